@@ -23,6 +23,8 @@ import (
 	"schakel/server/release"
 	"schakel/store"
 	"schakel/web"
+	"schakel/web/api"
+	"schakel/web/site"
 )
 
 // program is one Schakel with all its parts, built but not started.
@@ -38,7 +40,7 @@ type program struct {
 	exporter *export.Exporter
 	lease    time.Duration // how long a node may be silent before another takes over what it makes of datasets
 	counts   *mutationCounts
-	app      *web.App
+	app      *site.App
 	metrics  *prometheus.Registry
 	group    *Group
 	public   *httpService
@@ -126,11 +128,11 @@ func build(ctx context.Context, cfg ServeCmd, log *slog.Logger, fail func(error)
 	if err != nil {
 		return nil, err
 	}
-	webCfg := web.Config{
+	webCfg := web.Config{AppConfig: site.AppConfig{
 		BaseURL: base, Version: release.Current().String(), Now: cli.Clock, Log: log,
 		Accounts: p.accounts, Sessions: p.db, OIDC: oidc,
 		TrustedProxies: cfg.TrustedProxy, Draining: draining,
-	}
+	}}
 	if err := p.serve(cfg, &webCfg); err != nil {
 		return nil, err
 	}
@@ -157,11 +159,11 @@ func (p *program) serve(cfg ServeCmd, w *web.Config) error {
 		return err
 	}
 	w.Tokens = issuer
-	w.API = &web.APIConfig{
+	w.API = &api.Config{
 		DB: p.db, Engine: p.engine, Pull: p.pull, Issuer: issuer, Registry: p.registry, AMQP: p.bridge, Exporter: p.exporter, DocumentBytes: cfg.MaxDocumentBytes,
 		Advised: adviceMetric(p.metrics),
 	}
-	w.Portal = &web.PortalConfig{
+	w.Portal = &site.PortalConfig{
 		DB: p.db, Engine: p.engine, Registry: p.registry, Mailbox: cfg.Mailbox, AMQP: p.bridge, Exporter: p.exporter, DocumentBytes: cfg.MaxDocumentBytes,
 		Docs: guidesServed(),
 	}
@@ -229,7 +231,7 @@ func (p *program) listeners(ctx context.Context, cfg ServeCmd, log *slog.Logger,
 }
 
 // oidc is the configuration of login at a provider; nil when there is none.
-func (f OIDCFlags) oidc(client *http.Client) (*web.OIDCConfig, error) {
+func (f OIDCFlags) oidc(client *http.Client) (*site.OIDCConfig, error) {
 	if f.OIDCIssuer == "" {
 		return nil, nil
 	}
@@ -238,7 +240,7 @@ func (f OIDCFlags) oidc(client *http.Client) (*web.OIDCConfig, error) {
 		return nil, fmt.Errorf("OpenID client secret: %w", err)
 	}
 	claim, value, _ := strings.Cut(f.OIDCAdminClaim, "=")
-	return &web.OIDCConfig{
+	return &site.OIDCConfig{
 		Issuer: f.OIDCIssuer, ClientID: f.OIDCClientID, ClientSecret: secret,
 		Label: f.OIDCLabel, Scopes: f.OIDCScopes, AdminEmails: f.OIDCAdminEmails,
 		AdminClaim: claim, AdminValue: value, HTTP: client,

@@ -7,7 +7,7 @@ import (
 	"schakel/delivery/mutation"
 	"schakel/registry/contracts/contract"
 	"schakel/server/release"
-	"schakel/web"
+	"schakel/web/site"
 )
 
 //go:embed operating.md
@@ -17,9 +17,9 @@ var operatingGuide string
 var rulesGuide string
 
 // guidesServed lists the guides that the program serves at /docs, each kept beside what it describes.
-func guidesServed() []web.Doc {
+func guidesServed() []site.Doc {
 	const integrators, operators, developers = "For integrators", "For operators", "For developers"
-	return []web.Doc{
+	return []site.Doc{
 		{
 			Name: "pipelines", File: "registry/contract/pipelines.md", Audience: integrators, Markdown: contract.Guide(),
 			Answers: "How a build checks, publishes and fetches contracts, and how a register follows another.",

@@ -7,14 +7,14 @@ import (
 	"testing"
 
 	"schakel/templates/docs"
-	"schakel/web"
+	"schakel/web/site"
 )
 
 // TestDocs holds the guides that are served against the repository: every guide that lies beside a feature is served, each is
 // the file that it names, and a link to another one or to a heading leads somewhere.
 func TestDocs(t *testing.T) {
 	t.Parallel()
-	served := map[string]web.Doc{}
+	served := map[string]site.Doc{}
 	ids := map[string][]string{} // of headings, by file
 	links := map[string][]string{}
 	for _, d := range guidesServed() {

@@ -15,7 +15,7 @@ import (
 	"schakel/registry/contracts/contract"
 	"schakel/server/cli"
 	"schakel/store"
-	"schakel/web"
+	"schakel/web/api"
 
 	"github.com/google/uuid"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
@@ -151,7 +151,7 @@ func available(e event.Event, d store.MutationDelta, query string) bool {
 // contractHas checks that the own contracts define event types.
 func contractHas(t *testing.T, types ...string) {
 	t.Helper()
-	docs, err := web.OwnDocuments()
+	docs, err := api.OwnDocuments()
 	must(t, err)
 	defined := map[string]bool{}
 	for _, d := range docs {

@@ -14,7 +14,7 @@ import (
 	"schakel/registry/mail"
 	"schakel/server/cli"
 	"schakel/store"
-	"schakel/web"
+	"schakel/web/api"
 )
 
 // registryFlags holds the flags that the services of the register need.
@@ -36,7 +36,7 @@ func registryConfig(ctx context.Context, db *store.DB, guard *outbound.Client, f
 	if err := vault.Check(ctx, db); err != nil {
 		return registry.Config{}, fmt.Errorf("check secret key: %w", err)
 	}
-	own, err := web.OwnDocuments()
+	own, err := api.OwnDocuments()
 	if err != nil {
 		return registry.Config{}, err
 	}

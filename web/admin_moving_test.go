@@ -10,6 +10,7 @@ import (
 	"schakel/delivery/event"
 	"schakel/delivery/webhook"
 	"schakel/store"
+	webadmin "schakel/web/admin"
 )
 
 // The counts of the overview equal the lists that they link to: rows of the last minutes, without those that were made
@@ -19,7 +20,7 @@ func TestOverviewCountsWhatItLeadsTo(t *testing.T) {
 	w := newQueueWorld(t)
 	old := w.deliver(w.event(event.DataNone, ""), w.first)
 	w.deliver(w.event(event.DataNone, ""), w.first)
-	w.clock.Advance(overviewPeriod + time.Minute)
+	w.clock.Advance(webadmin.OverviewPeriod + time.Minute)
 	w.attempt(old, store.DeliveryDelivered, webhook.ReasonDelivered, store.Attempt{StatusCode: 200})
 	w.deliver(w.event(event.DataNone, ""), w.first)
 	w.attempt(w.deliver(w.event(event.DataNone, ""), w.first), store.DeliveryDelivered, webhook.ReasonDelivered, store.Attempt{StatusCode: 200})

@@ -21,6 +21,7 @@ import (
 	"schakel/registry/profile"
 	"schakel/registry/services"
 	"schakel/store"
+	"schakel/web/site"
 )
 
 // adminHarness is the whole portal on a real database, with an administrator who is
@@ -73,7 +74,7 @@ func (o *adminHarness) open(t *testing.T, cfg *Config) {
 	engine := outbox.New(outbox.Config{DB: db, Now: cfg.Now, Log: slog.New(slog.DiscardHandler)})
 	noError(t, engine.Start(t.Context()))
 	t.Cleanup(func() { _ = engine.Stop(context.WithoutCancel(t.Context())) })
-	cfg.Portal = &PortalConfig{DB: db, Engine: engine, Registry: o.reg, DocumentBytes: 100_000}
+	cfg.Portal = &site.PortalConfig{DB: db, Engine: engine, Registry: o.reg, DocumentBytes: 100_000}
 }
 
 // publish makes a contract with one published version.

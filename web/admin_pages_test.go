@@ -61,7 +61,7 @@ func TestAdminIsForAdministrators(t *testing.T) {
 	t.Parallel()
 	o := newAdminHarness(t)
 	visitor, partner := o.browser(), o.asPartner(t)
-	for _, r := range o.app.echo.Routes() {
+	for _, r := range o.app.Echo.Routes() {
 		if !strings.HasPrefix(r.Path, "/admin") {
 			continue
 		}

@@ -11,12 +11,16 @@ import (
 	"schakel/registry/identity"
 	"schakel/store"
 	"schakel/store/storetest"
+	amqpwebamqp "schakel/web/amqp"
+	"schakel/web/api"
+	deliverieswebdeliveries "schakel/web/deliveries"
+	"schakel/web/site"
 )
 
 // bridged is an API with the bridge to message brokers, which connects to none.
 func bridged(t *testing.T) *apiHarness {
 	t.Helper()
-	h := newAPIHarness(t, func(cfg *APIConfig) {
+	h := newAPIHarness(t, func(cfg *api.Config) {
 		b := amqp.New(amqp.Config{DB: cfg.DB, Now: storetest.NewClock().Now, Log: slog.New(slog.DiscardHandler), Node: "a"})
 		b.Join(cfg.Engine.(*outbox.Engine))
 		cfg.AMQP = b
@@ -80,7 +84,7 @@ func TestAMQPMessagesOverTheAPI(t *testing.T) {
 		}
 	}
 	own.get(t, list+"?from=yesterday").problem(t, http.StatusBadRequest, "invalid")
-	var shown amqpMessageAnswer
+	var shown amqpwebamqp.AmqpMessageAnswer
 	own.get(t, open).want(t, http.StatusOK).decode(t, &shown)
 	if shown.MessageID != "open" || shown.HerID != 200 || len(shown.Trace) != 1 || shown.Trace[0].Step != "written" || len(shown.Answers) != 1 || shown.Answers[0].MessageID != "answer" {
 		t.Errorf("shown %+v", shown)
@@ -101,14 +105,14 @@ func TestAMQPActsOverTheAPI(t *testing.T) {
 	where := h.publisher(t, h.own.ID).publish(t, sampleEvent("sent-1")).want(t, http.StatusAccepted).header.Get("Location")
 	deliveries, err := h.db.DeliveriesOf(t.Context(), strings.TrimPrefix(where, "/events/v1/events/"))
 	noError(t, err)
-	h.kill(t, newDeliveryAnswer(deliveries[0]))
+	h.kill(t, deliverieswebdeliveries.NewDeliveryAnswer(deliveries[0]))
 	of := func(status string) func(*store.AMQPMessage) {
 		return func(m *store.AMQPMessage) { m.Status, m.DeliveryID = status, deliveries[0].ID }
 	}
 	failed, rejected := h.amqpMessage(t, partner, "failed", of(store.AMQPFailed)), h.amqpMessage(t, partner, "rejected", of(store.AMQPRejected))
 	dead, processed := h.amqpMessage(t, partner, "dead", comeIn(store.AMQPDead)), h.amqpMessage(t, partner, "processed", comeIn(store.AMQPProcessed))
 	boss, own := h.writer(t), h.consumer(t, partner)
-	writer := h.newClient(t, partner, identity.NewClient{Scopes: []string{scopeRegistryWrite}})
+	writer := h.newClient(t, partner, identity.NewClient{Scopes: []string{site.ScopeRegistryWrite}})
 	for _, verb := range []string{"/resend", "/answer", "/put-back", "/drop"} {
 		own.postJSON(t, failed+verb, `{"reason":"x"}`).problem(t, http.StatusForbidden, "insufficient-scope")
 		writer.postJSON(t, failed+verb, `{"reason":"x"}`).problem(t, http.StatusNotFound, "not-found")
@@ -135,7 +139,7 @@ func TestAMQPActsWithoutBridge(t *testing.T) {
 	t.Parallel()
 	h := newAPIHarness(t, nil)
 	dead := h.amqpMessage(t, h.newPartner(t, "Legekontor").ID, "dead", comeIn(store.AMQPDead))
-	if p := h.writer(t).postJSON(t, dead+"/put-back", "").problem(t, http.StatusConflict, "conflict"); p.Detail != withoutBridge {
+	if p := h.writer(t).postJSON(t, dead+"/put-back", "").problem(t, http.StatusConflict, "conflict"); p.Detail != amqpwebamqp.WithoutBridge {
 		t.Errorf("%q", p.Detail)
 	}
 }

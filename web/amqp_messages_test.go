@@ -9,6 +9,7 @@ import (
 
 	"schakel/delivery/amqp/message"
 	"schakel/store"
+	"schakel/web/site"
 )
 
 // An administrator finds messages by state, id and party, and sees the reason of each state and of each button that is absent.
@@ -183,7 +184,7 @@ func TestAMQPMessageActions(t *testing.T) {
 func TestEveryAMQPReasonHasWords(t *testing.T) {
 	t.Parallel()
 	for _, c := range message.Conditions() {
-		if w := amqpReasonOf(string(c)); w.Label == "" || w.Remedy == "" || strings.Contains(w.Label, ":") {
+		if w := site.AmqpReasonOf(string(c)); w.Label == "" || w.Remedy == "" || strings.Contains(w.Label, ":") {
 			t.Errorf("%s: %+v", c, w)
 		}
 	}
@@ -195,11 +196,11 @@ func TestEveryAMQPReasonHasWords(t *testing.T) {
 		}
 	})...)
 	for _, code := range codes {
-		if !slices.Contains(errorQueueReasons(), code) || reasonOf(code) != amqpReasonOf(code) || reasonOf(code).Remedy == "" {
+		if !slices.Contains(site.ErrorQueueReasons(), code) || site.ReasonOf(code) != site.AmqpReasonOf(code) || site.ReasonOf(code).Remedy == "" {
 			t.Errorf("%s has no words, or is not in the error queue", code)
 		}
 	}
-	if w := amqpReasonOf("E31"); w.Label != "Rejected with code E31" {
+	if w := site.AmqpReasonOf("E31"); w.Label != "Rejected with code E31" {
 		t.Errorf("%+v", w)
 	}
 }

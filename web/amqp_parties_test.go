@@ -10,6 +10,7 @@ import (
 
 	"schakel/store"
 	"schakel/store/needs"
+	webamqp "schakel/web/amqp"
 )
 
 // An administrator adds a broker, an own party, and a process; a partner fills in its party at its endpoint.
@@ -212,7 +213,7 @@ func TestAMQPImportPages(t *testing.T) {
 func TestShortTime(t *testing.T) {
 	t.Parallel()
 	for d, want := range map[time.Duration]string{4 * time.Hour: "4h", 30 * time.Minute: "30m", 90 * time.Minute: "1h30m", 90 * time.Second: "1m30s"} {
-		if got := shortTime(d); got != want {
+		if got := webamqp.ShortTime(d); got != want {
 			t.Errorf("%s: %s", want, got)
 		}
 	}

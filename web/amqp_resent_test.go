@@ -10,6 +10,8 @@ import (
 	"schakel/store"
 	view "schakel/templates/amqp"
 	"schakel/templates/ui"
+	webamqp "schakel/web/amqp"
+	"schakel/web/site"
 )
 
 // A message that is sent again is shown as on its way until it is on its queue, and leads to the one in its place and back.
@@ -50,7 +52,7 @@ func TestAMQPRemedyIsForTheReader(t *testing.T) {
 	t.Parallel()
 	for _, c := range message.Conditions() {
 		m := store.AMQPMessage{Direction: store.AMQPIn, Kind: store.AMQPBusiness, Status: store.AMQPRefused, Reason: string(c)}
-		if got := amqpRemedy(m); got == "" || got == amqpReasonOf(m.Reason).Remedy {
+		if got := webamqp.AmqpRemedy(m); got == "" || got == site.AmqpReasonOf(m.Reason).Remedy {
 			t.Errorf("%s: %q", c, got)
 		}
 	}
@@ -63,14 +65,14 @@ func TestAMQPRemedyIsForTheReader(t *testing.T) {
 		{store.AMQPIn, store.AMQPBusiness, store.AMQPRejected, false},
 		{store.AMQPOut, store.AMQPAppRec, store.AMQPSent, false},
 	} {
-		got := amqpRemedy(store.AMQPMessage{Direction: tc.direction, Kind: tc.kind, Status: tc.status, Reason: "T02"})
+		got := webamqp.AmqpRemedy(store.AMQPMessage{Direction: tc.direction, Kind: tc.kind, Status: tc.status, Reason: "T02"})
 		if ours := strings.Contains(got, "Publish a corrected message"); ours != tc.ours || got == "" {
 			t.Errorf("%s %s: %q", tc.direction, tc.kind, got)
 		}
 	}
 }
 
-type unfitBridge struct{ AMQPBridge }
+type unfitBridge struct{ site.AMQPBridge }
 
 func (unfitBridge) Unfit() []amqp.Unfit {
 	return []amqp.Unfit{{Party: "Chain clinic", PartyID: "amp_1", Purpose: store.AMQPSign, Thumbprint: "AB12", Detail: "It is for TLS."}}
@@ -80,8 +82,8 @@ func (unfitBridge) Unfit() []amqp.Unfit {
 // Rules: AMQP-69.
 func TestUnfitCertificatesAreTold(t *testing.T) {
 	t.Parallel()
-	a := (&portal{PortalConfig: PortalConfig{AMQP: unfitBridge{}}}).amqpAdmin()
+	a := (&webamqp.Pages{Portal: &site.Portal{PortalConfig: site.PortalConfig{AMQP: unfitBridge{}}}}).AMQPAdmin()
 	var page strings.Builder
-	noError(t, view.AMQPOverviewPage(ui.Page{}, view.AMQPOverviewView{Unfit: a.unfitRows()}).Render(t.Context(), &page))
+	noError(t, view.AMQPOverviewPage(ui.Page{}, view.AMQPOverviewView{Unfit: a.UnfitRows()}).Render(t.Context(), &page))
 	wantWords(t, page.String(), "Chain clinic", "/admin/amqp/parties/amp_1", "is not used for signing", "AB12", "It is for TLS.")
 }

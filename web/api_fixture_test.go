@@ -9,6 +9,7 @@ import (
 	"schakel/registry/identity"
 	"schakel/registry/partners"
 	"schakel/store"
+	"schakel/web/site"
 )
 
 // sampleContract defines the event types of these tests.
@@ -90,7 +91,7 @@ func (h *apiHarness) eventCount(t testing.TB) int {
 func (h *apiHarness) clientWithScope(t testing.TB, scope string) *apiClient {
 	t.Helper()
 	in := identity.NewClient{Scopes: []string{scope}}
-	if scope == scopeEventsPublish {
+	if scope == site.ScopeEventsPublish {
 		in.PublishTypes, in.PublishSources = []string{"nl.example.student.*"}, []string{"*"}
 	}
 	return h.newClient(t, "", in)
@@ -105,5 +106,5 @@ func noError(t testing.TB, err error) {
 
 // registryWrite is a client that may write contracts.
 func registryWrite() identity.NewClient {
-	return identity.NewClient{Scopes: []string{scopeRegistryWrite, scopeRegistryRead}}
+	return identity.NewClient{Scopes: []string{site.ScopeRegistryWrite, site.ScopeRegistryRead}}
 }

@@ -28,6 +28,8 @@ import (
 	"schakel/registry/services"
 	"schakel/store"
 	"schakel/store/storetest"
+	"schakel/web/api"
+	"schakel/web/site"
 )
 
 const apiTestBase = "http://schakel.example.nl"
@@ -35,7 +37,7 @@ const apiTestBase = "http://schakel.example.nl"
 // apiHarness is the real router with the real services and engine on a real
 // database. Every answer is held against the OpenAPI documents.
 type apiHarness struct {
-	app      *App
+	app      *site.App
 	db       *store.DB
 	clock    *storetest.Clock
 	reg      *services.Services
@@ -46,13 +48,13 @@ type apiHarness struct {
 	mirror   mirrorClient // fetches from registers that are mirrored
 }
 
-func newAPIHarness(t testing.TB, change func(*APIConfig)) *apiHarness {
+func newAPIHarness(t testing.TB, change func(*api.Config)) *apiHarness {
 	t.Helper()
 	clock := storetest.NewClock()
 	return newAPIHarnessOn(t, storetest.SQLite(t, storetest.WithClock(clock)), clock, change)
 }
 
-func newAPIHarnessOn(t testing.TB, db *store.DB, clock *storetest.Clock, change func(*APIConfig)) *apiHarness {
+func newAPIHarnessOn(t testing.TB, db *store.DB, clock *storetest.Clock, change func(*api.Config)) *apiHarness {
 	t.Helper()
 	h := &apiHarness{db: db, clock: clock, spec: loadSpecs(t), mirror: mirrorClient{Client: &http.Client{}}}
 	log := slog.New(slog.DiscardHandler)
@@ -78,14 +80,14 @@ func newAPIHarnessOn(t testing.TB, db *store.DB, clock *storetest.Clock, change 
 	noError(t, h.engine.Start(t.Context()))
 	t.Cleanup(func() { _ = h.engine.Stop(context.WithoutCancel(t.Context())) })
 	h.exporter = export.New(export.Config{DB: db, Now: clock.Now, Log: log, Node: "test"})
-	cfg := APIConfig{DB: db, Engine: h.engine, Pull: pulls, Issuer: issuer, Registry: h.reg, Exporter: h.exporter, Ingester: ingest.New(ingest.Config{DB: db})}
+	cfg := api.Config{DB: db, Engine: h.engine, Pull: pulls, Issuer: issuer, Registry: h.reg, Exporter: h.exporter, Ingester: ingest.New(ingest.Config{DB: db})}
 	if change != nil {
 		change(&cfg)
 	}
-	h.app, err = New(Config{
+	h.app, err = New(Config{AppConfig: site.AppConfig{
 		BaseURL: &url.URL{Scheme: "http", Host: "schakel.example.nl"}, Now: clock.Now, Log: log,
-		Accounts: accounts, Sessions: db, Tokens: issuer, API: &cfg,
-	})
+		Accounts: accounts, Sessions: db, Tokens: issuer,
+	}, API: &cfg})
 	noError(t, err)
 	return h
 }
@@ -121,20 +123,20 @@ func (h *apiHarness) newClient(t testing.TB, partnerID string, in identity.NewCl
 func (h *apiHarness) publisher(t testing.TB, partnerID string) *apiClient {
 	t.Helper()
 	return h.newClient(t, partnerID, identity.NewClient{
-		Scopes: []string{scopeEventsPublish}, PublishTypes: []string{"nl.example.student.*"}, PublishSources: []string{"urn:nld:oin:*"},
+		Scopes: []string{site.ScopeEventsPublish}, PublishTypes: []string{"nl.example.student.*"}, PublishSources: []string{"urn:nld:oin:*"},
 	})
 }
 
 // consumer makes a client that subscribes and reads.
 func (h *apiHarness) consumer(t testing.TB, partnerID string) *apiClient {
 	t.Helper()
-	return h.newClient(t, partnerID, identity.NewClient{Scopes: []string{scopeEventsConsume, scopeSubscriptionsWrite, scopeRegistryRead}})
+	return h.newClient(t, partnerID, identity.NewClient{Scopes: []string{site.ScopeEventsConsume, site.ScopeSubscriptionsWrite, site.ScopeRegistryRead}})
 }
 
 // writer makes a client of the own organisation that maintains contracts.
 func (h *apiHarness) writer(t testing.TB) *apiClient {
 	t.Helper()
-	return h.newClient(t, "", identity.NewClient{Scopes: []string{scopeRegistryWrite, scopeRegistryRead}})
+	return h.newClient(t, "", identity.NewClient{Scopes: []string{site.ScopeRegistryWrite, site.ScopeRegistryRead}})
 }
 
 // anyone calls without a token.
@@ -211,10 +213,10 @@ func (a apiAnswer) want(t testing.TB, status int) apiAnswer {
 }
 
 // problem expects a problem with this status and code.
-func (a apiAnswer) problem(t testing.TB, status int, code string) Problem {
+func (a apiAnswer) problem(t testing.TB, status int, code string) site.Problem {
 	t.Helper()
 	a.want(t, status)
-	var p Problem
+	var p site.Problem
 	noError(t, json.Unmarshal(a.body, &p))
 	if got := a.header.Get("Content-Type"); p.Code != code || p.Status != status || got != "application/problem+json" {
 		t.Fatalf("code %q status %d as %s, want %q: %s", p.Code, p.Status, got, code, a.body)

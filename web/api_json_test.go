@@ -8,6 +8,9 @@ import (
 	"testing"
 
 	"schakel/registry/identity"
+	"schakel/web/api"
+	webpartners "schakel/web/partners"
+	"schakel/web/site"
 )
 
 // A body that says something twice, or in other letters, or nothing at all, is refused with the place: whoever sent it
@@ -15,7 +18,7 @@ import (
 func TestJSONThatSaysSomethingElse(t *testing.T) {
 	t.Parallel()
 	h := newAPIHarness(t, nil)
-	c := h.newClient(t, "", identity.NewClient{Scopes: []string{scopeEventsConsume, scopeSubscriptionsWrite, scopeRegistryRead, scopeRegistryWrite}})
+	c := h.newClient(t, "", identity.NewClient{Scopes: []string{site.ScopeEventsConsume, site.ScopeSubscriptionsWrite, site.ScopeRegistryRead, site.ScopeRegistryWrite}})
 	const subscriptions, resends, previews, contracts = "/events/v1/subscriptions", "/events/v1/resends", "/events/v1/resend-previews", "/registry/v1/contracts"
 	for _, tt := range []struct{ name, target, body, pointer string }{
 		{"twice", subscriptions, `{"name":"a","name":"b"}`, "/name"},
@@ -43,7 +46,7 @@ func TestJSONThatSaysSomethingElse(t *testing.T) {
 				return
 			}
 			p := c.postJSON(t, tt.target, tt.body).problem(t, http.StatusBadRequest, "invalid")
-			if !slices.ContainsFunc(p.Errors, func(e ProblemError) bool { return e.Pointer == tt.pointer }) {
+			if !slices.ContainsFunc(p.Errors, func(e site.ProblemError) bool { return e.Pointer == tt.pointer }) {
 				t.Errorf("%+v, want %s", p.Errors, tt.pointer)
 			}
 		})
@@ -56,9 +59,9 @@ func FuzzCheckMembers(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
-		var in subscriptionRequest
-		if err := checkMembers(body, reflect.TypeOf(&in), ""); err == nil {
-			_ = decodeStrict(body, &in)
+		var in webpartners.SubscriptionRequest
+		if err := api.CheckMembers(body, reflect.TypeOf(&in), ""); err == nil {
+			_ = api.DecodeStrict(body, &in)
 		}
 	})
 }

@@ -15,6 +15,7 @@ import (
 	"schakel/registry/partners"
 	"schakel/store"
 	"schakel/store/storetest"
+	"schakel/web/site"
 )
 
 // victim is a partner with something of everything.
@@ -96,7 +97,7 @@ func TestOtherPartnersIDs(t *testing.T) {
 		attacker := h.newPartner(t, "Attacker")
 		callers := []*apiClient{
 			h.newClient(t, attacker.ID, identity.NewClient{
-				Scopes:       []string{scopeEventsConsume, scopeSubscriptionsWrite, scopeRegistryRead, scopeRegistryWrite, scopeEventsPublish},
+				Scopes:       []string{site.ScopeEventsConsume, site.ScopeSubscriptionsWrite, site.ScopeRegistryRead, site.ScopeRegistryWrite, site.ScopeEventsPublish},
 				PublishTypes: []string{"nl.example.student.*"}, PublishSources: []string{"urn:nld:oin:*"},
 			}),
 			h.consumer(t, ""), h.publisher(t, ""),
@@ -184,7 +185,7 @@ func TestOtherPartnersLists(t *testing.T) {
 	endpoint := h.newEndpoint(t, v.partner.ID)
 	refused := c.postJSON(t, "/events/v1/subscriptions", fmt.Sprintf(`{"endpointId":%q,"types":["nl.example.student.left"],"purpose":"to see more"}`, endpoint.ID))
 	p := refused.problem(t, http.StatusBadRequest, registry.CodeInvalid)
-	if !slices.ContainsFunc(p.Errors, func(e ProblemError) bool { return e.Pointer == "/endpointId" }) {
+	if !slices.ContainsFunc(p.Errors, func(e site.ProblemError) bool { return e.Pointer == "/endpointId" }) {
 		t.Errorf("subscription at another's endpoint: %s", refused.body)
 	}
 }

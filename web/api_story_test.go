@@ -11,6 +11,8 @@ import (
 	"schakel/registry"
 	"schakel/store"
 	"schakel/store/storetest"
+	webdeliveries "schakel/web/deliveries"
+	"schakel/web/site"
 )
 
 // TestAPIStory is the main story as machines see it, on both databases: a contract
@@ -80,7 +82,7 @@ func storySubscribe(t *testing.T, h *apiHarness, consumer *apiClient, partner st
 // storyDelivery finds the delivery and makes it dead, as the engine does after the last try.
 func storyDelivery(t *testing.T, h *apiHarness, consumer *apiClient, subscription string) string {
 	t.Helper()
-	var list struct{ Deliveries []deliveryAnswer }
+	var list struct{ Deliveries []site.DeliveryAnswer }
 	consumer.get(t, "/events/v1/deliveries?status=pending&subscriptionId="+subscription).want(t, 200).decode(t, &list)
 	if len(list.Deliveries) != 1 {
 		t.Fatalf("deliveries %+v", list)
@@ -105,7 +107,7 @@ func storyResend(t *testing.T, consumer *apiClient, delivery string) {
 		consumer.postJSON(t, "/events/v1/resends", body).want(t, 400)
 	}
 	job := consumer.postJSON(t, "/events/v1/resends", `{"eventType":"nl.example.student.enrolled","status":["dead"]}`).want(t, 202)
-	var answer resendAnswer
+	var answer webdeliveries.ResendAnswer
 	job.decode(t, &answer)
 	if job.header.Get("Location") != "/events/v1/resends/"+answer.ResendID {
 		t.Errorf("job %s", job.body)
@@ -129,7 +131,7 @@ func storyEnd(t *testing.T, consumer, publisher *apiClient, subscription string)
 }
 
 // kill makes one failed attempt at a delivery, after which it is dead.
-func (h *apiHarness) kill(t *testing.T, d deliveryAnswer) {
+func (h *apiHarness) kill(t *testing.T, d site.DeliveryAnswer) {
 	t.Helper()
 	ctx := t.Context()
 	noError(t, h.db.Write(ctx, func(tx *store.Tx) error {

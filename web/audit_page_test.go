@@ -9,11 +9,12 @@ import (
 
 	"schakel/registry"
 	"schakel/store"
+	"schakel/web/site"
 )
 
 func TestEveryActionCanBeFilteredBy(t *testing.T) {
 	t.Parallel()
-	actions := auditActions()
+	actions := site.AuditActions()
 	for name, action := range constants(t, "../registry/audit.go", "Action") {
 		if !slices.Contains(actions, action) {
 			t.Errorf("%s cannot be filtered by", name)
@@ -36,11 +37,11 @@ func TestAuditSentences(t *testing.T) {
 		"Ada sent a test event to endpoint Hook.":                  {Action: "endpoint.tested", ActorName: "Ada", ObjectName: "Hook", Detail: `{}`},
 		"Ada approved the registration of ROC.":                    {Action: registry.ActionPartnerApproved, ActorName: "Ada", ObjectName: "ROC", Detail: `{}`},
 	} {
-		if got := auditSentence(entry); got != want {
+		if got := site.AuditSentence(entry); got != want {
 			t.Errorf("told as %q, want %q", got, want)
 		}
 	}
-	if got := actionLabel("client.secret-rotated"); got != "Client: secret rotated" {
+	if got := site.ActionLabel("client.secret-rotated"); got != "Client: secret rotated" {
 		t.Errorf("labelled %q", got)
 	}
 }

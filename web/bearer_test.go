@@ -9,6 +9,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 	"schakel/registry/identity/token"
+	"schakel/web/site"
 )
 
 // verifierFunc answers for the token server, whose own tests are beside it.
@@ -26,21 +27,21 @@ func TestRequireScope(t *testing.T) {
 		c.Tokens = verifierFunc(func(bearer string) (token.Claims, error) {
 			switch bearer {
 			case "good":
-				return token.Claims{ClientID: "cli_1", Scopes: []string{scopeEventsPublish}}, nil
+				return token.Claims{ClientID: "cli_1", Scopes: []string{site.ScopeEventsPublish}}, nil
 			case "down":
 				return token.Claims{}, errors.New("database away")
 			}
 			return token.Claims{}, &token.InvalidTokenError{Reason: "it has expired"}
 		})
 	})
-	g := h.app.api(10, "/events/v1")
+	g := h.app.Api(10, "/events/v1")
 	answer := func(c echo.Context) error {
-		claims, _ := callerOf(c)
+		claims, _ := site.CallerOf(c)
 		return c.String(http.StatusOK, "client "+claims.ClientID)
 	}
-	g.GET("/publish", answer, h.app.requireScope(scopeEventsPublish))
-	g.GET("/consume", answer, h.app.requireScope(scopeEventsConsume))
-	g.GET("/open", answer, h.app.optionalToken)
+	g.GET("/publish", answer, h.app.RequireScope(site.ScopeEventsPublish))
+	g.GET("/consume", answer, h.app.RequireScope(site.ScopeEventsConsume))
+	g.GET("/open", answer, h.app.OptionalToken)
 	tests := []struct {
 		name, path    string
 		authorization []string

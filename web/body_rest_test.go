@@ -15,10 +15,12 @@ import (
 	"schakel/delivery/event"
 	"schakel/registry/identity"
 	"schakel/store/storetest"
+	"schakel/web/api"
+	"schakel/web/site"
 )
 
 // newServed is the harness behind a real server, whose deadlines are by the real clock: that of the harness is ahead of it.
-func newServed(t *testing.T, change func(*APIConfig)) (*apiHarness, *httptest.Server) {
+func newServed(t *testing.T, change func(*api.Config)) (*apiHarness, *httptest.Server) {
 	t.Helper()
 	clock := storetest.NewClock()
 	clock.Advance(time.Since(clock.Now()) + time.Hour)
@@ -52,7 +54,7 @@ func sendAll(t *testing.T, server *httptest.Server, head string, size int) *http
 // Rules: CE-32.
 func TestRefusalOfALargeBodyArrives(t *testing.T) {
 	t.Parallel()
-	h, server := newServed(t, func(cfg *APIConfig) { cfg.DocumentBytes = 1 << 20 })
+	h, server := newServed(t, func(cfg *api.Config) { cfg.DocumentBytes = 1 << 20 })
 	reader, publisher, writer := h.consumer(t, h.newPartner(t, "Reader").ID), h.publisher(t, h.newPartner(t, "Publisher").ID), h.writer(t)
 	const upload, intake = "POST /registry/v1/contracts/some/versions HTTP/1.1\r\nContent-Type: application/json\r\n", "POST /events/v1/events HTTP/1.1\r\nContent-Type: " + event.MediaType + "\r\n"
 	with := func(c *apiClient) string {
@@ -88,9 +90,9 @@ func TestRefusalOfOneUploadTooManyArrives(t *testing.T) {
 	t.Parallel()
 	h, server := newServed(t, nil)
 	partner := h.newPartner(t, "School").ID
-	client := h.newClient(t, partner, identity.NewClient{Scopes: []string{scopeRegistryRead}})
+	client := h.newClient(t, partner, identity.NewClient{Scopes: []string{site.ScopeRegistryRead}})
 	release, done := make(chan struct{}), sync.WaitGroup{}
-	for range uploadsPerPartner {
+	for range site.UploadsPerPartner {
 		body := &stalled{begun: make(chan struct{}), more: release, rest: strings.NewReader(sampleContract)}
 		done.Go(func() {
 			r := httptest.NewRequest(http.MethodPost, apiTestBase+"/registry/v1/validations", body)

@@ -6,13 +6,14 @@ import (
 	"testing"
 
 	"schakel/registry/identity"
+	"schakel/web/site"
 )
 
 // A word that a filter of an API does not know is refused with those that it does; it is not a list of nothing.
 func TestUnknownFilterWords(t *testing.T) {
 	t.Parallel()
 	h := newAPIHarness(t, nil)
-	caller := h.newClient(t, "", identity.NewClient{Scopes: []string{scopeEventsConsume, scopeSubscriptionsWrite, scopeRegistryRead, scopeRegistryWrite}})
+	caller := h.newClient(t, "", identity.NewClient{Scopes: []string{site.ScopeEventsConsume, site.ScopeSubscriptionsWrite, site.ScopeRegistryRead, site.ScopeRegistryWrite}})
 	for target, known := range map[string]string{
 		"/events/v1/subscriptions?status=":        "requested, approved, paused, suspended, ended or rejected",
 		"/events/v1/deliveries?status=":           "pending, retrying, delivered, held, dead or discarded",

@@ -8,6 +8,7 @@ import (
 
 	"schakel/registry"
 	"schakel/registry/identity"
+	webcontracts "schakel/web/contracts"
 )
 
 // Who fetches a version over the API is told before it is withdrawn: clients and read-only keys by name, also when they
@@ -30,7 +31,7 @@ func TestDownloadsOverTheAPI(t *testing.T) {
 	h.consumer(t, partner.ID).get(t, target+"content").want(t, 200)
 	noError(t, h.reg.Downloads.Write(t.Context()))
 	var effect struct {
-		Downloads                          []downloadAnswer
+		Downloads                          []webcontracts.DownloadAnswer
 		OtherDownloads, AnonymousDownloads int
 	}
 	noError(t, json.Unmarshal(writer.get(t, target+"withdrawal").want(t, 200).body, &effect))

@@ -10,6 +10,7 @@ import (
 	"schakel/registry/contracts"
 	"schakel/registry/identity"
 	"schakel/store"
+	webcontracts "schakel/web/contracts"
 )
 
 // Rules: EDU-N06.
@@ -30,7 +31,7 @@ func TestFeeds(t *testing.T) {
 		if media := answer.Header.Get("Content-Type"); !strings.HasPrefix(media, "application/atom+xml") {
 			t.Errorf("%s is %s", path, media)
 		}
-		var feed atomFeed
+		var feed webcontracts.AtomFeed
 		noError(t, xml.Unmarshal([]byte(text(answer)), &feed))
 		if len(feed.Entries) != entries || feed.ID == "" || feed.Updated != feed.Entries[0].Updated || feed.Author == "" ||
 			feed.Entries[0].Title != "Students & <events> 1.0.0" || !strings.HasPrefix(feed.Entries[0].ID, "http") {
@@ -76,7 +77,7 @@ func TestFeedsWithReadKey(t *testing.T) {
 	for _, path := range []string{target, "/contracts/feed.atom?all", "/contracts/feed.atom"} {
 		answer := ask(path, plain)
 		wantStatus(t, answer, http.StatusOK)
-		var feed atomFeed
+		var feed webcontracts.AtomFeed
 		noError(t, xml.Unmarshal([]byte(text(answer)), &feed))
 		if len(feed.Entries) != 1 || answer.Header.Get("Cache-Control") != "private, no-cache" {
 			t.Errorf("%s: %+v, %v", path, feed.Entries, answer.Header)

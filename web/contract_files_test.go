@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/url"
+	webcontracts "schakel/web/contracts"
 	"strings"
 	"testing"
 )
@@ -51,8 +52,8 @@ func TestContractZipByAPI(t *testing.T) {
 
 	var looked struct {
 		Publishable bool
-		Files       []fileAnswer
-		Findings    []findingAnswer
+		Files       []webcontracts.FileAnswer
+		Findings    []webcontracts.FindingAnswer
 	}
 	alone := writer.do(t, http.MethodPost, "/registry/v1/validations", splitContract("1.0.0"), "Content-Type", "application/yaml").want(t, 200)
 	noError(t, json.Unmarshal(alone.body, &looked))

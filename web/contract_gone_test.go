@@ -10,6 +10,7 @@ import (
 
 	"schakel/registry"
 	"schakel/registry/contracts"
+	webcontracts "schakel/web/contracts"
 )
 
 // A withdrawn version answers 410 with its reason, in all its forms, also when the contract has no other version; who could
@@ -79,7 +80,7 @@ func TestEncodedPaths(t *testing.T) {
 		}
 	}
 	h.anyone().get(t, contractTarget+"/versions/1.0.0%2Fbuild").problem(t, http.StatusNotFound, "not-found")
-	var releases releasesAnswer
+	var releases webcontracts.ReleasesAnswer
 	h.anyone().get(t, contractTarget+"/releases").want(t, 200).decode(t, &releases)
 	at, err := url.Parse(releases.Releases[0].ChangelogURL)
 	noError(t, err)
@@ -108,7 +109,7 @@ func TestFeedHasPages(t *testing.T) {
 		for next != "" {
 			answer := o.browser().get(next)
 			wantStatus(t, answer, http.StatusOK)
-			var feed atomFeed
+			var feed webcontracts.AtomFeed
 			noError(t, xml.Unmarshal([]byte(text(answer)), &feed))
 			if id = feed.ID; pages > 0 && id != feed.ID {
 				t.Errorf("page %d is another feed: %s", pages, feed.ID)

@@ -12,6 +12,7 @@ import (
 	"schakel/registry/contracts"
 	"schakel/store"
 	"schakel/store/needs"
+	"schakel/web/site"
 )
 
 const otherContract = `asyncapi: 3.1.0
@@ -197,7 +198,7 @@ func TestDownload(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 	for name, want := range map[string]string{
-		"Content-Type": "application/yaml", "Content-Disposition": "attachment; filename=student-events-1.0.0.yaml", "Content-Security-Policy": dataCSP,
+		"Content-Type": "application/yaml", "Content-Disposition": "attachment; filename=student-events-1.0.0.yaml", "Content-Security-Policy": site.DataCSP,
 	} {
 		if got := answer.Header.Get(name); got != want {
 			t.Errorf("%s: %q, want %q", name, got, want)

@@ -14,6 +14,7 @@ import (
 	"schakel/store"
 	view "schakel/templates/contracts"
 	"schakel/templates/ui"
+	webcontracts "schakel/web/contracts"
 )
 
 // largeOpenAPI is a document of at least size bytes, as JSON: operations that each
@@ -68,7 +69,7 @@ func BenchmarkReading(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				c := echo.New().NewContext(httptest.NewRequest(http.MethodGet, "/contracts/large/versions/1.0.0/reading", nil), httptest.NewRecorder())
-				v, err := readingView(c, about, version, content)
+				v, err := webcontracts.ReadingView(c, about, version, content)
 				noError(b, err)
 				if v.Total == 0 {
 					b.Fatal("nothing is shown")

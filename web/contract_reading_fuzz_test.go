@@ -14,6 +14,7 @@ import (
 	"schakel/store"
 	view "schakel/templates/contracts"
 	"schakel/templates/ui"
+	webcontracts "schakel/web/contracts"
 )
 
 // hostileDocuments put what a browser would run in every text there is.
@@ -40,7 +41,7 @@ func readingOf(t testing.TB, content []byte) []byte {
 	t.Helper()
 	about, version := store.Contract{ID: "hostile", Kind: "openapi"}, store.ContractVersion{ContractID: "hostile", Version: "1.0.0"}
 	c := echo.New().NewContext(httptest.NewRequest(http.MethodGet, "/contracts/hostile/versions/1.0.0/reading", nil), httptest.NewRecorder())
-	v, err := readingView(c, about, version, content)
+	v, err := webcontracts.ReadingView(c, about, version, content)
 	noError(t, err)
 	var page bytes.Buffer
 	noError(t, view.ReadingPage(ui.Page{Asset: static.Path}, v).Render(t.Context(), &page))

@@ -13,6 +13,7 @@ import (
 	"schakel/delivery/mutation/export"
 	"schakel/delivery/mutation/format"
 	"schakel/store"
+	webdatasets "schakel/web/datasets"
 )
 
 const housesSpace = "urn:example:houses"
@@ -153,12 +154,12 @@ func TestDeltaRowExpires(t *testing.T) {
 		after time.Duration
 		gone  bool
 	}{{744 * time.Hour, false}, {744*time.Hour + time.Microsecond, true}} {
-		row := deltaRow(store.Dataset{Lineage: "a"}, d, end.Add(tt.after), "/here")
+		row := webdatasets.DeltaRow(store.Dataset{Lineage: "a"}, d, end.Add(tt.after), "/here")
 		if row.Gone != tt.gone || (row.Href == "") != tt.gone || row.Old {
 			t.Errorf("%s after its end: %+v", tt.after, row)
 		}
 	}
-	if !deltaRow(store.Dataset{Lineage: "b"}, d, end, "").Old {
+	if !webdatasets.DeltaRow(store.Dataset{Lineage: "b"}, d, end, "").Old {
 		t.Error("a delta of another lineage is not told apart")
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"schakel/delivery/webhook"
 	"schakel/store"
+	"schakel/web/site"
 )
 
 func TestTickedRowsAreResent(t *testing.T) {
@@ -63,7 +64,7 @@ func TestBulkRefusesWhatMakesNoSense(t *testing.T) {
 	shows(t, w.admin.get("/admin/dead-letters"), http.StatusOK, "No delivery was ticked")
 	wantStatus(t, w.admin.post("/admin/dead-letters", url.Values{"action": {"erase"}, "id": {dead.ID}}), http.StatusBadRequest)
 	many := url.Values{"action": {"resend"}}
-	for i := range maxTicked + 1 {
+	for i := range site.MaxTicked + 1 {
 		many.Add("id", fmt.Sprint("dlv_", i))
 	}
 	wantStatus(t, w.admin.post("/admin/dead-letters", many), http.StatusBadRequest)

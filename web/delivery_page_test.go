@@ -11,6 +11,8 @@ import (
 	"schakel/delivery/outbound"
 	"schakel/delivery/webhook"
 	"schakel/store"
+	webdeliveries "schakel/web/deliveries"
+	"schakel/web/site"
 )
 
 func TestDeliveryPageShowsTheWholeStory(t *testing.T) {
@@ -115,7 +117,7 @@ func TestWhoMaySeeWhatMoves(t *testing.T) {
 		"/admin/errors", "/admin/errors/all", "/admin/deliveries/" + d.ID + "/resend", "/admin/deliveries/" + d.ID + "/discard", "/admin/jobs/x/cancel",
 	} {
 		wantStatus(t, w.first.browser.post(path, url.Values{"id": {d.ID}, "action": {"resend"}, "reason": {"x"}}), http.StatusForbidden)
-		wantRedirect(t, w.browser().post(path, url.Values{"id": {d.ID}, "action": {"resend"}}), loginEnded)
+		wantRedirect(t, w.browser().post(path, url.Values{"id": {d.ID}, "action": {"resend"}}), site.LoginEnded)
 	}
 	for _, path := range []string{"/partner/deliveries/" + d.ID, "/partner/deliveries/" + d.ID + "/data", "/partner/deliveries/dlv_x", "/partner/jobs/x"} {
 		wantStatus(t, w.other.browser.get(path), http.StatusNotFound)
@@ -131,13 +133,13 @@ func TestWhoMaySeeWhatMoves(t *testing.T) {
 
 func TestManyAttemptsAreCut(t *testing.T) {
 	t.Parallel()
-	attempts := make([]store.Attempt, maxShownAttempts+3)
+	attempts := make([]store.Attempt, webdeliveries.MaxShownAttempts+3)
 	for i := range attempts {
 		attempts[i] = store.Attempt{Number: int64(i + 1), StartedAt: store.At(time.Unix(int64(i), 0)), StatusCode: 500}
 	}
 	attempts[len(attempts)-1].Number-- // as after a crash
-	views, earlier := attemptViews(attempts, administratorArea())
-	if len(views) != maxShownAttempts || earlier != 3 || views[0].At.Unix() != int64(len(attempts)-1) {
+	views, earlier := webdeliveries.AttemptViews(attempts, site.AdministratorArea())
+	if len(views) != webdeliveries.MaxShownAttempts || earlier != 3 || views[0].At.Unix() != int64(len(attempts)-1) {
 		t.Fatalf("%d attempts, %d earlier, the first at %v", len(views), earlier, views[0].At)
 	}
 	seen := map[int]bool{}
@@ -147,7 +149,7 @@ func TestManyAttemptsAreCut(t *testing.T) {
 		}
 		seen[v.Number] = true
 	}
-	if views, earlier := attemptViews(nil, administratorArea()); len(views) != 0 || earlier != 0 {
+	if views, earlier := webdeliveries.AttemptViews(nil, site.AdministratorArea()); len(views) != 0 || earlier != 0 {
 		t.Error("no attempts are some")
 	}
 }
@@ -157,7 +159,7 @@ func TestAddressesAndHeadersAreShownSafely(t *testing.T) {
 	for raw, want := range map[string]string{
 		"https://x.nl/a?b=c": "https://x.nl/a?b=c", "https://u:hush@x.nl/": "https://u:xxxxx@x.nl/", "::": "::",
 	} {
-		if got := safeURL(raw); got != want {
+		if got := webdeliveries.SafeURL(raw); got != want {
 			t.Errorf("%s is shown as %s", raw, got)
 		}
 	}
@@ -165,7 +167,7 @@ func TestAddressesAndHeadersAreShownSafely(t *testing.T) {
 		"": "", "[]": "(the headers as stored cannot be read)",
 		`{"B":["2","3"],"A":["1"],"cookie":["hush"]}`: "A: 1\nB: 2\nB: 3\ncookie: [redacted]\n",
 	} {
-		if got := headerLines(stored); got != want {
+		if got := webdeliveries.HeaderLines(stored); got != want {
 			t.Errorf("%s is shown as %q", stored, got)
 		}
 	}

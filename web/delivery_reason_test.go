@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"schakel/web/site"
 	"strconv"
 	"strings"
 	"testing"
@@ -41,8 +42,8 @@ func constants(t *testing.T, file, prefix string) map[string]string {
 
 func TestEveryReasonHasWords(t *testing.T) {
 	t.Parallel()
-	words := map[string]reasonWords{}
-	for _, list := range []map[string]reasonWords{heldWords(), answerWords(), failureWords()} {
+	words := map[string]site.ReasonWords{}
+	for _, list := range []map[string]site.ReasonWords{site.HeldWords(), site.AnswerWords(), site.FailureWords()} {
 		for code, w := range list {
 			if _, twice := words[code]; twice {
 				t.Errorf("%s has words twice", code)
@@ -52,7 +53,7 @@ func TestEveryReasonHasWords(t *testing.T) {
 	}
 	for _, file := range []string{"../delivery/webhook/verdict.go", "../store/delivery.go"} {
 		for name, code := range constants(t, file, "Reason") {
-			if w := words[code]; w.Label == "" || w.Remedy == "" || w != reasonOf(code) {
+			if w := words[code]; w.Label == "" || w.Remedy == "" || w != site.ReasonOf(code) {
 				t.Errorf("%s: %s has no words", file, name)
 			}
 		}
@@ -63,7 +64,7 @@ func TestEveryKindOfFailureHasWords(t *testing.T) {
 	t.Parallel()
 	for _, file := range []string{"../delivery/outbound/errors.go", "../delivery/webhook/webhook.go"} {
 		for name, kind := range constants(t, file, "Kind") {
-			if words := failureKind(kind); words == capital(strings.ReplaceAll(kind, "-", " ")) && kind != "token" {
+			if words := site.FailureKind(kind); words == site.Capital(strings.ReplaceAll(kind, "-", " ")) && kind != "token" {
 				t.Errorf("%s: %s has no words", file, name)
 			}
 		}
@@ -72,8 +73,8 @@ func TestEveryKindOfFailureHasWords(t *testing.T) {
 
 func TestUnknownReasonIsToldAsNamed(t *testing.T) {
 	t.Parallel()
-	w := reasonOf("broker-refused")
-	if w.Label != "Broker refused" || w.Remedy == "" || reasonOf("").Label != "" {
+	w := site.ReasonOf("broker-refused")
+	if w.Label != "Broker refused" || w.Remedy == "" || site.ReasonOf("").Label != "" {
 		t.Errorf("got %+v", w)
 	}
 }

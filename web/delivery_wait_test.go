@@ -6,6 +6,9 @@ import (
 	"time"
 
 	"schakel/store"
+	deliverieswebdeliveries "schakel/web/deliveries"
+	partnerswebpartners "schakel/web/partners"
+	"schakel/web/site"
 )
 
 // Hours that cannot be read are told wherever people look for why nothing is sent, and a form does not clear them.
@@ -14,22 +17,22 @@ func TestUnreadableHours(t *testing.T) {
 	const stored = `{"timeZone":"posixrules","open":[{"days":["mon"],"from":"07:00","to":"19:00"}]}`
 	ep := store.Endpoint{Kind: store.EndpointWebhook, Status: store.EndpointActive, Windows: stored}
 	now := time.Date(2026, 3, 27, 12, 0, 0, 0, time.UTC)
-	if reason, _ := endpointWait(ep, store.Delivery{SubscriptionID: "sub_1"}, now); reason != "window" {
+	if reason, _ := site.EndpointWait(ep, store.Delivery{SubscriptionID: "sub_1"}, now); reason != "window" {
 		t.Errorf("a delivery waits for %q", reason)
 	}
-	if reason, _ := endpointWait(ep, store.Delivery{}, now); reason != "" {
+	if reason, _ := site.EndpointWait(ep, store.Delivery{}, now); reason != "" {
 		t.Errorf("a test event waits for %q", reason)
 	}
-	for _, text := range []string{opensText(ep, now), closedText(ep, now), windowWords(ep)} {
+	for _, text := range []string{site.OpensText(ep, now), site.ClosedText(ep, now), site.WindowWords(ep)} {
 		if !strings.Contains(text, "read") {
 			t.Errorf("%q", text)
 		}
 	}
-	if v := sendingOf(ep); v.Windows != stored {
+	if v := partnerswebpartners.SendingOf(ep); v.Windows != stored {
 		t.Errorf("the form shows %q", v.Windows)
 	}
 	ep.Kind = store.EndpointPull
-	if text := opensText(ep, now) + closedText(ep, now); text != "" {
+	if text := site.OpensText(ep, now) + site.ClosedText(ep, now); text != "" {
 		t.Errorf("of a pull endpoint: %q", text)
 	}
 }
@@ -42,18 +45,18 @@ func TestRetryAfterIsTold(t *testing.T) {
 	now := time.Date(2026, 3, 27, 12, 0, 0, 0, time.UTC)
 	ep := store.Endpoint{Kind: store.EndpointWebhook, Status: store.EndpointActive, WaitUntil: store.At(now.Add(time.Hour))}
 	d := store.Delivery{SubscriptionID: "sub_1", Status: store.DeliveryRetrying}
-	if reason, until := endpointWait(ep, d, now); reason != "retry-after" || until != ep.WaitUntil {
+	if reason, until := site.EndpointWait(ep, d, now); reason != "retry-after" || until != ep.WaitUntil {
 		t.Errorf("it waits for %q until %v", reason, until)
 	}
-	at := deliveryContext{
-		delivery: d, endpoint: ep, partner: store.Partner{Status: store.PartnerApproved},
-		subscription: store.Subscription{Status: store.SubscriptionApproved, Sending: true},
+	at := deliverieswebdeliveries.DeliveryContext{
+		Delivery: d, Endpoint: ep, Partner: store.Partner{Status: store.PartnerApproved},
+		Subscription: store.Subscription{Status: store.SubscriptionApproved, Sending: true},
 	}
-	if text := at.waitsFor(now); !strings.Contains(text, "Retry-After") {
+	if text := at.WaitsFor(now); !strings.Contains(text, "Retry-After") {
 		t.Errorf("%q", text)
 	}
 	ep.ProbeOwner = "node_1"
-	if reason, _ := endpointWait(ep, d, now); reason != "" {
+	if reason, _ := site.EndpointWait(ep, d, now); reason != "" {
 		t.Errorf("during the probe it waits for %q", reason)
 	}
 }

@@ -22,6 +22,7 @@ import (
 	"schakel/registry/profile"
 	"schakel/registry/services"
 	"schakel/store"
+	"schakel/web/site"
 )
 
 // portalHarness is the portal with its real services; the engine is not started, so
@@ -44,7 +45,7 @@ components:
     left: {name: nl.example.student.left, title: A student left, contentType: application/json, payload: {type: object}}
 `
 
-func newPortalHarness(t *testing.T, change ...func(*PortalConfig)) *portalHarness {
+func newPortalHarness(t *testing.T, change ...func(*site.PortalConfig)) *portalHarness {
 	t.Helper()
 	d := &portalHarness{mirror: mirrorClient{Client: &http.Client{}}}
 	d.harness = newHarness(t, func(cfg *Config) {
@@ -69,7 +70,7 @@ func newPortalHarness(t *testing.T, change ...func(*PortalConfig)) *portalHarnes
 		bridge := amqp.New(amqp.Config{DB: db, Now: cfg.Now, Log: slog.New(slog.DiscardHandler), Node: "a"})
 		bridge.Join(engine)
 		d.exporter = export.New(export.Config{DB: db, Now: cfg.Now, Log: slog.New(slog.DiscardHandler)})
-		cfg.Portal = &PortalConfig{
+		cfg.Portal = &site.PortalConfig{
 			DB: db, Engine: engine, Registry: d.reg, Mailbox: true, AMQP: bridge, Exporter: d.exporter, Ingester: ingest.New(ingest.Config{DB: db}),
 		}
 		for _, c := range change {

@@ -6,11 +6,13 @@ import (
 	"testing"
 
 	"schakel/templates/ui/uitest"
+	webdocs "schakel/web/docs"
+	"schakel/web/site"
 )
 
 // sampleDocs are guides that link to each other, to other sites and to what is not served.
-func sampleDocs() []Doc {
-	return []Doc{
+func sampleDocs() []site.Doc {
+	return []site.Doc{
 		{
 			Name: "run", File: "server/run.md", Audience: "For operators", Answers: "How to run it.",
 			Markdown: "# Running\n\nSee [copies](../copy/copies.md#keep), [here](#start), [contracts](/contracts), [site](https://example.nl/a), [code](../copy), " +
@@ -23,7 +25,7 @@ func sampleDocs() []Doc {
 
 func newDocsHarness(t *testing.T) *portalHarness {
 	t.Helper()
-	return newPortalHarness(t, func(cfg *PortalConfig) { cfg.Docs = sampleDocs() })
+	return newPortalHarness(t, func(cfg *site.PortalConfig) { cfg.Docs = sampleDocs() })
 }
 
 func TestDocsIndex(t *testing.T) {
@@ -97,11 +99,11 @@ func TestDocsAreTagged(t *testing.T) {
 
 func TestGuidesAreChecked(t *testing.T) {
 	t.Parallel()
-	for _, list := range [][]Doc{
+	for _, list := range [][]site.Doc{
 		{{Name: "a", Markdown: "# A"}, {Name: "a", Markdown: "# A"}},
 		{{Name: "a", Markdown: "no title"}},
 	} {
-		if _, err := readGuides(list); err == nil {
+		if _, err := webdocs.ReadGuides(list); err == nil {
 			t.Errorf("%v was read", list)
 		}
 	}

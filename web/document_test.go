@@ -10,6 +10,7 @@ import (
 
 	"schakel/registry/contracts/contract"
 	"schakel/store/needs"
+	"schakel/web/api"
 )
 
 // sameDocument converts a document there and back and wants the same values.
@@ -20,9 +21,9 @@ func sameDocument(t *testing.T, name string, content []byte) {
 	if original == nil {
 		return
 	}
-	asJSON, err := documentToJSON(content)
+	asJSON, err := api.DocumentToJSON(content)
 	noError(t, err)
-	asYAML, err := documentToYAML(asJSON)
+	asYAML, err := api.DocumentToYAML(asJSON)
 	noError(t, err)
 	for form, made := range map[string][]byte{"json": asJSON, "yaml": asYAML} {
 		again, findings, err := contract.Parse(made, contract.Limits{})
@@ -54,7 +55,7 @@ paths: {}
 x-copy: *info
 x-keys: {200: a, "true": b, 1.5: c}
 `
-	asJSON, err := documentToJSON([]byte(source))
+	asJSON, err := api.DocumentToJSON([]byte(source))
 	noError(t, err)
 	last := -1
 	for _, name := range []string{`"openapi"`, `"info"`, `"version"`, `"title"`, `"x-numbers"`, `"paths"`, `"x-copy"`, `"x-keys"`} {
@@ -104,9 +105,9 @@ func FuzzConvert(f *testing.F) {
 		if original == nil {
 			return
 		}
-		asJSON, err := documentToJSON(content)
+		asJSON, err := api.DocumentToJSON(content)
 		noError(t, err)
-		asYAML, err := documentToYAML(asJSON)
+		asYAML, err := api.DocumentToYAML(asJSON)
 		noError(t, err)
 		for _, made := range [][]byte{asJSON, asYAML} {
 			again, _, err := contract.Parse(made, contract.Limits{})

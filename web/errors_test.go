@@ -16,6 +16,7 @@ import (
 	"github.com/mattn/go-sqlite3"
 	"schakel/registry"
 	"schakel/store"
+	"schakel/web/site"
 )
 
 func TestProblemOf(t *testing.T) {
@@ -35,8 +36,8 @@ func TestProblemOf(t *testing.T) {
 		{"row conflict", wrap(store.ErrConflict), 409, false},
 		{"too large", wrap(&http.MaxBytesError{Limit: 5}), 413, false},
 		{"of echo", echo.ErrMethodNotAllowed, 405, false},
-		{"own", wrap(newProblem(http.StatusTeapot, "x", "y")), 418, false},
-		{"client gone", wrap(context.Canceled), statusClientGone, false},
+		{"own", wrap(site.NewProblem(http.StatusTeapot, "x", "y")), 418, false},
+		{"client gone", wrap(context.Canceled), site.StatusClientGone, false},
 		{"too slow", wrap(context.DeadlineExceeded), 503, true},
 		{"database stops", wrap(&pgconn.PgError{Code: "57P01"}), 503, true},
 		{"database is gone", wrap(&net.OpError{Op: "dial", Err: errors.New("refused")}), 503, true},
@@ -47,8 +48,8 @@ func TestProblemOf(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			p := problemOf(tt.err)
-			if p.Status != tt.status || p.logged != tt.logged || p.Detail == "" && tt.status != 400 && tt.status != 403 && tt.status != 409 && tt.status != 404 {
+			p := site.ProblemOf(tt.err)
+			if p.Status != tt.status || p.Logged != tt.logged || p.Detail == "" && tt.status != 400 && tt.status != 403 && tt.status != 409 && tt.status != 404 {
 				t.Errorf("got %+v, want %d, logged %v", p, tt.status, tt.logged)
 			}
 		})
@@ -67,10 +68,10 @@ func TestUnknownErrors(t *testing.T) {
 			t.Run(name+path, func(t *testing.T) {
 				t.Parallel()
 				h := newHarness(t, nil)
-				h.app.echo.GET(path, handler)
+				h.app.Echo.GET(path, handler)
 				answer := h.browser().get(path)
 				wantStatus(t, answer, http.StatusInternalServerError)
-				body, id := text(answer), answer.Header.Get(headerRequestID)
+				body, id := text(answer), answer.Header.Get(site.HeaderRequestID)
 				if strings.Contains(body, "secret") || !strings.Contains(body, id) {
 					t.Errorf("body %s", body)
 				}
@@ -85,7 +86,7 @@ func TestUnknownErrors(t *testing.T) {
 func TestProblemJSON(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t, nil)
-	h.app.echo.POST("/registry/v1/test", func(echo.Context) error {
+	h.app.Echo.POST("/registry/v1/test", func(echo.Context) error {
 		return &registry.Error{Code: registry.CodeInvalid, Message: "Wrong.", Fields: map[string]string{"name": "Too long."}}
 	})
 	answer := h.browser().post("/registry/v1/test", nil)
@@ -96,7 +97,7 @@ func TestProblemJSON(t *testing.T) {
 	if got := answer.Header.Get("API-Version"); got != "1.0.0" {
 		t.Errorf("API-Version %q", got)
 	}
-	var got Problem
+	var got site.Problem
 	if err := json.Unmarshal([]byte(text(answer)), &got); err != nil {
 		t.Fatal(err)
 	}
@@ -108,7 +109,7 @@ func TestProblemJSON(t *testing.T) {
 func TestRetryLater(t *testing.T) {
 	t.Parallel()
 	for after, want := range map[time.Duration]string{0: "1", time.Millisecond: "1", 1500 * time.Millisecond: "2", time.Minute: "60"} {
-		if got := retryLater(429, "", "", after).header.Get("Retry-After"); got != want {
+		if got := site.RetryLater(429, "", "", after).Header.Get("Retry-After"); got != want {
 			t.Errorf("%v: got %s, want %s", after, got, want)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 	"schakel/delivery/event"
 	"schakel/store"
+	"schakel/web/site"
 )
 
 func TestReadable(t *testing.T) {
@@ -31,7 +32,7 @@ func TestReadable(t *testing.T) {
 		"bytes":            {"\xff\xfe\x00", 100, "00000000  ff fe 00                                          |...|\n", false},
 		"nothing":          {"", 100, "", false},
 	} {
-		got, cut := readable([]byte(tt.in), tt.most)
+		got, cut := site.Readable([]byte(tt.in), tt.most)
 		if got != tt.want || cut != tt.cut {
 			t.Errorf("%s: %q (cut %v), want %q (%v)", name, got, cut, tt.want, tt.cut)
 		}
@@ -44,7 +45,7 @@ func FuzzReadable(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte, most int) {
 		most = max(0, most%64)
-		text, cut := readable(data, most)
+		text, cut := site.Readable(data, most)
 		if !utf8.ValidString(text) || strings.ContainsAny(text, "\x00\x1b\u202e\ufeff\r") {
 			t.Fatalf("%q is shown as %q", data, text)
 		}
@@ -66,7 +67,7 @@ func TestIndentedJSONKeepsWhatItShows(t *testing.T) {
 		strings.Repeat(" ", 70000):    "",
 		`12345678901234567890.000001`: "12345678901234567890.000001",
 	} {
-		if got := indentedJSON([]byte(in)); got != want {
+		if got := site.IndentedJSON([]byte(in)); got != want {
 			t.Errorf("%.40q is shown as %q", in, got)
 		}
 	}

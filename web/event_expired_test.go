@@ -9,6 +9,7 @@ import (
 	"schakel/delivery/event"
 	"schakel/delivery/webhook"
 	"schakel/store"
+	"schakel/web/site"
 )
 
 // What became of an event that expired stands on its page, in the list of its reason, and in the API; nobody can resend it.
@@ -42,7 +43,7 @@ func TestExpiredEventInTheAPI(t *testing.T) {
 	storySubscribe(t, h, c, partner)
 	publisher.publish(t, sampleEvent("1", `"expirytime":"2001-02-03T04:05:06Z"`)).want(t, http.StatusAccepted)
 	noError(t, h.db.Write(t.Context(), func(tx *store.Tx) error { _, err := tx.ExpireEvents(t.Context(), 10); return err }))
-	var list struct{ Deliveries []deliveryAnswer }
+	var list struct{ Deliveries []site.DeliveryAnswer }
 	c.get(t, "/events/v1/deliveries?status=discarded&reason=event-expired").want(t, http.StatusOK).decode(t, &list)
 	if len(list.Deliveries) != 1 || list.Deliveries[0].Reason != store.ReasonEventExpired || list.Deliveries[0].ExpiresAt.Year() != 2001 {
 		t.Fatalf("deliveries %+v", list)

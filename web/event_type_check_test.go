@@ -7,6 +7,9 @@ import (
 
 	"schakel/registry"
 	"schakel/store"
+	"schakel/web/api"
+	contractswebcontracts "schakel/web/contracts"
+	partnerswebpartners "schakel/web/partners"
 )
 
 func TestTryEvent(t *testing.T) {
@@ -23,7 +26,7 @@ func TestTryEvent(t *testing.T) {
 		{"broken event", `{"specversion":"1.0"}`, "/source attribute-missing"},
 		{"no JSON", `{`, "false [] 0:0  json-syntax"},
 	} {
-		got, err := checkEvent(h.reg.Payloads, "nl.example.student.enrolled", []byte(tt.content), versionsIn(lines["nl.example.student.enrolled"]))
+		got, err := contractswebcontracts.CheckEvent(h.reg.Payloads, "nl.example.student.enrolled", []byte(tt.content), contractswebcontracts.VersionsIn(lines["nl.example.student.enrolled"]))
 		noError(t, err)
 		text := fmt.Sprint(got.Valid, " ", got.Fits)
 		for _, f := range got.Findings {
@@ -45,7 +48,7 @@ func TestVersionsInTheOrderOfTheCheck(t *testing.T) {
 		{Versions: []store.EventType{row("2.0.0", "published")}},
 	}
 	var got []string
-	for _, v := range versionsIn(lines) {
+	for _, v := range contractswebcontracts.VersionsIn(lines) {
 		got = append(got, v.ContractVersion)
 	}
 	if strings.Join(got, " ") != "2.0.0 1.1.0 1.0.0" {
@@ -59,7 +62,7 @@ func TestValidationsOfAnEventType(t *testing.T) {
 	h := newAPIHarness(t, nil).withCatalogue(t)
 	c := h.publisher(t, "")
 	const path = "/events/v1/event-types/nl.example.student.enrolled/validations"
-	var got eventCheck
+	var got contractswebcontracts.EventCheck
 	c.postJSON(t, path, `{"studentId":5}`).want(t, 200).decode(t, &got)
 	if got.Valid || len(got.Findings) != 1 || got.Findings[0].Pointer != "/studentId" || got.Findings[0].Line != 1 {
 		t.Errorf("got %+v", got)
@@ -71,7 +74,7 @@ func TestValidationsOfAnEventType(t *testing.T) {
 	c.do(t, "POST", path, "<a/>", "Content-Type", "text/xml").want(t, 415)
 	c.postJSON(t, "/events/v1/event-types/nl.none/validations", `{}`).want(t, 404)
 	h.anyone().postJSON(t, path, `{}`).want(t, 401)
-	c.postJSON(t, path, `"`+strings.Repeat("x", maxJSONBytes)+`"`).want(t, 413)
+	c.postJSON(t, path, `"`+strings.Repeat("x", api.MaxJSONBytes)+`"`).want(t, 413)
 	if n := h.eventCount(t); n != 0 {
 		t.Errorf("%d events are kept", n)
 	}
@@ -86,14 +89,14 @@ func TestCatalogueAndSubscriptionsTellVersions(t *testing.T) {
 	endpoint := h.newEndpoint(t, partner.ID)
 	c := h.consumer(t, partner.ID)
 	const name = "nl.example.student.enrolled"
-	var found eventTypeAnswer
+	var found contractswebcontracts.EventTypeAnswer
 	c.get(t, "/events/v1/event-types/"+name).want(t, 200).decode(t, &found)
 	if len(found.Versions) != 2 || found.Versions[0].Line != "2" || found.Versions[1].ContractVersion != "1.0.0" {
 		t.Errorf("versions %+v", found.Versions)
 	}
-	ask := func(versions string, status int) subscriptionAnswer {
+	ask := func(versions string, status int) partnerswebpartners.SubscriptionAnswer {
 		t.Helper()
-		var made subscriptionAnswer
+		var made partnerswebpartners.SubscriptionAnswer
 		answer := c.postJSON(t, "/events/v1/subscriptions", `{"endpointId":"`+endpoint.ID+`","types":["`+name+`"],`+versions+`"purpose":"To know who is enrolled."}`).want(t, status)
 		if status == 201 {
 			answer.decode(t, &made)

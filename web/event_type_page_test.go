@@ -8,6 +8,8 @@ import (
 
 	"schakel/registry/contracts"
 	"schakel/store"
+	webcontracts "schakel/web/contracts"
+	"schakel/web/site"
 )
 
 func TestCataloguePages(t *testing.T) {
@@ -50,7 +52,7 @@ func TestEventIsTriedOnThePageOfItsType(t *testing.T) {
 		"{":                          "This is not JSON.",
 		`{"specversion":"1.0"}`:      "What does not fit",
 		strings.Repeat(" ", 9) + "<": "This is not JSON.",
-		"\"" + strings.Repeat("x", maxCheckedBytes) + "\"": "larger than 64 KiB",
+		"\"" + strings.Repeat("x", webcontracts.MaxCheckedBytes) + "\"": "larger than 64 KiB",
 	} {
 		wantWords(t, text(b.post(path, url.Values{"event": {typed}})), want)
 	}
@@ -84,12 +86,12 @@ func TestReadableJSON(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			if got := readableJSON(test.in); got != test.want {
+			if got := site.ReadableJSON(test.in); got != test.want {
 				t.Errorf("got %q, want %q", got, test.want)
 			}
 		})
 	}
-	long := readableJSON(strings.Repeat("é", maxShownJSON))
+	long := site.ReadableJSON(strings.Repeat("é", site.MaxShownJSON))
 	if !strings.HasSuffix(long, "in the contract)") || !strings.HasPrefix(long, "é") {
 		t.Error("a long text is not cut between characters")
 	}

@@ -8,6 +8,7 @@ import (
 
 	"schakel/registry"
 	"schakel/registry/contracts"
+	"schakel/web/site"
 )
 
 // nextVersion publishes a version of the sample contract in which a student has a number and no studentId.
@@ -53,7 +54,7 @@ func TestPayloadIsHeldAgainstItsContract(t *testing.T) {
 		var got struct {
 			Code           string
 			Detail         string
-			Errors, Advice []ProblemError
+			Errors, Advice []site.ProblemError
 		}
 		answer.want(t, tt.status).decode(t, &got)
 		found := ""

@@ -8,6 +8,7 @@ import (
 
 	"schakel/delivery/event"
 	"schakel/registry/identity"
+	"schakel/web/site"
 )
 
 // Rules: EDU-15, EDU-19, CE-62, IDEM-X02.
@@ -77,7 +78,7 @@ func TestPublishRefused(t *testing.T) {
 	h := newAPIHarness(t, nil).withCatalogue(t)
 	c, reads := h.publisher(t, ""), h.consumer(t, "")
 	wide := h.newClient(t, "", identity.NewClient{
-		Scopes: []string{scopeEventsPublish}, PublishTypes: []string{"nl.example.*"}, PublishSources: []string{"*"},
+		Scopes: []string{site.ScopeEventsPublish}, PublishTypes: []string{"nl.example.*"}, PublishSources: []string{"*"},
 	})
 	stranger := &apiClient{h: h, token: "eyJhbGciOiJub25lIn0.e30."}
 	structured, batch := "application/cloudevents+json", "application/cloudevents-batch+json"
@@ -131,7 +132,7 @@ func TestPublishRefused(t *testing.T) {
 }
 
 // wantFault expects an error that names the attribute and, in a batch, the event.
-func wantFault(t *testing.T, name string, p Problem, attribute string, index int) {
+func wantFault(t *testing.T, name string, p site.Problem, attribute string, index int) {
 	t.Helper()
 	if attribute == "" && index < 0 {
 		return

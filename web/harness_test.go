@@ -16,6 +16,7 @@ import (
 	"schakel/registry/identity"
 	"schakel/store"
 	"schakel/store/storetest"
+	"schakel/web/site"
 )
 
 const (
@@ -25,7 +26,8 @@ const (
 
 // harness is the real router on a real database.
 type harness struct {
-	app      *App
+	cfg      Config
+	app      *site.App
 	db       *store.DB
 	accounts *identity.Accounts
 	clock    *storetest.Clock
@@ -62,14 +64,15 @@ func newHarness(t *testing.T, change func(*Config)) *harness {
 	if h.accounts, err = identity.NewAccounts(h.db, h.clock.Now, identity.WithWeakPasswords()); err != nil {
 		t.Fatal(err)
 	}
-	cfg := Config{
+	cfg := Config{AppConfig: site.AppConfig{
 		BaseURL: &url.URL{Scheme: "http", Host: "schakel.example.nl"},
 		Now:     h.clock.Now, Log: slog.New(slog.NewTextHandler(h.log, nil)),
 		Accounts: h.accounts, Sessions: h.db,
-	}
+	}}
 	if change != nil {
 		change(&cfg)
 	}
+	h.cfg = cfg
 	if h.app, err = New(cfg); err != nil {
 		t.Fatal(err)
 	}
@@ -128,7 +131,7 @@ func (b *browser) post(path string, form url.Values) *http.Response {
 
 func (b *browser) do(method, target, body string) *http.Response {
 	r := httptest.NewRequest(method, target, strings.NewReader(body))
-	r.Host = b.h.app.cfg.BaseURL.Host
+	r.Host = b.h.app.Cfg.BaseURL.Host
 	r.Header = b.header.Clone()
 	if body != "" && r.Header.Get("Content-Type") == "" {
 		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"schakel/web/site"
 	"strings"
 	"testing"
 
@@ -18,27 +19,27 @@ func TestPaging(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		query string
-		want  Paging
+		want  site.Paging
 		ok    bool
 	}{
-		{"", Paging{1, 25}, true},
-		{"page=3&perPage=100", Paging{3, 100}, true},
-		{"page=0", Paging{1, 25}, false},
-		{"page=-1", Paging{1, 25}, false},
-		{"page=1.5", Paging{1, 25}, false},
-		{"page=99999999999999999999", Paging{1, 25}, false},
-		{"perPage=101", Paging{1, 25}, false},
-		{"page=2&perPage=x", Paging{2, 25}, false},
+		{"", site.Paging{1, 25}, true},
+		{"page=3&perPage=100", site.Paging{3, 100}, true},
+		{"page=0", site.Paging{1, 25}, false},
+		{"page=-1", site.Paging{1, 25}, false},
+		{"page=1.5", site.Paging{1, 25}, false},
+		{"page=99999999999999999999", site.Paging{1, 25}, false},
+		{"perPage=101", site.Paging{1, 25}, false},
+		{"page=2&perPage=x", site.Paging{2, 25}, false},
 	}
 	for _, tt := range tests {
 		t.Run(tt.query, func(t *testing.T) {
 			t.Parallel()
 			c := contextFor("/x?" + tt.query)
-			got, err := apiPaging(c)
+			got, err := site.ApiPaging(c)
 			if (err == nil) != tt.ok || (tt.ok && got != tt.want) {
 				t.Errorf("API: got %v, %v", got, err)
 			}
-			if got := pagePaging(c); got != tt.want {
+			if got := site.PagePaging(c); got != tt.want {
 				t.Errorf("page: got %v, want %v", got, tt.want)
 			}
 		})
@@ -62,7 +63,7 @@ func TestPagingHeaders(t *testing.T) {
 	}
 	for _, tt := range tests {
 		c := contextFor("/registry/v1/contracts?q=a+b")
-		h.app.setPagingHeaders(c, Paging{tt.page, 25}, tt.total)
+		h.app.SetPagingHeaders(c, site.Paging{tt.page, 25}, tt.total)
 		if got, want := c.Response().Header().Get("Link"), strings.Join(tt.want, ", "); got != want {
 			t.Errorf("page %d of %d: got %s, want %s", tt.page, tt.total, got, want)
 		}
@@ -71,7 +72,7 @@ func TestPagingHeaders(t *testing.T) {
 
 func TestForm(t *testing.T) {
 	t.Parallel()
-	f, err := newForm(url.Values{"a": {"  x\x00y\r\nz "}, "p": {" secret "}, "l": {"1", " ", "2"}, "c": {"on"}})
+	f, err := site.NewForm(url.Values{"a": {"  x\x00y\r\nz "}, "p": {" secret "}, "l": {"1", " ", "2"}, "c": {"on"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,10 +88,10 @@ func TestForm(t *testing.T) {
 	if !f.Checked("c") || f.Checked("none") {
 		t.Error("Checked")
 	}
-	if _, err := newForm(url.Values{"a": {"\xff"}}); err == nil {
+	if _, err := site.NewForm(url.Values{"a": {"\xff"}}); err == nil {
 		t.Error("took what is not UTF-8")
 	}
-	if _, err := newForm(url.Values{"a": make([]string, maxFormFields+1)}); err == nil {
+	if _, err := site.NewForm(url.Values{"a": make([]string, site.MaxFormFields+1)}); err == nil {
 		t.Error("took too many fields")
 	}
 }
@@ -120,7 +121,7 @@ func FuzzLocalPath(f *testing.F) {
 	}
 	base, _ := url.Parse("https://schakel.example.nl/login")
 	f.Fuzz(func(t *testing.T, raw string) {
-		got := localPath(raw)
+		got := site.LocalPath(raw)
 		if got == "" {
 			return
 		}

@@ -2,6 +2,7 @@ package web
 
 import (
 	"bytes"
+	"github.com/labstack/echo/v4"
 	"net/http"
 	"net/url"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"schakel/registry"
 	"schakel/registry/services"
 	"schakel/store"
+	"schakel/web/site"
 )
 
 func TestSetupStory(t *testing.T) {
@@ -66,7 +68,7 @@ func TestSetupChoosesSettings(t *testing.T) {
 			}, cfg.Accounts)
 			noError(t, err)
 			engine := outbox.New(outbox.Config{DB: cfg.Sessions.(*store.DB), Now: cfg.Now, Log: cfg.Log})
-			cfg.Portal = &PortalConfig{DB: cfg.Sessions.(*store.DB), Engine: engine, Registry: reg, DocumentBytes: 100_000}
+			cfg.Portal = &site.PortalConfig{DB: cfg.Sessions.(*store.DB), Engine: engine, Registry: reg, DocumentBytes: 100_000}
 		})
 		token, err := h.accounts.SetupLink(t.Context())
 		noError(t, err)
@@ -162,7 +164,7 @@ func TestSessionCookie(t *testing.T) {
 			if _, _, found, err := h.db.SessionFind(t.Context(), []byte(c.Value)); found || err != nil {
 				t.Errorf("the database knows the token itself (%v)", err)
 			}
-			if _, _, found, err := h.db.SessionFind(t.Context(), hashOf(c.Value)); !found || err != nil {
+			if _, _, found, err := h.db.SessionFind(t.Context(), site.HashOf(c.Value)); !found || err != nil {
 				t.Errorf("no session under the hash (%v)", err)
 			}
 		})
@@ -192,7 +194,7 @@ func TestSessionEnds(t *testing.T) {
 				b.get("/account")
 			}
 		}, 200},
-		{"idle", func(_ *testing.T, h *harness, _ *browser) { h.clock.Advance(sessionIdle) }, 303},
+		{"idle", func(_ *testing.T, h *harness, _ *browser) { h.clock.Advance(site.SessionIdle) }, 303},
 		{"lifetime", func(_ *testing.T, h *harness, b *browser) {
 			for range 12 {
 				h.clock.Advance(time.Hour)
@@ -296,14 +298,17 @@ func TestPasswordLinks(t *testing.T) {
 	wantStatus(t, b.post(path, url.Values{"password": {"a third good one"}}), http.StatusNotFound)
 }
 
+// enter answers those who may enter a route.
+func enter(c echo.Context) error { return c.String(http.StatusOK, "in") }
+
 func TestWhoMayEnter(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t, nil)
 	h.administrator(t)
 	h.partner(t, "pat@example.nl")
-	h.app.pages("/test", h.app.requireAdministrator).GET("/admin", h.app.accountPage)
-	h.app.pages("/test", h.app.requirePartner).GET("/partner", h.app.accountPage)
-	h.app.pages("/test", h.app.requireAccount).GET("/account", h.app.accountPage)
+	h.app.Pages("/test", h.app.RequireAdministrator).GET("/admin", enter)
+	h.app.Pages("/test", h.app.RequirePartner).GET("/partner", enter)
+	h.app.Pages("/test", h.app.RequireAccount).GET("/account", enter)
 	visitor, admin, partner := h.browser(), h.browser(), h.browser()
 	admin.login(t, testEmail)
 	partner.login(t, "pat@example.nl")
@@ -336,10 +341,10 @@ func TestWhoMayEnter(t *testing.T) {
 func TestVisitorsLeaveNothingBehind(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t, nil)
-	h.app.pages("/test", h.app.requireAccount).POST("/form", h.app.accountPage)
+	h.app.Pages("/test", h.app.RequireAccount).POST("/form", enter)
 	b := h.browser()
-	wantRedirect(t, b.post("/test/form", nil), loginEnded)
-	if page := text(b.get(loginEnded)); !strings.Contains(page, "Your session had ended") {
+	wantRedirect(t, b.post("/test/form", nil), site.LoginEnded)
+	if page := text(b.get(site.LoginEnded)); !strings.Contains(page, "Your session had ended") {
 		t.Error("the login page does not say what happened")
 	}
 	b.get("/login?next=/account")

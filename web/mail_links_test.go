@@ -19,6 +19,7 @@ import (
 	"schakel/registry/mail"
 	"schakel/registry/partners"
 	"schakel/store"
+	webcontracts "schakel/web/contracts"
 )
 
 // mailWorld opens the links of mails as their recipients do.
@@ -326,11 +327,11 @@ func (w *mailWorld) mailsOfDatasets() {
 }
 
 func (w *mailWorld) mailsOfMirror(address string, set func(string)) {
-	answer := w.admin.post(mirrorPages, map[string][]string{
+	answer := w.admin.post(webcontracts.MirrorPages, map[string][]string{
 		"name": {"Noord"}, "kind": {"urls"}, "urls": {address}, "schedule": {"@daily"}, "enabled": {"on"},
 	})
 	wantStatus(w.t, answer, http.StatusSeeOther)
-	id := strings.TrimPrefix(answer.Header.Get("Location"), mirrorPages+"/")
+	id := strings.TrimPrefix(answer.Header.Get("Location"), webcontracts.MirrorPages+"/")
 	for _, word := range []string{"first", "second"} {
 		set(word)
 		_, err := w.reg.Mirrors.Run(w.t.Context(), id, "schedule")

@@ -6,6 +6,7 @@ import (
 	"net/http/httptest"
 	"net/netip"
 	"net/url"
+	"schakel/web/site"
 	"strings"
 	"testing"
 
@@ -15,7 +16,7 @@ import (
 func TestRouting(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t, nil)
-	h.app.api(10, "/events/v1").GET("/things", func(c echo.Context) error { return c.NoContent(http.StatusNoContent) })
+	h.app.Api(10, "/events/v1").GET("/things", func(c echo.Context) error { return c.NoContent(http.StatusNoContent) })
 	tests := []struct {
 		method, path string
 		status       int
@@ -74,7 +75,7 @@ func TestSecurityHeaders(t *testing.T) {
 			"Referrer-Policy":            "same-origin",
 			"Cross-Origin-Opener-Policy": "same-origin",
 			"Permissions-Policy":         "camera=()",
-			headerRequestID:              "req_",
+			site.HeaderRequestID:         "req_",
 		} {
 			if !strings.HasPrefix(header.Get(name), want) {
 				t.Errorf("%s: %s is %q", path, name, header.Get(name))
@@ -113,7 +114,7 @@ func TestCrossOrigin(t *testing.T) {
 func TestBodyLimit(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t, nil)
-	h.app.api(10, "/events/v1").POST("/echo", func(c echo.Context) error {
+	h.app.Api(10, "/events/v1").POST("/echo", func(c echo.Context) error {
 		b, err := io.ReadAll(c.Request().Body)
 		if err != nil {
 			return err
@@ -131,7 +132,7 @@ func TestBodyLimit(t *testing.T) {
 			}
 		}
 	}
-	answer := h.browser().post("/login", url.Values{"email": {strings.Repeat("a", maxFormBytes)}})
+	answer := h.browser().post("/login", url.Values{"email": {strings.Repeat("a", site.MaxFormBytes)}})
 	wantStatus(t, answer, http.StatusRequestEntityTooLarge)
 }
 
@@ -173,7 +174,7 @@ func TestClientAddress(t *testing.T) {
 			if tt.forwarded != "" {
 				r.Header.Set("X-Forwarded-For", tt.forwarded)
 			}
-			if got := ipExtractor(tt.proxies)(r); got != tt.want {
+			if got := site.IpExtractor(tt.proxies)(r); got != tt.want {
 				t.Errorf("got %s, want %s", got, tt.want)
 			}
 		})

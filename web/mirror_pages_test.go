@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"schakel/store"
+	webcontracts "schakel/web/contracts"
 )
 
 // An administrator mirrors a list of addresses in the portal, and settles the alarm
@@ -23,16 +24,16 @@ func TestMirrorPages(t *testing.T) {
 	h.mirror.Client = client
 	b := h.browser()
 	b.login(t, testEmail)
-	wantWords(t, text(b.get(mirrorPages)), "No register is mirrored yet", "Mirror a register")
-	wantWords(t, text(b.get(mirrorPages+"/new")), "Apicurio Registry 3", "15 4 * * *")
+	wantWords(t, text(b.get(webcontracts.MirrorPages)), "No register is mirrored yet", "Mirror a register")
+	wantWords(t, text(b.get(webcontracts.MirrorPages+"/new")), "Apicurio Registry 3", "15 4 * * *")
 	form := url.Values{"name": {"Noord"}, "kind": {"urls"}, "urls": {"http://noord.example/x"}, "schedule": {"soon"}, "enabled": {"on"}, "secret": {"two words"}}
-	answer := b.post(mirrorPages, form)
+	answer := b.post(webcontracts.MirrorPages, form)
 	wantStatus(t, answer, http.StatusUnprocessableEntity)
 	wantWords(t, text(answer), "must begin with https://", "Write it as cron does", "without spaces", "http://noord.example/x")
 	form.Set("urls", address)
 	form.Set("schedule", "@daily")
 	form.Set("secret", "not-to-be-told")
-	answer = b.post(mirrorPages, form)
+	answer = b.post(webcontracts.MirrorPages, form)
 	wantStatus(t, answer, http.StatusSeeOther)
 	one := answer.Header.Get("Location")
 	page := text(b.get(one))
@@ -41,7 +42,7 @@ func TestMirrorPages(t *testing.T) {
 		t.Error("a page shows the key")
 	}
 	wantStatus(t, b.post(one+"/runs", nil), http.StatusSeeOther)
-	id := strings.TrimPrefix(one, mirrorPages+"/")
+	id := strings.TrimPrefix(one, webcontracts.MirrorPages+"/")
 	for _, word := range []string{"first", "second"} {
 		body.Store(mirrorBody(word))
 		_, err := h.reg.Mirrors.Run(t.Context(), id, "schedule")
@@ -56,11 +57,11 @@ func TestMirrorPages(t *testing.T) {
 	wantWords(t, text(b.get(one)), "Noordwest", "it is switched off")
 	form.Set("name", "x")
 	wantStatus(t, b.post(one+"/edit", form), http.StatusUnprocessableEntity)
-	wantWords(t, text(b.get(mirrorPages)), "Noordwest", "1 with other bytes")
-	wantStatus(t, b.get(mirrorPages+"/none"), http.StatusNotFound)
+	wantWords(t, text(b.get(webcontracts.MirrorPages)), "Noordwest", "1 with other bytes")
+	wantStatus(t, b.get(webcontracts.MirrorPages+"/none"), http.StatusNotFound)
 	h.checkMirrorCopies(t, b, id)
 	partner, _ := h.at(t, "pat@example.nl")
-	for _, path := range []string{mirrorPages, mirrorPages + "/new", one, one + "/edit", one + "/copies"} {
+	for _, path := range []string{webcontracts.MirrorPages, webcontracts.MirrorPages + "/new", one, one + "/edit", one + "/copies"} {
 		wantStatus(t, partner.get(path), http.StatusForbidden)
 	}
 	wantStatus(t, partner.post(one+"/runs", nil), http.StatusForbidden)
@@ -69,7 +70,7 @@ func TestMirrorPages(t *testing.T) {
 	wantStatus(t, b.post(one+"/removal", url.Values{"reason": {strings.Repeat("x", 1001)}}), http.StatusUnprocessableEntity)
 	answer = b.post(one+"/removal", url.Values{"reason": {"Noord stops."}})
 	wantStatus(t, answer, http.StatusSeeOther)
-	wantWords(t, text(b.get(mirrorPages)), "Noordwest is not mirrored any more. Its copies stay.", "No register is mirrored yet")
+	wantWords(t, text(b.get(webcontracts.MirrorPages)), "Noordwest is not mirrored any more. Its copies stay.", "No register is mirrored yet")
 	wantStatus(t, b.get(one), http.StatusNotFound)
 	wantWords(t, text(b.get("/contracts/noord-students")), "A copy of https://127.0.0.1", "not mirrored any more")
 }
@@ -89,7 +90,7 @@ func (h *portalHarness) checkMirrorCopies(t *testing.T, b *browser, id string) {
 		}
 		return nil
 	}))
-	one := mirrorPages + "/" + id
+	one := webcontracts.MirrorPages + "/" + id
 	wantWords(t, text(b.get(one)), "26 contracts", "See all 26 copies", one+"/copies")
 	wantWords(t, text(b.get(one+"/copies")), "Copies from Noord", "noord-more-24", "26 contracts")
 	wantWords(t, text(b.get(one+"/copies?page=2")), "noord-students")

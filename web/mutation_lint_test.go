@@ -12,6 +12,7 @@ import (
 
 	"schakel/delivery/mutation/archive"
 	"schakel/delivery/mutation/format"
+	webdatasets "schakel/web/datasets"
 )
 
 // lintFileText is a file whose second group uses the id of a state that is gone.
@@ -105,7 +106,7 @@ func TestMutationLintBusy(t *testing.T) {
 	h := newPortalHarness(t)
 	b, _ := h.at(t, "pat@example.nl")
 	var ends []func() int
-	for range lintAtOnce {
+	for range webdatasets.LintAtOnce {
 		ends = append(ends, b.slowUpload(t, "/partner/mutations/lint"))
 	}
 	answer := b.uploadFile("/partner/mutations/lint", "file", "x.xml", []byte(lintFileText))
@@ -125,7 +126,7 @@ func (b *browser) slowUpload(t *testing.T, path string) func() int {
 	from, to := io.Pipe()
 	w := multipart.NewWriter(to)
 	r := httptest.NewRequest(http.MethodPost, path, from)
-	r.Host, r.Header = b.h.app.cfg.BaseURL.Host, b.header.Clone()
+	r.Host, r.Header = b.h.app.Cfg.BaseURL.Host, b.header.Clone()
 	r.Header.Set("Content-Type", w.FormDataContentType())
 	for name, value := range b.cookies {
 		r.AddCookie(&http.Cookie{Name: name, Value: value})

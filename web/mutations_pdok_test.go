@@ -20,6 +20,8 @@ import (
 	"schakel/delivery/mutation/format"
 	"schakel/delivery/mutation/historytest"
 	"schakel/store/needs"
+	"schakel/web/api"
+	webdatasets "schakel/web/datasets"
 )
 
 // pdokClient is a client made by hand from DownloadApi.json: it knows no other address than those in it, and every answer
@@ -73,7 +75,7 @@ func (p *pdokClient) call(t *testing.T, method, path, target, body string) apiAn
 func (p *pdokClient) href(t *testing.T, a apiAnswer, name string) string {
 	t.Helper()
 	var got struct {
-		Links map[string]halLink `json:"_links"`
+		Links map[string]webdatasets.HalLink `json:"_links"`
 	}
 	a.decode(t, &got)
 	if got.Links[name].Href == "" {
@@ -122,7 +124,7 @@ func TestPDOKClientWalksThrough(t *testing.T) {
 		answer := p.call(t, "GET", "/delta", "/delta"+page, "").want(t, 200)
 		var got struct {
 			Deltas []struct{ ID string }
-			Links  []halLink `json:"_links"`
+			Links  []webdatasets.HalLink `json:"_links"`
 		}
 		answer.decode(t, &got)
 		for _, d := range got.Deltas {
@@ -210,7 +212,7 @@ func TestCustomDownloadInput(t *testing.T) {
 func TestFewCustomBytesAreKept(t *testing.T) {
 	t.Parallel()
 	var w *mutationWorld
-	w = newMutationWorldWith(t, func(cfg *APIConfig) {
+	w = newMutationWorldWith(t, func(cfg *api.Config) {
 		cfg.Exporter = export.New(export.Config{DB: cfg.DB, Now: func() time.Time { return w.clock.Now() }, MostCustomBytes: 1})
 	})
 	id := w.publish(t, 3).ID

@@ -20,6 +20,8 @@ import (
 	"schakel/registry"
 	"schakel/registry/identity"
 	"schakel/store"
+	webdatasets "schakel/web/datasets"
+	"schakel/web/site"
 )
 
 // jsonGroups writes groups in the JSON form, one text each.
@@ -86,13 +88,13 @@ func TestPublishInEachForm(t *testing.T) {
 		groups, key := w.groups(12), freshKey()
 		body := tt.body(groups)
 		sent := w.send(t, groupsPath, tt.media, key, body).want(t, 201)
-		var got publicationAnswer
+		var got webdatasets.PublicationAnswer
 		sent.decode(t, &got)
 		if got.Groups != 12 || got.Status != store.MutationDone || got.FirstSeq != seq+1 || got.LastSeq != seq+12 || len(got.States) == 0 || got.Replayed {
 			t.Fatalf("%s: %s", tt.media, sent.body)
 		}
 		seq = got.LastSeq
-		var again, shown publicationAnswer
+		var again, shown webdatasets.PublicationAnswer
 		w.send(t, groupsPath, tt.media, key, body).want(t, 201).decode(t, &again)
 		w.publisher.get(t, sent.header.Get("Location")).want(t, 200).decode(t, &shown)
 		if !again.Replayed || again.ID != got.ID || again.LastSeq != seq || shown.Groups != 12 {
@@ -119,7 +121,7 @@ func TestPublishGoesOnAfterACut(t *testing.T) {
 			t.Errorf("after %d tenths: %+v", part, p.Publication)
 		}
 	}
-	var got publicationAnswer
+	var got webdatasets.PublicationAnswer
 	w.send(t, groupsPath, "application/xml", key, body).want(t, 201).decode(t, &got)
 	if got.Groups != 60 || got.FirstSeq != 1 || got.LastSeq != 60 {
 		t.Errorf("%+v", got)
@@ -190,7 +192,7 @@ func TestPublishTellsWhere(t *testing.T) {
 		"two objects": {[]string{`{"groups":[]} x`}, 400, "", "", 0},
 	} {
 		answer := w.send(t, groupsPath, "application/x-ndjson", freshKey(), []byte(strings.Join(tt.lines, "\n")+"\n")).want(t, tt.status)
-		var p Problem
+		var p site.Problem
 		answer.decode(t, &p)
 		if tt.code != "" && p.Code != tt.code || tt.detail != "" && p.Errors[0].Code != tt.detail {
 			t.Errorf("%s: %s", name, answer.body)
@@ -268,7 +270,7 @@ func TestWhoPublishes(t *testing.T) {
 	body := string(w.file(t, format.Delta, w.groups(1)))
 	pairs := []string{"Content-Type", "application/xml", "Idempotency-Key", freshKey()}
 	w.whole.do(t, "POST", groupsPath, body, pairs...).problem(t, http.StatusForbidden, "insufficient-scope")
-	stranger := w.newClient(t, w.newPartner(t, "Gemeente Oost").ID, identity.NewClient{Scopes: []string{scopeMutationsPublish}})
+	stranger := w.newClient(t, w.newPartner(t, "Gemeente Oost").ID, identity.NewClient{Scopes: []string{site.ScopeMutationsPublish}})
 	stranger.do(t, "POST", groupsPath, body, pairs...).problem(t, http.StatusForbidden, "forbidden")
 	stranger.get(t, under("/publications/mpb_x")).problem(t, http.StatusForbidden, "forbidden")
 	w.publisher.do(t, "POST", groupsPath, body, "Content-Type", "application/xml").problem(t, 400, "key-missing")

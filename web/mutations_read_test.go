@@ -13,6 +13,7 @@ import (
 	"schakel/delivery/mutation/format"
 	"schakel/registry"
 	"schakel/store"
+	webdatasets "schakel/web/datasets"
 )
 
 // A zip is fetched in parts that make the whole; it is only fetched when its last byte went out.
@@ -96,22 +97,22 @@ func TestBoundedSubscription(t *testing.T) {
 	list, err := w.reg.Datasets.Followers(t.Context(), registry.ScopeOf(w.partners[w.bounded].ID), testDataset)
 	noError(t, err)
 	target := under("/areas/" + list[0].Follower.AreaID)
-	var area areaAnswer
+	var area webdatasets.AreaAnswer
 	w.bounded.get(t, target).want(t, 200).decode(t, &area)
 	plain := w.bounded.do(t, "GET", target, "", "Accept", "text/plain").want(t, 200)
 	if area.WKT == "" || area.WKT != head.Area || string(plain.body) != area.WKT || mine.Area != area.WKT || area.CRS != 28992 {
 		t.Errorf("the area is %s, in the files %s", area.WKT, head.Area)
 	}
 	for accept, want := range map[string]string{
-		"application/json, text/plain, */*": "application/json", "text/plain;q=0.5, application/geo+json": geoJSONType, "*/*": "application/json",
+		"application/json, text/plain, */*": "application/json", "text/plain;q=0.5, application/geo+json": webdatasets.GeoJSONType, "*/*": "application/json",
 		"text/html, text/*;q=0.9, */*;q=0.8": "text/plain; charset=utf-8", "application/pdf": "application/json",
 	} {
 		if got := w.bounded.do(t, "GET", target, "", "Accept", accept).want(t, 200).header.Get("Content-Type"); got != want {
 			t.Errorf("%s: %s", accept, got)
 		}
 	}
-	feature := w.bounded.do(t, "GET", target, "", "Accept", geoJSONType).want(t, 200)
-	if again := w.bounded.do(t, "GET", target, "", "Accept", geoJSONType); !bytes.Equal(again.body, feature.body) || !json.Valid(feature.body) || !bytes.Contains(feature.body, []byte(`"Polygon"`)) {
+	feature := w.bounded.do(t, "GET", target, "", "Accept", webdatasets.GeoJSONType).want(t, 200)
+	if again := w.bounded.do(t, "GET", target, "", "Accept", webdatasets.GeoJSONType); !bytes.Equal(again.body, feature.body) || !json.Valid(feature.body) || !bytes.Contains(feature.body, []byte(`"Polygon"`)) {
 		t.Errorf("GeoJSON %s", feature.body)
 	}
 	w.bounded.do(t, "GET", target, "", "If-None-Match", w.bounded.get(t, target).header.Get("ETag")).want(t, http.StatusNotModified)
@@ -144,7 +145,7 @@ func TestGoneTellsTheWayBack(t *testing.T) {
 	_, err := w.reg.Datasets.ResetLineage(t.Context(), registry.SystemActor(), testDataset, "deltas of May were wrong")
 	noError(t, err)
 	p := w.whole.get(t, under("/deltas?after-delta-id="+later.ID)).problem(t, http.StatusGone, "lineage-changed")
-	var seen datasetAnswer
+	var seen webdatasets.DatasetAnswer
 	if w.whole.get(t, under("")).want(t, 200).decode(t, &seen); seen.LatestDelta != nil {
 		t.Errorf("a delta of the replaced history is told: %+v", seen.LatestDelta)
 	}
@@ -180,12 +181,12 @@ func TestWhoReadsADataset(t *testing.T) {
 			t.Errorf("%s: no remedy in %s", target, p.Detail)
 		}
 	}
-	var listed struct{ Datasets []datasetAnswer }
+	var listed struct{ Datasets []webdatasets.DatasetAnswer }
 	stranger.get(t, "/mutations/v1/datasets").want(t, 200).decode(t, &listed)
 	if len(listed.Datasets) != 1 || listed.Datasets[0].Lineage != "" || listed.Datasets[0].LatestDelta != nil || listed.Datasets[0].Subscription != nil {
 		t.Errorf("a stranger sees %+v", listed.Datasets)
 	}
-	var mine datasetAnswer
+	var mine webdatasets.DatasetAnswer
 	w.whole.get(t, under("")).want(t, 200).decode(t, &mine)
 	if mine.Lineage != d.Lineage || mine.LatestDelta == nil || mine.LatestDelta.ID != d.ID || mine.Subscription.Status != store.SubscriptionApproved || mine.RetentionDays != 31 {
 		t.Errorf("a follower sees %+v", mine)
@@ -216,7 +217,7 @@ func TestNoStateIDsOutsideFiles(t *testing.T) {
 	t.Parallel()
 	w := newMutationWorld(t)
 	sent := w.send(t, groupsPath, "application/xml", freshKey(), w.file(t, format.Delta, w.groups(20))).want(t, 201)
-	var receipt publicationAnswer
+	var receipt webdatasets.PublicationAnswer
 	sent.decode(t, &receipt)
 	d := w.cut(t)
 	_, err := w.exporter.Snapshot(t.Context(), testDataset)

@@ -10,6 +10,8 @@ import (
 	"schakel/registry/identity"
 	"schakel/registry/partners"
 	"schakel/store"
+	webdatasets "schakel/web/datasets"
+	"schakel/web/site"
 )
 
 const subscriptionsPath = "/mutations/v1/subscriptions"
@@ -28,7 +30,7 @@ func TestDatasetSubscriptionByAPI(t *testing.T) {
 	key := freshKey()
 	made := c.do(t, "POST", subscriptionsPath, body, "Content-Type", "application/json", "Idempotency-Key", key).want(t, 201)
 	again := c.do(t, "POST", subscriptionsPath, body, "Content-Type", "application/json", "Idempotency-Key", key).want(t, 201)
-	var sub datasetSubscriptionAnswer
+	var sub webdatasets.DatasetSubscriptionAnswer
 	made.decode(t, &sub)
 	if string(again.body) != string(made.body) || sub.Status != store.SubscriptionRequested || sub.AreaID == "" || len(sub.ObjectTypes) != 1 {
 		t.Fatalf("%s\n%s", made.body, again.body)
@@ -52,7 +54,7 @@ func TestDatasetSubscriptionByAPI(t *testing.T) {
 	if len(p.Errors) != 1 || p.Errors[0].Pointer != "/text" {
 		t.Errorf("%+v", p.Errors)
 	}
-	var changed datasetSubscriptionAnswer
+	var changed webdatasets.DatasetSubscriptionAnswer
 	put(`{"text":"POLYGON((155000 463000,156000 463000,156000 464000,155000 463000))"}`).want(t, 200).decode(t, &changed)
 	if changed.Status != store.SubscriptionRequested || changed.AreaID == sub.AreaID || len(changed.ObjectTypes) != 0 {
 		t.Errorf("%+v", changed)
@@ -65,7 +67,9 @@ func TestDatasetSubscriptionByAPI(t *testing.T) {
 		t.Errorf("the lineage was %s and is %s", before, after)
 	}
 
-	var listed struct{ Subscriptions []datasetSubscriptionAnswer }
+	var listed struct {
+		Subscriptions []webdatasets.DatasetSubscriptionAnswer
+	}
 	c.get(t, subscriptionsPath).want(t, 200).decode(t, &listed)
 	if len(listed.Subscriptions) != 1 || listed.Subscriptions[0].ID != sub.ID {
 		t.Errorf("listed %+v", listed)
@@ -109,7 +113,7 @@ func TestSubscriptionsStayApart(t *testing.T) {
 	w := newMutationWorld(t)
 	w.withCatalogue(t)
 	p := w.newPartner(t, "Gemeente West")
-	c := w.newClient(t, p.ID, identity.NewClient{Scopes: []string{scopeMutationsRead, scopeSubscriptionsWrite}})
+	c := w.newClient(t, p.ID, identity.NewClient{Scopes: []string{site.ScopeMutationsRead, site.ScopeSubscriptionsWrite}})
 	w.partners[c] = p
 	events := w.approvedSubscription(t, p.ID)
 	files := w.files(t, c)
@@ -164,7 +168,7 @@ func TestOneOfSeveralSubscriptions(t *testing.T) {
 		t.Errorf("listed %s", list.body)
 	}
 	for named, lineage := range map[string]any{"": all.member(t, "lineage"), part: some.member(t, "lineage")} {
-		var set datasetAnswer
+		var set webdatasets.DatasetAnswer
 		c.get(t, under("")+named).want(t, 200).decode(t, &set)
 		if set.Lineage != lineage || (set.Subscription.ID == sub.ID) != (named != "") || set.Links["deltas"].Href != under("/deltas")+named {
 			t.Errorf("by %q the dataset is %+v", named, set)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"schakel/delivery/mutation/format"
+	webdatasets "schakel/web/datasets"
 )
 
 // A version without geometry, in a dataset whose followers choose an area, is taken in with a warning: the receipt, and what is told
@@ -18,7 +19,7 @@ func TestUnlocatedIsToldToThePublisher(t *testing.T) {
 	body := `{"groups":[{"mutations":[{"objectType":"` + w.groups(1)[0].Mutations[0].Type() + `","objectId":"7","wordt":{"id":"x","xml":"<a/>"}}]}]}`
 	sent := w.send(t, groupsPath, "application/json", freshKey(), []byte(body)).want(t, 201)
 	for _, answer := range []apiAnswer{sent, w.publisher.get(t, sent.header.Get("Location")).want(t, 200)} {
-		var got publicationAnswer
+		var got webdatasets.PublicationAnswer
 		answer.decode(t, &got)
 		if got.Unlocated == nil || got.Unlocated.Versions != 1 || !strings.HasSuffix(got.Unlocated.First, "group 1, mutation 1, object 7: no geometry") {
 			t.Errorf("%s", answer.body)

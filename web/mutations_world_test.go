@@ -14,6 +14,8 @@ import (
 	"schakel/registry/identity"
 	"schakel/registry/partners"
 	"schakel/store"
+	"schakel/web/api"
+	"schakel/web/site"
 )
 
 const testDataset = "bgt"
@@ -34,7 +36,7 @@ func newMutationWorld(t testing.TB) *mutationWorld {
 	return newMutationWorldWith(t, nil)
 }
 
-func newMutationWorldWith(t testing.TB, change func(*APIConfig)) *mutationWorld {
+func newMutationWorldWith(t testing.TB, change func(*api.Config)) *mutationWorld {
 	t.Helper()
 	w := &mutationWorld{
 		apiHarness: newAPIHarness(t, change), source: historytest.New(11, historytest.BAG, ""), partners: map[*apiClient]store.Partner{},
@@ -48,7 +50,7 @@ func newMutationWorldWith(t testing.TB, change func(*APIConfig)) *mutationWorld 
 		ObjectTypes: historytest.Types(), CRS: 28992, AreaKind: store.AreaGeometry, PerFile: 20,
 	})
 	noError(t, err)
-	w.publisher = w.newClient(t, "", identity.NewClient{Scopes: []string{scopeMutationsPublish, scopeMutationsRead}})
+	w.publisher = w.newClient(t, "", identity.NewClient{Scopes: []string{site.ScopeMutationsPublish, site.ScopeMutationsRead}})
 	w.whole = w.follower(t, "Gemeente Noord", "")
 	w.bounded = w.follower(t, "Gemeente Zuid", w.ring.WKT())
 	return w
@@ -58,7 +60,7 @@ func newMutationWorldWith(t testing.TB, change func(*APIConfig)) *mutationWorld 
 func (w *mutationWorld) reader(t testing.TB, name string) *apiClient {
 	t.Helper()
 	p := w.newPartner(t, name)
-	c := w.newClient(t, p.ID, identity.NewClient{Scopes: []string{scopeMutationsRead, scopeSubscriptionsWrite}})
+	c := w.newClient(t, p.ID, identity.NewClient{Scopes: []string{site.ScopeMutationsRead, site.ScopeSubscriptionsWrite}})
 	w.partners[c] = p
 	return c
 }

@@ -16,6 +16,8 @@ import (
 	"github.com/google/uuid"
 	"schakel/store"
 	"schakel/store/storetest"
+	webevents "schakel/web/events"
+	"schakel/web/site"
 )
 
 // largeWorld is a chain that keeps large data apart, with a publisher and a
@@ -105,7 +107,7 @@ func TestLargeDataGoesThrough(t *testing.T) {
 		}
 	}
 	w.stranger.get(t, address).problem(t, http.StatusNotFound, "not-found")
-	w.consumer.get(t, objectsPath+"obj_none").problem(t, http.StatusNotFound, "not-found")
+	w.consumer.get(t, site.ObjectsPath+"obj_none").problem(t, http.StatusNotFound, "not-found")
 	w.anyone().get(t, address).problem(t, http.StatusUnauthorized, "token-missing")
 	w.consumer.get(t, address+"?access_token=x").problem(t, http.StatusBadRequest, "token-in-query")
 }
@@ -262,9 +264,9 @@ func TestLargeDataRepeated(t *testing.T) {
 	if w.objects(t) != 3 {
 		t.Errorf("%d objects of three events", w.objects(t))
 	}
-	var shown struct{ Object *objectAnswer }
+	var shown struct{ Object *webevents.ObjectAnswer }
 	w.publisher.get(t, first.header.Get("Location")).want(t, http.StatusOK).decode(t, &shown)
-	if shown.Object == nil || shown.Object.Size != 100_000 || shown.Object.MediaType != "application/pdf" || !strings.HasPrefix(shown.Object.DataRef, apiTestBase+objectsPath) {
+	if shown.Object == nil || shown.Object.Size != 100_000 || shown.Object.MediaType != "application/pdf" || !strings.HasPrefix(shown.Object.DataRef, apiTestBase+site.ObjectsPath) {
 		t.Errorf("the publisher sees %+v", shown.Object)
 	}
 }
@@ -272,30 +274,30 @@ func TestLargeDataRepeated(t *testing.T) {
 // Large bodies are few at once for a partner, and in all no more than fits in memory.
 func TestRoomForLargeBodies(t *testing.T) {
 	t.Parallel()
-	l := newLargeBodies()
+	l := webevents.NewLargeBodies()
 	var gives []func()
-	for range largePerPartner {
-		give, ok := l.take("a", largeMemory/8)
+	for range webevents.LargePerPartner {
+		give, ok := l.Take("a", webevents.LargeMemory/8)
 		if !ok {
 			t.Fatal("no room for the share of a partner")
 		}
 		gives = append(gives, give)
 	}
-	if _, ok := l.take("a", 1); ok {
+	if _, ok := l.Take("a", 1); ok {
 		t.Error("a partner gets more than its share")
 	}
-	if _, ok := l.take("b", largeMemory/2+1); ok {
+	if _, ok := l.Take("b", webevents.LargeMemory/2+1); ok {
 		t.Error("more than fits is let in")
 	}
-	give, ok := l.take("b", largeMemory/2)
+	give, ok := l.Take("b", webevents.LargeMemory/2)
 	if !ok {
 		t.Error("what fits is not let in")
 	}
 	for _, give := range append(gives, give, give) {
 		give()
 	}
-	if _, ok := l.take("c", 2*largeMemory); !ok || l.used != 2*largeMemory {
-		t.Errorf("one of the largest must always fit; %d used", l.used)
+	if _, ok := l.Take("c", 2*webevents.LargeMemory); !ok || l.Used != 2*webevents.LargeMemory {
+		t.Errorf("one of the largest must always fit; %d used", l.Used)
 	}
 }
 
@@ -305,7 +307,7 @@ func TestStalledLargeBodies(t *testing.T) {
 	w := newLargeWorld(t)
 	body, _ := largeEvent("x", 100_000)
 	release, done := make(chan struct{}), sync.WaitGroup{}
-	for i := range largePerPartner {
+	for i := range webevents.LargePerPartner {
 		tail := &stalled{begun: make(chan struct{}), more: release, rest: strings.NewReader(body[80_000:])}
 		done.Go(func() {
 			r := httptest.NewRequest(http.MethodPost, apiTestBase+"/events/v1/events", io.MultiReader(strings.NewReader(body[:80_000]), tail))

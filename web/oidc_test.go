@@ -17,6 +17,8 @@ import (
 
 	"github.com/go-jose/go-jose/v4"
 	"schakel/store"
+	webaccount "schakel/web/account"
+	"schakel/web/site"
 )
 
 // provider is a small OpenID provider: discovery, authorisation without asking,
@@ -127,9 +129,9 @@ func (p *provider) idToken(nonce string) string {
 }
 
 // withProvider makes the router with login at p.
-func withProvider(t *testing.T, p *provider, change func(*OIDCConfig)) *harness {
+func withProvider(t *testing.T, p *provider, change func(*site.OIDCConfig)) *harness {
 	t.Helper()
-	cfg := OIDCConfig{
+	cfg := site.OIDCConfig{
 		Issuer: p.server.URL, ClientID: "schakel", ClientSecret: "s3cret", Label: "the test provider",
 		Scopes: []string{"email"}, AdminEmails: []string{"Ada@example.nl"}, HTTP: p.server.Client(),
 	}
@@ -194,23 +196,23 @@ func TestOIDCRefuses(t *testing.T) {
 	tests := []struct {
 		name   string
 		claims func(map[string]any)
-		config func(*OIDCConfig)
+		config func(*site.OIDCConfig)
 		status int
 	}{
 		{"address not verified", func(c map[string]any) { c["email_verified"] = false }, nil, 403},
 		{"verified as text", func(c map[string]any) { c["email_verified"] = "true" }, nil, 403},
 		{"address not allowed", func(c map[string]any) { c["email"] = "eve@example.nl" }, nil, 403},
-		{"no address", func(c map[string]any) { delete(c, "email") }, func(c *OIDCConfig) { c.AdminEmails = []string{""} }, 403},
-		{"address of another account", func(c map[string]any) { c["email"] = testEmail }, func(c *OIDCConfig) { c.AdminEmails = []string{testEmail} }, 403},
+		{"no address", func(c map[string]any) { delete(c, "email") }, func(c *site.OIDCConfig) { c.AdminEmails = []string{""} }, 403},
+		{"address of another account", func(c map[string]any) { c["email"] = testEmail }, func(c *site.OIDCConfig) { c.AdminEmails = []string{testEmail} }, 403},
 		{"other audience", func(c map[string]any) { c["aud"] = "other" }, nil, 403},
 		{"other issuer", func(c map[string]any) { c["iss"] = "https://evil.example" }, nil, 403},
 		{"other nonce", func(c map[string]any) { c["nonce"] = "x" }, nil, 403},
 		{"no nonce", func(c map[string]any) { delete(c, "nonce") }, nil, 403},
 		{"expired", func(c map[string]any) { c["exp"] = time.Now().Add(-time.Hour).Unix() }, nil, 403},
-		{"wrong secret", nil, func(c *OIDCConfig) { c.ClientSecret = "other" }, 403},
-		{"claim is another value", nil, func(c *OIDCConfig) { c.AdminEmails, c.AdminClaim, c.AdminValue = nil, "name", "Eve" }, 403},
-		{"claim", nil, func(c *OIDCConfig) { c.AdminEmails, c.AdminClaim, c.AdminValue = nil, "name", "Ada" }, 303},
-		{"claim in a list", func(c map[string]any) { c["groups"] = []string{"a", "b"} }, func(c *OIDCConfig) { c.AdminEmails, c.AdminClaim, c.AdminValue = nil, "groups", "b" }, 303},
+		{"wrong secret", nil, func(c *site.OIDCConfig) { c.ClientSecret = "other" }, 403},
+		{"claim is another value", nil, func(c *site.OIDCConfig) { c.AdminEmails, c.AdminClaim, c.AdminValue = nil, "name", "Eve" }, 403},
+		{"claim", nil, func(c *site.OIDCConfig) { c.AdminEmails, c.AdminClaim, c.AdminValue = nil, "name", "Ada" }, 303},
+		{"claim in a list", func(c map[string]any) { c["groups"] = []string{"a", "b"} }, func(c *site.OIDCConfig) { c.AdminEmails, c.AdminClaim, c.AdminValue = nil, "groups", "b" }, 303},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -240,7 +242,7 @@ func TestOIDCState(t *testing.T) {
 
 	late := h.browser()
 	back := atProvider(t, p, late, "")
-	h.clock.Advance(oidcWindow)
+	h.clock.Advance(webaccount.OidcWindow)
 	wantStatus(t, late.get(back), http.StatusBadRequest)
 
 	denied := h.browser()
@@ -285,10 +287,12 @@ func TestOIDCForeignKey(t *testing.T) {
 func TestOIDCProviderDown(t *testing.T) {
 	t.Parallel()
 	p := newProvider(t)
-	h := withProvider(t, p, nil)
+	client := &http.Client{Transport: p.server.Client().Transport}
+	h := withProvider(t, p, func(cfg *site.OIDCConfig) { cfg.HTTP = client })
 	h.administrator(t)
 	away := roundTripper(func(*http.Request) (*http.Response, error) { return nil, http.ErrServerClosed })
-	h.app.oidc.cfg.HTTP = &http.Client{Transport: away}
+	direct := client.Transport
+	client.Transport = away
 	b := h.browser()
 	answer := b.get("/login/oidc")
 	wantStatus(t, answer, http.StatusServiceUnavailable)
@@ -296,7 +300,7 @@ func TestOIDCProviderDown(t *testing.T) {
 		t.Error("no Retry-After")
 	}
 	b.login(t, testEmail)
-	h.app.oidc.cfg.HTTP = p.server.Client()
+	client.Transport = direct
 	wantStatus(t, h.browser().get("/login/oidc"), http.StatusSeeOther)
 }
 

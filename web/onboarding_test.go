@@ -9,13 +9,14 @@ import (
 	"schakel/registry"
 	"schakel/registry/mail"
 	"schakel/store"
+	"schakel/web/site"
 )
 
 // Where there is no mail server an administrator reads the mail of a registration and hands its link over, or confirms the
 // registration. Both stand in the audit trail, the link does not, and nobody else sees it.
 func TestOnboardingWithoutMailServer(t *testing.T) {
 	t.Parallel()
-	w := newQueueWorld(t, func(c *PortalConfig) { c.Mailbox = false }) // as everywhere but in the demonstration
+	w := newQueueWorld(t, func(c *site.PortalConfig) { c.Mailbox = false }) // as everywhere but in the demonstration
 	register := func(name, oin, email string) string {
 		t.Helper()
 		wantStatus(t, w.browser().post("/register", url.Values{

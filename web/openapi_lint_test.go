@@ -9,6 +9,7 @@ import (
 
 	"schakel/registry/contracts/contract"
 	"schakel/registry/contracts/lint"
+	"schakel/web/api"
 )
 
 // Our own APIs keep the rules that we advise others to keep. The addresses and answers for tokens
@@ -17,14 +18,14 @@ import (
 // Rules: EDU-03, EDU-21.
 func TestOwnAPIsKeepTheRules(t *testing.T) {
 	t.Parallel()
-	docs, err := readAPIDocuments()
+	docs, err := api.ReadAPIDocuments()
 	noError(t, err)
 	const mail = "doc-openapi-contact"
 	for name, except := range map[string][]string{
 		// Nobody but the organisation that runs the program has an address to ask at, so the descriptions name none.
 		"events": {mail}, "registry": {mail}, "mutations": {mail, "query-keys-camel-case"}, "oauth": {mail, "uri-version", "problem-details", "property-camel-case"},
 	} {
-		doc, findings, err := contract.Parse(docs[name].yaml, contract.Limits{})
+		doc, findings, err := contract.Parse(docs[name].Yaml, contract.Limits{})
 		if err != nil || doc == nil {
 			t.Fatalf("%s: %v, %v", name, findings, err)
 		}
@@ -40,7 +41,7 @@ func TestOwnAPIsKeepTheRules(t *testing.T) {
 // The bytes of our documents are the same wherever a Schakel runs, so none names an address at which nobody reads mail.
 func TestOwnDocumentsNameNoMadeUpContact(t *testing.T) {
 	t.Parallel()
-	files, err := filepath.Glob("openapi/*.yaml")
+	files, err := filepath.Glob("api/openapi/*.yaml")
 	noError(t, err)
 	for _, name := range files {
 		content, err := os.ReadFile(name)

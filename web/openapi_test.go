@@ -15,6 +15,8 @@ import (
 	"github.com/getkin/kin-openapi/openapi3filter"
 	"github.com/getkin/kin-openapi/routers"
 	"schakel/registry/contracts/contract"
+	"schakel/web/api"
+	"schakel/web/site"
 )
 
 // apiSpecs are our OpenAPI documents as a library that is not ours reads them. All tests share them.
@@ -30,13 +32,13 @@ func loadSpecs(t testing.TB) *apiSpecs {
 }
 
 var sharedSpecs = sync.OnceValues(func() (*apiSpecs, error) {
-	files, err := readAPIDocuments()
+	files, err := api.ReadAPIDocuments()
 	if err != nil {
 		return nil, err
 	}
 	s := &apiSpecs{docs: map[string]*openapi3.T{}}
 	for name, file := range files {
-		if s.docs[name], err = openapi3.NewLoader().LoadFromData(file.json); err != nil {
+		if s.docs[name], err = openapi3.NewLoader().LoadFromData(file.Json); err != nil {
 			return nil, err
 		}
 		if err := s.docs[name].Validate(context.Background()); err != nil {
@@ -119,10 +121,10 @@ func isOpaque(a apiAnswer) bool {
 
 func TestDescriptionsAreValid(t *testing.T) {
 	t.Parallel()
-	docs, err := readAPIDocuments()
+	docs, err := api.ReadAPIDocuments()
 	noError(t, err)
 	for name, doc := range docs {
-		for form, content := range map[string][]byte{"yaml": doc.yaml, "json": doc.json} {
+		for form, content := range map[string][]byte{"yaml": doc.Yaml, "json": doc.Json} {
 			parsed, findings, err := contract.Parse(content, contract.Limits{})
 			noError(t, err)
 			if parsed != nil {
@@ -142,8 +144,8 @@ func TestRoutesAreDescribed(t *testing.T) {
 	t.Parallel()
 	h := newAPIHarness(t, nil)
 	var served, described []string
-	for _, r := range h.app.echo.Routes() {
-		if _, ok := apiArea(r.Path); ok {
+	for _, r := range h.app.Echo.Routes() {
+		if _, ok := site.ApiArea(r.Path); ok {
 			served = append(served, r.Method+" "+templated(r.Path))
 		}
 	}
@@ -189,7 +191,7 @@ func templated(path string) string {
 func TestScopesAreDescribed(t *testing.T) {
 	t.Parallel()
 	h := newAPIHarness(t, nil)
-	all := []string{scopeEventsPublish, scopeEventsConsume, scopeSubscriptionsWrite, scopeRegistryRead, scopeRegistryWrite, scopeMutationsRead, scopeMutationsPublish}
+	all := []string{site.ScopeEventsPublish, site.ScopeEventsConsume, site.ScopeSubscriptionsWrite, site.ScopeRegistryRead, site.ScopeRegistryWrite, site.ScopeMutationsRead, site.ScopeMutationsPublish}
 	tokens := map[string]string{}
 	for _, scope := range all {
 		tokens[scope] = h.clientWithScope(t, scope).token

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"schakel/registry/contracts/contract"
+	"schakel/web/api"
 )
 
 // TestDescriptionsKeepTheirVersion: what others build on never changes under them.
@@ -16,7 +17,7 @@ import (
 // Rules: EDU-06a, EDU-N03.
 func TestDescriptionsKeepTheirVersion(t *testing.T) {
 	t.Parallel()
-	raw, err := os.ReadFile("openapi/digests.txt")
+	raw, err := os.ReadFile("api/openapi/digests.txt")
 	noError(t, err)
 	known := map[string]string{}
 	for line := range strings.Lines(string(raw)) {
@@ -24,7 +25,7 @@ func TestDescriptionsKeepTheirVersion(t *testing.T) {
 			known[fields[0]+" "+fields[1]] = fields[2]
 		}
 	}
-	docs, err := OwnDocuments()
+	docs, err := api.OwnDocuments()
 	noError(t, err)
 	for _, d := range docs {
 		read, _, err := contract.Parse(d.Content, contract.Limits{})
@@ -44,10 +45,10 @@ func TestDescriptionsKeepTheirVersion(t *testing.T) {
 // Rules: EDU-21.
 func TestDescriptionsAreOpenAPI32(t *testing.T) {
 	t.Parallel()
-	docs, err := readAPIDocuments()
+	docs, err := api.ReadAPIDocuments()
 	noError(t, err)
 	for name, doc := range docs {
-		if read, _, err := contract.Parse(doc.json, contract.Limits{}); err != nil || read.SpecVersion != "3.2.0" {
+		if read, _, err := contract.Parse(doc.Json, contract.Limits{}); err != nil || read.SpecVersion != "3.2.0" {
 			t.Errorf("%s is OpenAPI %s, %v", name, read.SpecVersion, err)
 		}
 	}

@@ -11,13 +11,15 @@ import (
 	"schakel/registry/identity"
 	"schakel/store"
 	"schakel/store/storetest"
+	"schakel/web/api"
+	"schakel/web/site"
 )
 
 // everything makes a client of the own organisation that may do all but publish.
 func (h *apiHarness) everything(t testing.TB) *apiClient {
 	t.Helper()
 	return h.newClient(t, "", identity.NewClient{
-		Scopes: []string{scopeEventsConsume, scopeSubscriptionsWrite, scopeRegistryRead, scopeRegistryWrite, scopeMutationsRead, scopeMutationsPublish},
+		Scopes: []string{site.ScopeEventsConsume, site.ScopeSubscriptionsWrite, site.ScopeRegistryRead, site.ScopeRegistryWrite, site.ScopeMutationsRead, site.ScopeMutationsPublish},
 	})
 }
 
@@ -174,8 +176,8 @@ func TestOnceKeepsWhatIsCompleted(t *testing.T) {
 		200: true, 201: true, 202: true, 204: true, 400: true, 404: true, 410: true, 413: true, 415: true, 422: true,
 		301: false, 401: false, 403: false, 408: false, 409: false, 425: false, 429: false, 500: false, 502: false, 503: false, 504: false,
 	} {
-		if a := (&recordedAnswer{status: status}); a.completed() != stored {
-			t.Errorf("%d kept: %v", status, a.completed())
+		if a := (&site.RecordedAnswer{Status: status}); a.Completed() != stored {
+			t.Errorf("%d kept: %v", status, a.Completed())
 		}
 	}
 }
@@ -208,7 +210,7 @@ func TestOnceUntilTheKeyIsOver(t *testing.T) {
 func TestOnceKeepsBothOrNeither(t *testing.T) {
 	t.Parallel()
 	var broken breakingEngine
-	h := newAPIHarness(t, func(cfg *APIConfig) {
+	h := newAPIHarness(t, func(cfg *api.Config) {
 		broken.Engine = cfg.Engine
 		cfg.Engine = &broken
 	})

@@ -14,12 +14,14 @@ import (
 	"schakel/registry"
 	"schakel/registry/identity"
 	"schakel/store"
+	"schakel/web/api"
+	"schakel/web/site"
 )
 
 // breakingEngine starts a job and then fails, as when the connection to the
 // database breaks at the wrong moment.
 type breakingEngine struct {
-	Engine
+	api.Engine
 	mended atomic.Bool
 }
 
@@ -34,7 +36,7 @@ func (b *breakingEngine) StartJob(ctx context.Context, actor outbox.Actor, actio
 
 // waitingEngine tells that a job is asked for and starts it when it may.
 type waitingEngine struct {
-	Engine
+	api.Engine
 	asked, may chan struct{}
 }
 
@@ -46,7 +48,7 @@ func (w *waitingEngine) StartJob(ctx context.Context, actor outbox.Actor, action
 }
 
 // panickingEngine panics in the middle of a change.
-type panickingEngine struct{ Engine }
+type panickingEngine struct{ api.Engine }
 
 // StartJob implements Engine.
 func (p panickingEngine) StartJob(context.Context, outbox.Actor, string, store.DeliveryFilter, string) (store.ResendJob, error) {
@@ -58,7 +60,7 @@ func (p panickingEngine) StartJob(context.Context, outbox.Actor, string, store.D
 // Rules: IDEM-17.
 func TestPanicUnderAKey(t *testing.T) {
 	t.Parallel()
-	h := newAPIHarness(t, func(cfg *APIConfig) { cfg.Engine = panickingEngine{cfg.Engine} })
+	h := newAPIHarness(t, func(cfg *api.Config) { cfg.Engine = panickingEngine{cfg.Engine} })
 	c, key := h.everything(t), freshKey()
 	for range 2 {
 		if status := c.raw(key, "/events/v1/resends"); status != http.StatusInternalServerError {
@@ -74,7 +76,7 @@ func TestPanicUnderAKey(t *testing.T) {
 func TestKeyInUse(t *testing.T) {
 	t.Parallel()
 	wait := waitingEngine{asked: make(chan struct{}), may: make(chan struct{})}
-	h := newAPIHarness(t, func(cfg *APIConfig) {
+	h := newAPIHarness(t, func(cfg *api.Config) {
 		wait.Engine = cfg.Engine
 		cfg.Engine = &wait
 	})
@@ -109,7 +111,7 @@ func TestEveryChangeTakesAKey(t *testing.T) {
 	t.Parallel()
 	h := newAPIHarness(t, nil)
 	all := h.newClient(t, "", identity.NewClient{
-		Scopes:       []string{scopeEventsPublish, scopeEventsConsume, scopeSubscriptionsWrite, scopeRegistryRead, scopeRegistryWrite, scopeMutationsRead, scopeMutationsPublish},
+		Scopes:       []string{site.ScopeEventsPublish, site.ScopeEventsConsume, site.ScopeSubscriptionsWrite, site.ScopeRegistryRead, site.ScopeRegistryWrite, site.ScopeMutationsRead, site.ScopeMutationsPublish},
 		PublishTypes: []string{"nl.example.student.*"}, PublishSources: []string{"urn:nld:oin:*"},
 	})
 	walked := 0

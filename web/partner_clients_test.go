@@ -14,6 +14,7 @@ import (
 	"schakel/registry/identity"
 	"schakel/registry/identity/token"
 	"schakel/store"
+	webpartners "schakel/web/partners"
 )
 
 func clientForm(pairs ...string) url.Values {
@@ -120,11 +121,11 @@ func TestExamplesStayOneShellWord(t *testing.T) {
 		ID: "cli_1", AuthMethod: "client_secret_basic", Scopes: store.Strings{"events.publish"},
 		PublishTypes: store.Strings{"nl.example.*"}, PublishSources: store.Strings{"urn:x:'$(reboot)"},
 	}
-	got := publishExample(client, nil, "https://schakel.example.nl/events/v1/events")
+	got := webpartners.PublishExample(client, nil, "https://schakel.example.nl/events/v1/events")
 	wantWords(t, got, `urn:x:'\''$(reboot)`, `"type":"nl.example.example"`)
-	wantWords(t, tokenExample(client, "https://schakel.example.nl"), `--user 'cli_1:'"$SECRET"`, "'scope=events.publish'")
+	wantWords(t, webpartners.TokenExample(client, "https://schakel.example.nl"), `--user 'cli_1:'"$SECRET"`, "'scope=events.publish'")
 	client.AuthMethod = "client_secret_post"
-	wantWords(t, tokenExample(client, "x"), "client_secret=$SECRET")
+	wantWords(t, webpartners.TokenExample(client, "x"), "client_secret=$SECRET")
 }
 
 // TestClientGetsAKeyPair: a client with private_key_jwt and no keys of its own gets a pair, whose private key is shown once

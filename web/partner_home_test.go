@@ -65,7 +65,7 @@ func TestPartnerPagesOfAnother(t *testing.T) {
 	thief, _ := h.at(t, "thief@example.nl")
 	ids := map[string]string{"endpoints": idOf(endpoint), "subscriptions": idOf(subscription), "clients": idOf(client)}
 	walked := 0
-	for _, route := range h.app.echo.Routes() {
+	for _, route := range h.app.Echo.Routes() {
 		rest, ok := strings.CutPrefix(route.Path, "/partner/")
 		noun, _, _ := strings.Cut(rest, "/")
 		if id := ids[noun]; ok && id != "" && strings.Contains(rest, ":id") {

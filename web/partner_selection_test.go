@@ -12,6 +12,7 @@ import (
 	"schakel/delivery/event"
 	"schakel/delivery/webhook"
 	"schakel/store"
+	webpartners "schakel/web/partners"
 )
 
 // asked is a form that asks for a subscription; pairs of name and value change it.
@@ -184,14 +185,14 @@ func TestPreviewIsOfTheVersionChosen(t *testing.T) {
 		}})
 		return err
 	})
-	for chosen, want := range map[string]string{queueType: "1 of 2 recent events pass", queueType + lineMark + "any": "2 of 2 recent events pass"} {
+	for chosen, want := range map[string]string{queueType: "1 of 2 recent events pass", queueType + webpartners.LineMark + "any": "2 of 2 recent events pass"} {
 		asks := asked("/partner/endpoints/"+w.first.endpoint, "do", "preview", "types", chosen)
 		page := shows(t, w.first.browser.post("/partner/subscriptions/new", asks), http.StatusOK, want)
 		if other := strings.Contains(page, "No: another version"); other != (chosen == queueType) {
 			t.Errorf("%s: another version is told: %t", chosen, other)
 		}
 	}
-	asks := asked("/partner/endpoints/"+w.first.endpoint, "do", "preview", "types", queueType+lineMark+"7")
+	asks := asked("/partner/endpoints/"+w.first.endpoint, "do", "preview", "types", queueType+webpartners.LineMark+"7")
 	shows(t, w.first.browser.post("/partner/subscriptions/new", asks), http.StatusUnprocessableEntity, "There is no version 7")
 }
 

@@ -9,6 +9,8 @@ import (
 
 	"schakel/store"
 	"schakel/store/storetest"
+	"schakel/web/api"
+	"schakel/web/site"
 )
 
 // Text that PostgreSQL does not take is refused before it, the same on both databases.
@@ -64,12 +66,12 @@ func FuzzEscapesNUL(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, s string) {
 		var got any
-		if decodeStrict([]byte(s), &got) != nil {
+		if api.DecodeStrict([]byte(s), &got) != nil {
 			return
 		}
 		text, ok := got.(string)
-		if ok && strings.Contains(text, "\x00") != escapesNUL([]byte(s)) {
-			t.Errorf("%s: %v", s, escapesNUL([]byte(s)))
+		if ok && strings.Contains(text, "\x00") != site.EscapesNUL([]byte(s)) {
+			t.Errorf("%s: %v", s, site.EscapesNUL([]byte(s)))
 		}
 	})
 }

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"schakel/registry"
+	"schakel/web/site"
 )
 
 // unexplained are codes that never reach a machine: those of pages, and of a client that went away.
@@ -27,17 +28,17 @@ func unexplained() []string {
 func TestEveryProblemIsExplained(t *testing.T) {
 	t.Parallel()
 	used := problemCodes(t)
-	for _, text := range problemTexts() {
-		if !slices.Contains(used, text.code) {
-			t.Errorf("%s is explained and never answered", text.code)
+	for _, text := range site.ProblemTexts() {
+		if !slices.Contains(used, text.Code) {
+			t.Errorf("%s is explained and never answered", text.Code)
 		}
 	}
 	for _, code := range used {
-		text, ok := problemTextOf(code)
+		text, ok := site.ProblemTextOf(code)
 		if ok == slices.Contains(unexplained(), code) {
 			t.Errorf("problem %q is explained: %v", code, ok)
 		}
-		if ok && (!strings.HasSuffix(text.means, ".") || !strings.HasSuffix(text.remedy, ".") || http.StatusText(text.status) == "") {
+		if ok && (!strings.HasSuffix(text.Means, ".") || !strings.HasSuffix(text.Remedy, ".") || http.StatusText(text.Status) == "") {
 			t.Errorf("%s is not told well", code)
 		}
 	}
@@ -46,7 +47,7 @@ func TestEveryProblemIsExplained(t *testing.T) {
 // problemCodes are the codes that the package gives to newProblem and retryLater.
 func problemCodes(t *testing.T) []string {
 	t.Helper()
-	files, err := filepath.Glob("*.go")
+	files, err := filepath.Glob("*/*.go")
 	noError(t, err)
 	codes := []string{"method-not-allowed", registry.CodeForbidden, registry.CodeDigestMissing, registry.CodeDraftChanged, registry.CodeGone}
 	for _, name := range files {
@@ -60,7 +61,11 @@ func problemCodes(t *testing.T) []string {
 			if !ok || len(call.Args) < 2 {
 				return true
 			}
-			if name, ok := call.Fun.(*ast.Ident); ok && (name.Name == "newProblem" || name.Name == "retryLater") {
+			name, ok := call.Fun.(*ast.Ident)
+			if of, selected := call.Fun.(*ast.SelectorExpr); selected {
+				name, ok = of.Sel, true
+			}
+			if ok && (name.Name == "NewProblem" || name.Name == "RetryLater") {
 				if code, ok := call.Args[1].(*ast.BasicLit); ok {
 					text, err := strconv.Unquote(code.Value)
 					noError(t, err)
@@ -91,9 +96,9 @@ func TestProblemTypeLeadsToItsPage(t *testing.T) {
 		t.Errorf("page %s", page)
 	}
 	list := h.page(t, "/problems")
-	for _, text := range problemTexts() {
-		if !strings.Contains(list, "/problems/"+text.code) {
-			t.Errorf("the list lacks %s", text.code)
+	for _, text := range site.ProblemTexts() {
+		if !strings.Contains(list, "/problems/"+text.Code) {
+			t.Errorf("the list lacks %s", text.Code)
 		}
 	}
 }

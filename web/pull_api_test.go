@@ -14,6 +14,9 @@ import (
 	"schakel/registry/partners"
 	"schakel/store"
 	"schakel/store/storetest"
+	"schakel/web/api"
+	webdeliveries "schakel/web/deliveries"
+	"schakel/web/site"
 )
 
 // pullWorld is a partner with an approved pull subscription, and who publishes to it.
@@ -39,7 +42,7 @@ func newPullWorld(t *testing.T, db *store.DB, clock *storetest.Clock) *pullWorld
 	w.engine.Changed()
 	w.base = "/events/v1/subscriptions/" + w.sub.ID
 	w.publisher, w.consumer = w.newClient(t, "", identity.NewClient{
-		Scopes: []string{scopeEventsPublish}, PublishTypes: []string{"nl.example.student.*"}, PublishSources: []string{"urn:nld:oin:*"},
+		Scopes: []string{site.ScopeEventsPublish}, PublishTypes: []string{"nl.example.student.*"}, PublishSources: []string{"urn:nld:oin:*"},
 	}), w.consumerOf(t, p.ID)
 	return w
 }
@@ -94,7 +97,7 @@ func (p pulled) tokens() string {
 // settle calls a verb and checks how many tokens succeeded, and why the others did not.
 func (w *pullWorld) settle(t *testing.T, verb, body string, succeeded int, codes ...string) {
 	t.Helper()
-	var answer settleAnswer
+	var answer webdeliveries.SettleAnswer
 	w.consumer.postJSON(t, w.base+verb, body).want(t, http.StatusOK).decode(t, &answer)
 	got := []string{}
 	for _, f := range answer.FailedLockTokens {
@@ -146,12 +149,12 @@ func TestPullStory(t *testing.T) {
 func (w *pullWorld) wantOutcomes(t *testing.T, want []string) {
 	t.Helper()
 	held := w.consumer.get(t, "/events/v1/deliveries?status=held&reason=rejected").want(t, http.StatusOK)
-	var list struct{ Deliveries []deliveryAnswer }
+	var list struct{ Deliveries []site.DeliveryAnswer }
 	held.decode(t, &list)
 	if len(list.Deliveries) != 1 {
 		t.Fatalf("%d are held: %s", len(list.Deliveries), held.body)
 	}
-	var one deliveryAnswer
+	var one site.DeliveryAnswer
 	w.consumer.get(t, "/events/v1/deliveries/"+list.Deliveries[0].DeliveryID).want(t, http.StatusOK).decode(t, &one)
 	got := []string{}
 	for _, a := range one.AttemptList {
@@ -243,11 +246,11 @@ func TestPullClientLostItsAccess(t *testing.T) {
 		noError(t, err)
 		partner, err := w.db.Partner(t.Context(), client.PartnerID)
 		noError(t, err)
-		m := &machineAPI{APIConfig: APIConfig{DB: w.db}}
-		who := caller{client: client, partner: partner}
-		noError(t, m.stillAllowed(t.Context(), who))
+		m := &api.API{Config: api.Config{DB: w.db}}
+		who := api.Caller{Client: client, Partner: partner}
+		noError(t, m.StillAllowed(t.Context(), who))
 		noError(t, w.reg.Clients.Revoke(t.Context(), registry.SystemActor(), client.ID, "lost its laptop"))
-		if _, ok := errors.AsType[*Problem](m.stillAllowed(t.Context(), who)); !ok {
+		if _, ok := errors.AsType[*site.Problem](m.StillAllowed(t.Context(), who)); !ok {
 			t.Error("a revoked client goes on")
 		}
 	})

@@ -16,6 +16,8 @@ import (
 	"schakel/registry/identity"
 	"schakel/store"
 	"schakel/templates/ui"
+	webevents "schakel/web/events"
+	"schakel/web/site"
 )
 
 const quarantineSource = "urn:nld:oin:00000001823288444000:systeem:sis"
@@ -48,7 +50,7 @@ func TestQuarantineOverTheAPI(t *testing.T) {
 		t.Fatalf("%s, then %s; %d events", answer.body, repeated.body, h.eventCount(t))
 	}
 	here := answer.header.Get("Location")
-	var shown quarantineAnswer
+	var shown webevents.QuarantineAnswer
 	sender.get(t, here).want(t, http.StatusOK).decode(t, &shown)
 	if shown.Status != "open" || len(shown.Events) != 1 || shown.Events[0].ID != "4" || len(shown.FirstEvents) != 1 {
 		t.Errorf("its sender sees %+v", shown)
@@ -61,7 +63,7 @@ func TestQuarantineOverTheAPI(t *testing.T) {
 	}
 	boss.get(t, list+"?status=lost").problem(t, http.StatusBadRequest, "invalid")
 	other.get(t, here).problem(t, http.StatusNotFound, "not-found")
-	partnerWriter := h.newClient(t, h.newPartner(t, "Writer").ID, identity.NewClient{Scopes: []string{scopeRegistryWrite}})
+	partnerWriter := h.newClient(t, h.newPartner(t, "Writer").ID, identity.NewClient{Scopes: []string{site.ScopeRegistryWrite}})
 	for _, path := range []string{"/release", "/discard"} {
 		partnerWriter.postJSON(t, here+path, `{"reason":"x"}`).problem(t, http.StatusNotFound, "not-found")
 		sender.postJSON(t, here+path, `{"reason":"x"}`).problem(t, http.StatusForbidden, "insufficient-scope")
@@ -75,7 +77,7 @@ func TestQuarantineOverTheAPI(t *testing.T) {
 	answer, _ = h.reuse(t, sender, "5", "6")
 	here = answer.header.Get("Location")
 	boss.postJSON(t, here+"/discard", `{"reason":" "}`).problem(t, http.StatusBadRequest, "invalid")
-	boss.postJSON(t, here+"/discard", `{"reason":"`+strings.Repeat("x", maxReasonBytes+1)+`"}`).problem(t, http.StatusBadRequest, "invalid")
+	boss.postJSON(t, here+"/discard", `{"reason":"`+strings.Repeat("x", site.MaxReasonBytes+1)+`"}`).problem(t, http.StatusBadRequest, "invalid")
 	boss.postJSON(t, here+"/discard", `{"reason":"a mistake"}`).want(t, http.StatusOK).decode(t, &shown)
 	if shown.Status != "discarded" || shown.Reason != "a mistake" || h.eventCount(t) != 4 {
 		t.Errorf("discarded %+v; %d events", shown, h.eventCount(t))
@@ -115,7 +117,7 @@ func TestReleaseOfWhatIsNotAllowed(t *testing.T) {
 	change(func(c *store.Client) { c.PublishSources, c.Scopes = store.Strings{"urn:nld:oin:*"}, nil })
 	refused("scope events.publish")
 	change(func(c *store.Client) {
-		c.Scopes, c.Status = store.Strings{scopeEventsPublish}, store.ClientRevoked
+		c.Scopes, c.Status = store.Strings{site.ScopeEventsPublish}, store.ClientRevoked
 	})
 	refused("revoked")
 	change(func(c *store.Client) { c.Status = store.ClientActive })
@@ -147,7 +149,7 @@ func TestReleaseWhileBusy(t *testing.T) {
 			break
 		}
 	}
-	answer := w.admin.post(quarantinePath+"/"+q.ID+"/release", url.Values{})
+	answer := w.admin.post(webevents.QuarantinePath+"/"+q.ID+"/release", url.Values{})
 	wantStatus(t, answer, http.StatusServiceUnavailable)
 	if answer.Header.Get("Retry-After") == "" {
 		t.Error("no Retry-After")
@@ -174,16 +176,16 @@ func TestQuarantinePages(t *testing.T) {
 				DataKind:   int64(event.DataJSON), Data: []byte(`{"student":"<b>42</b>"}`),
 			}})
 		})
-		return quarantinePath + "/" + q.ID
+		return webevents.QuarantinePath + "/" + q.ID
 	}
-	wantWords(t, text(w.admin.get(quarantinePath)), "Nothing is in quarantine")
+	wantWords(t, text(w.admin.get(webevents.QuarantinePath)), "Nothing is in quarantine")
 	here := keep()
-	wantWords(t, text(w.admin.get(quarantinePath+"?state=open")), here, "cli_gone", "Waiting")
+	wantWords(t, text(w.admin.get(webevents.QuarantinePath+"?state=open")), here, "cli_gone", "Waiting")
 	wantWords(t, text(w.admin.get(here)), "first-id", "second-id", "used before", "Release", "Discard")
 	w.first.browser.get(here)
 	wantStatus(t, w.first.browser.get(here), http.StatusForbidden)
 	wantStatus(t, w.first.browser.post(here+"/release", url.Values{}), http.StatusForbidden)
-	wantStatus(t, w.admin.get(quarantinePath+"/qua_none"), http.StatusNotFound)
+	wantStatus(t, w.admin.get(webevents.QuarantinePath+"/qua_none"), http.StatusNotFound)
 	wantStatus(t, w.admin.post(here+"/discard", url.Values{"reason": {""}}), http.StatusUnprocessableEntity)
 	wantRedirect(t, w.admin.post(here+"/discard", url.Values{"reason": {"sent by mistake"}}), here)
 	page := text(w.admin.get(here))
@@ -201,7 +203,7 @@ func TestQuarantineOfManyEvents(t *testing.T) {
 	w := newQueueWorld(t)
 	var first outbox.Receipt
 	var events []store.QuarantinedEvent
-	for n := range maxShownQuarantined + 3 {
+	for n := range webevents.MaxShownQuarantined + 3 {
 		first.Events = append(first.Events, outbox.Accepted{EventID: fmt.Sprint("evt_", n), ID: fmt.Sprint("first-", n)})
 		events = append(events, store.QuarantinedEvent{
 			Attributes: fmt.Appendf(nil, `{"specversion":"1.0","id":"second-%d","source":"%s","type":"%s"}`, n, quarantineSource, queueType), DataKind: int64(event.DataJSON), Data: []byte(`{}`),
@@ -216,7 +218,7 @@ func TestQuarantineOfManyEvents(t *testing.T) {
 		FirstAnswer: answer, ReleaseKey: strings.Trim(freshKey(), `"`),
 	}
 	w.write(func(tx *store.Tx) error { return tx.InsertQuarantine(t.Context(), &q, events) })
-	page := text(w.admin.get(quarantinePath + "/" + q.ID))
+	page := text(w.admin.get(webevents.QuarantinePath + "/" + q.ID))
 	wantWords(t, page, "first-19", "and 3 more", "second-19", "These are the first 20 of its 23 events")
 	if strings.Contains(page, "second-20") {
 		t.Error("more events are shown than fit")

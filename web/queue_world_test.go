@@ -14,6 +14,7 @@ import (
 	"schakel/delivery/webhook"
 	"schakel/registry"
 	"schakel/store"
+	"schakel/web/site"
 )
 
 // queueWorld is a portal with two partners and deliveries to them. The engine is
@@ -34,10 +35,10 @@ type queueParty struct {
 
 const queueType = "nl.example.student.enrolled"
 
-func newQueueWorld(t *testing.T, change ...func(*PortalConfig)) *queueWorld {
+func newQueueWorld(t *testing.T, change ...func(*site.PortalConfig)) *queueWorld {
 	t.Helper()
 	w := &queueWorld{portalHarness: newPortalHarness(t, change...), t: t}
-	w.engine = w.app.cfg.Portal.Engine.(*outbox.Engine)
+	w.engine = w.cfg.Portal.Engine.(*outbox.Engine)
 	w.admin = w.browser()
 	w.admin.login(t, testEmail)
 	w.first, w.other = w.party("first@example.nl"), w.party("other@example.nl")
@@ -190,7 +191,7 @@ func (w *queueWorld) audited(kind, id string) []string {
 	noError(w.t, err)
 	var said []string
 	for _, row := range rows {
-		said = append(said, auditSentence(row))
+		said = append(said, site.AuditSentence(row))
 	}
 	return said
 }

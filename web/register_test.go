@@ -139,7 +139,7 @@ func TestMailboxOnlyInADemonstration(t *testing.T) {
 	t.Parallel()
 	h := newPortalHarness(t)
 	app, err := New(func() Config {
-		cfg := h.app.cfg
+		cfg := h.cfg
 		portal := *cfg.Portal
 		portal.Mailbox = false
 		cfg.Portal = &portal

@@ -14,6 +14,8 @@ import (
 
 	"schakel/registry"
 	"schakel/registry/contracts/contract"
+	"schakel/web/api"
+	webcontracts "schakel/web/contracts"
 )
 
 const contractTarget = "/registry/v1/contracts/student-events"
@@ -125,7 +127,7 @@ func TestContractNeverChanges(t *testing.T) {
 
 func TestContractUploadRefused(t *testing.T) {
 	t.Parallel()
-	h := newAPIHarness(t, func(c *APIConfig) { c.DocumentBytes = 64 << 10 })
+	h := newAPIHarness(t, func(c *api.Config) { c.DocumentBytes = 64 << 10 })
 	writer := h.writer(t)
 	writer.postJSON(t, "/registry/v1/contracts", `{"id":"student-events","kind":"asyncapi","title":"Student events"}`).want(t, 201)
 	broken := strings.Replace(sampleContract, "title: Example of student events", "titel: Example", 1)
@@ -209,7 +211,7 @@ func TestReleases(t *testing.T) {
 	}
 	upload(t, writer, strings.Replace(sampleContract, "version: 1.0.0", "version: 9.0.0", 1)).want(t, 201)
 	answer := h.anyone().get(t, contractTarget+"/releases").want(t, 200)
-	var got releasesAnswer
+	var got webcontracts.ReleasesAnswer
 	answer.decode(t, &got)
 	if len(got.Releases) != 3 || got.Tags["latest"] != "1.1.0" || strings.Contains(string(answer.body), "null") {
 		t.Fatalf("releases %s", answer.body)
@@ -231,9 +233,9 @@ func TestCatalog(t *testing.T) {
 		"Content-Type", "application/json").want(t, 201)
 	writer.publishVersion(t, "/registry/v1/contracts/webhook/versions/1.0.0", "").want(t, 200)
 	answer := h.anyone().get(t, "/.well-known/api-catalog").want(t, 200)
-	var got struct{ Linkset []linkContext }
+	var got struct{ Linkset []webcontracts.LinkContext }
 	noError(t, json.Unmarshal(answer.body, &got))
-	if len(got.Linkset) != 6 || len(got.Linkset[0].Item) != 5 || answer.header.Get("Content-Type") != catalogType {
+	if len(got.Linkset) != 6 || len(got.Linkset[0].Item) != 5 || answer.header.Get("Content-Type") != webcontracts.CatalogType {
 		t.Fatalf("catalog %s", answer.body)
 	}
 	for _, c := range got.Linkset[1:] {

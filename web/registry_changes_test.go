@@ -2,6 +2,7 @@ package web
 
 import (
 	"net/http"
+	webcontracts "schakel/web/contracts"
 	"strings"
 	"testing"
 )
@@ -26,7 +27,7 @@ func TestContractChanges(t *testing.T) {
 	writer.publishVersion(t, contractTarget+"/versions/2.0.0", "").want(t, 200)
 
 	answer := h.anyone().get(t, target).want(t, 200)
-	var got changesAnswer
+	var got webcontracts.ChangesAnswer
 	answer.decode(t, &got)
 	if got.From != "1.0.0" || got.To != "2.0.0" || got.Level != "breaking" || got.SuggestedVersion != "2.0.0" ||
 		got.Counts.Breaking == 0 || got.Counts.Info == 0 || len(got.Causes) < 2 {

@@ -2,6 +2,7 @@ package web
 
 import (
 	"net/http"
+	webcontracts "schakel/web/contracts"
 	"testing"
 )
 
@@ -13,7 +14,7 @@ func TestLintOverTheAPI(t *testing.T) {
 	h := newAPIHarness(t, nil)
 	writer := h.writer(t)
 	publishedContract(t, writer, "public")
-	var version struct{ Lint lintAnswer }
+	var version struct{ Lint webcontracts.LintAnswer }
 	h.anyone().get(t, contractTarget+"/versions/1.0.0").want(t, 200).decode(t, &version)
 	if version.Lint.Score <= 0 || version.Lint.Score > 100 || len(version.Lint.Sets) != 1 || len(version.Lint.Rules) == 0 || len(version.Lint.Findings) == 0 {
 		t.Fatalf("lint %+v", version.Lint)
@@ -23,7 +24,7 @@ func TestLintOverTheAPI(t *testing.T) {
 			t.Errorf("finding %+v", f)
 		}
 	}
-	var dry validationAnswer
+	var dry webcontracts.ValidationAnswer
 	writer.do(t, http.MethodPost, "/registry/v1/validations", sampleContract, "Content-Type", "application/yaml").want(t, 200).decode(t, &dry)
 	if dry.Lint == nil || dry.Lint.Score != version.Lint.Score || !dry.Publishable {
 		t.Errorf("dry run %+v", dry)

@@ -9,6 +9,8 @@ import (
 
 	"schakel/store"
 	"schakel/store/storetest"
+	webdeliveries "schakel/web/deliveries"
+	"schakel/web/site"
 )
 
 // Rules: EDU-18, EDU-N11, IDEM-13
@@ -31,7 +33,7 @@ func TestMachinesReplayTheirOwn(t *testing.T) {
 		if preview.member(t, "total") != 0.0 || preview.member(t, "limited") != true {
 			t.Errorf("preview %s: what was accepted before the approval is not the partner's to ask for", preview.body)
 		}
-		var list struct{ Deliveries []deliveryAnswer }
+		var list struct{ Deliveries []site.DeliveryAnswer }
 		consumer.get(t, "/events/v1/deliveries").want(t, 200).decode(t, &list)
 		h.kill(t, list.Deliveries[0])
 		all := consumer.postJSON(t, "/events/v1/resend-previews", `{"action":"replay","mode":"all","eventTypes":["nl.example.student.enrolled"],"from":"2020-01-01T00:00:00Z"}`).want(t, 200)
@@ -87,7 +89,7 @@ func TestReplayRequestsThatAreRefused(t *testing.T) {
 		fmt.Sprintf(`{"action":"replay","mode":"all","subscriptionIds":[%q]}`, theirs.ID):  "/subscriptionIds",
 		fmt.Sprintf(`{"action":"replay","mode":"all","endpointId":%q}`, theirs.EndpointID): "/subscriptionIds",
 		`{"action":"replay","mode":"all","subscriptionIds":["sub_none"]}`:                  "/subscriptionIds",
-		`{"deliveryIds":["` + strings.Repeat(`x","`, maxResendIDs) + `x"]}`:                "/deliveryIds",
+		`{"deliveryIds":["` + strings.Repeat(`x","`, webdeliveries.MaxResendIDs) + `x"]}`:  "/deliveryIds",
 	} {
 		for _, path := range []string{"/events/v1/resends", "/events/v1/resend-previews"} {
 			if p := consumer.postJSON(t, path, body).problem(t, 400, "invalid"); len(p.Errors) != 1 || p.Errors[0].Pointer != pointer {

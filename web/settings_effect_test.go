@@ -15,6 +15,8 @@ import (
 	"schakel/registry/identity/token"
 	"schakel/registry/profile"
 	"schakel/store"
+	"schakel/web/api"
+	"schakel/web/site"
 )
 
 // set changes settings; pairs are keys and values.
@@ -57,10 +59,10 @@ func TestSettingsOfEvents(t *testing.T) {
 	)
 	h := newAPIHarness(t, nil).withCatalogue(t)
 	wide := h.newClient(t, "", identity.NewClient{
-		Scopes: []string{scopeEventsPublish}, PublishTypes: []string{"nl.example.*", "StudentEnrolled"}, PublishSources: []string{"urn:nld:*", "https://sis.example.nl/*", "urn:other:*"},
+		Scopes: []string{site.ScopeEventsPublish}, PublishTypes: []string{"nl.example.*", "StudentEnrolled"}, PublishSources: []string{"urn:nld:*", "https://sis.example.nl/*", "urn:other:*"},
 	})
 	narrow := h.newClient(t, "", identity.NewClient{
-		Scopes: []string{scopeEventsPublish}, PublishTypes: []string{"nl.example.*"}, PublishSources: []string{"urn:nld:oin:1:x"},
+		Scopes: []string{site.ScopeEventsPublish}, PublishTypes: []string{"nl.example.*"}, PublishSources: []string{"urn:nld:oin:1:x"},
 	})
 	for name, tc := range map[string]struct {
 		set    []string
@@ -101,8 +103,8 @@ func TestSettingsOfEvents(t *testing.T) {
 		}
 		var body struct {
 			Code   string
-			Advice []ProblemError
-			Errors []ProblemError
+			Advice []site.ProblemError
+			Errors []site.ProblemError
 		}
 		answer.decode(t, &body)
 		got := body.Code
@@ -134,14 +136,14 @@ func (h *apiHarness) reset(t testing.TB) {
 func TestSettingsOfBatches(t *testing.T) {
 	t.Parallel()
 	var told []string
-	h := newAPIHarness(t, func(c *APIConfig) { c.Advised = func(code string) { told = append(told, code) } }).withCatalogue(t)
+	h := newAPIHarness(t, func(c *api.Config) { c.Advised = func(code string) { told = append(told, code) } }).withCatalogue(t)
 	c := h.publisher(t, "")
 	post := func(body string) apiAnswer {
 		return c.do(t, http.MethodPost, "/events/v1/events", body, "Content-Type", "application/cloudevents-batch+json", "Idempotency-Key", freshKey())
 	}
 	one := sampleEvent("1")
 	answer := post("["+one+","+eventOf("nl.example.student.enrolled", "urn:nld:oin:1:x")+"]").want(t, http.StatusAccepted)
-	var body struct{ Advice []ProblemError }
+	var body struct{ Advice []site.ProblemError }
 	answer.decode(t, &body)
 	if len(body.Advice) != 1 || body.Advice[0].Index == nil || *body.Advice[0].Index != 1 || body.Advice[0].Pointer != "/1/source" {
 		t.Errorf("advice %s", answer.body)
@@ -262,14 +264,14 @@ func TestSettingOfClientAuth(t *testing.T) {
 		t.Errorf("%d methods offered", n)
 	}
 	if _, _, err := h.reg.Clients.Create(t.Context(), registry.SystemActor(), "", identity.NewClient{
-		Name: "Secret", AuthMethod: token.ClientSecretBasic, Scopes: []string{scopeRegistryRead},
+		Name: "Secret", AuthMethod: token.ClientSecretBasic, Scopes: []string{site.ScopeRegistryRead},
 	}); err == nil {
 		t.Error("a client with a secret can still be made")
 	}
 	h.set(t, "tokens.client_auth", "client_secret_post")
 	basic().want(t, http.StatusOK)
 	posted, secret, err := h.reg.Clients.Create(t.Context(), registry.SystemActor(), "", identity.NewClient{
-		Name: "Post", AuthMethod: token.ClientSecretPost, Scopes: []string{scopeRegistryRead},
+		Name: "Post", AuthMethod: token.ClientSecretPost, Scopes: []string{site.ScopeRegistryRead},
 	})
 	noError(t, err)
 	form := url.Values{"grant_type": {"client_credentials"}, "client_id": {posted.ID}, "client_secret": {secret}}
@@ -299,7 +301,7 @@ func TestSettingOfSpecVersions(t *testing.T) {
 		t.Errorf("a warning: %s", answer.body)
 	}
 	h.set(t, "register.spec_versions", "refuse")
-	var p Problem
+	var p site.Problem
 	answer := check("3.1.0")
 	answer.decode(t, &p)
 	if answer.status < 400 || len(p.Errors) == 0 || p.Errors[0].Code != "spec-version" || p.Errors[0].Pointer != "/openapi" || p.Errors[0].Line != 1 {

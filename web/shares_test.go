@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"schakel/delivery/mutation/format"
+	"schakel/web/site"
 )
 
 // stalled is a body that tells when its reading begins, and waits.
@@ -38,7 +39,7 @@ func TestUploadsOfAPartnerAreFew(t *testing.T) {
 	partner := h.newPartner(t, "School").ID
 	client, second := h.consumer(t, partner), h.consumer(t, partner)
 	release, done := make(chan struct{}), sync.WaitGroup{}
-	for range uploadsPerPartner {
+	for range site.UploadsPerPartner {
 		body := &stalled{begun: make(chan struct{}), more: release, rest: strings.NewReader(sampleContract)}
 		done.Go(func() {
 			r := httptest.NewRequest(http.MethodPost, apiTestBase+target, body)
@@ -69,14 +70,14 @@ func TestUploadsOfAPartnerAreFew(t *testing.T) {
 func TestTurns(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := newShares(1)
-		if !s.wait(t.Context(), "a", maxTurnWait) || !s.wait(t.Context(), "b", maxTurnWait) {
+		s := site.NewShares(1)
+		if !s.Wait(t.Context(), "a", site.MaxTurnWait) || !s.Wait(t.Context(), "b", site.MaxTurnWait) {
 			t.Fatal("no room for the first")
 		}
 		var granted, refused atomic.Int64
-		for range maxWaitingTurns {
+		for range site.MaxWaitingTurns {
 			go func() {
-				if s.wait(t.Context(), "a", maxTurnWait) {
+				if s.Wait(t.Context(), "a", site.MaxTurnWait) {
 					granted.Add(1)
 				} else {
 					refused.Add(1)
@@ -84,20 +85,20 @@ func TestTurns(t *testing.T) {
 			}()
 		}
 		synctest.Wait()
-		if s.wait(t.Context(), "a", maxTurnWait) {
+		if s.Wait(t.Context(), "a", site.MaxTurnWait) {
 			t.Error("one too many was not refused")
 		}
 		for n := range 3 {
-			s.give("a")
+			s.Give("a")
 			synctest.Wait()
 			if granted.Load() != int64(n+1) {
 				t.Errorf("%d granted, want %d", granted.Load(), n+1)
 			}
 		}
-		time.Sleep(maxTurnWait)
+		time.Sleep(site.MaxTurnWait)
 		synctest.Wait()
-		if granted.Load() != 3 || refused.Load() != maxWaitingTurns-3 || len(s.turns) != 0 {
-			t.Errorf("%d granted, %d refused, %v wait", granted.Load(), refused.Load(), s.turns)
+		if granted.Load() != 3 || refused.Load() != site.MaxWaitingTurns-3 || len(s.Turns) != 0 {
+			t.Errorf("%d granted, %d refused, %v wait", granted.Load(), refused.Load(), s.Turns)
 		}
 	})
 }
@@ -118,7 +119,7 @@ func TestPublishersTakeTurns(t *testing.T) {
 			t.Errorf("answer %d: %s", answer.Code, answer.Body)
 		}
 	}
-	for range uploadsPerPartner {
+	for range site.UploadsPerPartner {
 		body := &stalled{begun: make(chan struct{}), more: release, rest: bytes.NewReader(w.file(t, format.Delta, w.groups(0)))}
 		done.Go(func() { publish(body) })
 		<-body.begun
@@ -137,8 +138,8 @@ func TestCountsOfAPartnerAreFew(t *testing.T) {
 	h := newAPIHarness(t, nil)
 	partner := h.newPartner(t, "School").ID
 	client, other := h.consumer(t, partner), h.consumer(t, h.newPartner(t, "Other").ID)
-	for range countsPerPartner {
-		if !h.app.counts.take(partner) {
+	for range site.CountsPerPartner {
+		if !h.app.Counts.Take(partner) {
 			t.Fatal("no room for the first counts")
 		}
 	}
@@ -150,15 +151,15 @@ func TestCountsOfAPartnerAreFew(t *testing.T) {
 			t.Errorf("another partner: %s", answer.body)
 		}
 	}
-	h.app.counts.give(partner)
+	h.app.Counts.Give(partner)
 	client.postJSON(t, "/events/v1/resend-previews", "{}").want(t, http.StatusOK)
 }
 
 func TestCountsInThePortalAreFew(t *testing.T) {
 	t.Parallel()
 	w := newQueueWorld(t)
-	for range countsPerPartner {
-		w.app.counts.take(w.first.id)
+	for range site.CountsPerPartner {
+		w.app.Counts.Take(w.first.id)
 	}
 	for _, path := range []string{"/partner/deliveries/all", "/partner/replays?endpoint=" + w.first.endpoint} {
 		answer := w.first.browser.get(path)
@@ -171,6 +172,6 @@ func TestCountsInThePortalAreFew(t *testing.T) {
 	}
 	wantStatus(t, w.first.browser.post("/partner/replays", url.Values{"endpoint": {w.first.endpoint}}), http.StatusTooManyRequests)
 	wantStatus(t, w.first.browser.post("/partner/deliveries/all", url.Values{}), http.StatusTooManyRequests)
-	w.app.counts.give(w.first.id)
+	w.app.Counts.Give(w.first.id)
 	wantStatus(t, w.first.browser.get("/partner/deliveries/all"), http.StatusOK)
 }

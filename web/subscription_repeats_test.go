@@ -2,6 +2,8 @@ package web
 
 import (
 	"net/http"
+	eventswebevents "schakel/web/events"
+	partnerswebpartners "schakel/web/partners"
 	"testing"
 )
 
@@ -14,7 +16,7 @@ func TestLeaveOutRepeatsOverTheAPI(t *testing.T) {
 	school := h.newPartner(t, "School").ID
 	consumer, s := h.consumer(t, school), h.approvedSubscription(t, school)
 	here := "/events/v1/subscriptions/" + s.ID
-	set := func(body string) (now subscriptionAnswer) {
+	set := func(body string) (now partnerswebpartners.SubscriptionAnswer) {
 		consumer.do(t, http.MethodPatch, here, body, "Content-Type", "application/merge-patch+json").want(t, http.StatusOK).decode(t, &now)
 		return now
 	}
@@ -22,7 +24,7 @@ func TestLeaveOutRepeatsOverTheAPI(t *testing.T) {
 		t.Error("it was not switched on")
 	}
 	left := func(c *apiClient, id string) int {
-		var shown eventAnswer
+		var shown eventswebevents.EventAnswer
 		at := c.publish(t, sampleEvent(id)).want(t, http.StatusAccepted).header.Get("Location")
 		c.get(t, at).want(t, http.StatusOK).decode(t, &shown)
 		return shown.LeftOut

@@ -9,6 +9,7 @@ import (
 
 	"schakel/registry"
 	"schakel/registry/identity"
+	"schakel/web/api"
 )
 
 // Rules: SEC-01.
@@ -40,7 +41,7 @@ func TestTokenEndpoint(t *testing.T) {
 		"twice":             {"", form, grant + "&" + grant, []string{good}, 400, "invalid_request"},
 		"JSON":              {"", "application/json", `{"grant_type":"client_credentials"}`, []string{good}, 400, "invalid_request"},
 		"in the address":    {"?" + grant, form, "", []string{good}, 400, "invalid_request"},
-		"too large":         {"", form, grant + "&x=" + strings.Repeat("x", maxTokenForm), []string{good}, 413, "invalid_request"},
+		"too large":         {"", form, grant + "&x=" + strings.Repeat("x", api.MaxTokenForm), []string{good}, 413, "invalid_request"},
 		"broken form":       {"", form, "%zz", []string{good}, 400, "invalid_request"},
 	} {
 		headers := []string{"Content-Type", tc.media}

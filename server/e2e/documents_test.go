@@ -15,7 +15,7 @@ import (
 	"schakel/server/demo"
 	"schakel/server/trial"
 	"schakel/store/needs"
-	"schakel/web"
+	"schakel/web/api"
 )
 
 // TestRealDocuments sends real contracts through upload, publication, listing and
@@ -60,7 +60,7 @@ func TestRealDocuments(t *testing.T) {
 	var list struct{ Contracts []struct{ ID string } }
 	a := s.Call(t, http.MethodGet, "/registry/v1/contracts?perPage=100", "", nil, nil).Want(t, http.StatusOK)
 	a.Into(t, &list)
-	documents, err := web.OwnDocuments()
+	documents, err := api.OwnDocuments()
 	trial.Must(t, err)
 	own := len(documents)
 	if len(list.Contracts) != taken+own || taken < 20 || a.Header.Get("Total-Count") != fmt.Sprint(taken+own) {

@@ -24,7 +24,7 @@ import (
 // exampleOfGroups is the example of a publication in the document of our API.
 func exampleOfGroups(t *testing.T) []byte {
 	t.Helper()
-	raw, err := os.ReadFile("../../web/openapi/mutations.yaml")
+	raw, err := os.ReadFile("../../web/api/openapi/mutations.yaml")
 	trial.Must(t, err)
 	var doc struct {
 		Paths map[string]struct {

@@ -1,4 +1,4 @@
-package web
+package account
 
 import (
 	"errors"
@@ -9,16 +9,17 @@ import (
 	"schakel/registry"
 	view "schakel/templates/account"
 	"schakel/templates/ui"
+	"schakel/web/site"
 )
 
 // forgottenForm asks for the e-mail address of an account whose password was lost.
-func (p *portal) forgottenForm(c echo.Context) error {
+func (p *pages) forgottenForm(c echo.Context) error {
 	return p.renderForgotten(c, http.StatusOK, view.ForgottenView{})
 }
 
 // forgotten mails a link to choose a new password. The answer is the same whether there is such an account or not.
-func (p *portal) forgotten(c echo.Context) error {
-	form, err := readForm(c)
+func (p *pages) forgotten(c echo.Context) error {
+	form, err := site.ReadForm(c)
 	if err != nil {
 		return err
 	}
@@ -34,13 +35,13 @@ func (p *portal) forgotten(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	p.flash(c, ui.KindOK, "If there is an account with that e-mail address, a link to choose a new password is on its way.")
+	p.Flash(c, ui.KindOK, "If there is an account with that e-mail address, a link to choose a new password is on its way.")
 	return c.Redirect(http.StatusSeeOther, "/login")
 }
 
-func (p *portal) renderForgotten(c echo.Context, status int, v view.ForgottenView) error {
-	page := p.page(c, "Choose a new password")
+func (p *pages) renderForgotten(c echo.Context, status int, v view.ForgottenView) error {
+	page := p.Page(c, "Choose a new password")
 	page.Lead = "We send a link to the e-mail address of your account. It works once."
 	page.Invalid = v.Wrong != ""
-	return p.render(c, status, view.ForgottenPage(page, v))
+	return p.Render(c, status, view.ForgottenPage(page, v))
 }

@@ -1,6 +1,7 @@
-package web
+package account
 
 import (
+	"cmp"
 	"crypto/subtle"
 	"errors"
 	"fmt"
@@ -10,15 +11,16 @@ import (
 	"github.com/labstack/echo/v4"
 	"schakel/registry"
 	"schakel/registry/identity"
+	"schakel/web/site"
 )
 
-// oidcWindow bounds the time of a login at the provider.
-const oidcWindow = 10 * time.Minute
+// OidcWindow bounds the time of a login at the provider.
+const OidcWindow = 10 * time.Minute
 
 // oidcStart sends the browser to the provider. It is a link and not a form,
 // because the content security policy lets forms go nowhere but here.
-func (a *App) oidcStart(c echo.Context) error {
-	attempt := newAttempt(localPath(c.QueryParam("next")), a.cfg.Now().Add(oidcWindow).Unix())
+func (a *logins) oidcStart(c echo.Context) error {
+	attempt := newAttempt(site.LocalPath(c.QueryParam("next")), a.Cfg.Now().Add(OidcWindow).Unix())
 	to, err := a.oidc.start(c.Request().Context(), attempt.State, attempt.Nonce, attempt.Proof)
 	if err != nil {
 		return a.providerDown(c, err)
@@ -31,17 +33,17 @@ func (a *App) oidcStart(c echo.Context) error {
 
 // oidcCallback takes what the provider sent back and logs in. The browser forgets state, nonce and
 // PKCE verifier, whatever comes of it; the code works once at the provider.
-func (a *App) oidcCallback(c echo.Context) error {
+func (a *logins) oidcCallback(c echo.Context) error {
 	attempt := a.takeAttempt(c)
-	if !sameText(attempt.State, c.QueryParam("state")) || a.cfg.Now().Unix() >= attempt.Until {
+	if !sameText(attempt.State, c.QueryParam("state")) || a.Cfg.Now().Unix() >= attempt.Until {
 		return echo.NewHTTPError(http.StatusBadRequest, "This login was not started in this browser, or took too long. Start again from the login page.")
 	}
 	if c.QueryParam("code") == "" {
 		return echo.NewHTTPError(http.StatusForbidden, "The provider did not let you in. Start again from the login page.")
 	}
-	id, err := a.oidc.finish(c.Request().Context(), c.QueryParam("code"), attempt.Nonce, attempt.Proof, a.cfg.Now)
+	id, err := a.oidc.finish(c.Request().Context(), c.QueryParam("code"), attempt.Nonce, attempt.Proof, a.Cfg.Now)
 	if errors.Is(err, errIdentityRefused) {
-		a.logFailure(c, err)
+		a.LogFailure(c, err)
 		return echo.NewHTTPError(http.StatusForbidden, "What the provider sent back was not accepted. Start again from the login page.")
 	}
 	if err != nil {
@@ -50,8 +52,8 @@ func (a *App) oidcCallback(c echo.Context) error {
 	return a.loginIdentity(c, id, attempt.Next)
 }
 
-func (a *App) loginIdentity(c echo.Context, id identity.Identity, next string) error {
-	account, err := a.cfg.Accounts.LoginIdentity(c.Request().Context(), id)
+func (a *logins) loginIdentity(c echo.Context, id identity.Identity, next string) error {
+	account, err := a.Cfg.Accounts.LoginIdentity(c.Request().Context(), id)
 	switch e, refused := errors.AsType[*registry.Error](err); {
 	case errors.Is(err, identity.ErrNoAccount):
 		return echo.NewHTTPError(http.StatusForbidden, "There is no account for you here. Ask the administrator for one.")
@@ -62,15 +64,15 @@ func (a *App) loginIdentity(c echo.Context, id identity.Identity, next string) e
 	case err != nil:
 		return err
 	}
-	if err := a.startSession(c, account.ID, account.SessionEpoch); err != nil {
+	if err := a.StartSession(c, account.ID, account.SessionEpoch); err != nil {
 		return err
 	}
-	return c.Redirect(http.StatusSeeOther, orElse(next, homeOf(&account)))
+	return c.Redirect(http.StatusSeeOther, cmp.Or(next, site.HomeOf(&account)))
 }
 
-func (a *App) providerDown(c echo.Context, err error) error {
-	a.logFailure(c, fmt.Errorf("log in at provider: %w", err))
-	return retryLater(http.StatusServiceUnavailable, "provider-down",
+func (a *logins) providerDown(c echo.Context, err error) error {
+	a.LogFailure(c, fmt.Errorf("log in at provider: %w", err))
+	return site.RetryLater(http.StatusServiceUnavailable, "provider-down",
 		"The provider of this login cannot be reached. Try again in a moment, or log in with a password.", 30*time.Second)
 }
 

@@ -1,4 +1,4 @@
-package web
+package account
 
 import (
 	"crypto/aes"
@@ -52,18 +52,18 @@ func attemptSeal(clientSecret string) (cipher.AEAD, error) {
 }
 
 // keepAttempt gives the browser an attempt to keep.
-func (a *App) keepAttempt(c echo.Context, attempt oidcAttempt) error {
+func (a *logins) keepAttempt(c echo.Context, attempt oidcAttempt) error {
 	text, err := json.Marshal(attempt)
 	if err != nil {
 		return err
 	}
 	sealed := a.oidc.seal.Seal(nil, nil, text, nil)
-	c.SetCookie(a.attemptCookie(base64.RawURLEncoding.EncodeToString(sealed), int(oidcWindow.Seconds())))
+	c.SetCookie(a.attemptCookie(base64.RawURLEncoding.EncodeToString(sealed), int(OidcWindow.Seconds())))
 	return nil
 }
 
 // takeAttempt takes the attempt back from the browser; the zero one, which no answer fits, when there is none of ours.
-func (a *App) takeAttempt(c echo.Context) (attempt oidcAttempt) {
+func (a *logins) takeAttempt(c echo.Context) (attempt oidcAttempt) {
 	cookie, err := c.Cookie(a.attemptCookie("", 0).Name)
 	if err != nil {
 		return oidcAttempt{}
@@ -81,9 +81,9 @@ func (a *App) takeAttempt(c echo.Context) (attempt oidcAttempt) {
 }
 
 // attemptCookie goes along when the provider sends the browser back, which is why it is not strict.
-func (a *App) attemptCookie(value string, maxAge int) *http.Cookie {
+func (a *logins) attemptCookie(value string, maxAge int) *http.Cookie {
 	cookie := &http.Cookie{Name: "schakel-login", Value: value, Path: "/", MaxAge: maxAge, HttpOnly: true, SameSite: http.SameSiteLaxMode}
-	if a.https() {
+	if a.Https() {
 		cookie.Name, cookie.Secure = "__Host-schakel-login", true
 	}
 	return cookie

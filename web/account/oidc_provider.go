@@ -1,41 +1,20 @@
-package web
+package account
 
 import (
 	"context"
 	"crypto/cipher"
 	"errors"
 	"fmt"
-	"net/http"
 	"net/url"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/coreos/go-oidc/v3/oidc"
 	"golang.org/x/oauth2"
 	"schakel/registry/identity"
+	"schakel/web/site"
 )
-
-// OIDCConfig is login at an OpenID provider.
-type OIDCConfig struct {
-	// Issuer is the provider's issuer identifier, an https address.
-	Issuer string
-	// ClientID and ClientSecret are ours at the provider.
-	ClientID, ClientSecret string
-	// Label names the provider on the login page.
-	Label string
-	// Scopes to ask for; openid is added when it is missing.
-	Scopes []string
-	// AdminEmails become administrator at the first login, if the provider says
-	// that it verified the address.
-	AdminEmails []string
-	// AdminClaim and AdminValue make someone administrator at the first login when
-	// the claim is the value, or a list that holds it. Empty: nobody.
-	AdminClaim, AdminValue string
-	// HTTP is the guarded client that talks to the provider.
-	HTTP *http.Client
-}
 
 // oidcTimeout bounds the talk with the provider during one login.
 const oidcTimeout = 15 * time.Second
@@ -43,7 +22,7 @@ const oidcTimeout = 15 * time.Second
 // oidcLogin knows the provider once it was reached: a provider that is down when
 // the program starts keeps nobody else from logging in.
 type oidcLogin struct {
-	cfg      OIDCConfig
+	Cfg      site.OIDCConfig
 	redirect string
 	seal     cipher.AEAD // of attempts, which browsers keep
 
@@ -51,7 +30,7 @@ type oidcLogin struct {
 	provider *oidc.Provider
 }
 
-func newOIDCLogin(cfg OIDCConfig, base *url.URL) (*oidcLogin, error) {
+func newOIDCLogin(cfg site.OIDCConfig, base *url.URL) (*oidcLogin, error) {
 	if !slices.Contains(cfg.Scopes, oidc.ScopeOpenID) {
 		cfg.Scopes = append([]string{oidc.ScopeOpenID}, cfg.Scopes...)
 	}
@@ -59,7 +38,7 @@ func newOIDCLogin(cfg OIDCConfig, base *url.URL) (*oidcLogin, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make seal of logins: %w", err)
 	}
-	return &oidcLogin{cfg: cfg, redirect: base.Scheme + "://" + base.Host + "/login/oidc/callback", seal: seal}, nil
+	return &oidcLogin{Cfg: cfg, redirect: base.Scheme + "://" + base.Host + "/login/oidc/callback", seal: seal}, nil
 }
 
 // discover reads the provider's metadata, once.
@@ -72,7 +51,7 @@ func (l *oidcLogin) discover(ctx context.Context) (*oidc.Provider, error) {
 	// The provider keeps this context for later key fetches: it must not end with the request.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), oidcTimeout)
 	defer cancel()
-	provider, err := oidc.NewProvider(oidc.ClientContext(ctx, l.cfg.HTTP), l.cfg.Issuer)
+	provider, err := oidc.NewProvider(oidc.ClientContext(ctx, l.Cfg.HTTP), l.Cfg.Issuer)
 	if err != nil {
 		return nil, fmt.Errorf("discover OpenID provider: %w", err)
 	}
@@ -82,8 +61,8 @@ func (l *oidcLogin) discover(ctx context.Context) (*oidc.Provider, error) {
 
 func (l *oidcLogin) oauth(p *oidc.Provider) *oauth2.Config {
 	return &oauth2.Config{
-		ClientID: l.cfg.ClientID, ClientSecret: l.cfg.ClientSecret,
-		Endpoint: p.Endpoint(), RedirectURL: l.redirect, Scopes: l.cfg.Scopes,
+		ClientID: l.Cfg.ClientID, ClientSecret: l.Cfg.ClientSecret,
+		Endpoint: p.Endpoint(), RedirectURL: l.redirect, Scopes: l.Cfg.Scopes,
 	}
 }
 
@@ -105,14 +84,14 @@ func (l *oidcLogin) finish(ctx context.Context, code, nonce, proof string, now f
 	if err != nil {
 		return identity.Identity{}, err
 	}
-	ctx, cancel := context.WithTimeout(oidc.ClientContext(ctx, l.cfg.HTTP), oidcTimeout)
+	ctx, cancel := context.WithTimeout(oidc.ClientContext(ctx, l.Cfg.HTTP), oidcTimeout)
 	defer cancel()
 	tokens, err := l.oauth(p).Exchange(ctx, code, oauth2.VerifierOption(proof))
 	if err != nil {
 		return identity.Identity{}, fmt.Errorf("%w: trade code: %w", errIdentityRefused, err)
 	}
 	raw, _ := tokens.Extra("id_token").(string)
-	verifier := p.VerifierContext(ctx, &oidc.Config{ClientID: l.cfg.ClientID, Now: now})
+	verifier := p.VerifierContext(ctx, &oidc.Config{ClientID: l.Cfg.ClientID, Now: now})
 	id, err := verifier.Verify(ctx, raw)
 	if err != nil {
 		return identity.Identity{}, fmt.Errorf("%w: %w", errIdentityRefused, err)
@@ -132,28 +111,6 @@ func (l *oidcLogin) identity(id *oidc.IDToken) (identity.Identity, error) {
 	email, _ := claims["email"].(string)
 	return identity.Identity{
 		Issuer: id.Issuer, Subject: id.Subject, Name: name, Email: email,
-		Administrator: l.cfg.administrator(claims),
+		Administrator: l.Cfg.Administrator(claims),
 	}, nil
-}
-
-// administrator reports whether these claims make someone administrator.
-func (cfg OIDCConfig) administrator(claims map[string]any) bool {
-	if verified, _ := claims["email_verified"].(bool); verified {
-		email, _ := claims["email"].(string)
-		for _, allowed := range cfg.AdminEmails {
-			if email != "" && strings.EqualFold(strings.TrimSpace(allowed), email) {
-				return true
-			}
-		}
-	}
-	if cfg.AdminClaim == "" || cfg.AdminValue == "" {
-		return false
-	}
-	switch v := claims[cfg.AdminClaim].(type) {
-	case string:
-		return v == cfg.AdminValue
-	case []any:
-		return slices.Contains(v, any(cfg.AdminValue))
-	}
-	return false
 }

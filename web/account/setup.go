@@ -1,4 +1,4 @@
-package web
+package account
 
 import (
 	"cmp"
@@ -12,19 +12,20 @@ import (
 	"schakel/store"
 	view "schakel/templates/account"
 	"schakel/templates/ui"
+	"schakel/web/site"
 )
 
 // setupForm shows the form with which the first administrator is made.
-func (a *App) setupForm(c echo.Context) error {
-	if err := a.cfg.Accounts.CheckSetupLink(c.Request().Context(), c.Param("token")); err != nil {
+func (a *logins) setupForm(c echo.Context) error {
+	if err := a.Cfg.Accounts.CheckSetupLink(c.Request().Context(), c.Param("token")); err != nil {
 		return linkProblem(err)
 	}
 	return a.showSetup(c, http.StatusOK, view.SetupView{Start: view.StartStrict})
 }
 
 // setup makes the first administrator, saves the settings that it chose to start with, and logs in.
-func (a *App) setup(c echo.Context) error {
-	form, err := readForm(c)
+func (a *logins) setup(c echo.Context) error {
+	form, err := site.ReadForm(c)
 	if err != nil {
 		return err
 	}
@@ -32,32 +33,32 @@ func (a *App) setup(c echo.Context) error {
 	if start != view.StartStrict && start != view.StartLenient {
 		return a.showSetup(c, http.StatusUnprocessableEntity, view.SetupView{Name: name, Email: email, Wrong: map[string]string{"start": "Choose strict or lenient."}})
 	}
-	account, err := a.cfg.Accounts.CreateAdministrator(c.Request().Context(), c.Param("token"), name, email, form.Raw("password"))
+	account, err := a.Cfg.Accounts.CreateAdministrator(c.Request().Context(), c.Param("token"), name, email, form.Raw("password"))
 	if e, ok := errors.AsType[*registry.Error](err); ok {
 		return a.showSetup(c, http.StatusUnprocessableEntity, view.SetupView{Name: name, Email: email, Start: start, Wrong: e.Fields})
 	}
 	if err != nil {
 		return linkProblem(err)
 	}
-	if err := a.loginByLink(c, account); err != nil {
+	if err := a.LoginByLink(c, account); err != nil {
 		return err
 	}
-	a.flash(c, ui.KindOK, "Your account is made, and you are logged in.")
+	a.Flash(c, ui.KindOK, "Your account is made, and you are logged in.")
 	if start == view.StartLenient {
 		if err := a.startLenient(c, account); err != nil {
-			a.cfg.Log.ErrorContext(c.Request().Context(), "save lenient settings", "error", err)
-			a.flash(c, ui.KindWarning, "The lenient settings could not be saved: the strict ones are in force. Change them under Settings.")
+			a.Cfg.Log.ErrorContext(c.Request().Context(), "save lenient settings", "error", err)
+			a.Flash(c, ui.KindWarning, "The lenient settings could not be saved: the strict ones are in force. Change them under Settings.")
 		}
 	}
-	return c.Redirect(http.StatusSeeOther, homeOf(&account))
+	return c.Redirect(http.StatusSeeOther, site.HomeOf(&account))
 }
 
 // startLenient relaxes the rules that the page of the first start named.
-func (a *App) startLenient(c echo.Context, account store.Account) error {
-	if a.cfg.Portal == nil {
+func (a *logins) startLenient(c echo.Context, account store.Account) error {
+	if a.profiles == nil {
 		return errors.New("this program has no settings")
 	}
-	ctx, profiles := c.Request().Context(), a.cfg.Portal.Registry.Profile
+	ctx, profiles := c.Request().Context(), a.profiles
 	state, err := profiles.Load(ctx)
 	if err != nil {
 		return err
@@ -72,23 +73,23 @@ func (a *App) startLenient(c echo.Context, account store.Account) error {
 	return err
 }
 
-func (a *App) showSetup(c echo.Context, status int, v view.SetupView) error {
+func (a *logins) showSetup(c echo.Context, status int, v view.SetupView) error {
 	v.Action = c.Request().URL.EscapedPath()
 	for _, change := range profile.Relaxations(profile.LenientProfile()) {
 		v.Relaxations = append(v.Relaxations, view.Relaxation{
 			Title: change.Title, Strict: change.Text(change.Before), Lenient: change.Text(change.After), Rules: strings.Join(change.Relaxes(), ", "),
 		})
 	}
-	p := a.page(c, "Create the administrator")
+	p := a.Page(c, "Create the administrator")
 	p.Lead = "This is the first start of this Schakel. The link you followed works once, for this."
 	p.Invalid = len(v.Wrong) > 0
-	return a.render(c, status, view.SetupPage(p, v))
+	return a.Render(c, status, view.SetupPage(p, v))
 }
 
 // linkProblem is the answer to a one-time link that does not work.
 func linkProblem(err error) error {
 	if errors.Is(err, registry.ErrLinkDead) {
-		return newProblem(http.StatusNotFound, "link-dead",
+		return site.NewProblem(http.StatusNotFound, "link-dead",
 			"This link does not work any more: it was used, it has expired, or a newer one was sent. Ask for a new one.")
 	}
 	return err

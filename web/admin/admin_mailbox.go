@@ -1,4 +1,4 @@
-package web
+package admin
 
 import (
 	"net/http"
@@ -9,36 +9,37 @@ import (
 	"schakel/store"
 	view "schakel/templates/admin"
 	"schakel/templates/ui"
+	"schakel/web/site"
 )
 
 // mailboxPage lists the mails this Schakel wrote, in a demonstration.
-func (p *portal) mailboxPage(c echo.Context) error {
-	paging := pagePaging(c)
+func (p *pages) mailboxPage(c echo.Context) error {
+	paging := site.PagePaging(c)
 	mails, total, err := p.DB.Mails(c.Request().Context(), store.Page{Number: paging.Page, Size: paging.PerPage})
 	if err != nil {
 		return err
 	}
-	v := view.MailboxView{Total: total, Pager: longPager(c, paging, total), Now: p.cfg.Now()}
+	v := view.MailboxView{Total: total, Pager: site.LongPager(c, paging, total), Now: p.Cfg.Now()}
 	for _, m := range mails {
 		v.Rows = append(v.Rows, view.MailboxRow{Href: "/mailbox/" + m.ID, Subject: m.Subject, To: m.Recipient, At: m.CreatedAt.Time})
 	}
-	page := p.page(c, "Mailbox")
+	page := p.Page(c, "Mailbox")
 	page.Lead = "The mails that this demonstration would send, to anyone."
-	return p.render(c, http.StatusOK, view.MailboxPage(page, v))
+	return p.Render(c, http.StatusOK, view.MailboxPage(page, v))
 }
 
 // mailPage shows one mail.
-func (p *portal) mailPage(c echo.Context) error {
+func (p *pages) mailPage(c echo.Context) error {
 	m, err := p.DB.Mail(c.Request().Context(), c.Param("id"))
 	if err != nil {
 		return err
 	}
 	v := view.MailView{
-		To: m.Recipient, Subject: m.Subject, At: m.CreatedAt.Time, Now: p.cfg.Now(), Paragraphs: mailParagraphs(m.Body, p.cfg.BaseURL),
+		To: m.Recipient, Subject: m.Subject, At: m.CreatedAt.Time, Now: p.Cfg.Now(), Paragraphs: mailParagraphs(m.Body, p.Cfg.BaseURL),
 	}
-	page := p.page(c, m.Subject)
+	page := p.Page(c, m.Subject)
 	page.Crumbs = append(page.Crumbs, ui.Crumb{Label: "Mailbox", Href: "/mailbox"}, ui.Crumb{Label: m.Subject})
-	return p.render(c, http.StatusOK, view.MailPage(page, v))
+	return p.Render(c, http.StatusOK, view.MailPage(page, v))
 }
 
 // mailParagraphs cuts a text into paragraphs, lines and pieces. Only addresses of
@@ -79,5 +80,5 @@ func ownAddress(word string, base *url.URL) string {
 	if err != nil || u.Scheme != base.Scheme || u.Host != base.Host || u.User != nil {
 		return ""
 	}
-	return localPath(u.RequestURI())
+	return site.LocalPath(u.RequestURI())
 }

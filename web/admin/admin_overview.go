@@ -1,4 +1,4 @@
-package web
+package admin
 
 import (
 	"cmp"
@@ -14,21 +14,22 @@ import (
 	"schakel/store"
 	view "schakel/templates/admin"
 	"schakel/templates/ui"
+	"schakel/web/site"
 )
 
 // The time that the throughput of the overview is about, and how often it is
 // counted again while somebody looks.
 const (
-	overviewPeriod = 10 * time.Minute
+	OverviewPeriod = 10 * time.Minute
 	overviewEvery  = 5 * time.Second
 )
 
 // adminOverview shows what waits, what moves and what is stuck.
-func (p *portal) adminOverview(c echo.Context) error {
+func (p *pages) adminOverview(c echo.Context) error {
 	ctx := c.Request().Context()
 	v := view.AdminOverviewView{
-		Waiting: waitingTiles(p.waiting(c, "")), Period: "in the last " + ui.Duration(overviewPeriod),
-		Now: p.cfg.Now(), Every: overviewEvery,
+		Waiting: waitingTiles(p.Waiting(c, "")), Period: "in the last " + ui.Duration(OverviewPeriod),
+		Now: p.Cfg.Now(), Every: overviewEvery,
 	}
 	var err error
 	if v.Warnings, err = p.ownTroubles(ctx); err != nil {
@@ -49,16 +50,16 @@ func (p *portal) adminOverview(c echo.Context) error {
 	if v.Endpoints, err = p.troubledEndpoints(ctx); err != nil {
 		return err
 	}
-	if v.History, err = p.history(ctx, store.AuditFilter{}, "/admin/audit"); err != nil {
+	if v.History, err = p.History(ctx, store.AuditFilter{}, "/admin/audit"); err != nil {
 		return err
 	}
-	page := p.page(c, "Overview")
+	page := p.Page(c, "Overview")
 	page.Crumbs = nil
-	return p.render(c, http.StatusOK, view.AdminOverview(page, v))
+	return p.Render(c, http.StatusOK, view.AdminOverview(page, v))
 }
 
 // ownTroubles lists the differences between the register and this program (EDU-N03).
-func (p *portal) ownTroubles(ctx context.Context) ([]string, error) {
+func (p *pages) ownTroubles(ctx context.Context) ([]string, error) {
 	troubles, err := p.Registry.OwnContracts.Check(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("check own contracts: %w", err)
@@ -71,7 +72,7 @@ func (p *portal) ownTroubles(ctx context.Context) ([]string, error) {
 }
 
 // waitingTiles count what waits for an administrator.
-func waitingTiles(w Waiting) []ui.Tile {
+func waitingTiles(w site.Waiting) []ui.Tile {
 	return []ui.Tile{
 		waitingTile("Registrations", w.Registrations, "/admin/partners?status=requested", ui.KindInfo),
 		waitingTile("Subscriptions", w.Subscriptions, "/admin/subscriptions?status=requested", ui.KindInfo),
@@ -92,8 +93,8 @@ func waitingTile(label string, count int, href string, kind ui.Kind) ui.Tile {
 
 // movingTiles count the deliveries of events that were accepted lately, by what
 // became of them. Ids sort by time, so only the newest rows are read.
-func (p *portal) movingTiles(ctx context.Context) ([]ui.Tile, error) {
-	since := p.cfg.Now().Add(-overviewPeriod).UTC().Truncate(time.Second) // as precise as the link says it
+func (p *pages) movingTiles(ctx context.Context) ([]ui.Tile, error) {
+	since := p.Cfg.Now().Add(-OverviewPeriod).UTC().Truncate(time.Second) // as precise as the link says it
 	all, tiles := 0, []ui.Tile(nil)
 	for _, t := range []struct {
 		label, status string
@@ -105,7 +106,7 @@ func (p *portal) movingTiles(ctx context.Context) ([]ui.Tile, error) {
 		{"Retrying", store.DeliveryRetrying, ui.KindWarning},
 	} {
 		f := store.DeliveryFilter{MadeFrom: store.At(since)}
-		href := url.Values{"made": {since.Format(momentLayout)}}
+		href := url.Values{"made": {since.Format(site.MomentLayout)}}
 		if t.status != "" {
 			f.Statuses = []string{t.status}
 			href.Set("status", t.status)
@@ -128,9 +129,9 @@ func (p *portal) movingTiles(ctx context.Context) ([]ui.Tile, error) {
 // pace formats n deliveries in the period of the overview as a rate per second.
 func pace(n int) string {
 	if n > store.ListBound {
-		return fmt.Sprintf("more than %.0f a second", float64(store.ListBound)/overviewPeriod.Seconds())
+		return fmt.Sprintf("more than %.0f a second", float64(store.ListBound)/OverviewPeriod.Seconds())
 	}
-	return fmt.Sprintf("%.1f a second", float64(n)/overviewPeriod.Seconds())
+	return fmt.Sprintf("%.1f a second", float64(n)/OverviewPeriod.Seconds())
 }
 
 // share formats n as a part of all, where both were counted to the end.
@@ -148,12 +149,12 @@ func share(n, all int) string {
 const lateAfter = time.Minute
 
 // troubledEndpoints lists the endpoints that fail or fall behind, the longest queue first.
-func (p *portal) troubledEndpoints(ctx context.Context) ([]ui.EndpointRow, error) {
-	rows, err := p.endpointRows(ctx, registry.Scope{All: true}, "")
+func (p *pages) troubledEndpoints(ctx context.Context) ([]ui.EndpointRow, error) {
+	rows, err := p.EndpointRows(ctx, registry.Scope{All: true}, "")
 	if err != nil {
 		return nil, err
 	}
-	late := p.cfg.Now().Add(-lateAfter)
+	late := p.Cfg.Now().Add(-lateAfter)
 	rows = slices.DeleteFunc(rows, func(r ui.EndpointRow) bool {
 		behind := r.Waiting > 0 && !r.Oldest.IsZero() && r.Oldest.Before(late)
 		return r.Status == store.EndpointActive && r.Circuit == store.CircuitClosed && !behind

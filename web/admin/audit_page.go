@@ -1,4 +1,4 @@
-package web
+package admin
 
 import (
 	"context"
@@ -8,37 +8,38 @@ import (
 	"schakel/store"
 	view "schakel/templates/admin"
 	"schakel/templates/ui"
+	"schakel/web/site"
 )
 
 // auditQuery is the filter of the audit trail as it was typed.
 type auditQuery struct{ partner, action, actor, object, from, until string }
 
 func readAuditQuery(c echo.Context) auditQuery {
-	read := func(name string) string { return shown(clean(c.QueryParam(name))) }
+	read := func(name string) string { return site.Shown(site.Clean(c.QueryParam(name))) }
 	return auditQuery{read("partner"), read("action"), read("actor"), read("object"), read("from"), read("until")}
 }
 
 func (q auditQuery) empty() bool { return q == auditQuery{} }
 
 // auditPage shows who did what, in sentences.
-func (p *portal) auditPage(c echo.Context) error {
+func (p *pages) auditPage(c echo.Context) error {
 	ctx, q := c.Request().Context(), readAuditQuery(c)
-	wrong := formErrors{}
-	from, until := period(q.from, q.until, wrong)
+	wrong := site.FormErrors{}
+	from, until := site.Period(q.from, q.until, wrong)
 	fields, err := p.auditFields(ctx, q, wrong)
 	if err != nil {
 		return err
 	}
-	v := view.AuditView{Path: "/admin/audit", Fields: fields, Now: p.cfg.Now()}
-	page := p.page(c, "Audit trail")
+	v := view.AuditView{Path: "/admin/audit", Fields: fields, Now: p.Cfg.Now()}
+	page := p.Page(c, "Audit trail")
 	page.Lead = "Who did what, newest first. Entries are never changed."
 	page.Crumbs = append(page.Crumbs, ui.Crumb{Label: "Audit trail"})
 	if len(wrong) > 0 {
-		page.Invalid, v.Invalid, v.Errors = true, true, fieldErrors(fields)
-		return p.render(c, http.StatusUnprocessableEntity, view.AuditTrail(page, v))
+		page.Invalid, v.Invalid, v.Errors = true, true, site.FieldErrors(fields)
+		return p.Render(c, http.StatusUnprocessableEntity, view.AuditTrail(page, v))
 	}
-	paging := pagePaging(c)
-	rows, total, err := p.Registry.Audit.List(ctx, actor(c).Scope(), store.AuditFilter{
+	paging := site.PagePaging(c)
+	rows, total, err := p.Registry.Audit.List(ctx, site.Actor(c).Scope(), store.AuditFilter{
 		PartnerID: q.partner, Action: q.action, ActorID: q.actor, ObjectID: q.object, From: from, Until: until,
 		Page: store.Page{Number: paging.Page, Size: paging.PerPage},
 	})
@@ -49,17 +50,17 @@ func (p *portal) auditPage(c echo.Context) error {
 		return err
 	}
 	v.Table = ui.TableView{
-		ID: "audit", Caption: "Entries", Total: total, Most: store.ListBound, Noun: [2]string{"entry", "entries"}, Pager: longPager(c, paging, total),
+		ID: "audit", Caption: "Entries", Total: total, Most: store.ListBound, Noun: [2]string{"entry", "entries"}, Pager: site.LongPager(c, paging, total),
 		Empty: ui.Empty{Text: "Nobody did anything yet."},
 	}
 	if !q.empty() {
 		v.Table.Empty = ui.Empty{Text: "Nothing matches this filter.", ActionLabel: "Clear the filter", ActionHref: v.Path}
 	}
-	return p.render(c, http.StatusOK, view.AuditTrail(page, v))
+	return p.Render(c, http.StatusOK, view.AuditTrail(page, v))
 }
 
-func (p *portal) auditFields(ctx context.Context, q auditQuery, wrong formErrors) ([]ui.Field, error) {
-	partners, err := p.partnerOptions(ctx, p.deliveryNames())
+func (p *pages) auditFields(ctx context.Context, q auditQuery, wrong site.FormErrors) ([]ui.Field, error) {
+	partners, err := p.PartnerOptions(ctx, p.DeliveryNames())
 	if err != nil {
 		return nil, err
 	}
@@ -68,20 +69,20 @@ func (p *portal) auditFields(ctx context.Context, q auditQuery, wrong formErrors
 		return nil, err
 	}
 	actions := []ui.Option{{Label: "All actions"}}
-	for _, action := range auditActions() {
-		actions = append(actions, ui.Option{Value: action, Label: actionLabel(action)})
+	for _, action := range site.AuditActions() {
+		actions = append(actions, ui.Option{Value: action, Label: site.ActionLabel(action)})
 	}
-	return withErrors([]ui.Field{
-		choiceField("partner", "Partner", q.partner, partners), choiceField("action", "Action", q.action, actions),
-		choiceField("actor", "Done by", q.actor, actors),
-		{Name: "object", Label: "Id of the object", Value: q.object, MaxLength: maxFilterText},
+	return site.WithErrors([]ui.Field{
+		site.ChoiceField("partner", "Partner", q.partner, partners), site.ChoiceField("action", "Action", q.action, actions),
+		site.ChoiceField("actor", "Done by", q.actor, actors),
+		{Name: "object", Label: "Id of the object", Value: q.object, MaxLength: site.MaxFilterText},
 		{Name: "from", Label: "From", Type: "date", Value: q.from},
 		{Name: "until", Label: "Until", Type: "date", Value: q.until},
 	}, wrong), nil
 }
 
 // actorOptions are the administrators, and the people of the partner that is filtered by.
-func (p *portal) actorOptions(ctx context.Context, partner string) ([]ui.Option, error) {
+func (p *pages) actorOptions(ctx context.Context, partner string) ([]ui.Option, error) {
 	options := []ui.Option{{Label: "Everybody"}}
 	accounts, err := p.DB.Accounts(ctx, "")
 	if err != nil {
@@ -101,16 +102,16 @@ func (p *portal) actorOptions(ctx context.Context, partner string) ([]ui.Option,
 }
 
 // auditRows puts entries in sentences, with a link to the subject of each.
-func (p *portal) auditRows(ctx context.Context, rows []store.Audit) ([]view.AuditRow, error) {
-	names := p.deliveryNames()
+func (p *pages) auditRows(ctx context.Context, rows []store.Audit) ([]view.AuditRow, error) {
+	names := p.DeliveryNames()
 	list := make([]view.AuditRow, len(rows))
 	for i, row := range rows {
-		partner, err := names.partner(ctx, row.PartnerID)
+		partner, err := names.Partner(ctx, row.PartnerID)
 		if err != nil {
 			return nil, err
 		}
 		list[i] = view.AuditRow{
-			At: row.At.Time, Sentence: auditSentence(row), Partner: partner,
+			At: row.At.Time, Sentence: site.AuditSentence(row), Partner: partner,
 			ObjectID: row.ObjectID, Href: auditHref(row),
 		}
 	}
@@ -129,7 +130,7 @@ func auditHref(row store.Audit) string {
 	case "subscription":
 		return "/admin/subscriptions/" + row.ObjectID
 	case "contract":
-		return contractHref(row.ObjectID)
+		return site.ContractHref(row.ObjectID)
 	case "delivery":
 		return "/admin/deliveries/" + row.ObjectID
 	case "job":

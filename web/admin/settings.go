@@ -1,4 +1,4 @@
-package web
+package admin
 
 import (
 	"net/http"
@@ -11,11 +11,12 @@ import (
 	"schakel/store"
 	view "schakel/templates/admin"
 	"schakel/templates/ui"
+	"schakel/web/site"
 )
 
 // routesSettings registers the pages about the profile of the chain collaboration.
-func (p *portal) routesSettings() {
-	g := p.pages("/admin/settings", p.requireAdministrator)
+func (p *pages) routesSettings() {
+	g := p.Pages("/admin/settings", p.RequireAdministrator)
 	g.GET("", p.settings)
 	g.POST("", p.saveSettings)
 	g.GET("/edit", p.editSettings)
@@ -27,29 +28,29 @@ func (p *portal) routesSettings() {
 }
 
 // settings shows the settings and names what is relaxed.
-func (p *portal) settings(c echo.Context) error {
+func (p *pages) settings(c echo.Context) error {
 	return p.showSettings(c, http.StatusOK, "", nil)
 }
 
-func (p *portal) showSettings(c echo.Context, status int, reason string, wrong formErrors) error {
+func (p *pages) showSettings(c echo.Context, status int, reason string, wrong site.FormErrors) error {
 	ctx := c.Request().Context()
 	state, err := p.Registry.Profile.Load(ctx)
 	if err != nil {
 		return err
 	}
 	v := settingsView(state)
-	v.Now, v.Message = p.cfg.Now(), wrong[""]
+	v.Now, v.Message = p.Cfg.Now(), wrong[""]
 	if v.Strict != nil {
 		v.Strict.ReasonValue, v.Strict.ReasonError = reason, wrong["reason"]
 	}
-	if v.History, err = p.history(ctx, store.AuditFilter{ObjectKind: "profile"}, "/admin/audit?action="+registry.ActionProfileChanged); err != nil {
+	if v.History, err = p.History(ctx, store.AuditFilter{ObjectKind: "profile"}, "/admin/audit?action="+registry.ActionProfileChanged); err != nil {
 		return err
 	}
-	page := p.frame(c, "Settings")
+	page := p.Frame(c, "Settings")
 	page.Lead = "What this chain agreed on: how strictly the rules of the profile are held, and what the profile leaves open."
 	page.Actions = ui.LinkButton(ui.Primary, "Change settings", "/admin/settings/edit")
 	page.Invalid = wrong != nil
-	return p.render(c, status, view.SettingsPage(page, v))
+	return p.Render(c, status, view.SettingsPage(page, v))
 }
 
 func settingsView(state *profile.ProfileState) view.SettingsView {
@@ -99,14 +100,14 @@ func strictDanger(state *profile.ProfileState) *ui.Danger {
 }
 
 // strictSettings makes the strict profile the profile.
-func (p *portal) strictSettings(c echo.Context) error {
-	form, err := readForm(c)
+func (p *pages) strictSettings(c echo.Context) error {
+	form, err := site.ReadForm(c)
 	if err != nil {
 		return err
 	}
 	reason := form.Get("reason")
 	if reason == "" {
-		return p.showSettings(c, http.StatusUnprocessableEntity, reason, formErrors{"reason": "Say why; it is kept in the audit trail."})
+		return p.showSettings(c, http.StatusUnprocessableEntity, reason, site.FormErrors{"reason": "Say why; it is kept in the audit trail."})
 	}
 	ctx := c.Request().Context()
 	state, err := p.Registry.Profile.Load(ctx)
@@ -114,19 +115,19 @@ func (p *portal) strictSettings(c echo.Context) error {
 		return err
 	}
 	change := profile.ProfileChange{Version: formVersion(form), Values: state.StrictValues(), Reason: reason}
-	_, _, err = p.Registry.Profile.Save(ctx, actor(c), change)
-	if status, wrong := formRefusal(err); wrong != nil {
+	_, _, err = p.Registry.Profile.Save(ctx, site.Actor(c), change)
+	if status, wrong := site.FormRefusal(err); wrong != nil {
 		return p.showSettings(c, status, reason, wrong)
 	}
 	if err != nil {
 		return err
 	}
-	return p.done(c, "/admin/settings", "The strict profile holds from now on.")
+	return p.Done(c, "/admin/settings", "The strict profile holds from now on.")
 }
 
 // formVersion is the version of the profile that a form was made of; one that
 // cannot be read is a version that never is.
-func formVersion(form Form) int64 {
+func formVersion(form site.Form) int64 {
 	n, err := strconv.ParseInt(form.Get("version"), 10, 64)
 	if err != nil {
 		return -1
@@ -135,7 +136,7 @@ func formVersion(form Form) int64 {
 }
 
 // exportSettings sends the settings as a file.
-func (p *portal) exportSettings(c echo.Context) error {
+func (p *pages) exportSettings(c echo.Context) error {
 	state, err := p.Registry.Profile.Load(c.Request().Context())
 	if err != nil {
 		return err

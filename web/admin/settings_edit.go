@@ -1,4 +1,4 @@
-package web
+package admin
 
 import (
 	"net/http"
@@ -9,10 +9,11 @@ import (
 	"schakel/registry/profile"
 	view "schakel/templates/admin"
 	"schakel/templates/ui"
+	"schakel/web/site"
 )
 
 // editSettings shows the form with the settings of now.
-func (p *portal) editSettings(c echo.Context) error {
+func (p *pages) editSettings(c echo.Context) error {
 	state, err := p.Registry.Profile.Load(c.Request().Context())
 	if err != nil {
 		return err
@@ -30,8 +31,8 @@ type settingsForm struct {
 
 // saveSettings changes the settings. When someone else did so meanwhile, the form
 // comes back with what was typed and what it would change now.
-func (p *portal) saveSettings(c echo.Context) error {
-	form, err := readForm(c)
+func (p *pages) saveSettings(c echo.Context) error {
+	form, err := site.ReadForm(c)
 	if err != nil {
 		return err
 	}
@@ -40,8 +41,8 @@ func (p *portal) saveSettings(c echo.Context) error {
 		in.values[s.Key] = form.Get(s.Key)
 	}
 	ctx := c.Request().Context()
-	_, changes, err := p.Registry.Profile.Save(ctx, actor(c), profile.ProfileChange{Version: in.version, Values: in.values, Reason: in.reason})
-	status, wrong := formRefusal(err)
+	_, changes, err := p.Registry.Profile.Save(ctx, site.Actor(c), profile.ProfileChange{Version: in.version, Values: in.values, Reason: in.reason})
+	status, wrong := site.FormRefusal(err)
 	if status == http.StatusConflict {
 		state, would, err := p.Registry.Profile.Compare(ctx, in.values)
 		if err != nil {
@@ -55,7 +56,7 @@ func (p *portal) saveSettings(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return p.done(c, "/admin/settings", savedText(changes))
+	return p.Done(c, "/admin/settings", savedText(changes))
 }
 
 func savedText(changes []profile.SettingChange) string {
@@ -65,7 +66,7 @@ func savedText(changes []profile.SettingChange) string {
 	return ui.Plural(len(changes), "setting was", "settings were") + " changed. All parts work by it within two seconds."
 }
 
-func (p *portal) showSettingsForm(c echo.Context, status int, in settingsForm, wrong formErrors) error {
+func (p *pages) showSettingsForm(c echo.Context, status int, in settingsForm, wrong site.FormErrors) error {
 	v := view.SettingsFormView{Version: strconv.FormatInt(in.version, 10), Reason: in.reason, Wrong: wrong, Changes: changeRows(in.changes)}
 	for _, group := range profile.Groups() {
 		shown := view.SettingFormGroup{Title: group.Title}
@@ -76,21 +77,21 @@ func (p *portal) showSettingsForm(c echo.Context, status int, in settingsForm, w
 		}
 		v.Groups = append(v.Groups, shown)
 	}
-	page := p.frame(c, "Change settings", ui.Crumb{Label: "Settings", Href: "/admin/settings"})
+	page := p.Frame(c, "Change settings", ui.Crumb{Label: "Settings", Href: "/admin/settings"})
 	page.Invalid = wrong != nil
 	v.Errors = settingErrors(wrong)
-	return p.render(c, status, view.SettingsFormPage(page, v))
+	return p.Render(c, status, view.SettingsFormPage(page, v))
 }
 
 // settingErrors names the setting in each line of the summary, in the order of the form.
-func settingErrors(wrong formErrors) []ui.FieldError {
+func settingErrors(wrong site.FormErrors) []ui.FieldError {
 	var list []ui.FieldError
 	for _, s := range profile.Settings() {
 		if text := wrong[s.Key]; text != "" {
 			list = append(list, ui.FieldError{Field: s.Key, Text: s.Title + ": " + text})
 		}
 	}
-	return append(list, wrong.summary("reason")...)
+	return append(list, wrong.Summary("reason")...)
 }
 
 // settingField asks for a setting. What the profile asks for is named.

@@ -1,47 +1,29 @@
-package web
+package amqp
 
 import (
 	"context"
 	"net/url"
 
 	"github.com/labstack/echo/v4"
-	"schakel/delivery/amqp"
-	"schakel/delivery/outbox"
 	"schakel/registry"
-	"schakel/store"
 	"schakel/templates/ui"
+	"schakel/web/site"
 )
 
-// AMQPBridge lists the methods of the bridge to message brokers that pages call; [amqp.Bridge] implements it. A refusal is an
-// [amqp.Refused].
-type AMQPBridge interface {
-	Resend(ctx context.Context, by outbox.Actor, id string) error
-	PutBack(ctx context.Context, by outbox.Actor, id string) error
-	Drop(ctx context.Context, by outbox.Actor, id, reason string) error
-	Reprocess(ctx context.Context, by outbox.Actor, id string) error
-	AskAll(ctx context.Context, by outbox.Actor, f store.AMQPFilter, do, reason string) (int, error)
-	AnswerAgain(ctx context.Context, by outbox.Actor, id string) error
-	Retry(ctx context.Context, by outbox.Actor, id string) error
-	Body(ctx context.Context, by outbox.Actor, id string) ([]byte, error)
-	Reload()
-	Clock() amqp.ClockState
-	Unfit() []amqp.Unfit
-}
-
-// amqpArea is whose pages about the exchange by AMQP these are: an administrator sees everything, a partner its own, by the
+// AMQPArea is whose pages about the exchange by AMQP these are: an administrator sees everything, a partner its own, by the
 // session alone (guarantee G7).
-type amqpArea struct {
-	*portal
-	deliveryArea
+type AMQPArea struct {
+	*Pages
+	site.DeliveryArea
 }
 
-func (p *portal) amqpAdmin() amqpArea { return amqpArea{p, administratorArea()} }
+func (p *Pages) AMQPAdmin() AMQPArea { return AMQPArea{p, site.AdministratorArea()} }
 
-func (p *portal) amqpPartner() amqpArea { return amqpArea{p, partnerArea()} }
+func (p *Pages) AMQPPartner() AMQPArea { return AMQPArea{p, site.PartnerArea()} }
 
-// routesAMQP registers the pages about the exchange by AMQP.
-func (p *portal) routesAMQP() {
-	a, admin := p.amqpAdmin(), p.pages("/admin/amqp", p.requireAdministrator)
+// mountAMQP registers the pages about the exchange by AMQP.
+func (p *Pages) mountAMQP() {
+	a, admin := p.AMQPAdmin(), p.Pages("/admin/amqp", p.RequireAdministrator)
 	admin.GET("", a.overview)
 	admin.GET("/brokers/new", a.newBroker)
 	admin.POST("/brokers", a.createBroker)
@@ -54,7 +36,7 @@ func (p *portal) routesAMQP() {
 	admin.POST("/parties/:id/processes/:process", a.changeProcess)
 	admin.POST("/parties/:id/processes/:process/removal", a.removeProcess)
 	admin.GET("/import", a.importPage)
-	p.pagesUpTo(maxAMQPDocument+formOverhead, "/admin/amqp", p.requireAdministrator).POST("/import", a.importDetails)
+	p.PagesUpTo(maxAMQPDocument+site.FormOverhead, "/admin/amqp", p.RequireAdministrator).POST("/import", a.importDetails)
 	admin.POST("/messages/:id/resend", a.actOn(resendAMQP))
 	admin.POST("/messages/:id/put-back", a.actOn(putBackAMQP))
 	admin.POST("/messages/:id/reprocess", a.actOn(reprocessAMQP))
@@ -64,11 +46,11 @@ func (p *portal) routesAMQP() {
 	admin.POST("/messages/all/:do", a.actOnAll)
 	admin.POST("/messages/:id/answer", a.actOn(answerAMQP))
 	a.routesBoth(admin)
-	p.amqpPartner().routesBoth(p.pages("/partner/amqp", p.requirePartner))
+	p.AMQPPartner().routesBoth(p.Pages("/partner/amqp", p.RequirePartner))
 }
 
 // routesBoth registers what partners have too, of their own.
-func (a amqpArea) routesBoth(g routeGroup) {
+func (a AMQPArea) routesBoth(g site.RouteGroup) {
 	g.GET("/parties/new", a.newParty)
 	g.POST("/parties", a.createParty)
 	g.GET("/parties/:id", a.partyPage)
@@ -80,52 +62,52 @@ func (a amqpArea) routesBoth(g routeGroup) {
 	g.GET("/messages/:id", a.messagePage)
 }
 
-func (a amqpArea) root() string { return a.base + "/amqp" }
+func (a AMQPArea) root() string { return a.Base + "/amqp" }
 
-func (a amqpArea) messages() string { return a.root() + "/messages" }
+func (a AMQPArea) messages() string { return a.root() + "/messages" }
 
-func (a amqpArea) message(id string) string { return a.messages() + "/" + url.PathEscape(id) }
+func (a AMQPArea) message(id string) string { return a.messages() + "/" + url.PathEscape(id) }
 
-func (a amqpArea) party(id string) string { return a.root() + "/parties/" + url.PathEscape(id) }
+func (a AMQPArea) party(id string) string { return a.root() + "/parties/" + url.PathEscape(id) }
 
-func (a amqpArea) broker(id string) string { return a.root() + "/brokers/" + url.PathEscape(id) }
+func (a AMQPArea) broker(id string) string { return a.root() + "/brokers/" + url.PathEscape(id) }
 
 // bounds returns the scope of the reader.
-func (a amqpArea) bounds(c echo.Context) registry.Scope {
-	if a.admin {
+func (a AMQPArea) bounds(c echo.Context) registry.Scope {
+	if a.Admin {
 		return registry.Scope{All: true}
 	}
-	return registry.ScopeOf(partnerID(c))
+	return registry.ScopeOf(site.PartnerID(c))
 }
 
 // pageFrame returns the frame of a page of this area, with its breadcrumbs.
-func (a amqpArea) pageFrame(c echo.Context, title string, crumbs ...ui.Crumb) ui.Page {
-	if a.admin {
+func (a AMQPArea) pageFrame(c echo.Context, title string, crumbs ...ui.Crumb) ui.Page {
+	if a.Admin {
 		crumbs = append([]ui.Crumb{{Label: "AMQP", Href: a.root()}}, crumbs...)
 	} else {
 		crumbs = append([]ui.Crumb{{Label: "Endpoints", Href: "/partner/endpoints"}}, crumbs...)
 	}
-	return a.frame(c, title, crumbs...)
+	return a.Frame(c, title, crumbs...)
 }
 
 // changed has the bridge read brokers and parties again, and goes to a page.
-func (a amqpArea) changed(c echo.Context, href, text string) error {
+func (a AMQPArea) changed(c echo.Context, href, text string) error {
 	if a.AMQP != nil {
 		a.AMQP.Reload()
 	}
-	return a.done(c, href, text)
+	return a.Done(c, href, text)
 }
 
 // settled is [desk.settled] for a change of a broker or party.
-func (a amqpArea) settled(c echo.Context, err error, href, text string) error {
+func (a AMQPArea) settled(c echo.Context, err error, href, text string) error {
 	if err == nil && a.AMQP != nil {
 		a.AMQP.Reload()
 	}
-	return a.ownDesk(a.base).settled(c, err, href, text)
+	return a.OwnDesk(a.Base).Settled(c, err, href, text)
 }
 
 // partyName names a party and leads to its page.
-func (a amqpArea) partyName(ctx context.Context, c echo.Context, id string) ui.Named {
+func (a AMQPArea) partyName(ctx context.Context, c echo.Context, id string) ui.Named {
 	if id == "" {
 		return ui.Named{}
 	}

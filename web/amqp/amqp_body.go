@@ -1,4 +1,4 @@
-package web
+package amqp
 
 import (
 	"errors"
@@ -7,10 +7,11 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"schakel/store"
+	"schakel/web/site"
 )
 
 // messageBody downloads the body of a message that came in and is stored: encrypted, as it came.
-func (a amqpArea) messageBody(c echo.Context) error {
+func (a AMQPArea) messageBody(c echo.Context) error {
 	m, err := a.ownMessage(c)
 	if err != nil {
 		return err
@@ -18,7 +19,7 @@ func (a amqpArea) messageBody(c echo.Context) error {
 	if a.AMQP == nil {
 		return a.refuse(c, a.message(m.ID), a.whyNot(""))
 	}
-	body, err := a.AMQP.Body(c.Request().Context(), engineActor(c), m.ID)
+	body, err := a.AMQP.Body(c.Request().Context(), site.EngineActor(c), m.ID)
 	if errors.Is(err, store.ErrNotFound) {
 		return a.refuse(c, a.message(m.ID), bodyNotStored)
 	}
@@ -29,8 +30,8 @@ func (a amqpArea) messageBody(c echo.Context) error {
 }
 
 // getAMQPBody answers the body of a message that came in and is stored, to who decides about messages.
-func (m *machineAPI) getAMQPBody(c echo.Context) error {
-	who, err := m.mayDecide(c)
+func (m *handlers) getAMQPBody(c echo.Context) error {
+	who, err := m.MayDecide(c)
 	if err != nil {
 		return err
 	}
@@ -39,11 +40,11 @@ func (m *machineAPI) getAMQPBody(c echo.Context) error {
 		return err
 	}
 	if m.AMQP == nil {
-		return newProblem(http.StatusConflict, "conflict", withoutBridge)
+		return site.NewProblem(http.StatusConflict, "conflict", WithoutBridge)
 	}
-	body, err := m.AMQP.Body(c.Request().Context(), who.decider(), row.ID)
+	body, err := m.AMQP.Body(c.Request().Context(), who.Decider(), row.ID)
 	if errors.Is(err, store.ErrNotFound) {
-		return newProblem(http.StatusConflict, "conflict", bodyNotStored)
+		return site.NewProblem(http.StatusConflict, "conflict", bodyNotStored)
 	}
 	if err != nil {
 		return err

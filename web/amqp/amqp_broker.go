@@ -1,4 +1,4 @@
-package web
+package amqp
 
 import (
 	"net/http"
@@ -8,6 +8,7 @@ import (
 	"schakel/store"
 	view "schakel/templates/amqp"
 	"schakel/templates/ui"
+	"schakel/web/site"
 )
 
 // brokerDialects are the kinds of brokers.
@@ -28,27 +29,27 @@ func brokerLogins() []ui.Option {
 }
 
 // newBroker asks how a broker is reached.
-func (a amqpArea) newBroker(c echo.Context) error {
+func (a AMQPArea) newBroker(c echo.Context) error {
 	return a.showBrokerForm(c, http.StatusOK, store.AMQPBroker{}, registryamqp.BrokerInput{Dialect: store.AMQPRabbitMQ4, SASL: store.AMQPPlain, Enabled: true}, nil)
 }
 
 // createBroker adds a broker.
-func (a amqpArea) createBroker(c echo.Context) error {
-	form, err := readForm(c)
+func (a AMQPArea) createBroker(c echo.Context) error {
+	form, err := site.ReadForm(c)
 	if err != nil {
 		return err
 	}
 	in := readBroker(form)
-	row, err := a.Registry.AMQP.CreateBroker(c.Request().Context(), actor(c), in)
-	if status, wrong := formRefusal(err); wrong != nil {
+	row, err := a.Registry.AMQP.CreateBroker(c.Request().Context(), site.Actor(c), in)
+	if status, wrong := site.FormRefusal(err); wrong != nil {
 		return a.showBrokerForm(c, status, store.AMQPBroker{}, in, wrong)
 	}
 	return a.settled(c, err, a.root(), row.Name+" is added. This page shows whether it can be reached.")
 }
 
 // editBroker asks what changes of a broker.
-func (a amqpArea) editBroker(c echo.Context) error {
-	row, err := a.Registry.AMQP.Broker(c.Request().Context(), actor(c), c.Param("id"))
+func (a AMQPArea) editBroker(c echo.Context) error {
+	row, err := a.Registry.AMQP.Broker(c.Request().Context(), site.Actor(c), c.Param("id"))
 	if err != nil {
 		return err
 	}
@@ -56,35 +57,35 @@ func (a amqpArea) editBroker(c echo.Context) error {
 }
 
 // changeBroker changes a broker.
-func (a amqpArea) changeBroker(c echo.Context) error {
-	form, err := readForm(c)
+func (a AMQPArea) changeBroker(c echo.Context) error {
+	form, err := site.ReadForm(c)
 	if err != nil {
 		return err
 	}
 	ctx := c.Request().Context()
-	row, err := a.Registry.AMQP.Broker(ctx, actor(c), c.Param("id"))
+	row, err := a.Registry.AMQP.Broker(ctx, site.Actor(c), c.Param("id"))
 	if err != nil {
 		return err
 	}
 	in := readBroker(form)
-	_, err = a.Registry.AMQP.UpdateBroker(ctx, actor(c), row.ID, in)
-	if status, wrong := formRefusal(err); wrong != nil {
+	_, err = a.Registry.AMQP.UpdateBroker(ctx, site.Actor(c), row.ID, in)
+	if status, wrong := site.FormRefusal(err); wrong != nil {
 		return a.showBrokerForm(c, status, row, in, wrong)
 	}
 	return a.settled(c, err, a.root(), "The changes are saved.")
 }
 
 // removeBroker removes a broker that no party uses.
-func (a amqpArea) removeBroker(c echo.Context) error {
+func (a AMQPArea) removeBroker(c echo.Context) error {
 	ctx, href := c.Request().Context(), a.root()
-	err := a.Registry.AMQP.RemoveBroker(ctx, actor(c), c.Param("id"))
-	if status, _ := formRefusal(err); status == http.StatusConflict {
+	err := a.Registry.AMQP.RemoveBroker(ctx, site.Actor(c), c.Param("id"))
+	if status, _ := site.FormRefusal(err); status == http.StatusConflict {
 		href = a.broker(c.Param("id"))
 	}
 	return a.settled(c, err, href, "The broker is removed.")
 }
 
-func readBroker(form Form) registryamqp.BrokerInput {
+func readBroker(form site.Form) registryamqp.BrokerInput {
 	return registryamqp.BrokerInput{
 		Name: form.Get("name"), Dialect: form.Get("dialect"), URL: form.Get("url"), Namespace: form.Get("namespace"), SASL: form.Get("sasl"),
 		Username: form.Get("username"), Password: form.Raw("password"), CA: form.Get("ca"), Certificate: form.Get("certificate"),
@@ -92,7 +93,7 @@ func readBroker(form Form) registryamqp.BrokerInput {
 	}
 }
 
-func (a amqpArea) showBrokerForm(c echo.Context, status int, row store.AMQPBroker, in registryamqp.BrokerInput, wrong formErrors) error {
+func (a AMQPArea) showBrokerForm(c echo.Context, status int, row store.AMQPBroker, in registryamqp.BrokerInput, wrong site.FormErrors) error {
 	v := view.AMQPBrokerFormView{
 		Action: a.root() + "/brokers", Cancel: a.root(), New: row.ID == "", HasPassword: row.Secret != "", HasKey: row.PrivateKey != "", Enabled: in.Enabled,
 		Name: in.Name, Dialect: in.Dialect, URL: in.URL, Namespace: in.Namespace, SASL: in.SASL, Username: in.Username, CA: in.CA, Certificate: in.Certificate,
@@ -102,11 +103,11 @@ func (a amqpArea) showBrokerForm(c echo.Context, status int, row store.AMQPBroke
 	if row.ID != "" {
 		title, v.Action, v.Remove = row.Name, a.broker(row.ID), a.broker(row.ID)+"/removal"
 		var err error
-		if v.History, err = a.history(c.Request().Context(), store.AuditFilter{ObjectKind: "amqp-broker", ObjectID: row.ID}, ""); err != nil {
+		if v.History, err = a.History(c.Request().Context(), store.AuditFilter{ObjectKind: "amqp-broker", ObjectID: row.ID}, ""); err != nil {
 			return err
 		}
 	}
 	page := a.pageFrame(c, title)
 	page.Invalid = len(wrong) > 0
-	return a.render(c, status, view.AMQPBrokerFormPage(page, v))
+	return a.Render(c, status, view.AMQPBrokerFormPage(page, v))
 }

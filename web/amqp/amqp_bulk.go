@@ -1,4 +1,4 @@
-package web
+package amqp
 
 import (
 	"errors"
@@ -12,6 +12,8 @@ import (
 	"schakel/store"
 	view "schakel/templates/amqp"
 	"schakel/templates/ui"
+	"schakel/web/api"
+	"schakel/web/site"
 )
 
 // amqpBulk is something that can be done with all messages of a list that it fits.
@@ -34,8 +36,8 @@ func (b amqpBulk) label(n int) string {
 }
 
 // offerBulk puts the buttons for all messages of a list on its page, and counts those being worked on.
-func (a amqpArea) offerBulk(c echo.Context, f store.AMQPFilter, v *view.AMQPMessagesView) error {
-	if !a.admin || a.AMQP == nil {
+func (a AMQPArea) offerBulk(c echo.Context, f store.AMQPFilter, v *view.AMQPMessagesView) error {
+	if !a.Admin || a.AMQP == nil {
 		return nil
 	}
 	ctx, query := c.Request().Context(), c.Request().URL.Query()
@@ -69,12 +71,12 @@ func (a amqpArea) offerBulk(c echo.Context, f store.AMQPFilter, v *view.AMQPMess
 }
 
 // actOnAll asks for something to be done with all messages of a list.
-func (a amqpArea) actOnAll(c echo.Context) error {
+func (a AMQPArea) actOnAll(c echo.Context) error {
 	back := a.messages()
 	if raw := c.Request().URL.RawQuery; raw != "" {
 		back += "?" + raw
 	}
-	form, err := readForm(c)
+	form, err := site.ReadForm(c)
 	if err != nil {
 		return err
 	}
@@ -88,15 +90,15 @@ func (a amqpArea) actOnAll(c echo.Context) error {
 	}
 	do, reason := amqpBulks()[i], form.Get("reason")
 	if do.do == amqp.OperationDrop {
-		if text := reasonError(reason); text != "" {
+		if text := site.ReasonError(reason); text != "" {
 			return a.refuse(c, back, text)
 		}
 	}
-	n, err := a.AMQP.AskAll(c.Request().Context(), engineActor(c), f, do.do, clean(reason))
+	n, err := a.AMQP.AskAll(c.Request().Context(), site.EngineActor(c), f, do.do, site.Clean(reason))
 	if err != nil {
 		return err
 	}
-	return a.done(c, back, do.verb+" is asked for "+ui.Plural(n, do.noun, do.nouns)+". They are done one by one; this list tells what became of each.")
+	return a.Done(c, back, do.verb+" is asked for "+ui.Plural(n, do.noun, do.nouns)+". They are done one by one; this list tells what became of each.")
 }
 
 // amqpActionRequest asks for something to be done with all messages of a filter.
@@ -121,7 +123,7 @@ func (in amqpActionRequest) filter() (store.AMQPFilter, error) {
 		{"direction", in.Direction, []string{store.AMQPIn, store.AMQPOut, ""}},
 	} {
 		if !slices.Contains(one.words, one.value) {
-			return store.AMQPFilter{}, fieldProblem(one.name, one.name+" must be one of: "+strings.Join(slices.DeleteFunc(one.words, func(w string) bool { return w == "" }), ", "))
+			return store.AMQPFilter{}, site.FieldProblem(one.name, one.name+" must be one of: "+strings.Join(slices.DeleteFunc(one.words, func(w string) bool { return w == "" }), ", "))
 		}
 	}
 	f := store.AMQPFilter{Direction: in.Direction, PartyID: in.PartyID}
@@ -130,32 +132,32 @@ func (in amqpActionRequest) filter() (store.AMQPFilter, error) {
 	}
 	f, ok := ofHerID(ofState(f, in.Status), in.HerID)
 	if !ok {
-		return f, fieldProblem("herId", `herId must be a HER-id, or "none" for messages that name no sender`)
+		return f, site.FieldProblem("herId", `herId must be a HER-id, or "none" for messages that name no sender`)
 	}
 	return f, nil
 }
 
 // postAMQPAll asks for something to be done with all messages of a filter, for whoever decides about them.
-func (m *machineAPI) postAMQPAll(c echo.Context) error {
-	who, err := m.mayDecide(c)
+func (m *handlers) postAMQPAll(c echo.Context) error {
+	who, err := m.MayDecide(c)
 	if err != nil {
 		return err
 	}
 	var in amqpActionRequest
-	if err := readJSON(c, &in); err != nil {
+	if err := api.ReadJSON(c, &in); err != nil {
 		return err
 	}
-	if in.Reason = clean(in.Reason); len(in.Reason) > maxReasonBytes {
-		return fieldProblem("reason", reasonError(in.Reason))
+	if in.Reason = site.Clean(in.Reason); len(in.Reason) > site.MaxReasonBytes {
+		return site.FieldProblem("reason", site.ReasonError(in.Reason))
 	}
 	f, err := in.filter()
 	if err != nil {
 		return err
 	}
 	if m.AMQP == nil {
-		return newProblem(http.StatusConflict, "conflict", withoutBridge)
+		return site.NewProblem(http.StatusConflict, "conflict", WithoutBridge)
 	}
-	n, err := m.AMQP.AskAll(c.Request().Context(), who.decider(), f, in.Action, in.Reason)
+	n, err := m.AMQP.AskAll(c.Request().Context(), who.Decider(), f, in.Action, in.Reason)
 	if errors.Is(err, outbox.ErrReasonMissing) {
 		return amqpProblem(err)
 	}

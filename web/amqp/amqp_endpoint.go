@@ -1,4 +1,4 @@
-package web
+package amqp
 
 import (
 	"context"
@@ -10,10 +10,11 @@ import (
 	"schakel/store"
 	view "schakel/templates/partners"
 	"schakel/templates/ui"
+	"schakel/web/site"
 )
 
-// takesTests reports whether a test event can be sent to an endpoint: a health party takes business messages alone.
-func (p *portal) takesTests(ctx context.Context, e store.Endpoint) bool {
+// TakesTests reports whether a test event can be sent to an endpoint: a health party takes business messages alone.
+func (p *Pages) TakesTests(ctx context.Context, e store.Endpoint) bool {
 	if e.Kind != store.EndpointAMQP {
 		return e.Kind != store.EndpointPull && e.Kind != store.EndpointFiles
 	}
@@ -21,16 +22,16 @@ func (p *portal) takesTests(ctx context.Context, e store.Endpoint) bool {
 	return err == nil && row.Kind == store.AMQPCloudEvents
 }
 
-// endpointParty shows the party that an endpoint of kind amqp delivers to; may reports whether the reader may add one.
-func (d desk) endpointParty(c echo.Context, e store.Endpoint, may bool) (*view.EndpointAMQP, error) {
-	area := d.amqpPartner()
-	if actor(c).Administrator {
-		area = d.amqpAdmin()
+// EndpointParty shows the party that an endpoint of kind amqp delivers to; may reports whether the reader may add one.
+func (p *Pages) EndpointParty(c echo.Context, e store.Endpoint, may bool) (*view.EndpointAMQP, error) {
+	area := p.AMQPPartner()
+	if site.Actor(c).Administrator {
+		area = p.AMQPAdmin()
 	}
 	return area.endpointParty(c, e, may)
 }
 
-func (a amqpArea) endpointParty(c echo.Context, e store.Endpoint, may bool) (*view.EndpointAMQP, error) {
+func (a AMQPArea) endpointParty(c echo.Context, e store.Endpoint, may bool) (*view.EndpointAMQP, error) {
 	row, err := a.Registry.AMQP.PartyOfEndpoint(c.Request().Context(), a.bounds(c), e.ID)
 	if refused, ok := errors.AsType[*registry.Error](err); ok && refused.Code == registry.CodeNotFound {
 		v := &view.EndpointAMQP{}
@@ -47,14 +48,14 @@ func (a amqpArea) endpointParty(c echo.Context, e store.Endpoint, may bool) (*vi
 		Health: row.Kind == store.AMQPHealth,
 	}
 	if row.HerID > 0 {
-		v.Facts = append([]ui.Item{{Label: "HER-id", Content: ui.Identifier(numberText(row.HerID))}}, v.Facts...)
+		v.Facts = append([]ui.Item{{Label: "HER-id", Content: ui.Identifier(site.NumberText(row.HerID))}}, v.Facts...)
 	}
 	return v, nil
 }
 
-// fillAdminParty puts the party of an endpoint on the page for administrators.
-func (p *portal) fillAdminParty(ctx context.Context, e store.Endpoint, v *view.AdminEndpointView) error {
-	a := p.amqpAdmin()
+// FillAdminParty puts the party of an endpoint on the page for administrators.
+func (p *Pages) FillAdminParty(ctx context.Context, e store.Endpoint, v *view.AdminEndpointView) error {
+	a := p.AMQPAdmin()
 	v.Pull, v.Party = true, ui.Named{Name: "Fill in its HER-id and queues", Href: a.root() + "/parties/new?endpoint=" + url.QueryEscape(e.ID)}
 	row, err := p.DB.AMQPPartyByEndpoint(ctx, e.ID)
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
@@ -63,7 +64,7 @@ func (p *portal) fillAdminParty(ctx context.Context, e store.Endpoint, v *view.A
 	if err == nil {
 		v.Party = ui.Named{Name: row.Name, Href: a.party(row.ID)}
 	}
-	if !p.takesTests(ctx, e) {
+	if !p.TakesTests(ctx, e) {
 		v.TestAction = ""
 	}
 	return nil

@@ -1,6 +1,7 @@
-package web
+package amqp
 
 import (
+	"cmp"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -11,71 +12,72 @@ import (
 	registryamqp "schakel/registry/amqp"
 	view "schakel/templates/amqp"
 	"schakel/templates/ui"
+	"schakel/web/site"
 )
 
 // maxAMQPDocument is the largest CPA, CPP or communication details that is taken, in bytes.
 const maxAMQPDocument = 2 << 20
 
 // importPage asks for a document about parties.
-func (a amqpArea) importPage(c echo.Context) error {
+func (a AMQPArea) importPage(c echo.Context) error {
 	return a.showAMQPImport(c, http.StatusOK, "", nil)
 }
 
-func (a amqpArea) showAMQPImport(c echo.Context, status int, text string, wrong formErrors) error {
+func (a AMQPArea) showAMQPImport(c echo.Context, status int, text string, wrong site.FormErrors) error {
 	page := a.pageFrame(c, "Import a CPA, CPP or communication details")
 	page.Lead = "Nothing changes before you have seen what would."
 	page.Invalid = len(wrong) > 0
-	return a.render(c, status, view.AMQPImportPage(page, view.AMQPImportView{Action: a.root() + "/import", Cancel: a.root(), Text: text, Wrong: wrong}))
+	return a.Render(c, status, view.AMQPImportPage(page, view.AMQPImportView{Action: a.root() + "/import", Cancel: a.root(), Text: text, Wrong: wrong}))
 }
 
 // importDetails shows what a document would change, or takes it over for the party that was chosen.
-func (a amqpArea) importDetails(c echo.Context) error {
-	in, err := readDocumentForm(c)
+func (a AMQPArea) importDetails(c echo.Context) error {
+	in, err := site.ReadDocumentForm(c)
 	if err != nil {
 		return err
 	}
-	content := in.content()
+	content := in.Content()
 	switch {
 	case len(content) == 0:
-		return a.showAMQPImport(c, http.StatusUnprocessableEntity, in.text, formErrors{"document": "Choose a file, or paste it."})
+		return a.showAMQPImport(c, http.StatusUnprocessableEntity, in.Text, site.FormErrors{"document": "Choose a file, or paste it."})
 	case !utf8.Valid(content):
-		return a.showAMQPImport(c, http.StatusUnprocessableEntity, "", formErrors{"document": "Save the document as UTF-8 first."})
+		return a.showAMQPImport(c, http.StatusUnprocessableEntity, "", site.FormErrors{"document": "Save the document as UTF-8 first."})
 	}
-	if in.main == "" {
+	if in.Main == "" {
 		return a.previewImport(c, http.StatusOK, in, nil)
 	}
-	her, err := strconv.ParseInt(in.main, 10, 32)
+	her, err := strconv.ParseInt(in.Main, 10, 32)
 	if err != nil {
 		return echo.NewHTTPError(http.StatusBadRequest, "main must be a HER-id.")
 	}
-	row, err := a.Registry.AMQP.TakeImport(c.Request().Context(), actor(c), content, her)
-	if status, wrong := formRefusal(err); wrong != nil {
+	row, err := a.Registry.AMQP.TakeImport(c.Request().Context(), site.Actor(c), content, her)
+	if status, wrong := site.FormRefusal(err); wrong != nil {
 		return a.previewImport(c, status, in, wrong)
 	}
 	return a.settled(c, err, a.party(row.ID), "What the document says of "+row.Name+" is taken over.")
 }
 
-func (a amqpArea) previewImport(c echo.Context, status int, in documentForm, wrong formErrors) error {
-	told, err := a.Registry.AMQP.ReadImport(c.Request().Context(), actor(c), in.content())
-	if fields, ok := refused(err); ok {
-		return a.showAMQPImport(c, http.StatusUnprocessableEntity, in.text, formErrors{in.field(): fields["text"]})
+func (a AMQPArea) previewImport(c echo.Context, status int, in site.DocumentForm, wrong site.FormErrors) error {
+	told, err := a.Registry.AMQP.ReadImport(c.Request().Context(), site.Actor(c), in.Content())
+	if fields, ok := site.Refused(err); ok {
+		return a.showAMQPImport(c, http.StatusUnprocessableEntity, in.Text, site.FormErrors{in.Field(): fields["text"]})
 	}
 	if err != nil {
 		return err
 	}
-	v := view.AMQPImportView{Action: a.root() + "/import", Text: string(in.content()), Kind: told.Kind, Findings: told.Findings, Wrong: joinedProblems(wrong)}
+	v := view.AMQPImportView{Action: a.root() + "/import", Text: string(in.Content()), Kind: told.Kind, Findings: told.Findings, Wrong: joinedProblems(wrong)}
 	for _, p := range told.Parties {
 		v.Parties = append(v.Parties, a.importRow(p))
 	}
 	page := a.pageFrame(c, "What the "+told.Kind+" changes", ui.Crumb{Label: "Import", Href: a.root() + "/import"})
 	page.Invalid = len(wrong) > 0
-	return a.render(c, status, view.AMQPImportPreview(page, v))
+	return a.Render(c, status, view.AMQPImportPreview(page, v))
 }
 
 // joinedProblems joins the problems of all fields into one line: the fields are not on the page.
-func joinedProblems(wrong formErrors) map[string]string {
+func joinedProblems(wrong site.FormErrors) map[string]string {
 	var texts []string
-	for _, f := range sortedFields(wrong) {
+	for _, f := range site.SortedFields(wrong) {
 		texts = append(texts, f.Text)
 	}
 	if len(texts) == 0 {
@@ -84,9 +86,9 @@ func joinedProblems(wrong formErrors) map[string]string {
 	return map[string]string{"": strings.Join(texts, " ")}
 }
 
-func (a amqpArea) importRow(p registryamqp.ImportParty) view.AMQPImportRow {
+func (a AMQPArea) importRow(p registryamqp.ImportParty) view.AMQPImportRow {
 	her := strconv.Itoa(p.Details.HerID)
-	row := view.AMQPImportRow{Title: orElse(p.Details.Name, "HER-id "+her), Her: her, Changes: p.Changes, Asides: p.Asides}
+	row := view.AMQPImportRow{Title: cmp.Or(p.Details.Name, "HER-id "+her), Her: her, Changes: p.Changes, Asides: p.Asides}
 	switch {
 	case p.Party == nil:
 		row.About = "Nobody here has HER-id " + her + ". Add the party first: one of ours on the AMQP page, a partner's at its endpoint of kind AMQP. Then import the document again."
@@ -99,7 +101,7 @@ func (a amqpArea) importRow(p registryamqp.ImportParty) view.AMQPImportRow {
 	row.Here = ui.Named{Name: p.Party.Name, Href: a.party(p.Party.ID)}
 	for _, one := range p.Open {
 		q := url.Values{"name": {one.Name}, "subject": {one.Subject}, "service": {one.Service}, "toRole": {one.Role}, "cpaId": {p.Details.CPAID}}
-		row.Open = append(row.Open, ui.Named{Name: orElse(one.Name, one.Subject) + " (" + one.Subject + ")", Href: a.party(p.Party.ID) + "/processes/new?" + q.Encode()})
+		row.Open = append(row.Open, ui.Named{Name: cmp.Or(one.Name, one.Subject) + " (" + one.Subject + ")", Href: a.party(p.Party.ID) + "/processes/new?" + q.Encode()})
 	}
 	return row
 }

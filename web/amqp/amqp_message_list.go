@@ -1,4 +1,4 @@
-package web
+package amqp
 
 import (
 	"net/http"
@@ -8,65 +8,66 @@ import (
 	"schakel/store"
 	view "schakel/templates/amqp"
 	"schakel/templates/ui"
+	"schakel/web/site"
 )
 
 // messageList lists messages that were written or read.
-func (a amqpArea) messageList(c echo.Context) error {
-	ctx, paging := c.Request().Context(), pagePaging(c)
+func (a AMQPArea) messageList(c echo.Context) error {
+	ctx, paging := c.Request().Context(), site.PagePaging(c)
 	f, wrong := a.messageFilter(c)
 	f.Page = store.Page{Number: paging.Page, Size: paging.PerPage}
-	kind, state := pageChoice(c, "kind", optionValues(amqpKinds())), pageChoice(c, "state", optionValues(amqpChoices()))
-	from, until, her := clean(c.QueryParam("from")), clean(c.QueryParam("until")), clean(c.QueryParam("herId"))
+	kind, state := site.PageChoice(c, "kind", optionValues(amqpKinds())), site.PageChoice(c, "state", optionValues(amqpChoices()))
+	from, until, her := site.Clean(c.QueryParam("from")), site.Clean(c.QueryParam("until")), site.Clean(c.QueryParam("herId"))
 	v := view.AMQPMessagesView{
-		Path: a.messages(), Self: c.Request().URL.RequestURI(), Now: a.cfg.Now(), Filtered: kind+state+f.Direction+f.PartyID+f.ID+from+until+her != "",
+		Path: a.messages(), Self: c.Request().URL.RequestURI(), Now: a.Cfg.Now(), Filtered: kind+state+f.Direction+f.PartyID+f.ID+from+until+her != "",
 	}
 	var err error
 	if v.Fields, err = a.messageFields(c, f, kind, state); err != nil {
 		return err
 	}
 	v.Fields = append(v.Fields, ui.Field{Name: "herId", Label: "HER-id of the other side, or none", Value: her, MaxLength: 9})
-	v.Fields = withErrors(append(v.Fields,
-		ui.Field{Name: "from", Label: "First seen from", Type: momentField(from), Value: from},
-		ui.Field{Name: "until", Label: "First seen until", Type: momentField(until), Value: until}), wrong)
+	v.Fields = site.WithErrors(append(v.Fields,
+		ui.Field{Name: "from", Label: "First seen from", Type: site.MomentField(from), Value: from},
+		ui.Field{Name: "until", Label: "First seen until", Type: site.MomentField(until), Value: until}), wrong)
 	page := a.pageFrame(c, "AMQP messages")
 	page.Lead = "What was written to queues of message brokers and read from them, newest first."
 	if len(wrong) > 0 {
-		page.Invalid, v.Invalid, v.Errors = true, true, fieldErrors(v.Fields)
-		return a.render(c, http.StatusUnprocessableEntity, view.AMQPMessagesPage(page, v))
+		page.Invalid, v.Invalid, v.Errors = true, true, site.FieldErrors(v.Fields)
+		return a.Render(c, http.StatusUnprocessableEntity, view.AMQPMessagesPage(page, v))
 	}
 	rows, total, err := a.DB.AMQPMessages(ctx, f)
 	if err != nil {
 		return err
 	}
-	v.Total, v.Pager = total, longPager(c, paging, total)
+	v.Total, v.Pager = total, site.LongPager(c, paging, total)
 	for _, m := range rows {
 		v.Rows = append(v.Rows, a.messageRow(c, m))
 	}
 	if err := a.offerBulk(c, f, &v); err != nil {
 		return err
 	}
-	return a.render(c, http.StatusOK, view.AMQPMessagesPage(page, v))
+	return a.Render(c, http.StatusOK, view.AMQPMessagesPage(page, v))
 }
 
 // messageFilter reads what a list of messages is limited to.
-func (a amqpArea) messageFilter(c echo.Context) (store.AMQPFilter, formErrors) {
+func (a AMQPArea) messageFilter(c echo.Context) (store.AMQPFilter, site.FormErrors) {
 	f := store.AMQPFilter{
-		PartnerID: a.scope(c), Direction: pageChoice(c, "direction", []string{store.AMQPIn, store.AMQPOut}), PartyID: c.QueryParam("party"),
+		PartnerID: a.Scope(c), Direction: site.PageChoice(c, "direction", []string{store.AMQPIn, store.AMQPOut}), PartyID: c.QueryParam("party"),
 		ID: c.QueryParam("id"),
 	}
-	if kind := pageChoice(c, "kind", optionValues(amqpKinds())); kind != "" {
+	if kind := site.PageChoice(c, "kind", optionValues(amqpKinds())); kind != "" {
 		f.Kinds = []string{kind}
 	}
-	f = ofState(f, pageChoice(c, "state", optionValues(amqpChoices())))
-	wrong, ok := formErrors{}, false
-	if f, ok = ofHerID(f, clean(c.QueryParam("herId"))); !ok {
+	f = ofState(f, site.PageChoice(c, "state", optionValues(amqpChoices())))
+	wrong, ok := site.FormErrors{}, false
+	if f, ok = ofHerID(f, site.Clean(c.QueryParam("herId"))); !ok {
 		wrong["herId"] = "Fill in a HER-id, or none for messages that name no sender."
 	}
-	f.Since, f.Until = period(clean(c.QueryParam("from")), clean(c.QueryParam("until")), wrong)
+	f.Since, f.Until = site.Period(site.Clean(c.QueryParam("from")), site.Clean(c.QueryParam("until")), wrong)
 	return f, wrong
 }
 
-func (a amqpArea) messageFields(c echo.Context, f store.AMQPFilter, kind, state string) ([]ui.Field, error) {
+func (a AMQPArea) messageFields(c echo.Context, f store.AMQPFilter, kind, state string) ([]ui.Field, error) {
 	parties, err := a.Registry.AMQP.Parties(c.Request().Context(), a.bounds(c), "")
 	if err != nil {
 		return nil, err
@@ -78,30 +79,30 @@ func (a amqpArea) messageFields(c echo.Context, f store.AMQPFilter, kind, state 
 		}
 	}
 	return []ui.Field{
-		choiceField("state", "State", state, append([]ui.Option{{Label: "All"}}, amqpChoices()...)),
-		choiceField("kind", "Kind", kind, append([]ui.Option{{Label: "All"}}, amqpKinds()...)),
-		choiceField("direction", "Direction", f.Direction, []ui.Option{
+		site.ChoiceField("state", "State", state, append([]ui.Option{{Label: "All"}}, amqpChoices()...)),
+		site.ChoiceField("kind", "Kind", kind, append([]ui.Option{{Label: "All"}}, amqpKinds()...)),
+		site.ChoiceField("direction", "Direction", f.Direction, []ui.Option{
 			{Label: "Both"}, {Value: store.AMQPOut, Label: "From us"}, {Value: store.AMQPIn, Label: "To us"},
 		}),
-		choiceField("party", "Party", f.PartyID, options),
+		site.ChoiceField("party", "Party", f.PartyID, options),
 		{Name: "id", Label: "Id, of any kind, in full", Value: f.ID, MaxLength: 300},
 	}, nil
 }
 
-func (a amqpArea) messageRow(c echo.Context, m store.AMQPMessage) view.AMQPMessageRow {
+func (a AMQPArea) messageRow(c echo.Context, m store.AMQPMessage) view.AMQPMessageRow {
 	return view.AMQPMessageRow{
 		Href: a.message(m.ID), Kind: amqpKind(m.Kind), Out: m.Direction == store.AMQPOut, Party: a.other(c, m), MessageID: m.MessageID,
-		Subject: m.Subject, State: a.stateNow(c.Request().Context(), m), Reason: amqpReasonOf(m.Reason).Label, At: m.CreatedAt.Time, Changed: m.UpdatedAt.Time,
+		Subject: m.Subject, State: a.stateNow(c.Request().Context(), m), Reason: site.AmqpReasonOf(m.Reason).Label, At: m.CreatedAt.Time, Changed: m.UpdatedAt.Time,
 	}
 }
 
 // other names the other side of a message: its party, or its HER-id when that has none here.
-func (a amqpArea) other(c echo.Context, m store.AMQPMessage) string {
+func (a AMQPArea) other(c echo.Context, m store.AMQPMessage) string {
 	if name := a.partyName(c.Request().Context(), c, m.PartyID).Name; name != "" {
 		return name
 	}
 	if m.Her > 0 {
-		return "HER-id " + numberText(m.Her)
+		return "HER-id " + site.NumberText(m.Her)
 	}
 	return "unknown"
 }

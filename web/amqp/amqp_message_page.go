@@ -1,4 +1,4 @@
-package web
+package amqp
 
 import (
 	"context"
@@ -12,22 +12,23 @@ import (
 	"schakel/store"
 	view "schakel/templates/amqp"
 	"schakel/templates/ui"
+	"schakel/web/site"
 )
 
 // messagePage shows one message: what became of it, why, and what can be done.
-func (a amqpArea) messagePage(c echo.Context) error { return a.showMessage(c, "", "") }
+func (a AMQPArea) messagePage(c echo.Context) error { return a.showMessage(c, "", "") }
 
 // ownMessage finds a message that the reader may see; another's is not found (guarantee G7).
-func (a amqpArea) ownMessage(c echo.Context) (store.AMQPMessage, error) {
+func (a AMQPArea) ownMessage(c echo.Context) (store.AMQPMessage, error) {
 	m, err := a.DB.AMQPMessage(c.Request().Context(), c.Param("id"))
-	if err == nil && !a.admin && m.PartnerID != a.scope(c) {
+	if err == nil && !a.Admin && m.PartnerID != a.Scope(c) {
 		return store.AMQPMessage{}, store.ErrNotFound
 	}
 	return m, err
 }
 
 // showMessage draws the page; reason and wrong are of a drop that was refused.
-func (a amqpArea) showMessage(c echo.Context, reason, wrong string) error {
+func (a AMQPArea) showMessage(c echo.Context, reason, wrong string) error {
 	ctx := c.Request().Context()
 	m, err := a.ownMessage(c)
 	if err != nil {
@@ -41,10 +42,10 @@ func (a amqpArea) showMessage(c echo.Context, reason, wrong string) error {
 	if err != nil {
 		return err
 	}
-	words := amqpReasonOf(m.Reason)
+	words := site.AmqpReasonOf(m.Reason)
 	v := view.AMQPMessageView{
-		State: a.stateNow(ctx, m), About: a.aboutNow(ctx, m), Code: m.Reason, Cause: words.Label, Remedy: amqpRemedy(m), Detail: remark(m), Codes: m.Codes,
-		Facts: a.messageFacts(ctx, c, m), IDs: messageIDs(m), Trace: traceMoments(traces), Now: a.cfg.Now(),
+		State: a.stateNow(ctx, m), About: a.aboutNow(ctx, m), Code: m.Reason, Cause: words.Label, Remedy: AmqpRemedy(m), Detail: remark(m), Codes: m.Codes,
+		Facts: a.messageFacts(ctx, c, m), IDs: messageIDs(m), Trace: traceMoments(traces), Now: a.Cfg.Now(),
 	}
 	resent, err := a.resentItems(ctx, m)
 	if err != nil {
@@ -57,9 +58,9 @@ func (a amqpArea) showMessage(c echo.Context, reason, wrong string) error {
 	for _, one := range answers {
 		v.Answers = append(v.Answers, a.messageRow(c, one))
 	}
-	if a.admin {
+	if a.Admin {
 		a.offer(ctx, &v, m, answers, reason, wrong)
-		if v.History, err = a.history(ctx, store.AuditFilter{ObjectKind: "amqp-message", ObjectID: m.ID}, ""); err != nil {
+		if v.History, err = a.History(ctx, store.AuditFilter{ObjectKind: "amqp-message", ObjectID: m.ID}, ""); err != nil {
 			return err
 		}
 	}
@@ -68,7 +69,7 @@ func (a amqpArea) showMessage(c echo.Context, reason, wrong string) error {
 	if wrong != "" {
 		status, page.Invalid, v.Errors = http.StatusUnprocessableEntity, true, []ui.FieldError{{Field: "drop-reason", Text: wrong}}
 	}
-	return a.render(c, status, view.AMQPMessagePage(page, v))
+	return a.Render(c, status, view.AMQPMessagePage(page, v))
 }
 
 // remark returns the comment of the party or the bridge on a message, when it adds to the state.
@@ -87,8 +88,8 @@ func directionWord(m store.AMQPMessage) string {
 }
 
 // messageFacts lists the sender and the receiver of a message, and the messages and deliveries related to it.
-func (a amqpArea) messageFacts(ctx context.Context, c echo.Context, m store.AMQPMessage) []ui.Item {
-	now := a.cfg.Now()
+func (a AMQPArea) messageFacts(ctx context.Context, c echo.Context, m store.AMQPMessage) []ui.Item {
+	now := a.Cfg.Now()
 	items := []ui.Item{
 		{Label: "Kind", Text: amqpKind(m.Kind)},
 		{Label: "Other side", Content: a.partyItem(ctx, c, m.PartyID, m.Her)},
@@ -107,13 +108,13 @@ func (a amqpArea) messageFacts(ctx context.Context, c echo.Context, m store.AMQP
 	if m.Resends > 0 {
 		items = append(items, ui.Item{Label: "Sent again, identical", Text: ui.Plural(int(m.Resends), "time", "times")})
 	}
-	if m.EventID != "" && a.admin {
+	if m.EventID != "" && a.Admin {
 		items = append(items, ui.Item{Label: "Event", Content: ui.Link("See the event", "/admin/events/"+m.EventID)})
 	}
 	if m.DeliveryID != "" {
-		items = append(items, ui.Item{Label: "Delivery", Content: ui.Link("See the delivery", a.delivery(m.DeliveryID))})
+		items = append(items, ui.Item{Label: "Delivery", Content: ui.Link("See the delivery", a.Delivery(m.DeliveryID))})
 	}
-	if m.Direction == store.AMQPIn && len(m.Encoded) > 0 && a.admin {
+	if m.Direction == store.AMQPIn && len(m.Encoded) > 0 && a.Admin {
 		items = append(items, ui.Item{Label: "Content", Content: ui.Link("Download it, encrypted as it came", a.message(m.ID)+"/body")})
 	}
 	if m.ReferenceID != "" {
@@ -122,7 +123,7 @@ func (a amqpArea) messageFacts(ctx context.Context, c echo.Context, m store.AMQP
 	return items
 }
 
-func (a amqpArea) partyItem(ctx context.Context, c echo.Context, id string, her int64) templ.Component {
+func (a AMQPArea) partyItem(ctx context.Context, c echo.Context, id string, her int64) templ.Component {
 	text := "HER-id " + strconv.FormatInt(her, 10)
 	named := a.partyName(ctx, c, id)
 	switch {
@@ -172,10 +173,10 @@ func traceMoments(traces []store.AMQPTrace) []ui.Moment {
 }
 
 // offer puts the buttons on the page. One that is not allowed says why.
-func (a amqpArea) offer(ctx context.Context, v *view.AMQPMessageView, m store.AMQPMessage, answers []store.AMQPMessage, reason, wrong string) {
+func (a AMQPArea) offer(ctx context.Context, v *view.AMQPMessageView, m store.AMQPMessage, answers []store.AMQPMessage, reason, wrong string) {
 	here := a.message(m.ID)
 	if m.Direction == store.AMQPOut && (m.Kind == store.AMQPBusiness || m.Kind == store.AMQPRequest) {
-		v.Acts = append(v.Acts, view.AMQPAct{Label: "Resend", Action: here + "/resend", WhyNot: a.whyNot(a.whyNotResent(ctx, m, amqp.MayResend(m, a.cfg.Now())))})
+		v.Acts = append(v.Acts, view.AMQPAct{Label: "Resend", Action: here + "/resend", WhyNot: a.whyNot(a.whyNotResent(ctx, m, amqp.MayResend(m, a.Cfg.Now())))})
 	}
 	if m.Direction == store.AMQPIn && m.Kind == store.AMQPBusiness && (m.Status == store.AMQPProcessed || m.Status == store.AMQPRejected) {
 		v.Acts = append(v.Acts, view.AMQPAct{Label: "Send the AppRec again", Action: here + "/answer", WhyNot: a.whyNot(whyNoAnswer(answers))})
@@ -226,14 +227,14 @@ func whyNotReprocessed(m store.AMQPMessage) string {
 	return ""
 }
 
-func (a amqpArea) whyNot(why string) string {
+func (a AMQPArea) whyNot(why string) string {
 	if why == "" && a.AMQP == nil {
-		return withoutBridge
+		return WithoutBridge
 	}
 	return why
 }
 
-const withoutBridge = "This program runs without the bridge to message brokers."
+const WithoutBridge = "This program runs without the bridge to message brokers."
 
 // whyNoAnswer explains why no AppRec of ours can be sent again (INC-23).
 func whyNoAnswer(answers []store.AMQPMessage) string {

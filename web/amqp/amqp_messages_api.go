@@ -1,14 +1,16 @@
-package web
+package amqp
 
 import (
 	"net/http"
 
 	"github.com/labstack/echo/v4"
 	"schakel/store"
+	"schakel/web/api"
+	"schakel/web/site"
 )
 
-// amqpMessageAnswer is a message by AMQP, without its content.
-type amqpMessageAnswer struct {
+// AmqpMessageAnswer is a message by AMQP, without its content.
+type AmqpMessageAnswer struct {
 	ID             string              `json:"amqpMessageId"`
 	Direction      string              `json:"direction"`
 	Kind           string              `json:"kind"`
@@ -34,7 +36,7 @@ type amqpMessageAnswer struct {
 	CreatedAt      store.Time          `json:"createdAt"`
 	UpdatedAt      store.Time          `json:"updatedAt"`
 	Trace          []amqpTraceAnswer   `json:"trace,omitempty"`   // only in the answer for one
-	Answers        []amqpMessageAnswer `json:"answers,omitempty"` // as Trace
+	Answers        []AmqpMessageAnswer `json:"answers,omitempty"` // as Trace
 }
 
 // amqpTraceAnswer is a step in the life of a message.
@@ -45,8 +47,8 @@ type amqpTraceAnswer struct {
 	At     store.Time `json:"at"`
 }
 
-func newAMQPMessageAnswer(m store.AMQPMessage) amqpMessageAnswer {
-	return amqpMessageAnswer{
+func newAMQPMessageAnswer(m store.AMQPMessage) AmqpMessageAnswer {
+	return AmqpMessageAnswer{
 		ID: m.ID, Direction: m.Direction, Kind: m.Kind, Status: m.Status, Reason: m.Reason, Detail: m.Detail, Codes: m.Codes, PartyID: m.PartyID,
 		HerID: m.Her, OwnHerID: m.OwnHer, Queue: m.Queue, Subject: m.Subject, MessageID: m.MessageID, MsgID: m.MsgID, CorrelationID: m.CorrelationID,
 		ConversationID: m.ConversationID, AnswersTo: m.ReferenceID, EventID: m.EventID, DeliveryID: m.DeliveryID, Resends: m.Resends,
@@ -54,8 +56,8 @@ func newAMQPMessageAnswer(m store.AMQPMessage) amqpMessageAnswer {
 	}
 }
 
-func newAMQPMessageAnswers(rows []store.AMQPMessage) []amqpMessageAnswer {
-	answer := make([]amqpMessageAnswer, len(rows))
+func newAMQPMessageAnswers(rows []store.AMQPMessage) []AmqpMessageAnswer {
+	answer := make([]AmqpMessageAnswer, len(rows))
 	for i, m := range rows {
 		answer[i] = newAMQPMessageAnswer(m)
 	}
@@ -64,12 +66,12 @@ func newAMQPMessageAnswers(rows []store.AMQPMessage) []amqpMessageAnswer {
 
 // listAMQPMessages lists the messages with the caller's partner, newest first, or those with everybody for who decides about
 // them (guarantee G7).
-func (m *machineAPI) listAMQPMessages(c echo.Context) error {
-	who, err := m.caller(c)
+func (m *handlers) listAMQPMessages(c echo.Context) error {
+	who, err := m.Caller(c)
 	if err != nil {
 		return err
 	}
-	paging, err := apiPaging(c)
+	paging, err := site.ApiPaging(c)
 	if err != nil {
 		return err
 	}
@@ -78,24 +80,24 @@ func (m *machineAPI) listAMQPMessages(c echo.Context) error {
 		return err
 	}
 	filter.Page = store.Page{Number: paging.Page, Size: paging.PerPage}
-	if !decides(c, who) {
-		filter.PartnerID = who.partner.ID
+	if !api.Decides(c, who) {
+		filter.PartnerID = who.Partner.ID
 	}
 	rows, total, err := m.DB.AMQPMessages(c.Request().Context(), filter)
 	if err != nil {
 		return err
 	}
-	m.app.setPagingHeaders(c, paging, total)
+	m.App.SetPagingHeaders(c, paging, total)
 	return c.JSON(http.StatusOK, map[string]any{"amqpMessages": newAMQPMessageAnswers(rows)})
 }
 
 // amqpFilterOf reads the query keys of a list of messages; wrong values are a 400.
 func amqpFilterOf(c echo.Context) (f store.AMQPFilter, err error) {
 	f = store.AMQPFilter{PartyID: c.QueryParam("partyId"), ID: c.QueryParam("id")}
-	if f.Direction, err = apiChoice(c, "direction", []string{store.AMQPIn, store.AMQPOut}); err != nil {
+	if f.Direction, err = site.ApiChoice(c, "direction", []string{store.AMQPIn, store.AMQPOut}); err != nil {
 		return f, err
 	}
-	kind, err := apiChoice(c, "kind", optionValues(amqpKinds()))
+	kind, err := site.ApiChoice(c, "kind", optionValues(amqpKinds()))
 	if err != nil {
 		return f, err
 	}
@@ -104,35 +106,35 @@ func amqpFilterOf(c echo.Context) (f store.AMQPFilter, err error) {
 	}
 	f, ok := ofHerID(f, c.QueryParam("herId"))
 	if !ok {
-		return f, fieldProblem("herId", "herId must be a HER-id, or none for messages that name no sender")
+		return f, site.FieldProblem("herId", "herId must be a HER-id, or none for messages that name no sender")
 	}
-	choice, err := apiChoice(c, "status", optionValues(amqpChoices()))
+	choice, err := site.ApiChoice(c, "status", optionValues(amqpChoices()))
 	if err != nil {
 		return f, err
 	}
-	if f.Since, err = queryTime("from", c.QueryParam("from")); err != nil {
+	if f.Since, err = api.QueryTime("from", c.QueryParam("from")); err != nil {
 		return f, err
 	}
-	f.Until, err = queryTime("until", c.QueryParam("until"))
+	f.Until, err = api.QueryTime("until", c.QueryParam("until"))
 	return ofState(f, choice), err
 }
 
 // ownAMQPMessage finds a message with the caller's partner; another's is 404.
-func (m *machineAPI) ownAMQPMessage(c echo.Context, who caller) (store.AMQPMessage, error) {
+func (m *handlers) ownAMQPMessage(c echo.Context, who api.Caller) (store.AMQPMessage, error) {
 	row, err := m.DB.AMQPMessage(c.Request().Context(), c.Param("amqpMessageId"))
-	if err == nil && row.PartnerID != who.partner.ID && !decides(c, who) {
+	if err == nil && row.PartnerID != who.Partner.ID && !api.Decides(c, who) {
 		err = store.ErrNotFound
 	}
 	return row, err
 }
 
 // showAMQPMessage answers one message, with what became of it and its answers.
-func (m *machineAPI) showAMQPMessage(c echo.Context) error {
+func (m *handlers) showAMQPMessage(c echo.Context) error {
 	return m.answerAMQPMessage(c, http.StatusOK)
 }
 
-func (m *machineAPI) answerAMQPMessage(c echo.Context, status int) error {
-	who, err := m.caller(c)
+func (m *handlers) answerAMQPMessage(c echo.Context, status int) error {
+	who, err := m.Caller(c)
 	if err != nil {
 		return err
 	}

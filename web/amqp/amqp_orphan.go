@@ -1,4 +1,4 @@
-package web
+package amqp
 
 import (
 	"context"
@@ -10,7 +10,7 @@ import (
 )
 
 // orphanWarnings warn of processes whose messages nobody would get, of one party unless partyID is empty.
-func (p *portal) orphanWarnings(ctx context.Context, scope registry.Scope, partyID string) ([]ui.Named, error) {
+func (p *Pages) orphanWarnings(ctx context.Context, scope registry.Scope, partyID string) ([]ui.Named, error) {
 	orphans, err := p.Registry.AMQP.Orphans(ctx, scope)
 	if err != nil {
 		return nil, err
@@ -28,8 +28,8 @@ func (p *portal) orphanWarnings(ctx context.Context, scope registry.Scope, party
 	return list, nil
 }
 
-// orphanedBy lists the processes that have no recipient while this subscription does not accept events.
-func (p *portal) orphanedBy(ctx context.Context, sub store.Subscription) ([]ui.Named, error) {
+// OrphanedBy lists the processes that have no recipient while this subscription does not accept events.
+func (p *Pages) OrphanedBy(ctx context.Context, sub store.Subscription) ([]ui.Named, error) {
 	if sub.Accepting || len(sub.Types) == 0 {
 		return nil, nil
 	}

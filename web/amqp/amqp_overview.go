@@ -1,4 +1,4 @@
-package web
+package amqp
 
 import (
 	"context"
@@ -11,18 +11,19 @@ import (
 	"schakel/store"
 	view "schakel/templates/amqp"
 	"schakel/templates/ui"
+	"schakel/web/site"
 )
 
 // silentNode is after how long a node that says nothing of its connection counts as gone.
 const silentNode = 2 * time.Minute
 
 // overview shows brokers, connections and parties, and what waits for a person.
-func (a amqpArea) overview(c echo.Context) error {
+func (a AMQPArea) overview(c echo.Context) error {
 	ctx := c.Request().Context()
 	v := view.AMQPOverviewView{
-		Self: a.root(), Messages: a.messages(), NewBroker: a.root() + "/brokers/new", NewParty: a.root() + "/parties/new", Import: a.root() + "/import", Now: a.cfg.Now(),
+		Self: a.root(), Messages: a.messages(), NewBroker: a.root() + "/brokers/new", NewParty: a.root() + "/parties/new", Import: a.root() + "/import", Now: a.Cfg.Now(),
 	}
-	brokers, err := a.Registry.AMQP.Brokers(ctx, actor(c))
+	brokers, err := a.Registry.AMQP.Brokers(ctx, site.Actor(c))
 	if err != nil {
 		return err
 	}
@@ -47,15 +48,15 @@ func (a amqpArea) overview(c echo.Context) error {
 		return err
 	}
 	v.Clock, v.ClockText = a.clockMark()
-	v.Unfit = a.unfitRows()
-	page := a.frame(c, "AMQP")
+	v.Unfit = a.UnfitRows()
+	page := a.Frame(c, "AMQP")
 	page.Lead = "The exchange with partners by queues of message brokers: what is connected, what waits for an answer, and what needs you."
 	page.Actions = view.AMQPActions(v)
-	return a.render(c, http.StatusOK, view.AMQPOverviewPage(page, v))
+	return a.Render(c, http.StatusOK, view.AMQPOverviewPage(page, v))
 }
 
 // clockMark reports whether the clock is right, which synchronous exchange and business times need (AMQP-54, AMQP-56).
-func (a amqpArea) clockMark() (view.Mark, string) {
+func (a AMQPArea) clockMark() (view.Mark, string) {
 	if a.AMQP == nil {
 		return view.Mark{Kind: ui.KindWarning, Text: "No bridge"}, a.whyNot("")
 	}
@@ -69,8 +70,8 @@ func (a amqpArea) clockMark() (view.Mark, string) {
 	return view.Mark{Kind: ui.KindWarning, Text: "Clock is not known"}, state.Detail
 }
 
-// unfitRows are the certificates of ours that are not used, because their key usage does not fit (AMQP-69).
-func (a amqpArea) unfitRows() []view.AMQPUnfitRow {
+// UnfitRows are the certificates of ours that are not used, because their key usage does not fit (AMQP-69).
+func (a AMQPArea) UnfitRows() []view.AMQPUnfitRow {
 	if a.AMQP == nil {
 		return nil
 	}
@@ -81,7 +82,7 @@ func (a amqpArea) unfitRows() []view.AMQPUnfitRow {
 	return list
 }
 
-func (a amqpArea) connectionRows(ctx context.Context, names map[string]string) ([]view.AMQPConnectionRow, error) {
+func (a AMQPArea) connectionRows(ctx context.Context, names map[string]string) ([]view.AMQPConnectionRow, error) {
 	rows, err := a.DB.AMQPConnections(ctx, "")
 	if err != nil {
 		return nil, err
@@ -91,7 +92,7 @@ func (a amqpArea) connectionRows(ctx context.Context, names map[string]string) (
 		row := view.AMQPConnectionRow{
 			Broker: names[r.BrokerID], Node: r.Node, Detail: r.Detail, Since: r.Since.Time, Seen: r.SeenAt.Time, Reconnects: int(r.Reconnects), State: connectionState(r.Phase),
 		}
-		if a.cfg.Now().Sub(r.SeenAt.Time) > silentNode {
+		if a.Cfg.Now().Sub(r.SeenAt.Time) > silentNode {
 			row.State = view.Mark{Kind: ui.KindWarning, Text: "Not heard of"}
 			row.Detail = "The node said nothing since " + ui.Time(r.SeenAt.Time) + "; it may have stopped."
 		}
@@ -113,7 +114,7 @@ func connectionState(phase string) view.Mark {
 }
 
 // amqpTiles count what waits, with the age of the oldest (AMQP-49, AMQP-53, AMQP-89).
-func (a amqpArea) amqpTiles(ctx context.Context) ([]ui.Tile, error) {
+func (a AMQPArea) amqpTiles(ctx context.Context) ([]ui.Tile, error) {
 	var tiles []ui.Tile
 	for _, t := range []struct {
 		label, query string
@@ -140,7 +141,7 @@ func (a amqpArea) amqpTiles(ctx context.Context) ([]ui.Tile, error) {
 			if err != nil {
 				return nil, err
 			}
-			tile.Kind, tile.Hint = t.kind, "the oldest "+ui.Relative(oldest.Time, a.cfg.Now())
+			tile.Kind, tile.Hint = t.kind, "the oldest "+ui.Relative(oldest.Time, a.Cfg.Now())
 		}
 		tiles = append(tiles, tile)
 	}
@@ -148,7 +149,7 @@ func (a amqpArea) amqpTiles(ctx context.Context) ([]ui.Tile, error) {
 }
 
 // fillParties adds the parties, and the endpoints that have none.
-func (a amqpArea) fillParties(c echo.Context, names map[string]string, v *view.AMQPOverviewView) error {
+func (a AMQPArea) fillParties(c echo.Context, names map[string]string, v *view.AMQPOverviewView) error {
 	ctx := c.Request().Context()
 	parties, err := a.Registry.AMQP.Parties(ctx, a.bounds(c), "")
 	if err != nil {
@@ -162,7 +163,7 @@ func (a amqpArea) fillParties(c echo.Context, names map[string]string, v *view.A
 			row.Her = strconv.FormatInt(p.HerID, 10)
 		}
 		if !p.Own {
-			if row.Partner, err = a.adminNames().partnerLink(ctx, p.PartnerID); err != nil {
+			if row.Partner, err = a.AdminNames().PartnerLink(ctx, p.PartnerID); err != nil {
 				return err
 			}
 		}
@@ -179,7 +180,7 @@ func (a amqpArea) fillParties(c echo.Context, names map[string]string, v *view.A
 	return a.fillWithout(c, taken, v)
 }
 
-func (a amqpArea) fillWithout(c echo.Context, taken map[string]bool, v *view.AMQPOverviewView) error {
+func (a AMQPArea) fillWithout(c echo.Context, taken map[string]bool, v *view.AMQPOverviewView) error {
 	endpoints, err := a.Registry.Endpoints.List(c.Request().Context(), a.bounds(c), "")
 	if err != nil {
 		return err
@@ -188,7 +189,7 @@ func (a amqpArea) fillWithout(c echo.Context, taken map[string]bool, v *view.AMQ
 		if e.Kind != store.EndpointAMQP || taken[e.ID] {
 			continue
 		}
-		partner, err := a.adminNames().partnerLink(c.Request().Context(), e.PartnerID)
+		partner, err := a.AdminNames().PartnerLink(c.Request().Context(), e.PartnerID)
 		if err != nil {
 			return err
 		}

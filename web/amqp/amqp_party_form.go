@@ -1,6 +1,7 @@
-package web
+package amqp
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -14,10 +15,11 @@ import (
 	"schakel/store"
 	view "schakel/templates/amqp"
 	"schakel/templates/ui"
+	"schakel/web/site"
 )
 
 // newParty asks who a party is: an own one, or that of an endpoint.
-func (a amqpArea) newParty(c echo.Context) error {
+func (a AMQPArea) newParty(c echo.Context) error {
 	in := registryamqp.PartyInput{Kind: store.AMQPHealth, Enabled: true, ContentMode: registry.ModeStructured}
 	endpoint := c.QueryParam("endpoint")
 	if endpoint != "" {
@@ -32,14 +34,14 @@ func (a amqpArea) newParty(c echo.Context) error {
 		if c.QueryParam("kind") == store.AMQPCloudEvents {
 			in.Kind = store.AMQPCloudEvents
 		}
-	} else if !a.admin {
+	} else if !a.Admin {
 		return store.ErrNotFound
 	}
 	return a.showPartyForm(c, http.StatusOK, store.AMQPParty{EndpointID: endpoint, Own: endpoint == ""}, in, nil)
 }
 
 // registeredHer is the HER-id with which the partner of an endpoint registered; 0 when there is none, or another party has it.
-func (a amqpArea) registeredHer(ctx context.Context, e store.Endpoint) (int64, error) {
+func (a AMQPArea) registeredHer(ctx context.Context, e store.Endpoint) (int64, error) {
 	partner, err := a.DB.Partner(ctx, e.PartnerID)
 	if err != nil || partner.HerID == "" {
 		return 0, err
@@ -55,8 +57,8 @@ func (a amqpArea) registeredHer(ctx context.Context, e store.Endpoint) (int64, e
 }
 
 // createParty adds a party.
-func (a amqpArea) createParty(c echo.Context) error {
-	form, err := readForm(c)
+func (a AMQPArea) createParty(c echo.Context) error {
+	form, err := site.ReadForm(c)
 	if err != nil {
 		return err
 	}
@@ -67,11 +69,11 @@ func (a amqpArea) createParty(c echo.Context) error {
 		return a.showPartyForm(c, http.StatusUnprocessableEntity, row, in, wrong)
 	}
 	if endpoint == "" {
-		row, err = a.Registry.AMQP.CreateOwnParty(ctx, actor(c), in)
+		row, err = a.Registry.AMQP.CreateOwnParty(ctx, site.Actor(c), in)
 	} else {
-		row, err = a.Registry.AMQP.CreateCounterpart(ctx, actor(c), endpoint, in)
+		row, err = a.Registry.AMQP.CreateCounterpart(ctx, site.Actor(c), endpoint, in)
 	}
-	if status, wrong := formRefusal(err); wrong != nil {
+	if status, wrong := site.FormRefusal(err); wrong != nil {
 		return a.showPartyForm(c, status, store.AMQPParty{EndpointID: endpoint, Own: endpoint == ""}, in, wrong)
 	}
 	if err != nil {
@@ -85,7 +87,7 @@ func (a amqpArea) createParty(c echo.Context) error {
 }
 
 // editParty asks what changes of a party.
-func (a amqpArea) editParty(c echo.Context) error {
+func (a AMQPArea) editParty(c echo.Context) error {
 	row, err := a.Registry.AMQP.Party(c.Request().Context(), a.bounds(c), c.Param("id"))
 	if err != nil {
 		return err
@@ -94,8 +96,8 @@ func (a amqpArea) editParty(c echo.Context) error {
 }
 
 // changeParty changes a party.
-func (a amqpArea) changeParty(c echo.Context) error {
-	form, err := readForm(c)
+func (a AMQPArea) changeParty(c echo.Context) error {
+	form, err := site.ReadForm(c)
 	if err != nil {
 		return err
 	}
@@ -106,24 +108,24 @@ func (a amqpArea) changeParty(c echo.Context) error {
 	}
 	was := registryamqp.InputOfParty(row)
 	in, wrong := readParty(form, registryamqp.PartyInput{Kind: row.Kind})
-	if !a.admin {
+	if !a.Admin {
 		in.InboundQueue, in.ClientID = was.InboundQueue, was.ClientID
 	}
 	if len(wrong) > 0 {
 		return a.showPartyForm(c, http.StatusUnprocessableEntity, row, in, wrong)
 	}
-	_, err = a.Registry.AMQP.UpdateParty(ctx, actor(c), row.ID, in)
-	if status, wrong := formRefusal(err); wrong != nil {
+	_, err = a.Registry.AMQP.UpdateParty(ctx, site.Actor(c), row.ID, in)
+	if status, wrong := site.FormRefusal(err); wrong != nil {
 		return a.showPartyForm(c, status, row, in, wrong)
 	}
 	return a.settled(c, err, a.party(row.ID), "The changes are saved.")
 }
 
 // readParty reads the form; a number or time that is none is wrong before anything else.
-func readParty(form Form, in registryamqp.PartyInput) (registryamqp.PartyInput, formErrors) {
-	wrong := formErrors{}
+func readParty(form site.Form, in registryamqp.PartyInput) (registryamqp.PartyInput, site.FormErrors) {
+	wrong := site.FormErrors{}
 	in.Name, in.BrokerID = form.Get("name"), form.Get("brokerId")
-	in.HerID, in.ParentHerID = formNumber(form, "herId", wrong), formNumber(form, "parentHerId", wrong)
+	in.HerID, in.ParentHerID = site.FormNumber(form, "herId", wrong), site.FormNumber(form, "parentHerId", wrong)
 	in.AsyncQueue, in.SyncQueue, in.ReplyQueue = form.Get("asyncQueue"), form.Get("syncQueue"), form.Get("replyQueue")
 	in.ErrorQueue, in.DeadQueue, in.InboundQueue = form.Get("errorQueue"), form.Get("deadQueue"), form.Get("inboundQueue")
 	in.ClientID, in.ContentMode, in.ApprecVersion, in.Enabled = form.Get("clientId"), form.Get("contentMode"), form.Get("apprecVersion"), form.Checked("enabled")
@@ -137,15 +139,15 @@ func readParty(form Form, in registryamqp.PartyInput) (registryamqp.PartyInput, 
 	return in, wrong
 }
 
-func (a amqpArea) showPartyForm(c echo.Context, status int, row store.AMQPParty, in registryamqp.PartyInput, wrong formErrors) error {
+func (a AMQPArea) showPartyForm(c echo.Context, status int, row store.AMQPParty, in registryamqp.PartyInput, wrong site.FormErrors) error {
 	v := view.AMQPPartyFormView{
-		Action: a.root() + "/parties", Cancel: a.cancelParty(row), Endpoint: row.EndpointID, New: row.ID == "", Own: row.Own, Admin: a.admin, Enabled: in.Enabled,
-		Kind: in.Kind, Name: in.Name, Her: numberText(in.HerID), Parent: numberText(in.ParentHerID), Broker: in.BrokerID, Async: in.AsyncQueue, Sync: in.SyncQueue,
-		Reply: in.ReplyQueue, Error: in.ErrorQueue, Dead: in.DeadQueue, Inbound: in.InboundQueue, Client: in.ClientID, Mode: in.ContentMode, Apprec: orElse(in.ApprecVersion, usualAppRec),
+		Action: a.root() + "/parties", Cancel: a.cancelParty(row), Endpoint: row.EndpointID, New: row.ID == "", Own: row.Own, Admin: a.Admin, Enabled: in.Enabled,
+		Kind: in.Kind, Name: in.Name, Her: site.NumberText(in.HerID), Parent: site.NumberText(in.ParentHerID), Broker: in.BrokerID, Async: in.AsyncQueue, Sync: in.SyncQueue,
+		Reply: in.ReplyQueue, Error: in.ErrorQueue, Dead: in.DeadQueue, Inbound: in.InboundQueue, Client: in.ClientID, Mode: in.ContentMode, Apprec: cmp.Or(in.ApprecVersion, usualAppRec),
 		Wrong: wrong,
 	}
 	if in.AnswerWait > 0 {
-		v.Wait = shortTime(in.AnswerWait)
+		v.Wait = ShortTime(in.AnswerWait)
 	}
 	var err error
 	if v.Brokers, err = a.brokerOptions(c, in.BrokerID); err != nil {
@@ -166,7 +168,7 @@ func (a amqpArea) showPartyForm(c echo.Context, status int, row store.AMQPParty,
 	}
 	page := a.pageFrame(c, title)
 	page.Invalid = len(wrong) > 0
-	return a.render(c, status, view.AMQPPartyFormPage(page, v))
+	return a.Render(c, status, view.AMQPPartyFormPage(page, v))
 }
 
 // otherPartyKind leads to the form for the other kind of party.
@@ -177,18 +179,18 @@ func otherPartyKind(href, kind string) []ui.Option {
 	return []ui.Option{{Value: href + "&kind=" + store.AMQPCloudEvents, Label: "As CloudEvents instead, for a partner outside the health exchange"}}
 }
 
-func (a amqpArea) cancelParty(row store.AMQPParty) string {
+func (a AMQPArea) cancelParty(row store.AMQPParty) string {
 	switch {
 	case row.ID != "":
 		return a.party(row.ID)
 	case row.EndpointID != "":
-		return a.base + "/endpoints/" + row.EndpointID
+		return a.Base + "/endpoints/" + row.EndpointID
 	}
 	return a.root()
 }
 
-// shortTime writes a time without the zeroes at its end: 4h, not 4h0m0s.
-func shortTime(d time.Duration) string {
+// ShortTime writes a time without the zeroes at its end: 4h, not 4h0m0s.
+func ShortTime(d time.Duration) string {
 	text := d.String()
 	if strings.HasSuffix(text, "m0s") {
 		text = strings.TrimSuffix(text, "0s")
@@ -196,7 +198,7 @@ func shortTime(d time.Duration) string {
 	return strings.Replace(text, "h0m", "h", 1)
 }
 
-func (a amqpArea) brokerOptions(c echo.Context, chosen string) ([]ui.Option, error) {
+func (a AMQPArea) brokerOptions(c echo.Context, chosen string) ([]ui.Option, error) {
 	names, err := a.Registry.AMQP.BrokerNames(c.Request().Context())
 	if err != nil {
 		return nil, err
@@ -211,8 +213,8 @@ func (a amqpArea) brokerOptions(c echo.Context, chosen string) ([]ui.Option, err
 }
 
 // clientOptions are the clients whose rights can hold for what a party in CloudEvents sends.
-func (a amqpArea) clientOptions(c echo.Context, row store.AMQPParty, kind string) ([]ui.Option, error) {
-	if kind != store.AMQPCloudEvents || !a.admin {
+func (a AMQPArea) clientOptions(c echo.Context, row store.AMQPParty, kind string) ([]ui.Option, error) {
+	if kind != store.AMQPCloudEvents || !a.Admin {
 		return nil, nil
 	}
 	ctx, owner := c.Request().Context(), row.PartnerID
@@ -235,14 +237,14 @@ func (a amqpArea) clientOptions(c echo.Context, row store.AMQPParty, kind string
 }
 
 // addCertificates adds certificates to a party.
-func (a amqpArea) addCertificates(c echo.Context) error {
-	form, err := readForm(c)
+func (a AMQPArea) addCertificates(c echo.Context) error {
+	form, err := site.ReadForm(c)
 	if err != nil {
 		return err
 	}
 	id, typed := c.Param("id"), form.Get("certificates")
-	n, err := a.Registry.AMQP.AddCertificates(c.Request().Context(), actor(c), id, typed, form.Get("privateKeys"))
-	if status, wrong := formRefusal(err); wrong != nil {
+	n, err := a.Registry.AMQP.AddCertificates(c.Request().Context(), site.Actor(c), id, typed, form.Get("privateKeys"))
+	if status, wrong := site.FormRefusal(err); wrong != nil {
 		return a.showParty(c, status, typed, wrong)
 	}
 	text := ui.Plural(n, "certificate is", "certificates are") + " added."
@@ -253,8 +255,8 @@ func (a amqpArea) addCertificates(c echo.Context) error {
 }
 
 // removeCertificate removes a certificate of a party.
-func (a amqpArea) removeCertificate(c echo.Context) error {
+func (a AMQPArea) removeCertificate(c echo.Context) error {
 	id := c.Param("id")
-	err := a.Registry.AMQP.RemoveCertificate(c.Request().Context(), actor(c), id, c.Param("certificate"))
+	err := a.Registry.AMQP.RemoveCertificate(c.Request().Context(), site.Actor(c), id, c.Param("certificate"))
 	return a.settled(c, err, a.party(id), "The certificate is removed.")
 }

@@ -1,6 +1,7 @@
-package web
+package amqp
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"net/url"
@@ -12,6 +13,7 @@ import (
 	"schakel/store"
 	view "schakel/templates/amqp"
 	"schakel/templates/ui"
+	"schakel/web/site"
 )
 
 // maxPartyMessages bounds the messages on the page of a party; the list has all.
@@ -21,9 +23,9 @@ const maxPartyMessages = 10
 const soonExpires = 30 * 24 * time.Hour
 
 // partyPage shows a party with its certificates, processes and last messages.
-func (a amqpArea) partyPage(c echo.Context) error { return a.showParty(c, http.StatusOK, "", nil) }
+func (a AMQPArea) partyPage(c echo.Context) error { return a.showParty(c, http.StatusOK, "", nil) }
 
-func (a amqpArea) showParty(c echo.Context, status int, typed string, wrong formErrors) error {
+func (a AMQPArea) showParty(c echo.Context, status int, typed string, wrong site.FormErrors) error {
 	ctx := c.Request().Context()
 	row, err := a.Registry.AMQP.Party(ctx, a.bounds(c), c.Param("id"))
 	if err != nil {
@@ -31,19 +33,19 @@ func (a amqpArea) showParty(c echo.Context, status int, typed string, wrong form
 	}
 	here := a.party(row.ID)
 	v := view.AMQPPartyView{
-		Own: row.Own, Health: row.Kind == store.AMQPHealth, Queues: queueItems(row), MayProcess: a.admin && !row.Own,
+		Own: row.Own, Health: row.Kind == store.AMQPHealth, Queues: queueItems(row), MayProcess: a.Admin && !row.Own,
 		NewProcess: here + "/processes/new", CertificateAction: here + "/certificates", Typed: typed, Wrong: wrong,
-		MessagesHref: a.messages() + "?party=" + url.QueryEscape(row.ID), Now: a.cfg.Now(),
+		MessagesHref: a.messages() + "?party=" + url.QueryEscape(row.ID), Now: a.Cfg.Now(),
 	}
 	if v.Facts, err = a.partyFacts(ctx, row); err != nil {
 		return err
 	}
-	if !a.admin {
-		owner, err := a.partnerDesk().owner(c)
+	if !a.Admin {
+		owner, err := a.PartnerDesk().Owner(c)
 		if err != nil {
 			return err
 		}
-		v.Closed = waits(owner)
+		v.Closed = site.Waits(owner)
 	}
 	if err := a.fillParty(c, row, &v); err != nil {
 		return err
@@ -56,11 +58,11 @@ func (a amqpArea) showParty(c echo.Context, status int, typed string, wrong form
 	if v.Closed == "" {
 		page.Actions = ui.LinkButton(ui.Secondary, "Change", here+"/edit")
 	}
-	return a.render(c, status, view.AMQPPartyPage(page, v))
+	return a.Render(c, status, view.AMQPPartyPage(page, v))
 }
 
 // fillParty adds the lists.
-func (a amqpArea) fillParty(c echo.Context, row store.AMQPParty, v *view.AMQPPartyView) error {
+func (a AMQPArea) fillParty(c echo.Context, row store.AMQPParty, v *view.AMQPPartyView) error {
 	ctx := c.Request().Context()
 	certificates, err := a.Registry.AMQP.Certificates(ctx, a.bounds(c), row.ID)
 	if err != nil {
@@ -70,7 +72,7 @@ func (a amqpArea) fillParty(c echo.Context, row store.AMQPParty, v *view.AMQPPar
 		v.Certificates = append(v.Certificates, a.certificateRow(row, one, v.Closed == ""))
 	}
 	v.Warnings = partyWarnings(row, certificates, v.Now)
-	if a.admin {
+	if a.Admin {
 		if v.Orphans, err = a.orphanWarnings(ctx, a.bounds(c), row.ID); err != nil {
 			return err
 		}
@@ -86,7 +88,7 @@ func (a amqpArea) fillParty(c echo.Context, row store.AMQPParty, v *view.AMQPPar
 		v.Processes = append(v.Processes, a.processRow(ctx, row, one))
 	}
 	if !row.Own {
-		f := store.AMQPFilter{PartnerID: a.scope(c), PartyID: row.ID, Page: store.Page{Number: 1, Size: maxPartyMessages}}
+		f := store.AMQPFilter{PartnerID: a.Scope(c), PartyID: row.ID, Page: store.Page{Number: 1, Size: maxPartyMessages}}
 		messages, total, err := a.DB.AMQPMessages(ctx, f)
 		if err != nil {
 			return err
@@ -96,14 +98,14 @@ func (a amqpArea) fillParty(c echo.Context, row store.AMQPParty, v *view.AMQPPar
 			v.Messages = append(v.Messages, a.messageRow(c, m))
 		}
 	}
-	if a.admin {
-		v.History, err = a.history(ctx, store.AuditFilter{ObjectKind: "amqp-party", ObjectID: row.ID}, "")
+	if a.Admin {
+		v.History, err = a.History(ctx, store.AuditFilter{ObjectKind: "amqp-party", ObjectID: row.ID}, "")
 	}
 	return err
 }
 
 // waitingOf leads to the messages that a party sent and that wait: in quarantine under its HER-id, or held.
-func (a amqpArea) waitingOf(ctx context.Context, row store.AMQPParty) ([]ui.Named, error) {
+func (a AMQPArea) waitingOf(ctx context.Context, row store.AMQPParty) ([]ui.Named, error) {
 	if row.Own || row.HerID == 0 {
 		return nil, nil
 	}
@@ -126,10 +128,10 @@ func (a amqpArea) waitingOf(ctx context.Context, row store.AMQPParty) ([]ui.Name
 	return list, nil
 }
 
-func (a amqpArea) certificateRow(p store.AMQPParty, one store.AMQPCertificate, may bool) view.AMQPCertificateRow {
+func (a AMQPArea) certificateRow(p store.AMQPParty, one store.AMQPCertificate, may bool) view.AMQPCertificateRow {
 	row := view.AMQPCertificateRow{
 		Subject: one.Subject, Purpose: purposeWord(one.Purpose), Thumbprint: one.Thumbprint, Source: sourceWord(one.Source),
-		From: one.NotBefore.Time, Until: one.NotAfter.Time, State: certificateState(one, a.cfg.Now()),
+		From: one.NotBefore.Time, Until: one.NotAfter.Time, State: certificateState(one, a.Cfg.Now()),
 	}
 	if may {
 		row.Remove = a.party(p.ID) + "/certificates/" + url.PathEscape(one.ID) + "/removal"
@@ -186,12 +188,12 @@ func sourceWord(source string) string {
 	return ""
 }
 
-func (a amqpArea) processRow(ctx context.Context, p store.AMQPParty, one store.AMQPProcess) view.AMQPProcessRow {
+func (a AMQPArea) processRow(ctx context.Context, p store.AMQPParty, one store.AMQPProcess) view.AMQPProcessRow {
 	row := view.AMQPProcessRow{Name: one.Name, Subject: one.Subject, Mode: modeWord(one.Mode), Sends: one.Sends, Receives: one.Receives}
 	if own, err := a.Registry.AMQP.Party(ctx, registry.Scope{All: true}, one.OwnPartyID); err == nil {
 		row.Own = own.Name
 	}
-	if a.admin {
+	if a.Admin {
 		row.Href = a.party(p.ID) + "/processes/" + url.PathEscape(one.ID)
 		row.Remove = row.Href + "/removal"
 	}
@@ -205,7 +207,7 @@ func modeWord(mode string) string {
 	return "asynchronous"
 }
 
-func (a amqpArea) partyFacts(ctx context.Context, p store.AMQPParty) ([]ui.Item, error) {
+func (a AMQPArea) partyFacts(ctx context.Context, p store.AMQPParty) ([]ui.Item, error) {
 	broker := p.BrokerID
 	names, err := a.Registry.AMQP.BrokerNames(ctx)
 	if err != nil {
@@ -229,10 +231,10 @@ func (a amqpArea) partyFacts(ctx context.Context, p store.AMQPParty) ([]ui.Item,
 	}
 	items = append(items, ui.Item{Label: "Broker", Text: broker})
 	if p.EndpointID != "" {
-		items = append(items, ui.Item{Label: "Endpoint", Content: ui.Link("See the endpoint", a.base+"/endpoints/"+p.EndpointID)})
+		items = append(items, ui.Item{Label: "Endpoint", Content: ui.Link("See the endpoint", a.Base+"/endpoints/"+p.EndpointID)})
 	}
-	if a.admin && !p.Own {
-		partner, err := a.adminNames().partnerLink(ctx, p.PartnerID)
+	if a.Admin && !p.Own {
+		partner, err := a.AdminNames().PartnerLink(ctx, p.PartnerID)
 		if err != nil {
 			return nil, err
 		}
@@ -241,7 +243,7 @@ func (a amqpArea) partyFacts(ctx context.Context, p store.AMQPParty) ([]ui.Item,
 	return append(items, a.answerFacts(p)...), nil
 }
 
-func (a amqpArea) answerFacts(p store.AMQPParty) []ui.Item {
+func (a AMQPArea) answerFacts(p store.AMQPParty) []ui.Item {
 	if p.Kind != store.AMQPHealth {
 		return []ui.Item{{Label: "Events are sent", Text: p.ContentMode}}
 	}
@@ -252,7 +254,7 @@ func (a amqpArea) answerFacts(p store.AMQPParty) []ui.Item {
 	if p.AnswerWaitMS > 0 {
 		wait = ui.Duration(time.Duration(p.AnswerWaitMS) * time.Millisecond)
 	}
-	return []ui.Item{{Label: "AppRec version", Text: orElse(p.ApprecVersion, usualAppRec)}, {Label: "Time for an AppRec", Text: wait}}
+	return []ui.Item{{Label: "AppRec version", Text: cmp.Or(p.ApprecVersion, usualAppRec)}, {Label: "Time for an AppRec", Text: wait}}
 }
 
 // usualAppRec is the version of AppRecs to a party for which none is chosen.

@@ -1,4 +1,4 @@
-package web
+package amqp
 
 import (
 	"net/http"
@@ -9,33 +9,34 @@ import (
 	"schakel/store"
 	view "schakel/templates/amqp"
 	"schakel/templates/ui"
+	"schakel/web/site"
 )
 
 // newProcess asks what is agreed with a party. What a document said of it comes in the address.
-func (a amqpArea) newProcess(c echo.Context) error {
-	ask := func(name string) string { return clean(c.QueryParam(name)) }
+func (a AMQPArea) newProcess(c echo.Context) error {
+	ask := func(name string) string { return site.Clean(c.QueryParam(name)) }
 	return a.showProcessForm(c, http.StatusOK, store.AMQPProcess{}, registryamqp.ProcessInput{
 		Mode: store.AMQPAsync, Name: ask("name"), Subject: ask("subject"), Service: ask("service"), ToRole: ask("toRole"), CPAID: ask("cpaId"),
 	}, nil)
 }
 
 // createProcess agrees a process.
-func (a amqpArea) createProcess(c echo.Context) error {
-	form, err := readForm(c)
+func (a AMQPArea) createProcess(c echo.Context) error {
+	form, err := site.ReadForm(c)
 	if err != nil {
 		return err
 	}
 	in := readProcess(form)
-	row, err := a.Registry.AMQP.AddProcess(c.Request().Context(), actor(c), c.Param("id"), in)
-	if status, wrong := formRefusal(err); wrong != nil {
+	row, err := a.Registry.AMQP.AddProcess(c.Request().Context(), site.Actor(c), c.Param("id"), in)
+	if status, wrong := site.FormRefusal(err); wrong != nil {
 		return a.showProcessForm(c, status, store.AMQPProcess{}, in, wrong)
 	}
 	return a.settled(c, err, a.party(c.Param("id")), "Process "+row.Name+" is added.")
 }
 
 // editProcess asks what changes of a process.
-func (a amqpArea) editProcess(c echo.Context) error {
-	row, err := a.Registry.AMQP.Process(c.Request().Context(), actor(c), c.Param("id"), c.Param("process"))
+func (a AMQPArea) editProcess(c echo.Context) error {
+	row, err := a.Registry.AMQP.Process(c.Request().Context(), site.Actor(c), c.Param("id"), c.Param("process"))
 	if err != nil {
 		return err
 	}
@@ -43,31 +44,31 @@ func (a amqpArea) editProcess(c echo.Context) error {
 }
 
 // changeProcess changes a process.
-func (a amqpArea) changeProcess(c echo.Context) error {
-	form, err := readForm(c)
+func (a AMQPArea) changeProcess(c echo.Context) error {
+	form, err := site.ReadForm(c)
 	if err != nil {
 		return err
 	}
 	ctx := c.Request().Context()
-	row, err := a.Registry.AMQP.Process(ctx, actor(c), c.Param("id"), c.Param("process"))
+	row, err := a.Registry.AMQP.Process(ctx, site.Actor(c), c.Param("id"), c.Param("process"))
 	if err != nil {
 		return err
 	}
 	in := readProcess(form)
-	_, err = a.Registry.AMQP.UpdateProcess(ctx, actor(c), row.PartyID, row.ID, in)
-	if status, wrong := formRefusal(err); wrong != nil {
+	_, err = a.Registry.AMQP.UpdateProcess(ctx, site.Actor(c), row.PartyID, row.ID, in)
+	if status, wrong := site.FormRefusal(err); wrong != nil {
 		return a.showProcessForm(c, status, row, in, wrong)
 	}
 	return a.settled(c, err, a.party(row.PartyID), "The changes are saved.")
 }
 
 // removeProcess ends a process.
-func (a amqpArea) removeProcess(c echo.Context) error {
-	err := a.Registry.AMQP.RemoveProcess(c.Request().Context(), actor(c), c.Param("id"), c.Param("process"))
+func (a AMQPArea) removeProcess(c echo.Context) error {
+	err := a.Registry.AMQP.RemoveProcess(c.Request().Context(), site.Actor(c), c.Param("id"), c.Param("process"))
 	return a.settled(c, err, a.party(c.Param("id")), "The process is removed. Nothing is sent or taken by it any more.")
 }
 
-func readProcess(form Form) registryamqp.ProcessInput {
+func readProcess(form site.Form) registryamqp.ProcessInput {
 	return registryamqp.ProcessInput{
 		OwnPartyID: form.Get("ownPartyId"), Name: form.Get("name"), Subject: form.Get("subject"), Mode: form.Get("mode"), Service: form.Get("service"),
 		Action: form.Get("action"), CPAID: form.Get("cpaId"), FromRole: form.Get("fromRole"), ToRole: form.Get("toRole"), Sends: form.Get("sends"),
@@ -75,7 +76,7 @@ func readProcess(form Form) registryamqp.ProcessInput {
 	}
 }
 
-func (a amqpArea) showProcessForm(c echo.Context, status int, row store.AMQPProcess, in registryamqp.ProcessInput, wrong formErrors) error {
+func (a AMQPArea) showProcessForm(c echo.Context, status int, row store.AMQPProcess, in registryamqp.ProcessInput, wrong site.FormErrors) error {
 	ctx := c.Request().Context()
 	party, err := a.Registry.AMQP.Party(ctx, a.bounds(c), c.Param("id"))
 	if err != nil {
@@ -95,11 +96,11 @@ func (a amqpArea) showProcessForm(c echo.Context, status int, row store.AMQPProc
 	}
 	page := a.pageFrame(c, title, ui.Crumb{Label: party.Name, Href: here})
 	page.Invalid = len(wrong) > 0
-	return a.render(c, status, view.AMQPProcessFormPage(page, v))
+	return a.Render(c, status, view.AMQPProcessFormPage(page, v))
 }
 
 // processOptions fills in what can be chosen: our parties, the subjects of the settings, and our webhooks.
-func (a amqpArea) processOptions(c echo.Context, in registryamqp.ProcessInput, v *view.AMQPProcessFormView) error {
+func (a AMQPArea) processOptions(c echo.Context, in registryamqp.ProcessInput, v *view.AMQPProcessFormView) error {
 	ctx := c.Request().Context()
 	parties, err := a.Registry.AMQP.Parties(ctx, a.bounds(c), "")
 	if err != nil {
@@ -108,7 +109,7 @@ func (a amqpArea) processOptions(c echo.Context, in registryamqp.ProcessInput, v
 	v.Parties = []ui.Option{{Label: "Choose our party"}}
 	for _, p := range parties {
 		if p.Own {
-			v.Parties = append(v.Parties, ui.Option{Value: p.ID, Label: p.Name + " (" + numberText(p.HerID) + ")"})
+			v.Parties = append(v.Parties, ui.Option{Value: p.ID, Label: p.Name + " (" + site.NumberText(p.HerID) + ")"})
 		}
 	}
 	set, err := a.Registry.Profile.Current(ctx)

@@ -1,4 +1,4 @@
-package web
+package amqp
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 )
 
 // queueRows lists the queues that we read, with the expiry of their messages (INC-22) as far as their broker reports it.
-func (a amqpArea) queueRows(ctx context.Context, brokers map[string]string, now time.Time) ([]view.AMQPQueueRow, error) {
+func (a AMQPArea) queueRows(ctx context.Context, brokers map[string]string, now time.Time) ([]view.AMQPQueueRow, error) {
 	queues, err := a.DB.AMQPQueues(ctx)
 	if err != nil {
 		return nil, err

@@ -1,9 +1,10 @@
-package web
+package amqp
 
 import (
 	"schakel/delivery/amqp"
 	"schakel/delivery/amqp/message"
 	"schakel/store"
+	"schakel/web/site"
 )
 
 // The sender of a message that came in has to do these.
@@ -20,16 +21,16 @@ func rejectedByUs(m store.AMQPMessage) bool {
 	return answer == (m.Direction == store.AMQPOut)
 }
 
-// amqpRemedy advises the reader, sender or receiver, about the reason of a message.
-func amqpRemedy(m store.AMQPMessage) string {
+// AmqpRemedy advises the reader, sender or receiver, about the reason of a message.
+func AmqpRemedy(m store.AMQPMessage) string {
 	if m.Status == store.AMQPReplaced {
 		return "" // that was done
 	}
 	if !rejectedByUs(m) {
-		return amqpReasonOf(m.Reason).Remedy
+		return site.AmqpReasonOf(m.Reason).Remedy
 	}
 	if m.Reason == store.AMQPOtherContent {
-		return amqpReasonOf(m.Reason).Remedy
+		return site.AmqpReasonOf(m.Reason).Remedy
 	}
 	if m.Kind == store.AMQPEvent || m.Status == store.AMQPQuarantined || m.Reason == "" {
 		return "" // the state gives the advice
@@ -37,7 +38,7 @@ func amqpRemedy(m store.AMQPMessage) string {
 	if text, ok := receiverWords()[m.Reason]; ok {
 		return text
 	}
-	if _, ok := amqpErrorWords()[m.Reason]; ok {
+	if _, ok := site.AmqpErrorWords()[m.Reason]; ok {
 		return senderResends
 	}
 	return senderCorrects

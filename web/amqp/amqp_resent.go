@@ -1,4 +1,4 @@
-package web
+package amqp
 
 import (
 	"context"
@@ -10,7 +10,7 @@ import (
 )
 
 // onItsWay finds the delivery of a message of ours that waits to be sent again, or is being sent; nil when there is none.
-func (a amqpArea) onItsWay(ctx context.Context, m store.AMQPMessage) *store.Delivery {
+func (a AMQPArea) onItsWay(ctx context.Context, m store.AMQPMessage) *store.Delivery {
 	waits := []string{store.AMQPFailed, store.AMQPUnsent, store.AMQPUnanswered}
 	overdue := m.Status == store.AMQPOpenMessage && !m.OverdueAt.IsZero()
 	if m.Direction != store.AMQPOut || m.DeliveryID == "" || !overdue && !slices.Contains(waits, m.Status) {
@@ -24,7 +24,7 @@ func (a amqpArea) onItsWay(ctx context.Context, m store.AMQPMessage) *store.Deli
 }
 
 // stateNow shows the state of a message: one that is sent again is on its way until that is done.
-func (a amqpArea) stateNow(ctx context.Context, m store.AMQPMessage) view.Mark {
+func (a AMQPArea) stateNow(ctx context.Context, m store.AMQPMessage) view.Mark {
 	if a.onItsWay(ctx, m) != nil {
 		return view.Mark{Kind: ui.KindInfo, Text: "On its way"}
 	}
@@ -32,7 +32,7 @@ func (a amqpArea) stateNow(ctx context.Context, m store.AMQPMessage) view.Mark {
 }
 
 // aboutNow is [amqpAbout] for a message that may be on its way.
-func (a amqpArea) aboutNow(ctx context.Context, m store.AMQPMessage) string {
+func (a AMQPArea) aboutNow(ctx context.Context, m store.AMQPMessage) string {
 	d := a.onItsWay(ctx, m)
 	switch {
 	case d == nil:
@@ -44,7 +44,7 @@ func (a amqpArea) aboutNow(ctx context.Context, m store.AMQPMessage) string {
 }
 
 // whyNotResent explains why a message cannot be sent again while it is on its way.
-func (a amqpArea) whyNotResent(ctx context.Context, m store.AMQPMessage, why string) string {
+func (a AMQPArea) whyNotResent(ctx context.Context, m store.AMQPMessage, why string) string {
 	if why == "" && a.onItsWay(ctx, m) != nil {
 		return "It is on its way."
 	}
@@ -52,7 +52,7 @@ func (a amqpArea) whyNotResent(ctx context.Context, m store.AMQPMessage, why str
 }
 
 // resentItems lead from a message to the one that was sent in its place, and to the one whose place it took.
-func (a amqpArea) resentItems(ctx context.Context, m store.AMQPMessage) ([]ui.Item, error) {
+func (a AMQPArea) resentItems(ctx context.Context, m store.AMQPMessage) ([]ui.Item, error) {
 	if m.DeliveryID == "" || m.Direction != store.AMQPOut {
 		return nil, nil
 	}

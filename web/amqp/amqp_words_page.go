@@ -1,9 +1,10 @@
-package web
+package amqp
 
 import (
 	"schakel/store"
 	view "schakel/templates/amqp"
 	"schakel/templates/ui"
+	"schakel/web/site"
 )
 
 // amqpKinds are the kinds of messages, as people are told them.
@@ -160,5 +161,5 @@ func amqpStep(step string) string {
 	if text, ok := words[step]; ok {
 		return text
 	}
-	return capital(step)
+	return site.Capital(step)
 }

@@ -1,10 +1,9 @@
-package web
+package api
 
 import (
 	"context"
 	"errors"
 
-	"schakel/delivery/claimcheck"
 	"schakel/delivery/mutation/export"
 	"schakel/delivery/mutation/ingest"
 	"schakel/delivery/outbox"
@@ -12,11 +11,12 @@ import (
 	"schakel/registry/identity/token"
 	"schakel/registry/services"
 	"schakel/store"
+	"schakel/web/site"
 )
 
-// APIConfig configures the APIs for clients. A field without a default must be
+// Config configures the APIs for clients. A field without a default must be
 // set.
-type APIConfig struct {
+type Config struct {
 	// DB is read for events, deliveries and clients.
 	DB *store.DB
 	// Engine takes events in and resends deliveries.
@@ -28,7 +28,7 @@ type APIConfig struct {
 	// Registry holds subscriptions and contracts.
 	Registry *services.Services
 	// AMQP decides about messages of message brokers. Default nothing can be decided about them.
-	AMQP AMQPBridge
+	AMQP site.AMQPBridge
 	// Exporter makes deltas, snapshots and downloads of datasets. Default one of its own.
 	Exporter *export.Exporter
 	// Ingester takes in what is published in datasets. Default one of its own.
@@ -46,31 +46,25 @@ type Engine interface {
 	Resend(ctx context.Context, actor outbox.Actor, id string) error
 	Release(ctx context.Context, actor outbox.Actor, id string) (outbox.Receipt, error)
 	DiscardQuarantined(ctx context.Context, actor outbox.Actor, id, reason string) error
-	jobEngine
+	site.JobEngine
 	Changed()
 }
 
 // machineAPI serves the APIs for machines: its methods are their handlers.
-type machineAPI struct {
-	APIConfig
-	app     *App
-	callers *recent[*caller]
-	types   *recent[[]store.EventType]
-	rates   *clientRates
+type API struct {
+	Config
+	App     *site.App
+	callers *site.Recent[*Caller]
 	running *runningKeys
-	large   *largeBodies
-	objects *claimcheck.Service
-	docs    map[string]apiDocument
-	// converted keeps documents in their other form.
-	converted *convertedDocuments
+	Docs    map[string]apiDocument
 }
 
-func newMachineAPI(app *App, cfg APIConfig) (*machineAPI, error) {
+func New(app *site.App, cfg Config) (*API, error) {
 	if cfg.DB == nil || cfg.Engine == nil || cfg.Pull == nil || cfg.Issuer == nil || cfg.Registry == nil {
 		return nil, errors.New("web: DB, Engine, Pull, Issuer and Registry of the API must be set")
 	}
 	if cfg.Exporter == nil {
-		cfg.Exporter = export.New(export.Config{DB: cfg.DB, Now: app.cfg.Now, Log: app.cfg.Log})
+		cfg.Exporter = export.New(export.Config{DB: cfg.DB, Now: app.Cfg.Now, Log: app.Cfg.Log})
 	}
 	if cfg.Ingester == nil {
 		cfg.Ingester = ingest.New(ingest.Config{DB: cfg.DB})
@@ -81,16 +75,12 @@ func newMachineAPI(app *App, cfg APIConfig) (*machineAPI, error) {
 	if cfg.DocumentBytes <= 0 {
 		cfg.DocumentBytes = 16 << 20
 	}
-	docs, err := readAPIDocuments()
+	docs, err := ReadAPIDocuments()
 	if err != nil {
 		return nil, err
 	}
-	return &machineAPI{
-		APIConfig: cfg, app: app, docs: docs, converted: newConvertedDocuments(),
-		callers: newRecent[*caller](app.cfg.Now), types: newRecent[[]store.EventType](app.cfg.Now),
-		rates: newClientRates(app.cfg.Now), running: newRunningKeys(), large: newLargeBodies(),
-		objects: claimcheck.New(claimcheck.Config{
-			Objects: claimcheck.Database{DB: cfg.DB}, Address: func(id string) string { return app.absolute(objectsPath + id) },
-		}),
+	return &API{
+		Config: cfg, App: app, Docs: docs,
+		callers: site.NewRecent[*Caller](app.Cfg.Now), running: newRunningKeys(),
 	}, nil
 }

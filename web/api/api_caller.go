@@ -1,38 +1,39 @@
-package web
+package api
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
-
 	"github.com/labstack/echo/v4"
+	"net/http"
 	"schakel/delivery/outbox"
 	"schakel/registry"
 	"schakel/registry/contracts"
 	"schakel/store"
+	"schakel/web/site"
+	"slices"
 )
 
-// caller is the client whose token a request carries, with its partner. What a
+// Caller is the client whose token a request carries, with its partner. What a
 // handler looks up, it looks up for caller.partner alone (guarantee G7).
-type caller struct {
-	client  store.Client
-	partner store.Partner
+type Caller struct {
+	Client  store.Client
+	Partner store.Partner
 	readKey bool // it is a read-only key of the partner, and client only bears its id and name
 }
 
 const contextCaller = "caller"
 
-// withCaller finds the client and the partner of the token, behind requireScope.
-func (m *machineAPI) withCaller(next echo.HandlerFunc) echo.HandlerFunc {
+// WithCaller finds the client and the partner of the token, behind requireScope.
+func (m *API) WithCaller(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		claims, ok := callerOf(c)
+		claims, ok := site.CallerOf(c)
 		if !ok {
 			return next(c)
 		}
-		found, err := m.callers.get(c.Request().Context(), claims.ClientID, m.loadCaller)
+		found, err := m.callers.Get(c.Request().Context(), claims.ClientID, m.loadCaller)
 		if errors.Is(err, store.ErrNotFound) {
-			return invalidToken("its client does not exist any more")
+			return site.InvalidToken("its client does not exist any more")
 		}
 		if err != nil {
 			return err
@@ -42,7 +43,7 @@ func (m *machineAPI) withCaller(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-func (m *machineAPI) loadCaller(ctx context.Context, clientID string) (*caller, error) {
+func (m *API) loadCaller(ctx context.Context, clientID string) (*Caller, error) {
 	client, err := m.DB.Client(ctx, clientID)
 	if err != nil {
 		return nil, fmt.Errorf("find client of token: %w", err)
@@ -51,37 +52,70 @@ func (m *machineAPI) loadCaller(ctx context.Context, clientID string) (*caller, 
 	if err != nil {
 		return nil, fmt.Errorf("find partner of token: %w", err)
 	}
-	return &caller{client: client, partner: partner}, nil
+	return &Caller{Client: client, Partner: partner}, nil
 }
 
-// caller returns the client that asks, on routes behind withCaller that need a token.
-func (m *machineAPI) caller(c echo.Context) (caller, error) {
-	found, ok := c.Get(contextCaller).(*caller)
-	if !ok || found.partner.ID == "" {
-		return caller{}, newProblem(http.StatusUnauthorized, "token-missing", "Send an access token as Authorization: Bearer.").
-			with("WWW-Authenticate", "Bearer")
+// Caller returns the client that asks, on routes behind withCaller that need a token.
+func (m *API) Caller(c echo.Context) (Caller, error) {
+	found, ok := c.Get(contextCaller).(*Caller)
+	if !ok || found.Partner.ID == "" {
+		return Caller{}, site.NewProblem(http.StatusUnauthorized, "token-missing", "Send an access token as Authorization: Bearer.").
+			With("WWW-Authenticate", "Bearer")
 	}
 	return *found, nil
 }
 
-// actor is the caller for changes of its own partner's rows. A client is never
+// Actor is the caller for changes of its own partner's rows. A client is never
 // an administrator here, also not one of the own organisation.
-func (c caller) actor() registry.Actor {
-	return registry.Actor{Kind: registry.ActorClient, ID: c.client.ID, Name: c.client.Name, PartnerID: c.partner.ID}
+func (c Caller) Actor() registry.Actor {
+	return registry.Actor{Kind: registry.ActorClient, ID: c.Client.ID, Name: c.Client.Name, PartnerID: c.Partner.ID}
 }
 
-// engineActor is actor for the delivery engine.
-func (c caller) engineActor() outbox.Actor {
-	return outbox.Actor{Kind: registry.ActorClient, ID: c.client.ID, Name: c.client.Name, PartnerID: c.partner.ID}
+// EngineActor is actor for the delivery engine.
+func (c Caller) EngineActor() outbox.Actor {
+	return outbox.Actor{Kind: registry.ActorClient, ID: c.Client.ID, Name: c.Client.Name, PartnerID: c.Partner.ID}
 }
 
-// downloader is the caller as one that fetches a contract.
-func (c caller) downloader() contracts.Downloader {
+// Downloader is the caller as one that fetches a contract.
+func (c Caller) Downloader() contracts.Downloader {
 	kind := store.DownloadClient
 	if c.readKey {
 		kind = store.DownloadReadKey
 	}
-	return contracts.Downloader{Kind: kind, ID: c.client.ID, PartnerID: c.partner.ID}
+	return contracts.Downloader{Kind: kind, ID: c.Client.ID, PartnerID: c.Partner.ID}
 }
 
-func (c caller) scope() registry.Scope { return registry.ScopeOf(c.partner.ID) }
+func (c Caller) Scope() registry.Scope { return registry.ScopeOf(c.Partner.ID) }
+
+// Decides reports whether a caller may decide about the requests of everybody: a client
+// of the own organisation that may change the register, as its administrators do.
+func Decides(c echo.Context, who Caller) bool {
+	claims, ok := site.CallerOf(c)
+	return ok && who.Partner.Own && slices.Contains(claims.Scopes, site.ScopeRegistryWrite)
+}
+
+// Decider is the caller where it acts for the whole installation, as an administrator does.
+func (c Caller) Decider() outbox.Actor {
+	a := c.EngineActor()
+	a.PartnerID = ""
+	return a
+}
+
+// MayDecide is the caller when it may decide about quarantined requests; to another
+// they are not there.
+func (m *API) MayDecide(c echo.Context) (Caller, error) {
+	who, err := m.Caller(c)
+	if err == nil && !Decides(c, who) {
+		err = store.ErrNotFound
+	}
+	return who, err
+}
+
+// StillAllowed asks after a wait whether the client and its partner are still what they were.
+func (m *API) StillAllowed(ctx context.Context, who Caller) error {
+	now, err := m.loadCaller(ctx, who.Client.ID)
+	if errors.Is(err, store.ErrNotFound) || err == nil && (now.Client.Status != store.ClientActive || now.Partner.ID != who.Partner.ID) {
+		return site.InvalidToken("its client may not be used any more")
+	}
+	return err
+}

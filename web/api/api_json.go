@@ -1,70 +1,88 @@
-package web
+package api
 
 import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"github.com/labstack/echo/v4"
 	"io"
 	"mime"
 	"net/http"
 	"reflect"
+	"schakel/web/site"
 	"strings"
 	"unicode/utf8"
-
-	"github.com/labstack/echo/v4"
 )
 
-// maxJSONBytes bounds the small JSON bodies of the APIs.
-const maxJSONBytes = 64 << 10
+// MaxJSONBytes bounds the small JSON bodies of the APIs.
+const MaxJSONBytes = 64 << 10
 
-// readJSON reads a JSON object into dest, a pointer to a struct. Members that
+// ReadJSON reads a JSON object into dest, a pointer to a struct. Members that
 // are not known are refused, because a filter with a spelling mistake would
 // select everything; so is the rest of what checkMembers names. Errors are a 400 or
 // a 415.
-func readJSON(c echo.Context, dest any) error {
+func ReadJSON(c echo.Context, dest any) error {
 	media, _, err := mime.ParseMediaType(c.Request().Header.Get("Content-Type"))
 	if err != nil || media != "application/json" && media != "application/merge-patch+json" {
-		return newProblem(http.StatusUnsupportedMediaType, "not-json", "Send the body as application/json.")
+		return site.NewProblem(http.StatusUnsupportedMediaType, "not-json", "Send the body as application/json.")
 	}
-	body, err := readAll(c.Request().Body)
+	body, err := ReadAll(c.Request().Body)
 	if err != nil {
 		return err
 	}
 	if !utf8.Valid(body) {
-		return newProblem(http.StatusBadRequest, "json-syntax", "The body is not UTF-8.")
+		return site.NewProblem(http.StatusBadRequest, "json-syntax", "The body is not UTF-8.")
 	}
-	if escapesNUL(body) {
-		return newProblem(http.StatusBadRequest, "json-syntax", `The body has the character U+0000, written as \u0000. Leave that out.`)
+	if site.EscapesNUL(body) {
+		return site.NewProblem(http.StatusBadRequest, "json-syntax", `The body has the character U+0000, written as \u0000. Leave that out.`)
 	}
-	if err := checkMembers(body, reflect.TypeOf(dest), ""); err != nil {
+	if err := CheckMembers(body, reflect.TypeOf(dest), ""); err != nil {
 		return err
 	}
-	return decodeStrict(body, dest)
+	return DecodeStrict(body, dest)
 }
 
-// readOptionalJSON is readJSON for a body that may be absent.
-func readOptionalJSON(c echo.Context, dest any) error {
+// ReadOptionalJSON is readJSON for a body that may be absent.
+func ReadOptionalJSON(c echo.Context, dest any) error {
 	if c.Request().ContentLength == 0 {
 		return nil
 	}
-	return readJSON(c, dest)
+	return ReadJSON(c, dest)
 }
 
-func decodeStrict(body []byte, dest any) error {
+func DecodeStrict(body []byte, dest any) error {
 	decoder := json.NewDecoder(bytes.NewReader(body))
 	decoder.DisallowUnknownFields()
 	err := decoder.Decode(dest)
 	if err == nil {
 		if _, end := decoder.Token(); !errors.Is(end, io.EOF) {
-			return newProblem(http.StatusBadRequest, "json-syntax", "There is more after the JSON object; send one object.")
+			return site.NewProblem(http.StatusBadRequest, "json-syntax", "There is more after the JSON object; send one object.")
 		}
 		return nil
 	}
 	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok && wrong.Field != "" {
-		return fieldProblem(strings.ReplaceAll(wrong.Field, ".", "/"), "this must not be a JSON "+wrong.Value)
+		return site.FieldProblem(strings.ReplaceAll(wrong.Field, ".", "/"), "this must not be a JSON "+wrong.Value)
 	}
 	if name, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
-		return fieldProblem(strings.Trim(name, `"`), "there is no such member here; look for a spelling mistake")
+		return site.FieldProblem(strings.Trim(name, `"`), "there is no such member here; look for a spelling mistake")
 	}
-	return newProblem(http.StatusBadRequest, "json-syntax", "The body is not a JSON object that can be read.")
+	return site.NewProblem(http.StatusBadRequest, "json-syntax", "The body is not a JSON object that can be read.")
+}
+
+// ReadAll reads a body that the group bounds.
+func ReadAll(r io.Reader) ([]byte, error) {
+	body, err := io.ReadAll(r)
+	if err != nil {
+		if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
+			return nil, err
+		}
+		return nil, BrokenBody(err)
+	}
+	return body, nil
+}
+
+// BrokenBody is the answer to a body that ends before its time.
+func BrokenBody(err error) error {
+	p := site.NewProblem(http.StatusBadRequest, "body-broken", "The body broke off before its end. Send the request again.")
+	return errors.Join(p, err)
 }

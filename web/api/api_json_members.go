@@ -1,4 +1,4 @@
-package web
+package api
 
 import (
 	"bytes"
@@ -9,13 +9,14 @@ import (
 	"strings"
 
 	"schakel/registry/jsonpointer"
+	"schakel/web/site"
 )
 
-// checkMembers refuses a JSON text that encoding/json would read as something else than it says: a member given twice, of
+// CheckMembers refuses a JSON text that encoding/json would read as something else than it says: a member given twice, of
 // which only the last counts; one whose name differs in case, which it takes for ours; null, which leaves a member as if it
 // was absent, so that a filter selects more than was meant; and a text that is no object. shape is the type it is decoded into:
 // the members of a map may have any names, and a json.RawMessage is left to its own reader. Syntax is left to the reader; base is the pointer of the text.
-func checkMembers(body []byte, shape reflect.Type, base string) error {
+func CheckMembers(body []byte, shape reflect.Type, base string) error {
 	w := memberWalk{decoder: json.NewDecoder(bytes.NewReader(body))}
 	w.decoder.UseNumber()
 	w.value(shape, base)
@@ -65,7 +66,7 @@ func (w *memberWalk) value(shape reflect.Type, at string) bool {
 	return true
 }
 
-func notReadable(why string) error { return newProblem(http.StatusBadRequest, "json-syntax", why) }
+func notReadable(why string) error { return site.NewProblem(http.StatusBadRequest, "json-syntax", why) }
 
 func (w *memberWalk) object(shape reflect.Type, at string) bool {
 	seen := make(map[string]bool)
@@ -111,7 +112,7 @@ func (w *memberWalk) array(shape reflect.Type, at string) bool {
 }
 
 func (w *memberWalk) refuse(at, text string) bool {
-	w.wrong = fieldProblem(strings.TrimPrefix(at, "/"), text)
+	w.wrong = site.FieldProblem(strings.TrimPrefix(at, "/"), text)
 	return false
 }
 

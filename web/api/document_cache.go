@@ -1,4 +1,4 @@
-package web
+package api
 
 import (
 	"context"
@@ -12,22 +12,22 @@ import (
 // cleared.
 const convertedBytes = 32 << 20
 
-// convertedDocuments converts documents between JSON and YAML, one at a time,
+// ConvertedDocuments converts documents between JSON and YAML, one at a time,
 // because a large one takes a second, and keeps what it made: a published
 // document never changes.
-type convertedDocuments struct {
+type ConvertedDocuments struct {
 	turn   chan struct{}
 	mu     sync.Mutex
 	cached map[string][]byte
 	size   int
 }
 
-func newConvertedDocuments() *convertedDocuments {
-	return &convertedDocuments{turn: make(chan struct{}, 1), cached: make(map[string][]byte)}
+func NewConvertedDocuments() *ConvertedDocuments {
+	return &ConvertedDocuments{turn: make(chan struct{}, 1), cached: make(map[string][]byte)}
 }
 
-// get answers a document in a format; digest is that of content.
-func (d *convertedDocuments) get(ctx context.Context, digest, format string, content []byte) ([]byte, error) {
+// Get answers a document in a format; digest is that of content.
+func (d *ConvertedDocuments) Get(ctx context.Context, digest, format string, content []byte) ([]byte, error) {
 	name := format + ":" + digest
 	if found, ok := d.find(name); ok {
 		return found, nil
@@ -41,9 +41,9 @@ func (d *convertedDocuments) get(ctx context.Context, digest, format string, con
 	if found, ok := d.find(name); ok { // made while this one waited
 		return found, nil
 	}
-	convert := documentToJSON
+	convert := DocumentToJSON
 	if format == contract.FormatYAML {
-		convert = documentToYAML
+		convert = DocumentToYAML
 	}
 	made, err := convert(content)
 	if err != nil {
@@ -53,14 +53,14 @@ func (d *convertedDocuments) get(ctx context.Context, digest, format string, con
 	return made, nil
 }
 
-func (d *convertedDocuments) find(name string) ([]byte, bool) {
+func (d *ConvertedDocuments) find(name string) ([]byte, bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	found, ok := d.cached[name]
 	return found, ok
 }
 
-func (d *convertedDocuments) cache(name string, made []byte) {
+func (d *ConvertedDocuments) cache(name string, made []byte) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.size+len(made) > convertedBytes {

@@ -1,4 +1,4 @@
-package web
+package api
 
 import (
 	"bytes"
@@ -15,10 +15,10 @@ import (
 // errNotAContract reports that a document cannot be read, so cannot be converted.
 var errNotAContract = errors.New("the document cannot be read")
 
-// documentToJSON writes a document that contract.Parse accepts as JSON: the same
+// DocumentToJSON writes a document that contract.Parse accepts as JSON: the same
 // values with their members in the order of the document, what YAML aliases
 // repeat written out. A document in JSON is answered as it is.
-func documentToJSON(content []byte) ([]byte, error) {
+func DocumentToJSON(content []byte) ([]byte, error) {
 	document, err := parseDocument(content)
 	if err != nil || document.Format == contract.FormatJSON {
 		return content, err

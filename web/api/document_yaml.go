@@ -1,4 +1,4 @@
-package web
+package api
 
 import (
 	"bytes"
@@ -11,11 +11,11 @@ import (
 	"schakel/registry/contracts/contract"
 )
 
-// documentToYAML writes a document that contract.Parse accepts as YAML: the same
+// DocumentToYAML writes a document that contract.Parse accepts as YAML: the same
 // values with their members in the order of the document. A document in YAML is
 // answered as it is. Text that any reader of YAML 1.1 or 1.2 could take for
 // something else is quoted.
-func documentToYAML(content []byte) ([]byte, error) {
+func DocumentToYAML(content []byte) ([]byte, error) {
 	document, err := parseDocument(content)
 	if err != nil || document.Format == contract.FormatYAML {
 		return content, err

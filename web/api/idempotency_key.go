@@ -1,4 +1,4 @@
-package web
+package api
 
 import (
 	"errors"
@@ -8,6 +8,7 @@ import (
 	"github.com/labstack/echo/v4"
 	"schakel/registry"
 	"schakel/registry/profile"
+	"schakel/web/site"
 )
 
 // The ways in which an Idempotency-Key is wrong; the texts are shown.
@@ -17,18 +18,18 @@ var (
 	errKeyUUID   = errors.New("the Idempotency-Key must be a random UUID (version 4) of 36 characters, like 8e03978e-40d5-43e8-bc93-6894a57f9324")
 )
 
-// idempotencyKey reads the key as the profile asks (IDEM-02, IDEM-I01). A key that
+// IdempotencyKey reads the key as the profile asks (IDEM-02, IDEM-I01). A key that
 // is there must be right, unless keys are not looked at.
-func (m *machineAPI) idempotencyKey(c echo.Context, set *profile.ProfileState) (string, error) {
+func (m *API) IdempotencyKey(c echo.Context, set *profile.ProfileState) (string, error) {
 	if set.RequireKey == registry.PolicyOff {
 		return "", nil
 	}
-	key, err := m.sentKey(c, set)
+	key, err := m.SentKey(c, set)
 	if err != nil {
 		return "", err
 	}
 	if key == "" && set.RequireKey == registry.PolicyRequire {
-		return "", m.keyMissing()
+		return "", m.KeyMissing()
 	}
 	if key == "" {
 		c.Response().Header().Set("Warning", `299 - "Idempotency-Key is missing; a repeated request cannot be recognised"`)
@@ -36,17 +37,17 @@ func (m *machineAPI) idempotencyKey(c echo.Context, set *profile.ProfileState) (
 	return key, nil
 }
 
-// sentKey is the key of a request, or "" when there is none.
-func (m *machineAPI) sentKey(c echo.Context, set *profile.ProfileState) (string, error) {
+// SentKey is the key of a request, or "" when there is none.
+func (m *API) SentKey(c echo.Context, set *profile.ProfileState) (string, error) {
 	key, err := readIdempotencyKey(c.Request().Header.Values("Idempotency-Key"), set.KeySyntax == registry.KeyLenient)
 	if err != nil {
-		return "", newProblem(http.StatusBadRequest, "key-invalid", err.Error()+".")
+		return "", site.NewProblem(http.StatusBadRequest, "key-invalid", err.Error()+".")
 	}
 	return key, nil
 }
 
-func (m *machineAPI) keyMissing() error {
-	return newProblem(http.StatusBadRequest, "key-missing",
+func (m *API) KeyMissing() error {
+	return site.NewProblem(http.StatusBadRequest, "key-missing",
 		"Send an Idempotency-Key with a new random UUID (version 4) in quotes, and the same one when you repeat this request.")
 }
 

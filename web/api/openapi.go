@@ -1,4 +1,4 @@
-package web
+package api
 
 import (
 	"crypto/sha256"
@@ -10,17 +10,18 @@ import (
 
 	"github.com/labstack/echo/v4"
 	"schakel/registry"
+	"schakel/web/site"
 )
 
 //go:embed openapi/*.yaml
 var openapiFiles embed.FS
 
 // apiDocument is the OpenAPI description of one of our APIs in both forms (EDU-06a).
-type apiDocument struct{ yaml, json []byte }
+type apiDocument struct{ Yaml, Json []byte }
 
-// readAPIDocuments gives the descriptions that are built in, by the name of the API. They are the same for all who ask:
+// ReadAPIDocuments gives the descriptions that are built in, by the name of the API. They are the same for all who ask:
 // nobody may change them.
-var readAPIDocuments = sync.OnceValues(convertAPIDocuments)
+var ReadAPIDocuments = sync.OnceValues(convertAPIDocuments)
 
 func convertAPIDocuments() (map[string]apiDocument, error) {
 	docs := make(map[string]apiDocument)
@@ -29,11 +30,11 @@ func convertAPIDocuments() (map[string]apiDocument, error) {
 		if err != nil {
 			return nil, fmt.Errorf("read description: %w", err)
 		}
-		asJSON, err := documentToJSON(content)
+		asJSON, err := DocumentToJSON(content)
 		if err != nil {
 			return nil, fmt.Errorf("read description of %s: %w", name, err)
 		}
-		docs[name] = apiDocument{yaml: content, json: asJSON}
+		docs[name] = apiDocument{Yaml: content, Json: asJSON}
 	}
 	return docs, nil
 }
@@ -42,7 +43,7 @@ func convertAPIDocuments() (map[string]apiDocument, error) {
 // What they say of the settings is told by {base}/openapi.yaml alone. The bytes of
 // a version never change: openapi/digests.txt holds what each has.
 func OwnDocuments() ([]registry.OwnDocument, error) {
-	docs, err := readAPIDocuments()
+	docs, err := ReadAPIDocuments()
 	if err != nil {
 		return nil, err
 	}
@@ -60,11 +61,11 @@ func OwnDocuments() ([]registry.OwnDocument, error) {
 			Summary: "What this Schakel tells partners of new, deprecated and withdrawn contract versions.",
 		},
 		{
-			ID: "schakel-events", Title: "API for events", Content: docs["events"].yaml,
+			ID: "schakel-events", Title: "API for events", Content: docs["events"].Yaml,
 			Summary: "How events are sent to this Schakel, by its own systems and by the intermediaries of partners, and how deliveries are fetched and followed.",
 		},
 		{
-			ID: "schakel-registry", Title: "API of the contract register", Content: docs["registry"].yaml,
+			ID: "schakel-registry", Title: "API of the contract register", Content: docs["registry"].Yaml,
 			Summary: "How contracts are found, read, compared, uploaded and published.",
 		},
 		{
@@ -72,22 +73,22 @@ func OwnDocuments() ([]registry.OwnDocument, error) {
 			Summary: "What this Schakel tells followers of its datasets: that a delta can be fetched, or that a history was replaced.",
 		},
 		{
-			ID: "schakel-mutations", Title: "API for mutation files", Content: docs["mutations"].yaml,
+			ID: "schakel-mutations", Title: "API for mutation files", Content: docs["mutations"].Yaml,
 			Summary: "How what changes in a dataset is followed, so that a copy of it stays exact, and how it is published.",
 		},
 		{
-			ID: "schakel-oauth", Title: "API for tokens", Content: docs["oauth"].yaml,
+			ID: "schakel-oauth", Title: "API for tokens", Content: docs["oauth"].Yaml,
 			Summary: "How a machine client gets access tokens for the other APIs.",
 		},
 	}, nil
 }
 
-// describe registers the description of an API at {base}/openapi.json and .yaml,
+// Describe registers the description of an API at {base}/openapi.json and .yaml,
 // for anyone and any site.
-func (m *machineAPI) describe(g routeGroup, name string) {
-	doc := m.docs[name]
-	g.PublicGET("/openapi.json", serveDescription("application/vnd.oai.openapi+json", doc.json))
-	g.PublicGET("/openapi.yaml", serveDescription("application/vnd.oai.openapi", doc.yaml))
+func (m *API) Describe(g site.RouteGroup, name string) {
+	doc := m.Docs[name]
+	g.PublicGET("/openapi.json", serveDescription("application/vnd.oai.openapi+json", doc.Json))
+	g.PublicGET("/openapi.yaml", serveDescription("application/vnd.oai.openapi", doc.Yaml))
 }
 
 func serveDescription(mediaType string, content []byte) echo.HandlerFunc {
@@ -97,7 +98,7 @@ func serveDescription(mediaType string, content []byte) echo.HandlerFunc {
 		h := c.Response().Header()
 		h.Set("ETag", tag)
 		h.Set("Cache-Control", "public, max-age=300")
-		if matchesTag(c.Request().Header, tag) {
+		if site.MatchesTag(c.Request().Header, tag) {
 			return c.NoContent(http.StatusNotModified)
 		}
 		return c.Blob(http.StatusOK, mediaType, content)

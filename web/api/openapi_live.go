@@ -1,4 +1,4 @@
-package web
+package api
 
 import (
 	"bytes"
@@ -8,6 +8,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 	"schakel/registry/profile"
+	"schakel/web/site"
 )
 
 // liveMark stands in a description where the settings of now are told.
@@ -31,11 +32,11 @@ func (d *liveDocument) with(text string) (apiDocument, error) {
 		return d.made, nil
 	}
 	content := bytes.Replace(d.source, []byte(liveMark), []byte(indented(text, "    ")), 1)
-	asJSON, err := documentToJSON(content)
+	asJSON, err := DocumentToJSON(content)
 	if err != nil {
 		return apiDocument{}, fmt.Errorf("tell settings: %w", err)
 	}
-	d.text, d.made = text, apiDocument{yaml: content, json: asJSON}
+	d.text, d.made = text, apiDocument{Yaml: content, Json: asJSON}
 	return d.made, nil
 }
 
@@ -44,9 +45,9 @@ func indented(text, by string) string {
 	return strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n"+by)
 }
 
-// describeLive is describe for a description with a mark.
-func (m *machineAPI) describeLive(g routeGroup, name string) {
-	live := &liveDocument{source: m.docs[name].yaml}
+// DescribeLive is describe for a description with a mark.
+func (m *API) DescribeLive(g site.RouteGroup, name string) {
+	live := &liveDocument{source: m.Docs[name].Yaml}
 	serve := func(mediaType string, content func(apiDocument) []byte) echo.HandlerFunc {
 		return func(c echo.Context) error {
 			set, err := m.Registry.Profile.Current(c.Request().Context())
@@ -60,8 +61,8 @@ func (m *machineAPI) describeLive(g routeGroup, name string) {
 			return serveDescription(mediaType, content(doc))(c)
 		}
 	}
-	g.PublicGET("/openapi.json", serve("application/vnd.oai.openapi+json", func(d apiDocument) []byte { return d.json }))
-	g.PublicGET("/openapi.yaml", serve("application/vnd.oai.openapi", func(d apiDocument) []byte { return d.yaml }))
+	g.PublicGET("/openapi.json", serve("application/vnd.oai.openapi+json", func(d apiDocument) []byte { return d.Json }))
+	g.PublicGET("/openapi.yaml", serve("application/vnd.oai.openapi", func(d apiDocument) []byte { return d.Yaml }))
 }
 
 // settingsText describes the settings that senders of events need to know.

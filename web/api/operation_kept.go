@@ -1,4 +1,4 @@
-package web
+package api
 
 import (
 	"bytes"
@@ -9,6 +9,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 	"schakel/store"
+	"schakel/web/site"
 )
 
 // claim inserts the key of an operation, before what the operation writes.
@@ -28,14 +29,14 @@ func (o *keyedOperation) claim(ctx context.Context) func(*store.Tx) error {
 }
 
 // storeAnswer stores the answer beside the key, in the same transaction.
-func (o *keyedOperation) storeAnswer(ctx context.Context, got *recordedAnswer) func(*store.Tx) error {
+func (o *keyedOperation) storeAnswer(ctx context.Context, got *site.RecordedAnswer) func(*store.Tx) error {
 	return func(tx *store.Tx) error {
-		headers, err := json.Marshal(got.header)
+		headers, err := json.Marshal(got.Header)
 		if err != nil {
 			return err
 		}
 		row := o.row
-		row.StatusCode, row.Headers, row.ResponseBody = int64(got.status), string(headers), append([]byte{}, got.body...)
+		row.StatusCode, row.Headers, row.ResponseBody = int64(got.Status), string(headers), append([]byte{}, got.Body...)
 		return tx.SetKeyOutcome(ctx, &row)
 	}
 }
@@ -49,16 +50,16 @@ func (o *keyedOperation) answerStored(c echo.Context) (bool, error) {
 		return false, nil
 	case err != nil:
 		return false, fmt.Errorf("read idempotency key: %w", err)
-	case !o.m.app.cfg.Now().Before(stored.ExpiresAt.Time):
+	case !o.m.App.Cfg.Now().Before(stored.ExpiresAt.Time):
 		return false, nil
 	case !bytes.Equal(stored.Fingerprint, o.row.Fingerprint):
-		return false, o.m.keyReused()
+		return false, o.m.KeyReused()
 	}
-	got := &recordedAnswer{status: int(stored.StatusCode), body: stored.ResponseBody}
+	got := &site.RecordedAnswer{Status: int(stored.StatusCode), Body: stored.ResponseBody}
 	if stored.Headers != "" {
-		if err := json.Unmarshal([]byte(stored.Headers), &got.header); err != nil {
+		if err := json.Unmarshal([]byte(stored.Headers), &got.Header); err != nil {
 			return false, fmt.Errorf("read stored headers: %w", err)
 		}
 	}
-	return true, got.send(c)
+	return true, got.Send(c)
 }

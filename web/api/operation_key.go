@@ -1,22 +1,22 @@
-package web
+package api
 
 import (
 	"bytes"
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"github.com/labstack/echo/v4"
 	"io"
 	"net/http"
-	"sync"
-	"time"
-
-	"github.com/labstack/echo/v4"
 	"schakel/registry"
 	"schakel/registry/profile"
 	"schakel/store"
+	"schakel/web/site"
+	"sync"
+	"time"
 )
 
-// once gives a repeated request with the same Idempotency-Key the answer of the
+// Once gives a repeated request with the same Idempotency-Key the answer of the
 // first, which is stored in the transaction of what it tells (IDEM-01, IDEM-14,
 // IDEM-17). Every operation that changes something has it as its last middleware,
 // behind withCaller; POST /events has the like in the engine, and the verbs of
@@ -24,9 +24,9 @@ import (
 //
 // The key is looked at before the body (IDEM-18). Keys are apart for each client
 // and operation (IDEM-16, E13).
-func (m *machineAPI) once(next echo.HandlerFunc) echo.HandlerFunc {
+func (m *API) Once(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		who, err := m.caller(c)
+		who, err := m.Caller(c)
 		if err != nil {
 			return err
 		}
@@ -46,7 +46,7 @@ func (m *machineAPI) once(next echo.HandlerFunc) echo.HandlerFunc {
 			return err
 		}
 		o := &keyedOperation{m: m, lifetime: set.KeyLifetime, row: store.IdempotencyKey{
-			ClientID: who.client.ID, Operation: c.Request().Method + " " + c.Path(), Key: key, Fingerprint: sum,
+			ClientID: who.Client.ID, Operation: c.Request().Method + " " + c.Path(), Key: key, Fingerprint: sum,
 		}}
 		return o.run(c, next)
 	}
@@ -54,8 +54,8 @@ func (m *machineAPI) once(next echo.HandlerFunc) echo.HandlerFunc {
 
 // writeKey is the key of a request that changes something, "" when it has none and
 // needs none (IDEM-03, IDEM-05).
-func (m *machineAPI) writeKey(c echo.Context, set *profile.ProfileState) (string, error) {
-	key, err := m.sentKey(c, set)
+func (m *API) writeKey(c echo.Context, set *profile.ProfileState) (string, error) {
+	key, err := m.SentKey(c, set)
 	if err != nil || key != "" {
 		return key, err
 	}
@@ -64,7 +64,7 @@ func (m *machineAPI) writeKey(c echo.Context, set *profile.ProfileState) (string
 		policy = set.DeleteKey
 	}
 	if policy == registry.PolicyRequire {
-		return "", m.keyMissing()
+		return "", m.KeyMissing()
 	}
 	return "", nil
 }
@@ -72,7 +72,7 @@ func (m *machineAPI) writeKey(c echo.Context, set *profile.ProfileState) (string
 // requestFingerprint is the SHA-256 over what a request asks (IDEM-08): its path and query, its media type, its condition
 // and its body, which the handler reads again.
 func requestFingerprint(r *http.Request) ([]byte, error) {
-	body, err := readAll(r.Body)
+	body, err := ReadAll(r.Body)
 	if err != nil {
 		return nil, err
 	}
@@ -91,7 +91,7 @@ var errKeyTaken = errors.New("another request completed this Idempotency-Key")
 
 // keyedOperation is one request under a key.
 type keyedOperation struct {
-	m        *machineAPI
+	m        *API
 	lifetime time.Duration
 	row      store.IdempotencyKey
 }
@@ -100,7 +100,7 @@ type keyedOperation struct {
 // it runs, the same key is answered 409.
 func (o *keyedOperation) run(c echo.Context, next echo.HandlerFunc) error {
 	if !o.m.running.enter(o.row.Name()) {
-		return o.m.keyInUse()
+		return o.m.KeyInUse()
 	}
 	defer o.m.running.leave(o.row.Name())
 	if done, err := o.answerStored(c); done || err != nil {
@@ -117,13 +117,13 @@ func (o *keyedOperation) perform(c echo.Context, next echo.HandlerFunc) error {
 	ctx, operation := o.m.DB.Operation(request.Context(), o.claim(request.Context()))
 	defer operation.Rollback()
 	c.SetRequest(request.WithContext(ctx))
-	got, err := o.m.app.record(c, next)
+	got, err := o.m.App.Record(c, next)
 	c.SetRequest(request)
 	if err != nil && !errors.Is(err, errKeyTaken) {
 		return err
 	}
-	if err == nil && !got.completed() {
-		return got.send(c)
+	if err == nil && !got.Completed() {
+		return got.Send(c)
 	}
 	if err == nil {
 		err = operation.Commit(o.storeAnswer(request.Context(), got))
@@ -135,7 +135,7 @@ func (o *keyedOperation) perform(c echo.Context, next echo.HandlerFunc) error {
 	if err != nil {
 		return fmt.Errorf("complete operation: %w", err)
 	}
-	return got.send(c)
+	return got.Send(c)
 }
 
 // runningKeys are the operations under way on this node.
@@ -160,4 +160,12 @@ func (r *runningKeys) leave(name string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.names, name)
+}
+
+func (m *API) KeyInUse() error {
+	return site.RetryLater(http.StatusConflict, "key-in-use", "The first request with this Idempotency-Key is still being handled. Repeat this one in a moment, with the same key.", time.Second)
+}
+
+func (m *API) KeyReused() error {
+	return site.NewProblem(http.StatusUnprocessableEntity, "key-reused", "This Idempotency-Key was used for a request with other content. Send this one under a new key.")
 }

@@ -1,4 +1,4 @@
-package web
+package api
 
 import (
 	"errors"
@@ -9,35 +9,36 @@ import (
 	"schakel/registry"
 	"schakel/registry/identity/token"
 	"schakel/store"
+	"schakel/web/site"
 )
 
-// orReadKey lets a read-only key in as its partner, with the scope registry.read
+// OrReadKey lets a read-only key in as its partner, with the scope registry.read
 // and no other; who sends none is looked at as otherwise. A key is a bearer token,
 // or the password of Basic with any user name, for programs that know no other way.
-func (m *machineAPI) orReadKey(otherwise echo.MiddlewareFunc) echo.MiddlewareFunc {
+func (m *API) OrReadKey(otherwise echo.MiddlewareFunc) echo.MiddlewareFunc {
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
-		withToken := otherwise(m.withCaller(next))
+		withToken := otherwise(m.WithCaller(next))
 		return func(c echo.Context) error {
-			plain, ok := sentReadKey(c.Request())
-			if !ok || hasQueryToken(c) {
+			plain, ok := SentReadKey(c.Request())
+			if !ok || site.HasQueryToken(c) {
 				return withToken(c)
 			}
 			key, partner, err := m.Registry.ReadKeys.Authenticate(c.Request().Context(), plain)
 			if refused, ok := errors.AsType[*registry.Error](err); ok {
-				return invalidToken(strings.TrimSuffix(strings.ToLower(refused.Message[:1])+refused.Message[1:], "."))
+				return site.InvalidToken(strings.TrimSuffix(strings.ToLower(refused.Message[:1])+refused.Message[1:], "."))
 			}
 			if err != nil {
 				return err
 			}
-			c.Set(contextClaims, token.Claims{ClientID: key.ID, Scopes: []string{scopeRegistryRead}})
-			c.Set(contextCaller, &caller{client: store.Client{ID: key.ID, Name: key.Name, PartnerID: partner.ID}, partner: partner, readKey: true})
+			c.Set(site.ContextClaims, token.Claims{ClientID: key.ID, Scopes: []string{site.ScopeRegistryRead}})
+			c.Set(contextCaller, &Caller{Client: store.Client{ID: key.ID, Name: key.Name, PartnerID: partner.ID}, Partner: partner, readKey: true})
 			return next(c)
 		}
 	}
 }
 
-// sentReadKey finds the key in a request, when there is one.
-func sentReadKey(r *http.Request) (plain string, ok bool) {
+// SentReadKey finds the key in a request, when there is one.
+func SentReadKey(r *http.Request) (plain string, ok bool) {
 	values := r.Header.Values("Authorization")
 	if len(values) != 1 {
 		return "", false

@@ -1,4 +1,4 @@
-package web
+package api
 
 import (
 	"encoding/base64"
@@ -11,14 +11,15 @@ import (
 
 	"github.com/labstack/echo/v4"
 	"schakel/registry/identity/token"
+	"schakel/web/site"
 )
 
-// maxTokenForm bounds the form of a token request; an assertion is part of it.
-const maxTokenForm = 8 << 10
+// MaxTokenForm bounds the form of a token request; an assertion is part of it.
+const MaxTokenForm = 8 << 10
 
 // postToken gives a client an access token (SEC-01). Its errors have the shape
 // of RFC 6749, 5.2, for OAuth clients read those.
-func (m *machineAPI) postToken(c echo.Context) error {
+func (m *API) postToken(c echo.Context) error {
 	c.Response().Header().Set("Cache-Control", "no-store")
 	request, fail := readTokenRequest(c.Request())
 	if fail != nil {
@@ -31,16 +32,16 @@ func (m *machineAPI) postToken(c echo.Context) error {
 	return c.JSON(http.StatusOK, answer)
 }
 
-func (m *machineAPI) tokenRefused(c echo.Context, fail *token.OAuthError) error {
+func (m *API) tokenRefused(c echo.Context, fail *token.OAuthError) error {
 	if fail.Challenge != "" {
 		c.Response().Header().Set("WWW-Authenticate", fail.Challenge)
 	}
 	if fail.Status == http.StatusServiceUnavailable {
 		c.Response().Header().Set("Retry-After", "5")
-		m.app.logFailure(c, fail)
+		m.App.LogFailure(c, fail)
 	} else {
-		m.app.cfg.Log.LogAttrs(c.Request().Context(), slog.LevelInfo, "token refused",
-			slog.String("id", requestIDOf(c)), slog.String("code", fail.Code), slog.String("reason", fail.Description))
+		m.App.Cfg.Log.LogAttrs(c.Request().Context(), slog.LevelInfo, "token refused",
+			slog.String("id", site.RequestIDOf(c)), slog.String("code", fail.Code), slog.String("reason", fail.Description))
 	}
 	return c.JSON(fail.Status, fail)
 }
@@ -53,11 +54,11 @@ func readTokenRequest(r *http.Request) (token.Request, *token.OAuthError) {
 	if err != nil || media != "application/x-www-form-urlencoded" {
 		return request, invalidTokenRequest("send the body as application/x-www-form-urlencoded")
 	}
-	body, err := io.ReadAll(io.LimitReader(r.Body, maxTokenForm+1))
+	body, err := io.ReadAll(io.LimitReader(r.Body, MaxTokenForm+1))
 	if err != nil {
 		return request, invalidTokenRequest("the body broke off before its end")
 	}
-	if len(body) > maxTokenForm {
+	if len(body) > MaxTokenForm {
 		return request, &token.OAuthError{Status: http.StatusRequestEntityTooLarge, Code: "invalid_request", Description: "the body may hold at most 8192 bytes"}
 	}
 	if request.Form, err = url.ParseQuery(string(body)); err != nil {
@@ -90,7 +91,7 @@ func invalidTokenRequest(description string) *token.OAuthError {
 }
 
 // showJWKS publishes the keys our tokens are signed with (SEC-05).
-func (m *machineAPI) showJWKS(c echo.Context) error {
+func (m *API) showJWKS(c echo.Context) error {
 	keys, err := m.Issuer.JWKS(c.Request().Context())
 	if err != nil {
 		return err
@@ -100,7 +101,7 @@ func (m *machineAPI) showJWKS(c echo.Context) error {
 }
 
 // showMetadata describes the token endpoint to clients (SEC-12).
-func (m *machineAPI) showMetadata(c echo.Context) error {
+func (m *API) showMetadata(c echo.Context) error {
 	c.Response().Header().Set("Cache-Control", "public, max-age=300")
 	return c.JSON(http.StatusOK, m.Issuer.Metadata(c.Request().Context()))
 }

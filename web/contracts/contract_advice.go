@@ -1,4 +1,4 @@
-package web
+package contracts
 
 import (
 	"net/http"
@@ -12,12 +12,13 @@ import (
 	"schakel/store"
 	view "schakel/templates/contracts"
 	"schakel/templates/ui"
+	"schakel/web/site"
 )
 
 // advicePage shows how well a version of a contract keeps the NL API Design Rules
 // and what the profile asks of events, with each finding and its line.
-func (p *portal) advicePage(c echo.Context) error {
-	reader, err := p.reader(c)
+func (p *pages) advicePage(c echo.Context) error {
+	reader, err := p.Reader(c)
 	if err != nil {
 		return err
 	}
@@ -34,17 +35,17 @@ func (p *portal) advicePage(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	v := adviceView(report, contractVersionHref(about.ID, version.Version), adviceFilter{
-		severity: pageChoice(c, "severity", []string{contract.SeverityError, contract.SeverityWarning, contract.SeverityInfo}),
-		state:    pageChoice(c, "state", []string{string(lint.Fails), string(lint.Holds), string(lint.NotApplicable)}),
-		rule:     clean(c.QueryParam("rule")),
+	v := adviceView(report, site.ContractVersionHref(about.ID, version.Version), adviceFilter{
+		severity: site.PageChoice(c, "severity", []string{contract.SeverityError, contract.SeverityWarning, contract.SeverityInfo}),
+		state:    site.PageChoice(c, "state", []string{string(lint.Fails), string(lint.Holds), string(lint.NotApplicable)}),
+		rule:     site.Clean(c.QueryParam("rule")),
 	})
 	v.Version, v.Least, v.API = version.Version, settings.MinScore, versionPath(about.ID, version.Version)
-	page := p.frame(c, "Advice on "+about.Title+" "+version.Version, ui.Crumb{Label: "Contracts", Href: "/contracts"},
-		ui.Crumb{Label: about.Title, Href: contractHref(about.ID)}, ui.Crumb{Label: version.Version, Href: v.VersionHref})
+	page := p.Frame(c, "Advice on "+about.Title+" "+version.Version, ui.Crumb{Label: "Contracts", Href: "/contracts"},
+		ui.Crumb{Label: about.Title, Href: site.ContractHref(about.ID)}, ui.Crumb{Label: version.Version, Href: v.VersionHref})
 	page.Badge = ui.State(version.Status)
 	page.Actions = ui.LinkButton(ui.Secondary, "Document and versions", v.VersionHref)
-	return p.render(c, http.StatusOK, view.AdvicePage(page, v))
+	return p.Render(c, http.StatusOK, view.AdvicePage(page, v))
 }
 
 // adviceFilter selects findings of the advice; rule is the code of one rule.
@@ -115,7 +116,7 @@ func adviceGroup(o lint.Outcome, found []contract.Finding, v view.AdviceView, fi
 
 // fillScore adds the score to the page of a version where it takes no time: that of
 // a large document is told once it was asked for.
-func (p *portal) fillScore(c echo.Context, reader registry.Reader, v *view.VersionView, version store.ContractVersion) error {
+func (p *pages) fillScore(c echo.Context, reader registry.Reader, v *view.VersionView, version store.ContractVersion) error {
 	report, ok, err := p.Registry.Advice.AtOnce(c.Request().Context(), reader, version)
 	if err != nil || !ok {
 		return err

@@ -1,4 +1,4 @@
-package web
+package contracts
 
 import (
 	"github.com/labstack/echo/v4"
@@ -7,10 +7,11 @@ import (
 	"schakel/registry/contracts/compare"
 	"schakel/store"
 	view "schakel/templates/contracts"
+	"schakel/web/site"
 )
 
 // fillBreaking adds what a publication breaks, and for whom, to its page.
-func (p *portal) fillBreaking(c echo.Context, reader registry.Reader, v *view.PublishView, version store.ContractVersion) error {
+func (p *pages) fillBreaking(c echo.Context, reader registry.Reader, v *view.PublishView, version store.ContractVersion) error {
 	if version.Status != store.VersionDraft {
 		return nil
 	}
@@ -29,7 +30,7 @@ func (p *portal) fillBreaking(c echo.Context, reader registry.Reader, v *view.Pu
 		return nil
 	}
 	v.ShowBound = true
-	bound, err := p.Registry.Contracts.BoundBy(ctx, actor(c), contracts.EventTypesThatBreak(made.Breaking))
+	bound, err := p.Registry.Contracts.BoundBy(ctx, site.Actor(c), contracts.EventTypesThatBreak(made.Breaking))
 	v.Bound = boundRows(bound)
 	return err
 }

@@ -1,4 +1,4 @@
-package web
+package contracts
 
 import (
 	"encoding/json"
@@ -9,10 +9,11 @@ import (
 	"schakel/registry/contracts"
 	"schakel/registry/contracts/contract"
 	"schakel/store"
+	"schakel/web/site"
 )
 
-// catalogType is the media type of an API catalog (RFC 9727).
-const catalogType = `application/linkset+json; profile="https://www.rfc-editor.org/info/rfc9727"`
+// CatalogType is the media type of an API catalog (RFC 9727).
+const CatalogType = `application/linkset+json; profile="https://www.rfc-editor.org/info/rfc9727"`
 
 // link is one target of a linkset (RFC 9264).
 type link struct {
@@ -21,8 +22,8 @@ type link struct {
 	Title string `json:"title,omitempty"`
 }
 
-// linkContext lists the links from one address.
-type linkContext struct {
+// LinkContext lists the links from one address.
+type LinkContext struct {
 	Anchor      string `json:"anchor"`
 	Item        []link `json:"item,omitempty"`
 	ServiceDesc []link `json:"service-desc,omitempty"`
@@ -30,14 +31,14 @@ type linkContext struct {
 }
 
 // showCatalog lists our own APIs and the public OpenAPI contracts (RFC 9727).
-func (m *machineAPI) showCatalog(c echo.Context) error {
-	self := linkContext{Anchor: m.app.absolute("/.well-known/api-catalog")}
-	var rest []linkContext
-	for _, a := range apis() {
-		if _, ok := m.docs[a.name]; ok {
-			base := m.app.absolute(a.base)
+func (m *handlers) showCatalog(c echo.Context) error {
+	self := LinkContext{Anchor: m.App.Absolute("/.well-known/api-catalog")}
+	var rest []LinkContext
+	for _, a := range site.Apis() {
+		if _, ok := m.Docs[a.Name]; ok {
+			base := m.App.Absolute(a.Base)
 			self.Item = append(self.Item, link{Href: base})
-			rest = append(rest, linkContext{Anchor: base, ServiceDesc: []link{{Href: base + "/openapi.json", Type: "application/vnd.oai.openapi+json"}}})
+			rest = append(rest, LinkContext{Anchor: base, ServiceDesc: []link{{Href: base + "/openapi.json", Type: "application/vnd.oai.openapi+json"}}})
 		}
 	}
 	contracts, err := m.publicContracts(c)
@@ -45,24 +46,24 @@ func (m *machineAPI) showCatalog(c echo.Context) error {
 		return err
 	}
 	for _, row := range contracts {
-		base := m.app.absolute(contractPath(row.ID))
+		base := m.App.Absolute(contractPath(row.ID))
 		self.Item = append(self.Item, link{Href: base, Title: row.Title})
-		rest = append(rest, linkContext{
+		rest = append(rest, LinkContext{
 			Anchor:      base,
 			ServiceDesc: []link{{Href: base + "/versions/latest/content.json", Type: "application/json"}},
-			ServiceDoc:  []link{{Href: m.app.absolute(contractHref(row.ID)), Type: "text/html"}},
+			ServiceDoc:  []link{{Href: m.App.Absolute(site.ContractHref(row.ID)), Type: "text/html"}},
 		})
 	}
-	body, err := json.Marshal(map[string]any{"linkset": append([]linkContext{self}, rest...)})
+	body, err := json.Marshal(map[string]any{"linkset": append([]LinkContext{self}, rest...)})
 	if err != nil {
 		return err
 	}
 	c.Response().Header().Set("Cache-Control", "public, max-age=300")
 	c.Response().Header().Set("Link", "<"+self.Anchor+`>; rel="api-catalog"`)
-	return c.Blob(http.StatusOK, catalogType, body)
+	return c.Blob(http.StatusOK, CatalogType, body)
 }
 
-func (m *machineAPI) publicContracts(c echo.Context) ([]contracts.ContractSummary, error) {
+func (m *handlers) publicContracts(c echo.Context) ([]contracts.ContractSummary, error) {
 	rows, _, err := m.Registry.Contracts.List(c.Request().Context(), registry.Reader{}, store.ContractFilter{Kind: string(contract.OpenAPI)})
 	return rows, err
 }

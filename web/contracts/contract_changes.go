@@ -1,4 +1,4 @@
-package web
+package contracts
 
 import (
 	"net/http"
@@ -11,13 +11,14 @@ import (
 	"schakel/store"
 	view "schakel/templates/contracts"
 	"schakel/templates/ui"
+	"schakel/web/site"
 )
 
 // changesPage shows what changed from one version of a contract to another,
 // grouped by what caused it.
-func (p *portal) changesPage(compared *comparisons) echo.HandlerFunc {
+func (p *pages) changesPage(compared *comparisons) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		reader, err := p.reader(c)
+		reader, err := p.Reader(c)
 		if err != nil {
 			return err
 		}
@@ -34,12 +35,12 @@ func (p *portal) changesPage(compared *comparisons) echo.HandlerFunc {
 		if err != nil {
 			return err
 		}
-		made, err := compared.get(ctx, reader, about.ID, to.Version, clean(c.QueryParam("from")))
-		status, refused := formRefusal(err)
+		made, err := compared.get(ctx, reader, about.ID, to.Version, site.Clean(c.QueryParam("from")))
+		status, refused := site.FormRefusal(err)
 		switch {
 		case len(v.Others) == 0:
 			v.Message = "This is the only version, so there is nothing to compare it with yet."
-		case isNotFound(err) && clean(c.QueryParam("from")) == "":
+		case isNotFound(err) && site.Clean(c.QueryParam("from")) == "":
 			v.Message = "There is no version before this one. Choose one to compare with."
 		case refused != nil:
 			v.Message = refused[""]
@@ -48,15 +49,15 @@ func (p *portal) changesPage(compared *comparisons) echo.HandlerFunc {
 		default:
 			fillChanges(c, &v, made)
 		}
-		page := p.frame(c, "Changes in "+about.Title+" "+to.Version, ui.Crumb{Label: "Contracts", Href: "/contracts"},
-			ui.Crumb{Label: about.Title, Href: contractHref(about.ID)}, ui.Crumb{Label: to.Version, Href: v.VersionHref})
-		return p.render(c, max(status, http.StatusOK), view.ContractChangesPage(page, v))
+		page := p.Frame(c, "Changes in "+about.Title+" "+to.Version, ui.Crumb{Label: "Contracts", Href: "/contracts"},
+			ui.Crumb{Label: about.Title, Href: site.ContractHref(about.ID)}, ui.Crumb{Label: to.Version, Href: v.VersionHref})
+		return p.Render(c, max(status, http.StatusOK), view.ContractChangesPage(page, v))
 	}
 }
 
 // changesView is the page without changes: what can be compared.
-func (p *portal) changesView(c echo.Context, reader registry.Reader, about store.Contract, to store.ContractVersion) (view.ContractChangesView, error) {
-	here := contractVersionHref(about.ID, to.Version)
+func (p *pages) changesView(c echo.Context, reader registry.Reader, about store.Contract, to store.ContractVersion) (view.ContractChangesView, error) {
+	here := site.ContractVersionHref(about.ID, to.Version)
 	v := view.ContractChangesView{To: to.Version, VersionHref: here, Action: here + "/changes"}
 	versions, err := p.Registry.Contracts.Versions(c.Request().Context(), reader, about.ID)
 	for _, other := range versions {
@@ -73,9 +74,9 @@ func fillChanges(c echo.Context, v *view.ContractChangesView, made contracts.Com
 	v.Breaking, v.Warning, v.Info = n.Breaking, n.Warning, n.Info
 	v.API = versionPath(made.To.ContractID, made.To.Version) + "/changes?" + url.Values{"from": {made.From.Version}}.Encode()
 	groups := compare.GroupByCause(made.Changes)
-	paging := pagePaging(c)
-	v.Causes, v.Pager = len(groups), pager(c, paging, len(groups))
-	for _, g := range slicePage(groups, paging) {
+	paging := site.PagePaging(c)
+	v.Causes, v.Pager = len(groups), site.Pager(c, paging, len(groups))
+	for _, g := range site.SlicePage(groups, paging) {
 		v.Groups = append(v.Groups, changeGroup(g))
 	}
 }
@@ -93,5 +94,5 @@ func changeGroup(g compare.Group) view.ContractChangeGroup {
 
 // changesHref is the page that compares two versions.
 func changesHref(id, version, from string) string {
-	return contractVersionHref(id, version) + "/changes?" + url.Values{"from": {from}}.Encode()
+	return site.ContractVersionHref(id, version) + "/changes?" + url.Values{"from": {from}}.Encode()
 }

@@ -1,4 +1,4 @@
-package web
+package contracts
 
 import (
 	"net/http"
@@ -7,13 +7,15 @@ import (
 	"schakel/registry/contracts"
 	"schakel/registry/contracts/contract"
 	"schakel/store"
+	"schakel/web/api"
+	"schakel/web/site"
 )
 
 // downloadVersion answers the document of a version to who is logged in: as it
 // was uploaded byte for byte, or as JSON or YAML. Machines use the register's API.
-func (p *portal) downloadVersion(form string, converted *convertedDocuments) echo.HandlerFunc {
+func (p *pages) downloadVersion(form string, converted *api.ConvertedDocuments) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		reader, err := p.reader(c)
+		reader, err := p.Reader(c)
 		if err != nil {
 			return err
 		}
@@ -34,15 +36,15 @@ func (p *portal) downloadVersion(form string, converted *convertedDocuments) ech
 			format = form
 		}
 		if format != v.Format && format != formatZip {
-			if content, err = converted.get(ctx, v.DocumentDigest(), format, content); err != nil {
+			if content, err = converted.Get(ctx, v.DocumentDigest(), format, content); err != nil {
 				return err
 			}
 		}
 		p.noteDownload(c, v)
 		header := c.Response().Header()
 		documentHeaders(header, id, v, format, v.Version)
-		header.Set("Content-Security-Policy", dataCSP)
-		if matchesTag(c.Request().Header, setDigests(header, content)) {
+		header.Set("Content-Security-Policy", site.DataCSP)
+		if site.MatchesTag(c.Request().Header, site.SetDigests(header, content)) {
 			return c.NoContent(http.StatusNotModified)
 		}
 		return c.Blob(http.StatusOK, documentType(format), content)
@@ -51,9 +53,9 @@ func (p *portal) downloadVersion(form string, converted *convertedDocuments) ech
 
 // noteDownload remembers that a person of a partner fetched a version, or counts a visitor. The own organisation's people
 // look after contracts, and what a page itself fetches, such as Redoc, is reading: that tells nothing of who builds on it.
-func (p *portal) noteDownload(c echo.Context, v store.ContractVersion) {
+func (p *pages) noteDownload(c echo.Context, v store.ContractVersion) {
 	var who contracts.Downloader
-	if account := p.currentAccount(c); account != nil {
+	if account := p.CurrentAccount(c); account != nil {
 		who = contracts.Downloader{Kind: store.DownloadAccount, ID: account.ID, PartnerID: account.PartnerID}
 		if account.PartnerID == "" {
 			return

@@ -1,4 +1,4 @@
-package web
+package contracts
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"schakel/registry/contracts"
 	"schakel/store"
 	view "schakel/templates/contracts"
+	"schakel/web/site"
 )
 
 // downloadsView shows who fetched a version to who maintains it.
@@ -16,7 +17,7 @@ func downloadsView(use contracts.DownloadUse, reader registry.Reader, now time.T
 	for _, f := range use.Readers {
 		row := view.DownloadRow{Reader: f.Name, Kind: downloaderKind(f.ReaderKind), Last: f.LastAt.Time}
 		if row.Partner = f.Partner.Name; !f.Partner.Own {
-			row.PartnerHref = partnerHref(f.PartnerID)
+			row.PartnerHref = site.PartnerHref(f.PartnerID)
 		}
 		v.Rows = append(v.Rows, row)
 	}
@@ -24,7 +25,7 @@ func downloadsView(use contracts.DownloadUse, reader registry.Reader, now time.T
 }
 
 // readingDownloads lists the downloaders of a version for its maintainer, and nothing for anybody else (guarantee G7).
-func (p *portal) readingDownloads(ctx context.Context, reader registry.Reader, about store.Contract, v store.ContractVersion) (*view.DownloadsView, error) {
+func (p *pages) readingDownloads(ctx context.Context, reader registry.Reader, about store.Contract, v store.ContractVersion) (*view.DownloadsView, error) {
 	if !reader.Maintains(about) || v.Status == store.VersionDraft {
 		return nil, nil
 	}
@@ -32,7 +33,7 @@ func (p *portal) readingDownloads(ctx context.Context, reader registry.Reader, a
 	if err != nil {
 		return nil, err
 	}
-	return downloadsView(use, reader, p.cfg.Now()), nil
+	return downloadsView(use, reader, p.Cfg.Now()), nil
 }
 
 func downloaderKind(kind string) string {

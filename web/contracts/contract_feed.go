@@ -1,4 +1,4 @@
-package web
+package contracts
 
 import (
 	"cmp"
@@ -11,13 +11,14 @@ import (
 
 	"github.com/labstack/echo/v4"
 	"schakel/store"
+	"schakel/web/site"
 )
 
 // maxFeedEntries bounds the versions on one page of a feed, newest first.
 const maxFeedEntries = 50
 
-// atomFeed is a feed of versions (RFC 4287).
-type atomFeed struct {
+// AtomFeed is a feed of versions (RFC 4287).
+type AtomFeed struct {
 	XMLName xml.Name    `xml:"http://www.w3.org/2005/Atom feed"`
 	ID      string      `xml:"id"`
 	Title   string      `xml:"title"`
@@ -49,7 +50,7 @@ type atomCategory struct {
 }
 
 // contractFeed answers the versions of one contract.
-func (p *portal) contractFeed(c echo.Context) error {
+func (p *pages) contractFeed(c echo.Context) error {
 	ctx := c.Request().Context()
 	reader, known, err := p.feedReader(c)
 	if err != nil {
@@ -66,7 +67,7 @@ func (p *portal) contractFeed(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	feed := p.feed("Versions of "+about.Title, about.Owner, contractHref(about.ID), contractHref(about.ID)+"/feed.atom")
+	feed := p.feed("Versions of "+about.Title, about.Owner, site.ContractHref(about.ID), site.ContractHref(about.ID)+"/feed.atom")
 	for _, v := range versions {
 		feed.add(p, about, v)
 	}
@@ -76,7 +77,7 @@ func (p *portal) contractFeed(c echo.Context) error {
 // registerFeed answers the versions of each contract that the reader may see.
 // With all in the query who sends no key is asked for one: feed readers send it
 // only then.
-func (p *portal) registerFeed(c echo.Context) error {
+func (p *pages) registerFeed(c echo.Context) error {
 	reader, known, err := p.feedReader(c)
 	if err != nil {
 		return err
@@ -109,20 +110,20 @@ func (p *portal) registerFeed(c echo.Context) error {
 }
 
 // add appends a version that is published, deprecated or withdrawn.
-func (f *atomFeed) add(p *portal, about store.Contract, v store.ContractVersion) {
+func (f *AtomFeed) add(p *pages, about store.Contract, v store.ContractVersion) {
 	f.Entries = append(f.Entries, p.feedEntry(about, v))
 }
 
 const registerFeedHref = "/contracts/feed.atom"
 
-func (p *portal) feed(title, author, page, self string) atomFeed {
-	return atomFeed{ID: p.absolute(self), Title: title, Author: author, Links: []atomLink{
-		{Rel: "self", Type: "application/atom+xml", Href: p.absolute(self)}, {Rel: "alternate", Type: "text/html", Href: p.absolute(page)},
+func (p *pages) feed(title, author, page, self string) AtomFeed {
+	return AtomFeed{ID: p.Absolute(self), Title: title, Author: author, Links: []atomLink{
+		{Rel: "self", Type: "application/atom+xml", Href: p.Absolute(self)}, {Rel: "alternate", Type: "text/html", Href: p.Absolute(page)},
 	}}
 }
 
-func (p *portal) feedEntry(about store.Contract, v store.ContractVersion) atomEntry {
-	here := p.absolute(contractVersionHref(about.ID, v.Version))
+func (p *pages) feedEntry(about store.Contract, v store.ContractVersion) atomEntry {
+	here := p.Absolute(site.ContractVersionHref(about.ID, v.Version))
 	entry := atomEntry{
 		ID: here, Title: about.Title + " " + v.Version, Published: atomTime(v.PublishedAt.Time), Category: atomCategory{v.Status},
 		Summary: "Version " + v.Version + " is published.", changed: v.PublishedAt.Time,
@@ -145,7 +146,7 @@ func (p *portal) feedEntry(about store.Contract, v store.ContractVersion) atomEn
 func atomTime(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
 // cut leaves one page of a feed, with the links to the others (RFC 5005, 3).
-func (f *atomFeed) cut(asked string) error {
+func (f *AtomFeed) cut(asked string) error {
 	last := max(1, (len(f.Entries)+maxFeedEntries-1)/maxFeedEntries)
 	page := 1
 	if asked != "" {
@@ -181,7 +182,7 @@ func (f *atomFeed) cut(asked string) error {
 
 // writeFeed answers a feed, newest first; made is when the feed began. One for a
 // reader who is known is for nobody else's cache.
-func (p *portal) writeFeed(c echo.Context, feed atomFeed, made time.Time, known bool) error {
+func (p *pages) writeFeed(c echo.Context, feed AtomFeed, made time.Time, known bool) error {
 	slices.SortStableFunc(feed.Entries, func(a, b atomEntry) int {
 		return cmp.Or(b.changed.Compare(a.changed), cmp.Compare(a.ID, b.ID))
 	})
@@ -198,13 +199,13 @@ func (p *portal) writeFeed(c echo.Context, feed atomFeed, made time.Time, known 
 	}
 	body = append([]byte(xml.Header), append(body, '\n')...)
 	header := c.Response().Header()
-	header.Set("Content-Security-Policy", dataCSP)
+	header.Set("Content-Security-Policy", site.DataCSP)
 	header.Set("Cache-Control", "public, no-cache")
 	if known {
 		header.Set("Cache-Control", "private, no-cache")
 	}
 	header.Add("Vary", "Authorization, Cookie")
-	if matchesTag(c.Request().Header, setDigests(header, body)) {
+	if site.MatchesTag(c.Request().Header, site.SetDigests(header, body)) {
 		return c.NoContent(http.StatusNotModified)
 	}
 	return c.Blob(http.StatusOK, "application/atom+xml; charset=utf-8", body)

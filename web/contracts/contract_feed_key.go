@@ -1,4 +1,4 @@
-package web
+package contracts
 
 import (
 	"errors"
@@ -6,18 +6,20 @@ import (
 
 	"github.com/labstack/echo/v4"
 	"schakel/registry"
+	"schakel/web/api"
+	"schakel/web/site"
 )
 
 // feedReader returns the reader of a feed: with a read-only key its partner, else the
 // account that is logged in. A feed reader sends the key as the password of Basic, with any user
 // name; never in the address, which ends up in logs. known reports whether the reader
 // has a key or an account.
-func (p *portal) feedReader(c echo.Context) (reader registry.Reader, known bool, err error) {
+func (p *pages) feedReader(c echo.Context) (reader registry.Reader, known bool, err error) {
 	if c.Request().Header.Get("Authorization") == "" {
-		reader, err = p.reader(c)
-		return reader, p.currentAccount(c) != nil, err
+		reader, err = p.Reader(c)
+		return reader, p.CurrentAccount(c) != nil, err
 	}
-	plain, ok := sentReadKey(c.Request())
+	plain, ok := api.SentReadKey(c.Request())
 	if !ok {
 		return reader, false, askForKey()
 	}
@@ -34,7 +36,7 @@ func (p *portal) feedReader(c echo.Context) (reader registry.Reader, known bool,
 }
 
 // askForKey is the answer with which a feed reader asks its user for the key.
-func askForKey() *Problem {
-	return newProblem(http.StatusUnauthorized, "token-missing", "Send a read-only key as the password, with any user name.").
-		with("WWW-Authenticate", `Basic realm="Contracts, with a read-only key", charset="UTF-8"`)
+func askForKey() *site.Problem {
+	return site.NewProblem(http.StatusUnauthorized, "token-missing", "Send a read-only key as the password, with any user name.").
+		With("WWW-Authenticate", `Basic realm="Contracts, with a read-only key", charset="UTF-8"`)
 }

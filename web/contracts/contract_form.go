@@ -1,4 +1,4 @@
-package web
+package contracts
 
 import (
 	"context"
@@ -10,12 +10,13 @@ import (
 	"schakel/store"
 	view "schakel/templates/contracts"
 	"schakel/templates/ui"
+	"schakel/web/site"
 )
 
 // newContract shows the form for a contract.
-func (p *portal) newContract(c echo.Context) error {
+func (p *pages) newContract(c echo.Context) error {
 	in := contracts.ContractInput{Kind: "asyncapi", Visibility: store.VisibilityPartners}
-	reader, err := p.reader(c)
+	reader, err := p.Reader(c)
 	if err != nil {
 		return err
 	}
@@ -23,28 +24,28 @@ func (p *portal) newContract(c echo.Context) error {
 }
 
 // createContract makes a contract without versions.
-func (p *portal) createContract(c echo.Context) error {
-	reader, err := p.reader(c)
+func (p *pages) createContract(c echo.Context) error {
+	reader, err := p.Reader(c)
 	if err != nil {
 		return err
 	}
-	form, err := readForm(c)
+	form, err := site.ReadForm(c)
 	if err != nil {
 		return err
 	}
 	in := contractInput(form)
-	contract, err := p.Registry.Contracts.Create(c.Request().Context(), actor(c), in)
-	if status, wrong := formRefusal(err); wrong != nil {
+	contract, err := p.Registry.Contracts.Create(c.Request().Context(), site.Actor(c), in)
+	if status, wrong := site.FormRefusal(err); wrong != nil {
 		return p.showContractForm(c, reader, status, "", in, wrong)
 	}
 	if err != nil {
 		return err
 	}
-	return p.done(c, maintainHref(reader, contract.ID)+"/upload", "The contract is there. Upload its first version.")
+	return p.Done(c, maintainHref(reader, contract.ID)+"/upload", "The contract is there. Upload its first version.")
 }
 
 // editContract shows the form with the metadata of a contract.
-func (p *portal) editContract(c echo.Context) error {
+func (p *pages) editContract(c echo.Context) error {
 	reader, row, err := p.maintained(c)
 	if err != nil {
 		return err
@@ -62,7 +63,7 @@ func (p *portal) editContract(c echo.Context) error {
 
 // ownerName is the name of the owner when it is not that of the organisation
 // that owns the contract: another owner that is chosen brings its own name.
-func (p *portal) ownerName(ctx context.Context, row store.Contract) (string, error) {
+func (p *pages) ownerName(ctx context.Context, row store.Contract) (string, error) {
 	owner, err := p.Registry.Partners.Own(ctx)
 	if row.OwnerPartnerID != "" {
 		owner, err = p.Registry.Partners.Get(ctx, registry.Scope{All: true}, row.OwnerPartnerID)
@@ -74,28 +75,28 @@ func (p *portal) ownerName(ctx context.Context, row store.Contract) (string, err
 }
 
 // updateContract changes the metadata of a contract.
-func (p *portal) updateContract(c echo.Context) error {
+func (p *pages) updateContract(c echo.Context) error {
 	reader, row, err := p.maintained(c)
 	if err != nil {
 		return err
 	}
-	form, err := readForm(c)
+	form, err := site.ReadForm(c)
 	if err != nil {
 		return err
 	}
 	in, id := contractInput(form), row.ID
 	in.Kind = row.Kind
-	_, err = p.Registry.Contracts.Update(c.Request().Context(), actor(c), id, in)
-	if status, wrong := formRefusal(err); wrong != nil {
+	_, err = p.Registry.Contracts.Update(c.Request().Context(), site.Actor(c), id, in)
+	if status, wrong := site.FormRefusal(err); wrong != nil {
 		return p.showContractForm(c, reader, status, id, in, wrong)
 	}
 	if err != nil {
 		return err
 	}
-	return p.done(c, contractHref(id), "The contract is changed.")
+	return p.Done(c, site.ContractHref(id), "The contract is changed.")
 }
 
-func contractInput(form Form) contracts.ContractInput {
+func contractInput(form site.Form) contracts.ContractInput {
 	return contracts.ContractInput{
 		ID: form.Get("id"), Kind: form.Get("kind"), Title: form.Get("title"), Description: form.Get("description"),
 		Owner: form.Get("owner"), OwnerPartnerID: form.Get("ownerPartner"), Maintainer: form.Get("maintainer"),
@@ -106,7 +107,7 @@ func contractInput(form Form) contracts.ContractInput {
 }
 
 // showContractForm shows the form; id is empty for a new contract.
-func (p *portal) showContractForm(c echo.Context, reader registry.Reader, status int, id string, in contracts.ContractInput, wrong formErrors) error {
+func (p *pages) showContractForm(c echo.Context, reader registry.Reader, status int, id string, in contracts.ContractInput, wrong site.FormErrors) error {
 	v := view.ContractFormView{
 		Action: maintainBase(reader), Button: "Make the contract", New: id == "", ID: in.ID, Kind: in.Kind, Title: in.Title,
 		Description: in.Description, Owner: in.Owner, OwnerPartner: in.OwnerPartnerID, Maintainer: in.Maintainer,
@@ -116,7 +117,7 @@ func (p *portal) showContractForm(c echo.Context, reader registry.Reader, status
 	}
 	if reader.Administrator {
 		var err error
-		if v.Partners, err = p.ownerOptions(c.Request().Context(), actor(c)); err != nil {
+		if v.Partners, err = p.ownerOptions(c.Request().Context(), site.Actor(c)); err != nil {
 			return err
 		}
 		v.Named = namedOptions(v.Partners, in.PartnerIDs)
@@ -124,15 +125,15 @@ func (p *portal) showContractForm(c echo.Context, reader registry.Reader, status
 	title, crumbs := "New contract", []ui.Crumb{{Label: "Contracts", Href: "/contracts"}}
 	if id != "" {
 		v.Action, v.Button, title = maintainHref(reader, id), "Save", "Edit "+id
-		crumbs = append(crumbs, ui.Crumb{Label: id, Href: contractHref(id)})
+		crumbs = append(crumbs, ui.Crumb{Label: id, Href: site.ContractHref(id)})
 	}
-	page := p.frame(c, title, crumbs...)
+	page := p.Frame(c, title, crumbs...)
 	page.Invalid = wrong != nil
-	return p.render(c, status, view.ContractForm(page, v))
+	return p.Render(c, status, view.ContractForm(page, v))
 }
 
 // ownerOptions lists the possible owners of a contract: the own organisation, and approved partners.
-func (p *portal) ownerOptions(ctx context.Context, who registry.Actor) ([]ui.Option, error) {
+func (p *pages) ownerOptions(ctx context.Context, who registry.Actor) ([]ui.Option, error) {
 	own, err := p.Registry.Partners.Own(ctx)
 	if err != nil {
 		return nil, err

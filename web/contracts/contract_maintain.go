@@ -1,4 +1,4 @@
-package web
+package contracts
 
 import (
 	"net/url"
@@ -10,8 +10,8 @@ import (
 
 // maintained is the contract of the address for who maintains it: an
 // administrator, or the partner that owns it. For others it is not there.
-func (p *portal) maintained(c echo.Context) (registry.Reader, store.Contract, error) {
-	reader, err := p.reader(c)
+func (p *pages) maintained(c echo.Context) (registry.Reader, store.Contract, error) {
+	reader, err := p.Reader(c)
 	if err != nil {
 		return reader, store.Contract{}, err
 	}

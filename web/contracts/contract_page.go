@@ -1,4 +1,4 @@
-package web
+package contracts
 
 import (
 	"net/http"
@@ -9,11 +9,12 @@ import (
 	"schakel/store"
 	view "schakel/templates/contracts"
 	"schakel/templates/ui"
+	"schakel/web/site"
 )
 
 // contractPage shows a contract with its versions.
-func (p *portal) contractPage(c echo.Context) error {
-	reader, err := p.reader(c)
+func (p *pages) contractPage(c echo.Context) error {
+	reader, err := p.Reader(c)
 	if err != nil {
 		return err
 	}
@@ -27,13 +28,13 @@ func (p *portal) contractPage(c echo.Context) error {
 		return err
 	}
 	v := contractView(contract, versions)
-	v.Now = p.cfg.Now()
+	v.Now = p.Cfg.Now()
 	if err := p.fillContract(c, reader, contract, &v); err != nil {
 		return err
 	}
-	page := p.frame(c, contract.Title, ui.Crumb{Label: "Contracts", Href: "/contracts"})
+	page := p.Frame(c, contract.Title, ui.Crumb{Label: "Contracts", Href: "/contracts"})
 	if len(versions) > 0 {
-		page.Feed = contractHref(contract.ID) + "/feed.atom"
+		page.Feed = site.ContractHref(contract.ID) + "/feed.atom"
 	}
 	if reader.Maintains(contract) {
 		page.Actions = templ.Join(
@@ -44,7 +45,7 @@ func (p *portal) contractPage(c echo.Context) error {
 		return err
 	}
 	page.Actions = readFirst(page.Actions, contract.ID, v.TypesOf)
-	return p.render(c, http.StatusOK, view.ContractPage(page, v))
+	return p.Render(c, http.StatusOK, view.ContractPage(page, v))
 }
 
 // readFirst puts the way to the text of the latest version before what else can be
@@ -57,7 +58,7 @@ func readFirst(others templ.Component, id, latest string) templ.Component {
 	if others == nil {
 		kind, others = ui.Primary, templ.NopComponent
 	}
-	return templ.Join(ui.LinkButton(kind, "Read version "+latest, contractVersionHref(id, latest)+"/reading"), others)
+	return templ.Join(ui.LinkButton(kind, "Read version "+latest, site.ContractVersionHref(id, latest)+"/reading"), others)
 }
 
 func contractView(c store.Contract, versions []store.ContractVersion) view.ContractView {
@@ -68,7 +69,7 @@ func contractView(c store.Contract, versions []store.ContractVersion) view.Contr
 	}
 	for i, row := range versions {
 		v.Versions = append(v.Versions, view.VersionRow{
-			Version: row.Version, Href: contractVersionHref(c.ID, row.Version), Status: row.Status, Spec: row.SpecVersion,
+			Version: row.Version, Href: site.ContractVersionHref(c.ID, row.Version), Status: row.Status, Spec: row.SpecVersion,
 			Size: row.Size, Published: row.PublishedAt.Time, Sunset: row.SunsetAt.Time,
 		})
 		if i+1 < len(versions) {
@@ -82,7 +83,7 @@ func contractView(c store.Contract, versions []store.ContractVersion) view.Contr
 
 // fillContract adds the event types of the latest version, the addresses of the
 // API and, for who maintains it, what happened.
-func (p *portal) fillContract(c echo.Context, reader registry.Reader, contract store.Contract, v *view.ContractView) error {
+func (p *pages) fillContract(c echo.Context, reader registry.Reader, contract store.Contract, v *view.ContractView) error {
 	ctx := c.Request().Context()
 	latest, err := p.Registry.Contracts.Version(ctx, reader, contract.ID, registry.Latest)
 	if err == nil {
@@ -91,12 +92,12 @@ func (p *portal) fillContract(c echo.Context, reader registry.Reader, contract s
 			return err
 		}
 		v.TypesOf, v.Types, v.API = latest.Version, typeRows(types), contractAPI(contract.ID)
-		host := p.absolute("")
+		host := p.Absolute("")
 		if contract.Visibility == store.VisibilityPublic {
 			host = "" // no key is needed
 		}
-		v.API = append(v.API, ui.Named{Name: "Feed of its versions (Atom)", Href: contractHref(contract.ID) + "/feed.atom"})
-		v.Renovate = renovateExample(p.absolute(contractsPath), host)
+		v.API = append(v.API, ui.Named{Name: "Feed of its versions (Atom)", Href: site.ContractHref(contract.ID) + "/feed.atom"})
+		v.Renovate = renovateExample(p.Absolute(contractsPath), host)
 	} else if !isNotFound(err) {
 		return err
 	}
@@ -115,7 +116,7 @@ func (p *portal) fillContract(c echo.Context, reader registry.Reader, contract s
 	for _, partner := range named {
 		v.Named = append(v.Named, partner.Name)
 	}
-	history, err := p.history(ctx, store.AuditFilter{ObjectKind: "contract", ObjectID: contract.ID}, "")
+	history, err := p.History(ctx, store.AuditFilter{ObjectKind: "contract", ObjectID: contract.ID}, "")
 	v.History = &history
 	return err
 }
@@ -126,7 +127,7 @@ func typeRows(types []store.EventType) []ui.GrantedType {
 	for _, t := range types {
 		row := ui.GrantedType{Name: t.Name, Title: t.Title, Status: t.Status, Known: true}
 		if t.Status == store.VersionPublished || t.Status == store.VersionDeprecated {
-			row.Href = eventTypeHref(t.Name)
+			row.Href = site.EventTypeHref(t.Name)
 		}
 		rows = append(rows, row)
 	}

@@ -1,4 +1,4 @@
-package web
+package contracts
 
 import (
 	"context"
@@ -13,14 +13,15 @@ import (
 	"schakel/store"
 	view "schakel/templates/contracts"
 	"schakel/templates/ui"
+	"schakel/web/site"
 )
 
 // publishForm lists the effects of publishing a version, and asks for confirmation.
-func (p *portal) publishForm(c echo.Context) error { return p.showPublish(c, http.StatusOK, "", nil) }
+func (p *pages) publishForm(c echo.Context) error { return p.showPublish(c, http.StatusOK, "", nil) }
 
 // publishVersion publishes the draft whose digest the page showed: when it was replaced since, nothing is published (412).
-func (p *portal) publishVersion(c echo.Context) error {
-	form, err := readForm(c)
+func (p *pages) publishVersion(c echo.Context) error {
+	form, err := site.ReadForm(c)
 	if err != nil {
 		return err
 	}
@@ -29,9 +30,9 @@ func (p *portal) publishVersion(c echo.Context) error {
 		return err
 	}
 	id, version := about.ID, c.Param("version")
-	v, err := p.Registry.Contracts.Publish(c.Request().Context(), actor(c), id, version,
+	v, err := p.Registry.Contracts.Publish(c.Request().Context(), site.Actor(c), id, version,
 		contracts.PublishInput{Digest: form.Get("digest"), Reason: form.Get("reason")})
-	if status, wrong := formRefusal(err); wrong != nil {
+	if status, wrong := site.FormRefusal(err); wrong != nil {
 		return p.showPublish(c, status, form.Get("reason"), wrong)
 	}
 	if err != nil {
@@ -42,14 +43,14 @@ func (p *portal) publishVersion(c echo.Context) error {
 		done = "Version " + version + " is published, and deprecated as it is at its source."
 	}
 	if v.Status == store.VersionDraft {
-		done = p.mailed("The publication of version "+version+" is asked for.", "You get a mail when an administrator has decided.", "Look here whether it is published.")
+		done = p.Mailed("The publication of version "+version+" is asked for.", "You get a mail when an administrator has decided.", "Look here whether it is published.")
 	}
-	return p.done(c, contractVersionHref(id, version), done)
+	return p.Done(c, site.ContractVersionHref(id, version), done)
 }
 
 // showPublish shows what a publication does, with the reason that was typed and
 // why it was refused.
-func (p *portal) showPublish(c echo.Context, status int, reason string, wrong formErrors) error {
+func (p *pages) showPublish(c echo.Context, status int, reason string, wrong site.FormErrors) error {
 	ctx := c.Request().Context()
 	reader, about, err := p.maintained(c)
 	if err != nil {
@@ -59,13 +60,13 @@ func (p *portal) showPublish(c echo.Context, status int, reason string, wrong fo
 	if err != nil {
 		return err
 	}
-	back := contractVersionHref(about.ID, version.Version)
+	back := site.ContractVersionHref(about.ID, version.Version)
 	v := view.PublishView{
 		Action: maintainVersionHref(reader, about.ID, version.Version) + "/publication", Back: back, Digest: version.Digest, Document: version.BundleDigest,
 		Visibility: about.Visibility, Kind: about.Kind,
 		Reason: reason, Wrong: wrong,
 	}
-	itself, err := p.Registry.Contracts.PublishesItself(ctx, actor(c))
+	itself, err := p.Registry.Contracts.PublishesItself(ctx, site.Actor(c))
 	if err != nil {
 		return err
 	}
@@ -94,10 +95,10 @@ func (p *portal) showPublish(c echo.Context, status int, reason string, wrong fo
 	if v.Asks {
 		title = "Ask for the publication of "
 	}
-	page := p.frame(c, title+about.Title+" "+version.Version,
-		ui.Crumb{Label: "Contracts", Href: "/contracts"}, ui.Crumb{Label: about.Title, Href: contractHref(about.ID)})
+	page := p.Frame(c, title+about.Title+" "+version.Version,
+		ui.Crumb{Label: "Contracts", Href: "/contracts"}, ui.Crumb{Label: about.Title, Href: site.ContractHref(about.ID)})
 	page.Invalid = wrong != nil
-	return p.render(c, status, view.PublishPage(page, v))
+	return p.Render(c, status, view.PublishPage(page, v))
 }
 
 // blocked explains why a version cannot be published; empty when it can.
@@ -126,7 +127,7 @@ const (
 )
 
 // typeChanges compares the event types of a document with the catalogue.
-func (p *portal) typeChanges(ctx context.Context, reader registry.Reader, about store.Contract, content []byte) ([]view.TypeChange, error) {
+func (p *pages) typeChanges(ctx context.Context, reader registry.Reader, about store.Contract, content []byte) ([]view.TypeChange, error) {
 	doc, _, err := p.Registry.Contracts.Validate(ctx, content)
 	if err != nil || doc == nil {
 		return nil, err
@@ -145,7 +146,7 @@ func (p *portal) typeChanges(ctx context.Context, reader registry.Reader, about 
 	return append(changes, left...), err
 }
 
-func (p *portal) typeChange(ctx context.Context, reader registry.Reader, about store.Contract, t contract.EventType) (view.TypeChange, error) {
+func (p *pages) typeChange(ctx context.Context, reader registry.Reader, about store.Contract, t contract.EventType) (view.TypeChange, error) {
 	change := view.TypeChange{Name: t.Type, Title: t.Title}
 	now, err := p.DB.EventType(ctx, t.Type)
 	switch {
@@ -167,7 +168,7 @@ func (p *portal) typeChange(ctx context.Context, reader registry.Reader, about s
 }
 
 // typesLeft are event types of the latest version that this one does not define.
-func (p *portal) typesLeft(ctx context.Context, reader registry.Reader, about store.Contract, defined map[string]bool) ([]view.TypeChange, error) {
+func (p *pages) typesLeft(ctx context.Context, reader registry.Reader, about store.Contract, defined map[string]bool) ([]view.TypeChange, error) {
 	latest, err := p.Registry.Contracts.Version(ctx, reader, about.ID, registry.Latest)
 	if isNotFound(err) {
 		return nil, nil

@@ -1,4 +1,4 @@
-package web
+package contracts
 
 import (
 	"net/http"
@@ -11,9 +11,10 @@ import (
 	"schakel/store"
 	view "schakel/templates/partners"
 	"schakel/templates/ui"
+	"schakel/web/site"
 )
 
-func (d desk) routesReadKeys(g routeGroup) {
+func (d ownerPages) routesReadKeys(g site.RouteGroup) {
 	g.GET("/keys", d.readKeys)
 	g.POST("/keys", d.createReadKey)
 	g.POST("/keys/:key/revoke", d.revokeReadKey)
@@ -21,34 +22,32 @@ func (d desk) routesReadKeys(g routeGroup) {
 
 // routesPartnerKeys registers the same pages for administrators about the keys of a
 // partner.
-func (p *portal) routesPartnerKeys(g routeGroup) {
-	of := func(page func(desk, echo.Context) error) echo.HandlerFunc {
+func (p *pages) routesPartnerKeys(g site.RouteGroup) {
+	of := func(page func(ownerPages, echo.Context) error) echo.HandlerFunc {
 		return func(c echo.Context) error {
 			id := c.Param("id")
-			return page(desk{portal: p, base: partnerHref(id), deliveries: "/admin/deliveries", owner: func(c echo.Context) (store.Partner, error) {
-				return p.Registry.Partners.Get(c.Request().Context(), actor(c).Scope(), id)
-			}}, c)
+			return page(ownerPages{site.OwnerPages{Portal: p.Portal, Base: site.PartnerHref(id), Deliveries: "/admin/deliveries", Owner: func(c echo.Context) (store.Partner, error) {
+				return p.Registry.Partners.Get(c.Request().Context(), site.Actor(c).Scope(), id)
+			}}, p}, c)
 		}
 	}
-	g.GET("/partners/:id/keys", of(desk.readKeys))
-	g.POST("/partners/:id/keys", of(desk.createReadKey))
-	g.POST("/partners/:id/keys/:key/revoke", of(desk.revokeReadKey))
+	g.GET("/partners/:id/keys", of(ownerPages.readKeys))
+	g.POST("/partners/:id/keys", of(ownerPages.createReadKey))
+	g.POST("/partners/:id/keys/:key/revoke", of(ownerPages.revokeReadKey))
 }
 
-func partnerHref(id string) string { return "/admin/partners/" + url.PathEscape(id) }
-
 // readKeys lists the read-only keys of the organisation.
-func (d desk) readKeys(c echo.Context) error {
+func (d ownerPages) readKeys(c echo.Context) error {
 	return d.showReadKeys(c, http.StatusOK, view.ReadKeysView{})
 }
 
 // createReadKey makes a key. It is on the answer to this request, and never again.
-func (d desk) createReadKey(c echo.Context) error {
-	owner, err := d.owner(c)
+func (d ownerPages) createReadKey(c echo.Context) error {
+	owner, err := d.Owner(c)
 	if err != nil {
 		return err
 	}
-	form, err := readForm(c)
+	form, err := site.ReadForm(c)
 	if err != nil {
 		return err
 	}
@@ -62,20 +61,20 @@ func (d desk) createReadKey(c echo.Context) error {
 		}
 		in.Expires = day.AddDate(0, 0, 1) // it works through its last day
 	}
-	key, plain, err := d.Registry.ReadKeys.Create(c.Request().Context(), actor(c), owner.ID, in)
-	if fields, ok := refused(err); ok {
+	key, plain, err := d.Registry.ReadKeys.Create(c.Request().Context(), site.Actor(c), owner.ID, in)
+	if fields, ok := site.Refused(err); ok {
 		v.Wrong = fields
 		return d.showReadKeys(c, http.StatusUnprocessableEntity, v)
 	}
 	if err != nil {
-		return d.settled(c, err, d.href("/keys"), "")
+		return d.Settled(c, err, d.Href("/keys"), "")
 	}
 	return d.showReadKeys(c, http.StatusOK, view.ReadKeysView{Made: key.Name, Plain: plain})
 }
 
 // revokeReadKey ends a key for good.
-func (d desk) revokeReadKey(c echo.Context) error {
-	owner, err := d.owner(c)
+func (d ownerPages) revokeReadKey(c echo.Context) error {
+	owner, err := d.Owner(c)
 	if err != nil {
 		return err
 	}
@@ -88,21 +87,21 @@ func (d desk) revokeReadKey(c echo.Context) error {
 		if key.ID != id {
 			continue
 		}
-		reason, wrong, err := readReason(c)
+		reason, wrong, err := site.ReadReason(c)
 		if err != nil {
 			return err
 		}
 		if wrong != "" {
 			return d.showReadKeys(c, http.StatusUnprocessableEntity, view.ReadKeysView{RevokeID: id, RevokeReason: reason, RevokeError: wrong})
 		}
-		err = d.Registry.ReadKeys.Revoke(c.Request().Context(), actor(c), id, reason)
-		return d.settled(c, err, d.href("/keys"), "Key "+key.Name+" is revoked: it does not work any more.")
+		err = d.Registry.ReadKeys.Revoke(c.Request().Context(), site.Actor(c), id, reason)
+		return d.Settled(c, err, d.Href("/keys"), "Key "+key.Name+" is revoked: it does not work any more.")
 	}
 	return store.ErrNotFound
 }
 
-func (d desk) showReadKeys(c echo.Context, status int, v view.ReadKeysView) error {
-	owner, err := d.owner(c)
+func (d ownerPages) showReadKeys(c echo.Context, status int, v view.ReadKeysView) error {
+	owner, err := d.Owner(c)
 	if err != nil {
 		return err
 	}
@@ -110,37 +109,37 @@ func (d desk) showReadKeys(c echo.Context, status int, v view.ReadKeysView) erro
 	if err != nil {
 		return err
 	}
-	v.Action, v.Closed, v.Now, v.Total = d.href("/keys"), waits(owner), d.cfg.Now(), len(all)
-	paging := pagePaging(c)
-	v.Pager = pager(c, paging, len(all))
-	for _, key := range slicePage(all, paging) {
+	v.Action, v.Closed, v.Now, v.Total = d.Href("/keys"), site.Waits(owner), d.Cfg.Now(), len(all)
+	paging := site.PagePaging(c)
+	v.Pager = site.Pager(c, paging, len(all))
+	for _, key := range site.SlicePage(all, paging) {
 		v.Rows = append(v.Rows, d.readKeyRow(key))
 	}
-	v.Example = "curl --header \"Authorization: Bearer $SCHAKEL_KEY\" " + d.absolute(contractsPath)
-	v.Renovate = renovateExample(d.absolute(contractsPath), d.absolute(""))
+	v.Example = "curl --header \"Authorization: Bearer $SCHAKEL_KEY\" " + d.Absolute(contractsPath)
+	v.Renovate = renovateExample(d.Absolute(contractsPath), d.Absolute(""))
 	var crumbs []ui.Crumb
-	if d.base == partnerHref(owner.ID) {
-		crumbs = []ui.Crumb{{Label: "Partners", Href: "/admin/partners"}, {Label: owner.Name, Href: d.base}}
+	if d.Base == site.PartnerHref(owner.ID) {
+		crumbs = []ui.Crumb{{Label: "Partners", Href: "/admin/partners"}, {Label: owner.Name, Href: d.Base}}
 		if v.Closed != "" {
 			v.Closed = owner.Name + " is " + owner.Status + ": its keys do not work."
 		}
 	}
-	page := d.pageFrame(c, "Read-only keys", crumbs...)
+	page := d.PageFrame(c, "Read-only keys", crumbs...)
 	page.Lead = "Fixed tokens with which the pipelines of " + owner.Name + " read the contracts that it may see, and nothing else."
 	page.Invalid = status != http.StatusOK
-	return d.render(c, status, view.ReadKeysPage(page, v))
+	return d.Render(c, status, view.ReadKeysPage(page, v))
 }
 
-func (d desk) readKeyRow(k store.ReadKey) view.ReadKeyRow {
+func (d ownerPages) readKeyRow(k store.ReadKey) view.ReadKeyRow {
 	state := "active"
 	switch {
 	case !k.RevokedAt.IsZero():
 		state = "revoked"
-	case !identity.ReadKeyWorks(k, d.cfg.Now()):
+	case !identity.ReadKeyWorks(k, d.Cfg.Now()):
 		state = "ended"
 	}
 	return view.ReadKeyRow{
-		ID: k.ID, Name: k.Name, Hint: k.Hint, State: state, Reason: k.RevokeReason, CreatedBy: k.CreatedBy, RevokeHref: d.href("/keys/" + url.PathEscape(k.ID) + "/revoke"),
+		ID: k.ID, Name: k.Name, Hint: k.Hint, State: state, Reason: k.RevokeReason, CreatedBy: k.CreatedBy, RevokeHref: d.Href("/keys/" + url.PathEscape(k.ID) + "/revoke"),
 		Created: k.CreatedAt.Time, Expires: k.ExpiresAt.Time, LastUsed: k.LastUsedAt.Time,
 	}
 }

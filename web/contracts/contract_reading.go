@@ -1,4 +1,4 @@
-package web
+package contracts
 
 import (
 	"net/http"
@@ -13,14 +13,15 @@ import (
 	"schakel/store"
 	view "schakel/templates/contracts"
 	"schakel/templates/ui"
+	"schakel/web/site"
 )
 
 // readingPage shows a version of a contract to read. Large documents take a
 // second, so one is read at a time.
-func (p *portal) readingPage() echo.HandlerFunc {
+func (p *pages) readingPage() echo.HandlerFunc {
 	turn := make(chan struct{}, 1)
 	return func(c echo.Context) error {
-		reader, err := p.reader(c)
+		reader, err := p.Reader(c)
 		if err != nil {
 			return err
 		}
@@ -38,7 +39,7 @@ func (p *portal) readingPage() echo.HandlerFunc {
 		case <-ctx.Done():
 			return ctx.Err()
 		}
-		v, err := readingView(c, about, version, content)
+		v, err := ReadingView(c, about, version, content)
 		<-turn
 		if err != nil {
 			return err
@@ -52,18 +53,18 @@ func (p *portal) readingPage() echo.HandlerFunc {
 		if v.Others, err = p.readingOthers(c, reader, version); err != nil {
 			return err
 		}
-		page := p.frame(c, about.Title+" "+version.Version+" to read", ui.Crumb{Label: "Contracts", Href: "/contracts"},
-			ui.Crumb{Label: about.Title, Href: contractHref(about.ID)}, ui.Crumb{Label: version.Version, Href: v.VersionHref})
+		page := p.Frame(c, about.Title+" "+version.Version+" to read", ui.Crumb{Label: "Contracts", Href: "/contracts"},
+			ui.Crumb{Label: about.Title, Href: site.ContractHref(about.ID)}, ui.Crumb{Label: version.Version, Href: v.VersionHref})
 		page.Badge = ui.State(version.Status)
 		page.Actions = templ.Join(
 			ui.LinkButton(ui.Secondary, "Document and versions", v.VersionHref),
 			ui.LinkButton(ui.Subtle, "Another view: Redoc", v.VersionHref+"/redoc"))
-		return p.render(c, http.StatusOK, view.ReadingPage(page, v))
+		return p.Render(c, http.StatusOK, view.ReadingPage(page, v))
 	}
 }
 
 // readingOthers are the other versions of the contract, to read and to compare with.
-func (p *portal) readingOthers(c echo.Context, reader registry.Reader, version store.ContractVersion) ([]view.ReadingVersion, error) {
+func (p *pages) readingOthers(c echo.Context, reader registry.Reader, version store.ContractVersion) ([]view.ReadingVersion, error) {
 	rows, err := p.Registry.Contracts.Versions(c.Request().Context(), reader, version.ContractID)
 	var others []view.ReadingVersion
 	for _, row := range rows {
@@ -71,7 +72,7 @@ func (p *portal) readingOthers(c echo.Context, reader registry.Reader, version s
 			continue
 		}
 		other := view.ReadingVersion{
-			Version: row.Version, State: row.Status, Href: contractVersionHref(row.ContractID, row.Version) + "/reading",
+			Version: row.Version, State: row.Status, Href: site.ContractVersionHref(row.ContractID, row.Version) + "/reading",
 			ChangesHref: changesHref(row.ContractID, version.Version, row.Version),
 		}
 		if row.SortKey > version.SortKey {
@@ -97,17 +98,17 @@ type reading struct {
 	list []outline.Entry
 }
 
-func readingView(c echo.Context, about store.Contract, version store.ContractVersion, content []byte) (view.ReadingView, error) {
-	here := contractVersionHref(about.ID, version.Version)
+func ReadingView(c echo.Context, about store.Contract, version store.ContractVersion, content []byte) (view.ReadingView, error) {
+	here := site.ContractVersionHref(about.ID, version.Version)
 	v := view.ReadingView{
-		VersionHref: here, Action: here + "/reading", Kind: pageChoice(c, "kind", []string{outline.KindOperation, outline.KindChannel, outline.KindMessage, outline.KindSchema}), Search: clean(c.QueryParam("q")),
+		VersionHref: here, Action: here + "/reading", Kind: site.PageChoice(c, "kind", []string{outline.KindOperation, outline.KindChannel, outline.KindMessage, outline.KindSchema}), Search: site.Clean(c.QueryParam("q")),
 	}
 	doc, _, err := contract.Parse(content, contract.Limits{})
 	if err != nil || doc == nil {
 		return v, err
 	}
 	o := outline.Of(doc)
-	paging := pagePaging(c)
+	paging := site.PagePaging(c)
 	paging.PerPage = readingPerPage
 	if paging.Page == 1 && v.Kind+v.Search == "" {
 		v.Text, v.Servers, v.Security = doc.Description, readingNamed(o.Servers), readingNamed(o.Security)
@@ -121,8 +122,8 @@ func readingView(c echo.Context, about store.Contract, version store.ContractVer
 			shown = append(shown, i)
 		}
 	}
-	v.Total, v.Pager = len(shown), pager(c, paging, len(shown))
-	for _, i := range slicePage(shown, paging) {
+	v.Total, v.Pager = len(shown), site.Pager(c, paging, len(shown))
+	for _, i := range site.SlicePage(shown, paging) {
 		v.Parts = append(v.Parts, r.part(i, o.Detail(o.Entries[i])))
 	}
 	return v, nil
@@ -179,7 +180,7 @@ func readingNamed(list []outline.Named) []view.ReadingNamed {
 
 // readingUses lists the subscribers to the event types of a version:
 // administrators see everybody, a partner itself, and nobody else anything (G7).
-func (p *portal) readingUses(c echo.Context, reader registry.Reader, about store.Contract, version store.ContractVersion) (*view.ReadingUses, error) {
+func (p *pages) readingUses(c echo.Context, reader registry.Reader, about store.Contract, version store.ContractVersion) (*view.ReadingUses, error) {
 	if about.Kind != string(contract.AsyncAPI) || version.Status == store.VersionDraft || !reader.Administrator && reader.PartnerID == "" {
 		return nil, nil
 	}
@@ -193,7 +194,7 @@ func (p *portal) readingUses(c echo.Context, reader registry.Reader, about store
 		names[i] = t.Name
 	}
 	if reader.Administrator {
-		bound, err := p.Registry.Contracts.BoundBy(ctx, actor(c), names)
+		bound, err := p.Registry.Contracts.BoundBy(ctx, site.Actor(c), names)
 		return &view.ReadingUses{Rows: boundRows(bound)}, err
 	}
 	bound, err := p.Registry.Contracts.BoundPartner(ctx, reader, names)

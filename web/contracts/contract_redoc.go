@@ -1,4 +1,4 @@
-package web
+package contracts
 
 import (
 	"crypto/rand"
@@ -8,6 +8,7 @@ import (
 	"schakel/registry/contracts/contract"
 	"schakel/static"
 	view "schakel/templates/contracts"
+	"schakel/web/site"
 )
 
 // maxRedocBytes is the largest document that Redoc is given: it reads all of it at
@@ -17,8 +18,8 @@ const maxRedocBytes = 3 << 20
 // redocPage shows a version of a contract in Redoc. The page has a policy of its
 // own: Redoc writes style elements, which a nonce of this answer alone allows, and
 // it can reach nothing but this Schakel.
-func (p *portal) redocPage(c echo.Context) error {
-	reader, err := p.reader(c)
+func (p *pages) redocPage(c echo.Context) error {
+	reader, err := p.Reader(c)
 	if err != nil {
 		return err
 	}
@@ -31,11 +32,11 @@ func (p *portal) redocPage(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	here, nonce := contractVersionHref(about.ID, version.Version), rand.Text()
+	here, nonce := site.ContractVersionHref(about.ID, version.Version), rand.Text()
 	header := c.Response().Header()
 	header.Set("Content-Security-Policy", redocPolicy(nonce))
 	header.Set("Cache-Control", "no-store") // the nonce is of this answer alone
-	return p.render(c, http.StatusOK, view.RedocPage(view.RedocView{
+	return p.Render(c, http.StatusOK, view.RedocPage(view.RedocView{
 		Title: about.Title + " " + version.Version, Back: here + "/reading", Document: here + "/" + contract.FormatJSON,
 		Nonce: nonce, TooLarge: version.Size > maxRedocBytes, Asset: static.Path,
 	}))

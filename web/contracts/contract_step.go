@@ -1,4 +1,4 @@
-package web
+package contracts
 
 import (
 	"context"
@@ -8,46 +8,47 @@ import (
 	"schakel/registry"
 	"schakel/store"
 	"schakel/templates/ui"
+	"schakel/web/site"
 )
 
 // versionSteps are the decisions about a version besides publishing and
 // deprecating it, which ask more; asked adds the one about a request to publish.
-func versionSteps(asked bool) []step {
-	var steps []step
+func versionSteps(asked bool) []site.Step {
+	var steps []site.Step
 	if asked {
-		steps = append(steps, step{
-			verb: "refusal", from: []string{store.VersionDraft}, reason: true,
-			label: "Turn the publication down", explain: "The draft stays. Its owner is told why, mends it and asks anew.",
-			done: "The publication is turned down.",
+		steps = append(steps, site.Step{
+			Verb: "refusal", From: []string{store.VersionDraft}, Reason: true,
+			Label: "Turn the publication down", Explain: "The draft stays. Its owner is told why, mends it and asks anew.",
+			Done: "The publication is turned down.",
 		})
 	}
-	return append(steps, []step{
+	return append(steps, []site.Step{
 		{
-			verb: "undeprecation", from: []string{store.VersionDeprecated}, kind: ui.Secondary,
-			label: "Take the deprecation back", done: "The version is published without advice against it again.",
+			Verb: "undeprecation", From: []string{store.VersionDeprecated}, Kind: ui.Secondary,
+			Label: "Take the deprecation back", Done: "The version is published without advice against it again.",
 		},
 		{
-			verb: "withdrawal", from: []string{store.VersionPublished, store.VersionDeprecated}, reason: true,
-			label:   "Withdraw this version for good",
-			explain: "Nobody but who maintains the contract sees it any more, and its event types leave the catalogue. This cannot be taken back.",
-			done:    "The version is withdrawn.",
+			Verb: "withdrawal", From: []string{store.VersionPublished, store.VersionDeprecated}, Reason: true,
+			Label:   "Withdraw this version for good",
+			Explain: "Nobody but who maintains the contract sees it any more, and its event types leave the catalogue. This cannot be taken back.",
+			Done:    "The version is withdrawn.",
 		},
 		{
-			verb: "deletion", from: []string{store.VersionDraft},
-			label: "Delete this draft", explain: "The document is gone. It was never published.", done: "The draft is deleted.",
+			Verb: "deletion", From: []string{store.VersionDraft},
+			Label: "Delete this draft", Explain: "The document is gone. It was never published.", Done: "The draft is deleted.",
 		},
 	}...)
 }
 
 // versionStep takes a decision about a version.
-func (p *portal) versionStep(s step) echo.HandlerFunc {
+func (p *pages) versionStep(s site.Step) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		_, about, err := p.maintained(c)
 		if err != nil {
 			return err
 		}
 		id, version, contracts := about.ID, c.Param("version"), p.Registry.Contracts
-		back := contractVersionHref(id, version)
+		back := site.ContractVersionHref(id, version)
 		do := map[string]func(ctx context.Context, a registry.Actor, reason string) error{
 			"undeprecation": func(ctx context.Context, a registry.Actor, _ string) error {
 				_, err := contracts.Undeprecate(ctx, a, id, version)
@@ -64,41 +65,41 @@ func (p *portal) versionStep(s step) echo.HandlerFunc {
 			"deletion": func(ctx context.Context, a registry.Actor, _ string) error {
 				return contracts.DeleteDraft(ctx, a, id, version)
 			},
-		}[s.verb]
-		if s.verb == "deletion" {
-			back = contractHref(id)
+		}[s.Verb]
+		if s.Verb == "deletion" {
+			back = site.ContractHref(id)
 		}
-		return p.take(c, s, back, do, func(c echo.Context, r refusal) error { return p.showVersion(c, r, "") })
+		return p.Take(c, s, back, do, func(c echo.Context, r site.Refusal) error { return p.showVersion(c, r, "") })
 	}
 }
 
 // deprecateVersion advises against a version, until a day.
-func (p *portal) deprecateVersion(c echo.Context) error {
+func (p *pages) deprecateVersion(c echo.Context) error {
 	if _, _, err := p.maintained(c); err != nil {
 		return err
 	}
-	form, err := readForm(c)
+	form, err := site.ReadForm(c)
 	if err != nil {
 		return err
 	}
-	typed, wrong := form.Get("sunset"), formErrors{}
-	sunset := day("sunset", typed, wrong)
+	typed, wrong := form.Get("sunset"), site.FormErrors{}
+	sunset := site.Day("sunset", typed, wrong)
 	if wrong["sunset"] == "" {
-		_, err = p.Registry.Contracts.Deprecate(c.Request().Context(), actor(c), c.Param("id"), c.Param("version"), endOf(sunset), form.Get("reason"))
-		if _, refusal := formRefusal(err); refusal != nil {
+		_, err = p.Registry.Contracts.Deprecate(c.Request().Context(), site.Actor(c), c.Param("id"), c.Param("version"), endOf(sunset), form.Get("reason"))
+		if _, refusal := site.FormRefusal(err); refusal != nil {
 			wrong = refusal
 		} else if err != nil {
 			return err
 		}
 	}
 	if len(wrong) > 0 {
-		r := refusal{status: 422, verb: "deprecation", reasonError: wrong["sunset"], message: wrong[""]}
+		r := site.Refusal{Status: 422, Verb: "deprecation", ReasonError: wrong["sunset"], Message: wrong[""]}
 		if wrong["reason"] != "" {
-			r.message = wrong["reason"]
+			r.Message = wrong["reason"]
 		}
 		return p.showVersion(c, r, typed)
 	}
-	return p.done(c, contractVersionHref(c.Param("id"), c.Param("version")), "The version is deprecated. Who uses it sees that in the portal and in the API.")
+	return p.Done(c, site.ContractVersionHref(c.Param("id"), c.Param("version")), "The version is deprecated. Who uses it sees that in the portal and in the API.")
 }
 
 // endOf is the end of a day; the zero day stays.

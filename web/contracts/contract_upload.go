@@ -1,59 +1,56 @@
-package web
+package contracts
 
 import (
 	"cmp"
 	"errors"
-	"fmt"
-	"io"
 	"net/http"
 	"slices"
 	"strconv"
-	"strings"
-	"unicode/utf8"
 
 	"github.com/labstack/echo/v4"
 	"schakel/registry/contracts"
 	"schakel/registry/contracts/contract"
 	view "schakel/templates/contracts"
 	"schakel/templates/ui"
+	"schakel/web/site"
 )
 
 // uploadForm shows the form for a new version.
-func (p *portal) uploadForm(c echo.Context) error {
-	return p.showUpload(c, http.StatusOK, documentForm{}, nil, nil)
+func (p *pages) uploadForm(c echo.Context) error {
+	return p.showUpload(c, http.StatusOK, site.DocumentForm{}, nil, nil)
 }
 
 // uploadVersion keeps a document as a draft. What is wrong with a document is
 // shown with its lines, and pasted text stays in the form.
-func (p *portal) uploadVersion(c echo.Context) error {
+func (p *pages) uploadVersion(c echo.Context) error {
 	if _, _, err := p.maintained(c); err != nil {
 		return err
 	}
-	in, err := readDocumentForm(c)
+	in, err := site.ReadDocumentForm(c)
 	if err != nil {
 		return err
 	}
-	if len(in.content()) == 0 {
-		return p.showUpload(c, http.StatusUnprocessableEntity, in, nil, formErrors{"document": "Choose a file, or paste the document."})
+	if len(in.Content()) == 0 {
+		return p.showUpload(c, http.StatusUnprocessableEntity, in, nil, site.FormErrors{"document": "Choose a file, or paste the document."})
 	}
 	id := c.Param("id")
-	version, err := p.Registry.Contracts.Upload(c.Request().Context(), actor(c), id, contracts.Upload{
-		Version: in.version, FileName: in.fileName, Main: in.main, Content: in.content(), Fetch: in.fetch,
+	version, err := p.Registry.Contracts.Upload(c.Request().Context(), site.Actor(c), id, contracts.Upload{
+		Version: in.Version, FileName: in.FileName, Main: in.Main, Content: in.Content(), Fetch: in.Fetch,
 	})
 	if e, ok := errors.AsType[*contracts.InvalidDocumentError](err); ok {
 		worstFirst(e.Findings)
-		return p.showUpload(c, http.StatusUnprocessableEntity, in, e.Findings, formErrors{in.field(): "The document cannot be registered as it is; see what is wrong with it in the table of findings."})
+		return p.showUpload(c, http.StatusUnprocessableEntity, in, e.Findings, site.FormErrors{in.Field(): "The document cannot be registered as it is; see what is wrong with it in the table of findings."})
 	}
-	if status, wrong := formRefusal(err); wrong != nil {
+	if status, wrong := site.FormRefusal(err); wrong != nil {
 		if text := wrong["document"]; text != "" {
-			wrong = formErrors{in.field(): text}
+			wrong = site.FormErrors{in.Field(): text}
 		}
 		return p.showUpload(c, status, in, nil, wrong)
 	}
 	if err != nil {
 		return err
 	}
-	return p.done(c, contractVersionHref(id, version.Version), "Version "+version.Version+" is uploaded.")
+	return p.Done(c, site.ContractVersionHref(id, version.Version), "Version "+version.Version+" is uploaded.")
 }
 
 // worstFirst puts what stops a document before what is only advice.
@@ -64,17 +61,17 @@ func worstFirst(findings []contract.Finding) {
 	})
 }
 
-func (p *portal) showUpload(c echo.Context, status int, in documentForm, findings []contract.Finding, wrong formErrors) error {
+func (p *pages) showUpload(c echo.Context, status int, in site.DocumentForm, findings []contract.Finding, wrong site.FormErrors) error {
 	reader, row, err := p.maintained(c)
 	if err != nil {
 		return err
 	}
-	page := p.frame(c, "Upload a version of "+row.Title,
-		ui.Crumb{Label: "Contracts", Href: "/contracts"}, ui.Crumb{Label: row.Title, Href: contractHref(row.ID)})
+	page := p.Frame(c, "Upload a version of "+row.Title,
+		ui.Crumb{Label: "Contracts", Href: "/contracts"}, ui.Crumb{Label: row.Title, Href: site.ContractHref(row.ID)})
 	page.Invalid = wrong != nil
-	rows, source := refusedSource(in.content(), findings)
-	return p.render(c, status, view.UploadPage(page, view.UploadView{
-		Action: maintainHref(reader, row.ID) + "/versions", Version: in.version, Main: in.main, Text: in.text, Fetch: in.fetch, Kind: row.Kind, MaxBytes: p.DocumentBytes,
+	rows, source := refusedSource(in.Content(), findings)
+	return p.Render(c, status, view.UploadPage(page, view.UploadView{
+		Action: maintainHref(reader, row.ID) + "/versions", Version: in.Version, Main: in.Main, Text: in.Text, Fetch: in.Fetch, Kind: row.Kind, MaxBytes: p.DocumentBytes,
 		Findings: rows, Source: source, Wrong: wrong,
 	}))
 }
@@ -95,79 +92,4 @@ func refusedSource(content []byte, findings []contract.Finding) ([]view.FindingR
 		}
 	}
 	return rows, v
-}
-
-// documentForm is an upload as the form sends it.
-type documentForm struct {
-	file                []byte
-	fileName            string
-	text, version, main string
-	fetch               bool // fetch what it refers to at addresses
-}
-
-// content is the file, or the pasted text when there is none.
-func (d documentForm) content() []byte {
-	if len(d.file) > 0 {
-		return d.file
-	}
-	return []byte(d.text)
-}
-
-// field is the field the document came from.
-func (d documentForm) field() string {
-	if len(d.file) > 0 {
-		return "document"
-	}
-	return "text"
-}
-
-// readDocumentForm reads the parts one by one, so that nothing goes to a
-// temporary file; the group bounds the body.
-func readDocumentForm(c echo.Context) (documentForm, error) {
-	var in documentForm
-	parts, err := c.Request().MultipartReader()
-	if err != nil {
-		return in, echo.NewHTTPError(http.StatusUnsupportedMediaType, "Send this form as multipart/form-data.").SetInternal(err)
-	}
-	for {
-		part, err := parts.NextPart()
-		if errors.Is(err, io.EOF) {
-			return in, nil
-		}
-		if err != nil {
-			return in, badForm(fmt.Errorf("read upload: %w", err))
-		}
-		content, err := io.ReadAll(part)
-		if err != nil {
-			return in, badForm(fmt.Errorf("read upload: %w", err))
-		}
-		if err := in.set(part.FormName(), part.FileName(), content); err != nil {
-			return in, err
-		}
-	}
-}
-
-func (d *documentForm) set(name, fileName string, content []byte) error {
-	if name == "document" {
-		d.file, d.fileName = content, fileName
-		return nil
-	}
-	if !utf8.Valid(content) {
-		return echo.NewHTTPError(http.StatusBadRequest, "The form is not valid UTF-8.")
-	}
-	switch name {
-	case "text":
-		// Browsers send the lines of a text area with CR LF, whatever was pasted.
-		d.text = strings.ReplaceAll(string(content), "\r\n", "\n")
-		if strings.TrimSpace(d.text) == "" {
-			d.text = ""
-		}
-	case "version":
-		d.version = clean(string(content))
-	case "main":
-		d.main = clean(string(content))
-	case "fetch":
-		d.fetch = len(content) > 0
-	}
-	return nil
 }

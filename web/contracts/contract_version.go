@@ -1,4 +1,4 @@
-package web
+package contracts
 
 import (
 	"errors"
@@ -15,19 +15,20 @@ import (
 	"schakel/store"
 	view "schakel/templates/contracts"
 	"schakel/templates/ui"
+	"schakel/web/site"
 )
 
 // versionPage shows a version of a contract with its document.
-func (p *portal) versionPage(c echo.Context) error {
+func (p *pages) versionPage(c echo.Context) error {
 	if c.Param("version") == registry.Latest {
 		return p.toLatest(c)
 	}
-	return p.showVersion(c, refusal{}, "")
+	return p.showVersion(c, site.Refusal{}, "")
 }
 
 // toLatest leads to the page of the latest version under its own address.
-func (p *portal) toLatest(c echo.Context) error {
-	reader, err := p.reader(c)
+func (p *pages) toLatest(c echo.Context) error {
+	reader, err := p.Reader(c)
 	if err != nil {
 		return err
 	}
@@ -35,13 +36,13 @@ func (p *portal) toLatest(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return c.Redirect(http.StatusSeeOther, contractVersionHref(latest.ContractID, latest.Version))
+	return c.Redirect(http.StatusSeeOther, site.ContractVersionHref(latest.ContractID, latest.Version))
 }
 
 // showVersion shows a version, with why a decision about it was refused; sunset
 // is the day that was typed.
-func (p *portal) showVersion(c echo.Context, r refusal, sunset string) error {
-	reader, err := p.reader(c)
+func (p *pages) showVersion(c echo.Context, r site.Refusal, sunset string) error {
+	reader, err := p.Reader(c)
 	if err != nil {
 		return err
 	}
@@ -63,8 +64,8 @@ func (p *portal) showVersion(c echo.Context, r refusal, sunset string) error {
 		return err
 	}
 	v := versionView(about, version)
-	v.Now, v.Types, v.Message, v.SunsetTyped = p.cfg.Now(), typeRows(types), r.message, sunset
-	here := contractVersionHref(about.ID, version.Version)
+	v.Now, v.Types, v.Message, v.SunsetTyped = p.Cfg.Now(), typeRows(types), r.Message, sunset
+	here := site.ContractVersionHref(about.ID, version.Version)
 	v.Source = sourceView(content, sourceLine(c), findings, here)
 	missing := contract.Missing(findings)
 	v.Missing = findingRows(missing, here)
@@ -80,24 +81,24 @@ func (p *portal) showVersion(c echo.Context, r refusal, sunset string) error {
 			return err
 		}
 	}
-	page := p.frame(c, about.Title+" "+version.Version,
-		ui.Crumb{Label: "Contracts", Href: "/contracts"}, ui.Crumb{Label: about.Title, Href: contractHref(about.ID)})
-	page.Badge, page.Invalid = ui.State(version.Status), r.status != 0
+	page := p.Frame(c, about.Title+" "+version.Version,
+		ui.Crumb{Label: "Contracts", Href: "/contracts"}, ui.Crumb{Label: about.Title, Href: site.ContractHref(about.ID)})
+	page.Badge, page.Invalid = ui.State(version.Status), r.Status != 0
 	if err := p.addVersionOrigin(c, reader, version, &page); err != nil {
 		return err
 	}
-	return p.render(c, r.code(), view.VersionPage(page, v))
+	return p.Render(c, r.Code(), view.VersionPage(page, v))
 }
 
 func versionView(about store.Contract, row store.ContractVersion) view.VersionView {
 	v := view.VersionView{
-		Contract: ui.Named{Name: about.Title, Href: contractHref(about.ID)}, Version: row.Version, Status: row.Status,
+		Contract: ui.Named{Name: about.Title, Href: site.ContractHref(about.ID)}, Version: row.Version, Status: row.Status,
 		Reason: row.StatusReason, Kind: about.Kind, Spec: row.SpecVersion, Format: row.Format, FileName: row.FileName,
 		InfoTitle: row.InfoTitle, InfoVersion: row.InfoVersion, Digest: row.Digest, Size: row.Size,
 		Created: row.CreatedAt.Time, Published: row.PublishedAt.Time, Deprecated: row.DeprecatedAt.Time, Sunset: row.SunsetAt.Time,
 		Withdrawn: row.WithdrawnAt.Time, CreatedBy: row.CreatedBy, PublishedBy: row.PublishedBy,
 	}
-	here := contractVersionHref(about.ID, row.Version)
+	here := site.ContractVersionHref(about.ID, row.Version)
 	v.ChangesHref, v.ReadingHref, v.AdviceHref = here+"/changes", here+"/reading", here+"/advice"
 	for _, form := range [][2]string{{"Download as uploaded", "original"}, {"JSON", contract.FormatJSON}, {"YAML", contract.FormatYAML}} {
 		v.Downloads = append(v.Downloads, ui.Named{Name: form[0], Href: here + "/" + form[1]})
@@ -106,18 +107,18 @@ func versionView(about store.Contract, row store.ContractVersion) view.VersionVi
 }
 
 // maintainVersion adds what who maintains a version can do with it.
-func (p *portal) maintainVersion(c echo.Context, reader registry.Reader, v *view.VersionView, about store.Contract, row store.ContractVersion, r refusal) error {
+func (p *pages) maintainVersion(c echo.Context, reader registry.Reader, v *view.VersionView, about store.Contract, row store.ContractVersion, r site.Refusal) error {
 	base := maintainVersionHref(reader, about.ID, row.Version)
 	var err error
 	if v.Withdrawal, err = p.withdrawalView(c, reader, row); err != nil {
 		return err
 	}
 	asked := !row.RequestedAt.IsZero()
-	v.Acts = acts(versionSteps(asked && reader.Administrator), base, row.Status, r)
+	v.Acts = site.Acts(versionSteps(asked && reader.Administrator), base, row.Status, r)
 	v.Acts.Title = "What you can do"
 	switch row.Status {
 	case store.VersionDraft:
-		itself, err := p.Registry.Contracts.PublishesItself(c.Request().Context(), actor(c))
+		itself, err := p.Registry.Contracts.PublishesItself(c.Request().Context(), site.Actor(c))
 		if err != nil {
 			return err
 		}
@@ -130,8 +131,8 @@ func (p *portal) maintainVersion(c echo.Context, reader registry.Reader, v *view
 		v.UploadHref = maintainHref(reader, about.ID) + "/upload"
 	case store.VersionPublished:
 		v.DeprecateAction = base + "/deprecation"
-		if r.verb == "deprecation" {
-			v.SunsetError = r.reasonError
+		if r.Verb == "deprecation" {
+			v.SunsetError = r.ReasonError
 		}
 	}
 	return nil

@@ -1,4 +1,4 @@
-package web
+package contracts
 
 import (
 	"errors"
@@ -10,10 +10,11 @@ import (
 	"schakel/store"
 	view "schakel/templates/contracts"
 	"schakel/templates/ui"
+	"schakel/web/site"
 )
 
 // visibilityForm asks who shall see a contract.
-func (p *portal) visibilityForm(c echo.Context) error {
+func (p *pages) visibilityForm(c echo.Context) error {
 	_, row, err := p.maintained(c)
 	if err != nil {
 		return err
@@ -27,41 +28,41 @@ func (p *portal) visibilityForm(c echo.Context) error {
 
 // changeVisibility changes who sees a contract. When someone loses sight it shows
 // who, and asks again.
-func (p *portal) changeVisibility(c echo.Context) error {
+func (p *pages) changeVisibility(c echo.Context) error {
 	_, row, err := p.maintained(c)
 	if err != nil {
 		return err
 	}
-	form, err := readForm(c)
+	form, err := site.ReadForm(c)
 	if err != nil {
 		return err
 	}
 	in := contracts.VisibilityChange{
 		Visibility: form.Get("visibility"), PartnerIDs: form.List("partners"), Reason: form.Get("reason"), AcceptLoss: form.Checked("accept"),
 	}
-	_, err = p.Registry.Contracts.SetVisibility(c.Request().Context(), actor(c), row.ID, in)
+	_, err = p.Registry.Contracts.SetVisibility(c.Request().Context(), site.Actor(c), row.ID, in)
 	if lost, ok := errors.AsType[*contracts.SightLossError](err); ok {
-		return p.showVisibility(c, http.StatusConflict, row, in, &lost.SightLoss, formErrors{"accept": "Confirm that they do not see it any more."})
+		return p.showVisibility(c, http.StatusConflict, row, in, &lost.SightLoss, site.FormErrors{"accept": "Confirm that they do not see it any more."})
 	}
-	if status, wrong := formRefusal(err); wrong != nil {
+	if status, wrong := site.FormRefusal(err); wrong != nil {
 		return p.showVisibility(c, status, row, in, nil, wrong)
 	}
 	if err != nil {
 		return err
 	}
-	return p.done(c, contractHref(row.ID), "It is changed who sees the contract.")
+	return p.Done(c, site.ContractHref(row.ID), "It is changed who sees the contract.")
 }
 
 // maxShownLosing bounds the partners that a page warns of.
 const maxShownLosing = 100
 
-func (p *portal) showVisibility(c echo.Context, status int, row store.Contract, in contracts.VisibilityChange, loss *contracts.SightLoss, wrong formErrors) error {
-	partners, err := p.ownerOptions(c.Request().Context(), actor(c))
+func (p *pages) showVisibility(c echo.Context, status int, row store.Contract, in contracts.VisibilityChange, loss *contracts.SightLoss, wrong site.FormErrors) error {
+	partners, err := p.ownerOptions(c.Request().Context(), site.Actor(c))
 	if err != nil {
 		return err
 	}
 	v := view.VisibilityView{
-		Action: "/admin/contracts/" + row.ID + "/visibility", Back: contractHref(row.ID), Now: row.Visibility, Visibility: in.Visibility,
+		Action: "/admin/contracts/" + row.ID + "/visibility", Back: site.ContractHref(row.ID), Now: row.Visibility, Visibility: in.Visibility,
 		Named: namedOptions(partners, in.PartnerIDs), Reason: in.Reason, Wrong: wrong,
 	}
 	if loss != nil {
@@ -70,9 +71,9 @@ func (p *portal) showVisibility(c echo.Context, status int, row store.Contract, 
 			v.Losing = append(v.Losing, view.LosingRow{Partner: l.Name, Href: "/admin/partners/" + l.ID, Subscriptions: l.Subscriptions})
 		}
 	}
-	page := p.frame(c, "Who sees "+row.Title, ui.Crumb{Label: "Contracts", Href: "/contracts"}, ui.Crumb{Label: row.Title, Href: contractHref(row.ID)})
+	page := p.Frame(c, "Who sees "+row.Title, ui.Crumb{Label: "Contracts", Href: "/contracts"}, ui.Crumb{Label: row.Title, Href: site.ContractHref(row.ID)})
 	page.Invalid = wrong != nil
-	return p.render(c, status, view.VisibilityPage(page, v))
+	return p.Render(c, status, view.VisibilityPage(page, v))
 }
 
 // namedOptions are the partners that a contract can be shown to by name; owners

@@ -1,8 +1,7 @@
-package web
+package contracts
 
 import (
 	"net/http"
-	"net/url"
 	"strconv"
 
 	"github.com/labstack/echo/v4"
@@ -11,18 +10,19 @@ import (
 	"schakel/store"
 	view "schakel/templates/contracts"
 	"schakel/templates/ui"
+	"schakel/web/site"
 )
 
 // contractsPage lists the contracts that the reader may see.
-func (p *portal) contractsPage(c echo.Context) error {
-	reader, err := p.reader(c)
+func (p *pages) contractsPage(c echo.Context) error {
+	reader, err := p.Reader(c)
 	if err != nil {
 		return err
 	}
-	paging := pagePaging(c)
+	paging := site.PagePaging(c)
 	f := store.ContractFilter{
-		Kind: pageChoice(c, "kind", contractKinds()), Status: pageChoice(c, "status", versionStatuses(reader)), Owner: clean(c.QueryParam("owner")),
-		Search: clean(c.QueryParam("q")), Page: store.Page{Number: paging.Page, Size: paging.PerPage},
+		Kind: site.PageChoice(c, "kind", site.ContractKinds()), Status: site.PageChoice(c, "status", versionStatuses(reader)), Owner: site.Clean(c.QueryParam("owner")),
+		Search: site.Clean(c.QueryParam("q")), Page: store.Page{Number: paging.Page, Size: paging.PerPage},
 	}
 	list, total, err := p.Registry.Contracts.List(c.Request().Context(), reader, f)
 	if err != nil {
@@ -30,7 +30,7 @@ func (p *portal) contractsPage(c echo.Context) error {
 	}
 	v := view.ContractListView{
 		Kind: f.Kind, Status: f.Status, Owner: f.Owner, Search: f.Search, Statuses: ui.StateOptions(versionStatuses(reader)...),
-		Total: total, Pager: pager(c, paging, total), ShowVisibility: reader.Administrator || reader.Internal,
+		Total: total, Pager: site.Pager(c, paging, total), ShowVisibility: reader.Administrator || reader.Internal,
 	}
 	if reader.Administrator || reader.PartnerID != "" && !reader.Internal {
 		v.CreateHref = maintainBase(reader) + "/new"
@@ -41,25 +41,25 @@ func (p *portal) contractsPage(c echo.Context) error {
 	if err := p.addRequested(c, reader, &v); err != nil {
 		return err
 	}
-	v.Now = p.cfg.Now()
-	page := p.page(c, "Contracts")
+	v.Now = p.Cfg.Now()
+	page := p.Page(c, "Contracts")
 	page.Lead = "The OpenAPI and AsyncAPI documents that the exchange is based on."
 	page.Crumbs = append(page.Crumbs, ui.Crumb{Label: "Contracts"})
 	page.Feed = registerFeedHref
 	if v.CreateHref != "" {
 		page.Actions = ui.LinkButton(ui.Primary, "Make a contract", v.CreateHref)
 	}
-	return p.render(c, http.StatusOK, view.ContractList(page, v))
+	return p.Render(c, http.StatusOK, view.ContractList(page, v))
 }
 
 // addRequested adds the drafts whose publication partners ask for, for who decides. They have pages of their own, of which one
 // beyond the last shows the last: deciding makes the list shorter.
-func (p *portal) addRequested(c echo.Context, reader registry.Reader, v *view.ContractListView) error {
+func (p *pages) addRequested(c echo.Context, reader registry.Reader, v *view.ContractListView) error {
 	if !reader.Administrator {
 		return nil
 	}
-	paging := Paging{1, defaultPerPage}
-	if n, err := wholeNumber(c, "requested", 1, maxPage); err == nil {
+	paging := site.Paging{1, site.DefaultPerPage}
+	if n, err := site.WholeNumber(c, "requested", 1, site.MaxPage); err == nil {
 		paging.Page = n
 	}
 	list, total, err := p.requested(c, paging)
@@ -69,20 +69,20 @@ func (p *portal) addRequested(c echo.Context, reader registry.Reader, v *view.Co
 	}
 	for _, r := range list {
 		v.Requested = append(v.Requested, view.RequestedRow{
-			Contract: r.Contract.Title, Version: r.Version, Href: contractVersionHref(r.ContractID, r.Version), Owner: r.Contract.Owner,
+			Contract: r.Contract.Title, Version: r.Version, Href: site.ContractVersionHref(r.ContractID, r.Version), Owner: r.Contract.Owner,
 			By: r.RequestedBy, At: r.RequestedAt.Time,
 		})
 	}
 	here := *c.Request().URL
 	v.RequestedTotal, v.RequestedPager = total, &ui.Pager{
 		Page: paging.Page, PerPage: paging.PerPage, Total: total,
-		URL: func(page int) string { return withQuery(&here, "requested", strconv.Itoa(page)) + "#requested" },
+		URL: func(page int) string { return site.WithQuery(&here, "requested", strconv.Itoa(page)) + "#requested" },
 	}
 	return err
 }
 
-func (p *portal) requested(c echo.Context, paging Paging) ([]contracts.RequestedVersion, int, error) {
-	return p.Registry.Contracts.Requested(c.Request().Context(), actor(c), store.Page{Number: paging.Page, Size: paging.PerPage})
+func (p *pages) requested(c echo.Context, paging site.Paging) ([]contracts.RequestedVersion, int, error) {
+	return p.Registry.Contracts.Requested(c.Request().Context(), site.Actor(c), store.Page{Number: paging.Page, Size: paging.PerPage})
 }
 
 func versionStatuses(reader registry.Reader) []string {
@@ -94,15 +94,10 @@ func versionStatuses(reader registry.Reader) []string {
 }
 
 func contractRow(s contracts.ContractSummary) view.ContractRow {
-	row := view.ContractRow{ID: s.ID, Title: s.Title, Href: contractHref(s.ID), Kind: s.Kind, Owner: s.Owner, Visibility: s.Visibility}
+	row := view.ContractRow{ID: s.ID, Title: s.Title, Href: site.ContractHref(s.ID), Kind: s.Kind, Owner: s.Owner, Visibility: s.Visibility}
 	if s.Latest.ID != "" {
 		row.Version, row.Status = s.Latest.Version, s.Latest.Status
-		row.VersionHref = contractVersionHref(s.ID, s.Latest.Version)
+		row.VersionHref = site.ContractVersionHref(s.ID, s.Latest.Version)
 	}
 	return row
-}
-
-// contractVersionHref is the page of a version of a contract.
-func contractVersionHref(id, version string) string {
-	return contractHref(id) + "/versions/" + url.PathEscape(version)
 }

@@ -1,4 +1,4 @@
-package web
+package contracts
 
 import (
 	"context"
@@ -10,12 +10,13 @@ import (
 	"schakel/registry"
 	"schakel/store"
 	view "schakel/templates/contracts"
+	"schakel/web/site"
 )
 
 // checkEventType tries an event that was pasted on the page of its type; nothing of it
 // is kept.
-func (p *portal) checkEventType(c echo.Context) error {
-	form, err := readForm(c)
+func (p *pages) checkEventType(c echo.Context) error {
+	form, err := site.ReadForm(c)
 	if err != nil {
 		return err
 	}
@@ -24,7 +25,7 @@ func (p *portal) checkEventType(c echo.Context) error {
 	switch {
 	case content == "":
 		check.Error = "Paste an event, or its data."
-	case len(content) > maxCheckedBytes:
+	case len(content) > MaxCheckedBytes:
 		check.Error = "This is larger than 64 KiB. Try a smaller one."
 	}
 	if check.Error != "" {
@@ -34,11 +35,11 @@ func (p *portal) checkEventType(c echo.Context) error {
 }
 
 // fillCheck tries what was pasted.
-func (p *portal) fillCheck(v *view.EventCheckView, name string, lines []registry.VersionLineOf) error {
+func (p *pages) fillCheck(v *view.EventCheckView, name string, lines []registry.VersionLineOf) error {
 	if v.Typed == "" || v.Error != "" {
 		return nil
 	}
-	made, err := checkEvent(p.Registry.Payloads, name, []byte(v.Typed), versionsIn(lines))
+	made, err := CheckEvent(p.Registry.Payloads, name, []byte(v.Typed), VersionsIn(lines))
 	if err != nil {
 		return err
 	}
@@ -58,12 +59,12 @@ func (p *portal) fillCheck(v *view.EventCheckView, name string, lines []registry
 
 // typeVersionRows lists the versions of an event type, with what keeps their data from
 // being checked in full.
-func (p *portal) typeVersionRows(lines []registry.VersionLineOf) []view.TypeVersionRow {
+func (p *pages) typeVersionRows(lines []registry.VersionLineOf) []view.TypeVersionRow {
 	var rows []view.TypeVersionRow
 	for _, l := range lines {
 		for _, v := range l.Versions {
 			rows = append(rows, view.TypeVersionRow{
-				Line: registry.LineName(l.Line), Version: v.ContractVersion, Href: contractVersionHref(v.ContractID, v.ContractVersion),
+				Line: registry.LineName(l.Line), Version: v.ContractVersion, Href: site.ContractVersionHref(v.ContractID, v.ContractVersion),
 				State: v.Status, Trouble: strings.Join(p.Registry.Payloads.Trouble(v), " "),
 			})
 		}
@@ -73,10 +74,10 @@ func (p *portal) typeVersionRows(lines []registry.VersionLineOf) []view.TypeVers
 
 // typeUses lists the subscribers to an event type: administrators see everybody, a
 // partner itself, and nobody else anything (G7).
-func (p *portal) typeUses(ctx context.Context, c echo.Context, reader registry.Reader, name string) (*view.ReadingUses, error) {
+func (p *pages) typeUses(ctx context.Context, c echo.Context, reader registry.Reader, name string) (*view.ReadingUses, error) {
 	switch {
 	case reader.Administrator:
-		bound, err := p.Registry.Contracts.BoundBy(ctx, actor(c), []string{name})
+		bound, err := p.Registry.Contracts.BoundBy(ctx, site.Actor(c), []string{name})
 		return &view.ReadingUses{Rows: boundRows(bound)}, err
 	case reader.PartnerID != "":
 		bound, err := p.Registry.Contracts.BoundPartner(ctx, reader, []string{name})

@@ -1,25 +1,20 @@
-package web
+package contracts
 
 import (
-	"bytes"
-	"encoding/json"
 	"net/http"
 	"net/url"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/labstack/echo/v4"
 	"schakel/store"
 	view "schakel/templates/contracts"
 	"schakel/templates/ui"
+	"schakel/web/site"
 )
 
-// maxShownJSON bounds an example or schema on a page, in bytes.
-const maxShownJSON = 64 << 10
-
 // eventTypesPage is the catalogue as its reader may see it.
-func (p *portal) eventTypesPage(c echo.Context) error {
-	reader, err := p.reader(c)
+func (p *pages) eventTypesPage(c echo.Context) error {
+	reader, err := p.Reader(c)
 	if err != nil {
 		return err
 	}
@@ -27,29 +22,29 @@ func (p *portal) eventTypesPage(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	v := view.EventTypeListView{Search: clean(c.QueryParam("q")), Status: pageChoice(c, "status", []string{store.VersionPublished, store.VersionDeprecated})}
-	found := searchTypes(all, v.Search, v.Status)
-	paging := pagePaging(c)
-	v.Total, v.Pager = len(found), pager(c, paging, len(found))
-	for _, t := range slicePage(found, paging) {
+	v := view.EventTypeListView{Search: site.Clean(c.QueryParam("q")), Status: site.PageChoice(c, "status", []string{store.VersionPublished, store.VersionDeprecated})}
+	found := site.SearchTypes(all, v.Search, v.Status)
+	paging := site.PagePaging(c)
+	v.Total, v.Pager = len(found), site.Pager(c, paging, len(found))
+	for _, t := range site.SlicePage(found, paging) {
 		v.Rows = append(v.Rows, view.EventTypeRow{
-			Name: t.Name, Href: eventTypeHref(t.Name), Title: t.Title, State: t.Status,
-			Contract: t.ContractID, ContractHref: contractHref(t.ContractID), Version: t.ContractVersion,
+			Name: t.Name, Href: site.EventTypeHref(t.Name), Title: t.Title, State: t.Status,
+			Contract: t.ContractID, ContractHref: site.ContractHref(t.ContractID), Version: t.ContractVersion,
 		})
 	}
-	page := p.page(c, "Event types")
+	page := p.Page(c, "Event types")
 	page.Lead = "What you can be told about. Each event type is defined by a contract."
-	return p.render(c, http.StatusOK, view.EventTypeListPage(page, v))
+	return p.Render(c, http.StatusOK, view.EventTypeListPage(page, v))
 }
 
 // eventTypePage shows one event type with its contract and an example.
-func (p *portal) eventTypePage(c echo.Context) error {
+func (p *pages) eventTypePage(c echo.Context) error {
 	return p.showEventType(c, http.StatusOK, &view.EventCheckView{})
 }
 
 // showEventType shows an event type, and what came of trying an event.
-func (p *portal) showEventType(c echo.Context, status int, check *view.EventCheckView) error {
-	reader, err := p.reader(c)
+func (p *pages) showEventType(c echo.Context, status int, check *view.EventCheckView) error {
+	reader, err := p.Reader(c)
 	if err != nil {
 		return err
 	}
@@ -64,9 +59,9 @@ func (p *portal) showEventType(c echo.Context, status int, check *view.EventChec
 	}
 	v := view.EventTypeView{
 		Name: t.Name, Title: t.Title, Summary: t.Summary, Description: paragraphs(t.Description), State: t.Status,
-		ContentType: t.ContentType, Message: t.MessageName, Contract: contract.Title, ContractHref: contractHref(t.ContractID),
-		Version: t.ContractVersion, VersionHref: contractHref(t.ContractID) + "/versions/" + url.PathEscape(t.ContractVersion),
-		Example: readableJSON(t.Example), Schema: readableJSON(t.DataSchema),
+		ContentType: t.ContentType, Message: t.MessageName, Contract: contract.Title, ContractHref: site.ContractHref(t.ContractID),
+		Version: t.ContractVersion, VersionHref: site.ContractHref(t.ContractID) + "/versions/" + url.PathEscape(t.ContractVersion),
+		Example: site.ReadableJSON(t.Example), Schema: site.ReadableJSON(t.DataSchema),
 	}
 	lines, err := p.Registry.EventTypes.LinesOf(ctx, t.Name)
 	if err != nil {
@@ -77,83 +72,24 @@ func (p *portal) showEventType(c echo.Context, status int, check *view.EventChec
 		return err
 	}
 	subscribe := "/partner/subscriptions/new?types=" + url.QueryEscape(t.Name)
-	switch account := p.currentAccount(c); {
+	switch account := p.CurrentAccount(c); {
 	case account == nil:
 		v.LogIn = "/login?next=" + url.QueryEscape(subscribe)
 	case account.Role == store.RolePartner:
 		v.Subscribe = subscribe
 	}
-	if p.currentAccount(c) != nil {
-		check.Action = eventTypeHref(t.Name)
+	if p.CurrentAccount(c) != nil {
+		check.Action = site.EventTypeHref(t.Name)
 		v.Check = check
 		if err := p.fillCheck(check, t.Name, lines[t.Name]); err != nil {
 			return err
 		}
 	}
-	page := p.page(c, t.Name)
+	page := p.Page(c, t.Name)
 	page.Invalid = check.Error != ""
 	page.Lead, page.Badge = t.Title, ui.State(t.Status)
 	page.Crumbs = append(page.Crumbs, ui.Crumb{Label: "Event types", Href: "/event-types"}, ui.Crumb{Label: t.Name})
-	return p.render(c, status, view.EventTypePage(page, v))
-}
-
-// searchTypes keeps the event types that hold all words of a search.
-func searchTypes(all []store.EventType, search, status string) []store.EventType {
-	words := strings.Fields(strings.ToLower(search))
-	var found []store.EventType
-	for _, t := range all {
-		text := strings.ToLower(t.Name + " " + t.Title + " " + t.Summary + " " + t.ContractID)
-		if (status == "" || t.Status == status) && containsAll(text, words) {
-			found = append(found, t)
-		}
-	}
-	return found
-}
-
-func containsAll(text string, words []string) bool {
-	for _, w := range words {
-		if !strings.Contains(text, w) {
-			return false
-		}
-	}
-	return true
-}
-
-func eventTypeHref(name string) string { return "/event-types/" + url.PathEscape(name) }
-
-func contractHref(id string) string { return "/contracts/" + url.PathEscape(id) }
-
-// prettyJSON indents JSON for reading; what is not JSON is shown as it is.
-func readableJSON(text string) string {
-	var b bytes.Buffer
-	if len(text) <= maxShownJSON && shallow(text) && json.Indent(&b, []byte(text), "", "  ") == nil {
-		text = b.String()
-	}
-	if len(text) <= maxShownJSON {
-		return text
-	}
-	cut := maxShownJSON
-	for !utf8.RuneStart(text[cut]) {
-		cut--
-	}
-	return text[:cut] + "\n… (the rest is in the contract)"
-}
-
-// shallow reports whether indenting stays in proportion: a row of ten thousand
-// brackets would become a text of hundreds of megabytes.
-func shallow(text string) bool {
-	depth := 0
-	for _, b := range []byte(text) {
-		switch b {
-		case '{', '[':
-			if depth++; depth > 100 {
-				return false
-			}
-		case '}', ']':
-			depth--
-		}
-	}
-	return true
+	return p.Render(c, status, view.EventTypePage(page, v))
 }
 
 // paragraphs cuts a description at its empty lines; Markdown in it stays text.

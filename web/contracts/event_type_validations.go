@@ -1,4 +1,4 @@
-package web
+package contracts
 
 import (
 	"mime"
@@ -7,18 +7,20 @@ import (
 
 	"github.com/labstack/echo/v4"
 	"schakel/store"
+	"schakel/web/api"
+	"schakel/web/site"
 )
 
 // postEventTypeValidation tries an event, or its data, against its contract, so that a
 // producer need not send it to know. Nothing of it is stored.
-func (m *machineAPI) postEventTypeValidation(c echo.Context) error {
+func (m *handlers) postEventTypeValidation(c echo.Context) error {
 	reader, err := m.callerReader(c)
 	if err != nil {
 		return err
 	}
 	kind, _, err := mime.ParseMediaType(c.Request().Header.Get("Content-Type"))
-	if err != nil || !saysJSON(kind) {
-		return newProblem(http.StatusUnsupportedMediaType, "not-json", "Send an event as application/cloudevents+json, or its data as application/json.")
+	if err != nil || !site.SaysJSON(kind) {
+		return site.NewProblem(http.StatusUnsupportedMediaType, "not-json", "Send an event as application/cloudevents+json, or its data as application/json.")
 	}
 	name, err := url.PathUnescape(c.Param("name"))
 	if err != nil {
@@ -29,7 +31,7 @@ func (m *machineAPI) postEventTypeValidation(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	content, err := readAll(c.Request().Body)
+	content, err := api.ReadAll(c.Request().Body)
 	if err != nil {
 		return err
 	}
@@ -37,7 +39,7 @@ func (m *machineAPI) postEventTypeValidation(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	answer, err := checkEvent(m.Registry.Payloads, found.Name, content, versionsIn(lines[found.Name]))
+	answer, err := CheckEvent(m.Registry.Payloads, found.Name, content, VersionsIn(lines[found.Name]))
 	if err != nil {
 		return err
 	}

@@ -1,4 +1,4 @@
-package web
+package contracts
 
 import (
 	"encoding/json"
@@ -9,10 +9,11 @@ import (
 	"github.com/labstack/echo/v4"
 	"schakel/registry"
 	"schakel/store"
+	"schakel/web/site"
 )
 
-// eventTypeAnswer is an event type with the contract version that defines it (CE-15).
-type eventTypeAnswer struct {
+// EventTypeAnswer is an event type with the contract version that defines it (CE-15).
+type EventTypeAnswer struct {
 	Name            string `json:"name"`
 	Title           string `json:"title,omitempty"`
 	Summary         string `json:"summary,omitempty"`
@@ -36,18 +37,18 @@ type eventTypeVersion struct {
 	ContractURL     string `json:"contractUrl"`
 }
 
-func (m *machineAPI) newEventTypeAnswer(t store.EventType, lines []registry.VersionLineOf) eventTypeAnswer {
+func (m *handlers) newEventTypeAnswer(t store.EventType, lines []registry.VersionLineOf) EventTypeAnswer {
 	versions := []eventTypeVersion{}
 	for _, line := range lines {
 		for _, v := range line.Versions {
-			versions = append(versions, eventTypeVersion{line.Line, v.ContractVersion, v.Status, m.app.absolute(versionPath(v.ContractID, v.ContractVersion))})
+			versions = append(versions, eventTypeVersion{line.Line, v.ContractVersion, v.Status, m.App.Absolute(versionPath(v.ContractID, v.ContractVersion))})
 		}
 	}
-	return eventTypeAnswer{
+	return EventTypeAnswer{
 		Versions: versions,
 		Name:     t.Name, Title: t.Title, Summary: t.Summary, Description: t.Description, Status: t.Status,
 		ContractID: t.ContractID, ContractVersion: t.ContractVersion,
-		ContractURL: m.app.absolute(versionPath(t.ContractID, t.ContractVersion)),
+		ContractURL: m.App.Absolute(versionPath(t.ContractID, t.ContractVersion)),
 		ContentType: t.ContentType, DataSchema: rawJSON(t.DataSchema), Example: rawJSON(t.Example),
 	}
 }
@@ -61,12 +62,12 @@ func rawJSON(text string) json.RawMessage {
 }
 
 // listEventTypes lists the catalogue as the caller's partner sees it.
-func (m *machineAPI) listEventTypes(c echo.Context) error {
+func (m *handlers) listEventTypes(c echo.Context) error {
 	reader, err := m.callerReader(c)
 	if err != nil {
 		return err
 	}
-	paging, err := apiPaging(c)
+	paging, err := site.ApiPaging(c)
 	if err != nil {
 		return err
 	}
@@ -81,35 +82,21 @@ func (m *machineAPI) listEventTypes(c echo.Context) error {
 			found = append(found, t)
 		}
 	}
-	m.app.setPagingHeaders(c, paging, len(found))
-	shown := onPage(found, paging)
-	lines, err := m.Registry.EventTypes.LinesOf(c.Request().Context(), typeNames(shown)...)
+	m.App.SetPagingHeaders(c, paging, len(found))
+	shown := site.OnPage(found, paging)
+	lines, err := m.Registry.EventTypes.LinesOf(c.Request().Context(), site.TypeNames(shown)...)
 	if err != nil {
 		return err
 	}
-	answer := []eventTypeAnswer{}
+	answer := []EventTypeAnswer{}
 	for _, t := range shown {
 		answer = append(answer, m.newEventTypeAnswer(t, lines[t.Name]))
 	}
 	return c.JSON(http.StatusOK, map[string]any{"eventTypes": answer})
 }
 
-func typeNames(rows []store.EventType) []string {
-	names := make([]string, len(rows))
-	for i, t := range rows {
-		names[i] = t.Name
-	}
-	return names
-}
-
-// onPage is the part of a list that is on the page.
-func onPage[T any](rows []T, p Paging) []T {
-	from := min(p.Offset(), len(rows))
-	return rows[from:min(from+p.Limit(), len(rows))]
-}
-
 // showEventType answers one event type.
-func (m *machineAPI) showEventType(c echo.Context) error {
+func (m *handlers) showEventType(c echo.Context) error {
 	reader, err := m.callerReader(c)
 	if err != nil {
 		return err
@@ -130,10 +117,10 @@ func (m *machineAPI) showEventType(c echo.Context) error {
 }
 
 // callerReader returns the caller's partner as a reader of the register.
-func (m *machineAPI) callerReader(c echo.Context) (registry.Reader, error) {
-	who, err := m.caller(c)
+func (m *handlers) callerReader(c echo.Context) (registry.Reader, error) {
+	who, err := m.Caller(c)
 	if err != nil {
 		return registry.Reader{}, err
 	}
-	return m.Registry.Contracts.Reader(c.Request().Context(), who.actor())
+	return m.Registry.Contracts.Reader(c.Request().Context(), who.Actor())
 }

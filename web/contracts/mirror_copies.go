@@ -1,4 +1,4 @@
-package web
+package contracts
 
 import (
 	"net/http"
@@ -7,21 +7,22 @@ import (
 	"schakel/store"
 	view "schakel/templates/contracts"
 	"schakel/templates/ui"
+	"schakel/web/site"
 )
 
 func mirrorCopyRows(copies []store.MirrorContract) []view.MirrorCopyRow {
 	rows := make([]view.MirrorCopyRow, len(copies))
 	for i, one := range copies {
 		rows[i] = view.MirrorCopyRow{
-			Copy: ui.Named{Name: one.ContractID, Href: contractHref(one.ContractID)}, Origin: one.OriginID, Gone: one.GoneAt.Time, Since: one.CreatedAt.Time,
+			Copy: ui.Named{Name: one.ContractID, Href: site.ContractHref(one.ContractID)}, Origin: one.OriginID, Gone: one.GoneAt.Time, Since: one.CreatedAt.Time,
 		}
 	}
 	return rows
 }
 
 // mirrorCopiesPage lists all contracts that were copied from a register.
-func (p *portal) mirrorCopiesPage(c echo.Context) error {
-	ctx, who, id, paging := c.Request().Context(), actor(c), c.Param("id"), pagePaging(c)
+func (p *pages) mirrorCopiesPage(c echo.Context) error {
+	ctx, who, id, paging := c.Request().Context(), site.Actor(c), c.Param("id"), site.PagePaging(c)
 	s, err := p.Registry.Mirrors.Get(ctx, who, id)
 	if err != nil {
 		return err
@@ -30,29 +31,29 @@ func (p *portal) mirrorCopiesPage(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	page := p.frame(c, "Copies from "+s.Name, ui.Crumb{Label: "Mirrors", Href: mirrorPages}, ui.Crumb{Label: s.Name, Href: mirrorHref(id)})
-	return p.render(c, http.StatusOK, view.MirrorCopiesPage(page, view.MirrorCopiesView{
-		Rows: mirrorCopyRows(copies), Total: total, Pager: pager(c, paging, total), Now: p.cfg.Now(),
+	page := p.Frame(c, "Copies from "+s.Name, ui.Crumb{Label: "Mirrors", Href: MirrorPages}, ui.Crumb{Label: s.Name, Href: mirrorHref(id)})
+	return p.Render(c, http.StatusOK, view.MirrorCopiesPage(page, view.MirrorCopiesView{
+		Rows: mirrorCopyRows(copies), Total: total, Pager: site.Pager(c, paging, total), Now: p.Cfg.Now(),
 	}))
 }
 
 // removeMirror ends a mirror for good; its copies stay.
-func (p *portal) removeMirror(c echo.Context) error {
-	form, err := readForm(c)
+func (p *pages) removeMirror(c echo.Context) error {
+	form, err := site.ReadForm(c)
 	if err != nil {
 		return err
 	}
 	ctx, id, reason := c.Request().Context(), c.Param("id"), form.Get("reason")
-	s, err := p.Registry.Mirrors.Get(ctx, actor(c), id)
+	s, err := p.Registry.Mirrors.Get(ctx, site.Actor(c), id)
 	if err != nil {
 		return err
 	}
-	err = p.Registry.Mirrors.Remove(ctx, actor(c), id, reason)
-	if fields, ok := refused(err); ok {
+	err = p.Registry.Mirrors.Remove(ctx, site.Actor(c), id, reason)
+	if fields, ok := site.Refused(err); ok {
 		return p.showMirrorPage(c, http.StatusUnprocessableEntity, reason, fields["reason"])
 	}
 	if err != nil {
 		return err
 	}
-	return p.done(c, mirrorPages, s.Name+" is not mirrored any more. Its copies stay.")
+	return p.Done(c, MirrorPages, s.Name+" is not mirrored any more. Its copies stay.")
 }

@@ -1,10 +1,11 @@
-package web
+package contracts
 
 import (
 	"net/http"
 
 	"github.com/labstack/echo/v4"
 	"schakel/store"
+	"schakel/web/site"
 )
 
 // mirrorCopyAnswer is a contract that was copied.
@@ -18,20 +19,20 @@ type mirrorCopyAnswer struct {
 
 // listMirrorCopies lists the contracts that were copied from a register, by their ids
 // there.
-func (m *machineAPI) listMirrorCopies(c echo.Context) error {
-	who, err := m.caller(c)
+func (m *handlers) listMirrorCopies(c echo.Context) error {
+	who, err := m.Caller(c)
 	if err != nil {
 		return err
 	}
-	paging, err := apiPaging(c)
+	paging, err := site.ApiPaging(c)
 	if err != nil {
 		return err
 	}
-	rows, total, err := m.Registry.Mirrors.CopyPage(c.Request().Context(), who.actor(), c.Param("mirrorId"), store.Page{Number: paging.Page, Size: paging.PerPage})
+	rows, total, err := m.Registry.Mirrors.CopyPage(c.Request().Context(), who.Actor(), c.Param("mirrorId"), store.Page{Number: paging.Page, Size: paging.PerPage})
 	if err != nil {
 		return err
 	}
-	m.app.setPagingHeaders(c, paging, total)
+	m.App.SetPagingHeaders(c, paging, total)
 	answer := make([]mirrorCopyAnswer, len(rows))
 	for i, row := range rows {
 		answer[i] = mirrorCopyAnswer{row.ContractID, row.OriginID, row.OriginURL, row.CreatedAt, row.GoneAt}
@@ -40,12 +41,12 @@ func (m *machineAPI) listMirrorCopies(c echo.Context) error {
 }
 
 // deleteMirror ends a mirror for good; its copies stay.
-func (m *machineAPI) deleteMirror(c echo.Context) error {
-	who, err := m.caller(c)
+func (m *handlers) deleteMirror(c echo.Context) error {
+	who, err := m.Caller(c)
 	if err != nil {
 		return err
 	}
-	if err := m.Registry.Mirrors.Remove(c.Request().Context(), who.actor(), c.Param("mirrorId"), ""); err != nil {
+	if err := m.Registry.Mirrors.Remove(c.Request().Context(), who.Actor(), c.Param("mirrorId"), ""); err != nil {
 		return err
 	}
 	return c.NoContent(http.StatusNoContent)

@@ -1,4 +1,4 @@
-package web
+package contracts
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 )
 
 // addOrigin marks a contract on its page as a copy, and names its origin (EDU-N05).
-func (p *portal) addOrigin(c echo.Context, reader registry.Reader, about store.Contract, page *ui.Page) (copied bool, err error) {
+func (p *pages) addOrigin(c echo.Context, reader registry.Reader, about store.Contract, page *ui.Page) (copied bool, err error) {
 	origins, err := p.Registry.Contracts.Origins(c.Request().Context(), about.ID)
 	if err != nil {
 		return false, err
@@ -40,7 +40,7 @@ func (p *portal) addOrigin(c echo.Context, reader registry.Reader, about store.C
 
 // addVersionOrigin shows on the page of a version the origin of its bytes, and what
 // the source says of it now.
-func (p *portal) addVersionOrigin(c echo.Context, reader registry.Reader, v store.ContractVersion, page *ui.Page) error {
+func (p *pages) addVersionOrigin(c echo.Context, reader registry.Reader, v store.ContractVersion, page *ui.Page) error {
 	from, ok, err := p.Registry.Contracts.CopyOf(c.Request().Context(), v)
 	if err != nil || !ok {
 		return err
@@ -58,7 +58,7 @@ func (p *portal) addVersionOrigin(c echo.Context, reader registry.Reader, v stor
 
 // stateAtSource warns of the effect of publishing a copy when its source advises
 // against it meanwhile; empty when it does not.
-func (p *portal) stateAtSource(ctx context.Context, v store.ContractVersion) (string, error) {
+func (p *pages) stateAtSource(ctx context.Context, v store.ContractVersion) (string, error) {
 	from, ok, err := p.Registry.Contracts.CopyOf(ctx, v)
 	if err != nil || !ok || !contracts.AdvisedAgainst(from) {
 		return "", err
@@ -68,7 +68,7 @@ func (p *portal) stateAtSource(ctx context.Context, v store.ContractVersion) (st
 
 // addSourceAlarm warns administrators, in red, that the source gives other bytes than it
 // did, and leads to them.
-func (p *portal) addSourceAlarm(c echo.Context, reader registry.Reader, f store.MirrorAsideFilter, page *ui.Page) error {
+func (p *pages) addSourceAlarm(c echo.Context, reader registry.Reader, f store.MirrorAsideFilter, page *ui.Page) error {
 	if !reader.Administrator {
 		return nil
 	}

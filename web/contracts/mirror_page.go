@@ -1,4 +1,4 @@
-package web
+package contracts
 
 import (
 	"net/http"
@@ -9,6 +9,7 @@ import (
 	"schakel/store"
 	view "schakel/templates/contracts"
 	"schakel/templates/ui"
+	"schakel/web/site"
 )
 
 // Bounds of the lists on the page of a mirror: the copies have a page of their own, and
@@ -19,45 +20,45 @@ const (
 )
 
 // mirrorPage shows a register that is mirrored, with its runs, copies and alarms.
-func (p *portal) mirrorPage(c echo.Context) error { return p.showMirrorPage(c, http.StatusOK, "", "") }
+func (p *pages) mirrorPage(c echo.Context) error { return p.showMirrorPage(c, http.StatusOK, "", "") }
 
 // showMirrorPage shows the page, with the reason for a removal that was refused.
-func (p *portal) showMirrorPage(c echo.Context, status int, typed, wrong string) error {
-	ctx, who := c.Request().Context(), actor(c)
+func (p *pages) showMirrorPage(c echo.Context, status int, typed, wrong string) error {
+	ctx, who := c.Request().Context(), site.Actor(c)
 	s, err := p.Registry.Mirrors.Get(ctx, who, c.Param("id"))
 	if err != nil {
 		return err
 	}
 	v := view.MirrorView{
 		Name: s.Name, Kind: mirrorKindName(s.Kind), URL: s.URL, URLs: s.URLs, Contracts: s.Contracts, Schedule: s.Schedule, Prefix: s.Prefix,
-		HasKey: s.Secret != "", Enabled: s.Enabled, Asked: s.AskedAt.Time, Next: s.Next, Created: s.CreatedAt.Time, CreatedBy: s.CreatedBy, Now: p.cfg.Now(),
+		HasKey: s.Secret != "", Enabled: s.Enabled, Asked: s.AskedAt.Time, Next: s.Next, Created: s.CreatedAt.Time, CreatedBy: s.CreatedBy, Now: p.Cfg.Now(),
 		RemoveAction: mirrorHref(s.ID) + "/removal", RemoveTyped: typed, RemoveError: wrong,
 	}
 	if s.PartnerID != "" {
-		if v.Partner, err = p.adminNames().partnerLink(ctx, s.PartnerID); err != nil {
+		if v.Partner, err = p.AdminNames().PartnerLink(ctx, s.PartnerID); err != nil {
 			return err
 		}
 	}
 	if err := p.fillMirror(c, s.ID, &v); err != nil {
 		return err
 	}
-	if v.History, err = p.history(ctx, store.AuditFilter{ObjectKind: "mirror", ObjectID: s.ID}, ""); err != nil {
+	if v.History, err = p.History(ctx, store.AuditFilter{ObjectKind: "mirror", ObjectID: s.ID}, ""); err != nil {
 		return err
 	}
-	page := p.frame(c, s.Name, ui.Crumb{Label: "Mirrors", Href: mirrorPages})
+	page := p.Frame(c, s.Name, ui.Crumb{Label: "Mirrors", Href: MirrorPages})
 	page.Actions = view.MirrorActions(mirrorHref(s.ID), s.Enabled)
 	page.Invalid = wrong != ""
-	return p.render(c, status, view.MirrorPage(page, v))
+	return p.Render(c, status, view.MirrorPage(page, v))
 }
 
 // fillMirror adds the lists.
-func (p *portal) fillMirror(c echo.Context, id string, v *view.MirrorView) error {
-	ctx, who, paging := c.Request().Context(), actor(c), pagePaging(c)
+func (p *pages) fillMirror(c echo.Context, id string, v *view.MirrorView) error {
+	ctx, who, paging := c.Request().Context(), site.Actor(c), site.PagePaging(c)
 	runs, total, err := p.Registry.Mirrors.Runs(ctx, who, id, store.Page{Number: paging.Page, Size: paging.PerPage})
 	if err != nil {
 		return err
 	}
-	v.RunTotal, v.RunPager = total, pager(c, paging, total)
+	v.RunTotal, v.RunPager = total, site.Pager(c, paging, total)
 	for _, r := range runs {
 		v.Runs = append(v.Runs, mirrorRunRow(r))
 	}
@@ -87,13 +88,13 @@ func alarmHref(a store.MirrorAside) string {
 }
 
 // mirrorRunPage shows one run with its log.
-func (p *portal) mirrorRunPage(c echo.Context) error {
+func (p *pages) mirrorRunPage(c echo.Context) error {
 	ctx, id := c.Request().Context(), c.Param("id")
-	s, err := p.Registry.Mirrors.Get(ctx, actor(c), id)
+	s, err := p.Registry.Mirrors.Get(ctx, site.Actor(c), id)
 	if err != nil {
 		return err
 	}
-	run, err := p.Registry.Mirrors.OneRun(ctx, actor(c), id, c.Param("run"))
+	run, err := p.Registry.Mirrors.OneRun(ctx, site.Actor(c), id, c.Param("run"))
 	if err != nil {
 		return err
 	}
@@ -101,26 +102,26 @@ func (p *portal) mirrorRunPage(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	paging := pagePaging(c)
-	v := view.MirrorRunView{MirrorRunRow: mirrorRunRow(run), Total: len(lines), Pager: pager(c, paging, len(lines)), Now: p.cfg.Now()}
-	for _, l := range slicePage(lines, paging) {
+	paging := site.PagePaging(c)
+	v := view.MirrorRunView{MirrorRunRow: mirrorRunRow(run), Total: len(lines), Pager: site.Pager(c, paging, len(lines)), Now: p.Cfg.Now()}
+	for _, l := range site.SlicePage(lines, paging) {
 		row := view.MirrorLineRow{Contract: l.Contract, Version: l.Version, Outcome: l.Outcome, Text: l.Text}
 		if l.Copy != "" {
-			row.Copy = ui.Named{Name: l.Copy, Href: contractHref(l.Copy)}
+			row.Copy = ui.Named{Name: l.Copy, Href: site.ContractHref(l.Copy)}
 		}
 		v.Lines = append(v.Lines, row)
 	}
-	page := p.frame(c, "Run of "+ui.Time(run.StartedAt.Time), ui.Crumb{Label: "Mirrors", Href: mirrorPages}, ui.Crumb{Label: s.Name, Href: mirrorHref(id)})
-	return p.render(c, http.StatusOK, view.MirrorRunPage(page, v))
+	page := p.Frame(c, "Run of "+ui.Time(run.StartedAt.Time), ui.Crumb{Label: "Mirrors", Href: MirrorPages}, ui.Crumb{Label: s.Name, Href: mirrorHref(id)})
+	return p.Render(c, http.StatusOK, view.MirrorRunPage(page, v))
 }
 
 // mirrorAlarmPage shows other bytes than those of a copy, with what they say otherwise.
-func (p *portal) mirrorAlarmPage(c echo.Context) error {
+func (p *pages) mirrorAlarmPage(c echo.Context) error {
 	return p.showAlarm(c, http.StatusOK, "", "")
 }
 
-func (p *portal) showAlarm(c echo.Context, status int, typed, wrong string) error {
-	ctx, who, id := c.Request().Context(), actor(c), c.Param("id")
+func (p *pages) showAlarm(c echo.Context, status int, typed, wrong string) error {
+	ctx, who, id := c.Request().Context(), site.Actor(c), c.Param("id")
 	s, err := p.Registry.Mirrors.Get(ctx, who, id)
 	if err != nil {
 		return err
@@ -134,13 +135,13 @@ func (p *portal) showAlarm(c echo.Context, status int, typed, wrong string) erro
 		return err
 	}
 	v := view.MirrorAlarmView{
-		Ours: ui.Named{Name: a.ContractID + " " + a.Version, Href: contractVersionHref(a.ContractID, a.Version)}, URL: a.OriginURL,
+		Ours: ui.Named{Name: a.ContractID + " " + a.Version, Href: site.ContractVersionHref(a.ContractID, a.Version)}, URL: a.OriginURL,
 		OurDigest: ours.Digest, OurSize: ours.Size, Digest: a.Digest, Size: a.Size, Found: a.FoundAt.Time, Seen: a.SeenAt.Time, Settled: a.SettledAt.Time,
 		SettledBy: a.SettledBy, Reason: a.Reason, DownloadHref: alarmHref(a) + "/content", SettleAction: alarmHref(a) + "/settlement",
-		ReasonTyped: typed, ReasonError: wrong, Now: p.cfg.Now(),
+		ReasonTyped: typed, ReasonError: wrong, Now: p.Cfg.Now(),
 	}
 	changes, err := p.Registry.Mirrors.AlarmChanges(ctx, who, id, a.ID)
-	if _, refused := formRefusal(err); refused != nil {
+	if _, refused := site.FormRefusal(err); refused != nil {
 		v.Unknown = refused[""]
 	} else if err != nil {
 		return err
@@ -149,14 +150,14 @@ func (p *portal) showAlarm(c echo.Context, status int, typed, wrong string) erro
 	for _, change := range changes[:min(len(changes), maxShownChanges)] {
 		v.Changes = append(v.Changes, changeRow(change))
 	}
-	page := p.frame(c, "Other bytes of "+a.ContractID+" "+a.Version, ui.Crumb{Label: "Mirrors", Href: mirrorPages}, ui.Crumb{Label: s.Name, Href: mirrorHref(id)})
+	page := p.Frame(c, "Other bytes of "+a.ContractID+" "+a.Version, ui.Crumb{Label: "Mirrors", Href: MirrorPages}, ui.Crumb{Label: s.Name, Href: mirrorHref(id)})
 	page.Invalid = wrong != ""
-	return p.render(c, status, view.MirrorAlarmPage(page, v))
+	return p.Render(c, status, view.MirrorAlarmPage(page, v))
 }
 
 // mirrorAlarmContent answers the bytes stored aside.
-func (p *portal) mirrorAlarmContent(c echo.Context) error {
-	row, content, err := p.Registry.Mirrors.AlarmContent(c.Request().Context(), actor(c), c.Param("id"), c.Param("alarm"))
+func (p *pages) mirrorAlarmContent(c echo.Context) error {
+	row, content, err := p.Registry.Mirrors.AlarmContent(c.Request().Context(), site.Actor(c), c.Param("id"), c.Param("alarm"))
 	if err != nil {
 		return err
 	}
@@ -164,15 +165,15 @@ func (p *portal) mirrorAlarmContent(c echo.Context) error {
 }
 
 // settleAlarm ends an alarm with a reason.
-func (p *portal) settleAlarm(c echo.Context) error {
-	form, err := readForm(c)
+func (p *pages) settleAlarm(c echo.Context) error {
+	form, err := site.ReadForm(c)
 	if err != nil {
 		return err
 	}
 	id, reason := c.Param("id"), form.Get("reason")
-	err = p.Registry.Mirrors.Settle(c.Request().Context(), actor(c), id, c.Param("alarm"), reason)
-	if fields, ok := refused(err); ok {
+	err = p.Registry.Mirrors.Settle(c.Request().Context(), site.Actor(c), id, c.Param("alarm"), reason)
+	if fields, ok := site.Refused(err); ok {
 		return p.showAlarm(c, http.StatusUnprocessableEntity, reason, fields["reason"])
 	}
-	return p.ownDesk("/admin").settled(c, err, mirrorHref(id), "The alarm is settled. The copy stays as it was.")
+	return p.OwnDesk("/admin").Settled(c, err, mirrorHref(id), "The alarm is settled. The copy stays as it was.")
 }

@@ -1,4 +1,4 @@
-package web
+package contracts
 
 import (
 	"net/http"
@@ -11,12 +11,13 @@ import (
 	"schakel/store"
 	view "schakel/templates/contracts"
 	"schakel/templates/ui"
+	"schakel/web/site"
 )
 
-const mirrorPages = "/admin/mirrors"
+const MirrorPages = "/admin/mirrors"
 
 // routesMirrors registers the pages about mirrors of other registers.
-func (p *portal) routesMirrors(g routeGroup) {
+func (p *pages) routesMirrors(g site.RouteGroup) {
 	g.GET("/mirrors", p.mirrorsPage)
 	g.POST("/mirrors", p.createMirror)
 	g.GET("/mirrors/new", p.newMirrorPage)
@@ -32,7 +33,7 @@ func (p *portal) routesMirrors(g routeGroup) {
 	g.POST("/mirrors/:id/alarms/:alarm/settlement", p.settleAlarm)
 }
 
-func mirrorHref(id string) string { return mirrorPages + "/" + url.PathEscape(id) }
+func mirrorHref(id string) string { return MirrorPages + "/" + url.PathEscape(id) }
 
 // mirrorKinds are the kinds of registers, with what they are.
 func mirrorKinds() []ui.Option {
@@ -54,18 +55,18 @@ func mirrorKindName(kind string) string {
 }
 
 // mirrorsPage lists the registers that are mirrored.
-func (p *portal) mirrorsPage(c echo.Context) error {
-	all, err := p.Registry.Mirrors.List(c.Request().Context(), actor(c))
+func (p *pages) mirrorsPage(c echo.Context) error {
+	all, err := p.Registry.Mirrors.List(c.Request().Context(), site.Actor(c))
 	if err != nil {
 		return err
 	}
-	alarms := pageChoice(c, "alarms", []string{"open"})
+	alarms := site.PageChoice(c, "alarms", []string{"open"})
 	if alarms != "" {
 		all = slices.DeleteFunc(all, func(s contracts.MirrorState) bool { return s.Alarms == 0 })
 	}
-	paging := pagePaging(c)
-	v := view.MirrorsView{Alarms: alarms, Total: len(all), Pager: pager(c, paging, len(all)), Now: p.cfg.Now()}
-	for _, s := range slicePage(all, paging) {
+	paging := site.PagePaging(c)
+	v := view.MirrorsView{Alarms: alarms, Total: len(all), Pager: site.Pager(c, paging, len(all)), Now: p.Cfg.Now()}
+	for _, s := range site.SlicePage(all, paging) {
 		row := view.MirrorRow{Name: s.Name, Href: mirrorHref(s.ID), Kind: mirrorKindName(s.Kind), State: "active", Copies: s.Copies, Alarms: s.Alarms, Next: s.Next}
 		if !s.Enabled {
 			row.State = "paused"
@@ -76,10 +77,10 @@ func (p *portal) mirrorsPage(c echo.Context) error {
 		}
 		v.Rows = append(v.Rows, row)
 	}
-	page := p.frame(c, "Mirrors")
+	page := p.Frame(c, "Mirrors")
 	page.Lead = "Copies of contracts in the registers of others, so that you keep the bytes you build on and hear when they change."
-	page.Actions = ui.LinkButton(ui.Primary, "Mirror a register", mirrorPages+"/new")
-	return p.render(c, http.StatusOK, view.MirrorsPage(page, v))
+	page.Actions = ui.LinkButton(ui.Primary, "Mirror a register", MirrorPages+"/new")
+	return p.Render(c, http.StatusOK, view.MirrorsPage(page, v))
 }
 
 func mirrorRunRow(r store.MirrorRun) view.MirrorRunRow {
@@ -94,38 +95,38 @@ func mirrorRunRow(r store.MirrorRun) view.MirrorRunRow {
 }
 
 // newMirrorPage asks what to mirror.
-func (p *portal) newMirrorPage(c echo.Context) error {
+func (p *pages) newMirrorPage(c echo.Context) error {
 	return p.showMirrorForm(c, http.StatusOK, "", contracts.MirrorInput{Kind: store.MirrorSchakel, Schedule: "15 4 * * *", Enabled: true}, false, nil)
 }
 
 // createMirror adds a register to mirror.
-func (p *portal) createMirror(c echo.Context) error {
-	form, err := readForm(c)
+func (p *pages) createMirror(c echo.Context) error {
+	form, err := site.ReadForm(c)
 	if err != nil {
 		return err
 	}
 	in := contracts.MirrorInput{Kind: form.Get("kind"), Prefix: form.Get("prefix")}
 	readMirror(form, &in)
-	made, err := p.Registry.Mirrors.Create(c.Request().Context(), actor(c), in)
-	if status, wrong := formRefusal(err); wrong != nil {
+	made, err := p.Registry.Mirrors.Create(c.Request().Context(), site.Actor(c), in)
+	if status, wrong := site.FormRefusal(err); wrong != nil {
 		return p.showMirrorForm(c, status, "", in, false, wrong)
 	}
 	if err != nil {
 		return err
 	}
-	return p.done(c, mirrorHref(made.ID), made.Name+" is mirrored on its schedule. Run it at once to see what comes.")
+	return p.Done(c, mirrorHref(made.ID), made.Name+" is mirrored on its schedule. Run it at once to see what comes.")
 }
 
 // readMirror reads what can be changed of a mirror.
-func readMirror(form Form, in *contracts.MirrorInput) {
+func readMirror(form site.Form, in *contracts.MirrorInput) {
 	in.Name, in.URL, in.PartnerID, in.Schedule = form.Get("name"), form.Get("url"), form.Get("partnerId"), form.Get("schedule")
 	in.Secret, in.NoSecret, in.Enabled = form.Get("secret"), form.Checked("noSecret"), form.Checked("enabled")
 	in.URLs, in.Contracts = strings.Split(form.Get("urls"), "\n"), strings.Split(form.Get("contracts"), "\n")
 }
 
 // editMirrorPage asks how a register is mirrored from now on.
-func (p *portal) editMirrorPage(c echo.Context) error {
-	s, err := p.Registry.Mirrors.Get(c.Request().Context(), actor(c), c.Param("id"))
+func (p *pages) editMirrorPage(c echo.Context) error {
+	s, err := p.Registry.Mirrors.Get(c.Request().Context(), site.Actor(c), c.Param("id"))
 	if err != nil {
 		return err
 	}
@@ -133,52 +134,52 @@ func (p *portal) editMirrorPage(c echo.Context) error {
 }
 
 // changeMirror changes how a register is mirrored.
-func (p *portal) changeMirror(c echo.Context) error {
-	form, err := readForm(c)
+func (p *pages) changeMirror(c echo.Context) error {
+	form, err := site.ReadForm(c)
 	if err != nil {
 		return err
 	}
 	ctx := c.Request().Context()
-	s, err := p.Registry.Mirrors.Get(ctx, actor(c), c.Param("id"))
+	s, err := p.Registry.Mirrors.Get(ctx, site.Actor(c), c.Param("id"))
 	if err != nil {
 		return err
 	}
 	var typed contracts.MirrorInput
-	row, err := p.Registry.Mirrors.Update(ctx, actor(c), s.ID, func(in *contracts.MirrorInput) { readMirror(form, in); typed = *in })
-	if status, wrong := formRefusal(err); wrong != nil {
+	row, err := p.Registry.Mirrors.Update(ctx, site.Actor(c), s.ID, func(in *contracts.MirrorInput) { readMirror(form, in); typed = *in })
+	if status, wrong := site.FormRefusal(err); wrong != nil {
 		return p.showMirrorForm(c, status, s.ID, typed, s.Secret != "", wrong)
 	}
 	if err != nil {
 		return err
 	}
-	return p.done(c, mirrorHref(row.ID), "The changes are saved.")
+	return p.Done(c, mirrorHref(row.ID), "The changes are saved.")
 }
 
 // showMirrorForm shows the form; id is empty for a new mirror.
-func (p *portal) showMirrorForm(c echo.Context, status int, id string, in contracts.MirrorInput, hasKey bool, wrong formErrors) error {
-	partners, err := p.routePartners(c.Request().Context(), actor(c))
+func (p *pages) showMirrorForm(c echo.Context, status int, id string, in contracts.MirrorInput, hasKey bool, wrong site.FormErrors) error {
+	partners, err := p.RoutePartners(c.Request().Context(), site.Actor(c))
 	if err != nil {
 		return err
 	}
 	partners[0].Label = "None of the partners here"
 	v := view.MirrorFormView{
-		Action: mirrorPages, Cancel: mirrorPages, New: id == "", HasKey: hasKey, Enabled: in.Enabled, Name: in.Name, Kind: in.Kind, URL: in.URL,
+		Action: MirrorPages, Cancel: MirrorPages, New: id == "", HasKey: hasKey, Enabled: in.Enabled, Name: in.Name, Kind: in.Kind, URL: in.URL,
 		URLs: strings.Join(in.URLs, "\n"), Partner: in.PartnerID, Schedule: in.Schedule, Contracts: strings.Join(in.Contracts, "\n"), Prefix: in.Prefix,
 		Kinds: mirrorKinds(), Partners: partners, Wrong: wrong,
 	}
 	title := "Mirror a register"
-	crumbs := []ui.Crumb{{Label: "Mirrors", Href: mirrorPages}}
+	crumbs := []ui.Crumb{{Label: "Mirrors", Href: MirrorPages}}
 	if id != "" {
 		title, v.Action, v.Cancel = "Change mirror", mirrorHref(id)+"/edit", mirrorHref(id)
 	}
-	page := p.frame(c, title, crumbs...)
+	page := p.Frame(c, title, crumbs...)
 	page.Invalid = wrong != nil
-	return p.render(c, status, view.MirrorFormPage(page, v))
+	return p.Render(c, status, view.MirrorFormPage(page, v))
 }
 
 // runMirror asks for a run at once.
-func (p *portal) runMirror(c echo.Context) error {
+func (p *pages) runMirror(c echo.Context) error {
 	id := c.Param("id")
-	err := p.Registry.Mirrors.AskRun(c.Request().Context(), actor(c), id)
-	return p.ownDesk("/admin").settled(c, err, mirrorHref(id), "A run begins within seconds. Reload this page to see what it finds.")
+	err := p.Registry.Mirrors.AskRun(c.Request().Context(), site.Actor(c), id)
+	return p.OwnDesk("/admin").Settled(c, err, mirrorHref(id), "A run begins within seconds. Reload this page to see what it finds.")
 }

@@ -1,4 +1,4 @@
-package web
+package contracts
 
 import (
 	"mime"
@@ -8,6 +8,8 @@ import (
 	"schakel/registry/contracts"
 	"schakel/registry/contracts/compare"
 	"schakel/store"
+	"schakel/web/api"
+	"schakel/web/site"
 )
 
 // mirrorRunAnswer is a run of a mirror; its counts are of versions.
@@ -43,20 +45,20 @@ func newMirrorRunAnswer(r store.MirrorRun) mirrorRunAnswer {
 }
 
 // listMirrorRuns lists the runs of a mirror, newest first.
-func (m *machineAPI) listMirrorRuns(c echo.Context) error {
-	who, err := m.caller(c)
+func (m *handlers) listMirrorRuns(c echo.Context) error {
+	who, err := m.Caller(c)
 	if err != nil {
 		return err
 	}
-	paging, err := apiPaging(c)
+	paging, err := site.ApiPaging(c)
 	if err != nil {
 		return err
 	}
-	rows, total, err := m.Registry.Mirrors.Runs(c.Request().Context(), who.actor(), c.Param("mirrorId"), store.Page{Number: paging.Page, Size: paging.PerPage})
+	rows, total, err := m.Registry.Mirrors.Runs(c.Request().Context(), who.Actor(), c.Param("mirrorId"), store.Page{Number: paging.Page, Size: paging.PerPage})
 	if err != nil {
 		return err
 	}
-	m.app.setPagingHeaders(c, paging, total)
+	m.App.SetPagingHeaders(c, paging, total)
 	answer := make([]mirrorRunAnswer, len(rows))
 	for i, row := range rows {
 		answer[i] = newMirrorRunAnswer(row)
@@ -65,12 +67,12 @@ func (m *machineAPI) listMirrorRuns(c echo.Context) error {
 }
 
 // showMirrorRun answers one run with its log.
-func (m *machineAPI) showMirrorRun(c echo.Context) error {
-	who, err := m.caller(c)
+func (m *handlers) showMirrorRun(c echo.Context) error {
+	who, err := m.Caller(c)
 	if err != nil {
 		return err
 	}
-	row, err := m.Registry.Mirrors.OneRun(c.Request().Context(), who.actor(), c.Param("mirrorId"), c.Param("runId"))
+	row, err := m.Registry.Mirrors.OneRun(c.Request().Context(), who.Actor(), c.Param("mirrorId"), c.Param("runId"))
 	if err != nil {
 		return err
 	}
@@ -116,30 +118,30 @@ func newMirrorAlarmAnswer(a store.MirrorAside) mirrorAlarmAnswer {
 }
 
 // listMirrorAlarms lists the alarms of a mirror, newest first.
-func (m *machineAPI) listMirrorAlarms(c echo.Context) error {
-	who, err := m.caller(c)
+func (m *handlers) listMirrorAlarms(c echo.Context) error {
+	who, err := m.Caller(c)
 	if err != nil {
 		return err
 	}
-	paging, err := apiPaging(c)
+	paging, err := site.ApiPaging(c)
 	if err != nil {
 		return err
 	}
-	status, err := apiChoice(c, "status", []string{"open", "settled"})
+	status, err := site.ApiChoice(c, "status", []string{"open", "settled"})
 	if err != nil {
 		return err
 	}
 	ctx, id := c.Request().Context(), c.Param("mirrorId")
-	if _, err := m.Registry.Mirrors.Get(ctx, who.actor(), id); err != nil {
+	if _, err := m.Registry.Mirrors.Get(ctx, who.Actor(), id); err != nil {
 		return err
 	}
-	rows, total, err := m.Registry.Mirrors.Alarms(ctx, who.actor(), store.MirrorAsideFilter{
+	rows, total, err := m.Registry.Mirrors.Alarms(ctx, who.Actor(), store.MirrorAsideFilter{
 		SourceID: id, Open: status == "open", Settled: status == "settled", Page: store.Page{Number: paging.Page, Size: paging.PerPage},
 	})
 	if err != nil {
 		return err
 	}
-	m.app.setPagingHeaders(c, paging, total)
+	m.App.SetPagingHeaders(c, paging, total)
 	answer := make([]mirrorAlarmAnswer, len(rows))
 	for i, row := range rows {
 		answer[i] = newMirrorAlarmAnswer(row)
@@ -148,19 +150,19 @@ func (m *machineAPI) listMirrorAlarms(c echo.Context) error {
 }
 
 // showMirrorAlarm answers one alarm with what the other bytes say otherwise.
-func (m *machineAPI) showMirrorAlarm(c echo.Context) error {
-	who, err := m.caller(c)
+func (m *handlers) showMirrorAlarm(c echo.Context) error {
+	who, err := m.Caller(c)
 	if err != nil {
 		return err
 	}
 	ctx, id, alarmID := c.Request().Context(), c.Param("mirrorId"), c.Param("alarmId")
-	row, err := m.Registry.Mirrors.Alarm(ctx, who.actor(), id, alarmID)
+	row, err := m.Registry.Mirrors.Alarm(ctx, who.Actor(), id, alarmID)
 	if err != nil {
 		return err
 	}
 	answer := newMirrorAlarmAnswer(row)
-	changes, err := m.Registry.Mirrors.AlarmChanges(ctx, who.actor(), id, alarmID)
-	if _, wrong := formRefusal(err); wrong != nil {
+	changes, err := m.Registry.Mirrors.AlarmChanges(ctx, who.Actor(), id, alarmID)
+	if _, wrong := site.FormRefusal(err); wrong != nil {
 		answer.Unknown = wrong[""]
 	} else if err != nil {
 		return err
@@ -178,12 +180,12 @@ func newAlarmChanges(changes []compare.Change) []alarmChange {
 }
 
 // showMirrorAlarmContent answers the bytes stored aside, as they came.
-func (m *machineAPI) showMirrorAlarmContent(c echo.Context) error {
-	who, err := m.caller(c)
+func (m *handlers) showMirrorAlarmContent(c echo.Context) error {
+	who, err := m.Caller(c)
 	if err != nil {
 		return err
 	}
-	row, content, err := m.Registry.Mirrors.AlarmContent(c.Request().Context(), who.actor(), c.Param("mirrorId"), c.Param("alarmId"))
+	row, content, err := m.Registry.Mirrors.AlarmContent(c.Request().Context(), who.Actor(), c.Param("mirrorId"), c.Param("alarmId"))
 	if err != nil {
 		return err
 	}
@@ -195,23 +197,23 @@ func sendDownload(c echo.Context, row store.MirrorAside, content []byte) error {
 	h := c.Response().Header()
 	h.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": row.ContractID + "-" + row.Version + "-other-bytes"}))
 	h.Set("Cache-Control", "private, no-store")
-	setDigests(h, content)
+	site.SetDigests(h, content)
 	return c.Blob(http.StatusOK, echo.MIMEOctetStream, content)
 }
 
 // settleMirrorAlarm ends an alarm with a reason.
-func (m *machineAPI) settleMirrorAlarm(c echo.Context) error {
-	who, err := m.caller(c)
+func (m *handlers) settleMirrorAlarm(c echo.Context) error {
+	who, err := m.Caller(c)
 	if err != nil {
 		return err
 	}
 	var in struct {
 		Reason string `json:"reason"`
 	}
-	if err := readJSON(c, &in); err != nil {
+	if err := api.ReadJSON(c, &in); err != nil {
 		return err
 	}
-	if err := m.Registry.Mirrors.Settle(c.Request().Context(), who.actor(), c.Param("mirrorId"), c.Param("alarmId"), in.Reason); err != nil {
+	if err := m.Registry.Mirrors.Settle(c.Request().Context(), who.Actor(), c.Param("mirrorId"), c.Param("alarmId"), in.Reason); err != nil {
 		return err
 	}
 	return m.showMirrorAlarm(c)

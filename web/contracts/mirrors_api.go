@@ -1,4 +1,4 @@
-package web
+package contracts
 
 import (
 	"net/http"
@@ -8,13 +8,15 @@ import (
 	"github.com/labstack/echo/v4"
 	"schakel/registry/contracts"
 	"schakel/store"
+	"schakel/web/api"
+	"schakel/web/site"
 )
 
 const mirrorsPath = "/registry/v1/mirrors"
 
 // routesMirrors registers what is done about mirrors of other registers. All of it is
 // for clients of the own organisation.
-func (m *machineAPI) routesMirrors(read, write routeGroup) {
+func (m *handlers) routesMirrors(read, write site.RouteGroup) {
 	read.GET("/mirrors", m.listMirrors)
 	read.GET("/mirrors/:mirrorId", m.showMirror)
 	read.GET("/mirrors/:mirrorId/copies", m.listMirrorCopies)
@@ -22,12 +24,12 @@ func (m *machineAPI) routesMirrors(read, write routeGroup) {
 	read.GET("/mirrors/:mirrorId/runs/:runId", m.showMirrorRun)
 	read.GET("/mirrors/:mirrorId/alarms", m.listMirrorAlarms)
 	read.GET("/mirrors/:mirrorId/alarms/:alarmId", m.showMirrorAlarm)
-	read.GET("/mirrors/:mirrorId/alarms/:alarmId/content", m.showMirrorAlarmContent, m.app.slow(uploadTime))
-	write.POST("/mirrors", m.postMirror, m.once)
-	write.PATCH("/mirrors/:mirrorId", m.patchMirror, m.once)
-	write.DELETE("/mirrors/:mirrorId", m.deleteMirror, m.once)
-	write.POST("/mirrors/:mirrorId/runs", m.postMirrorRun, m.once)
-	write.POST("/mirrors/:mirrorId/alarms/:alarmId/settlement", m.settleMirrorAlarm, m.once)
+	read.GET("/mirrors/:mirrorId/alarms/:alarmId/content", m.showMirrorAlarmContent, m.App.Slow(site.UploadTime))
+	write.POST("/mirrors", m.postMirror, m.Once)
+	write.PATCH("/mirrors/:mirrorId", m.patchMirror, m.Once)
+	write.DELETE("/mirrors/:mirrorId", m.deleteMirror, m.Once)
+	write.POST("/mirrors/:mirrorId/runs", m.postMirrorRun, m.Once)
+	write.POST("/mirrors/:mirrorId/alarms/:alarmId/settlement", m.settleMirrorAlarm, m.Once)
 }
 
 // mirrorAnswer is a register that is mirrored. Its key is never told.
@@ -66,38 +68,38 @@ func newMirrorAnswer(s contracts.MirrorState) mirrorAnswer {
 }
 
 // listMirrors lists the registers that are mirrored, by name.
-func (m *machineAPI) listMirrors(c echo.Context) error {
-	who, err := m.caller(c)
+func (m *handlers) listMirrors(c echo.Context) error {
+	who, err := m.Caller(c)
 	if err != nil {
 		return err
 	}
-	paging, err := apiPaging(c)
+	paging, err := site.ApiPaging(c)
 	if err != nil {
 		return err
 	}
-	rows, err := m.Registry.Mirrors.List(c.Request().Context(), who.actor())
+	rows, err := m.Registry.Mirrors.List(c.Request().Context(), who.Actor())
 	if err != nil {
 		return err
 	}
-	m.app.setPagingHeaders(c, paging, len(rows))
+	m.App.SetPagingHeaders(c, paging, len(rows))
 	answer := []mirrorAnswer{}
-	for _, row := range onPage(rows, paging) {
+	for _, row := range site.OnPage(rows, paging) {
 		answer = append(answer, newMirrorAnswer(row))
 	}
 	return c.JSON(http.StatusOK, map[string]any{"mirrors": answer})
 }
 
 // showMirror answers one register that is mirrored.
-func (m *machineAPI) showMirror(c echo.Context) error {
+func (m *handlers) showMirror(c echo.Context) error {
 	return m.answerMirror(c, http.StatusOK, c.Param("mirrorId"))
 }
 
-func (m *machineAPI) answerMirror(c echo.Context, status int, id string) error {
-	who, err := m.caller(c)
+func (m *handlers) answerMirror(c echo.Context, status int, id string) error {
+	who, err := m.Caller(c)
 	if err != nil {
 		return err
 	}
-	row, err := m.Registry.Mirrors.Get(c.Request().Context(), who.actor(), id)
+	row, err := m.Registry.Mirrors.Get(c.Request().Context(), who.Actor(), id)
 	if err != nil {
 		return err
 	}
@@ -139,20 +141,20 @@ func (r mirrorRequest) apply(in *contracts.MirrorInput) {
 }
 
 // postMirror adds a register to mirror.
-func (m *machineAPI) postMirror(c echo.Context) error {
-	who, err := m.caller(c)
+func (m *handlers) postMirror(c echo.Context) error {
+	who, err := m.Caller(c)
 	if err != nil {
 		return err
 	}
 	var in mirrorRequest
-	if err := readJSON(c, &in); err != nil {
+	if err := api.ReadJSON(c, &in); err != nil {
 		return err
 	}
 	input := contracts.MirrorInput{Enabled: true}
 	in.apply(&input)
-	made, err := m.Registry.Mirrors.Create(c.Request().Context(), who.actor(), input)
+	made, err := m.Registry.Mirrors.Create(c.Request().Context(), who.Actor(), input)
 	if err != nil {
-		return renameField(err, "secret", "key")
+		return api.RenameField(err, "secret", "key")
 	}
 	c.Response().Header().Set("Location", mirrorPath(made.ID))
 	return m.answerMirror(c, http.StatusCreated, made.ID)
@@ -161,35 +163,35 @@ func (m *machineAPI) postMirror(c echo.Context) error {
 func mirrorPath(id string) string { return mirrorsPath + "/" + url.PathEscape(id) }
 
 // patchMirror changes how a register is mirrored.
-func (m *machineAPI) patchMirror(c echo.Context) error {
-	who, err := m.caller(c)
+func (m *handlers) patchMirror(c echo.Context) error {
+	who, err := m.Caller(c)
 	if err != nil {
 		return err
 	}
 	var in mirrorRequest
-	if err := readJSON(c, &in); err != nil {
+	if err := api.ReadJSON(c, &in); err != nil {
 		return err
 	}
 	for member, value := range map[string]*string{"kind": in.Kind, "prefix": in.Prefix} {
 		if value != nil {
-			return fieldProblem(member, "this cannot be changed; add another mirror")
+			return site.FieldProblem(member, "this cannot be changed; add another mirror")
 		}
 	}
 	id := c.Param("mirrorId")
-	if _, err := m.Registry.Mirrors.Update(c.Request().Context(), who.actor(), id, in.apply); err != nil {
-		return renameField(err, "secret", "key")
+	if _, err := m.Registry.Mirrors.Update(c.Request().Context(), who.Actor(), id, in.apply); err != nil {
+		return api.RenameField(err, "secret", "key")
 	}
 	return m.answerMirror(c, http.StatusOK, id)
 }
 
 // postMirrorRun asks for a run at once.
-func (m *machineAPI) postMirrorRun(c echo.Context) error {
-	who, err := m.caller(c)
+func (m *handlers) postMirrorRun(c echo.Context) error {
+	who, err := m.Caller(c)
 	if err != nil {
 		return err
 	}
 	id := c.Param("mirrorId")
-	if err := m.Registry.Mirrors.AskRun(c.Request().Context(), who.actor(), id); err != nil {
+	if err := m.Registry.Mirrors.AskRun(c.Request().Context(), who.Actor(), id); err != nil {
 		return err
 	}
 	c.Response().Header().Set("Location", mirrorPath(id)+"/runs")
@@ -219,7 +221,7 @@ type copyAnswer struct {
 	SourceSince  store.Time `json:"sourceSince"`
 }
 
-func (m *machineAPI) copyOf(c echo.Context, v store.ContractVersion) (*copyAnswer, error) {
+func (m *handlers) copyOf(c echo.Context, v store.ContractVersion) (*copyAnswer, error) {
 	from, ok, err := m.Registry.Contracts.CopyOf(c.Request().Context(), v)
 	if err != nil || !ok {
 		return nil, err

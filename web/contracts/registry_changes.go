@@ -1,4 +1,4 @@
-package web
+package contracts
 
 import (
 	"encoding/json"
@@ -7,10 +7,11 @@ import (
 	"github.com/labstack/echo/v4"
 	"schakel/registry/contracts"
 	"schakel/registry/contracts/compare"
+	"schakel/web/site"
 )
 
-// changesAnswer lists the changes from one version to another.
-type changesAnswer struct {
+// ChangesAnswer lists the changes from one version to another.
+type ChangesAnswer struct {
 	From             string         `json:"from"`
 	To               string         `json:"to"`
 	Level            string         `json:"level,omitempty"` // the worst; absent without changes
@@ -51,7 +52,7 @@ type changeAnswer struct {
 
 // showChanges answers what changed from the version in the query, or the one
 // before, to the one of the address.
-func (m *machineAPI) showChanges(compared *comparisons) echo.HandlerFunc {
+func (m *handlers) showChanges(compared *comparisons) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		reader, err := m.reader(c)
 		if err != nil {
@@ -66,15 +67,15 @@ func (m *machineAPI) showChanges(compared *comparisons) echo.HandlerFunc {
 			return err
 		}
 		c.Response().Header().Set("Cache-Control", "private, no-cache")
-		if matchesTag(c.Request().Header, setDigests(c.Response().Header(), body)) {
+		if site.MatchesTag(c.Request().Header, site.SetDigests(c.Response().Header(), body)) {
 			return c.NoContent(http.StatusNotModified)
 		}
 		return c.JSONBlob(http.StatusOK, body)
 	}
 }
 
-func newChangesAnswer(made contracts.Comparison) changesAnswer {
-	answer := changesAnswer{
+func newChangesAnswer(made contracts.Comparison) ChangesAnswer {
+	answer := ChangesAnswer{
 		From: made.From.Version, To: made.To.Version, Level: string(compare.Worst(made.Changes)), SuggestedVersion: made.Suggested,
 		Counts: countLevels(made.Changes), Causes: []causeAnswer{}, Changes: []changeAnswer{},
 	}

@@ -1,9 +1,6 @@
-package web
+package contracts
 
 import (
-	"crypto/sha256"
-	"encoding/base64"
-	"encoding/hex"
 	"mime"
 	"net/http"
 	"strconv"
@@ -14,11 +11,12 @@ import (
 	"schakel/registry/contracts"
 	"schakel/registry/contracts/contract"
 	"schakel/store"
+	"schakel/web/site"
 )
 
 // showOriginal answers a document byte for byte as it was uploaded, with the
 // digest as a strong ETag and as Repr-Digest (RFC 9530).
-func (m *machineAPI) showOriginal(c echo.Context) error {
+func (m *handlers) showOriginal(c echo.Context) error {
 	return m.serveDocument(c, uploadedFormat)
 }
 
@@ -35,7 +33,7 @@ func uploadedFormat(v store.ContractVersion) string {
 
 // showContent answers a document in the form that Accept asks for, or in its own
 // when it does not say.
-func (m *machineAPI) showContent(c echo.Context) error {
+func (m *handlers) showContent(c echo.Context) error {
 	c.Response().Header().Set("Vary", "Accept")
 	return m.serveDocument(c, func(v store.ContractVersion) string {
 		return acceptedFormat(c.Request().Header.Values("Accept"), v.Format)
@@ -43,16 +41,16 @@ func (m *machineAPI) showContent(c echo.Context) error {
 }
 
 // showContentJSON answers a document as JSON, whatever it was uploaded as.
-func (m *machineAPI) showContentJSON(c echo.Context) error {
+func (m *handlers) showContentJSON(c echo.Context) error {
 	return m.serveDocument(c, func(store.ContractVersion) string { return contract.FormatJSON })
 }
 
 // showContentYAML answers a document as YAML, whatever it was uploaded as.
-func (m *machineAPI) showContentYAML(c echo.Context) error {
+func (m *handlers) showContentYAML(c echo.Context) error {
 	return m.serveDocument(c, func(store.ContractVersion) string { return contract.FormatYAML })
 }
 
-func (m *machineAPI) serveDocument(c echo.Context, formatOf func(store.ContractVersion) string) error {
+func (m *handlers) serveDocument(c echo.Context, formatOf func(store.ContractVersion) string) error {
 	reader, err := m.reader(c)
 	if err != nil {
 		return err
@@ -69,7 +67,7 @@ func (m *machineAPI) serveDocument(c echo.Context, formatOf func(store.ContractV
 	if format == v.Format {
 		known = v.DocumentDigest()
 	}
-	if tag := `"sha256:` + known + `"`; (format == v.Format || format == formatZip) && matchesTag(c.Request().Header, tag) {
+	if tag := `"sha256:` + known + `"`; (format == v.Format || format == formatZip) && site.MatchesTag(c.Request().Header, tag) {
 		c.Response().Header().Set("ETag", tag)
 		m.noteDownload(c, v, false)
 		return c.NoContent(http.StatusNotModified)
@@ -78,8 +76,8 @@ func (m *machineAPI) serveDocument(c echo.Context, formatOf func(store.ContractV
 	if err != nil {
 		return err
 	}
-	tag := setDigests(c.Response().Header(), content)
-	same := matchesTag(c.Request().Header, tag)
+	tag := site.SetDigests(c.Response().Header(), content)
+	same := site.MatchesTag(c.Request().Header, tag)
 	m.noteDownload(c, v, !same)
 	if same {
 		return c.NoContent(http.StatusNotModified)
@@ -89,17 +87,17 @@ func (m *machineAPI) serveDocument(c echo.Context, formatOf func(store.ContractV
 
 // noteDownload remembers who fetched a version, also who asked whether it changed and was told that it did not: it still
 // builds on it. A download by an unknown caller counts only when the document was sent.
-func (m *machineAPI) noteDownload(c echo.Context, v store.ContractVersion, sent bool) {
+func (m *handlers) noteDownload(c echo.Context, v store.ContractVersion, sent bool) {
 	var who contracts.Downloader
-	if caller, err := m.caller(c); err == nil {
-		who = caller.downloader()
+	if caller, err := m.Caller(c); err == nil {
+		who = caller.Downloader()
 	}
 	if who.ID != "" || sent {
 		m.Registry.Downloads.Note(v, who)
 	}
 }
 
-func (m *machineAPI) document(c echo.Context, reader registry.Reader, id string, v store.ContractVersion, format string) ([]byte, error) {
+func (m *handlers) document(c echo.Context, reader registry.Reader, id string, v store.ContractVersion, format string) ([]byte, error) {
 	read := m.Registry.Contracts.Document
 	if format == formatZip {
 		read = m.Registry.Contracts.Original
@@ -108,7 +106,7 @@ func (m *machineAPI) document(c echo.Context, reader registry.Reader, id string,
 	if err != nil || format == v.Format || format == formatZip {
 		return content, err
 	}
-	return m.converted.get(c.Request().Context(), v.DocumentDigest(), format, content)
+	return m.converted.Get(c.Request().Context(), v.DocumentDigest(), format, content)
 }
 
 func documentType(format string) string {
@@ -130,7 +128,7 @@ func documentHeaders(h http.Header, id string, v store.ContractVersion, format, 
 	h.Set("Cache-Control", "private, no-cache")
 	if v.Status == store.VersionDeprecated {
 		h.Set("Deprecation", "@"+strconv.FormatInt(v.DeprecatedAt.Unix(), 10)) // RFC 9745
-		h.Add("Link", "<"+contractVersionHref(id, v.Version)+`>; rel="deprecation"; type="text/html"`)
+		h.Add("Link", "<"+site.ContractVersionHref(id, v.Version)+`>; rel="deprecation"; type="text/html"`)
 		if !v.SunsetAt.IsZero() {
 			h.Set("Sunset", v.SunsetAt.Format(http.TimeFormat)) // RFC 8594
 		}
@@ -142,20 +140,6 @@ func documentHeaders(h http.Header, id string, v store.ContractVersion, format, 
 		}
 		h.Set("Content-Location", versionPath(id, v.Version)+form)
 	}
-}
-
-// setDigests sets the strong ETag and the Repr-Digest of the bytes of an answer.
-func setDigests(h http.Header, content []byte) (tag string) {
-	sum := sha256.Sum256(content)
-	return setDigest(h, sum[:])
-}
-
-// setDigest is setDigests for bytes of which the SHA-256 is known.
-func setDigest(h http.Header, sum []byte) (tag string) {
-	tag = `"sha256:` + hex.EncodeToString(sum) + `"`
-	h.Set("ETag", tag)
-	h.Set("Repr-Digest", "sha-256=:"+base64.StdEncoding.EncodeToString(sum)+":")
-	return tag
 }
 
 // acceptedFormat picks JSON or YAML by the Accept header, and otherwise when it

@@ -1,4 +1,4 @@
-package web
+package contracts
 
 import (
 	"net/http"
@@ -6,6 +6,8 @@ import (
 	"github.com/labstack/echo/v4"
 	"schakel/registry/contracts"
 	"schakel/store"
+	"schakel/web/api"
+	"schakel/web/site"
 )
 
 // contactAnswer is whom to ask about a contract.
@@ -55,20 +57,20 @@ func newContractAnswer(c store.Contract, latest store.ContractVersion) contractA
 }
 
 // listContracts lists the contracts the asker may see, by title (EDU-06b).
-func (m *machineAPI) listContracts(c echo.Context) error {
+func (m *handlers) listContracts(c echo.Context) error {
 	reader, err := m.reader(c)
 	if err != nil {
 		return err
 	}
-	paging, err := apiPaging(c)
+	paging, err := site.ApiPaging(c)
 	if err != nil {
 		return err
 	}
-	kind, err := apiChoice(c, "kind", contractKinds())
+	kind, err := site.ApiChoice(c, "kind", site.ContractKinds())
 	if err != nil {
 		return err
 	}
-	status, err := apiChoice(c, "status", []string{store.VersionDraft, store.VersionPublished, store.VersionDeprecated, store.VersionWithdrawn})
+	status, err := site.ApiChoice(c, "status", []string{store.VersionDraft, store.VersionPublished, store.VersionDeprecated, store.VersionWithdrawn})
 	if err != nil {
 		return err
 	}
@@ -79,7 +81,7 @@ func (m *machineAPI) listContracts(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	m.app.setPagingHeaders(c, paging, total)
+	m.App.SetPagingHeaders(c, paging, total)
 	ids := make([]string, len(rows))
 	for i, row := range rows {
 		ids[i] = row.ID
@@ -117,16 +119,16 @@ type contractRequest struct {
 }
 
 // postContract makes a contract without versions.
-func (m *machineAPI) postContract(c echo.Context) error {
-	who, err := m.caller(c)
+func (m *handlers) postContract(c echo.Context) error {
+	who, err := m.Caller(c)
 	if err != nil {
 		return err
 	}
 	in := contractRequest{Visibility: store.VisibilityPartners}
-	if err := readJSON(c, &in); err != nil {
+	if err := api.ReadJSON(c, &in); err != nil {
 		return err
 	}
-	made, err := m.Registry.Contracts.Create(c.Request().Context(), who.actor(), contracts.ContractInput{
+	made, err := m.Registry.Contracts.Create(c.Request().Context(), who.Actor(), contracts.ContractInput{
 		ID: in.ID, Kind: in.Kind, Title: in.Title, Description: in.Description, Owner: in.Owner, OwnerPartnerID: in.OwnerPartnerID,
 		Maintainer: in.Maintainer, ContactName: in.Contact.Name, ContactEmail: in.Contact.Email,
 		Classification: in.Classification, BasedOn: in.BasedOn, Agreement: in.Agreement, AgreedOn: in.AgreedOn,
@@ -140,7 +142,7 @@ func (m *machineAPI) postContract(c echo.Context) error {
 }
 
 // showContract answers one contract.
-func (m *machineAPI) showContract(c echo.Context) error {
+func (m *handlers) showContract(c echo.Context) error {
 	reader, err := m.reader(c)
 	if err != nil {
 		return err
@@ -156,13 +158,13 @@ func (m *machineAPI) showContract(c echo.Context) error {
 // contractProblem names the members of a request as its sender does.
 func contractProblem(err error) error {
 	for field, member := range map[string]string{"contactEmail": "contact/email", "contactName": "contact/name", "partners": "partnerIds"} {
-		err = renameField(err, field, member)
+		err = api.RenameField(err, field, member)
 	}
 	return err
 }
 
 // answerContract answers a contract as its asker may see it.
-func (m *machineAPI) answerContract(c echo.Context, status int, row store.Contract) error {
+func (m *handlers) answerContract(c echo.Context, status int, row store.Contract) error {
 	ctx := c.Request().Context()
 	latest, err := m.DB.LatestVersions(ctx, []string{row.ID})
 	if err != nil {

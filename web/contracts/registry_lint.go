@@ -1,4 +1,4 @@
-package web
+package contracts
 
 import (
 	"github.com/labstack/echo/v4"
@@ -6,12 +6,12 @@ import (
 	"schakel/registry/contracts/lint"
 )
 
-// lintAnswer is the advice on a document.
-type lintAnswer struct {
+// LintAnswer is the advice on a document.
+type LintAnswer struct {
 	Score    int              `json:"score"`
 	Sets     []lintSetAnswer  `json:"sets"`
 	Rules    []lintRuleAnswer `json:"rules"`
-	Findings []findingAnswer  `json:"findings"`
+	Findings []FindingAnswer  `json:"findings"`
 }
 
 type lintSetAnswer struct {
@@ -31,8 +31,8 @@ type lintRuleAnswer struct {
 	Link     string `json:"link"`
 }
 
-func newLintAnswer(r lint.Report) *lintAnswer {
-	answer := &lintAnswer{Score: r.Score, Sets: []lintSetAnswer{}, Findings: newFindingAnswers(r.Findings)}
+func newLintAnswer(r lint.Report) *LintAnswer {
+	answer := &LintAnswer{Score: r.Score, Sets: []lintSetAnswer{}, Findings: newFindingAnswers(r.Findings)}
 	for _, set := range lint.Sets() {
 		if score, applies := r.SetScore(set); applies {
 			answer.Sets = append(answer.Sets, lintSetAnswer{set, score})
@@ -45,7 +45,7 @@ func newLintAnswer(r lint.Report) *lintAnswer {
 }
 
 // lintOf is the advice on a version that the reader may see.
-func (m *machineAPI) lintOf(c echo.Context, reader registry.Reader, id, version string) (*lintAnswer, error) {
+func (m *handlers) lintOf(c echo.Context, reader registry.Reader, id, version string) (*LintAnswer, error) {
 	_, report, err := m.Registry.Advice.On(c.Request().Context(), reader, id, version)
 	if err != nil {
 		return nil, err

@@ -1,4 +1,4 @@
-package web
+package contracts
 
 import (
 	"errors"
@@ -6,6 +6,8 @@ import (
 
 	"github.com/labstack/echo/v4"
 	"schakel/registry/contracts"
+	"schakel/web/api"
+	"schakel/web/site"
 )
 
 // contractPatch changes metadata; what is absent stays as it is (RFC 7396).
@@ -40,16 +42,16 @@ func (p contractPatch) apply(in *contracts.ContractInput) {
 }
 
 // patchContract changes the metadata of a contract.
-func (m *machineAPI) patchContract(c echo.Context) error {
-	who, err := m.caller(c)
+func (m *handlers) patchContract(c echo.Context) error {
+	who, err := m.Caller(c)
 	if err != nil {
 		return err
 	}
 	var in contractPatch
-	if err := readJSON(c, &in); err != nil {
+	if err := api.ReadJSON(c, &in); err != nil {
 		return err
 	}
-	row, err := m.Registry.Contracts.Amend(c.Request().Context(), who.actor(), c.Param("contractId"), in.apply)
+	row, err := m.Registry.Contracts.Amend(c.Request().Context(), who.Actor(), c.Param("contractId"), in.apply)
 	if err != nil {
 		return contractProblem(err)
 	}
@@ -65,16 +67,16 @@ type visibilityRequest struct {
 }
 
 // putVisibility changes who sees a contract (EDU-06d).
-func (m *machineAPI) putVisibility(c echo.Context) error {
-	who, err := m.caller(c)
+func (m *handlers) putVisibility(c echo.Context) error {
+	who, err := m.Caller(c)
 	if err != nil {
 		return err
 	}
 	var in visibilityRequest
-	if err := readJSON(c, &in); err != nil {
+	if err := api.ReadJSON(c, &in); err != nil {
 		return err
 	}
-	row, err := m.Registry.Contracts.SetVisibility(c.Request().Context(), who.actor(), c.Param("contractId"), contracts.VisibilityChange(in))
+	row, err := m.Registry.Contracts.SetVisibility(c.Request().Context(), who.Actor(), c.Param("contractId"), contracts.VisibilityChange(in))
 	if lost, ok := errors.AsType[*contracts.SightLossError](err); ok {
 		return visibilityLossProblem(lost)
 	}
@@ -87,16 +89,16 @@ func (m *machineAPI) putVisibility(c echo.Context) error {
 // visibilityLossProblem answers a change that takes sight from those who have it,
 // with who they are.
 func visibilityLossProblem(lost *contracts.SightLossError) error {
-	p := newProblem(http.StatusConflict, "sight-lost", "Someone who sees the contract now would not see it any more. Send acceptLoss to do it all the same.")
+	p := site.NewProblem(http.StatusConflict, "sight-lost", "Someone who sees the contract now would not see it any more. Send acceptLoss to do it all the same.")
 	if lost.Everybody {
-		p.Errors = append(p.Errors, ProblemError{Pointer: "/visibility", Code: "everybody", Detail: "Visitors without an account would not see it any more."})
+		p.Errors = append(p.Errors, site.ProblemError{Pointer: "/visibility", Code: "everybody", Detail: "Visitors without an account would not see it any more."})
 	}
 	for _, l := range lost.Partners[:min(len(lost.Partners), maxListedChanges)] {
 		detail := l.Name + " would not see it any more."
 		if l.Subscriptions > 0 {
 			detail += " Its approved subscriptions to event types of this contract go on."
 		}
-		p.Errors = append(p.Errors, ProblemError{Pointer: "/visibility", Code: l.ID, Detail: detail})
+		p.Errors = append(p.Errors, site.ProblemError{Pointer: "/visibility", Code: l.ID, Detail: detail})
 	}
 	return p
 }

@@ -1,4 +1,4 @@
-package web
+package contracts
 
 import (
 	"net/url"
@@ -6,6 +6,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 	"schakel/registry"
+	"schakel/web/site"
 )
 
 const contractsPath = "/registry/v1/contracts"
@@ -19,17 +20,17 @@ func versionPath(id, version string) string {
 // reader returns the reader behind a request: the public without a token, or with one
 // that has none of the scopes of the register; else the partner of the client. A
 // client of the own organisation that writes sees drafts too.
-func (m *machineAPI) reader(c echo.Context) (registry.Reader, error) {
-	claims, ok := callerOf(c)
-	writes := slices.Contains(claims.Scopes, scopeRegistryWrite)
-	if !ok || !writes && !slices.Contains(claims.Scopes, scopeRegistryRead) {
+func (m *handlers) reader(c echo.Context) (registry.Reader, error) {
+	claims, ok := site.CallerOf(c)
+	writes := slices.Contains(claims.Scopes, site.ScopeRegistryWrite)
+	if !ok || !writes && !slices.Contains(claims.Scopes, site.ScopeRegistryRead) {
 		return registry.Reader{}, nil
 	}
-	who, err := m.caller(c)
+	who, err := m.Caller(c)
 	if err != nil {
 		return registry.Reader{}, err
 	}
-	reader, err := m.Registry.Contracts.Reader(c.Request().Context(), who.actor())
+	reader, err := m.Registry.Contracts.Reader(c.Request().Context(), who.Actor())
 	reader.Administrator = err == nil && reader.Internal && writes
 	return reader, err
 }

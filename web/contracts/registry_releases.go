@@ -1,4 +1,4 @@
-package web
+package contracts
 
 import (
 	"net/http"
@@ -6,11 +6,12 @@ import (
 
 	"github.com/labstack/echo/v4"
 	"schakel/store"
+	"schakel/web/site"
 )
 
-// releasesAnswer is a custom datasource of Renovate. An unknown value
+// ReleasesAnswer is a custom datasource of Renovate. An unknown value
 // is left out: Renovate does not take null.
-type releasesAnswer struct {
+type ReleasesAnswer struct {
 	Releases []releaseAnswer   `json:"releases"`
 	Tags     map[string]string `json:"tags,omitempty"`
 	Homepage string            `json:"homepage"`
@@ -26,7 +27,7 @@ type releaseAnswer struct {
 }
 
 // showReleases lists the versions that can be used, for a dependency updater (EDU-N06).
-func (m *machineAPI) showReleases(c echo.Context) error {
+func (m *handlers) showReleases(c echo.Context) error {
 	reader, err := m.reader(c)
 	if err != nil {
 		return err
@@ -36,8 +37,8 @@ func (m *machineAPI) showReleases(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	page := m.app.absolute(contractHref(id))
-	answer := releasesAnswer{Releases: []releaseAnswer{}, Homepage: page}
+	page := m.App.Absolute(site.ContractHref(id))
+	answer := ReleasesAnswer{Releases: []releaseAnswer{}, Homepage: page}
 	for _, v := range rows {
 		if v.Status != store.VersionPublished && v.Status != store.VersionDeprecated {
 			continue
@@ -45,7 +46,7 @@ func (m *machineAPI) showReleases(c echo.Context) error {
 		answer.Releases = append(answer.Releases, releaseAnswer{
 			Version: v.Version, ReleaseTimestamp: v.PublishedAt, IsDeprecated: v.Status == store.VersionDeprecated,
 			IsStable: !strings.Contains(strings.Split(v.Version, "+")[0], "-"), Digest: "sha256:" + v.Digest,
-			ChangelogURL: m.app.absolute(contractVersionHref(id, v.Version)),
+			ChangelogURL: m.App.Absolute(site.ContractVersionHref(id, v.Version)),
 		})
 	}
 	latest, err := m.DB.LatestVersions(ctx, []string{id})

@@ -1,4 +1,4 @@
-package web
+package contracts
 
 import (
 	"errors"
@@ -9,6 +9,8 @@ import (
 	"github.com/labstack/echo/v4"
 	"schakel/registry/contracts"
 	"schakel/store"
+	"schakel/web/api"
+	"schakel/web/site"
 )
 
 // publicationRequest explains why a version breaks what its number promises to keep.
@@ -18,17 +20,17 @@ type publicationRequest struct {
 
 // publishVersion freezes the draft that If-Match names for ever (guarantee G8): 428 without it, 412 when the draft holds
 // other bytes. Where a partner does not publish itself, it asks for that: 202, and the draft stays one.
-func (m *machineAPI) publishVersion(c echo.Context) error {
-	who, err := m.caller(c)
+func (m *handlers) publishVersion(c echo.Context) error {
+	who, err := m.Caller(c)
 	if err != nil {
 		return err
 	}
 	var in publicationRequest
-	if err := readOptionalJSON(c, &in); err != nil {
+	if err := api.ReadOptionalJSON(c, &in); err != nil {
 		return err
 	}
 	ctx, id, version := c.Request().Context(), c.Param("contractId"), c.Param("version")
-	v, err := m.Registry.Contracts.Publish(ctx, who.actor(), id, version, contracts.PublishInput{Digest: namedDigest(c.Request().Header), Reason: in.Reason})
+	v, err := m.Registry.Contracts.Publish(ctx, who.Actor(), id, version, contracts.PublishInput{Digest: namedDigest(c.Request().Header), Reason: in.Reason})
 	if err == nil && v.Status == store.VersionDraft {
 		return c.JSON(http.StatusAccepted, newVersionAnswer(v))
 	}
@@ -66,9 +68,9 @@ func breakingProblem(err error) error {
 	if detail == "" {
 		detail = "This version breaks what was agreed in version " + refused.Before.Version + ". Give it number " + refused.Suggested + "."
 	}
-	p := newProblem(http.StatusConflict, "breaking-change", detail+" Or send a reason to publish it as it is.")
+	p := site.NewProblem(http.StatusConflict, "breaking-change", detail+" Or send a reason to publish it as it is.")
 	for _, change := range refused.Breaking[:min(len(refused.Breaking), maxListedChanges)] {
-		p.Errors = append(p.Errors, ProblemError{Pointer: change.Pointer, Code: change.Code, Detail: strings.TrimSpace(change.Text + " " + change.Why)})
+		p.Errors = append(p.Errors, site.ProblemError{Pointer: change.Pointer, Code: change.Code, Detail: strings.TrimSpace(change.Text + " " + change.Why)})
 	}
 	return p
 }
@@ -76,9 +78,9 @@ func breakingProblem(err error) error {
 // incompleteProblem is the answer to publishing a version that refers to what was
 // not uploaded, with each reference.
 func incompleteProblem(err *contracts.IncompleteError) error {
-	p := newProblem(http.StatusConflict, "document-incomplete", "The document refers to what was not uploaded. Upload the version again as a zip with all its files, then publish it.")
+	p := site.NewProblem(http.StatusConflict, "document-incomplete", "The document refers to what was not uploaded. Upload the version again as a zip with all its files, then publish it.")
 	for _, f := range err.Missing {
-		p.Errors = append(p.Errors, ProblemError{
+		p.Errors = append(p.Errors, site.ProblemError{
 			Severity: f.Severity, Pointer: f.Pointer, Line: f.Line, Column: f.Column, Code: f.Code, Detail: strings.TrimSpace(inFile(f) + f.Detail + " " + f.Remedy),
 		})
 	}
@@ -92,20 +94,20 @@ type deprecationRequest struct {
 }
 
 // deprecateVersion advises against a version, which can be used until its sunset.
-func (m *machineAPI) deprecateVersion(c echo.Context) error {
-	who, err := m.caller(c)
+func (m *handlers) deprecateVersion(c echo.Context) error {
+	who, err := m.Caller(c)
 	if err != nil {
 		return err
 	}
 	var in deprecationRequest
-	if err := readOptionalJSON(c, &in); err != nil {
+	if err := api.ReadOptionalJSON(c, &in); err != nil {
 		return err
 	}
 	sunset, err := readSunset(in.Sunset)
 	if err != nil {
 		return err
 	}
-	v, err := m.Registry.Contracts.Deprecate(c.Request().Context(), who.actor(), c.Param("contractId"), c.Param("version"), sunset, in.Reason)
+	v, err := m.Registry.Contracts.Deprecate(c.Request().Context(), who.Actor(), c.Param("contractId"), c.Param("version"), sunset, in.Reason)
 	return m.versionChanged(c, v, err)
 }
 
@@ -119,18 +121,18 @@ func readSunset(raw string) (time.Time, error) {
 	}
 	t, err := time.Parse(time.RFC3339, raw)
 	if err != nil {
-		return time.Time{}, fieldProblem("sunset", `sunset must be a day like "2027-12-31" or a time like "2027-12-31T12:00:00Z"`)
+		return time.Time{}, site.FieldProblem("sunset", `sunset must be a day like "2027-12-31" or a time like "2027-12-31T12:00:00Z"`)
 	}
 	return t, nil
 }
 
 // undeprecateVersion takes a deprecation back.
-func (m *machineAPI) undeprecateVersion(c echo.Context) error {
-	who, err := m.caller(c)
+func (m *handlers) undeprecateVersion(c echo.Context) error {
+	who, err := m.Caller(c)
 	if err != nil {
 		return err
 	}
-	v, err := m.Registry.Contracts.Undeprecate(c.Request().Context(), who.actor(), c.Param("contractId"), c.Param("version"))
+	v, err := m.Registry.Contracts.Undeprecate(c.Request().Context(), who.Actor(), c.Param("contractId"), c.Param("version"))
 	return m.versionChanged(c, v, err)
 }
 
@@ -140,20 +142,20 @@ type withdrawalRequest struct {
 }
 
 // withdrawVersion takes a version out of the register, for good.
-func (m *machineAPI) withdrawVersion(c echo.Context) error {
-	who, err := m.caller(c)
+func (m *handlers) withdrawVersion(c echo.Context) error {
+	who, err := m.Caller(c)
 	if err != nil {
 		return err
 	}
 	var in withdrawalRequest
-	if err := readJSON(c, &in); err != nil {
+	if err := api.ReadJSON(c, &in); err != nil {
 		return err
 	}
-	v, err := m.Registry.Contracts.Withdraw(c.Request().Context(), who.actor(), c.Param("contractId"), c.Param("version"), in.Reason)
+	v, err := m.Registry.Contracts.Withdraw(c.Request().Context(), who.Actor(), c.Param("contractId"), c.Param("version"), in.Reason)
 	return m.versionChanged(c, v, err)
 }
 
-func (m *machineAPI) versionChanged(c echo.Context, v store.ContractVersion, err error) error {
+func (m *handlers) versionChanged(c echo.Context, v store.ContractVersion, err error) error {
 	if err != nil {
 		return err
 	}

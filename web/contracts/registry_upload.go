@@ -1,4 +1,4 @@
-package web
+package contracts
 
 import (
 	"errors"
@@ -13,14 +13,16 @@ import (
 	"schakel/registry/contracts"
 	"schakel/registry/contracts/contract"
 	"schakel/store"
+	"schakel/web/api"
+	"schakel/web/site"
 )
 
 // postVersion keeps a document as a draft version. The body is the document, with
 // the version in the query unless the document tells it; or a form of
 // multipart/form-data with the parts document, version and main. It can be a zip
 // with the files that the document refers to; main names the document in it.
-func (m *machineAPI) postVersion(c echo.Context) error {
-	who, err := m.caller(c)
+func (m *handlers) postVersion(c echo.Context) error {
+	who, err := m.Caller(c)
 	if err != nil {
 		return err
 	}
@@ -29,7 +31,7 @@ func (m *machineAPI) postVersion(c echo.Context) error {
 		return err
 	}
 	id := c.Param("contractId")
-	stored, err := m.Registry.Contracts.Upload(c.Request().Context(), who.actor(), id, in)
+	stored, err := m.Registry.Contracts.Upload(c.Request().Context(), who.Actor(), id, in)
 	if err != nil {
 		return documentProblem(err)
 	}
@@ -67,10 +69,10 @@ func readUpload(c echo.Context) (contracts.Upload, error) {
 		return readUploadForm(c, in)
 	}
 	if err != nil || !slices.Contains(documentTypes(), media) {
-		return in, newProblem(http.StatusUnsupportedMediaType, "not-a-document",
+		return in, site.NewProblem(http.StatusUnsupportedMediaType, "not-a-document",
 			"Send the document itself as application/json or application/yaml, a zip with its files as application/zip, or a form of multipart/form-data with the part document.")
 	}
-	in.Content, err = readAll(c.Request().Body)
+	in.Content, err = api.ReadAll(c.Request().Body)
 	return in, err
 }
 
@@ -78,7 +80,7 @@ func readUpload(c echo.Context) (contracts.Upload, error) {
 func readUploadForm(c echo.Context, in contracts.Upload) (contracts.Upload, error) {
 	parts, err := c.Request().MultipartReader()
 	if err != nil {
-		return in, brokenBody(err)
+		return in, api.BrokenBody(err)
 	}
 	for {
 		part, err := parts.NextPart()
@@ -86,9 +88,9 @@ func readUploadForm(c echo.Context, in contracts.Upload) (contracts.Upload, erro
 			break
 		}
 		if err != nil {
-			return in, brokenBody(err)
+			return in, api.BrokenBody(err)
 		}
-		content, err := readAll(part)
+		content, err := api.ReadAll(part)
 		if err != nil {
 			return in, err
 		}
@@ -100,29 +102,17 @@ func readUploadForm(c echo.Context, in contracts.Upload) (contracts.Upload, erro
 		case "main":
 			in.Main = string(content)
 		default:
-			return in, fieldProblem(part.FormName(), "the form has the parts document, version and main only")
+			return in, site.FieldProblem(part.FormName(), "the form has the parts document, version and main only")
 		}
 	}
 	if in.Content == nil {
-		return in, fieldProblem("document", "the part document is missing")
+		return in, site.FieldProblem("document", "the part document is missing")
 	}
 	return in, nil
 }
 
-// readAll reads a body that the group bounds.
-func readAll(r io.Reader) ([]byte, error) {
-	body, err := io.ReadAll(r)
-	if err != nil {
-		if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
-			return nil, err
-		}
-		return nil, brokenBody(err)
-	}
-	return body, nil
-}
-
-// validationAnswer describes a document that could be registered.
-type validationAnswer struct {
+// ValidationAnswer describes a document that could be registered.
+type ValidationAnswer struct {
 	Kind        string          `json:"kind"`
 	SpecVersion string          `json:"specVersion"`
 	Format      string          `json:"format"`
@@ -130,13 +120,13 @@ type validationAnswer struct {
 	Version     string          `json:"version"`
 	EventTypes  []string        `json:"eventTypes,omitempty"`
 	Publishable bool            `json:"publishable"` // false while something is missing or the score is too low
-	Files       []fileAnswer    `json:"files,omitempty"`
-	Findings    []findingAnswer `json:"findings"`
-	Lint        *lintAnswer     `json:"lint"`
+	Files       []FileAnswer    `json:"files,omitempty"`
+	Findings    []FindingAnswer `json:"findings"`
+	Lint        *LintAnswer     `json:"lint"`
 }
 
 // postValidation looks at a document without keeping it: the dry run of an upload.
-func (m *machineAPI) postValidation(c echo.Context) error {
+func (m *handlers) postValidation(c echo.Context) error {
 	in, err := readUpload(c)
 	if err != nil {
 		return err
@@ -149,7 +139,7 @@ func (m *machineAPI) postValidation(c echo.Context) error {
 		return documentProblem(&contracts.InvalidDocumentError{Findings: found})
 	}
 	doc := read.Document
-	answer := validationAnswer{
+	answer := ValidationAnswer{
 		Kind: string(doc.Kind), SpecVersion: doc.SpecVersion, Format: doc.Format, Title: doc.Title, Version: doc.Version,
 		Publishable: !contract.HasErrors(found), Files: newFileAnswers(read.Files), Findings: newFindingAnswers(found),
 	}
@@ -175,9 +165,9 @@ func documentProblem(err error) error {
 	if !ok {
 		return err
 	}
-	p := newProblem(http.StatusBadRequest, "document-invalid", "The document cannot be registered as it is. Mend what the errors name and send it again.")
+	p := site.NewProblem(http.StatusBadRequest, "document-invalid", "The document cannot be registered as it is. Mend what the errors name and send it again.")
 	for _, f := range invalid.Findings {
-		p.Errors = append(p.Errors, ProblemError{
+		p.Errors = append(p.Errors, site.ProblemError{
 			Severity: f.Severity, Pointer: f.Pointer, Line: f.Line, Column: f.Column, Code: f.Code, Detail: strings.TrimSpace(inFile(f) + f.Detail + " " + f.Remedy),
 		})
 	}

@@ -1,4 +1,4 @@
-package web
+package contracts
 
 import (
 	"net/http"
@@ -7,6 +7,7 @@ import (
 	"schakel/registry/contracts"
 	"schakel/registry/contracts/contract"
 	"schakel/store"
+	"schakel/web/site"
 )
 
 // versionAnswer is one version of a contract.
@@ -26,13 +27,13 @@ type versionAnswer struct {
 	RequestedAt  store.Time      `json:"publicationRequestedAt,omitzero"`
 	CopyOf       *copyAnswer     `json:"copyOf,omitempty"` // of a single version
 	EventTypes   []string        `json:"eventTypes,omitempty"`
-	Files        []fileAnswer    `json:"files,omitempty"`
-	Findings     []findingAnswer `json:"findings,omitempty"`
-	Lint         *lintAnswer     `json:"lint,omitempty"` // of a single version
+	Files        []FileAnswer    `json:"files,omitempty"`
+	Findings     []FindingAnswer `json:"findings,omitempty"`
+	Lint         *LintAnswer     `json:"lint,omitempty"` // of a single version
 }
 
-// fileAnswer is a file of the zip that a version was uploaded as.
-type fileAnswer struct {
+// FileAnswer is a file of the zip that a version was uploaded as.
+type FileAnswer struct {
 	Name string `json:"name"`
 	Size int64  `json:"size"`
 	Main bool   `json:"main"`
@@ -43,16 +44,16 @@ type fileAnswer struct {
 	Digest    string `json:"digest,omitempty"`
 }
 
-func newFileAnswers(list []contract.File) []fileAnswer {
-	var answers []fileAnswer
+func newFileAnswers(list []contract.File) []FileAnswer {
+	var answers []FileAnswer
 	for _, f := range list {
-		answers = append(answers, fileAnswer(f))
+		answers = append(answers, FileAnswer(f))
 	}
 	return answers
 }
 
-// findingAnswer is something found in a document that does not stop it.
-type findingAnswer struct {
+// FindingAnswer is something found in a document that does not stop it.
+type FindingAnswer struct {
 	Severity string `json:"severity"`
 	Code     string `json:"code"`
 	Pointer  string `json:"pointer"`
@@ -72,21 +73,21 @@ func newVersionAnswer(v store.ContractVersion) versionAnswer {
 	}
 }
 
-func newFindingAnswers(list []contract.Finding) []findingAnswer {
-	answers := make([]findingAnswer, len(list))
+func newFindingAnswers(list []contract.Finding) []FindingAnswer {
+	answers := make([]FindingAnswer, len(list))
 	for i, f := range list {
-		answers[i] = findingAnswer{f.Severity, f.Code, f.Pointer, f.Line, f.Column, f.File, f.FileLine, f.Detail, f.Remedy}
+		answers[i] = FindingAnswer{f.Severity, f.Code, f.Pointer, f.Line, f.Column, f.File, f.FileLine, f.Detail, f.Remedy}
 	}
 	return answers
 }
 
 // listVersions lists the versions of a contract, highest first.
-func (m *machineAPI) listVersions(c echo.Context) error {
+func (m *handlers) listVersions(c echo.Context) error {
 	reader, err := m.reader(c)
 	if err != nil {
 		return err
 	}
-	paging, err := apiPaging(c)
+	paging, err := site.ApiPaging(c)
 	if err != nil {
 		return err
 	}
@@ -94,16 +95,16 @@ func (m *machineAPI) listVersions(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	m.app.setPagingHeaders(c, paging, len(rows))
+	m.App.SetPagingHeaders(c, paging, len(rows))
 	answer := []versionAnswer{}
-	for _, v := range onPage(rows, paging) {
+	for _, v := range site.OnPage(rows, paging) {
 		answer = append(answer, newVersionAnswer(v))
 	}
 	return c.JSON(http.StatusOK, map[string]any{"versions": answer})
 }
 
 // showVersion answers one version, or latest, with what was found in it.
-func (m *machineAPI) showVersion(c echo.Context) error {
+func (m *handlers) showVersion(c echo.Context) error {
 	reader, err := m.reader(c)
 	if err != nil {
 		return err

@@ -1,4 +1,4 @@
-package web
+package contracts
 
 import (
 	"net/http"
@@ -15,13 +15,13 @@ type withdrawalAnswer struct {
 	Others        int                   `json:"others"`
 	LastVersionOf []string              `json:"lastVersionOf"`
 
-	Downloads          []downloadAnswer `json:"downloads"`
+	Downloads          []DownloadAnswer `json:"downloads"`
 	OtherDownloads     int              `json:"otherDownloads"`
 	AnonymousDownloads int64            `json:"anonymousDownloads"`
 }
 
-// downloadAnswer names a downloader of a version, with the time of the last download.
-type downloadAnswer struct {
+// DownloadAnswer names a downloader of a version, with the time of the last download.
+type DownloadAnswer struct {
 	Kind    string     `json:"kind"`
 	ID      string     `json:"id"`
 	Name    string     `json:"name"`
@@ -44,12 +44,12 @@ type namedEndpointAnswer struct {
 }
 
 // showWithdrawal lists the parties that the withdrawal of a version would hit, before it is done.
-func (m *machineAPI) showWithdrawal(c echo.Context) error {
-	who, err := m.caller(c)
+func (m *handlers) showWithdrawal(c echo.Context) error {
+	who, err := m.Caller(c)
 	if err != nil {
 		return err
 	}
-	effect, err := m.Registry.Contracts.WithdrawalEffect(c.Request().Context(), who.actor(), c.Param("contractId"), c.Param("version"))
+	effect, err := m.Registry.Contracts.WithdrawalEffect(c.Request().Context(), who.Actor(), c.Param("contractId"), c.Param("version"))
 	if err != nil {
 		return err
 	}
@@ -59,7 +59,7 @@ func (m *machineAPI) showWithdrawal(c echo.Context) error {
 func newWithdrawalAnswer(e contracts.WithdrawalEffect) withdrawalAnswer {
 	answer := withdrawalAnswer{
 		Subscriptions: []losingAnswer{}, Endpoints: []namedEndpointAnswer{}, Others: e.Hidden, LastVersionOf: append([]string{}, e.Last...),
-		Downloads: []downloadAnswer{}, OtherDownloads: e.Downloads.Hidden, AnonymousDownloads: e.Downloads.Anonymous,
+		Downloads: []DownloadAnswer{}, OtherDownloads: e.Downloads.Hidden, AnonymousDownloads: e.Downloads.Anonymous,
 	}
 	for _, s := range e.Subscriptions {
 		answer.Subscriptions = append(answer.Subscriptions, losingAnswer{
@@ -70,7 +70,7 @@ func newWithdrawalAnswer(e contracts.WithdrawalEffect) withdrawalAnswer {
 		answer.Endpoints = append(answer.Endpoints, namedEndpointAnswer{endpoint.ID, endpoint.Name})
 	}
 	for _, f := range e.Downloads.Readers {
-		answer.Downloads = append(answer.Downloads, downloadAnswer{f.ReaderKind, f.ReaderID, f.Name, f.Partner.Name, f.LastAt})
+		answer.Downloads = append(answer.Downloads, DownloadAnswer{f.ReaderKind, f.ReaderID, f.Name, f.Partner.Name, f.LastAt})
 	}
 	return answer
 }

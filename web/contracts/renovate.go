@@ -1,4 +1,4 @@
-package web
+package contracts
 
 // renovateExample is a configuration with which Renovate follows contracts (EDU-N06),
 // in a repository with lines such as "student-events@1.2.0" in its contracts.txt.

@@ -1,4 +1,4 @@
-package web
+package datasets
 
 import (
 	"net/http"
@@ -9,6 +9,7 @@ import (
 	"schakel/store"
 	view "schakel/templates/datasets"
 	"schakel/templates/ui"
+	"schakel/web/site"
 )
 
 // Bounds of what the page of an area writes out.
@@ -19,20 +20,20 @@ const (
 
 // areaPages shows areas: all of them to administrators, its own to a partner.
 type areaPages struct {
-	*portal
+	*Pages
 	base string
 	sees func(echo.Context) registry.Scope
 }
 
-func (p *portal) areaAdmin() areaPages {
-	return areaPages{p, "/admin", func(c echo.Context) registry.Scope { return actor(c).Scope() }}
+func (p *Pages) areaAdmin() areaPages {
+	return areaPages{p, "/admin", func(c echo.Context) registry.Scope { return site.Actor(c).Scope() }}
 }
 
-func (p *portal) areaPartner() areaPages {
-	return areaPages{p, "/partner", func(c echo.Context) registry.Scope { return registry.ScopeOf(partnerID(c)) }}
+func (p *Pages) areaPartner() areaPages {
+	return areaPages{p, "/partner", func(c echo.Context) registry.Scope { return registry.ScopeOf(site.PartnerID(c)) }}
 }
 
-func (a areaPages) routes(g routeGroup) {
+func (a areaPages) routes(g site.RouteGroup) {
 	g.GET("/datasets/:dataset/areas/:area", a.page)
 	g.GET("/datasets/:dataset/areas/:area/wkt", a.wkt)
 	g.GET("/datasets/:dataset/areas/:area/geojson", a.geoJSON)
@@ -57,25 +58,25 @@ func (a areaPages) page(c echo.Context) error {
 	}
 	set, here := a.base+"/datasets/"+d.ID, areaHref(a.base, d.ID, row.ID)
 	v := view.AreaView{
-		Name: areaName(row), ID: row.ID, Dataset: ui.Named{Name: d.Title, Href: set}, Created: row.CreatedAt.Time, Now: a.cfg.Now(),
+		Name: areaName(row), ID: row.ID, Dataset: ui.Named{Name: d.Title, Href: set}, Created: row.CreatedAt.Time, Now: a.Cfg.Now(),
 		Keys: row.Keys[:min(shownKeys, len(row.Keys))], KeyTotal: len(row.Keys),
 	}
 	if a.base == "/admin" {
-		if v.Partner, err = a.adminNames().partnerLink(c.Request().Context(), row.PartnerID); err != nil {
+		if v.Partner, err = a.AdminNames().PartnerLink(c.Request().Context(), row.PartnerID); err != nil {
 			return err
 		}
 	}
 	if shape, err := area.Parse(row.WKT, area.Options{Dataset: area.CRS(d.CRS)}); err == nil {
 		v.System, v.Vertices, v.WKTHref, v.GeoJSONHref = systemName(d.CRS), shape.Vertices(), here+"/wkt", here+"/geojson"
-		v.Extent = []string{capital(extentText(boxOf([]*area.Area{shape}), d.CRS))}
+		v.Extent = []string{site.Capital(extentText(boxOf([]*area.Area{shape}), d.CRS))}
 		v.Map = datasetMap(d, "map", v.Name, []mapArea{{label: v.Name, wkt: row.WKT}})
 		v.WKT, v.Cut = row.WKT, len(row.WKT) > shownWKT
 		if v.Cut {
 			v.WKT = row.WKT[:shownWKT] + "…"
 		}
 	}
-	page := a.frame(c, v.Name, ui.Crumb{Label: "Datasets", Href: a.base + "/datasets"}, ui.Crumb{Label: d.Title, Href: set})
-	return a.render(c, http.StatusOK, view.AreaPage(page, v))
+	page := a.Frame(c, v.Name, ui.Crumb{Label: "Datasets", Href: a.base + "/datasets"}, ui.Crumb{Label: d.Title, Href: set})
+	return a.Render(c, http.StatusOK, view.AreaPage(page, v))
 }
 
 // wkt answers the boundary as it is used, the same bytes each time.
@@ -110,7 +111,7 @@ func orNotFound(err error) error {
 func sendText(c echo.Context, name, contentType string, body []byte) error {
 	h := c.Response().Header()
 	h.Set("Content-Disposition", `attachment; filename="`+name+`"`)
-	h.Set("Content-Security-Policy", dataCSP)
+	h.Set("Content-Security-Policy", site.DataCSP)
 	h.Set("Cache-Control", "private, no-cache")
 	return c.Blob(http.StatusOK, contentType, body)
 }

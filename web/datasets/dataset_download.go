@@ -1,4 +1,4 @@
-package web
+package datasets
 
 import (
 	"errors"
@@ -10,10 +10,11 @@ import (
 	"schakel/delivery/mutation/export"
 	"schakel/store"
 	"schakel/templates/ui"
+	"schakel/web/site"
 )
 
 // deltaFile sends the zip of a delta to an administrator.
-func (p *portal) deltaFile(c echo.Context) error {
+func (p *Pages) deltaFile(c echo.Context) error {
 	d, err := p.Registry.Datasets.Get(c.Request().Context(), c.Param("dataset"))
 	if err != nil {
 		return err
@@ -22,7 +23,7 @@ func (p *portal) deltaFile(c echo.Context) error {
 }
 
 // snapshotFile sends the zip of a snapshot to an administrator.
-func (p *portal) snapshotFile(c echo.Context) error {
+func (p *Pages) snapshotFile(c echo.Context) error {
 	d, err := p.Registry.Datasets.Get(c.Request().Context(), c.Param("dataset"))
 	if err != nil {
 		return err
@@ -31,7 +32,7 @@ func (p *portal) snapshotFile(c echo.Context) error {
 }
 
 // sendDelta sends what a reader gets of the delta of the address.
-func (p *portal) sendDelta(c echo.Context, v export.View, back string) error {
+func (p *Pages) sendDelta(c echo.Context, v export.View, back string) error {
 	o, err := p.Exporter.Delta(c.Request().Context(), v, c.Param("delta"))
 	if err != nil {
 		return p.notThere(c, err, back)
@@ -40,7 +41,7 @@ func (p *portal) sendDelta(c echo.Context, v export.View, back string) error {
 }
 
 // sendSnapshot sends what a reader gets of the snapshot of the address.
-func (p *portal) sendSnapshot(c echo.Context, v export.View, back string) error {
+func (p *Pages) sendSnapshot(c echo.Context, v export.View, back string) error {
 	o, err := p.Exporter.SnapshotOf(c.Request().Context(), v, c.Param("snapshot"))
 	if err != nil {
 		return p.notThere(c, err, back)
@@ -49,7 +50,7 @@ func (p *portal) sendSnapshot(c echo.Context, v export.View, back string) error 
 }
 
 // notThere says on the page it was asked from why a file cannot be had.
-func (p *portal) notThere(c echo.Context, err error, back string) error {
+func (p *Pages) notThere(c echo.Context, err error, back string) error {
 	text := ""
 	switch {
 	case errors.Is(err, export.ErrDeltaUnknown), errors.Is(err, export.ErrNoSnapshot):
@@ -61,18 +62,18 @@ func (p *portal) notThere(c echo.Context, err error, back string) error {
 	default:
 		return err
 	}
-	p.flash(c, ui.KindWarning, text)
+	p.Flash(c, ui.KindWarning, text)
 	return c.Redirect(http.StatusSeeOther, back)
 }
 
 // sendOffer sends a zip, whole or in part.
-func (p *portal) sendOffer(c echo.Context, o export.Offer, name, back string) error {
+func (p *Pages) sendOffer(c echo.Context, o export.Offer, name, back string) error {
 	if !o.Ready {
 		text := "The file for this area is being made. Try again in a minute."
 		if o.Failed != "" {
 			text = "The file for this area could not be made: " + o.Failed
 		}
-		p.flash(c, ui.KindWarning, text)
+		p.Flash(c, ui.KindWarning, text)
 		return c.Redirect(http.StatusSeeOther, back)
 	}
 	ctx := c.Request().Context()
@@ -83,9 +84,9 @@ func (p *portal) sendOffer(c echo.Context, o export.Offer, name, back string) er
 	h := c.Response().Header()
 	h.Set("Content-Type", formatZipType)
 	h.Set("Content-Disposition", `attachment; filename="`+name+`"`)
-	h.Set("Content-Security-Policy", dataCSP)
+	h.Set("Content-Security-Policy", site.DataCSP)
 	h.Set("Cache-Control", "private, no-cache")
-	setDigest(h, file.Digest)
+	site.SetDigest(h, file.Digest)
 	http.ServeContent(c.Response(), c.Request(), "", time.Time{}, p.DB.OpenMutationFile(ctx, file))
 	return nil
 }

@@ -1,6 +1,7 @@
-package web
+package datasets
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -21,7 +22,7 @@ func availableUntil(d store.Dataset, last store.MutationDelta) time.Time {
 }
 
 // datasetEnd describes the end of a dataset; nothing for one that has not ended.
-func (p *portal) datasetEnd(ctx context.Context, d store.Dataset) (view.DatasetEnd, error) {
+func (p *Pages) datasetEnd(ctx context.Context, d store.Dataset) (view.DatasetEnd, error) {
 	if d.EndedAt.IsZero() {
 		return view.DatasetEnd{}, nil
 	}
@@ -33,7 +34,7 @@ func (p *portal) datasetEnd(ctx context.Context, d store.Dataset) (view.DatasetE
 const shownFailedFiles = 5
 
 // datasetTroubles lists the deltas and snapshots of a dataset that cannot be made now, and the newest files for one follower that failed.
-func (p *portal) datasetTroubles(ctx context.Context, id string) ([]view.DatasetTrouble, error) {
+func (p *Pages) datasetTroubles(ctx context.Context, id string) ([]view.DatasetTrouble, error) {
 	troubles, err := p.DB.MutationTroubles(ctx, id)
 	if err != nil {
 		return nil, err
@@ -51,7 +52,7 @@ func (p *portal) datasetTroubles(ctx context.Context, id string) ([]view.Dataset
 		if err != nil && !errors.Is(err, store.ErrNotFound) {
 			return nil, err
 		}
-		t.For = ui.Named{Name: orElse(partner.Name, d.PartnerID), Href: "/admin/partners/" + d.PartnerID}
+		t.For = ui.Named{Name: cmp.Or(partner.Name, d.PartnerID), Href: "/admin/partners/" + d.PartnerID}
 		list, total = append(list, t), 0
 	}
 	return list, err
@@ -67,7 +68,7 @@ type endAnswer struct {
 }
 
 // ended describes the end of a dataset; nil for one that has not ended.
-func (m *machineAPI) ended(ctx context.Context, d store.Dataset) (*endAnswer, error) {
+func (m *handlers) ended(ctx context.Context, d store.Dataset) (*endAnswer, error) {
 	if d.EndedAt.IsZero() {
 		return nil, nil
 	}

@@ -1,4 +1,4 @@
-package web
+package datasets
 
 import (
 	"maps"
@@ -12,6 +12,7 @@ import (
 	"schakel/store"
 	view "schakel/templates/datasets"
 	"schakel/templates/ui"
+	"schakel/web/site"
 )
 
 // datasetForm is a dataset as typed, with what could not be read of it.
@@ -21,15 +22,15 @@ type datasetForm struct {
 }
 
 // newDatasetPage asks for a new dataset.
-func (p *portal) newDatasetPage(c echo.Context) error {
+func (p *Pages) newDatasetPage(c echo.Context) error {
 	in := datasetForm{DatasetInput: datasets.DatasetInput{CRS: 28992, AreaKind: store.AreaGeometry, DeltaSchedule: "0 * * * *"}}
 	in.namespaces, in.perFile = "gml http://www.opengis.net/gml/3.2", "5000"
 	return p.showDatasetForm(c, http.StatusOK, "", in, nil)
 }
 
 // createDataset makes a dataset.
-func (p *portal) createDataset(c echo.Context) error {
-	form, err := readForm(c)
+func (p *Pages) createDataset(c echo.Context) error {
+	form, err := site.ReadForm(c)
 	if err != nil {
 		return err
 	}
@@ -37,19 +38,19 @@ func (p *portal) createDataset(c echo.Context) error {
 	wrong := in.read(form)
 	var made store.Dataset
 	if len(wrong) == 0 {
-		made, err = p.Registry.Datasets.Create(c.Request().Context(), actor(c), in.DatasetInput)
+		made, err = p.Registry.Datasets.Create(c.Request().Context(), site.Actor(c), in.DatasetInput)
 	}
-	if status, refused := formRefusal(err); refused != nil || len(wrong) > 0 {
-		return p.showDatasetForm(c, max(status, http.StatusUnprocessableEntity), "", in, wrong.with(refused))
+	if status, refused := site.FormRefusal(err); refused != nil || len(wrong) > 0 {
+		return p.showDatasetForm(c, max(status, http.StatusUnprocessableEntity), "", in, wrong.With(refused))
 	}
 	if err != nil {
 		return err
 	}
-	return p.done(c, datasetHref(made.ID), made.Title+" is there. Now publish its initial state: import a file, or let a client of yours do it.")
+	return p.Done(c, datasetHref(made.ID), made.Title+" is there. Now publish its initial state: import a file, or let a client of yours do it.")
 }
 
 // editDatasetPage asks how a dataset is from now on.
-func (p *portal) editDatasetPage(c echo.Context) error {
+func (p *Pages) editDatasetPage(c echo.Context) error {
 	d, err := p.Registry.Datasets.Get(c.Request().Context(), c.Param("dataset"))
 	if err != nil {
 		return err
@@ -62,8 +63,8 @@ func (p *portal) editDatasetPage(c echo.Context) error {
 }
 
 // changeDataset changes a dataset.
-func (p *portal) changeDataset(c echo.Context) error {
-	form, err := readForm(c)
+func (p *Pages) changeDataset(c echo.Context) error {
+	form, err := site.ReadForm(c)
 	if err != nil {
 		return err
 	}
@@ -74,20 +75,20 @@ func (p *portal) changeDataset(c echo.Context) error {
 	in := datasetForm{DatasetInput: datasets.DatasetInput{ID: id}}
 	wrong := in.read(form)
 	if len(wrong) == 0 {
-		_, err = p.Registry.Datasets.Update(ctx, actor(c), id, func(now *datasets.DatasetInput) { *now = in.DatasetInput })
+		_, err = p.Registry.Datasets.Update(ctx, site.Actor(c), id, func(now *datasets.DatasetInput) { *now = in.DatasetInput })
 	}
-	if status, refused := formRefusal(err); refused != nil || len(wrong) > 0 {
-		return p.showDatasetForm(c, max(status, http.StatusUnprocessableEntity), id, in, wrong.with(refused))
+	if status, refused := site.FormRefusal(err); refused != nil || len(wrong) > 0 {
+		return p.showDatasetForm(c, max(status, http.StatusUnprocessableEntity), id, in, wrong.With(refused))
 	}
 	if err != nil {
 		return err
 	}
-	return p.done(c, datasetHref(id), "The changes are saved.")
+	return p.Done(c, datasetHref(id), "The changes are saved.")
 }
 
 // read takes over what was typed; what is no number or no pair is told.
-func (d *datasetForm) read(form Form) formErrors {
-	wrong := formErrors{}
+func (d *datasetForm) read(form site.Form) site.FormErrors {
+	wrong := site.FormErrors{}
 	in := &d.DatasetInput
 	in.Title, in.Description = form.Get("title"), form.Get("description")
 	in.RootPrefix, in.RootSpace, in.RootLocal = form.Get("rootPrefix"), form.Get("rootSpace"), form.Get("rootLocal")
@@ -120,7 +121,7 @@ func (d *datasetForm) read(form Form) formErrors {
 }
 
 // typedLines are the lines of a field that are not empty.
-func typedLines(form Form, name string) []string {
+func typedLines(form site.Form, name string) []string {
 	var list []string
 	for text := range strings.Lines(form.Get(name)) {
 		if text = strings.TrimSpace(text); text != "" {
@@ -131,7 +132,7 @@ func typedLines(form Form, name string) []string {
 }
 
 // showDatasetForm shows the form; id is empty for a new dataset.
-func (p *portal) showDatasetForm(c echo.Context, status int, id string, in datasetForm, wrong formErrors) error {
+func (p *Pages) showDatasetForm(c echo.Context, status int, id string, in datasetForm, wrong site.FormErrors) error {
 	v := view.DatasetFormView{
 		Action: datasetPages, Cancel: datasetPages, New: id == "", ID: in.ID, Title: in.Title, Description: in.Description,
 		RootPrefix: in.RootPrefix, RootSpace: in.RootSpace, RootLocal: in.RootLocal, Namespaces: in.namespaces,
@@ -145,7 +146,7 @@ func (p *portal) showDatasetForm(c echo.Context, status int, id string, in datas
 		title, v.Action, v.Cancel = "Change dataset", datasetHref(id)+"/edit", datasetHref(id)
 		crumbs = append(crumbs, ui.Crumb{Label: id, Href: datasetHref(id)})
 	}
-	page := p.frame(c, title, crumbs...)
+	page := p.Frame(c, title, crumbs...)
 	page.Invalid = len(wrong) > 0
-	return p.render(c, status, view.DatasetFormPage(page, v))
+	return p.Render(c, status, view.DatasetFormPage(page, v))
 }

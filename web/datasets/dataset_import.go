@@ -1,7 +1,8 @@
-package web
+package datasets
 
 import (
 	"bufio"
+	"cmp"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -19,6 +20,7 @@ import (
 	"schakel/store"
 	view "schakel/templates/datasets"
 	"schakel/templates/ui"
+	"schakel/web/site"
 )
 
 // Bounds of an import in the portal. The import is read as a stream, so they bound time, not memory.
@@ -43,7 +45,7 @@ func cutShort(err error) bool {
 }
 
 // importPage asks for a mutation file. With a publication it goes on with that one.
-func (p *portal) importPage(c echo.Context) error {
+func (p *Pages) importPage(c echo.Context) error {
 	in := importForm{key: newImportKey()}
 	if id := c.QueryParam("publication"); id != "" {
 		one, err := p.publication(c, id)
@@ -56,7 +58,7 @@ func (p *portal) importPage(c echo.Context) error {
 }
 
 // importFile takes a mutation file in while it comes.
-func (p *portal) importFile(c echo.Context) error {
+func (p *Pages) importFile(c echo.Context) error {
 	d, err := p.Registry.Datasets.Get(c.Request().Context(), c.Param("dataset"))
 	if err != nil {
 		return err
@@ -72,10 +74,10 @@ func (p *portal) importFile(c echo.Context) error {
 	source := &streamError{from: part}
 	body := bufio.NewReaderSize(source, 64<<10)
 	if start, _ := body.Peek(1); part == nil || len(start) == 0 {
-		return p.showDatasetImport(c, http.StatusUnprocessableEntity, in, view.ImportView{Wrong: formErrors{"file": "Choose a file that is not empty."}})
+		return p.showDatasetImport(c, http.StatusUnprocessableEntity, in, view.ImportView{Wrong: site.FormErrors{"file": "Choose a file that is not empty."}})
 	}
 	receipt, err := p.Ingester.Publish(c.Request().Context(), ingest.Request{
-		Dataset: d.ID, ClientID: actor(c).ID, By: actor(c).Name, ByKind: actor(c).Kind, Key: in.key, Kind: in.kind, Name: part.FileName(), Replace: in.replace,
+		Dataset: d.ID, ClientID: site.Actor(c).ID, By: site.Actor(c).Name, ByKind: site.Actor(c).Kind, Key: in.key, Kind: in.kind, Name: part.FileName(), Replace: in.replace,
 		BytesTotal: max(0, c.Request().ContentLength), Source: importSource(part.FileName(), body),
 	})
 	if err := errors.Join(err, source.form()); err != nil {
@@ -85,7 +87,7 @@ func (p *portal) importFile(c echo.Context) error {
 	if receipt.Replayed {
 		text = "This file was in already: nothing was taken in twice."
 	}
-	return p.done(c, publicationRow(receipt.Publication).Href, text)
+	return p.Done(c, publicationRow(receipt.Publication).Href, text)
 }
 
 // readImport reads the fields up to the file, which is the last; the part is nil without one.
@@ -96,24 +98,24 @@ func readImport(parts *multipart.Reader) (in importForm, file *multipart.Part, e
 			return in, nil, nil
 		}
 		if err != nil {
-			return in, nil, badForm(fmt.Errorf("read upload: %w", err))
+			return in, nil, site.BadForm(fmt.Errorf("read upload: %w", err))
 		}
 		if part.FormName() == "file" {
 			return in, part, nil
 		}
 		value, err := io.ReadAll(http.MaxBytesReader(nil, part, maxFieldBytes))
 		if err != nil || !utf8.Valid(value) {
-			return in, nil, badForm(fmt.Errorf("read upload: %w", err))
+			return in, nil, site.BadForm(fmt.Errorf("read upload: %w", err))
 		}
 		switch part.FormName() {
 		case "key":
-			in.key = clean(string(value))
+			in.key = site.Clean(string(value))
 		case "kind":
-			if in.kind = clean(string(value)); in.kind == "auto" {
+			if in.kind = site.Clean(string(value)); in.kind == "auto" {
 				in.kind = ""
 			}
 		case "replace":
-			in.replace = clean(string(value))
+			in.replace = site.Clean(string(value))
 		}
 	}
 }
@@ -127,8 +129,8 @@ func importSource(name string, in *bufio.Reader) ingest.Source {
 }
 
 // importRefused shows why a file was not taken in, and what of it was.
-func (p *portal) importRefused(c echo.Context, in importForm, err error) error {
-	v, status := view.ImportView{Wrong: formErrors{}}, http.StatusUnprocessableEntity
+func (p *Pages) importRefused(c echo.Context, in importForm, err error) error {
+	v, status := view.ImportView{Wrong: site.FormErrors{}}, http.StatusUnprocessableEntity
 	refused, ok := errors.AsType[*ingest.Refused](err)
 	switch {
 	case ok:
@@ -169,21 +171,21 @@ func (p *portal) importRefused(c echo.Context, in importForm, err error) error {
 // fullStop makes a sentence of what is told without capital and full stop.
 func fullStop(text string) string {
 	if text == "" || strings.HasSuffix(text, ".") {
-		return capital(text)
+		return site.Capital(text)
 	}
-	return capital(text) + "."
+	return site.Capital(text) + "."
 }
 
-func (p *portal) showDatasetImport(c echo.Context, status int, in importForm, v view.ImportView) error {
+func (p *Pages) showDatasetImport(c echo.Context, status int, in importForm, v view.ImportView) error {
 	d, page, err := p.datasetOf(c, "Import a file")
 	if err != nil {
 		return err
 	}
 	if d.Status != store.DatasetActive {
-		return p.ownDesk("/admin").closed(c, nil, "/datasets/"+d.ID)
+		return p.OwnDesk("/admin").Closed(c, nil, "/datasets/"+d.ID)
 	}
-	v.Action, v.Cancel, v.Dataset, v.Now = datasetHref(d.ID)+"/import", datasetHref(d.ID), d.Title, p.cfg.Now()
-	v.Key, v.Kind, v.Replace = in.key, orElse(in.kind, "auto"), in.replace
+	v.Action, v.Cancel, v.Dataset, v.Now = datasetHref(d.ID)+"/import", datasetHref(d.ID), d.Title, p.Cfg.Now()
+	v.Key, v.Kind, v.Replace = in.key, cmp.Or(in.kind, "auto"), in.replace
 	page.Invalid = len(v.Wrong)+len(v.Problems) > 0
-	return p.render(c, status, view.ImportPage(page, v))
+	return p.Render(c, status, view.ImportPage(page, v))
 }

@@ -1,4 +1,4 @@
-package web
+package datasets
 
 import (
 	"context"
@@ -9,34 +9,35 @@ import (
 	"schakel/store"
 	view "schakel/templates/datasets"
 	"schakel/templates/ui"
+	"schakel/web/site"
 )
 
 // datasetsPage lists the registers whose changes are delivered.
-func (p *portal) datasetsPage(c echo.Context) error {
-	ctx, paging := c.Request().Context(), pagePaging(c)
+func (p *Pages) datasetsPage(c echo.Context) error {
+	ctx, paging := c.Request().Context(), site.PagePaging(c)
 	f := store.DatasetFilter{
-		Status: pageChoice(c, "status", []string{store.DatasetActive, store.DatasetEnded}), Text: clean(c.QueryParam("q")),
+		Status: site.PageChoice(c, "status", []string{store.DatasetActive, store.DatasetEnded}), Text: site.Clean(c.QueryParam("q")),
 		Page: store.Page{Number: paging.Page, Size: paging.PerPage},
 	}
 	rows, total, err := p.Registry.Datasets.List(ctx, f)
 	if err != nil {
 		return err
 	}
-	v := view.DatasetsView{Status: f.Status, Search: f.Text, Total: total, Pager: pager(c, paging, total), Now: p.cfg.Now()}
+	v := view.DatasetsView{Status: f.Status, Search: f.Text, Total: total, Pager: site.Pager(c, paging, total), Now: p.Cfg.Now()}
 	for _, d := range rows {
-		row, err := p.datasetRow(ctx, actor(c).Scope(), d)
+		row, err := p.datasetRow(ctx, site.Actor(c).Scope(), d)
 		if err != nil {
 			return err
 		}
 		v.Rows = append(v.Rows, row)
 	}
-	page := p.frame(c, "Datasets")
+	page := p.Frame(c, "Datasets")
 	page.Lead = "Registers whose changes you deliver as files, so that others keep an exact copy."
 	page.Actions = view.DatasetActions(datasetPages+"/new", "/admin/mutations/lint")
-	return p.render(c, http.StatusOK, view.DatasetsPage(page, v))
+	return p.Render(c, http.StatusOK, view.DatasetsPage(page, v))
 }
 
-func (p *portal) datasetRow(ctx context.Context, scope registry.Scope, d store.Dataset) (view.DatasetRow, error) {
+func (p *Pages) datasetRow(ctx context.Context, scope registry.Scope, d store.Dataset) (view.DatasetRow, error) {
 	row := view.DatasetRow{ID: d.ID, Title: d.Title, Href: datasetHref(d.ID), State: d.Status}
 	last, err := lastDelta(ctx, p.DB, d.ID)
 	if err != nil {
@@ -53,7 +54,7 @@ func (p *portal) datasetRow(ctx context.Context, scope registry.Scope, d store.D
 }
 
 // datasetTrouble describes the latest failure of a dataset; empty when there is none.
-func (p *portal) datasetTrouble(ctx context.Context, id string) (string, error) {
+func (p *Pages) datasetTrouble(ctx context.Context, id string) (string, error) {
 	troubles, err := p.DB.MutationTroubles(ctx, id)
 	if err != nil {
 		return "", err
@@ -76,8 +77,8 @@ func (p *portal) datasetTrouble(ctx context.Context, id string) (string, error) 
 	return ui.Plural(failed, "download failed", "downloads failed"), nil
 }
 
-// failedDownloads is a tile about files of datasets that could not be made; none when there are no such files.
-func (p *portal) failedDownloads(ctx context.Context) ([]ui.Tile, error) {
+// FailedDownloads is a tile about files of datasets that could not be made; none when there are no such files.
+func (p *Pages) FailedDownloads(ctx context.Context) ([]ui.Tile, error) {
 	counts, err := p.DB.CountMutationDownloads(ctx)
 	if err != nil || counts[store.MutationFailed] == 0 {
 		return nil, err
@@ -87,9 +88,9 @@ func (p *portal) failedDownloads(ctx context.Context) ([]ui.Tile, error) {
 	}}, nil
 }
 
-// failingDatasets is a tile about datasets of which a delta or a snapshot cannot be made now; none when there are none. It
+// FailingDatasets is a tile about datasets of which a delta or a snapshot cannot be made now; none when there are none. It
 // leads to the dataset when it is one.
-func (p *portal) failingDatasets(ctx context.Context) ([]ui.Tile, error) {
+func (p *Pages) FailingDatasets(ctx context.Context) ([]ui.Tile, error) {
 	troubles, err := p.DB.MutationTroubles(ctx, "")
 	if err != nil || len(troubles) == 0 {
 		return nil, err

@@ -1,4 +1,4 @@
-package web
+package datasets
 
 import (
 	"fmt"
@@ -8,6 +8,7 @@ import (
 	"schakel/delivery/mutation/area"
 	"schakel/store"
 	"schakel/templates/ui"
+	"schakel/web/site"
 )
 
 // The size of a map, in its own units, and how many areas one map shows.
@@ -47,7 +48,7 @@ func datasetMap(d store.Dataset, id, title string, areas []mapArea) *ui.MapView 
 	v.ScaleLabel, v.ScaleWidth = distance(metres), pixels
 	drawGrid(v, boxOf(shapes), area.CRS(d.CRS), metres, pixels)
 	v.Desc = fmt.Sprintf("%s on a grid. Together they reach %s. North is up.", ui.Plural(len(shapes), "area", "areas"), extentText(boxOf(shapes), d.CRS))
-	v.Note = "Squares of " + v.ScaleLabel + ". " + capital(extentText(boxOf(shapes), d.CRS)) + ". North is up."
+	v.Note = "Squares of " + v.ScaleLabel + ". " + site.Capital(extentText(boxOf(shapes), d.CRS)) + ". North is up."
 	return v
 }
 

@@ -1,4 +1,4 @@
-package web
+package datasets
 
 import (
 	"net/http"
@@ -10,13 +10,14 @@ import (
 	"schakel/store"
 	view "schakel/templates/datasets"
 	"schakel/templates/ui"
+	"schakel/web/site"
 )
 
 // offerRows are deltas as a reader gets them.
 func offerRows(set store.Dataset, offers []export.Offer, now time.Time, base string) []view.DeltaRow {
 	var rows []view.DeltaRow
 	for _, o := range offers {
-		row := deltaRow(set, o.Delta, now, "")
+		row := DeltaRow(set, o.Delta, now, "")
 		row.Making, row.Failed, row.Bytes, row.DeliveryCounts = !o.Ready && o.Failed == "", o.Failed, 0, view.DeliveryCounts{}
 		if !row.Gone && o.Failed == "" {
 			row.Href = base + "/deltas/" + o.Name + "/content" // one that is not ready is made when it is asked for
@@ -31,9 +32,9 @@ func offerRows(set store.Dataset, offers []export.Offer, now time.Time, base str
 }
 
 // ownReading finds one of the organisation's own subscriptions to the dataset of the address, as who reads by it.
-func (d desk) ownReading(c echo.Context) (store.Dataset, export.View, error) {
+func (d ownerPages) ownReading(c echo.Context) (store.Dataset, export.View, error) {
 	ctx := c.Request().Context()
-	owner, err := d.owner(c)
+	owner, err := d.Owner(c)
 	if err != nil {
 		return store.Dataset{}, export.View{}, err
 	}
@@ -42,46 +43,46 @@ func (d desk) ownReading(c echo.Context) (store.Dataset, export.View, error) {
 }
 
 // ownDeltas lists all deltas that a subscription can fetch.
-func (d desk) ownDeltas(c echo.Context) error {
+func (d ownerPages) ownDeltas(c echo.Context) error {
 	set, reading, err := d.ownReading(c)
 	if err != nil {
 		return err
 	}
-	paging := pagePaging(c)
+	paging := site.PagePaging(c)
 	offers, total, err := d.Exporter.Deltas(c.Request().Context(), reading, "", store.Page{Number: paging.Page, Size: paging.PerPage})
 	if err != nil {
-		return d.notThere(c, err, d.dataset(set.ID))
+		return d.pages.notThere(c, err, d.Dataset(set.ID))
 	}
-	v := view.DatasetListView{Now: d.cfg.Now(), Total: total, Pager: pager(c, paging, total), Empty: ui.Empty{Text: "There is no delta yet."}}
-	v.Deltas = offerRows(set, offers, v.Now, d.dataset(set.ID)+"/subscriptions/"+c.Param("id"))
-	page := d.pageFrame(c, "Deltas", ui.Crumb{Label: "Datasets", Href: d.href("/datasets")}, ui.Crumb{Label: set.Title, Href: d.dataset(set.ID)})
+	v := view.DatasetListView{Now: d.Cfg.Now(), Total: total, Pager: site.Pager(c, paging, total), Empty: ui.Empty{Text: "There is no delta yet."}}
+	v.Deltas = offerRows(set, offers, v.Now, d.Dataset(set.ID)+"/subscriptions/"+c.Param("id"))
+	page := d.PageFrame(c, "Deltas", ui.Crumb{Label: "Datasets", Href: d.Href("/datasets")}, ui.Crumb{Label: set.Title, Href: d.Dataset(set.ID)})
 	page.Lead = "What you can fetch, oldest first: the order in which a copy takes them."
-	return d.render(c, http.StatusOK, view.DatasetDeltasPage(page, v))
+	return d.Render(c, http.StatusOK, view.DatasetDeltasPage(page, v))
 }
 
 // ownDeltaFile sends what a subscription gets of a delta. A person who looks at a file is no copy that follows, so it does
 // not count as fetched.
-func (d desk) ownDeltaFile(c echo.Context) error {
+func (d ownerPages) ownDeltaFile(c echo.Context) error {
 	set, reading, err := d.ownReading(c)
 	if err != nil {
 		return err
 	}
-	return d.sendDelta(c, reading, d.dataset(set.ID))
+	return d.pages.sendDelta(c, reading, d.Dataset(set.ID))
 }
 
 // ownSnapshotFile sends what a subscription gets of a snapshot.
-func (d desk) ownSnapshotFile(c echo.Context) error {
+func (d ownerPages) ownSnapshotFile(c echo.Context) error {
 	set, reading, err := d.ownReading(c)
 	if err != nil {
 		return err
 	}
-	return d.sendSnapshot(c, reading, d.dataset(set.ID))
+	return d.pages.sendSnapshot(c, reading, d.Dataset(set.ID))
 }
 
 // ownFollow finds one of the organisation's own open subscriptions to the dataset of the address.
-func (d desk) ownFollow(c echo.Context) (store.Partner, store.Dataset, registry.DatasetFollower, error) {
+func (d ownerPages) ownFollow(c echo.Context) (store.Partner, store.Dataset, registry.DatasetFollower, error) {
 	ctx := c.Request().Context()
-	owner, err := d.owner(c)
+	owner, err := d.Owner(c)
 	if err != nil {
 		return owner, store.Dataset{}, registry.DatasetFollower{}, err
 	}

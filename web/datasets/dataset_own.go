@@ -1,4 +1,4 @@
-package web
+package datasets
 
 import (
 	"context"
@@ -15,12 +15,13 @@ import (
 	"schakel/store"
 	view "schakel/templates/datasets"
 	"schakel/templates/ui"
+	"schakel/web/site"
 )
 
 // datasetPage shows a dataset to an organisation: what it is, what it follows of it and how.
-func (d desk) datasetPage(c echo.Context) error {
+func (d ownerPages) datasetPage(c echo.Context) error {
 	ctx := c.Request().Context()
-	owner, err := d.owner(c)
+	owner, err := d.Owner(c)
 	if err != nil {
 		return err
 	}
@@ -29,8 +30,8 @@ func (d desk) datasetPage(c echo.Context) error {
 		return err
 	}
 	v := view.PartnerDatasetView{
-		DatasetFacts: datasetFacts(set), Href: d.dataset(set.ID), Closed: waits(owner), Checked: set.CheckedAt.Time, Reason: set.LineageReason,
-		LineageAt: set.LineageAt.Time, Now: d.cfg.Now(), Every: datasetEvery,
+		DatasetFacts: datasetFacts(set), Href: d.Dataset(set.ID), Closed: site.Waits(owner), Checked: set.CheckedAt.Time, Reason: set.LineageReason,
+		LineageAt: set.LineageAt.Time, Now: d.Cfg.Now(), Every: datasetEvery,
 	}
 	if v.Closed == "" && set.Status == store.DatasetActive {
 		v.SubscribeHref = v.Href + "/subscribe"
@@ -38,21 +39,21 @@ func (d desk) datasetPage(c echo.Context) error {
 	if v.Own, err = d.ownFollows(c, owner, set); err != nil {
 		return err
 	}
-	if v.Ended, err = d.datasetEnd(ctx, set); err != nil {
+	if v.Ended, err = d.pages.datasetEnd(ctx, set); err != nil {
 		return err
 	}
-	page := d.pageFrame(c, set.Title, ui.Crumb{Label: "Datasets", Href: d.href("/datasets")})
+	page := d.PageFrame(c, set.Title, ui.Crumb{Label: "Datasets", Href: d.Href("/datasets")})
 	if set.Status != store.DatasetActive {
 		page.Badge = ui.State(set.Status)
 	}
 	if len(v.Own) > 0 && v.SubscribeHref != "" {
 		page.Actions = ui.LinkButton(ui.Secondary, "Ask for another subscription", v.SubscribeHref)
 	}
-	return d.render(c, http.StatusOK, view.PartnerDatasetPage(page, v))
+	return d.Render(c, http.StatusOK, view.PartnerDatasetPage(page, v))
 }
 
 // ownFollows are the organisation's own subscriptions to a dataset.
-func (d desk) ownFollows(c echo.Context, owner store.Partner, set store.Dataset) ([]view.OwnFollow, error) {
+func (d ownerPages) ownFollows(c echo.Context, owner store.Partner, set store.Dataset) ([]view.OwnFollow, error) {
 	ctx := c.Request().Context()
 	followers, err := d.Registry.Datasets.Followers(ctx, registry.ScopeOf(owner.ID), set.ID)
 	if err != nil {
@@ -64,12 +65,12 @@ func (d desk) ownFollows(c echo.Context, owner store.Partner, set store.Dataset)
 	}
 	var list []view.OwnFollow
 	for i, f := range followers {
-		row, err := d.followerRow(ctx, set, last, f, d.base)
+		row, err := d.pages.followerRow(ctx, set, last, f, d.Base)
 		if err != nil {
 			return nil, err
 		}
 		own := view.OwnFollow{Waits: f.Follower.Reads, FollowerRow: row, ID: f.Subscription.ID, DeltasHref: d.follow(f) + "/deltas"}
-		if slices.Contains([]string{store.SubscriptionRequested, store.SubscriptionApproved, store.SubscriptionPaused}, f.Subscription.Status) && waits(owner) == "" && set.Status == store.DatasetActive {
+		if slices.Contains([]string{store.SubscriptionRequested, store.SubscriptionApproved, store.SubscriptionPaused}, f.Subscription.Status) && site.Waits(owner) == "" && set.Status == store.DatasetActive {
 			own.ChangeHref = d.follow(f) + "/area"
 		}
 		if f.Area != nil {
@@ -84,12 +85,12 @@ func (d desk) ownFollows(c echo.Context, owner store.Partner, set store.Dataset)
 }
 
 // follow is the address of a subscription among those to its dataset.
-func (d desk) follow(f registry.DatasetFollower) string {
-	return d.dataset(f.Subscription.DatasetID) + "/subscriptions/" + f.Subscription.ID
+func (d ownerPages) follow(f registry.DatasetFollower) string {
+	return d.Dataset(f.Subscription.DatasetID) + "/subscriptions/" + f.Subscription.ID
 }
 
 // fillFollow adds what can be fetched now, and how; or why nothing can.
-func (d desk) fillFollow(ctx context.Context, owner store.Partner, f registry.DatasetFollower, own *view.OwnFollow, several bool) error {
+func (d ownerPages) fillFollow(ctx context.Context, owner store.Partner, f registry.DatasetFollower, own *view.OwnFollow, several bool) error {
 	access, err := d.Registry.Datasets.Access(ctx, owner, f.Subscription.DatasetID, f.Subscription.ID)
 	if e, ok := errors.AsType[*registry.Error](err); ok && e.Code == registry.CodeForbidden {
 		own.Notice = e.Message
@@ -104,7 +105,7 @@ func (d desk) fillFollow(ctx context.Context, owner store.Partner, f registry.Da
 	}
 	i := slices.IndexFunc(clients, func(one store.Client) bool { return slices.Contains(one.Scopes, identity.ScopeMutationsRead) })
 	client := store.Client{ID: "YOUR-CLIENT-ID", AuthMethod: token.PrivateKeyJWT}
-	if own.Clients, own.ClientsHref = i >= 0, d.href("/clients"); i >= 0 {
+	if own.Clients, own.ClientsHref = i >= 0, d.Href("/clients"); i >= 0 {
 		client = clients[i]
 	}
 	own.Commands = followCommand(d.App, access.Dataset, client, "")
@@ -130,23 +131,23 @@ func (d desk) fillFollow(ctx context.Context, owner store.Partner, f registry.Da
 
 // followCommand keeps a copy of a dataset, by one of several subscriptions to it when that is named. schakel reads no private
 // key that others can read, as a browser saves it.
-func followCommand(app *App, set store.Dataset, client store.Client, subscription string) string {
-	command, as := `SCHAKEL_CLIENT_SECRET="$SECRET" schakel mutations follow`, "  --client-id "+quoted(client.ID)
+func followCommand(app *site.App, set store.Dataset, client store.Client, subscription string) string {
+	command, as := `SCHAKEL_CLIENT_SECRET="$SECRET" schakel mutations follow`, "  --client-id "+site.Quoted(client.ID)
 	if client.AuthMethod == token.PrivateKeyJWT {
-		key := quoted(client.ID + ".jwk.json")
+		key := site.Quoted(client.ID + ".jwk.json")
 		command, as = "chmod 600 "+key+"\nschakel mutations follow", as+" --client-key-file "+key
 	}
-	lines := []string{command, "  --url " + quoted(app.absolute("/mutations/v1/datasets/"+set.ID)), as}
+	lines := []string{command, "  --url " + site.Quoted(app.Absolute("/mutations/v1/datasets/"+set.ID)), as}
 	copied := set.ID
 	if subscription != "" {
-		lines = append(lines, "  --subscription "+quoted(subscription))
+		lines = append(lines, "  --subscription "+site.Quoted(subscription))
 		copied += "-" + subscription
 	}
-	return strings.Join(append(lines, "  --database "+quoted("sqlite:"+copied+".db"), "  --every 5m"), " \\\n")
+	return strings.Join(append(lines, "  --database "+site.Quoted("sqlite:"+copied+".db"), "  --every 5m"), " \\\n")
 }
 
 // newestOffers are the newest deltas as a reader gets them, oldest first.
-func (d desk) newestOffers(ctx context.Context, view export.View, base string) ([]view.DeltaRow, int, error) {
+func (d ownerPages) newestOffers(ctx context.Context, view export.View, base string) ([]view.DeltaRow, int, error) {
 	newest, _, err := d.DB.MutationDeltas(ctx, store.MutationDeltaFilter{
 		DatasetID: view.Dataset.ID, Lineage: view.Dataset.Lineage, NewestFirst: true, Page: store.Page{Number: 1, Size: shownDeltas + 1},
 	})
@@ -166,7 +167,7 @@ func (d desk) newestOffers(ctx context.Context, view export.View, base string) (
 		after = names.Of(newest[shownDeltas].ID)
 	}
 	offers, _, err := d.Exporter.Deltas(ctx, view, after, store.Page{Number: 1, Size: shownDeltas})
-	rows := offerRows(view.Dataset, offers, d.cfg.Now(), base)
+	rows := offerRows(view.Dataset, offers, d.Cfg.Now(), base)
 	slices.Reverse(rows)
 	return rows, total, err
 }

@@ -1,4 +1,4 @@
-package web
+package datasets
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"schakel/store"
 	view "schakel/templates/datasets"
 	"schakel/templates/ui"
+	"schakel/web/site"
 )
 
 // How much of each list the page of a dataset shows, and how often it looks again.
@@ -26,11 +27,11 @@ type datasetRefusal struct {
 }
 
 // datasetPage shows a dataset to an administrator.
-func (p *portal) datasetPage(c echo.Context) error {
+func (p *Pages) datasetPage(c echo.Context) error {
 	return p.showDataset(c, http.StatusOK, datasetRefusal{})
 }
 
-func (p *portal) showDataset(c echo.Context, status int, r datasetRefusal) error {
+func (p *Pages) showDataset(c echo.Context, status int, r datasetRefusal) error {
 	ctx := c.Request().Context()
 	d, err := p.Registry.Datasets.Get(ctx, c.Param("dataset"))
 	if err != nil {
@@ -39,7 +40,7 @@ func (p *portal) showDataset(c echo.Context, status int, r datasetRefusal) error
 	v := view.AdminDatasetView{
 		DatasetFacts: datasetFacts(d), Href: datasetHref(d.ID), Active: d.Status == store.DatasetActive, Groups: d.LastSeq,
 		Checked: d.CheckedAt.Time, Created: d.CreatedAt.Time, CreatedBy: d.CreatedBy, DeltaAsked: d.DeltaAskedAt.Time, SnapshotAsked: d.SnapshotAskedAt.Time,
-		LineageReason: d.LineageReason, LineageAt: d.LineageAt.Time, Now: p.cfg.Now(), Every: datasetEvery,
+		LineageReason: d.LineageReason, LineageAt: d.LineageAt.Time, Now: p.Cfg.Now(), Every: datasetEvery,
 	}
 	switch r.verb {
 	case "lineage":
@@ -60,19 +61,19 @@ func (p *portal) showDataset(c echo.Context, status int, r datasetRefusal) error
 	if err := p.fillFollowers(c, d, &v); err != nil {
 		return err
 	}
-	if v.History, err = p.history(ctx, store.AuditFilter{ObjectKind: "dataset", ObjectID: d.ID}, ""); err != nil {
+	if v.History, err = p.History(ctx, store.AuditFilter{ObjectKind: "dataset", ObjectID: d.ID}, ""); err != nil {
 		return err
 	}
-	page := p.frame(c, d.Title, ui.Crumb{Label: "Datasets", Href: datasetPages})
+	page := p.Frame(c, d.Title, ui.Crumb{Label: "Datasets", Href: datasetPages})
 	page.Badge, page.Invalid = ui.State(d.Status), r.wrong != ""
 	if v.Active {
 		page.Actions = view.DatasetButtons(v.Href)
 	}
-	return p.render(c, status, view.AdminDatasetPage(page, v))
+	return p.Render(c, status, view.AdminDatasetPage(page, v))
 }
 
 // fillDataset adds what went out and what came in.
-func (p *portal) fillDataset(ctx context.Context, d store.Dataset, v *view.AdminDatasetView) error {
+func (p *Pages) fillDataset(ctx context.Context, d store.Dataset, v *view.AdminDatasetView) error {
 	last, err := lastDelta(ctx, p.DB, d.ID)
 	if err != nil {
 		return err
@@ -98,17 +99,17 @@ func (p *portal) fillDataset(ctx context.Context, d store.Dataset, v *view.Admin
 }
 
 // deltaRows are deltas of a dataset as an administrator gets them, newest first.
-func (p *portal) deltaRows(ctx context.Context, d store.Dataset, page store.Page) ([]view.DeltaRow, int, error) {
+func (p *Pages) deltaRows(ctx context.Context, d store.Dataset, page store.Page) ([]view.DeltaRow, int, error) {
 	deltas, total, err := p.DB.MutationDeltas(ctx, store.MutationDeltaFilter{DatasetID: d.ID, NewestFirst: true, Page: page})
 	var rows []view.DeltaRow
 	for _, one := range deltas {
-		rows = append(rows, deltaRow(d, one, p.cfg.Now(), datasetHref(d.ID)+"/deltas/"+one.ID+"/content"))
+		rows = append(rows, DeltaRow(d, one, p.Cfg.Now(), datasetHref(d.ID)+"/deltas/"+one.ID+"/content"))
 	}
 	return rows, total, err
 }
 
 // fillFollowers adds who follows the dataset, with their areas on one map.
-func (p *portal) fillFollowers(c echo.Context, d store.Dataset, v *view.AdminDatasetView) error {
+func (p *Pages) fillFollowers(c echo.Context, d store.Dataset, v *view.AdminDatasetView) error {
 	rows, areas, err := p.followerRows(c, d)
 	if err != nil {
 		return err
@@ -124,13 +125,13 @@ func (p *portal) fillFollowers(c echo.Context, d store.Dataset, v *view.AdminDat
 }
 
 // followerRows are all followers of a dataset, and the areas of those that have one.
-func (p *portal) followerRows(c echo.Context, d store.Dataset) ([]ui.FollowerRow, []mapArea, error) {
+func (p *Pages) followerRows(c echo.Context, d store.Dataset) ([]ui.FollowerRow, []mapArea, error) {
 	ctx := c.Request().Context()
 	last, err := lastDelta(ctx, p.DB, d.ID)
 	if err != nil {
 		return nil, nil, err
 	}
-	followers, err := p.Registry.Datasets.Followers(ctx, actor(c).Scope(), d.ID)
+	followers, err := p.Registry.Datasets.Followers(ctx, site.Actor(c).Scope(), d.ID)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -1,6 +1,7 @@
-package web
+package datasets
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/url"
@@ -43,8 +44,8 @@ func systemName(crs int64) string {
 	return ""
 }
 
-// deltaRow is a delta as the dataset has it, whole; href is empty when it cannot be fetched.
-func deltaRow(set store.Dataset, d store.MutationDelta, now time.Time, href string) view.DeltaRow {
+// DeltaRow is a delta as the dataset has it, whole; href is empty when it cannot be fetched.
+func DeltaRow(set store.Dataset, d store.MutationDelta, now time.Time, href string) view.DeltaRow {
 	row := view.DeltaRow{
 		Number: d.Number, From: d.FromAt.Time, To: d.ToAt.Time, Bytes: d.Bytes, Expires: d.ToAt.Add(export.Retention),
 		Gone: !d.GoneAt.IsZero() || now.After(d.ToAt.Add(export.Retention)), Old: d.Lineage != set.Lineage, Href: href,
@@ -84,10 +85,10 @@ func publicationRow(p store.MutationPublication) view.PublicationRow {
 
 // followerRow describes the selection and the progress of a follower; last is the newest delta of the dataset. Its links
 // start with base.
-func (p *portal) followerRow(ctx context.Context, set store.Dataset, last store.MutationDelta, f registry.DatasetFollower, base string) (ui.FollowerRow, error) {
+func (p *Pages) followerRow(ctx context.Context, set store.Dataset, last store.MutationDelta, f registry.DatasetFollower, base string) (ui.FollowerRow, error) {
 	row := ui.FollowerRow{
 		Partner:      ui.Named{Name: f.Partner.Name, Href: "/admin/partners/" + f.Partner.ID},
-		Subscription: ui.Named{Name: orElse(f.Subscription.Name, set.Title), Href: base + "/subscriptions/" + f.Subscription.ID},
+		Subscription: ui.Named{Name: cmp.Or(f.Subscription.Name, set.Title), Href: base + "/subscriptions/" + f.Subscription.ID},
 		Types:        f.Follower.ObjectTypes, State: f.Subscription.Status, Delta: f.Follower.DeltaNumber,
 		Fetched: f.Follower.FetchedAt.Time, Snapshot: f.Follower.SnapshotID != "",
 	}
@@ -103,7 +104,7 @@ func (p *portal) followerRow(ctx context.Context, set store.Dataset, last store.
 		return row, err
 	}
 	row.Since = next[0].ToAt.Time
-	expired := p.cfg.Now().After(next[0].ToAt.Add(export.Retention))
+	expired := p.Cfg.Now().After(next[0].ToAt.Add(export.Retention))
 	row.Lost = expired || !next[0].GoneAt.IsZero() || next[0].PreviousID != f.Follower.DeltaID && row.Delta > 0
 	return row, nil
 }

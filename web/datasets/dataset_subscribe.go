@@ -1,6 +1,7 @@
-package web
+package datasets
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -17,6 +18,7 @@ import (
 	"schakel/store"
 	view "schakel/templates/datasets"
 	"schakel/templates/ui"
+	"schakel/web/site"
 )
 
 // maxAreaForm is the largest form with an area, in bytes: a boundary of 100,000 points fits.
@@ -43,16 +45,16 @@ func readSubscribe(c echo.Context) (in subscribeForm, err error) {
 			break
 		}
 		if err != nil {
-			return in, badForm(fmt.Errorf("read form: %w", err))
+			return in, site.BadForm(fmt.Errorf("read form: %w", err))
 		}
 		raw, err := io.ReadAll(part)
 		if err != nil {
-			return in, badForm(fmt.Errorf("read form: %w", err))
+			return in, site.BadForm(fmt.Errorf("read form: %w", err))
 		}
 		if !utf8.Valid(raw) {
 			return in, echo.NewHTTPError(http.StatusBadRequest, "The form is not valid UTF-8.")
 		}
-		value := clean(string(raw))
+		value := site.Clean(string(raw))
 		switch part.FormName() {
 		case "areaFile":
 			file = value
@@ -91,17 +93,17 @@ func (in subscribeForm) bounds() partners.AreaInput {
 }
 
 // subscribePage asks what of a dataset the organisation wants to follow.
-func (d desk) subscribePage(c echo.Context) error {
-	owner, err := d.owner(c)
-	if err != nil || waits(owner) != "" {
-		return d.closed(c, err, "/datasets")
+func (d ownerPages) subscribePage(c echo.Context) error {
+	owner, err := d.Owner(c)
+	if err != nil || site.Waits(owner) != "" {
+		return d.Closed(c, err, "/datasets")
 	}
 	return d.showSubscribe(c, http.StatusOK, owner, nil, subscribeForm{}, nil)
 }
 
 // subscribe asks for a subscription, with a new endpoint when one was named; or shows the area on a map first.
-func (d desk) subscribe(c echo.Context) error {
-	owner, err := d.owner(c)
+func (d ownerPages) subscribe(c echo.Context) error {
+	owner, err := d.Owner(c)
 	if err != nil {
 		return err
 	}
@@ -123,40 +125,40 @@ func (d desk) subscribe(c echo.Context) error {
 	if len(wrong) > 0 {
 		return d.showSubscribe(c, http.StatusUnprocessableEntity, owner, nil, in, wrong)
 	}
-	made, err := d.Registry.Subscriptions.RequestDataset(c.Request().Context(), actor(c), partners.DatasetRequest{
+	made, err := d.Registry.Subscriptions.RequestDataset(c.Request().Context(), site.Actor(c), partners.DatasetRequest{
 		Dataset: set.ID, EndpointID: in.endpoint, Name: in.name, Purpose: in.purpose, ObjectTypes: in.types, Area: in.bounds(),
 	})
-	if status, wrong := formRefusal(err); wrong != nil {
+	if status, wrong := site.FormRefusal(err); wrong != nil {
 		return d.showSubscribe(c, status, owner, nil, in, wrong)
 	}
 	if err != nil {
-		return d.settled(c, err, d.dataset(set.ID), "")
+		return d.Settled(c, err, d.Dataset(set.ID), "")
 	}
-	return d.done(c, d.dataset(set.ID), "Your request is sent: "+orElse(made.Name, set.Title)+". You can fetch once the administrator approves it.")
+	return d.Done(c, d.Dataset(set.ID), "Your request is sent: "+cmp.Or(made.Name, set.Title)+". You can fetch once the administrator approves it.")
 }
 
 // endpointFor finds the endpoint that was chosen among those of the owner, or makes the one that was named. What was made
 // stays chosen when the rest of the form is refused.
-func (d desk) endpointFor(c echo.Context, owner store.Partner, in *subscribeForm) (formErrors, error) {
+func (d ownerPages) endpointFor(c echo.Context, owner store.Partner, in *subscribeForm) (site.FormErrors, error) {
 	if in.fresh == "" {
 		var err error
-		in.endpoint, err = d.endpointOf(c, owner, in.endpoint)
+		in.endpoint, err = d.EndpointOf(c, owner, in.endpoint)
 		return nil, err
 	}
-	made, err := d.Registry.Endpoints.Create(c.Request().Context(), actor(c), owner.ID, partners.EndpointInput{Name: in.fresh, Kind: store.EndpointFiles})
-	if _, wrong := formRefusal(err); wrong != nil {
+	made, err := d.Registry.Endpoints.Create(c.Request().Context(), site.Actor(c), owner.ID, partners.EndpointInput{Name: in.fresh, Kind: store.EndpointFiles})
+	if _, wrong := site.FormRefusal(err); wrong != nil {
 		text := wrong["name"]
 		if text == "" {
-			text = sortedFields(wrong)[0].Text
+			text = site.SortedFields(wrong)[0].Text
 		}
-		return formErrors{"newEndpoint": text}, nil
+		return site.FormErrors{"newEndpoint": text}, nil
 	}
 	in.endpoint, in.fresh = made.ID, ""
 	return nil, err
 }
 
 // changeAreaPage asks what a subscription gets from now on.
-func (d desk) changeAreaPage(c echo.Context) error {
+func (d ownerPages) changeAreaPage(c echo.Context) error {
 	owner, _, f, err := d.ownFollow(c)
 	if err != nil {
 		return err
@@ -169,7 +171,7 @@ func (d desk) changeAreaPage(c echo.Context) error {
 }
 
 // changeArea asks for another area (MUT-49).
-func (d desk) changeArea(c echo.Context) error {
+func (d ownerPages) changeArea(c echo.Context) error {
 	owner, set, f, err := d.ownFollow(c)
 	if err != nil {
 		return err
@@ -181,22 +183,22 @@ func (d desk) changeArea(c echo.Context) error {
 	if in.preview {
 		return d.showSubscribe(c, http.StatusOK, owner, &f, in, nil)
 	}
-	_, err = d.Registry.Subscriptions.ChangeArea(c.Request().Context(), actor(c), f.Subscription.ID, partners.AreaChange{Area: in.bounds(), ObjectTypes: in.types})
-	if status, wrong := formRefusal(err); wrong != nil {
+	_, err = d.Registry.Subscriptions.ChangeArea(c.Request().Context(), site.Actor(c), f.Subscription.ID, partners.AreaChange{Area: in.bounds(), ObjectTypes: in.types})
+	if status, wrong := site.FormRefusal(err); wrong != nil {
 		return d.showSubscribe(c, status, owner, &f, in, wrong)
 	}
-	return d.settled(c, err, d.dataset(set.ID), "Your change is sent. Until the administrator approves it you get what you got before; then fetch a new snapshot.")
+	return d.Settled(c, err, d.Dataset(set.ID), "Your change is sent. Until the administrator approves it you get what you got before; then fetch a new snapshot.")
 }
 
 // showSubscribe shows the form; f is the subscription that is changed, nil for a new one.
-func (d desk) showSubscribe(c echo.Context, status int, owner store.Partner, f *registry.DatasetFollower, in subscribeForm, wrong formErrors) error {
+func (d ownerPages) showSubscribe(c echo.Context, status int, owner store.Partner, f *registry.DatasetFollower, in subscribeForm, wrong site.FormErrors) error {
 	ctx := c.Request().Context()
 	set, err := d.Registry.Datasets.Get(ctx, c.Param("dataset"))
 	if err != nil {
 		return err
 	}
 	v := view.SubscribeView{
-		Action: c.Request().URL.Path, Cancel: d.dataset(set.ID), Dataset: set.Title, Change: f != nil, Name: in.name, Purpose: in.purpose, Endpoint: in.endpoint,
+		Action: c.Request().URL.Path, Cancel: d.Dataset(set.ID), Dataset: set.Title, Change: f != nil, Name: in.name, Purpose: in.purpose, Endpoint: in.endpoint,
 		Fresh: in.fresh, AreaKind: set.AreaKind, AreaName: in.areaName, Area: in.area, CRS: in.crs, Keys: in.keys, MaxBytes: maxAreaForm - (2 << 20), Wrong: wrong,
 	}
 	for _, name := range set.ObjectTypes {
@@ -217,25 +219,25 @@ func (d desk) showSubscribe(c echo.Context, status int, owner store.Partner, f *
 	if f != nil {
 		title = "Change what you follow of " + set.Title
 	}
-	page := d.pageFrame(c, title, ui.Crumb{Label: "Datasets", Href: d.href("/datasets")}, ui.Crumb{Label: set.Title, Href: v.Cancel})
+	page := d.PageFrame(c, title, ui.Crumb{Label: "Datasets", Href: d.Href("/datasets")}, ui.Crumb{Label: set.Title, Href: v.Cancel})
 	page.Lead = "You get what you need for your purpose, and no more."
 	page.Invalid = len(v.Wrong) > 0
-	return d.render(c, status, view.SubscribePage(page, v))
+	return d.Render(c, status, view.SubscribePage(page, v))
 }
 
 // previewArea draws the area that was typed, as it would be used.
-func (d desk) previewArea(set store.Dataset, in subscribeForm, v *view.SubscribeView, status int) int {
+func (d ownerPages) previewArea(set store.Dataset, in subscribeForm, v *view.SubscribeView, status int) int {
 	given := in.bounds()
 	if given.Empty() {
-		v.Wrong = formErrors{"area": "Give an area to show, or ask for everything."}
+		v.Wrong = site.FormErrors{"area": "Give an area to show, or ask for everything."}
 		return http.StatusUnprocessableEntity
 	}
 	shape, err := area.Parse(given.Text, area.Options{Dataset: area.CRS(set.CRS), Given: area.CRS(given.CRS)})
 	if err != nil {
-		v.Wrong = formErrors{"area": capital(err.Error())}
+		v.Wrong = site.FormErrors{"area": site.Capital(err.Error())}
 		return http.StatusUnprocessableEntity
 	}
-	name := orElse(given.Name, "The area")
+	name := cmp.Or(given.Name, "The area")
 	v.Preview = datasetMap(set, "map", name, []mapArea{{label: name, wkt: shape.WKT()}})
 	v.PreviewText = "It has " + ui.Plural(shape.Vertices(), "point", "points") + ", in " + systemName(set.CRS) + ". Nothing is asked for yet."
 	return status

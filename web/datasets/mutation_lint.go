@@ -1,7 +1,8 @@
-package web
+package datasets
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -13,6 +14,7 @@ import (
 	"schakel/delivery/mutation/archive"
 	"schakel/delivery/mutation/format/lint"
 	view "schakel/templates/datasets"
+	"schakel/web/site"
 )
 
 // Bounds of what is looked at for somebody in the portal; the command has none of them.
@@ -22,22 +24,22 @@ const (
 	maxLintFindings = 200
 	lintMemory      = 16 << 20
 	lintTime        = 20 * time.Minute
-	lintAtOnce      = 2
+	LintAtOnce      = 2
 )
 
 // lintPages checks mutation files for whoever is logged in. Nothing of them is stored.
 type lintPages struct {
-	*portal
+	*Pages
 	// busy has room for as many files as may be checked at once.
 	busy chan struct{}
 }
 
 // routesMutationLint registers the page that looks for what is wrong in mutation files (MUT-64), the same for
 // administrators and partners.
-func (p *portal) routesMutationLint() {
-	d := lintPages{p, make(chan struct{}, lintAtOnce)}
-	for base, who := range map[string]echo.MiddlewareFunc{"/admin": p.requireAdministrator, "/partner": p.requirePartner} {
-		g := p.pagesUpTo(maxLintBytes, base+"/mutations", who, p.slow(lintTime))
+func (p *Pages) routesMutationLint() {
+	d := lintPages{p, make(chan struct{}, LintAtOnce)}
+	for base, who := range map[string]echo.MiddlewareFunc{"/admin": p.RequireAdministrator, "/partner": p.RequirePartner} {
+		g := p.PagesUpTo(maxLintBytes, base+"/mutations", who, p.Slow(lintTime))
 		g.GET("/lint", d.form)
 		g.POST("/lint", d.checkFiles)
 	}
@@ -68,7 +70,7 @@ func (d lintPages) checkFiles(c echo.Context) error {
 			return d.showReport(c, http.StatusUnprocessableEntity, v)
 		}
 		if err != nil {
-			return badForm(fmt.Errorf("read upload: %w", err))
+			return site.BadForm(fmt.Errorf("read upload: %w", err))
 		}
 		switch part.FormName() {
 		case "complete":
@@ -94,7 +96,7 @@ func lintPart(part *multipart.Part, complete bool) (*view.LintReport, error) {
 		return nil, source.form()
 	}
 	l := lint.New(lint.Options{Complete: complete, Most: maxLintFindings, Memory: lintMemory, Zip: archive.Limits{Total: maxLintUnpacked}})
-	name := orElse(part.FileName(), "the file")
+	name := cmp.Or(part.FileName(), "the file")
 	err := l.Any(name, in)
 	report, ended := l.Report() // also after an error, so that its temporary files go
 	if err := source.form(); err != nil {
@@ -126,7 +128,7 @@ func (h *streamError) form() error {
 	if h.err == nil {
 		return nil
 	}
-	return badForm(fmt.Errorf("read upload: %w", h.err))
+	return site.BadForm(fmt.Errorf("read upload: %w", h.err))
 }
 
 func lintReport(name string, r lint.Report) *view.LintReport {
@@ -136,7 +138,7 @@ func lintReport(name string, r lint.Report) *view.LintReport {
 	}
 	for _, f := range r.Findings {
 		v.Rows = append(v.Rows, view.LintRow{
-			Rule: string(f.Rule), Severity: string(f.Severity), File: f.File, Line: f.Line, Group: f.Group, ID: f.ID, What: capital(f.What),
+			Rule: string(f.Rule), Severity: string(f.Severity), File: f.File, Line: f.Line, Group: f.Group, ID: f.ID, What: site.Capital(f.What),
 		})
 	}
 	return v
@@ -144,8 +146,8 @@ func lintReport(name string, r lint.Report) *view.LintReport {
 
 func (d lintPages) showReport(c echo.Context, status int, v view.LintView) error {
 	v.Action, v.MaxBytes = c.Request().URL.Path, maxLintBytes
-	page := d.frame(c, "Check mutation files")
+	page := d.Frame(c, "Check mutation files")
 	page.Lead = "What is wrong with a delivery that its XML schema cannot see: ids used twice, references to what is gone or still to come, dates that run backwards."
 	page.Invalid = v.Error != ""
-	return d.render(c, status, view.LintPage(page, v))
+	return d.Render(c, status, view.LintPage(page, v))
 }

@@ -1,4 +1,4 @@
-package web
+package datasets
 
 import (
 	"errors"
@@ -12,6 +12,8 @@ import (
 	"schakel/delivery/mutation/export"
 	"schakel/registry/datasets"
 	"schakel/store"
+	"schakel/web/api"
+	"schakel/web/site"
 )
 
 // notReadyAfter is when to ask again for what is being made.
@@ -19,7 +21,7 @@ const notReadyAfter = 5 * time.Second
 
 // datasetReader identifies the reader of a dataset: the own organisation, or a partner by its subscription.
 type datasetReader struct {
-	caller
+	api.Caller
 	access datasets.DatasetAccess
 	view   export.View
 	named  string // the subscription in the address
@@ -27,12 +29,12 @@ type datasetReader struct {
 
 // datasetReader finds the dataset of the address, and by which subscription the caller reads it: that of the parameter
 // subscriptionId, or the oldest that is open.
-func (m *machineAPI) datasetReader(c echo.Context) (datasetReader, error) {
-	who, err := m.caller(c)
+func (m *handlers) datasetReader(c echo.Context) (datasetReader, error) {
+	who, err := m.Caller(c)
 	if err != nil {
 		return datasetReader{}, err
 	}
-	access, err := m.Registry.Datasets.Access(c.Request().Context(), who.partner, c.Param("datasetId"), c.QueryParam("subscriptionId"))
+	access, err := m.Registry.Datasets.Access(c.Request().Context(), who.Partner, c.Param("datasetId"), c.QueryParam("subscriptionId"))
 	if err != nil {
 		return datasetReader{}, err
 	}
@@ -41,8 +43,8 @@ func (m *machineAPI) datasetReader(c echo.Context) (datasetReader, error) {
 	return r, nil
 }
 
-func newDatasetReader(who caller, access datasets.DatasetAccess) datasetReader {
-	return datasetReader{caller: who, access: access, view: viewOf(who.partner, access)}
+func newDatasetReader(who api.Caller, access datasets.DatasetAccess) datasetReader {
+	return datasetReader{Caller: who, access: access, view: viewOf(who.Partner, access)}
 }
 
 // viewOf returns the view with which a partner reads a dataset, in the portal and over the API.
@@ -69,35 +71,35 @@ func (r datasetReader) same(path string) string {
 }
 
 // deliveryProblem turns what the making of deltas and snapshots says into answers; the rest stays as it is.
-func (m *machineAPI) deliveryProblem(dataset string, err error) error {
+func (m *handlers) deliveryProblem(dataset string, err error) error {
 	if gone, ok := errors.AsType[*export.GoneError](err); ok {
 		return m.goneProblem(dataset, gone)
 	}
 	switch {
 	case errors.Is(err, export.ErrDeltaUnknown):
-		return newProblem(http.StatusNotFound, "delta-unknown", "Dataset "+dataset+" has no such delta. List them with GET "+datasetPath(dataset)+"/deltas.")
+		return site.NewProblem(http.StatusNotFound, "delta-unknown", "Dataset "+dataset+" has no such delta. List them with GET "+datasetPath(dataset)+"/deltas.")
 	case errors.Is(err, export.ErrUnreadable):
-		return newProblem(http.StatusConflict, "area-unreadable", "The area of your subscription cannot be read, so it is not known what you get. Set it again with PUT "+mutationsBase+"/subscriptions/{id}/area, or ask the administrator.")
+		return site.NewProblem(http.StatusConflict, "area-unreadable", "The area of your subscription cannot be read, so it is not known what you get. Set it again with PUT "+site.MutationsBase+"/subscriptions/{id}/area, or ask the administrator.")
 	case errors.Is(err, export.ErrNoSnapshot):
-		return newProblem(http.StatusNotFound, "no-snapshot", "Dataset "+dataset+" has no snapshot yet. Ask the administrator to make one, or try again later.")
+		return site.NewProblem(http.StatusNotFound, "no-snapshot", "Dataset "+dataset+" has no snapshot yet. Ask the administrator to make one, or try again later.")
 	}
 	return err
 }
 
 // goneProblem reports that something expired, and names the way back (MUT-33, MUT-38).
-func (m *machineAPI) goneProblem(dataset string, gone *export.GoneError) error {
-	back := " Fetch the latest snapshot at " + m.app.absolute(datasetPath(dataset)+"/snapshots/latest") + " into an empty copy, and go on after the delta that it includes (includesDeltaId)."
+func (m *handlers) goneProblem(dataset string, gone *export.GoneError) error {
+	back := " Fetch the latest snapshot at " + m.App.Absolute(datasetPath(dataset)+"/snapshots/latest") + " into an empty copy, and go on after the delta that it includes (includesDeltaId)."
 	switch {
 	case errors.Is(gone.Kind, export.ErrLineageChanged):
 		reason := "the delta is of an older lineage"
 		if gone.Reason != "" {
 			reason += ", which ended because: " + gone.Reason
 		}
-		return newProblem(http.StatusGone, "lineage-changed", "This cannot be gone on from: "+reason+"."+back)
+		return site.NewProblem(http.StatusGone, "lineage-changed", "This cannot be gone on from: "+reason+"."+back)
 	case errors.Is(gone.Kind, export.ErrDeltaExpired):
-		return newProblem(http.StatusGone, "delta-expired", "This delta was kept until 31 days after the end of its window"+untilWhen(gone.ExpiredAt)+", and is gone. A copy that is this far behind begins anew."+back)
+		return site.NewProblem(http.StatusGone, "delta-expired", "This delta was kept until 31 days after the end of its window"+untilWhen(gone.ExpiredAt)+", and is gone. A copy that is this far behind begins anew."+back)
 	}
-	return newProblem(http.StatusGone, "download-gone", "A download is kept for 7 days after it was ready, or until it makes room for a newer one; this one is gone"+strings.Replace(untilWhen(gone.ExpiredAt), ",", " since", 1)+". Ask for it again.")
+	return site.NewProblem(http.StatusGone, "download-gone", "A download is kept for 7 days after it was ready, or until it makes room for a newer one; this one is gone"+strings.Replace(untilWhen(gone.ExpiredAt), ",", " since", 1)+". Ask for it again.")
 }
 
 func untilWhen(t time.Time) string {
@@ -113,9 +115,9 @@ func readyOrWait(o export.Offer) error {
 	case o.Ready:
 		return nil
 	case o.Failed != "":
-		return newProblem(http.StatusInternalServerError, "download-failed", "The file for your area could not be made: "+o.Failed+". The administrator sees this too.")
+		return site.NewProblem(http.StatusInternalServerError, "download-failed", "The file for your area could not be made: "+o.Failed+". The administrator sees this too.")
 	}
-	return retryLater(http.StatusServiceUnavailable, "not-ready", "The file for your area is being made. Ask again in a moment.", notReadyAfter)
+	return site.RetryLater(http.StatusServiceUnavailable, "not-ready", "The file for your area is being made. Ask again in a moment.", notReadyAfter)
 }
 
 // utc writes a time of the database for JSON.

@@ -1,4 +1,4 @@
-package web
+package datasets
 
 import (
 	"crypto/sha256"
@@ -16,10 +16,10 @@ import (
 	"schakel/store"
 )
 
-const geoJSONType = "application/geo+json"
+const GeoJSONType = "application/geo+json"
 
-// areaAnswer describes the area of a subscription, as it is used (MUT-41).
-type areaAnswer struct {
+// AreaAnswer describes the area of a subscription, as it is used (MUT-41).
+type AreaAnswer struct {
 	ID      string          `json:"id"`
 	Name    string          `json:"name,omitempty"`
 	Kind    string          `json:"kind"`
@@ -31,13 +31,13 @@ type areaAnswer struct {
 
 // showArea answers the exact boundary that the filter uses: as JSON, as a GeoJSON feature in WGS 84, or as WKT in the
 // coordinates of the dataset, the same bytes each time. Another partner's is 404.
-func (m *machineAPI) showArea(c echo.Context) error {
-	who, err := m.caller(c)
+func (m *handlers) showArea(c echo.Context) error {
+	who, err := m.Caller(c)
 	if err != nil {
 		return err
 	}
 	ctx := c.Request().Context()
-	row, err := m.Registry.Datasets.Area(ctx, who.scope(), c.Param("datasetId"), c.Param("areaId"))
+	row, err := m.Registry.Datasets.Area(ctx, who.Scope(), c.Param("datasetId"), c.Param("areaId"))
 	if err != nil {
 		return err
 	}
@@ -62,8 +62,8 @@ func (m *machineAPI) showArea(c echo.Context) error {
 	return c.Blob(http.StatusOK, media, content)
 }
 
-func newAreaAnswer(d store.Dataset, row store.MutationArea) (areaAnswer, error) {
-	a := areaAnswer{ID: row.ID, Name: row.Name, Kind: row.Kind, WKT: row.WKT, Keys: row.Keys}
+func newAreaAnswer(d store.Dataset, row store.MutationArea) (AreaAnswer, error) {
+	a := AreaAnswer{ID: row.ID, Name: row.Name, Kind: row.Kind, WKT: row.WKT, Keys: row.Keys}
 	if row.Kind != store.AreaGeometry {
 		return a, nil
 	}
@@ -77,11 +77,11 @@ func newAreaAnswer(d store.Dataset, row store.MutationArea) (areaAnswer, error) 
 }
 
 // as writes the area as Accept asks; keys have no form but JSON.
-func (a areaAnswer) as(accept string) (media string, content []byte, err error) {
+func (a AreaAnswer) as(accept string) (media string, content []byte, err error) {
 	switch areaForm(accept) {
-	case geoJSONType:
+	case GeoJSONType:
 		if a.GeoJSON != nil {
-			return geoJSONType, a.GeoJSON, nil
+			return GeoJSONType, a.GeoJSON, nil
 		}
 	case "text/plain":
 		if a.WKT != "" {
@@ -105,7 +105,7 @@ func areaForm(accept string) (form string) {
 			weight = q
 		}
 		switch media {
-		case geoJSONType, "application/json", "text/plain":
+		case GeoJSONType, "application/json", "text/plain":
 		case "text/*":
 			media = "text/plain"
 		case "application/*", "*/*":

@@ -1,4 +1,4 @@
-package web
+package datasets
 
 import (
 	"errors"
@@ -14,6 +14,8 @@ import (
 	"schakel/delivery/mutation/export"
 	"schakel/registry"
 	"schakel/store"
+	"schakel/web/api"
+	"schakel/web/site"
 )
 
 // fullCustomRequest asks for a download of what is there now.
@@ -32,24 +34,24 @@ type deltaCustomRequest struct {
 }
 
 // postDeltaCustom asks for a download with other bounds than the subscription has, within those (MUT-51).
-func (m *machineAPI) postDeltaCustom(c echo.Context) error {
+func (m *handlers) postDeltaCustom(c echo.Context) error {
 	var in deltaCustomRequest
-	if err := readJSON(c, &in); err != nil {
+	if err := api.ReadJSON(c, &in); err != nil {
 		return err
 	}
 	return m.requestCustom(c, in)
 }
 
 // postFullCustom asks for a download of what is there now: the newest initial state.
-func (m *machineAPI) postFullCustom(c echo.Context) error {
+func (m *handlers) postFullCustom(c echo.Context) error {
 	var in fullCustomRequest
-	if err := readJSON(c, &in); err != nil {
+	if err := api.ReadJSON(c, &in); err != nil {
 		return err
 	}
 	return m.requestCustom(c, deltaCustomRequest{Format: in.Format, FeatureTypes: in.FeatureTypes, Geofilter: in.Geofilter})
 }
 
-func (m *machineAPI) requestCustom(c echo.Context, in deltaCustomRequest) error {
+func (m *handlers) requestCustom(c echo.Context, in deltaCustomRequest) error {
 	r, err := m.datasetReader(c)
 	if err != nil {
 		return err
@@ -59,36 +61,36 @@ func (m *machineAPI) requestCustom(c echo.Context, in deltaCustomRequest) error 
 		return err
 	}
 	row, err := m.Exporter.Request(c.Request().Context(), r.view, export.Request{
-		By: r.client.ID, ObjectTypes: types, Geofilter: in.Geofilter, DeltaID: in.DeltaID,
+		By: r.Client.ID, ObjectTypes: types, Geofilter: in.Geofilter, DeltaID: in.DeltaID,
 	})
 	if full, ok := errors.AsType[*export.RoomError](err); ok {
-		return retryLater(http.StatusTooManyRequests, "too-large-downloads", fmt.Sprintf(
+		return site.RetryLater(http.StatusTooManyRequests, "too-large-downloads", fmt.Sprintf(
 			"The downloads that your organisation asked for take %d MiB, which is as much as is kept. From %s on the oldest of them makes room.",
-			full.Most>>20, full.Until.UTC().Format(time.RFC3339)), full.Until.Sub(m.app.cfg.Now()))
+			full.Most>>20, full.Until.UTC().Format(time.RFC3339)), full.Until.Sub(m.App.Cfg.Now()))
 	}
 	switch {
 	case errors.Is(err, export.ErrGeofilter):
-		return fieldProblem("geofilter", strings.ReplaceAll(err.Error(), "\n", ": "))
+		return site.FieldProblem("geofilter", strings.ReplaceAll(err.Error(), "\n", ": "))
 	case errors.Is(err, export.ErrTooMany):
-		return retryLater(http.StatusTooManyRequests, "too-many-downloads", fmt.Sprintf("Your organisation waits for %d downloads already. Fetch those first.", export.MostWaiting), notReadyAfter)
+		return site.RetryLater(http.StatusTooManyRequests, "too-many-downloads", fmt.Sprintf("Your organisation waits for %d downloads already. Fetch those first.", export.MostWaiting), notReadyAfter)
 	case errors.Is(err, export.ErrObjectType):
-		return fieldProblem("featuretypes", err.Error())
+		return site.FieldProblem("featuretypes", err.Error())
 	case err != nil:
 		return m.deliveryProblem(r.access.Dataset.ID, err)
 	}
 	status := strings.TrimSuffix(c.Request().URL.Path, "/") + "/" + row.ID + "/status"
 	return c.JSON(http.StatusAccepted, map[string]any{
-		"downloadRequestId": row.ID, "_links": map[string]halLink{"status": {Href: r.same(status)}},
+		"downloadRequestId": row.ID, "_links": map[string]HalLink{"status": {Href: r.same(status)}},
 	})
 }
 
 // check wants a format and at least one object type of the dataset, each once; case does not count.
 func (in deltaCustomRequest) check(d store.Dataset) ([]string, error) {
 	if formats := datasetFormats(d); !slices.Contains(formats, in.Format) {
-		return nil, fieldProblem("format", "this dataset is delivered as "+strings.Join(formats, ", ")+", in the form in which its objects were published; ask for that")
+		return nil, site.FieldProblem("format", "this dataset is delivered as "+strings.Join(formats, ", ")+", in the form in which its objects were published; ask for that")
 	}
 	if len(in.FeatureTypes) == 0 {
-		return nil, fieldProblem("featuretypes", "name at least one of "+strings.Join(d.ObjectTypes, ", "))
+		return nil, site.FieldProblem("featuretypes", "name at least one of "+strings.Join(d.ObjectTypes, ", "))
 	}
 	seen := make(map[string]bool, len(in.FeatureTypes))
 	var types []string
@@ -97,9 +99,9 @@ func (in deltaCustomRequest) check(d store.Dataset) ([]string, error) {
 		known, ok := registry.DatasetObjectType(d, name)
 		switch {
 		case !ok:
-			return nil, fieldProblem(at, "this dataset has no type "+name+"; choose from "+strings.Join(d.ObjectTypes, ", "))
+			return nil, site.FieldProblem(at, "this dataset has no type "+name+"; choose from "+strings.Join(d.ObjectTypes, ", "))
 		case seen[known]:
-			return nil, fieldProblem(at, name+" is there twice")
+			return nil, site.FieldProblem(at, name+" is there twice")
 		}
 		seen[known] = true
 		types = append(types, known)
@@ -108,7 +110,7 @@ func (in deltaCustomRequest) check(d store.Dataset) ([]string, error) {
 }
 
 // showCustomStatus reports the progress of a download: 200 while it is made, 201 when it is there (MUT-52).
-func (m *machineAPI) showCustomStatus(c echo.Context) error {
+func (m *handlers) showCustomStatus(c echo.Context) error {
 	r, row, err := m.custom(c, c.Param("downloadRequestId"))
 	if err != nil {
 		return err
@@ -117,7 +119,7 @@ func (m *machineAPI) showCustomStatus(c echo.Context) error {
 	case store.MutationCompleted:
 		href := r.path("/downloads/" + row.ID + "/content")
 		return c.JSON(http.StatusCreated, map[string]any{
-			"status": "COMPLETED", "progress": 100, "_links": map[string]halLink{"download": {Href: href}},
+			"status": "COMPLETED", "progress": 100, "_links": map[string]HalLink{"download": {Href: href}},
 		})
 	case store.MutationFailed:
 		return downloadFailed(row)
@@ -129,12 +131,12 @@ func (m *machineAPI) showCustomStatus(c echo.Context) error {
 	c.Response().Header().Set("Retry-After", strconv.Itoa(int(notReadyAfter/time.Second)))
 	c.Response().Header().Set("Cache-Control", "no-store")
 	return c.JSON(http.StatusOK, map[string]any{
-		"status": status, "progress": row.Progress, "_links": map[string]halLink{"self": {Href: r.same(c.Request().URL.Path)}},
+		"status": status, "progress": row.Progress, "_links": map[string]HalLink{"self": {Href: r.same(c.Request().URL.Path)}},
 	})
 }
 
 // custom finds a download that was asked for; another partner's is 404 (guarantee G7).
-func (m *machineAPI) custom(c echo.Context, id string) (datasetReader, store.MutationDownload, error) {
+func (m *handlers) custom(c echo.Context, id string) (datasetReader, store.MutationDownload, error) {
 	r, err := m.datasetReader(c)
 	if err != nil {
 		return r, store.MutationDownload{}, err
@@ -147,7 +149,7 @@ func (m *machineAPI) custom(c echo.Context, id string) (datasetReader, store.Mut
 }
 
 // completed is custom for a download that must be there.
-func (m *machineAPI) completed(c echo.Context) (datasetReader, store.MutationDownload, error) {
+func (m *handlers) completed(c echo.Context) (datasetReader, store.MutationDownload, error) {
 	r, row, err := m.custom(c, c.Param("downloadId"))
 	if err != nil || row.Status == store.MutationCompleted {
 		return r, row, err
@@ -155,15 +157,15 @@ func (m *machineAPI) completed(c echo.Context) (datasetReader, store.MutationDow
 	if row.Status == store.MutationFailed {
 		return r, row, downloadFailed(row)
 	}
-	return r, row, retryLater(http.StatusServiceUnavailable, "not-ready", "The download is being made. Ask again in a moment.", notReadyAfter)
+	return r, row, site.RetryLater(http.StatusServiceUnavailable, "not-ready", "The download is being made. Ask again in a moment.", notReadyAfter)
 }
 
 func downloadFailed(row store.MutationDownload) error {
-	return newProblem(http.StatusInternalServerError, "download-failed", "The download could not be made: "+row.Error+". Ask for it again; the administrator sees this too.")
+	return site.NewProblem(http.StatusInternalServerError, "download-failed", "The download could not be made: "+row.Error+". Ask for it again; the administrator sees this too.")
 }
 
 // showDownload answers the manifest of a download.
-func (m *machineAPI) showDownload(c echo.Context) error {
+func (m *handlers) showDownload(c echo.Context) error {
 	_, row, err := m.completed(c)
 	if err != nil {
 		return err
@@ -176,7 +178,7 @@ func (m *machineAPI) showDownload(c echo.Context) error {
 }
 
 // showDownloadContent sends the zip of a download. It says nothing of how far the subscription is: its bounds may be others.
-func (m *machineAPI) showDownloadContent(c echo.Context) error {
+func (m *handlers) showDownloadContent(c echo.Context) error {
 	r, row, err := m.completed(c)
 	if err != nil {
 		return err

@@ -1,4 +1,4 @@
-package web
+package datasets
 
 import (
 	"context"
@@ -13,6 +13,8 @@ import (
 	"schakel/registry"
 	"schakel/registry/datasets"
 	"schakel/store"
+	"schakel/web/api"
+	"schakel/web/site"
 )
 
 // timeWindow is from when until when a delta holds the changes.
@@ -27,8 +29,8 @@ type timeliness struct {
 	DatetimeTo  time.Time `json:"datetimeTo"`
 }
 
-// datasetAnswer is a dataset as the caller sees it. What comes of reading it is there only for who may.
-type datasetAnswer struct {
+// DatasetAnswer is a dataset as the caller sees it. What comes of reading it is there only for who may.
+type DatasetAnswer struct {
 	ID            string                    `json:"id"`
 	Title         string                    `json:"title"`
 	Description   string                    `json:"description,omitempty"`
@@ -44,7 +46,7 @@ type datasetAnswer struct {
 	Snapshot      *datasetSnapshot          `json:"latestSnapshot,omitempty"`
 	Subscription  *datasetSubscriptionBrief `json:"subscription,omitempty"`
 	Ended         *endAnswer                `json:"ended,omitempty"`
-	Links         map[string]halLink        `json:"_links"`
+	Links         map[string]HalLink        `json:"_links"`
 }
 
 type datasetDelta struct {
@@ -65,34 +67,34 @@ type datasetSubscriptionBrief struct {
 }
 
 // listDatasets lists the datasets that are delivered here, and those that ended which the caller still follows, by id.
-func (m *machineAPI) listDatasets(c echo.Context) error {
-	who, err := m.caller(c)
+func (m *handlers) listDatasets(c echo.Context) error {
+	who, err := m.Caller(c)
 	if err != nil {
 		return err
 	}
-	paging, err := apiPaging(c)
+	paging, err := site.ApiPaging(c)
 	if err != nil {
 		return err
 	}
 	rows, total, err := m.Registry.Datasets.List(c.Request().Context(), store.DatasetFilter{
-		Status: store.DatasetActive, FollowedBy: who.partner.ID, Page: store.Page{Number: paging.Page, Size: paging.PerPage},
+		Status: store.DatasetActive, FollowedBy: who.Partner.ID, Page: store.Page{Number: paging.Page, Size: paging.PerPage},
 	})
 	if err != nil {
 		return err
 	}
-	answers := make([]datasetAnswer, len(rows))
+	answers := make([]DatasetAnswer, len(rows))
 	for i, row := range rows {
 		if answers[i], err = m.datasetAnswer(c.Request().Context(), who, row, ""); err != nil {
 			return err
 		}
 	}
-	m.app.setPagingHeaders(c, paging, total)
+	m.App.SetPagingHeaders(c, paging, total)
 	return c.JSON(http.StatusOK, map[string]any{"datasets": answers})
 }
 
 // showDataset answers one dataset, as it is read by the subscription that is named.
-func (m *machineAPI) showDataset(c echo.Context) error {
-	who, err := m.caller(c)
+func (m *handlers) showDataset(c echo.Context) error {
+	who, err := m.Caller(c)
 	if err != nil {
 		return err
 	}
@@ -108,7 +110,7 @@ func (m *machineAPI) showDataset(c echo.Context) error {
 }
 
 // showTimeliness answers until when the changes are in deltas, as PDOK's API does.
-func (m *machineAPI) showTimeliness(c echo.Context) error {
+func (m *handlers) showTimeliness(c echo.Context) error {
 	row, err := m.Registry.Datasets.Get(c.Request().Context(), c.Param("datasetId"))
 	if err != nil {
 		return err
@@ -121,7 +123,7 @@ func (m *machineAPI) showTimeliness(c echo.Context) error {
 }
 
 // timeliness is the end of the last delta, or the later time at which nothing new was found.
-func (m *machineAPI) timeliness(ctx context.Context, row store.Dataset) ([]timeliness, error) {
+func (m *handlers) timeliness(ctx context.Context, row store.Dataset) ([]timeliness, error) {
 	until := row.CheckedAt.Time
 	last, err := lastDelta(ctx, m.DB, row.ID)
 	if err != nil {
@@ -139,8 +141,8 @@ func (m *machineAPI) timeliness(ctx context.Context, row store.Dataset) ([]timel
 	return list, nil
 }
 
-func (m *machineAPI) datasetAnswer(ctx context.Context, who caller, row store.Dataset, named string) (datasetAnswer, error) {
-	a := datasetAnswer{
+func (m *handlers) datasetAnswer(ctx context.Context, who api.Caller, row store.Dataset, named string) (DatasetAnswer, error) {
+	a := DatasetAnswer{
 		ID: row.ID, Title: row.Title, Description: row.Description, Status: row.Status, ObjectTypes: row.ObjectTypes, CRS: row.CRS,
 		AreaKind: row.AreaKind, Formats: datasetFormats(row), RetentionDays: int(export.Retention / (24 * time.Hour)), Links: datasetLinks(datasetReader{named: named, access: datasets.DatasetAccess{Dataset: row}}),
 	}
@@ -151,7 +153,7 @@ func (m *machineAPI) datasetAnswer(ctx context.Context, who caller, row store.Da
 	if a.Ended, err = m.ended(ctx, row); err != nil {
 		return a, err
 	}
-	followers, err := m.Registry.Datasets.Followers(ctx, registry.ScopeOf(who.partner.ID), row.ID)
+	followers, err := m.Registry.Datasets.Followers(ctx, registry.ScopeOf(who.Partner.ID), row.ID)
 	if err != nil {
 		return a, err
 	}
@@ -159,7 +161,7 @@ func (m *machineAPI) datasetAnswer(ctx context.Context, who caller, row store.Da
 		f := followers[i]
 		a.Subscription = &datasetSubscriptionBrief{ID: f.Subscription.ID, Status: f.Subscription.Status, AreaID: f.Follower.Reading().AreaID}
 	}
-	access, err := m.Registry.Datasets.Access(ctx, who.partner, row.ID, named)
+	access, err := m.Registry.Datasets.Access(ctx, who.Partner, row.ID, named)
 	if refused, ok := errors.AsType[*registry.Error](err); ok && refused.Code == registry.CodeForbidden {
 		return a, nil
 	}
@@ -170,7 +172,7 @@ func (m *machineAPI) datasetAnswer(ctx context.Context, who caller, row store.Da
 }
 
 // addDeliveries adds what only who may read the dataset sees.
-func (m *machineAPI) addDeliveries(ctx context.Context, r datasetReader, a *datasetAnswer) (err error) {
+func (m *handlers) addDeliveries(ctx context.Context, r datasetReader, a *DatasetAnswer) (err error) {
 	if a.Lineage, err = m.Exporter.Lineage(ctx, r.view); err != nil && !errors.Is(err, export.ErrUnreadable) {
 		return err // who cannot read its area still sees what there is
 	}
@@ -198,9 +200,9 @@ func (m *machineAPI) addDeliveries(ctx context.Context, r datasetReader, a *data
 	return nil
 }
 
-func datasetLinks(r datasetReader) map[string]halLink {
-	return map[string]halLink{
+func datasetLinks(r datasetReader) map[string]HalLink {
+	return map[string]HalLink{
 		"self": {Href: r.path("")}, "deltas": {Href: r.path("/deltas")}, "latestSnapshot": {Href: r.path("/snapshots/latest")},
-		"subscriptions": {Href: mutationsBase + "/subscriptions"},
+		"subscriptions": {Href: site.MutationsBase + "/subscriptions"},
 	}
 }

@@ -1,4 +1,4 @@
-package web
+package datasets
 
 import (
 	"net/http"
@@ -13,6 +13,7 @@ import (
 	"schakel/delivery/mutation/archive"
 	"schakel/delivery/mutation/export"
 	"schakel/store"
+	"schakel/web/site"
 )
 
 // Pages of deltas, as PDOK's API has them.
@@ -33,7 +34,7 @@ type deltaAnswer struct {
 	Bytes      int64              `json:"bytes,omitempty"`
 	SHA256     string             `json:"sha256,omitempty"`
 	ExpiresAt  time.Time          `json:"expiresAt"`
-	Links      map[string]halLink `json:"_links"`
+	Links      map[string]HalLink `json:"_links"`
 }
 
 func newDeltaAnswer(r datasetReader, o export.Offer) deltaAnswer {
@@ -41,7 +42,7 @@ func newDeltaAnswer(r datasetReader, o export.Offer) deltaAnswer {
 	a := deltaAnswer{
 		ID: o.Name, TimeWindow: timeWindow{utc(o.Delta.FromAt), utc(o.Delta.ToAt)}, Number: o.Delta.Number, PreviousID: o.Previous,
 		ExpiresAt: o.ExpiresAt.UTC(),
-		Links:     map[string]halLink{"content": {Href: r.path(here + "/content"), Type: formatZipType}, "manifest": {Href: r.path(here), Type: "application/json"}},
+		Links:     map[string]HalLink{"content": {Href: r.path(here + "/content"), Type: formatZipType}, "manifest": {Href: r.path(here), Type: "application/json"}},
 	}
 	if o.Ready {
 		counts := o.Manifest.Counts
@@ -53,16 +54,16 @@ func newDeltaAnswer(r datasetReader, o export.Offer) deltaAnswer {
 const formatZipType = "application/zip"
 
 // listDeltas lists the deltas behind after-delta-id, or all that are there, oldest first (MUT-35, MUT-50).
-func (m *machineAPI) listDeltas(c echo.Context) error {
+func (m *handlers) listDeltas(c echo.Context) error {
 	r, err := m.datasetReader(c)
 	if err != nil {
 		return err
 	}
-	page, err := wholeNumber(c, "page", 1, maxPage)
+	page, err := site.WholeNumber(c, "page", 1, site.MaxPage)
 	if err != nil {
 		return err
 	}
-	count, err := wholeNumber(c, "count", defaultDeltas, mostDeltas)
+	count, err := site.WholeNumber(c, "count", defaultDeltas, mostDeltas)
 	if err != nil {
 		return err
 	}
@@ -78,17 +79,17 @@ func (m *machineAPI) listDeltas(c echo.Context) error {
 }
 
 // deltaLinks are relative, as PDOK's are.
-func deltaLinks(c echo.Context, page, count, total int) []halLink {
-	to := func(rel string, page int) halLink {
+func deltaLinks(c echo.Context, page, count, total int) []HalLink {
+	to := func(rel string, page int) HalLink {
 		q := url.Values{"page": {strconv.Itoa(page)}, "count": {strconv.Itoa(count)}}
 		for _, name := range []string{"after-delta-id", "subscriptionId"} {
 			if value := c.QueryParam(name); value != "" {
 				q.Set(name, value)
 			}
 		}
-		return halLink{Rel: rel, Href: path.Base(c.Request().URL.Path) + "?" + q.Encode(), Type: "application/json"}
+		return HalLink{Rel: rel, Href: path.Base(c.Request().URL.Path) + "?" + q.Encode(), Type: "application/json"}
 	}
-	links := []halLink{}
+	links := []HalLink{}
 	if page > 1 {
 		links = append(links, to("prev", page-1))
 	}
@@ -99,7 +100,7 @@ func deltaLinks(c echo.Context, page, count, total int) []halLink {
 }
 
 // deltaOffer finds the delta of the address as the caller gets it.
-func (m *machineAPI) deltaOffer(c echo.Context) (datasetReader, export.Offer, error) {
+func (m *handlers) deltaOffer(c echo.Context) (datasetReader, export.Offer, error) {
 	r, err := m.datasetReader(c)
 	if err != nil {
 		return r, export.Offer{}, err
@@ -112,7 +113,7 @@ func (m *machineAPI) deltaOffer(c echo.Context) (datasetReader, export.Offer, er
 }
 
 // showDelta answers the manifest of a delta (MUT-65).
-func (m *machineAPI) showDelta(c echo.Context) error {
+func (m *handlers) showDelta(c echo.Context) error {
 	_, o, err := m.deltaOffer(c)
 	if err != nil {
 		return err
@@ -126,7 +127,7 @@ func serveManifest(c echo.Context, manifest archive.Manifest) error {
 }
 
 // showDeltaContent sends the zip of a delta. Sent to its end, the caller's subscription is as far as this delta.
-func (m *machineAPI) showDeltaContent(c echo.Context) error {
+func (m *handlers) showDeltaContent(c echo.Context) error {
 	r, o, err := m.deltaOffer(c)
 	if err != nil {
 		return err
@@ -135,7 +136,7 @@ func (m *machineAPI) showDeltaContent(c echo.Context) error {
 }
 
 // redirectDelta leads to the zip of a delta, or to the newest initial state when none is named (MUT-53).
-func (m *machineAPI) redirectDelta(c echo.Context) error {
+func (m *handlers) redirectDelta(c echo.Context) error {
 	id := c.QueryParam("delta-id")
 	if id == "" {
 		return m.redirectFull(c)
@@ -151,7 +152,7 @@ func (m *machineAPI) redirectDelta(c echo.Context) error {
 }
 
 // redirectFull leads to the zip of the newest initial state (MUT-53).
-func (m *machineAPI) redirectFull(c echo.Context) error {
+func (m *handlers) redirectFull(c echo.Context) error {
 	r, err := m.predefined(c)
 	if err != nil {
 		return err
@@ -164,19 +165,19 @@ func (m *machineAPI) redirectFull(c echo.Context) error {
 }
 
 // predefined wants the name of a zip of the dataset, such as bgt-gml-nl.zip.
-func (m *machineAPI) predefined(c echo.Context) (datasetReader, error) {
+func (m *handlers) predefined(c echo.Context) (datasetReader, error) {
 	r, err := m.datasetReader(c)
 	if err != nil {
 		return r, err
 	}
 	rest, ok := strings.CutPrefix(c.Param("name"), r.access.Dataset.ID)
 	if !ok || !strings.HasSuffix(rest, ".zip") || rest != ".zip" && rest[0] != '-' {
-		return r, newProblem(http.StatusNotFound, "not-found", "There is no such file. The whole dataset is "+r.access.Dataset.ID+"-gml-nl.zip.")
+		return r, site.NewProblem(http.StatusNotFound, "not-found", "There is no such file. The whole dataset is "+r.access.Dataset.ID+"-gml-nl.zip.")
 	}
 	return r, nil
 }
 
-func (m *machineAPI) redirectTo(c echo.Context, path string) error {
+func (m *handlers) redirectTo(c echo.Context, path string) error {
 	c.Response().Header().Set("Cache-Control", "no-store")
 	return c.Redirect(http.StatusTemporaryRedirect, path)
 }

@@ -1,6 +1,7 @@
-package web
+package datasets
 
 import (
+	"cmp"
 	"io"
 	"mime"
 	"net/http"
@@ -14,10 +15,12 @@ import (
 	"schakel/delivery/mutation/ingest"
 	"schakel/registry"
 	"schakel/store"
+	"schakel/web/api"
+	"schakel/web/site"
 )
 
-// publicationAnswer counts the groups stored by one request, or so far.
-type publicationAnswer struct {
+// PublicationAnswer counts the groups stored by one request, or so far.
+type PublicationAnswer struct {
 	ID         string           `json:"publicationId"`
 	Dataset    string           `json:"dataset"`
 	Kind       string           `json:"kind"`
@@ -50,8 +53,8 @@ type publishedState struct {
 	SourceID string `json:"sourceId,omitempty"`
 }
 
-func newPublicationAnswer(p store.MutationPublication) publicationAnswer {
-	answer := publicationAnswer{
+func newPublicationAnswer(p store.MutationPublication) PublicationAnswer {
+	answer := PublicationAnswer{
 		ID: p.ID, Dataset: p.DatasetID, Kind: p.Kind, Status: p.Status, Groups: p.Groups,
 		Counts:   archive.Counts{Groups: p.Groups, Adds: p.Adds, Changes: p.Changes, Deletes: p.Deletes},
 		FirstSeq: p.FirstSeq, LastSeq: p.LastSeq, Bytes: p.Bytes, BytesTotal: p.BytesTotal, Error: p.Error,
@@ -66,7 +69,7 @@ func newPublicationAnswer(p store.MutationPublication) publicationAnswer {
 // postMutationGroups takes groups of mutations in, as they come over the line: each group whole or not at all, in order.
 // When the request is cut, what is in stays in; the same request under the same key goes on behind it. The key is looked
 // at before the body.
-func (m *machineAPI) postMutationGroups(c echo.Context) error {
+func (m *handlers) postMutationGroups(c echo.Context) error {
 	who, err := m.publisher(c)
 	if err != nil {
 		return err
@@ -75,23 +78,23 @@ func (m *machineAPI) postMutationGroups(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	key, err := m.sentKey(c, set)
+	key, err := m.SentKey(c, set)
 	if err != nil {
 		return err
 	}
 	if key == "" {
-		return m.keyMissing()
+		return m.KeyMissing()
 	}
-	defer m.app.endReadOnDone(c)() // reading does not see that the program stops
-	source, kind, err := mutationSource(c, &streamedBody{c.Request().Body, m.app.deadlineExtender(c)})
+	defer m.App.EndReadOnDone(c)() // reading does not see that the program stops
+	source, kind, err := mutationSource(c, &streamedBody{c.Request().Body, m.App.DeadlineExtender(c)})
 	if err != nil {
 		return err
 	}
 	receipt, err := m.Ingester.Publish(c.Request().Context(), ingest.Request{
-		Dataset: c.Param("datasetId"), ClientID: who.client.ID, By: who.client.Name, ByKind: registry.ActorClient, Key: key, Kind: kind,
+		Dataset: c.Param("datasetId"), ClientID: who.Client.ID, By: who.Client.Name, ByKind: registry.ActorClient, Key: key, Kind: kind,
 		Name: "request", BytesTotal: max(0, c.Request().ContentLength), Source: source, Replace: c.QueryParam("replaceReason"),
 	})
-	_ = m.app.extendDeadlines(c, patience) // what was taken in may have taken longer than an answer may
+	_ = m.App.ExtendDeadlines(c, site.Patience) // what was taken in may have taken longer than an answer may
 	if err != nil {
 		return m.publishProblem(c, who, key, err)
 	}
@@ -105,22 +108,22 @@ func (m *machineAPI) postMutationGroups(c echo.Context) error {
 }
 
 // publisher is the caller, who must be a client of the organisation that runs this Schakel.
-func (m *machineAPI) publisher(c echo.Context) (caller, error) {
-	who, err := m.caller(c)
-	if err == nil && !who.partner.Own {
-		return who, newProblem(http.StatusForbidden, "forbidden", "Only clients of the organisation that runs this Schakel publish its datasets. To follow a dataset, ask for a subscription with POST "+mutationsBase+"/subscriptions.")
+func (m *handlers) publisher(c echo.Context) (api.Caller, error) {
+	who, err := m.Caller(c)
+	if err == nil && !who.Partner.Own {
+		return who, site.NewProblem(http.StatusForbidden, "forbidden", "Only clients of the organisation that runs this Schakel publish its datasets. To follow a dataset, ask for a subscription with POST "+site.MutationsBase+"/subscriptions.")
 	}
 	return who, err
 }
 
 // mutationSource reads the body as its media type says, and of which kind it is; empty is as its header says.
 func mutationSource(c echo.Context, body io.Reader) (ingest.Source, string, error) {
-	kind, err := apiChoice(c, "kind", []string{store.PublicationGroups, store.PublicationDelta, store.PublicationInitial})
+	kind, err := site.ApiChoice(c, "kind", []string{store.PublicationGroups, store.PublicationDelta, store.PublicationInitial})
 	if err != nil {
 		return nil, "", err
 	}
 	if coding := c.Request().Header.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
-		return nil, "", newProblem(http.StatusUnsupportedMediaType, "not-mutations", "The body is taken without Content-Encoding. Send a delivery as application/zip to make it smaller.").with("Accept-Encoding", "identity")
+		return nil, "", site.NewProblem(http.StatusUnsupportedMediaType, "not-mutations", "The body is taken without Content-Encoding. Send a delivery as application/zip to make it smaller.").With("Accept-Encoding", "identity")
 	}
 	media, _, err := mime.ParseMediaType(c.Request().Header.Get("Content-Type"))
 	if err != nil {
@@ -133,15 +136,15 @@ func mutationSource(c echo.Context, body io.Reader) (ingest.Source, string, erro
 	case formatZipType:
 		return ingest.FromZip(body, archive.Limits{}, limits), kind, nil
 	case "application/json":
-		return ingest.FromJSON("request", body, limits), orElse(kind, store.PublicationGroups), nil
+		return ingest.FromJSON("request", body, limits), cmp.Or(kind, store.PublicationGroups), nil
 	case "application/x-ndjson":
-		return ingest.FromNDJSON("request", body, limits), orElse(kind, store.PublicationGroups), nil
+		return ingest.FromNDJSON("request", body, limits), cmp.Or(kind, store.PublicationGroups), nil
 	}
-	return nil, "", newProblem(http.StatusUnsupportedMediaType, "not-mutations", "Send a file of the mutation format as application/xml, a delivery as application/zip, or groups as application/json or application/x-ndjson.")
+	return nil, "", site.NewProblem(http.StatusUnsupportedMediaType, "not-mutations", "Send a file of the mutation format as application/xml, a delivery as application/zip, or groups as application/json or application/x-ndjson.")
 }
 
 // showPublication answers how far a publication is, to the clients that may publish.
-func (m *machineAPI) showPublication(c echo.Context) error {
+func (m *handlers) showPublication(c echo.Context) error {
 	if _, err := m.publisher(c); err != nil {
 		return err
 	}

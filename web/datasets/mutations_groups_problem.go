@@ -1,4 +1,4 @@
-package web
+package datasets
 
 import (
 	"errors"
@@ -12,31 +12,33 @@ import (
 	"schakel/delivery/mutation/format"
 	"schakel/delivery/mutation/ingest"
 	"schakel/templates/ui"
+	"schakel/web/api"
+	"schakel/web/site"
 )
 
 // publishProblem explains why a publication ended, where, and how much of it is in.
-func (m *machineAPI) publishProblem(c echo.Context, who caller, key string, err error) error {
+func (m *handlers) publishProblem(c echo.Context, who api.Caller, key string, err error) error {
 	if c.Request().Context().Err() != nil {
-		return retryLater(http.StatusServiceUnavailable, "stopping", "The program is being stopped. Send the whole request again under the same Idempotency-Key: it goes on behind the groups that are in.", notReadyAfter)
+		return site.RetryLater(http.StatusServiceUnavailable, "stopping", "The program is being stopped. Send the whole request again under the same Idempotency-Key: it goes on behind the groups that are in.", notReadyAfter)
 	}
 	if refused, ok := errors.AsType[*ingest.Refused](err); ok {
 		return refusedProblem(refused)
 	}
 	switch {
 	case errors.Is(err, ingest.ErrEnded):
-		return newProblem(http.StatusConflict, "conflict", "This dataset has ended: nothing is published in it any more.")
+		return site.NewProblem(http.StatusConflict, "conflict", "This dataset has ended: nothing is published in it any more.")
 	case errors.Is(err, ingest.ErrNotEmpty):
-		return newProblem(http.StatusConflict, "dataset-not-empty", capital(err.Error())+".")
+		return site.NewProblem(http.StatusConflict, "dataset-not-empty", site.Capital(err.Error())+".")
 	case errors.Is(err, ingest.ErrOtherContent):
-		return m.keyReused()
+		return m.KeyReused()
 	case errors.Is(err, ingest.ErrElsewhere):
-		return m.keyInUse()
+		return m.KeyInUse()
 	case errors.Is(err, ingest.ErrCancelled):
-		return newProblem(http.StatusConflict, "publication-cancelled", "An administrator stopped this publication. Whole groups of it are in; ask the administrator, and send the rest under a new key.")
+		return site.NewProblem(http.StatusConflict, "publication-cancelled", "An administrator stopped this publication. Whole groups of it are in; ask the administrator, and send the rest under a new key.")
 	case errors.Is(err, ingest.ErrReplaced):
-		return newProblem(http.StatusConflict, "conflict", "What this publication brought was replaced by another history of the dataset. Send what is to be in that under a new Idempotency-Key.")
+		return site.NewProblem(http.StatusConflict, "conflict", "What this publication brought was replaced by another history of the dataset. Send what is to be in that under a new Idempotency-Key.")
 	case errors.Is(err, ingest.ErrKind):
-		return fieldProblem("kind", "the body does not say what it holds; say kind=delta or kind=initial in the address")
+		return site.FieldProblem("kind", "the body does not say what it holds; say kind=delta or kind=initial in the address")
 	case brokenOff(err):
 		return m.brokenOff(c, who, key)
 	}
@@ -51,13 +53,13 @@ func brokenOff(err error) bool {
 }
 
 // brokenOff answers with the number of groups stored, and that the same request goes on behind them.
-func (m *machineAPI) brokenOff(c echo.Context, who caller, key string) error {
-	p, err := m.DB.PublicationByKey(c.Request().Context(), c.Param("datasetId"), who.client.ID, key)
+func (m *handlers) brokenOff(c echo.Context, who api.Caller, key string) error {
+	p, err := m.DB.PublicationByKey(c.Request().Context(), c.Param("datasetId"), who.Client.ID, key)
 	if err != nil {
-		return newProblem(http.StatusBadRequest, "body-broken", brokenDetail(0))
+		return site.NewProblem(http.StatusBadRequest, "body-broken", brokenDetail(0))
 	}
-	problem := newProblem(http.StatusBadRequest, "body-broken", brokenDetail(p.Groups))
-	problem.Publication = &problemPublication{ID: p.ID, Groups: p.Groups}
+	problem := site.NewProblem(http.StatusBadRequest, "body-broken", brokenDetail(p.Groups))
+	problem.Publication = &site.ProblemPublication{ID: p.ID, Groups: p.Groups}
 	return problem
 }
 
@@ -84,28 +86,28 @@ func refusedDetail(groups int64) string {
 // refusedProblem names every mistake with its place. What came before it is in.
 func refusedProblem(refused *ingest.Refused) error {
 	in := refusedDetail(refused.Publication.Groups)
-	p := newProblem(http.StatusUnprocessableEntity, "mutations-refused", "A group breaks a rule; errors says which and where. "+in)
+	p := site.NewProblem(http.StatusUnprocessableEntity, "mutations-refused", "A group breaks a rule; errors says which and where. "+in)
 	switch refused.Problems[0].Code {
 	case ingest.CodeSyntax:
-		p = newProblem(http.StatusBadRequest, "mutations-unreadable", "The body cannot be read any further; errors says why and where. "+in)
+		p = site.NewProblem(http.StatusBadRequest, "mutations-unreadable", "The body cannot be read any further; errors says why and where. "+in)
 	case ingest.CodeLimit:
-		p = newProblem(http.StatusRequestEntityTooLarge, "too-large", "The body holds more than is taken here; errors says where. "+in)
+		p = site.NewProblem(http.StatusRequestEntityTooLarge, "too-large", "The body holds more than is taken here; errors says where. "+in)
 	}
 	for _, found := range refused.Problems {
-		p.Errors = append(p.Errors, ProblemError{
+		p.Errors = append(p.Errors, site.ProblemError{
 			File: found.File, Line: found.Line, Column: found.Column, Group: int64(found.Group), Mutation: found.Mutation, Code: found.Code, Detail: withRemedy(found.Detail, found.Remedy),
 		})
 	}
 	if refused.Publication.ID != "" {
-		p.Publication = &problemPublication{ID: refused.Publication.ID, Groups: refused.Publication.Groups}
+		p.Publication = &site.ProblemPublication{ID: refused.Publication.ID, Groups: refused.Publication.Groups}
 	}
 	return p
 }
 
 func withRemedy(detail, remedy string) string {
-	text := capital(strings.TrimSuffix(detail, ".")) + "."
+	text := site.Capital(strings.TrimSuffix(detail, ".")) + "."
 	if remedy != "" {
-		text += " " + capital(strings.TrimSuffix(remedy, ".")) + "."
+		text += " " + site.Capital(strings.TrimSuffix(remedy, ".")) + "."
 	}
 	return text
 }

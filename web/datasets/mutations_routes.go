@@ -1,43 +1,43 @@
-package web
+package datasets
 
 import (
 	"net/http"
+	"schakel/web/api"
+	"schakel/web/site"
 
 	"github.com/labstack/echo/v4"
 )
 
-const mutationsBase = "/mutations/v1"
-
 // routesMutations registers the API for mutation files. Below a dataset it has the shapes of PDOK's download API
 // (MUT-50..53), so that a client made for that takes {base}/datasets/{id} for its server; our own names beside those are
 // plural.
-func (m *machineAPI) routesMutations() {
-	scoped := func(scopes ...string) routeGroup {
-		return m.app.api(maxJSONBytes, mutationsBase, m.app.requireScope(scopes...), m.withCaller)
+func (m *handlers) mountMutations() {
+	scoped := func(scopes ...string) site.RouteGroup {
+		return m.App.Api(api.MaxJSONBytes, site.MutationsBase, m.App.RequireScope(scopes...), m.WithCaller)
 	}
-	look := scoped(scopeMutationsRead, scopeMutationsPublish)
+	look := scoped(site.ScopeMutationsRead, site.ScopeMutationsPublish)
 	look.GET("/datasets", m.listDatasets)
 	look.GET("/datasets/:datasetId", m.showDataset)
 	look.GET("/datasets/:datasetId/dataset", m.showTimeliness)
 
-	read := scoped(scopeMutationsRead)
+	read := scoped(site.ScopeMutationsRead)
 	m.routesDownloads(read)
 	// A geofilter may have as many vertices as an area.
-	m.routesCustom(m.app.api(maxAreaBytes, mutationsBase, m.app.requireScope(scopeMutationsRead), m.withCaller))
+	m.routesCustom(m.App.Api(maxAreaBytes, site.MutationsBase, m.App.RequireScope(site.ScopeMutationsRead), m.WithCaller))
 	read.GET("/datasets/:datasetId/areas/:areaId", m.showArea)
 	m.routesDatasetSubscriptions(scoped)
 
 	// No limit of the group here: it is read as a stream, which bounds each group by itself.
-	intake := routeGroup{echo: m.app.echo, prefix: mutationsBase}
-	few := m.inTurn(newShares(uploadsPerPartner), tooManyUploads)
-	intake.POST("/datasets/:datasetId/mutation-groups", m.postMutationGroups, m.app.requireScope(scopeMutationsPublish), m.withCaller, few)
-	scoped(scopeMutationsPublish).GET("/datasets/:datasetId/publications/:publicationId", m.showPublication)
+	intake := site.RouteGroup{Echo: m.App.Echo, Prefix: site.MutationsBase}
+	few := m.InTurn(site.NewShares(site.UploadsPerPartner), site.TooManyUploads)
+	intake.POST("/datasets/:datasetId/mutation-groups", m.postMutationGroups, m.App.RequireScope(site.ScopeMutationsPublish), m.WithCaller, few)
+	scoped(site.ScopeMutationsPublish).GET("/datasets/:datasetId/publications/:publicationId", m.showPublication)
 
-	m.describe(m.app.api(maxJSONBytes, mutationsBase), "mutations")
+	m.Describe(m.App.Api(api.MaxJSONBytes, site.MutationsBase), "mutations")
 }
 
 // routesDownloads registers what a subscriber reads; PDOK's names and ours have the same handlers.
-func (m *machineAPI) routesDownloads(read routeGroup) {
+func (m *handlers) routesDownloads(read site.RouteGroup) {
 	for _, name := range []string{"/datasets/:datasetId/delta", "/datasets/:datasetId/deltas"} {
 		read.GET(name, m.listDeltas)
 		read.GET(name+"/custom/:downloadRequestId/status", m.showCustomStatus)
@@ -55,28 +55,28 @@ func (m *machineAPI) routesDownloads(read routeGroup) {
 	read.GET(dataset+"/downloads/:downloadId/content", m.showDownloadContent)
 }
 
-func (m *machineAPI) routesCustom(ask routeGroup) {
+func (m *handlers) routesCustom(ask site.RouteGroup) {
 	for _, name := range []string{"/delta", "/deltas"} {
 		ask.POST("/datasets/:datasetId"+name+"/custom", m.postDeltaCustom, m.onceIfKeyed)
 	}
 	ask.POST("/datasets/:datasetId/full/custom", m.postFullCustom, m.onceIfKeyed)
 }
 
-func (m *machineAPI) routesDatasetSubscriptions(scoped func(...string) routeGroup) {
-	follow := scoped(scopeSubscriptionsWrite, scopeMutationsRead)
+func (m *handlers) routesDatasetSubscriptions(scoped func(...string) site.RouteGroup) {
+	follow := scoped(site.ScopeSubscriptionsWrite, site.ScopeMutationsRead)
 	follow.GET("/subscriptions", m.listDatasetSubscriptions)
 	follow.GET("/subscriptions/:subscriptionId", m.showDatasetSubscription)
 	// An area may have 100,000 vertices, or 10,000 keys.
-	subscribe := m.app.api(maxAreaBytes, mutationsBase, m.app.requireScope(scopeSubscriptionsWrite), m.withCaller)
-	subscribe.POST("/subscriptions", m.postDatasetSubscription, m.once)
-	subscribe.DELETE("/subscriptions/:subscriptionId", m.deleteDatasetSubscription, m.once)
-	subscribe.PUT("/subscriptions/:subscriptionId/area", m.putSubscriptionArea, m.once)
+	subscribe := m.App.Api(maxAreaBytes, site.MutationsBase, m.App.RequireScope(site.ScopeSubscriptionsWrite), m.WithCaller)
+	subscribe.POST("/subscriptions", m.postDatasetSubscription, m.Once)
+	subscribe.DELETE("/subscriptions/:subscriptionId", m.deleteDatasetSubscription, m.Once)
+	subscribe.PUT("/subscriptions/:subscriptionId/area", m.putSubscriptionArea, m.Once)
 }
 
 // onceIfKeyed is once for requests with an Idempotency-Key, and lets those without pass: clients of PDOK's API send none,
 // and asking for the same download twice only makes it twice.
-func (m *machineAPI) onceIfKeyed(next echo.HandlerFunc) echo.HandlerFunc {
-	keyed := m.once(next)
+func (m *handlers) onceIfKeyed(next echo.HandlerFunc) echo.HandlerFunc {
+	keyed := m.Once(next)
 	return func(c echo.Context) error {
 		if len(c.Request().Header.Values("Idempotency-Key")) > 0 {
 			return keyed(c)
@@ -85,17 +85,17 @@ func (m *machineAPI) onceIfKeyed(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// halLink is a link of PDOK's API: HAL as an object, and as a member of a list.
-type halLink struct {
+// HalLink is a link of PDOK's API: HAL as an object, and as a member of a list.
+type HalLink struct {
 	Href string `json:"href"`
 	Rel  string `json:"rel,omitempty"`
 	Type string `json:"type,omitempty"`
 }
 
-func datasetPath(id string) string { return mutationsBase + "/datasets/" + id }
+func datasetPath(id string) string { return site.MutationsBase + "/datasets/" + id }
 
 // notModified answers an immutable document by its tag.
 func notModified(c echo.Context, tag string) bool {
 	c.Response().Header().Set("ETag", tag)
-	return matchesTag(c.Request().Header, tag) && c.NoContent(http.StatusNotModified) == nil
+	return site.MatchesTag(c.Request().Header, tag) && c.NoContent(http.StatusNotModified) == nil
 }

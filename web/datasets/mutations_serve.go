@@ -1,4 +1,4 @@
-package web
+package datasets
 
 import (
 	"context"
@@ -14,6 +14,7 @@ import (
 
 	"schakel/delivery/mutation/export"
 	"schakel/store"
+	"schakel/web/site"
 )
 
 // mutationFile is a zip that is sent to a reader.
@@ -26,7 +27,7 @@ type mutationFile struct {
 
 // serveMutationFile sends a zip, whole or in part. It may take hours: only a client that takes nothing for a while is cut
 // off. Its bytes never change, so that a client goes on with Range and If-Range wherever it was cut (MUT-53).
-func (m *machineAPI) serveMutationFile(c echo.Context, f mutationFile) error {
+func (m *handlers) serveMutationFile(c echo.Context, f mutationFile) error {
 	ctx := c.Request().Context()
 	row, err := m.DB.MutationFile(ctx, f.id)
 	if err != nil {
@@ -40,25 +41,25 @@ func (m *machineAPI) serveMutationFile(c echo.Context, f mutationFile) error {
 	h.Set("Content-Disposition", `attachment; filename="`+f.name+`"`)
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Cache-Control", "private, no-cache")
-	setDigest(h, row.Digest)
+	site.SetDigest(h, row.Digest)
 	request := c.Request().Clone(ctx)
 	if asked := request.Header.Get("Range"); !strings.HasPrefix(asked, "bytes=") {
 		request.Header.Del("Range") // other units are not known here (RFC 9110, 14.2)
 	} else {
-		request.Header.Set("Range", withoutNone(asked, row.Size))
+		request.Header.Set("Range", site.WithoutNone(asked, row.Size))
 	}
-	if askedForHead(ctx) {
+	if site.AskedForHead(ctx) {
 		request.Method = http.MethodHead
 	}
-	out := &fileWriter{objectWriter: objectWriter{ResponseWriter: c.Response()}, keep: m.app.deadlineExtender(c)}
+	out := &fileWriter{ObjectWriter: site.ObjectWriter{ResponseWriter: c.Response()}, keep: m.App.DeadlineExtender(c)}
 	body := &fileBody{ReadSeeker: m.DB.OpenMutationFile(ctx, row), size: row.Size}
 	http.ServeContent(out, request, "", time.Time{}, body)
-	if out.refused {
+	if out.Refused {
 		h.Set("Content-Range", "bytes */"+strconv.FormatInt(row.Size, 10))
-		return rangeProblem(h)
+		return site.RangeProblem(h)
 	}
 	if body.failed != nil {
-		m.app.logFailure(c, fmt.Errorf("read mutation file: %w", body.failed))
+		m.App.LogFailure(c, fmt.Errorf("read mutation file: %w", body.failed))
 	}
 	if body.ended && out.failed == nil {
 		m.noteFetched(c, f)
@@ -67,7 +68,7 @@ func (m *machineAPI) serveMutationFile(c echo.Context, f mutationFile) error {
 }
 
 // noteFetched remembers how far a subscription is, after the last byte went out. The client may be gone by then.
-func (m *machineAPI) noteFetched(c echo.Context, f mutationFile) {
+func (m *handlers) noteFetched(c echo.Context, f mutationFile) {
 	by := f.reader.access.Follower
 	if by == nil || f.offer.Delta.ID == "" && f.offer.Snapshot.ID == "" {
 		return
@@ -81,13 +82,13 @@ func (m *machineAPI) noteFetched(c echo.Context, f mutationFile) {
 		return tx.FollowedSnapshot(ctx, by.Follower.Reading(), f.offer.Snapshot)
 	})
 	if err != nil {
-		m.app.logFailure(c, fmt.Errorf("note what was fetched: %w", err))
+		m.App.LogFailure(c, fmt.Errorf("note what was fetched: %w", err))
 	}
 }
 
 // fileWriter sends a large file, and knows whether all of it went out.
 type fileWriter struct {
-	objectWriter
+	site.ObjectWriter
 	keep   func()
 	failed error
 }
@@ -95,7 +96,7 @@ type fileWriter struct {
 // Write implements io.Writer.
 func (w *fileWriter) Write(p []byte) (int, error) {
 	w.keep()
-	n, err := w.objectWriter.Write(p)
+	n, err := w.ObjectWriter.Write(p)
 	if err != nil {
 		w.failed = err
 	}
@@ -126,40 +127,6 @@ func (b *fileBody) Seek(offset int64, whence int) (int64, error) {
 	at, err := b.ReadSeeker.Seek(offset, whence)
 	b.at = at
 	return at, err
-}
-
-const (
-	// patience bounds how long a client of a large body may be still.
-	patience = 2 * time.Minute
-	// extendEvery sets how often the deadline of the connection moves on.
-	extendEvery = 10 * time.Second
-)
-
-// deadlineExtender returns a function that keeps the connection open for another patience from each call on; callers call
-// it whenever bytes went over the line.
-func (a *App) deadlineExtender(c echo.Context) func() {
-	var last time.Time
-	return func() {
-		if now := a.cfg.Now(); last.IsZero() || now.Sub(last) >= extendEvery || now.Before(last) {
-			last = now
-			_ = a.extendDeadlines(c, patience) // without it the times of the server hold
-		}
-	}
-}
-
-// endReadOnDone ends the reading of a body at once when the context of its request ends, until the function that it
-// answers is called. That function waits for an end under way, which must not touch the connection after its request.
-func (a *App) endReadOnDone(c echo.Context) func() {
-	done := make(chan struct{})
-	stop := context.AfterFunc(c.Request().Context(), func() {
-		defer close(done)
-		_ = http.NewResponseController(c.Response()).SetReadDeadline(a.cfg.Now()) // without it the times of the server hold
-	})
-	return func() {
-		if !stop() {
-			<-done
-		}
-	}
 }
 
 // streamedBody is a request body that may take hours, as long as something comes.

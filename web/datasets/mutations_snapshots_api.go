@@ -1,4 +1,4 @@
-package web
+package datasets
 
 import (
 	"errors"
@@ -9,6 +9,7 @@ import (
 
 	"schakel/delivery/mutation/archive"
 	"schakel/delivery/mutation/export"
+	"schakel/web/site"
 )
 
 // latestSnapshot names the newest one in an address.
@@ -20,11 +21,11 @@ type snapshotAnswer struct {
 	Includes  string    `json:"includesDeltaId"`
 	CreatedAt time.Time `json:"createdAt"`
 	archive.Manifest
-	Links map[string]halLink `json:"_links"`
+	Links map[string]HalLink `json:"_links"`
 }
 
 // snapshotOffer finds the snapshot of the address as the caller gets it.
-func (m *machineAPI) snapshotOffer(c echo.Context) (datasetReader, export.Offer, error) {
+func (m *handlers) snapshotOffer(c echo.Context) (datasetReader, export.Offer, error) {
 	r, err := m.datasetReader(c)
 	if err != nil {
 		return r, export.Offer{}, err
@@ -37,7 +38,7 @@ func (m *machineAPI) snapshotOffer(c echo.Context) (datasetReader, export.Offer,
 		o, err = m.Exporter.SnapshotOf(ctx, r.view, id)
 		if errors.Is(err, export.ErrNoSnapshot) {
 			here := datasetPath(r.access.Dataset.ID) + "/snapshots/"
-			return r, o, newProblem(http.StatusNotFound, "no-snapshot", "There is no such snapshot, or newer ones came in its place. The newest is at "+m.app.absolute(here+latestSnapshot)+".")
+			return r, o, site.NewProblem(http.StatusNotFound, "no-snapshot", "There is no such snapshot, or newer ones came in its place. The newest is at "+m.App.Absolute(here+latestSnapshot)+".")
 		}
 	}
 	if err != nil {
@@ -47,7 +48,7 @@ func (m *machineAPI) snapshotOffer(c echo.Context) (datasetReader, export.Offer,
 }
 
 // showSnapshot answers an initial state, and which delta it includes: a copy goes on after that (MUT-34).
-func (m *machineAPI) showSnapshot(c echo.Context) error {
+func (m *handlers) showSnapshot(c echo.Context) error {
 	r, o, err := m.snapshotOffer(c)
 	if err != nil {
 		return err
@@ -56,13 +57,13 @@ func (m *machineAPI) showSnapshot(c echo.Context) error {
 	c.Response().Header().Set("Cache-Control", "private, no-cache")
 	return c.JSON(http.StatusOK, snapshotAnswer{
 		ID: o.Snapshot.ID, Includes: o.Includes, CreatedAt: utc(o.Snapshot.CreatedAt), Manifest: o.Manifest,
-		Links: map[string]halLink{"self": {Href: r.path(here)}, "content": {Href: r.path(here + "/content"), Type: formatZipType}},
+		Links: map[string]HalLink{"self": {Href: r.path(here)}, "content": {Href: r.path(here + "/content"), Type: formatZipType}},
 	})
 }
 
 // showSnapshotContent sends the zip of an initial state. Sent to its end, the caller's subscription is as far as the delta
 // that it includes.
-func (m *machineAPI) showSnapshotContent(c echo.Context) error {
+func (m *handlers) showSnapshotContent(c echo.Context) error {
 	r, o, err := m.snapshotOffer(c)
 	if err != nil {
 		return err

@@ -1,4 +1,4 @@
-package web
+package datasets
 
 import (
 	"context"
@@ -11,13 +11,15 @@ import (
 	"schakel/delivery/mutation/export"
 	"schakel/registry/partners"
 	"schakel/store"
+	"schakel/web/api"
+	"schakel/web/site"
 )
 
 // maxAreaBytes bounds a request with an area: 100,000 vertices as GeoJSON.
 const maxAreaBytes = 10 << 20
 
-// datasetSubscriptionAnswer is a subscription to a dataset as its partner sees it.
-type datasetSubscriptionAnswer struct {
+// DatasetSubscriptionAnswer is a subscription to a dataset as its partner sees it.
+type DatasetSubscriptionAnswer struct {
 	ID           string             `json:"id"`
 	Dataset      string             `json:"dataset"`
 	Name         string             `json:"name,omitempty"`
@@ -32,7 +34,7 @@ type datasetSubscriptionAnswer struct {
 	CreatedAt    store.Time         `json:"createdAt"`
 	UpdatedAt    store.Time         `json:"updatedAt"`
 	DecidedAt    store.Time         `json:"decidedAt,omitzero"`
-	Links        map[string]halLink `json:"_links"`
+	Links        map[string]HalLink `json:"_links"`
 }
 
 // readsAnswer describes the part that a subscription reads until a change of it is approved.
@@ -49,22 +51,22 @@ type fetchedAnswer struct {
 	At          store.Time `json:"at"`
 }
 
-func (m *machineAPI) datasetSubscriptionAnswer(ctx context.Context, s store.Subscription) (datasetSubscriptionAnswer, error) {
+func (m *handlers) datasetSubscriptionAnswer(ctx context.Context, s store.Subscription) (DatasetSubscriptionAnswer, error) {
 	f, err := m.DB.MutationFollower(ctx, s.ID)
 	if err != nil {
-		return datasetSubscriptionAnswer{}, err
+		return DatasetSubscriptionAnswer{}, err
 	}
-	a := datasetSubscriptionAnswer{
-		ID: s.ID, Dataset: s.DatasetID, Name: s.Name, EndpointID: s.EndpointID, ObjectTypes: notNil(f.ObjectTypes), AreaID: f.AreaID,
+	a := DatasetSubscriptionAnswer{
+		ID: s.ID, Dataset: s.DatasetID, Name: s.Name, EndpointID: s.EndpointID, ObjectTypes: api.NotNil(f.ObjectTypes), AreaID: f.AreaID,
 		Purpose: s.Purpose, Status: s.Status, StatusReason: s.StatusReason, CreatedAt: s.CreatedAt, UpdatedAt: s.UpdatedAt, DecidedAt: s.DecidedAt,
-		Links: map[string]halLink{"dataset": {Href: datasetPath(s.DatasetID)}},
+		Links: map[string]HalLink{"dataset": {Href: datasetPath(s.DatasetID)}},
 	}
 	if f.AreaID != "" {
-		a.Links["area"] = halLink{Href: datasetPath(s.DatasetID) + "/areas/" + f.AreaID}
+		a.Links["area"] = HalLink{Href: datasetPath(s.DatasetID) + "/areas/" + f.AreaID}
 	}
 	reads := f.Reading()
 	if f.Reads {
-		a.Reads = &readsAnswer{notNil(reads.ObjectTypes), reads.AreaID}
+		a.Reads = &readsAnswer{api.NotNil(reads.ObjectTypes), reads.AreaID}
 	}
 	if f.FetchedAt.IsZero() {
 		return a, nil
@@ -79,32 +81,32 @@ func (m *machineAPI) datasetSubscriptionAnswer(ctx context.Context, s store.Subs
 }
 
 // listDatasetSubscriptions lists the subscriptions of the caller's partner to datasets, newest first.
-func (m *machineAPI) listDatasetSubscriptions(c echo.Context) error {
-	who, err := m.caller(c)
+func (m *handlers) listDatasetSubscriptions(c echo.Context) error {
+	who, err := m.Caller(c)
 	if err != nil {
 		return err
 	}
-	paging, err := apiPaging(c)
+	paging, err := site.ApiPaging(c)
 	if err != nil {
 		return err
 	}
-	status, err := apiChoice(c, "status", subscriptionStatuses())
+	status, err := site.ApiChoice(c, "status", site.SubscriptionStatuses())
 	if err != nil {
 		return err
 	}
-	rows, total, err := m.Registry.Subscriptions.List(c.Request().Context(), who.scope(), store.SubscriptionFilter{
+	rows, total, err := m.Registry.Subscriptions.List(c.Request().Context(), who.Scope(), store.SubscriptionFilter{
 		OfDatasets: true, DatasetID: c.QueryParam("dataset"), Status: status, Page: store.Page{Number: paging.Page, Size: paging.PerPage},
 	})
 	if err != nil {
 		return err
 	}
-	answers := make([]datasetSubscriptionAnswer, len(rows))
+	answers := make([]DatasetSubscriptionAnswer, len(rows))
 	for i, s := range rows {
 		if answers[i], err = m.datasetSubscriptionAnswer(c.Request().Context(), s); err != nil {
 			return err
 		}
 	}
-	m.app.setPagingHeaders(c, paging, total)
+	m.App.SetPagingHeaders(c, paging, total)
 	return c.JSON(http.StatusOK, map[string]any{"subscriptions": answers})
 }
 
@@ -133,22 +135,22 @@ type datasetSubscriptionRequest struct {
 // areaFields gives the fields of a refused area the names they have in our JSON; below is the pointer of the area.
 func areaFields(err error, below string) error {
 	for from, to := range map[string]string{"areaName": "name", "area": "text", "areaCrs": "crs", "keys": "keys"} {
-		err = renameField(err, from, strings.TrimPrefix(below+"/"+to, "/"))
+		err = api.RenameField(err, from, strings.TrimPrefix(below+"/"+to, "/"))
 	}
-	return renameField(err, "endpoint", "endpointId")
+	return api.RenameField(err, "endpoint", "endpointId")
 }
 
 // postDatasetSubscription asks for a subscription to a dataset; it starts when an administrator approves it.
-func (m *machineAPI) postDatasetSubscription(c echo.Context) error {
-	who, err := m.caller(c)
+func (m *handlers) postDatasetSubscription(c echo.Context) error {
+	who, err := m.Caller(c)
 	if err != nil {
 		return err
 	}
 	var in datasetSubscriptionRequest
-	if err := readJSON(c, &in); err != nil {
+	if err := api.ReadJSON(c, &in); err != nil {
 		return err
 	}
-	made, err := m.Registry.Subscriptions.RequestDataset(c.Request().Context(), who.actor(), partners.DatasetRequest{
+	made, err := m.Registry.Subscriptions.RequestDataset(c.Request().Context(), who.Actor(), partners.DatasetRequest{
 		Dataset: in.Dataset, EndpointID: in.EndpointID, Name: in.Name, Purpose: in.Purpose, ObjectTypes: in.ObjectTypes, Area: in.Area.input(),
 	})
 	if err != nil {
@@ -158,17 +160,17 @@ func (m *machineAPI) postDatasetSubscription(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	c.Response().Header().Set("Location", mutationsBase+"/subscriptions/"+made.ID)
+	c.Response().Header().Set("Location", site.MutationsBase+"/subscriptions/"+made.ID)
 	return c.JSON(http.StatusCreated, answer)
 }
 
 // datasetSubscription finds the subscription of the address; another partner's, and one to event types, is 404.
-func (m *machineAPI) datasetSubscription(c echo.Context) (caller, store.Subscription, error) {
-	who, err := m.caller(c)
+func (m *handlers) datasetSubscription(c echo.Context) (api.Caller, store.Subscription, error) {
+	who, err := m.Caller(c)
 	if err != nil {
 		return who, store.Subscription{}, err
 	}
-	s, err := m.Registry.Subscriptions.Get(c.Request().Context(), who.scope(), c.Param("subscriptionId"))
+	s, err := m.Registry.Subscriptions.Get(c.Request().Context(), who.Scope(), c.Param("subscriptionId"))
 	if err == nil && s.DatasetID == "" {
 		err = store.ErrNotFound
 	}
@@ -176,7 +178,7 @@ func (m *machineAPI) datasetSubscription(c echo.Context) (caller, store.Subscrip
 }
 
 // showDatasetSubscription answers one subscription, with how far its copy is.
-func (m *machineAPI) showDatasetSubscription(c echo.Context) error {
+func (m *handlers) showDatasetSubscription(c echo.Context) error {
 	_, s, err := m.datasetSubscription(c)
 	if err != nil {
 		return err
@@ -189,13 +191,13 @@ func (m *machineAPI) showDatasetSubscription(c echo.Context) error {
 }
 
 // deleteDatasetSubscription ends a subscription, or takes the request back. A second time it does nothing (IDEM-05).
-func (m *machineAPI) deleteDatasetSubscription(c echo.Context) error {
+func (m *handlers) deleteDatasetSubscription(c echo.Context) error {
 	who, s, err := m.datasetSubscription(c)
 	if err != nil {
 		return err
 	}
 	if s.Status != store.SubscriptionEnded {
-		if err := m.Registry.Subscriptions.End(c.Request().Context(), who.actor(), s.ID, ""); err != nil {
+		if err := m.Registry.Subscriptions.End(c.Request().Context(), who.Actor(), s.ID, ""); err != nil {
 			return err
 		}
 	}
@@ -213,16 +215,16 @@ type areaChangeRequest struct {
 
 // putSubscriptionArea replaces the area and object types of a subscription. That waits for approval again, and starts a
 // lineage of its own (MUT-49).
-func (m *machineAPI) putSubscriptionArea(c echo.Context) error {
+func (m *handlers) putSubscriptionArea(c echo.Context) error {
 	who, s, err := m.datasetSubscription(c)
 	if err != nil {
 		return err
 	}
 	var in areaChangeRequest
-	if err := readJSON(c, &in); err != nil {
+	if err := api.ReadJSON(c, &in); err != nil {
 		return err
 	}
-	changed, err := m.Registry.Subscriptions.ChangeArea(c.Request().Context(), who.actor(), s.ID, partners.AreaChange{
+	changed, err := m.Registry.Subscriptions.ChangeArea(c.Request().Context(), who.Actor(), s.ID, partners.AreaChange{
 		Area: partners.AreaInput{Name: in.Name, Text: in.Text, CRS: in.CRS, Keys: in.Keys}, ObjectTypes: in.ObjectTypes,
 	})
 	if err != nil {

@@ -1,4 +1,4 @@
-package web
+package deliveries
 
 import (
 	"encoding/json"
@@ -14,15 +14,16 @@ import (
 	"schakel/store"
 	view "schakel/templates/deliveries"
 	"schakel/templates/ui"
+	"schakel/web/site"
 )
 
-// attemptViews shows the newest attempts, newest first; earlier counts those it left out.
-func attemptViews(attempts []store.Attempt, area deliveryArea) (views []view.AttemptView, earlier int) {
-	earlier = max(0, len(attempts)-maxShownAttempts)
+// AttemptViews shows the newest attempts, newest first; earlier counts those it left out.
+func AttemptViews(attempts []store.Attempt, area site.DeliveryArea) (views []view.AttemptView, earlier int) {
+	earlier = max(0, len(attempts)-MaxShownAttempts)
 	for _, a := range slices.Backward(attempts[earlier:]) {
 		v := attemptView(a, earlier+len(attempts[earlier:])-len(views))
 		if a.BatchID != "" {
-			v.Batch = area.batch(a.BatchID)
+			v.Batch = area.Batch(a.BatchID)
 		}
 		views = append(views, v)
 	}
@@ -40,10 +41,10 @@ func attemptView(a store.Attempt, place int) view.AttemptView {
 		Title: "Attempt " + strconv.FormatInt(a.Number, 10) + ": " + attemptTitle(a), Text: attemptText(a),
 		Next: a.NextAt.Time, URL: a.URL, Answered: a.StatusCode != 0,
 	}
-	v.Sent = "POST " + shown(safeURL(a.URL)) + "\n" + headerLines(a.RequestHeaders)
+	v.Sent = "POST " + site.Shown(SafeURL(a.URL)) + "\n" + HeaderLines(a.RequestHeaders)
 	if v.Answered {
-		v.Headers = statusLine(a.StatusCode) + "\n" + headerLines(a.ResponseHeaders)
-		v.Body, v.BodyCut = readable(a.ResponseBody, maxShownValue)
+		v.Headers = statusLine(a.StatusCode) + "\n" + HeaderLines(a.ResponseHeaders)
+		v.Body, v.BodyCut = site.Readable(a.ResponseBody, site.MaxShownValue)
 	}
 	return v
 }
@@ -52,7 +53,7 @@ func attemptTitle(a store.Attempt) string {
 	if a.StatusCode != 0 {
 		return "answered " + statusLine(a.StatusCode)
 	}
-	return failureKind(a.ErrorKind)
+	return site.FailureKind(a.ErrorKind)
 }
 
 func attemptText(a store.Attempt) string {
@@ -62,7 +63,7 @@ func attemptText(a store.Attempt) string {
 	}
 	text := "It took " + took + "."
 	if a.Error != "" {
-		text += " " + shown(a.Error)
+		text += " " + site.Shown(a.Error)
 	}
 	return text
 }
@@ -71,8 +72,8 @@ func statusLine(status int64) string {
 	return strings.TrimSpace(strconv.FormatInt(status, 10) + " " + http.StatusText(int(status)))
 }
 
-// headerLines writes stored headers a line each, by name.
-func headerLines(stored string) string {
+// HeaderLines writes stored headers a line each, by name.
+func HeaderLines(stored string) string {
 	if stored == "" {
 		return ""
 	}
@@ -86,7 +87,7 @@ func headerLines(stored string) string {
 			if isSecretHeader(name) {
 				value = "[redacted]"
 			}
-			b.WriteString(shown(name) + ": " + shown(value) + "\n")
+			b.WriteString(site.Shown(name) + ": " + site.Shown(value) + "\n")
 		}
 	}
 	return b.String()
@@ -101,8 +102,8 @@ func isSecretHeader(name string) bool {
 	return false
 }
 
-// safeURL leaves the password of an address out.
-func safeURL(raw string) string {
+// SafeURL leaves the password of an address out.
+func SafeURL(raw string) string {
 	u, err := url.Parse(raw)
 	if err != nil || u.User == nil {
 		return raw

@@ -1,4 +1,4 @@
-package web
+package deliveries
 
 import (
 	"context"
@@ -8,13 +8,11 @@ import (
 	"schakel/store"
 	view "schakel/templates/deliveries"
 	"schakel/templates/ui"
+	"schakel/web/site"
 )
 
-// batch is the page of a batch.
-func (a deliveryArea) batch(id string) string { return a.base + "/batches/" + id }
-
 // batchPage shows a batch with its deliveries.
-func (p *portal) batchPage(area deliveryArea) echo.HandlerFunc {
+func (p *Pages) batchPage(area site.DeliveryArea) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		ctx := c.Request().Context()
 		b, err := p.DB.Batch(ctx, c.Param("id"))
@@ -25,26 +23,26 @@ func (p *portal) batchPage(area deliveryArea) echo.HandlerFunc {
 		if err != nil {
 			return err
 		}
-		if !area.admin && endpoint.PartnerID != area.scope(c) {
+		if !area.Admin && endpoint.PartnerID != area.Scope(c) {
 			return store.ErrNotFound
 		}
-		v := view.BatchView{Facts: batchFacts(area, b, endpoint), Apart: apartText(b.Reason), Now: p.cfg.Now()}
+		v := view.BatchView{Facts: batchFacts(area, b, endpoint), Apart: apartText(b.Reason), Now: p.Cfg.Now()}
 		if v.Attempts, err = p.batchAttempts(ctx, area, b); err != nil {
 			return err
 		}
 		if v.Deliveries, err = p.batchDeliveries(c, area, b); err != nil {
 			return err
 		}
-		page := p.page(c, "Batch of "+ui.Plural(len(b.Members), "event", "events"))
+		page := p.Page(c, "Batch of "+ui.Plural(len(b.Members), "event", "events"))
 		page.Crumbs = append(page.Crumbs, deliveriesCrumb(area), ui.Crumb{Label: "Batch"})
-		return p.render(c, 200, view.Batch(page, v))
+		return p.Render(c, 200, view.Batch(page, v))
 	}
 }
 
-func batchFacts(area deliveryArea, b store.Batch, endpoint store.Endpoint) []ui.Item {
+func batchFacts(area site.DeliveryArea, b store.Batch, endpoint store.Endpoint) []ui.Item {
 	return []ui.Item{
 		{Label: "Batch id", Content: ui.Identifier(b.ID)},
-		{Label: "Endpoint", Content: ui.Link(endpoint.Name, area.base+"/endpoints/"+endpoint.ID)},
+		{Label: "Endpoint", Content: ui.Link(endpoint.Name, area.Base+"/endpoints/"+endpoint.ID)},
 		{Label: "Events", Text: ui.Count(len(b.Members))},
 		{Label: "Size", Text: ui.Bytes(b.Size)},
 		{Label: "Made", Text: ui.Time(b.CreatedAt.Time)},
@@ -66,7 +64,7 @@ func apartText(reason string) string {
 }
 
 // batchAttempts are the requests made with a batch: what was sent and came back stands with its first member.
-func (p *portal) batchAttempts(ctx context.Context, area deliveryArea, b store.Batch) ([]view.AttemptView, error) {
+func (p *Pages) batchAttempts(ctx context.Context, area site.DeliveryArea, b store.Batch) ([]view.AttemptView, error) {
 	if len(b.Members) == 0 {
 		return nil, nil
 	}
@@ -81,25 +79,25 @@ func (p *portal) batchAttempts(ctx context.Context, area deliveryArea, b store.B
 			with = append(with, a)
 		}
 	}
-	views, _ := attemptViews(with, area)
+	views, _ := AttemptViews(with, area)
 	return views, nil
 }
 
 // batchDeliveries lists the deliveries of a batch.
-func (p *portal) batchDeliveries(c echo.Context, area deliveryArea, b store.Batch) (ui.DeliveryListView, error) {
-	ctx, scope := c.Request().Context(), area.scope(c)
-	v := ui.DeliveryListView{ShowPartner: area.admin, Now: p.cfg.Now()}
+func (p *Pages) batchDeliveries(c echo.Context, area site.DeliveryArea, b store.Batch) (ui.DeliveryListView, error) {
+	ctx, scope := c.Request().Context(), area.Scope(c)
+	v := ui.DeliveryListView{ShowPartner: area.Admin, Now: p.Cfg.Now()}
 	rows, total, err := p.DB.Deliveries(ctx, store.DeliveryFilter{IDs: b.Members, PartnerID: scope})
 	if err != nil {
 		return v, err
 	}
-	v.Table = ui.TableView{ID: "batch-deliveries", Caption: "Deliveries in this batch", Total: total, Noun: deliveryNoun()}
-	v.Rows, err = deliveryRows(ctx, area, rows, p.deliveryNamesOf(scope))
+	v.Table = ui.TableView{ID: "batch-deliveries", Caption: "Deliveries in this batch", Total: total, Noun: site.DeliveryNoun()}
+	v.Rows, err = site.DeliveryRows(ctx, area, rows, p.DeliveryNamesOf(scope))
 	return v, err
 }
 
 // batchItem names the deliveries sent in the same batch as a delivery.
-func (p *portal) batchItem(ctx context.Context, area deliveryArea, d store.Delivery) ([]ui.Item, error) {
+func (p *Pages) batchItem(ctx context.Context, area site.DeliveryArea, d store.Delivery) ([]ui.Item, error) {
 	if d.BatchID == "" {
 		return nil, nil
 	}
@@ -110,5 +108,5 @@ func (p *portal) batchItem(ctx context.Context, area deliveryArea, d store.Deliv
 	if err != nil {
 		return nil, err
 	}
-	return []ui.Item{{Label: "Batch", Content: ui.Link("one of "+ui.Count(len(b.Members))+" in one request", area.batch(b.ID))}}, nil
+	return []ui.Item{{Label: "Batch", Content: ui.Link("one of "+ui.Count(len(b.Members))+" in one request", area.Batch(b.ID))}}, nil
 }

@@ -1,4 +1,4 @@
-package web
+package deliveries
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"schakel/store"
 	view "schakel/templates/deliveries"
 	"schakel/templates/ui"
+	"schakel/web/site"
 )
 
 // What can be done with deliveries: values of the form field "action".
@@ -19,40 +20,34 @@ const (
 	actionDiscard = outbox.ActionDiscard
 )
 
-// Bounds of acting on ticked rows: what a page of a list can hold, and the text of a reason in bytes.
-const (
-	maxTicked      = maxPerPage
-	maxReasonBytes = 1000
-)
-
 // deliveryBulk resends or discards the ticked rows of a queue. Discarding asks for
 // a reason first, on a page of its own.
-func (p *portal) deliveryBulk(queue deliveryQueue) echo.HandlerFunc {
+func (p *Pages) deliveryBulk(queue site.DeliveryQueue) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		form, err := readForm(c)
+		form, err := site.ReadForm(c)
 		if err != nil {
 			return err
 		}
-		ids, back := form.List("id"), backTo(form, queue.path)
+		ids, back := form.List("id"), backTo(form, queue.Path)
 		if len(ids) == 0 {
-			p.flash(c, ui.KindWarning, "No delivery was ticked, so nothing was done.")
+			p.Flash(c, ui.KindWarning, "No delivery was ticked, so nothing was done.")
 			return c.Redirect(http.StatusSeeOther, back)
 		}
-		if len(ids) > maxTicked {
-			return echo.NewHTTPError(http.StatusBadRequest, "At most "+ui.Count(maxTicked)+" deliveries can be ticked; act on all that match instead.")
+		if len(ids) > site.MaxTicked {
+			return echo.NewHTTPError(http.StatusBadRequest, "At most "+ui.Count(site.MaxTicked)+" deliveries can be ticked; act on all that match instead.")
 		}
 		switch action := form.Get("action"); {
 		case action == actionResend:
 			return p.resendTicked(c, ids, back)
-		case action == actionDiscard && queue.admin:
+		case action == actionDiscard && queue.Admin:
 			return p.discardTicked(c, queue, form, ids, back)
 		}
 		return echo.NewHTTPError(http.StatusBadRequest, "There is no such action here.")
 	}
 }
 
-func (p *portal) resendTicked(c echo.Context, ids []string, back string) error {
-	actor := engineActor(c)
+func (p *Pages) resendTicked(c echo.Context, ids []string, back string) error {
+	actor := site.EngineActor(c)
 	done, refused, err := eachDelivery(c.Request().Context(), ids, func(ctx context.Context, id string) error {
 		return p.Engine.Resend(ctx, actor, id)
 	})
@@ -62,18 +57,18 @@ func (p *portal) resendTicked(c echo.Context, ids []string, back string) error {
 	return p.resent(c, back, bulkText(done, refused, "waits to be sent again.", "wait to be sent again."), refused, ids...)
 }
 
-func (p *portal) discardTicked(c echo.Context, queue deliveryQueue, form Form, ids []string, back string) error {
+func (p *Pages) discardTicked(c echo.Context, queue site.DeliveryQueue, form site.Form, ids []string, back string) error {
 	reason := form.Get("reason")
-	if wrong := reasonError(reason); wrong != "" {
-		v := view.DeliveryDiscardView{Action: queue.path, Back: back, IDs: ids, Reason: reason, Count: len(ids)}
-		status, page := http.StatusOK, p.page(c, "Discard "+ui.Plural(len(ids), "delivery", "deliveries"))
+	if wrong := site.ReasonError(reason); wrong != "" {
+		v := view.DeliveryDiscardView{Action: queue.Path, Back: back, IDs: ids, Reason: reason, Count: len(ids)}
+		status, page := http.StatusOK, p.Page(c, "Discard "+ui.Plural(len(ids), "delivery", "deliveries"))
 		if form.Checked("asked") {
 			status, page.Invalid, v.Wrong = http.StatusUnprocessableEntity, true, wrong
 		}
-		page.Crumbs = append(page.Crumbs, ui.Crumb{Label: queue.title, Href: back}, ui.Crumb{Label: "Discard"})
-		return p.render(c, status, view.DeliveryDiscard(page, v))
+		page.Crumbs = append(page.Crumbs, ui.Crumb{Label: queue.Title, Href: back}, ui.Crumb{Label: "Discard"})
+		return p.Render(c, status, view.DeliveryDiscard(page, v))
 	}
-	actor := engineActor(c)
+	actor := site.EngineActor(c)
 	done, refused, err := eachDelivery(c.Request().Context(), ids, func(ctx context.Context, id string) error {
 		return p.Engine.Discard(ctx, actor, id, reason)
 	})
@@ -104,12 +99,12 @@ func isRefusal(err error) bool {
 }
 
 // bulkDone reports the number of rows handled, and goes back to the list.
-func (p *portal) bulkDone(c echo.Context, back string, done, refused int, one, many string) error {
+func (p *Pages) bulkDone(c echo.Context, back string, done, refused int, one, many string) error {
 	text := bulkText(done, refused, one, many)
 	if refused == 0 {
-		return p.done(c, back, text)
+		return p.Done(c, back, text)
 	}
-	p.flash(c, ui.KindWarning, text)
+	p.Flash(c, ui.KindWarning, text)
 	return c.Redirect(http.StatusSeeOther, back)
 }
 
@@ -126,20 +121,9 @@ func bulkText(done, refused int, one, many string) string {
 	return text
 }
 
-// reasonError describes the problem of a reason; "" when it will do.
-func reasonError(reason string) string {
-	switch {
-	case reason == "":
-		return "Say why. The audit trail keeps it."
-	case len(reason) > maxReasonBytes:
-		return "Keep the reason shorter than " + ui.Count(maxReasonBytes) + " characters."
-	}
-	return ""
-}
-
 // backTo is the list that the form was on, with its filter: only ever the list at path.
-func backTo(form Form, path string) string {
-	back := localPath(form.Get("back"))
+func backTo(form site.Form, path string) string {
+	back := site.LocalPath(form.Get("back"))
 	if back == path || strings.HasPrefix(back, path+"?") {
 		return back
 	}

@@ -1,29 +1,29 @@
-package web
+package deliveries
 
 import (
 	"cmp"
 	"context"
-	"slices"
 
 	"schakel/store"
 	"schakel/templates/ui"
+	"schakel/web/site"
 )
 
 // filterFields are the questions of the filter above a queue.
-func (p *portal) filterFields(ctx context.Context, queue deliveryQueue, q deliveryQuery, partner string, wrong formErrors, names *deliveryNames) ([]ui.Field, error) {
+func (p *Pages) filterFields(ctx context.Context, queue site.DeliveryQueue, q site.DeliveryQuery, partner string, wrong site.FormErrors, names *site.DeliveryNames) ([]ui.Field, error) {
 	var fields []ui.Field
-	if queue.admin {
-		options, err := p.partnerOptions(ctx, names)
+	if queue.Admin {
+		options, err := p.PartnerOptions(ctx, names)
 		if err != nil {
 			return nil, err
 		}
-		fields = append(fields, choiceField("partner", "Partner", q.partner, options))
+		fields = append(fields, site.ChoiceField("partner", "Partner", q.Partner, options))
 	}
-	endpoints, err := p.endpointOptions(ctx, cmp.Or(partner, q.partner), names)
+	endpoints, err := p.EndpointOptions(ctx, cmp.Or(partner, q.Partner), names)
 	if err != nil {
 		return nil, err
 	}
-	types, err := p.typeOptions(ctx, partner)
+	types, err := p.TypeOptions(ctx, partner)
 	if err != nil {
 		return nil, err
 	}
@@ -31,84 +31,60 @@ func (p *portal) filterFields(ctx context.Context, queue deliveryQueue, q delive
 	if err != nil {
 		return nil, err
 	}
-	fields = append(fields, choiceField("endpoint", "Endpoint", q.endpoint, endpoints), choiceField("type", "Event type", q.eventType, types))
+	fields = append(fields, site.ChoiceField("endpoint", "Endpoint", q.Endpoint, endpoints), site.ChoiceField("type", "Event type", q.EventType, types))
 	fields = append(fields, stateField(queue, q)...)
-	fields = append(fields, choiceField("kind", "Kind of error", q.reason, reasons),
-		ui.Field{Name: "event", Label: "Delivery or event id", Value: q.event, MaxLength: maxFilterText},
-		ui.Field{Name: "subject", Label: "Subject", Value: q.subject, MaxLength: maxFilterText},
-		ui.Field{Name: "from", Label: "Changed from", Type: momentField(q.from), Value: q.from},
-		ui.Field{Name: "until", Label: "Changed until", Type: momentField(q.until), Value: q.until})
-	if q.made != "" {
-		fields = append(fields, ui.Field{Name: "made", Label: "Made from", Type: momentField(q.made), Value: q.made})
+	fields = append(fields, site.ChoiceField("kind", "Kind of error", q.Reason, reasons),
+		ui.Field{Name: "event", Label: "Delivery or event id", Value: q.Event, MaxLength: site.MaxFilterText},
+		ui.Field{Name: "subject", Label: "Subject", Value: q.Subject, MaxLength: site.MaxFilterText},
+		ui.Field{Name: "from", Label: "Changed from", Type: site.MomentField(q.From), Value: q.From},
+		ui.Field{Name: "until", Label: "Changed until", Type: site.MomentField(q.Until), Value: q.Until})
+	if q.Made != "" {
+		fields = append(fields, ui.Field{Name: "made", Label: "Made from", Type: site.MomentField(q.Made), Value: q.Made})
 	}
-	if q.subscription != "" {
-		fields = append(fields, ui.Field{Name: "subscription", Label: "Subscription", Value: q.subscription, MaxLength: maxFilterText})
+	if q.Subscription != "" {
+		fields = append(fields, ui.Field{Name: "subscription", Label: "Subscription", Value: q.Subscription, MaxLength: site.MaxFilterText})
 	}
-	if q.job != "" {
-		fields = append(fields, ui.Field{Name: "job", Label: "Resend or replay (job)", Value: q.job, MaxLength: maxFilterText})
+	if q.Job != "" {
+		fields = append(fields, ui.Field{Name: "job", Label: "Resend or replay (job)", Value: q.Job, MaxLength: site.MaxFilterText})
 	}
-	return withErrors(fields, wrong), nil
+	return site.WithErrors(fields, wrong), nil
 }
 
 // stateField asks for a state, or in the error queue for which held deliveries.
-func stateField(queue deliveryQueue, q deliveryQuery) []ui.Field {
+func stateField(queue site.DeliveryQueue, q site.DeliveryQuery) []ui.Field {
 	switch {
-	case queue.errors:
-		return []ui.Field{choiceField("show", "Show", q.show, []ui.Option{
-			{Value: showRefused, Label: "Refused by the other side"},
-			{Value: showStopped, Label: "Waiting for a stopped endpoint or subscription"},
-			{Value: showHeld, Label: "Everything that is held"},
+	case queue.Errors:
+		return []ui.Field{site.ChoiceField("show", "Show", q.Show, []ui.Option{
+			{Value: site.ShowRefused, Label: "Refused by the other side"},
+			{Value: site.ShowStopped, Label: "Waiting for a stopped endpoint or subscription"},
+			{Value: site.ShowHeld, Label: "Everything that is held"},
 		})}
-	case len(queue.statuses) > 0:
+	case len(queue.Statuses) > 0:
 		return nil
 	}
 	options := []ui.Option{{Label: "All states"}}
-	for _, status := range deliveryStatuses() {
+	for _, status := range site.DeliveryStatuses() {
 		options = append(options, ui.Option{Value: status, Label: stateWord(status)})
 	}
-	return []ui.Field{choiceField("status", "State", q.status, options)}
+	return []ui.Field{site.ChoiceField("status", "State", q.Status, options)}
 }
 
 func stateWord(status string) string {
 	if status == store.DeliveryDead {
 		return "Dead letter"
 	}
-	return capital(status)
+	return site.Capital(status)
 }
 
 // reasonOptions are the kinds of error among what the queue holds.
-func (p *portal) reasonOptions(ctx context.Context, queue deliveryQueue, partner string) ([]ui.Option, error) {
-	codes, err := p.DB.DeliveryReasons(ctx, partner, queue.troubled()...)
+func (p *Pages) reasonOptions(ctx context.Context, queue site.DeliveryQueue, partner string) ([]ui.Option, error) {
+	codes, err := p.DB.DeliveryReasons(ctx, partner, queue.Troubled()...)
 	if err != nil {
 		return nil, err
 	}
 	options := []ui.Option{{Label: "All kinds"}}
 	for _, code := range codes {
-		options = append(options, ui.Option{Value: code, Label: reasonOf(code).Label})
+		options = append(options, ui.Option{Value: code, Label: site.ReasonOf(code).Label})
 	}
 	return options, nil
 }
-
-// choiceField is a list to choose from. A value that is not in it is added, so
-// that the page does not show another filter than the one it used.
-func choiceField(name, label, value string, options []ui.Option) ui.Field {
-	if !slices.ContainsFunc(options, func(o ui.Option) bool { return o.Value == value }) {
-		text := value
-		if name == "kind" {
-			text = reasonOf(value).Label
-		}
-		options = append(options, ui.Option{Value: value, Label: text})
-	}
-	return ui.Field{Name: name, Label: label, Value: value, Options: options}
-}
-
-// withErrors puts what is wrong beside each field. Ids are set apart from those of other controls.
-func withErrors(fields []ui.Field, wrong formErrors) []ui.Field {
-	for i := range fields {
-		fields[i].ID = "filter-" + fields[i].Name
-		fields[i].Error = wrong[fields[i].Name]
-	}
-	return fields
-}
-
-func byName(a, b store.Partner) int { return cmp.Compare(a.Name, b.Name) }

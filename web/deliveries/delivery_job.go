@@ -1,4 +1,4 @@
-package web
+package deliveries
 
 import (
 	"context"
@@ -11,41 +11,42 @@ import (
 	"schakel/store"
 	view "schakel/templates/deliveries"
 	"schakel/templates/ui"
+	"schakel/web/site"
 )
 
 // jobList shows the jobs over many deliveries: those of administrators, or of the partner.
-func (p *portal) jobList(area deliveryArea) echo.HandlerFunc {
+func (p *Pages) jobList(area site.DeliveryArea) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		paging := pagePaging(c)
+		paging := site.PagePaging(c)
 		jobs, total, err := p.DB.ResendJobs(c.Request().Context(), store.JobFilter{
-			PartnerID: area.scope(c), Everybody: area.admin, Page: store.Page{Number: paging.Page, Size: paging.PerPage},
+			PartnerID: area.Scope(c), Everybody: area.Admin, Page: store.Page{Number: paging.Page, Size: paging.PerPage},
 		})
 		if err != nil {
 			return err
 		}
-		v := view.JobListView{Path: area.base + "/jobs", Now: p.cfg.Now(), Table: ui.TableView{
-			ID: "jobs", Caption: "Jobs", Total: total, Noun: [2]string{"job", "jobs"}, Pager: pager(c, paging, total),
+		v := view.JobListView{Path: area.Base + "/jobs", Now: p.Cfg.Now(), Table: ui.TableView{
+			ID: "jobs", Caption: "Jobs", Total: total, Noun: [2]string{"job", "jobs"}, Pager: site.Pager(c, paging, total),
 			Empty: ui.Empty{
 				Text:        "No job was started yet. One starts when you act on all deliveries that match a filter, or send events again.",
-				ActionLabel: "See deliveries", ActionHref: area.base + "/deliveries",
+				ActionLabel: "See deliveries", ActionHref: area.Base + "/deliveries",
 			},
 		}}
 		for _, j := range jobs {
 			v.Rows = append(v.Rows, view.JobRow{
-				Href: area.job(j.ID), Title: jobTitle(j), State: j.Status, By: j.CreatedBy,
+				Href: area.Job(j.ID), Title: jobTitle(j), State: j.Status, By: j.CreatedBy,
 				Done: int(j.Done), Refused: int(j.Refused), Total: int(j.Total), More: j.TotalMore, Created: j.CreatedAt.Time,
 			})
 		}
-		page := p.page(c, "Jobs")
+		page := p.Page(c, "Jobs")
 		page.Lead = "Each resends or discards many deliveries, or offers many stored events again, bit by bit."
-		page.Actions = ui.LinkButton(ui.Primary, "Send again…", area.base+"/jobs/new")
+		page.Actions = ui.LinkButton(ui.Primary, "Send again…", area.Base+"/jobs/new")
 		page.Crumbs = append(page.Crumbs, deliveriesCrumb(area), ui.Crumb{Label: "Jobs"})
-		return p.render(c, http.StatusOK, view.JobList(page, v))
+		return p.Render(c, http.StatusOK, view.JobList(page, v))
 	}
 }
 
 // jobPage shows how far a job is.
-func (p *portal) jobPage(area deliveryArea) echo.HandlerFunc {
+func (p *Pages) jobPage(area site.DeliveryArea) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		ctx := c.Request().Context()
 		j, err := p.ownJob(c, area)
@@ -53,8 +54,8 @@ func (p *portal) jobPage(area deliveryArea) echo.HandlerFunc {
 			return err
 		}
 		v := view.JobView{
-			Self: area.job(j.ID), State: j.Status, Verb: "resent", Noun: deliveryNoun(), Total: int(j.Total), More: j.TotalMore, Done: int(j.Done), Refused: int(j.Refused),
-			Reason: j.Reason, By: j.CreatedBy, Created: j.CreatedAt.Time, Finished: j.FinishedAt.Time, List: area.base + "/deliveries", Now: p.cfg.Now(),
+			Self: area.Job(j.ID), State: j.Status, Verb: "resent", Noun: site.DeliveryNoun(), Total: int(j.Total), More: j.TotalMore, Done: int(j.Done), Refused: int(j.Refused),
+			Reason: j.Reason, By: j.CreatedBy, Created: j.CreatedAt.Time, Finished: j.FinishedAt.Time, List: area.Base + "/deliveries", Now: p.Cfg.Now(),
 		}
 		switch j.Action {
 		case actionDiscard:
@@ -72,35 +73,35 @@ func (p *portal) jobPage(area deliveryArea) echo.HandlerFunc {
 			return err
 		}
 		if j.Status == store.JobRunning {
-			v.Cancel = area.job(j.ID) + "/cancel"
+			v.Cancel = area.Job(j.ID) + "/cancel"
 		}
 		if v.Filter, err = p.jobFilter(ctx, j, area); err != nil {
 			return err
 		}
-		page := p.page(c, jobTitle(j))
-		page.Crumbs = append(page.Crumbs, deliveriesCrumb(area), ui.Crumb{Label: "Jobs", Href: area.base + "/jobs"}, ui.Crumb{Label: "Job"})
-		return p.render(c, http.StatusOK, view.Job(page, v))
+		page := p.Page(c, jobTitle(j))
+		page.Crumbs = append(page.Crumbs, deliveriesCrumb(area), ui.Crumb{Label: "Jobs", Href: area.Base + "/jobs"}, ui.Crumb{Label: "Job"})
+		return p.Render(c, http.StatusOK, view.Job(page, v))
 	}
 }
 
 // cancelJob stops a job; what it did stays done.
-func (p *portal) cancelJob(area deliveryArea) echo.HandlerFunc {
+func (p *Pages) cancelJob(area site.DeliveryArea) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		j, err := p.ownJob(c, area)
 		if err != nil {
 			return err
 		}
-		if err := p.Engine.CancelJob(c.Request().Context(), engineActor(c), j.ID); err != nil {
+		if err := p.Engine.CancelJob(c.Request().Context(), site.EngineActor(c), j.ID); err != nil {
 			return err
 		}
-		return p.done(c, area.job(j.ID), "The job is stopped. What it did before stays done.")
+		return p.Done(c, area.Job(j.ID), "The job is stopped. What it did before stays done.")
 	}
 }
 
 // ownJob finds a job that the reader may see; another's is not found (guarantee G7).
-func (p *portal) ownJob(c echo.Context, area deliveryArea) (store.ResendJob, error) {
+func (p *Pages) ownJob(c echo.Context, area site.DeliveryArea) (store.ResendJob, error) {
 	j, err := p.DB.ResendJob(c.Request().Context(), c.Param("id"))
-	if err == nil && !area.admin && j.PartnerID != area.scope(c) {
+	if err == nil && !area.Admin && j.PartnerID != area.Scope(c) {
 		err = store.ErrNotFound
 	}
 	return j, err
@@ -111,30 +112,30 @@ func jobTitle(j store.ResendJob) string {
 	case actionDiscard:
 		return "Discard " + ui.Plural(int(j.Total), "delivery", "deliveries")
 	case outbox.ActionReplay:
-		return "Replay of " + atLeast(j.TotalMore) + ui.Plural(int(j.Total), "event", "events")
+		return "Replay of " + site.AtLeast(j.TotalMore) + ui.Plural(int(j.Total), "event", "events")
 	}
 	return "Resend " + ui.Plural(int(j.Total), "delivery", "deliveries")
 }
 
-func deliveriesCrumb(area deliveryArea) ui.Crumb {
-	return ui.Crumb{Label: "Deliveries", Href: area.base + "/deliveries"}
+func deliveriesCrumb(area site.DeliveryArea) ui.Crumb {
+	return ui.Crumb{Label: "Deliveries", Href: area.Base + "/deliveries"}
 }
 
 // jobFilter describes the selection of a job in words.
-func (p *portal) jobFilter(ctx context.Context, j store.ResendJob, area deliveryArea) ([]ui.Item, error) {
+func (p *Pages) jobFilter(ctx context.Context, j store.ResendJob, area site.DeliveryArea) ([]ui.Item, error) {
 	if j.Action == outbox.ActionReplay {
-		return p.replayWords(ctx, replayOf(j), area.partnerOf(j))
+		return p.replayWords(ctx, replayOf(j), area.PartnerOf(j))
 	}
 	var f store.DeliveryFilter
 	if err := json.Unmarshal([]byte(j.Filter), &f); err != nil {
 		return nil, err
 	}
-	names := p.deliveryNamesOf(area.partnerOf(j))
-	endpoint, err := names.endpoint(ctx, f.EndpointID)
+	names := p.DeliveryNamesOf(area.PartnerOf(j))
+	endpoint, err := names.Endpoint(ctx, f.EndpointID)
 	if err != nil {
 		return nil, err
 	}
-	partner, err := names.partner(ctx, f.PartnerID)
+	partner, err := names.Partner(ctx, f.PartnerID)
 	if err != nil {
 		return nil, err
 	}
@@ -160,7 +161,7 @@ func (p *portal) jobFilter(ctx context.Context, j store.ResendJob, area delivery
 	return items, nil
 }
 
-func reasonLabel(code string) string { return reasonOf(code).Label }
+func reasonLabel(code string) string { return site.ReasonOf(code).Label }
 
 func kindsOf(f store.DeliveryFilter) []string {
 	if f.Reason != "" {

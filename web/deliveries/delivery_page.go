@@ -1,35 +1,35 @@
-package web
+package deliveries
 
 import (
 	"context"
 	"errors"
-	"net/http"
-	"slices"
-	"strings"
-	"time"
-
 	"github.com/labstack/echo/v4"
+	"net/http"
 	"schakel/delivery/outbox"
 	"schakel/store"
 	view "schakel/templates/deliveries"
 	"schakel/templates/ui"
+	"schakel/web/site"
+	"slices"
+	"strings"
+	"time"
 )
 
 // What the page of a delivery shows at most.
 const (
-	maxShownAttempts = 50
+	MaxShownAttempts = 50
 	maxShownAudit    = 50
 )
 
 // deliveryPage shows one delivery.
-func (p *portal) deliveryPage(area deliveryArea) echo.HandlerFunc {
+func (p *Pages) deliveryPage(area site.DeliveryArea) echo.HandlerFunc {
 	return func(c echo.Context) error { return p.showDelivery(c, area, "", "") }
 }
 
 // resendDelivery has a delivery tried again now, as the same event, and goes back to where the button was.
-func (p *portal) resendDelivery(area deliveryArea) echo.HandlerFunc {
+func (p *Pages) resendDelivery(area site.DeliveryArea) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		form, err := readForm(c)
+		form, err := site.ReadForm(c)
 		if err != nil {
 			return err
 		}
@@ -37,21 +37,21 @@ func (p *portal) resendDelivery(area deliveryArea) echo.HandlerFunc {
 		if err != nil {
 			return err
 		}
-		back := area.delivery(d.ID)
-		for _, list := range []deliveryQueue{errorQueue(), deadLetterQueue(), allDeliveries(), ownDeliveries()} {
-			if found := backTo(form, list.path); found == form.Get("back") && list.base == area.base {
+		back := area.Delivery(d.ID)
+		for _, list := range []site.DeliveryQueue{site.ErrorQueue(), site.DeadLetterQueue(), site.AllDeliveries(), site.OwnDeliveries()} {
+			if found := backTo(form, list.Path); found == form.Get("back") && list.Base == area.Base {
 				back = found
 			}
 		}
-		err = p.Engine.Resend(c.Request().Context(), engineActor(c), d.ID)
+		err = p.Engine.Resend(c.Request().Context(), site.EngineActor(c), d.ID)
 		if errors.Is(err, outbox.ErrNotResendable) || errors.Is(err, outbox.ErrEventExpired) {
-			p.flash(c, ui.KindWarning, sentence(err))
+			p.Flash(c, ui.KindWarning, site.Sentence(err))
 			return c.Redirect(http.StatusSeeOther, back)
 		}
 		if err != nil {
 			return err
 		}
-		if back == area.delivery(d.ID) {
+		if back == area.Delivery(d.ID) {
 			return p.resent(c, back, "The delivery waits to be sent again.", 0) // its page names the cause of the wait
 		}
 		return p.resent(c, back, "The delivery waits to be sent again.", 0, d.ID)
@@ -59,30 +59,30 @@ func (p *portal) resendDelivery(area deliveryArea) echo.HandlerFunc {
 }
 
 // discardDelivery takes a delivery out of its queue for good.
-func (p *portal) discardDelivery(c echo.Context) error {
-	form, err := readForm(c)
+func (p *Pages) discardDelivery(c echo.Context) error {
+	form, err := site.ReadForm(c)
 	if err != nil {
 		return err
 	}
 	reason := form.Get("reason")
-	if wrong := reasonError(reason); wrong != "" {
-		return p.showDelivery(c, administratorArea(), reason, wrong)
+	if wrong := site.ReasonError(reason); wrong != "" {
+		return p.showDelivery(c, site.AdministratorArea(), reason, wrong)
 	}
-	here := administratorArea().delivery(c.Param("id"))
-	err = p.Engine.Discard(c.Request().Context(), engineActor(c), c.Param("id"), reason)
+	here := site.AdministratorArea().Delivery(c.Param("id"))
+	err = p.Engine.Discard(c.Request().Context(), site.EngineActor(c), c.Param("id"), reason)
 	if errors.Is(err, outbox.ErrNotDiscardable) {
-		p.flash(c, ui.KindWarning, sentence(err))
+		p.Flash(c, ui.KindWarning, site.Sentence(err))
 		return c.Redirect(http.StatusSeeOther, here)
 	}
 	if err != nil {
 		return err
 	}
-	return p.done(c, here, "The delivery is discarded.")
+	return p.Done(c, here, "The delivery is discarded.")
 }
 
 // deliveryData sends the data of the event of a delivery as a file.
-func (p *portal) deliveryData(c echo.Context) error {
-	area := partnerArea()
+func (p *Pages) deliveryData(c echo.Context) error {
+	area := site.PartnerArea()
 	d, err := p.ownDelivery(c, area)
 	if err != nil {
 		return err
@@ -98,20 +98,20 @@ func (p *portal) deliveryData(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return sendData(c, e)
+	return site.SendData(c, e)
 }
 
 // ownDelivery finds a delivery that the reader may see; another's is not found (guarantee G7).
-func (p *portal) ownDelivery(c echo.Context, area deliveryArea) (store.Delivery, error) {
+func (p *Pages) ownDelivery(c echo.Context, area site.DeliveryArea) (store.Delivery, error) {
 	d, err := p.DB.Delivery(c.Request().Context(), c.Param("id"))
-	if err == nil && !area.admin && d.PartnerID != area.scope(c) {
+	if err == nil && !area.Admin && d.PartnerID != area.Scope(c) {
 		return store.Delivery{}, store.ErrNotFound
 	}
 	return d, err
 }
 
 // showDelivery draws the page; reason and wrong are of a discard that was refused.
-func (p *portal) showDelivery(c echo.Context, area deliveryArea, reason, wrong string) error {
+func (p *Pages) showDelivery(c echo.Context, area site.DeliveryArea, reason, wrong string) error {
 	ctx := c.Request().Context()
 	d, err := p.ownDelivery(c, area)
 	if err != nil {
@@ -121,7 +121,7 @@ func (p *portal) showDelivery(c echo.Context, area deliveryArea, reason, wrong s
 	if err != nil {
 		return err
 	}
-	v := deliveryView(area, at, p.cfg.Now())
+	v := deliveryView(area, at, p.Cfg.Now())
 	batch, err := p.batchItem(ctx, area, d)
 	if err != nil {
 		return err
@@ -136,7 +136,7 @@ func (p *portal) showDelivery(c echo.Context, area deliveryArea, reason, wrong s
 		return err
 	}
 	if behind != "" {
-		v.Behind, v.Due = area.delivery(behind), time.Time{}
+		v.Behind, v.Due = area.Delivery(behind), time.Time{}
 	}
 	if v.Event, err = p.eventOf(ctx, area, at); err != nil {
 		return err
@@ -145,40 +145,40 @@ func (p *portal) showDelivery(c echo.Context, area deliveryArea, reason, wrong s
 	if err != nil {
 		return err
 	}
-	v.Attempts, v.Earlier = attemptViews(attempts, area)
-	if v.Others, err = p.otherDeliveries(c, area, d.EventID, d.ID); err != nil {
+	v.Attempts, v.Earlier = AttemptViews(attempts, area)
+	if v.Others, err = p.OtherDeliveries(c, area, d.EventID, d.ID); err != nil {
 		return err
 	}
 	v.Others.Self = ""
-	if area.admin {
+	if area.Admin {
 		v.Discard = discardDanger(d, reason, wrong)
 		if v.Audit, err = p.deliveryAudit(ctx, c, d.ID); err != nil {
 			return err
 		}
 	}
-	status, page := http.StatusOK, p.page(c, d.EventType)
+	status, page := http.StatusOK, p.Page(c, d.EventType)
 	if wrong != "" {
 		status, page.Invalid, v.Errors = http.StatusUnprocessableEntity, true, []ui.FieldError{{Field: "discard-reason", Text: wrong}}
 	}
 	page.Crumbs = append(page.Crumbs, deliveriesCrumb(area), ui.Crumb{Label: "Delivery"})
-	return p.render(c, status, view.Delivery(page, v))
+	return p.Render(c, status, view.Delivery(page, v))
 }
 
 // eventOf shows the event of a delivery, to a partner only what it may read.
-func (p *portal) eventOf(ctx context.Context, area deliveryArea, at deliveryContext) (ui.EventView, error) {
+func (p *Pages) eventOf(ctx context.Context, area site.DeliveryArea, at DeliveryContext) (ui.EventView, error) {
 	if !at.mayRead(area) {
 		return ui.EventView{Withheld: "The event has not arrived, and your subscription is not approved now. It is shown here when it is."}, nil
 	}
-	e, err := p.DB.Event(ctx, at.delivery.EventID)
+	e, err := p.DB.Event(ctx, at.Delivery.EventID)
 	if err != nil {
 		return ui.EventView{}, err
 	}
-	download := area.delivery(at.delivery.ID) + "/data"
-	if area.admin {
+	download := area.Delivery(at.Delivery.ID) + "/data"
+	if area.Admin {
 		download = "/admin/events/" + e.ID + "/data"
 	}
-	v := eventView(e, download)
-	v.Object, err = p.objectView(ctx, e.ID, strings.TrimSuffix(download, "/data")+"/object")
+	v := site.EventView(e, download)
+	v.Object, err = p.ObjectView(ctx, e.ID, strings.TrimSuffix(download, "/data")+"/object")
 	return v, err
 }
 
@@ -187,15 +187,15 @@ func discardDanger(d store.Delivery, reason, wrong string) *ui.Danger {
 		return nil
 	}
 	return &ui.Danger{
-		ID: "discard", Label: "Discard this delivery", Button: "Discard", Action: administratorArea().delivery(d.ID) + "/discard",
+		ID: "discard", Label: "Discard this delivery", Button: "Discard", Action: site.AdministratorArea().Delivery(d.ID) + "/discard",
 		Explain:    "It leaves the queue for good and is never sent again. The event itself is kept.",
 		ReasonName: "reason", ReasonLabel: "Why is it discarded?", ReasonValue: reason, ReasonError: wrong,
 	}
 }
 
 // deliveryAudit lists the decisions of people about a delivery.
-func (p *portal) deliveryAudit(ctx context.Context, c echo.Context, id string) ([]ui.Moment, error) {
-	rows, _, err := p.Registry.Audit.List(ctx, actor(c).Scope(), store.AuditFilter{
+func (p *Pages) deliveryAudit(ctx context.Context, c echo.Context, id string) ([]ui.Moment, error) {
+	rows, _, err := p.Registry.Audit.List(ctx, site.Actor(c).Scope(), store.AuditFilter{
 		ObjectKind: "delivery", ObjectID: id, Page: store.Page{Number: 1, Size: maxShownAudit},
 	})
 	if err != nil {
@@ -203,10 +203,24 @@ func (p *portal) deliveryAudit(ctx context.Context, c echo.Context, id string) (
 	}
 	moments := make([]ui.Moment, len(rows))
 	for i, row := range rows {
-		moments[i] = ui.Moment{At: row.At.Time, Kind: ui.KindInfo, Title: auditSentence(row)}
+		moments[i] = ui.Moment{At: row.At.Time, Kind: ui.KindInfo, Title: site.AuditSentence(row)}
 	}
 	return moments, nil
 }
 
-// sentence makes an error of the engine, whose texts may be shown, into a sentence.
-func sentence(err error) string { return capital(err.Error()) + "." }
+// deliveryObject sends it to the partner that a delivery is to.
+func (p *Pages) deliveryObject(c echo.Context) error {
+	area := site.PartnerArea()
+	d, err := p.ownDelivery(c, area)
+	if err != nil {
+		return err
+	}
+	at, err := p.deliveryContext(c.Request().Context(), d)
+	if err != nil {
+		return err
+	}
+	if !at.mayRead(area) {
+		return store.ErrNotFound
+	}
+	return p.SendObject(c, d.EventID)
+}

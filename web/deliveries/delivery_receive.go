@@ -1,4 +1,4 @@
-package web
+package deliveries
 
 import (
 	"encoding/json"
@@ -8,6 +8,7 @@ import (
 	"schakel/store"
 	view "schakel/templates/deliveries"
 	"schakel/templates/ui"
+	"schakel/web/site"
 )
 
 // receiveTitle names the outcome of a receive; "" for the kind of an attempt that we made.
@@ -43,7 +44,7 @@ func receiveView(a store.Attempt, place int, title string) view.AttemptView {
 		}
 	}
 	if client := receiver(a); client != "" {
-		v.Text = "Received by " + shown(client) + ". " + v.Text
+		v.Text = "Received by " + site.Shown(client) + ". " + v.Text
 	}
 	return v
 }

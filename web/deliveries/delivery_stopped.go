@@ -1,4 +1,4 @@
-package web
+package deliveries
 
 import (
 	"context"
@@ -13,6 +13,7 @@ import (
 	"schakel/store"
 	view "schakel/templates/deliveries"
 	"schakel/templates/ui"
+	"schakel/web/site"
 )
 
 // stoppedEndpoint is an endpoint that is not sent to now, with the reason as the API names it, and until when if a clock ends that.
@@ -32,7 +33,7 @@ func stoppedEndpoints(ctx context.Context, db *store.DB, ids []string, now time.
 		if err != nil {
 			return nil, err
 		}
-		reason, until := endpointWait(ep, store.Delivery{SubscriptionID: "any"}, now) // of events, not of tests of the endpoint
+		reason, until := site.EndpointWait(ep, store.Delivery{SubscriptionID: "any"}, now) // of events, not of tests of the endpoint
 		if reason != "" {
 			stopped = append(stopped, stoppedEndpoint{ep, reason, until})
 		}
@@ -60,8 +61,8 @@ func (s stoppedEndpoint) warning() string {
 }
 
 // stoppedWarnings are the warnings about endpoints that are not sent to now.
-func (p *portal) stoppedWarnings(ctx context.Context, endpoints []string) ([]string, error) {
-	stopped, err := stoppedEndpoints(ctx, p.DB, endpoints, p.cfg.Now())
+func (p *Pages) stoppedWarnings(ctx context.Context, endpoints []string) ([]string, error) {
+	stopped, err := stoppedEndpoints(ctx, p.DB, endpoints, p.Cfg.Now())
 	var texts []string
 	for _, s := range stopped {
 		texts = append(texts, s.warning())
@@ -70,7 +71,7 @@ func (p *portal) stoppedWarnings(ctx context.Context, endpoints []string) ([]str
 }
 
 // rowWarnings are the warnings about endpoints that rows of a list wait for, or can be resent to.
-func (p *portal) rowWarnings(ctx context.Context, rows []store.Delivery) ([]string, error) {
+func (p *Pages) rowWarnings(ctx context.Context, rows []store.Delivery) ([]string, error) {
 	var endpoints []string
 	for _, d := range rows {
 		if d.Status != store.DeliveryDelivered && d.Status != store.DeliveryDiscarded {
@@ -91,7 +92,7 @@ func saidBelow(flash *ui.Flash, warnings []string) {
 
 // resendWarning is the warning before a resend to an endpoint; "" when it is sent to now.
 func resendWarning(ep store.Endpoint, now time.Time) string {
-	reason, until := endpointWait(ep, store.Delivery{SubscriptionID: "any"}, now)
+	reason, until := site.EndpointWait(ep, store.Delivery{SubscriptionID: "any"}, now)
 	if reason == "" {
 		return ""
 	}
@@ -100,8 +101,8 @@ func resendWarning(ep store.Endpoint, now time.Time) string {
 
 // resent announces that deliveries are sent again, with a warning when some were refused or their endpoints are not sent to now, and goes
 // back to a page.
-func (p *portal) resent(c echo.Context, href, text string, refused int, ids ...string) error {
-	ctx, actor := c.Request().Context(), engineActor(c)
+func (p *Pages) resent(c echo.Context, href, text string, refused int, ids ...string) error {
+	ctx, actor := c.Request().Context(), site.EngineActor(c)
 	var endpoints []string
 	for _, id := range ids {
 		d, err := p.DB.Delivery(ctx, id)
@@ -121,16 +122,16 @@ func (p *portal) resent(c echo.Context, href, text string, refused int, ids ...s
 		return err
 	}
 	if len(warnings) == 0 && refused == 0 {
-		return p.done(c, href, text)
+		return p.Done(c, href, text)
 	}
 	p.Engine.Changed()
-	p.flash(c, ui.KindWarning, strings.Join(append([]string{text}, warnings...), " "))
+	p.Flash(c, ui.KindWarning, strings.Join(append([]string{text}, warnings...), " "))
 	return c.Redirect(http.StatusSeeOther, href)
 }
 
 // stoppedAmong answers which endpoints are not sent to now.
-func (m *machineAPI) stoppedAmong(ctx context.Context, endpoints []string) ([]stoppedAt, error) {
-	stopped, err := stoppedEndpoints(ctx, m.DB, endpoints, m.app.cfg.Now())
+func (m *handlers) stoppedAmong(ctx context.Context, endpoints []string) ([]stoppedAt, error) {
+	stopped, err := stoppedEndpoints(ctx, m.DB, endpoints, m.App.Cfg.Now())
 	var list []stoppedAt
 	for _, s := range stopped {
 		list = append(list, stoppedAt{EndpointID: s.endpoint.ID, Reason: s.reason, Until: s.until})
@@ -147,7 +148,7 @@ func endpointsOf(p outbox.Preview) (ids []string) {
 }
 
 // setOutcome adds what became of the deliveries of a job, and what keeps the rest waiting.
-func (m *machineAPI) setOutcome(ctx context.Context, a *resendAnswer) error {
+func (m *handlers) setOutcome(ctx context.Context, a *ResendAnswer) error {
 	o, err := m.DB.JobOutcome(ctx, a.ResendID)
 	if err != nil {
 		return err
@@ -161,7 +162,7 @@ func (m *machineAPI) setOutcome(ctx context.Context, a *resendAnswer) error {
 }
 
 // jobOutcome fills in what became of the deliveries of a job, and what keeps the rest waiting.
-func (p *portal) jobOutcome(ctx context.Context, j store.ResendJob, v *view.JobView) error {
+func (p *Pages) jobOutcome(ctx context.Context, j store.ResendJob, v *view.JobView) error {
 	if j.Action == outbox.ActionDiscard {
 		return nil
 	}

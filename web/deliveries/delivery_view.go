@@ -1,6 +1,7 @@
-package web
+package deliveries
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -11,34 +12,35 @@ import (
 	"schakel/store"
 	view "schakel/templates/deliveries"
 	"schakel/templates/ui"
+	"schakel/web/site"
 )
 
-// deliveryContext holds a delivery with the rows that decide its next step. A row that is gone stays empty.
-type deliveryContext struct {
-	delivery     store.Delivery
-	partner      store.Partner
-	endpoint     store.Endpoint
-	subscription store.Subscription
+// DeliveryContext holds a delivery with the rows that decide its next step. A row that is gone stays empty.
+type DeliveryContext struct {
+	Delivery     store.Delivery
+	Partner      store.Partner
+	Endpoint     store.Endpoint
+	Subscription store.Subscription
 	jobAction    string // of the job that sent it once more; empty for none
 }
 
-func (p *portal) deliveryContext(ctx context.Context, d store.Delivery) (deliveryContext, error) {
-	at := deliveryContext{delivery: d}
-	actions, err := jobActions(ctx, p.DB, []store.Delivery{d})
+func (p *Pages) deliveryContext(ctx context.Context, d store.Delivery) (DeliveryContext, error) {
+	at := DeliveryContext{Delivery: d}
+	actions, err := site.JobActions(ctx, p.DB, []store.Delivery{d})
 	if err != nil {
 		return at, err
 	}
 	at.jobAction = actions[d.ReplayOf]
-	if at.partner, err = p.DB.Partner(ctx, d.PartnerID); err != nil && !errors.Is(err, store.ErrNotFound) {
+	if at.Partner, err = p.DB.Partner(ctx, d.PartnerID); err != nil && !errors.Is(err, store.ErrNotFound) {
 		return at, err
 	}
-	if at.endpoint, err = p.DB.Endpoint(ctx, d.EndpointID); err != nil && !errors.Is(err, store.ErrNotFound) {
+	if at.Endpoint, err = p.DB.Endpoint(ctx, d.EndpointID); err != nil && !errors.Is(err, store.ErrNotFound) {
 		return at, err
 	}
 	if d.SubscriptionID == "" {
 		return at, nil
 	}
-	at.subscription, err = p.DB.Subscription(ctx, d.SubscriptionID)
+	at.Subscription, err = p.DB.Subscription(ctx, d.SubscriptionID)
 	if errors.Is(err, store.ErrNotFound) {
 		err = nil
 	}
@@ -48,26 +50,26 @@ func (p *portal) deliveryContext(ctx context.Context, d store.Delivery) (deliver
 // mayRead reports whether the event may be shown. A partner reads what it got, and
 // what is still meant for it; what was held back by a revocation stays held back
 // here too (guarantee G2).
-func (at deliveryContext) mayRead(area deliveryArea) bool {
-	d := at.delivery
-	return area.admin || d.SubscriptionID == "" || d.Status == store.DeliveryDelivered || !d.DeliveredAt.IsZero() || at.subscription.Accepting
+func (at DeliveryContext) mayRead(area site.DeliveryArea) bool {
+	d := at.Delivery
+	return area.Admin || d.SubscriptionID == "" || d.Status == store.DeliveryDelivered || !d.DeliveredAt.IsZero() || at.Subscription.Accepting
 }
 
 // maySend reports whether the delivery may be sent to its endpoint.
-func (at deliveryContext) maySend() bool {
-	if at.delivery.SubscriptionID == "" {
-		return at.partner.Status == store.PartnerApproved && at.endpoint.Status != store.EndpointEnded
+func (at DeliveryContext) maySend() bool {
+	if at.Delivery.SubscriptionID == "" {
+		return at.Partner.Status == store.PartnerApproved && at.Endpoint.Status != store.EndpointEnded
 	}
-	return at.subscription.Sending
+	return at.Subscription.Sending
 }
 
 // deliveryView builds the view of a delivery: its state and the actions on it.
-func deliveryView(area deliveryArea, at deliveryContext, now time.Time) view.DeliveryView {
-	d := at.delivery
-	v := view.DeliveryView{Self: area.delivery(d.ID), State: d.Status, Headline: stateWord(d.Status), Text: d.Detail, Now: now}
+func deliveryView(area site.DeliveryArea, at DeliveryContext, now time.Time) view.DeliveryView {
+	d := at.Delivery
+	v := view.DeliveryView{Self: area.Delivery(d.ID), State: d.Status, Headline: stateWord(d.Status), Text: d.Detail, Now: now}
 	switch d.Status {
 	case store.DeliveryPending, store.DeliveryRetrying:
-		if v.Wait = at.waitsFor(now); v.Wait == "" {
+		if v.Wait = at.WaitsFor(now); v.Wait == "" {
 			v.Due = d.DueAt.Time
 		}
 		if d.LeaseOwner != "" {
@@ -85,30 +87,30 @@ func deliveryView(area deliveryArea, at deliveryContext, now time.Time) view.Del
 		}
 	}
 	if d.Reason != "" && (d.Status != store.DeliveryDiscarded || d.Reason == store.ReasonEventExpired) {
-		words := reasonOf(d.Reason)
+		words := site.ReasonOf(d.Reason)
 		v.Headline += ": " + words.Label
 		if d.Detail == "" {
 			v.Text = words.Remedy
 		}
 	}
-	v.ResendLabel = resendLabel(d)
+	v.ResendLabel = site.ResendLabel(d)
 	if d.Status == store.DeliveryDelivered {
 		v.ResendLabel = "Send again"
 	}
 	if v.ResendLabel != "" && at.maySend() {
 		v.Resend = v.Self + "/resend"
-		if warning := resendWarning(at.endpoint, now); warning != "" && d.Status != store.DeliveryRetrying { // there it says already what it waits for
+		if warning := resendWarning(at.Endpoint, now); warning != "" && d.Status != store.DeliveryRetrying { // there it says already what it waits for
 			v.Warnings = []string{warning}
 		}
-	} else if v.ResendLabel != "" && d.Status != store.DeliveryDelivered && !slices.Contains(stoppedReasons(), d.Reason) {
+	} else if v.ResendLabel != "" && d.Status != store.DeliveryDelivered && !slices.Contains(site.StoppedReasons(), d.Reason) {
 		v.Wait = "It can be resent once the subscription is approved and its endpoint in use."
 	}
 	return v
 }
 
-// waitsFor explains why an open delivery is not tried yet; "" when only time stands between.
-func (at deliveryContext) waitsFor(now time.Time) string {
-	ep := at.endpoint
+// WaitsFor explains why an open delivery is not tried yet; "" when only time stands between.
+func (at DeliveryContext) WaitsFor(now time.Time) string {
+	ep := at.Endpoint
 	switch {
 	case ep.Status == store.EndpointPaused:
 		return "The endpoint is paused. It follows when the endpoint is resumed."
@@ -116,8 +118,8 @@ func (at deliveryContext) waitsFor(now time.Time) string {
 		return "The endpoint is suspended. It follows when the suspension is lifted."
 	case !at.maySend():
 		return "The subscription is not approved now, so nothing is sent to it."
-	case at.delivery.SubscriptionID != "" && opensText(ep, now) != "":
-		return opensText(ep, now) + " The lifetime of its Idempotency-Key goes on meanwhile."
+	case at.Delivery.SubscriptionID != "" && site.OpensText(ep, now) != "":
+		return site.OpensText(ep, now) + " The lifetime of its Idempotency-Key goes on meanwhile."
 	case ep.Circuit == store.CircuitOpen:
 		return "The endpoint failed many times in a row, so it is left alone for a while. One delivery tries it at " + ui.Time(ep.CircuitProbeAt.Time) + "."
 	case ep.Circuit == store.CircuitHalfOpen:
@@ -129,18 +131,18 @@ func (at deliveryContext) waitsFor(now time.Time) string {
 }
 
 // deliveryFacts are the properties of a delivery.
-func deliveryFacts(area deliveryArea, at deliveryContext, now time.Time) []ui.Item {
-	d := at.delivery
+func deliveryFacts(area site.DeliveryArea, at DeliveryContext, now time.Time) []ui.Item {
+	d := at.Delivery
 	items := []ui.Item{
 		{Label: "State", Content: ui.State(d.Status)},
 		{Label: "Delivery id", Content: ui.Identifier(d.ID)},
 	}
-	if area.admin {
+	if area.Admin {
 		items = append(items, ui.Item{Label: "Event", Content: ui.Link(d.EventID, "/admin/events/"+d.EventID)},
-			ui.Item{Label: "Partner", Content: ui.Link(orElse(at.partner.Name, d.PartnerID), "/admin/partners/"+d.PartnerID)})
+			ui.Item{Label: "Partner", Content: ui.Link(cmp.Or(at.Partner.Name, d.PartnerID), "/admin/partners/"+d.PartnerID)})
 	}
 	items = append(items, ui.Item{
-		Label: "Endpoint", Content: ui.Link(orElse(at.endpoint.Name, d.EndpointID), area.base+"/endpoints/"+d.EndpointID),
+		Label: "Endpoint", Content: ui.Link(cmp.Or(at.Endpoint.Name, d.EndpointID), area.Base+"/endpoints/"+d.EndpointID),
 	})
 	items = append(items, subscriptionItem(area, at),
 		ui.Item{Label: "Tries", Text: triesText(d)},
@@ -161,28 +163,28 @@ func deliveryFacts(area deliveryArea, at deliveryContext, now time.Time) []ui.It
 }
 
 // createdLabel names what made a delivery: the event was accepted, or it was replayed later.
-func createdLabel(at deliveryContext) string {
-	if at.delivery.ReplayOf != "" && at.jobAction != outbox.ActionResend {
+func createdLabel(at DeliveryContext) string {
+	if at.Delivery.ReplayOf != "" && at.jobAction != outbox.ActionResend {
 		return "Made"
 	}
 	return "Accepted"
 }
 
 // jobItem names the job that resent a delivery, or replayed its event. Partners see their own jobs.
-func jobItem(area deliveryArea, at deliveryContext) ui.Item {
-	id, label := at.delivery.ReplayOf, capital(onceMore(at.jobAction))+" by job"
-	if area.admin {
-		return ui.Item{Label: label, Content: ui.Link(id, area.job(id))}
+func jobItem(area site.DeliveryArea, at DeliveryContext) ui.Item {
+	id, label := at.Delivery.ReplayOf, site.Capital(site.OnceMore(at.jobAction))+" by job"
+	if area.Admin {
+		return ui.Item{Label: label, Content: ui.Link(id, area.Job(id))}
 	}
 	return ui.Item{Label: label, Content: ui.Identifier(id)}
 }
 
-func subscriptionItem(area deliveryArea, at deliveryContext) ui.Item {
-	id := at.delivery.SubscriptionID
+func subscriptionItem(area site.DeliveryArea, at DeliveryContext) ui.Item {
+	id := at.Delivery.SubscriptionID
 	if id == "" {
 		return ui.Item{Label: "Subscription", Text: "none: a test of the endpoint"}
 	}
-	return ui.Item{Label: "Subscription", Content: ui.Link(orElse(at.subscription.Name, id), area.base+"/subscriptions/"+id)}
+	return ui.Item{Label: "Subscription", Content: ui.Link(cmp.Or(at.Subscription.Name, id), area.Base+"/subscriptions/"+id)}
 }
 
 func triesText(d store.Delivery) string {

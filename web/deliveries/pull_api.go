@@ -1,4 +1,4 @@
-package web
+package deliveries
 
 import (
 	"context"
@@ -10,6 +10,8 @@ import (
 	"github.com/labstack/echo/v4"
 	"schakel/delivery/pull"
 	"schakel/store"
+	"schakel/web/api"
+	"schakel/web/site"
 )
 
 // receiveTime bounds a call that waits, its answer on a slow line included.
@@ -23,13 +25,13 @@ type receiveRequest struct {
 }
 
 // postReceive leases events to the caller (EDU-17). No body asks one event.
-func (m *machineAPI) postReceive(c echo.Context) error {
+func (m *handlers) postReceive(c echo.Context) error {
 	who, sub, err := m.pullSubscription(c)
 	if err != nil {
 		return err
 	}
 	var in receiveRequest
-	if err := readOptionalJSON(c, &in); err != nil {
+	if err := api.ReadOptionalJSON(c, &in); err != nil {
 		return err
 	}
 	events := 1
@@ -37,8 +39,8 @@ func (m *machineAPI) postReceive(c echo.Context) error {
 		events = *in.MaxEvents
 	}
 	got, err := m.Pull.Receive(c.Request().Context(), pull.Request{
-		Subscription: sub, ClientID: who.client.ID, Events: events, Wait: seconds(in.MaxWaitTime), Lease: seconds(in.LockDuration),
-		Allowed: func(ctx context.Context) error { return m.stillAllowed(ctx, who) },
+		Subscription: sub, ClientID: who.Client.ID, Events: events, Wait: seconds(in.MaxWaitTime), Lease: seconds(in.LockDuration),
+		Allowed: func(ctx context.Context) error { return m.StillAllowed(ctx, who) },
 	})
 	if err != nil {
 		return pullProblem(err)
@@ -66,22 +68,13 @@ func received(got []pull.Received) []byte {
 	return append(b, `]}`...)
 }
 
-// stillAllowed asks after a wait whether the client and its partner are still what they were.
-func (m *machineAPI) stillAllowed(ctx context.Context, who caller) error {
-	now, err := m.loadCaller(ctx, who.client.ID)
-	if errors.Is(err, store.ErrNotFound) || err == nil && (now.client.Status != store.ClientActive || now.partner.ID != who.partner.ID) {
-		return invalidToken("its client may not be used any more")
-	}
-	return err
-}
-
 // pullSubscription finds the caller's own subscription; another partner's is 404.
-func (m *machineAPI) pullSubscription(c echo.Context) (caller, store.Subscription, error) {
-	who, err := m.caller(c)
+func (m *handlers) pullSubscription(c echo.Context) (api.Caller, store.Subscription, error) {
+	who, err := m.Caller(c)
 	if err != nil {
 		return who, store.Subscription{}, err
 	}
-	sub, err := m.Registry.Subscriptions.Get(c.Request().Context(), who.scope(), c.Param("subscriptionId"))
+	sub, err := m.Registry.Subscriptions.Get(c.Request().Context(), who.Scope(), c.Param("subscriptionId"))
 	return who, sub, err
 }
 
@@ -94,13 +87,13 @@ func seconds(n int) time.Duration {
 // pullProblem is the answer when a verb could not be done at all.
 func pullProblem(err error) error {
 	if wrong, ok := errors.AsType[*pull.InputError](err); ok {
-		return fieldProblem(wrong.Field, wrong.Text)
+		return site.FieldProblem(wrong.Field, wrong.Text)
 	}
 	if stopped, ok := errors.AsType[*pull.StoppedError](err); ok {
-		return newProblem(http.StatusConflict, "subscription-stopped", stopped.Text)
+		return site.NewProblem(http.StatusConflict, "subscription-stopped", stopped.Text)
 	}
 	if errors.Is(err, pull.ErrNotPull) {
-		return newProblem(http.StatusConflict, "not-a-pull-subscription",
+		return site.NewProblem(http.StatusConflict, "not-a-pull-subscription",
 			"The events of this subscription are sent to its endpoint. To receive them here, make an endpoint of kind pull and ask for a subscription with that one.")
 	}
 	return err

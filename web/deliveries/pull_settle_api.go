@@ -1,4 +1,4 @@
-package web
+package deliveries
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"github.com/labstack/echo/v4"
 	"schakel/delivery/pull"
 	"schakel/store"
+	"schakel/web/api"
 )
 
 // settleRequest names what was received. ReleaseDelayInSeconds is for release, LockDuration (seconds) for renew.
@@ -17,8 +18,8 @@ type settleRequest struct {
 	LockDuration          *int     `json:"lockDuration"`
 }
 
-// settleAnswer lists the lock tokens that were settled, and those that failed.
-type settleAnswer struct {
+// SettleAnswer lists the lock tokens that were settled, and those that failed.
+type SettleAnswer struct {
 	SucceededLockTokens []string      `json:"succeededLockTokens"`
 	FailedLockTokens    []failedToken `json:"failedLockTokens"`
 }
@@ -34,7 +35,7 @@ type tokenError struct {
 }
 
 // postAcknowledge ends deliveries: the caller took care of them.
-func (m *machineAPI) postAcknowledge(c echo.Context) error {
+func (m *handlers) postAcknowledge(c echo.Context) error {
 	return m.settle(c, func(ctx context.Context, sub store.Subscription, in settleRequest) (pull.Settled, error) {
 		if in.ReleaseDelayInSeconds != nil || in.LockDuration != nil {
 			return pull.Settled{}, onlyTokens()
@@ -44,7 +45,7 @@ func (m *machineAPI) postAcknowledge(c echo.Context) error {
 }
 
 // postReject puts deliveries into the error queue: the caller cannot take them.
-func (m *machineAPI) postReject(c echo.Context) error {
+func (m *handlers) postReject(c echo.Context) error {
 	return m.settle(c, func(ctx context.Context, sub store.Subscription, in settleRequest) (pull.Settled, error) {
 		if in.ReleaseDelayInSeconds != nil || in.LockDuration != nil {
 			return pull.Settled{}, onlyTokens()
@@ -55,7 +56,7 @@ func (m *machineAPI) postReject(c echo.Context) error {
 
 // postRelease gives deliveries back, to be received again after a delay that stands in the body or, as Azure Event Grid
 // has it, in the query.
-func (m *machineAPI) postRelease(c echo.Context) error {
+func (m *handlers) postRelease(c echo.Context) error {
 	return m.settle(c, func(ctx context.Context, sub store.Subscription, in settleRequest) (pull.Settled, error) {
 		if in.LockDuration != nil {
 			return pull.Settled{}, onlyTokens()
@@ -76,7 +77,7 @@ func (m *machineAPI) postRelease(c echo.Context) error {
 }
 
 // postRenew gives the caller more time for what it holds.
-func (m *machineAPI) postRenew(c echo.Context) error {
+func (m *handlers) postRenew(c echo.Context) error {
 	return m.settle(c, func(ctx context.Context, sub store.Subscription, in settleRequest) (pull.Settled, error) {
 		if in.ReleaseDelayInSeconds != nil {
 			return pull.Settled{}, onlyTokens()
@@ -93,20 +94,20 @@ func onlyTokens() error {
 	return &pull.InputError{Field: "releaseDelayInSeconds", Text: "releaseDelayInSeconds is for release, and lockDuration for renew"}
 }
 
-func (m *machineAPI) settle(c echo.Context, verb func(context.Context, store.Subscription, settleRequest) (pull.Settled, error)) error {
+func (m *handlers) settle(c echo.Context, verb func(context.Context, store.Subscription, settleRequest) (pull.Settled, error)) error {
 	_, sub, err := m.pullSubscription(c)
 	if err != nil {
 		return err
 	}
 	var in settleRequest
-	if err := readJSON(c, &in); err != nil {
+	if err := api.ReadJSON(c, &in); err != nil {
 		return err
 	}
 	done, err := verb(c.Request().Context(), sub, in)
 	if err != nil {
 		return pullProblem(err)
 	}
-	answer := settleAnswer{SucceededLockTokens: notNil(done.Succeeded), FailedLockTokens: make([]failedToken, len(done.Failed))}
+	answer := SettleAnswer{SucceededLockTokens: api.NotNil(done.Succeeded), FailedLockTokens: make([]failedToken, len(done.Failed))}
 	for i, f := range done.Failed {
 		answer.FailedLockTokens[i] = failedToken{f.LockToken, tokenError{f.Code, f.Text}}
 	}

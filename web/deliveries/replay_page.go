@@ -1,4 +1,4 @@
-package web
+package deliveries
 
 import (
 	"context"
@@ -9,20 +9,21 @@ import (
 	"schakel/store"
 	view "schakel/templates/deliveries"
 	"schakel/templates/ui"
+	"schakel/web/site"
 )
 
 // maxShownGroups bounds the rows of a preview.
 const maxShownGroups = 200
 
 // replayPage counts what a replay would offer before it starts.
-func (p *portal) replayPage(area deliveryArea) echo.HandlerFunc {
+func (p *Pages) replayPage(area site.DeliveryArea) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		ctx, q := c.Request().Context(), readReplayQuery(c.QueryParam)
 		r, wrong := q.replay(area)
 		if len(wrong) > 0 {
 			return p.showSendAgain(c, area, q, wrong)
 		}
-		counted, err := p.Engine.PreviewReplay(ctx, engineActor(c), r)
+		counted, err := p.Engine.PreviewReplay(ctx, site.EngineActor(c), r)
 		if wrong, ok := replayRefusal(err, q); ok {
 			return p.showSendAgain(c, area, q, wrong)
 		}
@@ -30,13 +31,13 @@ func (p *portal) replayPage(area deliveryArea) echo.HandlerFunc {
 			return err
 		}
 		v := view.ReplayView{
-			Action: area.base + "/replays", Change: area.base + "/jobs/new?" + q.values().Encode(), Hidden: q.hidden(),
+			Action: area.Base + "/replays", Change: area.Base + "/jobs/new?" + q.values().Encode(), Hidden: q.hidden(),
 			Count: counted.Total, More: counted.More, Limited: counted.Limited, Repeats: r.Mode == outbox.ReplayAll,
 		}
-		if v.Filter, err = p.replayWords(ctx, r, area.scope(c)); err != nil {
+		if v.Filter, err = p.replayWords(ctx, r, area.Scope(c)); err != nil {
 			return err
 		}
-		if v.Groups, err = p.jobGroups(ctx, area, area.scope(c), counted, [2]string{"event", "events"}); err != nil {
+		if v.Groups, err = p.jobGroups(ctx, area, area.Scope(c), counted, [2]string{"event", "events"}); err != nil {
 			return err
 		}
 		if v.Warnings, err = p.stoppedWarnings(ctx, endpointsOf(counted)); err != nil {
@@ -46,16 +47,16 @@ func (p *portal) replayPage(area deliveryArea) echo.HandlerFunc {
 		if counted.More {
 			title = "More than " + title
 		}
-		page := p.page(c, title)
+		page := p.Page(c, title)
 		page.Crumbs = append(page.Crumbs, deliveriesCrumb(area), ui.Crumb{Label: "Send again", Href: v.Change}, ui.Crumb{Label: "Replay"})
-		return p.render(c, http.StatusOK, view.Replay(page, v))
+		return p.Render(c, http.StatusOK, view.Replay(page, v))
 	}
 }
 
 // startReplay starts a replay and shows how far it is.
-func (p *portal) startReplay(area deliveryArea) echo.HandlerFunc {
+func (p *Pages) startReplay(area site.DeliveryArea) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		form, err := readForm(c)
+		form, err := site.ReadForm(c)
 		if err != nil {
 			return err
 		}
@@ -64,29 +65,29 @@ func (p *portal) startReplay(area deliveryArea) echo.HandlerFunc {
 		if len(wrong) > 0 {
 			return p.showSendAgain(c, area, q, wrong)
 		}
-		job, err := p.Engine.StartReplay(c.Request().Context(), engineActor(c), r)
+		job, err := p.Engine.StartReplay(c.Request().Context(), site.EngineActor(c), r)
 		if wrong, ok := replayRefusal(err, q); ok {
 			return p.showSendAgain(c, area, q, wrong)
 		}
 		if err != nil {
 			return err
 		}
-		return c.Redirect(http.StatusSeeOther, area.job(job.ID))
+		return c.Redirect(http.StatusSeeOther, area.Job(job.ID))
 	}
 }
 
 // jobGroups shows what a job touches, the largest groups of it.
-func (p *portal) jobGroups(ctx context.Context, area deliveryArea, scope string, counted outbox.Preview, noun [2]string) (view.JobGroupsView, error) {
-	v := view.JobGroupsView{Noun: noun, Total: counted.Total, ShowPartner: area.admin, Left: max(0, len(counted.Groups)-maxShownGroups)}
-	names := p.deliveryNamesOf(scope)
+func (p *Pages) jobGroups(ctx context.Context, area site.DeliveryArea, scope string, counted outbox.Preview, noun [2]string) (view.JobGroupsView, error) {
+	v := view.JobGroupsView{Noun: noun, Total: counted.Total, ShowPartner: area.Admin, Left: max(0, len(counted.Groups)-maxShownGroups)}
+	names := p.DeliveryNamesOf(scope)
 	for _, g := range counted.Groups[:len(counted.Groups)-v.Left] {
 		row := view.JobGroup{EventType: g.EventType, Count: g.Count}
 		var err error
 		if row.Endpoint, row.Subscription, err = p.jobTarget(ctx, area, names, g.EndpointID, g.SubscriptionID); err != nil {
 			return v, err
 		}
-		if area.admin {
-			if row.Partner, err = names.partner(ctx, g.PartnerID); err != nil {
+		if area.Admin {
+			if row.Partner, err = names.Partner(ctx, g.PartnerID); err != nil {
 				return v, err
 			}
 		}
@@ -96,37 +97,25 @@ func (p *portal) jobGroups(ctx context.Context, area deliveryArea, scope string,
 }
 
 // jobTarget names an endpoint and a subscription, and where they are shown.
-func (p *portal) jobTarget(ctx context.Context, area deliveryArea, names *deliveryNames, endpointID, subscriptionID string) (endpoint, subscription ui.Named, err error) {
-	if endpoint.Name, err = names.endpoint(ctx, endpointID); err != nil {
+func (p *Pages) jobTarget(ctx context.Context, area site.DeliveryArea, names *site.DeliveryNames, endpointID, subscriptionID string) (endpoint, subscription ui.Named, err error) {
+	if endpoint.Name, err = names.Endpoint(ctx, endpointID); err != nil {
 		return endpoint, subscription, err
 	}
-	endpoint.Href = area.base + "/endpoints/" + endpointID
+	endpoint.Href = area.Base + "/endpoints/" + endpointID
 	if subscriptionID == "" {
 		return endpoint, ui.Named{Name: "none: tests of the endpoint"}, nil
 	}
-	subscription, err = names.subscription(ctx, area, subscriptionID)
+	subscription, err = names.Subscription(ctx, area, subscriptionID)
 	return endpoint, subscription, err
 }
 
-// subscription names a subscription as its page does; what is not there any more is called by its id.
-func (n *deliveryNames) subscription(ctx context.Context, area deliveryArea, id string) (ui.Named, error) {
-	name, err := known(n.subscriptions, id, func() (string, error) {
-		row, err := n.db.Subscription(ctx, id)
-		if err != nil || !n.sees(row.PartnerID) {
-			return id, err
-		}
-		return subscriptionLabel(row), nil
-	})
-	return ui.Named{Name: name, Href: area.base + "/subscriptions/" + id}, err
-}
-
 // jobParts counts the progress of a replay for each subscription.
-func (p *portal) jobParts(ctx context.Context, area deliveryArea, j store.ResendJob) ([]view.JobPart, error) {
+func (p *Pages) jobParts(ctx context.Context, area site.DeliveryArea, j store.ResendJob) ([]view.JobPart, error) {
 	rows, err := p.DB.ReplayParts(ctx, j.ID)
 	if err != nil {
 		return nil, err
 	}
-	names := p.deliveryNamesOf(area.partnerOf(j))
+	names := p.DeliveryNamesOf(area.PartnerOf(j))
 	parts := make([]view.JobPart, len(rows))
 	for i, r := range rows {
 		parts[i] = view.JobPart{State: r.Status, Text: partText(r, j), Done: int(r.Done), Total: int(r.Total), More: r.TotalMore}

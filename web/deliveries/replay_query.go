@@ -1,6 +1,7 @@
-package web
+package deliveries
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/url"
@@ -9,6 +10,7 @@ import (
 	"schakel/delivery/outbox"
 	"schakel/store"
 	"schakel/templates/ui"
+	"schakel/web/site"
 )
 
 // Bounds of the event ids typed in the portal; the API takes more.
@@ -24,13 +26,13 @@ type replayQuery struct {
 
 func readReplayQuery(get func(name string) string) replayQuery {
 	read := func(name string, most int) string {
-		v := clean(get(name))
+		v := site.Clean(get(name))
 		return strings.ToValidUTF8(v[:min(len(v), most)], "")
 	}
 	return replayQuery{
-		partner: read("partner", maxFilterText), endpoint: read("endpoint", maxFilterText), subscription: read("subscription", maxFilterText),
-		mode: orElse(read("mode", maxFilterText), outbox.ReplayMissing), eventType: read("type", maxFilterText), subject: read("subject", maxFilterText),
-		from: read("from", maxFilterText), until: read("until", maxFilterText), events: read("events", maxTypedIDsBytes),
+		partner: read("partner", site.MaxFilterText), endpoint: read("endpoint", site.MaxFilterText), subscription: read("subscription", site.MaxFilterText),
+		mode: cmp.Or(read("mode", site.MaxFilterText), outbox.ReplayMissing), eventType: read("type", site.MaxFilterText), subject: read("subject", site.MaxFilterText),
+		from: read("from", site.MaxFilterText), until: read("until", site.MaxFilterText), events: read("events", maxTypedIDsBytes),
 	}
 }
 
@@ -57,10 +59,10 @@ func (q replayQuery) hidden() []ui.Hidden {
 }
 
 // replay turns the query into what the engine selects; what is wrong is told by field.
-func (q replayQuery) replay(area deliveryArea) (outbox.Replay, formErrors) {
-	wrong := formErrors{}
+func (q replayQuery) replay(area site.DeliveryArea) (outbox.Replay, site.FormErrors) {
+	wrong := site.FormErrors{}
 	r := outbox.Replay{Mode: q.mode, EndpointID: q.endpoint, Subject: q.subject, EventIDs: strings.Fields(q.events)}
-	if area.admin {
+	if area.Admin {
 		r.PartnerID = q.partner
 	}
 	if q.subscription != "" {
@@ -69,11 +71,11 @@ func (q replayQuery) replay(area deliveryArea) (outbox.Replay, formErrors) {
 	if q.eventType != "" {
 		r.Types = []string{q.eventType}
 	}
-	r.From, r.Until = period(q.from, q.until, wrong)
+	r.From, r.Until = site.Period(q.from, q.until, wrong)
 	if q.mode != outbox.ReplayMissing && q.mode != outbox.ReplayAll {
 		wrong["mode"] = "Choose which events."
 	}
-	if area.admin && r.PartnerID == "" && r.EndpointID == "" && len(r.SubscriptionIDs) == 0 {
+	if area.Admin && r.PartnerID == "" && r.EndpointID == "" && len(r.SubscriptionIDs) == 0 {
 		wrong["partner"] = "Choose a partner, or an endpoint."
 	}
 	if len(r.EventIDs) > maxTypedIDs {
@@ -83,33 +85,33 @@ func (q replayQuery) replay(area deliveryArea) (outbox.Replay, formErrors) {
 }
 
 // replayRefusal returns the field that an error of the engine belongs to; false when it is none of the form.
-func replayRefusal(err error, q replayQuery) (formErrors, bool) {
+func replayRefusal(err error, q replayQuery) (site.FormErrors, bool) {
 	field := "endpoint"
 	if q.subscription != "" {
 		field = "subscription"
 	}
 	if errors.Is(err, outbox.ErrTooManyEvents) {
-		return formErrors{"events": sentence(outbox.ErrTooManyEvents)}, true
+		return site.FormErrors{"events": site.Sentence(outbox.ErrTooManyEvents)}, true
 	}
 	if errors.Is(err, store.ErrNotFound) {
-		return formErrors{field: "There is no such subscription."}, true
+		return site.FormErrors{field: "There is no such subscription."}, true
 	}
 	for _, known := range []error{outbox.ErrNothingSelected, outbox.ErrTooManySubscriptions, outbox.ErrNotApproved, outbox.ErrTooManyJobs} {
 		if errors.Is(err, known) {
-			return formErrors{field: sentence(known)}, true
+			return site.FormErrors{field: site.Sentence(known)}, true
 		}
 	}
 	return nil, false
 }
 
 // replayWords describes a replay as it was chosen.
-func (p *portal) replayWords(ctx context.Context, r outbox.Replay, scope string) ([]ui.Item, error) {
-	names := p.deliveryNamesOf(scope)
-	partner, err := names.partner(ctx, r.PartnerID)
+func (p *Pages) replayWords(ctx context.Context, r outbox.Replay, scope string) ([]ui.Item, error) {
+	names := p.DeliveryNamesOf(scope)
+	partner, err := names.Partner(ctx, r.PartnerID)
 	if err != nil {
 		return nil, err
 	}
-	endpoint, err := names.endpoint(ctx, r.EndpointID)
+	endpoint, err := names.Endpoint(ctx, r.EndpointID)
 	if err != nil {
 		return nil, err
 	}

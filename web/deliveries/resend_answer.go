@@ -1,4 +1,4 @@
-package web
+package deliveries
 
 import (
 	"encoding/json"
@@ -7,8 +7,8 @@ import (
 	"schakel/store"
 )
 
-// resendAnswer is a job and how far it is.
-type resendAnswer struct {
+// ResendAnswer is a job and how far it is.
+type ResendAnswer struct {
 	ResendID string `json:"resendId"`
 	Action   string `json:"action"`
 	Mode     string `json:"mode,omitempty"` // of a replay
@@ -68,8 +68,8 @@ type previewGroup struct {
 	Count          int    `json:"count"`
 }
 
-func newResendAnswer(j store.ResendJob) resendAnswer {
-	a := resendAnswer{
+func newResendAnswer(j store.ResendJob) ResendAnswer {
+	a := ResendAnswer{
 		ResendID: j.ID, Action: j.Action, Status: j.Status, Total: j.Total, TotalIsMinimum: j.TotalMore, Done: j.Done, Refused: j.Refused,
 		CreatedAt: j.CreatedAt, FinishedAt: j.FinishedAt,
 	}

@@ -1,4 +1,4 @@
-package web
+package deliveries
 
 import (
 	"context"
@@ -6,6 +6,8 @@ import (
 
 	"schakel/delivery/outbox"
 	"schakel/store"
+	"schakel/web/api"
+	"schakel/web/site"
 )
 
 // resendRequest selects deliveries to resend, or events to replay;
@@ -32,17 +34,8 @@ type resendRequest struct {
 	Subject         string   `json:"subject"`
 }
 
-// jobEngine starts jobs over many deliveries, and counts what they would do.
-type jobEngine interface {
-	StartJob(ctx context.Context, actor outbox.Actor, action string, f store.DeliveryFilter, reason string) (store.ResendJob, error)
-	PreviewJob(ctx context.Context, actor outbox.Actor, f store.DeliveryFilter) (outbox.Preview, error)
-	StartReplay(ctx context.Context, actor outbox.Actor, r outbox.Replay) (store.ResendJob, error)
-	PreviewReplay(ctx context.Context, actor outbox.Actor, r outbox.Replay) (outbox.Preview, error)
-	CancelJob(ctx context.Context, actor outbox.Actor, id string) error
-}
-
-// maxResendIDs bounds a list of ids; more are resent by a filter.
-const maxResendIDs = 1000
+// MaxResendIDs bounds a list of ids; more are resent by a filter.
+const MaxResendIDs = 1000
 
 // check returns the problems of a request. An empty list would select everything, which
 // its sender did not mean.
@@ -60,11 +53,11 @@ func (r resendRequest) check() error {
 	for _, l := range lists {
 		switch {
 		case l.list != nil && len(l.list) == 0:
-			return fieldProblem(l.name, l.name+" must not be an empty list; leave out what should not select")
-		case len(l.list) > maxResendIDs:
-			return fieldProblem(l.name, "at most 1000 are taken; select more by another member")
+			return site.FieldProblem(l.name, l.name+" must not be an empty list; leave out what should not select")
+		case len(l.list) > MaxResendIDs:
+			return site.FieldProblem(l.name, "at most 1000 are taken; select more by another member")
 		case slices.Contains(l.list, ""):
-			return fieldProblem(l.name, "an empty text selects nothing")
+			return site.FieldProblem(l.name, "an empty text selects nothing")
 		}
 	}
 	return r.checkAction()
@@ -84,22 +77,22 @@ func (r resendRequest) checkAction() error {
 			"subscriptionId": r.SubscriptionID != "", "eventId": r.EventID != "", "eventType": r.EventType != "",
 		}
 		if r.Mode != outbox.ReplayMissing && r.Mode != outbox.ReplayAll {
-			return fieldProblem("mode", "mode must be missing or all")
+			return site.FieldProblem("mode", "mode must be missing or all")
 		}
 	default:
-		return fieldProblem("action", "action must be resend or replay")
+		return site.FieldProblem("action", "action must be resend or replay")
 	}
 	for _, name := range []string{
 		"mode", "subscriptionIds", "eventTypes", "eventIds", "subject", "deliveryIds", "status", "reason", "subscriptionId", "eventId", "eventType",
 	} {
 		if others[name] {
-			return fieldProblem(name, "this member does not go with the action")
+			return site.FieldProblem(name, "this member does not go with the action")
 		}
 	}
 	return nil
 }
 
-func (r resendRequest) start(ctx context.Context, engine jobEngine, actor outbox.Actor) (store.ResendJob, error) {
+func (r resendRequest) start(ctx context.Context, engine site.JobEngine, actor outbox.Actor) (store.ResendJob, error) {
 	if r.Action == outbox.ActionReplay {
 		replay, err := r.replay()
 		if err != nil {
@@ -114,7 +107,7 @@ func (r resendRequest) start(ctx context.Context, engine jobEngine, actor outbox
 	return engine.StartJob(ctx, actor, outbox.ActionResend, f, "")
 }
 
-func (r resendRequest) preview(ctx context.Context, engine jobEngine, actor outbox.Actor) (outbox.Preview, error) {
+func (r resendRequest) preview(ctx context.Context, engine site.JobEngine, actor outbox.Actor) (outbox.Preview, error) {
 	if r.Action == outbox.ActionReplay {
 		replay, err := r.replay()
 		if err != nil {
@@ -150,9 +143,9 @@ func (r resendRequest) replay() (replay outbox.Replay, err error) {
 }
 
 func (r resendRequest) times() (from, until store.Time, err error) {
-	if from, err = queryTime("from", r.From); err != nil {
+	if from, err = api.QueryTime("from", r.From); err != nil {
 		return from, until, err
 	}
-	until, err = queryTime("until", r.Until)
+	until, err = api.QueryTime("until", r.Until)
 	return from, until, err
 }

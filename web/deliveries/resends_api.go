@@ -1,4 +1,4 @@
-package web
+package deliveries
 
 import (
 	"context"
@@ -8,16 +8,18 @@ import (
 	"github.com/labstack/echo/v4"
 	"schakel/delivery/outbox"
 	"schakel/store"
+	"schakel/web/api"
+	"schakel/web/site"
 )
 
 // postResend starts a job that resends the caller's own deliveries, or offers
 // stored events again to its own subscriptions.
-func (m *machineAPI) postResend(c echo.Context) error {
+func (m *handlers) postResend(c echo.Context) error {
 	who, request, err := m.resendOf(c)
 	if err != nil {
 		return err
 	}
-	job, err := request.start(c.Request().Context(), m.Engine, who.engineActor())
+	job, err := request.start(c.Request().Context(), m.Engine, who.EngineActor())
 	if err != nil {
 		return replayProblem(err)
 	}
@@ -26,12 +28,12 @@ func (m *machineAPI) postResend(c echo.Context) error {
 }
 
 // postResendPreview counts what the same request to postResend would do.
-func (m *machineAPI) postResendPreview(c echo.Context) error {
+func (m *handlers) postResendPreview(c echo.Context) error {
 	who, request, err := m.resendOf(c)
 	if err != nil {
 		return err
 	}
-	p, err := request.preview(c.Request().Context(), m.Engine, who.engineActor())
+	p, err := request.preview(c.Request().Context(), m.Engine, who.EngineActor())
 	if err != nil {
 		return replayProblem(err)
 	}
@@ -42,11 +44,11 @@ func (m *machineAPI) postResendPreview(c echo.Context) error {
 	return c.JSON(http.StatusOK, answer)
 }
 
-func (m *machineAPI) resendOf(c echo.Context) (caller, resendRequest, error) {
+func (m *handlers) resendOf(c echo.Context) (api.Caller, resendRequest, error) {
 	var request resendRequest
-	who, err := m.caller(c)
+	who, err := m.Caller(c)
 	if err == nil {
-		err = readJSON(c, &request)
+		err = api.ReadJSON(c, &request)
 	}
 	if err == nil {
 		err = request.check()
@@ -58,43 +60,43 @@ func (m *machineAPI) resendOf(c echo.Context) (caller, resendRequest, error) {
 func replayProblem(err error) error {
 	switch {
 	case errors.Is(err, store.ErrNotFound):
-		return fieldProblem("subscriptionIds", "one of these subscriptions does not exist, or is not yours")
+		return site.FieldProblem("subscriptionIds", "one of these subscriptions does not exist, or is not yours")
 	case errors.Is(err, outbox.ErrNothingSelected), errors.Is(err, outbox.ErrTooManySubscriptions):
-		return fieldProblem("subscriptionIds", err.Error())
+		return site.FieldProblem("subscriptionIds", err.Error())
 	case errors.Is(err, outbox.ErrTooManyEvents):
-		return fieldProblem("eventIds", err.Error())
+		return site.FieldProblem("eventIds", err.Error())
 	case errors.Is(err, outbox.ErrTooManyJobs):
-		return newProblem(http.StatusConflict, "too-many-jobs", sentence(outbox.ErrTooManyJobs))
+		return site.NewProblem(http.StatusConflict, "too-many-jobs", site.Sentence(outbox.ErrTooManyJobs))
 	case errors.Is(err, outbox.ErrNotApproved):
-		return newProblem(http.StatusConflict, "subscription-stopped", "A subscription that is selected is not approved now, so nothing may be sent to it.")
+		return site.NewProblem(http.StatusConflict, "subscription-stopped", "A subscription that is selected is not approved now, so nothing may be sent to it.")
 	}
 	return err
 }
 
 // listResends lists the jobs of the caller's partner, newest first.
-func (m *machineAPI) listResends(c echo.Context) error {
-	who, err := m.caller(c)
+func (m *handlers) listResends(c echo.Context) error {
+	who, err := m.Caller(c)
 	if err != nil {
 		return err
 	}
-	paging, err := apiPaging(c)
+	paging, err := site.ApiPaging(c)
 	if err != nil {
 		return err
 	}
-	status, err := apiChoice(c, "status", []string{store.JobRunning, store.JobDone, store.JobCancelled})
+	status, err := site.ApiChoice(c, "status", []string{store.JobRunning, store.JobDone, store.JobCancelled})
 	if err != nil {
 		return err
 	}
 	f := store.JobFilter{
-		PartnerID: who.partner.ID, Status: status, Actions: []string{outbox.ActionResend, outbox.ActionReplay},
+		PartnerID: who.Partner.ID, Status: status, Actions: []string{outbox.ActionResend, outbox.ActionReplay},
 		Page: store.Page{Number: paging.Page, Size: paging.PerPage},
 	}
 	jobs, total, err := m.DB.ResendJobs(c.Request().Context(), f)
 	if err != nil {
 		return err
 	}
-	m.app.setPagingHeaders(c, paging, total)
-	answer := make([]resendAnswer, len(jobs))
+	m.App.SetPagingHeaders(c, paging, total)
+	answer := make([]ResendAnswer, len(jobs))
 	for i, j := range jobs {
 		answer[i] = newResendAnswer(j)
 	}
@@ -102,17 +104,17 @@ func (m *machineAPI) listResends(c echo.Context) error {
 }
 
 // ownResend finds a job of the caller's partner; another's is 404.
-func (m *machineAPI) ownResend(ctx context.Context, id string, who caller) (store.ResendJob, error) {
+func (m *handlers) ownResend(ctx context.Context, id string, who api.Caller) (store.ResendJob, error) {
 	job, err := m.DB.ResendJob(ctx, id)
-	if err == nil && (job.PartnerID != who.partner.ID || job.Action == outbox.ActionDiscard) {
+	if err == nil && (job.PartnerID != who.Partner.ID || job.Action == outbox.ActionDiscard) {
 		err = store.ErrNotFound
 	}
 	return job, err
 }
 
 // showResend answers how far a job is.
-func (m *machineAPI) showResend(c echo.Context) error {
-	who, err := m.caller(c)
+func (m *handlers) showResend(c echo.Context) error {
+	who, err := m.Caller(c)
 	if err != nil {
 		return err
 	}
@@ -135,8 +137,8 @@ func (m *machineAPI) showResend(c echo.Context) error {
 }
 
 // cancelResend stops a job after its present step; what it did stays done.
-func (m *machineAPI) cancelResend(c echo.Context) error {
-	who, err := m.caller(c)
+func (m *handlers) cancelResend(c echo.Context) error {
+	who, err := m.Caller(c)
 	if err != nil {
 		return err
 	}
@@ -144,7 +146,7 @@ func (m *machineAPI) cancelResend(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := m.Engine.CancelJob(c.Request().Context(), who.engineActor(), job.ID); err != nil {
+	if err := m.Engine.CancelJob(c.Request().Context(), who.EngineActor(), job.ID); err != nil {
 		return err
 	}
 	return c.NoContent(http.StatusNoContent)

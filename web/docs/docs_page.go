@@ -1,4 +1,4 @@
-package web
+package docs
 
 import (
 	"crypto/sha256"
@@ -14,30 +14,17 @@ import (
 
 	view "schakel/templates/docs"
 	"schakel/templates/ui"
+	"schakel/web/site"
 )
 
-// Doc is a guide of the documentation. This package knows the content of none.
-type Doc struct {
-	// Name is the last part of the address, /docs/{name}.
-	Name string
-	// File is the path of the Markdown in the repository, with slashes. Links of guides to files of others lead to their pages.
-	File string
-	// Audience is the heading of the index that the guide stands under.
-	Audience string
-	// Answers is one sentence for the index: what the guide answers.
-	Answers string
-	// Markdown is the text, which begins with the title.
-	Markdown string
-}
-
-// guides are the rendered guides, in the order of the index.
+// Guides are the rendered guides, in the order of the index.
 type guides struct {
-	list  []Doc
+	list  []site.Doc
 	pages map[string]view.Guide // by name
 }
 
-// readGuides renders the guides, once for all requests.
-func readGuides(list []Doc) (guides, error) {
+// ReadGuides renders the guides, once for all requests.
+func ReadGuides(list []site.Doc) (guides, error) {
 	g := guides{list: list, pages: make(map[string]view.Guide)}
 	for _, d := range list {
 		if _, twice := g.pages[d.Name]; twice {
@@ -54,7 +41,7 @@ func readGuides(list []Doc) (guides, error) {
 
 // resolve gives the address that a link of a guide leads to: an https address, a path of ours, a heading of the same guide,
 // or the page of another guide, which the link names by its file. Anything else is no link.
-func (g guides) resolve(from Doc, to string) (string, bool) {
+func (g guides) resolve(from site.Doc, to string) (string, bool) {
 	u, err := url.Parse(to)
 	switch {
 	case err != nil:
@@ -75,15 +62,21 @@ func (g guides) resolve(from Doc, to string) (string, bool) {
 	return "", false
 }
 
-// routesDocs registers the documentation, which everybody can read.
-func (p *portal) routesDocs() {
-	g := p.pages("")
+// mountDocs registers the documentation, which everybody can read.
+func (p *pages) mountDocs() error {
+	read, err := ReadGuides(p.Docs)
+	if err != nil {
+		return err
+	}
+	p.guides = read
+	g := p.Pages("")
 	g.GET("/docs", p.docsPage)
 	g.GET("/docs/:name", p.docPage)
+	return nil
 }
 
 // docsPage lists the guides by who reads them.
-func (p *portal) docsPage(c echo.Context) error {
+func (p *pages) docsPage(c echo.Context) error {
 	var groups []view.Group
 	at := map[string]int{}
 	for _, d := range p.guides.list {
@@ -95,37 +88,37 @@ func (p *portal) docsPage(c echo.Context) error {
 		}
 		groups[i].Guides = append(groups[i].Guides, view.Entry{Title: p.guides.pages[d.Name].Title, Href: "/docs/" + d.Name, Answers: d.Answers})
 	}
-	page := p.page(c, "Documentation")
+	page := p.Page(c, "Documentation")
 	page.Lead = "How to use, run and develop this version of Schakel."
 	page.Crumbs = append(page.Crumbs, ui.Crumb{Label: page.Title})
 	return p.renderTagged(c, view.IndexPage(page, groups))
 }
 
 // docPage shows a guide.
-func (p *portal) docPage(c echo.Context) error {
+func (p *pages) docPage(c echo.Context) error {
 	guide, ok := p.guides.pages[c.Param("name")]
 	if !ok {
 		return echo.ErrNotFound
 	}
-	page := p.page(c, guide.Title)
+	page := p.Page(c, guide.Title)
 	page.Crumbs = append(page.Crumbs, ui.Crumb{Label: "Documentation", Href: "/docs"}, ui.Crumb{Label: guide.Title})
 	return p.renderTagged(c, view.GuidePage(page, guide))
 }
 
 // renderTagged is render for a page whose content is the same for everyone: a visitor's browser may keep it and ask with its
 // ETag whether it is current. The frame of who is logged in is never kept.
-func (p *portal) renderTagged(c echo.Context, component templ.Component) error {
+func (p *pages) renderTagged(c echo.Context, component templ.Component) error {
 	var b strings.Builder
 	if err := component.Render(c.Request().Context(), &b); err != nil {
 		return fmt.Errorf("render page: %w", err)
 	}
-	if p.currentAccount(c) == nil {
+	if p.CurrentAccount(c) == nil {
 		sum := sha256.Sum256([]byte(b.String()))
 		tag := `"sha256:` + hex.EncodeToString(sum[:]) + `"`
 		h := c.Response().Header()
 		h.Set("ETag", tag)
 		h.Set("Cache-Control", "private, no-cache")
-		if matchesTag(c.Request().Header, tag) {
+		if site.MatchesTag(c.Request().Header, tag) {
 			return c.NoContent(http.StatusNotModified)
 		}
 	}

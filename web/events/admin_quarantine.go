@@ -1,4 +1,4 @@
-package web
+package events
 
 import (
 	"context"
@@ -12,31 +12,32 @@ import (
 	"schakel/store"
 	view "schakel/templates/events"
 	"schakel/templates/ui"
+	"schakel/web/site"
 )
 
-const quarantinePath = "/admin/quarantine"
+const QuarantinePath = "/admin/quarantine"
 
-// maxShownQuarantined bounds the events of a quarantined request that its page shows.
-const maxShownQuarantined = 20
+// MaxShownQuarantined bounds the events of a quarantined request that its page shows.
+const MaxShownQuarantined = 20
 
 // quarantineList shows the requests that were quarantined.
-func (p *portal) quarantineList(c echo.Context) error {
-	ctx, status, paging := c.Request().Context(), pageChoice(c, "state", quarantineStatuses()), pagePaging(c)
+func (p *pages) quarantineList(c echo.Context) error {
+	ctx, status, paging := c.Request().Context(), site.PageChoice(c, "state", site.QuarantineStatuses()), site.PagePaging(c)
 	rows, total, err := p.DB.Quarantines(ctx, store.QuarantineFilter{Status: status, Page: store.Page{Number: paging.Page, Size: paging.PerPage}})
 	if err != nil {
 		return err
 	}
-	v := view.QuarantineListView{Path: quarantinePath, Total: total, Pager: longPager(c, paging, total), Now: p.cfg.Now()}
-	v.Fields = []ui.Field{choiceField("state", "State", status, []ui.Option{
+	v := view.QuarantineListView{Path: QuarantinePath, Total: total, Pager: site.LongPager(c, paging, total), Now: p.Cfg.Now()}
+	v.Fields = []ui.Field{site.ChoiceField("state", "State", status, []ui.Option{
 		{Value: "", Label: "All"},
 		{Value: store.QuarantineOpen, Label: "Waiting"},
 		{Value: store.QuarantineReleased, Label: "Released"},
 		{Value: store.QuarantineDiscarded, Label: "Discarded"},
 	})}
-	names := p.deliveryNames()
+	names := p.DeliveryNames()
 	for _, q := range rows {
-		row := view.QuarantineRow{State: quarantineState(q.Status), Href: quarantinePath + "/" + q.ID, Events: int(q.Events), Kept: q.CreatedAt.Time}
-		if row.Partner, err = names.partner(ctx, q.PartnerID); err != nil {
+		row := view.QuarantineRow{State: quarantineState(q.Status), Href: QuarantinePath + "/" + q.ID, Events: int(q.Events), Kept: q.CreatedAt.Time}
+		if row.Partner, err = names.Partner(ctx, q.PartnerID); err != nil {
 			return err
 		}
 		if row.Client, err = p.clientName(ctx, q.ClientID); err != nil {
@@ -44,9 +45,9 @@ func (p *portal) quarantineList(c echo.Context) error {
 		}
 		v.Rows = append(v.Rows, row)
 	}
-	page := p.frame(c, "Quarantine")
+	page := p.Frame(c, "Quarantine")
 	page.Lead = "Requests whose Idempotency-Key was used before for something else. Nothing of them is delivered until you release them."
-	return p.render(c, http.StatusOK, view.QuarantineList(page, v))
+	return p.Render(c, http.StatusOK, view.QuarantineList(page, v))
 }
 
 // quarantineState is the state as people are told it.
@@ -57,7 +58,7 @@ func quarantineState(status string) string {
 	return status
 }
 
-func (p *portal) clientName(ctx context.Context, id string) (string, error) {
+func (p *pages) clientName(ctx context.Context, id string) (string, error) {
 	row, err := p.DB.Client(ctx, id)
 	if errors.Is(err, store.ErrNotFound) {
 		return id, nil
@@ -66,16 +67,16 @@ func (p *portal) clientName(ctx context.Context, id string) (string, error) {
 }
 
 // quarantinePage shows one of them.
-func (p *portal) quarantinePage(c echo.Context) error { return p.showQuarantine(c, "", "") }
+func (p *pages) quarantinePage(c echo.Context) error { return p.showQuarantine(c, "", "") }
 
 // showQuarantine draws the page; reason and wrong are of a discard that was refused.
-func (p *portal) showQuarantine(c echo.Context, reason, wrong string) error {
+func (p *pages) showQuarantine(c echo.Context, reason, wrong string) error {
 	ctx := c.Request().Context()
 	q, err := p.DB.Quarantine(ctx, c.Param("id"))
 	if err != nil {
 		return err
 	}
-	v := view.QuarantineView{Now: p.cfg.Now()}
+	v := view.QuarantineView{Now: p.Cfg.Now()}
 	v.First, v.MoreFirst = firstEvents(q)
 	if v.Facts, err = p.quarantineFacts(ctx, q); err != nil {
 		return err
@@ -85,12 +86,12 @@ func (p *portal) showQuarantine(c echo.Context, reason, wrong string) error {
 		return err
 	}
 	v.EventTotal = len(rows)
-	for _, row := range rows[:min(len(rows), maxShownQuarantined)] {
+	for _, row := range rows[:min(len(rows), MaxShownQuarantined)] {
 		e := store.Event{ID: q.ID, Attributes: row.Attributes, DataKind: row.DataKind, Data: row.Data}
-		v.Events = append(v.Events, eventView(e, ""))
+		v.Events = append(v.Events, site.EventView(e, ""))
 	}
 	if q.Status == store.QuarantineOpen {
-		here := quarantinePath + "/" + q.ID
+		here := QuarantinePath + "/" + q.ID
 		v.Release = here + "/release"
 		v.Discard = &ui.Danger{
 			ID: "discard", Label: "Discard this request", Button: "Discard", Action: here + "/discard",
@@ -98,25 +99,25 @@ func (p *portal) showQuarantine(c echo.Context, reason, wrong string) error {
 			ReasonName: "reason", ReasonLabel: "Why is it discarded?", ReasonValue: reason, ReasonError: wrong,
 		}
 	}
-	status, page := http.StatusOK, p.frame(c, "Quarantined request", ui.Crumb{Label: "Quarantine", Href: quarantinePath})
+	status, page := http.StatusOK, p.Frame(c, "Quarantined request", ui.Crumb{Label: "Quarantine", Href: QuarantinePath})
 	if wrong != "" {
 		status, page.Invalid, v.Errors = http.StatusUnprocessableEntity, true, []ui.FieldError{{Field: "discard-reason", Text: wrong}}
 	}
-	return p.render(c, status, view.QuarantinePage(page, v))
+	return p.Render(c, status, view.QuarantinePage(page, v))
 }
 
 // firstEvents are the events that the first request under the key brought, and how many more there are.
 func firstEvents(q store.Quarantine) (list []ui.Named, more int) {
 	var first outbox.Receipt
 	_ = json.Unmarshal(q.FirstAnswer, &first) // an answer that cannot be read names none
-	for _, e := range first.Events[:min(len(first.Events), maxShownQuarantined)] {
-		list = append(list, ui.Named{Name: shown(e.ID), Href: "/admin/events/" + e.EventID})
+	for _, e := range first.Events[:min(len(first.Events), MaxShownQuarantined)] {
+		list = append(list, ui.Named{Name: site.Shown(e.ID), Href: "/admin/events/" + e.EventID})
 	}
 	return list, len(first.Events) - len(list)
 }
 
-func (p *portal) quarantineFacts(ctx context.Context, q store.Quarantine) ([]ui.Item, error) {
-	partner, err := p.deliveryNames().partner(ctx, q.PartnerID)
+func (p *pages) quarantineFacts(ctx context.Context, q store.Quarantine) ([]ui.Item, error) {
+	partner, err := p.DeliveryNames().Partner(ctx, q.PartnerID)
 	if err != nil {
 		return nil, err
 	}
@@ -131,12 +132,12 @@ func (p *portal) quarantineFacts(ctx context.Context, q store.Quarantine) ([]ui.
 		{Label: "Partner", Content: ui.Link(partner, "/admin/partners/"+q.PartnerID)},
 		{Label: "Idempotency-Key", Content: ui.Identifier(q.IdempotencyKey)},
 		{Label: "Events", Text: ui.Count(int(q.Events))},
-		{Label: "Kept", Content: ui.Clock(q.CreatedAt.Time, p.cfg.Now())},
+		{Label: "Kept", Content: ui.Clock(q.CreatedAt.Time, p.Cfg.Now())},
 	}
 	if q.Status == store.QuarantineOpen {
 		return items, nil
 	}
-	items = append(items, ui.Item{Label: "Decided", Content: ui.Clock(q.DecidedAt.Time, p.cfg.Now())}, ui.Item{Label: "By", Text: q.DecidedBy})
+	items = append(items, ui.Item{Label: "Decided", Content: ui.Clock(q.DecidedAt.Time, p.Cfg.Now())}, ui.Item{Label: "By", Text: q.DecidedBy})
 	if q.Reason != "" {
 		items = append(items, ui.Item{Label: "Reason", Text: q.Reason})
 	}
@@ -144,11 +145,11 @@ func (p *portal) quarantineFacts(ctx context.Context, q store.Quarantine) ([]ui.
 }
 
 // releaseQuarantined accepts the events of a request after all.
-func (p *portal) releaseQuarantined(c echo.Context) error {
-	here := quarantinePath + "/" + c.Param("id")
-	receipt, err := p.Engine.Release(c.Request().Context(), engineActor(c), c.Param("id"))
+func (p *pages) releaseQuarantined(c echo.Context) error {
+	here := QuarantinePath + "/" + c.Param("id")
+	receipt, err := p.Engine.Release(c.Request().Context(), site.EngineActor(c), c.Param("id"))
 	if quarantineRefusal(err) {
-		p.flash(c, ui.KindWarning, sentence(err))
+		p.Flash(c, ui.KindWarning, site.Sentence(err))
 		return c.Redirect(http.StatusSeeOther, here)
 	}
 	if err != nil {
@@ -164,17 +165,17 @@ func (p *portal) releaseQuarantined(c echo.Context) error {
 	if known > 0 {
 		text += " " + ui.Plural(known, "was", "were") + " sent before and stay as they are."
 	}
-	return p.done(c, here, text)
+	return p.Done(c, here, text)
 }
 
 // releaseProblem is the page of a release that could not be done now; the request waits as it did.
 func releaseProblem(err error) error {
 	switch {
 	case errors.Is(err, outbox.ErrBusy):
-		return retryLater(http.StatusServiceUnavailable, "busy", "More events come in than can be stored now. Nothing was released; release the request again in a moment.", 2*time.Second)
+		return site.RetryLater(http.StatusServiceUnavailable, "busy", "More events come in than can be stored now. Nothing was released; release the request again in a moment.", 2*time.Second)
 	case errors.Is(err, outbox.ErrUnavailable):
-		p := retryLater(http.StatusServiceUnavailable, "store-unavailable", "The events could not be stored. Nothing was released; release the request again in a moment.", 5*time.Second)
-		p.logged = true
+		p := site.RetryLater(http.StatusServiceUnavailable, "store-unavailable", "The events could not be stored. Nothing was released; release the request again in a moment.", 5*time.Second)
+		p.Logged = true
 		return errors.Join(p, err)
 	}
 	return err
@@ -187,23 +188,23 @@ func quarantineRefusal(err error) bool {
 }
 
 // discardQuarantined decides that the events of a request are never accepted.
-func (p *portal) discardQuarantined(c echo.Context) error {
-	form, err := readForm(c)
+func (p *pages) discardQuarantined(c echo.Context) error {
+	form, err := site.ReadForm(c)
 	if err != nil {
 		return err
 	}
 	reason := form.Get("reason")
-	if wrong := reasonError(reason); wrong != "" {
+	if wrong := site.ReasonError(reason); wrong != "" {
 		return p.showQuarantine(c, reason, wrong)
 	}
-	here := quarantinePath + "/" + c.Param("id")
-	err = p.Engine.DiscardQuarantined(c.Request().Context(), engineActor(c), c.Param("id"), reason)
+	here := QuarantinePath + "/" + c.Param("id")
+	err = p.Engine.DiscardQuarantined(c.Request().Context(), site.EngineActor(c), c.Param("id"), reason)
 	if quarantineRefusal(err) {
-		p.flash(c, ui.KindWarning, sentence(err))
+		p.Flash(c, ui.KindWarning, site.Sentence(err))
 		return c.Redirect(http.StatusSeeOther, here)
 	}
 	if err != nil {
 		return err
 	}
-	return p.done(c, here, "The request is discarded.")
+	return p.Done(c, here, "The request is discarded.")
 }

@@ -1,4 +1,4 @@
-package web
+package events
 
 import (
 	"context"
@@ -7,23 +7,25 @@ import (
 
 	"github.com/labstack/echo/v4"
 	"schakel/store"
+	"schakel/web/api"
+	"schakel/web/site"
 )
 
-// eventAnswer is an event as its publisher sees it.
-type eventAnswer struct {
+// EventAnswer is an event as its publisher sees it.
+type EventAnswer struct {
 	EventID    string          `json:"eventId"`
 	ID         string          `json:"id"`
 	Source     string          `json:"source"`
 	Type       string          `json:"type"`
 	Subject    string          `json:"subject,omitempty"`
 	AcceptedAt store.Time      `json:"acceptedAt"`
-	Object     *objectAnswer   `json:"object,omitempty"`
+	Object     *ObjectAnswer   `json:"object,omitempty"`
 	LeftOut    int             `json:"leftOut,omitempty"`
 	Deliveries []eventDelivery `json:"deliveries"`
 }
 
-// objectAnswer is the data of an event that is stored apart.
-type objectAnswer struct {
+// ObjectAnswer is the data of an event that is stored apart.
+type ObjectAnswer struct {
 	ObjectID  string     `json:"objectId"`
 	DataRef   string     `json:"dataref"`
 	Size      int64      `json:"size"`
@@ -46,8 +48,8 @@ type eventDelivery struct {
 }
 
 // showEvent answers an event that the calling client published; another's is 404.
-func (m *machineAPI) showEvent(c echo.Context) error {
-	who, err := m.caller(c)
+func (m *handlers) showEvent(c echo.Context) error {
+	who, err := m.Caller(c)
 	if err != nil {
 		return err
 	}
@@ -56,14 +58,14 @@ func (m *machineAPI) showEvent(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	if found.ClientID != who.client.ID || found.PartnerID != who.partner.ID {
+	if found.ClientID != who.Client.ID || found.PartnerID != who.Partner.ID {
 		return store.ErrNotFound
 	}
 	deliveries, err := m.DB.DeliveriesOf(ctx, found.ID)
 	if err != nil {
 		return err
 	}
-	answer := eventAnswer{
+	answer := EventAnswer{
 		EventID: found.ID, ID: found.CEID, Source: found.CESource, Type: found.CEType, Subject: found.CESubject,
 		AcceptedAt: found.AcceptedAt, Deliveries: make([]eventDelivery, len(deliveries)),
 	}
@@ -73,7 +75,7 @@ func (m *machineAPI) showEvent(c echo.Context) error {
 	if answer.Object, err = m.objectAnswer(ctx, found.ID); err != nil {
 		return err
 	}
-	if who.partner.Own {
+	if who.Partner.Own {
 		left, err := m.DB.LeftOutOf(ctx, found.ID)
 		if err != nil {
 			return err
@@ -84,35 +86,23 @@ func (m *machineAPI) showEvent(c echo.Context) error {
 }
 
 // objectAnswer is the object of an event; nil when its data is in it.
-func (m *machineAPI) objectAnswer(ctx context.Context, eventID string) (*objectAnswer, error) {
+func (m *handlers) objectAnswer(ctx context.Context, eventID string) (*ObjectAnswer, error) {
 	objects, err := m.DB.ObjectsOf(ctx, eventID)
 	if err != nil || len(objects) == 0 {
 		return nil, err
 	}
 	o := objects[0]
-	return &objectAnswer{
-		ObjectID: o.ID, DataRef: m.app.absolute(objectsPath + o.ID), Size: o.Size, MediaType: o.ContentType,
+	return &ObjectAnswer{
+		ObjectID: o.ID, DataRef: m.App.Absolute(site.ObjectsPath + o.ID), Size: o.Size, MediaType: o.ContentType,
 		Digest: "sha-256=:" + base64.StdEncoding.EncodeToString(o.Digest) + ":", GoneAt: o.GoneAt,
 	}, nil
 }
 
-func publisherView(d store.Delivery, who caller) eventDelivery {
-	view := eventDelivery{DeliveryID: d.ID, Status: d.Status, Attempts: d.Attempts, NextAttemptAt: nextAttempt(d), DeliveredAt: d.DeliveredAt}
+func publisherView(d store.Delivery, who api.Caller) eventDelivery {
+	view := eventDelivery{DeliveryID: d.ID, Status: d.Status, Attempts: d.Attempts, NextAttemptAt: site.NextAttempt(d), DeliveredAt: d.DeliveredAt}
 	// The own organisation knows its receivers; a partner must not learn of others.
-	if who.partner.Own || d.PartnerID == who.partner.ID {
+	if who.Partner.Own || d.PartnerID == who.Partner.ID {
 		view.Reason, view.PartnerID, view.SubscriptionID = d.Reason, d.PartnerID, d.SubscriptionID
 	}
 	return view
-}
-
-// nextAttempt is when an open delivery is tried next; zero for any other, and
-// while it is being tried.
-func nextAttempt(d store.Delivery) store.Time {
-	if d.LeaseOwner != "" {
-		return store.Time{}
-	}
-	if d.Status == store.DeliveryPending || d.Status == store.DeliveryRetrying {
-		return d.DueAt
-	}
-	return store.Time{}
 }

@@ -1,4 +1,4 @@
-package web
+package events
 
 import (
 	"errors"
@@ -7,6 +7,7 @@ import (
 	"schakel/delivery/event"
 	"schakel/registry"
 	"schakel/registry/profile"
+	"schakel/web/site"
 )
 
 // maxAdvice bounds the advice in one answer.
@@ -15,7 +16,7 @@ const maxAdvice = 100
 // advice lists the findings of the profile about the events of a request: warnings
 // to the sender, and reasons to refuse them.
 type advice struct {
-	warnings, refused []ProblemError
+	warnings, refused []site.ProblemError
 }
 
 // advise holds events against the profile. Refused is only what the profile says
@@ -65,7 +66,7 @@ func (a *advice) err() error {
 	if len(a.refused) == 0 {
 		return nil
 	}
-	p := newProblem(http.StatusBadRequest, "profile-refused", "The settings of this chain do not take these events; the errors say why. Nothing of this request was stored. Mend them and send them under a new Idempotency-Key.")
+	p := site.NewProblem(http.StatusBadRequest, "profile-refused", "The settings of this chain do not take these events; the errors say why. Nothing of this request was stored. Mend them and send them under a new Idempotency-Key.")
 	p.Errors = a.refused[:min(len(a.refused), maxAdvice)]
 	return p
 }

@@ -1,4 +1,4 @@
-package web
+package events
 
 import (
 	"cmp"
@@ -11,6 +11,8 @@ import (
 	"schakel/registry"
 	"schakel/registry/identity"
 	"schakel/registry/profile"
+	"schakel/web/api"
+	"schakel/web/site"
 )
 
 // allowEvents refuses events of a type or source that the client was not granted
@@ -18,24 +20,24 @@ import (
 // (CE-15, 400), and what the profile refuses. Of a batch all mistakes are named, and
 // nothing is stored. It returns the warnings to the sender of accepted events, and the
 // versions of their contracts that they fit.
-func (m *machineAPI) allowEvents(ctx context.Context, set *profile.ProfileState, who caller, mode event.Mode, events []event.Event) (warnings []ProblemError, versions []string, err error) {
-	var denied, unknown []ProblemError
+func (m *handlers) allowEvents(ctx context.Context, set *profile.ProfileState, who api.Caller, mode event.Mode, events []event.Event) (warnings []site.ProblemError, versions []string, err error) {
+	var denied, unknown []site.ProblemError
 	var findings advice
 	data := payloads{versions: make([]string, 0, len(events))}
 	for i := range events {
 		e := &events[i]
 		at := place{batch: mode == event.Batch, index: i}
-		if err := identity.MayPublishType(who.client, e.Type); err != nil {
+		if err := identity.MayPublishType(who.Client, e.Type); err != nil {
 			denied = append(denied, at.problem("type", detailOf(err)))
 			continue
 		}
-		advised, refused := bindSource(set, identity.MayPublishFrom(who.client, e.Source))
+		advised, refused := bindSource(set, identity.MayPublishFrom(who.Client, e.Source))
 		if refused != nil {
 			denied = append(denied, at.problem("source", detailOf(refused)))
 			continue
 		}
 		if advised != "" {
-			findings.warnings = append(findings.warnings, at.problem("source", advised).coded("source-not-granted"))
+			findings.warnings = append(findings.warnings, at.problem("source", advised).Coded("source-not-granted"))
 		}
 		live, err := m.typeVersions(ctx, e.Type)
 		if err != nil {
@@ -51,11 +53,11 @@ func (m *machineAPI) allowEvents(ctx context.Context, set *profile.ProfileState,
 	}
 	switch {
 	case len(denied) > 0:
-		p := newProblem(http.StatusForbidden, "not-granted", "This client may not publish this. Ask the administrator for the types and sources it needs. Nothing of this request was stored.")
+		p := site.NewProblem(http.StatusForbidden, "not-granted", "This client may not publish this. Ask the administrator for the types and sources it needs. Nothing of this request was stored.")
 		p.Errors = denied
 		return nil, nil, p
 	case len(unknown) > 0:
-		p := newProblem(http.StatusBadRequest, "unknown-type", "No published contract defines this type. Publish the contract first. Nothing of this request was stored.")
+		p := site.NewProblem(http.StatusBadRequest, "unknown-type", "No published contract defines this type. Publish the contract first. Nothing of this request was stored.")
 		p.Errors = unknown
 		return nil, nil, p
 	}
@@ -76,16 +78,10 @@ type place struct {
 	index int
 }
 
-func (p place) problem(attribute, detail string) ProblemError {
-	found := ProblemError{Attribute: attribute, Pointer: "/" + attribute, Code: attribute + "-refused", Detail: detail}
+func (p place) problem(attribute, detail string) site.ProblemError {
+	found := site.ProblemError{Attribute: attribute, Pointer: "/" + attribute, Code: attribute + "-refused", Detail: detail}
 	if p.batch {
 		found.Index, found.Pointer = &p.index, "/"+strconv.Itoa(p.index)+found.Pointer
 	}
 	return found
-}
-
-// coded is the error under another code.
-func (e ProblemError) coded(code string) ProblemError {
-	e.Code = code
-	return e
 }

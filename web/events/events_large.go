@@ -1,4 +1,4 @@
-package web
+package events
 
 import (
 	"context"
@@ -16,14 +16,16 @@ import (
 	"schakel/delivery/outbox"
 	"schakel/registry"
 	"schakel/registry/profile"
+	"schakel/web/api"
+	"schakel/web/site"
 )
 
 const (
-	// largePerPartner limits the large events that the clients of a partner may have under way at once.
-	largePerPartner = 4
-	// largeMemory bounds the bytes that the bodies of large events take in memory, of all clients together. One of the
+	// LargePerPartner limits the large events that the clients of a partner may have under way at once.
+	LargePerPartner = 4
+	// LargeMemory bounds the bytes that the bodies of large events take in memory, of all clients together. One of the
 	// largest always fits.
-	largeMemory = 256 << 20
+	LargeMemory = 256 << 20
 	// bodyCopies counts the copies of a body in memory: as it came, and decoded.
 	bodyCopies = 2
 )
@@ -60,48 +62,48 @@ func ordinaryBytes(set *profile.ProfileState, mode event.Mode) int64 {
 	return int64(set.MaxEventBytes)
 }
 
-// largeBodies is the room for the bodies of large events: few of a partner at once,
+// LargeBodies is the room for the bodies of large events: few of a partner at once,
 // and no more in all than fits in memory.
-type largeBodies struct {
-	shares *shares
+type LargeBodies struct {
+	shares *site.Shares
 	mu     sync.Mutex
-	used   int64
+	Used   int64
 }
 
-func newLargeBodies() *largeBodies { return &largeBodies{shares: newShares(largePerPartner)} }
+func NewLargeBodies() *LargeBodies { return &LargeBodies{shares: site.NewShares(LargePerPartner)} }
 
-// take takes room for a body, and answers how to give it back; false when there is none.
-func (l *largeBodies) take(partnerID string, bytes int64) (give func(), ok bool) {
-	if !l.shares.take(partnerID) {
+// Take takes room for a body, and answers how to give it back; false when there is none.
+func (l *LargeBodies) Take(partnerID string, bytes int64) (give func(), ok bool) {
+	if !l.shares.Take(partnerID) {
 		return nil, false
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.used > 0 && l.used+bytes > largeMemory {
-		l.shares.give(partnerID)
+	if l.Used > 0 && l.Used+bytes > LargeMemory {
+		l.shares.Give(partnerID)
 		return nil, false
 	}
-	l.used += bytes
+	l.Used += bytes
 	return sync.OnceFunc(func() {
 		l.mu.Lock()
-		l.used -= bytes
+		l.Used -= bytes
 		l.mu.Unlock()
-		l.shares.give(partnerID)
+		l.shares.Give(partnerID)
 	}), true
 }
 
 // makeRoom takes room for a body that is larger than an event, and gives it the time
 // that a large body takes.
-func (m *machineAPI) makeRoom(c echo.Context, who caller, set *profile.ProfileState) (give func(), err error) {
+func (m *handlers) makeRoom(c echo.Context, who api.Caller, set *profile.ProfileState) (give func(), err error) {
 	size := int64(largeBytes(set))
 	if announced := c.Request().ContentLength; announced > 0 {
 		size = announced
 	}
-	give, ok := m.large.take(who.partner.ID, bodyCopies*size)
+	give, ok := m.large.Take(who.Partner.ID, bodyCopies*size)
 	if !ok {
-		return nil, retryLater(http.StatusTooManyRequests, "too-many-uploads", "There is no room for another large event now. Send large events one after the other, and repeat this request with the same key.", 5*time.Second)
+		return nil, site.RetryLater(http.StatusTooManyRequests, "too-many-uploads", "There is no room for another large event now. Send large events one after the other, and repeat this request with the same key.", 5*time.Second)
 	}
-	if err := m.app.extendDeadlines(c, uploadTime); err != nil {
+	if err := m.App.ExtendDeadlines(c, site.UploadTime); err != nil {
 		give()
 		return nil, err
 	}
@@ -110,7 +112,7 @@ func (m *machineAPI) makeRoom(c echo.Context, who caller, set *profile.ProfileSt
 
 // largeByAMQP reports whether one event may be larger than events are although the profile rejects those: there is an endpoint of
 // kind amqp, whose business messages may be of any size that the exchange takes. Which types are taken, storeLargeData decides.
-func (m *machineAPI) largeByAMQP(ctx context.Context, mode event.Mode) (bool, error) {
+func (m *handlers) largeByAMQP(ctx context.Context, mode event.Mode) (bool, error) {
 	if mode == event.Batch {
 		return false, nil
 	}
@@ -118,7 +120,7 @@ func (m *machineAPI) largeByAMQP(ctx context.Context, mode event.Mode) (bool, er
 }
 
 // rejectLarge rejects an event that is too large, where the profile does, unless its type is sent by AMQP.
-func (m *machineAPI) rejectLarge(ctx context.Context, set *profile.ProfileState, in intake) error {
+func (m *handlers) rejectLarge(ctx context.Context, set *profile.ProfileState, in intake) error {
 	for i := range in.events {
 		size := in.events[i].Size()
 		if size <= set.MaxEventBytes {
@@ -137,7 +139,7 @@ func (m *machineAPI) rejectLarge(ctx context.Context, set *profile.ProfileState,
 
 // storeLargeData keeps the data apart of events that are too large, where the profile
 // says so, and of those that are sent by AMQP.
-func (m *machineAPI) storeLargeData(ctx context.Context, set *profile.ProfileState, who caller, in intake) (claimcheck.Stored, error) {
+func (m *handlers) storeLargeData(ctx context.Context, set *profile.ProfileState, who api.Caller, in intake) (claimcheck.Stored, error) {
 	if set.Oversize != registry.OversizeClaimCheck {
 		if in.mode == event.Batch {
 			return claimcheck.Stored{Events: in.events}, nil
@@ -146,7 +148,7 @@ func (m *machineAPI) storeLargeData(ctx context.Context, set *profile.ProfileSta
 			return claimcheck.Stored{}, err
 		}
 	}
-	stored, err := m.objects.Store(ctx, claimcheck.Sender{PartnerID: who.partner.ID, ClientID: who.client.ID}, in.events,
+	stored, err := m.objects.Store(ctx, claimcheck.Sender{PartnerID: who.Partner.ID, ClientID: who.Client.ID}, in.events,
 		claimcheck.Limits{EventBytes: set.MaxEventBytes, DataBytes: set.MaxObjectBytes})
 	if problem, ok := errors.AsType[*claimcheck.Problem](err); ok {
 		return stored, largeProblem(in.mode, problem)
@@ -155,18 +157,18 @@ func (m *machineAPI) storeLargeData(ctx context.Context, set *profile.ProfileSta
 }
 
 func largeProblem(mode event.Mode, found *claimcheck.Problem) error {
-	p := newProblem(http.StatusRequestEntityTooLarge, "too-large", "Nothing of this request was stored: "+found.Error()+".")
-	entry := ProblemError{Attribute: "data", Pointer: "/data", Code: "too-large", Detail: found.Error()}
+	p := site.NewProblem(http.StatusRequestEntityTooLarge, "too-large", "Nothing of this request was stored: "+found.Error()+".")
+	entry := site.ProblemError{Attribute: "data", Pointer: "/data", Code: "too-large", Detail: found.Error()}
 	if mode == event.Batch {
 		entry.Index, entry.Pointer = &found.Index, "/"+strconv.Itoa(found.Index)+entry.Pointer
 	}
-	p.Errors = []ProblemError{entry}
+	p.Errors = []site.ProblemError{entry}
 	return p
 }
 
 // dropUnused removes objects that no event came of: the request was refused, or was
 // sent before. While it is unknown what becomes of a request, they stay.
-func (m *machineAPI) dropUnused(ctx context.Context, stored claimcheck.Stored, receipt outbox.Receipt, err error) {
+func (m *handlers) dropUnused(ctx context.Context, stored claimcheck.Stored, receipt outbox.Receipt, err error) {
 	if stored.Objects == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return
 	}

@@ -1,4 +1,4 @@
-package web
+package events
 
 import (
 	"cmp"
@@ -15,14 +15,16 @@ import (
 	"schakel/delivery/outbox"
 	"schakel/registry"
 	"schakel/registry/profile"
+	"schakel/web/api"
+	"schakel/web/site"
 )
 
 // postEvents takes one event or a batch, and answers 202 once it is on disk
 // (EDU-19, CE-62). The checks come in a fixed order: token and scope before this,
 // then the key (IDEM-18), the rate, the format, the size, the events, what the
 // client may send, and last what was sent before under the key.
-func (m *machineAPI) postEvents(c echo.Context) error {
-	who, err := m.caller(c)
+func (m *handlers) postEvents(c echo.Context) error {
+	who, err := m.Caller(c)
 	if err != nil {
 		return err
 	}
@@ -31,12 +33,12 @@ func (m *machineAPI) postEvents(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	key, err := m.idempotencyKey(c, set)
+	key, err := m.IdempotencyKey(c, set)
 	if err != nil {
 		return err
 	}
-	if after, ok := m.rates.allow(who.client.ID, set.ClientRate, set.ClientBurst); !ok {
-		return retryLater(http.StatusTooManyRequests, "too-many-requests", "This client sends faster than it may. Wait as long as Retry-After says.", after)
+	if after, ok := m.rates.allow(who.Client.ID, set.ClientRate, set.ClientBurst); !ok {
+		return site.RetryLater(http.StatusTooManyRequests, "too-many-requests", "This client sends faster than it may. Wait as long as Retry-After says.", after)
 	}
 	in, err := m.readEvents(c, who, set)
 	if err != nil {
@@ -52,7 +54,7 @@ func (m *machineAPI) postEvents(c echo.Context) error {
 		return err
 	}
 	receipt, err := m.Engine.Accept(ctx, outbox.Submission{
-		ClientID: who.client.ID, PartnerID: who.partner.ID, FromOwn: who.partner.Own,
+		ClientID: who.Client.ID, PartnerID: who.Partner.ID, FromOwn: who.Partner.Own,
 		Key: key, Fingerprint: fingerprint(c.Request().Header, in.mode, in.body), Events: stored.Events, Objects: stored.Objects, Versions: versions,
 		Quarantine: set.OnMismatch == registry.MismatchQuarantine, Wait: set.OnConcurrent == registry.ConcurrentWait,
 	})
@@ -78,10 +80,10 @@ func setLocation(h http.Header, mode event.Mode, receipt outbox.Receipt) {
 // stored with the receipt, so a repeated request gets that of now.
 type acceptedAnswer struct {
 	outbox.Receipt
-	Advice []ProblemError `json:"advice,omitempty"`
+	Advice []site.ProblemError `json:"advice,omitempty"`
 }
 
-func (m *machineAPI) accepted(r outbox.Receipt, warnings []ProblemError) acceptedAnswer {
+func (m *handlers) accepted(r outbox.Receipt, warnings []site.ProblemError) acceptedAnswer {
 	for _, t := range warnings {
 		m.Advised(t.Code)
 	}
@@ -98,7 +100,7 @@ type intake struct {
 
 // readEvents reads the body, no further than the limit of its format, and the
 // events in it.
-func (m *machineAPI) readEvents(c echo.Context, who caller, set *profile.ProfileState) (intake, error) {
+func (m *handlers) readEvents(c echo.Context, who api.Caller, set *profile.ProfileState) (intake, error) {
 	r := c.Request()
 	mode, err := detectMode(r.Header)
 	if err != nil {
@@ -141,7 +143,7 @@ func (m *machineAPI) readEvents(c echo.Context, who caller, set *profile.Profile
 
 // readLarger reads an event whose body is small enough, and that is larger in its least efficient form, as one that is sent by AMQP.
 // tooLarge is the answer when there is no such.
-func (m *machineAPI) readLarger(r *http.Request, body []byte, set *profile.ProfileState, mode event.Mode, tooLarge error) (event.Mode, []event.Event, error) {
+func (m *handlers) readLarger(r *http.Request, body []byte, set *profile.ProfileState, mode event.Mode, tooLarge error) (event.Mode, []event.Event, error) {
 	if may, err := m.largeByAMQP(r.Context(), mode); err != nil || !may {
 		return mode, nil, cmp.Or(err, tooLarge)
 	}
@@ -152,8 +154,8 @@ func (m *machineAPI) readLarger(r *http.Request, body []byte, set *profile.Profi
 
 // noBatches is the answer to a batch where the chain takes none (EDU-16).
 func noBatches() error {
-	return newProblem(http.StatusUnsupportedMediaType, "not-a-cloudevent", "This chain takes no batches. Send each event in a request of its own.").
-		with("Accept-Post", event.MediaType)
+	return site.NewProblem(http.StatusUnsupportedMediaType, "not-a-cloudevent", "This chain takes no batches. Send each event in a request of its own.").
+		With("Accept-Post", event.MediaType)
 }
 
 func detectMode(header http.Header) (event.Mode, error) {
@@ -191,18 +193,12 @@ func readAtMost(r *http.Request, body []byte, limit int64) (_ []byte, whole bool
 			return body, int64(len(body)) <= limit, nil
 		}
 		if err != nil {
-			return nil, false, brokenBody(err)
+			return nil, false, api.BrokenBody(err)
 		}
 		if len(body) == cap(body) {
 			body = slices.Grow(body, len(body))
 		}
 	}
-}
-
-// brokenBody is the answer to a body that ends before its time.
-func brokenBody(err error) error {
-	p := newProblem(http.StatusBadRequest, "body-broken", "The body broke off before its end. Send the request again.")
-	return errors.Join(p, err)
 }
 
 // fingerprint distinguishes requests under one key: SHA-256 over the body and, in

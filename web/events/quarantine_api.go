@@ -1,19 +1,20 @@
-package web
+package events
 
 import (
 	"encoding/json"
 	"errors"
 	"net/http"
-	"slices"
 
 	"github.com/labstack/echo/v4"
 	"schakel/delivery/event"
 	"schakel/delivery/outbox"
 	"schakel/store"
+	"schakel/web/api"
+	"schakel/web/site"
 )
 
-// quarantineAnswer is a request that was quarantined.
-type quarantineAnswer struct {
+// QuarantineAnswer is a request that was quarantined.
+type QuarantineAnswer struct {
 	QuarantineID   string             `json:"quarantineId"`
 	ClientID       string             `json:"clientId"`
 	IdempotencyKey string             `json:"idempotencyKey"`
@@ -34,45 +35,38 @@ type quarantinedEvent struct {
 	Subject string `json:"subject,omitempty"`
 }
 
-func newQuarantineAnswer(q store.Quarantine) quarantineAnswer {
-	return quarantineAnswer{
+func newQuarantineAnswer(q store.Quarantine) QuarantineAnswer {
+	return QuarantineAnswer{
 		QuarantineID: q.ID, ClientID: q.ClientID, IdempotencyKey: q.IdempotencyKey, Status: q.Status, Reason: q.Reason,
 		CreatedAt: q.CreatedAt, DecidedAt: q.DecidedAt, EventCount: q.Events,
 	}
 }
 
-// decides reports whether a caller may decide about the requests of everybody: a client
-// of the own organisation that may change the register, as its administrators do.
-func decides(c echo.Context, who caller) bool {
-	claims, ok := callerOf(c)
-	return ok && who.partner.Own && slices.Contains(claims.Scopes, scopeRegistryWrite)
-}
-
 // listQuarantined lists the requests of the calling client that were quarantined, or
 // those of everybody for who decides about them.
-func (m *machineAPI) listQuarantined(c echo.Context) error {
-	who, err := m.caller(c)
+func (m *handlers) listQuarantined(c echo.Context) error {
+	who, err := m.Caller(c)
 	if err != nil {
 		return err
 	}
-	paging, err := apiPaging(c)
+	paging, err := site.ApiPaging(c)
 	if err != nil {
 		return err
 	}
-	status, err := apiChoice(c, "status", quarantineStatuses())
+	status, err := site.ApiChoice(c, "status", site.QuarantineStatuses())
 	if err != nil {
 		return err
 	}
 	filter := store.QuarantineFilter{Status: status, Page: store.Page{Number: paging.Page, Size: paging.PerPage}}
-	if !decides(c, who) {
-		filter.ClientID = who.client.ID
+	if !api.Decides(c, who) {
+		filter.ClientID = who.Client.ID
 	}
 	rows, total, err := m.DB.Quarantines(c.Request().Context(), filter)
 	if err != nil {
 		return err
 	}
-	m.app.setPagingHeaders(c, paging, total)
-	answer := make([]quarantineAnswer, len(rows))
+	m.App.SetPagingHeaders(c, paging, total)
+	answer := make([]QuarantineAnswer, len(rows))
 	for i, q := range rows {
 		answer[i] = newQuarantineAnswer(q)
 	}
@@ -80,8 +74,8 @@ func (m *machineAPI) listQuarantined(c echo.Context) error {
 }
 
 // showQuarantined answers one request that was quarantined; another client's is 404.
-func (m *machineAPI) showQuarantined(c echo.Context) error {
-	who, err := m.caller(c)
+func (m *handlers) showQuarantined(c echo.Context) error {
+	who, err := m.Caller(c)
 	if err != nil {
 		return err
 	}
@@ -90,7 +84,7 @@ func (m *machineAPI) showQuarantined(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	if q.ClientID != who.client.ID && !decides(c, who) {
+	if q.ClientID != who.Client.ID && !api.Decides(c, who) {
 		return store.ErrNotFound
 	}
 	rows, err := m.DB.QuarantinedEvents(ctx, q.ID)
@@ -113,23 +107,13 @@ func (m *machineAPI) showQuarantined(c echo.Context) error {
 	return c.JSON(http.StatusOK, answer)
 }
 
-// mayDecide is the caller when it may decide about quarantined requests; to another
-// they are not there.
-func (m *machineAPI) mayDecide(c echo.Context) (caller, error) {
-	who, err := m.caller(c)
-	if err == nil && !decides(c, who) {
-		err = store.ErrNotFound
-	}
-	return who, err
-}
-
 // postQuarantineRelease accepts the events of a quarantined request after all.
-func (m *machineAPI) postQuarantineRelease(c echo.Context) error {
-	who, err := m.mayDecide(c)
+func (m *handlers) postQuarantineRelease(c echo.Context) error {
+	who, err := m.MayDecide(c)
 	if err != nil {
 		return err
 	}
-	receipt, err := m.Engine.Release(c.Request().Context(), who.decider(), c.Param("quarantineId"))
+	receipt, err := m.Engine.Release(c.Request().Context(), who.Decider(), c.Param("quarantineId"))
 	if err != nil {
 		return m.intakeProblem(quarantineProblem(err))
 	}
@@ -137,40 +121,33 @@ func (m *machineAPI) postQuarantineRelease(c echo.Context) error {
 }
 
 // postQuarantineDiscard decides that the events of a request are never accepted.
-func (m *machineAPI) postQuarantineDiscard(c echo.Context) error {
-	who, err := m.mayDecide(c)
+func (m *handlers) postQuarantineDiscard(c echo.Context) error {
+	who, err := m.MayDecide(c)
 	if err != nil {
 		return err
 	}
 	var in struct {
 		Reason string `json:"reason"`
 	}
-	if err := readJSON(c, &in); err != nil {
+	if err := api.ReadJSON(c, &in); err != nil {
 		return err
 	}
-	if in.Reason = clean(in.Reason); len(in.Reason) > maxReasonBytes {
-		return fieldProblem("reason", reasonError(in.Reason))
+	if in.Reason = site.Clean(in.Reason); len(in.Reason) > site.MaxReasonBytes {
+		return site.FieldProblem("reason", site.ReasonError(in.Reason))
 	}
-	if err := m.Engine.DiscardQuarantined(c.Request().Context(), who.decider(), c.Param("quarantineId"), in.Reason); err != nil {
+	if err := m.Engine.DiscardQuarantined(c.Request().Context(), who.Decider(), c.Param("quarantineId"), in.Reason); err != nil {
 		return quarantineProblem(err)
 	}
 	return m.showQuarantined(c)
 }
 
-// decider is the caller where it acts for the whole installation, as an administrator does.
-func (c caller) decider() outbox.Actor {
-	a := c.engineActor()
-	a.PartnerID = ""
-	return a
-}
-
 func quarantineProblem(err error) error {
 	switch {
 	case quarantineRefusal(err):
-		return newProblem(http.StatusConflict, "conflict", sentence(err))
+		return site.NewProblem(http.StatusConflict, "conflict", site.Sentence(err))
 	case errors.Is(err, outbox.ErrReasonMissing):
-		p := newProblem(http.StatusBadRequest, "invalid", "Say why the request is discarded.")
-		p.Errors = []ProblemError{{Pointer: "/reason", Code: "missing", Detail: "A discard needs a reason, which the audit trail keeps."}}
+		p := site.NewProblem(http.StatusBadRequest, "invalid", "Say why the request is discarded.")
+		p.Errors = []site.ProblemError{{Pointer: "/reason", Code: "missing", Detail: "A discard needs a reason, which the audit trail keeps."}}
 		return p
 	}
 	return err

@@ -1,4 +1,4 @@
-package web
+package partners
 
 import (
 	"context"
@@ -9,31 +9,32 @@ import (
 	"schakel/store"
 	view "schakel/templates/partners"
 	"schakel/templates/ui"
+	"schakel/web/site"
 )
 
 // adminClient shows a client, and what it would get in addition.
-func (p *portal) adminClient(c echo.Context) error { return p.showClient(c, refusal{}) }
+func (p *pages) adminClient(c echo.Context) error { return p.showClient(c, site.Refusal{}) }
 
 // showClient shows a client, with why a decision about it was refused.
-func (p *portal) showClient(c echo.Context, r refusal) error {
+func (p *pages) showClient(c echo.Context, r site.Refusal) error {
 	ctx := c.Request().Context()
-	grant, err := p.Registry.Clients.Grant(ctx, actor(c), c.Param("id"))
+	grant, err := p.Registry.Clients.Grant(ctx, site.Actor(c), c.Param("id"))
 	if err != nil {
 		return err
 	}
 	client := grant.Client
 	v := clientView(grant)
-	v.Now, v.Message = p.cfg.Now(), r.message
-	v.Acts = acts(clientSteps(), "/admin/clients/"+client.ID, clientState(client), r, ui.Hidden{Name: "seen", Value: grant.Seen})
-	if v.History, err = p.history(ctx, store.AuditFilter{ObjectKind: "client", ObjectID: client.ID}, ""); err != nil {
+	v.Now, v.Message = p.Cfg.Now(), r.Message
+	v.Acts = site.Acts(clientSteps(), "/admin/clients/"+client.ID, clientState(client), r, ui.Hidden{Name: "seen", Value: grant.Seen})
+	if v.History, err = p.History(ctx, store.AuditFilter{ObjectKind: "client", ObjectID: client.ID}, ""); err != nil {
 		return err
 	}
-	page := p.frame(c, client.Name, ui.Crumb{Label: "Clients", Href: "/admin/clients"})
-	page.Badge, page.Invalid = ui.State(client.Status), r.status != 0
+	page := p.Frame(c, client.Name, ui.Crumb{Label: "Clients", Href: "/admin/clients"})
+	page.Badge, page.Invalid = ui.State(client.Status), r.Status != 0
 	if grant.Partner.Own {
 		page.Actions = ui.LinkButton(ui.Secondary, "Change it", "/admin/own/clients/"+client.ID)
 	}
-	return p.render(c, r.code(), view.AdminClient(page, v))
+	return p.Render(c, r.Code(), view.AdminClient(page, v))
 }
 
 // clientState is the state of a client for its steps: one that asks for
@@ -67,36 +68,36 @@ func clientView(g identity.ClientGrant) view.AdminClientView {
 }
 
 // clientSteps are the decisions about a client.
-func clientSteps() []step {
-	return []step{
+func clientSteps() []site.Step {
+	return []site.Step{
 		{
-			verb: "approve", from: []string{clientWaiting}, kind: ui.Primary,
-			label: "Approve what it asks for", done: "The client has what it asked for.", mails: true,
+			Verb: "approve", From: []string{clientWaiting}, Kind: ui.Primary,
+			Label: "Approve what it asks for", Done: "The client has what it asked for.", Mails: true,
 		},
 		{
-			verb: "reject", from: []string{clientWaiting}, reason: true,
-			label: "Turn the request down", explain: "The client keeps what it has. The partner reads the reason and can ask again.",
-			done: "The request is turned down.", mails: true,
+			Verb: "reject", From: []string{clientWaiting}, Reason: true,
+			Label: "Turn the request down", Explain: "The client keeps what it has. The partner reads the reason and can ask again.",
+			Done: "The request is turned down.", Mails: true,
 		},
 		{
-			verb: "revoke", from: []string{store.ClientActive, clientWaiting}, reason: true,
-			label:   "Revoke this client for good",
-			explain: "Its secret and all its tokens stop working at once. This cannot be taken back.",
-			done:    "The client is revoked.",
+			Verb: "revoke", From: []string{store.ClientActive, clientWaiting}, Reason: true,
+			Label:   "Revoke this client for good",
+			Explain: "Its secret and all its tokens stop working at once. This cannot be taken back.",
+			Done:    "The client is revoked.",
 		},
 	}
 }
 
 // adminClientStep takes a decision about a client. It approves what the page showed:
 // when the request changed meanwhile, it approves nothing.
-func (p *portal) adminClientStep(c echo.Context, s step) error {
+func (p *pages) adminClientStep(c echo.Context, s site.Step) error {
 	id := c.Param("id")
-	return p.take(c, s, "/admin/clients/"+id, func(ctx context.Context, a registry.Actor, why string) error {
-		if s.verb == "revoke" {
+	return p.Take(c, s, "/admin/clients/"+id, func(ctx context.Context, a registry.Actor, why string) error {
+		if s.Verb == "revoke" {
 			return p.Registry.Clients.Revoke(ctx, a, id, why)
 		}
 		seen := c.Request().PostForm.Get("seen")
-		_, err := p.Registry.Clients.Decide(ctx, a, id, identity.Decision{Approve: s.verb == "approve", Reason: why, Seen: seen})
+		_, err := p.Registry.Clients.Decide(ctx, a, id, identity.Decision{Approve: s.Verb == "approve", Reason: why, Seen: seen})
 		return err
 	}, p.showClient)
 }

@@ -1,4 +1,4 @@
-package web
+package partners
 
 import (
 	"context"
@@ -12,14 +12,15 @@ import (
 	"schakel/store"
 	view "schakel/templates/partners"
 	"schakel/templates/ui"
+	"schakel/web/site"
 )
 
 // adminEndpoint shows an endpoint with its health.
-func (p *portal) adminEndpoint(c echo.Context) error { return p.showEndpoint(c, refusal{}) }
+func (p *pages) adminEndpoint(c echo.Context) error { return p.showEndpoint(c, site.Refusal{}) }
 
 // showEndpoint shows an endpoint, with why a step with it was refused.
-func (p *portal) showEndpoint(c echo.Context, r refusal) error {
-	ctx, who := c.Request().Context(), actor(c)
+func (p *pages) showEndpoint(c echo.Context, r site.Refusal) error {
+	ctx, who := c.Request().Context(), site.Actor(c)
 	endpoint, err := p.Registry.Endpoints.Get(ctx, who.Scope(), c.Param("id"))
 	if err != nil {
 		return err
@@ -28,16 +29,16 @@ func (p *portal) showEndpoint(c echo.Context, r refusal) error {
 	if err != nil {
 		return err
 	}
-	v := endpointView(endpoint, partner, p.cfg.Now())
-	v.Now, v.Message, v.Closing = p.cfg.Now(), r.message, closedText(endpoint, p.cfg.Now())
-	v.Acts = acts(endpointSteps(), "/admin/endpoints/"+endpoint.ID, endpoint.Status, r)
+	v := endpointView(endpoint, partner, p.Cfg.Now())
+	v.Now, v.Message, v.Closing = p.Cfg.Now(), r.Message, site.ClosedText(endpoint, p.Cfg.Now())
+	v.Acts = site.Acts(endpointSteps(), "/admin/endpoints/"+endpoint.ID, endpoint.Status, r)
 	v.Acts.Title = "What you can do"
 	if err := p.fillEndpoint(ctx, who, endpoint, &v); err != nil {
 		return err
 	}
-	page := p.frame(c, endpoint.Name, ui.Crumb{Label: "Endpoints", Href: "/admin/endpoints"})
-	page.Badge, page.Invalid = ui.State(endpoint.Status), r.status != 0
-	return p.render(c, r.code(), view.AdminEndpoint(page, v))
+	page := p.Frame(c, endpoint.Name, ui.Crumb{Label: "Endpoints", Href: "/admin/endpoints"})
+	page.Badge, page.Invalid = ui.State(endpoint.Status), r.Status != 0
+	return p.Render(c, r.Code(), view.AdminEndpoint(page, v))
 }
 
 // fetches reports whether the owner of an endpoint fetches from us: then nothing is sent.
@@ -52,7 +53,7 @@ func endpointView(e store.Endpoint, partner store.Partner, now time.Time) view.A
 		TokenURL: e.TokenURL, TokenClientID: e.TokenClientID, TokenScope: e.TokenScope, TokenMethod: e.TokenAuthMethod,
 		Rate: int(e.RatePerSecond), Concurrency: int(e.MaxConcurrency), Timeout: time.Duration(e.TimeoutMS) * time.Millisecond,
 		Circuit: e.Circuit, Failures: int(e.CircuitFailures), OpenedAt: e.CircuitOpenedAt.Time, ProbeAt: e.CircuitProbeAt.Time, WaitUntil: e.WaitUntil.Time, Unasked: e.UnaskedAt.Time, Waits: e.WaitsAt(now),
-		Pull: fetches(e), When: windowWords(e), Batches: batchWords(e), Contract: receiverContract(e),
+		Pull: fetches(e), When: site.WindowWords(e), Batches: batchWords(e), Contract: receiverContract(e),
 		Created: e.CreatedAt.Time, DeliveriesHref: "/admin/deliveries?endpoint=" + e.ID,
 	}
 	if e.Status != store.EndpointEnded && !fetches(e) && partner.Status == store.PartnerApproved {
@@ -66,8 +67,8 @@ func endpointView(e store.Endpoint, partner store.Partner, now time.Time) view.A
 }
 
 // fillEndpoint adds what waits at the endpoint, what sends to it and what happened.
-func (p *portal) fillEndpoint(ctx context.Context, who registry.Actor, e store.Endpoint, v *view.AdminEndpointView) error {
-	waiting, err := p.backlogs(ctx)
+func (p *pages) fillEndpoint(ctx context.Context, who registry.Actor, e store.Endpoint, v *view.AdminEndpointView) error {
+	waiting, err := p.Backlogs(ctx)
 	if err != nil {
 		return err
 	}
@@ -81,43 +82,43 @@ func (p *portal) fillEndpoint(ctx context.Context, who registry.Actor, e store.E
 	if err != nil {
 		return err
 	}
-	if v.Subscriptions, err = p.adminNames().subscriptionRows(ctx, subs); err != nil {
+	if v.Subscriptions, err = subscriptionRows(ctx, p.AdminNames(), subs); err != nil {
 		return err
 	}
-	v.History, err = p.history(ctx, store.AuditFilter{ObjectKind: "endpoint", ObjectID: e.ID}, "")
+	v.History, err = p.History(ctx, store.AuditFilter{ObjectKind: "endpoint", ObjectID: e.ID}, "")
 	return err
 }
 
 // endpointSteps lists the actions of an administrator on an endpoint.
-func endpointSteps() []step {
-	return []step{
+func endpointSteps() []site.Step {
+	return []site.Step{
 		{
-			verb: "resume", from: []string{store.EndpointPaused, store.EndpointSuspended}, kind: ui.Primary,
-			label: "Resume", done: "The endpoint is resumed. What waited is sent now.",
+			Verb: "resume", From: []string{store.EndpointPaused, store.EndpointSuspended}, Kind: ui.Primary,
+			Label: "Resume", Done: "The endpoint is resumed. What waited is sent now.",
 		},
 		{
-			verb: "pause", from: []string{store.EndpointActive}, reason: true,
-			label:   "Pause this endpoint",
-			explain: "Nothing goes out to it until you resume it; its partner cannot, and reads who paused it and why. What is for it waits, and counts as pending.",
-			done:    "The endpoint is paused. What is for it waits.",
+			Verb: "pause", From: []string{store.EndpointActive}, Reason: true,
+			Label:   "Pause this endpoint",
+			Explain: "Nothing goes out to it until you resume it; its partner cannot, and reads who paused it and why. What is for it waits, and counts as pending.",
+			Done:    "The endpoint is paused. What is for it waits.",
 		},
 		{
-			verb: "suspend", from: []string{store.EndpointActive, store.EndpointPaused}, reason: true,
-			label:   "Suspend this endpoint",
-			explain: "Nothing is sent to it until you resume; its partner cannot. What is for it waits as long as its Idempotency-Key is valid; after that it is a dead letter. What a consumer fetches waits as long as it takes.",
-			done:    "The endpoint is suspended.", mails: true,
+			Verb: "suspend", From: []string{store.EndpointActive, store.EndpointPaused}, Reason: true,
+			Label:   "Suspend this endpoint",
+			Explain: "Nothing is sent to it until you resume; its partner cannot. What is for it waits as long as its Idempotency-Key is valid; after that it is a dead letter. What a consumer fetches waits as long as it takes.",
+			Done:    "The endpoint is suspended.", Mails: true,
 		},
 		{
-			verb: "end", from: []string{store.EndpointActive, store.EndpointPaused, store.EndpointSuspended}, reason: true,
-			label:   "End this endpoint for good",
-			explain: "Its subscriptions end with it, and what still waits becomes a dead letter. This cannot be taken back.",
-			done:    "The endpoint has ended.",
+			Verb: "end", From: []string{store.EndpointActive, store.EndpointPaused, store.EndpointSuspended}, Reason: true,
+			Label:   "End this endpoint for good",
+			Explain: "Its subscriptions end with it, and what still waits becomes a dead letter. This cannot be taken back.",
+			Done:    "The endpoint has ended.",
 		},
 	}
 }
 
 // adminEndpointStep takes a step with an endpoint.
-func (p *portal) adminEndpointStep(c echo.Context, s step) error {
+func (p *pages) adminEndpointStep(c echo.Context, s site.Step) error {
 	id, endpoints := c.Param("id"), p.Registry.Endpoints
 	do := map[string]func(ctx context.Context, a registry.Actor, reason string) error{
 		"resume": func(ctx context.Context, a registry.Actor, _ string) error { return endpoints.Resume(ctx, a, id) },
@@ -126,23 +127,23 @@ func (p *portal) adminEndpointStep(c echo.Context, s step) error {
 			return endpoints.Suspend(ctx, a, id, why)
 		},
 		"end": func(ctx context.Context, a registry.Actor, why string) error { return endpoints.End(ctx, a, id, why) },
-	}[s.verb]
-	return p.take(c, s, "/admin/endpoints/"+id, do, p.showEndpoint)
+	}[s.Verb]
+	return p.Take(c, s, "/admin/endpoints/"+id, do, p.showEndpoint)
 }
 
 // adminEndpointTest sends a test event and shows what comes of it.
-func (p *portal) adminEndpointTest(c echo.Context) error {
+func (p *pages) adminEndpointTest(c echo.Context) error {
 	own, err := p.Registry.Partners.Own(c.Request().Context())
 	if err != nil {
 		return err
 	}
-	_, delivery, err := p.Engine.SendTest(c.Request().Context(), engineActor(c), c.Param("id"), testSource(own))
+	_, delivery, err := p.Engine.SendTest(c.Request().Context(), site.EngineActor(c), c.Param("id"), testSource(own))
 	if errors.Is(err, outbox.ErrNothingSent) {
-		p.flash(c, ui.KindWarning, sentence(err))
+		p.Flash(c, ui.KindWarning, site.Sentence(err))
 		return c.Redirect(http.StatusSeeOther, "/admin/endpoints/"+c.Param("id"))
 	}
 	if err != nil {
 		return err
 	}
-	return p.done(c, "/admin/deliveries/"+delivery, "A test event is on its way. This page shows what comes of it.")
+	return p.Done(c, "/admin/deliveries/"+delivery, "A test event is on its way. This page shows what comes of it.")
 }

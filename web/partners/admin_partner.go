@@ -1,4 +1,4 @@
-package web
+package partners
 
 import (
 	"context"
@@ -8,50 +8,51 @@ import (
 	"schakel/store"
 	view "schakel/templates/partners"
 	"schakel/templates/ui"
+	"schakel/web/site"
 )
 
 // adminPartner shows all that is known of a partner.
-func (p *portal) adminPartner(c echo.Context) error { return p.showPartner(c, refusal{}) }
+func (p *pages) adminPartner(c echo.Context) error { return p.showPartner(c, site.Refusal{}) }
 
 // showPartner shows a partner, with why a decision about it was refused.
-func (p *portal) showPartner(c echo.Context, r refusal) error {
+func (p *pages) showPartner(c echo.Context, r site.Refusal) error {
 	ctx := c.Request().Context()
-	partner, err := p.Registry.Partners.Get(ctx, actor(c).Scope(), c.Param("id"))
+	partner, err := p.Registry.Partners.Get(ctx, site.Actor(c).Scope(), c.Param("id"))
 	if err != nil {
 		return err
 	}
 	v := partnerView(partner, r)
-	v.Now = p.cfg.Now()
-	if err := p.fillPartner(ctx, actor(c), partner, &v); err != nil {
+	v.Now = p.Cfg.Now()
+	if err := p.fillPartner(ctx, site.Actor(c), partner, &v); err != nil {
 		return err
 	}
-	page := p.frame(c, partner.Name, ui.Crumb{Label: "Partners", Href: "/admin/partners"})
-	page.Badge, page.Invalid = ui.State(partner.Status), r.status != 0
-	page.Actions = ui.LinkButton(ui.Secondary, "Read-only keys", partnerHref(partner.ID)+"/keys")
-	return p.render(c, r.code(), view.AdminPartner(page, v))
+	page := p.Frame(c, partner.Name, ui.Crumb{Label: "Partners", Href: "/admin/partners"})
+	page.Badge, page.Invalid = ui.State(partner.Status), r.Status != 0
+	page.Actions = ui.LinkButton(ui.Secondary, "Read-only keys", site.PartnerHref(partner.ID)+"/keys")
+	return p.Render(c, r.Code(), view.AdminPartner(page, v))
 }
 
 // partnerView builds the view of a partner.
-func partnerView(partner store.Partner, r refusal) view.AdminPartnerView {
+func partnerView(partner store.Partner, r site.Refusal) view.AdminPartnerView {
 	v := view.AdminPartnerView{
 		OIN: partner.OIN, KVK: partner.KVK, HerID: partner.HerID, OrgNumber: partner.OrgNumber, ContactName: partner.ContactName, Email: partner.ContactEmail,
 		Phone: partner.ContactPhone, EndpointKinds: partner.EndpointKinds, Terms: partner.TermsVersion, TermsAt: partner.TermsAcceptedAt.Time,
 		Confirmed: partner.EmailConfirmedAt.Time, Created: partner.CreatedAt.Time, Decided: partner.DecidedAt.Time,
-		DecidedBy: partner.DecidedBy, Reason: partner.StatusReason, Message: r.message,
+		DecidedBy: partner.DecidedBy, Reason: partner.StatusReason, Message: r.Message,
 	}
 	if partner.Own {
 		return v
 	}
 	if correctable(partner) {
-		v.CorrectHref = partnerHref(partner.ID) + "/registration"
+		v.CorrectHref = site.PartnerHref(partner.ID) + "/registration"
 	}
 	steps := partnerSteps()
 	if partner.Status == store.PartnerRequested && partner.EmailConfirmedAt.IsZero() {
 		steps = append(steps, confirmStep())
 	}
-	v.Acts = acts(steps, "/admin/partners/"+partner.ID, partner.Status, r)
+	v.Acts = site.Acts(steps, "/admin/partners/"+partner.ID, partner.Status, r)
 	for i := range v.Acts.Danger {
-		if v.Acts.Danger[i].ID == confirmStep().verb {
+		if v.Acts.Danger[i].ID == confirmStep().Verb {
 			v.Acts.Danger[i].ReasonLabel = "How you know that this is the organisation"
 		}
 	}
@@ -76,7 +77,7 @@ func partnerGrants() []string {
 }
 
 // fillPartner adds what the partner has, and what happened to it.
-func (p *portal) fillPartner(ctx context.Context, who registry.Actor, partner store.Partner, v *view.AdminPartnerView) error {
+func (p *pages) fillPartner(ctx context.Context, who registry.Actor, partner store.Partner, v *view.AdminPartnerView) error {
 	subs, _, err := p.Registry.Subscriptions.List(ctx, who.Scope(), store.SubscriptionFilter{PartnerID: partner.ID})
 	if err != nil {
 		return err
@@ -85,68 +86,68 @@ func (p *portal) fillPartner(ctx context.Context, who registry.Actor, partner st
 	if err != nil {
 		return err
 	}
-	names := p.adminNames()
-	if v.Subscriptions, err = names.subscriptionRows(ctx, subs); err != nil {
+	names := p.AdminNames()
+	if v.Subscriptions, err = subscriptionRows(ctx, names, subs); err != nil {
 		return err
 	}
-	if v.Clients, err = names.clientRows(ctx, clients); err != nil {
+	if v.Clients, err = clientRows(ctx, names, clients); err != nil {
 		return err
 	}
-	if v.Endpoints, err = p.endpointRows(ctx, who.Scope(), partner.ID); err != nil {
+	if v.Endpoints, err = p.EndpointRows(ctx, who.Scope(), partner.ID); err != nil {
 		return err
 	}
 	if !partner.Own {
-		if v.Accounts, err = p.accountRows(ctx, who, partner.ID); err != nil {
+		if v.Accounts, err = p.AccountRows(ctx, who, partner.ID); err != nil {
 			return err
 		}
 	}
-	v.History, err = p.history(ctx, store.AuditFilter{PartnerID: partner.ID}, "/admin/audit?partner="+partner.ID)
+	v.History, err = p.History(ctx, store.AuditFilter{PartnerID: partner.ID}, "/admin/audit?partner="+partner.ID)
 	return err
 }
 
 // partnerSteps are the decisions about a partner.
-func partnerSteps() []step {
-	return []step{
+func partnerSteps() []site.Step {
+	return []site.Step{
 		{
-			verb: "approve", from: []string{store.PartnerRequested}, kind: ui.Primary,
-			label: "Approve the registration", done: "The registration is approved.", mails: true,
+			Verb: "approve", From: []string{store.PartnerRequested}, Kind: ui.Primary,
+			Label: "Approve the registration", Done: "The registration is approved.", Mails: true,
 		},
 		{
-			verb: "reject", from: []string{store.PartnerRequested}, reason: true,
-			label: "Reject the registration", explain: "The reason is for the contact person. The organisation can register again.",
-			done: "The registration is rejected.", mails: true,
+			Verb: "reject", From: []string{store.PartnerRequested}, Reason: true,
+			Label: "Reject the registration", Explain: "The reason is for the contact person. The organisation can register again.",
+			Done: "The registration is rejected.", Mails: true,
 		},
 		{
-			verb: "resume", from: []string{store.PartnerSuspended}, kind: ui.Primary,
-			label: "Resume the exchange", done: "The exchange is resumed. What waited is sent now.",
+			Verb: "resume", From: []string{store.PartnerSuspended}, Kind: ui.Primary,
+			Label: "Resume the exchange", Done: "The exchange is resumed. What waited is sent now.",
 		},
 		{
-			verb: "suspend", from: []string{store.PartnerApproved}, reason: true,
-			label:   "Suspend this partner",
-			explain: "Nothing is sent to it, its subscriptions get no new events and its tokens stop at once, until you resume. What waits for it is held.",
-			done:    "The partner is suspended.", mails: true,
+			Verb: "suspend", From: []string{store.PartnerApproved}, Reason: true,
+			Label:   "Suspend this partner",
+			Explain: "Nothing is sent to it, its subscriptions get no new events and its tokens stop at once, until you resume. What waits for it is held.",
+			Done:    "The partner is suspended.", Mails: true,
 		},
 		{
-			verb: "end", from: []string{store.PartnerApproved, store.PartnerSuspended}, reason: true,
-			label:   "End the exchange for good",
-			explain: "Its subscriptions and endpoints end, its clients are revoked, and what still waits for it becomes a dead letter. This cannot be taken back; it would have to register again.",
-			done:    "The exchange has ended.", mails: true,
+			Verb: "end", From: []string{store.PartnerApproved, store.PartnerSuspended}, Reason: true,
+			Label:   "End the exchange for good",
+			Explain: "Its subscriptions and endpoints end, its clients are revoked, and what still waits for it becomes a dead letter. This cannot be taken back; it would have to register again.",
+			Done:    "The exchange has ended.", Mails: true,
 		},
 	}
 }
 
 // confirmStep confirms a registration whose mail did not arrive.
-func confirmStep() step {
-	return step{
-		verb: "confirm", from: []string{store.PartnerRequested}, reason: true,
-		label:   "Confirm in place of the contact person",
-		explain: "For a contact person who gets no mail. Do this when you know in another way that the organisation registered itself; the audit trail tells that you did. The contact person gets a mail with a link to choose a password. When it cannot be sent, read it under Mails and hand the link over.",
-		done:    "The registration is confirmed. The link with which the contact person chooses a password is in a mail.",
+func confirmStep() site.Step {
+	return site.Step{
+		Verb: "confirm", From: []string{store.PartnerRequested}, Reason: true,
+		Label:   "Confirm in place of the contact person",
+		Explain: "For a contact person who gets no mail. Do this when you know in another way that the organisation registered itself; the audit trail tells that you did. The contact person gets a mail with a link to choose a password. When it cannot be sent, read it under Mails and hand the link over.",
+		Done:    "The registration is confirmed. The link with which the contact person chooses a password is in a mail.",
 	}
 }
 
 // adminPartnerStep takes a decision about a partner.
-func (p *portal) adminPartnerStep(c echo.Context, s step) error {
+func (p *pages) adminPartnerStep(c echo.Context, s site.Step) error {
 	id, partners := c.Param("id"), p.Registry.Partners
 	do := map[string]func(ctx context.Context, a registry.Actor, reason string) error{
 		"approve": func(ctx context.Context, a registry.Actor, _ string) error { return partners.Approve(ctx, a, id) },
@@ -157,6 +158,6 @@ func (p *portal) adminPartnerStep(c echo.Context, s step) error {
 			return partners.Suspend(ctx, a, id, why)
 		},
 		"end": func(ctx context.Context, a registry.Actor, why string) error { return partners.End(ctx, a, id, why) },
-	}[s.verb]
-	return p.take(c, s, "/admin/partners/"+id, do, p.showPartner)
+	}[s.Verb]
+	return p.Take(c, s, "/admin/partners/"+id, do, p.showPartner)
 }

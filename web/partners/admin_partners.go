@@ -1,4 +1,4 @@
-package web
+package partners
 
 import (
 	"cmp"
@@ -9,22 +9,23 @@ import (
 	"schakel/store"
 	view "schakel/templates/partners"
 	"schakel/templates/ui"
+	"schakel/web/site"
 )
 
 // adminPartners lists registered organisations.
-func (p *portal) adminPartners(c echo.Context) error {
-	paging := pagePaging(c)
+func (p *pages) adminPartners(c echo.Context) error {
+	paging := site.PagePaging(c)
 	f := store.PartnerFilter{
-		Status: pageChoice(c, "status", partnerStatuses()), Search: clean(c.QueryParam("q")),
+		Status: site.PageChoice(c, "status", site.PartnerStatuses()), Search: site.Clean(c.QueryParam("q")),
 		Page: store.Page{Number: paging.Page, Size: paging.PerPage},
 	}
-	partners, total, err := p.Registry.Partners.List(c.Request().Context(), actor(c), f)
+	partners, total, err := p.Registry.Partners.List(c.Request().Context(), site.Actor(c), f)
 	if err != nil {
 		return err
 	}
 	v := view.AdminPartnersView{
-		Status: f.Status, Search: f.Search, Total: total, Pager: pager(c, paging, total), Now: p.cfg.Now(),
-		Statuses: ui.StateOptions(partnerStatuses()...),
+		Status: f.Status, Search: f.Search, Total: total, Pager: site.Pager(c, paging, total), Now: p.Cfg.Now(),
+		Statuses: ui.StateOptions(site.PartnerStatuses()...),
 	}
 	for _, partner := range partners {
 		v.Rows = append(v.Rows, view.PartnerRow{
@@ -33,7 +34,7 @@ func (p *portal) adminPartners(c echo.Context) error {
 			Unconfirmed: partner.Status == store.PartnerRequested && partner.EmailConfirmedAt.IsZero(),
 		})
 	}
-	page := p.frame(c, "Partners")
+	page := p.Frame(c, "Partners")
 	page.Lead = "Organisations that registered themselves. A registration waits until you approve it."
-	return p.render(c, http.StatusOK, view.AdminPartners(page, v))
+	return p.Render(c, http.StatusOK, view.AdminPartners(page, v))
 }

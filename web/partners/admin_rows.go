@@ -1,47 +1,22 @@
-package web
+package partners
 
 import (
 	"context"
 	"fmt"
 
-	"schakel/registry"
-	"schakel/registry/partners"
 	"schakel/store"
 	view "schakel/templates/partners"
-	"schakel/templates/ui"
+	"schakel/web/site"
 )
 
-// adminNames finds the names of partners and endpoints for the rows of a list.
-type adminNames struct{ *deliveryNames }
-
-func (p *portal) adminNames() adminNames { return adminNames{p.deliveryNames()} }
-
-// partnerLink names a partner and leads to its page.
-func (n adminNames) partnerLink(ctx context.Context, id string) (ui.Named, error) {
-	name, err := n.partner(ctx, id)
-	if err != nil {
-		return ui.Named{}, fmt.Errorf("name partner: %w", err)
-	}
-	return ui.Named{Name: name, Href: "/admin/partners/" + id}, nil
-}
-
-// endpointLink names an endpoint and leads to its page.
-func (n adminNames) endpointLink(ctx context.Context, id string) (ui.Named, error) {
-	name, err := n.endpoint(ctx, id)
-	if err != nil {
-		return ui.Named{}, fmt.Errorf("name endpoint: %w", err)
-	}
-	return ui.Named{Name: name, Href: "/admin/endpoints/" + id}, nil
-}
-
-func (n adminNames) subscriptionRows(ctx context.Context, subs []store.Subscription) ([]view.SubscriptionRow, error) {
+func subscriptionRows(ctx context.Context, n site.NamesOfAdmin, subs []store.Subscription) ([]view.SubscriptionRow, error) {
 	var rows []view.SubscriptionRow
 	for _, s := range subs {
-		partner, err := n.partnerLink(ctx, s.PartnerID)
+		partner, err := n.PartnerLink(ctx, s.PartnerID)
 		if err != nil {
 			return nil, err
 		}
-		endpoint, err := n.endpointLink(ctx, s.EndpointID)
+		endpoint, err := n.EndpointLink(ctx, s.EndpointID)
 		if err != nil {
 			return nil, err
 		}
@@ -56,7 +31,7 @@ func (n adminNames) subscriptionRows(ctx context.Context, subs []store.Subscript
 // gets returns the event types of a subscription, or its dataset.
 func gets(s store.Subscription) []string {
 	if s.DatasetID != "" {
-		return []string{getsText(s)}
+		return []string{site.GetsText(s)}
 	}
 	return s.Types
 }
@@ -68,7 +43,7 @@ func subscriptionName(s store.Subscription) string {
 	case s.Name != "":
 		return s.Name
 	case s.DatasetID != "":
-		return getsText(s)
+		return site.GetsText(s)
 	case len(s.Types) == 0:
 		return s.ID
 	case len(s.Types) == 1:
@@ -77,10 +52,10 @@ func subscriptionName(s store.Subscription) string {
 	return fmt.Sprintf("%s and %d more", s.Types[0], len(s.Types)-1)
 }
 
-func (n adminNames) clientRows(ctx context.Context, clients []store.Client) ([]view.ClientRow, error) {
+func clientRows(ctx context.Context, n site.NamesOfAdmin, clients []store.Client) ([]view.ClientRow, error) {
 	var rows []view.ClientRow
 	for _, client := range clients {
-		partner, err := n.partnerLink(ctx, client.PartnerID)
+		partner, err := n.PartnerLink(ctx, client.PartnerID)
 		if err != nil {
 			return nil, err
 		}
@@ -90,42 +65,4 @@ func (n adminNames) clientRows(ctx context.Context, clients []store.Client) ([]v
 		})
 	}
 	return rows, nil
-}
-
-// endpointRows are the endpoints of a partner, or of all, with what waits there.
-func (p *portal) endpointRows(ctx context.Context, scope registry.Scope, partnerID string) ([]ui.EndpointRow, error) {
-	endpoints, err := p.Registry.Endpoints.List(ctx, scope, partnerID)
-	if err != nil {
-		return nil, err
-	}
-	waiting, err := p.backlogs(ctx)
-	if err != nil {
-		return nil, err
-	}
-	names := p.adminNames()
-	var rows []ui.EndpointRow
-	for _, e := range endpoints {
-		partner, err := names.partnerLink(ctx, e.PartnerID)
-		if err != nil {
-			return nil, err
-		}
-		rows = append(rows, ui.EndpointRow{
-			Name: e.Name, Href: "/admin/endpoints/" + e.ID, Kind: e.Kind, Host: partners.EndpointHost(e), Partner: partner,
-			Status: e.Status, Circuit: e.Circuit, Waiting: waiting[e.ID].Waiting, Oldest: waiting[e.ID].OldestDue.Time, Why: e.StatusReason,
-		})
-	}
-	return rows, nil
-}
-
-// backlogs counts the waiting deliveries by endpoint.
-func (p *portal) backlogs(ctx context.Context) (map[string]store.Backlog, error) {
-	list, err := p.DB.Backlogs(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("count what waits: %w", err)
-	}
-	waiting := make(map[string]store.Backlog, len(list))
-	for _, b := range list {
-		waiting[b.EndpointID] = b
-	}
-	return waiting, nil
 }

@@ -1,4 +1,4 @@
-package web
+package partners
 
 import (
 	"context"
@@ -9,21 +9,22 @@ import (
 	"schakel/store"
 	view "schakel/templates/partners"
 	"schakel/templates/ui"
+	"schakel/web/site"
 )
 
 // adminSubscription shows a subscription with what it grants, exactly.
-func (p *portal) adminSubscription(c echo.Context) error { return p.showSubscription(c, refusal{}) }
+func (p *pages) adminSubscription(c echo.Context) error { return p.showSubscription(c, site.Refusal{}) }
 
 // showSubscription shows a subscription, with why a decision about it was refused.
-func (p *portal) showSubscription(c echo.Context, r refusal) error {
+func (p *pages) showSubscription(c echo.Context, r site.Refusal) error {
 	ctx := c.Request().Context()
-	grant, err := p.Registry.Subscriptions.Grant(ctx, actor(c).Scope(), c.Param("id"))
+	grant, err := p.Registry.Subscriptions.Grant(ctx, site.Actor(c).Scope(), c.Param("id"))
 	if err != nil {
 		return err
 	}
 	sub := grant.Subscription
 	v := subscriptionView(grant)
-	v.Now, v.Message = p.cfg.Now(), r.message
+	v.Now, v.Message = p.Cfg.Now(), r.Message
 	if v.Dataset, err = p.subscribedDataset(ctx, grant, "/admin"); err != nil {
 		return err
 	}
@@ -33,8 +34,8 @@ func (p *portal) showSubscription(c echo.Context, r refusal) error {
 	if v.Orphaned, err = p.orphanedBy(ctx, sub); err != nil {
 		return err
 	}
-	v.Acts = acts(subscriptionSteps(), "/admin/subscriptions/"+sub.ID, sub.Status, r, ui.Hidden{Name: "seen", Value: grant.Seen()})
-	v.History, err = p.history(ctx, store.AuditFilter{ObjectKind: "subscription", ObjectID: sub.ID}, "")
+	v.Acts = site.Acts(subscriptionSteps(), "/admin/subscriptions/"+sub.ID, sub.Status, r, ui.Hidden{Name: "seen", Value: grant.Seen()})
+	v.History, err = p.History(ctx, store.AuditFilter{ObjectKind: "subscription", ObjectID: sub.ID}, "")
 	if err != nil {
 		return err
 	}
@@ -42,9 +43,9 @@ func (p *portal) showSubscription(c echo.Context, r refusal) error {
 	if sub.Name == "" {
 		title = "Subscription of " + grant.Partner.Name
 	}
-	page := p.frame(c, title, ui.Crumb{Label: "Subscriptions", Href: "/admin/subscriptions"})
-	page.Badge, page.Invalid = ui.State(sub.Status), r.status != 0
-	return p.render(c, r.code(), view.AdminSubscription(page, v))
+	page := p.Frame(c, title, ui.Crumb{Label: "Subscriptions", Href: "/admin/subscriptions"})
+	page.Badge, page.Invalid = ui.State(sub.Status), r.Status != 0
+	return p.Render(c, r.Code(), view.AdminSubscription(page, v))
 }
 
 // subscriptionView builds the view of a grant, requested or approved.
@@ -74,9 +75,9 @@ func subscriptionView(g partners.Grant) view.AdminSubscriptionView {
 func grantedType(t partners.GrantType) ui.GrantedType {
 	row := ui.GrantedType{Name: t.Type.Name, Title: t.Type.Title, Status: t.Type.Status, Classification: t.Classification, Known: t.Known}
 	if t.Known {
-		row.Href = eventTypeHref(t.Type.Name)
+		row.Href = site.EventTypeHref(t.Type.Name)
 		row.Contract = ui.Named{
-			Name: t.ContractTitle + " " + lineWords(t), Href: contractVersionHref(t.Type.ContractID, t.Type.ContractVersion),
+			Name: t.ContractTitle + " " + lineWords(t), Href: site.ContractVersionHref(t.Type.ContractID, t.Type.ContractVersion),
 		}
 	}
 	return row
@@ -91,39 +92,39 @@ func lineWords(t partners.GrantType) string {
 }
 
 // subscriptionSteps are the decisions about a subscription.
-func subscriptionSteps() []step {
-	return []step{
+func subscriptionSteps() []site.Step {
+	return []site.Step{
 		{
-			verb: "approve", from: []string{store.SubscriptionRequested}, kind: ui.Primary,
-			label: "Approve the subscription", done: "The subscription is approved. It gets what it asked for from now on.",
+			Verb: "approve", From: []string{store.SubscriptionRequested}, Kind: ui.Primary,
+			Label: "Approve the subscription", Done: "The subscription is approved. It gets what it asked for from now on.",
 		},
 		{
-			verb: "reject", from: []string{store.SubscriptionRequested}, reason: true,
-			label: "Reject the subscription", explain: "The partner reads the reason and can ask again. When it asks for another area or other object types, it goes on with those it has.",
-			done: "The subscription is rejected.", mails: true,
+			Verb: "reject", From: []string{store.SubscriptionRequested}, Reason: true,
+			Label: "Reject the subscription", Explain: "The partner reads the reason and can ask again. When it asks for another area or other object types, it goes on with those it has.",
+			Done: "The subscription is rejected.", Mails: true,
 		},
 		{
-			verb: "resume", from: []string{store.SubscriptionSuspended}, kind: ui.Primary,
-			label: "Resume the subscription", done: "The subscription is resumed. What was held is sent now.",
+			Verb: "resume", From: []string{store.SubscriptionSuspended}, Kind: ui.Primary,
+			Label: "Resume the subscription", Done: "The subscription is resumed. What was held is sent now.",
 		},
 		{
-			verb: "suspend", from: []string{store.SubscriptionApproved, store.SubscriptionPaused}, reason: true,
-			label:   "Suspend the subscription",
-			explain: "It gets no new events, and what waits for it is held until you resume.",
-			done:    "The subscription is suspended.", mails: true,
+			Verb: "suspend", From: []string{store.SubscriptionApproved, store.SubscriptionPaused}, Reason: true,
+			Label:   "Suspend the subscription",
+			Explain: "It gets no new events, and what waits for it is held until you resume.",
+			Done:    "The subscription is suspended.", Mails: true,
 		},
 		{
-			verb: "end", from: []string{store.SubscriptionApproved, store.SubscriptionPaused, store.SubscriptionSuspended},
-			reason: true, label: "End the subscription for good",
-			explain: "It gets no events any more; what still waits becomes a dead letter. The partner can ask for another.",
-			done:    "The subscription has ended.", mails: true,
+			Verb: "end", From: []string{store.SubscriptionApproved, store.SubscriptionPaused, store.SubscriptionSuspended},
+			Reason: true, Label: "End the subscription for good",
+			Explain: "It gets no events any more; what still waits becomes a dead letter. The partner can ask for another.",
+			Done:    "The subscription has ended.", Mails: true,
 		},
 	}
 }
 
 // adminSubscriptionStep takes a decision about a subscription. It approves what the page showed: when the subscription
 // changed meanwhile, it approves nothing.
-func (p *portal) adminSubscriptionStep(c echo.Context, s step) error {
+func (p *pages) adminSubscriptionStep(c echo.Context, s site.Step) error {
 	id, subs := c.Param("id"), p.Registry.Subscriptions
 	do := map[string]func(ctx context.Context, a registry.Actor, reason string) error{
 		"approve": func(ctx context.Context, a registry.Actor, _ string) error {
@@ -133,6 +134,6 @@ func (p *portal) adminSubscriptionStep(c echo.Context, s step) error {
 		"reject":  func(ctx context.Context, a registry.Actor, why string) error { return subs.Reject(ctx, a, id, why) },
 		"suspend": func(ctx context.Context, a registry.Actor, why string) error { return subs.Suspend(ctx, a, id, why) },
 		"end":     func(ctx context.Context, a registry.Actor, why string) error { return subs.End(ctx, a, id, why) },
-	}[s.verb]
-	return p.take(c, s, "/admin/subscriptions/"+id, do, p.showSubscription)
+	}[s.Verb]
+	return p.Take(c, s, "/admin/subscriptions/"+id, do, p.showSubscription)
 }

@@ -1,4 +1,4 @@
-package web
+package partners
 
 import (
 	"net/http"
@@ -7,33 +7,34 @@ import (
 	"schakel/store"
 	view "schakel/templates/partners"
 	"schakel/templates/ui"
+	"schakel/web/site"
 )
 
 // adminSubscriptions lists the subscriptions of all partners.
-func (p *portal) adminSubscriptions(c echo.Context) error {
-	ctx, paging, names := c.Request().Context(), pagePaging(c), p.adminNames()
+func (p *pages) adminSubscriptions(c echo.Context) error {
+	ctx, paging, names := c.Request().Context(), site.PagePaging(c), p.AdminNames()
 	f := store.SubscriptionFilter{
-		Status: pageChoice(c, "status", subscriptionStatuses()), PartnerID: clean(c.QueryParam("partner")), EventType: clean(c.QueryParam("type")),
+		Status: site.PageChoice(c, "status", site.SubscriptionStatuses()), PartnerID: site.Clean(c.QueryParam("partner")), EventType: site.Clean(c.QueryParam("type")),
 		Page: store.Page{Number: paging.Page, Size: paging.PerPage},
 	}
-	subs, total, err := p.Registry.Subscriptions.List(ctx, actor(c).Scope(), f)
+	subs, total, err := p.Registry.Subscriptions.List(ctx, site.Actor(c).Scope(), f)
 	if err != nil {
 		return err
 	}
-	partners, err := p.partnerOptions(ctx, names.deliveryNames)
+	partners, err := p.PartnerOptions(ctx, names.DeliveryNames)
 	if err != nil {
 		return err
 	}
-	rows, err := names.subscriptionRows(ctx, subs)
+	rows, err := subscriptionRows(ctx, names, subs)
 	if err != nil {
 		return err
 	}
-	page := p.frame(c, "Subscriptions")
+	page := p.Frame(c, "Subscriptions")
 	page.Lead = "What partners want to get, and where. Nothing is sent before you approve it."
 	page.Actions = ui.LinkButton(ui.Secondary, "Ask for one for your own organisation", "/admin/own/subscriptions/new")
-	return p.render(c, http.StatusOK, view.AdminSubscriptions(page, view.AdminSubscriptionsView{
+	return p.Render(c, http.StatusOK, view.AdminSubscriptions(page, view.AdminSubscriptionsView{
 		Status: f.Status, Partner: f.PartnerID, EventType: f.EventType, Partners: partners,
-		Statuses: ui.StateOptions(subscriptionStatuses()...),
-		Rows:     rows, Total: total, Pager: pager(c, paging, total), Now: p.cfg.Now(),
+		Statuses: ui.StateOptions(site.SubscriptionStatuses()...),
+		Rows:     rows, Total: total, Pager: site.Pager(c, paging, total), Now: p.Cfg.Now(),
 	}))
 }

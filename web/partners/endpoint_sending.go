@@ -1,6 +1,7 @@
-package web
+package partners
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 
@@ -9,13 +10,14 @@ import (
 	"schakel/store"
 	view "schakel/templates/partners"
 	"schakel/templates/ui"
+	"schakel/web/site"
 )
 
 // defaultZone is filled in beforehand: the chains this profile is for are Dutch.
 const defaultZone = "Europe/Amsterdam"
 
 // typedSending returns the delivery windows and batch limits of an endpoint as typed in the form.
-func typedSending(form Form) view.SendingFields {
+func typedSending(form site.Form) view.SendingFields {
 	return view.SendingFields{
 		Rate: form.Get("ratePerSecond"), Concurrency: form.Get("maxConcurrency"), Timeout: form.Get("timeoutSeconds"),
 		TimeZone: form.Get("timeZone"), Windows: form.Get("windows"), BatchEvents: form.Get("batchEvents"), BatchBytes: form.Get("batchBytes"),
@@ -25,24 +27,24 @@ func typedSending(form Form) view.SendingFields {
 }
 
 // readSending reads that part of the form.
-func readSending(form Form, in *partners.EndpointInput, wrong formErrors) {
+func readSending(form site.Form, in *partners.EndpointInput, wrong site.FormErrors) {
 	typed := typedSending(form)
-	in.BatchEvents, in.BatchBytes = formNumber(form, "batchEvents", wrong), formNumber(form, "batchBytes", wrong)
-	in.BatchWaitSeconds, in.BatchStated = formNumber(form, "batchWaitSeconds", wrong), typed.BatchStated
+	in.BatchEvents, in.BatchBytes = site.FormNumber(form, "batchEvents", wrong), site.FormNumber(form, "batchBytes", wrong)
+	in.BatchWaitSeconds, in.BatchStated = site.FormNumber(form, "batchWaitSeconds", wrong), typed.BatchStated
 	in.ContractID, in.ContractVersion = typed.ContractID, typed.ContractVersion
-	week, err := window.ParseLines(orElse(typed.TimeZone, defaultZone), typed.Windows)
+	week, err := window.ParseLines(cmp.Or(typed.TimeZone, defaultZone), typed.Windows)
 	if err != nil {
-		wrong["windows"] = capital(err.Error()) + "."
+		wrong["windows"] = site.Capital(err.Error()) + "."
 		return
 	}
 	in.Windows = week.String()
 }
 
-// sendingOf shows what an endpoint has now.
-func sendingOf(e store.Endpoint) view.SendingFields {
+// SendingOf shows what an endpoint has now.
+func SendingOf(e store.Endpoint) view.SendingFields {
 	v := view.SendingFields{
-		Rate: numberText(e.RatePerSecond), Concurrency: numberText(e.MaxConcurrency), Timeout: numberText(e.TimeoutMS / 1000),
-		TimeZone: defaultZone, BatchEvents: numberText(e.BatchEvents), BatchBytes: numberText(e.BatchBytes), BatchWait: numberText(e.BatchWaitMS / 1000),
+		Rate: site.NumberText(e.RatePerSecond), Concurrency: site.NumberText(e.MaxConcurrency), Timeout: site.NumberText(e.TimeoutMS / 1000),
+		TimeZone: defaultZone, BatchEvents: site.NumberText(e.BatchEvents), BatchBytes: site.NumberText(e.BatchBytes), BatchWait: site.NumberText(e.BatchWaitMS / 1000),
 		ContractID: e.ContractID, ContractVersion: e.ContractVersion, BatchStated: e.BatchStated,
 	}
 	switch week, err := window.Parse(e.Windows); {
@@ -78,5 +80,5 @@ func receiverContract(e store.Endpoint) ui.Named {
 	if e.ContractID == "" {
 		return ui.Named{}
 	}
-	return ui.Named{Name: e.ContractID + " " + e.ContractVersion, Href: contractVersionHref(e.ContractID, e.ContractVersion)}
+	return ui.Named{Name: e.ContractID + " " + e.ContractVersion, Href: site.ContractVersionHref(e.ContractID, e.ContractVersion)}
 }

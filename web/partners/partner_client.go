@@ -1,4 +1,4 @@
-package web
+package partners
 
 import (
 	"net/http"
@@ -10,10 +10,11 @@ import (
 	"schakel/store"
 	view "schakel/templates/partners"
 	"schakel/templates/ui"
+	"schakel/web/site"
 )
 
 // client shows a client.
-func (d desk) client(c echo.Context) error {
+func (d ownerPages) client(c echo.Context) error {
 	owner, client, err := d.ownClient(c)
 	if err != nil {
 		return err
@@ -26,33 +27,33 @@ func (d desk) client(c echo.Context) error {
 }
 
 // rotateSecret makes another secret and shows it, once.
-func (d desk) rotateSecret(c echo.Context) error {
+func (d ownerPages) rotateSecret(c echo.Context) error {
 	owner, client, err := d.ownClient(c)
 	if err != nil {
 		return err
 	}
-	changed, secret, err := d.Registry.Clients.RotateSecret(c.Request().Context(), actor(c), client.ID)
+	changed, secret, err := d.Registry.Clients.RotateSecret(c.Request().Context(), site.Actor(c), client.ID)
 	if err != nil {
-		return d.settled(c, err, d.href("/clients/"+client.ID), "")
+		return d.Settled(c, err, d.Href("/clients/"+client.ID), "")
 	}
 	return d.showSecret(c, owner, changed, secret)
 }
 
 // addKeyPair makes another key pair and shows the private key, once.
-func (d desk) addKeyPair(c echo.Context) error {
+func (d ownerPages) addKeyPair(c echo.Context) error {
 	owner, client, err := d.ownClient(c)
 	if err != nil {
 		return err
 	}
-	changed, pair, err := d.Registry.Clients.AddKeyPair(c.Request().Context(), actor(c), client.ID)
+	changed, pair, err := d.Registry.Clients.AddKeyPair(c.Request().Context(), site.Actor(c), client.ID)
 	if err != nil {
-		return d.settled(c, err, d.href("/clients/"+client.ID), "")
+		return d.Settled(c, err, d.Href("/clients/"+client.ID), "")
 	}
 	return d.showKey(c, owner, changed, pair)
 }
 
 // showKey shows a client with the private key of its new key pair.
-func (d desk) showKey(c echo.Context, owner store.Partner, client store.Client, pair token.KeyPair) error {
+func (d ownerPages) showKey(c echo.Context, owner store.Partner, client store.Client, pair token.KeyPair) error {
 	v, err := d.clientView(c, owner, client)
 	if err != nil {
 		return err
@@ -62,18 +63,18 @@ func (d desk) showKey(c echo.Context, owner store.Partner, client store.Client, 
 }
 
 // revokeClient ends a client for good.
-func (d desk) revokeClient(c echo.Context) error {
+func (d ownerPages) revokeClient(c echo.Context) error {
 	owner, client, err := d.ownClient(c)
 	if err != nil {
 		return err
 	}
-	reason, wrong, err := readReason(c)
+	reason, wrong, err := site.ReadReason(c)
 	if err != nil {
 		return err
 	}
 	if wrong == "" {
-		err = d.Registry.Clients.Revoke(c.Request().Context(), actor(c), client.ID, reason)
-		if fields, ok := refused(err); ok {
+		err = d.Registry.Clients.Revoke(c.Request().Context(), site.Actor(c), client.ID, reason)
+		if fields, ok := site.Refused(err); ok {
 			wrong = fields["reason"]
 		}
 	}
@@ -85,11 +86,11 @@ func (d desk) revokeClient(c echo.Context) error {
 		v.RevokeReason, v.RevokeError = reason, wrong
 		return d.showClient(c, http.StatusUnprocessableEntity, client, v)
 	}
-	return d.settled(c, err, d.href("/clients/"+client.ID), "The client is revoked: its secret, keys and tokens do not work any more.")
+	return d.Settled(c, err, d.Href("/clients/"+client.ID), "The client is revoked: its secret, keys and tokens do not work any more.")
 }
 
 // showSecret shows a client with the secret it has just got.
-func (d desk) showSecret(c echo.Context, owner store.Partner, client store.Client, secret string) error {
+func (d ownerPages) showSecret(c echo.Context, owner store.Partner, client store.Client, secret string) error {
 	v, err := d.clientView(c, owner, client)
 	if err != nil {
 		return err
@@ -98,26 +99,26 @@ func (d desk) showSecret(c echo.Context, owner store.Partner, client store.Clien
 	return d.showClient(c, http.StatusOK, client, v)
 }
 
-func (d desk) showClient(c echo.Context, status int, client store.Client, v view.ClientView) error {
-	page := d.pageFrame(c, client.Name, d.crumbsToClients(store.Client{})...)
+func (d ownerPages) showClient(c echo.Context, status int, client store.Client, v view.ClientView) error {
+	page := d.PageFrame(c, client.Name, d.crumbsToClients(store.Client{})...)
 	page.Badge, page.Invalid = ui.State(client.Status), status != http.StatusOK
 	if v.CanChange {
 		page.Actions = ui.LinkButton(ui.Secondary, "Change", v.Href+"/edit")
 	}
-	return d.render(c, status, view.ClientPage(page, v))
+	return d.Render(c, status, view.ClientPage(page, v))
 }
 
-func (d desk) clientView(c echo.Context, owner store.Partner, client store.Client) (view.ClientView, error) {
+func (d ownerPages) clientView(c echo.Context, owner store.Partner, client store.Client) (view.ClientView, error) {
 	v := view.ClientView{
-		Href: d.href("/clients/" + client.ID), ID: client.ID, State: client.Status, Reason: client.StatusReason, Method: client.AuthMethod,
-		JWKSURI: client.JWKSURI, JWKS: readableJSON(client.JWKS), Scopes: client.Scopes, Types: client.PublishTypes, Sources: client.PublishSources,
+		Href: d.Href("/clients/" + client.ID), ID: client.ID, State: client.Status, Reason: client.StatusReason, Method: client.AuthMethod,
+		JWKSURI: client.JWKSURI, JWKS: site.ReadableJSON(client.JWKS), Scopes: client.Scopes, Types: client.PublishTypes, Sources: client.PublishSources,
 		RequestedScopes: client.RequestedScopes, RequestedTypes: client.RequestedTypes, RequestedSources: client.RequestedSources,
-		Created: client.CreatedAt.Time, Changed: client.UpdatedAt.Time, Decided: client.DecidedAt.Time, DecidedBy: client.DecidedBy, Now: d.cfg.Now(),
-		Closed: waits(owner), HasSecret: client.AuthMethod != token.PrivateKeyJWT, HasKeys: client.AuthMethod == token.PrivateKeyJWT && client.JWKSURI == "", CanChange: waits(owner) == "" && client.Status == store.ClientActive,
+		Created: client.CreatedAt.Time, Changed: client.UpdatedAt.Time, Decided: client.DecidedAt.Time, DecidedBy: client.DecidedBy, Now: d.Cfg.Now(),
+		Closed: site.Waits(owner), HasSecret: client.AuthMethod != token.PrivateKeyJWT, HasKeys: client.AuthMethod == token.PrivateKeyJWT && client.JWKSURI == "", CanChange: site.Waits(owner) == "" && client.Status == store.ClientActive,
 	}
-	v.TokenExample = tokenExample(client, d.absolute(""))
+	v.TokenExample = TokenExample(client, d.Absolute(""))
 	if slices.Contains(client.Scopes, identity.ScopeEventsPublish) {
-		reader, err := d.reader(c)
+		reader, err := d.Reader(c)
 		if err != nil {
 			return v, err
 		}
@@ -125,7 +126,7 @@ func (d desk) clientView(c echo.Context, owner store.Partner, client store.Clien
 		if err != nil {
 			return v, err
 		}
-		v.PublishExample = publishExample(client, catalogue, d.absolute("/events/v1/events"))
+		v.PublishExample = PublishExample(client, catalogue, d.Absolute("/events/v1/events"))
 	}
 	return v, nil
 }

@@ -1,4 +1,4 @@
-package web
+package partners
 
 import (
 	"bytes"
@@ -10,31 +10,32 @@ import (
 	"schakel/registry/identity"
 	"schakel/registry/identity/token"
 	"schakel/store"
+	"schakel/web/site"
 )
 
-// tokenExample is a command that puts an access token into the variable TOKEN. No secret is in it: schakel reads the
+// TokenExample is a command that puts an access token into the variable TOKEN. No secret is in it: schakel reads the
 // private key from its file, which a browser saves readable by others, and the shell has a secret in the variable SECRET.
-func tokenExample(client store.Client, base string) string {
+func TokenExample(client store.Client, base string) string {
 	address := base + "/oauth/token"
-	scope := "  --data-urlencode " + quoted("scope="+strings.Join(client.Scopes, " ")) + " \\\n"
+	scope := "  --data-urlencode " + site.Quoted("scope="+strings.Join(client.Scopes, " ")) + " \\\n"
 	switch client.AuthMethod {
 	case token.PrivateKeyJWT:
-		key := quoted(client.ID + ".jwk.json")
-		return "chmod 600 " + key + "\nTOKEN=$(schakel token --url " + quoted(base) + " \\\n  --client-id " + quoted(client.ID) + " --client-key-file " + key + ")"
+		key := site.Quoted(client.ID + ".jwk.json")
+		return "chmod 600 " + key + "\nTOKEN=$(schakel token --url " + site.Quoted(base) + " \\\n  --client-id " + site.Quoted(client.ID) + " --client-key-file " + key + ")"
 	case token.ClientSecretBasic:
-		return "TOKEN=$(curl --silent --show-error --fail-with-body --user " + quoted(client.ID+":") + "\"$SECRET\" \\\n  --data grant_type=client_credentials \\\n" + scope + "  " + quoted(address) + tokenFilter
+		return "TOKEN=$(curl --silent --show-error --fail-with-body --user " + site.Quoted(client.ID+":") + "\"$SECRET\" \\\n  --data grant_type=client_credentials \\\n" + scope + "  " + site.Quoted(address) + tokenFilter
 	}
-	return "TOKEN=$(curl --silent --show-error --fail-with-body --data grant_type=client_credentials \\\n" + scope + "  --data client_id=" + quoted(client.ID) +
-		" \\\n  --data-urlencode \"client_secret=$SECRET\" \\\n  " + quoted(address) + tokenFilter
+	return "TOKEN=$(curl --silent --show-error --fail-with-body --data grant_type=client_credentials \\\n" + scope + "  --data client_id=" + site.Quoted(client.ID) +
+		" \\\n  --data-urlencode \"client_secret=$SECRET\" \\\n  " + site.Quoted(address) + tokenFilter
 }
 
 // tokenFilter takes the access token out of the answer, without a tool for JSON.
 const tokenFilter = ` |
   sed -E 's/.*"access_token":"([^"]+)".*/\1/')`
 
-// publishExample is a command that publishes an event the client may publish: of a type in the catalogue, with the example of
+// PublishExample is a command that publishes an event the client may publish: of a type in the catalogue, with the example of
 // its contract as the data, where there is one.
-func publishExample(client store.Client, catalogue []store.EventType, address string) string {
+func PublishExample(client store.Client, catalogue []store.EventType, address string) string {
 	eventType, source, data, mediaType := "nl.example.student.enrolled", "urn:example:source", "{}", "application/json"
 	if len(client.PublishTypes) > 0 {
 		eventType = filled(client.PublishTypes[0])
@@ -56,11 +57,11 @@ func publishExample(client store.Client, catalogue []store.EventType, address st
 	if len(client.PublishSources) > 0 {
 		source = filled(client.PublishSources[0])
 	}
-	event := `{"specversion":"1.0","id":"'"$ID"'","source":"` + inShell(source) + `","type":"` + inShell(eventType) +
-		`","datacontenttype":"` + inShell(mediaType) + `","data":` + inShell(data) + `}`
+	event := `{"specversion":"1.0","id":"'"$ID"'","source":"` + site.InShell(source) + `","type":"` + site.InShell(eventType) +
+		`","datacontenttype":"` + site.InShell(mediaType) + `","data":` + site.InShell(data) + `}`
 	return "ID=$(uuidgen 2>/dev/null || cat /proc/sys/kernel/random/uuid)\n" +
 		"curl --oauth2-bearer \"$TOKEN\" \\\n  --header \"Idempotency-Key: \\\"$ID\\\"\" \\\n" +
-		"  --header 'Content-Type: application/cloudevents+json' \\\n  --data '" + event + "' \\\n  " + quoted(address)
+		"  --header 'Content-Type: application/cloudevents+json' \\\n  --data '" + event + "' \\\n  " + site.Quoted(address)
 }
 
 // maxExampleBytes bounds the data in a command, which a shell takes as one argument.
@@ -72,7 +73,7 @@ func exampleData(t store.EventType) (data string, ok bool) {
 	if media, _, _ := mime.ParseMediaType(t.ContentType); t.ContentType != "" && media != "application/json" && !strings.HasSuffix(media, "+json") {
 		return "", false
 	}
-	if isWholeEvent(content) {
+	if site.IsWholeEvent(content) {
 		var whole struct{ Data json.RawMessage }
 		if json.Unmarshal(content, &whole) != nil || whole.Data == nil {
 			return "", false
@@ -93,9 +94,3 @@ func filled(pattern string) string {
 	}
 	return pattern
 }
-
-// quoted puts a word between quotes that a shell leaves as it is.
-func quoted(word string) string { return "'" + inShell(word) + "'" }
-
-// inShell writes text inside single quotes: what people typed stays one word.
-func inShell(text string) string { return strings.ReplaceAll(text, "'", `'\''`) }

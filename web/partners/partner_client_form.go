@@ -1,4 +1,4 @@
-package web
+package partners
 
 import (
 	"net/http"
@@ -11,12 +11,13 @@ import (
 	"schakel/store"
 	view "schakel/templates/partners"
 	"schakel/templates/ui"
+	"schakel/web/site"
 )
 
 // newClient shows the form for another client.
-func (d desk) newClient(c echo.Context) error {
-	if owner, err := d.owner(c); err != nil || waits(owner) != "" {
-		return d.closed(c, err, "/clients")
+func (d ownerPages) newClient(c echo.Context) error {
+	if owner, err := d.Owner(c); err != nil || site.Waits(owner) != "" {
+		return d.Closed(c, err, "/clients")
 	}
 	in := identity.NewClient{AuthMethod: d.Registry.Clients.AuthMethods(c.Request().Context())[0]}
 	return d.showClientForm(c, http.StatusOK, store.Client{}, in, nil)
@@ -24,8 +25,8 @@ func (d desk) newClient(c echo.Context) error {
 
 // createClient adds a client, and makes a key pair for one with private_key_jwt that brings no keys of its own. Its secret
 // or private key is on the answer to this request, and never again: it is not put into the session on its way to another page.
-func (d desk) createClient(c echo.Context) error {
-	owner, err := d.owner(c)
+func (d ownerPages) createClient(c echo.Context) error {
+	owner, err := d.Owner(c)
 	if err != nil {
 		return err
 	}
@@ -41,29 +42,29 @@ func (d desk) createClient(c echo.Context) error {
 	}
 	asked := in
 	asked.JWKS += pair.Public
-	made, secret, err := d.Registry.Clients.Create(c.Request().Context(), actor(c), owner.ID, asked)
-	if fields, ok := refused(err); ok {
+	made, secret, err := d.Registry.Clients.Create(c.Request().Context(), site.Actor(c), owner.ID, asked)
+	if fields, ok := site.Refused(err); ok {
 		return d.showClientForm(c, http.StatusUnprocessableEntity, store.Client{}, in, fields)
 	}
 	if err != nil {
-		return d.settled(c, err, d.href("/clients"), "")
+		return d.Settled(c, err, d.Href("/clients"), "")
 	}
 	if pair.Private != "" {
 		d.Engine.Changed()
 		return d.showKey(c, owner, made, pair)
 	}
 	if secret == "" {
-		return d.done(c, d.href("/clients/"+made.ID), "Client "+made.Name+" is added.")
+		return d.Done(c, d.Href("/clients/"+made.ID), "Client "+made.Name+" is added.")
 	}
 	d.Engine.Changed()
 	return d.showSecret(c, owner, made, secret)
 }
 
 // editClient shows the form with what a client has and asked for.
-func (d desk) editClient(c echo.Context) error {
+func (d ownerPages) editClient(c echo.Context) error {
 	owner, client, err := d.ownClient(c)
-	if err != nil || waits(owner) != "" || client.Status != store.ClientActive {
-		return d.closed(c, err, "/clients/"+client.ID)
+	if err != nil || site.Waits(owner) != "" || client.Status != store.ClientActive {
+		return d.Closed(c, err, "/clients/"+client.ID)
 	}
 	return d.showClientForm(c, http.StatusOK, client, identity.NewClient{
 		Name: client.Name, AuthMethod: client.AuthMethod, JWKS: client.JWKS, JWKSURI: client.JWKSURI,
@@ -74,7 +75,7 @@ func (d desk) editClient(c echo.Context) error {
 }
 
 // updateClient changes a client; what is new of it and not free is requested.
-func (d desk) updateClient(c echo.Context) error {
+func (d ownerPages) updateClient(c echo.Context) error {
 	_, client, err := d.ownClient(c)
 	if err != nil {
 		return err
@@ -84,19 +85,19 @@ func (d desk) updateClient(c echo.Context) error {
 		return err
 	}
 	in.AuthMethod = client.AuthMethod
-	changed, err := d.Registry.Clients.Update(c.Request().Context(), actor(c), client.ID, in)
-	if fields, ok := refused(err); ok {
+	changed, err := d.Registry.Clients.Update(c.Request().Context(), site.Actor(c), client.ID, in)
+	if fields, ok := site.Refused(err); ok {
 		return d.showClientForm(c, http.StatusUnprocessableEntity, client, in, fields)
 	}
 	text := "The client is saved."
 	if err == nil && changed.Waiting() {
 		text = "The client is saved. What you ask for in addition waits for the administrator."
 	}
-	return d.settled(c, err, d.href("/clients/"+client.ID), text)
+	return d.Settled(c, err, d.Href("/clients/"+client.ID), text)
 }
 
 func readClient(c echo.Context) (identity.NewClient, error) {
-	form, err := readForm(c)
+	form, err := site.ReadForm(c)
 	if err != nil {
 		return identity.NewClient{}, err
 	}
@@ -106,20 +107,20 @@ func readClient(c echo.Context) (identity.NewClient, error) {
 	}, nil
 }
 
-func (d desk) showClientForm(c echo.Context, status int, client store.Client, in identity.NewClient, wrong map[string]string) error {
-	decides := actor(c).Administrator
+func (d ownerPages) showClientForm(c echo.Context, status int, client store.Client, in identity.NewClient, wrong map[string]string) error {
+	decides := site.Actor(c).Administrator
 	v := view.ClientFormView{
-		Action: d.href("/clients"), Cancel: d.href("/clients"), New: client.ID == "", Name: in.Name, Method: in.AuthMethod,
+		Action: d.Href("/clients"), Cancel: d.Href("/clients"), New: client.ID == "", Name: in.Name, Method: in.AuthMethod,
 		JWKS: in.JWKS, JWKSURI: in.JWKSURI, Methods: clientMethods(d.Registry.Clients.AuthMethods(c.Request().Context())), Scopes: scopeOptions(in.Scopes, decides),
 		PublishTypes: strings.Join(in.PublishTypes, "\n"), PublishSources: strings.Join(in.PublishSources, "\n"), Decides: decides, Wrong: wrong,
 	}
 	title := "Add a client"
 	if client.ID != "" {
-		title, v.Action, v.Cancel = "Change client", d.href("/clients/"+client.ID), d.href("/clients/"+client.ID)
+		title, v.Action, v.Cancel = "Change client", d.Href("/clients/"+client.ID), d.Href("/clients/"+client.ID)
 	}
-	page := d.pageFrame(c, title, d.crumbsToClients(client)...)
+	page := d.PageFrame(c, title, d.crumbsToClients(client)...)
 	page.Invalid = len(wrong) > 0
-	return d.render(c, status, view.ClientFormPage(page, v))
+	return d.Render(c, status, view.ClientFormPage(page, v))
 }
 
 // scopeOptions explains each scope, and marks those that wait for an administrator.

@@ -1,4 +1,4 @@
-package web
+package partners
 
 import (
 	"net/http"
@@ -9,9 +9,10 @@ import (
 	"schakel/store"
 	view "schakel/templates/partners"
 	"schakel/templates/ui"
+	"schakel/web/site"
 )
 
-func (d desk) routesClients(g routeGroup) {
+func (d ownerPages) routesClients(g site.RouteGroup) {
 	g.GET("/clients", d.clients)
 	g.POST("/clients", d.createClient)
 	g.GET("/clients/new", d.newClient)
@@ -24,8 +25,8 @@ func (d desk) routesClients(g routeGroup) {
 }
 
 // clients lists the machines of the organisation.
-func (d desk) clients(c echo.Context) error {
-	owner, err := d.owner(c)
+func (d ownerPages) clients(c echo.Context) error {
+	owner, err := d.Owner(c)
 	if err != nil {
 		return err
 	}
@@ -34,24 +35,24 @@ func (d desk) clients(c echo.Context) error {
 		return err
 	}
 	v := view.ClientListView{
-		Action: d.href("/clients"), NewHref: d.href("/clients/new"), Closed: waits(owner),
-		Search: clean(c.QueryParam("q")), Status: pageChoice(c, "status", []string{store.ClientActive, "waiting", store.ClientRevoked}), Now: d.cfg.Now(),
+		Action: d.Href("/clients"), NewHref: d.Href("/clients/new"), Closed: site.Waits(owner),
+		Search: site.Clean(c.QueryParam("q")), Status: site.PageChoice(c, "status", []string{store.ClientActive, "waiting", store.ClientRevoked}), Now: d.Cfg.Now(),
 	}
 	found := searchClients(all, v.Search, v.Status)
-	paging := pagePaging(c)
-	v.Total, v.Pager = len(found), pager(c, paging, len(found))
-	for _, client := range slicePage(found, paging) {
+	paging := site.PagePaging(c)
+	v.Total, v.Pager = len(found), site.Pager(c, paging, len(found))
+	for _, client := range site.SlicePage(found, paging) {
 		v.Rows = append(v.Rows, view.OwnClient{
-			Name: client.Name, Href: d.href("/clients/" + client.ID), ID: client.ID, Method: client.AuthMethod, State: client.Status,
+			Name: client.Name, Href: d.Href("/clients/" + client.ID), ID: client.ID, Method: client.AuthMethod, State: client.Status,
 			Waiting: client.Waiting(), Scopes: strings.Join(client.Scopes, ", "), Since: client.UpdatedAt.Time,
 		})
 	}
-	page := d.page(c, "Clients")
+	page := d.Page(c, "Clients")
 	page.Lead = "Machines of yours that call our APIs."
 	if v.Closed == "" {
 		page.Actions = ui.LinkButton(ui.Primary, "Add a client", v.NewHref)
 	}
-	return d.render(c, http.StatusOK, view.ClientListPage(page, v))
+	return d.Render(c, http.StatusOK, view.ClientListPage(page, v))
 }
 
 func searchClients(all []store.Client, search, status string) []store.Client {
@@ -59,7 +60,7 @@ func searchClients(all []store.Client, search, status string) []store.Client {
 	var found []store.Client
 	for _, client := range all {
 		is := status == "" || client.Status == status || status == "waiting" && client.Waiting()
-		if is && containsAll(strings.ToLower(client.Name+" "+client.ID), words) {
+		if is && site.ContainsAll(strings.ToLower(client.Name+" "+client.ID), words) {
 			found = append(found, client)
 		}
 	}
@@ -67,8 +68,8 @@ func searchClients(all []store.Client, search, status string) []store.Client {
 }
 
 // ownClient finds a client of this desk; another's is not there.
-func (d desk) ownClient(c echo.Context) (store.Partner, store.Client, error) {
-	owner, err := d.owner(c)
+func (d ownerPages) ownClient(c echo.Context) (store.Partner, store.Client, error) {
+	owner, err := d.Owner(c)
 	if err != nil {
 		return owner, store.Client{}, err
 	}
@@ -76,10 +77,10 @@ func (d desk) ownClient(c echo.Context) (store.Partner, store.Client, error) {
 	return owner, client, err
 }
 
-func (d desk) crumbsToClients(client store.Client) []ui.Crumb {
-	crumbs := []ui.Crumb{{Label: "Clients", Href: d.href("/clients")}}
+func (d ownerPages) crumbsToClients(client store.Client) []ui.Crumb {
+	crumbs := []ui.Crumb{{Label: "Clients", Href: d.Href("/clients")}}
 	if client.ID != "" {
-		crumbs = append(crumbs, ui.Crumb{Label: client.Name, Href: d.href("/clients/" + client.ID)})
+		crumbs = append(crumbs, ui.Crumb{Label: client.Name, Href: d.Href("/clients/" + client.ID)})
 	}
 	return crumbs
 }

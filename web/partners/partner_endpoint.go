@@ -1,4 +1,4 @@
-package web
+package partners
 
 import (
 	"context"
@@ -12,23 +12,24 @@ import (
 	"schakel/store"
 	view "schakel/templates/partners"
 	"schakel/templates/ui"
+	"schakel/web/site"
 )
 
 // endpoint shows an endpoint.
-func (d desk) endpoint(c echo.Context) error {
+func (d ownerPages) endpoint(c echo.Context) error {
 	return d.showEndpoint(c, http.StatusOK, func(*view.EndpointView) {})
 }
 
 // testEndpoint sends a test event and goes to its delivery.
-func (d desk) testEndpoint(c echo.Context) error {
+func (d ownerPages) testEndpoint(c echo.Context) error {
 	owner, e, err := d.ownEndpoint(c)
 	if err != nil {
 		return err
 	}
-	here := d.href("/endpoints/" + e.ID)
+	here := d.Href("/endpoints/" + e.ID)
 	switch {
-	case waits(owner) != "":
-		return d.notNow(c, here, waits(owner))
+	case site.Waits(owner) != "":
+		return d.notNow(c, here, site.Waits(owner))
 	case e.Kind == store.EndpointAMQP && !d.takesTests(c.Request().Context(), e):
 		return d.notNow(c, here, "A health party takes business messages alone, so no test event is sent to it. Publish a business message instead.")
 	case e.Kind == store.EndpointPull:
@@ -42,8 +43,8 @@ func (d desk) testEndpoint(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	_, delivery, err := d.Engine.SendTest(c.Request().Context(), engineActor(c), e.ID, testSource(own))
-	return d.settled(c, err, d.deliveries+"/"+delivery, "A test event is on its way. This page shows what your endpoint answers.")
+	_, delivery, err := d.Engine.SendTest(c.Request().Context(), site.EngineActor(c), e.ID, testSource(own))
+	return d.Settled(c, err, d.Deliveries+"/"+delivery, "A test event is on its way. This page shows what your endpoint answers.")
 }
 
 // testSource is the source of test events: the own organisation by its OIN.
@@ -55,70 +56,58 @@ func testSource(own store.Partner) string {
 }
 
 // notNow goes back to a page with the reason why something was not done.
-func (d desk) notNow(c echo.Context, href, text string) error {
-	d.flash(c, ui.KindWarning, text)
+func (d ownerPages) notNow(c echo.Context, href, text string) error {
+	d.Flash(c, ui.KindWarning, text)
 	return c.Redirect(http.StatusSeeOther, href)
 }
 
 // pauseEndpoint stops sending for a time.
-func (d desk) pauseEndpoint(c echo.Context) error {
+func (d ownerPages) pauseEndpoint(c echo.Context) error {
 	return d.stopEndpoint(c, d.Registry.Endpoints.Pause, "The endpoint is paused. What is for it waits.",
 		func(v *view.EndpointView, reason, wrong string) { v.PauseReason, v.PauseError = reason, wrong })
 }
 
 // endEndpoint ends an endpoint and its subscriptions.
-func (d desk) endEndpoint(c echo.Context) error {
+func (d ownerPages) endEndpoint(c echo.Context) error {
 	return d.stopEndpoint(c, d.Registry.Endpoints.End, "The endpoint has ended.",
 		func(v *view.EndpointView, reason, wrong string) { v.EndReason, v.EndError = reason, wrong })
 }
 
 // stopEndpoint does what needs a reason; show puts a refused one back on the page.
-func (d desk) stopEndpoint(c echo.Context, stop func(context.Context, registry.Actor, string, string) error, text string,
+func (d ownerPages) stopEndpoint(c echo.Context, stop func(context.Context, registry.Actor, string, string) error, text string,
 	show func(v *view.EndpointView, reason, wrong string),
 ) error {
 	_, e, err := d.ownEndpoint(c)
 	if err != nil {
 		return err
 	}
-	reason, wrong, err := readReason(c)
+	reason, wrong, err := site.ReadReason(c)
 	if err != nil {
 		return err
 	}
 	if wrong == "" {
-		err = stop(c.Request().Context(), actor(c), e.ID, reason)
-		if fields, ok := refused(err); ok {
+		err = stop(c.Request().Context(), site.Actor(c), e.ID, reason)
+		if fields, ok := site.Refused(err); ok {
 			wrong = fields["reason"]
 		}
 	}
 	if wrong != "" {
 		return d.showEndpoint(c, http.StatusUnprocessableEntity, func(v *view.EndpointView) { show(v, reason, wrong) })
 	}
-	return d.settled(c, err, d.href("/endpoints/"+e.ID), text)
-}
-
-// readReason reads why something is stopped; what is wrong with it is told.
-func readReason(c echo.Context) (reason, wrong string, err error) {
-	form, err := readForm(c)
-	if err != nil {
-		return "", "", err
-	}
-	if reason = form.Get("reason"); len([]rune(reason)) < 3 {
-		wrong = "Give a reason of at least 3 characters; it is kept in the audit trail."
-	}
-	return reason, wrong, nil
+	return d.Settled(c, err, d.Href("/endpoints/"+e.ID), text)
 }
 
 // resumeEndpoint starts sending again.
-func (d desk) resumeEndpoint(c echo.Context) error {
+func (d ownerPages) resumeEndpoint(c echo.Context) error {
 	_, e, err := d.ownEndpoint(c)
 	if err != nil {
 		return err
 	}
-	err = d.Registry.Endpoints.Resume(c.Request().Context(), actor(c), e.ID)
-	return d.settled(c, err, d.href("/endpoints/"+e.ID), "The endpoint is active again. What waited is sent now.")
+	err = d.Registry.Endpoints.Resume(c.Request().Context(), site.Actor(c), e.ID)
+	return d.Settled(c, err, d.Href("/endpoints/"+e.ID), "The endpoint is active again. What waited is sent now.")
 }
 
-func (d desk) showEndpoint(c echo.Context, status int, change func(*view.EndpointView)) error {
+func (d ownerPages) showEndpoint(c echo.Context, status int, change func(*view.EndpointView)) error {
 	owner, e, err := d.ownEndpoint(c)
 	if err != nil {
 		return err
@@ -131,7 +120,7 @@ func (d desk) showEndpoint(c echo.Context, status int, change func(*view.Endpoin
 	v := d.endpointView(owner, e)
 	for _, s := range subs {
 		v.Subscriptions = append(v.Subscriptions, view.EndpointSubscription{
-			Label: subscriptionLabel(s), Href: d.href("/subscriptions/" + s.ID), State: s.Status, Types: getsText(s),
+			Label: site.SubscriptionLabel(s), Href: d.Href("/subscriptions/" + s.ID), State: s.Status, Types: site.GetsText(s),
 		})
 	}
 	if e.Kind == store.EndpointPull {
@@ -151,37 +140,37 @@ func (d desk) showEndpoint(c echo.Context, status int, change func(*view.Endpoin
 		v.CanTest = v.CanTest && d.takesTests(c.Request().Context(), e)
 	}
 	change(&v)
-	page := d.pageFrame(c, e.Name, d.crumbsToEndpoints(store.Endpoint{})...)
+	page := d.PageFrame(c, e.Name, d.crumbsToEndpoints(store.Endpoint{})...)
 	page.Badge, page.Invalid = ui.State(e.Status), status != http.StatusOK
 	if v.CanEnd {
 		page.Actions = ui.LinkButton(ui.Secondary, "Change", v.Href+"/edit")
 	}
-	return d.render(c, status, view.EndpointPage(page, v))
+	return d.Render(c, status, view.EndpointPage(page, v))
 }
 
 // datasetsHref returns the address of the datasets that can be subscribed to.
-func (d desk) datasetsHref(c echo.Context) string {
-	if actor(c).Administrator {
+func (d ownerPages) datasetsHref(c echo.Context) string {
+	if site.Actor(c).Administrator {
 		return "/admin/datasets"
 	}
 	return "/partner/datasets"
 }
 
-func (d desk) endpointView(owner store.Partner, e store.Endpoint) view.EndpointView {
-	may := waits(owner) == ""
+func (d ownerPages) endpointView(owner store.Partner, e store.Endpoint) view.EndpointView {
+	may := site.Waits(owner) == ""
 	v := view.EndpointView{
-		Href: d.href("/endpoints/" + e.ID), State: e.Status, Reason: e.StatusReason, Kind: kindLabel(e.Kind), URL: e.URL, ContentMode: e.ContentMode,
+		Href: d.Href("/endpoints/" + e.ID), State: e.Status, Reason: e.StatusReason, Kind: site.KindLabel(e.Kind), URL: e.URL, ContentMode: e.ContentMode,
 		Method: e.TokenAuthMethod, TokenURL: e.TokenURL, TokenClientID: e.TokenClientID, TokenScope: e.TokenScope, Secret: "not needed",
 		Rate: "no limit", Concurrency: strconv.FormatInt(e.MaxConcurrency, 10), Timeout: strconv.FormatInt(e.TimeoutMS/1000, 10) + " s",
-		Circuit: e.Circuit, ID: e.ID, Created: e.CreatedAt.Time, Changed: e.UpdatedAt.Time, Now: d.cfg.Now(),
-		DeliveriesHref: d.deliveries + "?endpoint=" + url.QueryEscape(e.ID), NewSubscription: d.href("/subscriptions/new?endpoint=" + url.QueryEscape(e.ID)),
-		Closed: waits(owner), CanTest: may && e.Status == store.EndpointActive, CanPause: may && e.Status == store.EndpointActive,
+		Circuit: e.Circuit, ID: e.ID, Created: e.CreatedAt.Time, Changed: e.UpdatedAt.Time, Now: d.Cfg.Now(),
+		DeliveriesHref: d.Deliveries + "?endpoint=" + url.QueryEscape(e.ID), NewSubscription: d.Href("/subscriptions/new?endpoint=" + url.QueryEscape(e.ID)),
+		Closed: site.Waits(owner), CanTest: may && e.Status == store.EndpointActive, CanPause: may && e.Status == store.EndpointActive,
 		CanResume: may && e.Status == store.EndpointPaused && (e.PausedBy == "" || owner.Own), PausedBy: e.PausedBy, CanEnd: may && e.Status != store.EndpointEnded,
 	}
 	if may && e.Status != store.EndpointEnded {
-		v.ReplayHref = d.replays("endpoint", e.ID)
+		v.ReplayHref = d.Replays("endpoint", e.ID)
 	}
-	v.When, v.Closing, v.Batches = windowWords(e), closedText(e, d.cfg.Now()), batchWords(e)
+	v.When, v.Closing, v.Batches = site.WindowWords(e), site.ClosedText(e, d.Cfg.Now()), batchWords(e)
 	contract := receiverContract(e)
 	v.Contract, v.ContractHref = contract.Name, contract.Href
 	if e.TokenSecret != "" {
@@ -191,13 +180,13 @@ func (d desk) endpointView(owner store.Partner, e store.Endpoint) view.EndpointV
 		v.Rate = strconv.FormatInt(e.RatePerSecond, 10)
 	}
 	if e.TokenAuthMethod == token.PrivateKeyJWT {
-		v.JWKS = d.absolute("/oauth/jwks")
+		v.JWKS = d.Absolute("/oauth/jwks")
 	}
 	if e.Circuit != store.CircuitClosed && !e.CircuitProbeAt.IsZero() {
 		v.CircuitText = ui.Time(e.CircuitProbeAt.Time)
 	}
 	v.Unasked = e.UnaskedAt.Time
-	if e.WaitsAt(d.cfg.Now()) {
+	if e.WaitsAt(d.Cfg.Now()) {
 		v.WaitText = ui.Time(e.WaitUntil.Time) + ", as the receiver asked (Retry-After)"
 	}
 	return v

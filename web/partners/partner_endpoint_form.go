@@ -1,10 +1,9 @@
-package web
+package partners
 
 import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strconv"
 
 	"github.com/labstack/echo/v4"
 	"schakel/registry/contracts/contract"
@@ -12,12 +11,13 @@ import (
 	"schakel/store"
 	view "schakel/templates/partners"
 	"schakel/templates/ui"
+	"schakel/web/site"
 )
 
 // newEndpoint shows the form for another endpoint.
-func (d desk) newEndpoint(c echo.Context) error {
-	if owner, err := d.owner(c); err != nil || waits(owner) != "" {
-		return d.closed(c, err, "/endpoints")
+func (d ownerPages) newEndpoint(c echo.Context) error {
+	if owner, err := d.Owner(c); err != nil || site.Waits(owner) != "" {
+		return d.Closed(c, err, "/endpoints")
 	}
 	kinds := d.Registry.Endpoints.ServedKinds()
 	kind := c.QueryParam("kind")
@@ -31,20 +31,12 @@ func (d desk) newEndpoint(c echo.Context) error {
 	in := partners.EndpointInput{
 		Kind: kind, ContentMode: set.ContentMode, TokenAuthMethod: d.Registry.Endpoints.TokenAuthMethods()[0],
 	}
-	return d.showEndpointForm(c, http.StatusOK, store.Endpoint{}, in, sendingOf(store.Endpoint{}), nil)
-}
-
-// closed goes back to a page that says why nothing can be changed now, unless err.
-func (d desk) closed(c echo.Context, err error, path string) error {
-	if err != nil {
-		return err
-	}
-	return c.Redirect(http.StatusSeeOther, d.href(path))
+	return d.showEndpointForm(c, http.StatusOK, store.Endpoint{}, in, SendingOf(store.Endpoint{}), nil)
 }
 
 // createEndpoint adds an endpoint.
-func (d desk) createEndpoint(c echo.Context) error {
-	owner, err := d.owner(c)
+func (d ownerPages) createEndpoint(c echo.Context) error {
+	owner, err := d.Owner(c)
 	if err != nil {
 		return err
 	}
@@ -53,14 +45,14 @@ func (d desk) createEndpoint(c echo.Context) error {
 		return err
 	}
 	if len(wrong) > 0 {
-		return d.showEndpointForm(c, http.StatusUnprocessableEntity, store.Endpoint{}, in, typed, wrong.with(d.Registry.Endpoints.Wrong(in, store.Endpoint{})))
+		return d.showEndpointForm(c, http.StatusUnprocessableEntity, store.Endpoint{}, in, typed, wrong.With(d.Registry.Endpoints.Wrong(in, store.Endpoint{})))
 	}
-	made, err := d.Registry.Endpoints.Create(c.Request().Context(), actor(c), owner.ID, in)
-	if fields, ok := refused(err); ok {
+	made, err := d.Registry.Endpoints.Create(c.Request().Context(), site.Actor(c), owner.ID, in)
+	if fields, ok := site.Refused(err); ok {
 		return d.showEndpointForm(c, http.StatusUnprocessableEntity, store.Endpoint{}, in, typed, fields)
 	}
 	if err != nil {
-		return d.settled(c, err, d.href("/endpoints"), "")
+		return d.Settled(c, err, d.Href("/endpoints"), "")
 	}
 	text := "Endpoint " + made.Name + " is added. Send it a test event to see whether it answers."
 	if made.Kind == store.EndpointPull {
@@ -72,24 +64,24 @@ func (d desk) createEndpoint(c echo.Context) error {
 	if made.Kind == store.EndpointAMQP {
 		text = "Endpoint " + made.Name + " is added. Fill in its party: the HER-id and queues that events go to."
 	}
-	return d.done(c, d.href("/endpoints/"+made.ID), text)
+	return d.Done(c, d.Href("/endpoints/"+made.ID), text)
 }
 
 // editEndpoint shows the form with what an endpoint is now.
-func (d desk) editEndpoint(c echo.Context) error {
+func (d ownerPages) editEndpoint(c echo.Context) error {
 	owner, e, err := d.ownEndpoint(c)
-	if err != nil || waits(owner) != "" || e.Status == store.EndpointEnded {
-		return d.closed(c, err, "/endpoints/"+e.ID)
+	if err != nil || site.Waits(owner) != "" || e.Status == store.EndpointEnded {
+		return d.Closed(c, err, "/endpoints/"+e.ID)
 	}
 	return d.showEndpointForm(c, http.StatusOK, e, partners.EndpointInput{
 		Name: e.Name, Kind: e.Kind, URL: e.URL, ContentMode: e.ContentMode, TokenURL: e.TokenURL, TokenClientID: e.TokenClientID,
 		TokenScope: e.TokenScope, TokenAuthMethod: e.TokenAuthMethod, RatePerSecond: e.RatePerSecond, MaxConcurrency: e.MaxConcurrency,
 		TimeoutSeconds: e.TimeoutMS / 1000,
-	}, sendingOf(e), nil)
+	}, SendingOf(e), nil)
 }
 
 // updateEndpoint changes an endpoint.
-func (d desk) updateEndpoint(c echo.Context) error {
+func (d ownerPages) updateEndpoint(c echo.Context) error {
 	_, e, err := d.ownEndpoint(c)
 	if err != nil {
 		return err
@@ -99,54 +91,41 @@ func (d desk) updateEndpoint(c echo.Context) error {
 		return err
 	}
 	if len(wrong) > 0 {
-		return d.showEndpointForm(c, http.StatusUnprocessableEntity, e, in, typed, wrong.with(d.Registry.Endpoints.Wrong(in, e)))
+		return d.showEndpointForm(c, http.StatusUnprocessableEntity, e, in, typed, wrong.With(d.Registry.Endpoints.Wrong(in, e)))
 	}
-	_, err = d.Registry.Endpoints.Update(c.Request().Context(), actor(c), e.ID, in)
-	if fields, ok := refused(err); ok {
+	_, err = d.Registry.Endpoints.Update(c.Request().Context(), site.Actor(c), e.ID, in)
+	if fields, ok := site.Refused(err); ok {
 		return d.showEndpointForm(c, http.StatusUnprocessableEntity, e, in, typed, fields)
 	}
-	return d.settled(c, err, d.href("/endpoints/"+e.ID), "The endpoint is saved.")
+	return d.Settled(c, err, d.Href("/endpoints/"+e.ID), "The endpoint is saved.")
 }
 
 // readEndpoint reads the form; a number that is none is wrong before anything else.
-func readEndpoint(c echo.Context) (partners.EndpointInput, view.SendingFields, formErrors, error) {
-	form, err := readForm(c)
+func readEndpoint(c echo.Context) (partners.EndpointInput, view.SendingFields, site.FormErrors, error) {
+	form, err := site.ReadForm(c)
 	if err != nil {
 		return partners.EndpointInput{}, view.SendingFields{}, nil, err
 	}
-	wrong := formErrors{}
+	wrong := site.FormErrors{}
 	in := partners.EndpointInput{
 		Name: form.Get("name"), Kind: form.Get("kind"), URL: form.Get("url"), ContentMode: form.Get("contentMode"),
 		TokenURL: form.Get("tokenUrl"), TokenClientID: form.Get("tokenClientId"), TokenScope: form.Get("tokenScope"),
 		TokenSecret: form.Raw("tokenSecret"), TokenAuthMethod: form.Get("tokenAuthMethod"),
-		RatePerSecond: formNumber(form, "ratePerSecond", wrong), MaxConcurrency: formNumber(form, "maxConcurrency", wrong),
-		TimeoutSeconds: formNumber(form, "timeoutSeconds", wrong),
+		RatePerSecond: site.FormNumber(form, "ratePerSecond", wrong), MaxConcurrency: site.FormNumber(form, "maxConcurrency", wrong),
+		TimeoutSeconds: site.FormNumber(form, "timeoutSeconds", wrong),
 	}
 	readSending(form, &in, wrong)
 	return in, typedSending(form), wrong, nil
 }
 
-// formNumber reads a whole number; an empty field is 0.
-func formNumber(form Form, name string, wrong formErrors) int64 {
-	text := form.Get(name)
-	if text == "" {
-		return 0
-	}
-	n, err := strconv.ParseInt(text, 10, 32)
-	if err != nil {
-		wrong[name] = "Use a whole number."
-	}
-	return n
-}
-
-func (d desk) showEndpointForm(c echo.Context, status int, e store.Endpoint, in partners.EndpointInput,
+func (d ownerPages) showEndpointForm(c echo.Context, status int, e store.Endpoint, in partners.EndpointInput,
 	typed view.SendingFields, wrong map[string]string,
 ) error {
 	v := view.EndpointFormView{
-		Action: d.href("/endpoints"), Cancel: d.href("/endpoints"), New: e.ID == "", Kind: in.Kind, Name: in.Name, URL: in.URL,
+		Action: d.Href("/endpoints"), Cancel: d.Href("/endpoints"), New: e.ID == "", Kind: in.Kind, Name: in.Name, URL: in.URL,
 		ContentMode: in.ContentMode, TokenURL: in.TokenURL, TokenClientID: in.TokenClientID, TokenScope: in.TokenScope,
 		TokenAuthMethod: in.TokenAuthMethod, AuthMethods: tokenMethods(d.Registry.Endpoints.TokenAuthMethods()),
-		HasSecret: e.TokenSecret != "", JWKS: d.absolute("/oauth/jwks"), Sending: typed, Wrong: wrong,
+		HasSecret: e.TokenSecret != "", JWKS: d.Absolute("/oauth/jwks"), Sending: typed, Wrong: wrong,
 	}
 	if v.Kind = in.Kind; e.ID != "" {
 		v.Kind = e.Kind
@@ -158,16 +137,16 @@ func (d desk) showEndpointForm(c echo.Context, status int, e store.Endpoint, in 
 	}
 	for _, kind := range d.Registry.Endpoints.ServedKinds() {
 		if v.New && kind != v.Kind {
-			v.Others = append(v.Others, ui.Crumb{Label: otherKind(kind), Href: d.href("/endpoints/new?kind=" + url.QueryEscape(kind))})
+			v.Others = append(v.Others, ui.Crumb{Label: otherKind(kind), Href: d.Href("/endpoints/new?kind=" + url.QueryEscape(kind))})
 		}
 	}
 	title := "Add an endpoint"
 	if e.ID != "" {
-		title, v.Action, v.Cancel = "Change endpoint", d.href("/endpoints/"+e.ID), d.href("/endpoints/"+e.ID)
+		title, v.Action, v.Cancel = "Change endpoint", d.Href("/endpoints/"+e.ID), d.Href("/endpoints/"+e.ID)
 	}
-	page := d.pageFrame(c, title, d.crumbsToEndpoints(e)...)
+	page := d.PageFrame(c, title, d.crumbsToEndpoints(e)...)
 	page.Invalid = len(wrong) > 0
-	return d.render(c, status, view.EndpointFormPage(page, v))
+	return d.Render(c, status, view.EndpointFormPage(page, v))
 }
 
 // otherKind leads to the form for another kind of endpoint.
@@ -180,15 +159,7 @@ func otherKind(kind string) string {
 	case store.EndpointWebhook:
 		return "Have the events sent to you instead (webhook)"
 	}
-	return "Receive by " + kindLabel(kind) + " instead"
-}
-
-// numberText writes a number for a field; 0 leaves it empty.
-func numberText(n int64) string {
-	if n == 0 {
-		return ""
-	}
-	return strconv.FormatInt(n, 10)
+	return "Receive by " + site.KindLabel(kind) + " instead"
 }
 
 // tokenMethods names the methods of authentication for people.
@@ -211,8 +182,8 @@ const choosableContracts = 200
 
 // apiContracts are the published OpenAPI contracts that an endpoint can name; none
 // when there are too many to choose from a list.
-func (d desk) apiContracts(c echo.Context) ([]ui.Option, error) {
-	reader, err := d.reader(c)
+func (d ownerPages) apiContracts(c echo.Context) ([]ui.Option, error) {
+	reader, err := d.Reader(c)
 	if err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-package web
+package partners
 
 import (
 	"net/http"
@@ -10,9 +10,10 @@ import (
 	"schakel/store"
 	view "schakel/templates/partners"
 	"schakel/templates/ui"
+	"schakel/web/site"
 )
 
-func (d desk) routesEndpoints(g routeGroup) {
+func (d ownerPages) routesEndpoints(g site.RouteGroup) {
 	g.GET("/endpoints", d.endpoints)
 	g.POST("/endpoints", d.createEndpoint)
 	g.GET("/endpoints/new", d.newEndpoint)
@@ -26,8 +27,8 @@ func (d desk) routesEndpoints(g routeGroup) {
 }
 
 // endpoints lists where the organisation receives.
-func (d desk) endpoints(c echo.Context) error {
-	owner, err := d.owner(c)
+func (d ownerPages) endpoints(c echo.Context) error {
+	owner, err := d.Owner(c)
 	if err != nil {
 		return err
 	}
@@ -36,31 +37,31 @@ func (d desk) endpoints(c echo.Context) error {
 		return err
 	}
 	v := view.EndpointListView{
-		Action: d.href("/endpoints"), NewHref: d.href("/endpoints/new"), Closed: waits(owner),
-		Search: clean(c.QueryParam("q")), Status: pageChoice(c, "status", endpointStatuses()), Now: d.cfg.Now(),
+		Action: d.Href("/endpoints"), NewHref: d.Href("/endpoints/new"), Closed: site.Waits(owner),
+		Search: site.Clean(c.QueryParam("q")), Status: site.PageChoice(c, "status", site.EndpointStatuses()), Now: d.Cfg.Now(),
 	}
 	found := searchEndpoints(all, v.Search, v.Status)
-	paging := pagePaging(c)
-	v.Total, v.Pager = len(found), pager(c, paging, len(found))
-	for _, e := range slicePage(found, paging) {
+	paging := site.PagePaging(c)
+	v.Total, v.Pager = len(found), site.Pager(c, paging, len(found))
+	for _, e := range site.SlicePage(found, paging) {
 		v.Rows = append(v.Rows, view.OwnEndpoint{
-			Name: e.Name, Href: d.href("/endpoints/" + e.ID), Kind: kindLabel(e.Kind), Host: partners.EndpointHost(e),
+			Name: e.Name, Href: d.Href("/endpoints/" + e.ID), Kind: site.KindLabel(e.Kind), Host: partners.EndpointHost(e),
 			State: e.Status, Circuit: e.Circuit, Since: e.UpdatedAt.Time,
 		})
 	}
-	page := d.page(c, "Endpoints")
+	page := d.Page(c, "Endpoints")
 	page.Lead = "Where you receive events."
 	if v.Closed == "" {
 		page.Actions = ui.LinkButton(ui.Primary, "Add an endpoint", v.NewHref)
 	}
-	return d.render(c, http.StatusOK, view.EndpointListPage(page, v))
+	return d.Render(c, http.StatusOK, view.EndpointListPage(page, v))
 }
 
 func searchEndpoints(all []store.Endpoint, search, status string) []store.Endpoint {
 	words := strings.Fields(strings.ToLower(search))
 	var found []store.Endpoint
 	for _, e := range all {
-		if (status == "" || e.Status == status) && containsAll(strings.ToLower(e.Name+" "+partners.EndpointHost(e)), words) {
+		if (status == "" || e.Status == status) && site.ContainsAll(strings.ToLower(e.Name+" "+partners.EndpointHost(e)), words) {
 			found = append(found, e)
 		}
 	}
@@ -68,8 +69,8 @@ func searchEndpoints(all []store.Endpoint, search, status string) []store.Endpoi
 }
 
 // ownEndpoint finds an endpoint of this desk; another's is not there.
-func (d desk) ownEndpoint(c echo.Context) (store.Partner, store.Endpoint, error) {
-	owner, err := d.owner(c)
+func (d ownerPages) ownEndpoint(c echo.Context) (store.Partner, store.Endpoint, error) {
+	owner, err := d.Owner(c)
 	if err != nil {
 		return owner, store.Endpoint{}, err
 	}
@@ -77,10 +78,10 @@ func (d desk) ownEndpoint(c echo.Context) (store.Partner, store.Endpoint, error)
 	return owner, e, err
 }
 
-func (d desk) crumbsToEndpoints(e store.Endpoint) []ui.Crumb {
-	crumbs := []ui.Crumb{{Label: "Endpoints", Href: d.href("/endpoints")}}
+func (d ownerPages) crumbsToEndpoints(e store.Endpoint) []ui.Crumb {
+	crumbs := []ui.Crumb{{Label: "Endpoints", Href: d.Href("/endpoints")}}
 	if e.ID != "" {
-		crumbs = append(crumbs, ui.Crumb{Label: e.Name, Href: d.href("/endpoints/" + e.ID)})
+		crumbs = append(crumbs, ui.Crumb{Label: e.Name, Href: d.Href("/endpoints/" + e.ID)})
 	}
 	return crumbs
 }

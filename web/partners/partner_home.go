@@ -1,4 +1,4 @@
-package web
+package partners
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"schakel/store"
 	view "schakel/templates/partners"
 	"schakel/templates/ui"
+	"schakel/web/site"
 )
 
 // How much of each kind the overview of a partner shows.
@@ -32,32 +33,32 @@ type homeData struct {
 
 // partnerHome shows a partner where it stands: its registration, what is to be
 // done next, what waits and what fails.
-func (d desk) partnerHome(c echo.Context) error {
+func (d ownerPages) partnerHome(c echo.Context) error {
 	h, err := d.readOverview(c)
 	if err != nil {
 		return err
 	}
-	now := d.cfg.Now()
+	now := d.Cfg.Now()
 	v := view.PartnerHomeView{
-		State: h.owner.Status, StateText: waits(h.owner), Reason: h.owner.StatusReason, Working: h.owner.Status == store.PartnerApproved,
+		State: h.owner.Status, StateText: site.Waits(h.owner), Reason: h.owner.StatusReason, Working: h.owner.Status == store.PartnerApproved,
 		Tiles: d.tiles(h), Steps: d.steps(h), Failures: d.failures(h), Waiting: d.waitingFor(h), Now: now,
 	}
 	for _, a := range h.changes {
 		v.Recent = append(v.Recent, ui.Moment{At: a.At.Time, Kind: ui.KindNeutral, Title: registry.Sentence(a)})
 	}
-	page := d.page(c, h.owner.Name)
+	page := d.Page(c, h.owner.Name)
 	page.Badge = ui.State(h.owner.Status)
 	if v.Working {
 		page.Lead = h.summary()
 	}
-	page.Actions = ui.LinkButton(ui.Secondary, "Your organisation", d.href("/organisation"))
-	return d.render(c, http.StatusOK, view.PartnerHomePage(page, v))
+	page.Actions = ui.LinkButton(ui.Secondary, "Your organisation", d.Href("/organisation"))
+	return d.Render(c, http.StatusOK, view.PartnerHomePage(page, v))
 }
 
 // readOverview reads what the overview shows.
-func (d desk) readOverview(c echo.Context) (h homeData, err error) {
+func (d ownerPages) readOverview(c echo.Context) (h homeData, err error) {
 	ctx := c.Request().Context()
-	if h.owner, err = d.owner(c); err != nil {
+	if h.owner, err = d.Owner(c); err != nil {
 		return h, err
 	}
 	scope := registry.ScopeOf(h.owner.ID)
@@ -73,7 +74,7 @@ func (d desk) readOverview(c echo.Context) (h homeData, err error) {
 	return h, d.readDeliveries(ctx, &h)
 }
 
-func (d desk) readDeliveries(ctx context.Context, h *homeData) (err error) {
+func (d ownerPages) readDeliveries(ctx context.Context, h *homeData) (err error) {
 	if h.deliveries, err = d.DB.CountDeliveriesBy(ctx, h.owner.ID); err != nil {
 		return err
 	}
@@ -90,9 +91,9 @@ func (d desk) readDeliveries(ctx context.Context, h *homeData) (err error) {
 	return err
 }
 
-func (d desk) tiles(h homeData) []ui.Tile {
+func (d ownerPages) tiles(h homeData) []ui.Tile {
 	tile := func(label, status, hint string, kind ui.Kind) ui.Tile {
-		t := ui.Tile{Label: label, Value: ui.CountUpTo(h.deliveries[status], store.ListBound), Hint: hint, Href: d.deliveries + "?status=" + status}
+		t := ui.Tile{Label: label, Value: ui.CountUpTo(h.deliveries[status], store.ListBound), Hint: hint, Href: d.Deliveries + "?status=" + status}
 		if h.deliveries[status] > 0 {
 			t.Kind = kind
 		}
@@ -120,16 +121,16 @@ func (h homeData) summary() string {
 }
 
 // steps is the way to receiving the first event.
-func (d desk) steps(h homeData) []view.Step {
+func (d ownerPages) steps(h homeData) []view.Step {
 	endpoint := view.Step{
 		Label: "Add an endpoint", Text: "Where you receive: the address of your webhook and of your token endpoint.",
-		Done: len(h.endpoints) > 0, ActionLabel: "Add", ActionHref: d.href("/endpoints/new"),
+		Done: len(h.endpoints) > 0, ActionLabel: "Add", ActionHref: d.Href("/endpoints/new"),
 	}
 	subscription := view.Step{
 		Label: "Ask for a subscription", Text: "Choose event types from the catalogue. The administrator approves it.", Done: len(h.subs) > 0,
 	}
 	if endpoint.Done && !subscription.Done {
-		subscription.ActionLabel, subscription.ActionHref = "Ask", d.href("/subscriptions/new")
+		subscription.ActionLabel, subscription.ActionHref = "Ask", d.Href("/subscriptions/new")
 	}
 	test := view.Step{
 		Label: "Send a test event", Text: "See that your endpoint answers before the first real event comes.",
@@ -137,14 +138,14 @@ func (d desk) steps(h homeData) []view.Step {
 	}
 	sentTo := h.sentTo()
 	if sentTo >= 0 && !test.Done {
-		test.ActionLabel, test.ActionHref = "Test", d.href("/endpoints/"+h.endpoints[sentTo].ID)
+		test.ActionLabel, test.ActionHref = "Test", d.Href("/endpoints/"+h.endpoints[sentTo].ID)
 	}
 	if endpoint.Done {
 		endpoint.ActionHref = ""
 	}
 	if endpoint.Done && sentTo < 0 { // files are fetched, and nothing else comes
 		if subscription.Text = "Choose a dataset from the catalogue. The administrator approves it."; subscription.ActionHref != "" {
-			subscription.ActionHref = d.href("/datasets")
+			subscription.ActionHref = d.Href("/datasets")
 		}
 		return []view.Step{endpoint, subscription}
 	}
@@ -156,39 +157,30 @@ func (h homeData) sentTo() int {
 	return slices.IndexFunc(h.endpoints, func(e store.Endpoint) bool { return e.Kind != store.EndpointFiles })
 }
 
-func (d desk) failures(h homeData) []view.FailureRow {
+func (d ownerPages) failures(h homeData) []view.FailureRow {
 	var rows []view.FailureRow
 	for _, f := range h.failures {
 		rows = append(rows, view.FailureRow{
-			EventType: f.EventType, Href: d.deliveries + "/" + f.ID, State: f.Status, Text: firstLine(f.Detail, 200), At: f.UpdatedAt.Time,
+			EventType: f.EventType, Href: d.Deliveries + "/" + f.ID, State: f.Status, Text: site.FirstLine(f.Detail, 200), At: f.UpdatedAt.Time,
 		})
 	}
 	return rows
 }
 
-func (d desk) waitingFor(h homeData) []view.WaitingRow {
+func (d ownerPages) waitingFor(h homeData) []view.WaitingRow {
 	var rows []view.WaitingRow
 	for _, s := range h.subs {
 		if s.Status == store.SubscriptionRequested {
 			rows = append(rows, view.WaitingRow{
-				What: firstLine(s.Purpose, 120), Label: "Subscription: " + subscriptionLabel(s), Href: d.href("/subscriptions/" + s.ID), Since: s.CreatedAt.Time,
+				What: site.FirstLine(s.Purpose, 120), Label: "Subscription: " + site.SubscriptionLabel(s), Href: d.Href("/subscriptions/" + s.ID), Since: s.CreatedAt.Time,
 			})
 		}
 	}
 	for _, client := range h.clients {
 		if client.Waiting() {
 			what := strings.Join(append(append([]string{}, client.RequestedScopes...), client.RequestedTypes...), ", ")
-			rows = append(rows, view.WaitingRow{What: what, Label: "Client: " + client.Name, Href: d.href("/clients/" + client.ID), Since: client.UpdatedAt.Time})
+			rows = append(rows, view.WaitingRow{What: what, Label: "Client: " + client.Name, Href: d.Href("/clients/" + client.ID), Since: client.UpdatedAt.Time})
 		}
 	}
 	return rows
-}
-
-// firstLine cuts a text to one line of at most so many characters.
-func firstLine(text string, most int) string {
-	text, _, _ = strings.Cut(strings.TrimSpace(text), "\n")
-	if runes := []rune(text); len(runes) > most {
-		return string(runes[:most]) + "…"
-	}
-	return text
 }

@@ -1,4 +1,4 @@
-package web
+package partners
 
 import (
 	"net/http"
@@ -11,11 +11,12 @@ import (
 	"schakel/store"
 	view "schakel/templates/partners"
 	"schakel/templates/ui"
+	"schakel/web/site"
 )
 
 // organisationPage shows the own registration.
-func (d desk) organisationPage(c echo.Context) error {
-	owner, err := d.owner(c)
+func (d ownerPages) organisationPage(c echo.Context) error {
+	owner, err := d.Owner(c)
 	if err != nil {
 		return err
 	}
@@ -24,55 +25,55 @@ func (d desk) organisationPage(c echo.Context) error {
 }
 
 // changeContact changes who can be reached. It is possible in every state.
-func (d desk) changeContact(c echo.Context) error {
-	form, err := readForm(c)
+func (d ownerPages) changeContact(c echo.Context) error {
+	form, err := site.ReadForm(c)
 	if err != nil {
 		return err
 	}
-	owner, err := d.owner(c)
+	owner, err := d.Owner(c)
 	if err != nil {
 		return err
 	}
 	contact := partners.Contact{Name: form.Get("contactName"), Email: form.Get("email"), Phone: form.Get("phone")}
-	_, err = d.Registry.Partners.UpdateContact(c.Request().Context(), actor(c), owner.ID, contact)
-	if fields, ok := refused(err); ok {
+	_, err = d.Registry.Partners.UpdateContact(c.Request().Context(), site.Actor(c), owner.ID, contact)
+	if fields, ok := site.Refused(err); ok {
 		return d.showOrganisation(c, http.StatusUnprocessableEntity, owner, contact, fields)
 	}
-	return d.settled(c, err, d.href("/organisation"), "The contact person is saved.")
+	return d.Settled(c, err, d.Href("/organisation"), "The contact person is saved.")
 }
 
-func (d desk) showOrganisation(c echo.Context, status int, owner store.Partner, contact partners.Contact, wrong map[string]string) error {
+func (d ownerPages) showOrganisation(c echo.Context, status int, owner store.Partner, contact partners.Contact, wrong map[string]string) error {
 	var kinds []string
 	for _, k := range owner.EndpointKinds {
-		kinds = append(kinds, kindLabel(k))
+		kinds = append(kinds, site.KindLabel(k))
 	}
 	v := view.OrganisationView{
 		State: owner.Status, Reason: owner.StatusReason, Name: owner.Name, OIN: owner.OIN, KVK: owner.KVK, HerID: owner.HerID, OrgNumber: owner.OrgNumber,
 		Kinds: strings.Join(kinds, ", "), TermsVersion: owner.TermsVersion, Terms: owner.TermsAcceptedAt.Time,
-		Since: owner.CreatedAt.Time, Decided: owner.DecidedAt.Time, DecidedBy: owner.DecidedBy, Now: d.cfg.Now(),
+		Since: owner.CreatedAt.Time, Decided: owner.DecidedAt.Time, DecidedBy: owner.DecidedBy, Now: d.Cfg.Now(),
 		ContactName: contact.Name, Email: contact.Email, Phone: contact.Phone, Wrong: wrong,
 	}
-	page := d.pageFrame(c, "Your organisation")
+	page := d.PageFrame(c, "Your organisation")
 	page.Badge, page.Invalid = ui.State(owner.Status), len(wrong) > 0
-	return d.render(c, status, view.OrganisationPage(page, v))
+	return d.Render(c, status, view.OrganisationPage(page, v))
 }
 
 // partnerAudit is the audit trail of the own organisation, in sentences.
-func (d desk) partnerAudit(c echo.Context) error {
-	v := view.ChangesView{From: clean(c.QueryParam("from")), Until: clean(c.QueryParam("until")), Now: d.cfg.Now()}
-	paging := pagePaging(c)
+func (d ownerPages) partnerAudit(c echo.Context) error {
+	v := view.ChangesView{From: site.Clean(c.QueryParam("from")), Until: site.Clean(c.QueryParam("until")), Now: d.Cfg.Now()}
+	paging := site.PagePaging(c)
 	f := store.AuditFilter{Page: store.Page{Number: paging.Page, Size: paging.PerPage}, From: dayStart(v.From, 0), Until: dayStart(v.Until, 1)}
-	rows, total, err := d.Registry.Audit.List(c.Request().Context(), registry.ScopeOf(partnerID(c)), f)
+	rows, total, err := d.Registry.Audit.List(c.Request().Context(), registry.ScopeOf(site.PartnerID(c)), f)
 	if err != nil {
 		return err
 	}
-	v.Total, v.Pager = total, pager(c, paging, total)
+	v.Total, v.Pager = total, site.Pager(c, paging, total)
 	for _, a := range rows {
 		v.Rows = append(v.Rows, view.ChangeRow{At: a.At.Time, Text: registry.Sentence(a)})
 	}
-	page := d.pageFrame(c, "Changes")
+	page := d.PageFrame(c, "Changes")
 	page.Lead = "Who did what for your organisation."
-	return d.render(c, http.StatusOK, view.ChangesPage(page, v))
+	return d.Render(c, http.StatusOK, view.ChangesPage(page, v))
 }
 
 // dayStart is the start, in UTC, of the day some days after the one typed; unset

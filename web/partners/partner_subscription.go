@@ -1,110 +1,110 @@
-package web
+package partners
 
 import (
 	"context"
+	"github.com/labstack/echo/v4"
 	"net/http"
 	"net/url"
-
-	"github.com/labstack/echo/v4"
 	"schakel/registry"
 	"schakel/registry/partners"
 	"schakel/store"
 	view "schakel/templates/partners"
 	"schakel/templates/ui"
+	"schakel/web/site"
 )
 
 // subscription shows a subscription.
-func (d desk) subscription(c echo.Context) error {
+func (d ownerPages) subscription(c echo.Context) error {
 	return d.showSubscription(c, http.StatusOK, func(*view.SubscriptionView) {})
 }
 
 // pauseSubscription stops sending for a time; events stay stored.
-func (d desk) pauseSubscription(c echo.Context) error {
+func (d ownerPages) pauseSubscription(c echo.Context) error {
 	return d.stopSubscription(c, d.Registry.Subscriptions.Pause, "The subscription is paused. Events are kept and wait for you.",
 		func(v *view.SubscriptionView, reason, wrong string) { v.PauseReason, v.PauseError = reason, wrong })
 }
 
 // endSubscription ends a subscription, or takes a request back.
-func (d desk) endSubscription(c echo.Context) error {
+func (d ownerPages) endSubscription(c echo.Context) error {
 	return d.stopSubscription(c, d.Registry.Subscriptions.End, "The subscription has ended.",
 		func(v *view.SubscriptionView, reason, wrong string) { v.EndReason, v.EndError = reason, wrong })
 }
 
 // stopSubscription does what needs a reason; show puts a refused one back on the page.
-func (d desk) stopSubscription(c echo.Context, stop func(context.Context, registry.Actor, string, string) error, text string,
+func (d ownerPages) stopSubscription(c echo.Context, stop func(context.Context, registry.Actor, string, string) error, text string,
 	show func(v *view.SubscriptionView, reason, wrong string),
 ) error {
 	_, grant, err := d.ownSubscription(c)
 	if err != nil {
 		return err
 	}
-	reason, wrong, err := readReason(c)
+	reason, wrong, err := site.ReadReason(c)
 	if err != nil {
 		return err
 	}
 	if wrong == "" {
-		err = stop(c.Request().Context(), actor(c), grant.Subscription.ID, reason)
-		if fields, ok := refused(err); ok {
+		err = stop(c.Request().Context(), site.Actor(c), grant.Subscription.ID, reason)
+		if fields, ok := site.Refused(err); ok {
 			wrong = fields["reason"]
 		}
 	}
 	if wrong != "" {
 		return d.showSubscription(c, http.StatusUnprocessableEntity, func(v *view.SubscriptionView) { show(v, reason, wrong) })
 	}
-	return d.settled(c, err, d.href("/subscriptions/"+grant.Subscription.ID), text)
+	return d.Settled(c, err, d.Href("/subscriptions/"+grant.Subscription.ID), text)
 }
 
 // resumeSubscription starts sending again after a pause.
-func (d desk) resumeSubscription(c echo.Context) error {
+func (d ownerPages) resumeSubscription(c echo.Context) error {
 	_, grant, err := d.ownSubscription(c)
 	if err != nil {
 		return err
 	}
-	err = d.Registry.Subscriptions.Unpause(c.Request().Context(), actor(c), grant.Subscription.ID)
+	err = d.Registry.Subscriptions.Unpause(c.Request().Context(), site.Actor(c), grant.Subscription.ID)
 	text := "Sending has started again, with what waited first."
 	if grant.Endpoint.Kind == store.EndpointPull {
 		text = "Events can be fetched again, with what waited first."
 	}
-	return d.settled(c, err, d.href("/subscriptions/"+grant.Subscription.ID), text)
+	return d.Settled(c, err, d.Href("/subscriptions/"+grant.Subscription.ID), text)
 }
 
-func (d desk) showSubscription(c echo.Context, status int, change func(*view.SubscriptionView)) error {
+func (d ownerPages) showSubscription(c echo.Context, status int, change func(*view.SubscriptionView)) error {
 	owner, grant, err := d.ownSubscription(c)
 	if err != nil {
 		return err
 	}
 	v := d.subscriptionView(owner, grant)
-	if v.Dataset, err = d.subscribedDataset(c.Request().Context(), grant, d.base); err != nil {
+	if v.Dataset, err = d.subscribedDataset(c.Request().Context(), grant, d.Base); err != nil {
 		return err
 	}
 	if v.Dataset != nil && v.ChangeHref != "" {
-		v.Dataset.ChangeHref, v.ChangeHref = d.dataset(grant.Subscription.DatasetID)+"/subscriptions/"+grant.Subscription.ID+"/area", ""
+		v.Dataset.ChangeHref, v.ChangeHref = d.Dataset(grant.Subscription.DatasetID)+"/subscriptions/"+grant.Subscription.ID+"/area", ""
 		if grant.Dataset.Dataset.Status == store.DatasetEnded { // what it gets stays as it is
 			v.Dataset.ChangeHref = ""
 		}
 	}
-	if v.Retries, v.Repeats, err = d.handling(c.Request().Context(), grant.Subscription, grant.Endpoint); err != nil {
+	if v.Retries, v.Repeats, err = d.pages.handling(c.Request().Context(), grant.Subscription, grant.Endpoint); err != nil {
 		return err
 	}
 	change(&v)
-	page := d.pageFrame(c, subscriptionLabel(grant.Subscription), ui.Crumb{Label: "Subscriptions", Href: d.href("/subscriptions")})
+	page := d.PageFrame(c, site.SubscriptionLabel(grant.Subscription), ui.Crumb{Label: "Subscriptions", Href: d.Href("/subscriptions")})
 	page.Badge, page.Invalid = ui.State(grant.Subscription.Status), status != http.StatusOK
-	return d.render(c, status, view.SubscriptionPage(page, v))
+	return d.Render(c, status, view.SubscriptionPage(page, v))
 }
 
-func (d desk) subscriptionView(owner store.Partner, g partners.Grant) view.SubscriptionView {
-	s, may := g.Subscription, waits(owner) == ""
+func (d ownerPages) subscriptionView(owner store.Partner, g partners.Grant) view.SubscriptionView {
+	s, may := g.Subscription, site.Waits(owner) == ""
 	v := view.SubscriptionView{
-		Href: d.href("/subscriptions/" + s.ID), ID: s.ID, State: s.Status, StateText: subscriptionText(g), Reason: s.StatusReason,
-		Purpose: s.Purpose, Endpoint: g.Endpoint.Name, EndpointHref: d.href("/endpoints/" + g.Endpoint.ID), Host: g.Host,
-		Created: s.CreatedAt.Time, Decided: s.DecidedAt.Time, DecidedBy: s.DecidedBy, Now: d.cfg.Now(),
-		DeliveriesHref: d.deliveries + "?subscription=" + url.QueryEscape(s.ID), Closed: waits(owner),
+		Href: d.Href("/subscriptions/" + s.ID), ID: s.ID, State: s.Status, StateText: subscriptionText(g), Reason: s.StatusReason,
+		Purpose: s.Purpose, Endpoint: g.Endpoint.Name, EndpointHref: d.Href("/endpoints/" + g.Endpoint.ID), Host: g.Host,
+		Created: s.CreatedAt.Time, Decided: s.DecidedAt.Time, DecidedBy: s.DecidedBy, Now: d.Cfg.Now(),
+		DeliveriesHref: d.Deliveries + "?subscription=" + url.QueryEscape(s.ID), Closed: site.Waits(owner),
 		Filters: filterWords(s.Filters), OrderBy: s.OrderBy, Pull: g.Endpoint.Kind == store.EndpointPull,
 		CanPause: may && s.Status == store.SubscriptionApproved, CanUnpause: may && s.Status == store.SubscriptionPaused,
 		CanEnd: may && s.Status != store.SubscriptionEnded && s.Status != store.SubscriptionRejected,
 	}
 	if s.Sending {
-		v.ReplayHref = d.replays("subscription", s.ID)
+		v.ReplayHref = d.Replays("subscription", s.ID)
 	}
 	if changeable(owner, s) {
 		v.ChangeHref = v.Href + "/selection"
@@ -112,7 +112,7 @@ func (d desk) subscriptionView(owner store.Partner, g partners.Grant) view.Subsc
 	for _, t := range g.Types {
 		row := view.SubscriptionType{Name: t.Type.Name, Title: "not in the catalogue any more"}
 		if t.Known {
-			row.Href, row.Title, row.Classification = eventTypeHref(t.Type.Name), t.Type.Title, t.Classification
+			row.Href, row.Title, row.Classification = site.EventTypeHref(t.Type.Name), t.Type.Title, t.Classification
 			row.Contract = t.ContractTitle + " " + lineWords(t)
 		}
 		v.Types = append(v.Types, row)
@@ -154,4 +154,23 @@ func subscriptionText(g partners.Grant) string {
 		return "The administrator rejected this request. You can ask again in another way."
 	}
 	return "This subscription has ended. Ask for a new one to receive these events again."
+}
+
+// followingText explains the state of a subscription to a dataset to its reader; empty for one to event types.
+func followingText(g partners.Grant) string {
+	s := g.Subscription
+	switch {
+	case s.DatasetID == "":
+		return ""
+	case g.Dataset != nil && g.Dataset.Follower.Reads && s.Status == store.SubscriptionRequested:
+		return "The administrator has to decide on your change. The answer appears here; until then you can fetch what you got before."
+	}
+	return map[string]string{
+		store.SubscriptionRequested: "The administrator has to decide on this request. The answer appears here; until then nothing can be fetched.",
+		store.SubscriptionApproved:  "You can fetch snapshots and deltas of this dataset, as far as this subscription goes.",
+		store.SubscriptionPaused:    "You paused this subscription: nothing can be fetched by it. Deltas are kept for 31 days.",
+		store.SubscriptionSuspended: "The administrator suspended this subscription: nothing can be fetched by it until it is resumed. Deltas are kept for 31 days.",
+		store.SubscriptionRejected:  "The administrator rejected this request. You can ask again in another way.",
+		store.SubscriptionEnded:     "This subscription has ended. Ask for a new one to follow the dataset again.",
+	}[s.Status]
 }

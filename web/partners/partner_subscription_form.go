@@ -1,4 +1,4 @@
-package web
+package partners
 
 import (
 	"maps"
@@ -11,18 +11,19 @@ import (
 	"schakel/store"
 	view "schakel/templates/partners"
 	"schakel/templates/ui"
+	"schakel/web/site"
 )
 
 // shownTypes bounds the event types to tick on one page, besides those ticked.
 const shownTypes = 50
 
 // newSubscription shows the form; a link may bring event types that are ticked.
-func (d desk) newSubscription(c echo.Context) error {
-	owner, err := d.owner(c)
-	if err != nil || waits(owner) != "" {
-		return d.closed(c, err, "/subscriptions")
+func (d ownerPages) newSubscription(c echo.Context) error {
+	owner, err := d.Owner(c)
+	if err != nil || site.Waits(owner) != "" {
+		return d.Closed(c, err, "/subscriptions")
 	}
-	form, err := newForm(c.QueryParams())
+	form, err := site.NewForm(c.QueryParams())
 	if err != nil {
 		return err
 	}
@@ -31,7 +32,7 @@ func (d desk) newSubscription(c echo.Context) error {
 
 // typedSubscription holds the form as typed so far, and the outcome of a preview.
 type typedSubscription struct {
-	Form
+	site.Form
 	chosen  selection
 	preview *ui.PreviewView
 }
@@ -39,12 +40,12 @@ type typedSubscription struct {
 // requestSubscription asks for a subscription. The buttons to search, to preview
 // and for more filters post here too, so that nothing typed is lost without
 // JavaScript.
-func (d desk) requestSubscription(c echo.Context) error {
-	owner, err := d.owner(c)
+func (d ownerPages) requestSubscription(c echo.Context) error {
+	owner, err := d.Owner(c)
 	if err != nil {
 		return err
 	}
-	form, err := readForm(c)
+	form, err := site.ReadForm(c)
 	if err != nil {
 		return err
 	}
@@ -66,26 +67,26 @@ func (d desk) requestSubscription(c echo.Context) error {
 	if in.Types, in.Versions, twice = chosenTypes(form.List("types")); twice != "" {
 		return d.showSubscriptionForm(c, http.StatusUnprocessableEntity, owner, typed, typed.chosen.merged(map[string]string{"types": twice}))
 	}
-	if e, err := d.endpointOf(c, owner, in.EndpointID); err != nil {
+	if e, err := d.EndpointOf(c, owner, in.EndpointID); err != nil {
 		return err
 	} else if e == "" {
 		in.EndpointID = ""
 	}
-	made, err := d.Registry.Subscriptions.Request(c.Request().Context(), actor(c), in)
-	if fields, ok := refused(err); ok {
+	made, err := d.Registry.Subscriptions.Request(c.Request().Context(), site.Actor(c), in)
+	if fields, ok := site.Refused(err); ok {
 		if fields["versions"] != "" {
 			fields["types"] = fields["versions"]
 		}
 		return d.showSubscriptionForm(c, http.StatusUnprocessableEntity, owner, typed, typed.chosen.merged(fields))
 	}
 	if err != nil {
-		return d.settled(c, err, d.href("/subscriptions"), "")
+		return d.Settled(c, err, d.Href("/subscriptions"), "")
 	}
-	return d.done(c, d.href("/subscriptions/"+made.ID), "Your request is sent. It starts once the administrator approves it.")
+	return d.Done(c, d.Href("/subscriptions/"+made.ID), "Your request is sent. It starts once the administrator approves it.")
 }
 
 // previewSubscription tries the filters typed.
-func (d desk) previewSubscription(c echo.Context, owner store.Partner, typed typedSubscription) error {
+func (d ownerPages) previewSubscription(c echo.Context, owner store.Partner, typed typedSubscription) error {
 	wrong := typed.chosen.wrong()
 	if len(typed.List("types")) == 0 {
 		wrong["types"] = "Choose at least one event type."
@@ -104,7 +105,7 @@ func (d desk) previewSubscription(c echo.Context, owner store.Partner, typed typ
 	}
 	maps.DeleteFunc(asked, func(name, _ string) bool { return !slices.Contains(types, name) })
 	lines, err := d.Registry.Subscriptions.Settled(ctx, types, asked)
-	if fields, ok := refused(err); ok {
+	if fields, ok := site.Refused(err); ok {
 		return d.showSubscriptionForm(c, http.StatusUnprocessableEntity, owner, typed, map[string]string{"types": fields["versions"]})
 	}
 	if err != nil {
@@ -117,8 +118,8 @@ func (d desk) previewSubscription(c echo.Context, owner store.Partner, typed typ
 }
 
 // knownTypes keeps the event types that the reader's catalogue has.
-func (d desk) knownTypes(c echo.Context, names []string) ([]string, error) {
-	reader, err := d.reader(c)
+func (d ownerPages) knownTypes(c echo.Context, names []string) ([]string, error) {
+	reader, err := d.Reader(c)
 	if err != nil {
 		return nil, err
 	}
@@ -132,24 +133,14 @@ func (d desk) knownTypes(c echo.Context, names []string) ([]string, error) {
 	return known, err
 }
 
-// endpointOf gives the id of an endpoint when it is this owner's: an
-// administrator may use every endpoint, but not at this desk.
-func (d desk) endpointOf(c echo.Context, owner store.Partner, id string) (string, error) {
-	endpoints, err := d.Registry.Endpoints.List(c.Request().Context(), registry.ScopeOf(owner.ID), owner.ID)
-	if err != nil || !slices.ContainsFunc(endpoints, func(e store.Endpoint) bool { return e.ID == id }) {
-		return "", err
-	}
-	return id, nil
-}
-
-func (d desk) showSubscriptionForm(c echo.Context, status int, owner store.Partner, form typedSubscription, wrong map[string]string) error {
+func (d ownerPages) showSubscriptionForm(c echo.Context, status int, owner store.Partner, form typedSubscription, wrong map[string]string) error {
 	ctx := c.Request().Context()
 	endpoints, err := d.Registry.Endpoints.List(ctx, registry.ScopeOf(owner.ID), owner.ID)
 	if err != nil {
 		return err
 	}
 	endpoints = slices.DeleteFunc(endpoints, func(e store.Endpoint) bool { return e.Kind == store.EndpointFiles }) // those are for datasets
-	reader, err := d.reader(c)
+	reader, err := d.Reader(c)
 	if err != nil {
 		return err
 	}
@@ -158,18 +149,18 @@ func (d desk) showSubscriptionForm(c echo.Context, status int, owner store.Partn
 		return err
 	}
 	v := view.SubscriptionFormView{
-		Action: d.href("/subscriptions/new"), Cancel: d.href("/subscriptions"), Search: form.Get("q"), Endpoint: form.Get("endpoint"),
-		Name: form.Get("name"), Purpose: form.Get("purpose"), Endpoints: endpointOptions(endpoints), NewEndpoint: d.href("/endpoints/new"), Wrong: wrong,
-		Selection: form.chosen.view(d.href("/subscriptions/new"), wrong), Preview: form.preview,
+		Action: d.Href("/subscriptions/new"), Cancel: d.Href("/subscriptions"), Search: form.Get("q"), Endpoint: form.Get("endpoint"),
+		Name: form.Get("name"), Purpose: form.Get("purpose"), Endpoints: endpointOptions(endpoints), NewEndpoint: d.Href("/endpoints/new"), Wrong: wrong,
+		Selection: form.chosen.view(d.Href("/subscriptions/new"), wrong), Preview: form.preview,
 	}
-	found := searchTypes(all, v.Search, "")
+	found := site.SearchTypes(all, v.Search, "")
 	if v.Types, err = d.typeOptions(ctx, all, found, form.List("types")); err != nil {
 		return err
 	}
 	v.Found = len(found)
 	v.Shown = min(v.Found, shownTypes)
-	page := d.pageFrame(c, "Ask for a subscription", ui.Crumb{Label: "Subscriptions", Href: d.href("/subscriptions")})
+	page := d.PageFrame(c, "Ask for a subscription", ui.Crumb{Label: "Subscriptions", Href: d.Href("/subscriptions")})
 	page.Lead = "You get what you need for your purpose, and no more."
 	page.Invalid = len(wrong) > 0
-	return d.render(c, status, view.SubscriptionFormPage(page, v))
+	return d.Render(c, status, view.SubscriptionFormPage(page, v))
 }

@@ -1,4 +1,4 @@
-package web
+package partners
 
 import (
 	"context"
@@ -8,11 +8,12 @@ import (
 	"schakel/registry"
 	"schakel/store"
 	"schakel/templates/ui"
+	"schakel/web/site"
 )
 
-// lineMark stands between an event type and a line of its versions in the value of
+// LineMark stands between an event type and a line of its versions in the value of
 // a checkbox; a type without it is asked for at its newest line.
-const lineMark = "@"
+const LineMark = "@"
 
 // chosenTypes reads the event types that are ticked, with the line of versions of
 // those that have several; wrong is set when a type is ticked twice.
@@ -20,7 +21,7 @@ func chosenTypes(values []string) (types []string, versions map[string]string, w
 	versions = map[string]string{}
 	for _, value := range values {
 		name, line := value, ""
-		if i := strings.LastIndex(value, lineMark); i > 0 {
+		if i := strings.LastIndex(value, LineMark); i > 0 {
 			name, line = value[:i], value[i+1:]
 		}
 		if slices.Contains(types, name) {
@@ -37,7 +38,7 @@ func chosenTypes(values []string) (types []string, versions map[string]string, w
 
 // typeOptions lists what is ticked first, and then what was found. A type of which
 // several lines of versions can be used is listed once for each (EDU-08).
-func (d desk) typeOptions(ctx context.Context, all, found []store.EventType, ticked []string) ([]ui.Option, error) {
+func (d ownerPages) typeOptions(ctx context.Context, all, found []store.EventType, ticked []string) ([]ui.Option, error) {
 	names, _, _ := chosenTypes(ticked)
 	var shown []store.EventType
 	for _, t := range all {
@@ -50,7 +51,7 @@ func (d desk) typeOptions(ctx context.Context, all, found []store.EventType, tic
 			shown = append(shown, t)
 		}
 	}
-	lines, err := d.Registry.EventTypes.LinesOf(ctx, typeNames(shown)...)
+	lines, err := d.Registry.EventTypes.LinesOf(ctx, site.TypeNames(shown)...)
 	if err != nil {
 		return nil, err
 	}
@@ -66,7 +67,7 @@ func optionsOf(name string, lines []registry.VersionLineOf, ticked []string) []u
 	var options []ui.Option
 	for i, l := range lines {
 		o := ui.Option{Value: name, Label: name, Hint: l.Newest.Title}
-		marked := name + lineMark + l.Line
+		marked := name + LineMark + l.Line
 		o.Selected = slices.Contains(ticked, marked) || i == 0 && slices.Contains(ticked, name)
 		if len(lines) > 1 {
 			o.Value, o.Label = marked, name+", version "+registry.LineName(l.Line)

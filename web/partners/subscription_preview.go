@@ -1,4 +1,4 @@
-package web
+package partners
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"schakel/delivery/filter"
 	"schakel/store"
 	"schakel/templates/ui"
+	"schakel/web/site"
 )
 
 // What a preview shows: filters are tried on the most recent events, and some of
@@ -18,7 +19,7 @@ const (
 
 // preview tries filters on the recent events that the owner may know of, of these
 // types in the lines of versions given for them. The filters must be right.
-func (d desk) preview(ctx context.Context, owner store.Partner, types []string, lines map[string]string, filters string) (*ui.PreviewView, error) {
+func (d ownerPages) preview(ctx context.Context, owner store.Partner, types []string, lines map[string]string, filters string) (*ui.PreviewView, error) {
 	compiled, err := filter.Parse([]byte(filters))
 	if err != nil {
 		return nil, err
@@ -27,10 +28,10 @@ func (d desk) preview(ctx context.Context, owner store.Partner, types []string, 
 	if err != nil {
 		return nil, err
 	}
-	v := &ui.PreviewView{Withheld: withheld, Now: d.cfg.Now(), Total: len(events)}
+	v := &ui.PreviewView{Withheld: withheld, Now: d.Cfg.Now(), Total: len(events)}
 	var others []ui.PreviewRow
 	for _, e := range events {
-		row := ui.PreviewRow{ID: shown(e.CEID), Type: e.CEType, Subject: shown(e.CESubject), Accepted: e.AcceptedAt.Time}
+		row := ui.PreviewRow{ID: site.Shown(e.CEID), Type: e.CEType, Subject: site.Shown(e.CESubject), Accepted: e.AcceptedAt.Time}
 		row.OtherVersion = !store.FitsLine(e.ContractVersions, lines[e.CEType])
 		if parsed, err := event.FromParts(e.Attributes, event.DataKind(e.DataKind), nil); err == nil && !row.OtherVersion {
 			row.Match = compiled.Match(parsed.Extension)

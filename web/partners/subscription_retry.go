@@ -1,4 +1,4 @@
-package web
+package partners
 
 import (
 	"bytes"
@@ -12,6 +12,8 @@ import (
 	"schakel/registry/partners"
 	"schakel/store"
 	"schakel/templates/ui"
+	"schakel/web/api"
+	"schakel/web/site"
 )
 
 // retryBody is a retry schedule in JSON. In a subscription an absent member is as the settings of the chain say.
@@ -36,13 +38,13 @@ func readRetry(raw json.RawMessage) (partners.RetryInput, error) {
 		return partners.RetryInput{}, nil
 	}
 	var body retryBody
-	if err := checkMembers(raw, reflect.TypeFor[retryBody](), "/retry"); err != nil {
+	if err := api.CheckMembers(raw, reflect.TypeFor[retryBody](), "/retry"); err != nil {
 		return partners.RetryInput{}, err
 	}
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&body); err != nil {
-		return partners.RetryInput{}, fieldProblem("retry", `this must be an object such as {"waits":["5s","1m"],"maxAttempts":10,"deadline":"24h"}, or null for the settings of the chain`)
+		return partners.RetryInput{}, site.FieldProblem("retry", `this must be an object such as {"waits":["5s","1m"],"maxAttempts":10,"deadline":"24h"}, or null for the settings of the chain`)
 	}
 	in := partners.RetryInput{Waits: strings.Join(body.Waits, ", "), Deadline: body.Deadline}
 	if body.MaxAttempts != 0 {
@@ -54,7 +56,7 @@ func readRetry(raw json.RawMessage) (partners.RetryInput, error) {
 // retryFields gives what is wrong with a schedule the place it has in our JSON.
 func retryFields(err error) error {
 	for from, to := range map[string]string{"retryWaits": "retry/waits", "retryAttempts": "retry/maxAttempts", "retryDeadline": "retry/deadline"} {
-		err = renameField(err, from, to)
+		err = api.RenameField(err, from, to)
 	}
 	return err
 }
@@ -80,7 +82,7 @@ func retryWords(s store.Subscription, set registry.Profile) (string, error) {
 }
 
 // handling describes the retries of a subscription and its handling of repeats, as the settings are now.
-func (p *portal) handling(ctx context.Context, s store.Subscription, e store.Endpoint) (retries, repeats string, err error) {
+func (p *pages) handling(ctx context.Context, s store.Subscription, e store.Endpoint) (retries, repeats string, err error) {
 	set, err := p.Registry.Profile.Current(ctx)
 	if err != nil {
 		return "", "", err
@@ -105,11 +107,11 @@ func repeatsWords(s store.Subscription, e store.Endpoint, set registry.Profile) 
 	case set.DedupeAt != registry.DedupeConsumer:
 		return "Left out, as the settings of the chain say."
 	}
-	return capital(again) + " again: the receiver recognises them by source and id."
+	return site.Capital(again) + " again: the receiver recognises them by source and id."
 }
 
 // typedRetry reads the fields of templates.RetryFields.
-func typedRetry(form Form) partners.RetryInput {
+func typedRetry(form site.Form) partners.RetryInput {
 	return partners.RetryInput{Waits: form.Get("retryWaits"), MaxAttempts: form.Get("retryAttempts"), Deadline: form.Get("retryDeadline")}
 }
 

@@ -1,6 +1,7 @@
-package web
+package partners
 
 import (
+	"cmp"
 	"errors"
 	"maps"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"schakel/registry/partners"
 	"schakel/store"
 	"schakel/templates/ui"
+	"schakel/web/site"
 )
 
 // selection holds the filters and the order of a subscription in a form.
@@ -28,13 +30,13 @@ const spareRows = 2
 
 // readSelection reads the fields of templates.Selection. A form that never had
 // them gives no filters.
-func readSelection(form Form) selection {
+func readSelection(form site.Form) selection {
 	s := selection{dedupe: form.Get("dedupe") != "", others: form.Get("filters"), order: form.Get("orderBy"), other: form.Get("orderOther"), retry: typedRetry(form)}
 	count, _ := strconv.Atoi(form.Get("rows")) // what is no number counts as none
 	for i := range min(max(count, spareRows), ui.FilterRows) {
 		dialect, negated := strings.CutPrefix(form.Get(ui.FilterControl(i, "comparison")), "not-")
 		s.rows = append(s.rows, filter.Simple{
-			Attribute: form.Get(ui.FilterControl(i, "attribute")), Dialect: orElse(dialect, "exact"),
+			Attribute: form.Get(ui.FilterControl(i, "attribute")), Dialect: cmp.Or(dialect, "exact"),
 			Text: form.Get(ui.FilterControl(i, "value")), Not: negated,
 		})
 	}
@@ -65,7 +67,7 @@ func selectionOf(sub store.Subscription) (selection, error) {
 func (s selection) grown(more int) selection {
 	s.rows = append(slices.Clone(s.rows), make([]filter.Simple, max(0, min(more, ui.FilterRows-len(s.rows))))...)
 	for i := range s.rows {
-		s.rows[i].Dialect = orElse(s.rows[i].Dialect, "exact")
+		s.rows[i].Dialect = cmp.Or(s.rows[i].Dialect, "exact")
 	}
 	return s
 }
@@ -87,7 +89,7 @@ func (s selection) filters() string {
 // name that is refused.
 func (s selection) orderBy() string {
 	if s.order == ui.OrderOther {
-		return orElse(s.other, "?")
+		return cmp.Or(s.other, "?")
 	}
 	return s.order
 }
@@ -126,7 +128,7 @@ func rowProblem(row filter.Simple) (control, text string) {
 		if wrong == nil {
 			return "", ""
 		}
-		return "attribute", capital(wrong.Detail) + "."
+		return "attribute", site.Capital(wrong.Detail) + "."
 	}
 }
 
@@ -137,7 +139,7 @@ func filterText(err error) string {
 	case !ok:
 		return ""
 	case wrong.Pointer == "":
-		return capital(wrong.Detail) + "."
+		return site.Capital(wrong.Detail) + "."
 	}
 	return "At " + wrong.Pointer + ": " + wrong.Detail + "."
 }
@@ -172,11 +174,11 @@ func (s selection) view(action string, wrong map[string]string) ui.SelectionView
 func filterWords(filters string) []string {
 	f, err := filter.Parse([]byte(filters))
 	if err != nil {
-		return []string{shown(filters)}
+		return []string{site.Shown(filters)}
 	}
 	words := f.Words()
 	for i, w := range words {
-		words[i] = shown(w)
+		words[i] = site.Shown(w)
 	}
 	return words
 }

@@ -1,19 +1,20 @@
-package web
+package partners
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"net/http"
 
 	"github.com/labstack/echo/v4"
-	"schakel/registry"
 	"schakel/registry/partners"
 	"schakel/store"
+	"schakel/web/api"
+	"schakel/web/site"
 )
 
-// subscriptionAnswer is a subscription as its partner sees it.
-type subscriptionAnswer struct {
+// SubscriptionAnswer is a subscription as its partner sees it.
+type SubscriptionAnswer struct {
 	ID         string   `json:"id"`
 	Name       string   `json:"name,omitempty"`
 	EndpointID string   `json:"endpointId"`
@@ -34,18 +35,18 @@ type subscriptionAnswer struct {
 }
 
 // subscriptionAnswer answers a subscription with how it is retried as the settings are now.
-func (m *machineAPI) subscriptionAnswer(ctx context.Context, s store.Subscription) (subscriptionAnswer, error) {
+func (m *handlers) subscriptionAnswer(ctx context.Context, s store.Subscription) (SubscriptionAnswer, error) {
 	set, err := m.Registry.Profile.Current(ctx)
 	if err != nil {
-		return subscriptionAnswer{}, err
+		return SubscriptionAnswer{}, err
 	}
 	own, err := partners.RetryOf(s)
 	if err != nil {
-		return subscriptionAnswer{}, err
+		return SubscriptionAnswer{}, err
 	}
-	answer := subscriptionAnswer{
-		ID: s.ID, Name: s.Name, EndpointID: s.EndpointID, Types: notNil(s.Types), Versions: notNilMap(s.Versions), Purpose: s.Purpose,
-		Filters: json.RawMessage(orElse(s.Filters, "[]")), OrderBy: s.OrderBy, LeaveRepeats: s.Dedupe, Status: s.Status, StatusReason: s.StatusReason,
+	answer := SubscriptionAnswer{
+		ID: s.ID, Name: s.Name, EndpointID: s.EndpointID, Types: api.NotNil(s.Types), Versions: api.NotNilMap(s.Versions), Purpose: s.Purpose,
+		Filters: json.RawMessage(cmp.Or(s.Filters, "[]")), OrderBy: s.OrderBy, LeaveRepeats: s.Dedupe, Status: s.Status, StatusReason: s.StatusReason,
 		CreatedAt: s.CreatedAt, UpdatedAt: s.UpdatedAt, DecidedAt: s.DecidedAt, Effective: newRetryBody(own.Over(set.Profile)),
 	}
 	if s.Retry != "" {
@@ -55,45 +56,29 @@ func (m *machineAPI) subscriptionAnswer(ctx context.Context, s store.Subscriptio
 	return answer, nil
 }
 
-// notNil makes an empty list of none, so that JSON has [] and not null.
-func notNil(list []string) []string {
-	if list == nil {
-		return []string{}
-	}
-	return list
-}
-
-// notNilMap makes an empty object of none, so that JSON has {} and not null.
-func notNilMap(m map[string]string) map[string]string {
-	if m == nil {
-		return map[string]string{}
-	}
-	return m
-}
-
 // listSubscriptions lists the subscriptions of the caller's partner, newest first.
-func (m *machineAPI) listSubscriptions(c echo.Context) error {
-	who, err := m.caller(c)
+func (m *handlers) listSubscriptions(c echo.Context) error {
+	who, err := m.Caller(c)
 	if err != nil {
 		return err
 	}
-	paging, err := apiPaging(c)
+	paging, err := site.ApiPaging(c)
 	if err != nil {
 		return err
 	}
-	status, err := apiChoice(c, "status", subscriptionStatuses())
+	status, err := site.ApiChoice(c, "status", site.SubscriptionStatuses())
 	if err != nil {
 		return err
 	}
-	rows, total, err := m.Registry.Subscriptions.List(c.Request().Context(), who.scope(), store.SubscriptionFilter{
+	rows, total, err := m.Registry.Subscriptions.List(c.Request().Context(), who.Scope(), store.SubscriptionFilter{
 		OfTypes: true, EndpointID: c.QueryParam("endpointId"), Status: status, EventType: c.QueryParam("eventType"),
 		Page: store.Page{Number: paging.Page, Size: paging.PerPage},
 	})
 	if err != nil {
 		return err
 	}
-	m.app.setPagingHeaders(c, paging, total)
-	answer := make([]subscriptionAnswer, len(rows))
+	m.App.SetPagingHeaders(c, paging, total)
+	answer := make([]SubscriptionAnswer, len(rows))
 	for i, s := range rows {
 		if answer[i], err = m.subscriptionAnswer(c.Request().Context(), s); err != nil {
 			return err
@@ -102,8 +87,8 @@ func (m *machineAPI) listSubscriptions(c echo.Context) error {
 	return c.JSON(http.StatusOK, map[string]any{"subscriptions": answer})
 }
 
-// subscriptionRequest asks for a subscription.
-type subscriptionRequest struct {
+// SubscriptionRequest asks for a subscription.
+type SubscriptionRequest struct {
 	Name       string            `json:"name"`
 	EndpointID string            `json:"endpointId"`
 	Types      []string          `json:"types"`
@@ -117,24 +102,24 @@ type subscriptionRequest struct {
 
 // postSubscription asks for a subscription; it starts when an administrator
 // approves it (EDU-13).
-func (m *machineAPI) postSubscription(c echo.Context) error {
-	who, err := m.caller(c)
+func (m *handlers) postSubscription(c echo.Context) error {
+	who, err := m.Caller(c)
 	if err != nil {
 		return err
 	}
-	var in subscriptionRequest
-	if err := readJSON(c, &in); err != nil {
+	var in SubscriptionRequest
+	if err := api.ReadJSON(c, &in); err != nil {
 		return err
 	}
 	retry, err := readRetry(in.Retry)
 	if err != nil {
 		return err
 	}
-	made, err := m.Registry.Subscriptions.Request(c.Request().Context(), who.actor(), partners.SubscriptionRequest{
+	made, err := m.Registry.Subscriptions.Request(c.Request().Context(), who.Actor(), partners.SubscriptionRequest{
 		Name: in.Name, EndpointID: in.EndpointID, Types: in.Types, Versions: in.Versions, Purpose: in.Purpose, Filters: string(in.Filters), OrderBy: in.OrderBy, Retry: retry, Dedupe: in.Dedupe,
 	})
 	if err != nil {
-		return filterProblem(retryFields(renameField(err, "endpoint", "endpointId")), in.Filters)
+		return filterProblem(retryFields(api.RenameField(err, "endpoint", "endpointId")), in.Filters)
 	}
 	c.Response().Header().Set("Location", "/events/v1/subscriptions/"+made.ID)
 	answer, err := m.subscriptionAnswer(c.Request().Context(), made)
@@ -144,30 +129,13 @@ func (m *machineAPI) postSubscription(c echo.Context) error {
 	return c.JSON(http.StatusCreated, answer)
 }
 
-// renameField gives a field of a refusal the name it has in our JSON.
-func renameField(err error, from, to string) error {
-	refused, ok := errors.AsType[*registry.Error](err)
-	if !ok || refused.Fields[from] == "" {
-		return err
-	}
-	renamed := *refused
-	renamed.Fields = make(map[string]string, len(refused.Fields))
-	for name, text := range refused.Fields {
-		if name == from {
-			name = to
-		}
-		renamed.Fields[name] = text
-	}
-	return &renamed
-}
-
 // showSubscription answers one subscription; another partner's is 404.
-func (m *machineAPI) showSubscription(c echo.Context) error {
-	who, err := m.caller(c)
+func (m *handlers) showSubscription(c echo.Context) error {
+	who, err := m.Caller(c)
 	if err != nil {
 		return err
 	}
-	found, err := m.Registry.Subscriptions.Get(c.Request().Context(), who.scope(), c.Param("subscriptionId"))
+	found, err := m.Registry.Subscriptions.Get(c.Request().Context(), who.Scope(), c.Param("subscriptionId"))
 	if err != nil {
 		return err
 	}
@@ -179,15 +147,15 @@ func (m *machineAPI) showSubscription(c echo.Context) error {
 }
 
 // ofEvents lets requests pass that are about a subscription to event types: those to datasets are of another API.
-func (m *machineAPI) ofEvents(next echo.HandlerFunc) echo.HandlerFunc {
+func (m *handlers) ofEvents(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		who, err := m.caller(c)
+		who, err := m.Caller(c)
 		if err != nil {
 			return err
 		}
-		found, err := m.Registry.Subscriptions.Get(c.Request().Context(), who.scope(), c.Param("subscriptionId"))
+		found, err := m.Registry.Subscriptions.Get(c.Request().Context(), who.Scope(), c.Param("subscriptionId"))
 		if err == nil && found.DatasetID != "" {
-			return newProblem(http.StatusNotFound, "not-found", "This subscription is to a dataset. It is at "+mutationsBase+"/subscriptions/"+found.ID+".")
+			return site.NewProblem(http.StatusNotFound, "not-found", "This subscription is to a dataset. It is at "+site.MutationsBase+"/subscriptions/"+found.ID+".")
 		}
 		if err != nil {
 			return err
@@ -198,18 +166,18 @@ func (m *machineAPI) ofEvents(next echo.HandlerFunc) echo.HandlerFunc {
 
 // deleteSubscription ends a subscription, or takes the request back. A second
 // time it does nothing, with the same answer (IDEM-05).
-func (m *machineAPI) deleteSubscription(c echo.Context) error {
-	who, err := m.caller(c)
+func (m *handlers) deleteSubscription(c echo.Context) error {
+	who, err := m.Caller(c)
 	if err != nil {
 		return err
 	}
 	ctx, id := c.Request().Context(), c.Param("subscriptionId")
-	found, err := m.Registry.Subscriptions.Get(ctx, who.scope(), id)
+	found, err := m.Registry.Subscriptions.Get(ctx, who.Scope(), id)
 	if err != nil {
 		return err
 	}
 	if found.Status != store.SubscriptionEnded {
-		if err := m.Registry.Subscriptions.End(ctx, who.actor(), id, ""); err != nil {
+		if err := m.Registry.Subscriptions.End(ctx, who.Actor(), id, ""); err != nil {
 			return err
 		}
 		store.AfterCommit(ctx, m.Engine.Changed)

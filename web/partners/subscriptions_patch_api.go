@@ -1,4 +1,4 @@
-package web
+package partners
 
 import (
 	"bytes"
@@ -11,6 +11,8 @@ import (
 	"schakel/registry"
 	"schakel/registry/partners"
 	"schakel/store"
+	"schakel/web/api"
+	"schakel/web/site"
 )
 
 // subscriptionPatch changes what a partner may change by itself; what is absent
@@ -26,13 +28,13 @@ type subscriptionPatch struct {
 
 // patchSubscription pauses a subscription or lets it go on, or changes its
 // filters, order and retry schedule.
-func (m *machineAPI) patchSubscription(c echo.Context) error {
-	who, err := m.caller(c)
+func (m *handlers) patchSubscription(c echo.Context) error {
+	who, err := m.Caller(c)
 	if err != nil {
 		return err
 	}
 	var in subscriptionPatch
-	if err := readJSON(c, &in); err != nil {
+	if err := api.ReadJSON(c, &in); err != nil {
 		return err
 	}
 	ctx, id := c.Request().Context(), c.Param("subscriptionId")
@@ -48,21 +50,21 @@ func (m *machineAPI) patchSubscription(c echo.Context) error {
 	return m.showSubscription(c)
 }
 
-func (m *machineAPI) setSubscriptionStatus(ctx context.Context, who caller, id string, in subscriptionPatch) error {
+func (m *handlers) setSubscriptionStatus(ctx context.Context, who api.Caller, id string, in subscriptionPatch) error {
 	switch in.Status {
 	case store.SubscriptionPaused:
-		return m.Registry.Subscriptions.Pause(ctx, who.actor(), id, in.Reason)
+		return m.Registry.Subscriptions.Pause(ctx, who.Actor(), id, in.Reason)
 	case store.SubscriptionApproved:
-		return m.Registry.Subscriptions.Unpause(ctx, who.actor(), id)
+		return m.Registry.Subscriptions.Unpause(ctx, who.Actor(), id)
 	}
-	return fieldProblem("status", "status must be paused, or approved to go on after a pause")
+	return site.FieldProblem("status", "status must be paused, or approved to go on after a pause")
 }
 
 // changeSelection changes filters, order and retry schedule. The status is changed by another
 // request, so that never half of one is done.
-func (m *machineAPI) changeSelection(ctx context.Context, who caller, id string, in subscriptionPatch) error {
+func (m *handlers) changeSelection(ctx context.Context, who api.Caller, id string, in subscriptionPatch) error {
 	if in.Status != "" || in.Reason != "" {
-		return fieldProblem("status", "change the status in a request of its own, apart from filters, orderBy, retry and leaveOutRepeats")
+		return site.FieldProblem("status", "change the status in a request of its own, apart from filters, orderBy, retry and leaveOutRepeats")
 	}
 	change := partners.SubscriptionChange{Dedupe: in.Dedupe}
 	if in.Filters != nil {
@@ -72,7 +74,7 @@ func (m *machineAPI) changeSelection(ctx context.Context, who caller, id string,
 	if in.OrderBy != nil {
 		change.OrderBy = new(string)
 		if err := json.Unmarshal(in.OrderBy, change.OrderBy); err != nil {
-			return fieldProblem("orderBy", "this must be a JSON string, or null for no order")
+			return site.FieldProblem("orderBy", "this must be a JSON string, or null for no order")
 		}
 	}
 	if in.Retry != nil {
@@ -82,7 +84,7 @@ func (m *machineAPI) changeSelection(ctx context.Context, who caller, id string,
 		}
 		change.Retry = &retry
 	}
-	return filterProblem(retryFields(m.Registry.Subscriptions.Change(ctx, who.actor(), id, change)), in.Filters)
+	return filterProblem(retryFields(m.Registry.Subscriptions.Change(ctx, who.Actor(), id, change)), in.Filters)
 }
 
 // filterProblem points at the place in the filters for which a request was refused.
@@ -95,10 +97,10 @@ func filterProblem(err error, filters []byte) error {
 	if !ok {
 		return err
 	}
-	p := registryProblem(refused)
+	p := site.RegistryProblem(refused)
 	for i := range p.Errors {
 		if p.Errors[i].Pointer == "/filters" {
-			p.Errors[i].Pointer, p.Errors[i].Detail = "/filters"+wrong.Pointer, capital(wrong.Detail)+"."
+			p.Errors[i].Pointer, p.Errors[i].Detail = "/filters"+wrong.Pointer, site.Capital(wrong.Detail)+"."
 		}
 	}
 	return p

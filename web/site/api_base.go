@@ -1,16 +1,16 @@
-package web
+package site
 
 import "strings"
 
-// api is one of our APIs: its base path, its name and its semantic version,
+// APIArea is one of our APIs: its base path, its name and its semantic version,
 // which goes into the API-Version header of every answer (NL API Design Rules).
-type api struct {
-	base, name, version string
+type APIArea struct {
+	Base, Name, version string
 }
 
-// apis lists our APIs; what lies under their bases answers with problem+json.
-func apis() []api {
-	return []api{
+// Apis lists our APIs; what lies under their bases answers with problem+json.
+func Apis() []APIArea {
+	return []APIArea{
 		{"/events/v1", "events", "1.0.0"},
 		{"/registry/v1", "registry", "1.0.0"},
 		{"/mutations/v1", "mutations", "1.0.0"},
@@ -19,15 +19,19 @@ func apis() []api {
 	}
 }
 
-// apiArea returns the API that a path belongs to, if any.
-func apiArea(path string) (api, bool) { return areaIn(apis(), path) }
+// ApiArea returns the API that a path belongs to, if any.
+func ApiArea(path string) (APIArea, bool) { return areaIn(Apis(), path) }
 
 // areaIn is apiArea for who has the list at hand.
-func areaIn(areas []api, path string) (api, bool) {
+func areaIn(areas []APIArea, path string) (APIArea, bool) {
 	for _, a := range areas {
-		if rest, ok := strings.CutPrefix(path, a.base); ok && (rest == "" || rest[0] == '/') {
+		if rest, ok := strings.CutPrefix(path, a.Base); ok && (rest == "" || rest[0] == '/') {
 			return a, true
 		}
 	}
-	return api{}, false
+	return APIArea{}, false
 }
+
+const MutationsBase = "/mutations/v1"
+
+const ObjectsPath = "/events/v1/objects/"

@@ -1,21 +1,23 @@
-package web
+package site
 
 import (
 	"errors"
+	"github.com/alexedwards/scs/v2"
+	"github.com/labstack/echo/v4"
 	"log/slog"
 	"net"
 	"net/http"
 	"net/netip"
 	"net/url"
-	"time"
-
-	"github.com/alexedwards/scs/v2"
-	"github.com/labstack/echo/v4"
 	"schakel/registry/identity"
+	"schakel/static"
+	"slices"
+	"strings"
+	"time"
 )
 
-// Config configures the HTTP layer. Every field not marked optional must be set.
-type Config struct {
+// AppConfig holds what all pages and APIs need. What is not marked optional must be set.
+type AppConfig struct {
 	// BaseURL is the address others use. Its scheme decides whether cookies are
 	// Secure and whether browsers are told to use https only.
 	BaseURL *url.URL
@@ -38,10 +40,6 @@ type Config struct {
 	// TrustedProxies are the proxies whose X-Forwarded-For is believed. Optional:
 	// the address of the connection counts.
 	TrustedProxies []netip.Prefix
-	// API are the APIs for machines. Optional: none are served.
-	API *APIConfig
-	// Portal are the pages beyond login. Optional: none are served.
-	Portal *PortalConfig
 	// Draining is closed when the program stops: requests that wait must answer
 	// then. Optional.
 	Draining <-chan struct{}
@@ -49,89 +47,58 @@ type Config struct {
 
 // App is the HTTP layer: handlers are its methods.
 type App struct {
-	cfg      Config
-	echo     *echo.Echo
+	Cfg      AppConfig
+	Echo     *echo.Echo
 	frame    *frame
 	sessions *scs.SessionManager
 	origin   *http.CrossOriginProtection
-	oidc     *oidcLogin
-	counts   *shares         // of what would be sent again
+	Counts   *Shares         // of what would be sent again
 	public   map[string]bool // the paths of routes that pages of other sites may read
 }
 
-// New builds the HTTP layer.
-func New(cfg Config) (*App, error) {
+// NewApp builds the frame of all requests; apis is set where APIs are served.
+func NewApp(cfg AppConfig, apis bool) (*App, error) {
 	if cfg.BaseURL == nil || cfg.Now == nil || cfg.Log == nil || cfg.Accounts == nil || cfg.Sessions == nil {
 		return nil, errors.New("web: BaseURL, Now, Log, Accounts and Sessions must be set")
 	}
-	if cfg.Navigation == nil && cfg.Portal != nil {
-		cfg.Navigation = databaseNavigation{cfg.Portal.DB}
-	}
-	a := &App{cfg: cfg, echo: echo.New(), origin: http.NewCrossOriginProtection(), counts: newShares(countsPerPartner), public: make(map[string]bool)}
-	a.sessions = newSessions(cfg.Sessions, cfg.Now, a.https())
+	a := &App{Cfg: cfg, Echo: echo.New(), origin: http.NewCrossOriginProtection(), Counts: NewShares(CountsPerPartner), public: make(map[string]bool)}
+	a.sessions = newSessions(cfg.Sessions, cfg.Now, a.Https())
 	// Behind a proxy that rewrites Host, our own forms come from this origin.
 	if err := a.origin.AddTrustedOrigin(cfg.BaseURL.Scheme + "://" + cfg.BaseURL.Host); err != nil {
 		return nil, err
 	}
-	if cfg.OIDC != nil {
-		login, err := newOIDCLogin(*cfg.OIDC, cfg.BaseURL)
-		if err != nil {
-			return nil, err
-		}
-		a.oidc = login
-	}
-	a.setUpEcho()
-	return a, a.routes()
+	a.setUpEcho(apis)
+	a.Echo.GET("/static/*", echo.WrapHandler(static.Handler()))
+	return a, nil
 }
 
-func (a *App) setUpEcho() {
-	e := a.echo
+func (a *App) setUpEcho(apis bool) {
+	e := a.Echo
 	e.HideBanner, e.HidePort = true, true
 	e.Logger.SetOutput(discard{})
 	e.HTTPErrorHandler = a.handleError
-	e.IPExtractor = ipExtractor(a.cfg.TrustedProxies)
+	e.IPExtractor = IpExtractor(a.Cfg.TrustedProxies)
 	after := []echo.MiddlewareFunc{a.preflight}
-	if a.cfg.API != nil {
+	if apis {
 		after = append(after, refuseOptions)
 	}
 	a.frame = newFrame(e, []echo.MiddlewareFunc{requestID, rememberBody, a.accessLog, a.securityHeaders, recoverPanics, plainText, trailingSlash}, after)
 }
 
-// routes calls every file that registers routes; each holds one area.
-func (a *App) routes() error {
-	a.routesFrame()
-	a.routesLogin()
-	if a.cfg.API != nil {
-		m, err := newMachineAPI(a, *a.cfg.API)
-		if err != nil {
-			return err
-		}
-		m.routes()
-	}
-	if a.cfg.Portal != nil {
-		p, err := newPortal(a, *a.cfg.Portal)
-		if err != nil {
-			return err
-		}
-		p.routes()
-	}
-	return nil
-}
-
 // Handler returns the handler of all routes, for a server.
 func (a *App) Handler() http.Handler { return headAsGet(a.frame) }
 
-// https reports whether browsers reach us over https, be it through a proxy.
-func (a *App) https() bool { return a.cfg.BaseURL.Scheme == "https" }
+// Https reports whether browsers reach us over https, be it through a proxy.
+func (a *App) Https() bool { return a.Cfg.BaseURL.Scheme == "https" }
 
-// absolute is the address others use for one of our paths.
-func (a *App) absolute(path string) string {
-	return a.cfg.BaseURL.Scheme + "://" + a.cfg.BaseURL.Host + path
+// Absolute is the address others use for one of our paths.
+func (a *App) Absolute(path string) string {
+	return a.Cfg.BaseURL.Scheme + "://" + a.Cfg.BaseURL.Host + path
 }
 
-// ipExtractor returns the address of a client: that of the connection, unless the
+// IpExtractor returns the address of a client: that of the connection, unless the
 // connection comes from a proxy we were told to believe.
-func ipExtractor(proxies []netip.Prefix) echo.IPExtractor {
+func IpExtractor(proxies []netip.Prefix) echo.IPExtractor {
 	if len(proxies) == 0 {
 		return echo.ExtractIPDirect()
 	}
@@ -150,3 +117,45 @@ type discard struct{}
 
 // Write implements io.Writer.
 func (discard) Write(b []byte) (int, error) { return len(b), nil }
+
+// OIDCConfig is login at an OpenID provider.
+type OIDCConfig struct {
+	// Issuer is the provider's issuer identifier, an https address.
+	Issuer string
+	// ClientID and ClientSecret are ours at the provider.
+	ClientID, ClientSecret string
+	// Label names the provider on the login page.
+	Label string
+	// Scopes to ask for; openid is added when it is missing.
+	Scopes []string
+	// AdminEmails become administrator at the first login, if the provider says
+	// that it verified the address.
+	AdminEmails []string
+	// AdminClaim and AdminValue make someone administrator at the first login when
+	// the claim is the value, or a list that holds it. Empty: nobody.
+	AdminClaim, AdminValue string
+	// HTTP is the guarded client that talks to the provider.
+	HTTP *http.Client
+}
+
+// Administrator reports whether these claims make someone administrator.
+func (cfg OIDCConfig) Administrator(claims map[string]any) bool {
+	if verified, _ := claims["email_verified"].(bool); verified {
+		email, _ := claims["email"].(string)
+		for _, allowed := range cfg.AdminEmails {
+			if email != "" && strings.EqualFold(strings.TrimSpace(allowed), email) {
+				return true
+			}
+		}
+	}
+	if cfg.AdminClaim == "" || cfg.AdminValue == "" {
+		return false
+	}
+	switch v := claims[cfg.AdminClaim].(type) {
+	case string:
+		return v == cfg.AdminValue
+	case []any:
+		return slices.Contains(v, any(cfg.AdminValue))
+	}
+	return false
+}

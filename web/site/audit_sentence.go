@@ -1,6 +1,7 @@
-package web
+package site
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -22,8 +23,8 @@ const (
 	auditTested     = "endpoint.tested"
 )
 
-// auditSentence describes an entry of the audit trail, also those of the engine, in plain English.
-func auditSentence(a store.Audit) string {
+// AuditSentence describes an entry of the audit trail, also those of the engine, in plain English.
+func AuditSentence(a store.Audit) string {
 	var d struct {
 		Count  int    `json:"count"`
 		Total  int    `json:"total"`
@@ -44,30 +45,30 @@ func auditSentence(a store.Audit) string {
 	case auditDiscardAll:
 		text = "started a job to discard " + count
 	case auditReplay:
-		text = "started a job to offer " + atLeast(d.More) + ui.Plural(d.Count, "event", "events") + " again"
+		text = "started a job to offer " + AtLeast(d.More) + ui.Plural(d.Count, "event", "events") + " again"
 	case auditCancelJob:
-		text = "stopped a job to " + orElse(d.What, "resend") + " after " + ui.Count(d.Count) + " of " + ui.Count(d.Total)
+		text = "stopped a job to " + cmp.Or(d.What, "resend") + " after " + ui.Count(d.Count) + " of " + ui.Count(d.Total)
 	case auditTested:
 		text = "sent a test event to endpoint " + a.ObjectName
 	default:
 		return registry.Sentence(a)
 	}
-	text = orElse(a.ActorName, "Someone") + " " + text
+	text = cmp.Or(a.ActorName, "Someone") + " " + text
 	if d.Reason != "" {
 		return text + ": “" + d.Reason + "”"
 	}
 	return text + "."
 }
 
-func atLeast(more bool) string {
+func AtLeast(more bool) string {
 	if more {
 		return "more than "
 	}
 	return ""
 }
 
-// auditActions are all actions that can be filtered by, by name.
-func auditActions() []string {
+// AuditActions are all actions that can be filtered by, by name.
+func AuditActions() []string {
 	list := []string{
 		auditResent, auditDiscarded, auditResendAll, auditDiscardAll, auditReplay, auditCancelJob, auditTested,
 		registry.ActionSigningKeyMade, registry.ActionRouteAdded, registry.ActionRouteRemoved, registry.ActionProfileChanged,
@@ -132,11 +133,11 @@ func contractActions() []string {
 	}
 }
 
-// actionLabel writes an action such as "client.secret-rotated" as "Client: secret rotated".
-func actionLabel(action string) string {
+// ActionLabel writes an action such as "client.secret-rotated" as "Client: secret rotated".
+func ActionLabel(action string) string {
 	noun, verb, ok := strings.Cut(strings.NewReplacer("-", " ", "_", " ", "amqp", "AMQP").Replace(action), ".")
 	if !ok {
-		return capital(noun)
+		return Capital(noun)
 	}
-	return capital(noun) + ": " + verb
+	return Capital(noun) + ": " + verb
 }

@@ -1,4 +1,4 @@
-package web
+package site
 
 import (
 	"context"
@@ -41,7 +41,7 @@ func (a *App) sessionAccount(ctx context.Context) (*store.Account, error) {
 	if id == "" || !a.sessionAlive(ctx) {
 		return nil, nil
 	}
-	account, err := a.cfg.Accounts.Account(ctx, id)
+	account, err := a.Cfg.Accounts.Account(ctx, id)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, nil
 	}
@@ -58,7 +58,7 @@ func (a *App) sessionAccount(ctx context.Context) (*store.Account, error) {
 // changes nothing, and takes whoever it cannot tell for a visitor.
 func (a *App) recognise(c echo.Context) {
 	cookie, err := c.Cookie(a.sessions.Cookie.Name)
-	if err != nil || a.currentAccount(c) != nil {
+	if err != nil || a.CurrentAccount(c) != nil {
 		return
 	}
 	ctx, err := a.sessions.Load(c.Request().Context(), cookie.Value)
@@ -70,26 +70,26 @@ func (a *App) recognise(c echo.Context) {
 	}
 }
 
-// currentAccount returns the account that is logged in; nil for a visitor.
-func (a *App) currentAccount(c echo.Context) *store.Account {
+// CurrentAccount returns the account that is logged in; nil for a visitor.
+func (a *App) CurrentAccount(c echo.Context) *store.Account {
 	account, _ := c.Get(contextAccount).(*store.Account)
 	return account
 }
 
-// accountOf returns the account that is logged in, on routes behind requireAccount.
-func accountOf(c echo.Context) store.Account { return *c.Get(contextAccount).(*store.Account) }
+// AccountOf returns the account that is logged in, on routes behind requireAccount.
+func AccountOf(c echo.Context) store.Account { return *c.Get(contextAccount).(*store.Account) }
 
-// partnerID is the partner the reader acts for, on routes behind requirePartner.
+// PartnerID is the partner the reader acts for, on routes behind requirePartner.
 // It comes from the account of the session and from nowhere else (guarantee G7).
-func partnerID(c echo.Context) string { return accountOf(c).PartnerID }
+func PartnerID(c echo.Context) string { return AccountOf(c).PartnerID }
 
-// loginEnded is the login page for who sent a form without being logged in.
-const loginEnded = "/login?ended=1"
+// LoginEnded is the login page for who sent a form without being logged in.
+const LoginEnded = "/login?ended=1"
 
-// requireAccount sends visitors to the login page, and back after that.
-func (a *App) requireAccount(next echo.HandlerFunc) echo.HandlerFunc {
+// RequireAccount sends visitors to the login page, and back after that.
+func (a *App) RequireAccount(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		if a.currentAccount(c) != nil {
+		if a.CurrentAccount(c) != nil {
 			return next(c)
 		}
 		if c.Request().Header.Get("HX-Request") != "" {
@@ -101,33 +101,33 @@ func (a *App) requireAccount(next echo.HandlerFunc) echo.HandlerFunc {
 			return c.Redirect(http.StatusSeeOther, "/login?next="+url.QueryEscape(c.Request().URL.RequestURI()))
 		}
 		// Told by the address and not by the session: a visitor must not be able to have a row written by each request.
-		return c.Redirect(http.StatusSeeOther, loginEnded)
+		return c.Redirect(http.StatusSeeOther, LoginEnded)
 	}
 }
 
-// requireAdministrator lets administrators pass.
-func (a *App) requireAdministrator(next echo.HandlerFunc) echo.HandlerFunc {
-	return a.requireAccount(func(c echo.Context) error {
-		if accountOf(c).Role != store.RoleAdministrator {
+// RequireAdministrator lets administrators pass.
+func (a *App) RequireAdministrator(next echo.HandlerFunc) echo.HandlerFunc {
+	return a.RequireAccount(func(c echo.Context) error {
+		if AccountOf(c).Role != store.RoleAdministrator {
 			return echo.NewHTTPError(http.StatusForbidden, "This page is for administrators.")
 		}
 		return next(c)
 	})
 }
 
-// requirePartner lets accounts of a partner pass.
-func (a *App) requirePartner(next echo.HandlerFunc) echo.HandlerFunc {
-	return a.requireAccount(func(c echo.Context) error {
-		if account := accountOf(c); account.Role != store.RolePartner || account.PartnerID == "" {
+// RequirePartner lets accounts of a partner pass.
+func (a *App) RequirePartner(next echo.HandlerFunc) echo.HandlerFunc {
+	return a.RequireAccount(func(c echo.Context) error {
+		if account := AccountOf(c); account.Role != store.RolePartner || account.PartnerID == "" {
 			return echo.NewHTTPError(http.StatusForbidden, "This page is for partners.")
 		}
 		return next(c)
 	})
 }
 
-// localPath is raw when it is the address of a page of ours, and otherwise "":
+// LocalPath is raw when it is the address of a page of ours, and otherwise "":
 // a login must not end on another site.
-func localPath(raw string) string {
+func LocalPath(raw string) string {
 	u, err := url.Parse(raw)
 	if err != nil || u.Scheme != "" || u.Host != "" || u.User != nil || len(raw) > 2000 {
 		return ""

@@ -1,4 +1,4 @@
-package web
+package site
 
 import (
 	"net/http"

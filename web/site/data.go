@@ -1,4 +1,4 @@
-package web
+package site
 
 import (
 	"bytes"
@@ -20,21 +20,21 @@ import (
 const (
 	maxShownData  = 64 << 10
 	maxShownHex   = 2 << 10
-	maxShownValue = 4 << 10
+	MaxShownValue = 4 << 10
 )
 
-// eventView shows an event: its attributes, and its data in words that can be read.
-func eventView(e store.Event, download string) ui.EventView {
+// EventView shows an event: its attributes, and its data in words that can be read.
+func EventView(e store.Event, download string) ui.EventView {
 	v := ui.EventView{ID: e.ID, CEID: e.CEID, Download: download, Size: int64(len(e.Data))}
 	if parsed, err := event.FromParts(e.Attributes, event.DataKind(e.DataKind), e.Data); err == nil {
 		for name, value := range parsed.All() {
-			v.Attributes = append(v.Attributes, ui.Item{Label: name, Text: shown(value)})
+			v.Attributes = append(v.Attributes, ui.Item{Label: name, Text: Shown(value)})
 			if name == "id" && v.CEID == "" { // of an event that is not stored yet
-				v.CEID = shown(value)
+				v.CEID = Shown(value)
 			}
 		}
 	} else {
-		v.Attributes = []ui.Item{{Label: "attributes as stored", Text: shown(string(e.Attributes))}}
+		v.Attributes = []ui.Item{{Label: "attributes as stored", Text: Shown(string(e.Attributes))}}
 	}
 	switch event.DataKind(e.DataKind) {
 	case event.DataNone:
@@ -42,18 +42,18 @@ func eventView(e store.Event, download string) ui.EventView {
 		return v
 	case event.DataJSON:
 		v.Kind = "JSON"
-		v.Pretty = indentedJSON(e.Data)
+		v.Pretty = IndentedJSON(e.Data)
 	case event.DataText:
 		v.Kind = "Text"
 	default:
 		v.Kind = "Bytes"
 	}
-	v.Raw, v.Cut = readable(e.Data, maxShownData)
+	v.Raw, v.Cut = Readable(e.Data, maxShownData)
 	return v
 }
 
-// indentedJSON sets out JSON in lines, changing nothing but white space; "" when it is too large or no JSON.
-func indentedJSON(data []byte) string {
+// IndentedJSON sets out JSON in lines, changing nothing but white space; "" when it is too large or no JSON.
+func IndentedJSON(data []byte) string {
 	if len(data) > maxShownData || !shallow(string(data)) {
 		return ""
 	}
@@ -61,13 +61,13 @@ func indentedJSON(data []byte) string {
 	if err := json.Indent(&b, data, "", "  "); err != nil || b.Len() > 4*maxShownData {
 		return ""
 	}
-	text, _ := readable(b.Bytes(), b.Len())
+	text, _ := Readable(b.Bytes(), b.Len())
 	return text
 }
 
-// readable shows bytes of a stranger: text as it is but for characters that hide
+// Readable shows bytes of a stranger: text as it is but for characters that hide
 // or reorder others, anything else in hexadecimal. It tells when it left some out.
-func readable(data []byte, most int) (text string, cut bool) {
+func Readable(data []byte, most int) (text string, cut bool) {
 	head := data
 	if len(head) > most {
 		head, cut = wholeRunes(head[:most]), true
@@ -108,17 +108,17 @@ func visible(s string) string {
 	return b.String()
 }
 
-// shown is one value of a stranger, cut to what fits a page.
-func shown(s string) string {
-	text, cut := readable([]byte(s), maxShownValue)
+// Shown is one value of a stranger, cut to what fits a page.
+func Shown(s string) string {
+	text, cut := Readable([]byte(s), MaxShownValue)
 	if cut {
 		text += "…"
 	}
 	return text
 }
 
-// sendData answers the data of an event as a file, byte for byte, in a type that no browser runs.
-func sendData(c echo.Context, e store.Event) error {
+// SendData answers the data of an event as a file, byte for byte, in a type that no browser runs.
+func SendData(c echo.Context, e store.Event) error {
 	name := e.ID + ".bin"
 	switch event.DataKind(e.DataKind) {
 	case event.DataNone:

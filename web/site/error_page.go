@@ -1,4 +1,4 @@
-package web
+package site
 
 import (
 	"net/http"
@@ -8,8 +8,8 @@ import (
 	"schakel/templates/ui"
 )
 
-// registryProblem is the answer to a refusal of the register.
-func registryProblem(e *registry.Error) *Problem {
+// RegistryProblem is the answer to a refusal of the register.
+func RegistryProblem(e *registry.Error) *Problem {
 	status := http.StatusBadRequest
 	switch e.Code {
 	case registry.CodeForbidden:
@@ -25,8 +25,8 @@ func registryProblem(e *registry.Error) *Problem {
 	case registry.CodeDraftChanged:
 		status = http.StatusPreconditionFailed
 	}
-	p := newProblem(status, e.Code, e.Message)
-	for _, f := range sortedFields(e.Fields) {
+	p := NewProblem(status, e.Code, e.Message)
+	for _, f := range SortedFields(e.Fields) {
 		p.Errors = append(p.Errors, ProblemError{Pointer: "/" + f.Field, Code: e.Code, Detail: f.Text})
 	}
 	return p
@@ -38,11 +38,11 @@ func (a *App) errorPage(c echo.Context, p *Problem) error {
 	a.recognise(c)
 	f := ui.Failure{Status: p.Status, Detail: p.Detail}
 	f.NextText, f.NextLabel, f.NextHref = a.nextStep(c, p)
-	if p.logged {
-		f.Reference = requestIDOf(c)
+	if p.Logged {
+		f.Reference = RequestIDOf(c)
 	}
 	page := a.framePage(c, errorTitle(p.Status))
-	return a.render(c, p.Status, ui.ErrorPage(page, f))
+	return a.Render(c, p.Status, ui.ErrorPage(page, f))
 }
 
 func errorTitle(status int) string {
@@ -65,7 +65,7 @@ func errorTitle(status int) string {
 
 // nextStep suggests the next step to the reader.
 func (a *App) nextStep(c echo.Context, p *Problem) (text, label, href string) {
-	home := homeOf(a.currentAccount(c))
+	home := HomeOf(a.CurrentAccount(c))
 	switch p.Status {
 	case http.StatusGone:
 		return "Look for another version of the contract.", "Go to the contracts", "/contracts"

@@ -1,17 +1,16 @@
-package web
+package site
 
 import (
 	"context"
 	"encoding/json"
 	"errors"
+	"github.com/labstack/echo/v4"
 	"log/slog"
 	"net/http"
-	"strconv"
-	"time"
-
-	"github.com/labstack/echo/v4"
 	"schakel/registry"
 	"schakel/store"
+	"strconv"
+	"time"
 )
 
 // Problem is an answer of an API that is not a success (RFC 9457, as the NL API
@@ -25,11 +24,11 @@ type Problem struct {
 	Instance string         `json:"instance,omitempty"`
 	Errors   []ProblemError `json:"errors,omitempty"`
 	// Publication counts the groups of a publication that are stored.
-	Publication *problemPublication `json:"publication,omitempty"`
+	Publication *ProblemPublication `json:"publication,omitempty"`
 
-	header http.Header
-	// logged is set when the cause is ours to look at.
-	logged bool
+	Header http.Header `json:"-"`
+	// Logged is set when the cause is ours to look at.
+	Logged bool `json:"-"`
 }
 
 // ProblemError is one thing wrong with what was sent. Index counts from 0 in a
@@ -50,9 +49,9 @@ type ProblemError struct {
 	Detail    string `json:"detail"`
 }
 
-// problemPublication is a publication of mutations that ended before its end, and how
+// ProblemPublication is a publication of mutations that ended before its end, and how
 // many of its groups are in.
-type problemPublication struct {
+type ProblemPublication struct {
 	ID     string `json:"id"`
 	Groups int64  `json:"groups"`
 }
@@ -60,45 +59,45 @@ type problemPublication struct {
 // Error implements error, so that a handler can return a Problem it made itself.
 func (p *Problem) Error() string { return strconv.Itoa(p.Status) + " " + p.Detail }
 
-// with adds a header to the answer.
-func (p *Problem) with(name, value string) *Problem {
-	if p.header == nil {
-		p.header = http.Header{}
+// With adds a header to the answer.
+func (p *Problem) With(name, value string) *Problem {
+	if p.Header == nil {
+		p.Header = http.Header{}
 	}
-	p.header.Set(name, value)
+	p.Header.Set(name, value)
 	return p
 }
 
 // noType is the type of a problem that no page explains.
 const noType = "about:blank"
 
-// newProblem makes a problem that a handler returns.
-func newProblem(status int, code, detail string) *Problem {
+// NewProblem makes a problem that a handler returns.
+func NewProblem(status int, code, detail string) *Problem {
 	return &Problem{Type: noType, Title: http.StatusText(status), Status: status, Code: code, Detail: detail}
 }
 
-// retryLater is a problem that passes by itself.
-func retryLater(status int, code, detail string, after time.Duration) *Problem {
+// RetryLater is a problem that passes by itself.
+func RetryLater(status int, code, detail string, after time.Duration) *Problem {
 	seconds := max(1, int((after+time.Second-1)/time.Second))
-	return newProblem(status, code, detail).with("Retry-After", strconv.Itoa(seconds))
+	return NewProblem(status, code, detail).With("Retry-After", strconv.Itoa(seconds))
 }
 
 // problemType is the media type of a Problem (RFC 9457).
 const problemType = "application/problem+json"
 
-// statusClientGone marks in the log that the client went away; it never arrives.
-const statusClientGone = 499
+// StatusClientGone marks in the log that the client went away; it never arrives.
+const StatusClientGone = 499
 
-// problemOf is the one place that turns errors into answers.
-func problemOf(err error) *Problem {
+// ProblemOf is the one place that turns errors into answers.
+func ProblemOf(err error) *Problem {
 	if p, ok := errors.AsType[*Problem](err); ok {
 		return p
 	}
 	if e, ok := errors.AsType[*registry.Error](err); ok {
-		return registryProblem(e)
+		return RegistryProblem(e)
 	}
 	if e, ok := errors.AsType[*http.MaxBytesError](err); ok {
-		return newProblem(http.StatusRequestEntityTooLarge, "too-large",
+		return NewProblem(http.StatusRequestEntityTooLarge, "too-large",
 			"The body may hold at most "+strconv.FormatInt(e.Limit, 10)+" bytes.")
 	}
 	if e, ok := errors.AsType[*echo.HTTPError](err); ok {
@@ -106,28 +105,28 @@ func problemOf(err error) *Problem {
 	}
 	switch {
 	case errors.Is(err, store.ErrNotFound):
-		return newProblem(http.StatusNotFound, "not-found", "There is nothing here, or it is not yours to see.")
+		return NewProblem(http.StatusNotFound, "not-found", "There is nothing here, or it is not yours to see.")
 	case errors.Is(err, store.ErrConflict):
-		return newProblem(http.StatusConflict, "conflict", "It changed meanwhile, or something with the same identity exists. Look at it again and retry.")
+		return NewProblem(http.StatusConflict, "conflict", "It changed meanwhile, or something with the same identity exists. Look at it again and retry.")
 	case errors.Is(err, context.Canceled):
-		return newProblem(statusClientGone, "client-gone", "The request was broken off.")
+		return NewProblem(StatusClientGone, "client-gone", "The request was broken off.")
 	case errors.Is(err, context.DeadlineExceeded):
-		p := retryLater(http.StatusServiceUnavailable, "timeout", "This took too long. Try again in a moment.", 5*time.Second)
-		p.logged = true
+		p := RetryLater(http.StatusServiceUnavailable, "timeout", "This took too long. Try again in a moment.", 5*time.Second)
+		p.Logged = true
 		return p
 	case store.Away(err):
-		p := retryLater(http.StatusServiceUnavailable, "unavailable", "A part of Schakel that this needs does not answer now. Try again in a moment.", 5*time.Second)
-		p.logged = true
+		p := RetryLater(http.StatusServiceUnavailable, "unavailable", "A part of Schakel that this needs does not answer now. Try again in a moment.", 5*time.Second)
+		p.Logged = true
 		return p
 	}
-	p := newProblem(http.StatusInternalServerError, "internal", "Something went wrong on our side.")
-	p.logged = true
+	p := NewProblem(http.StatusInternalServerError, "internal", "Something went wrong on our side.")
+	p.Logged = true
 	return p
 }
 
 // echoProblem keeps the message of errors made here; echo's own are only a title.
 func echoProblem(e *echo.HTTPError) *Problem {
-	p := newProblem(e.Code, "", http.StatusText(e.Code)+".")
+	p := NewProblem(e.Code, "", http.StatusText(e.Code)+".")
 	if text, ok := e.Message.(string); ok && text != http.StatusText(e.Code) {
 		p.Detail = text
 		return p
@@ -141,7 +140,7 @@ func echoProblem(e *echo.HTTPError) *Problem {
 	return p
 }
 
-func badForm(err error) error {
+func BadForm(err error) error {
 	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
 		return err
 	}
@@ -150,40 +149,53 @@ func badForm(err error) error {
 
 // handleError is echo's error handler: problem+json for the APIs, a page for people.
 func (a *App) handleError(err error, c echo.Context) {
-	p := problemOf(err)
-	if p.logged {
-		a.logFailure(c, err)
+	p := ProblemOf(err)
+	if p.Logged {
+		a.LogFailure(c, err)
 	}
 	if c.Response().Committed {
 		return
 	}
 	drainBody(c)
-	for name, values := range p.header {
+	for name, values := range p.Header {
 		c.Response().Header()[name] = values
 	}
-	if _, api := apiArea(c.Request().URL.Path); api {
+	if _, api := ApiArea(c.Request().URL.Path); api {
 		err = a.writeProblem(c, *p)
 	} else {
 		err = a.errorPage(c, p)
 	}
 	if err != nil {
-		a.logFailure(c, err)
+		a.LogFailure(c, err)
 	}
 }
 
-// logFailure writes an error that is ours to look at, under the id of the request.
-func (a *App) logFailure(c echo.Context, err error) {
-	a.cfg.Log.LogAttrs(c.Request().Context(), slog.LevelError, "request failed",
-		slog.String("id", requestIDOf(c)), slog.String("route", c.Path()), slog.Any("error", err))
+// LogFailure writes an error that is ours to look at, under the id of the request.
+func (a *App) LogFailure(c echo.Context, err error) {
+	a.Cfg.Log.LogAttrs(c.Request().Context(), slog.LevelError, "request failed",
+		slog.String("id", RequestIDOf(c)), slog.String("route", c.Path()), slog.Any("error", err))
 }
 
 func (a *App) writeProblem(c echo.Context, p Problem) error {
-	if p.logged {
-		p.Instance = "urn:schakel:" + requestIDOf(c)
+	if p.Logged {
+		p.Instance = "urn:schakel:" + RequestIDOf(c)
 	}
 	body, err := json.Marshal(a.typed(p))
 	if err != nil {
 		return err
 	}
 	return c.Blob(p.Status, problemType, body)
+}
+
+// Coded is the error under another code.
+func (e ProblemError) Coded(code string) ProblemError {
+	e.Code = code
+	return e
+}
+
+// FieldProblem is a 400 about one query key or member.
+func FieldProblem(name, text string) error {
+	p := NewProblem(http.StatusBadRequest, "invalid", "Mend what the errors name and send the request again.")
+	p.Errors = []ProblemError{{Pointer: "/" + name, Code: "invalid", Detail: text + "."}}
+	return p
 }

@@ -1,21 +1,24 @@
-package web
+package site
 
 import (
+	"errors"
+	"github.com/labstack/echo/v4"
 	"mime"
 	"net/http"
 	"net/url"
+	"schakel/registry"
+	"schakel/registry/partners"
+	"schakel/templates/ui"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
-
-	"github.com/labstack/echo/v4"
-	"schakel/templates/ui"
 )
 
 // Bounds of a form of the portal.
 const (
-	maxFormBytes  = 256 << 10
-	maxFormFields = 2000 // a bulk action ticks at most a page of rows, and some
+	MaxFormBytes  = 256 << 10
+	MaxFormFields = 2000 // a bulk action ticks at most a page of rows, and some
 )
 
 // Form holds the posted fields. Values are trimmed and free of control characters
@@ -24,28 +27,28 @@ type Form struct {
 	values url.Values
 }
 
-// readForm reads a urlencoded form; what is in the query string is not part of it.
-func readForm(c echo.Context) (Form, error) {
+// ReadForm reads a urlencoded form; what is in the query string is not part of it.
+func ReadForm(c echo.Context) (Form, error) {
 	r := c.Request()
 	if r.ContentLength == 0 && r.Header.Get("Content-Type") == "" {
-		return newForm(nil) // a button without fields, pressed by a script
+		return NewForm(nil) // a button without fields, pressed by a script
 	}
 	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil || kind != "application/x-www-form-urlencoded" {
 		return Form{}, echo.NewHTTPError(http.StatusUnsupportedMediaType, "Send this form as application/x-www-form-urlencoded.")
 	}
 	if err := r.ParseForm(); err != nil {
-		return Form{}, badForm(err)
+		return Form{}, BadForm(err)
 	}
-	return newForm(r.PostForm)
+	return NewForm(r.PostForm)
 }
 
-// newForm checks the number of fields and their encoding.
-func newForm(values url.Values) (Form, error) {
+// NewForm checks the number of fields and their encoding.
+func NewForm(values url.Values) (Form, error) {
 	count := 0
 	for _, list := range values {
 		for _, v := range list {
-			if count++; count > maxFormFields {
+			if count++; count > MaxFormFields {
 				return Form{}, echo.NewHTTPError(http.StatusBadRequest, "The form has too many fields.")
 			}
 			if !utf8.ValidString(v) {
@@ -58,7 +61,7 @@ func newForm(values url.Values) (Form, error) {
 
 // Get is the first value under a name, trimmed, without control characters
 // other than line ends and tabs.
-func (f Form) Get(name string) string { return clean(f.values.Get(name)) }
+func (f Form) Get(name string) string { return Clean(f.values.Get(name)) }
 
 // Raw is the first value under a name as it was typed: for passwords.
 func (f Form) Raw(name string) string { return f.values.Get(name) }
@@ -67,7 +70,7 @@ func (f Form) Raw(name string) string { return f.values.Get(name) }
 func (f Form) List(name string) []string {
 	var list []string
 	for _, v := range f.values[name] {
-		if v = clean(v); v != "" {
+		if v = Clean(v); v != "" {
 			list = append(list, v)
 		}
 	}
@@ -77,7 +80,7 @@ func (f Form) List(name string) []string {
 // Checked reports whether a checkbox was ticked.
 func (f Form) Checked(name string) bool { return f.Get(name) != "" }
 
-func clean(s string) string {
+func Clean(s string) string {
 	s = strings.ReplaceAll(s, "\r\n", "\n")
 	return strings.TrimSpace(strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) && r != '\n' && r != '\t' {
@@ -87,11 +90,11 @@ func clean(s string) string {
 	}, s))
 }
 
-// formErrors collects what is wrong with a form, by the name of the field.
-type formErrors map[string]string
+// FormErrors collects what is wrong with a form, by the name of the field.
+type FormErrors map[string]string
 
-// with adds what is wrong in other fields.
-func (e formErrors) with(others map[string]string) formErrors {
+// With adds what is wrong in other fields.
+func (e FormErrors) With(others map[string]string) FormErrors {
 	for name, text := range others {
 		if e[name] == "" {
 			e[name] = text
@@ -100,8 +103,8 @@ func (e formErrors) with(others map[string]string) formErrors {
 	return e
 }
 
-// summary lists the errors in the order of the fields given, those of no field last.
-func (e formErrors) summary(order ...string) []ui.FieldError {
+// Summary lists the errors in the order of the fields given, those of no field last.
+func (e FormErrors) Summary(order ...string) []ui.FieldError {
 	var list []ui.FieldError
 	for _, name := range order {
 		if text, ok := e[name]; ok {
@@ -112,4 +115,62 @@ func (e formErrors) summary(order ...string) []ui.FieldError {
 		list = append(list, ui.FieldError{Text: text})
 	}
 	return list
+}
+
+// RegistrationForm reads the fields that registering and correcting a registration share.
+func RegistrationForm(form Form) partners.Registration {
+	return partners.Registration{
+		Name: form.Get("name"), OIN: form.Get("oin"), KVK: form.Get("kvk"), HerID: form.Get("herId"), OrgNumber: form.Get("orgNumber"),
+		Contact: partners.Contact{Name: form.Get("contactName"), Email: form.Get("email"), Phone: form.Get("phone")},
+	}
+}
+
+// FormRefusal returns the problems of a form by field, and the status of the page
+// that shows it; nil for any other error. A conflict with the state of things
+// stands under the empty name.
+func FormRefusal(err error) (status int, wrong FormErrors) {
+	if fields, ok := Refused(err); ok {
+		return http.StatusUnprocessableEntity, fields
+	}
+	e, ok := errors.AsType[*registry.Error](err)
+	if !ok || e.Code == registry.CodeForbidden || e.Code == registry.CodeNotFound {
+		return 0, nil
+	}
+	if status = RegistryProblem(e).Status; e.Code == registry.CodeInvalid {
+		status = http.StatusConflict
+	}
+	return status, FormErrors{"": e.Message}
+}
+
+// FormNumber reads a whole number; an empty field is 0.
+func FormNumber(form Form, name string, wrong FormErrors) int64 {
+	text := form.Get(name)
+	if text == "" {
+		return 0
+	}
+	n, err := strconv.ParseInt(text, 10, 32)
+	if err != nil {
+		wrong[name] = "Use a whole number."
+	}
+	return n
+}
+
+// NumberText writes a number for a field; 0 leaves it empty.
+func NumberText(n int64) string {
+	if n == 0 {
+		return ""
+	}
+	return strconv.FormatInt(n, 10)
+}
+
+// ReadReason reads why something is stopped; what is wrong with it is told.
+func ReadReason(c echo.Context) (reason, wrong string, err error) {
+	form, err := ReadForm(c)
+	if err != nil {
+		return "", "", err
+	}
+	if reason = form.Get("reason"); len([]rune(reason)) < 3 {
+		wrong = "Give a reason of at least 3 characters; it is kept in the audit trail."
+	}
+	return reason, wrong, nil
 }

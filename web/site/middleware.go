@@ -1,4 +1,4 @@
-package web
+package site
 
 import (
 	"context"
@@ -18,39 +18,39 @@ import (
 	"schakel/static"
 )
 
-// headerRequestID carries the id under which the log knows a request. It is ours:
+// HeaderRequestID carries the id under which the log knows a request. It is ours:
 // one that came in is not believed.
-const headerRequestID = "X-Request-Id"
+const HeaderRequestID = "X-Request-Id"
 
 // requestID gives each request an id, in the answer too.
 func requestID(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		c.Response().Header().Set(headerRequestID, "req_"+rand.Text())
+		c.Response().Header().Set(HeaderRequestID, "req_"+rand.Text())
 		return next(c)
 	}
 }
 
-// requestIDOf is the id of this request.
-func requestIDOf(c echo.Context) string { return c.Response().Header().Get(headerRequestID) }
+// RequestIDOf is the id of this request.
+func RequestIDOf(c echo.Context) string { return c.Response().Header().Get(HeaderRequestID) }
 
 // accessLog logs one line a request: the route and not the path, because paths
 // may hold one-time links, and never the query string, which may hold a token.
 func (a *App) accessLog(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		began := a.cfg.Now()
+		began := a.Cfg.Now()
 		if err := next(c); err != nil {
 			c.Error(err)
 		}
-		if !a.cfg.Log.Enabled(c.Request().Context(), slog.LevelInfo) {
+		if !a.Cfg.Log.Enabled(c.Request().Context(), slog.LevelInfo) {
 			return nil // the attributes cost something
 		}
-		a.cfg.Log.LogAttrs(c.Request().Context(), slog.LevelInfo, "request",
-			slog.String("id", requestIDOf(c)),
+		a.Cfg.Log.LogAttrs(c.Request().Context(), slog.LevelInfo, "request",
+			slog.String("id", RequestIDOf(c)),
 			slog.String("method", c.Request().Method),
 			slog.String("route", c.Path()),
 			slog.Int("status", c.Response().Status),
 			slog.Int64("bytes", c.Response().Size),
-			slog.Duration("duration", a.cfg.Now().Sub(began)),
+			slog.Duration("duration", a.Cfg.Now().Sub(began)),
 			slog.String("address", c.RealIP()))
 		return nil
 	}
@@ -80,21 +80,21 @@ func recoverPanics(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// dataCSP is the policy of answers that are not pages: a browser that shows one
+// DataCSP is the policy of answers that are not pages: a browser that shows one
 // anyway loads and runs nothing.
-const dataCSP = "default-src 'none'; frame-ancestors 'none'; sandbox"
+const DataCSP = "default-src 'none'; frame-ancestors 'none'; sandbox"
 
 // securityHeaders sets what every answer carries. A handler may tighten them.
 func (a *App) securityHeaders(next echo.HandlerFunc) echo.HandlerFunc {
-	pages, areas := a.alwaysHeaders(), apis()
+	pages, areas := a.alwaysHeaders(), Apis()
 	data := make(map[string]http.Header, len(areas))
 	for _, area := range areas {
-		data[area.base] = a.dataHeaders(area)
+		data[area.Base] = a.dataHeaders(area)
 	}
 	return func(c echo.Context) error {
 		headers := pages
 		if area, ok := areaIn(areas, c.Request().URL.Path); ok {
-			headers = data[area.base]
+			headers = data[area.Base]
 		}
 		maps.Copy(c.Response().Header(), headers)
 		return next(c)
@@ -102,9 +102,9 @@ func (a *App) securityHeaders(next echo.HandlerFunc) echo.HandlerFunc {
 }
 
 // dataHeaders are the headers of every answer of an API. Their values are shared like those of alwaysHeaders.
-func (a *App) dataHeaders(area api) http.Header {
+func (a *App) dataHeaders(area APIArea) http.Header {
 	h := a.alwaysHeaders()
-	h.Set("Content-Security-Policy", dataCSP)
+	h.Set("Content-Security-Policy", DataCSP)
 	h.Set("API-Version", area.version)
 	h.Set("Cache-Control", "no-store") // of a catalogue or document, its handler sets better
 	return clipped(h)
@@ -120,7 +120,7 @@ func (a *App) alwaysHeaders() http.Header {
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
 	h.Set("Permissions-Policy", "camera=(), geolocation=(), microphone=(), payment=(), usb=()")
 	h.Set("Content-Security-Policy", static.ContentSecurityPolicy)
-	if a.https() {
+	if a.Https() {
 		h.Set("Strict-Transport-Security", "max-age=31536000")
 	}
 	return clipped(h)
@@ -174,12 +174,12 @@ type refusedBody struct {
 // Read implements io.Reader.
 func (b refusedBody) Read([]byte) (int, error) { return 0, &http.MaxBytesError{Limit: b.limit} }
 
-// slow gives routes that wait or carry large bodies more time than the server's
+// Slow gives routes that wait or carry large bodies more time than the server's
 // own read and write time-outs.
-func (a *App) slow(limit time.Duration) echo.MiddlewareFunc {
+func (a *App) Slow(limit time.Duration) echo.MiddlewareFunc {
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(c echo.Context) error {
-			if err := a.extendDeadlines(c, limit); err != nil {
+			if err := a.ExtendDeadlines(c, limit); err != nil {
 				return err
 			}
 			return next(c)
@@ -187,10 +187,10 @@ func (a *App) slow(limit time.Duration) echo.MiddlewareFunc {
 	}
 }
 
-// extendDeadlines gives a request that turns out to be large more time.
-func (a *App) extendDeadlines(c echo.Context, limit time.Duration) error {
+// ExtendDeadlines gives a request that turns out to be large more time.
+func (a *App) ExtendDeadlines(c echo.Context, limit time.Duration) error {
 	rc := http.NewResponseController(c.Response())
-	until := a.cfg.Now().Add(limit)
+	until := a.Cfg.Now().Add(limit)
 	if err := errors.Join(rc.SetReadDeadline(until), rc.SetWriteDeadline(until)); err != nil && !errors.Is(err, http.ErrNotSupported) {
 		return fmt.Errorf("lengthen deadlines: %w", err)
 	}
@@ -216,7 +216,7 @@ func trailingSlash(next echo.HandlerFunc) echo.HandlerFunc {
 		if path == "/" || !strings.HasSuffix(path, "/") {
 			return next(c)
 		}
-		if _, api := apiArea(path); api || c.Request().Method != http.MethodGet {
+		if _, api := ApiArea(path); api || c.Request().Method != http.MethodGet {
 			return echo.ErrNotFound
 		}
 		// One slash in front, whatever came in: "//host/" would be another site.
@@ -240,5 +240,5 @@ func headAsGet(next http.Handler) http.Handler {
 
 type headKey struct{}
 
-// askedForHead reports whether a request is answered without its body, so that a large one need not be read.
-func askedForHead(ctx context.Context) bool { return ctx.Value(headKey{}) != nil }
+// AskedForHead reports whether a request is answered without its body, so that a large one need not be read.
+func AskedForHead(ctx context.Context) bool { return ctx.Value(headKey{}) != nil }

@@ -1,4 +1,4 @@
-package web
+package site
 
 import (
 	"strings"
@@ -8,11 +8,11 @@ import (
 	"schakel/templates/ui"
 )
 
-// momentLayout writes a moment as browsers do, and as our addresses do; in UTC.
-const momentLayout = "2006-01-02T15:04:05"
+// MomentLayout writes a moment as browsers do, and as our addresses do; in UTC.
+const MomentLayout = "2006-01-02T15:04:05"
 
-// period reads two moments or days in UTC; "" leaves an end open. A day as the end is included, a moment is not.
-func period(from, until string, wrong formErrors) (start, end store.Time) {
+// Period reads two moments or days in UTC; "" leaves an end open. A day as the end is included, a moment is not.
+func Period(from, until string, wrong FormErrors) (start, end store.Time) {
 	start, _ = momentOrDay("from", from, wrong)
 	end, whole := momentOrDay("until", until, wrong)
 	if whole {
@@ -28,11 +28,11 @@ func period(from, until string, wrong formErrors) (start, end store.Time) {
 }
 
 // momentOrDay reads a moment or a whole day.
-func momentOrDay(name, raw string, wrong formErrors) (at store.Time, whole bool) {
+func momentOrDay(name, raw string, wrong FormErrors) (at store.Time, whole bool) {
 	if raw == "" {
 		return store.Time{}, false
 	}
-	for _, layout := range []string{time.DateOnly, "2006-01-02T15:04", momentLayout, time.RFC3339Nano} {
+	for _, layout := range []string{time.DateOnly, "2006-01-02T15:04", MomentLayout, time.RFC3339Nano} {
 		if t, err := time.Parse(layout, raw); err == nil && t.Year() >= 1970 && t.Year() < 10_000 {
 			return store.At(t), layout == time.DateOnly
 		}
@@ -41,16 +41,16 @@ func momentOrDay(name, raw string, wrong formErrors) (at store.Time, whole bool)
 	return store.Time{}, false
 }
 
-// momentField is the kind of input that shows a value: a day, or a moment.
-func momentField(value string) string {
+// MomentField is the kind of input that shows a value: a day, or a moment.
+func MomentField(value string) string {
 	if strings.Contains(value, "T") {
 		return "datetime-local"
 	}
 	return "date"
 }
 
-// day reads a day in UTC; "" is none.
-func day(name, raw string, wrong formErrors) store.Time {
+// Day reads a day in UTC; "" is none.
+func Day(name, raw string, wrong FormErrors) store.Time {
 	if raw == "" {
 		return store.Time{}
 	}
@@ -62,9 +62,9 @@ func day(name, raw string, wrong formErrors) store.Time {
 	return store.At(t)
 }
 
-// momentWords writes what was typed as pages write moments; a day stays as it is.
-func momentWords(raw string) string {
-	at, whole := momentOrDay("", raw, formErrors{})
+// MomentWords writes what was typed as pages write moments; a day stays as it is.
+func MomentWords(raw string) string {
+	at, whole := momentOrDay("", raw, FormErrors{})
 	if at.IsZero() || whole {
 		return raw
 	}

@@ -1,18 +1,22 @@
-package web
+package site
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"slices"
-
+	"fmt"
 	"schakel/delivery/outbox"
+	"schakel/registry"
+	"schakel/registry/partners"
 	"schakel/store"
 	"schakel/templates/ui"
+	"slices"
+	"strings"
 )
 
-// deliveryNames finds the names of what deliveries refer to, each once. With a
+// DeliveryNames finds the names of what deliveries refer to, each once. With a
 // scope it knows the names of that partner alone (guarantee G7).
-type deliveryNames struct {
+type DeliveryNames struct {
 	db        *store.DB
 	scope     string
 	partners  map[string]string
@@ -21,16 +25,16 @@ type deliveryNames struct {
 	subscriptions map[string]string
 }
 
-// deliveryNames knows everybody's names: for administrators.
-func (p *portal) deliveryNames() *deliveryNames { return p.deliveryNamesOf("") }
+// DeliveryNames knows everybody's names: for administrators.
+func (p *Portal) DeliveryNames() *DeliveryNames { return p.DeliveryNamesOf("") }
 
-func (p *portal) deliveryNamesOf(scope string) *deliveryNames {
-	return &deliveryNames{p.DB, scope, map[string]string{}, map[string]string{}, map[string]string{}}
+func (p *Portal) DeliveryNamesOf(scope string) *DeliveryNames {
+	return &DeliveryNames{p.DB, scope, map[string]string{}, map[string]string{}, map[string]string{}}
 }
 
-func (n *deliveryNames) sees(partnerID string) bool { return n.scope == "" || n.scope == partnerID }
+func (n *DeliveryNames) sees(partnerID string) bool { return n.scope == "" || n.scope == partnerID }
 
-func (n *deliveryNames) partner(ctx context.Context, id string) (string, error) {
+func (n *DeliveryNames) Partner(ctx context.Context, id string) (string, error) {
 	return known(n.partners, id, func() (string, error) {
 		row, err := n.db.Partner(ctx, id)
 		if !n.sees(row.ID) {
@@ -40,7 +44,7 @@ func (n *deliveryNames) partner(ctx context.Context, id string) (string, error) 
 	})
 }
 
-func (n *deliveryNames) endpoint(ctx context.Context, id string) (string, error) {
+func (n *DeliveryNames) Endpoint(ctx context.Context, id string) (string, error) {
 	return known(n.endpoints, id, func() (string, error) {
 		row, err := n.db.Endpoint(ctx, id)
 		if !n.sees(row.PartnerID) {
@@ -68,8 +72,8 @@ func known(names map[string]string, id string, find func() (string, error)) (str
 // maxPartnerOptions bounds the list of partners to choose from.
 const maxPartnerOptions = 1000
 
-// partnerOptions are the partners to filter by, the own organisation first.
-func (p *portal) partnerOptions(ctx context.Context, names *deliveryNames) ([]ui.Option, error) {
+// PartnerOptions are the partners to filter by, the own organisation first.
+func (p *Portal) PartnerOptions(ctx context.Context, names *DeliveryNames) ([]ui.Option, error) {
 	options := []ui.Option{{Label: "All partners"}}
 	rows, _, err := p.DB.Partners(ctx, store.PartnerFilter{Page: store.Page{Number: 1, Size: maxPartnerOptions}})
 	if err != nil {
@@ -90,8 +94,8 @@ func (p *portal) partnerOptions(ctx context.Context, names *deliveryNames) ([]ui
 	return options, nil
 }
 
-// endpointOptions are the endpoints of a partner to filter by, or everybody's.
-func (p *portal) endpointOptions(ctx context.Context, partner string, names *deliveryNames) ([]ui.Option, error) {
+// EndpointOptions are the endpoints of a partner to filter by, or everybody's.
+func (p *Portal) EndpointOptions(ctx context.Context, partner string, names *DeliveryNames) ([]ui.Option, error) {
 	options := []ui.Option{{Label: "All endpoints"}}
 	rows, err := p.DB.Endpoints(ctx, partner)
 	if err != nil {
@@ -108,9 +112,9 @@ func (p *portal) endpointOptions(ctx context.Context, partner string, names *del
 	return options, nil
 }
 
-// typeOptions are the event types to filter by: the catalogue for an
+// TypeOptions are the event types to filter by: the catalogue for an
 // administrator, what it subscribed to for a partner.
-func (p *portal) typeOptions(ctx context.Context, partner string) ([]ui.Option, error) {
+func (p *Portal) TypeOptions(ctx context.Context, partner string) ([]ui.Option, error) {
 	types := []string{outbox.TestEventType}
 	if partner == "" {
 		rows, err := p.DB.EventTypes(ctx, nil)
@@ -135,4 +139,139 @@ func (p *portal) typeOptions(ctx context.Context, partner string) ([]ui.Option, 
 		options = append(options, ui.Option{Value: name, Label: name})
 	}
 	return options, nil
+}
+
+// RoutePartners are the partners a route can be between.
+func (p *Portal) RoutePartners(ctx context.Context, who registry.Actor) ([]ui.Option, error) {
+	options := []ui.Option{{Label: "Choose a partner"}}
+	for _, status := range []string{store.PartnerApproved, store.PartnerSuspended, store.PartnerRequested} {
+		rows, _, err := p.Registry.Partners.List(ctx, who, store.PartnerFilter{Status: status})
+		if err != nil {
+			return nil, err
+		}
+		for _, row := range rows {
+			label := row.Name
+			if status != store.PartnerApproved {
+				label += " (" + status + ")"
+			}
+			options = append(options, ui.Option{Value: row.ID, Label: label})
+		}
+	}
+	return options, nil
+}
+
+// SubscriptionLabel returns the name of a subscription, or else its event types.
+func SubscriptionLabel(s store.Subscription) string { return cmp.Or(s.Name, GetsText(s)) }
+
+// NamesOfAdmin finds the names of partners and endpoints for the rows of a list.
+type NamesOfAdmin struct{ *DeliveryNames }
+
+func (p *Portal) AdminNames() NamesOfAdmin { return NamesOfAdmin{p.DeliveryNames()} }
+
+// PartnerLink names a partner and leads to its page.
+func (n NamesOfAdmin) PartnerLink(ctx context.Context, id string) (ui.Named, error) {
+	name, err := n.Partner(ctx, id)
+	if err != nil {
+		return ui.Named{}, fmt.Errorf("name partner: %w", err)
+	}
+	return ui.Named{Name: name, Href: "/admin/partners/" + id}, nil
+}
+
+// EndpointLink names an endpoint and leads to its page.
+func (n NamesOfAdmin) EndpointLink(ctx context.Context, id string) (ui.Named, error) {
+	name, err := n.Endpoint(ctx, id)
+	if err != nil {
+		return ui.Named{}, fmt.Errorf("name endpoint: %w", err)
+	}
+	return ui.Named{Name: name, Href: "/admin/endpoints/" + id}, nil
+}
+
+// EndpointRows are the endpoints of a partner, or of all, with what waits there.
+func (p *Portal) EndpointRows(ctx context.Context, scope registry.Scope, partnerID string) ([]ui.EndpointRow, error) {
+	endpoints, err := p.Registry.Endpoints.List(ctx, scope, partnerID)
+	if err != nil {
+		return nil, err
+	}
+	waiting, err := p.Backlogs(ctx)
+	if err != nil {
+		return nil, err
+	}
+	names := p.AdminNames()
+	var rows []ui.EndpointRow
+	for _, e := range endpoints {
+		partner, err := names.PartnerLink(ctx, e.PartnerID)
+		if err != nil {
+			return nil, err
+		}
+		rows = append(rows, ui.EndpointRow{
+			Name: e.Name, Href: "/admin/endpoints/" + e.ID, Kind: e.Kind, Host: partners.EndpointHost(e), Partner: partner,
+			Status: e.Status, Circuit: e.Circuit, Waiting: waiting[e.ID].Waiting, Oldest: waiting[e.ID].OldestDue.Time, Why: e.StatusReason,
+		})
+	}
+	return rows, nil
+}
+
+// AccountRows are the people of a partner, or the administrators.
+func (p *Portal) AccountRows(ctx context.Context, who registry.Actor, partnerID string) ([]ui.AccountRow, error) {
+	accounts, err := p.DB.Accounts(ctx, partnerID)
+	if err != nil {
+		return nil, fmt.Errorf("list accounts: %w", err)
+	}
+	var rows []ui.AccountRow
+	for _, a := range accounts {
+		row := ui.AccountRow{Name: a.Name, Email: a.Email, Status: a.Status, LastLogin: a.LastLoginAt.Time, You: a.ID == who.ID}
+		base := "/admin/accounts/" + a.ID
+		switch {
+		case row.You:
+		case a.Status == store.AccountBlocked:
+			row.UnblockAction = base + "/unblock"
+		default:
+			row.BlockAction, row.LinkAction = base+"/block", base+"/link"
+		}
+		rows = append(rows, row)
+	}
+	return rows, nil
+}
+
+func byName(a, b store.Partner) int { return cmp.Compare(a.Name, b.Name) }
+
+// GetsText lists the event types of a subscription, or names its dataset.
+func GetsText(s store.Subscription) string {
+	if s.DatasetID != "" {
+		return "Dataset " + s.DatasetID
+	}
+	return typesText(s.Types)
+}
+
+// Backlogs counts the waiting deliveries by endpoint.
+func (p *Portal) Backlogs(ctx context.Context) (map[string]store.Backlog, error) {
+	list, err := p.DB.Backlogs(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("count what waits: %w", err)
+	}
+	waiting := make(map[string]store.Backlog, len(list))
+	for _, b := range list {
+		waiting[b.EndpointID] = b
+	}
+	return waiting, nil
+}
+
+// typesText names one or two event types, and counts more.
+func typesText(types []string) string {
+	if len(types) <= 2 {
+		return strings.Join(types, ", ")
+	}
+	return types[0] + " and " + ui.Count(len(types)-1) + " more"
+}
+
+// Subscription names a subscription as its page does; what is not there any more is called by its id.
+func (n *DeliveryNames) Subscription(ctx context.Context, area DeliveryArea, id string) (ui.Named, error) {
+	name, err := known(n.subscriptions, id, func() (string, error) {
+		row, err := n.db.Subscription(ctx, id)
+		if err != nil || !n.sees(row.PartnerID) {
+			return id, err
+		}
+		return SubscriptionLabel(row), nil
+	})
+	return ui.Named{Name: name, Href: area.Base + "/subscriptions/" + id}, err
 }

@@ -1,4 +1,4 @@
-package web
+package site
 
 import (
 	"context"
@@ -27,8 +27,8 @@ type NavigationSource interface {
 	PartnerName(ctx context.Context, partnerID string) string
 }
 
-// homeOf is the first page of an account, or of a visitor.
-func homeOf(account *store.Account) string {
+// HomeOf is the first page of an account, or of a visitor.
+func HomeOf(account *store.Account) string {
 	switch {
 	case account == nil:
 		return "/"
@@ -45,19 +45,19 @@ func (a *App) navigation(c echo.Context, account *store.Account) []ui.NavItem {
 	case account == nil:
 		items = visitorItems()
 	case account.Role == store.RoleAdministrator:
-		items = administratorItems(a.waiting(c, ""))
+		items = administratorItems(a.Waiting(c, ""))
 	default:
-		items = partnerItems(a.waiting(c, account.PartnerID))
+		items = partnerItems(a.Waiting(c, account.PartnerID))
 	}
 	markCurrent(items, menuPath(c.Request().URL.Path))
 	return items
 }
 
-func (a *App) waiting(c echo.Context, partnerID string) Waiting {
-	if a.cfg.Navigation == nil {
+func (a *App) Waiting(c echo.Context, partnerID string) Waiting {
+	if a.Cfg.Navigation == nil {
 		return Waiting{}
 	}
-	return a.cfg.Navigation.Waiting(c.Request().Context(), partnerID)
+	return a.Cfg.Navigation.Waiting(c.Request().Context(), partnerID)
 }
 
 func visitorItems() []ui.NavItem {

@@ -1,4 +1,4 @@
-package web
+package site
 
 import (
 	"bytes"
@@ -16,17 +16,17 @@ import (
 
 // framePage is the frame of a page without what the previous page left to say.
 func (a *App) framePage(c echo.Context, title string) ui.Page {
-	account := a.currentAccount(c)
+	account := a.CurrentAccount(c)
 	return ui.Page{
-		Title: title, Version: a.cfg.Version, Asset: static.Path,
+		Title: title, Version: a.Cfg.Version, Asset: static.Path,
 		User: a.userView(c, account), Nav: a.navigation(c, account),
-		Crumbs: []ui.Crumb{{Label: "Start", Href: homeOf(account)}},
+		Crumbs: []ui.Crumb{{Label: "Start", Href: HomeOf(account)}},
 	}
 }
 
-// page is the frame of a page for whoever is asking. It shows the message that
+// Page is the frame of a page for whoever is asking. It shows the message that
 // the previous page left, once.
-func (a *App) page(c echo.Context, title string) ui.Page {
+func (a *App) Page(c echo.Context, title string) ui.Page {
 	p := a.framePage(c, title)
 	ctx := c.Request().Context()
 	if text := a.sessions.PopString(ctx, keyFlashText); text != "" {
@@ -35,16 +35,16 @@ func (a *App) page(c echo.Context, title string) ui.Page {
 	return p
 }
 
-// flash leaves a message for the next page of this reader.
-func (a *App) flash(c echo.Context, kind ui.Kind, text string) {
+// Flash leaves a message for the next page of this reader.
+func (a *App) Flash(c echo.Context, kind ui.Kind, text string) {
 	ctx := c.Request().Context()
 	a.sessions.Put(ctx, keyFlashKind, string(kind))
 	a.sessions.Put(ctx, keyFlashText, text)
 }
 
-// render writes a component as the answer. It is rendered whole first, so that a
+// Render writes a component as the answer. It is rendered whole first, so that a
 // failure half-way is an error page and not half a page.
-func (a *App) render(c echo.Context, status int, component templ.Component) error {
+func (a *App) Render(c echo.Context, status int, component templ.Component) error {
 	var b bytes.Buffer
 	if err := component.Render(c.Request().Context(), &b); err != nil {
 		return fmt.Errorf("render page: %w", err)
@@ -61,14 +61,14 @@ func (a *App) userView(c echo.Context, account *store.Account) *ui.UserView {
 		view.Role = "Administrator"
 		return view
 	}
-	if a.cfg.Navigation != nil {
-		view.PartnerName = a.cfg.Navigation.PartnerName(c.Request().Context(), account.PartnerID)
+	if a.Cfg.Navigation != nil {
+		view.PartnerName = a.Cfg.Navigation.PartnerName(c.Request().Context(), account.PartnerID)
 	}
 	return view
 }
 
-// sortedFields lists what is wrong by field, in the order of their names.
-func sortedFields(fields map[string]string) []ui.FieldError {
+// SortedFields lists what is wrong by field, in the order of their names.
+func SortedFields(fields map[string]string) []ui.FieldError {
 	var list []ui.FieldError
 	for _, name := range slices.SortedFunc(maps.Keys(fields), cmp.Compare[string]) {
 		list = append(list, ui.FieldError{Field: name, Text: fields[name]})

@@ -1,4 +1,4 @@
-package web
+package site
 
 import (
 	"fmt"
@@ -14,9 +14,9 @@ import (
 
 // Bounds of a list: how many rows a page holds, and the last page that can be asked for.
 const (
-	defaultPerPage = 25
+	DefaultPerPage = 25
 	maxPerPage     = 100
-	maxPage        = 1_000_000
+	MaxPage        = 1_000_000
 )
 
 // Paging is the part of a list that was asked for; pages count from 1.
@@ -30,32 +30,32 @@ func (p Paging) Offset() int { return (p.Page - 1) * p.PerPage }
 // Limit is the most rows on the page.
 func (p Paging) Limit() int { return p.PerPage }
 
-// apiPaging reads page and perPage; wrong values are a 400 (NL API Design Rules).
-func apiPaging(c echo.Context) (Paging, error) {
-	page, err := wholeNumber(c, "page", 1, maxPage)
+// ApiPaging reads page and perPage; wrong values are a 400 (NL API Design Rules).
+func ApiPaging(c echo.Context) (Paging, error) {
+	page, err := WholeNumber(c, "page", 1, MaxPage)
 	if err != nil {
 		return Paging{}, err
 	}
-	perPage, err := wholeNumber(c, "perPage", defaultPerPage, maxPerPage)
+	perPage, err := WholeNumber(c, "perPage", DefaultPerPage, maxPerPage)
 	if err != nil {
 		return Paging{}, err
 	}
 	return Paging{page, perPage}, nil
 }
 
-// pagePaging reads page and perPage for the portal; wrong values become the default.
-func pagePaging(c echo.Context) Paging {
-	p := Paging{1, defaultPerPage}
-	if n, err := wholeNumber(c, "page", 1, maxPage); err == nil {
+// PagePaging reads page and perPage for the portal; wrong values become the default.
+func PagePaging(c echo.Context) Paging {
+	p := Paging{1, DefaultPerPage}
+	if n, err := WholeNumber(c, "page", 1, MaxPage); err == nil {
 		p.Page = n
 	}
-	if n, err := wholeNumber(c, "perPage", defaultPerPage, maxPerPage); err == nil {
+	if n, err := WholeNumber(c, "perPage", DefaultPerPage, maxPerPage); err == nil {
 		p.PerPage = n
 	}
 	return p
 }
 
-func wholeNumber(c echo.Context, name string, otherwise, most int) (int, error) {
+func WholeNumber(c echo.Context, name string, otherwise, most int) (int, error) {
 	raw := c.QueryParam(name)
 	if raw == "" {
 		return otherwise, nil
@@ -67,9 +67,9 @@ func wholeNumber(c echo.Context, name string, otherwise, most int) (int, error) 
 	return n, nil
 }
 
-// setPagingHeaders sets Link (first, prev, next, last) and Total-Count. The links
+// SetPagingHeaders sets Link (first, prev, next, last) and Total-Count. The links
 // keep the other query keys.
-func (a *App) setPagingHeaders(c echo.Context, p Paging, total int) {
+func (a *App) SetPagingHeaders(c echo.Context, p Paging, total int) {
 	a.setLinks(c, p, max(1, (total+p.PerPage-1)/p.PerPage), true)
 	c.Response().Header().Set("Total-Count", strconv.Itoa(total))
 }
@@ -79,7 +79,7 @@ func (a *App) setPagingHeaders(c echo.Context, p Paging, total int) {
 // on this page; after a full one comes another.
 func (a *App) setLongPagingHeaders(c echo.Context, p Paging, total, rows int) {
 	if total <= store.ListBound {
-		a.setPagingHeaders(c, p, total)
+		a.SetPagingHeaders(c, p, total)
 		return
 	}
 	last := p.Page
@@ -92,7 +92,7 @@ func (a *App) setLongPagingHeaders(c echo.Context, p Paging, total, rows int) {
 func (a *App) setLinks(c echo.Context, p Paging, last int, known bool) {
 	var links []string
 	add := func(rel string, page int) {
-		links = append(links, fmt.Sprintf("<%s>; rel=%q", a.absolute(withQuery(c.Request().URL, "page", strconv.Itoa(page))), rel))
+		links = append(links, fmt.Sprintf("<%s>; rel=%q", a.Absolute(WithQuery(c.Request().URL, "page", strconv.Itoa(page))), rel))
 	}
 	add("first", 1)
 	if p.Page > 1 {
@@ -107,9 +107,9 @@ func (a *App) setLinks(c echo.Context, p Paging, last int, known bool) {
 	c.Response().Header().Set("Link", strings.Join(links, ", "))
 }
 
-// olderThan is the delivery behind which the list goes on after this page, when page numbers do not lead there: they count to
+// OlderThan is the delivery behind which the list goes on after this page, when page numbers do not lead there: they count to
 // store.ListBound, and a search stops at store.SearchBound. It is empty when they do, or when this is the end.
-func olderThan(p Paging, l store.DeliveryList) string {
+func OlderThan(p Paging, l store.DeliveryList) string {
 	switch {
 	case l.Total > store.ListBound && p.Offset()+p.PerPage >= store.ListBound && len(l.Rows) == p.PerPage:
 		return l.Rows[len(l.Rows)-1].ID
@@ -119,50 +119,50 @@ func olderThan(p Paging, l store.DeliveryList) string {
 	return ""
 }
 
-// withBefore is the first page of the part of a list that is older than a delivery.
-func withBefore(u *url.URL, before string) string {
+// WithBefore is the first page of the part of a list that is older than a delivery.
+func WithBefore(u *url.URL, before string) string {
 	q := u.Query()
 	q.Set("before", before)
 	q.Del("page")
 	return u.EscapedPath() + "?" + q.Encode()
 }
 
-// setDeliveryPaging sets Link, and Total-Count when the list was counted to its end.
-func (a *App) setDeliveryPaging(c echo.Context, p Paging, l store.DeliveryList) {
-	before := olderThan(p, l)
+// SetDeliveryPaging sets Link, and Total-Count when the list was counted to its end.
+func (a *App) SetDeliveryPaging(c echo.Context, p Paging, l store.DeliveryList) {
+	before := OlderThan(p, l)
 	if before == "" && l.Older == "" {
 		a.setLongPagingHeaders(c, p, l.Total, len(l.Rows))
 		return
 	}
-	next := withBefore(c.Request().URL, before)
+	next := WithBefore(c.Request().URL, before)
 	if before == "" {
-		next = withQuery(c.Request().URL, "page", strconv.Itoa(p.Page+1))
+		next = WithQuery(c.Request().URL, "page", strconv.Itoa(p.Page+1))
 	}
-	links := []string{fmt.Sprintf("<%s>; rel=%q", a.absolute(withQuery(c.Request().URL, "page", "1")), "first")}
+	links := []string{fmt.Sprintf("<%s>; rel=%q", a.Absolute(WithQuery(c.Request().URL, "page", "1")), "first")}
 	if p.Page > 1 {
-		links = append(links, fmt.Sprintf("<%s>; rel=%q", a.absolute(withQuery(c.Request().URL, "page", strconv.Itoa(p.Page-1))), "prev"))
+		links = append(links, fmt.Sprintf("<%s>; rel=%q", a.Absolute(WithQuery(c.Request().URL, "page", strconv.Itoa(p.Page-1))), "prev"))
 	}
-	c.Response().Header().Set("Link", strings.Join(append(links, fmt.Sprintf("<%s>; rel=%q", a.absolute(next), "next")), ", "))
+	c.Response().Header().Set("Link", strings.Join(append(links, fmt.Sprintf("<%s>; rel=%q", a.Absolute(next), "next")), ", "))
 }
 
-// pager makes the pager below a list in the portal.
-func pager(c echo.Context, p Paging, total int) *ui.Pager {
+// Pager makes the pager below a list in the portal.
+func Pager(c echo.Context, p Paging, total int) *ui.Pager {
 	here := *c.Request().URL
 	return &ui.Pager{
 		Page: p.Page, PerPage: p.PerPage, Total: total,
-		URL: func(page int) string { return withQuery(&here, "page", strconv.Itoa(page)) },
+		URL: func(page int) string { return WithQuery(&here, "page", strconv.Itoa(page)) },
 	}
 }
 
-// longPager is pager for a list that is not counted beyond store.ListBound.
-func longPager(c echo.Context, p Paging, total int) *ui.Pager {
-	list := pager(c, p, min(total, store.ListBound))
+// LongPager is pager for a list that is not counted beyond store.ListBound.
+func LongPager(c echo.Context, p Paging, total int) *ui.Pager {
+	list := Pager(c, p, min(total, store.ListBound))
 	list.More = total > store.ListBound
 	return list
 }
 
-// withQuery is the path and query of u with one key set.
-func withQuery(u *url.URL, name, value string) string {
+// WithQuery is the path and query of u with one key set.
+func WithQuery(u *url.URL, name, value string) string {
 	q := u.Query()
 	q.Set(name, value)
 	return u.EscapedPath() + "?" + q.Encode()

@@ -1,4 +1,4 @@
-package web
+package site
 
 import (
 	"bytes"
@@ -28,9 +28,9 @@ func plainText(next echo.HandlerFunc) echo.HandlerFunc {
 
 func isPlain(s string) bool { return utf8.ValidString(s) && !strings.Contains(s, "\x00") }
 
-// escapesNUL reports whether a JSON text has the character U+0000, which can only be
+// EscapesNUL reports whether a JSON text has the character U+0000, which can only be
 // there as an escape.
-func escapesNUL(body []byte) bool {
+func EscapesNUL(body []byte) bool {
 	escape := []byte(`\u0000`)
 	for {
 		at := bytes.Index(body, escape)

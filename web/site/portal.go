@@ -1,12 +1,11 @@
-package web
+package site
 
 import (
 	"context"
 	"errors"
-	"net/http"
-
 	"github.com/labstack/echo/v4"
-
+	"net/http"
+	"schakel/delivery/amqp"
 	"schakel/delivery/mutation/export"
 	"schakel/delivery/mutation/ingest"
 	"schakel/delivery/outbox"
@@ -44,24 +43,23 @@ type PortalEngine interface {
 	Release(ctx context.Context, actor outbox.Actor, id string) (outbox.Receipt, error)
 	DiscardQuarantined(ctx context.Context, actor outbox.Actor, id, reason string) error
 	Discard(ctx context.Context, actor outbox.Actor, id, reason string) error
-	jobEngine
+	JobEngine
 	SendTest(ctx context.Context, actor outbox.Actor, endpointID, source string) (eventID, deliveryID string, err error)
 	Changed()
 }
 
 // portal serves the pages of partners, administrators and integrators: its methods are their handlers.
-type portal struct {
+type Portal struct {
 	PortalConfig
 	*App
-	guides guides
 }
 
-func newPortal(app *App, cfg PortalConfig) (*portal, error) {
+func NewPortal(app *App, cfg PortalConfig) (*Portal, error) {
 	if cfg.DB == nil || cfg.Engine == nil || cfg.Registry == nil {
 		return nil, errors.New("web: DB, Engine and Registry of the portal must be set")
 	}
 	if cfg.Exporter == nil {
-		cfg.Exporter = export.New(export.Config{DB: cfg.DB, Now: app.cfg.Now, Log: app.cfg.Log})
+		cfg.Exporter = export.New(export.Config{DB: cfg.DB, Now: app.Cfg.Now, Log: app.Cfg.Log})
 	}
 	if cfg.Ingester == nil {
 		cfg.Ingester = ingest.New(ingest.Config{DB: cfg.DB})
@@ -69,31 +67,15 @@ func newPortal(app *App, cfg PortalConfig) (*portal, error) {
 	if cfg.DocumentBytes <= 0 {
 		cfg.DocumentBytes = 16 << 20
 	}
-	read, err := readGuides(cfg.Docs)
-	if err != nil {
-		return nil, err
-	}
-	return &portal{PortalConfig: cfg, App: app, guides: read}, nil
+	return &Portal{PortalConfig: cfg, App: app}, nil
 }
 
-// routes calls every file that registers routes of the portal; each holds one area.
-func (p *portal) routes() {
-	p.routesPublic()
-	p.routesContracts()
-	p.routesPartner()
-	p.routesAdmin()
-	p.routesQueues()
-	p.routesAMQP()
-	p.routesDatasets()
-	p.routesDocs()
-}
+// Actor returns the account that is logged in, as the registry knows it; on routes behind requireAccount.
+func Actor(c echo.Context) registry.Actor { return registry.AccountActor(AccountOf(c)) }
 
-// actor returns the account that is logged in, as the registry knows it; on routes behind requireAccount.
-func actor(c echo.Context) registry.Actor { return registry.AccountActor(accountOf(c)) }
-
-// engineActor returns the account that is logged in, as the engine knows it.
-func engineActor(c echo.Context) outbox.Actor {
-	a := actor(c)
+// EngineActor returns the account that is logged in, as the engine knows it.
+func EngineActor(c echo.Context) outbox.Actor {
+	a := Actor(c)
 	e := outbox.Actor{Kind: a.Kind, ID: a.ID, Name: a.Name, PartnerID: a.PartnerID}
 	if a.Administrator {
 		e.PartnerID = ""
@@ -101,9 +83,63 @@ func engineActor(c echo.Context) outbox.Actor {
 	return e
 }
 
-// done tells the engine that something changed, leaves a message and goes to a page of ours: the end of every form.
-func (p *portal) done(c echo.Context, href, text string) error {
+// Done tells the engine that something changed, leaves a message and goes to a page of ours: the end of every form.
+func (p *Portal) Done(c echo.Context, href, text string) error {
 	p.Engine.Changed()
-	p.flash(c, ui.KindOK, text)
+	p.Flash(c, ui.KindOK, text)
 	return c.Redirect(http.StatusSeeOther, href)
+}
+
+// Reader returns the rights of the account that asks, or of a visitor, to contracts and event types.
+func (p *Portal) Reader(c echo.Context) (registry.Reader, error) {
+	account := p.CurrentAccount(c)
+	if account == nil {
+		return registry.Reader{}, nil
+	}
+	return p.Registry.Contracts.Reader(c.Request().Context(), registry.AccountActor(*account))
+}
+
+// Organisation is the name of who runs this Schakel.
+func (p *Portal) Organisation(c echo.Context) (string, error) {
+	own, err := p.Registry.Partners.Own(c.Request().Context())
+	return own.Name, err
+}
+
+// Doc is a guide of the documentation. This package knows the content of none.
+type Doc struct {
+	// Name is the last part of the address, /docs/{name}.
+	Name string
+	// File is the path of the Markdown in the repository, with slashes. Links of guides to files of others lead to their pages.
+	File string
+	// Audience is the heading of the index that the guide stands under.
+	Audience string
+	// Answers is one sentence for the index: what the guide answers.
+	Answers string
+	// Markdown is the text, which begins with the title.
+	Markdown string
+}
+
+// AMQPBridge lists the methods of the bridge to message brokers that pages call; [amqp.Bridge] implements it. A refusal is an
+// [amqp.Refused].
+type AMQPBridge interface {
+	Resend(ctx context.Context, by outbox.Actor, id string) error
+	PutBack(ctx context.Context, by outbox.Actor, id string) error
+	Drop(ctx context.Context, by outbox.Actor, id, reason string) error
+	Reprocess(ctx context.Context, by outbox.Actor, id string) error
+	AskAll(ctx context.Context, by outbox.Actor, f store.AMQPFilter, do, reason string) (int, error)
+	AnswerAgain(ctx context.Context, by outbox.Actor, id string) error
+	Retry(ctx context.Context, by outbox.Actor, id string) error
+	Body(ctx context.Context, by outbox.Actor, id string) ([]byte, error)
+	Reload()
+	Clock() amqp.ClockState
+	Unfit() []amqp.Unfit
+}
+
+// JobEngine starts jobs over many deliveries, and counts what they would do.
+type JobEngine interface {
+	StartJob(ctx context.Context, actor outbox.Actor, action string, f store.DeliveryFilter, reason string) (store.ResendJob, error)
+	PreviewJob(ctx context.Context, actor outbox.Actor, f store.DeliveryFilter) (outbox.Preview, error)
+	StartReplay(ctx context.Context, actor outbox.Actor, r outbox.Replay) (store.ResendJob, error)
+	PreviewReplay(ctx context.Context, actor outbox.Actor, r outbox.Replay) (outbox.Preview, error)
+	CancelJob(ctx context.Context, actor outbox.Actor, id string) error
 }

@@ -1,18 +1,18 @@
-package web
+package site
 
 import "slices"
 
 // problemText explains one code of a Problem to whoever meets it.
 type problemText struct {
-	code   string
-	status int
-	means  string
-	remedy string
+	Code   string
+	Status int
+	Means  string
+	Remedy string
 }
 
-// problemTexts are the problems that the APIs answer. The type of a problem is the
+// ProblemTexts are the problems that the APIs answer. The type of a problem is the
 // address of the page that shows its text (RFC 9457, IDEM-I06).
-func problemTexts() []problemText {
+func ProblemTexts() []problemText {
 	return slices.Concat(requestProblems(), keyProblems(), accessProblems(), stateProblems(), mutationProblems())
 }
 

@@ -1,48 +1,48 @@
-package web
+package site
 
 import (
 	"net/url"
+	"schakel/store"
+	"schakel/templates/ui"
 	"slices"
 	"strings"
-
-	"schakel/store"
 )
 
-// maxFilterText bounds what is taken of one filter field, in bytes.
-const maxFilterText = 1000
+// MaxFilterText bounds what is taken of one filter field, in bytes.
+const MaxFilterText = 1000
 
 // Which held deliveries the error queue shows.
 const (
-	showRefused = ""
-	showStopped = "stopped"
-	showHeld    = "held"
+	ShowRefused = ""
+	ShowStopped = "stopped"
+	ShowHeld    = "held"
 )
 
-// deliveryQuery is the filter of a list of deliveries as it was typed.
-type deliveryQuery struct {
-	partner, endpoint, subscription, eventType, event, subject, reason, status, show, from, until, made, job string
-	before                                                                                                   string // the delivery that the list begins behind; no part of the filter
+// DeliveryQuery is the filter of a list of deliveries as it was typed.
+type DeliveryQuery struct {
+	Partner, Endpoint, Subscription, EventType, Event, Subject, Reason, Status, Show, From, Until, Made, Job string
+	Before                                                                                                   string // the delivery that the list begins behind; no part of the filter
 }
 
-// readDeliveryQuery reads a filter from a query string or a form.
-func readDeliveryQuery(get func(name string) string) deliveryQuery {
+// ReadDeliveryQuery reads a filter from a query string or a form.
+func ReadDeliveryQuery(get func(name string) string) DeliveryQuery {
 	read := func(name string) string {
-		v := clean(get(name))
-		return strings.ToValidUTF8(v[:min(len(v), maxFilterText)], "")
+		v := Clean(get(name))
+		return strings.ToValidUTF8(v[:min(len(v), MaxFilterText)], "")
 	}
-	return deliveryQuery{
-		partner: read("partner"), endpoint: read("endpoint"), subscription: read("subscription"), eventType: read("type"),
-		event: read("event"), subject: read("subject"), reason: read("kind"), status: read("status"), show: read("show"), from: read("from"), until: read("until"), made: read("made"), job: read("job"),
-		before: read("before"),
+	return DeliveryQuery{
+		Partner: read("partner"), Endpoint: read("endpoint"), Subscription: read("subscription"), EventType: read("type"),
+		Event: read("event"), Subject: read("subject"), Reason: read("kind"), Status: read("status"), Show: read("show"), From: read("from"), Until: read("until"), Made: read("made"), Job: read("job"),
+		Before: read("before"),
 	}
 }
 
-// values are the fields that are filled in, under the names of the form.
-func (q deliveryQuery) values() url.Values {
+// Values are the fields that are filled in, under the names of the form.
+func (q DeliveryQuery) Values() url.Values {
 	v := url.Values{}
 	for name, value := range map[string]string{
-		"partner": q.partner, "endpoint": q.endpoint, "subscription": q.subscription, "type": q.eventType, "event": q.event, "subject": q.subject,
-		"kind": q.reason, "status": q.status, "show": q.show, "from": q.from, "until": q.until, "made": q.made, "job": q.job,
+		"partner": q.Partner, "endpoint": q.Endpoint, "subscription": q.Subscription, "type": q.EventType, "event": q.Event, "subject": q.Subject,
+		"kind": q.Reason, "status": q.Status, "show": q.Show, "from": q.From, "until": q.Until, "made": q.Made, "job": q.Job,
 	} {
 		if value != "" {
 			v.Set(name, value)
@@ -51,56 +51,101 @@ func (q deliveryQuery) values() url.Values {
 	return v
 }
 
-// filter turns the query into what the store selects for a queue. What is wrong
+// Filter turns the query into what the store selects for a queue. What is wrong
 // is told by field; the filter must not be used then, for it selects too much.
-func (q deliveryQuery) filter(queue deliveryQueue, partner string) (store.DeliveryFilter, formErrors) {
-	wrong := formErrors{}
+func (q DeliveryQuery) Filter(queue DeliveryQueue, partner string) (store.DeliveryFilter, FormErrors) {
+	wrong := FormErrors{}
 	f := store.DeliveryFilter{
-		PartnerID: q.partner, EndpointID: q.endpoint, SubscriptionID: q.subscription, EventType: q.eventType,
-		Reason: q.reason, Statuses: queue.statuses, ReplayOf: q.job,
+		PartnerID: q.Partner, EndpointID: q.Endpoint, SubscriptionID: q.Subscription, EventType: q.EventType,
+		Reason: q.Reason, Statuses: queue.Statuses, ReplayOf: q.Job,
 	}
 	if partner != "" {
 		f.PartnerID = partner
 	}
-	f.Subject = q.subject
+	f.Subject = q.Subject
 	switch {
-	case strings.HasPrefix(q.event, "dlv_"):
-		f.IDs = []string{q.event}
-	case strings.HasPrefix(q.event, "evt_"):
-		f.EventID = q.event
+	case strings.HasPrefix(q.Event, "dlv_"):
+		f.IDs = []string{q.Event}
+	case strings.HasPrefix(q.Event, "evt_"):
+		f.EventID = q.Event
 	default:
-		f.CEID = q.event
+		f.CEID = q.Event
 	}
-	if q.status != "" && len(queue.statuses) == 0 {
-		f.Statuses = []string{q.status}
-		if !slices.Contains(deliveryStatuses(), q.status) {
+	if q.Status != "" && len(queue.Statuses) == 0 {
+		f.Statuses = []string{q.Status}
+		if !slices.Contains(DeliveryStatuses(), q.Status) {
 			wrong["status"] = "Choose a state from the list."
 		}
 	}
-	if queue.errors {
-		f.Reasons, f.Stopped = q.shown(wrong), q.show == showStopped
+	if queue.Errors {
+		f.Reasons, f.Stopped = q.shown(wrong), q.Show == ShowStopped
 	}
-	f.From, f.Until = period(q.from, q.until, wrong)
-	f.MadeFrom, _ = momentOrDay("made", q.made, wrong)
+	f.From, f.Until = Period(q.From, q.Until, wrong)
+	f.MadeFrom, _ = momentOrDay("made", q.Made, wrong)
 	return f, wrong
 }
 
 // shown are the reasons that the error queue narrows to; none for everything held.
-func (q deliveryQuery) shown(wrong formErrors) []string {
-	switch q.show {
-	case showRefused:
-		return errorQueueReasons()
-	case showStopped:
-		return stoppedReasons()
-	case showHeld:
+func (q DeliveryQuery) shown(wrong FormErrors) []string {
+	switch q.Show {
+	case ShowRefused:
+		return ErrorQueueReasons()
+	case ShowStopped:
+		return StoppedReasons()
+	case ShowHeld:
 		return nil
 	}
 	wrong["show"] = "Choose from the list what to show."
-	return errorQueueReasons()
+	return ErrorQueueReasons()
 }
 
-func deliveryStatuses() []string {
+func DeliveryStatuses() []string {
 	return []string{
 		store.DeliveryPending, store.DeliveryRetrying, store.DeliveryDelivered, store.DeliveryHeld, store.DeliveryDead, store.DeliveryDiscarded,
 	}
+}
+
+// ChoiceField is a list to choose from. A value that is not in it is added, so
+// that the page does not show another filter than the one it used.
+func ChoiceField(name, label, value string, options []ui.Option) ui.Field {
+	if !slices.ContainsFunc(options, func(o ui.Option) bool { return o.Value == value }) {
+		text := value
+		if name == "kind" {
+			text = ReasonOf(value).Label
+		}
+		options = append(options, ui.Option{Value: value, Label: text})
+	}
+	return ui.Field{Name: name, Label: label, Value: value, Options: options}
+}
+
+// WithErrors puts what is wrong beside each field. Ids are set apart from those of other controls.
+func WithErrors(fields []ui.Field, wrong FormErrors) []ui.Field {
+	for i := range fields {
+		fields[i].ID = "filter-" + fields[i].Name
+		fields[i].Error = wrong[fields[i].Name]
+	}
+	return fields
+}
+
+// FieldErrors lists what is wrong with fields, in their order.
+func FieldErrors(fields []ui.Field) []ui.FieldError {
+	var list []ui.FieldError
+	for _, f := range fields {
+		if f.Error != "" {
+			list = append(list, ui.FieldError{Field: f.ID, Text: f.Label + ": " + f.Error})
+		}
+	}
+	return list
+}
+
+func (q DeliveryQuery) KindWords(queue DeliveryQueue) string {
+	switch {
+	case q.Reason != "":
+		return ReasonOf(q.Reason).Label
+	case queue.Errors && q.Show == ShowRefused:
+		return "Refused by the other side"
+	case queue.Errors && q.Show == ShowStopped:
+		return "Waiting for a stopped endpoint or subscription"
+	}
+	return ""
 }

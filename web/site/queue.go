@@ -1,103 +1,106 @@
-package web
+package site
 
 import (
 	"github.com/labstack/echo/v4"
 	"schakel/store"
 )
 
-// deliveryArea is whose pages about deliveries these are. An administrator sees
+// DeliveryArea is whose pages about deliveries these are. An administrator sees
 // everybody's; a partner sees its own, by the session alone (guarantee G7).
-type deliveryArea struct {
-	base  string // "/admin" or "/partner"
-	admin bool
+type DeliveryArea struct {
+	Base  string // "/admin" or "/partner"
+	Admin bool
 }
 
-// scope is the partner that all look-ups are limited to; "" for an administrator.
-func (a deliveryArea) scope(c echo.Context) string {
-	if a.admin {
+// Scope is the partner that all look-ups are limited to; "" for an administrator.
+func (a DeliveryArea) Scope(c echo.Context) string {
+	if a.Admin {
 		return ""
 	}
-	return partnerID(c)
+	return PartnerID(c)
 }
 
-// partnerOf is the partner whose names may be shown with a job; "" is everybody's.
-func (a deliveryArea) partnerOf(j store.ResendJob) string {
-	if a.admin {
+// PartnerOf is the partner whose names may be shown with a job; "" is everybody's.
+func (a DeliveryArea) PartnerOf(j store.ResendJob) string {
+	if a.Admin {
 		return ""
 	}
 	return j.PartnerID
 }
 
-func (a deliveryArea) delivery(id string) string { return a.base + "/deliveries/" + id }
+func (a DeliveryArea) Delivery(id string) string { return a.Base + "/deliveries/" + id }
 
-func (a deliveryArea) job(id string) string { return a.base + "/jobs/" + id }
+func (a DeliveryArea) Job(id string) string { return a.Base + "/jobs/" + id }
 
-// deliveryQueue is one list of deliveries, with what it holds and what can be done there.
-type deliveryQueue struct {
-	deliveryArea
-	path, title, lead, caption string
-	// statuses limits the list; empty lets the reader choose.
-	statuses []string
-	// errors narrows held deliveries to what the receiver refused, and asks
+// DeliveryQueue is one list of deliveries, with what it holds and what can be done there.
+type DeliveryQueue struct {
+	DeliveryArea
+	Path, Title, Lead, Caption string
+	// Statuses limits the list; empty lets the reader choose.
+	Statuses []string
+	// Errors narrows held deliveries to what the receiver refused, and asks
 	// whether to show the others too.
-	errors bool
-	// empty is the text of an empty list when nothing is filtered.
-	empty string
+	Errors bool
+	// Empty is the text of an empty list when nothing is filtered.
+	Empty string
 }
 
-func errorQueue() deliveryQueue {
-	return deliveryQueue{
-		deliveryArea: administratorArea(), path: "/admin/errors", title: "Error queue", caption: "Refused deliveries",
-		lead:     "Deliveries that the other side told us it could not take. Trying again by itself would give the same, so each waits for a person.",
-		statuses: []string{store.DeliveryHeld}, errors: true,
-		empty: "The other side refused nothing.",
+func ErrorQueue() DeliveryQueue {
+	return DeliveryQueue{
+		DeliveryArea: AdministratorArea(), Path: "/admin/errors", Title: "Error queue", Caption: "Refused deliveries",
+		Lead:     "Deliveries that the other side told us it could not take. Trying again by itself would give the same, so each waits for a person.",
+		Statuses: []string{store.DeliveryHeld}, Errors: true,
+		Empty: "The other side refused nothing.",
 	}
 }
 
-func deadLetterQueue() deliveryQueue {
-	return deliveryQueue{
-		deliveryArea: administratorArea(), path: "/admin/dead-letters", title: "Dead letters", caption: "Dead letters",
-		lead:     "Deliveries that are no longer tried. Nothing leaves this list but by a resend or a discard.",
-		statuses: []string{store.DeliveryDead},
-		empty:    "Nothing has stopped being tried.",
+func DeadLetterQueue() DeliveryQueue {
+	return DeliveryQueue{
+		DeliveryArea: AdministratorArea(), Path: "/admin/dead-letters", Title: "Dead letters", Caption: "Dead letters",
+		Lead:     "Deliveries that are no longer tried. Nothing leaves this list but by a resend or a discard.",
+		Statuses: []string{store.DeliveryDead},
+		Empty:    "Nothing has stopped being tried.",
 	}
 }
 
-func allDeliveries() deliveryQueue {
-	return deliveryQueue{
-		deliveryArea: administratorArea(), path: "/admin/deliveries", title: "Deliveries", caption: "Deliveries",
-		lead:  "Every event for every subscription, newest first.",
-		empty: "Nothing was sent yet. Deliveries appear when an event is accepted that a partner is subscribed to.",
+func AllDeliveries() DeliveryQueue {
+	return DeliveryQueue{
+		DeliveryArea: AdministratorArea(), Path: "/admin/deliveries", Title: "Deliveries", Caption: "Deliveries",
+		Lead:  "Every event for every subscription, newest first.",
+		Empty: "Nothing was sent yet. Deliveries appear when an event is accepted that a partner is subscribed to.",
 	}
 }
 
-func ownDeliveries() deliveryQueue {
-	return deliveryQueue{
-		deliveryArea: partnerArea(), path: "/partner/deliveries", title: "Deliveries", caption: "Deliveries to you",
-		lead:  "What we sent to your endpoints, newest first, and what is still to come.",
-		empty: "Nothing was sent to you yet. Deliveries appear when an event is accepted that you are subscribed to.",
+func OwnDeliveries() DeliveryQueue {
+	return DeliveryQueue{
+		DeliveryArea: PartnerArea(), Path: "/partner/deliveries", Title: "Deliveries", Caption: "Deliveries to you",
+		Lead:  "What we sent to your endpoints, newest first, and what is still to come.",
+		Empty: "Nothing was sent to you yet. Deliveries appear when an event is accepted that you are subscribed to.",
 	}
 }
 
-func administratorArea() deliveryArea { return deliveryArea{base: "/admin", admin: true} }
+func AdministratorArea() DeliveryArea { return DeliveryArea{Base: "/admin", Admin: true} }
 
-func partnerArea() deliveryArea { return deliveryArea{base: "/partner"} }
+func PartnerArea() DeliveryArea { return DeliveryArea{Base: "/partner"} }
 
-// resendable are the states that "all that match" covers.
-func (q deliveryQueue) resendable(chosen string) []string {
+// Resendable are the states that "all that match" covers.
+func (q DeliveryQueue) Resendable(chosen string) []string {
 	switch {
-	case len(q.statuses) > 0:
-		return q.statuses
+	case len(q.Statuses) > 0:
+		return q.Statuses
 	case chosen != "":
 		return []string{chosen}
 	}
 	return []string{store.DeliveryHeld, store.DeliveryDead}
 }
 
-// troubled are the states in which a delivery of this list can have a kind of error.
-func (q deliveryQueue) troubled() []string {
-	if len(q.statuses) > 0 {
-		return q.statuses
+// Troubled are the states in which a delivery of this list can have a kind of error.
+func (q DeliveryQueue) Troubled() []string {
+	if len(q.Statuses) > 0 {
+		return q.Statuses
 	}
 	return []string{store.DeliveryRetrying, store.DeliveryHeld, store.DeliveryDead, store.DeliveryDiscarded}
 }
+
+// Batch is the page of a batch.
+func (a DeliveryArea) Batch(id string) string { return a.Base + "/batches/" + id }

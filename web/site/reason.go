@@ -1,4 +1,4 @@
-package web
+package site
 
 import (
 	"slices"
@@ -9,44 +9,44 @@ import (
 	"schakel/store"
 )
 
-// reasonWords explains a reason code to people: the problem, and its remedy.
-type reasonWords struct{ Label, Remedy string }
+// ReasonWords explains a reason code to people: the problem, and its remedy.
+type ReasonWords struct{ Label, Remedy string }
 
-// errorQueueReasons are the reasons for which the receiver, or what is set for
+// ErrorQueueReasons are the reasons for which the receiver, or what is set for
 // it, refused a delivery: the error queue holds the deliveries with one of these.
-func errorQueueReasons() []string {
+func ErrorQueueReasons() []string {
 	return append([]string{webhook.ReasonRejected, webhook.ReasonRedirected, webhook.ReasonRequest, webhook.ReasonUnexpected}, amqpReasons()...)
 }
 
-// stoppedReasons are the reasons for which a delivery waits until an endpoint or a
+// StoppedReasons are the reasons for which a delivery waits until an endpoint or a
 // subscription may be sent to again.
-func stoppedReasons() []string {
+func StoppedReasons() []string {
 	return []string{
 		store.ReasonEndpointSuspended, store.ReasonSubscriptionPaused, store.ReasonSubscriptionSuspended,
 		store.ReasonSubscriptionEnded,
 	}
 }
 
-// reasonOf finds the words of a reason code. One that is not known is told as it is named.
-func reasonOf(code string) reasonWords {
-	if w, ok := heldWords()[code]; ok {
+// ReasonOf finds the words of a reason code. One that is not known is told as it is named.
+func ReasonOf(code string) ReasonWords {
+	if w, ok := HeldWords()[code]; ok {
 		return w
 	}
-	if w, ok := answerWords()[code]; ok {
+	if w, ok := AnswerWords()[code]; ok {
 		return w
 	}
-	if w, ok := failureWords()[code]; ok {
+	if w, ok := FailureWords()[code]; ok {
 		return w
 	}
 	if slices.Contains(amqpReasons(), code) {
-		return amqpReasonOf(code)
+		return AmqpReasonOf(code)
 	}
-	return reasonWords{capital(strings.ReplaceAll(code, "-", " ")), "Read the attempts to find out what happened."}
+	return ReasonWords{Capital(strings.ReplaceAll(code, "-", " ")), "Read the attempts to find out what happened."}
 }
 
-// heldWords are of what waits for a decision of a person.
-func heldWords() map[string]reasonWords {
-	return map[string]reasonWords{
+// HeldWords are of what waits for a decision of a person.
+func HeldWords() map[string]ReasonWords {
+	return map[string]ReasonWords{
 		store.ReasonEndpointSuspended:     {"Endpoint is suspended", "Mend why the endpoint was suspended, then lift the suspension: what waits follows by itself."},
 		store.ReasonSubscriptionPaused:    {"Subscription is paused", "It follows by itself when the partner ends the pause."},
 		store.ReasonSubscriptionSuspended: {"Subscription is suspended", "It follows by itself when an administrator resumes the subscription."},
@@ -59,9 +59,9 @@ func heldWords() map[string]reasonWords {
 	}
 }
 
-// answerWords are of what the receiver answered.
-func answerWords() map[string]reasonWords {
-	return map[string]reasonWords{
+// AnswerWords are of what the receiver answered.
+func AnswerWords() map[string]ReasonWords {
+	return map[string]ReasonWords{
 		webhook.ReasonDelivered:     {"Delivered", "There is nothing to do."},
 		webhook.ReasonBusy:          {"Receiver is busy", "It is tried again by itself. If it lasts, agree a lower rate for the endpoint with the partner."},
 		webhook.ReasonServerError:   {"Fault at the receiver", "It is tried again by itself. If it lasts, ask the partner to look into its log."},
@@ -76,9 +76,9 @@ func answerWords() map[string]reasonWords {
 	}
 }
 
-// failureWords are of what went wrong before there was an answer.
-func failureWords() map[string]reasonWords {
-	return map[string]reasonWords{
+// FailureWords are of what went wrong before there was an answer.
+func FailureWords() map[string]ReasonWords {
+	return map[string]ReasonWords{
 		webhook.ReasonUnreachable: {"No answer from the receiver", "It is tried again by itself. If it lasts, ask the partner whether the host is up."},
 		webhook.ReasonTLS:         {"No secure connection", "Ask the partner to mend the certificate or the TLS settings of the host."},
 		webhook.ReasonBlocked:     {"Address is not allowed", "Correct the endpoint's URL, or have the operator allow the range of addresses."},
@@ -91,8 +91,8 @@ func failureWords() map[string]reasonWords {
 	}
 }
 
-// failureKind explains in words why an attempt got no answer.
-func failureKind(kind string) string {
+// FailureKind explains in words why an attempt got no answer.
+func FailureKind(kind string) string {
 	switch kind {
 	case outbound.KindBlockedAddress:
 		return "The address is not allowed"
@@ -119,11 +119,11 @@ func failureKind(kind string) string {
 	case string(webhook.KindRequest):
 		return "The request could not be made"
 	}
-	return capital(strings.ReplaceAll(kind, "-", " "))
+	return Capital(strings.ReplaceAll(kind, "-", " "))
 }
 
-// capital writes the first letter of an ASCII word as a capital.
-func capital(s string) string {
+// Capital writes the first letter of an ASCII word as a capital.
+func Capital(s string) string {
 	if s == "" || s[0] < 'a' || s[0] > 'z' {
 		return s
 	}

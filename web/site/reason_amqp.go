@@ -1,4 +1,4 @@
-package web
+package site
 
 import (
 	"maps"
@@ -12,15 +12,15 @@ import (
 // amqpReasons lists the codes for which a message was refused: by an AMQP error, by a negative AppRec, or by ourselves
 // before it was sent. What is held for one of them stands in the error queue.
 func amqpReasons() []string {
-	all := maps.Clone(amqpErrorWords())
+	all := maps.Clone(AmqpErrorWords())
 	maps.Copy(all, appRecWords())
 	maps.Copy(all, amqpUnsentWords())
 	return slices.Sorted(maps.Keys(all))
 }
 
-// amqpErrorWords are of the conditions of AMQP errors, section 2.2.6 of the profile (AMQP-100, AMQP-106, AMQP-127 to AMQP-137).
-func amqpErrorWords() map[string]reasonWords {
-	return map[string]reasonWords{
+// AmqpErrorWords are of the conditions of AMQP errors, section 2.2.6 of the profile (AMQP-100, AMQP-106, AMQP-127 to AMQP-137).
+func AmqpErrorWords() map[string]ReasonWords {
+	return map[string]ReasonWords{
 		string(message.InvalidCMS):         {"Not a signed and encrypted message", "Its receiver could not read it as CMS. Find out with the sender what it is packed with; then send it again."},
 		string(message.InvalidCertificate): {"Encrypted for another certificate", "Fetch the receiver's certificate anew, from the address registry or the receiver; then send it again."},
 		string(message.ExpiredCertificate): {"Certificate of the sender has expired", "Register a certificate that is valid, with us and in the address registry; then send it again."},
@@ -44,9 +44,9 @@ func amqpErrorWords() map[string]reasonWords {
 }
 
 // appRecWords are of negative AppRecs, by the codes of list 8221 that the profile names (AMQP-109 to AMQP-112).
-func appRecWords() map[string]reasonWords {
+func appRecWords() map[string]ReasonWords {
 	corrected := " Publish a corrected message with a MsgId of its own; the same one is not sent again."
-	return map[string]reasonWords{
+	return map[string]ReasonWords{
 		"E10":             {"Receiver in the document is another", "The HER-id of the receiver in the business document is not that of the queue." + corrected},
 		"T01":             {"Document cannot be read", "The XML of the business document has mistakes." + corrected},
 		"T02":             {"Document is not valid", "The business document does not keep to its schema, or lacks a value." + corrected},
@@ -56,8 +56,8 @@ func appRecWords() map[string]reasonWords {
 }
 
 // amqpUnsentWords are of what the bridge found out by itself.
-func amqpUnsentWords() map[string]reasonWords {
-	return map[string]reasonWords{
+func amqpUnsentWords() map[string]ReasonWords {
+	return map[string]ReasonWords{
 		amqp.ReasonNoParty:     {"Endpoint has no party", "Fill in the HER-id or the queue at the endpoint, then resend."},
 		amqp.ReasonNoProcess:   {"No process for this event type", "Agree a process with the counterpart and add it to the party, then resend."},
 		amqp.ReasonDocument:    {"Business message is not right", "Publish a corrected event. It is not sent, because its receiver would refuse it."},
@@ -73,15 +73,15 @@ func amqpUnsentWords() map[string]reasonWords {
 	}
 }
 
-// amqpReasonOf finds the words of a reason code of a message; a code of list 8221 that has none is told as it is.
-func amqpReasonOf(code string) reasonWords {
-	for _, list := range []map[string]reasonWords{amqpErrorWords(), appRecWords(), amqpUnsentWords()} {
+// AmqpReasonOf finds the words of a reason code of a message; a code of list 8221 that has none is told as it is.
+func AmqpReasonOf(code string) ReasonWords {
+	for _, list := range []map[string]ReasonWords{AmqpErrorWords(), appRecWords(), amqpUnsentWords()} {
 		if w, ok := list[code]; ok {
 			return w
 		}
 	}
 	if code != "" && code == string(message.ParseCondition(code)) && len(code) <= 4 {
-		return reasonWords{"Rejected with code " + code, "The AppRec says why, in words. Publish a corrected message with a MsgId of its own; the same one is not sent again."}
+		return ReasonWords{"Rejected with code " + code, "The AppRec says why, in words. Publish a corrected message with a MsgId of its own; the same one is not sent again."}
 	}
-	return reasonOf(code)
+	return ReasonOf(code)
 }

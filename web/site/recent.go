@@ -1,4 +1,4 @@
-package web
+package site
 
 import (
 	"context"
@@ -15,8 +15,8 @@ const (
 	recentSize = 10_000
 )
 
-// recent remembers for a moment what was looked up on the hot path.
-type recent[V any] struct {
+// Recent remembers for a moment what was looked up on the hot path.
+type Recent[V any] struct {
 	now    func() time.Time
 	mu     sync.Mutex
 	cached map[string]recentValue[V]
@@ -27,12 +27,12 @@ type recentValue[V any] struct {
 	at    time.Time
 }
 
-func newRecent[V any](now func() time.Time) *recent[V] {
-	return &recent[V]{now: now, cached: make(map[string]recentValue[V])}
+func NewRecent[V any](now func() time.Time) *Recent[V] {
+	return &Recent[V]{now: now, cached: make(map[string]recentValue[V])}
 }
 
-// get answers the value of key, looked up no longer than recentAge ago.
-func (r *recent[V]) get(ctx context.Context, key string, load func(ctx context.Context, key string) (V, error)) (V, error) {
+// Get answers the value of key, looked up no longer than recentAge ago.
+func (r *Recent[V]) Get(ctx context.Context, key string, load func(ctx context.Context, key string) (V, error)) (V, error) {
 	now := r.now() // read before the look-up: what changes during it may be missed
 	r.mu.Lock()
 	found, ok := r.cached[key]

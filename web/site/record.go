@@ -1,4 +1,4 @@
-package web
+package site
 
 import (
 	"bytes"
@@ -10,17 +10,17 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// recordedAnswer is an answer that was not sent yet, because what it tells may
+// RecordedAnswer is an answer that was not sent yet, because what it tells may
 // still fail to become durable.
-type recordedAnswer struct {
-	status int
-	header http.Header // what the handler set, such as Location and ETag
-	body   []byte
+type RecordedAnswer struct {
+	Status int
+	Header http.Header // what the handler set, such as Location and ETag
+	Body   []byte
 }
 
-// record runs a handler and keeps its answer back. A refusal that is an answer of
+// Record runs a handler and keeps its answer back. A refusal that is an answer of
 // its own is recorded too; other errors are returned.
-func (a *App) record(c echo.Context, next echo.HandlerFunc) (*recordedAnswer, error) {
+func (a *App) Record(c echo.Context, next echo.HandlerFunc) (*RecordedAnswer, error) {
 	response := c.Response()
 	sent, before := response.Writer, response.Header().Clone()
 	held := &bufferedAnswer{header: response.Header().Clone()}
@@ -34,44 +34,44 @@ func (a *App) record(c echo.Context, next echo.HandlerFunc) (*recordedAnswer, er
 		return a.recordProblem(err)
 	}
 	maps.DeleteFunc(held.header, func(name string, values []string) bool { return slices.Equal(before[name], values) })
-	return &recordedAnswer{status: held.status, header: held.header, body: held.body.Bytes()}, nil
+	return &RecordedAnswer{Status: held.status, Header: held.header, Body: held.body.Bytes()}, nil
 }
 
 // recordProblem is the answer to an error that a repeated request would meet again.
-func (a *App) recordProblem(err error) (*recordedAnswer, error) {
-	p := problemOf(err)
-	got := &recordedAnswer{status: p.Status, header: p.header.Clone()}
-	if p.logged || !got.completed() {
+func (a *App) recordProblem(err error) (*RecordedAnswer, error) {
+	p := ProblemOf(err)
+	got := &RecordedAnswer{Status: p.Status, Header: p.Header.Clone()}
+	if p.Logged || !got.Completed() {
 		return nil, err
 	}
-	if got.header == nil {
-		got.header = http.Header{}
+	if got.Header == nil {
+		got.Header = http.Header{}
 	}
-	got.header.Set("Content-Type", problemType)
-	got.body, err = json.Marshal(a.typed(*p))
+	got.Header.Set("Content-Type", problemType)
+	got.Body, err = json.Marshal(a.typed(*p))
 	return got, err
 }
 
-// completed reports whether an answer is the final outcome of the request, to be stored: a
+// Completed reports whether an answer is the final outcome of the request, to be stored: a
 // success, or a refusal that stays the same. What may pass by itself is not: a
 // token, a grant, a time-out, a conflict, a rate or a failure of ours (E17, IDEM-I07).
-func (a *recordedAnswer) completed() bool {
-	switch a.status {
+func (a *RecordedAnswer) Completed() bool {
+	switch a.Status {
 	case http.StatusBadRequest, http.StatusNotFound, http.StatusGone, http.StatusRequestEntityTooLarge,
 		http.StatusUnsupportedMediaType, http.StatusUnprocessableEntity:
 		return true
 	}
-	return a.status >= 200 && a.status <= 299
+	return a.Status >= 200 && a.Status <= 299
 }
 
-// send sends the answer.
-func (a *recordedAnswer) send(c echo.Context) error {
-	maps.Copy(c.Response().Header(), a.header)
-	c.Response().WriteHeader(a.status)
-	if len(a.body) == 0 {
+// Send sends the answer.
+func (a *RecordedAnswer) Send(c echo.Context) error {
+	maps.Copy(c.Response().Header(), a.Header)
+	c.Response().WriteHeader(a.Status)
+	if len(a.Body) == 0 {
 		return nil
 	}
-	_, err := c.Response().Write(a.body)
+	_, err := c.Response().Write(a.Body)
 	return err
 }
 

@@ -1,4 +1,4 @@
-package web
+package site
 
 import (
 	"net/http"
@@ -8,35 +8,35 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// routeGroup is a set of routes under one prefix that share who may enter. It
+// RouteGroup is a set of routes under one prefix that share who may enter. It
 // stands in for echo's own groups, which answer 404 where 405 is due.
-type routeGroup struct {
-	echo   *echo.Echo
+type RouteGroup struct {
+	Echo   *echo.Echo
 	public map[string]bool // the paths of App.public
-	prefix string
+	Prefix string
 	with   []echo.MiddlewareFunc
 }
 
-// pages makes the group of routes that know a session; with limits access.
-func (a *App) pages(prefix string, with ...echo.MiddlewareFunc) routeGroup {
-	return a.pagesUpTo(maxFormBytes, prefix, with...)
+// Pages makes the group of routes that know a session; with limits access.
+func (a *App) Pages(prefix string, with ...echo.MiddlewareFunc) RouteGroup {
+	return a.PagesUpTo(MaxFormBytes, prefix, with...)
 }
 
-// pagesUpTo is pages for forms of another size, such as uploads.
-func (a *App) pagesUpTo(limit int64, prefix string, with ...echo.MiddlewareFunc) routeGroup {
+// PagesUpTo is pages for forms of another size, such as uploads.
+func (a *App) PagesUpTo(limit int64, prefix string, with ...echo.MiddlewareFunc) RouteGroup {
 	frame := []echo.MiddlewareFunc{bodyLimit(limit), a.sameOrigin, a.withSession, a.withAccount}
-	return routeGroup{a.echo, a.public, prefix, append(frame, with...)}
+	return RouteGroup{a.Echo, a.public, prefix, append(frame, with...)}
 }
 
-// api makes a group of routes for machines, with bodies of at most limit bytes. A
+// Api makes a group of routes for machines, with bodies of at most limit bytes. A
 // body over it is refused when it is read, after the token and the Idempotency-Key
 // were looked at (IDEM-18).
-func (a *App) api(limit int64, prefix string, with ...echo.MiddlewareFunc) routeGroup {
-	return routeGroup{a.echo, a.public, prefix, append([]echo.MiddlewareFunc{lateBodyLimit(limit)}, with...)}
+func (a *App) Api(limit int64, prefix string, with ...echo.MiddlewareFunc) RouteGroup {
+	return RouteGroup{a.Echo, a.public, prefix, append([]echo.MiddlewareFunc{lateBodyLimit(limit)}, with...)}
 }
 
-func (g routeGroup) add(method, path string, h echo.HandlerFunc, with []echo.MiddlewareFunc) {
-	g.echo.Add(method, g.prefix+path, together(h, slices.Concat([]echo.MiddlewareFunc{decodedParams}, g.with, with)...))
+func (g RouteGroup) add(method, path string, h echo.HandlerFunc, with []echo.MiddlewareFunc) {
+	g.Echo.Add(method, g.Prefix+path, together(h, slices.Concat([]echo.MiddlewareFunc{decodedParams}, g.with, with)...))
 }
 
 // decodedParams decodes what stands in a path percent-encoded, such as 1.0.0%2Bbuild. The router matches the path as it was
@@ -58,26 +58,26 @@ func decodedParams(next echo.HandlerFunc) echo.HandlerFunc {
 }
 
 // GET registers a route; HEAD comes with it.
-func (g routeGroup) GET(path string, h echo.HandlerFunc, with ...echo.MiddlewareFunc) {
+func (g RouteGroup) GET(path string, h echo.HandlerFunc, with ...echo.MiddlewareFunc) {
 	g.add(http.MethodGet, path, h, with)
 }
 
 // POST registers a route.
-func (g routeGroup) POST(path string, h echo.HandlerFunc, with ...echo.MiddlewareFunc) {
+func (g RouteGroup) POST(path string, h echo.HandlerFunc, with ...echo.MiddlewareFunc) {
 	g.add(http.MethodPost, path, h, with)
 }
 
 // PUT registers a route.
-func (g routeGroup) PUT(path string, h echo.HandlerFunc, with ...echo.MiddlewareFunc) {
+func (g RouteGroup) PUT(path string, h echo.HandlerFunc, with ...echo.MiddlewareFunc) {
 	g.add(http.MethodPut, path, h, with)
 }
 
 // PATCH registers a route.
-func (g routeGroup) PATCH(path string, h echo.HandlerFunc, with ...echo.MiddlewareFunc) {
+func (g RouteGroup) PATCH(path string, h echo.HandlerFunc, with ...echo.MiddlewareFunc) {
 	g.add(http.MethodPatch, path, h, with)
 }
 
 // DELETE registers a route.
-func (g routeGroup) DELETE(path string, h echo.HandlerFunc, with ...echo.MiddlewareFunc) {
+func (g RouteGroup) DELETE(path string, h echo.HandlerFunc, with ...echo.MiddlewareFunc) {
 	g.add(http.MethodDelete, path, h, with)
 }

@@ -1,4 +1,4 @@
-package web
+package site
 
 import (
 	"context"
@@ -15,7 +15,7 @@ import (
 // How long a login lasts, and how long it lasts without being used.
 const (
 	sessionLifetime = 12 * time.Hour
-	sessionIdle     = 2 * time.Hour
+	SessionIdle     = 2 * time.Hour
 	// sessionTouch bounds how often use is written down: not at every request.
 	sessionTouch = 5 * time.Minute
 )
@@ -44,14 +44,14 @@ type hashingStore struct {
 	now   func() time.Time
 }
 
-func hashOf(token string) []byte {
+func HashOf(token string) []byte {
 	sum := sha256.Sum256([]byte(token))
 	return sum[:]
 }
 
 // FindCtx implements scs.CtxStore.
 func (s hashingStore) FindCtx(ctx context.Context, token string) ([]byte, bool, error) {
-	data, expires, found, err := s.store.SessionFind(ctx, hashOf(token))
+	data, expires, found, err := s.store.SessionFind(ctx, HashOf(token))
 	if err != nil || !found || !s.now().Before(expires) {
 		return nil, false, err
 	}
@@ -60,12 +60,12 @@ func (s hashingStore) FindCtx(ctx context.Context, token string) ([]byte, bool, 
 
 // CommitCtx implements scs.CtxStore.
 func (s hashingStore) CommitCtx(ctx context.Context, token string, data []byte, expires time.Time) error {
-	return s.store.SessionSave(ctx, hashOf(token), data, expires)
+	return s.store.SessionSave(ctx, HashOf(token), data, expires)
 }
 
 // DeleteCtx implements scs.CtxStore.
 func (s hashingStore) DeleteCtx(ctx context.Context, token string) error {
-	return s.store.SessionDelete(ctx, hashOf(token))
+	return s.store.SessionDelete(ctx, HashOf(token))
 }
 
 // Find implements scs.Store for callers without a context; there are none.
@@ -126,7 +126,7 @@ func (a *App) saveSession(c echo.Context) {
 	case scs.Modified:
 		token, expires, err := a.sessions.Commit(ctx)
 		if err != nil {
-			a.logFailure(c, fmt.Errorf("save session: %w", err))
+			a.LogFailure(c, fmt.Errorf("save session: %w", err))
 			w.Status = http.StatusInternalServerError
 			w.Header().Del("Location")
 			return
@@ -135,22 +135,22 @@ func (a *App) saveSession(c echo.Context) {
 	}
 }
 
-// loginByLink starts a session for who came by a one-time link, and notes it as a login.
-func (a *App) loginByLink(c echo.Context, account store.Account) error {
-	if err := a.cfg.Accounts.NoteLogin(c.Request().Context(), account.ID); err != nil {
+// LoginByLink starts a session for who came by a one-time link, and notes it as a login.
+func (a *App) LoginByLink(c echo.Context, account store.Account) error {
+	if err := a.Cfg.Accounts.NoteLogin(c.Request().Context(), account.ID); err != nil {
 		return err
 	}
-	return a.startSession(c, account.ID, account.SessionEpoch)
+	return a.StartSession(c, account.ID, account.SessionEpoch)
 }
 
-// startSession logs an account in: a fresh token, so that one planted before the
+// StartSession logs an account in: a fresh token, so that one planted before the
 // login is worth nothing after it.
-func (a *App) startSession(c echo.Context, account string, epoch int64) error {
+func (a *App) StartSession(c echo.Context, account string, epoch int64) error {
 	ctx := c.Request().Context()
 	if err := a.sessions.RenewToken(ctx); err != nil {
 		return err
 	}
-	now := a.cfg.Now().Unix()
+	now := a.Cfg.Now().Unix()
 	a.sessions.Put(ctx, keyAccount, account)
 	a.sessions.Put(ctx, keyEpoch, epoch)
 	a.sessions.Put(ctx, keyStarted, now)
@@ -158,22 +158,22 @@ func (a *App) startSession(c echo.Context, account string, epoch int64) error {
 	return nil
 }
 
-// endSession logs out and forgets all the session held.
-func (a *App) endSession(c echo.Context) error {
+// EndSession logs out and forgets all the session held.
+func (a *App) EndSession(c echo.Context) error {
 	return a.sessions.Destroy(c.Request().Context())
 }
 
 // sessionAlive checks lifetime and idle time.
 func (a *App) sessionAlive(ctx context.Context) bool {
-	now := a.cfg.Now()
+	now := a.Cfg.Now()
 	seen := time.Unix(a.sessions.GetInt64(ctx, keySeen), 0)
 	started := time.Unix(a.sessions.GetInt64(ctx, keyStarted), 0)
-	return now.Sub(seen) < sessionIdle && now.Sub(started) < sessionLifetime
+	return now.Sub(seen) < SessionIdle && now.Sub(started) < sessionLifetime
 }
 
 // touchSession writes down that the session is in use.
 func (a *App) touchSession(ctx context.Context) {
-	now := a.cfg.Now()
+	now := a.Cfg.Now()
 	if now.Sub(time.Unix(a.sessions.GetInt64(ctx, keySeen), 0)) >= sessionTouch {
 		a.sessions.Put(ctx, keySeen, now.Unix())
 	}

@@ -1,39 +1,38 @@
-package web
+package site
 
 import (
 	"cmp"
 	"context"
+	"github.com/labstack/echo/v4"
 	"net/http"
 	"sync"
 	"time"
-
-	"github.com/labstack/echo/v4"
 )
 
-// uploadsPerPartner limits the documents that the clients of a partner upload at once; each takes its size in memory, and waits for its turn.
-const uploadsPerPartner = 4
+// UploadsPerPartner limits the documents that the clients of a partner upload at once; each takes its size in memory, and waits for its turn.
+const UploadsPerPartner = 4
 
 const (
-	// maxTurnWait bounds how long a request waits for others of its partner.
-	maxTurnWait = 30 * time.Second
-	// maxWaitingTurns limits the waiting requests of a partner.
-	maxWaitingTurns = 50
+	// MaxTurnWait bounds how long a request waits for others of its partner.
+	MaxTurnWait = 30 * time.Second
+	// MaxWaitingTurns limits the waiting requests of a partner.
+	MaxWaitingTurns = 50
 )
 
-// shares counts what each partner has under way.
-type shares struct {
+// Shares counts what each partner has under way.
+type Shares struct {
 	most  int
 	mu    sync.Mutex
 	held  map[string]int
-	turns map[string]int // that wait for one
+	Turns map[string]int // that wait for one
 	given chan struct{}  // closed when one was given back
 }
 
-func newShares(most int) *shares {
-	return &shares{most: most, held: make(map[string]int), turns: make(map[string]int), given: make(chan struct{})}
+func NewShares(most int) *Shares {
+	return &Shares{most: most, held: make(map[string]int), Turns: make(map[string]int), given: make(chan struct{})}
 }
 
-func (s *shares) take(name string) bool {
+func (s *Shares) Take(name string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.held[name] >= s.most {
@@ -43,7 +42,7 @@ func (s *shares) take(name string) bool {
 	return true
 }
 
-func (s *shares) give(name string) {
+func (s *Shares) Give(name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	lessOne(s.held, name)
@@ -57,9 +56,9 @@ func lessOne(counts map[string]int, name string) {
 	}
 }
 
-// wait is take that waits for its turn: for so long, and while not too many others do.
-func (s *shares) wait(ctx context.Context, name string, patience time.Duration) bool {
-	if s.take(name) {
+// Wait is take that waits for its turn: for so long, and while not too many others do.
+func (s *Shares) Wait(ctx context.Context, name string, patience time.Duration) bool {
+	if s.Take(name) {
 		return true
 	}
 	if !s.queue(name) {
@@ -72,7 +71,7 @@ func (s *shares) wait(ctx context.Context, name string, patience time.Duration) 
 		s.mu.Lock()
 		given := s.given
 		s.mu.Unlock()
-		if s.take(name) { // looked at behind the channel, so that no turn is missed
+		if s.Take(name) { // looked at behind the channel, so that no turn is missed
 			return true
 		}
 		select {
@@ -83,80 +82,51 @@ func (s *shares) wait(ctx context.Context, name string, patience time.Duration) 
 	}
 }
 
-func (s *shares) queue(name string) bool {
+func (s *Shares) queue(name string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.turns[name] >= maxWaitingTurns {
+	if s.Turns[name] >= MaxWaitingTurns {
 		return false
 	}
-	s.turns[name]++
+	s.Turns[name]++
 	return true
 }
 
-func (s *shares) leave(name string) {
+func (s *Shares) leave(name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	lessOne(s.turns, name)
+	lessOne(s.Turns, name)
 }
 
-func tooManyUploads() error {
-	return retryLater(http.StatusTooManyRequests, "too-many-uploads", "Your clients have other documents under way. Send one after the other.", 5*time.Second)
+func TooManyUploads() error {
+	return RetryLater(http.StatusTooManyRequests, "too-many-uploads", "Your clients have other documents under way. Send one after the other.", 5*time.Second)
 }
 
-// countsPerPartner limits the counts of deliveries to resend that a partner may have under way at once, its people and
+// CountsPerPartner limits the counts of deliveries to resend that a partner may have under way at once, its people and
 // its clients together; each may keep the database busy for seconds.
-const countsPerPartner = 2
+const CountsPerPartner = 2
 
-func tooManyCounts() error {
-	return retryLater(http.StatusTooManyRequests, "too-many-counts", "Your organisation has other counts of deliveries or events under way. Wait for those.", 3*time.Second)
+func TooManyCounts() error {
+	return RetryLater(http.StatusTooManyRequests, "too-many-counts", "Your organisation has other counts of deliveries or events under way. Wait for those.", 3*time.Second)
 }
 
-// fewCounts is fewAtOnce for people, behind requireAccount: those of one partner have a share together, an administrator
+// FewCounts is fewAtOnce for people, behind requireAccount: those of one partner have a share together, an administrator
 // has one alone.
-func (a *App) fewCounts(next echo.HandlerFunc) echo.HandlerFunc {
+func (a *App) FewCounts(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		account := accountOf(c)
+		account := AccountOf(c)
 		name := cmp.Or(account.PartnerID, account.ID)
-		if !a.counts.take(name) {
-			return tooManyCounts()
+		if !a.Counts.Take(name) {
+			return TooManyCounts()
 		}
-		defer a.counts.give(name)
+		defer a.Counts.Give(name)
 		return next(c)
 	}
 }
 
-// inTurn lets a request of a partner whose share is under way wait for its turn, before its body is read; then it is refused.
-// It stands behind withCaller.
-func (m *machineAPI) inTurn(s *shares, refusal func() error) echo.MiddlewareFunc {
-	return func(next echo.HandlerFunc) echo.HandlerFunc {
-		return func(c echo.Context) error {
-			who, err := m.caller(c)
-			if err != nil {
-				return err
-			}
-			_ = m.app.extendDeadlines(c, patience) // without it the times of the server hold
-			if !s.wait(c.Request().Context(), who.partner.ID, maxTurnWait) {
-				return refusal()
-			}
-			defer s.give(who.partner.ID)
-			return next(c)
-		}
-	}
-}
-
-// fewAtOnce refuses a request of a partner whose share is under way, before its body is read. It stands behind withCaller.
-func (m *machineAPI) fewAtOnce(s *shares, refusal func() error) echo.MiddlewareFunc {
-	return func(next echo.HandlerFunc) echo.HandlerFunc {
-		return func(c echo.Context) error {
-			who, err := m.caller(c)
-			if err != nil {
-				return err
-			}
-			if !s.take(who.partner.ID) {
-				return refusal()
-			}
-			defer s.give(who.partner.ID)
-			return next(c)
-		}
-	}
-}
+const (
+	// Patience bounds how long a client of a large body may be still.
+	Patience = 2 * time.Minute
+	// extendEvery sets how often the deadline of the connection moves on.
+	extendEvery = 10 * time.Second
+)

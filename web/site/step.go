@@ -1,56 +1,55 @@
-package web
+package site
 
 import (
 	"context"
 	"errors"
-	"net/http"
-	"slices"
-
 	"github.com/labstack/echo/v4"
+	"net/http"
 	"schakel/registry"
 	"schakel/store"
 	"schakel/templates/ui"
+	"slices"
 )
 
-// step is one decision an administrator can take about something.
-type step struct {
-	verb string
-	// from are the states in which it can be taken.
-	from []string
-	// label is the text of the button, explain announces the effect, done confirms it.
-	label, explain, done string
-	// kind styles a button which acts at once; empty asks for a second click.
-	kind ui.ButtonKind
-	// reason asks for a reason, which the partner gets.
-	reason bool
-	// mails is set when the partner gets a mail about it.
-	mails bool
+// Step is one decision an administrator can take about something.
+type Step struct {
+	Verb string
+	// From are the states in which it can be taken.
+	From []string
+	// Label is the text of the button, explain announces the effect, done confirms it.
+	Label, Explain, Done string
+	// Kind styles a button which acts at once; empty asks for a second click.
+	Kind ui.ButtonKind
+	// Reason asks for a reason, which the partner gets.
+	Reason bool
+	// Mails is set when the partner gets a mail about it.
+	Mails bool
 }
 
-// refusal is a step that could not be taken, with what was typed.
-type refusal struct {
-	status               int
-	verb, reason         string
-	reasonError, message string
+// Refusal is a step that could not be taken, with what was typed.
+type Refusal struct {
+	Status               int
+	Verb, reason         string
+	ReasonError, Message string
 }
 
-// code is the status of the page that shows the refusal; 200 without one.
-func (r refusal) code() int {
-	if r.status == 0 {
+// Code is the status of the page that shows the refusal; 200 without one.
+func (r Refusal) Code() int {
+	if r.Status == 0 {
 		return http.StatusOK
 	}
-	return r.status
+	return r.Status
 }
 
-// acts are the steps that can be taken now; they post to base/{verb}.
-func acts(steps []step, base, status string, r refusal, hidden ...ui.Hidden) ui.ActsView {
+// Acts are the steps that can be taken now; they post to base/{verb}.
+func Acts(steps []Step, base, status string, r Refusal, hidden ...ui.Hidden) ui.ActsView {
 	v := ui.ActsView{Title: "Decide"}
 	for _, s := range steps {
-		if !slices.Contains(s.from, status) {
+		if !slices.Contains(s.From, status) {
 			continue
 		}
-		if s.kind != "" {
-			v.Plain = append(v.Plain, ui.Act{Kind: s.kind, Label: s.label, Action: base + "/" + s.verb, Hidden: hidden})
+		if s.Kind != "" {
+			v.Plain = append(v.Plain, ui.Act{Kind: s.Kind, Label: s.Label, Action: base + "/" + s.Verb, Hidden: hidden})
 			continue
 		}
 		v.Danger = append(v.Danger, s.danger(base, r, hidden))
@@ -58,47 +57,47 @@ func acts(steps []step, base, status string, r refusal, hidden ...ui.Hidden) ui.
 	return v
 }
 
-func (s step) danger(base string, r refusal, hidden []ui.Hidden) ui.Danger {
-	d := ui.Danger{ID: s.verb, Label: s.label, Explain: s.explain, Action: base + "/" + s.verb, Button: s.label, Hidden: hidden}
-	if s.reason {
+func (s Step) danger(base string, r Refusal, hidden []ui.Hidden) ui.Danger {
+	d := ui.Danger{ID: s.Verb, Label: s.Label, Explain: s.Explain, Action: base + "/" + s.Verb, Button: s.Label, Hidden: hidden}
+	if s.Reason {
 		d.ReasonName, d.ReasonLabel = "reason", "Reason, as the other side will read it"
 	}
-	if r.verb == s.verb {
-		d.ReasonValue, d.ReasonError = r.reason, r.reasonError
+	if r.Verb == s.Verb {
+		d.ReasonValue, d.ReasonError = r.reason, r.ReasonError
 	}
 	return d
 }
 
-// take runs a step. What was refused is shown on the page of the thing again;
+// Take runs a step. What was refused is shown on the page of the thing again;
 // what was done leads back to it.
-func (p *portal) take(c echo.Context, s step, back string,
-	do func(ctx context.Context, actor registry.Actor, reason string) error, again func(echo.Context, refusal) error,
+func (p *Portal) Take(c echo.Context, s Step, back string,
+	do func(ctx context.Context, actor registry.Actor, reason string) error, again func(echo.Context, Refusal) error,
 ) error {
 	form, err := readStep(c)
 	if err != nil {
 		return err
 	}
-	r := refusal{verb: s.verb, reason: form.Get("reason")}
-	if s.reason && r.reason == "" {
-		r.status, r.reasonError = http.StatusUnprocessableEntity, "Say why; the other side is told."
+	r := Refusal{Verb: s.Verb, reason: form.Get("reason")}
+	if s.Reason && r.reason == "" {
+		r.Status, r.ReasonError = http.StatusUnprocessableEntity, "Say why; the other side is told."
 		return again(c, r)
 	}
-	err = do(c.Request().Context(), actor(c), r.reason)
+	err = do(c.Request().Context(), Actor(c), r.reason)
 	if e, ok := errors.AsType[*registry.Error](err); ok && r.fill(e) {
 		return again(c, r)
 	}
 	if err != nil {
 		return err
 	}
-	if s.mails {
-		return p.done(c, back, p.mailed(s.done, "The partner is told by mail.", "Tell the partner."))
+	if s.Mails {
+		return p.Done(c, back, p.Mailed(s.Done, "The partner is told by mail.", "Tell the partner."))
 	}
-	return p.done(c, back, s.done)
+	return p.Done(c, back, s.Done)
 }
 
-// mailed ends a message with who gets a mail, or, where no mail is sent, with what is left to do by hand.
-func (p *portal) mailed(text, sent, unsent string) string {
-	if p.noMail() {
+// Mailed ends a message with who gets a mail, or, where no mail is sent, with what is left to do by hand.
+func (p *Portal) Mailed(text, sent, unsent string) string {
+	if p.NoMail() {
 		return text + " No mail was sent, since there is no mail server. " + unsent
 	}
 	return text + " " + sent
@@ -109,28 +108,28 @@ func readStep(c echo.Context) (Form, error) {
 	if c.Request().ContentLength == 0 {
 		return Form{}, nil
 	}
-	return readForm(c)
+	return ReadForm(c)
 }
 
 // fill takes over what the registry said; false for what the page cannot show.
-func (r *refusal) fill(e *registry.Error) bool {
+func (r *Refusal) fill(e *registry.Error) bool {
 	switch e.Code {
 	case registry.CodeInvalid:
-		r.status, r.reasonError = http.StatusUnprocessableEntity, e.Fields["reason"]
-		if r.reasonError == "" {
-			r.message = e.Message
+		r.Status, r.ReasonError = http.StatusUnprocessableEntity, e.Fields["reason"]
+		if r.ReasonError == "" {
+			r.Message = e.Message
 		}
 	case registry.CodeConflict, registry.CodeForbidden:
-		r.status, r.message = http.StatusConflict, e.Message
+		r.Status, r.Message = http.StatusConflict, e.Message
 	default:
 		return false
 	}
 	return true
 }
 
-// frame returns the frame of an administrator's page, with its breadcrumbs.
-func (p *portal) frame(c echo.Context, title string, crumbs ...ui.Crumb) ui.Page {
-	page := p.page(c, title)
+// Frame returns the frame of an administrator's page, with its breadcrumbs.
+func (p *Portal) Frame(c echo.Context, title string, crumbs ...ui.Crumb) ui.Page {
+	page := p.Page(c, title)
 	page.Crumbs = append(append(page.Crumbs, crumbs...), ui.Crumb{Label: title})
 	return page
 }
@@ -138,14 +137,14 @@ func (p *portal) frame(c echo.Context, title string, crumbs ...ui.Crumb) ui.Page
 // historyLength limits the entries of the audit trail on a page.
 const historyLength = 10
 
-// history is the newest of the audit trail that a filter selects.
-func (p *portal) history(ctx context.Context, f store.AuditFilter, more string) (ui.History, error) {
+// History is the newest of the audit trail that a filter selects.
+func (p *Portal) History(ctx context.Context, f store.AuditFilter, more string) (ui.History, error) {
 	f.Page = store.Page{Number: 1, Size: historyLength}
 	rows, total, err := p.Registry.Audit.List(ctx, registry.Scope{All: true}, f)
 	if err != nil {
 		return ui.History{}, err
 	}
-	h := ui.History{Now: p.cfg.Now()}
+	h := ui.History{Now: p.Cfg.Now()}
 	for _, row := range rows {
 		h.Moments = append(h.Moments, ui.Moment{At: row.At.Time, Kind: ui.KindNeutral, Title: registry.Sentence(row)})
 	}
@@ -153,4 +152,14 @@ func (p *portal) history(ctx context.Context, f store.AuditFilter, more string) 
 		h.MoreHref = more
 	}
 	return h, nil
+}
+
+// NoMail reports whether nobody gets mails: there is no mail server, nor the mailbox of the demonstration.
+func (p *Portal) NoMail() bool { return !p.Mailbox && !p.Registry.Mails.Sends() }
+
+// RoutesSteps registers a route for each decision about the thing at path.
+func RoutesSteps(g RouteGroup, path string, steps []Step, take func(echo.Context, Step) error) {
+	for _, s := range steps {
+		g.POST(path+"/"+s.Verb, func(c echo.Context) error { return take(c, s) })
+	}
 }

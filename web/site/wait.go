@@ -1,41 +1,14 @@
-package web
+package site
 
 import (
-	"context"
-	"errors"
-	"strings"
-	"time"
-
 	"schakel/delivery/window"
 	"schakel/store"
+	"strings"
+	"time"
 )
 
-// setWait explains why an open delivery is not tried now.
-func (m *machineAPI) setWait(ctx context.Context, answer *deliveryAnswer, d store.Delivery) error {
-	if d.Status != store.DeliveryPending && d.Status != store.DeliveryRetrying || d.LeaseOwner != "" {
-		return nil
-	}
-	behind, err := m.DB.WaitsFor(ctx, d.ID)
-	if err != nil {
-		return err
-	}
-	if behind != "" {
-		answer.WaitsFor, answer.WaitReason = behind, "order"
-		return nil
-	}
-	ep, err := m.DB.Endpoint(ctx, d.EndpointID)
-	if errors.Is(err, store.ErrNotFound) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	answer.WaitReason, answer.WaitsUntil = endpointWait(ep, d, m.app.cfg.Now())
-	return nil
-}
-
-// endpointWait names the reason an endpoint is not sent to, and the end of the wait if a clock sets it.
-func endpointWait(ep store.Endpoint, d store.Delivery, now time.Time) (reason string, until store.Time) {
+// EndpointWait names the reason an endpoint is not sent to, and the end of the wait if a clock sets it.
+func EndpointWait(ep store.Endpoint, d store.Delivery, now time.Time) (reason string, until store.Time) {
 	switch opens := opensAt(ep, now); {
 	case ep.Status == store.EndpointPaused:
 		return "endpoint-paused", until
@@ -67,8 +40,8 @@ func opensAt(ep store.Endpoint, now time.Time) time.Time {
 	return week.Next(now)
 }
 
-// opensText announces the window that a delivery waits for; "" when that is open.
-func opensText(ep store.Endpoint, now time.Time) string {
+// OpensText announces the window that a delivery waits for; "" when that is open.
+func OpensText(ep store.Endpoint, now time.Time) string {
 	if unreadableHours(ep) {
 		return "It waits because the hours of the endpoint cannot be read; set them again."
 	}
@@ -78,8 +51,8 @@ func opensText(ep store.Endpoint, now time.Time) string {
 	return ""
 }
 
-// closedText reports that an endpoint is outside its windows; "" when it is open.
-func closedText(ep store.Endpoint, now time.Time) string {
+// ClosedText reports that an endpoint is outside its windows; "" when it is open.
+func ClosedText(ep store.Endpoint, now time.Time) string {
 	if unreadableHours(ep) {
 		return "The hours of this endpoint cannot be read, so events wait. Set them again."
 	}
@@ -106,8 +79,8 @@ func opensWords(ep store.Endpoint, now time.Time) string {
 	return local.Format("Monday 2 January 15:04") + " (" + week.TimeZone() + ")"
 }
 
-// windowWords describes the delivery windows of an endpoint.
-func windowWords(ep store.Endpoint) string {
+// WindowWords describes the delivery windows of an endpoint.
+func WindowWords(ep store.Endpoint) string {
 	week, err := window.Parse(ep.Windows)
 	switch {
 	case err != nil:
@@ -116,4 +89,42 @@ func windowWords(ep store.Endpoint) string {
 		return "at any time"
 	}
 	return strings.Join(week.Words(), "; ") + " (" + week.TimeZone() + ")"
+}
+
+// DeliveryAnswer is a delivery as its receiver sees it.
+type DeliveryAnswer struct {
+	DeliveryID     string          `json:"deliveryId"`
+	EventID        string          `json:"eventId"`
+	EventType      string          `json:"eventType"`
+	SubscriptionID string          `json:"subscriptionId,omitempty"`
+	EndpointID     string          `json:"endpointId"`
+	Status         string          `json:"status"`
+	Reason         string          `json:"reason,omitempty"`
+	Detail         string          `json:"detail,omitempty"`
+	Attempts       int64           `json:"attempts"`
+	LastStatus     int64           `json:"lastStatus,omitempty"`
+	NextAttemptAt  store.Time      `json:"nextAttemptAt,omitzero"`
+	CreatedAt      store.Time      `json:"createdAt"`
+	UpdatedAt      store.Time      `json:"updatedAt"`
+	DeliveredAt    store.Time      `json:"deliveredAt,omitzero"`
+	ExpiresAt      store.Time      `json:"expiresAt,omitzero"`
+	ReplayOf       string          `json:"replayOf,omitempty"`  // a job, which may be an administrator's
+	JobAction      string          `json:"jobAction,omitempty"` // of ReplayOf: resend or replay
+	BatchID        string          `json:"batchId,omitempty"`
+	WaitsFor       string          `json:"waitsFor,omitempty"`   // a delivery; only in the answer for one
+	WaitsUntil     store.Time      `json:"waitsUntil,omitzero"`  // as WaitsFor
+	WaitReason     string          `json:"waitReason,omitempty"` // as WaitsFor
+	AttemptList    []AttemptAnswer `json:"attemptList,omitempty"`
+}
+
+// AttemptAnswer is one try; headers and bodies are for the portal.
+type AttemptAnswer struct {
+	Number     int64      `json:"number"`
+	StartedAt  store.Time `json:"startedAt"`
+	Duration   int64      `json:"durationMs"`
+	StatusCode int64      `json:"statusCode,omitempty"`
+	Outcome    string     `json:"outcome,omitempty"` // of a receive
+	ErrorKind  string     `json:"errorKind,omitempty"`
+	Error      string     `json:"error,omitempty"`
+	NextAt     store.Time `json:"nextAt,omitzero"`
 }

@@ -1,4 +1,4 @@
-package web
+package site
 
 import (
 	"context"
@@ -6,47 +6,47 @@ import (
 	"schakel/store"
 )
 
-// databaseNavigation reads what the frame of a page shows. A count that cannot be read is shown as none: the page
+// DatabaseNavigation reads what the frame of a page shows. A count that cannot be read is shown as none: the page
 // itself tells of the failure.
-type databaseNavigation struct{ db *store.DB }
+type DatabaseNavigation struct{ DB *store.DB }
 
 // Waiting implements NavigationSource.
-func (n databaseNavigation) Waiting(ctx context.Context, partnerID string) Waiting {
+func (n DatabaseNavigation) Waiting(ctx context.Context, partnerID string) Waiting {
 	w := Waiting{DeadLetters: n.deliveries(ctx, store.DeliveryFilter{PartnerID: partnerID, Statuses: []string{store.DeliveryDead}})}
 	held := store.DeliveryFilter{PartnerID: partnerID, Statuses: []string{store.DeliveryHeld}}
 	if partnerID != "" {
 		w.Held = n.deliveries(ctx, held)
 		return w
 	}
-	held.Reasons = errorQueueReasons()
+	held.Reasons = ErrorQueueReasons()
 	w.Errors = n.deliveries(ctx, held)
-	if kept, err := n.db.CountQuarantined(ctx); err == nil {
+	if kept, err := n.DB.CountQuarantined(ctx); err == nil {
 		w.Quarantined = kept
 	}
-	if asked, err := n.db.CountVersionsRequested(ctx); err == nil {
+	if asked, err := n.DB.CountVersionsRequested(ctx); err == nil {
 		w.Publications = asked
 	}
-	if alarmed, err := n.db.CountMirrorsAlarmed(ctx); err == nil {
+	if alarmed, err := n.DB.CountMirrorsAlarmed(ctx); err == nil {
 		w.Mirrors = alarmed
 	}
-	if kept, err := n.db.CountAMQPMessages(ctx, store.AMQPFilter{Attention: true}); err == nil {
+	if kept, err := n.DB.CountAMQPMessages(ctx, store.AMQPFilter{Attention: true}); err == nil {
 		w.AMQP = kept
 	}
-	if partners, err := n.db.CountPartners(ctx); err == nil {
+	if partners, err := n.DB.CountPartners(ctx); err == nil {
 		w.Registrations = partners[store.PartnerRequested]
 	}
-	if subscriptions, err := n.db.CountSubscriptions(ctx); err == nil {
+	if subscriptions, err := n.DB.CountSubscriptions(ctx); err == nil {
 		w.Subscriptions = subscriptions[store.SubscriptionRequested]
 	}
-	if clients, err := n.db.ClientsWaiting(ctx); err == nil {
+	if clients, err := n.DB.ClientsWaiting(ctx); err == nil {
 		w.Clients = len(clients)
 	}
 	return w
 }
 
 // deliveries counts for every page, so it stops at what a page has room for.
-func (n databaseNavigation) deliveries(ctx context.Context, f store.DeliveryFilter) int {
-	count, err := n.db.CountListed(ctx, f)
+func (n DatabaseNavigation) deliveries(ctx context.Context, f store.DeliveryFilter) int {
+	count, err := n.DB.CountListed(ctx, f)
 	if err != nil {
 		return 0
 	}
@@ -54,8 +54,8 @@ func (n databaseNavigation) deliveries(ctx context.Context, f store.DeliveryFilt
 }
 
 // PartnerName implements NavigationSource.
-func (n databaseNavigation) PartnerName(ctx context.Context, partnerID string) string {
-	p, err := n.db.Partner(ctx, partnerID)
+func (n DatabaseNavigation) PartnerName(ctx context.Context, partnerID string) string {
+	p, err := n.DB.Partner(ctx, partnerID)
 	if err != nil {
 		return ""
 	}

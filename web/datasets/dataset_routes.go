@@ -1,10 +1,10 @@
-package web
+package datasets
 
-// routesDatasets registers the pages about datasets and their mutation files: those of administrators, those with which
+// mountDatasets registers the pages about datasets and their mutation files: those of administrators, those with which
 // partners follow, and the one that looks for what is wrong in files.
-func (p *portal) routesDatasets() {
+func (p *Pages) mountDatasets() {
 	p.routesMutationLint()
-	g := p.pages("/admin", p.requireAdministrator)
+	g := p.Pages("/admin", p.RequireAdministrator)
 	g.GET("/datasets", p.datasetsPage)
 	g.POST("/datasets", p.createDataset)
 	g.GET("/datasets/new", p.newDatasetPage)
@@ -15,18 +15,18 @@ func (p *portal) routesDatasets() {
 	g.POST("/datasets/:dataset/end", p.endDataset)
 	g.GET("/datasets/:dataset/deltas", p.datasetDeltasPage)
 	g.POST("/datasets/:dataset/deltas", p.cutDelta)
-	g.GET("/datasets/:dataset/deltas/:delta/content", p.deltaFile, p.slow(importTime))
+	g.GET("/datasets/:dataset/deltas/:delta/content", p.deltaFile, p.Slow(importTime))
 	g.POST("/datasets/:dataset/snapshots", p.makeSnapshot)
-	g.GET("/datasets/:dataset/snapshots/:snapshot/content", p.snapshotFile, p.slow(importTime))
+	g.GET("/datasets/:dataset/snapshots/:snapshot/content", p.snapshotFile, p.Slow(importTime))
 	g.GET("/datasets/:dataset/followers", p.datasetFollowersPage)
 	g.GET("/datasets/:dataset/import", p.importPage)
-	p.pagesUpTo(maxImportBytes, "/admin", p.requireAdministrator, p.slow(importTime)).POST("/datasets/:dataset/import", p.importFile)
+	p.PagesUpTo(maxImportBytes, "/admin", p.RequireAdministrator, p.Slow(importTime)).POST("/datasets/:dataset/import", p.importFile)
 	g.GET("/datasets/:dataset/publications", p.datasetPublicationsPage)
 	g.GET("/datasets/:dataset/publications/:publication", p.publicationPage)
 	g.POST("/datasets/:dataset/publications/:publication/cancel", p.cancelPublication)
 	p.areaAdmin().routes(g)
 
-	partner := p.pages("/partner", p.requirePartner)
-	p.partnerDesk().routesDatasets(partner, p.pagesUpTo(maxAreaForm, "/partner", p.requirePartner))
+	partner := p.Pages("/partner", p.RequirePartner)
+	ownerPages{p.PartnerDesk(), p}.routesDatasets(partner, p.PagesUpTo(maxAreaForm, "/partner", p.RequirePartner))
 	p.areaPartner().routes(partner)
 }

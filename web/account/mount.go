@@ -1,0 +1,38 @@
+// Package account serves what people do about logging in: first start, registration, login by password or at an OpenID
+// provider, forgotten passwords, and the own account.
+//
+// Who is logged in comes from the session alone. Answers never tell whether an address or a number is known. Passwords are
+// checked by registry/identity; this package stores none and logs none.
+package account
+
+import (
+	"schakel/registry/profile"
+	"schakel/web/site"
+)
+
+// logins serves login and the own account, with or without the pages beyond.
+type logins struct {
+	*site.App
+	oidc     *oidcLogin
+	profiles *profile.Profiles
+}
+
+// pages serves the start page and registration.
+type pages struct{ *site.Portal }
+
+// Mount registers login. Profiles saves the settings that the first administrator chooses; nil where there is no portal.
+func Mount(app *site.App, profiles *profile.Profiles) error {
+	l := &logins{App: app, profiles: profiles}
+	if app.Cfg.OIDC != nil {
+		login, err := newOIDCLogin(*app.Cfg.OIDC, app.Cfg.BaseURL)
+		if err != nil {
+			return err
+		}
+		l.oidc = login
+	}
+	l.mountLogins()
+	return nil
+}
+
+// MountRegistration registers the start page and what visitors do before they have an account.
+func MountRegistration(p *site.Portal) { (&pages{p}).mountRegistration() }

@@ -1,0 +1,66 @@
+package api
+
+import (
+	"errors"
+	"net/http"
+	"schakel/delivery/outbox"
+	"schakel/registry"
+	"schakel/store"
+	"schakel/web/site"
+	"time"
+)
+
+// QueryTime reads an RFC 3339 time; "" is the zero time.
+func QueryTime(name, raw string) (store.Time, error) {
+	if raw == "" {
+		return store.Time{}, nil
+	}
+	t, err := time.Parse(time.RFC3339, raw)
+	if err != nil {
+		return store.Time{}, site.FieldProblem(name, name+` must be a time like "2026-05-01T09:30:00Z"`)
+	}
+	return store.At(t), nil
+}
+
+func ResendProblem(err error) error {
+	if errors.Is(err, outbox.ErrEventExpired) {
+		return site.NewProblem(http.StatusConflict, "event-expired", site.Sentence(outbox.ErrEventExpired))
+	}
+	if errors.Is(err, outbox.ErrNotResendable) {
+		return site.NewProblem(http.StatusConflict, "not-resendable", "The delivery cannot be resent: it is on its way already, was discarded, or its subscription is not approved.")
+	}
+	return err
+}
+
+// RenameField gives a field of a refusal the name it has in our JSON.
+func RenameField(err error, from, to string) error {
+	refused, ok := errors.AsType[*registry.Error](err)
+	if !ok || refused.Fields[from] == "" {
+		return err
+	}
+	renamed := *refused
+	renamed.Fields = make(map[string]string, len(refused.Fields))
+	for name, text := range refused.Fields {
+		if name == from {
+			name = to
+		}
+		renamed.Fields[name] = text
+	}
+	return &renamed
+}
+
+// NotNil makes an empty list of none, so that JSON has [] and not null.
+func NotNil(list []string) []string {
+	if list == nil {
+		return []string{}
+	}
+	return list
+}
+
+// NotNilMap makes an empty object of none, so that JSON has {} and not null.
+func NotNilMap(m map[string]string) map[string]string {
+	if m == nil {
+		return map[string]string{}
+	}
+	return m
+}

@@ -1,0 +1,46 @@
+// Package events takes events in and answers about them: the intake API, the pages of administrators about events, and
+// quarantined messages.
+//
+// An event is acknowledged only after the engine stored it (guarantee G1); who may publish what comes from the access token.
+// The package keeps no event: what it holds in memory are bodies under way, within a bound for each partner.
+package events
+
+import (
+	"github.com/labstack/echo/v4"
+	"schakel/delivery/claimcheck"
+	"schakel/store"
+	"schakel/templates/ui"
+	"schakel/web/api"
+	"schakel/web/site"
+)
+
+// pages serves the pages; the list of an event's deliveries is given by their feature.
+type pages struct {
+	*site.Portal
+	otherDeliveries func(c echo.Context, area site.DeliveryArea, eventID, but string) (ui.DeliveryListView, error)
+}
+
+// handlers serves the API.
+type handlers struct {
+	*api.API
+	types   *site.Recent[[]store.EventType]
+	rates   *clientRates
+	large   *LargeBodies
+	objects *claimcheck.Service
+}
+
+// Mount registers the pages. The function lists the deliveries of an event, but one.
+func Mount(p *site.Portal, otherDeliveries func(c echo.Context, area site.DeliveryArea, eventID, but string) (ui.DeliveryListView, error)) {
+	(&pages{p, otherDeliveries}).mountEvents()
+}
+
+// MountAPI registers the API.
+func MountAPI(m *api.API) {
+	now := m.App.Cfg.Now
+	(&handlers{
+		API: m, types: site.NewRecent[[]store.EventType](now), rates: newClientRates(now), large: NewLargeBodies(),
+		objects: claimcheck.New(claimcheck.Config{
+			Objects: claimcheck.Database{DB: m.DB}, Address: func(id string) string { return m.App.Absolute(site.ObjectsPath + id) },
+		}),
+	}).mountIntake()
+}

@@ -1,0 +1,89 @@
+package web
+
+import (
+	"schakel/registry/profile"
+	"schakel/web/account"
+	"schakel/web/admin"
+	"schakel/web/amqp"
+	"schakel/web/api"
+	"schakel/web/contracts"
+	"schakel/web/datasets"
+	"schakel/web/deliveries"
+	"schakel/web/docs"
+	"schakel/web/events"
+	"schakel/web/partners"
+	"schakel/web/site"
+)
+
+// Config holds what pages and APIs are made of.
+type Config struct {
+	site.AppConfig
+	// API configures the APIs for machines. Optional: none are served.
+	API *api.Config
+	// Portal configures the pages beyond login. Optional: none are served.
+	Portal *site.PortalConfig
+}
+
+// New builds the HTTP layer. Its error names what is missing.
+func New(cfg Config) (*site.App, error) {
+	if cfg.Navigation == nil && cfg.Portal != nil {
+		cfg.Navigation = site.DatabaseNavigation{DB: cfg.Portal.DB}
+	}
+	app, err := site.NewApp(cfg.AppConfig, cfg.API != nil)
+	if err != nil {
+		return nil, err
+	}
+	var profiles *profile.Profiles
+	if cfg.Portal != nil && cfg.Portal.Registry != nil {
+		profiles = cfg.Portal.Registry.Profile
+	}
+	if err := account.Mount(app, profiles); err != nil {
+		return nil, err
+	}
+	if cfg.API != nil {
+		if err := mountAPIs(app, *cfg.API); err != nil {
+			return nil, err
+		}
+	}
+	if cfg.Portal != nil {
+		if err := mountPages(app, *cfg.Portal); err != nil {
+			return nil, err
+		}
+	}
+	return app, nil
+}
+
+func mountAPIs(app *site.App, cfg api.Config) error {
+	m, err := api.New(app, cfg)
+	if err != nil {
+		return err
+	}
+	app.RoutesProblems()
+	m.MountTokens()
+	events.MountAPI(m)
+	deliveries.MountAPI(m)
+	partners.MountAPI(m)
+	contracts.MountAPI(m)
+	amqp.MountAPI(m)
+	datasets.MountAPI(m)
+	return nil
+}
+
+func mountPages(app *site.App, cfg site.PortalConfig) error {
+	p, err := site.NewPortal(app, cfg)
+	if err != nil {
+		return err
+	}
+	account.MountRegistration(p)
+	exchange := amqp.Mount(p)
+	sets := datasets.Mount(p)
+	sent := deliveries.Mount(p, exchange.AmqpBeside, exchange.AmqpItem)
+	events.Mount(p, sent.OtherDeliveries)
+	contracts.Mount(p)
+	partners.Mount(p, partners.Others{
+		SubscribedDataset: sets.SubscribedDataset, OrphanedBy: exchange.OrphanedBy, EndpointParty: exchange.EndpointParty,
+		FillAdminParty: exchange.FillAdminParty, TakesTests: exchange.TakesTests,
+	})
+	admin.Mount(p, sets.FailedDownloads, sets.FailingDatasets)
+	return docs.Mount(p)
+}

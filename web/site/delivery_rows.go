@@ -1,0 +1,101 @@
+package site
+
+import (
+	"context"
+	"schakel/delivery/outbox"
+	"schakel/store"
+	"schakel/templates/ui"
+	"slices"
+	"strconv"
+)
+
+func DeliveryNoun() [2]string { return [2]string{"delivery", "deliveries"} }
+
+// DeliveryRows makes the rows of a list, with names for what they refer to.
+func DeliveryRows(ctx context.Context, area DeliveryArea, rows []store.Delivery, names *DeliveryNames) ([]ui.DeliveryRow, error) {
+	list := make([]ui.DeliveryRow, len(rows))
+	actions, err := JobActions(ctx, names.db, rows)
+	if err != nil {
+		return nil, err
+	}
+	for i, d := range rows {
+		r := ui.DeliveryRow{
+			ID: d.ID, EventType: d.EventType, Href: area.Delivery(d.ID), State: d.Status, Reason: rowReason(d, actions[d.ReplayOf]),
+			Changed: d.UpdatedAt.Time, Due: NextAttempt(d).Time, Tries: int(d.Attempts),
+		}
+		if label := ResendLabel(d); label != "" {
+			r.Resend, r.ResendLabel = area.Delivery(d.ID)+"/resend", label
+		}
+		if r.Endpoint, err = names.Endpoint(ctx, d.EndpointID); err != nil {
+			return nil, err
+		}
+		if area.Admin {
+			if r.Partner, err = names.Partner(ctx, d.PartnerID); err != nil {
+				return nil, err
+			}
+		}
+		list[i] = r
+	}
+	return list, nil
+}
+
+// JobActions answers what the jobs did by which rows were sent once more.
+func JobActions(ctx context.Context, db *store.DB, rows []store.Delivery) (map[string]string, error) {
+	var ids []string
+	for _, d := range rows {
+		if d.ReplayOf != "" && !slices.Contains(ids, d.ReplayOf) {
+			ids = append(ids, d.ReplayOf)
+		}
+	}
+	return db.JobActions(ctx, ids)
+}
+
+// OnceMore names the cause that sends a delivery once more: a job that resends deliveries, or one that replays stored events. A job that is
+// not stored any more may have been either.
+func OnceMore(action string) string {
+	switch action {
+	case outbox.ActionResend:
+		return "resent"
+	case outbox.ActionReplay:
+		return "replayed"
+	}
+	return "sent again"
+}
+
+// rowReason explains the state of a delivery, with the status of the last answer.
+func rowReason(d store.Delivery, action string) string {
+	text := ReasonOf(d.Reason).Label
+	if text == "" && d.ReplayOf != "" {
+		return OnceMore(action)
+	}
+	if d.Reason == "" || d.LastStatus == 0 || d.Status == store.DeliveryDelivered {
+		return text
+	}
+	return text + " (" + strconv.FormatInt(d.LastStatus, 10) + ")"
+}
+
+// ResendLabel labels the button that resends a delivery; "" where there is none.
+func ResendLabel(d store.Delivery) string {
+	switch d.Status {
+	case store.DeliveryRetrying:
+		return "Try now"
+	case store.DeliveryHeld, store.DeliveryDead:
+		if d.Reason != store.ReasonEndpointSuspended && slices.Contains(StoppedReasons(), d.Reason) {
+			return "" // its subscription is not approved
+		}
+		return "Resend"
+	}
+	return ""
+}
+
+// NextAttempt is when an open delivery is tried next; zero for any other, and
+// while it is being tried.
+func NextAttempt(d store.Delivery) store.Time {
+	if d.LeaseOwner != "" {
+		return store.Time{}
+	}
+	if d.Status == store.DeliveryPending || d.Status == store.DeliveryRetrying {
+		return d.DueAt
+	}
+	return store.Time{}
+}

@@ -1,0 +1,7 @@
+// Package site is the kernel of the pages: rendering, forms, paging, sessions, who is logged in, errors and their answers, and
+// the parts that pages of several features show.
+//
+// It knows no feature: features embed [Portal] and register their routes with [App.Pages]. A session is recognised before a
+// handler runs, and forms of other origins are refused. What it cannot guard is what a handler does with a Scope: handlers take
+// the partner from [PartnerID] alone (guarantee G7).
+package site

@@ -1,0 +1,105 @@
+package site
+
+import (
+	"bytes"
+	"encoding/json"
+	"schakel/delivery/event"
+	"schakel/registry/contracts"
+	"schakel/store"
+	"strings"
+	"unicode/utf8"
+)
+
+func ContainsAll(text string, words []string) bool {
+	for _, w := range words {
+		if !strings.Contains(text, w) {
+			return false
+		}
+	}
+	return true
+}
+
+// prettyJSON indents JSON for reading; what is not JSON is shown as it is.
+func ReadableJSON(text string) string {
+	var b bytes.Buffer
+	if len(text) <= MaxShownJSON && shallow(text) && json.Indent(&b, []byte(text), "", "  ") == nil {
+		text = b.String()
+	}
+	if len(text) <= MaxShownJSON {
+		return text
+	}
+	cut := MaxShownJSON
+	for !utf8.RuneStart(text[cut]) {
+		cut--
+	}
+	return text[:cut] + "\n… (the rest is in the contract)"
+}
+
+// shallow reports whether indenting stays in proportion: a row of ten thousand
+// brackets would become a text of hundreds of megabytes.
+func shallow(text string) bool {
+	depth := 0
+	for _, b := range []byte(text) {
+		switch b {
+		case '{', '[':
+			if depth++; depth > 100 {
+				return false
+			}
+		case '}', ']':
+			depth--
+		}
+	}
+	return true
+}
+
+// SearchTypes keeps the event types that hold all words of a search.
+func SearchTypes(all []store.EventType, search, status string) []store.EventType {
+	words := strings.Fields(strings.ToLower(search))
+	var found []store.EventType
+	for _, t := range all {
+		text := strings.ToLower(t.Name + " " + t.Title + " " + t.Summary + " " + t.ContractID)
+		if (status == "" || t.Status == status) && ContainsAll(text, words) {
+			found = append(found, t)
+		}
+	}
+	return found
+}
+
+func TypeNames(rows []store.EventType) []string {
+	names := make([]string, len(rows))
+	for i, t := range rows {
+		names[i] = t.Name
+	}
+	return names
+}
+
+// OnPage is the part of a list that is on the page.
+func OnPage[T any](rows []T, p Paging) []T {
+	from := min(p.Offset(), len(rows))
+	return rows[from:min(from+p.Limit(), len(rows))]
+}
+
+// IsWholeEvent distinguishes a CloudEvent from its data: data rarely has a specversion.
+func IsWholeEvent(content []byte) bool {
+	var members map[string]json.RawMessage
+	return json.Unmarshal(content, &members) == nil && members["specversion"] != nil
+}
+
+// OfferOf describes the data of an event by its attributes.
+func OfferOf(e *event.Event) contracts.Offer {
+	_, elsewhere := e.Extension("dataref")
+	return contracts.Offer{
+		DataSchema: e.DataSchema, ContentType: e.DataContentType, Data: e.Data, Empty: e.DataKind == event.DataNone, Elsewhere: elsewhere,
+		JSON: e.DataKind == event.DataJSON || e.DataKind == event.DataBinary && SaysJSON(e.DataContentType),
+	}
+}
+
+// SaysJSON reports whether bytes are declared to be JSON.
+func SaysJSON(contentType string) bool {
+	kind, _, _ := strings.Cut(strings.ToLower(contentType), ";")
+	kind = strings.TrimSpace(kind)
+	return kind == "application/json" || kind == "text/json" || strings.HasSuffix(kind, "+json")
+}
+
+// MaxShownJSON bounds an example or schema on a page, in bytes.
+const MaxShownJSON = 64 << 10
