@@ -88,7 +88,7 @@ func (r *report) show(e event, key string) {
 	}
 }
 
-// reason is what the test said when it was skipped: "file.go:12: why".
+// reason returns what the test printed when it was skipped: "file.go:12: why".
 func reason(lines []string) string {
 	for _, l := range lines {
 		if _, why, ok := strings.Cut(strings.TrimSpace(l), ".go:"); ok {

@@ -1,5 +1,5 @@
-// Command schakel is the one program an organisation runs to exchange
-// CloudEvents with its chain partners. This package holds what a process needs
+// Command schakel exchanges CloudEvents with the chain partners of the one
+// organisation that runs it. This package holds what a process needs
 // and nothing else: flags and environment, building the parts by hand and in
 // order, starting and stopping them, and the subcommands.
 package main

@@ -1,5 +1,5 @@
-// Package amqp is the bridge between the engine and message brokers that speak
-// AMQP 1.0: one more transport and one more intake.
+// Package amqp connects the engine with message brokers that speak AMQP 1.0: it adds
+// one transport and one intake.
 //
 // For parties of the Norwegian health exchange it follows the AMQP profile of
 // helsenorge.no (AMQP-01 to AMQP-140). An event with a business message goes out

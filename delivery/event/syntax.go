@@ -8,7 +8,7 @@ type fault struct {
 	code, detail string
 }
 
-// syntaxFault says what the scanner met, in the words of an answer.
+// syntaxFault describes the fault that the scanner met, in the words of an answer.
 func syntaxFault(s *strictjson.Scanner) *fault {
 	f := &fault{off: s.Fault.Offset, code: CodeSyntax}
 	switch s.Fault.Kind {

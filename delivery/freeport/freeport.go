@@ -1,4 +1,5 @@
-// Package freeport finds ports of this machine for servers that the demonstration and tests start.
+// Package freeport finds ports of this machine for servers that the demonstration and tests start. No two processes that
+// ask it get the same port while both live; programs that do not ask it may take one.
 package freeport
 
 import (

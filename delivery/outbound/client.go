@@ -1,4 +1,4 @@
-// Package outbound is the only door through which requests leave: webhook
+// Package outbound sends every request that leaves the program: webhook
 // deliveries, token requests, key sets and discovery documents.
 //
 // It guarantees (SEC-20..27, CE-63) that a request goes over TLS 1.2 or newer

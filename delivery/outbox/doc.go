@@ -1,4 +1,4 @@
-// Package outbox is the delivery engine: it accepts events, stores them and hands them to the transports.
+// Package outbox implements the delivery engine: it accepts events, stores them and hands them to the transports.
 //
 // The database is the queue. An event, its idempotency key and one delivery per approved subscription are written in
 // one transaction; Accept returns after that transaction is on disk (guarantee G1). Deliveries are claimed for a lease

@@ -1,5 +1,5 @@
-// Package jsonpointer writes, splits and follows JSON Pointers (RFC 6901) in decoded JSON. The empty pointer is the whole
-// document.
+// Package jsonpointer writes, splits and follows JSON Pointers (RFC 6901) in decoded JSON. The empty pointer names the
+// whole document. A pointer that leads nowhere is an answer, no error. The package imports nothing else of the product.
 package jsonpointer
 
 import (

@@ -1,5 +1,6 @@
-// Package cli holds what the commands of the program share: arguments and exit codes, the client of a Schakel with its credentials, and
-// printing.
+// Package cli parses arguments, maps errors to exit codes, talks to a Schakel with the credentials of a client, and prints, for
+// all commands of the program. A file with a secret that others can read is refused, and no secret is printed. The package knows no
+// command.
 package cli
 
 import (

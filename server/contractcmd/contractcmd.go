@@ -1,4 +1,7 @@
 // Package contractcmd holds the commands with which a build pipeline validates, compares, publishes and fetches contracts.
+//
+// They judge a document by the code with which the register judges it, so that what passes here is not refused there for its
+// content. Their exit codes tell a finding from a failure of the machine. Validate and diff of files need no network.
 package contractcmd
 
 import (

@@ -1,4 +1,7 @@
 // Package backup writes all rows of a database into one file and makes a database of it again, of either kind.
+//
+// A backup holds what was committed at one moment, and a checksum, without which none is restored. Secrets in it stay sealed;
+// the key that opens them is not in it and has to be stored apart.
 package backup
 
 import (

@@ -1,4 +1,5 @@
-// Package bsn applies the test of eleven, by which numbers of Dutch citizens and pupils are recognised.
+// Package bsn applies the test of eleven, by which numbers of Dutch citizens and pupils are recognised. One in eleven other
+// numbers passes it too: it finds what may be such a number, and proves none. The package imports nothing.
 package bsn
 
 // Remainders of the test of eleven.

@@ -1,4 +1,6 @@
-// Package pgserver runs private PostgreSQL servers for tests and measurements, with the programs that are installed.
+// Package pgserver runs private PostgreSQL servers for tests and measurements, with the programs that are installed. A server
+// has its data and its socket in a folder of its own, and ends with the process that made it; the folder is left for its maker
+// to remove. Superusers need no password, so none of it is for a server that others can reach.
 package pgserver
 
 import (

@@ -1,4 +1,7 @@
 // Package pipe connects database/sql to PostgreSQL so that statements can wait for the next one: a transaction takes fewer round trips.
+//
+// A statement that waited and failed fails the next one or the commit, so nothing of its transaction is stored. Which of them failed
+// is told by the error alone, and a statement may wait only when nobody needs its result.
 package pipe
 
 import (

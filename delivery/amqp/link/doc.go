@@ -1,5 +1,5 @@
-// Package link is a connection to an AMQP 1.0 broker: sending to queues, receiving
-// from them, and asking whether they are there.
+// Package link connects to an AMQP 1.0 broker: it sends to queues, receives from them,
+// and asks whether they are there.
 //
 // What it guarantees: a send is a success only when the broker said accepted
 // (AMQP-07); every other end is a typed error that reports whether the message may have

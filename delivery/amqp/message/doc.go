@@ -1,5 +1,5 @@
-// Package message is the message of the AMQP profile of the Norwegian health
-// exchange: its attributes (AMQP-18 to AMQP-41), the checks on them that sender
+// Package message reads, checks and writes the messages of the AMQP profile of the
+// Norwegian health exchange: their attributes (AMQP-18 to AMQP-41), the checks on them that sender
 // and receiver share (AMQP-98, AMQP-99), the error messages of section 2.2.6 with
 // their codes, texts and data (AMQP-125 to AMQP-137), and the ids of answers. It
 // carries CloudEvents in the AMQP binding too, for parties of no health exchange.

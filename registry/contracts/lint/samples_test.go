@@ -18,7 +18,7 @@ func samples(t testing.TB) string {
 }
 
 // The findings in real documents equal what the public linter of the NL API Design Rules finds there, place by place; the
-// counts are those of Spectral 6.16 with its rule set for 2.2. Left out are the differences that the package comment
+// counts come from Spectral 6.16 with its rule set for 2.2. Left out are the differences that the package comment
 // names: 28 properties such as startDateTime in one document, server addresses that do not start with http, and webhooks and
 // callbacks, which are operations of another's API.
 func TestSamplesAsThePublicLinter(t *testing.T) {

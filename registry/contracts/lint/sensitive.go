@@ -38,7 +38,7 @@ func (c *checker) sensitiveValue(name string, v value) {
 	c.holds("event-sensitive", kind == "", fixed(v.at), fmt.Sprintf("The attribute %s shows %s.", short(name), kind))
 }
 
-// sensitiveText says what number of a person a text seems to hold; empty for none.
+// sensitiveText names the kind of number of a person that a text seems to hold; empty for none.
 func sensitiveText(s string) string {
 	for _, word := range strings.FieldsFunc(s, func(r rune) bool { return !isLetterOrDigit(r) }) {
 		rest, ok := bsn.Remainder(word)

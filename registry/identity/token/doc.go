@@ -1,5 +1,5 @@
-// Package token is the OAuth 2.0 authorisation server of an installation and
-// the check of the access tokens it hands out (SEC-01 to SEC-12).
+// Package token implements the OAuth 2.0 authorisation server of an installation
+// and checks the access tokens it hands out (SEC-01 to SEC-12).
 //
 // It knows one grant, client_credentials, and three ways for a client to prove
 // who it is: private_key_jwt (RFC 7523), client_secret_basic and

@@ -1,4 +1,5 @@
-// Package clitest runs commands in tests of their packages, and holds the input that these tests share.
+// Package clitest runs commands in tests of their packages, and holds the input that these tests share. A command runs in the
+// process of the test, with streams of its own; server/e2e tests the built program. Only tests may import it.
 package clitest
 
 import (
