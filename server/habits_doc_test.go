@@ -1,26 +1,90 @@
 package main
 
 import (
+	"fmt"
 	"go/ast"
 	"go/token"
+	"path"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
 
-// TestPackageComments asks that every package says what it is for.
+// TestPackageComments holds that every package has one comment, in one file, with its purpose first and then what it guarantees
+// or where its limits lie.
 func TestPackageComments(t *testing.T) {
 	t.Parallel()
-	documented := map[string]bool{}
+	code, tests := map[string][]string{}, map[string][]string{}
 	for _, f := range sources(t) {
-		if f.test() && !strings.HasPrefix(f.path, "server/e2e/") {
-			continue
+		of := code
+		if f.test() {
+			of = tests
 		}
-		documented[f.folder()] = documented[f.folder()] || f.tree.Doc != nil
+		switch {
+		case f.generated():
+		case f.tree.Doc != nil:
+			of[f.folder()] = append(of[f.folder()], f.tree.Doc.Text())
+		default:
+			of[f.folder()] = append(of[f.folder()], "")
+		}
 	}
-	for folder, ok := range documented {
-		if !ok {
-			t.Errorf("package %s has no comment that says what it is for", folder)
+	for folder, found := range tests {
+		if code[folder] == nil { // a package of tests alone
+			code[folder] = found
 		}
+	}
+	for folder, found := range code {
+		found = slices.DeleteFunc(found, func(text string) bool { return text == "" })
+		switch {
+		case len(found) != 1:
+			t.Errorf("%s has %d package comments, want one", folder, len(found))
+		case !pending(folder):
+			if why := poorComment(found[0]); why != "" {
+				t.Errorf("%s: the package comment %s", folder, why)
+			}
+		}
+	}
+}
+
+// The form of a package comment: "Package outbound sends every request …", then at least one sentence more.
+var (
+	beginning = regexp.MustCompile(`^(Package|Command) [a-z0-9]+ ([a-z]+)\b`)
+	sentence  = regexp.MustCompile(`[.:](\s|$)`)
+)
+
+// poorComment says why a package comment is not enough; it is empty when it is. A machine cannot read more of it than its form.
+func poorComment(text string) string {
+	verb := beginning.FindStringSubmatch(text)
+	switch {
+	case verb == nil || verb[2] == "is":
+		return "does not begin with the name and a verb that says what the package does"
+	case len(text) < 120 || len(sentence.FindAllString(text, -1)) < 2:
+		return "is no more than a title: add what the package guarantees and where its limits lie"
+	}
+	return ""
+}
+
+// oldStyle finds comments that define in place of saying what happens: "x is what …", "y says whether …".
+var oldStyle = regexp.MustCompile(`//.* (is|are|says?|tells?) (what|how|who|where|whether|those)\b`)
+
+// TestCommentsSayWhatHappens bounds comments of the old style: "Claim leases up to n due deliveries", not "Claim is what takes …".
+func TestCommentsSayWhatHappens(t *testing.T) {
+	t.Parallel()
+	const most = 10
+	var found []string
+	walk(t, func(file string, text []byte) {
+		if !handWritten(file) || pending(path.Dir(file)) {
+			return
+		}
+		for n, line := range strings.Split(string(text), "\n") {
+			if oldStyle.MatchString(line) {
+				found = append(found, fmt.Sprintf("%s:%d: %s", file, n+1, strings.TrimSpace(line)))
+			}
+		}
+	})
+	if len(found) > most {
+		t.Errorf("%d comments do not say what happens, more than %d:\n%s", len(found), most, strings.Join(found, "\n"))
 	}
 }
 
@@ -39,7 +103,7 @@ func TestExportedNamesDocumented(t *testing.T) {
 	}
 }
 
-// undocumented is which exported names of a declaration have no comment. A
+// undocumented returns the exported names of a declaration that have no comment. A
 // comment on a group of constants or variables counts for all of them.
 func undocumented(d ast.Decl) []*ast.Ident {
 	switch d := d.(type) {
