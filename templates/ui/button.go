@@ -16,6 +16,7 @@ const (
 // Attrs are extra attributes of a button, such as name and value.
 type Attrs = templ.Attributes
 
+// Class returns the CSS classes of a button of the kind.
 func (k ButtonKind) Class() string {
 	switch k {
 	case Primary:

@@ -11,6 +11,7 @@ type AccountRow struct {
 	You                                    bool
 }
 
+// AccountColumns returns the columns of a table of AccountRow.
 func AccountColumns() []Column {
 	return []Column{{Label: "Name"}, {Label: "E-mail address"}, {Label: "State"}, {Label: "Last login"}, {Label: "Actions", Unseen: true}}
 }
@@ -27,6 +28,7 @@ type EndpointRow struct {
 	Why string
 }
 
+// EndpointColumns returns the columns of a table of EndpointRow.
 func EndpointColumns() []Column {
 	return []Column{{Label: "Endpoint"}, {Label: "Partner"}, {Label: "Sends to"}, {Label: "State"}, {Label: "Waiting", Numeric: true}, {Label: "Oldest due"}}
 }
@@ -46,6 +48,7 @@ type FollowerRow struct {
 	Lost bool
 }
 
+// Progress returns the badge of how far the copy is.
 func (r FollowerRow) Progress() (Kind, string) {
 	switch {
 	case r.State == "requested":
@@ -60,6 +63,7 @@ func (r FollowerRow) Progress() (Kind, string) {
 	return KindWarning, Plural(int(r.Behind), "delta", "deltas") + " behind"
 }
 
+// FetchedText names the last file that was fetched to its end.
 func (r FollowerRow) FetchedText() string {
 	switch {
 	case r.Delta > 0:

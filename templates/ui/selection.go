@@ -59,6 +59,7 @@ func (v SelectionView) field(row int, part, label, value string) Field {
 	return Field{Name: name, Label: label, Value: value, Error: v.Wrong[name]}
 }
 
+// Labels names the controls for a summary of errors.
 func (v SelectionView) Labels() []Labelled {
 	var list []Labelled
 	for i := range v.Rows {

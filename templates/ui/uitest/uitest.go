@@ -17,6 +17,7 @@ import (
 // Now is the fixed clock of the rendering tests.
 func Now() time.Time { return time.Date(2026, 11, 21, 14, 3, 5, 0, time.UTC) }
 
+// Render returns the HTML of a component.
 func Render(t *testing.T, c templ.Component) string {
 	t.Helper()
 	var out bytes.Buffer
@@ -26,6 +27,7 @@ func Render(t *testing.T, c templ.Component) string {
 	return out.String()
 }
 
+// Parse reads HTML as a browser would.
 func Parse(t *testing.T, doc string) *html.Node {
 	t.Helper()
 	root, err := html.Parse(strings.NewReader(doc))
@@ -46,6 +48,7 @@ func Elements(root *html.Node) []*html.Node {
 	return list
 }
 
+// Attr returns an attribute of an element, and reports whether it has one.
 func Attr(n *html.Node, key string) (string, bool) {
 	for _, a := range n.Attr {
 		if a.Key == key {
@@ -55,6 +58,7 @@ func Attr(n *html.Node, key string) (string, bool) {
 	return "", false
 }
 
+// Text returns the text below an element, with single spaces.
 func Text(n *html.Node) string {
 	var out strings.Builder
 	for d := range n.Descendants() {
