@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"go/ast"
 	"go/token"
-	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -68,13 +67,17 @@ func poorComment(text string) string {
 // oldStyle finds comments that define in place of saying what happens: "x is what …", "y says whether …".
 var oldStyle = regexp.MustCompile(`//.* (is|are|says?|tells?) (what|how|who|where|whether|those)\b`)
 
+// oldComments lists the layers whose comments are still to be rewritten; the list is to become empty.
+var oldComments = []string{"registry", "web"}
+
 // TestCommentsSayWhatHappens bounds comments of the old style: "Claim leases up to n due deliveries", not "Claim is what takes …".
 func TestCommentsSayWhatHappens(t *testing.T) {
 	t.Parallel()
 	const most = 10
 	var found []string
 	walk(t, func(file string, text []byte) {
-		if !handWritten(file) || pending(path.Dir(file)) {
+		layer, _, _ := strings.Cut(file, "/")
+		if !handWritten(file) || slices.Contains(oldComments, layer) {
 			return
 		}
 		for n, line := range strings.Split(string(text), "\n") {

@@ -1,4 +1,5 @@
-// Package mutation holds the guide to datasets; the packages below it deliver their changes.
+// Package mutation holds the guide to datasets; the packages below it deliver their changes. It imports none of them,
+// so that the portal can show the guide, and the guide is the file that lies in the repository.
 package mutation
 
 import _ "embed"
