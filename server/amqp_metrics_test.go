@@ -37,19 +37,7 @@ func TestQueuesWithATimeToLiveAreCounted(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		registered := prometheus.NewRegistry()
-		registered.MustRegister(newAMQPDepth(db))
-		families, err := registered.Gather()
-		if err != nil {
-			t.Fatal(err)
-		}
-		counted := -1.0
-		for _, f := range families {
-			if f.GetName() == "schakel_amqp_queues_with_ttl" {
-				counted = f.GetMetric()[0].GetGauge().GetValue()
-			}
-		}
-		if counted != 1 {
+		if counted := amqpGauges(t, db)["schakel_amqp_queues_with_ttl"]; counted != 1 {
 			t.Errorf("%v queues are counted, want 1", counted)
 		}
 		ready := amqpReady{amqp.New(amqp.Config{DB: db, Now: cli.Clock}), db}
@@ -78,22 +66,31 @@ func TestDeadLettersAreCounted(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		registered := prometheus.NewRegistry()
-		registered.MustRegister(newAMQPDepth(db))
-		families, err := registered.Gather()
-		if err != nil {
-			t.Fatal(err)
-		}
-		got := map[string]float64{}
-		for _, f := range families {
-			for _, m := range f.GetMetric() {
-				if len(m.GetLabel()) == 1 {
-					got[f.GetName()+" "+m.GetLabel()[0].GetValue()] = m.GetGauge().GetValue()
-				}
-			}
-		}
+		got := amqpGauges(t, db)
 		if got["schakel_amqp_messages dead"] != 2 || got["schakel_amqp_messages held"] != 0 || got["schakel_amqp_oldest_seconds dead"] <= 0 {
 			t.Errorf("%v", got)
 		}
 	})
+}
+
+// amqpGauges returns the gauges of the AMQP exchange by name, and the value of their label behind it.
+func amqpGauges(t *testing.T, db *store.DB) map[string]float64 {
+	t.Helper()
+	registered := prometheus.NewRegistry()
+	registered.MustRegister(newAMQPDepth(db))
+	families, err := registered.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]float64{}
+	for _, f := range families {
+		for _, m := range f.GetMetric() {
+			name := f.GetName()
+			for _, l := range m.GetLabel() {
+				name += " " + l.GetValue()
+			}
+			got[name] = m.GetGauge().GetValue()
+		}
+	}
+	return got
 }

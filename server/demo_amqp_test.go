@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"path/filepath"
 	"strconv"
@@ -12,6 +11,7 @@ import (
 
 	"schakel/delivery/freeport"
 	"schakel/server/cli"
+	"schakel/server/trial"
 	"schakel/store"
 	"schakel/store/needs"
 )
@@ -72,7 +72,7 @@ func TestDemoWithoutBroker(t *testing.T) {
 }
 
 // startDemo runs a demonstration until the test ends. Without a broker all is said when it returns.
-func startDemo(t *testing.T, dir string, broker *demoBroker) (*demonstration, *lines) {
+func startDemo(t *testing.T, dir string, broker *demoBroker) (*demonstration, *trial.Log) {
 	t.Helper()
 	ctx, cancel := context.WithCancelCause(t.Context())
 	d, err := buildDemo(ctx, DemoCmd{Addr: freeAddr(t), PartnerAddr: freeAddr(t)}, dir, broker, quiet(), cancel)
@@ -93,7 +93,7 @@ func startDemo(t *testing.T, dir string, broker *demoBroker) (*demonstration, *l
 	if err := d.group.Start(ctx); err != nil {
 		t.Fatal(err)
 	}
-	out := &lines{}
+	out := &trial.Log{}
 	talks.Go(func() { d.dialogue(ctx, out, quiet()) })
 	if !broker.found() {
 		talks.Wait()
@@ -112,7 +112,7 @@ func freeAddr(t *testing.T) string {
 }
 
 // awaitMessage waits for a message; how long that takes decides nothing.
-func awaitMessage(t *testing.T, db *store.DB, want store.AMQPFilter, out *lines) {
+func awaitMessage(t *testing.T, db *store.DB, want store.AMQPFilter, out *trial.Log) {
 	t.Helper()
 	poll, giveUp := time.NewTicker(50*time.Millisecond), time.After(demoGiveUp)
 	defer poll.Stop()
@@ -134,22 +134,4 @@ func awaitMessage(t *testing.T, db *store.DB, want store.AMQPFilter, out *lines)
 			t.Fatalf("no message %+v; %v; printed %q", want, err, out)
 		}
 	}
-}
-
-// lines collects what was printed.
-type lines struct {
-	mu  sync.Mutex
-	all bytes.Buffer
-}
-
-func (l *lines) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.all.Write(p)
-}
-
-func (l *lines) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.all.String()
 }

@@ -3,7 +3,6 @@ package store_test
 import (
 	"errors"
 	"regexp"
-	"strings"
 	"testing"
 
 	"schakel/store"
@@ -11,10 +10,7 @@ import (
 
 // mutationQueries lists the queries on deltas and downloads that run every few seconds, and the index each must use: the rows of
 // deltas stay for ever.
-var mutationQueries = map[string]struct {
-	index string
-	run   func(w *world, tx *store.Tx) error
-}{
+var mutationQueries = map[string]planned{
 	"last delta": {"mutation_delta", func(w *world, tx *store.Tx) error { _, err := tx.LastMutationDelta(w.ctx, "bgt"); return err }},
 	"untold deltas": {"mutation_delta_untold", func(w *world, tx *store.Tx) error {
 		_, err := tx.MutationDeltasToTell(w.ctx, "bgt", 9)
@@ -73,21 +69,6 @@ func TestDeltaPlans(t *testing.T) {
 		w.history("bgt", 5)
 		w.cut("bgt", "one")
 		w.wanted("d1", "one", "sub_1", "")
-		for name, q := range mutationQueries {
-			t.Run(name, func(t *testing.T) {
-				var plan string
-				w.fails(errStop, func(tx *store.Tx) error {
-					recorder := tx.Record()
-					if err := q.run(w, tx); err != nil {
-						return err
-					}
-					plan = w.plan(tx, recorder.Statements)
-					return errStop
-				})
-				if !strings.Contains(plan, q.index) || wholeMutations.MatchString(plan) {
-					t.Errorf("want index %s and no full scan:\n%s", q.index, plan)
-				}
-			})
-		}
+		usesIndexes(t, w, mutationQueries, wholeMutations)
 	})
 }

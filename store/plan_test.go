@@ -12,10 +12,7 @@ import (
 
 // The queries of the engine that run all the time, and the index each must use. None may read the delivery table from
 // end to end: it holds everything that was ever delivered.
-var hotQueries = map[string]struct {
-	index string
-	run   func(w *world, tx *store.Tx) error
-}{
+var hotQueries = map[string]planned{
 	"claim": {"delivery_due", func(w *world, tx *store.Tx) error {
 		_, err := tx.Claim(w.ctx, w.endpoint.ID, "a", 10, w.now())
 		return err
@@ -83,25 +80,37 @@ func pullOnce(w *world, tx *store.Tx) error {
 	return err
 }
 
+// planned is a query and the index that it must use.
+type planned struct {
+	index string
+	run   func(w *world, tx *store.Tx) error
+}
+
+// usesIndexes fails for a query whose plan has not its index, or a table read from end to end.
+func usesIndexes(t *testing.T, w *world, queries map[string]planned, whole *regexp.Regexp) {
+	t.Helper()
+	for name, q := range queries {
+		t.Run(name, func(t *testing.T) {
+			var plan string
+			w.fails(errStop, func(tx *store.Tx) error {
+				recorder := tx.Record()
+				if err := q.run(w, tx); err != nil {
+					return err
+				}
+				plan = w.plan(tx, recorder.Statements)
+				return errStop
+			})
+			if !strings.Contains(plan, q.index) || whole.MatchString(plan) {
+				t.Errorf("want index %s and no full scan:\n%s", q.index, plan)
+			}
+		})
+	}
+}
+
 func TestPlans(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.newDeliveries(w.subscription, 3)
-		for name, q := range hotQueries {
-			t.Run(name, func(t *testing.T) {
-				var plan string
-				w.fails(errStop, func(tx *store.Tx) error {
-					recorder := tx.Record()
-					if err := q.run(w, tx); err != nil {
-						return err
-					}
-					plan = w.plan(tx, recorder.Statements)
-					return errStop
-				})
-				if !strings.Contains(plan, q.index) || fullScan.MatchString(plan) {
-					t.Errorf("want index %s and no full scan:\n%s", q.index, plan)
-				}
-			})
-		}
+		usesIndexes(t, w, hotQueries, fullScan)
 	})
 }
 

@@ -54,8 +54,7 @@ func TestBothDatabasesHaveTheSameTables(t *testing.T) {
 func eachEmpty(t *testing.T, fn func(t *testing.T, database string)) {
 	t.Helper()
 	t.Parallel()
-	t.Run("sqlite", func(t *testing.T) { t.Parallel(); fn(t, "sqlite:"+storetest.SQLitePath(t)) })
-	t.Run("postgres", func(t *testing.T) { t.Parallel(); fn(t, storetest.PostgresURL(t)) })
+	storetest.EachURL(t, fn)
 }
 
 func migrate(t *testing.T, database string) error {

@@ -178,7 +178,7 @@ func BenchmarkDrainBatches(b *testing.B) {
 
 // BenchmarkBatchesThrough takes events in by a hundred and sends them out by a hundred, one event an operation.
 func BenchmarkBatchesThrough(b *testing.B) {
-	for name, open := range map[string]func(testing.TB, ...storetest.Option) *store.DB{"sqlite": storetest.SQLite, "postgres": storetest.Postgres} {
+	for name, open := range storetest.Both() {
 		b.Run(name, func(b *testing.B) {
 			var came atomic.Int64
 			srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

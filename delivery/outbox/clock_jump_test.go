@@ -23,7 +23,7 @@ func (c *jumpingClock) jump(d time.Duration) { c.by.Add(int64(d)) }
 // jumping runs fn on both databases with an engine whose clock can jump.
 func jumping(t *testing.T, fn func(c *chain, clock *jumpingClock)) {
 	t.Helper()
-	for name, open := range map[string]func(testing.TB, ...storetest.Option) *store.DB{"sqlite": storetest.SQLite, "postgres": storetest.Postgres} {
+	for name, open := range storetest.Both() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			clock := &jumpingClock{}

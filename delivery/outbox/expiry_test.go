@@ -77,13 +77,9 @@ func TestExpiredEventsAreNotSent(t *testing.T) {
 
 // clockChain is a chain on both databases with a clock that the test sets.
 func clockChain(t *testing.T, fn func(c *chain, clock *storetest.Clock)) {
-	for name, open := range map[string]func(testing.TB, ...storetest.Option) *store.DB{"sqlite": storetest.SQLite, "postgres": storetest.Postgres} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			clock := storetest.NewClock()
-			fn(newChain(t, open(t, storetest.WithClock(clock)), func(cfg *Config) { cfg.Now = clock.Now }), clock)
-		})
-	}
+	storetest.EachClock(t, func(t *testing.T, db *store.DB, clock *storetest.Clock) {
+		fn(newChain(t, db, func(cfg *Config) { cfg.Now = clock.Now }), clock)
+	})
 }
 
 // failsUntil has the receiver fail until a moment by the clock, and ask for another try an hour later.
@@ -169,7 +165,7 @@ func TestExpiredDeadLettersAreNotResent(t *testing.T) {
 // Rules: CE-24, EDU-11.
 func TestMemberOfABatchExpires(t *testing.T) {
 	t.Parallel()
-	for name, open := range map[string]func(testing.TB, ...storetest.Option) *store.DB{"sqlite": storetest.SQLite, "postgres": storetest.Postgres} {
+	for name, open := range storetest.Both() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			clock := storetest.NewClock()

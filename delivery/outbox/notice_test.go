@@ -38,7 +38,7 @@ func (p *stuckPeople) count() int {
 // People are notified of what a receiver rejects, once, whatever the number of deliveries and of nodes; of later ones in an hour.
 func TestPeopleAreToldOfHeldDeliveriesOnce(t *testing.T) {
 	t.Parallel()
-	for name, open := range map[string]func(testing.TB, ...storetest.Option) *store.DB{"sqlite": storetest.SQLite, "postgres": storetest.Postgres} {
+	for name, open := range storetest.Both() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			clock := storetest.NewClockAt(time.Now())

@@ -11,7 +11,7 @@ import (
 // BenchmarkReplay offers 20,000 stored events to a subscription that has none of them, and delivers them.
 func BenchmarkReplay(b *testing.B) {
 	const events = 20_000
-	for name, open := range map[string]func(testing.TB, ...storetest.Option) *store.DB{"sqlite": storetest.SQLite, "postgres": storetest.Postgres} {
+	for name, open := range storetest.Both() {
 		b.Run(name, func(b *testing.B) {
 			db := open(b)
 			own, client := store.Partner{Own: true, Name: "Own", Status: store.PartnerApproved}, "cli_a"

@@ -87,11 +87,5 @@ func TestRetryAfterOutlivesARestart(t *testing.T) {
 // eachWithClock runs fn on each database with a clock of its own, which stands still.
 func eachWithClock(t *testing.T, fn func(t *testing.T, db *store.DB, clock *storetest.Clock)) {
 	t.Helper()
-	for name, open := range map[string]func(testing.TB, ...storetest.Option) *store.DB{"sqlite": storetest.SQLite, "postgres": storetest.Postgres} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			clock := storetest.NewClock()
-			fn(t, open(t, storetest.WithClock(clock)), clock)
-		})
-	}
+	storetest.EachClock(t, fn)
 }

@@ -10,7 +10,7 @@ import (
 
 // BenchmarkReceiveAcknowledge receives 100 events and acknowledges them, one consumer at a time.
 func BenchmarkReceiveAcknowledge(b *testing.B) {
-	for name, open := range map[string]func(testing.TB, ...storetest.Option) *store.DB{"sqlite": storetest.SQLite, "postgres": storetest.Postgres} {
+	for name, open := range storetest.Both() {
 		b.Run(name, func(b *testing.B) {
 			clock := storetest.NewClock()
 			w := newWorld(b, open(b, storetest.WithClock(clock)), clock, nil)

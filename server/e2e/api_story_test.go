@@ -20,12 +20,7 @@ import (
 // and the partner has it sent again.
 func TestStoryOverAPI(t *testing.T) {
 	t.Parallel()
-	for name, database := range map[string]func(testing.TB) string{"sqlite": func(t testing.TB) string { return trial.SQLitePath(t) }, "postgres": storetest.PostgresURL} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			playAPIStory(t, database(t))
-		})
-	}
+	storetest.EachURL(t, playAPIStory)
 }
 
 // apiStory is a program with a client of its own and one of a partner.

@@ -3,7 +3,6 @@ package e2e
 import (
 	"bufio"
 	"context"
-	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
@@ -29,24 +28,13 @@ import (
 // light, dark and on a phone. Screenshots are made when E2E_KEEP names a folder for them.
 func TestStoryInBrowser(t *testing.T) {
 	t.Parallel()
-	node, modules := needNode(t)
+	needNode(t)
 	chromium := needs.Program(t, "chromium")
 	for _, scripted := range []bool{true, false} {
 		t.Run(fmt.Sprintf("javascript=%t", scripted), func(t *testing.T) {
 			t.Parallel()
 			d := startDemo(t) // one each: breaking the receiver is seen by all
-			settings, err := json.Marshal(d.story(t, scripted, chromium, folderFor(scripted)))
-			trial.Must(t, err)
-			cmd := exec.CommandContext(t.Context(), node, "browser/story.js")
-			cmd.Env = append(os.Environ(), "NODE_PATH="+modules, "STORY="+string(settings))
-			// Chromium is a child of node: both are of one group, and end together.
-			cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-			cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
-			out, err := cmd.CombinedOutput()
-			if err != nil {
-				t.Errorf("%v\n%s", err, out)
-			}
-			t.Logf("%s", out)
+			play(t, "browser/story.js", d.story(t, scripted, chromium, folderFor(scripted)))
 		})
 	}
 }

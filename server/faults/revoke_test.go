@@ -31,44 +31,39 @@ const (
 // Rules: EDU-07, EDU-13
 func TestRevokeWithBacklog(t *testing.T) {
 	t.Parallel()
-	for name, database := range map[string]func(testing.TB) string{
-		"sqlite": func(t testing.TB) string { return trial.SQLitePath(t) }, "postgres": storetest.PostgresURL,
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			c := newChain(t, database(t))
-			var sub store.Subscription
-			c.SetUp(t, func(d *demo.Chain) { sub = c.slowSubscription(t, d, "/backlog") })
-			c.Start(t)
-			admin := c.login(t)
-			sent := 0
-			for ; trial.OpenDeliveries(t, c.Program) < backlog; sent += 1000 {
-				c.fill(t, 1000)
-			}
-			trial.Eventually(t, "deliveries are under way", func() (bool, string) { return c.receiver.Attempts("/backlog") > 20, "" })
-			page := c.Base + "/admin/subscriptions/" + sub.ID + "/suspend"
-			answer, err := admin.PostForm(page, url.Values{"reason": {"A test."}})
-			trial.Must(t, err)
-			atAnswer, waiting := c.receiver.Attempts("/backlog"), trial.OpenDeliveries(t, c.Program)
-			_ = answer.Body.Close()
-			if answer.StatusCode != http.StatusOK { // of the page it leads to
-				t.Fatalf("suspend: %s", answer.Status)
-			}
-			c.Drain(t) // all that waits is held now
-			c.receiver.Behave(nil)
-			after, held := c.receiver.Attempts("/backlog"), c.CountDeliveries(t, store.DeliveryHeld)
-			t.Logf("%d attempts until the answer, %d after it; %d still waited then, %d are held", atAnswer, after-atAnswer, waiting, held)
-			if after-atAnswer > concurrent {
-				t.Errorf("%d attempts reached the receiver after the answer; at most %d were under way", after-atAnswer, concurrent)
-			}
-			if arrived := c.receiver.TakenAt("/backlog"); held != sent-arrived {
-				t.Errorf("%d deliveries are held; of %d events %d have arrived", held, sent, arrived)
-			}
-			c.paths = map[string]string{sub.ID: "/backlog"}
-			c.Stop(t)
-			c.check(t)
-		})
-	}
+	storetest.EachURL(t, func(t *testing.T, database string) {
+		c := newChain(t, database)
+		var sub store.Subscription
+		c.SetUp(t, func(d *demo.Chain) { sub = c.slowSubscription(t, d, "/backlog") })
+		c.Start(t)
+		admin := c.login(t)
+		sent := 0
+		for ; trial.OpenDeliveries(t, c.Program) < backlog; sent += 1000 {
+			c.fill(t, 1000)
+		}
+		trial.Eventually(t, "deliveries are under way", func() (bool, string) { return c.receiver.Attempts("/backlog") > 20, "" })
+		page := c.Base + "/admin/subscriptions/" + sub.ID + "/suspend"
+		answer, err := admin.PostForm(page, url.Values{"reason": {"A test."}})
+		trial.Must(t, err)
+		atAnswer, waiting := c.receiver.Attempts("/backlog"), trial.OpenDeliveries(t, c.Program)
+		_ = answer.Body.Close()
+		if answer.StatusCode != http.StatusOK { // of the page it leads to
+			t.Fatalf("suspend: %s", answer.Status)
+		}
+		c.Drain(t) // all that waits is held now
+		c.receiver.Behave(nil)
+		after, held := c.receiver.Attempts("/backlog"), c.CountDeliveries(t, store.DeliveryHeld)
+		t.Logf("%d attempts until the answer, %d after it; %d still waited then, %d are held", atAnswer, after-atAnswer, waiting, held)
+		if after-atAnswer > concurrent {
+			t.Errorf("%d attempts reached the receiver after the answer; at most %d were under way", after-atAnswer, concurrent)
+		}
+		if arrived := c.receiver.TakenAt("/backlog"); held != sent-arrived {
+			t.Errorf("%d deliveries are held; of %d events %d have arrived", held, sent, arrived)
+		}
+		c.paths = map[string]string{sub.ID: "/backlog"}
+		c.Stop(t)
+		c.check(t)
+	})
 }
 
 // slowSubscription has an approved subscription to an endpoint that wants little at

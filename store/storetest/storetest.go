@@ -57,6 +57,37 @@ func PostgresURL(t testing.TB) string {
 	return freshDatabase(t, emptyTemplate)
 }
 
+// Open opens a fresh, migrated database, as [SQLite] and [Postgres] do.
+type Open = func(t testing.TB, opts ...Option) *store.DB
+
+// Both returns how to open a database of either kind, by its name, for what [Each] does not fit, such as benchmarks.
+func Both() map[string]Open { return map[string]Open{"sqlite": SQLite, "postgres": Postgres} }
+
+// EachClock is [Each] with a clock that stands still until the test moves it, one for each database.
+func EachClock(t *testing.T, fn func(t *testing.T, db *store.DB, clock *Clock)) {
+	t.Helper()
+	for name, open := range Both() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			clock := NewClock()
+			fn(t, open(t, WithClock(clock)), clock)
+		})
+	}
+}
+
+// EachURL runs fn as the subtests "sqlite" and "postgres", each with the name of a fresh database without tables.
+func EachURL(t *testing.T, fn func(t *testing.T, database string)) {
+	t.Helper()
+	t.Run("sqlite", func(t *testing.T) {
+		t.Parallel()
+		fn(t, "sqlite:"+SQLitePath(t))
+	})
+	t.Run("postgres", func(t *testing.T) {
+		t.Parallel()
+		fn(t, PostgresURL(t))
+	})
+}
+
 // Each runs fn as the subtests "sqlite" and "postgres", each with a fresh database.
 func Each(t *testing.T, fn func(t *testing.T, db *store.DB), opts ...Option) {
 	t.Helper()

@@ -49,13 +49,7 @@ var ring = historytest.Ring{
 func each(t *testing.T, fn func(t *testing.T, w *world)) {
 	t.Helper()
 	t.Parallel()
-	for name, open := range map[string]func(testing.TB, ...storetest.Option) *store.DB{"sqlite": storetest.SQLite, "postgres": storetest.Postgres} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			clock := storetest.NewClock()
-			fn(t, newWorld(t, open(t, storetest.WithClock(clock)), clock, "bgt"))
-		})
-	}
+	storetest.EachClock(t, func(t *testing.T, db *store.DB, clock *storetest.Clock) { fn(t, newWorld(t, db, clock, "bgt")) })
 }
 
 func newWorld(t testing.TB, db *store.DB, clock *storetest.Clock, dataset string) *world {

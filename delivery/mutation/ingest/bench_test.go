@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"schakel/delivery/mutation/format"
-	"schakel/store"
 	"schakel/store/storetest"
 )
 
@@ -17,7 +16,7 @@ func kilobyte(id string) *format.State {
 
 // BenchmarkPublish publishes groups of one change each, of states of 1 KB, and reports groups per second.
 func BenchmarkPublish(b *testing.B) {
-	for name, open := range map[string]func(testing.TB, ...storetest.Option) *store.DB{"sqlite": storetest.SQLite, "postgres": storetest.Postgres} {
+	for name, open := range storetest.Both() {
 		for _, kind := range []string{"add", "change"} {
 			b.Run(name+"/"+kind, func(b *testing.B) {
 				w := newWorld(b, open(b))

@@ -58,42 +58,35 @@ func TestPublishAfterAKill(t *testing.T) {
 		return
 	}
 	t.Parallel()
-	for _, dialect := range []store.Dialect{store.SQLite, store.Postgres} {
-		t.Run(string(dialect), func(t *testing.T) {
-			t.Parallel()
-			url := "sqlite:" + storetest.SQLitePath(t)
-			if dialect == store.Postgres {
-				url = storetest.PostgresURL(t)
+	storetest.EachURL(t, func(t *testing.T, url string) {
+		db := reopen(t, url, nil)
+		insertDataset(t, db, "register")
+		history, groups := killHistory()
+		random := rand.New(rand.NewPCG(killSeed, uint64(len(db.Dialect()))))
+		kills := 0
+		for range 8 {
+			db = reopen(t, url, db)
+			before := wholePrefix(t, db, groups)
+			if err := db.Close(); err != nil {
+				t.Fatal(err)
 			}
-			db := reopen(t, url, nil)
-			insertDataset(t, db, "register")
-			history, groups := killHistory()
-			random := rand.New(rand.NewPCG(killSeed, uint64(len(dialect))))
-			kills := 0
-			for range 8 {
-				db = reopen(t, url, db)
-				before := wholePrefix(t, db, groups)
-				if err := db.Close(); err != nil {
-					t.Fatal(err)
-				}
-				killOne(t, url, 1+(before+random.IntN(250))/50, time.Duration(random.IntN(30_000))*time.Microsecond)
-				db = reopen(t, url, nil)
-				if after := wholePrefix(t, db, groups); after < killGroups {
-					kills++
-				}
+			killOne(t, url, 1+(before+random.IntN(250))/50, time.Duration(random.IntN(30_000))*time.Microsecond)
+			db = reopen(t, url, nil)
+			if after := wholePrefix(t, db, groups); after < killGroups {
+				kills++
 			}
-			r, err := publishAll(t, db, nil)
-			if err != nil || r.Publication.Groups != killGroups {
-				t.Fatalf("%+v, %v", r.Publication, err)
-			}
-			if kills == 0 {
-				t.Error("no kill fell in the middle")
-			}
-			s := &source{t: t, dataset: "register", history: history}
-			s.check(db)
-			idsAreUnique(t, db, []*source{s})
-		})
-	}
+		}
+		r, err := publishAll(t, db, nil)
+		if err != nil || r.Publication.Groups != killGroups {
+			t.Fatalf("%+v, %v", r.Publication, err)
+		}
+		if kills == 0 {
+			t.Error("no kill fell in the middle")
+		}
+		s := &source{t: t, dataset: "register", history: history}
+		s.check(db)
+		idsAreUnique(t, db, []*source{s})
+	})
 }
 
 // killOne starts a publisher and kills it a moment after it reported so often that it goes on.

@@ -159,37 +159,30 @@ func (s *source) check(db *store.DB) {
 // Rules: MUT-02, MUT-03, MUT-10, MUT-12, MUT-13, MUT-15, MUT-22, MUT-25, MUT-26, MUT-29.
 func TestRandomHistories(t *testing.T) {
 	t.Parallel()
-	for _, dialect := range []store.Dialect{store.SQLite, store.Postgres} {
-		t.Run(string(dialect), func(t *testing.T) {
-			t.Parallel()
-			url := "sqlite:" + storetest.SQLitePath(t)
-			if dialect == store.Postgres {
-				url = storetest.PostgresURL(t)
+	storetest.EachURL(t, func(t *testing.T, url string) {
+		db := reopen(t, url, nil)
+		var sources []*source
+		for i, model := range historytest.Models() {
+			id := string(model)
+			insertDataset(t, db, id)
+			seed := uint64(20261122 + i)
+			sources = append(sources, &source{
+				t: t, dataset: id, history: historytest.New(seed, model, id), rand: rand.New(rand.NewPCG(seed, 1)), ours: make(map[string]string),
+			})
+		}
+		for round := range 40 {
+			for _, s := range sources {
+				s.publish(ingest.New(ingest.Config{DB: db}))
 			}
-			db := reopen(t, url, nil)
-			var sources []*source
-			for i, model := range historytest.Models() {
-				id := string(model)
-				insertDataset(t, db, id)
-				seed := uint64(20261122 + i)
-				sources = append(sources, &source{
-					t: t, dataset: id, history: historytest.New(seed, model, id), rand: rand.New(rand.NewPCG(seed, 1)), ours: make(map[string]string),
-				})
-			}
-			for round := range 40 {
+			if round%10 == 9 {
+				db = reopen(t, url, db)
 				for _, s := range sources {
-					s.publish(ingest.New(ingest.Config{DB: db}))
-				}
-				if round%10 == 9 {
-					db = reopen(t, url, db)
-					for _, s := range sources {
-						s.check(db)
-					}
+					s.check(db)
 				}
 			}
-			idsAreUnique(t, db, sources)
-		})
-	}
+		}
+		idsAreUnique(t, db, sources)
+	})
 }
 
 func reopen(t *testing.T, url string, before *store.DB) *store.DB {

@@ -32,14 +32,7 @@ func TestMain(m *testing.M) {
 // each runs a test on SQLite and on PostgreSQL, with the name of a fresh database.
 func each(t *testing.T, fn func(t *testing.T, database string)) {
 	t.Helper()
-	t.Run("sqlite", func(t *testing.T) {
-		t.Parallel()
-		fn(t, sqlitePath(t))
-	})
-	t.Run("postgres", func(t *testing.T) {
-		t.Parallel()
-		fn(t, storetest.PostgresURL(t))
-	})
+	storetest.EachURL(t, fn)
 }
 
 func sqlitePath(t testing.TB) string { return "sqlite:" + filepath.Join(t.TempDir(), "copy.db") }
