@@ -1,10 +1,13 @@
 package demo
 
 import (
-	"html/template"
+	"fmt"
+	"html"
 	"io"
 	"net/http"
 	"slices"
+	"strings"
+	"time"
 )
 
 // turn breaks or mends the receiver.
@@ -21,22 +24,26 @@ func (r *Receiver) turn(broken bool) http.HandlerFunc {
 // that breaks or mends.
 func (r *Receiver) page(w http.ResponseWriter, _ *http.Request) {
 	r.mu.Lock()
-	view := struct {
-		Broken bool
-		Target Target
-		Recent []Received
-	}{r.broken, r.Target("", "mine"), slices.Clone(r.recent)}
+	broken, target, recent := r.broken, r.Target("", "mine"), slices.Clone(r.recent)
 	r.mu.Unlock()
-	slices.Reverse(view.Recent)
-	t, err := template.New("receiver").Parse(receiverPage)
-	if err != nil {
-		http.Error(w, "the page cannot be shown", http.StatusInternalServerError)
-		return
-	}
+	slices.Reverse(recent)
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'self'; form-action 'self'; frame-ancestors 'none'")
-	_ = t.Execute(w, view)
+	form := receiverWorks
+	if broken {
+		form = receiverBroken
+	}
+	var rows strings.Builder
+	for _, e := range recent {
+		fmt.Fprintf(&rows, "<tr><td>%s</td><td>%s</td><td>%s</td><td>%s</td><td>%d</td></tr>\n", e.At.Format(time.TimeOnly),
+			html.EscapeString(e.Hook), html.EscapeString(e.Type), html.EscapeString(e.ID), e.Status)
+	}
+	if len(recent) == 0 {
+		rows.WriteString("<tr><td colspan=\"5\">Nothing yet.</td></tr>\n")
+	}
+	_, _ = fmt.Fprintf(w, receiverPage, form, html.EscapeString(target.URL), html.EscapeString(target.TokenURL),
+		html.EscapeString(target.ID), html.EscapeString(target.Secret), len(recent), rows.String())
 }
 
 func showStyle(w http.ResponseWriter, _ *http.Request) {
@@ -56,6 +63,17 @@ th, td { padding: 0.25rem 0.75rem 0.25rem 0; }
 }
 `
 
+// The form of the page that breaks or mends the receiver.
+const (
+	receiverWorks = `<p>It works. The hook “moody” answers 500 to half of the events, “strict” refuses one in eight; after a minute both take what they refused.</p>
+<form method="post" action="/break"><button>Break the receiver</button></form>
+`
+	receiverBroken = `<p><strong>It is broken: every event is answered 503.</strong></p>
+<form method="post" action="/mend"><button>Mend the receiver</button></form>
+`
+)
+
+// receiverPage takes the form, the four values of an endpoint, and the number and rows of the requests.
 const receiverPage = `<!doctype html>
 <html lang="en">
 <head>
@@ -69,28 +87,19 @@ const receiverPage = `<!doctype html>
 <main>
 <h1>Receiver of the demonstration</h1>
 <p>This plays the systems of partners. It takes events in at <code>/hooks/…</code> and gives out tokens at <code>/token</code>.</p>
-{{if .Broken}}
-<p><strong>It is broken: every event is answered 503.</strong></p>
-<form method="post" action="/mend"><button>Mend the receiver</button></form>
-{{else}}
-<p>It works. The hook “moody” answers 500 to half of the events, “strict” refuses one in eight; after a minute both take what they refused.</p>
-<form method="post" action="/break"><button>Break the receiver</button></form>
-{{end}}
-<h2>An endpoint of your own</h2>
+%s<h2>An endpoint of your own</h2>
 <dl>
-<dt>URL</dt><dd><code>{{.Target.URL}}</code></dd>
-<dt>Token endpoint</dt><dd><code>{{.Target.TokenURL}}</code></dd>
-<dt>Client id</dt><dd><code>{{.Target.ID}}</code></dd>
-<dt>Client secret</dt><dd><code>{{.Target.Secret}}</code></dd>
+<dt>URL</dt><dd><code>%s</code></dd>
+<dt>Token endpoint</dt><dd><code>%s</code></dd>
+<dt>Client id</dt><dd><code>%s</code></dd>
+<dt>Client secret</dt><dd><code>%s</code></dd>
 </dl>
 <h2>What came in last</h2>
 <table>
-<caption>The last {{len .Recent}} requests, newest first</caption>
+<caption>The last %d requests, newest first</caption>
 <thead><tr><th scope="col">Time</th><th scope="col">Hook</th><th scope="col">Event type</th><th scope="col">Event id</th><th scope="col">Answer</th></tr></thead>
 <tbody>
-{{range .Recent}}<tr><td>{{.At.Format "15:04:05"}}</td><td>{{.Hook}}</td><td>{{.Type}}</td><td>{{.ID}}</td><td>{{.Status}}</td></tr>
-{{else}}<tr><td colspan="5">Nothing yet.</td></tr>
-{{end}}</tbody>
+%s</tbody>
 </table>
 </main>
 </body>
