@@ -54,8 +54,8 @@ type AMQPFlags struct {
 	AMQPFullQueueNames  bool          `name:"amqp-full-queue-names" help:"Write to and replyTo as registered, with host and namespace; by default the name of the queue alone."`
 }
 
-// Validate checks what flags cannot say one by one.
-func (f AMQPFlags) Validate() error {
+// CheckFlags checks what flags cannot say one by one.
+func (f AMQPFlags) CheckFlags() error {
 	if f.AMQPAnswerWait < time.Minute {
 		return errors.New("--amqp-answer-wait must be at least 1m")
 	}

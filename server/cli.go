@@ -42,7 +42,7 @@ type CLI struct {
 type ChangelogCmd struct{}
 
 // Run writes the Markdown as it is, for a terminal and for a pager alike.
-func (*ChangelogCmd) Run(streams cli.Streams) error {
+func (*ChangelogCmd) Run(_ context.Context, streams cli.Streams) error {
 	_, err := io.WriteString(streams.Out, release.Changelog())
 	return err
 }

@@ -76,8 +76,8 @@ type ClientAddCmd struct {
 	KeyFile    string   `name:"key-file" placeholder:"FILE" help:"Where the private key of a new key pair is written, as JWK, or as PEM when the name ends in .pem. Default: printed, this once."`
 }
 
-// Validate checks what flags cannot say one by one.
-func (c *ClientAddCmd) Validate() error {
+// CheckFlags checks what flags cannot say one by one.
+func (c *ClientAddCmd) CheckFlags() error {
 	if c.AuthMethod != token.PrivateKeyJWT && (c.JWKSFile != "" || c.KeyFile != "") {
 		return errors.New("--jwks-file and --key-file go with --auth-method private_key_jwt")
 	}

@@ -26,8 +26,8 @@ type DeliveryFlags struct {
 	Lease         time.Duration   `default:"30s" help:"After the crash of a node that shares a PostgreSQL, the others take its deliveries over within this time, and within twice this time what it made of datasets. A node that lives keeps what it took. Nodes that share a database should have the same. At least 1s."`
 }
 
-// Validate checks what flags cannot say one by one.
-func (f DeliveryFlags) Validate() error {
+// CheckFlags checks what flags cannot say one by one.
+func (f DeliveryFlags) CheckFlags() error {
 	if f.RetryAttempts < 1 {
 		return errors.New("--retry-attempts must be at least 1")
 	}

@@ -61,8 +61,8 @@ type LimitFlags struct {
 	MaxCustomBytes   int64 `default:"21474836480" help:"Most bytes kept of the mutation downloads that a partner asked for: of each request its manifest, its geofilter and 4096 besides, and each file once; the oldest make room."`
 }
 
-// Validate checks what flags cannot say one by one.
-func (f HTTPFlags) Validate() error {
+// CheckFlags checks what flags cannot say one by one.
+func (f HTTPFlags) CheckFlags() error {
 	if (f.TLSCert == "") != (f.TLSKey == "") {
 		return errors.New("--tls-cert and --tls-key go together")
 	}
@@ -99,16 +99,16 @@ func (f HTTPFlags) baseURL() (*url.URL, error) {
 	return &url.URL{Scheme: scheme, Host: net.JoinHostPort("localhost", port)}, nil
 }
 
-// Validate checks what flags cannot say one by one.
-func (f MailFlags) Validate() error {
+// CheckFlags checks what flags cannot say one by one.
+func (f MailFlags) CheckFlags() error {
 	if f.SMTPHost != "" && f.SMTPFrom == "" {
 		return errors.New("--smtp-from is required with --smtp-host")
 	}
 	return nil
 }
 
-// Validate checks what flags cannot say one by one.
-func (f OIDCFlags) Validate() error {
+// CheckFlags checks what flags cannot say one by one.
+func (f OIDCFlags) CheckFlags() error {
 	if f.OIDCIssuer != "" && f.OIDCClientID == "" {
 		return errors.New("--oidc-client-id is required with --oidc-issuer")
 	}
@@ -118,8 +118,8 @@ func (f OIDCFlags) Validate() error {
 	return nil
 }
 
-// Validate checks what flags cannot say one by one.
-func (f LimitFlags) Validate() error {
+// CheckFlags checks what flags cannot say one by one.
+func (f LimitFlags) CheckFlags() error {
 	if f.MaxEventBytes < 65536 {
 		return errors.New("--max-event-bytes must be at least 65536")
 	}

@@ -33,8 +33,8 @@ type PublishCmd struct {
 // maxPublishInput bounds the input, in bytes.
 const maxPublishInput = 64 << 20
 
-// Validate checks what flags cannot say one by one.
-func (c *PublishCmd) Validate() error {
+// CheckFlags checks what flags cannot say one by one.
+func (c *PublishCmd) CheckFlags() error {
 	if (c.Type == "") != (c.Source == "") {
 		return errors.New("--type and --source go together")
 	}

@@ -14,8 +14,8 @@ type PullFlags struct {
 	PullMaxReceives int `default:"10" help:"How often an event can be received by pull without being acknowledged; then it goes to the dead-letter queue."`
 }
 
-// Validate checks what flags cannot say one by one.
-func (f PullFlags) Validate() error {
+// CheckFlags checks what flags cannot say one by one.
+func (f PullFlags) CheckFlags() error {
 	if f.PullMaxReceives < 1 {
 		return errors.New("--pull-max-receives must be at least 1")
 	}

@@ -55,8 +55,8 @@ type RetentionFlags struct {
 	PruneSchedule     string        `default:"17 * * * *" placeholder:"CRON" help:"When what is over is removed, as cron writes it, in UTC. One node of a cluster does it."`
 }
 
-// Validate checks what flags cannot say one by one.
-func (f RetentionFlags) Validate() error {
+// CheckFlags checks what flags cannot say one by one.
+func (f RetentionFlags) CheckFlags() error {
 	if f.KeepEvents != 0 && f.KeepEvents < minKeepEvents {
 		return errors.New("--keep-events must be at least 192h (8 days), or a repeated event would be taken for a new one; 0 keeps all")
 	}
@@ -74,8 +74,8 @@ func (f RetentionFlags) Validate() error {
 	return nil
 }
 
-// Validate checks what depends on more than one group of flags.
-func (c ServeCmd) Validate() error {
+// CheckFlags checks what depends on more than one group of flags.
+func (c ServeCmd) CheckFlags() error {
 	if c.KeepEvents != 0 && c.KeepEvents < c.KeyLifetime+replayWindow {
 		return fmt.Errorf("--keep-events must be at least a day longer than --key-lifetime, here %s, or a repeated event would be taken for a new one",
 			c.KeyLifetime+replayWindow)

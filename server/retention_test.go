@@ -186,7 +186,7 @@ func TestRetentionFlags(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, err = parser.Parse(append([]string{"serve"}, strings.Fields(c.args)...))
+			_, err = cli.Parse(parser, append([]string{"serve"}, strings.Fields(c.args)...))
 			if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
 				t.Errorf("error %v, want %q", err, c.want)
 			}

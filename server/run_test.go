@@ -298,7 +298,7 @@ func TestEnvironment(t *testing.T) { // not parallel: it sets the environment
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := parser.Parse([]string{"serve"}); err != nil {
+	if _, err := cli.Parse(parser, []string{"serve"}); err != nil {
 		t.Fatal(err)
 	}
 	want := []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("192.168.0.0/16")}

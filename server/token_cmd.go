@@ -23,8 +23,8 @@ func (c *TokenCmd) Help() string {
 	return "Prints the token alone, so that TOKEN=$(schakel token …) works. The scopes are " + strings.Join(identity.AllScopes(), ", ") + "."
 }
 
-// Validate checks what flags cannot say one by one.
-func (c *TokenCmd) Validate() error {
+// CheckFlags checks what flags cannot say one by one.
+func (c *TokenCmd) CheckFlags() error {
 	if err := cli.CheckURL(c.URL); err != nil {
 		return fmt.Errorf("--url: %w", err)
 	}

@@ -19,8 +19,8 @@ type ClientCredentials struct {
 	TokenAudience    string `name:"token-audience" placeholder:"URL" help:"Token endpoint as the Schakel itself names it, for which the key signs. Default: --token-url. Give it when the Schakel is called by another address than its base URL."`
 }
 
-// Validate checks what flags cannot say one by one.
-func (f *ClientCredentials) Validate() error {
+// CheckFlags checks what flags cannot say one by one.
+func (f *ClientCredentials) CheckFlags() error {
 	if f.ClientKeyFile != "" && (f.ClientSecret != "" || f.ClientSecretFile != "") {
 		return errors.New("a client has a key or a secret: give --client-key-file or a secret, not both")
 	}

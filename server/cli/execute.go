@@ -11,36 +11,46 @@ import (
 	"log/slog"
 
 	"github.com/alecthomas/kong"
-	"schakel/server/release"
 )
 
-// helpShown carries kong's own exit, after --help, back to Execute as a panic.
-type helpShown int
+// Command is a command of the program.
+type Command interface {
+	Run(ctx context.Context, streams Streams) error
+}
+
+// LoggingCommand is a command that also writes to the log.
+type LoggingCommand interface {
+	Run(ctx context.Context, streams Streams, log *slog.Logger) error
+}
 
 // Execute parses the arguments by a grammar of kong and runs the command in them; it returns the exit code. newLog makes
 // the log once the flags are read.
-func Execute(ctx context.Context, grammar any, newLog func(io.Writer) *slog.Logger, args []string, streams Streams) (code int) {
-	defer func() {
-		if r := recover(); r != nil {
-			c, ok := r.(helpShown)
-			if !ok {
-				panic(r)
-			}
-			code = int(c)
-		}
-	}()
+func Execute(ctx context.Context, grammar any, newLog func(io.Writer) *slog.Logger, args []string, streams Streams) int {
 	parser, err := NewParser(grammar, streams)
 	if err != nil {
 		fmt.Fprintln(streams.Err, "schakel:", err)
 		return ExitFailed
 	}
-	command, err := parser.Parse(args)
+	command, err := Parse(parser, args)
 	if err != nil {
 		fmt.Fprintln(streams.Err, "schakel:", err)
 		return ExitUsage
 	}
-	command.BindTo(ctx, (*context.Context)(nil))
-	return ExitCode(command.Run(streams, newLog(streams.Err)), streams)
+	if command == nil { // --help or --version was printed
+		return ExitOK
+	}
+	return ExitCode(run(ctx, command, newLog, streams), streams)
+}
+
+// run runs a command. kong's own Run would find the method by its name, see Parse.
+func run(ctx context.Context, command any, newLog func(io.Writer) *slog.Logger, streams Streams) error {
+	switch c := command.(type) {
+	case LoggingCommand:
+		return c.Run(ctx, streams, newLog(streams.Err))
+	case Command:
+		return c.Run(ctx, streams)
+	}
+	return fmt.Errorf("%T cannot be run", command)
 }
 
 // NewParser makes the parser of the arguments, which takes flags from the environment too.
@@ -49,11 +59,8 @@ func NewParser(grammar any, streams Streams) (*kong.Kong, error) {
 		kong.Name("schakel"),
 		kong.Description("Exchange events with chain partners."),
 		kong.DefaultEnvars("SCHAKEL"),
-		kong.UsageOnError(),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
 		kong.Writers(streams.Out, streams.Err),
-		kong.Vars{"version": release.Current().String()},
-		kong.Exit(func(code int) { panic(helpShown(code)) }),
 	)
 }
 

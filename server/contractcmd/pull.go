@@ -31,9 +31,9 @@ func (c *Pull) Help() string {
 	return "The bytes are checked against the digest that the register tells. " + contractExits
 }
 
-// Validate checks what flags cannot say one by one.
-func (c *Pull) Validate() error {
-	if err := c.RegisterFlags.Validate(); err != nil {
+// CheckFlags checks what flags cannot say one by one.
+func (c *Pull) CheckFlags() error {
+	if err := c.RegisterFlags.CheckFlags(); err != nil {
 		return err
 	}
 	if _, _, ok := splitContract(c.Name); !ok {

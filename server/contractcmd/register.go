@@ -26,8 +26,8 @@ type RegisterFlags struct {
 	MaxTime   time.Duration `default:"1m" help:"How long to keep trying while the register is busy or unreachable."`
 }
 
-// Validate checks what flags cannot say one by one.
-func (f *RegisterFlags) Validate() error {
+// CheckFlags checks what flags cannot say one by one.
+func (f *RegisterFlags) CheckFlags() error {
 	if f.URL == "" {
 		return nil
 	}

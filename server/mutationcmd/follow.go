@@ -18,8 +18,8 @@ type CopyFlags struct {
 	Database string `required:"" env:"SCHAKEL_COPY_DATABASE" placeholder:"DATABASE" help:"Where the copy is: sqlite:PATH, or postgres://…. Give it a database of its own, not the one of schakel serve."`
 }
 
-// Validate checks what flags cannot say one by one.
-func (f *CopyFlags) Validate() error { return replica.CheckDatabase(f.Database) }
+// CheckFlags checks what flags cannot say one by one.
+func (f *CopyFlags) CheckFlags() error { return replica.CheckDatabase(f.Database) }
 
 // Follow keeps an exact copy of somebody's dataset (MUT-01).
 type Follow struct {
@@ -63,8 +63,8 @@ func (c *Follow) Help() string {
 		"3 the copy is up to date, and some of the zips of --from were skipped because it has them already: by their bytes, not by their delivery ids, which some sources repeat."
 }
 
-// Validate checks what flags cannot say one by one.
-func (c *Follow) Validate() error {
+// CheckFlags checks what flags cannot say one by one.
+func (c *Follow) CheckFlags() error {
 	switch {
 	case c.Once && c.Every != 0:
 		return errors.New("--once and --every do not go together")

@@ -29,8 +29,8 @@ type FollowSourceFlags struct {
 	Predefined   string   `placeholder:"NAME" help:"PDOK: predefined download to take, as bgt-citygml-nl-delta, in place of custom ones."`
 }
 
-// Validate checks what flags cannot say one by one.
-func (f *FollowSourceFlags) Validate() error {
+// CheckFlags checks what flags cannot say one by one.
+func (f *FollowSourceFlags) CheckFlags() error {
 	if (f.URL == "") == (f.From == "") {
 		return errors.New("give either --url or --from")
 	}

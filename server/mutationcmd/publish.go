@@ -36,8 +36,8 @@ func (c *Publish) Help() string {
 		"Exit codes: 0 all groups of all files are in; 1 a file was refused or could not be finished, the message says why and how many groups are in, and files after it were not sent; 2 wrong flags, or a file that cannot be opened."
 }
 
-// Validate checks what flags cannot say one by one.
-func (c *Publish) Validate() error {
+// CheckFlags checks what flags cannot say one by one.
+func (c *Publish) CheckFlags() error {
 	if err := cli.CheckURL(c.URL); err != nil {
 		return fmt.Errorf("--url: %w", err)
 	}
