@@ -10,6 +10,14 @@ DATE      = $(shell TZ=UTC git log -1 --format=%cd --date=format-local:%Y-%m-%d 
 RELEASE  := schakel/server/release
 # -s -w leave out the tables for debuggers; stack traces do not need them.
 LDFLAGS   = -s -w -X $(RELEASE).version=$(VERSION) -X $(RELEASE).commit=$(COMMIT) -X $(RELEASE).date=$(DATE)
+# Packages off the paths of events; compiled without inlining they take 4 MB less, and pages a tenth more time. Tests and
+# benchmarks do not use this.
+COLD     := schakel/templates schakel/server/contractcmd schakel/server/mutationcmd schakel/server/demo \
+	schakel/registry/compare schakel/registry/cpa schakel/registry/lint schakel/registry/outline \
+	github.com/lestrrat-go/helium/html github.com/lestrrat-go/helium/xpath1 github.com/lestrrat-go/helium/xpath3 \
+	github.com/alecthomas/kong github.com/getkin/kin-openapi github.com/pressly/goose/v3 github.com/prometheus/common \
+	github.com/prometheus/procfs github.com/wneessen/go-mail github.com/yuin/goldmark go.yaml.in/yaml/v4 \
+	golang.org/x/text google.golang.org/protobuf
 PACKAGES ?= ./...
 LOAD     ?= --seconds 5
 MILLION  := BenchmarkLists|BenchmarkBacklog
@@ -35,7 +43,7 @@ quick: ## tests that need Go alone, on SQLite, in a minute and a half
 	@env -u CI -u SCHAKEL_TEST $(GO) test -tags $(TAGS) $(PACKAGES)
 
 build: ## the binary, stripped, as bin/schakel
-	$(GO) build -tags $(TAGS) -ldflags '$(LDFLAGS)' -o $(BIN) ./server
+	$(GO) build -tags $(TAGS) -trimpath $(COLD:%=-gcflags=%/...=-l) -ldflags '$(LDFLAGS)' -o $(BIN) ./server
 
 generate: ## write templates/*_templ.go anew from the .templ files
 	$(GO) tool templ generate -path ./templates
