@@ -43,7 +43,7 @@ func NewAccounts(db *store.DB, now func() time.Time, options ...AccountOption) (
 	return &Accounts{db: db, now: now, hasher: hasher}, nil
 }
 
-// NewAccount is what is asked of someone who is to get an account.
+// NewAccount holds the input for an account.
 type NewAccount struct {
 	Email, Name string
 	Role        string // store.RoleAdministrator or store.RolePartner
@@ -275,7 +275,7 @@ func insertAccount(ctx context.Context, tx *store.Tx, account *store.Account) er
 	return nil
 }
 
-// check makes the account of valid input, and tells what is wrong by field.
+// check makes the account of valid input, and returns the problems by field.
 func (in NewAccount) check() (store.Account, map[string]string) {
 	account := store.Account{
 		Email: registry.CleanEmail(in.Email), Name: strings.TrimSpace(in.Name), Role: in.Role, PartnerID: in.PartnerID,

@@ -45,8 +45,8 @@ func (a *Accounts) Authenticate(ctx context.Context, email, password, addr strin
 	return account, err
 }
 
-// Identity is who an OpenID provider says someone is. Issuer and Subject are the
-// identity; the e-mail address is only what a new account gets.
+// Identity holds the claims of an OpenID provider about a person. Issuer and Subject
+// identify the person; the e-mail address only serves a new account.
 type Identity struct {
 	Issuer, Subject string
 	Name, Email     string

@@ -44,8 +44,8 @@ func NewClients(cfg registry.Config, profile registry.ProfileSource) *Clients {
 	return &Clients{cfg, profile}
 }
 
-// NewClient is what is asked of a client. What of it an administrator must
-// decide on waits.
+// NewClient holds the input for a client. What an administrator must decide on
+// waits for approval.
 type NewClient struct {
 	Name       string
 	AuthMethod string // one of AuthMethods

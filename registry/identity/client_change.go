@@ -26,7 +26,7 @@ func (c *Clients) apply(client *store.Client, in NewClient, actor registry.Actor
 	}
 }
 
-// split tells what of asked is granted, because it was or is free, and what waits.
+// split divides asked in what is granted now, because it was or is free, and what waits for approval.
 func split(asked []string, granted store.Strings, free func(string) bool) (now, later store.Strings) {
 	for _, s := range asked {
 		if free(s) || granted.Contains(s) {

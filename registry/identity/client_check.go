@@ -13,7 +13,7 @@ import (
 // Bounds of what one client can have.
 const maxPatterns = 100
 
-// MayPublishType tells whether a client may publish events of this type; if not, the error is an *Error that says so.
+// MayPublishType answers an *Error when a client may not publish events of this type.
 func MayPublishType(c store.Client, eventType string) error {
 	if slices.ContainsFunc(c.PublishTypes, func(p string) bool { return matches(p, eventType) }) {
 		return nil
@@ -21,7 +21,7 @@ func MayPublishType(c store.Client, eventType string) error {
 	return &registry.Error{Code: registry.CodeForbidden, Message: "This client may not publish events of type " + eventType + "."}
 }
 
-// MayPublishFrom tells whether a client may publish events from this source (CE-10), as MayPublishType does.
+// MayPublishFrom answers an *Error when a client may not publish events from this source (CE-10).
 func MayPublishFrom(c store.Client, source string) error {
 	if slices.ContainsFunc(c.PublishSources, func(p string) bool { return matches(p, source) }) {
 		return nil

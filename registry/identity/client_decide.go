@@ -13,7 +13,7 @@ import (
 	"schakel/store"
 )
 
-// Decision is what an administrator decides on what a client asked for.
+// Decision holds an administrator's decision on the request of a client.
 type Decision struct {
 	Approve bool
 	Reason  string // needed to reject
@@ -30,16 +30,16 @@ func ClientRequestSeen(c store.Client) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// ClientGrant is what an approval would give a client, exactly.
+// ClientGrant lists exactly what an approval would give a client.
 type ClientGrant struct {
 	Client  store.Client
 	Partner store.Partner
-	// Scopes, Types and Sources are what it would get in addition.
+	// Scopes, Types and Sources list the additions.
 	Scopes, Types, Sources []string
 	Seen                   string // for Decision
 }
 
-// Grant tells what an approval would give.
+// Grant lists what an approval would give.
 func (c *Clients) Grant(ctx context.Context, actor registry.Actor, id string) (ClientGrant, error) {
 	if err := actor.RequireAdministrator(); err != nil {
 		return ClientGrant{}, err

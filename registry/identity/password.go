@@ -10,8 +10,8 @@ import (
 	"github.com/alexedwards/argon2id"
 )
 
-// Bounds of a password, in characters. There is no rule on what kinds of
-// characters it has: length is what counts.
+// Bounds of a password, in characters. Only the length counts: there is no rule on
+// kinds of characters.
 const (
 	MinPasswordLength = 12
 	MaxPasswordLength = 128
@@ -49,7 +49,7 @@ func distinct(s string) int {
 // passwordCost is the work of making one hash.
 type passwordCost struct{ kibibytes, passes uint32 }
 
-// fullCost is what OWASP advises for argon2id.
+// fullCost follows OWASP's advice for argon2id.
 var fullCost = passwordCost{kibibytes: 19 * 1024, passes: 2}
 
 // passwordHasher makes and checks argon2id hashes. A hash takes 19 MiB, so the

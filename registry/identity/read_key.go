@@ -22,7 +22,7 @@ type ReadKeys struct {
 // NewReadKeys makes the service.
 func NewReadKeys(cfg registry.Config) *ReadKeys { return &ReadKeys{cfg} }
 
-// NewReadKey is what is asked of a key.
+// NewReadKey holds the input for a key.
 type NewReadKey struct {
 	Name    string
 	Expires time.Time // zero: never
@@ -31,7 +31,7 @@ type NewReadKey struct {
 // maxReadKeyLife bounds how far away the end of a key may be.
 const maxReadKeyLife = 5 * 366 * 24 * time.Hour
 
-// hintLength is how much of a key is kept to recognise it by.
+// hintLength counts the characters of a key that are stored to recognise it by.
 const hintLength = 4
 
 // Create makes a key. Plain is the key, shown this once. An administrator names the
@@ -116,7 +116,7 @@ func (k *ReadKeys) Revoke(ctx context.Context, actor registry.Actor, id, reason 
 	})
 }
 
-// touchEvery is how fine the last use of a key is kept.
+// touchEvery rounds the last use of a key, so that not every use writes.
 const touchEvery = time.Hour
 
 // Authenticate tells whose key a token is: the partner, which must be approved. A
@@ -146,7 +146,7 @@ func (k *ReadKeys) Authenticate(ctx context.Context, plain string) (store.ReadKe
 	return key, partner, nil
 }
 
-// ReadKeyWorks tells whether a key can be used at a time.
+// ReadKeyWorks reports whether a key can be used at a time.
 func ReadKeyWorks(k store.ReadKey, now time.Time) bool {
 	return k.RevokedAt.IsZero() && (k.ExpiresAt.IsZero() || now.Before(k.ExpiresAt.Time))
 }
