@@ -37,7 +37,7 @@ func TestLoginThrottle(t *testing.T) {
 }
 
 // guessAtOnce tries n wrong passwords at the same time, each from its own
-// address, and tells how many were looked at.
+// address, and counts those that were looked at.
 func guessAtOnce(t *testing.T, a *identity.Accounts, email string, n int) int {
 	t.Helper()
 	var mu sync.Mutex

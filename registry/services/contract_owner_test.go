@@ -8,8 +8,8 @@ import (
 	"schakel/store"
 )
 
-// A contract tells what it is based on and whom to ask. Who keeps it is recorded
-// with what was agreed, and so is a transfer.
+// A contract names its basis and its contact. Its owner is recorded with the
+// agreement, and so is a transfer.
 //
 // Rules: EDU-06c, EDU-22, EDU-25, OPEN-09.
 func TestContractOwnerIsAgreedAndRecorded(t *testing.T) {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// mostEndpoints is how many endpoints a partner may have.
+// mostEndpoints repeats the limit of endpoints of a partner.
 const mostEndpoints = 100
 
 func TestAPartnerHasSoManyAndNoMore(t *testing.T) {

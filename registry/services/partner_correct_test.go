@@ -9,7 +9,7 @@ import (
 	"schakel/store"
 )
 
-// Only an administrator corrects a registration: not to a number that another has, and the audit trail tells what changed.
+// Only an administrator corrects a registration: not to a number that another has, and the audit trail lists the changes.
 func TestCorrect(t *testing.T) {
 	inWorlds(t, func(t *testing.T, w *world) {
 		ctx := t.Context()

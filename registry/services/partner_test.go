@@ -54,7 +54,7 @@ func TestRegisterRefusesInput(t *testing.T) {
 	})
 }
 
-// Who registers again before the address was confirmed replaces the registration; the audit trail says what was replaced.
+// Who registers again before the address was confirmed replaces the registration; the audit trail lists the replaced values.
 func TestRegisterAgain(t *testing.T) {
 	const zuid = "00000003123456780000"
 	inWorlds(t, func(t *testing.T, w *world) {
