@@ -23,14 +23,14 @@ const maxAddressBytes = 4 << 20
 // ErrNoAddress says that the address registry knows nothing of a HER-id.
 var ErrNoAddress = errors.New("the address registry does not know this HER-id")
 
-// Address is what an address registry says of a party: its queues, and its enterprise certificates in PEM.
+// Address holds the entry of a party in an address registry: its queues, and its enterprise certificates in PEM.
 type Address struct {
 	Queues       cpa.Queues
 	Certificates string
 }
 
-// AddressRegistry tells how a party of the health exchange is reached now (AMQP-57, AMQP-62, AMQP-72). Our own records of
-// parties need none: they are what is used, and an address registry keeps them up to date.
+// AddressRegistry looks up the current address of a party of the health exchange (AMQP-57, AMQP-62, AMQP-72). Our own
+// records of parties work without one; an address registry keeps them up to date.
 type AddressRegistry interface {
 	// Address finds a party; ErrNoAddress when it is not known.
 	Address(ctx context.Context, herID int64) (Address, error)
@@ -64,7 +64,7 @@ func (f AddressFolder) Address(_ context.Context, herID int64) (Address, error) 
 	return found, nil
 }
 
-// take adds what a file says of a HER-id, and tells whether it says anything.
+// take adds the entry of a HER-id in a file, and reports whether there is one.
 func (f AddressFolder) take(to *Address, name string, herID int64) (bool, error) {
 	extension := strings.ToLower(filepath.Ext(name))
 	switch {

@@ -9,8 +9,9 @@ import (
 	"schakel/store"
 )
 
-// AMQP is what is agreed of the exchange by AMQP 1.0: the brokers, who exchanges messages by them, the certificates of
-// each, and the processes they support together. Administrators decide; people of a partner look after their own party.
+// AMQP manages the agreements on the exchange by AMQP 1.0: the brokers, the parties that exchange messages by them, the
+// certificates of each, and the processes they support together. Administrators decide; people of a partner manage their
+// own party.
 type AMQP struct {
 	cfg     registry.Config
 	profile registry.ProfileSource
@@ -61,7 +62,7 @@ func (a *AMQP) Broker(ctx context.Context, actor registry.Actor, id string) (sto
 	return withoutSecrets(row), nil
 }
 
-// BrokerName is what everybody who has a party may know of a broker.
+// BrokerName holds the part of a broker that everybody with a party may see.
 type BrokerName struct {
 	ID, Name string
 	Enabled  bool

@@ -11,7 +11,7 @@ import (
 	"schakel/store"
 )
 
-// BrokerInput is what is told of a broker.
+// BrokerInput holds the input for a broker.
 type BrokerInput struct {
 	Name    string
 	Dialect string // rabbitmq4, rabbitmq310 or servicebus

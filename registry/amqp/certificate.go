@@ -10,7 +10,7 @@ import (
 )
 
 // AddCertificates adds the certificates in a PEM text to a party, each for what its key usage allows; those of authorities
-// go with the one before. Of an own party keys holds the private keys. It tells how many are new. Fields: certificates,
+// go with the one before. Of an own party keys holds the private keys. It counts the new ones. Fields: certificates,
 // privateKeys.
 func (a *AMQP) AddCertificates(ctx context.Context, actor registry.Actor, partyID, certificates, keys string) (int, error) {
 	added := 0

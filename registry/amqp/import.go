@@ -14,7 +14,7 @@ import (
 	"schakel/store"
 )
 
-// Import is what a CPA, a CPP or communication details would add or change here.
+// Import lists what a CPA, a CPP or communication details would add or change here.
 type Import struct {
 	Kind     string   // as people call the document
 	Findings []string // what is missing or odd in it, with the line
@@ -24,15 +24,15 @@ type Import struct {
 // ImportParty is a party of a document.
 type ImportParty struct {
 	Details cpa.Details
-	// Party is who it is here; nil when nobody here has the HER-id.
+	// Party is our record of it; nil when nobody here has the HER-id.
 	Party *store.AMQPParty
-	// Changes say what would be added or changed, and Asides what would not.
+	// Changes describe what would be added or changed, and Asides what would not.
 	Changes, Asides []string
 	// Open are the processes it supports that are not agreed here yet.
 	Open []cpa.Process
 }
 
-// ReadImport tells what a document would add or change. Nothing is kept. Fields: text.
+// ReadImport lists what a document would add or change. It stores nothing. Fields: text.
 func (a *AMQP) ReadImport(ctx context.Context, actor registry.Actor, document []byte) (Import, error) {
 	if err := actor.RequireAdministrator(); err != nil {
 		return Import{}, err
@@ -103,7 +103,7 @@ func (a *AMQP) TakeImport(ctx context.Context, actor registry.Actor, document []
 	})
 }
 
-// partyChange is what a document makes of a party.
+// partyChange holds the changes of a document to a party.
 type partyChange struct {
 	party        store.AMQPParty
 	certificates []enterprise

@@ -50,7 +50,7 @@ func ofSubject(all []cpa.Process, subject string) []cpa.Process {
 	return list
 }
 
-// othersProcesses are those of the other parties of an agreement.
+// othersProcesses returns the processes of the other parties of an agreement.
 func othersProcesses(doc cpa.Document, herID int, subject string) []cpa.Process {
 	var list []cpa.Process
 	for _, party := range doc.Parties {

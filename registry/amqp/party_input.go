@@ -16,7 +16,7 @@ const maxAnswerWait = 30 * 24 * time.Hour
 // maxHerID is the largest HER-id: the register hands out at most nine digits.
 const maxHerID = 999_999_999
 
-// PartyInput is what is told of a party.
+// PartyInput holds the input for a party.
 type PartyInput struct {
 	BrokerID string
 	Kind     string // health or cloudevents; it stays what it was

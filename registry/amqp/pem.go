@@ -132,13 +132,13 @@ func writeChain(c certificateChain) string {
 	return b.String()
 }
 
-// fits tells whether a private key is that of a certificate.
+// fits reports whether a private key belongs to a certificate.
 func fits(key crypto.Signer, c *x509.Certificate) bool {
 	public, ok := key.Public().(interface{ Equal(crypto.PublicKey) bool })
 	return ok && public.Equal(c.PublicKey)
 }
 
-// purposesOf tells what a certificate may be used for by its key usage, OID 2.5.29.15 (AMQP-59, AMQP-69, AMQP-70). Key
+// purposesOf lists the uses of a certificate by its key usage, OID 2.5.29.15 (AMQP-59, AMQP-69, AMQP-70). Key
 // Encipherment does for Data Encipherment (INC-21).
 func purposesOf(c *x509.Certificate) []string {
 	var list []string
@@ -151,7 +151,7 @@ func purposesOf(c *x509.Certificate) []string {
 	return list
 }
 
-// checkEnterprise tells what makes a certificate unfit to be an enterprise certificate.
+// checkEnterprise returns the reason why a certificate cannot be an enterprise certificate; empty when it can.
 func checkEnterprise(c *x509.Certificate) string {
 	key, ok := c.PublicKey.(*rsa.PublicKey)
 	switch {

@@ -10,7 +10,7 @@ import (
 	"schakel/store"
 )
 
-// ProcessInput is what a counterpart and an own party do together: both chose to support it (AMQP-09).
+// ProcessInput holds a process that a counterpart and an own party both chose to support (AMQP-09).
 type ProcessInput struct {
 	OwnPartyID string
 	Name       string

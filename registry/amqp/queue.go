@@ -2,7 +2,7 @@ package amqp
 
 import "strings"
 
-// checkQueue tells what is wrong with the name of a queue, or of a namespace: they stand in addresses on the broker.
+// checkQueue returns the problem of the name of a queue, or of a namespace: they stand in addresses on the broker.
 func checkQueue(name string, optional bool) string {
 	switch {
 	case name == "" && optional:
