@@ -94,7 +94,7 @@ func (e *ProfileFileError) Error() string {
 	return "profile file: " + strings.Join(all, " ")
 }
 
-// ProfileFile is what stands in a profile file: values by key, and on which line.
+// ProfileFile holds the content of a profile file: values by key, and the line of each.
 type ProfileFile struct {
 	Values map[string]string
 	lines  map[string]int

@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// profileSetting is where the profile is kept.
+	// profileSetting names the row of the settings that holds the profile.
 	profileSetting = "profile"
 	// profileAge bounds how long a node works by a profile that another changed.
 	profileAge = 2 * time.Second
@@ -31,8 +31,7 @@ type Profiles struct {
 	readAt time.Time
 }
 
-// NewProfiles makes the service; members of defaults that are zero are those of
-// DefaultProfile.
+// NewProfiles makes the service; DefaultProfile fills the zero members of defaults.
 func NewProfiles(db *store.DB, now func() time.Time, defaults registry.Profile) *Profiles {
 	return &Profiles{db: db, now: now, defaults: completed(defaults)}
 }
@@ -134,7 +133,7 @@ type SettingChange struct {
 	Before, After string
 }
 
-// Compare tells what the values would change, without changing it. It answers an
+// Compare lists what the values would change, without changing it. It answers an
 // *Error with fields named by the keys of settings.
 func (p *Profiles) Compare(ctx context.Context, values map[string]string) (*ProfileState, []SettingChange, error) {
 	state, err := p.Load(ctx)
@@ -172,7 +171,7 @@ func changesOf(p, wanted *registry.Profile) []SettingChange {
 // Relaxations lists the settings in which the profile departs from what the Edukoppeling profile asks for.
 func (s *ProfileState) Relaxations() []SettingChange { return Relaxations(s.Profile) }
 
-// StrictValues are those of a profile with every relaxation taken back.
+// StrictValues returns the values of the profile with every relaxation taken back.
 func (s *ProfileState) StrictValues() map[string]string {
 	strict := strictOf(s.Profile)
 	return valuesOf(&strict)

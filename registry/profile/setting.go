@@ -23,7 +23,7 @@ type Setting struct {
 	Choices []Choice
 	// Least and Most bound a number or a time, as text.
 	Least, Most string
-	// Unit says what a number counts, Zero what 0 means where it is no number of them.
+	// Unit names the things a number counts; Zero is the meaning of 0 where that is no number of them.
 	Unit, Zero string
 
 	// loose tells in which direction a number or time departs from the profile:
@@ -38,7 +38,7 @@ type Choice struct{ Value, Text string }
 // Group is a part of the settings.
 type Group struct{ Key, Title string }
 
-// Standing is how a value relates to what the profile asks for.
+// Standing relates a value to what the profile asks for.
 type Standing string
 
 // The standings of a value.
@@ -84,7 +84,7 @@ func (s Setting) Value(p *registry.Profile) string {
 	panic("setting " + s.Key + " has a type without a form")
 }
 
-// Standing tells how a value relates to the profile.
+// Standing relates a value to the profile.
 func (s Setting) Standing(value string) Standing {
 	switch {
 	case s.Strict == "":
@@ -102,7 +102,7 @@ func (s Setting) Standing(value string) Standing {
 	return StandingTighter
 }
 
-// Text says what a value means: the text of a choice, or the value with its unit.
+// Text returns the meaning of a value: the text of a choice, or the value with its unit.
 func (s Setting) Text(value string) string {
 	if i := s.index(value); i >= 0 {
 		return s.Choices[i].Text
@@ -155,13 +155,13 @@ func (s Setting) isTime() bool {
 	return false
 }
 
-// isWords tells whether it is a list of words; its bounds are those of their number.
+// isWords reports whether it is a list of words; its bounds limit their number.
 func (s Setting) isWords() bool {
 	_, words := s.at(new(registry.Profile)).(*[]string)
 	return words
 }
 
-// unset tells whether a profile leaves it out.
+// unset reports whether a profile leaves it out.
 func (s Setting) unset(p *registry.Profile) bool {
 	switch v := s.at(p).(type) {
 	case *string:
