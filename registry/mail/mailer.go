@@ -78,7 +78,7 @@ func (m *Mailer) Stop(ctx context.Context) error {
 	}
 }
 
-// Ready tells what went wrong the last time it looked for mails in the database.
+// Ready returns the error of the last time it looked for mails in the database.
 // A mail server that is away does not make the program unready.
 func (m *Mailer) Ready(context.Context) error {
 	m.mu.Lock()
@@ -176,7 +176,7 @@ func (m *Mailer) send(ctx context.Context, mail store.Mail) error {
 	return nil
 }
 
-// mailWait is how long to wait after so many attempts.
+// mailWait returns the wait after so many attempts.
 func mailWait(attempts int64) time.Duration {
 	return min(mailFirst<<min(max(attempts-1, 0), 10), mailMost)
 }

@@ -12,7 +12,7 @@ import (
 	"schakel/store"
 )
 
-// SMTP tells how to reach the mail server.
+// SMTP holds the address of the mail server and the credentials for it.
 type SMTP struct {
 	Host string
 	Port int    // 0 follows from TLS: 587, or 465 for implicit
