@@ -58,7 +58,7 @@ func mailDatasetEnded(c registry.Config, row store.Dataset, p store.Partner, rea
 }
 
 // EndFollowing ends the subscriptions to datasets that ended before a moment and of which no delta that ended after it is
-// there: then nothing is left to fetch. It tells how many datasets that are.
+// there: then nothing is left to fetch. It counts the datasets it ended.
 func (d *Datasets) EndFollowing(ctx context.Context, before time.Time) (int, error) {
 	rows, _, err := d.cfg.DB.Datasets(ctx, store.DatasetFilter{Status: store.DatasetEnded})
 	if err != nil {

@@ -46,7 +46,7 @@ func (d *Datasets) Area(ctx context.Context, scope registry.Scope, datasetID, ar
 	return area, nil
 }
 
-// DatasetAccess says what a partner reads of a dataset, and by which subscription.
+// DatasetAccess holds the part of a dataset that a partner reads, and its subscription.
 type DatasetAccess struct {
 	Dataset  store.Dataset
 	Own      bool                      // it is the organisation that runs this Schakel, which reads everything

@@ -24,7 +24,7 @@ const (
 	mostNamespaces     = 50
 )
 
-// DatasetInput is what is told of a dataset.
+// DatasetInput holds the input for a dataset.
 type DatasetInput struct {
 	ID          string // a letter, then 1 to 39 lower-case letters, digits and hyphens; it stays what it was
 	Title       string
@@ -74,7 +74,7 @@ func (in DatasetInput) clean() DatasetInput {
 
 var (
 	datasetID = regexp.MustCompile(`^[a-z][a-z0-9-]{1,39}$`)
-	// Letters are those of XML that are in use; not all that Unicode calls so are (XML 1.0, 2.3).
+	// Letters are XML's own letters that are in use; Unicode knows more (XML 1.0, 2.3).
 	xmlName = regexp.MustCompile(`^[A-Za-z_À-ÖØ-öø-˿][A-Za-z0-9_.À-ÖØ-öø-˿-]{0,79}$`)
 )
 
@@ -186,8 +186,8 @@ func checkNames(names []string) string {
 	return ""
 }
 
-// checkKept refuses changes that would silently give what was delivered another meaning. areas is how many subscriptions
-// are bounded by one.
+// checkKept refuses changes that would silently give what was delivered another meaning. areas counts the subscriptions
+// bounded by one.
 func (in DatasetInput) checkKept(before store.Dataset, areas int, wrong registry.Problems) {
 	if before.LastSeq > 0 {
 		for _, name := range before.ObjectTypes {
