@@ -11,7 +11,7 @@ import (
 )
 
 // Correct changes what a partner registered: its name, its numbers and its contact person; what else stands in the registration
-// is left alone. Only an administrator may, since others identify the organisation by it; the audit trail tells what changed. It
+// is left alone. Only an administrator may, since others identify the organisation by it; the audit trail lists the changes. It
 // answers an *Error with the fields of [Partners.Register].
 func (p *Partners) Correct(ctx context.Context, actor registry.Actor, id string, in Registration) error {
 	if err := actor.RequireAdministrator(); err != nil {

@@ -9,7 +9,7 @@ import (
 	"schakel/store"
 )
 
-// endpointSecretPurpose is what the secrets of endpoints are sealed for.
+// endpointSecretPurpose binds the sealed secrets of endpoints to their use.
 const endpointSecretPurpose = "endpoint-token-secret"
 
 // endpointKinds are the kinds a partner can ask for.
@@ -17,7 +17,7 @@ func endpointKinds() []string {
 	return []string{store.EndpointWebhook, store.EndpointPull, store.EndpointAMQP, store.EndpointFiles}
 }
 
-// Endpoints are where partners receive.
+// Endpoints manages the endpoints of partners.
 type Endpoints struct {
 	cfg            registry.Config
 	contracts      ContractDocuments
@@ -37,7 +37,7 @@ func NewEndpoints(cfg registry.Config, contracts ContractDocuments, keepRecipien
 	return &Endpoints{cfg, contracts, keepRecipients}
 }
 
-// EndpointInput is what is told of an endpoint.
+// EndpointInput holds the input for an endpoint.
 type EndpointInput struct {
 	Name string
 	Kind string // one of ServedKinds; it stays what it was
@@ -57,11 +57,11 @@ type EndpointInput struct {
 	TimeoutSeconds  int64 // 1 to 60; 0 is 30
 	// Windows say when events may be sent, as JSON of delivery/window; empty is at any time.
 	Windows string
-	// BatchEvents is how many events go in one request, 2 to 1,000; 0 is one by one (EDU-11).
+	// BatchEvents limits the events in one request, 2 to 1,000; 0 sends one by one (EDU-11).
 	BatchEvents int64
 	// BatchBytes bounds a batch, 65,538 to 16 MiB; 0 is 1 MiB.
 	BatchBytes int64
-	// BatchWaitSeconds is how long a batch waits to be filled, 0 to 60.
+	// BatchWaitSeconds limits the wait of a batch for more events, 0 to 60.
 	BatchWaitSeconds int64
 	// ContractID and ContractVersion name the OpenAPI contract of the receiver; batches need one that takes them.
 	ContractID, ContractVersion string

@@ -70,7 +70,7 @@ func (e *Endpoints) checkContract(ctx context.Context, owner store.Partner, in *
 	return nil
 }
 
-// takesBatches tells whether a POST operation or webhook of an OpenAPI document takes batches of events.
+// takesBatches reports whether a POST operation or webhook of an OpenAPI document takes batches of events.
 func takesBatches(doc *contract.Document) bool {
 	root, _ := doc.Root.(map[string]any)
 	for _, part := range []string{"webhooks", "paths"} {

@@ -58,8 +58,8 @@ func (in EndpointInput) clean() EndpointInput {
 	return in
 }
 
-// Wrong tells what is wrong with input for an endpoint that is now as old, by field, before anything is looked up; a
-// zero old is a new one. Create and Update tell the same.
+// Wrong returns the problems by field of input for an endpoint that is now as old, before anything is looked up; a
+// zero old is a new one. Create and Update answer the same.
 func (e *Endpoints) Wrong(in EndpointInput, old store.Endpoint) map[string]string {
 	in = in.clean()
 	if old.ID != "" {

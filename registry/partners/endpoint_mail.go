@@ -5,7 +5,7 @@ import (
 	"schakel/store"
 )
 
-// mailEndpoint is what the partner is told that an administrator, or the engine by itself, did to its endpoint.
+// mailEndpoint composes the mail to a partner about what an administrator, or the engine by itself, did to its endpoint.
 func mailEndpoint(c registry.Config, e store.Endpoint, p store.Partner, verb string) registry.Message {
 	path := registry.PartnerPath(p) + "/endpoints/" + e.ID
 	if verb == "suspend" {

@@ -45,7 +45,7 @@ func elevenProof(nine string) bool {
 	return sum%11 == 0
 }
 
-// CheckKVK tells what is wrong with a KvK number; an empty one is fine.
+// CheckKVK returns the problem of a KvK number; an empty one is fine.
 func CheckKVK(kvk, oin string) string {
 	if kvk == "" {
 		return ""
@@ -59,7 +59,7 @@ func CheckKVK(kvk, oin string) string {
 	return ""
 }
 
-// CheckHerID tells what is wrong with a HER-id, the number of a communication
+// CheckHerID returns the problem of a HER-id, the number of a communication
 // party in the Norwegian address register; an empty one is fine.
 func CheckHerID(id string) string {
 	if id == "" {

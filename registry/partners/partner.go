@@ -96,7 +96,7 @@ func (p *Partners) Counts(ctx context.Context) (map[string]int, error) {
 	return counts, nil
 }
 
-// Contact is how a partner can be reached.
+// Contact holds the contact details of a partner.
 type Contact struct {
 	Name, Email, Phone string
 }

@@ -12,7 +12,7 @@ import (
 	"schakel/store"
 )
 
-// Registration is what a visitor tells of its organisation.
+// Registration holds the input of a visitor about its organisation.
 type Registration struct {
 	Name string
 	// OIN may be empty for an organisation that gives an OrgNumber and a HerID.

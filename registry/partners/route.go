@@ -10,8 +10,8 @@ import (
 	"schakel/store"
 )
 
-// Routes are what an administrator allows to pass from one partner to another.
-// Without a route nothing does (guarantee G3).
+// Routes manages what an administrator allows to pass from one partner to another.
+// Without a route nothing passes (guarantee G3).
 type Routes struct {
 	cfg            registry.Config
 	keepRecipients RecipientKeeper
@@ -22,7 +22,7 @@ func NewRoutes(cfg registry.Config, keepRecipients RecipientKeeper) *Routes {
 	return &Routes{cfg, keepRecipients}
 }
 
-// NewRoute is what is asked of a route.
+// NewRoute holds the input for a route.
 type NewRoute struct {
 	FromPartnerID, ToPartnerID string
 	EventType                  string // one, not a prefix

@@ -82,9 +82,9 @@ func (p *Partners) move(ctx context.Context, actor registry.Actor, id, verb, rea
 	})
 }
 
-// Vouch confirms a registration in place of its contact person, who got no mail: the reason says how the administrator knows who it
-// is. The contact person gets a link by mail with which to choose a password; as long as that is not sent, administrators can read
-// it and hand it over.
+// Vouch confirms a registration in place of its contact person, who got no mail: the reason records how the
+// administrator identified it. The contact person gets a link by mail with which to choose a password; as long as that is
+// not sent, administrators can read it and hand it over.
 func (p *Partners) Vouch(ctx context.Context, actor registry.Actor, id, reason string) error {
 	if err := actor.RequireAdministrator(); err != nil {
 		return err

@@ -29,7 +29,7 @@ func NewSubscriptions(cfg registry.Config, profile registry.ProfileSource, keepR
 	return &Subscriptions{cfg, profile, keepRecipients, mayPublish, readSetting}
 }
 
-// SubscriptionRequest is what a partner asks for.
+// SubscriptionRequest holds the request of a partner.
 type SubscriptionRequest struct {
 	Name       string // may be empty
 	EndpointID string

@@ -10,7 +10,7 @@ import (
 	"schakel/store"
 )
 
-// AreaInput is what bounds a subscription to a dataset; the zero AreaInput is everything (MUT-40).
+// AreaInput bounds a subscription to a dataset; the zero AreaInput is everything (MUT-40).
 type AreaInput struct {
 	Name string   // may be empty
 	Text string   // polygon or multipolygon as WKT (with or without SRID=…;) or GeoJSON, for a dataset with areas of geometry
@@ -18,7 +18,7 @@ type AreaInput struct {
 	Keys []string // for a dataset with areas of keys
 }
 
-// Empty tells whether it bounds nothing.
+// Empty reports whether it bounds nothing.
 func (in AreaInput) Empty() bool {
 	return strings.TrimSpace(in.Text) == "" && len(tidyKeys(in.Keys)) == 0
 }

@@ -12,7 +12,7 @@ import (
 	"schakel/store"
 )
 
-// DatasetRequest is what a partner asks for of a dataset.
+// DatasetRequest holds the request of a partner for a dataset.
 type DatasetRequest struct {
 	Dataset     string
 	EndpointID  string // of kind files
@@ -111,7 +111,7 @@ func (s *Subscriptions) insertDataset(
 	return s.cfg.MailAdministrators(ctx, tx, mailSubscriptionWaits(s.cfg, *sub, partner, endpoint))
 }
 
-// AreaChange is what a subscription to a dataset gets from now on.
+// AreaChange holds the new selection of a subscription to a dataset.
 type AreaChange struct {
 	Area        AreaInput
 	ObjectTypes []string
@@ -192,7 +192,7 @@ func changeableArea(sub store.Subscription) error {
 	return nil
 }
 
-// sameSelection tells whether a follower gets exactly this already: then its lineage goes on.
+// sameSelection reports whether a follower gets exactly this already: then its lineage goes on.
 func sameSelection(ctx context.Context, tx *store.Tx, now store.MutationFollower, types store.Strings, area *store.MutationArea) (bool, error) {
 	if !slices.Equal(now.ObjectTypes, types) || (now.AreaID == "") != (area == nil) {
 		return false, nil
@@ -237,7 +237,7 @@ func (s *Subscriptions) replaceArea(
 	return s.cfg.MailAdministrators(ctx, tx, mailSubscriptionWaits(s.cfg, *sub, partner, endpoint))
 }
 
-// followerDetails are those of the subscription with what it gets.
+// followerDetails returns the details of the subscription with its selection.
 func followerDetails(s store.Subscription, p store.Partner, e store.Endpoint, f store.MutationFollower) registry.Details {
 	d := subscriptionDetails(s, p, e, "")
 	maps.Copy(d, registry.Details{"area": f.AreaID, "objectTypes": []string(f.ObjectTypes)})

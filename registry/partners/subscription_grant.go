@@ -12,7 +12,7 @@ import (
 	"schakel/store"
 )
 
-// Grant is what an approval of a subscription would give, exactly.
+// Grant lists exactly what an approval of a subscription would give.
 type Grant struct {
 	Subscription store.Subscription
 	Partner      store.Partner
@@ -34,7 +34,7 @@ func (g Grant) Seen() string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// GrantDataset is what of a dataset would be given.
+// GrantDataset holds the part of a dataset that would be given.
 type GrantDataset struct {
 	Dataset  store.Dataset
 	Follower store.MutationFollower
@@ -51,7 +51,7 @@ type GrantType struct {
 	Known          bool
 }
 
-// GrantSource is who can publish these types now, and from where.
+// GrantSource names a publisher of these types now, and its source.
 type GrantSource struct {
 	PartnerName string
 	Own         bool
@@ -59,7 +59,7 @@ type GrantSource struct {
 	Source      string // as allowed: one, or a prefix and a star; or AnySource, OverAMQP or BySchakel
 }
 
-// Grant tells what an approval of a subscription would give.
+// Grant lists what an approval of a subscription would give.
 func (s *Subscriptions) Grant(ctx context.Context, scope registry.Scope, id string) (Grant, error) {
 	sub, err := s.Get(ctx, scope, id)
 	if err != nil {

@@ -12,9 +12,9 @@ import (
 // Recent lists the newest events on which a partner can try the filters of a subscription to these types, in the lines of
 // versions given for them (none is every version), without their data; those in another line are among them. It shows no
 // more than the partner was granted: events of types and lines it has an approved subscription to, accepted since that
-// approval, of the own organisation or along a route (guarantees G2, G3), and for it when they are for some partners. Filters on anything else would tell what an
-// administrator has not approved. Withheld are the types it has no such subscription to. The own organisation may try them
-// on every event.
+// approval, of the own organisation or along a route (guarantees G2, G3), and for it when they are for some partners.
+// Filters on anything else would disclose what an administrator has not approved. Withheld lists the types it has no such
+// subscription to. The own organisation may try them on every event.
 func (s *Subscriptions) Recent(ctx context.Context, partner store.Partner, types []string, lines map[string]string, limit int) (events []store.Event, withheld []string, err error) {
 	origins := []store.EventOrigin{{Types: types}}
 	var grants map[string][]granted
@@ -104,7 +104,7 @@ func (s *Subscriptions) grants(ctx context.Context, partnerID string) (map[strin
 	}
 }
 
-// covered tells whether any of these grants lets an event through.
+// covered reports whether any of these grants lets an event through.
 func covered(grants []granted, e store.Event) bool {
 	return slices.ContainsFunc(grants, func(g granted) bool {
 		return !e.AcceptedAt.Before(g.since.Time) && store.FitsLine(e.ContractVersions, g.line)

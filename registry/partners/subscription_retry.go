@@ -11,7 +11,7 @@ import (
 	"schakel/store"
 )
 
-// Retry is how deliveries are tried again (EDU-18). In a subscription a zero member is as the settings of the chain say.
+// Retry schedules the attempts of a delivery (EDU-18). In a subscription a zero member follows the settings of the chain.
 type Retry struct {
 	Waits       []time.Duration // pauses after the first, second, third failure and so on; the last one repeats
 	MaxAttempts int
@@ -22,7 +22,7 @@ type Retry struct {
 // settings of the chain say.
 type RetryInput struct{ Waits, MaxAttempts, Deadline string }
 
-// storedRetry is how a Retry is kept and sent.
+// storedRetry is the JSON of a Retry, in the database and in answers.
 type storedRetry struct {
 	Waits       []string `json:"waits,omitempty"`
 	MaxAttempts int      `json:"maxAttempts,omitempty"`
@@ -53,7 +53,7 @@ func RetryOf(s store.Subscription) (Retry, error) {
 	return r, nil
 }
 
-// Over is what holds: the schedule with what it leaves open taken from the settings.
+// Over fills the zero members of the schedule from the settings.
 func (r Retry) Over(set registry.Profile) Retry {
 	if len(r.Waits) == 0 {
 		r.Waits = set.RetryWaits

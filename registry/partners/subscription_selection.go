@@ -14,7 +14,7 @@ import (
 	"schakel/store"
 )
 
-// SubscriptionChange is what a partner changes of a subscription by itself; nil leaves a member as it is.
+// SubscriptionChange holds a partner's own change of a subscription; nil leaves a member as it is.
 type SubscriptionChange struct {
 	Filters *string // as in SubscriptionRequest
 	OrderBy *string
@@ -78,7 +78,7 @@ func (in SubscriptionChange) apply(sub *store.Subscription) {
 	}
 }
 
-// selectionDetails are those of the subscription with what decides which events it gets.
+// selectionDetails returns the details of the subscription with its selection of events.
 func selectionDetails(s store.Subscription, p store.Partner, e store.Endpoint) registry.Details {
 	d := subscriptionDetails(s, p, e, "")
 	d["filters"], d["orderBy"], d["retry"] = s.Filters, s.OrderBy, s.Retry
@@ -103,7 +103,7 @@ func tidyFilters(text string) string {
 
 var orderAttribute = regexp.MustCompile(`^[a-z0-9]{1,20}$`)
 
-// selectionProblems tells what is wrong with filters and order. An order by id would put nothing in order, as no two
+// selectionProblems returns the problems of filters and order. An order by id would put nothing in order, as no two
 // events share one; and data is not looked into.
 func selectionProblems(c registry.Config, filters, orderBy string) registry.Problems {
 	wrong := registry.Problems{}

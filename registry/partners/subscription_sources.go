@@ -10,7 +10,7 @@ import (
 	"schakel/store"
 )
 
-// What GrantSource.Source is where it is no source that a client was granted.
+// Values of GrantSource.Source that are no source a client was granted.
 const (
 	AnySource = "any source"       // the profile does not bind sources to clients
 	OverAMQP  = "messages by AMQP" // of a party
@@ -103,7 +103,7 @@ func (s *Subscriptions) senders(ctx context.Context) ([]*sender, error) {
 	return all, nil
 }
 
-// sources are those from which events of a type come.
+// sources lists the sources of events of a type.
 func (s *Subscriptions) sources(from *sender, eventType string) (list []string) {
 	for _, c := range from.clients {
 		switch {

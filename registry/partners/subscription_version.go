@@ -54,12 +54,12 @@ func lineNames(lines []registry.VersionLineOf) string {
 	return strings.Join(append(names, registry.AnyVersion), ", ")
 }
 
-// overlaps tells whether two subscriptions would both get an event of a type: unless each wants a line of its own.
+// overlaps reports whether two subscriptions would both get an event of a type: unless each wants a line of its own.
 func overlaps(a, b map[string]string, name string) bool {
 	return a[name] == "" || b[name] == "" || a[name] == b[name]
 }
 
-// lineLeft tells whether any version of the line that a subscription wants can still be used.
+// lineLeft reports whether any version of the line that a subscription wants can still be used.
 func lineLeft(ctx context.Context, tx *store.Tx, name, line string) (bool, error) {
 	rows, err := tx.EventTypeVersions(ctx, name)
 	if err != nil {
