@@ -10,10 +10,9 @@ import (
 	"schakel/store"
 )
 
-// Advice tells how well contracts keep the NL API Design Rules and what the
-// Edukoppeling profile asks of events and webhooks (EDU-21). Reports are made when
-// they are asked for, so that they follow the rules of this program, and kept while
-// there is room.
+// Advice scores contracts by the NL API Design Rules and what the Edukoppeling
+// profile asks of events and webhooks (EDU-21). Reports are made when they are asked
+// for, so that they follow the rules of this program, and cached while there is room.
 type Advice struct {
 	contracts *Contracts
 

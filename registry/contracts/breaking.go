@@ -12,7 +12,7 @@ import (
 	"schakel/store"
 )
 
-// Publication is what publishing a draft means for those who hold to the contract.
+// Publication holds the consequences of publishing a draft for the users of the contract.
 type Publication struct {
 	// Before is the version it follows: the highest stable one below it. Without
 	// an ID there is none, and nothing can break.
@@ -50,7 +50,7 @@ func (e *BreakingChangeError) Unwrap() error {
 	return registry.Invalid(registry.Problems{"reason": text})
 }
 
-// Preview tells what publishing a version a reader may see would break.
+// Preview lists what publishing a version a reader may see would break.
 func (c *Contracts) Preview(ctx context.Context, reader registry.Reader, id, version string) (Publication, error) {
 	v, err := c.Version(ctx, reader, id, version)
 	if err != nil {
@@ -81,7 +81,7 @@ func (c *Contracts) Preview(ctx context.Context, reader registry.Reader, id, ver
 	return p, nil
 }
 
-// promisesNoBreak tells whether a version number says that nothing breaks: the
+// promisesNoBreak reports whether a version number promises that nothing breaks: the
 // same major one, or the same minor one while the major is 0. A pre-release
 // promises nothing.
 func promisesNoBreak(before, after string) bool {

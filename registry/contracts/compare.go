@@ -12,7 +12,7 @@ import (
 	"schakel/store"
 )
 
-// Comparison is what changed from one version of a contract to another (EDU-08, CE-16).
+// Comparison lists the changes from one version of a contract to another (EDU-08, CE-16).
 type Comparison struct {
 	From, To store.ContractVersion
 	Changes  []compare.Change // breaking ones first
@@ -44,7 +44,7 @@ func (c *Contracts) Pair(ctx context.Context, reader registry.Reader, id, versio
 	return before, after, nil
 }
 
-// Compare tells what changed between two versions of a contract a reader may see,
+// Compare lists the changes between two versions of a contract a reader may see,
 // found as by Pair. It may take seconds for large documents; those that cannot be
 // compared are refused (CodeConflict).
 func (c *Contracts) Compare(ctx context.Context, reader registry.Reader, id, version, from string) (Comparison, error) {

@@ -137,8 +137,8 @@ func (c *Contracts) Amend(ctx context.Context, actor registry.Actor, id string, 
 	return row, err
 }
 
-// amended is what the audit trail tells of a change. A contract goes to another
-// organisation with what was agreed about that alone.
+// amended returns the verb and the details of a change for the audit trail. A
+// contract goes to another organisation with what was agreed about that alone.
 func amended(before, after store.Contract) (string, registry.Details, error) {
 	moved := before.OwnerPartnerID != after.OwnerPartnerID
 	switch {
@@ -162,7 +162,7 @@ func checkContractID(id string) string {
 	return ""
 }
 
-// actsForOwn tells whether an actor acts for the own organisation.
+// actsForOwn reports whether an actor acts for the own organisation.
 func actsForOwn(ctx context.Context, tx *store.Tx, actor registry.Actor) (bool, error) {
 	if actor.Administrator || actor.PartnerID == "" {
 		return actor.Administrator, nil

@@ -19,7 +19,7 @@ const (
 	maxDownloads  = 20_000    // that wait to be written; more are not remembered
 )
 
-// Downloader is who fetches a version of a contract; the zero Downloader does not say who it is.
+// Downloader identifies the reader that downloads a version of a contract; the zero Downloader is anonymous.
 type Downloader struct {
 	Kind      string // store.DownloadClient, DownloadReadKey or DownloadAccount
 	ID        string

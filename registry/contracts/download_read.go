@@ -10,7 +10,7 @@ import (
 	"schakel/store"
 )
 
-// anonymousSpan is of how long the downloads of who did not say who it was are counted together.
+// anonymousSpan is the period over which anonymous downloads are counted together.
 const anonymousSpan = 30 * 24 * time.Hour
 
 // Fetched is a reader that fetched a version.
@@ -20,17 +20,17 @@ type Fetched struct {
 	Partner store.Partner // whose it is
 }
 
-// DownloadUse tells who fetched a version, besides who is subscribed to what it describes.
+// DownloadUse lists who downloaded a version, besides the subscribers to what it describes.
 type DownloadUse struct {
 	Readers []Fetched // the last one first
-	// Hidden is how many readers belong to others, for who may not see whose.
+	// Hidden counts the readers of others, for a reader that may not see their names.
 	Hidden int
-	// Anonymous is how often it was fetched in the last 30 days by who did not say who it was.
+	// Anonymous counts the anonymous downloads of the last 30 days.
 	Anonymous int64
 }
 
-// DownloadsOf tells who fetched a version: an administrator sees all, another maintainer its own readers and how many
-// others there are (guarantee G7). To anybody else it tells nothing.
+// DownloadsOf lists who downloaded a version: an administrator sees all, another maintainer its own readers and the
+// number of others (guarantee G7). Anybody else gets the zero DownloadUse.
 func (c *Contracts) DownloadsOf(ctx context.Context, reader registry.Reader, about store.Contract, v store.ContractVersion) (DownloadUse, error) {
 	var use DownloadUse
 	if !reader.Maintains(about) {

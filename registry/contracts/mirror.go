@@ -15,8 +15,8 @@ import (
 )
 
 // Mirrors copy the contracts of registers of others into ours (EDU-06e, EDU-N06).
-// A copy is a contract like any other, internal at first, that says where its bytes
-// come from (EDU-N05); they never change. Nothing of it reaches others without a
+// A copy is a contract like any other, internal at first, that names the origin of
+// its bytes (EDU-N05); they are immutable. Nothing of it reaches others without a
 // person's step: not the contract itself, nor a new version of one that is shown to
 // others, which stays a draft. A copy defines no event types here, and no
 // subscription or payload check follows it by itself.
@@ -239,7 +239,7 @@ func (c *Contracts) Origins(ctx context.Context, ids ...string) (map[string]stor
 	return origins, nil
 }
 
-// CopyOf tells where the bytes of a version come from; ok is false when it is no copy.
+// CopyOf returns the origin of the bytes of a version; ok is false when it is no copy.
 func (c *Contracts) CopyOf(ctx context.Context, v store.ContractVersion) (from store.MirrorCopy, ok bool, err error) {
 	from, err = c.cfg.DB.MirrorCopy(ctx, v.ID)
 	if errors.Is(err, store.ErrNotFound) {
@@ -251,7 +251,7 @@ func (c *Contracts) CopyOf(ctx context.Context, v store.ContractVersion) (from s
 	return from, true, nil
 }
 
-// isCopy tells whether a contract is a copy of one in another register.
+// isCopy reports whether a contract is a copy of one in another register.
 func isCopy(ctx context.Context, tx *store.Tx, contractID string) (bool, error) {
 	_, err := tx.MirrorContract(ctx, contractID)
 	if errors.Is(err, store.ErrNotFound) {

@@ -10,7 +10,7 @@ import (
 )
 
 // about lets the title and the description of our copy follow those at the source. A
-// text that a person wrote here stays. title is what the source calls the contract.
+// text that a person wrote here stays. title is the one of the contract at the source.
 func (r *mirrorRun) about(ctx context.Context, c mirror.Contract, copied *store.MirrorContract, title string) error {
 	if title = shown(title, 200, false); registry.CheckLine(title, 2, 200) != "" {
 		title = copied.OriginTitle // it has none that can be kept

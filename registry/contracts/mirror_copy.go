@@ -54,13 +54,13 @@ func (r *mirrorRun) add(ctx context.Context, c mirror.Contract, copied *store.Mi
 	*copied = target
 	r.copies++
 	r.note(MirrorLine{Contract: c.ID, Version: number, Outcome: MirrorNew, Copy: draft.ContractID, Text: said})
-	if c.Title == "" { // then its documents tell what it is called
+	if c.Title == "" { // then its documents have the title
 		return made, r.about(ctx, c, copied, read.Document.Title)
 	}
 	return made, nil
 }
 
-// fileNameOf is what a copy is called when it is downloaded.
+// fileNameOf returns the file name of a download of a copy.
 func fileNameOf(originID string, read *contract.Upload) string {
 	if len(read.Files) > 0 {
 		return slugOf(originID) + ".zip"
@@ -139,7 +139,7 @@ func (r *mirrorRun) title(c mirror.Contract, read *contract.Upload) string {
 	return "Copy of " + r.source.Name
 }
 
-// owner is who owns a contract at its source, or else whose register it is.
+// owner returns the owner of a contract at its source, or else of the register there.
 func (r *mirrorRun) owner(ctx context.Context, tx *store.Tx, c mirror.Contract) (string, error) {
 	if text := shown(c.Owner, 200, false); text != "" && registry.CheckLine(text, 1, 200) == "" {
 		return text, nil

@@ -26,7 +26,7 @@ const (
 	maxMirrorPatterns = 200
 )
 
-// MirrorInput says what is mirrored, and when.
+// MirrorInput holds the input for a mirror: a source, a selection and a schedule.
 type MirrorInput struct {
 	Name      string
 	Kind      string   // schakel, catalog, apicurio or urls; it stays what it was
@@ -203,8 +203,8 @@ func (m *Mirrors) Update(ctx context.Context, actor registry.Actor, id string, e
 	return row, err
 }
 
-// keyGoesTo is where the key of a source is sent, so that a key is not led elsewhere
-// by who cannot read it.
+// keyGoesTo returns the address to which the key of a source is sent, so that nobody
+// who cannot read a key leads it elsewhere.
 func keyGoesTo(address string, list []string) string {
 	if entries, err := mirror.ParseList(list); err == nil && len(entries) > 0 {
 		address = entries[0].URL

@@ -59,7 +59,7 @@ func copyVersion(number string) string {
 	return number
 }
 
-// fitsPattern tells whether an id fits a pattern in which * stands for anything.
+// fitsPattern reports whether an id fits a pattern in which * stands for anything.
 func fitsPattern(pattern, id string) bool {
 	parts := strings.Split(pattern, "*")
 	if len(parts) == 1 {
@@ -80,7 +80,7 @@ func fitsPattern(pattern, id string) bool {
 	return strings.HasSuffix(rest, last)
 }
 
-// wanted tells whether any of the patterns fits; none of them fits all.
+// wanted reports whether any of the patterns fits; no patterns fit all.
 func wanted(patterns []string, id string) bool {
 	for _, p := range patterns {
 		if fitsPattern(p, id) {

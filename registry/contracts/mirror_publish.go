@@ -29,7 +29,7 @@ func followSource(ctx context.Context, tx *store.Tx, v *store.ContractVersion) e
 	return nil
 }
 
-// AdvisedAgainst tells whether the source deprecated or withdrew a version, so that our
+// AdvisedAgainst reports whether the source deprecated or withdrew a version, so that our
 // copy is deprecated as soon as it is published.
 func AdvisedAgainst(from store.MirrorCopy) bool {
 	return from.SourceStatus == store.VersionDeprecated || from.SourceStatus == store.VersionWithdrawn

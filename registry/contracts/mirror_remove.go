@@ -33,7 +33,7 @@ func (m *Mirrors) Remove(ctx context.Context, actor registry.Actor, id, reason s
 	})
 }
 
-// removed tells whether the mirror of a run is there no more; then the run ends.
+// removed reports whether the mirror of a run was deleted; then the run ends.
 func (r *mirrorRun) removed(ctx context.Context) (bool, error) {
 	_, err := r.cfg.DB.MirrorSource(ctx, r.source.ID)
 	if errors.Is(err, store.ErrNotFound) {

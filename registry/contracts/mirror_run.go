@@ -20,8 +20,8 @@ const (
 	maxRunBytes      = 1 << 30
 	maxRunLines      = 300
 	mostMirrorCopies = 5000
-	// recheckAfter is how long we believe a source that says that nothing changed;
-	// then its bytes are compared with ours again.
+	// recheckAfter limits our trust in a source that answers "unchanged"; after it its
+	// bytes are compared with ours again.
 	recheckAfter = 24 * time.Hour
 )
 
@@ -92,9 +92,9 @@ type mirrorRun struct {
 	mustAll bool
 }
 
-// Run mirrors a source once and tells what it found; cause is MirrorScheduled or the
-// name of who asked. Of one source let only one run be at work. The error is for
-// faults of ours; what the source does wrong stands in the run.
+// Run mirrors a source once and returns what it found; cause is MirrorScheduled or the
+// name of the person who asked. Do not run one source twice at a time. The error is for
+// faults of ours; the run holds those of the source.
 func (m *Mirrors) Run(ctx context.Context, id, cause string) (store.MirrorRun, error) {
 	source, err := m.cfg.DB.MirrorSource(ctx, id)
 	if err != nil {

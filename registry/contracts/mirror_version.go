@@ -57,9 +57,9 @@ func knownCopy(ours []store.MirrorCopy, v mirror.Version) store.MirrorCopy {
 	return store.MirrorCopy{}
 }
 
-// tag is what the source may answer "unchanged" to; none when the bytes have to be
-// compared: when somebody asked for the run, now and then, and when the source itself
-// names other bytes.
+// tag returns the ETag to which the source may answer "unchanged"; none when the bytes
+// have to be compared: when somebody asked for the run, now and then, and when the
+// source itself names other bytes.
 func (r *mirrorRun) tag(known store.MirrorCopy, v mirror.Version) string {
 	stale := r.cfg.Now().Sub(known.CheckedAt.Time) >= recheckAfter
 	if r.mustAll || stale || v.Digest != "" && v.Digest != known.Digest {

@@ -35,7 +35,7 @@ const (
 // Note is something to tell the sender of an event that is taken.
 type Note struct{ Attribute, Code, Detail string }
 
-// Misfit is where an event does not fit: an attribute, or a place in data.
+// Misfit names a place where an event does not fit: an attribute, or a place in data.
 type Misfit struct {
 	Attribute string // data, datacontenttype or dataschema
 	Pointer   string // within the attribute
@@ -43,7 +43,7 @@ type Misfit struct {
 	Detail    string
 }
 
-// Judgement is what came of holding an event against the versions of its type.
+// Judgement holds the result of the check of an event against the versions of its type.
 type Judgement struct {
 	// Fits are the versions it fits, one of each line at most, as they were given.
 	Fits []store.EventType
@@ -175,7 +175,7 @@ func (p *Payloads) withoutData(schema *payload.Schema, t store.EventType) ([]Mis
 	return []Misfit{{Attribute: "data", Code: findMissing, Detail: "Version " + t.ContractVersion + " of the contract requires data, and there is none."}}, nil, nil
 }
 
-// Trouble says what keeps the data of an event type from being checked in full; empty when nothing does.
+// Trouble lists what keeps the data of an event type from being checked in full; empty when nothing does.
 func (p *Payloads) Trouble(t store.EventType) []string {
 	if t.DataSchema == "" {
 		return []string{"The contract has no JSON Schema of the data, so data is not checked."}

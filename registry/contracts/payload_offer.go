@@ -7,19 +7,19 @@ import (
 	"schakel/store"
 )
 
-// Offer is what an event says of its data, to hold it against a contract.
+// Offer holds an event's data and the attributes about it, to check it against a contract.
 type Offer struct {
 	DataSchema  string // its dataschema, or empty
 	ContentType string // its datacontenttype, or empty
 	// JSON is set when Data is a JSON value; other data is not looked into.
 	JSON bool
 	Data []byte
-	// Empty is set when it has no data; Elsewhere when it says where the data is (dataref).
+	// Empty is set when it has no data; Elsewhere when it refers to data elsewhere (dataref).
 	Empty, Elsewhere bool
 }
 
-// fitsContentType tells whether the media type is that of the contract; parameters do not count. Without one the data is
-// JSON, of whatever kind the contract says.
+// fitsContentType reports whether the media type is that of the contract; parameters do not count. Without one the data is
+// JSON, of any kind that the contract names.
 func (o *Offer) fitsContentType(want string) bool {
 	if o.Empty || want == "" || strings.EqualFold(o.ContentType, want) {
 		return true

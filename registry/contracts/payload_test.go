@@ -103,7 +103,7 @@ func TestPayloadTrouble(t *testing.T) {
 	}
 }
 
-// BenchmarkJudge is what the check adds to an event without a schema, with one, and with two lines of versions.
+// BenchmarkJudge measures the check of an event without a schema, with one, and with two lines of versions.
 func BenchmarkJudge(b *testing.B) {
 	p := NewPayloads(registry.Config{BaseURL: "https://schakel.example"})
 	offer := Offer{JSON: true, Data: []byte(`{"new":"` + strings.Repeat("x", 500) + `"}`)}

@@ -163,7 +163,7 @@ func (c *Contracts) Served(ctx context.Context, reader registry.Reader, id, vers
 	return v, err
 }
 
-// contains tells whether list has s; a nil list has all.
+// contains reports whether list has s; a nil list has all.
 func contains(list []string, s string) bool {
 	return list == nil || store.Strings(list).Contains(s)
 }
@@ -203,7 +203,7 @@ func Findings(v store.ContractVersion) ([]contract.Finding, error) {
 	return list, nil
 }
 
-// Reader tells what an actor may read.
+// Reader returns the reader that an actor is.
 func (c *Contracts) Reader(ctx context.Context, actor registry.Actor) (registry.Reader, error) {
 	switch {
 	case actor.Administrator:

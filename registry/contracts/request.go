@@ -9,8 +9,8 @@ import (
 	"schakel/store"
 )
 
-// mustAsk tells whether an actor may not publish itself what it maintains, but
-// asks an administrator: a partner does, unless the chain lets it publish (EDU-21).
+// mustAsk reports whether an actor must ask an administrator to publish what it
+// maintains: a partner must, unless the chain lets it publish (EDU-21).
 func (c *Contracts) mustAsk(ctx context.Context, actor registry.Actor, reader registry.Reader) (bool, error) {
 	if actor.Administrator || reader.Administrator {
 		return false, nil
@@ -22,7 +22,7 @@ func (c *Contracts) mustAsk(ctx context.Context, actor registry.Actor, reader re
 	return state.PartnerPublication == registry.PublicationApprove, nil
 }
 
-// PublishesItself tells whether an actor that maintains a contract publishes its
+// PublishesItself reports whether an actor that maintains a contract publishes its
 // versions itself, or asks for that.
 func (c *Contracts) PublishesItself(ctx context.Context, actor registry.Actor) (bool, error) {
 	reader, err := c.maintainer(ctx, actor)

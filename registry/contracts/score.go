@@ -40,7 +40,7 @@ func (c *Contracts) scored(ctx context.Context, v store.ContractVersion) error {
 	return nil
 }
 
-// GoodEnough tells whether a score is what the chain asks for to publish.
+// GoodEnough reports whether a score reaches the one the chain asks for to publish.
 func (a *Advice) GoodEnough(ctx context.Context, report lint.Report) (bool, error) {
 	state, err := a.contracts.profile.InForce(ctx)
 	return err == nil && report.Score >= state.MinScore, err

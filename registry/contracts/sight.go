@@ -10,7 +10,7 @@ import (
 	"schakel/store"
 )
 
-// SightLoss is who will not see a contract any more.
+// SightLoss lists the readers that lose sight of a contract.
 type SightLoss struct {
 	Everybody bool // who has no account
 	// Partners that are approved, those with most subscriptions first.
@@ -25,7 +25,7 @@ type LosingPartner struct {
 	Subscriptions int
 }
 
-// Any tells whether anyone loses sight.
+// Any reports whether anyone loses sight.
 func (l SightLoss) Any() bool { return l.Everybody || len(l.Partners) > 0 }
 
 // SightLossError refuses to take sight from those who have it unless that is
@@ -49,7 +49,7 @@ func (e *SightLossError) Unwrap() error {
 	return registry.Conflict("Then %s would not see it any more. Confirm that.", who)
 }
 
-// SightLoss tells who would lose sight of a contract, to an administrator.
+// SightLoss lists, for an administrator, the readers that would lose sight of a contract.
 func (c *Contracts) SightLoss(ctx context.Context, actor registry.Actor, id string, in VisibilityChange) (SightLoss, error) {
 	if err := actor.RequireAdministrator(); err != nil {
 		return SightLoss{}, err
@@ -65,7 +65,7 @@ func (c *Contracts) SightLoss(ctx context.Context, actor registry.Actor, id stri
 	return c.loss(ctx, &c.cfg.DB.Queries, row, audience{row.Visibility, named}, audience{in.Visibility, in.named()})
 }
 
-// audience is who sees a contract besides the own organisation and its owner.
+// audience holds the readers of a contract besides the own organisation and its owner.
 type audience struct {
 	visibility string
 	named      []string // sorted

@@ -52,7 +52,7 @@ func (c *Contracts) tellSubscribers(ctx context.Context, tx *store.Tx, row store
 	return nil
 }
 
-// lineMatters tells whether the change of a version is one of its whole line.
+// lineMatters reports whether the change of a version is one of its whole line.
 func lineMatters(ctx context.Context, tx *store.Tx, t store.EventType, change lineChange) (bool, error) {
 	rows, err := tx.EventTypeVersions(ctx, t.Name)
 	if err != nil {

@@ -15,20 +15,20 @@ type WithdrawalEffect struct {
 	// Subscriptions are the open ones that get event types of the version, Affects
 	// those types. The partner is filled in for administrators alone.
 	Subscriptions []LosingSubscription
-	// Endpoints are those whose API the version describes.
+	// Endpoints lists the endpoints whose API the version describes.
 	Endpoints []store.Endpoint
-	// Hidden is how many of both belong to others, for who may not see whose.
+	// Hidden counts those of both that belong to others, for a reader that may not see their names.
 	Hidden int
 	// Last are the event types that nobody can use in any version after it.
 	Last []string
-	// Downloads are who fetched the version, subscribed or not.
+	// Downloads lists who downloaded the version, subscribed or not.
 	Downloads DownloadUse
 }
 
 // LosingSubscription is a subscription with what it gets in a version.
 type LosingSubscription struct {
 	Bound
-	// Loses are those of Affects that it gets in no version afterwards.
+	// Loses lists the types of Affects that it gets in no version afterwards.
 	Loses []string
 }
 

@@ -90,7 +90,7 @@ func (s *spot) find(p string) (line, column int) {
 	return line, column
 }
 
-// locateYAML follows the tree only on the way to wanted places; it gives the line and column of the member name.
+// locateYAML follows the tree only on the way to wanted places; line and column locate the member name.
 func (s *spot) locateYAML(n *yaml.Node, line, column int) {
 	s.line, s.column = line, column
 	if n.Kind == yaml.AliasNode && n.Alias != nil {
