@@ -14,8 +14,8 @@ const (
 	ActorVisitor = "visitor"
 )
 
-// Actor is who does something. Every change is written in the audit trail under
-// its name.
+// Actor identifies the person, client or part of the program that acts. The audit
+// trail records every change under its name.
 type Actor struct {
 	Kind, ID, Name string
 	PartnerID      string // whose rows it may change; an administrator's is not looked at
@@ -35,7 +35,7 @@ func SystemActor() Actor {
 	return Actor{Kind: ActorSystem, Name: "Schakel", Administrator: true}
 }
 
-// Scope is what the actor may see.
+// Scope limits what the actor sees.
 func (a Actor) Scope() Scope { return Scope{PartnerID: a.PartnerID, All: a.Administrator} }
 
 // RequireAdministrator refuses everyone else.
@@ -97,7 +97,7 @@ func PartnerOrOwn(ctx context.Context, q *store.Queries, id string) (store.Partn
 	return q.Partner(ctx, id)
 }
 
-// AllowChange tells whether an actor may change a row of a partner. A partner
+// AllowChange refuses an actor that may not change a row of a partner. A partner
 // that is not approved can look, but not change.
 func AllowChange(ctx context.Context, tx *store.Tx, actor Actor, what, partnerID string) error {
 	if !actor.Scope().Sees(partnerID) {

@@ -128,8 +128,8 @@ const (
 	ActionRequestDiscarded    = "quarantine.discarded"
 )
 
-// AuditTrail is who did what. Entries are written with what they tell of, and
-// never change.
+// AuditTrail reads the audit trail. An entry is written in the transaction of the
+// change it describes, and is immutable.
 type AuditTrail struct{ cfg Config }
 
 // NewAuditTrail makes the service.
@@ -149,7 +149,7 @@ func (a *AuditTrail) List(ctx context.Context, scope Scope, f store.AuditFilter)
 	return rows, total, nil
 }
 
-// Object is what an entry is about.
+// Object names the row that an entry describes.
 type Object struct{ kind, id, name, partnerID string }
 
 // ObjectOf makes the object of an entry; partnerID is empty for what belongs to no partner.

@@ -15,8 +15,8 @@ type Doer interface {
 	Do(r *http.Request) (*http.Response, error)
 }
 
-// Config is what the services of the registry are made of. What has no default
-// must be set.
+// Config holds what the services of the registry are built from. A member without
+// a default must be set.
 type Config struct {
 	DB  *store.DB
 	Now func() time.Time

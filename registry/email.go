@@ -8,7 +8,7 @@ import (
 // CleanEmail is the form in which an e-mail address is stored and compared.
 func CleanEmail(email string) string { return strings.ToLower(strings.TrimSpace(email)) }
 
-// ValidEmail tells whether a cleaned e-mail address can be sent to: one bare
+// ValidEmail reports whether mail can be sent to a cleaned e-mail address: one bare
 // address with a dot in its domain, or at localhost.
 func ValidEmail(email string) bool {
 	parsed, err := mail.ParseAddress(email)

@@ -7,7 +7,7 @@ import (
 
 // Codes of an Error: what kind of refusal it is.
 const (
-	CodeInvalid   = "invalid"   // the input is wrong; Fields says where
+	CodeInvalid   = "invalid"   // the input is wrong; Fields names the fields
 	CodeForbidden = "forbidden" // the asker may not do this
 	CodeConflict  = "conflict"  // the state it is in does not allow this
 	CodeNotFound  = "not-found" // there is no such thing, or it is not the asker's
@@ -23,7 +23,7 @@ const (
 type Error struct {
 	Code    string
 	Message string
-	// Fields says what is wrong by the name of the field of the form or request.
+	// Fields maps the name of a field of the form or request to its problem.
 	Fields map[string]string
 }
 

@@ -11,7 +11,7 @@ import (
 	"schakel/store"
 )
 
-// LinkPurpose is what a one-time link may be used for.
+// LinkPurpose names the one use of a one-time link.
 type LinkPurpose string
 
 // The purposes of one-time links. The subject of a setup link is fixed, of a
@@ -23,7 +23,7 @@ const (
 	LinkConfirmEmail LinkPurpose = "confirm-email"
 )
 
-// Lifetime is how long a link of this purpose works.
+// Lifetime returns the time after which a link of this purpose expires.
 func (p LinkPurpose) Lifetime() time.Duration {
 	switch p {
 	case LinkReset:
@@ -35,7 +35,7 @@ func (p LinkPurpose) Lifetime() time.Duration {
 	}
 }
 
-// Path is where the link leads in the portal.
+// Path returns the page of the portal that the link opens.
 func (p LinkPurpose) Path(token string) string {
 	switch p {
 	case LinkSetup:

@@ -1,6 +1,6 @@
 package registry
 
-// mostOfAKind is how many endpoints, and how many clients, a partner may have: each costs the engine memory and the
+// mostOfAKind limits the endpoints, and the clients, of a partner: each costs the engine memory and the
 // database rows, and whoever registers is a stranger. An administrator may make more.
 const mostOfAKind = 100
 

@@ -8,7 +8,7 @@ import (
 	"schakel/store"
 )
 
-// Message is what a mail says.
+// Message holds the subject and the text of a mail.
 type Message struct{ subject, body string }
 
 // Mail queues a message; without a recipient there is nobody to tell.

@@ -48,10 +48,10 @@ type ProfileSource interface {
 	InForce(ctx context.Context) (*Profile, error)
 }
 
-// Profile is what a chain collaboration agreed on: how strictly the rules of the
-// Edukoppeling profile are held, and what it leaves to its users (OPEN-01 to
-// OPEN-17). The table of Settings says what each member means. A Profile that
-// was handed out does not change.
+// Profile holds the choices of a chain collaboration: how strictly it holds the
+// rules of the Edukoppeling profile, and what that leaves to its users (OPEN-01 to
+// OPEN-17). The table of Settings explains each member. A Profile that was handed
+// out is immutable.
 type Profile struct {
 	RequireKey   string        // IDEM-02
 	KeySyntax    string        // IDEM-I01

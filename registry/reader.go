@@ -2,8 +2,8 @@ package registry
 
 import "schakel/store"
 
-// Reader is who reads contracts and the catalogue. The zero Reader is anyone: it
-// sees what is public and published.
+// Reader identifies a reader of contracts and the catalogue. The zero Reader is
+// anyone: it sees what is public and published.
 type Reader struct {
 	// PartnerID of an approved partner: it sees what is for partners and what is
 	// shown to it by name too, and all of the contracts it owns.
@@ -22,7 +22,7 @@ func ReaderOf(p store.Partner) Reader {
 	return Reader{PartnerID: p.ID, Internal: p.Own}
 }
 
-// Sight is what the reader may see, whatever the versions; nil is all.
+// Sight limits the contracts the reader sees, whatever the versions; nil is all.
 func (r Reader) Sight() *store.Sight {
 	switch {
 	case r.Internal || r.Administrator:
@@ -33,10 +33,10 @@ func (r Reader) Sight() *store.Sight {
 	return &store.Sight{Visibilities: []string{store.VisibilityPublic}}
 }
 
-// Maintains tells whether the reader is one who maintains a contract.
+// Maintains reports whether the reader maintains a contract.
 func (r Reader) Maintains(c store.Contract) bool { return r.Administrator || r.Owns(c) }
 
-// Owns tells whether the reader is the partner that maintains a contract.
+// Owns reports whether the reader is the partner that maintains a contract.
 func (r Reader) Owns(c store.Contract) bool {
 	return r.PartnerID != "" && r.PartnerID == c.OwnerPartnerID
 }

@@ -49,7 +49,7 @@ func (p Problems) Err() error {
 	return Invalid(p)
 }
 
-// CheckLine tells what is wrong with a text of one line, of least to most characters.
+// CheckLine returns the problem of a text of one line, of least to most characters; empty when it has none.
 func CheckLine(text string, least, most int) string {
 	switch n := utf8.RuneCountInString(text); {
 	case n < least && least == 1:
@@ -78,8 +78,7 @@ func CheckProse(text string, least, most int) string {
 	return CheckLine(strings.NewReplacer("\r\n", " ", "\n", " ", "\t", " ").Replace(text), least, most)
 }
 
-// CheckReason tells what is wrong with the reason of a decision; it is shown to
-// the partner.
+// CheckReason refuses an unfit reason of a decision; the partner reads the reason.
 func CheckReason(reason string, needed bool) error {
 	least := 0
 	if needed {

@@ -11,8 +11,8 @@ import (
 // maxVersionLength bounds a version number, in bytes.
 const maxVersionLength = 100
 
-// CheckVersion tells what is wrong with the number of a contract version: a
-// semantic version (semver.org, 2.0.0) in full.
+// CheckVersion returns the problem of the number of a contract version, empty when
+// it is a full semantic version (semver.org, 2.0.0).
 func CheckVersion(v string) string {
 	core, _, _ := strings.Cut(v, "+")
 	core, _, _ = strings.Cut(core, "-")

@@ -11,7 +11,7 @@ import (
 	"schakel/store"
 )
 
-// ThrottledError says that too many logins failed; After is how long to wait.
+// ThrottledError reports that too many logins failed; After is the time to wait.
 type ThrottledError struct {
 	After time.Duration
 }
@@ -21,14 +21,14 @@ func (e *ThrottledError) Error() string {
 	return fmt.Sprintf("too many failed logins: wait %s", e.After)
 }
 
-// Throttle is how failures of one kind of bucket make the next try wait: the
+// Throttle makes the next try wait after failures of one kind of bucket: the
 // first ones are free, then the wait doubles from a second up to longest.
 type Throttle struct {
 	Free    int64
 	Longest time.Duration
 }
 
-// wait is how long to wait after so many failures.
+// wait returns the wait after so many failures.
 func (t Throttle) wait(failures int64) time.Duration {
 	over := failures - t.Free
 	if over <= 0 {
@@ -37,7 +37,7 @@ func (t Throttle) wait(failures int64) time.Duration {
 	return min(time.Second<<min(over-1, 20), t.Longest)
 }
 
-// forgetAfter is how long a failure counts, when no other follows.
+// forgetAfter ends the count of failures when no other follows.
 const forgetAfter = 24 * time.Hour
 
 // AccountBucket names what is counted. An e-mail address is kept as a hash: what
@@ -47,7 +47,7 @@ func AccountBucket(email string) string {
 	return "account:" + hex.EncodeToString(sum[:16])
 }
 
-// AddressBucket counts an IPv6 network of /64 as one: that is what one customer gets.
+// AddressBucket counts an IPv6 network of /64 as one: one customer gets that much.
 func AddressBucket(addr string) string {
 	ip, err := netip.ParseAddr(addr)
 	if err != nil {

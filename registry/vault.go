@@ -93,8 +93,8 @@ func (v *Vault) Open(purpose, sealed string) ([]byte, error) {
 	return plain, nil
 }
 
-// Check tells whether the database's secrets were sealed with this key, and ties
-// a new database to it. Call it at start: it answers ErrWrongKey.
+// Check answers ErrWrongKey when the database's secrets were sealed with another
+// key, and ties a new database to this one. Call it at start.
 func (v *Vault) Check(ctx context.Context, db *store.DB) error {
 	err := db.Write(ctx, func(tx *store.Tx) error {
 		sealed, err := tx.Setting(ctx, vaultSetting)
