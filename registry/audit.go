@@ -3,7 +3,6 @@ package registry
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 
 	"schakel/store"
 )
@@ -143,10 +142,7 @@ func (a *AuditTrail) List(ctx context.Context, scope Scope, f store.AuditFilter)
 	}
 	f.PartnerID = id
 	rows, total, err := a.cfg.DB.Audits(ctx, f)
-	if err != nil {
-		return nil, 0, fmt.Errorf("list audit trail: %w", err)
-	}
-	return rows, total, nil
+	return rows, total, Wrap("list audit trail", err)
 }
 
 // Object names the row that an entry describes.
@@ -175,8 +171,5 @@ func Record(ctx context.Context, tx *store.Tx, actor Actor, action string, o Obj
 		ActorKind: actor.Kind, ActorID: actor.ID, ActorName: actor.Name, Action: action,
 		ObjectKind: o.kind, ObjectID: o.id, ObjectName: o.name, PartnerID: o.partnerID, Detail: string(text),
 	})
-	if err != nil {
-		return fmt.Errorf("write audit trail: %w", err)
-	}
-	return nil
+	return Wrap("write audit trail", err)
 }

@@ -78,10 +78,7 @@ func linkError(err error) error {
 	if errors.Is(err, store.ErrNotFound) {
 		return ErrLinkDead
 	}
-	if err != nil {
-		return fmt.Errorf("look up one-time link: %w", err)
-	}
-	return nil
+	return Wrap("look up one-time link", err)
 }
 
 // linkHash needs no salt or slow hash: a token is too random to be guessed from it.

@@ -16,10 +16,7 @@ func (c Config) Mail(ctx context.Context, tx *store.Tx, to string, msg Message) 
 	if to == "" {
 		return nil
 	}
-	if err := tx.InsertMail(ctx, &store.Mail{Recipient: to, Subject: msg.subject, Body: msg.body}); err != nil {
-		return fmt.Errorf("queue mail: %w", err)
-	}
-	return nil
+	return Wrap("queue mail", tx.InsertMail(ctx, &store.Mail{Recipient: to, Subject: msg.subject, Body: msg.body}))
 }
 
 // MailAdministrators queues a message to everyone who can decide.

@@ -107,10 +107,7 @@ func (v *Vault) Check(ctx context.Context, db *store.DB) error {
 		_, err = v.Open(vaultSetting, sealed)
 		return err
 	})
-	if err != nil {
-		return fmt.Errorf("check secret key: %w", err)
-	}
-	return nil
+	return Wrap("check secret key", err)
 }
 
 func readKeyFile(path string) ([]byte, error) {

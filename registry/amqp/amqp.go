@@ -56,10 +56,7 @@ func (a *AMQP) Broker(ctx context.Context, actor registry.Actor, id string) (sto
 		return store.AMQPBroker{}, err
 	}
 	row, err := a.cfg.DB.AMQPBroker(ctx, id)
-	if err != nil {
-		return store.AMQPBroker{}, registry.Found("broker", err)
-	}
-	return withoutSecrets(row), nil
+	return withoutSecrets(row), registry.Found("broker", err)
 }
 
 // BrokerName holds the part of a broker that everybody with a party may see.
@@ -100,34 +97,19 @@ func (a *AMQP) Parties(ctx context.Context, scope registry.Scope, partnerID stri
 		return nil, nil
 	}
 	rows, err := a.cfg.DB.AMQPParties(ctx, id)
-	if err != nil {
-		return nil, fmt.Errorf("list parties: %w", err)
-	}
-	return rows, nil
+	return rows, registry.Wrap("list parties", err)
 }
 
 // Party finds a party within a scope.
 func (a *AMQP) Party(ctx context.Context, scope registry.Scope, id string) (store.AMQPParty, error) {
 	row, err := a.cfg.DB.AMQPParty(ctx, id)
-	if err != nil {
-		return store.AMQPParty{}, registry.Found("party", err)
-	}
-	if !scope.Sees(row.PartnerID) {
-		return store.AMQPParty{}, registry.NotFound("party")
-	}
-	return row, nil
+	return registry.Visible(scope, "party", row, row.PartnerID, err)
 }
 
 // PartyOfEndpoint finds the party that an endpoint delivers to, within a scope.
 func (a *AMQP) PartyOfEndpoint(ctx context.Context, scope registry.Scope, endpointID string) (store.AMQPParty, error) {
 	row, err := a.cfg.DB.AMQPPartyByEndpoint(ctx, endpointID)
-	if err != nil {
-		return store.AMQPParty{}, registry.Found("party", err)
-	}
-	if !scope.Sees(row.PartnerID) {
-		return store.AMQPParty{}, registry.NotFound("party")
-	}
-	return row, nil
+	return registry.Visible(scope, "party", row, row.PartnerID, err)
 }
 
 // Certificates lists the certificates of a party within a scope, the newest first; never a private key.
@@ -151,10 +133,7 @@ func (a *AMQP) Processes(ctx context.Context, scope registry.Scope, partyID stri
 		return nil, err
 	}
 	rows, err := a.cfg.DB.AMQPProcesses(ctx, partyID)
-	if err != nil {
-		return nil, fmt.Errorf("list processes: %w", err)
-	}
-	return rows, nil
+	return rows, registry.Wrap("list processes", err)
 }
 
 // Process finds one process of a counterpart, for an administrator.

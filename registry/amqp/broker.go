@@ -41,11 +41,8 @@ func (a *AMQP) UpdateBroker(ctx context.Context, actor registry.Actor, id string
 	}
 	var row store.AMQPBroker
 	err := a.cfg.DB.Write(ctx, func(tx *store.Tx) (err error) {
-		if err := tx.Lock(ctx, "amqp_broker", id); err != nil {
-			return registry.Found("broker", err)
-		}
-		if row, err = tx.AMQPBroker(ctx, id); err != nil {
-			return registry.Found("broker", err)
+		if row, err = registry.Locked(ctx, tx, "broker", "amqp_broker", id, tx.AMQPBroker); err != nil {
+			return err
 		}
 		if err := a.fillBroker(in.clean(), &row); err != nil {
 			return err

@@ -32,12 +32,9 @@ func (a *AMQP) CreateOwnParty(ctx context.Context, actor registry.Actor, in Part
 func (a *AMQP) CreateCounterpart(ctx context.Context, actor registry.Actor, endpointID string, in PartyInput) (store.AMQPParty, error) {
 	row := store.AMQPParty{EndpointID: endpointID, Source: store.AMQPEntered, CreatedBy: actor.Name}
 	err := a.cfg.DB.Write(ctx, func(tx *store.Tx) error {
-		if err := tx.Lock(ctx, "endpoint", endpointID); err != nil {
-			return registry.Found("endpoint", err)
-		}
-		endpoint, err := tx.Endpoint(ctx, endpointID)
+		endpoint, err := registry.Locked(ctx, tx, "endpoint", "endpoint", endpointID, tx.Endpoint)
 		if err != nil {
-			return registry.Found("endpoint", err)
+			return err
 		}
 		if err := registry.AllowChange(ctx, tx, actor, "endpoint", endpoint.PartnerID); err != nil {
 			return err
@@ -89,11 +86,8 @@ func dialectOf(ctx context.Context, tx *store.Tx, brokerID string) string {
 func (a *AMQP) changeParty(ctx context.Context, actor registry.Actor, id string, fn func(*store.Tx, *store.AMQPParty) error) (store.AMQPParty, error) {
 	var row store.AMQPParty
 	err := a.cfg.DB.Write(ctx, func(tx *store.Tx) (err error) {
-		if err := tx.Lock(ctx, "amqp_party", id); err != nil {
-			return registry.Found("party", err)
-		}
-		if row, err = tx.AMQPParty(ctx, id); err != nil {
-			return registry.Found("party", err)
+		if row, err = registry.Locked(ctx, tx, "party", "amqp_party", id, tx.AMQPParty); err != nil {
+			return err
 		}
 		if err := registry.AllowChange(ctx, tx, actor, "party", row.PartnerID); err != nil {
 			return err

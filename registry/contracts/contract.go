@@ -181,12 +181,9 @@ func actsForOwn(ctx context.Context, tx *store.Tx, actor registry.Actor) (bool, 
 // meanwhile: only its owner publishes (EDU-21).
 func (c *Contracts) change(ctx context.Context, actor registry.Actor, id string, fn func(*store.Tx, *store.Contract) error) error {
 	return c.cfg.DB.Write(ctx, func(tx *store.Tx) error {
-		if err := tx.Lock(ctx, "contract", id); err != nil {
-			return registry.Found("contract", err)
-		}
-		row, err := tx.Contract(ctx, id)
+		row, err := registry.Locked(ctx, tx, "contract", "contract", id, tx.Contract)
 		if err != nil {
-			return registry.Found("contract", err)
+			return err
 		}
 		ok, err := actsForOwn(ctx, tx, actor)
 		if err != nil {

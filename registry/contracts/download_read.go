@@ -55,10 +55,7 @@ func (c *Contracts) DownloadsOf(ctx context.Context, reader registry.Reader, abo
 		use.Readers = append(use.Readers, f)
 	}
 	use.Anonymous, err = c.cfg.DB.AnonymousDownloads(ctx, v.ID, store.At(c.cfg.Now().Add(-anonymousSpan)))
-	if err != nil {
-		return use, fmt.Errorf("count downloads: %w", err)
-	}
-	return use, nil
+	return use, registry.Wrap("count downloads", err)
 }
 
 func (c *Contracts) readerName(ctx context.Context, row store.ContractDownload) (name string, err error) {
@@ -79,8 +76,5 @@ func (c *Contracts) readerName(ctx context.Context, row store.ContractDownload) 
 	if errors.Is(err, store.ErrNotFound) {
 		return row.ReaderID, nil
 	}
-	if err != nil {
-		return "", fmt.Errorf("find who downloaded: %w", err)
-	}
-	return name, nil
+	return name, registry.Wrap("find who downloaded", err)
 }

@@ -17,10 +17,7 @@ func NewEventTypes(cfg registry.Config) *EventTypes { return &EventTypes{cfg} }
 // Catalogue lists every event type the reader may see once, by name.
 func (e *EventTypes) Catalogue(ctx context.Context, reader registry.Reader) ([]store.EventType, error) {
 	rows, err := e.cfg.DB.EventTypes(ctx, reader.Sight())
-	if err != nil {
-		return nil, fmt.Errorf("list event types: %w", err)
-	}
-	return rows, nil
+	return rows, registry.Wrap("list event types", err)
 }
 
 // Get finds an event type the reader may see, by name.

@@ -78,10 +78,7 @@ func (c *Contracts) content(ctx context.Context, reader registry.Reader, id, ver
 	if errors.Is(err, store.ErrNotFound) {
 		return v, nil, registry.NotFound("version")
 	}
-	if err != nil {
-		return v, nil, fmt.Errorf("read contract: %w", err)
-	}
-	return v, content, nil
+	return v, content, registry.Wrap("read contract", err)
 }
 
 // DeleteDraft removes a version that was never published.

@@ -116,10 +116,7 @@ func (m *Mirrors) Runs(ctx context.Context, actor registry.Actor, id string, p s
 		return nil, 0, registry.Found("mirror", err)
 	}
 	rows, total, err := m.cfg.DB.MirrorRuns(ctx, id, p)
-	if err != nil {
-		return nil, 0, fmt.Errorf("list runs: %w", err)
-	}
-	return rows, total, nil
+	return rows, total, registry.Wrap("list runs", err)
 }
 
 // OneRun finds a run of a mirror.
@@ -141,10 +138,7 @@ func (m *Mirrors) Alarms(ctx context.Context, actor registry.Actor, f store.Mirr
 		return nil, 0, err
 	}
 	rows, total, err := m.cfg.DB.MirrorAsides(ctx, f)
-	if err != nil {
-		return nil, 0, fmt.Errorf("list alarms: %w", err)
-	}
-	return rows, total, nil
+	return rows, total, registry.Wrap("list alarms", err)
 }
 
 // Alarm finds one alarm of a mirror.

@@ -53,8 +53,5 @@ func (m *Mirrors) CopyPage(ctx context.Context, actor registry.Actor, id string,
 		return nil, 0, err
 	}
 	rows, total, err := m.cfg.DB.MirrorContractPage(ctx, id, p)
-	if err != nil {
-		return nil, 0, fmt.Errorf("list copies: %w", err)
-	}
-	return rows, total, nil
+	return rows, total, registry.Wrap("list copies", err)
 }

@@ -154,10 +154,7 @@ func (c *Contracts) move(ctx context.Context, actor registry.Actor, id, version,
 		}
 		return err
 	})
-	if err != nil {
-		return store.ContractVersion{}, err
-	}
-	return v, nil
+	return v, err
 }
 
 // eventTypesOf reads the draft that was seen again, outside the transaction: a large document takes a second, and everyone
@@ -199,8 +196,5 @@ func fillCatalogue(ctx context.Context, tx *store.Tx, c store.Contract, v store.
 			DataSchema: string(t.Schema), DataRequired: t.DataRequired, Example: string(t.Example), Status: store.VersionPublished, Visibility: c.Visibility,
 		}
 	}
-	if err := tx.ReplaceEventTypes(ctx, v.ID, rows); err != nil {
-		return fmt.Errorf("fill catalogue: %w", err)
-	}
-	return nil
+	return registry.Wrap("fill catalogue", tx.ReplaceEventTypes(ctx, v.ID, rows))
 }

@@ -82,20 +82,14 @@ func (c *Contracts) Versions(ctx context.Context, reader registry.Reader, id str
 		return nil, err
 	}
 	versions, err := c.cfg.DB.ContractVersions(ctx, id, reader.Statuses(row)...)
-	if err != nil {
-		return nil, fmt.Errorf("list contract versions: %w", err)
-	}
-	return versions, nil
+	return versions, registry.Wrap("list contract versions", err)
 }
 
 // History lists the versions of a contract that were published, highest first and without their documents, also those that
 // are withdrawn by now.
 func (c *Contracts) History(ctx context.Context, about store.Contract) ([]store.ContractVersion, error) {
 	versions, err := c.cfg.DB.ContractVersions(ctx, about.ID, store.VersionPublished, store.VersionDeprecated, store.VersionWithdrawn)
-	if err != nil {
-		return nil, fmt.Errorf("list contract versions: %w", err)
-	}
-	return versions, nil
+	return versions, registry.Wrap("list contract versions", err)
 }
 
 // Version finds one version of a contract a reader may see, or Latest, without
@@ -176,10 +170,7 @@ func (c *Contracts) EventTypes(ctx context.Context, reader registry.Reader, id, 
 		return nil, err
 	}
 	rows, err := c.cfg.DB.EventTypesOf(ctx, v.ID)
-	if err != nil {
-		return nil, fmt.Errorf("list event types: %w", err)
-	}
-	return rows, nil
+	return rows, registry.Wrap("list event types", err)
 }
 
 // referenceOutside was the code of a reference to another file when such a document
@@ -212,8 +203,5 @@ func (c *Contracts) Reader(ctx context.Context, actor registry.Actor) (registry.
 		return registry.Reader{}, nil
 	}
 	partner, err := c.cfg.DB.Partner(ctx, actor.PartnerID)
-	if err != nil {
-		return registry.Reader{}, registry.Found("partner", err)
-	}
-	return registry.ReaderOf(partner), nil
+	return registry.ReaderOf(partner), registry.Found("partner", err)
 }

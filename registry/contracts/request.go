@@ -59,10 +59,7 @@ func (c *Contracts) requestPublication(ctx context.Context, actor registry.Actor
 		}
 		return c.cfg.MailAdministrators(ctx, tx, mailPublicationWaits(c.cfg, *row, v))
 	})
-	if err != nil {
-		return store.ContractVersion{}, err
-	}
-	return v, nil
+	return v, err
 }
 
 // RefusePublication turns down the request to publish a draft; the reason is told

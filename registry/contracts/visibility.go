@@ -125,8 +125,5 @@ func show(ctx context.Context, tx *store.Tx, row store.Contract, named []string)
 			return registry.Invalid(registry.Problems{"partners": "Choose partners that are approved."})
 		}
 	}
-	if err := tx.SetContractPartners(ctx, row.ID, named); err != nil {
-		return fmt.Errorf("name partners: %w", err)
-	}
-	return nil
+	return registry.Wrap("name partners", tx.SetContractPartners(ctx, row.ID, named))
 }

@@ -42,10 +42,7 @@ func (d *Datasets) Get(ctx context.Context, id string) (store.Dataset, error) {
 // List lists datasets with their total count.
 func (d *Datasets) List(ctx context.Context, f store.DatasetFilter) ([]store.Dataset, int, error) {
 	rows, total, err := d.cfg.DB.Datasets(ctx, f)
-	if err != nil {
-		return nil, 0, fmt.Errorf("list datasets: %w", err)
-	}
-	return rows, total, nil
+	return rows, total, registry.Wrap("list datasets", err)
 }
 
 // Create adds a dataset. Fields: id, title, description, rootPrefix, rootSpace, rootLocal, namespaces, objectTypes, crs,

@@ -37,13 +37,10 @@ func openFollowers(ctx context.Context, q *store.Queries, f store.SubscriptionFi
 // Area finds an area of a dataset within a scope (MUT-41).
 func (d *Datasets) Area(ctx context.Context, scope registry.Scope, datasetID, areaID string) (store.MutationArea, error) {
 	area, err := d.cfg.DB.MutationArea(ctx, areaID)
-	if err != nil {
-		return store.MutationArea{}, registry.Found("area", err)
+	if err == nil && area.DatasetID != datasetID {
+		err = store.ErrNotFound
 	}
-	if area.DatasetID != datasetID || !scope.Sees(area.PartnerID) {
-		return store.MutationArea{}, registry.NotFound("area")
-	}
-	return area, nil
+	return registry.Visible(scope, "area", area, area.PartnerID, err)
 }
 
 // DatasetAccess holds the part of a dataset that a partner reads, and its subscription.

@@ -66,10 +66,7 @@ func (a *Accounts) SetupLink(ctx context.Context) (token string, err error) {
 		token, err = registry.NewLink(ctx, tx, registry.LinkSetup, setupSubject)
 		return err
 	})
-	if err != nil {
-		return "", fmt.Errorf("make setup link: %w", err)
-	}
-	return token, nil
+	return token, registry.Wrap("make setup link", err)
 }
 
 func hasAdministrator(ctx context.Context, q *store.Queries) (bool, error) {
@@ -269,10 +266,7 @@ func insertAccount(ctx context.Context, tx *store.Tx, account *store.Account) er
 	if errors.Is(err, store.ErrConflict) {
 		return registry.Invalid(map[string]string{"email": "There is an account with this e-mail address already."})
 	}
-	if err != nil {
-		return fmt.Errorf("add account: %w", err)
-	}
-	return nil
+	return registry.Wrap("add account", err)
 }
 
 // check makes the account of valid input, and returns the problems by field.

@@ -62,12 +62,9 @@ func (a *Accounts) decide(ctx context.Context, actor registry.Actor, id, action 
 		return err
 	}
 	return a.db.Write(ctx, func(tx *store.Tx) error {
-		if err := tx.Lock(ctx, "account", id); err != nil {
-			return registry.Found("account", err)
-		}
-		account, err := tx.Account(ctx, id)
+		account, err := registry.Locked(ctx, tx, "account", "account", id, tx.Account)
 		if err != nil {
-			return registry.Found("account", err)
+			return err
 		}
 		if err := change(&account); err != nil {
 			return err

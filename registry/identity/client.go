@@ -118,13 +118,7 @@ func (c *Clients) tellWaiting(ctx context.Context, tx *store.Tx, owner store.Par
 // Get finds a client within a scope.
 func (c *Clients) Get(ctx context.Context, scope registry.Scope, id string) (store.Client, error) {
 	client, err := c.cfg.DB.Client(ctx, id)
-	if err != nil {
-		return store.Client{}, registry.Found("client", err)
-	}
-	if !scope.Sees(client.PartnerID) {
-		return store.Client{}, registry.NotFound("client")
-	}
-	return client, nil
+	return registry.Visible(scope, "client", client, client.PartnerID, err)
 }
 
 // List lists the clients of a partner, newest first. An administrator that names
@@ -142,10 +136,7 @@ func (c *Clients) List(ctx context.Context, scope registry.Scope, partnerID stri
 		id = own.ID
 	}
 	rows, err := c.cfg.DB.Clients(ctx, id)
-	if err != nil {
-		return nil, fmt.Errorf("list clients: %w", err)
-	}
-	return rows, nil
+	return rows, registry.Wrap("list clients", err)
 }
 
 // Waiting lists the clients whose requests wait for an administrator, oldest
@@ -155,10 +146,7 @@ func (c *Clients) Waiting(ctx context.Context, actor registry.Actor) ([]store.Cl
 		return nil, err
 	}
 	rows, err := c.cfg.DB.ClientsWaiting(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("list waiting clients: %w", err)
-	}
-	return rows, nil
+	return rows, registry.Wrap("list waiting clients", err)
 }
 
 func clientObject(c store.Client) registry.Object {

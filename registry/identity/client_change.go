@@ -167,19 +167,13 @@ func StopClients(ctx context.Context, tx *store.Tx, partnerID string, ended bool
 func (c *Clients) change(ctx context.Context, actor registry.Actor, id string, fn func(*store.Tx, *store.Client) error) (store.Client, error) {
 	var client store.Client
 	err := c.cfg.DB.Write(ctx, func(tx *store.Tx) (err error) {
-		if err := tx.Lock(ctx, "client", id); err != nil {
-			return registry.Found("client", err)
-		}
-		if client, err = tx.Client(ctx, id); err != nil {
-			return registry.Found("client", err)
+		if client, err = registry.Locked(ctx, tx, "client", "client", id, tx.Client); err != nil {
+			return err
 		}
 		if err := registry.AllowChange(ctx, tx, actor, "client", client.PartnerID); err != nil {
 			return err
 		}
 		return fn(tx, &client)
 	})
-	if err != nil {
-		return store.Client{}, err
-	}
-	return client, nil
+	return client, err
 }

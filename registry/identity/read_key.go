@@ -86,10 +86,7 @@ func (k *ReadKeys) List(ctx context.Context, scope registry.Scope, partnerID str
 		return nil, registry.Found("partner", err)
 	}
 	rows, err := k.cfg.DB.ReadKeys(ctx, owner.ID)
-	if err != nil {
-		return nil, fmt.Errorf("list read keys: %w", err)
-	}
-	return rows, nil
+	return rows, registry.Wrap("list read keys", err)
 }
 
 // Revoke ends a key for good, at once. Field: reason.

@@ -2,7 +2,6 @@ package mail
 
 import (
 	"context"
-	"fmt"
 
 	"schakel/registry"
 	"schakel/store"
@@ -22,10 +21,7 @@ func (m *Mails) List(ctx context.Context, actor registry.Actor, p store.Page) ([
 		return nil, 0, err
 	}
 	rows, total, err := m.cfg.DB.Mails(ctx, p)
-	if err != nil {
-		return nil, 0, fmt.Errorf("list mails: %w", err)
-	}
-	return rows, total, nil
+	return rows, total, registry.Wrap("list mails", err)
 }
 
 // Get finds one mail for an administrator.

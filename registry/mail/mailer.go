@@ -170,10 +170,7 @@ func (m *Mailer) send(ctx context.Context, mail store.Mail) error {
 		m.cfg.Log.Warn("mail will be tried again", "mail", mail.ID, "attempts", mail.Attempts)
 	}
 	err = m.cfg.DB.Write(ctx, func(tx *store.Tx) error { return tx.UpdateMail(ctx, &mail) })
-	if err != nil {
-		return fmt.Errorf("write what came of a mail: %w", err)
-	}
-	return nil
+	return registry.Wrap("write what came of a mail", err)
 }
 
 // mailWait returns the wait after so many attempts.

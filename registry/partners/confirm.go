@@ -44,12 +44,9 @@ func (p *Partners) Confirm(ctx context.Context, token, password string) (store.A
 }
 
 func (p *Partners) confirm(ctx context.Context, tx *store.Tx, id, hash string) (store.Account, error) {
-	if err := tx.Lock(ctx, "partner", id); err != nil {
-		return store.Account{}, registry.Found("registration", err)
-	}
-	partner, err := tx.Partner(ctx, id)
+	partner, err := registry.Locked(ctx, tx, "registration", "partner", id, tx.Partner)
 	if err != nil {
-		return store.Account{}, registry.Found("registration", err)
+		return store.Account{}, err
 	}
 	if partner.Status != store.PartnerRequested {
 		return store.Account{}, registry.ErrLinkDead

@@ -157,13 +157,7 @@ func (e *Endpoints) TokenSecret(endpoint store.Endpoint) (string, error) {
 // Get finds an endpoint within a scope.
 func (e *Endpoints) Get(ctx context.Context, scope registry.Scope, id string) (store.Endpoint, error) {
 	endpoint, err := e.cfg.DB.Endpoint(ctx, id)
-	if err != nil {
-		return store.Endpoint{}, registry.Found("endpoint", err)
-	}
-	if !scope.Sees(endpoint.PartnerID) {
-		return store.Endpoint{}, registry.NotFound("endpoint")
-	}
-	return endpoint, nil
+	return registry.Visible(scope, "endpoint", endpoint, endpoint.PartnerID, err)
 }
 
 // List lists the endpoints of a partner that have not ended, newest first; for an
@@ -174,10 +168,7 @@ func (e *Endpoints) List(ctx context.Context, scope registry.Scope, partnerID st
 		return nil, nil
 	}
 	rows, err := e.cfg.DB.Endpoints(ctx, id)
-	if err != nil {
-		return nil, fmt.Errorf("list endpoints: %w", err)
-	}
-	return rows, nil
+	return rows, registry.Wrap("list endpoints", err)
 }
 
 // change reads an endpoint the actor may change and keeps others from changing
@@ -185,21 +176,15 @@ func (e *Endpoints) List(ctx context.Context, scope registry.Scope, partnerID st
 func (e *Endpoints) change(ctx context.Context, actor registry.Actor, id string, fn func(*store.Tx, *store.Endpoint) error) (store.Endpoint, error) {
 	var endpoint store.Endpoint
 	err := e.cfg.DB.Write(ctx, func(tx *store.Tx) (err error) {
-		if err := tx.Lock(ctx, "endpoint", id); err != nil {
-			return registry.Found("endpoint", err)
-		}
-		if endpoint, err = tx.Endpoint(ctx, id); err != nil {
-			return registry.Found("endpoint", err)
+		if endpoint, err = registry.Locked(ctx, tx, "endpoint", "endpoint", id, tx.Endpoint); err != nil {
+			return err
 		}
 		if err := registry.AllowChange(ctx, tx, actor, "endpoint", endpoint.PartnerID); err != nil {
 			return err
 		}
 		return fn(tx, &endpoint)
 	})
-	if err != nil {
-		return store.Endpoint{}, err
-	}
-	return endpoint, nil
+	return endpoint, err
 }
 
 func endpointObject(e store.Endpoint) registry.Object {

@@ -112,10 +112,7 @@ func (e *Endpoints) updateStatus(ctx context.Context, tx *store.Tx, actor regist
 func closeCircuit(ctx context.Context, tx *store.Tx, endpoint *store.Endpoint) error {
 	endpoint.Circuit, endpoint.CircuitFailures = store.CircuitClosed, 0
 	endpoint.CircuitOpenedAt, endpoint.CircuitProbeAt = store.Time{}, store.Time{}
-	if err := tx.SaveCircuit(ctx, endpoint); err != nil {
-		return fmt.Errorf("close circuit: %w", err)
-	}
-	return nil
+	return registry.Wrap("close circuit", tx.SaveCircuit(ctx, endpoint))
 }
 
 // suspendedByPerson asks the audit trail who suspended an endpoint last.

@@ -53,10 +53,7 @@ func (p *Partners) EnsureOwn(ctx context.Context, name, oin string) (store.Partn
 		own.Name, own.OIN = name, oin
 		return tx.UpdatePartner(ctx, &own)
 	})
-	if err != nil {
-		return own, fmt.Errorf("own organisation: %w", err)
-	}
-	return own, nil
+	return own, registry.Wrap("own organisation", err)
 }
 
 // Own is the organisation that runs this Schakel.
@@ -81,19 +78,13 @@ func (p *Partners) List(ctx context.Context, actor registry.Actor, f store.Partn
 		return nil, 0, err
 	}
 	rows, total, err := p.cfg.DB.Partners(ctx, f)
-	if err != nil {
-		return nil, 0, fmt.Errorf("list partners: %w", err)
-	}
-	return rows, total, nil
+	return rows, total, registry.Wrap("list partners", err)
 }
 
 // Counts counts partners by status.
 func (p *Partners) Counts(ctx context.Context) (map[string]int, error) {
 	counts, err := p.cfg.DB.CountPartners(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("count partners: %w", err)
-	}
-	return counts, nil
+	return counts, registry.Wrap("count partners", err)
 }
 
 // Contact holds the contact details of a partner.
@@ -145,12 +136,9 @@ func (p *Partners) change(ctx context.Context, actor registry.Actor, id string, 
 		return registry.NotFound("partner")
 	}
 	return p.cfg.DB.Write(ctx, func(tx *store.Tx) error {
-		if err := tx.Lock(ctx, "partner", id); err != nil {
-			return registry.Found("partner", err)
-		}
-		row, err := tx.Partner(ctx, id)
+		row, err := registry.Locked(ctx, tx, "partner", "partner", id, tx.Partner)
 		if err != nil {
-			return registry.Found("partner", err)
+			return err
 		}
 		return fn(tx, &row)
 	})

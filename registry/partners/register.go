@@ -56,10 +56,7 @@ func (p *Partners) Register(ctx context.Context, in Registration) error {
 		// Another registration of this number or address was first; now it is seen.
 		err = p.register(ctx, in)
 	}
-	if err != nil {
-		return fmt.Errorf("register partner: %w", err)
-	}
-	return nil
+	return registry.Wrap("register partner", err)
 }
 
 func (p *Partners) register(ctx context.Context, in Registration) error {

@@ -121,10 +121,7 @@ func (r *Routes) List(ctx context.Context, actor registry.Actor) ([]store.Route,
 		return nil, err
 	}
 	rows, err := r.cfg.DB.Routes(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("list routes: %w", err)
-	}
-	return rows, nil
+	return rows, registry.Wrap("list routes", err)
 }
 
 func routeObject(r store.Route) registry.Object {

@@ -177,13 +177,7 @@ func checkOthers(ctx context.Context, tx *store.Tx, endpoint store.Endpoint, typ
 // Get finds a subscription within a scope.
 func (s *Subscriptions) Get(ctx context.Context, scope registry.Scope, id string) (store.Subscription, error) {
 	sub, err := s.cfg.DB.Subscription(ctx, id)
-	if err != nil {
-		return store.Subscription{}, registry.Found("subscription", err)
-	}
-	if !scope.Sees(sub.PartnerID) {
-		return store.Subscription{}, registry.NotFound("subscription")
-	}
-	return sub, nil
+	return registry.Visible(scope, "subscription", sub, sub.PartnerID, err)
 }
 
 // List lists subscriptions within a scope, newest first, with their total count.
@@ -194,19 +188,13 @@ func (s *Subscriptions) List(ctx context.Context, scope registry.Scope, f store.
 	}
 	f.PartnerID = id
 	rows, total, err := s.cfg.DB.Subscriptions(ctx, f)
-	if err != nil {
-		return nil, 0, fmt.Errorf("list subscriptions: %w", err)
-	}
-	return rows, total, nil
+	return rows, total, registry.Wrap("list subscriptions", err)
 }
 
 // Counts counts all subscriptions by status.
 func (s *Subscriptions) Counts(ctx context.Context) (map[string]int, error) {
 	counts, err := s.cfg.DB.CountSubscriptions(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("count subscriptions: %w", err)
-	}
-	return counts, nil
+	return counts, registry.Wrap("count subscriptions", err)
 }
 
 func subscriptionObject(s store.Subscription) registry.Object {

@@ -51,8 +51,5 @@ func decideChange(ctx context.Context, tx *store.Tx, sub store.Subscription, ver
 	default:
 		rejected, err = true, tx.KeepMutationFollower(ctx, sub.ID)
 	}
-	if err != nil {
-		return false, fmt.Errorf("decide on what a follower gets: %w", err)
-	}
-	return rejected, nil
+	return rejected, registry.Wrap("decide on what a follower gets", err)
 }

@@ -138,11 +138,8 @@ func (s *Subscriptions) moveSeen(ctx context.Context, actor registry.Actor, id, 
 func lockSubscription(ctx context.Context, tx *store.Tx, actor registry.Actor, id string) (
 	sub store.Subscription, partner store.Partner, endpoint store.Endpoint, err error,
 ) {
-	if err = tx.Lock(ctx, "subscription", id); err == nil {
-		sub, err = tx.Subscription(ctx, id)
-	}
-	if err != nil {
-		return sub, partner, endpoint, registry.Found("subscription", err)
+	if sub, err = registry.Locked(ctx, tx, "subscription", "subscription", id, tx.Subscription); err != nil {
+		return sub, partner, endpoint, err
 	}
 	if err = registry.AllowChange(ctx, tx, actor, "subscription", sub.PartnerID); err != nil {
 		return sub, partner, endpoint, err
