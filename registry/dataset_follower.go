@@ -3,9 +3,10 @@ package registry
 import (
 	"context"
 	"errors"
-	"schakel/store"
 	"slices"
 	"strings"
+
+	"schakel/store"
 )
 
 // DatasetFollower is an open subscription to a dataset, with what it gets and how far its copy is.
@@ -45,3 +46,10 @@ func DatasetObjectType(d store.Dataset, name string) (string, bool) {
 	}
 	return d.ObjectTypes[i], true
 }
+
+// Codes of the coordinate systems that a dataset may have (EPSG).
+const (
+	CRSNone          = 0
+	CRSRijksdriehoek = 28992
+	CRSWGS84         = 4326
+)

@@ -96,3 +96,10 @@ type Profile struct {
 	AMQPSubjects []string // codes of list 8279 (AMQP-21)
 	AMQPUnwanted string   // AMQP-16
 }
+
+// Content modes of a webhook, and the method of an endpoint without credentials.
+const (
+	ModeStructured = "structured"
+	ModeBinary     = "binary"
+	TokenAuthNone  = "none"
+)

@@ -87,3 +87,74 @@ func (r *mirrorRun) recordMark(ctx context.Context, tx *store.Tx, contractID, ve
 	return registry.Record(ctx, tx, r.actor, registry.ActionCopyMarked, registry.ObjectOf("contract", row.ID, strings.TrimSpace(row.Title+" "+version), row.OwnerPartnerID),
 		registry.Details{"to": status, "from": from, "version": version})
 }
+
+// about lets the title and the description of our copy follow those at the source. A
+// text that a person wrote here stays. title is the one of the contract at the source.
+func (r *mirrorRun) about(ctx context.Context, c mirror.Contract, copied *store.MirrorContract, title string) error {
+	if title = shown(title, 200, false); registry.CheckLine(title, 2, 200) != "" {
+		title = copied.OriginTitle // it has none that can be kept
+	}
+	description := shown(c.Description, 4000, true)
+	if title == copied.OriginTitle && description == copied.OriginDescription {
+		return nil
+	}
+	said := ""
+	err := r.cfg.DB.Write(ctx, func(tx *store.Tx) error {
+		row, err := tx.Contract(ctx, copied.ContractID)
+		if err != nil {
+			return err
+		}
+		ours := row
+		if row.Title == copied.OriginTitle {
+			ours.Title = title
+		}
+		if row.Description == copied.OriginDescription {
+			ours.Description = description
+		}
+		said = "The source tells other things about it. A person wrote the texts here, so they stay."
+		if ours.Title != row.Title || ours.Description != row.Description {
+			said = "The source tells other things about it, and our copy follows."
+			if err := tx.UpdateContract(ctx, &ours); err != nil {
+				return err
+			}
+			o := registry.ObjectOf("contract", row.ID, ours.Title, row.OwnerPartnerID)
+			if err := registry.Record(ctx, tx, r.actor, registry.ActionCopyDescribed, o, registry.Details{"from": copied.OriginURL, "titleBefore": row.Title}); err != nil {
+				return err
+			}
+		}
+		return tx.SetMirrorContractAbout(ctx, copied.ContractID, title, description)
+	})
+	if err != nil {
+		return fmt.Errorf("follow texts of contract: %w", err)
+	}
+	copied.OriginTitle, copied.OriginDescription = title, description
+	r.note(MirrorLine{Contract: c.ID, Outcome: MirrorDescribed, Copy: copied.ContractID, Text: said})
+	return nil
+}
+
+// followSource gives a copy that is published the state that its version has at the
+// source meanwhile: who builds on it must see at once that it is advised against.
+func followSource(ctx context.Context, tx *store.Tx, v *store.ContractVersion) error {
+	from, err := tx.MirrorCopy(ctx, v.ID)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("find origin: %w", err)
+	}
+	if !AdvisedAgainst(from) {
+		return nil
+	}
+	reason := atSource + from.SourceStatus + "."
+	if v.StatusReason != "" {
+		reason += " Published all the same: " + v.StatusReason
+	}
+	v.Status, v.StatusReason, v.DeprecatedAt = store.VersionDeprecated, shown(reason, 1000, false), tx.Now
+	return nil
+}
+
+// AdvisedAgainst reports whether the source deprecated or withdrew a version, so that our
+// copy is deprecated as soon as it is published.
+func AdvisedAgainst(from store.MirrorCopy) bool {
+	return from.SourceStatus == store.VersionDeprecated || from.SourceStatus == store.VersionWithdrawn
+}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -253,6 +254,68 @@ func TestUploadRealDocuments(t *testing.T) {
 			if _, got, err := w.Contracts.Original(ctx, reader, "real", version); err != nil || !bytes.Equal(got, content) {
 				t.Errorf("%s: does not come back as it went in: %v", filepath.Base(file), err)
 			}
+		}
+	})
+}
+
+// A contract names its basis and its contact. Its owner is recorded with the
+// agreement, and so is a transfer.
+//
+// Rules: EDU-06c, EDU-22, EDU-25, OPEN-09.
+func TestContractOwnerIsAgreedAndRecorded(t *testing.T) {
+	inWorlds(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		p, _, _, _ := w.twoPartners(t)
+		in := contractInput("student-events")
+		in.Owner, in.Maintainer, in.ContactName, in.ContactEmail = "Chain Office", "Team A", "Ada", "ada@example.nl"
+		in.BasedOn, in.Agreement = "Edustandaard OSO 2.4", "Chain board, 1 May 2026"
+		_, err := w.Contracts.Create(ctx, w.admin, in)
+		must(t, err)
+		c, err := w.Contracts.Get(ctx, registry.Reader{Administrator: true}, in.ID)
+		if err != nil || c.Owner != "Chain Office" || c.ContactEmail != "ada@example.nl" || c.BasedOn != "Edustandaard OSO 2.4" || c.Agreement == "" {
+			t.Errorf("got %+v, %v", c, err)
+		}
+		in.Owner, in.OwnerPartnerID, in.Agreement = "Noord", p.ID, "Chain board, 1 June 2026"
+		_, err = w.Contracts.Update(ctx, w.admin, in.ID, in)
+		must(t, err)
+		entries, total, err := w.db.Audits(ctx, store.AuditFilter{Action: registry.ActionContractTransferred})
+		if err != nil || total != 1 {
+			t.Fatalf("%d entries, %v", total, err)
+		}
+		for _, words := range []string{"Chain Office", "Noord", "1 June 2026"} {
+			if !strings.Contains(entries[0].Detail, words) {
+				t.Errorf("the entry does not tell %q: %s", words, entries[0].Detail)
+			}
+		}
+		if entries[0].ActorName == "" || entries[0].At.IsZero() {
+			t.Errorf("entry %+v", entries[0])
+		}
+	})
+}
+
+// U+0000 may well stand in a document, and is no text to PostgreSQL: the document is kept as it is, with what is shown of
+// it cleaned.
+func TestContractWithNULInItsTexts(t *testing.T) {
+	const document = `asyncapi: 3.0.0
+info: {title: "a\0b", version: 1.0.0}
+channels:
+  c: {address: a, messages: {m: {name: nl.example.text, title: "x\0y", summary: "s\0", description: "d\0", contentType: application/json, payload: {type: string, pattern: "[^\0-\x1f]"}}}}
+operations: {o: {action: send, channel: {$ref: '#/channels/c'}}}
+`
+	inWorlds(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		_, err := w.Contracts.Create(ctx, w.admin, contractInput("student-events"))
+		must(t, err)
+		v, err := w.Contracts.Upload(ctx, w.admin, "student-events", contracts.Upload{Content: []byte(document)})
+		must(t, err)
+		if v.InfoTitle != "a\ufffdb" {
+			t.Errorf("title %q", v.InfoTitle)
+		}
+		_, err = w.publish(ctx, w.admin, "student-events", "1.0.0", "")
+		must(t, err)
+		got, err := w.db.EventType(ctx, "nl.example.text")
+		if err != nil || got.Title != "x\ufffdy" {
+			t.Errorf("%+v, %v", got, err)
 		}
 	})
 }

@@ -1,5 +1,11 @@
 package compare
 
+import (
+	"strings"
+
+	"schakel/registry/jsonpointer"
+)
+
 // openAPIServers compares the addresses where an API is offered.
 func (p *pair) openAPIServers() {
 	p.servers("the document", servers(p.old.root), "/servers", servers(p.new.root), "/servers")
@@ -39,6 +45,85 @@ func servers(owner map[string]any) map[string]string {
 		if url := text(object, "url"); url != "" {
 			list[url] = written(child(object, "variables"))
 		}
+	}
+	return list
+}
+
+// asyncServers compares the servers, or brokers, by name.
+func (p *pair) asyncServers() {
+	before, after := child(p.old.root, "servers"), child(p.new.root, "servers")
+	for _, name := range unionKeys(before, after) {
+		was, wasAt := p.old.object(before[name], jsonpointer.Join("servers", name))
+		is, isAt := p.new.object(after[name], jsonpointer.Join("servers", name))
+		c := Change{Side: SideBoth, Subjects: []string{"server " + name}, Pointer: isAt}
+		switch {
+		case was == nil && is == nil:
+		case is == nil:
+			c.Level, c.Code, c.Pointer, c.Removed = Warning, "server-removed", wasAt, true
+			c.Text, c.Why = "The server was removed.", "Those who connect to it must go to another one, if it is really gone."
+			p.add(c)
+		case was == nil:
+			c.Level, c.Code, c.Text, c.Why = Info, "server-added", "The server was added.", "Nothing that exists changes."
+			p.add(c)
+		default:
+			p.asyncServer(c, was, is, wasAt, isAt)
+		}
+	}
+}
+
+func (p *pair) asyncServer(c Change, was, is map[string]any, wasAt, isAt string) {
+	for _, key := range []string{"protocol", "host", "url", "pathname", "protocolVersion"} {
+		before, after := text(was, key), text(is, key)
+		if before == after || p.old.release != p.new.release && (key == "url" || key == "host" || key == "pathname") {
+			continue // 2.6 writes as url what 3.0 writes as host and pathname
+		}
+		c.Level, c.Code, c.Pointer = Warning, "server-changed", isAt+"/"+key
+		c.Text = "The " + key + " changed from " + quote(before) + " to " + quote(after) + "."
+		c.Why = "Those who have it fixed must change it."
+		if key == "protocol" && before != "" {
+			c.Level, c.Why = Breaking, "Those who connect by the old protocol cannot connect any more."
+		}
+		p.add(c)
+	}
+	if !same(child(was, "variables"), child(is, "variables")) && p.old.release == p.new.release {
+		c.Level, c.Code, c.Pointer = Info, "server-changed", isAt+"/variables"
+		c.Text, c.Why = "The variables changed.", "Those who fill them in should look whether their values still fit."
+		p.add(c)
+	}
+	p.bindings(c, was, wasAt, is, isAt)
+	p.asyncSecurity(c, was, is, wasAt, isAt)
+}
+
+// asyncSecurity compares how a server or operation lets others in.
+func (p *pair) asyncSecurity(c Change, was, is map[string]any, wasAt, isAt string) {
+	if p.old.release == "2.6" && p.new.release == "2.6" {
+		p.security(secured{subject: c.Subjects[0], before: alternatives(items(was, "security")), after: alternatives(items(is, "security")), beforeAt: wasAt + "/security", afterAt: isAt + "/security"})
+		return
+	}
+	p.security(secured{subject: c.Subjects[0], before: p.old.asyncAlternatives(was, wasAt), after: p.new.asyncAlternatives(is, isAt), beforeAt: wasAt + "/security", afterAt: isAt + "/security"})
+}
+
+// asyncAlternatives gives the ways in; from 3.0 on each is a scheme itself, with the scopes in it.
+func (c *source) asyncAlternatives(owner map[string]any, at string) []alternative {
+	if c.release == "2.6" {
+		return alternatives(items(owner, "security"))
+	}
+	var list []alternative
+	for _, found := range c.listed(located{owner, at}, "security") {
+		name := strings.TrimSpace(strings.Join([]string{text(found.object, "type"), text(found.object, "scheme"), text(found.object, "in"), text(found.object, "name")}, " "))
+		if list, _ := jsonpointer.Tokens(found.at); len(list) == 3 && list[0] == "components" {
+			name = list[2]
+		}
+		var scopes []string
+		for _, item := range items(found.object, "scopes") {
+			if scope, ok := item.(string); ok {
+				scopes = append(scopes, scope)
+			}
+		}
+		list = append(list, alternative{name: sorted(scopes)})
+	}
+	if len(list) == 0 {
+		return []alternative{{}}
 	}
 	return list
 }

@@ -3,13 +3,13 @@ package contract
 import (
 	"bytes"
 	"math"
+	"slices"
 	"strconv"
 	"unicode/utf8"
 
+	"go.yaml.in/yaml/v4"
 	"schakel/registry/jsonpointer"
 	"schakel/registry/strictjson"
-
-	"go.yaml.in/yaml/v4"
 )
 
 // Locate gives the place of the value that a JSON Pointer leads to, both from 1, the column in code points. It reads the
@@ -191,4 +191,45 @@ func (l *jsonLocator) member(s *spot) *spot {
 func LocateJSON(content []byte, pointer string) (line, column int) {
 	d := &Document{content: content}
 	return d.Locate(pointer)
+}
+
+// place locates a value, written out as a pointer only when a finding needs it. The nil place is the root.
+type place struct {
+	above *place
+	token string
+	known string // the pointer itself, where it is known; above and token are unused then
+}
+
+// top is the place of the whole document.
+func top() *place { return nil }
+
+// to gives the place that these names lead to from here.
+func (p *place) to(tokens ...string) *place {
+	for _, token := range tokens {
+		p = &place{above: p, token: token}
+	}
+	return p
+}
+
+// up gives the place above; nil at the root.
+func (p *place) up() *place {
+	if p == nil {
+		return nil
+	}
+	return p.above
+}
+
+// String gives the JSON Pointer.
+func (p *place) String() string {
+	var tokens []string
+	base := ""
+	for ; p != nil; p = p.above {
+		if p.known != "" {
+			base = p.known
+			break
+		}
+		tokens = append(tokens, p.token)
+	}
+	slices.Reverse(tokens)
+	return base + jsonpointer.Join(tokens...)
 }
