@@ -3,10 +3,12 @@ package registry
 import (
 	"bytes"
 	"context"
+	"crypto"
 	"crypto/aes"
 	"crypto/cipher"
 	"crypto/rand"
 	"crypto/sha256"
+	"crypto/x509"
 	"encoding/base64"
 	"encoding/hex"
 	"errors"
@@ -92,6 +94,29 @@ func (v *Vault) Open(purpose, sealed string) ([]byte, error) {
 		return nil, errors.New("open secret: it was damaged, or sealed for something else")
 	}
 	return plain, nil
+}
+
+// SealKey is [Vault.Seal] for a private key, as PKCS #8.
+func (v *Vault) SealKey(purpose string, key crypto.Signer) (string, error) {
+	der, err := x509.MarshalPKCS8PrivateKey(key)
+	return v.Seal(purpose, der), Wrap("write private key", err)
+}
+
+// OpenKey opens what SealKey made for the same purpose.
+func (v *Vault) OpenKey(purpose, sealed string) (crypto.Signer, error) {
+	der, err := v.Open(purpose, sealed)
+	if err != nil {
+		return nil, err
+	}
+	key, err := x509.ParsePKCS8PrivateKey(der)
+	if err != nil {
+		return nil, fmt.Errorf("read private key: %w", err)
+	}
+	signer, ok := key.(crypto.Signer)
+	if !ok {
+		return nil, errors.New("this kind of key cannot sign")
+	}
+	return signer, nil
 }
 
 // Check answers ErrWrongKey when the database's secrets were sealed with another

@@ -99,7 +99,7 @@ func (a *AMQP) fillBroker(in BrokerInput, row *store.AMQPBroker) error {
 	if key == nil {
 		return nil
 	}
-	sealed, err := a.sealKey(brokerKeyPurpose, key)
+	sealed, err := a.cfg.Vault.SealKey(brokerKeyPurpose, key)
 	row.PrivateKey = sealed
 	return err
 }

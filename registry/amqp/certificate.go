@@ -47,7 +47,7 @@ func (a *AMQP) readEnterprise(certificates, keys string, own bool) ([]enterprise
 		e := enterprise{certificateChain: c}
 		if own {
 			if key := keyThatFits(keys, c, "privateKeys", wrong); key != nil {
-				if e.sealed, err = a.sealKey(partyKeyPurpose(thumbprint(c.leaf)), key); err != nil {
+				if e.sealed, err = a.cfg.Vault.SealKey(partyKeyPurpose(thumbprint(c.leaf)), key); err != nil {
 					return nil, err
 				}
 			}

@@ -5,7 +5,6 @@ import (
 	"crypto"
 	"crypto/tls"
 	"crypto/x509"
-	"errors"
 	"fmt"
 
 	"schakel/store"
@@ -45,7 +44,7 @@ func (a *AMQP) openPair(row store.AMQPCertificate) (KeyPair, error) {
 	if err != nil {
 		return KeyPair{}, err
 	}
-	key, err := a.openKey(partyKeyPurpose(row.Thumbprint), row.PrivateKey)
+	key, err := a.cfg.Vault.OpenKey(partyKeyPurpose(row.Thumbprint), row.PrivateKey)
 	if err != nil {
 		return KeyPair{}, err
 	}
@@ -60,30 +59,6 @@ const (
 	brokerPasswordPurpose = "amqp-broker-password"
 	brokerKeyPurpose      = "amqp-broker-key"
 )
-
-func (a *AMQP) sealKey(purpose string, key crypto.Signer) (string, error) {
-	der, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		return "", fmt.Errorf("write private key: %w", err)
-	}
-	return a.cfg.Vault.Seal(purpose, der), nil
-}
-
-func (a *AMQP) openKey(purpose, sealed string) (crypto.Signer, error) {
-	der, err := a.cfg.Vault.Open(purpose, sealed)
-	if err != nil {
-		return nil, err
-	}
-	key, err := x509.ParsePKCS8PrivateKey(der)
-	if err != nil {
-		return nil, fmt.Errorf("read private key: %w", err)
-	}
-	signer, ok := key.(crypto.Signer)
-	if !ok {
-		return nil, errors.New("this kind of key cannot sign")
-	}
-	return signer, nil
-}
 
 // BrokerSecrets opens what a connection to a broker needs: the password, our certificate, and whom we trust. What is not
 // used is empty or nil; no pool stands for that of the system.
@@ -114,7 +89,7 @@ func (a *AMQP) brokerCertificate(b store.AMQPBroker) (*tls.Certificate, error) {
 	if err != nil {
 		return nil, err
 	}
-	key, err := a.openKey(brokerKeyPurpose, b.PrivateKey)
+	key, err := a.cfg.Vault.OpenKey(brokerKeyPurpose, b.PrivateKey)
 	if err != nil {
 		return nil, err
 	}

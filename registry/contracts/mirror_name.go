@@ -3,8 +3,10 @@ package contracts
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"schakel/registry"
+	"slices"
 	"strings"
+
+	"schakel/registry"
 )
 
 // slugOf writes text in lower-case letters, digits and single hyphens.
@@ -82,12 +84,7 @@ func fitsPattern(pattern, id string) bool {
 
 // wanted reports whether any of the patterns fits; no patterns fit all.
 func wanted(patterns []string, id string) bool {
-	for _, p := range patterns {
-		if fitsPattern(p, id) {
-			return true
-		}
-	}
-	return len(patterns) == 0
+	return len(patterns) == 0 || slices.ContainsFunc(patterns, func(p string) bool { return fitsPattern(p, id) })
 }
 
 // shown is text of a stranger as a field of ours: one line, or several when lines

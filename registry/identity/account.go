@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -71,15 +72,9 @@ func (a *Accounts) SetupLink(ctx context.Context) (token string, err error) {
 
 func hasAdministrator(ctx context.Context, q *store.Queries) (bool, error) {
 	all, err := q.Accounts(ctx, "")
-	if err != nil {
-		return false, fmt.Errorf("list administrators: %w", err)
-	}
-	for _, account := range all {
-		if account.Role == store.RoleAdministrator && account.Status == store.AccountActive {
-			return true, nil
-		}
-	}
-	return false, nil
+	return slices.ContainsFunc(all, func(a store.Account) bool {
+		return a.Role == store.RoleAdministrator && a.Status == store.AccountActive
+	}), registry.Wrap("list administrators", err)
 }
 
 // CheckSetupLink answers ErrLinkDead when the setup link does not work (any more).

@@ -2,8 +2,6 @@ package identity
 
 import (
 	"context"
-	"crypto"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"slices"
@@ -37,7 +35,7 @@ func (s *SigningKeys) SigningKeys(ctx context.Context) ([]token.Key, error) {
 	}
 	keys := make([]token.Key, len(rows))
 	for i, row := range rows {
-		private, err := s.open(row)
+		private, err := s.cfg.Vault.OpenKey(keyPurpose(row.ID), row.PrivateKey)
 		if err != nil {
 			return nil, fmt.Errorf("signing key %s: %w", row.ID, err)
 		}
@@ -117,31 +115,15 @@ func (s *SigningKeys) add(ctx context.Context, tx *store.Tx, actor registry.Acto
 	if err != nil {
 		return err
 	}
-	der, err := x509.MarshalPKCS8PrivateKey(key.Private)
+	sealed, err := s.cfg.Vault.SealKey(keyPurpose(key.KID), key.Private)
 	if err != nil {
-		return fmt.Errorf("write signing key: %w", err)
+		return err
 	}
-	row := store.SigningKey{ID: key.KID, Algorithm: key.Alg, PrivateKey: s.cfg.Vault.Seal(keyPurpose(key.KID), der)}
+	row := store.SigningKey{ID: key.KID, Algorithm: key.Alg, PrivateKey: sealed}
 	if err := tx.InsertSigningKey(ctx, &row); err != nil {
 		return fmt.Errorf("add signing key: %w", err)
 	}
 	return registry.Record(ctx, tx, actor, registry.ActionSigningKeyMade, registry.ObjectOf("signing-key", row.ID, row.ID, ""), nil)
-}
-
-func (s *SigningKeys) open(row store.SigningKey) (crypto.Signer, error) {
-	der, err := s.cfg.Vault.Open(keyPurpose(row.ID), row.PrivateKey)
-	if err != nil {
-		return nil, err
-	}
-	key, err := x509.ParsePKCS8PrivateKey(der)
-	if err != nil {
-		return nil, fmt.Errorf("read signing key: %w", err)
-	}
-	signer, ok := key.(crypto.Signer)
-	if !ok {
-		return nil, errors.New("this kind of key cannot sign")
-	}
-	return signer, nil
 }
 
 // keyPurpose ties a sealed key to its id, so that two cannot be swapped.

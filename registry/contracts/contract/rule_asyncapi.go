@@ -2,6 +2,7 @@ package contract
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -118,12 +119,7 @@ func (a *asyncAPIRules) message(message map[string]any, at *place) {
 }
 
 func isOfAny(value any, types []string) bool {
-	for _, name := range types {
-		if isOfType(value, name) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(types, func(name string) bool { return isOfType(value, name) })
 }
 
 // schemaOf gives the schema of the headers or payload of a message; nil when it is not JSON Schema.

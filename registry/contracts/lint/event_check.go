@@ -72,12 +72,8 @@ func (c *checker) meanings(e *event, words string) {
 
 // mentions reports whether a text names an attribute: between quotes, or as the attribute.
 func mentions(words, name string) bool {
-	for _, form := range []string{"`" + name + "`", `"` + name + `"`, "attribute " + name, "attribuut " + name, "**" + name + "**", "ce-" + name} {
-		if strings.Contains(words, form) {
-			return true
-		}
-	}
-	return false
+	forms := []string{"`" + name + "`", `"` + name + `"`, "attribute " + name, "attribuut " + name, "**" + name + "**", "ce-" + name}
+	return slices.ContainsFunc(forms, func(form string) bool { return strings.Contains(words, form) })
 }
 
 // attributeNames wants names that every binding can carry (CE-02).
