@@ -2,8 +2,14 @@ package token
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
 	"time"
 
+	"github.com/go-jose/go-jose/v4"
 	"golang.org/x/sync/singleflight"
 )
 
@@ -68,4 +74,91 @@ func (l *loader[V]) fresh(key string, maxAge time.Duration) (V, bool) {
 	e, ok := l.kept.get(key)
 	age := l.now().Sub(e.at)
 	return e.value, ok && age >= 0 && age <= maxAge
+}
+
+const (
+	// remoteMaxAge bounds how long a key that a client removed still works.
+	remoteMaxAge = time.Hour
+	// remoteRefetch bounds the requests that assertions with unknown key ids make
+	// us send to a partner (SEC-12).
+	remoteRefetch = time.Minute
+	// remoteStale bounds how long known keys serve while the address fails.
+	remoteStale = 24 * time.Hour
+)
+
+// remoteKeys is the outcome of reading a jwks_uri. A failure is kept too, so
+// that a broken address is not asked at every request.
+type remoteKeys struct {
+	keys   []jose.JSONWebKey
+	goodAt time.Time
+	err    error
+}
+
+// checkRemote verifies with the keys behind uri, and reads them again when they
+// do not know the key id, at most once a minute.
+func (i *Issuer) checkRemote(ctx context.Context, uri string, tok signed) error {
+	var fail error
+	for _, maxAge := range []time.Duration{remoteMaxAge, remoteRefetch} {
+		known, err := i.remote.get(ctx, uri, maxAge)
+		if err != nil {
+			return fmt.Errorf("read jwks_uri: %w", err)
+		}
+		if fail = tok.signedBy(known.keys); fail == nil {
+			return nil
+		}
+		if known.err != nil {
+			fail = fmt.Errorf("read jwks_uri: %w", known.err)
+		}
+		if errors.Is(fail, errBadSignature) && tok.kid != "" {
+			return fail
+		}
+	}
+	return fail
+}
+
+func (i *Issuer) loadRemote(ctx context.Context, uri string, old remoteKeys) (remoteKeys, error) {
+	keys, err := i.fetchKeys(ctx, uri)
+	now := i.cfg.Now()
+	if err == nil {
+		return remoteKeys{keys: keys, goodAt: now}, nil
+	}
+	if now.Sub(old.goodAt) < remoteStale {
+		return remoteKeys{keys: old.keys, goodAt: old.goodAt, err: err}, nil
+	}
+	return remoteKeys{err: err}, nil
+}
+
+func (i *Issuer) fetchKeys(ctx context.Context, uri string) ([]jose.JSONWebKey, error) {
+	if i.cfg.HTTP == nil {
+		return nil, errors.New("jwks_uri is not enabled")
+	}
+	if !strings.HasPrefix(uri, "https://") && !i.cfg.AllowHTTP {
+		return nil, errors.New("jwks_uri must be https")
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, uri, nil)
+	if err != nil {
+		return nil, fmt.Errorf("address jwks_uri: %w", err)
+	}
+	req.Header.Set("Accept", "application/jwk-set+json, application/json")
+	res, err := i.plainClient().Do(req)
+	if err != nil {
+		return nil, fmt.Errorf("fetch jwks_uri: %w", err)
+	}
+	defer res.Body.Close()
+	if res.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("fetch jwks_uri: status %d", res.StatusCode)
+	}
+	raw, err := io.ReadAll(io.LimitReader(res.Body, maxJWKSBytes+1))
+	if err != nil {
+		return nil, fmt.Errorf("fetch jwks_uri: %w", err)
+	}
+	return usableKeys(raw)
+}
+
+// plainClient follows no redirect: the address was approved, not where it
+// points to.
+func (i *Issuer) plainClient() *http.Client {
+	c := *i.cfg.HTTP
+	c.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return &c
 }
