@@ -8,7 +8,7 @@ import (
 	"schakel/store"
 )
 
-// sentences tell each action; what stands between braces comes from the entry.
+// sentences holds a sentence for each action; the entry fills in the words between braces.
 func sentences() map[string]string {
 	return map[string]string{
 		ActionPartnerRegistered: "registered {object}",
@@ -128,7 +128,7 @@ func sentences() map[string]string {
 	}
 }
 
-// Sentence tells an entry in plain English, such as "Anna de Vries approved the
+// Sentence writes an entry in plain English, such as "Anna de Vries approved the
 // subscription of Scholengroep Noord to nl.example.student.enrolled at endpoint
 // Main." An action of another package than this one is told as it is named.
 func Sentence(a store.Audit) string {

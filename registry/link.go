@@ -68,7 +68,7 @@ func UseLink(ctx context.Context, tx *store.Tx, purpose LinkPurpose, token strin
 	return subject, linkError(err)
 }
 
-// LinkSubject tells whom a link is for without using it up, or ErrLinkDead.
+// LinkSubject returns the subject of a link without using it up, or ErrLinkDead.
 func LinkSubject(ctx context.Context, db *store.DB, purpose LinkPurpose, token string, now time.Time) (string, error) {
 	subject, err := db.LinkSubject(ctx, linkHash(token), string(purpose), store.At(now))
 	return subject, linkError(err)

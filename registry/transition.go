@@ -15,7 +15,7 @@ type Transition struct {
 	Reason bool // a reason must be given
 }
 
-// Check tells why an actor cannot make this change to what is in state now.
+// Check refuses an actor that cannot make this change in state now.
 func (t Transition) Check(actor Actor, what, now, reason string) error {
 	if t.Admin {
 		if err := actor.RequireAdministrator(); err != nil {

@@ -30,9 +30,9 @@ func (a *AMQP) Vault() *registry.Vault { return a.cfg.Vault }
 
 // Bounds of what is kept of a party.
 const (
-	mostAMQPBrokers      = 20
-	mostAMQPCertificates = 20
-	mostAMQPProcesses    = 100
+	maxBrokers      = 20
+	maxCertificates = 20
+	maxProcesses    = 100
 )
 
 // Brokers lists all brokers by name, for an administrator. Sealed members are empty.

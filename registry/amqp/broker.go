@@ -23,8 +23,8 @@ func (a *AMQP) CreateBroker(ctx context.Context, actor registry.Actor, in Broker
 		if err != nil {
 			return fmt.Errorf("count brokers: %w", err)
 		}
-		if len(all) >= mostAMQPBrokers {
-			return registry.Conflict("There are %d brokers, which is the most.", mostAMQPBrokers)
+		if len(all) >= maxBrokers {
+			return registry.Conflict("There are %d brokers, which is the most.", maxBrokers)
 		}
 		if err := tx.InsertAMQPBroker(ctx, &row); err != nil {
 			return brokerTaken(err)

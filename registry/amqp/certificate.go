@@ -76,7 +76,7 @@ func (a *AMQP) addCertificates(ctx context.Context, tx *store.Tx, actor registry
 			if has[row.Purpose+row.Thumbprint] {
 				continue
 			}
-			if len(has) >= mostAMQPCertificates {
+			if len(has) >= maxCertificates {
 				return 0, registry.Invalid(registry.Problems{"certificates": "A party has at most 20 certificates. Remove those that are not used any more."})
 			}
 			if err := tx.InsertAMQPCertificate(ctx, &row); err != nil {

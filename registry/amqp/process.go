@@ -40,8 +40,8 @@ func (a *AMQP) AddProcess(ctx context.Context, actor registry.Actor, partyID str
 		if err := a.checkProcess(ctx, tx, in, row, there); err != nil {
 			return err
 		}
-		if len(there) >= mostAMQPProcesses {
-			return registry.Conflict("There are %d processes with this party, which is the most.", mostAMQPProcesses)
+		if len(there) >= maxProcesses {
+			return registry.Conflict("There are %d processes with this party, which is the most.", maxProcesses)
 		}
 		in.fill(&row)
 		if err := tx.InsertAMQPProcess(ctx, &row); err != nil {

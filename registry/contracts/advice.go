@@ -16,17 +16,17 @@ import (
 type Advice struct {
 	contracts *Contracts
 
-	mu   sync.Mutex
-	kept map[string]lint.Report // by digest of the document
-	size int                    // findings in all of them
+	mu     sync.Mutex
+	cached map[string]lint.Report // by digest of the document
+	size   int                    // findings in all of them
 }
 
-// keptFindings bounds the memory of what is kept, to some 20 MB.
-const keptFindings = 50_000
+// maxCachedFindings bounds the memory of cached reports, to some 20 MB.
+const maxCachedFindings = 50_000
 
 // NewAdvice makes the service.
 func NewAdvice(contracts *Contracts) *Advice {
-	return &Advice{contracts: contracts, kept: map[string]lint.Report{}}
+	return &Advice{contracts: contracts, cached: map[string]lint.Report{}}
 }
 
 // On gives the advice on a version of a contract that a reader may see. For a large
@@ -41,7 +41,7 @@ func (a *Advice) On(ctx context.Context, reader registry.Reader, id, version str
 	}
 	report, err := a.contracts.lintVersion(ctx, v)
 	if err == nil {
-		a.keep(v.DocumentDigest(), report)
+		a.cache(v.DocumentDigest(), report)
 	}
 	return v, report, err
 }
@@ -59,7 +59,7 @@ func (a *Advice) AtOnce(ctx context.Context, reader registry.Reader, v store.Con
 	return report, err == nil, err
 }
 
-// OnUpload gives the advice on a document that is not kept, with the files of a zip
+// OnUpload gives the advice on a document that is not stored, with the files of a zip
 // that findings come from.
 func (a *Advice) OnUpload(ctx context.Context, read *contract.Upload) (lint.Report, error) {
 	leave, err := a.contracts.turns.take(ctx)
@@ -75,22 +75,22 @@ func (a *Advice) OnUpload(ctx context.Context, read *contract.Upload) (lint.Repo
 func (a *Advice) find(digest string) (lint.Report, bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	report, ok := a.kept[digest]
+	report, ok := a.cached[digest]
 	return report, ok
 }
 
-func (a *Advice) keep(digest string, report lint.Report) {
+func (a *Advice) cache(digest string, report lint.Report) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	const own = 50 // a report without findings takes room too
-	if _, ok := a.kept[digest]; ok {
+	if _, ok := a.cached[digest]; ok {
 		return
 	}
-	if weight := len(report.Findings) + own; a.size+weight > keptFindings {
-		clear(a.kept)
+	if weight := len(report.Findings) + own; a.size+weight > maxCachedFindings {
+		clear(a.cached)
 		a.size = 0
 	}
-	a.kept[digest] = report
+	a.cached[digest] = report
 	a.size += len(report.Findings) + own
 }
 

@@ -220,7 +220,7 @@ func (m *Mirrors) Settle(ctx context.Context, actor registry.Actor, id, alarmID,
 	})
 }
 
-// Origins tells which of some contracts are copies, and of what.
+// Origins finds the copies among some contracts, and the origin of each.
 func (c *Contracts) Origins(ctx context.Context, ids ...string) (map[string]store.MirrorContract, error) {
 	rows, err := c.cfg.DB.MirrorContractsOf(ctx, ids)
 	if err != nil {

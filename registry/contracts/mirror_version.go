@@ -121,7 +121,7 @@ func (r *mirrorRun) differs(ctx context.Context, c mirror.Contract, copied *stor
 	return number, true, r.mark(ctx, c.ID, made, v)
 }
 
-// firstFinding tells why a document is refused, with its place.
+// firstFinding returns the first reason for the refusal of a document, with its place.
 func firstFinding(findings []contract.Finding) string {
 	for _, f := range findings {
 		if f.Severity != contract.SeverityError {

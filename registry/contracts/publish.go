@@ -75,7 +75,7 @@ func (c *Contracts) Publish(ctx context.Context, actor registry.Actor, id, versi
 		}
 		v.PublishedAt, v.PublishedBy = tx.Now, actor.Name
 		if !v.RequestedAt.IsZero() {
-			if err := c.tellOwner(ctx, tx, row, mailPublished(c.cfg, row, *v)); err != nil {
+			if err := c.notifyOwner(ctx, tx, row, mailPublished(c.cfg, row, *v)); err != nil {
 				return err
 			}
 		}
@@ -90,7 +90,7 @@ func (c *Contracts) Publish(ctx context.Context, actor registry.Actor, id, versi
 		if err := fillCatalogue(ctx, tx, row, *v, types); err != nil {
 			return err
 		}
-		return c.tellSubscribers(ctx, tx, row, *v, lineAppeared)
+		return c.notifySubscribers(ctx, tx, row, *v, lineAppeared)
 	})
 }
 
@@ -105,7 +105,7 @@ func (c *Contracts) Deprecate(ctx context.Context, actor registry.Actor, id, ver
 		if err := tx.SetEventTypeStatus(ctx, v.ID, store.VersionDeprecated); err != nil {
 			return err
 		}
-		return c.tellSubscribers(ctx, tx, row, *v, lineDeprecated)
+		return c.notifySubscribers(ctx, tx, row, *v, lineDeprecated)
 	})
 }
 
@@ -125,7 +125,7 @@ func (c *Contracts) Withdraw(ctx context.Context, actor registry.Actor, id, vers
 		if err := tx.SetEventTypeStatus(ctx, v.ID, store.VersionWithdrawn); err != nil {
 			return err
 		}
-		return c.tellSubscribers(ctx, tx, row, *v, lineWithdrawn)
+		return c.notifySubscribers(ctx, tx, row, *v, lineWithdrawn)
 	})
 }
 

@@ -87,13 +87,13 @@ func (c *Contracts) RefusePublication(ctx context.Context, actor registry.Actor,
 		if err := registry.Record(ctx, tx, actor, registry.ActionContractRefused, versionObject(*row, v), registry.Details{"reason": reason}); err != nil {
 			return err
 		}
-		return c.tellOwner(ctx, tx, *row, mailPublicationRefused(c.cfg, *row, v, reason))
+		return c.notifyOwner(ctx, tx, *row, mailPublicationRefused(c.cfg, *row, v, reason))
 	})
 	return v, err
 }
 
-// tellOwner mails the partner that owns a contract, if one does.
-func (c *Contracts) tellOwner(ctx context.Context, tx *store.Tx, row store.Contract, msg registry.Message) error {
+// notifyOwner mails the partner that owns a contract, if one does.
+func (c *Contracts) notifyOwner(ctx context.Context, tx *store.Tx, row store.Contract, msg registry.Message) error {
 	if row.OwnerPartnerID == "" {
 		return nil
 	}

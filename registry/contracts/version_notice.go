@@ -18,9 +18,9 @@ const (
 	lineWithdrawn                    // the last version of a line that could be used is withdrawn
 )
 
-// tellSubscribers mails who is subscribed to event types of a version when its change matters to them, once a partner
+// notifySubscribers mails who is subscribed to event types of a version when its change matters to them, once a partner
 // (EDU-08): nothing of theirs switches by itself, so they must know what to do.
-func (c *Contracts) tellSubscribers(ctx context.Context, tx *store.Tx, row store.Contract, v store.ContractVersion, change lineChange) error {
+func (c *Contracts) notifySubscribers(ctx context.Context, tx *store.Tx, row store.Contract, v store.ContractVersion, change lineChange) error {
 	types, err := tx.EventTypesOf(ctx, v.ID)
 	if err != nil {
 		return fmt.Errorf("list event types: %w", err)

@@ -220,7 +220,7 @@ func (d *Datasets) change(ctx context.Context, actor registry.Actor, id string, 
 	})
 }
 
-// Next tells when a delta and a snapshot come round by schedule; zero is on demand, or never again.
+// Next returns the next scheduled times of a delta and a snapshot; zero is on demand, or never again.
 func (d *Datasets) Next(row store.Dataset) (delta, snapshot time.Time) {
 	if row.Status == store.DatasetEnded {
 		return delta, snapshot

@@ -50,7 +50,7 @@ type DatasetAccess struct {
 	Follower *registry.DatasetFollower // the subscription by which it reads; nil for the own organisation without one
 }
 
-// Access tells by which subscription a partner reads a dataset: the one that is named, or else the oldest that is open.
+// Access finds the subscription by which a partner reads a dataset: the one that is named, or else the oldest that is open.
 // Without one that is approved, or while the partner is suspended, it is refused (CodeForbidden) with what to do. The own
 // organisation needs none, and reads everything unless it names a subscription of its own.
 func (d *Datasets) Access(ctx context.Context, partner store.Partner, datasetID, subscriptionID string) (DatasetAccess, error) {

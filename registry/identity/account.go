@@ -155,7 +155,7 @@ func (a *Accounts) PasswordLink(ctx context.Context, email string) (purpose regi
 	return purpose, token, err
 }
 
-// LinkAccount tells whose invitation or reset a link is, or ErrLinkDead.
+// LinkAccount returns the account of an invitation or reset link, or ErrLinkDead.
 func (a *Accounts) LinkAccount(ctx context.Context, purpose registry.LinkPurpose, token string) (store.Account, error) {
 	id, err := registry.LinkSubject(ctx, a.db, purpose, token, a.now())
 	if err != nil {

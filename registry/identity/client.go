@@ -105,13 +105,13 @@ func (c *Clients) Create(ctx context.Context, actor registry.Actor, partnerID st
 		if err := registry.Record(ctx, tx, actor, registry.ActionClientCreated, clientObject(client), clientDetails(client)); err != nil {
 			return err
 		}
-		return c.tellWaiting(ctx, tx, owner, client)
+		return c.notifyWaiting(ctx, tx, owner, client)
 	})
 	return client, secret, err
 }
 
-// tellWaiting mails the administrators when a client waits for them.
-func (c *Clients) tellWaiting(ctx context.Context, tx *store.Tx, owner store.Partner, client store.Client) error {
+// notifyWaiting mails the administrators when a client waits for them.
+func (c *Clients) notifyWaiting(ctx context.Context, tx *store.Tx, owner store.Partner, client store.Client) error {
 	if !client.Waiting() {
 		return nil
 	}

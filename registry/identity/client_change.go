@@ -66,7 +66,7 @@ func (c *Clients) Update(ctx context.Context, actor registry.Actor, id string, i
 		if err != nil {
 			return registry.Found("partner", err)
 		}
-		return c.tellWaiting(ctx, tx, owner, *client)
+		return c.notifyWaiting(ctx, tx, owner, *client)
 	})
 }
 

@@ -141,7 +141,7 @@ func checkSourcePattern(s string, administrator bool) string {
 	return ""
 }
 
-// WhyNot tells why a client may not publish events of a type and source now, as a sentence; empty when it may. It
+// WhyNot explains in a sentence why a client may not publish events of a type and source now; empty when it may. It
 // judges what intake judges of a token and of an event: the scope, the type, and the source as the profile binds it (CE-10).
 func (c *Clients) WhyNot(ctx context.Context, client store.Client, eventType, source string) (string, error) {
 	state, err := c.profile.InForce(ctx)

@@ -19,7 +19,7 @@ const (
 	minDistinct = 5
 )
 
-// CheckPassword tells in a sentence what is wrong with a new password for the
+// CheckPassword returns the problem, as a sentence, of a new password for the
 // account with this e-mail address; empty when it will do.
 func CheckPassword(password, email string) string {
 	switch n := utf8.RuneCountInString(password); {

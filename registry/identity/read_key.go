@@ -116,7 +116,7 @@ func (k *ReadKeys) Revoke(ctx context.Context, actor registry.Actor, id, reason 
 // touchEvery rounds the last use of a key, so that not every use writes.
 const touchEvery = time.Hour
 
-// Authenticate tells whose key a token is: the partner, which must be approved. A
+// Authenticate returns the owner of a key: the partner, which must be approved. A
 // token that is unknown, revoked or over gives an *Error of CodeNotFound that says
 // which.
 func (k *ReadKeys) Authenticate(ctx context.Context, plain string) (store.ReadKey, store.Partner, error) {

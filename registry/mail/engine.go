@@ -18,7 +18,7 @@ func (m *Mails) EndpointFailing(ctx context.Context, tx *store.Tx, endpoint stor
 		return fmt.Errorf("count what waits: %w", err)
 	}
 	since := endpoint.CircuitOpenedAt.Format("2 January 2006 15:04 MST")
-	return m.tellBoth(ctx, tx, endpoint.PartnerID, func(r reader) registry.Message {
+	return m.notifyBoth(ctx, tx, endpoint.PartnerID, func(r reader) registry.Message {
 		return m.cfg.Letter("Endpoint "+endpoint.Name+r.of()+" does not answer", r.endpoint(endpoint.ID),
 			"Nothing has arrived at endpoint "+endpoint.Name+r.of()+" since "+since+". "+deliveriesOf(waiting)+" to it wait; one at a time is tried, and all follow by themselves when one arrives.",
 			lastCause(cause), "When this goes on for days the endpoint is suspended. Nothing is lost by that.")
@@ -32,7 +32,7 @@ func (m *Mails) EndpointSuspended(ctx context.Context, tx *store.Tx, endpoint st
 	if err != nil {
 		return fmt.Errorf("count what waits: %w", err)
 	}
-	return m.tellBoth(ctx, tx, endpoint.PartnerID, func(r reader) registry.Message {
+	return m.notifyBoth(ctx, tx, endpoint.PartnerID, func(r reader) registry.Message {
 		return m.cfg.Letter("Endpoint "+endpoint.Name+r.of()+" is suspended", r.endpoint(endpoint.ID),
 			"Schakel suspended endpoint "+endpoint.Name+r.of()+" by itself: nothing is sent to it until a person resumes it. "+deliveriesOf(waiting)+" to it wait.",
 			registry.Because(reason))
@@ -45,7 +45,7 @@ func (m *Mails) SubscriptionEnded(ctx context.Context, tx *store.Tx, subscriptio
 	if err != nil {
 		return fmt.Errorf("find endpoint of subscription: %w", err)
 	}
-	return m.tellBoth(ctx, tx, subscription.PartnerID, func(r reader) registry.Message {
+	return m.notifyBoth(ctx, tx, subscription.PartnerID, func(r reader) registry.Message {
 		return m.cfg.Letter("Subscription"+r.of()+" is ended", r.subscription(subscription.ID),
 			"Schakel ended the subscription"+r.of()+" at endpoint "+endpoint.Name+" by itself. It was to:", registry.Bullets(registry.TypesWithVersions(subscription)), registry.Because(reason))
 	})
@@ -94,8 +94,8 @@ func (r reader) endpoint(id string) string { return r.desk() + "/endpoints/" + i
 
 func (r reader) subscription(id string) string { return r.desk() + "/subscriptions/" + id }
 
-// tellBoth mails a partner and the administrators. An administrator who is the contact person of the own organisation gets one mail.
-func (m *Mails) tellBoth(ctx context.Context, tx *store.Tx, partnerID string, msg func(reader) registry.Message) error {
+// notifyBoth mails a partner and the administrators. An administrator who is the contact person of the own organisation gets one mail.
+func (m *Mails) notifyBoth(ctx context.Context, tx *store.Tx, partnerID string, msg func(reader) registry.Message) error {
 	partner, err := tx.Partner(ctx, partnerID)
 	if err != nil {
 		return fmt.Errorf("find partner: %w", err)

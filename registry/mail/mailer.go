@@ -19,7 +19,7 @@ type Sender interface {
 // PermanentError marks a mail no server will ever take; it is not tried again.
 type PermanentError struct{ Err error }
 
-// Error tells the cause.
+// Error returns the cause.
 func (e *PermanentError) Error() string { return e.Err.Error() }
 
 // Unwrap gives the cause.

@@ -95,7 +95,7 @@ func (s *smtpSender) Send(ctx context.Context, mail store.Mail) error {
 	return nil
 }
 
-// smtpError tells a refusal for ever (5xx on this mail) from trouble that may pass.
+// smtpError distinguishes a refusal for ever (5xx on this mail) from a temporary failure.
 func smtpError(err error) error {
 	refused, ok := errors.AsType[*gomail.SendError](err)
 	if ok && !refused.IsTemp() && refused.ErrorCode() >= 500 {

@@ -8,7 +8,7 @@ import (
 	"schakel/store"
 )
 
-// ConfirmPartner tells whose registration a confirmation link is for, or
+// ConfirmPartner returns the partner whose registration a link confirms, or
 // ErrLinkDead.
 func (p *Partners) ConfirmPartner(ctx context.Context, token string) (store.Partner, error) {
 	id, err := registry.LinkSubject(ctx, p.cfg.DB, registry.LinkConfirmEmail, token, p.cfg.Now())

@@ -90,7 +90,7 @@ func (e *Endpoints) move(ctx context.Context, actor registry.Actor, id, verb, re
 		if err := registry.Record(ctx, tx, actor, t.Action, endpointObject(*endpoint), registry.Details{"reason": reason}); err != nil {
 			return err
 		}
-		return e.tell(ctx, tx, *endpoint, verb)
+		return e.notify(ctx, tx, *endpoint, verb)
 	})
 	return err
 }
@@ -124,8 +124,8 @@ func suspendedByPerson(ctx context.Context, tx *store.Tx, id string) (bool, erro
 	return len(last) == 0 || last[0].ActorKind != registry.ActorSystem, nil
 }
 
-// tell mails the partner what an administrator did to its endpoint.
-func (e *Endpoints) tell(ctx context.Context, tx *store.Tx, endpoint store.Endpoint, verb string) error {
+// notify mails the partner what an administrator did to its endpoint.
+func (e *Endpoints) notify(ctx context.Context, tx *store.Tx, endpoint store.Endpoint, verb string) error {
 	if verb != "suspend" && verb != "release" {
 		return nil
 	}

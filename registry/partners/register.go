@@ -103,7 +103,7 @@ func (p *Partners) insertRegistration(ctx context.Context, tx *store.Tx, partner
 	return p.confirmation(ctx, tx, partner, err)
 }
 
-// recordAgain tells in the audit trail that a registration was replaced before its address was confirmed: anyone who knows the address
+// recordAgain records in the audit trail that a registration was replaced before its address was confirmed: anyone who knows the address
 // can do that.
 func recordAgain(ctx context.Context, tx *store.Tx, before, after store.Partner) error {
 	visitor := registry.Actor{Kind: registry.ActorVisitor, Name: after.ContactName}

@@ -209,7 +209,7 @@ func subscriptionDetails(s store.Subscription, p store.Partner, e store.Endpoint
 	return d
 }
 
-// Settled tells at which lines a subscription to these types would be, as settleVersions decides. Fields: versions.
+// Settled returns the lines of a subscription to these types, as settleVersions decides. Fields: versions.
 func (s *Subscriptions) Settled(ctx context.Context, types []string, asked map[string]string) (map[string]string, error) {
 	return settleVersions(ctx, &s.cfg.DB.Queries, types, asked)
 }

@@ -35,7 +35,7 @@ func (s *Subscriptions) Recent(ctx context.Context, partner store.Partner, types
 	return events, withheld, nil
 }
 
-// grantedOrigins tells of whom a partner gets these types, and since when.
+// grantedOrigins lists the publishers from whom a partner gets these types, and since when.
 func (s *Subscriptions) grantedOrigins(ctx context.Context, partnerID string, types []string, lines map[string]string,
 	grants map[string][]granted,
 ) (origins []store.EventOrigin, withheld []string, err error) {
@@ -81,7 +81,7 @@ type granted struct {
 	since store.Time
 }
 
-// grants tells by event type in which lines and since when a partner gets it.
+// grants lists by event type the lines in which a partner gets it, and since when.
 func (s *Subscriptions) grants(ctx context.Context, partnerID string) (map[string][]granted, error) {
 	all := map[string][]granted{}
 	f := store.SubscriptionFilter{PartnerID: partnerID}

@@ -94,26 +94,26 @@ func (e *ProfileFileError) Error() string {
 	return "profile file: " + strings.Join(all, " ")
 }
 
-// ProfileFile holds the content of a profile file: values by key, and the line of each.
-type ProfileFile struct {
+// File holds the content of a profile file: values by key, and the line of each.
+type File struct {
 	Values map[string]string
 	lines  map[string]int
 }
 
 // ParseProfile reads a profile file, YAML or JSON. The error is a
 // *ProfileFileError. Values are held against the settings by Compare.
-func ParseProfile(content []byte) (ProfileFile, error) {
-	r := &profileReader{file: ProfileFile{Values: map[string]string{}, lines: map[string]int{}}}
+func ParseProfile(content []byte) (File, error) {
+	r := &profileReader{file: File{Values: map[string]string{}, lines: map[string]int{}}}
 	r.read(content)
 	if len(r.problems) > 0 {
-		return ProfileFile{}, &ProfileFileError{r.problems}
+		return File{}, &ProfileFileError{r.problems}
 	}
 	return r.file, nil
 }
 
 // Problems turns the refusal of the values of a file into problems with their
 // lines; false for an error that is none.
-func (f ProfileFile) Problems(err error) (*ProfileFileError, bool) {
+func (f File) Problems(err error) (*ProfileFileError, bool) {
 	refused, ok := errors.AsType[*registry.Error](err)
 	if !ok || len(refused.Fields) == 0 {
 		return nil, false
@@ -130,7 +130,7 @@ func (f ProfileFile) Problems(err error) (*ProfileFileError, bool) {
 
 // profileReader walks the nodes of a file; it collects all problems.
 type profileReader struct {
-	file     ProfileFile
+	file     File
 	problems []FileProblem
 	known    bool // the file says that it is a profile
 }

@@ -26,7 +26,7 @@ type Setting struct {
 	// Unit names the things a number counts; Zero is the meaning of 0 where that is no number of them.
 	Unit, Zero string
 
-	// loose tells in which direction a number or time departs from the profile:
+	// loose is the direction in which a number or time departs from the profile:
 	// 1 when it grows, -1 when it shrinks.
 	loose int
 	at    func(*registry.Profile) any // a pointer to the member

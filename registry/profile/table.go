@@ -179,7 +179,7 @@ func amqpSettings() []Setting {
 }
 
 func sendingSettings() []Setting {
-	return append(retrySettings(), wayOutSettings()...)
+	return append(retrySettings(), transportSettings()...)
 }
 
 func retrySettings() []Setting {
@@ -211,7 +211,7 @@ func retrySettings() []Setting {
 	}
 }
 
-func wayOutSettings() []Setting {
+func transportSettings() []Setting {
 	return []Setting{
 		{
 			Key: "sending.circuit_failures", Title: "Failures before a pause",

@@ -13,7 +13,7 @@ import (
 	"schakel/store"
 )
 
-// sightOf tells in which ways an actor sees the contract student-events: all of
+// sightOf lists the ways in which an actor sees the contract student-events: all of
 // them, or none.
 func (w *world) sightOf(t *testing.T, actor registry.Actor) bool {
 	t.Helper()

@@ -240,7 +240,7 @@ func (w *world) subscribe(t *testing.T, actor registry.Actor, endpointID string,
 	return s
 }
 
-// lastSentence tells the newest entry of the audit trail.
+// lastSentence returns the newest entry of the audit trail as a sentence.
 func (w *world) lastSentence(t *testing.T) string {
 	t.Helper()
 	rows, _, err := w.Audit.List(t.Context(), registry.Scope{All: true}, store.AuditFilter{Page: store.Page{Number: 1, Size: 1}})

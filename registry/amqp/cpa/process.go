@@ -78,7 +78,7 @@ func (p *Process) add(a Action, sends bool) {
 	p.Actions[at].Takes = p.Actions[at].Takes || !sends
 }
 
-// appRecVersion tells the version of acknowledgement that a package holds.
+// appRecVersion returns the version of acknowledgement that a package holds.
 func appRecVersion(spaces []string) string {
 	switch {
 	case slices.Contains(spaces, "http://www.kith.no/xmlstds/apprec/2012-02-15"):

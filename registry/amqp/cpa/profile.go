@@ -110,7 +110,7 @@ func (r *reader) channels(info *xmlscan.Node) map[string]channel {
 	return out
 }
 
-// modeOf tells the mode of a channel by the end of its queue's name, as the address registry gives them out, else by
+// modeOf returns the mode of a channel by the end of its queue's name, as the address registry gives them out, else by
 // its reply mode, else by its id.
 func modeOf(queue, id, reply string) Mode {
 	queue, id = strings.ToLower(queue), strings.ToLower(id)

@@ -9,7 +9,7 @@ import (
 // documentationChanged is the code of a change that is of the document as a whole.
 const documentationChanged = "documentation-changed"
 
-// documentation tells, in one change, that texts for people changed: descriptions, titles, summaries, examples.
+// documentation reports, in one change, that texts for people changed: descriptions, titles, summaries, examples.
 func (p *pair) documentation() {
 	t := &texts{}
 	t.walk(p.old.root, p.new.root, "", false)
