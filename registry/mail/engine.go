@@ -10,7 +10,7 @@ import (
 	"schakel/store"
 )
 
-// EndpointFailing tells the partner and the administrators that nothing has arrived at an endpoint for a while, and why; cause is
+// EndpointFailing notifies the partner and the administrators that nothing has arrived at an endpoint for a while, and why; cause is
 // what came of the last attempt. It is called in the transaction that keeps what was found.
 func (m *Mails) EndpointFailing(ctx context.Context, tx *store.Tx, endpoint store.Endpoint, cause string) error {
 	waiting, err := tx.BacklogOf(ctx, endpoint.ID)
@@ -25,7 +25,7 @@ func (m *Mails) EndpointFailing(ctx context.Context, tx *store.Tx, endpoint stor
 	})
 }
 
-// EndpointSuspended tells the partner and the administrators that the delivery engine stopped sending to an endpoint by
+// EndpointSuspended notifies the partner and the administrators that the delivery engine stopped sending to an endpoint by
 // itself. It is called in the transaction of that decision.
 func (m *Mails) EndpointSuspended(ctx context.Context, tx *store.Tx, endpoint store.Endpoint, reason string) error {
 	waiting, err := tx.BacklogOf(ctx, endpoint.ID)
@@ -39,7 +39,7 @@ func (m *Mails) EndpointSuspended(ctx context.Context, tx *store.Tx, endpoint st
 	})
 }
 
-// SubscriptionEnded tells the partner and the administrators that the delivery engine ended a subscription by itself.
+// SubscriptionEnded notifies the partner and the administrators that the delivery engine ended a subscription by itself.
 func (m *Mails) SubscriptionEnded(ctx context.Context, tx *store.Tx, subscription store.Subscription, reason string) error {
 	endpoint, err := tx.Endpoint(ctx, subscription.EndpointID)
 	if err != nil {
@@ -51,7 +51,7 @@ func (m *Mails) SubscriptionEnded(ctx context.Context, tx *store.Tx, subscriptio
 	})
 }
 
-// RequestQuarantined tells the administrators that a client used an Idempotency-Key again with other content, and that they
+// RequestQuarantined notifies the administrators that a client used an Idempotency-Key again with other content, and that they
 // have to decide about it. It is called in the transaction that keeps the request.
 func (m *Mails) RequestQuarantined(ctx context.Context, tx *store.Tx, request store.Quarantine) error {
 	partner, err := tx.Partner(ctx, request.PartnerID)

@@ -66,7 +66,7 @@ func (m *Mails) Read(ctx context.Context, actor registry.Actor, id string) (stor
 // diskMailEvery is the least time between mails to the administrators about the same folder.
 const diskMailEvery = time.Hour
 
-// DiskLow tells the administrators that the volume of the database runs full, while there is still room: when it is full, events are
+// DiskLow notifies the administrators that the volume of the database runs full, while there is still room: when it is full, events are
 // rejected. free and size are in bytes. Another alert about the same folder within the hour gets no mail of its own.
 func (m *Mails) DiskLow(ctx context.Context, dir string, free, size uint64) error {
 	name := "disk.mailed." + dir

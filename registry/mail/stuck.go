@@ -21,7 +21,7 @@ type stuck struct {
 	total    int
 }
 
-// DeliveriesStuck tells partners and administrators of held deliveries and dead letters (guarantee G10): each partner gets one mail,
+// DeliveriesStuck notifies partners and administrators of held deliveries and dead letters (guarantee G10): each partner gets one mail,
 // and each administrator one about all of them. It returns of which notices there was still something to tell. It is called in the
 // transaction that notes it.
 func (m *Mails) DeliveriesStuck(ctx context.Context, tx *store.Tx, notices []store.DeliveryNotice) ([]bool, error) {

@@ -13,8 +13,8 @@ import (
 	"schakel/store"
 )
 
-// sightOf lists the ways in which an actor sees the contract student-events: all of
-// them, or none.
+// sightOf reports whether an actor sees the contract student-events, the same in
+// every way.
 func (w *world) sightOf(t *testing.T, actor registry.Actor) bool {
 	t.Helper()
 	ctx := t.Context()
