@@ -154,7 +154,10 @@ func (c *Contracts) move(ctx context.Context, actor registry.Actor, id, version,
 		}
 		return err
 	})
-	return v, err
+	if err != nil {
+		return store.ContractVersion{}, err
+	}
+	return v, nil
 }
 
 // eventTypesOf reads the draft that was seen again, outside the transaction: a large document takes a second, and everyone

@@ -59,7 +59,10 @@ func (c *Contracts) requestPublication(ctx context.Context, actor registry.Actor
 		}
 		return c.cfg.MailAdministrators(ctx, tx, mailPublicationWaits(c.cfg, *row, v))
 	})
-	return v, err
+	if err != nil {
+		return store.ContractVersion{}, err
+	}
+	return v, nil
 }
 
 // RefusePublication turns down the request to publish a draft; the reason is told

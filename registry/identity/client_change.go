@@ -175,5 +175,8 @@ func (c *Clients) change(ctx context.Context, actor registry.Actor, id string, f
 		}
 		return fn(tx, &client)
 	})
-	return client, err
+	if err != nil {
+		return store.Client{}, err
+	}
+	return client, nil
 }

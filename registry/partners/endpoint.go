@@ -184,7 +184,10 @@ func (e *Endpoints) change(ctx context.Context, actor registry.Actor, id string,
 		}
 		return fn(tx, &endpoint)
 	})
-	return endpoint, err
+	if err != nil {
+		return store.Endpoint{}, err
+	}
+	return endpoint, nil
 }
 
 func endpointObject(e store.Endpoint) registry.Object {
