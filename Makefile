@@ -45,7 +45,7 @@ quick: ## tests that need Go alone, on SQLite, in a minute and a half
 build: ## the binary, stripped, as bin/schakel
 	$(GO) build -tags $(TAGS) -trimpath $(COLD:%=-gcflags=%/...=-l) -ldflags '$(LDFLAGS)' -o $(BIN) ./server
 
-generate: ## write templates/*_templ.go anew from the .templ files
+generate: ## write the _templ.go files of templates anew from the .templ files
 	$(GO) tool templ generate -path ./templates
 
 lint: ## static analysis, formatting, generated code, and known vulnerabilities

@@ -21,7 +21,7 @@ func guidesServed() []site.Doc {
 	const integrators, operators, developers = "For integrators", "For operators", "For developers"
 	return []site.Doc{
 		{
-			Name: "pipelines", File: "registry/contract/pipelines.md", Audience: integrators, Markdown: contract.Guide(),
+			Name: "pipelines", File: "registry/contracts/contract/pipelines.md", Audience: integrators, Markdown: contract.Guide(),
 			Answers: "How a build checks, publishes and fetches contracts, and how a register follows another.",
 		},
 		{

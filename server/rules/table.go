@@ -25,7 +25,8 @@ func Table(chapters []Chapter, proofs []Proof) string {
 		if i > 0 {
 			b.WriteString("\n")
 		}
-		fmt.Fprintf(&b, "## %s: %d rules\n\n| rule | level | what | proven by |\n|---|---|---|---|\n", c.Title, len(c.Rules))
+		// The count stands below the heading, since the heading makes the address of the chapter in /docs/rules.
+		fmt.Fprintf(&b, "## %s\n\n%d rules.\n\n| rule | level | what | proven by |\n|---|---|---|---|\n", c.Title, len(c.Rules))
 		for _, r := range c.Rules {
 			fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", r.ID, r.Level, r.Text, proofText(r, testsOf(r.ID, proofs)))
 		}

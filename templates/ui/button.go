@@ -16,7 +16,7 @@ const (
 // Attrs are extra attributes of a button, such as name and value.
 type Attrs = templ.Attributes
 
-// Class returns the CSS classes of a button of the kind.
+// Class gives the CSS classes of the design system for a button of this kind; an unknown kind looks secondary.
 func (k ButtonKind) Class() string {
 	switch k {
 	case Primary:

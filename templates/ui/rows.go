@@ -11,7 +11,7 @@ type AccountRow struct {
 	You                                    bool
 }
 
-// AccountColumns returns the columns of a table of AccountRow.
+// AccountColumns gives the columns of a table of AccountRows, in the order of the cells.
 func AccountColumns() []Column {
 	return []Column{{Label: "Name"}, {Label: "E-mail address"}, {Label: "State"}, {Label: "Last login"}, {Label: "Actions", Unseen: true}}
 }
@@ -28,7 +28,7 @@ type EndpointRow struct {
 	Why string
 }
 
-// EndpointColumns returns the columns of a table of EndpointRow.
+// EndpointColumns gives the columns of a table of EndpointRows, in the order of the cells.
 func EndpointColumns() []Column {
 	return []Column{{Label: "Endpoint"}, {Label: "Partner"}, {Label: "Sends to"}, {Label: "State"}, {Label: "Waiting", Numeric: true}, {Label: "Oldest due"}}
 }
@@ -48,7 +48,8 @@ type FollowerRow struct {
 	Lost bool
 }
 
-// Progress returns the badge of how far the copy is.
+// Progress gives the kind of badge and its text for how far the copy is. A copy that has to begin anew goes before one that is
+// deltas behind, because its follower must act.
 func (r FollowerRow) Progress() (Kind, string) {
 	switch {
 	case r.State == "requested":
@@ -63,7 +64,7 @@ func (r FollowerRow) Progress() (Kind, string) {
 	return KindWarning, Plural(int(r.Behind), "delta", "deltas") + " behind"
 }
 
-// FetchedText names the last file that was fetched to its end.
+// FetchedText names the last delta that was fetched, else the snapshot, because deltas only follow upon a snapshot.
 func (r FollowerRow) FetchedText() string {
 	switch {
 	case r.Delta > 0:

@@ -59,7 +59,8 @@ func (v SelectionView) field(row int, part, label, value string) Field {
 	return Field{Name: name, Label: label, Value: value, Error: v.Wrong[name]}
 }
 
-// Labels names the controls for a summary of errors.
+// Labels gives the controls of the selection with their labels, in the order of the form, so that a summary of problems can link
+// to them.
 func (v SelectionView) Labels() []Labelled {
 	var list []Labelled
 	for i := range v.Rows {

@@ -17,7 +17,7 @@ import (
 // Now is the fixed clock of the rendering tests.
 func Now() time.Time { return time.Date(2026, 11, 21, 14, 3, 5, 0, time.UTC) }
 
-// Render returns the HTML of a component.
+// Render renders a component to HTML, and fails the test on an error.
 func Render(t *testing.T, c templ.Component) string {
 	t.Helper()
 	var out bytes.Buffer
@@ -27,7 +27,7 @@ func Render(t *testing.T, c templ.Component) string {
 	return out.String()
 }
 
-// Parse reads HTML as a browser would.
+// Parse parses a page or a fragment of one; as in a browser, the tree gets html, head and body where they are left out.
 func Parse(t *testing.T, doc string) *html.Node {
 	t.Helper()
 	root, err := html.Parse(strings.NewReader(doc))
@@ -48,7 +48,7 @@ func Elements(root *html.Node) []*html.Node {
 	return list
 }
 
-// Attr returns an attribute of an element, and reports whether it has one.
+// Attr gives the value of an attribute, and reports whether the element has it: an empty value differs from none.
 func Attr(n *html.Node, key string) (string, bool) {
 	for _, a := range n.Attr {
 		if a.Key == key {
@@ -58,7 +58,7 @@ func Attr(n *html.Node, key string) (string, bool) {
 	return "", false
 }
 
-// Text returns the text below an element, with single spaces.
+// Text gives the text of an element and all below it, with each run of white space as one space.
 func Text(n *html.Node) string {
 	var out strings.Builder
 	for d := range n.Descendants() {
