@@ -17,8 +17,10 @@ type AMQPArea struct {
 	site.DeliveryArea
 }
 
+// AMQPAdmin gives the pages of administrators, who see everything.
 func (p *Pages) AMQPAdmin() AMQPArea { return AMQPArea{p, site.AdministratorArea()} }
 
+// AMQPPartner gives the pages of partners, who see their own.
 func (p *Pages) AMQPPartner() AMQPArea { return AMQPArea{p, site.PartnerArea()} }
 
 // mountAMQP registers the pages about the exchange by AMQP.

@@ -234,6 +234,7 @@ func (a AMQPArea) whyNot(why string) string {
 	return why
 }
 
+// WithoutBridge explains why nothing can be decided where the program has no bridge.
 const WithoutBridge = "This program runs without the bridge to message brokers."
 
 // whyNoAnswer explains why no AppRec of ours can be sent again (INC-23).

@@ -59,6 +59,7 @@ type API struct {
 	Docs    map[string]apiDocument
 }
 
+// New builds the kernel of the APIs. Its error names what is missing.
 func New(app *site.App, cfg Config) (*API, error) {
 	if cfg.DB == nil || cfg.Engine == nil || cfg.Pull == nil || cfg.Issuer == nil || cfg.Registry == nil {
 		return nil, errors.New("web: DB, Engine, Pull, Issuer and Registry of the API must be set")

@@ -85,6 +85,7 @@ func (c Caller) Downloader() contracts.Downloader {
 	return contracts.Downloader{Kind: kind, ID: c.Client.ID, PartnerID: c.Partner.ID}
 }
 
+// Scope bounds what the caller sees to its partner (guarantee G7).
 func (c Caller) Scope() registry.Scope { return registry.ScopeOf(c.Partner.ID) }
 
 // Decides reports whether a caller may decide about the requests of everybody: a client

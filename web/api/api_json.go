@@ -50,6 +50,7 @@ func ReadOptionalJSON(c echo.Context, dest any) error {
 	return ReadJSON(c, dest)
 }
 
+// DecodeStrict reads a JSON body into target; unknown, repeated and misspelt members are refused with their place.
 func DecodeStrict(body []byte, dest any) error {
 	decoder := json.NewDecoder(bytes.NewReader(body))
 	decoder.DisallowUnknownFields()

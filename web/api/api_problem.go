@@ -22,6 +22,7 @@ func QueryTime(name, raw string) (store.Time, error) {
 	return store.At(t), nil
 }
 
+// ResendProblem turns the refusal of a resend into a problem document.
 func ResendProblem(err error) error {
 	if errors.Is(err, outbox.ErrEventExpired) {
 		return site.NewProblem(http.StatusConflict, "event-expired", site.Sentence(outbox.ErrEventExpired))

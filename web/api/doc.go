@@ -1,4 +1,4 @@
-// Package api is the kernel of the APIs: who calls, strict JSON, idempotency keys, problem documents, and the OpenAPI documents
+// Package api carries the APIs of all features: callers, strict JSON, idempotency keys, problem documents, and the OpenAPI documents
 // that are served.
 //
 // It knows no feature: features embed [API] and register their routes with [API.Scoped]. A request with an Idempotency-Key is

@@ -22,6 +22,7 @@ type ConvertedDocuments struct {
 	size   int
 }
 
+// NewConvertedDocuments makes an empty cache of converted documents.
 func NewConvertedDocuments() *ConvertedDocuments {
 	return &ConvertedDocuments{turn: make(chan struct{}, 1), cached: make(map[string][]byte)}
 }

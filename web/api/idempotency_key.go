@@ -46,6 +46,7 @@ func (m *API) SentKey(c echo.Context, set *profile.ProfileState) (string, error)
 	return key, nil
 }
 
+// KeyMissing answers a request that must have an Idempotency-Key and has none.
 func (m *API) KeyMissing() error {
 	return site.NewProblem(http.StatusBadRequest, "key-missing",
 		"Send an Idempotency-Key with a new random UUID (version 4) in quotes, and the same one when you repeat this request.")

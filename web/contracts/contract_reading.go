@@ -98,6 +98,7 @@ type reading struct {
 	list []outline.Entry
 }
 
+// ReadingView builds the reading view of a document.
 func ReadingView(c echo.Context, about store.Contract, version store.ContractVersion, content []byte) (view.ReadingView, error) {
 	here := site.ContractVersionHref(about.ID, version.Version)
 	v := view.ReadingView{

@@ -14,6 +14,7 @@ import (
 	"schakel/web/site"
 )
 
+// MirrorPages holds the path below which mirrors are shown.
 const MirrorPages = "/admin/mirrors"
 
 // routesMirrors registers the pages about mirrors of other registers.

@@ -16,6 +16,7 @@ import (
 	"schakel/store"
 )
 
+// GeoJSONType names the media type of GeoJSON (RFC 7946).
 const GeoJSONType = "application/geo+json"
 
 // AreaAnswer describes the area of a subscription, as it is used (MUT-41).

@@ -12,6 +12,7 @@ import (
 	"strings"
 )
 
+// NewDeliveryAnswer describes a delivery to its consumer.
 func NewDeliveryAnswer(d store.Delivery) site.DeliveryAnswer {
 	return site.DeliveryAnswer{
 		DeliveryID: d.ID, EventID: d.EventID, EventType: d.EventType, SubscriptionID: d.SubscriptionID, EndpointID: d.EndpointID,

@@ -15,6 +15,7 @@ import (
 	"schakel/web/site"
 )
 
+// QuarantinePath holds the path below which quarantined messages are shown.
 const QuarantinePath = "/admin/quarantine"
 
 // MaxShownQuarantined bounds the events of a quarantined request that its page shows.

@@ -70,6 +70,7 @@ type LargeBodies struct {
 	Used   int64
 }
 
+// NewLargeBodies makes the bound on large bodies under way.
 func NewLargeBodies() *LargeBodies { return &LargeBodies{shares: site.NewShares(LargePerPartner)} }
 
 // Take takes room for a body, and answers how to give it back; false when there is none.

@@ -32,6 +32,8 @@ func areaIn(areas []APIArea, path string) (APIArea, bool) {
 	return APIArea{}, false
 }
 
+// MutationsBase begins the paths of the API for mutation files.
 const MutationsBase = "/mutations/v1"
 
+// ObjectsPath begins the addresses of oversize data.
 const ObjectsPath = "/events/v1/objects/"

@@ -60,6 +60,7 @@ func AuditSentence(a store.Audit) string {
 	return text + "."
 }
 
+// AtLeast begins a count that stopped at its bound; empty for one that is exact.
 func AtLeast(more bool) string {
 	if more {
 		return "more than "

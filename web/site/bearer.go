@@ -28,6 +28,7 @@ type TokenVerifier interface {
 	Verify(ctx context.Context, bearer string) (token.Claims, error)
 }
 
+// ContextClaims names the claims of the access token in the context of a request.
 const ContextClaims = "claims"
 
 // RequireScope lets a request with a valid access token with one of these scopes
@@ -71,6 +72,7 @@ func CallerOf(c echo.Context) (claims token.Claims, ok bool) {
 	return claims, ok
 }
 
+// HasQueryToken reports whether a request has its token in the address, where logs would show it.
 func HasQueryToken(c echo.Context) bool {
 	// Only a query that can hold the key is parsed: this is on the hot path.
 	return strings.Contains(c.Request().URL.RawQuery, "token") && c.QueryParams().Has("access_token")

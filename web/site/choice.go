@@ -29,6 +29,7 @@ func PageChoice(c echo.Context, name string, words []string) string {
 	return ""
 }
 
+// SubscriptionStatuses lists the states of a subscription that a list can be filtered by.
 func SubscriptionStatuses() []string {
 	return []string{
 		store.SubscriptionRequested, store.SubscriptionApproved, store.SubscriptionPaused, store.SubscriptionSuspended,
@@ -36,16 +37,20 @@ func SubscriptionStatuses() []string {
 	}
 }
 
+// EndpointStatuses lists the states of an endpoint that a list can be filtered by.
 func EndpointStatuses() []string {
 	return []string{store.EndpointActive, store.EndpointPaused, store.EndpointSuspended}
 }
 
+// PartnerStatuses lists the states of a partner that a list can be filtered by.
 func PartnerStatuses() []string {
 	return []string{store.PartnerRequested, store.PartnerApproved, store.PartnerSuspended, store.PartnerEnded, store.PartnerRejected}
 }
 
+// ContractKinds lists the kinds of contracts.
 func ContractKinds() []string { return []string{"openapi", "asyncapi"} }
 
+// QuarantineStatuses lists the states of a quarantined message.
 func QuarantineStatuses() []string {
 	return []string{store.QuarantineOpen, store.QuarantineReleased, store.QuarantineDiscarded}
 }

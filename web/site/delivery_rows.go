@@ -9,6 +9,7 @@ import (
 	"strconv"
 )
 
+// DeliveryNoun gives the noun of a list of deliveries, for one and for more.
 func DeliveryNoun() [2]string { return [2]string{"delivery", "deliveries"} }
 
 // DeliveryRows makes the rows of a list, with names for what they refer to.

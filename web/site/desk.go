@@ -116,4 +116,5 @@ func (d OwnerPages) EndpointOf(c echo.Context, owner store.Partner, id string) (
 	return id, nil
 }
 
+// Dataset gives the address of a dataset for its follower.
 func (d OwnerPages) Dataset(id string) string { return d.Href("/datasets/" + url.PathEscape(id)) }

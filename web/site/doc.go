@@ -1,4 +1,4 @@
-// Package site is the kernel of the pages: rendering, forms, paging, sessions, who is logged in, errors and their answers, and
+// Package site carries the pages of all features: rendering, forms, paging, sessions, accounts, errors and their answers, and
 // the parts that pages of several features show.
 //
 // It knows no feature: features embed [Portal] and register their routes with [App.Pages]. A session is recognised before a

@@ -140,6 +140,7 @@ func echoProblem(e *echo.HTTPError) *Problem {
 	return p
 }
 
+// BadForm answers a form that cannot be read with 400, and one over its limit as such.
 func BadForm(err error) error {
 	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
 		return err

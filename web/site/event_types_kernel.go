@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 )
 
+// ContainsAll reports whether a text has all words.
 func ContainsAll(text string, words []string) bool {
 	for _, w := range words {
 		if !strings.Contains(text, w) {
@@ -65,6 +66,7 @@ func SearchTypes(all []store.EventType, search, status string) []store.EventType
 	return found
 }
 
+// TypeNames lists the names of event types.
 func TypeNames(rows []store.EventType) []string {
 	names := make([]string, len(rows))
 	for i, t := range rows {

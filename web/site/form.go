@@ -80,6 +80,7 @@ func (f Form) List(name string) []string {
 // Checked reports whether a checkbox was ticked.
 func (f Form) Checked(name string) bool { return f.Get(name) != "" }
 
+// Clean trims what was typed, with line ends of one kind and no control characters.
 func Clean(s string) string {
 	s = strings.ReplaceAll(s, "\r\n", "\n")
 	return strings.TrimSpace(strings.Map(func(r rune) rune {

@@ -28,12 +28,14 @@ type DeliveryNames struct {
 // DeliveryNames knows everybody's names: for administrators.
 func (p *Portal) DeliveryNames() *DeliveryNames { return p.DeliveryNamesOf("") }
 
+// DeliveryNamesOf finds names within a scope: those of one partner, or all for "".
 func (p *Portal) DeliveryNamesOf(scope string) *DeliveryNames {
 	return &DeliveryNames{p.DB, scope, map[string]string{}, map[string]string{}, map[string]string{}}
 }
 
 func (n *DeliveryNames) sees(partnerID string) bool { return n.scope == "" || n.scope == partnerID }
 
+// Partner gives the name of a partner.
 func (n *DeliveryNames) Partner(ctx context.Context, id string) (string, error) {
 	return known(n.partners, id, func() (string, error) {
 		row, err := n.db.Partner(ctx, id)
@@ -44,6 +46,7 @@ func (n *DeliveryNames) Partner(ctx context.Context, id string) (string, error) 
 	})
 }
 
+// Endpoint gives the name of an endpoint.
 func (n *DeliveryNames) Endpoint(ctx context.Context, id string) (string, error) {
 	return known(n.endpoints, id, func() (string, error) {
 		row, err := n.db.Endpoint(ctx, id)
@@ -166,6 +169,7 @@ func SubscriptionLabel(s store.Subscription) string { return cmp.Or(s.Name, Gets
 // NamesOfAdmin finds the names of partners and endpoints for the rows of a list.
 type NamesOfAdmin struct{ *DeliveryNames }
 
+// AdminNames finds the names of partners and endpoints for administrators.
 func (p *Portal) AdminNames() NamesOfAdmin { return NamesOfAdmin{p.DeliveryNames()} }
 
 // PartnerLink names a partner and leads to its page.

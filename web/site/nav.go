@@ -10,6 +10,7 @@ import (
 )
 
 // Waiting counts the items that wait for someone's attention; the navigation shows it.
+// Waiting counts what waits for the reader of the menu.
 type Waiting struct {
 	Registrations, Subscriptions, Clients int
 	Errors, DeadLetters, Quarantined      int
@@ -53,6 +54,7 @@ func (a *App) navigation(c echo.Context, account *store.Account) []ui.NavItem {
 	return items
 }
 
+// Waiting counts what waits for the reader of a page: a partner, or administrators for "".
 func (a *App) Waiting(c echo.Context, partnerID string) Waiting {
 	if a.Cfg.Navigation == nil {
 		return Waiting{}

@@ -8,6 +8,7 @@ import (
 	"schakel/templates/ui"
 )
 
+// SendObject sends the oversize data of an event as a file.
 func (p *Portal) SendObject(c echo.Context, eventID string) error {
 	objects, err := p.DB.ObjectsOf(c.Request().Context(), eventID)
 	if err != nil {

@@ -55,6 +55,7 @@ func PagePaging(c echo.Context) Paging {
 	return p
 }
 
+// WholeNumber reads a whole number from 1 to most from a query; otherwise when it is not there, a 400 when it is something else.
 func WholeNumber(c echo.Context, name string, otherwise, most int) (int, error) {
 	raw := c.QueryParam(name)
 	if raw == "" {

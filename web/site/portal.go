@@ -54,6 +54,7 @@ type Portal struct {
 	*App
 }
 
+// NewPortal builds the kernel of the pages. Its error names what is missing.
 func NewPortal(app *App, cfg PortalConfig) (*Portal, error) {
 	if cfg.DB == nil || cfg.Engine == nil || cfg.Registry == nil {
 		return nil, errors.New("web: DB, Engine and Registry of the portal must be set")

@@ -23,6 +23,7 @@ func (a *App) typed(p Problem) Problem {
 	return p
 }
 
+// ProblemTextOf finds the explanation of a problem by its code.
 func ProblemTextOf(code string) (problemText, bool) {
 	all := ProblemTexts()
 	i := slices.IndexFunc(all, func(t problemText) bool { return t.Code == code })

@@ -99,6 +99,7 @@ func (q DeliveryQuery) shown(wrong FormErrors) []string {
 	return ErrorQueueReasons()
 }
 
+// DeliveryStatuses lists the states of a delivery that a list can be filtered by.
 func DeliveryStatuses() []string {
 	return []string{
 		store.DeliveryPending, store.DeliveryRetrying, store.DeliveryDelivered, store.DeliveryHeld, store.DeliveryDead, store.DeliveryDiscarded,
@@ -138,6 +139,7 @@ func FieldErrors(fields []ui.Field) []ui.FieldError {
 	return list
 }
 
+// KindWords describes the one kind of deliveries that a filter selects; empty for several.
 func (q DeliveryQuery) KindWords(queue DeliveryQueue) string {
 	switch {
 	case q.Reason != "":

@@ -28,8 +28,10 @@ func (a DeliveryArea) PartnerOf(j store.ResendJob) string {
 	return j.PartnerID
 }
 
+// Delivery gives the address of a delivery.
 func (a DeliveryArea) Delivery(id string) string { return a.Base + "/deliveries/" + id }
 
+// Job gives the address of a job.
 func (a DeliveryArea) Job(id string) string { return a.Base + "/jobs/" + id }
 
 // DeliveryQueue is one list of deliveries, with what it holds and what can be done there.
@@ -45,6 +47,7 @@ type DeliveryQueue struct {
 	Empty string
 }
 
+// ErrorQueue describes the list of what was refused.
 func ErrorQueue() DeliveryQueue {
 	return DeliveryQueue{
 		DeliveryArea: AdministratorArea(), Path: "/admin/errors", Title: "Error queue", Caption: "Refused deliveries",
@@ -54,6 +57,7 @@ func ErrorQueue() DeliveryQueue {
 	}
 }
 
+// DeadLetterQueue describes the list of what stopped being tried.
 func DeadLetterQueue() DeliveryQueue {
 	return DeliveryQueue{
 		DeliveryArea: AdministratorArea(), Path: "/admin/dead-letters", Title: "Dead letters", Caption: "Dead letters",
@@ -63,6 +67,7 @@ func DeadLetterQueue() DeliveryQueue {
 	}
 }
 
+// AllDeliveries describes the list of all deliveries.
 func AllDeliveries() DeliveryQueue {
 	return DeliveryQueue{
 		DeliveryArea: AdministratorArea(), Path: "/admin/deliveries", Title: "Deliveries", Caption: "Deliveries",
@@ -71,6 +76,7 @@ func AllDeliveries() DeliveryQueue {
 	}
 }
 
+// OwnDeliveries describes the list of the deliveries of one partner.
 func OwnDeliveries() DeliveryQueue {
 	return DeliveryQueue{
 		DeliveryArea: PartnerArea(), Path: "/partner/deliveries", Title: "Deliveries", Caption: "Deliveries to you",
@@ -79,8 +85,10 @@ func OwnDeliveries() DeliveryQueue {
 	}
 }
 
+// AdministratorArea gives the addresses for administrators.
 func AdministratorArea() DeliveryArea { return DeliveryArea{Base: "/admin", Admin: true} }
 
+// PartnerArea gives the addresses for partners.
 func PartnerArea() DeliveryArea { return DeliveryArea{Base: "/partner"} }
 
 // Resendable are the states that "all that match" covers.

@@ -27,6 +27,7 @@ type recentValue[V any] struct {
 	at    time.Time
 }
 
+// NewRecent makes an empty cache that reads the clock now.
 func NewRecent[V any](now func() time.Time) *Recent[V] {
 	return &Recent[V]{now: now, cached: make(map[string]recentValue[V])}
 }

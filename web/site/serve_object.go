@@ -69,6 +69,7 @@ func (w *ObjectWriter) Write(p []byte) (int, error) {
 	return w.ResponseWriter.Write(p)
 }
 
+// RangeProblem answers a range that the data does not have.
 func RangeProblem(h http.Header) error {
 	p := NewProblem(http.StatusRequestedRangeNotSatisfiable, "range-refused", "The data has no such range. Content-Range says how long it is.")
 	for _, name := range []string{"Content-Type", "Content-Disposition", "ETag", "Repr-Digest", "Content-Length"} {

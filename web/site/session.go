@@ -44,6 +44,7 @@ type hashingStore struct {
 	now   func() time.Time
 }
 
+// HashOf gives the SHA-256 under which a session token is stored, so the database holds no token.
 func HashOf(token string) []byte {
 	sum := sha256.Sum256([]byte(token))
 	return sum[:]

@@ -28,10 +28,12 @@ type Shares struct {
 	given chan struct{}  // closed when one was given back
 }
 
+// NewShares makes shares of n at once for each partner.
 func NewShares(most int) *Shares {
 	return &Shares{most: most, held: make(map[string]int), Turns: make(map[string]int), given: make(chan struct{})}
 }
 
+// Take takes a place of a share, if one is free.
 func (s *Shares) Take(name string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -42,6 +44,7 @@ func (s *Shares) Take(name string) bool {
 	return true
 }
 
+// Give gives a place back.
 func (s *Shares) Give(name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -98,6 +101,7 @@ func (s *Shares) leave(name string) {
 	lessOne(s.Turns, name)
 }
 
+// TooManyUploads answers who has too many uploads under way.
 func TooManyUploads() error {
 	return RetryLater(http.StatusTooManyRequests, "too-many-uploads", "Your clients have other documents under way. Send one after the other.", 5*time.Second)
 }
@@ -106,6 +110,7 @@ func TooManyUploads() error {
 // its clients together; each may keep the database busy for seconds.
 const CountsPerPartner = 2
 
+// TooManyCounts answers who has too many counts under way.
 func TooManyCounts() error {
 	return RetryLater(http.StatusTooManyRequests, "too-many-counts", "Your organisation has other counts of deliveries or events under way. Wait for those.", 3*time.Second)
 }
