@@ -13,7 +13,7 @@ LDFLAGS   = -s -w -X $(RELEASE).version=$(VERSION) -X $(RELEASE).commit=$(COMMIT
 # Packages off the paths of events; compiled without inlining they take 4 MB less, and pages a tenth more time. Tests and
 # benchmarks do not use this.
 COLD     := schakel/templates schakel/server/contractcmd schakel/server/mutationcmd schakel/server/demo \
-	schakel/registry/compare schakel/registry/cpa schakel/registry/lint schakel/registry/outline \
+	schakel/registry/contracts/compare schakel/registry/amqp/cpa schakel/registry/contracts/lint schakel/registry/contracts/outline \
 	github.com/lestrrat-go/helium/html github.com/lestrrat-go/helium/xpath1 github.com/lestrrat-go/helium/xpath3 \
 	github.com/alecthomas/kong github.com/getkin/kin-openapi github.com/pressly/goose/v3 github.com/prometheus/common \
 	github.com/prometheus/procfs github.com/wneessen/go-mail github.com/yuin/goldmark go.yaml.in/yaml/v4 \
