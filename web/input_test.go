@@ -22,14 +22,14 @@ func TestPaging(t *testing.T) {
 		want  site.Paging
 		ok    bool
 	}{
-		{"", site.Paging{1, 25}, true},
-		{"page=3&perPage=100", site.Paging{3, 100}, true},
-		{"page=0", site.Paging{1, 25}, false},
-		{"page=-1", site.Paging{1, 25}, false},
-		{"page=1.5", site.Paging{1, 25}, false},
-		{"page=99999999999999999999", site.Paging{1, 25}, false},
-		{"perPage=101", site.Paging{1, 25}, false},
-		{"page=2&perPage=x", site.Paging{2, 25}, false},
+		{"", site.Paging{Page: 1, PerPage: 25}, true},
+		{"page=3&perPage=100", site.Paging{Page: 3, PerPage: 100}, true},
+		{"page=0", site.Paging{Page: 1, PerPage: 25}, false},
+		{"page=-1", site.Paging{Page: 1, PerPage: 25}, false},
+		{"page=1.5", site.Paging{Page: 1, PerPage: 25}, false},
+		{"page=99999999999999999999", site.Paging{Page: 1, PerPage: 25}, false},
+		{"perPage=101", site.Paging{Page: 1, PerPage: 25}, false},
+		{"page=2&perPage=x", site.Paging{Page: 2, PerPage: 25}, false},
 	}
 	for _, tt := range tests {
 		t.Run(tt.query, func(t *testing.T) {
@@ -63,7 +63,7 @@ func TestPagingHeaders(t *testing.T) {
 	}
 	for _, tt := range tests {
 		c := contextFor("/registry/v1/contracts?q=a+b")
-		h.app.SetPagingHeaders(c, site.Paging{tt.page, 25}, tt.total)
+		h.app.SetPagingHeaders(c, site.Paging{Page: tt.page, PerPage: 25}, tt.total)
 		if got, want := c.Response().Header().Get("Link"), strings.Join(tt.want, ", "); got != want {
 			t.Errorf("page %d of %d: got %s, want %s", tt.page, tt.total, got, want)
 		}

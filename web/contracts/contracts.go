@@ -58,7 +58,7 @@ func (p *pages) addRequested(c echo.Context, reader registry.Reader, v *view.Con
 	if !reader.Administrator {
 		return nil
 	}
-	paging := site.Paging{1, site.DefaultPerPage}
+	paging := site.Paging{Page: 1, PerPage: site.DefaultPerPage}
 	if n, err := site.WholeNumber(c, "requested", 1, site.MaxPage); err == nil {
 		paging.Page = n
 	}
