@@ -12,7 +12,9 @@ RELEASE  := schakel/server/release
 LDFLAGS   = -s -w -X $(RELEASE).version=$(VERSION) -X $(RELEASE).commit=$(COMMIT) -X $(RELEASE).date=$(DATE)
 # Packages off the paths of events; compiled without inlining they take 4 MB less, and pages a tenth more time. Tests and
 # benchmarks do not use this.
-COLD     := schakel/templates schakel/server/contractcmd schakel/server/mutationcmd schakel/server/demo \
+COLD     := schakel/templates schakel/web/account schakel/web/admin schakel/web/amqp schakel/web/contracts schakel/web/docs \
+	 schakel/web/partners \
+	schakel/server/contractcmd schakel/server/mutationcmd schakel/server/demo \
 	schakel/registry/contracts/compare schakel/registry/amqp/cpa schakel/registry/contracts/lint schakel/registry/contracts/outline \
 	github.com/lestrrat-go/helium/html github.com/lestrrat-go/helium/xpath1 github.com/lestrrat-go/helium/xpath3 \
 	github.com/alecthomas/kong github.com/getkin/kin-openapi github.com/pressly/goose/v3 github.com/prometheus/common \
