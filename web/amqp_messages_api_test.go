@@ -84,7 +84,7 @@ func TestAMQPMessagesOverTheAPI(t *testing.T) {
 		}
 	}
 	own.get(t, list+"?from=yesterday").problem(t, http.StatusBadRequest, "invalid")
-	var shown amqpwebamqp.AmqpMessageAnswer
+	var shown amqpwebamqp.AMQPMessageAnswer
 	own.get(t, open).want(t, http.StatusOK).decode(t, &shown)
 	if shown.MessageID != "open" || shown.HerID != 200 || len(shown.Trace) != 1 || shown.Trace[0].Step != "written" || len(shown.Answers) != 1 || shown.Answers[0].MessageID != "answer" {
 		t.Errorf("shown %+v", shown)

@@ -184,7 +184,7 @@ func TestAMQPMessageActions(t *testing.T) {
 func TestEveryAMQPReasonHasWords(t *testing.T) {
 	t.Parallel()
 	for _, c := range message.Conditions() {
-		if w := site.AmqpReasonOf(string(c)); w.Label == "" || w.Remedy == "" || strings.Contains(w.Label, ":") {
+		if w := site.AMQPReasonOf(string(c)); w.Label == "" || w.Remedy == "" || strings.Contains(w.Label, ":") {
 			t.Errorf("%s: %+v", c, w)
 		}
 	}
@@ -196,11 +196,11 @@ func TestEveryAMQPReasonHasWords(t *testing.T) {
 		}
 	})...)
 	for _, code := range codes {
-		if !slices.Contains(site.ErrorQueueReasons(), code) || site.ReasonOf(code) != site.AmqpReasonOf(code) || site.ReasonOf(code).Remedy == "" {
+		if !slices.Contains(site.ErrorQueueReasons(), code) || site.ReasonOf(code) != site.AMQPReasonOf(code) || site.ReasonOf(code).Remedy == "" {
 			t.Errorf("%s has no words, or is not in the error queue", code)
 		}
 	}
-	if w := site.AmqpReasonOf("E31"); w.Label != "Rejected with code E31" {
+	if w := site.AMQPReasonOf("E31"); w.Label != "Rejected with code E31" {
 		t.Errorf("%+v", w)
 	}
 }

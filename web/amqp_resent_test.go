@@ -52,7 +52,7 @@ func TestAMQPRemedyIsForTheReader(t *testing.T) {
 	t.Parallel()
 	for _, c := range message.Conditions() {
 		m := store.AMQPMessage{Direction: store.AMQPIn, Kind: store.AMQPBusiness, Status: store.AMQPRefused, Reason: string(c)}
-		if got := webamqp.AmqpRemedy(m); got == "" || got == site.AmqpReasonOf(m.Reason).Remedy {
+		if got := webamqp.AMQPRemedy(m); got == "" || got == site.AMQPReasonOf(m.Reason).Remedy {
 			t.Errorf("%s: %q", c, got)
 		}
 	}
@@ -65,7 +65,7 @@ func TestAMQPRemedyIsForTheReader(t *testing.T) {
 		{store.AMQPIn, store.AMQPBusiness, store.AMQPRejected, false},
 		{store.AMQPOut, store.AMQPAppRec, store.AMQPSent, false},
 	} {
-		got := webamqp.AmqpRemedy(store.AMQPMessage{Direction: tc.direction, Kind: tc.kind, Status: tc.status, Reason: "T02"})
+		got := webamqp.AMQPRemedy(store.AMQPMessage{Direction: tc.direction, Kind: tc.kind, Status: tc.status, Reason: "T02"})
 		if ours := strings.Contains(got, "Publish a corrected message"); ours != tc.ours || got == "" {
 			t.Errorf("%s %s: %q", tc.direction, tc.kind, got)
 		}

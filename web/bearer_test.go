@@ -34,7 +34,7 @@ func TestRequireScope(t *testing.T) {
 			return token.Claims{}, &token.InvalidTokenError{Reason: "it has expired"}
 		})
 	})
-	g := h.app.Api(10, "/events/v1")
+	g := h.app.API(10, "/events/v1")
 	answer := func(c echo.Context) error {
 		claims, _ := site.CallerOf(c)
 		return c.String(http.StatusOK, "client "+claims.ClientID)

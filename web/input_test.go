@@ -35,7 +35,7 @@ func TestPaging(t *testing.T) {
 		t.Run(tt.query, func(t *testing.T) {
 			t.Parallel()
 			c := contextFor("/x?" + tt.query)
-			got, err := site.ApiPaging(c)
+			got, err := site.APIPaging(c)
 			if (err == nil) != tt.ok || (tt.ok && got != tt.want) {
 				t.Errorf("API: got %v, %v", got, err)
 			}

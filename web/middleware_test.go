@@ -16,7 +16,7 @@ import (
 func TestRouting(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t, nil)
-	h.app.Api(10, "/events/v1").GET("/things", func(c echo.Context) error { return c.NoContent(http.StatusNoContent) })
+	h.app.API(10, "/events/v1").GET("/things", func(c echo.Context) error { return c.NoContent(http.StatusNoContent) })
 	tests := []struct {
 		method, path string
 		status       int
@@ -114,7 +114,7 @@ func TestCrossOrigin(t *testing.T) {
 func TestBodyLimit(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t, nil)
-	h.app.Api(10, "/events/v1").POST("/echo", func(c echo.Context) error {
+	h.app.API(10, "/events/v1").POST("/echo", func(c echo.Context) error {
 		b, err := io.ReadAll(c.Request().Body)
 		if err != nil {
 			return err

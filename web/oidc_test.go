@@ -242,7 +242,7 @@ func TestOIDCState(t *testing.T) {
 
 	late := h.browser()
 	back := atProvider(t, p, late, "")
-	h.clock.Advance(webaccount.OidcWindow)
+	h.clock.Advance(webaccount.OIDCWindow)
 	wantStatus(t, late.get(back), http.StatusBadRequest)
 
 	denied := h.browser()

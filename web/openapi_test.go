@@ -145,7 +145,7 @@ func TestRoutesAreDescribed(t *testing.T) {
 	h := newAPIHarness(t, nil)
 	var served, described []string
 	for _, r := range h.app.Echo.Routes() {
-		if _, ok := site.ApiArea(r.Path); ok {
+		if _, ok := site.FindAPI(r.Path); ok {
 			served = append(served, r.Method+" "+templated(r.Path))
 		}
 	}

@@ -77,7 +77,7 @@ func mountPages(app *site.App, cfg site.PortalConfig) error {
 	account.MountRegistration(p)
 	exchange := amqp.Mount(p)
 	sets := datasets.Mount(p)
-	sent := deliveries.Mount(p, exchange.AmqpBeside, exchange.AmqpItem)
+	sent := deliveries.Mount(p, exchange.AMQPBeside, exchange.AMQPItem)
 	events.Mount(p, sent.OtherDeliveries)
 	contracts.Mount(p)
 	partners.Mount(p, partners.Others{

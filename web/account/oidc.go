@@ -14,13 +14,13 @@ import (
 	"schakel/web/site"
 )
 
-// OidcWindow bounds the time of a login at the provider.
-const OidcWindow = 10 * time.Minute
+// OIDCWindow bounds the time of a login at the provider.
+const OIDCWindow = 10 * time.Minute
 
 // oidcStart sends the browser to the provider. It is a link and not a form,
 // because the content security policy lets forms go nowhere but here.
 func (a *logins) oidcStart(c echo.Context) error {
-	attempt := newAttempt(site.LocalPath(c.QueryParam("next")), a.Cfg.Now().Add(OidcWindow).Unix())
+	attempt := newAttempt(site.LocalPath(c.QueryParam("next")), a.Cfg.Now().Add(OIDCWindow).Unix())
 	to, err := a.oidc.start(c.Request().Context(), attempt.State, attempt.Nonce, attempt.Proof)
 	if err != nil {
 		return a.providerDown(c, err)

@@ -58,7 +58,7 @@ func (a *logins) keepAttempt(c echo.Context, attempt oidcAttempt) error {
 		return err
 	}
 	sealed := a.oidc.seal.Seal(nil, nil, text, nil)
-	c.SetCookie(a.attemptCookie(base64.RawURLEncoding.EncodeToString(sealed), int(OidcWindow.Seconds())))
+	c.SetCookie(a.attemptCookie(base64.RawURLEncoding.EncodeToString(sealed), int(OIDCWindow.Seconds())))
 	return nil
 }
 
@@ -83,7 +83,7 @@ func (a *logins) takeAttempt(c echo.Context) (attempt oidcAttempt) {
 // attemptCookie goes along when the provider sends the browser back, which is why it is not strict.
 func (a *logins) attemptCookie(value string, maxAge int) *http.Cookie {
 	cookie := &http.Cookie{Name: "schakel-login", Value: value, Path: "/", MaxAge: maxAge, HttpOnly: true, SameSite: http.SameSiteLaxMode}
-	if a.Https() {
+	if a.HTTPS() {
 		cookie.Name, cookie.Secure = "__Host-schakel-login", true
 	}
 	return cookie

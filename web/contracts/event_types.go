@@ -67,7 +67,7 @@ func (m *handlers) listEventTypes(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	paging, err := site.ApiPaging(c)
+	paging, err := site.APIPaging(c)
 	if err != nil {
 		return err
 	}

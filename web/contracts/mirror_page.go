@@ -175,5 +175,5 @@ func (p *pages) settleAlarm(c echo.Context) error {
 	if fields, ok := site.Refused(err); ok {
 		return p.showAlarm(c, http.StatusUnprocessableEntity, reason, fields["reason"])
 	}
-	return p.OwnDesk("/admin").Settled(c, err, mirrorHref(id), "The alarm is settled. The copy stays as it was.")
+	return p.OwnPages("/admin").Settled(c, err, mirrorHref(id), "The alarm is settled. The copy stays as it was.")
 }

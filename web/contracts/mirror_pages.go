@@ -182,5 +182,5 @@ func (p *pages) showMirrorForm(c echo.Context, status int, id string, in contrac
 func (p *pages) runMirror(c echo.Context) error {
 	id := c.Param("id")
 	err := p.Registry.Mirrors.AskRun(c.Request().Context(), site.Actor(c), id)
-	return p.OwnDesk("/admin").Settled(c, err, mirrorHref(id), "A run begins within seconds. Reload this page to see what it finds.")
+	return p.OwnPages("/admin").Settled(c, err, mirrorHref(id), "A run begins within seconds. Reload this page to see what it finds.")
 }

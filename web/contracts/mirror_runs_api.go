@@ -50,7 +50,7 @@ func (m *handlers) listMirrorRuns(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	paging, err := site.ApiPaging(c)
+	paging, err := site.APIPaging(c)
 	if err != nil {
 		return err
 	}
@@ -123,11 +123,11 @@ func (m *handlers) listMirrorAlarms(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	paging, err := site.ApiPaging(c)
+	paging, err := site.APIPaging(c)
 	if err != nil {
 		return err
 	}
-	status, err := site.ApiChoice(c, "status", []string{"open", "settled"})
+	status, err := site.APIChoice(c, "status", []string{"open", "settled"})
 	if err != nil {
 		return err
 	}

@@ -73,7 +73,7 @@ func (m *handlers) listMirrors(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	paging, err := site.ApiPaging(c)
+	paging, err := site.APIPaging(c)
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@
 package contracts
 
 import (
+	"github.com/labstack/echo/v4"
 	"schakel/web/api"
 	"schakel/web/site"
 )
@@ -31,3 +32,102 @@ func Mount(p *site.Portal) { (&pages{p}).mountContracts() }
 
 // MountAPI registers the API.
 func MountAPI(m *api.API) { (&handlers{m, api.NewConvertedDocuments()}).mountRegister() }
+
+// mountContracts registers the pages about contracts: those to read them, for everybody as far as they may, and those to
+// maintain them, for administrators and for partners that own some; and the pages about event types, mirrors and read keys.
+func (p *pages) mountContracts() {
+	read := p.Pages("/contracts")
+	read.GET("", p.contractsPage)
+	read.PublicGET("/feed.atom", p.registerFeed)
+	read.PublicGET("/:id/feed.atom", p.contractFeed)
+	read.GET("/:id", p.contractPage)
+	read.GET("/:id/versions/:version", p.versionPage)
+	read.GET("/:id/versions/:version/changes", p.changesPage(newComparisons(p.Registry.Contracts)), p.Slow(site.UploadTime))
+	read.GET("/:id/versions/:version/reading", p.readingPage(), p.Slow(site.UploadTime))
+	read.GET("/:id/versions/:version/advice", p.advicePage, p.Slow(site.UploadTime))
+	read.GET("/:id/versions/:version/redoc", p.redocPage)
+	converted := api.NewConvertedDocuments()
+	for _, form := range []string{"original", "json", "yaml"} {
+		read.PublicGET("/:id/versions/:version/"+form, p.downloadVersion(form, converted))
+	}
+
+	p.routesMaintain("/admin/contracts", p.RequireAdministrator)
+	p.routesMaintain("/partner/contracts", p.RequirePartner)
+	g := p.Pages("/admin/contracts", p.RequireAdministrator)
+	g.GET("/:id/visibility", p.visibilityForm)
+	g.POST("/:id/visibility", p.changeVisibility)
+
+	types := p.Pages("")
+	types.GET("/event-types", p.eventTypesPage)
+	types.GET("/event-types/:name", p.eventTypePage)
+	p.Pages("", p.RequireAccount).POST("/event-types/:name", p.checkEventType)
+
+	admin := p.Pages("/admin", p.RequireAdministrator)
+	p.routesMirrors(admin)
+	ownerPages{p.OwnPages("/admin"), p}.routesReadKeys(admin)
+	p.routesPartnerKeys(admin)
+	ownerPages{p.PartnerPages(), p}.routesReadKeys(p.Pages("/partner", p.RequirePartner))
+}
+
+// routesMaintain registers the pages to maintain contracts, for those who may
+// enter; each page looks whether the contract is theirs.
+func (p *pages) routesMaintain(base string, who echo.MiddlewareFunc) {
+	g := p.Pages(base, who)
+	g.GET("/new", p.newContract)
+	g.POST("", p.createContract)
+	g.GET("/:id/edit", p.editContract)
+	g.POST("/:id", p.updateContract)
+	g.GET("/:id/upload", p.uploadForm)
+	p.PagesUpTo(p.DocumentBytes+site.FormOverhead, base, who, p.Slow(site.UploadTime)).POST("/:id/versions", p.uploadVersion)
+	g.GET("/:id/versions/:version/publication", p.publishForm, p.Slow(site.UploadTime))
+	g.POST("/:id/versions/:version/publication", p.publishVersion, p.Slow(site.UploadTime))
+	g.POST("/:id/versions/:version/deprecation", p.deprecateVersion)
+	for _, s := range versionSteps(base == "/admin/contracts") {
+		g.POST("/:id/versions/:version/"+s.Verb, p.versionStep(s))
+	}
+}
+
+// mountRegister registers the API of the contract register, and what the API for events answers about event types.
+func (m *handlers) mountRegister() {
+	const base = "/registry/v1"
+	read := m.App.API(api.MaxJSONBytes, base, m.OrReadKey(m.App.OptionalToken))
+	read.PublicGET("/contracts", m.listContracts)
+	read.PublicGET("/contracts/:contractId", m.showContract)
+	read.PublicGET("/contracts/:contractId/releases", m.showReleases)
+	read.PublicGET("/contracts/:contractId/versions", m.listVersions)
+	read.PublicGET("/contracts/:contractId/versions/:version", m.showVersion, m.App.Slow(site.UploadTime))
+	read.PublicGET("/contracts/:contractId/versions/:version/changes", m.showChanges(newComparisons(m.Registry.Contracts)), m.App.Slow(site.UploadTime))
+	read.PublicGET("/contracts/:contractId/versions/:version/content", m.showContent)
+	read.PublicGET("/contracts/:contractId/versions/:version/content.json", m.showContentJSON)
+	read.PublicGET("/contracts/:contractId/versions/:version/content.yaml", m.showContentYAML)
+	read.PublicGET("/contracts/:contractId/versions/:version/original", m.showOriginal)
+
+	write := m.Scoped(base, site.ScopeRegistryWrite)
+	write.POST("/contracts", m.postContract, m.Once)
+	write.PATCH("/contracts/:contractId", m.patchContract, m.Once)
+	write.PUT("/contracts/:contractId/visibility", m.putVisibility, m.Once)
+	write.POST("/contracts/:contractId/versions/:version/publication", m.publishVersion, m.App.Slow(site.UploadTime), m.Once)
+	write.POST("/contracts/:contractId/versions/:version/deprecation", m.deprecateVersion, m.Once)
+	write.DELETE("/contracts/:contractId/versions/:version/deprecation", m.undeprecateVersion, m.Once)
+	write.GET("/contracts/:contractId/versions/:version/withdrawal", m.showWithdrawal)
+	write.POST("/contracts/:contractId/versions/:version/withdrawal", m.withdrawVersion, m.Once)
+
+	m.routesMirrors(m.Scoped(base, site.ScopeRegistryRead, site.ScopeRegistryWrite), write)
+
+	// A form has a little more than the document in it.
+	limit := m.DocumentBytes + 8<<10
+	few := m.FewAtOnce(site.NewShares(site.UploadsPerPartner), site.TooManyUploads)
+	upload := m.App.API(limit, base, m.App.RequireScope(site.ScopeRegistryWrite), m.WithCaller, few, m.App.Slow(site.UploadTime))
+	upload.POST("/contracts/:contractId/versions", m.postVersion, m.Once)
+	validate := m.App.API(limit, base, m.OrReadKey(m.App.RequireScope(site.ScopeRegistryRead, site.ScopeRegistryWrite)), few, m.App.Slow(site.UploadTime))
+	validate.POST("/validations", m.postValidation)
+
+	m.Describe(m.App.API(api.MaxJSONBytes, base), "registry")
+
+	m.App.API(api.MaxJSONBytes, "/.well-known").PublicGET("/api-catalog", m.showCatalog)
+
+	types := m.Scoped(api.EventsBase, site.ScopeEventsPublish, site.ScopeEventsConsume, site.ScopeSubscriptionsWrite, site.ScopeRegistryRead)
+	types.GET("/event-types", m.listEventTypes)
+	types.GET("/event-types/:name", m.showEventType)
+	types.POST("/event-types/:name/validations", m.postEventTypeValidation)
+}

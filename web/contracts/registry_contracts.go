@@ -62,15 +62,15 @@ func (m *handlers) listContracts(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	paging, err := site.ApiPaging(c)
+	paging, err := site.APIPaging(c)
 	if err != nil {
 		return err
 	}
-	kind, err := site.ApiChoice(c, "kind", site.ContractKinds())
+	kind, err := site.APIChoice(c, "kind", site.ContractKinds())
 	if err != nil {
 		return err
 	}
-	status, err := site.ApiChoice(c, "status", []string{store.VersionDraft, store.VersionPublished, store.VersionDeprecated, store.VersionWithdrawn})
+	status, err := site.APIChoice(c, "status", []string{store.VersionDraft, store.VersionPublished, store.VersionDeprecated, store.VersionWithdrawn})
 	if err != nil {
 		return err
 	}

@@ -118,7 +118,7 @@ func (m *handlers) publisher(c echo.Context) (api.Caller, error) {
 
 // mutationSource reads the body as its media type says, and of which kind it is; empty is as its header says.
 func mutationSource(c echo.Context, body io.Reader) (ingest.Source, string, error) {
-	kind, err := site.ApiChoice(c, "kind", []string{store.PublicationGroups, store.PublicationDelta, store.PublicationInitial})
+	kind, err := site.APIChoice(c, "kind", []string{store.PublicationGroups, store.PublicationDelta, store.PublicationInitial})
 	if err != nil {
 		return nil, "", err
 	}

@@ -13,7 +13,7 @@ import (
 // plural.
 func (m *handlers) mountMutations() {
 	scoped := func(scopes ...string) site.RouteGroup {
-		return m.App.Api(api.MaxJSONBytes, site.MutationsBase, m.App.RequireScope(scopes...), m.WithCaller)
+		return m.App.API(api.MaxJSONBytes, site.MutationsBase, m.App.RequireScope(scopes...), m.WithCaller)
 	}
 	look := scoped(site.ScopeMutationsRead, site.ScopeMutationsPublish)
 	look.GET("/datasets", m.listDatasets)
@@ -23,7 +23,7 @@ func (m *handlers) mountMutations() {
 	read := scoped(site.ScopeMutationsRead)
 	m.routesDownloads(read)
 	// A geofilter may have as many vertices as an area.
-	m.routesCustom(m.App.Api(maxAreaBytes, site.MutationsBase, m.App.RequireScope(site.ScopeMutationsRead), m.WithCaller))
+	m.routesCustom(m.App.API(maxAreaBytes, site.MutationsBase, m.App.RequireScope(site.ScopeMutationsRead), m.WithCaller))
 	read.GET("/datasets/:datasetId/areas/:areaId", m.showArea)
 	m.routesDatasetSubscriptions(scoped)
 
@@ -33,7 +33,7 @@ func (m *handlers) mountMutations() {
 	intake.POST("/datasets/:datasetId/mutation-groups", m.postMutationGroups, m.App.RequireScope(site.ScopeMutationsPublish), m.WithCaller, few)
 	scoped(site.ScopeMutationsPublish).GET("/datasets/:datasetId/publications/:publicationId", m.showPublication)
 
-	m.Describe(m.App.Api(api.MaxJSONBytes, site.MutationsBase), "mutations")
+	m.Describe(m.App.API(api.MaxJSONBytes, site.MutationsBase), "mutations")
 }
 
 // routesDownloads registers what a subscriber reads; PDOK's names and ours have the same handlers.
@@ -67,7 +67,7 @@ func (m *handlers) routesDatasetSubscriptions(scoped func(...string) site.RouteG
 	follow.GET("/subscriptions", m.listDatasetSubscriptions)
 	follow.GET("/subscriptions/:subscriptionId", m.showDatasetSubscription)
 	// An area may have 100,000 vertices, or 10,000 keys.
-	subscribe := m.App.Api(maxAreaBytes, site.MutationsBase, m.App.RequireScope(site.ScopeSubscriptionsWrite), m.WithCaller)
+	subscribe := m.App.API(maxAreaBytes, site.MutationsBase, m.App.RequireScope(site.ScopeSubscriptionsWrite), m.WithCaller)
 	subscribe.POST("/subscriptions", m.postDatasetSubscription, m.Once)
 	subscribe.DELETE("/subscriptions/:subscriptionId", m.deleteDatasetSubscription, m.Once)
 	subscribe.PUT("/subscriptions/:subscriptionId/area", m.putSubscriptionArea, m.Once)

@@ -79,11 +79,11 @@ func (m *handlers) listResends(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	paging, err := site.ApiPaging(c)
+	paging, err := site.APIPaging(c)
 	if err != nil {
 		return err
 	}
-	status, err := site.ApiChoice(c, "status", []string{store.JobRunning, store.JobDone, store.JobCancelled})
+	status, err := site.APIChoice(c, "status", []string{store.JobRunning, store.JobDone, store.JobCancelled})
 	if err != nil {
 		return err
 	}

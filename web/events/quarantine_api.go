@@ -49,11 +49,11 @@ func (m *handlers) listQuarantined(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	paging, err := site.ApiPaging(c)
+	paging, err := site.APIPaging(c)
 	if err != nil {
 		return err
 	}
-	status, err := site.ApiChoice(c, "status", site.QuarantineStatuses())
+	status, err := site.APIChoice(c, "status", site.QuarantineStatuses())
 	if err != nil {
 		return err
 	}

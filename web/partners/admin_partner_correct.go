@@ -43,7 +43,7 @@ func (p *pages) correctPartner(c echo.Context) error {
 	if fields, ok := site.Refused(err); ok {
 		return p.showCorrection(c, http.StatusUnprocessableEntity, in, fields)
 	}
-	return p.OwnDesk("/admin").Settled(c, err, site.PartnerHref(id), "The registration is saved.")
+	return p.OwnPages("/admin").Settled(c, err, site.PartnerHref(id), "The registration is saved.")
 }
 
 func (p *pages) showCorrection(c echo.Context, status int, in partners.Registration, wrong map[string]string) error {

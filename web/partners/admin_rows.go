@@ -9,7 +9,7 @@ import (
 	"schakel/web/site"
 )
 
-func subscriptionRows(ctx context.Context, n site.NamesOfAdmin, subs []store.Subscription) ([]view.SubscriptionRow, error) {
+func subscriptionRows(ctx context.Context, n site.AdminNames, subs []store.Subscription) ([]view.SubscriptionRow, error) {
 	var rows []view.SubscriptionRow
 	for _, s := range subs {
 		partner, err := n.PartnerLink(ctx, s.PartnerID)
@@ -52,7 +52,7 @@ func subscriptionName(s store.Subscription) string {
 	return fmt.Sprintf("%s and %d more", s.Types[0], len(s.Types)-1)
 }
 
-func clientRows(ctx context.Context, n site.NamesOfAdmin, clients []store.Client) ([]view.ClientRow, error) {
+func clientRows(ctx context.Context, n site.AdminNames, clients []store.Client) ([]view.ClientRow, error) {
 	var rows []view.ClientRow
 	for _, client := range clients {
 		partner, err := n.PartnerLink(ctx, client.PartnerID)

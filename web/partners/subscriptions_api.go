@@ -62,11 +62,11 @@ func (m *handlers) listSubscriptions(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	paging, err := site.ApiPaging(c)
+	paging, err := site.APIPaging(c)
 	if err != nil {
 		return err
 	}
-	status, err := site.ApiChoice(c, "status", site.SubscriptionStatuses())
+	status, err := site.APIChoice(c, "status", site.SubscriptionStatuses())
 	if err != nil {
 		return err
 	}

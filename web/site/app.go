@@ -62,7 +62,7 @@ func NewApp(cfg AppConfig, apis bool) (*App, error) {
 		return nil, errors.New("web: BaseURL, Now, Log, Accounts and Sessions must be set")
 	}
 	a := &App{Cfg: cfg, Echo: echo.New(), origin: http.NewCrossOriginProtection(), Counts: NewShares(CountsPerPartner), public: make(map[string]bool)}
-	a.sessions = newSessions(cfg.Sessions, cfg.Now, a.Https())
+	a.sessions = newSessions(cfg.Sessions, cfg.Now, a.HTTPS())
 	// Behind a proxy that rewrites Host, our own forms come from this origin.
 	if err := a.origin.AddTrustedOrigin(cfg.BaseURL.Scheme + "://" + cfg.BaseURL.Host); err != nil {
 		return nil, err
@@ -88,8 +88,8 @@ func (a *App) setUpEcho(apis bool) {
 // Handler returns the handler of all routes, for a server.
 func (a *App) Handler() http.Handler { return headAsGet(a.frame) }
 
-// Https reports whether browsers reach us over https, be it through a proxy.
-func (a *App) Https() bool { return a.Cfg.BaseURL.Scheme == "https" }
+// HTTPS reports whether browsers reach us over https, be it through a proxy.
+func (a *App) HTTPS() bool { return a.Cfg.BaseURL.Scheme == "https" }
 
 // Absolute is the address others use for one of our paths.
 func (a *App) Absolute(path string) string {

@@ -8,9 +8,9 @@ import (
 	"schakel/store"
 )
 
-// ApiChoice reads a query key of an API that takes a few words; another word is a 400 that names them. Empty when it is
+// APIChoice reads a query key of an API that takes a few words; another word is a 400 that names them. Empty when it is
 // not there.
-func ApiChoice(c echo.Context, name string, words []string) (string, error) {
+func APIChoice(c echo.Context, name string, words []string) (string, error) {
 	value := c.QueryParam(name)
 	if value == "" || slices.Contains(words, value) {
 		return value, nil

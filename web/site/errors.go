@@ -161,7 +161,7 @@ func (a *App) handleError(err error, c echo.Context) {
 	for name, values := range p.Header {
 		c.Response().Header()[name] = values
 	}
-	if _, api := ApiArea(c.Request().URL.Path); api {
+	if _, api := FindAPI(c.Request().URL.Path); api {
 		err = a.writeProblem(c, *p)
 	} else {
 		err = a.errorPage(c, p)

@@ -86,7 +86,7 @@ const DataCSP = "default-src 'none'; frame-ancestors 'none'; sandbox"
 
 // securityHeaders sets what every answer carries. A handler may tighten them.
 func (a *App) securityHeaders(next echo.HandlerFunc) echo.HandlerFunc {
-	pages, areas := a.alwaysHeaders(), Apis()
+	pages, areas := a.alwaysHeaders(), APIs()
 	data := make(map[string]http.Header, len(areas))
 	for _, area := range areas {
 		data[area.Base] = a.dataHeaders(area)
@@ -120,7 +120,7 @@ func (a *App) alwaysHeaders() http.Header {
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
 	h.Set("Permissions-Policy", "camera=(), geolocation=(), microphone=(), payment=(), usb=()")
 	h.Set("Content-Security-Policy", static.ContentSecurityPolicy)
-	if a.Https() {
+	if a.HTTPS() {
 		h.Set("Strict-Transport-Security", "max-age=31536000")
 	}
 	return clipped(h)
@@ -216,7 +216,7 @@ func trailingSlash(next echo.HandlerFunc) echo.HandlerFunc {
 		if path == "/" || !strings.HasSuffix(path, "/") {
 			return next(c)
 		}
-		if _, api := ApiArea(path); api || c.Request().Method != http.MethodGet {
+		if _, api := FindAPI(path); api || c.Request().Method != http.MethodGet {
 			return echo.ErrNotFound
 		}
 		// One slash in front, whatever came in: "//host/" would be another site.

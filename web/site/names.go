@@ -166,14 +166,14 @@ func (p *Portal) RoutePartners(ctx context.Context, who registry.Actor) ([]ui.Op
 // SubscriptionLabel returns the name of a subscription, or else its event types.
 func SubscriptionLabel(s store.Subscription) string { return cmp.Or(s.Name, GetsText(s)) }
 
-// NamesOfAdmin finds the names of partners and endpoints for the rows of a list.
-type NamesOfAdmin struct{ *DeliveryNames }
+// AdminNames finds the names of partners and endpoints for the rows of a list.
+type AdminNames struct{ *DeliveryNames }
 
 // AdminNames finds the names of partners and endpoints for administrators.
-func (p *Portal) AdminNames() NamesOfAdmin { return NamesOfAdmin{p.DeliveryNames()} }
+func (p *Portal) AdminNames() AdminNames { return AdminNames{p.DeliveryNames()} }
 
 // PartnerLink names a partner and leads to its page.
-func (n NamesOfAdmin) PartnerLink(ctx context.Context, id string) (ui.Named, error) {
+func (n AdminNames) PartnerLink(ctx context.Context, id string) (ui.Named, error) {
 	name, err := n.Partner(ctx, id)
 	if err != nil {
 		return ui.Named{}, fmt.Errorf("name partner: %w", err)
@@ -182,7 +182,7 @@ func (n NamesOfAdmin) PartnerLink(ctx context.Context, id string) (ui.Named, err
 }
 
 // EndpointLink names an endpoint and leads to its page.
-func (n NamesOfAdmin) EndpointLink(ctx context.Context, id string) (ui.Named, error) {
+func (n AdminNames) EndpointLink(ctx context.Context, id string) (ui.Named, error) {
 	name, err := n.Endpoint(ctx, id)
 	if err != nil {
 		return ui.Named{}, fmt.Errorf("name endpoint: %w", err)

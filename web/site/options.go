@@ -23,7 +23,7 @@ func refuseOptions(next echo.HandlerFunc) echo.HandlerFunc {
 		if !known {
 			return next(c)
 		}
-		if _, api := ApiArea(c.Request().URL.Path); !api {
+		if _, api := FindAPI(c.Request().URL.Path); !api {
 			return next(c)
 		}
 		c.Set(echo.ContextKeyHeaderAllow, strings.TrimPrefix(allow, "OPTIONS, "))

@@ -30,8 +30,8 @@ func (p Paging) Offset() int { return (p.Page - 1) * p.PerPage }
 // Limit is the most rows on the page.
 func (p Paging) Limit() int { return p.PerPage }
 
-// ApiPaging reads page and perPage; wrong values are a 400 (NL API Design Rules).
-func ApiPaging(c echo.Context) (Paging, error) {
+// APIPaging reads page and perPage; wrong values are a 400 (NL API Design Rules).
+func APIPaging(c echo.Context) (Paging, error) {
 	page, err := WholeNumber(c, "page", 1, MaxPage)
 	if err != nil {
 		return Paging{}, err

@@ -39,7 +39,7 @@ func ReasonOf(code string) ReasonWords {
 		return w
 	}
 	if slices.Contains(amqpReasons(), code) {
-		return AmqpReasonOf(code)
+		return AMQPReasonOf(code)
 	}
 	return ReasonWords{Capital(strings.ReplaceAll(code, "-", " ")), "Read the attempts to find out what happened."}
 }

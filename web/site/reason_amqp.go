@@ -12,14 +12,14 @@ import (
 // amqpReasons lists the codes for which a message was refused: by an AMQP error, by a negative AppRec, or by ourselves
 // before it was sent. What is held for one of them stands in the error queue.
 func amqpReasons() []string {
-	all := maps.Clone(AmqpErrorWords())
+	all := maps.Clone(AMQPErrorWords())
 	maps.Copy(all, appRecWords())
 	maps.Copy(all, amqpUnsentWords())
 	return slices.Sorted(maps.Keys(all))
 }
 
-// AmqpErrorWords are of the conditions of AMQP errors, section 2.2.6 of the profile (AMQP-100, AMQP-106, AMQP-127 to AMQP-137).
-func AmqpErrorWords() map[string]ReasonWords {
+// AMQPErrorWords are of the conditions of AMQP errors, section 2.2.6 of the profile (AMQP-100, AMQP-106, AMQP-127 to AMQP-137).
+func AMQPErrorWords() map[string]ReasonWords {
 	return map[string]ReasonWords{
 		string(message.InvalidCMS):         {"Not a signed and encrypted message", "Its receiver could not read it as CMS. Find out with the sender what it is packed with; then send it again."},
 		string(message.InvalidCertificate): {"Encrypted for another certificate", "Fetch the receiver's certificate anew, from the address registry or the receiver; then send it again."},
@@ -73,9 +73,9 @@ func amqpUnsentWords() map[string]ReasonWords {
 	}
 }
 
-// AmqpReasonOf finds the words of a reason code of a message; a code of list 8221 that has none is told as it is.
-func AmqpReasonOf(code string) ReasonWords {
-	for _, list := range []map[string]ReasonWords{AmqpErrorWords(), appRecWords(), amqpUnsentWords()} {
+// AMQPReasonOf finds the words of a reason code of a message; a code of list 8221 that has none is told as it is.
+func AMQPReasonOf(code string) ReasonWords {
+	for _, list := range []map[string]ReasonWords{AMQPErrorWords(), appRecWords(), amqpUnsentWords()} {
 		if w, ok := list[code]; ok {
 			return w
 		}

@@ -31,7 +31,7 @@ func (a *App) PagesUpTo(limit int64, prefix string, with ...echo.MiddlewareFunc)
 // Api makes a group of routes for machines, with bodies of at most limit bytes. A
 // body over it is refused when it is read, after the token and the Idempotency-Key
 // were looked at (IDEM-18).
-func (a *App) Api(limit int64, prefix string, with ...echo.MiddlewareFunc) RouteGroup {
+func (a *App) API(limit int64, prefix string, with ...echo.MiddlewareFunc) RouteGroup {
 	return RouteGroup{a.Echo, a.public, prefix, append([]echo.MiddlewareFunc{lateBodyLimit(limit)}, with...)}
 }
 

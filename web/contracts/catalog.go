@@ -34,7 +34,7 @@ type LinkContext struct {
 func (m *handlers) showCatalog(c echo.Context) error {
 	self := LinkContext{Anchor: m.App.Absolute("/.well-known/api-catalog")}
 	var rest []LinkContext
-	for _, a := range site.Apis() {
+	for _, a := range site.APIs() {
 		if _, ok := m.Docs[a.Name]; ok {
 			base := m.App.Absolute(a.Base)
 			self.Item = append(self.Item, link{Href: base})

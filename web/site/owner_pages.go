@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// desk is the set of pages about what one organisation has: a partner's own
+// OwnerPages serves the pages about what one organisation has: a partner's own
 // below /partner, and for administrators those of the organisation that runs
 // this Schakel below another base. The owner comes from who is logged in, never
 // from the address or the form (guarantee G7).
@@ -24,16 +24,16 @@ type OwnerPages struct {
 	Owner      func(echo.Context) (store.Partner, error)
 }
 
-// PartnerDesk is the desk of whoever is logged in for a partner.
-func (p *Portal) PartnerDesk() OwnerPages {
+// PartnerPages serves whoever is logged in for a partner.
+func (p *Portal) PartnerPages() OwnerPages {
 	return OwnerPages{Portal: p, Base: "/partner", Deliveries: "/partner/deliveries", Owner: func(c echo.Context) (store.Partner, error) {
 		return p.Registry.Partners.Get(c.Request().Context(), registry.ScopeOf(PartnerID(c)), PartnerID(c))
 	}}
 }
 
-// OwnDesk is the desk of administrators for the own organisation; its routes
+// OwnPages serves administrators for the own organisation; its routes
 // must be behind requireAdministrator.
-func (p *Portal) OwnDesk(base string) OwnerPages {
+func (p *Portal) OwnPages(base string) OwnerPages {
 	return OwnerPages{Portal: p, Base: base, Deliveries: "/admin/deliveries", Owner: func(c echo.Context) (store.Partner, error) {
 		return p.Registry.Partners.Own(c.Request().Context())
 	}}
@@ -107,7 +107,7 @@ func (d OwnerPages) Closed(c echo.Context, err error, path string) error {
 }
 
 // EndpointOf gives the id of an endpoint when it is this owner's: an
-// administrator may use every endpoint, but not at this desk.
+// administrator may use every endpoint, but not on these pages.
 func (d OwnerPages) EndpointOf(c echo.Context, owner store.Partner, id string) (string, error) {
 	endpoints, err := d.Registry.Endpoints.List(c.Request().Context(), registry.ScopeOf(owner.ID), owner.ID)
 	if err != nil || !slices.ContainsFunc(endpoints, func(e store.Endpoint) bool { return e.ID == id }) {

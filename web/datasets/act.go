@@ -13,14 +13,14 @@ import (
 func (p *Pages) cutDelta(c echo.Context) error {
 	id := c.Param("dataset")
 	err := p.Registry.Datasets.AskDelta(c.Request().Context(), site.Actor(c), id)
-	return p.OwnDesk("/admin").Settled(c, err, datasetHref(id), "A delta is cut within seconds, when something waits for it.")
+	return p.OwnPages("/admin").Settled(c, err, datasetHref(id), "A delta is cut within seconds, when something waits for it.")
 }
 
 // makeSnapshot asks for a snapshot at once.
 func (p *Pages) makeSnapshot(c echo.Context) error {
 	id := c.Param("dataset")
 	err := p.Registry.Datasets.AskSnapshot(c.Request().Context(), site.Actor(c), id)
-	return p.OwnDesk("/admin").Settled(c, err, datasetHref(id), "A snapshot is begun within seconds. What is new goes into a delta first.")
+	return p.OwnPages("/admin").Settled(c, err, datasetHref(id), "A snapshot is begun within seconds. What is new goes into a delta first.")
 }
 
 // resetLineage makes every copy begin again.
@@ -56,5 +56,5 @@ func (p *Pages) stopDataset(c echo.Context, verb, back, text string, do func(ctx
 	if wrong != "" {
 		return p.showDataset(c, http.StatusUnprocessableEntity, datasetRefusal{verb, reason, wrong})
 	}
-	return p.OwnDesk("/admin").Settled(c, err, back, text)
+	return p.OwnPages("/admin").Settled(c, err, back, text)
 }

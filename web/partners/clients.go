@@ -67,7 +67,7 @@ func searchClients(all []store.Client, search, status string) []store.Client {
 	return found
 }
 
-// ownClient finds a client of this desk; another's is not there.
+// ownClient finds a client of this owner; another's is not there.
 func (d ownerPages) ownClient(c echo.Context) (store.Partner, store.Client, error) {
 	owner, err := d.Owner(c)
 	if err != nil {

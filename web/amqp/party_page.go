@@ -41,7 +41,7 @@ func (a AMQPArea) showParty(c echo.Context, status int, typed string, wrong site
 		return err
 	}
 	if !a.Admin {
-		owner, err := a.PartnerDesk().Owner(c)
+		owner, err := a.PartnerPages().Owner(c)
 		if err != nil {
 			return err
 		}

@@ -68,7 +68,7 @@ func searchEndpoints(all []store.Endpoint, search, status string) []store.Endpoi
 	return found
 }
 
-// ownEndpoint finds an endpoint of this desk; another's is not there.
+// ownEndpoint finds an endpoint of this owner; another's is not there.
 func (d ownerPages) ownEndpoint(c echo.Context) (store.Partner, store.Endpoint, error) {
 	owner, err := d.Owner(c)
 	if err != nil {

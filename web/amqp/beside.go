@@ -10,9 +10,9 @@ import (
 	"schakel/web/site"
 )
 
-// AmqpBeside leads from the error queue and the dead letters to the messages of brokers that are like them: dead letters
+// AMQPBeside leads from the error queue and the dead letters to the messages of brokers that are like them: dead letters
 // that came in belong to no delivery. Empty when there is none.
-func (p *Pages) AmqpBeside(ctx context.Context, queue site.DeliveryQueue) (ui.Crumb, error) {
+func (p *Pages) AMQPBeside(ctx context.Context, queue site.DeliveryQueue) (ui.Crumb, error) {
 	if !queue.Admin || len(queue.Statuses) == 0 {
 		return ui.Crumb{}, nil
 	}
@@ -29,8 +29,8 @@ func (p *Pages) AmqpBeside(ctx context.Context, queue site.DeliveryQueue) (ui.Cr
 	return ui.Crumb{Label: label + " (" + ui.CountUpTo(n, store.ListBound) + ")", Href: p.AMQPAdmin().messages() + href}, nil
 }
 
-// AmqpItem leads from a delivery to the messages it was sent as.
-func (p *Pages) AmqpItem(ctx context.Context, area site.DeliveryArea, d store.Delivery) ([]ui.Item, error) {
+// AMQPItem leads from a delivery to the messages it was sent as.
+func (p *Pages) AMQPItem(ctx context.Context, area site.DeliveryArea, d store.Delivery) ([]ui.Item, error) {
 	rows, err := p.DB.AMQPOfDelivery(ctx, d.ID)
 	if err != nil || len(rows) == 0 {
 		return nil, err

@@ -42,9 +42,9 @@ func (a AMQPArea) showMessage(c echo.Context, reason, wrong string) error {
 	if err != nil {
 		return err
 	}
-	words := site.AmqpReasonOf(m.Reason)
+	words := site.AMQPReasonOf(m.Reason)
 	v := view.AMQPMessageView{
-		State: a.stateNow(ctx, m), About: a.aboutNow(ctx, m), Code: m.Reason, Cause: words.Label, Remedy: AmqpRemedy(m), Detail: remark(m), Codes: m.Codes,
+		State: a.stateNow(ctx, m), About: a.aboutNow(ctx, m), Code: m.Reason, Cause: words.Label, Remedy: AMQPRemedy(m), Detail: remark(m), Codes: m.Codes,
 		Facts: a.messageFacts(ctx, c, m), IDs: messageIDs(m), Trace: traceMoments(traces), Now: a.Cfg.Now(),
 	}
 	resent, err := a.resentItems(ctx, m)

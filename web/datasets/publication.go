@@ -53,5 +53,5 @@ func (p *Pages) cancelPublication(c echo.Context) error {
 		return err
 	}
 	err = p.Registry.Datasets.CancelPublication(c.Request().Context(), site.Actor(c), one.DatasetID, one.ID)
-	return p.OwnDesk("/admin").Settled(c, err, publicationRow(one).Href, "It is stopped. What is in stays in.")
+	return p.OwnPages("/admin").Settled(c, err, publicationRow(one).Href, "It is stopped. What is in stays in.")
 }

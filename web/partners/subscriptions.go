@@ -83,7 +83,7 @@ func endpointOptions(endpoints []store.Endpoint) []ui.Option {
 	return options
 }
 
-// ownSubscription finds a subscription of this desk; another's is not there.
+// ownSubscription finds a subscription of this owner; another's is not there.
 func (d ownerPages) ownSubscription(c echo.Context) (store.Partner, partners.Grant, error) {
 	owner, err := d.Owner(c)
 	if err != nil {

@@ -21,16 +21,16 @@ func rejectedByUs(m store.AMQPMessage) bool {
 	return answer == (m.Direction == store.AMQPOut)
 }
 
-// AmqpRemedy advises the reader, sender or receiver, about the reason of a message.
-func AmqpRemedy(m store.AMQPMessage) string {
+// AMQPRemedy advises the reader, sender or receiver, about the reason of a message.
+func AMQPRemedy(m store.AMQPMessage) string {
 	if m.Status == store.AMQPReplaced {
 		return "" // that was done
 	}
 	if !rejectedByUs(m) {
-		return site.AmqpReasonOf(m.Reason).Remedy
+		return site.AMQPReasonOf(m.Reason).Remedy
 	}
 	if m.Reason == store.AMQPOtherContent {
-		return site.AmqpReasonOf(m.Reason).Remedy
+		return site.AMQPReasonOf(m.Reason).Remedy
 	}
 	if m.Kind == store.AMQPEvent || m.Status == store.AMQPQuarantined || m.Reason == "" {
 		return "" // the state gives the advice
@@ -38,7 +38,7 @@ func AmqpRemedy(m store.AMQPMessage) string {
 	if text, ok := receiverWords()[m.Reason]; ok {
 		return text
 	}
-	if _, ok := site.AmqpErrorWords()[m.Reason]; ok {
+	if _, ok := site.AMQPErrorWords()[m.Reason]; ok {
 		return senderResends
 	}
 	return senderCorrects

@@ -30,12 +30,12 @@ func (p *pages) withdrawalView(c echo.Context, reader registry.Reader, v store.C
 		}
 		hit.Rows = append(hit.Rows, row)
 	}
-	desk := "/partner/endpoints/"
+	base := "/partner/endpoints/"
 	if reader.Administrator {
-		desk = "/admin/endpoints/"
+		base = "/admin/endpoints/"
 	}
 	for _, e := range effect.Endpoints {
-		hit.Endpoints = append(hit.Endpoints, ui.Named{Name: e.Name, Href: desk + e.ID})
+		hit.Endpoints = append(hit.Endpoints, ui.Named{Name: e.Name, Href: base + e.ID})
 	}
 	return hit, nil
 }

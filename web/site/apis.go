@@ -8,8 +8,8 @@ type APIArea struct {
 	Base, Name, version string
 }
 
-// Apis lists our APIs; what lies under their bases answers with problem+json.
-func Apis() []APIArea {
+// APIs lists our APIs; what lies under their bases answers with problem+json.
+func APIs() []APIArea {
 	return []APIArea{
 		{"/events/v1", "events", "1.0.0"},
 		{"/registry/v1", "registry", "1.0.0"},
@@ -19,8 +19,8 @@ func Apis() []APIArea {
 	}
 }
 
-// ApiArea returns the API that a path belongs to, if any.
-func ApiArea(path string) (APIArea, bool) { return areaIn(Apis(), path) }
+// FindAPI returns the API that a path belongs to, if any.
+func FindAPI(path string) (APIArea, bool) { return areaIn(APIs(), path) }
 
 // areaIn is apiArea for who has the list at hand.
 func areaIn(areas []APIArea, path string) (APIArea, bool) {

@@ -9,8 +9,8 @@ import (
 	"schakel/web/site"
 )
 
-// AmqpMessageAnswer is a message by AMQP, without its content.
-type AmqpMessageAnswer struct {
+// AMQPMessageAnswer is a message by AMQP, without its content.
+type AMQPMessageAnswer struct {
 	ID             string              `json:"amqpMessageId"`
 	Direction      string              `json:"direction"`
 	Kind           string              `json:"kind"`
@@ -36,7 +36,7 @@ type AmqpMessageAnswer struct {
 	CreatedAt      store.Time          `json:"createdAt"`
 	UpdatedAt      store.Time          `json:"updatedAt"`
 	Trace          []amqpTraceAnswer   `json:"trace,omitempty"`   // only in the answer for one
-	Answers        []AmqpMessageAnswer `json:"answers,omitempty"` // as Trace
+	Answers        []AMQPMessageAnswer `json:"answers,omitempty"` // as Trace
 }
 
 // amqpTraceAnswer is a step in the life of a message.
@@ -47,8 +47,8 @@ type amqpTraceAnswer struct {
 	At     store.Time `json:"at"`
 }
 
-func newAMQPMessageAnswer(m store.AMQPMessage) AmqpMessageAnswer {
-	return AmqpMessageAnswer{
+func newAMQPMessageAnswer(m store.AMQPMessage) AMQPMessageAnswer {
+	return AMQPMessageAnswer{
 		ID: m.ID, Direction: m.Direction, Kind: m.Kind, Status: m.Status, Reason: m.Reason, Detail: m.Detail, Codes: m.Codes, PartyID: m.PartyID,
 		HerID: m.Her, OwnHerID: m.OwnHer, Queue: m.Queue, Subject: m.Subject, MessageID: m.MessageID, MsgID: m.MsgID, CorrelationID: m.CorrelationID,
 		ConversationID: m.ConversationID, AnswersTo: m.ReferenceID, EventID: m.EventID, DeliveryID: m.DeliveryID, Resends: m.Resends,
@@ -56,8 +56,8 @@ func newAMQPMessageAnswer(m store.AMQPMessage) AmqpMessageAnswer {
 	}
 }
 
-func newAMQPMessageAnswers(rows []store.AMQPMessage) []AmqpMessageAnswer {
-	answer := make([]AmqpMessageAnswer, len(rows))
+func newAMQPMessageAnswers(rows []store.AMQPMessage) []AMQPMessageAnswer {
+	answer := make([]AMQPMessageAnswer, len(rows))
 	for i, m := range rows {
 		answer[i] = newAMQPMessageAnswer(m)
 	}
@@ -71,7 +71,7 @@ func (m *handlers) listAMQPMessages(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	paging, err := site.ApiPaging(c)
+	paging, err := site.APIPaging(c)
 	if err != nil {
 		return err
 	}
@@ -94,10 +94,10 @@ func (m *handlers) listAMQPMessages(c echo.Context) error {
 // amqpFilterOf reads the query keys of a list of messages; wrong values are a 400.
 func amqpFilterOf(c echo.Context) (f store.AMQPFilter, err error) {
 	f = store.AMQPFilter{PartyID: c.QueryParam("partyId"), ID: c.QueryParam("id")}
-	if f.Direction, err = site.ApiChoice(c, "direction", []string{store.AMQPIn, store.AMQPOut}); err != nil {
+	if f.Direction, err = site.APIChoice(c, "direction", []string{store.AMQPIn, store.AMQPOut}); err != nil {
 		return f, err
 	}
-	kind, err := site.ApiChoice(c, "kind", optionValues(amqpKinds()))
+	kind, err := site.APIChoice(c, "kind", optionValues(amqpKinds()))
 	if err != nil {
 		return f, err
 	}
@@ -108,7 +108,7 @@ func amqpFilterOf(c echo.Context) (f store.AMQPFilter, err error) {
 	if !ok {
 		return f, site.FieldProblem("herId", "herId must be a HER-id, or none for messages that name no sender")
 	}
-	choice, err := site.ApiChoice(c, "status", optionValues(amqpChoices()))
+	choice, err := site.APIChoice(c, "status", optionValues(amqpChoices()))
 	if err != nil {
 		return f, err
 	}

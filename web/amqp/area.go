@@ -100,12 +100,12 @@ func (a AMQPArea) changed(c echo.Context, href, text string) error {
 	return a.Done(c, href, text)
 }
 
-// settled is [desk.settled] for a change of a broker or party.
+// settled is [site.OwnerPages.Settled] for a change of a broker or party.
 func (a AMQPArea) settled(c echo.Context, err error, href, text string) error {
 	if err == nil && a.AMQP != nil {
 		a.AMQP.Reload()
 	}
-	return a.OwnDesk(a.Base).Settled(c, err, href, text)
+	return a.OwnPages(a.Base).Settled(c, err, href, text)
 }
 
 // partyName names a party and leads to its page.

@@ -182,7 +182,7 @@ func (p *Pages) showDatasetImport(c echo.Context, status int, in importForm, v v
 		return err
 	}
 	if d.Status != store.DatasetActive {
-		return p.OwnDesk("/admin").Closed(c, nil, "/datasets/"+d.ID)
+		return p.OwnPages("/admin").Closed(c, nil, "/datasets/"+d.ID)
 	}
 	v.Action, v.Cancel, v.Dataset, v.Now = datasetHref(d.ID)+"/import", datasetHref(d.ID), d.Title, p.Cfg.Now()
 	v.Key, v.Kind, v.Replace = in.key, cmp.Or(in.kind, "auto"), in.replace
