@@ -1,9 +1,10 @@
 package templates
 
 import (
+	"testing"
+
 	view "schakel/templates/contracts"
 	"schakel/templates/ui/uitest"
-	"testing"
 )
 
 // The page of advice follows the rules of all pages: without scripts of its own, with names and headings in order.

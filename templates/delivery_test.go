@@ -1,14 +1,15 @@
 package templates
 
 import (
+	"strings"
+	"testing"
+	"time"
+
 	adminview "schakel/templates/admin"
 	deliveriesview "schakel/templates/deliveries"
 	eventsview "schakel/templates/events"
 	"schakel/templates/ui"
 	"schakel/templates/ui/uitest"
-	"strings"
-	"testing"
-	"time"
 )
 
 func sampleDeliveries() ui.DeliveryListView {

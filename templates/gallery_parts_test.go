@@ -4,12 +4,12 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"schakel/templates/ui"
-	"schakel/templates/ui/uitest"
 	"strings"
 	"time"
 
 	"github.com/a-h/templ"
+	"schakel/templates/ui"
+	"schakel/templates/ui/uitest"
 )
 
 func plain(s string) templ.Component {

@@ -1,9 +1,10 @@
 package templates
 
 import (
+	"testing"
+
 	"schakel/templates/ui"
 	"schakel/templates/ui/uitest"
-	"testing"
 )
 
 // galleryPage is a page as an administrator with everything switched on sees it.

@@ -1,10 +1,11 @@
 package templates
 
 import (
-	"schakel/templates/ui"
-	"schakel/templates/ui/uitest"
 	"strings"
 	"testing"
+
+	"schakel/templates/ui"
+	"schakel/templates/ui/uitest"
 )
 
 func TestLayoutForAVisitorOffersLogin(t *testing.T) {

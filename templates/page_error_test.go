@@ -1,12 +1,12 @@
 package templates
 
 import (
-	"schakel/templates/ui"
-	"schakel/templates/ui/uitest"
 	"strings"
 	"testing"
 
 	"github.com/a-h/templ"
+	"schakel/templates/ui"
+	"schakel/templates/ui/uitest"
 )
 
 func errorDocument() templ.Component {

@@ -3,9 +3,10 @@ package templates
 import (
 	"os"
 	"path/filepath"
+	"testing"
+
 	"schakel/templates/ui"
 	"schakel/templates/ui/uitest"
-	"testing"
 )
 
 // TestGallery renders every component into one document and checks the rules

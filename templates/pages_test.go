@@ -1,15 +1,15 @@
 package templates
 
 import (
+	"testing"
+	"time"
+
+	"github.com/a-h/templ"
 	adminview "schakel/templates/admin"
 	contractsview "schakel/templates/contracts"
 	partnersview "schakel/templates/partners"
 	"schakel/templates/ui"
 	"schakel/templates/ui/uitest"
-	"testing"
-	"time"
-
-	"github.com/a-h/templ"
 )
 
 // The pages of administrators and of contracts keep the rules that hold for all

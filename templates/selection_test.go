@@ -1,11 +1,12 @@
 package templates
 
 import (
+	"strings"
+	"testing"
+
 	view "schakel/templates/partners"
 	"schakel/templates/ui"
 	"schakel/templates/ui/uitest"
-	"strings"
-	"testing"
 )
 
 func TestSelectionPages(t *testing.T) {

@@ -1,12 +1,12 @@
 package templates
 
 import (
-	view "schakel/templates/admin"
-	"schakel/templates/ui"
-	"schakel/templates/ui/uitest"
 	"testing"
 
 	"github.com/a-h/templ"
+	view "schakel/templates/admin"
+	"schakel/templates/ui"
+	"schakel/templates/ui/uitest"
 )
 
 // The pages of the settings keep the rules that hold for all pages, with

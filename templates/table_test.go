@@ -1,12 +1,12 @@
 package templates
 
 import (
-	"schakel/templates/ui"
-	"schakel/templates/ui/uitest"
 	"strings"
 	"testing"
 
 	"golang.org/x/net/html"
+	"schakel/templates/ui"
+	"schakel/templates/ui/uitest"
 )
 
 func TestTableStatesCountSortAndBulkForm(t *testing.T) {

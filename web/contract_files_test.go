@@ -6,9 +6,10 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/url"
-	webcontracts "schakel/web/contracts"
 	"strings"
 	"testing"
+
+	webcontracts "schakel/web/contracts"
 )
 
 // zipOf packs pairs of name and content.

@@ -4,10 +4,11 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"schakel/web/site"
 	"strconv"
 	"strings"
 	"testing"
+
+	"schakel/web/site"
 )
 
 // constants reads the string constants of a file whose names start with prefix.

@@ -4,11 +4,11 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"schakel/web/site"
 	"strings"
 	"testing"
 
 	"github.com/labstack/echo/v4"
+	"schakel/web/site"
 )
 
 func contextFor(target string) echo.Context {

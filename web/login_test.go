@@ -2,13 +2,13 @@ package web
 
 import (
 	"bytes"
-	"github.com/labstack/echo/v4"
 	"net/http"
 	"net/url"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/labstack/echo/v4"
 	"schakel/delivery/outbox"
 	"schakel/registry"
 	"schakel/registry/services"

@@ -175,7 +175,7 @@ func (w *mailWorld) mailsOfRegistration() {
 	w.open()
 }
 
-// mailsOfDecisions are those about what a partner, or the own organisation, has and asks for.
+// mailsOfDecisions causes the mails about what a partner, or the own organisation, has and asks for.
 func (w *mailWorld) mailsOfDecisions(who registry.Actor) {
 	ctx, admin := w.t.Context(), w.portalHarness.admin
 	asker := who
@@ -214,7 +214,7 @@ func (w *mailWorld) mailsOfDecisions(who registry.Actor) {
 	}
 }
 
-// mailsOfEngine are those about what the engine does by itself.
+// mailsOfEngine causes the mails about acts of the engine itself.
 func (w *mailWorld) mailsOfEngine(p queueParty) {
 	ctx := w.t.Context()
 	partner, err := w.db.Partner(ctx, p.id)

@@ -6,11 +6,11 @@ import (
 	"net/http/httptest"
 	"net/netip"
 	"net/url"
-	"schakel/web/site"
 	"strings"
 	"testing"
 
 	"github.com/labstack/echo/v4"
+	"schakel/web/site"
 )
 
 func TestRouting(t *testing.T) {

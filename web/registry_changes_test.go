@@ -2,9 +2,10 @@ package web
 
 import (
 	"net/http"
-	webcontracts "schakel/web/contracts"
 	"strings"
 	"testing"
+
+	webcontracts "schakel/web/contracts"
 )
 
 // nextContract is sampleContract after a breaking change and an addition.

@@ -2,8 +2,9 @@ package web
 
 import (
 	"net/http"
-	webcontracts "schakel/web/contracts"
 	"testing"
+
+	webcontracts "schakel/web/contracts"
 )
 
 // Advice comes with a version and with the dry run of an upload, the same in both.

@@ -2,9 +2,10 @@ package web
 
 import (
 	"net/http"
+	"testing"
+
 	eventswebevents "schakel/web/events"
 	partnerswebpartners "schakel/web/partners"
-	"testing"
 )
 
 // A subscription asks by API to have repeats left out, and takes that back; the event

@@ -1,9 +1,10 @@
 package partners
 
 import (
-	"schakel/registry"
 	"strings"
 	"testing"
+
+	"schakel/registry"
 )
 
 // An OIN has twenty digits, of which the form is checked.

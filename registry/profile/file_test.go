@@ -3,10 +3,11 @@ package profile
 import (
 	"errors"
 	"maps"
-	"schakel/registry"
 	"slices"
 	"strings"
 	"testing"
+
+	"schakel/registry"
 )
 
 func TestProfileFileRoundTrip(t *testing.T) {

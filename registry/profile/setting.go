@@ -1,11 +1,12 @@
 package profile
 
 import (
-	"schakel/registry"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"schakel/registry"
 )
 
 // Setting is one setting of a Profile. Page, file, command line and published

@@ -1,11 +1,12 @@
 package profile
 
 import (
-	"schakel/registry"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"schakel/registry"
 )
 
 // TestSettingsTable holds the one table of settings against itself.

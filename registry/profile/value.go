@@ -2,11 +2,12 @@ package profile
 
 import (
 	"math"
-	"schakel/registry"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"schakel/registry"
 )
 
 // maxWaits bounds the pauses of a retry schedule.

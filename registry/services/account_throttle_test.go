@@ -3,11 +3,12 @@ package services
 import (
 	"context"
 	"errors"
-	"schakel/registry"
-	"schakel/registry/identity"
 	"sync"
 	"testing"
 	"time"
+
+	"schakel/registry"
+	"schakel/registry/identity"
 )
 
 // TestLoginThrottle checks that an account that exists and one that does not are

@@ -1,10 +1,11 @@
 package services
 
 import (
-	"schakel/registry"
-	"schakel/registry/contracts"
 	"strings"
 	"testing"
+
+	"schakel/registry"
+	"schakel/registry/contracts"
 )
 
 // What changed is told since the newest release below a version, not since a pre-release between them.

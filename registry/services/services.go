@@ -2,6 +2,7 @@ package services
 
 import (
 	"errors"
+
 	"schakel/registry"
 	registryamqp "schakel/registry/amqp"
 	"schakel/registry/contracts"

@@ -2,9 +2,10 @@ package services
 
 import (
 	"errors"
-	"schakel/registry/identity"
 	"testing"
 	"time"
+
+	"schakel/registry/identity"
 )
 
 // A clock that is ahead at the first start makes a key that starts later. Once the clock is right tokens are signed with another key,

@@ -1,9 +1,10 @@
 package contracts
 
 import (
-	"schakel/templates/ui/uitest"
 	"strings"
 	"testing"
+
+	"schakel/templates/ui/uitest"
 )
 
 // A document of strangers is text on a page and nothing else, line by line.

@@ -1,9 +1,10 @@
 package datasets
 
 import (
-	"schakel/templates/ui"
 	"strconv"
 	"time"
+
+	"schakel/templates/ui"
 )
 
 // DeltaRow is a delta as somebody gets it.

@@ -1,10 +1,11 @@
 package datasets
 
 import (
-	"schakel/templates/ui/uitest"
 	"strings"
 	"testing"
 	"time"
+
+	"schakel/templates/ui/uitest"
 )
 
 // What is in a file that is not made yet, or could not be, is not known: it is not told as nothing.

@@ -1,8 +1,9 @@
 package partners
 
 import (
-	"schakel/templates/ui"
 	"time"
+
+	"schakel/templates/ui"
 )
 
 // SubscriptionRow is one subscription of a list for administrators.

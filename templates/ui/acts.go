@@ -1,8 +1,9 @@
 package ui
 
 import (
-	"github.com/a-h/templ"
 	"time"
+
+	"github.com/a-h/templ"
 )
 
 // Act is one thing that can be done at once: a button that posts to Action.

@@ -1,11 +1,11 @@
 package ui
 
 import (
-	"schakel/templates/ui/uitest"
 	"strings"
 	"testing"
 
 	"github.com/a-h/templ"
+	"schakel/templates/ui/uitest"
 )
 
 func TestFieldsTieHintAndErrorToTheControl(t *testing.T) {

@@ -2,9 +2,10 @@ package ui
 
 import (
 	"math"
-	"schakel/templates/ui/uitest"
 	"testing"
 	"time"
+
+	"schakel/templates/ui/uitest"
 )
 
 func TestCountAndPlural(t *testing.T) {

@@ -1,13 +1,13 @@
 package ui
 
 import (
-	"schakel/templates/ui/uitest"
 	"slices"
 	"strings"
 	"testing"
 
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
+	"schakel/templates/ui/uitest"
 )
 
 // checkHarmless fails on anything in rendered Markdown that could do more than show text.

@@ -1,9 +1,10 @@
 package ui
 
 import (
-	"schakel/templates/ui/uitest"
 	"strings"
 	"testing"
+
+	"schakel/templates/ui/uitest"
 )
 
 // TestTextsWithNames holds that what a document says is never markup, that names

@@ -1,12 +1,12 @@
 package ui
 
 import (
-	"schakel/templates/ui/uitest"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/a-h/templ"
+	"schakel/templates/ui/uitest"
 )
 
 func TestStatesShowAWordAndAShape(t *testing.T) {

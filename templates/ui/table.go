@@ -1,8 +1,9 @@
 package ui
 
 import (
-	"github.com/a-h/templ"
 	"strconv"
+
+	"github.com/a-h/templ"
 )
 
 // TableView describes a list. The rows are the children of Table.

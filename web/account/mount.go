@@ -1,7 +1,7 @@
 // Package account serves what people do about logging in: first start, registration, login by password or at an OpenID
 // provider, forgotten passwords, and the own account.
 //
-// Who is logged in comes from the session alone. Answers never tell whether an address or a number is known. Passwords are
+// The account comes from the session alone. Answers never tell whether an address or a number is known. Passwords are
 // checked by registry/identity; this package stores none and logs none.
 package account
 

@@ -7,6 +7,7 @@ package admin
 
 import (
 	"context"
+
 	"schakel/templates/ui"
 	"schakel/web/site"
 )

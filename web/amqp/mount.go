@@ -7,6 +7,7 @@ package amqp
 
 import (
 	"net/http"
+
 	"schakel/web/api"
 	"schakel/web/site"
 )

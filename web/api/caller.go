@@ -4,14 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"github.com/labstack/echo/v4"
 	"net/http"
+	"slices"
+
+	"github.com/labstack/echo/v4"
 	"schakel/delivery/outbox"
 	"schakel/registry"
 	"schakel/registry/contracts"
 	"schakel/store"
 	"schakel/web/site"
-	"slices"
 )
 
 // Caller is the client whose token a request carries, with its partner. What a

@@ -4,14 +4,15 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"github.com/labstack/echo/v4"
 	"io"
 	"mime"
 	"net/http"
 	"reflect"
-	"schakel/web/site"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/labstack/echo/v4"
+	"schakel/web/site"
 )
 
 // MaxJSONBytes bounds the small JSON bodies of the APIs.

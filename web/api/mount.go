@@ -2,7 +2,7 @@ package api
 
 import "schakel/web/site"
 
-// EventsBase is where the API for events begins; several features serve a part of it.
+// EventsBase begins the paths of the API for events; several features serve a part of it.
 const EventsBase = "/events/v1"
 
 // Scoped makes a group of routes of an API for callers whose token has one of scopes.

@@ -5,15 +5,16 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"github.com/labstack/echo/v4"
 	"io"
 	"net/http"
+	"sync"
+	"time"
+
+	"github.com/labstack/echo/v4"
 	"schakel/registry"
 	"schakel/registry/profile"
 	"schakel/store"
 	"schakel/web/site"
-	"sync"
-	"time"
 )
 
 // Once gives a repeated request with the same Idempotency-Key the answer of the

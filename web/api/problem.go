@@ -3,11 +3,12 @@ package api
 import (
 	"errors"
 	"net/http"
+	"time"
+
 	"schakel/delivery/outbox"
 	"schakel/registry"
 	"schakel/store"
 	"schakel/web/site"
-	"time"
 )
 
 // QueryTime reads an RFC 3339 time; "" is the zero time.

@@ -2,10 +2,10 @@ package datasets
 
 import (
 	"net/http"
-	"schakel/web/api"
-	"schakel/web/site"
 
 	"github.com/labstack/echo/v4"
+	"schakel/web/api"
+	"schakel/web/site"
 )
 
 // routesMutations registers the API for mutation files. Below a dataset it has the shapes of PDOK's download API

@@ -3,13 +3,14 @@ package deliveries
 import (
 	"context"
 	"errors"
-	"github.com/labstack/echo/v4"
 	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/labstack/echo/v4"
 	"schakel/store"
 	"schakel/web/api"
 	"schakel/web/site"
-	"slices"
-	"strings"
 )
 
 // NewDeliveryAnswer describes a delivery to its consumer.

@@ -1,8 +1,9 @@
 package deliveries
 
 import (
-	"github.com/labstack/echo/v4"
 	"net/http"
+
+	"github.com/labstack/echo/v4"
 	"schakel/store"
 	view "schakel/templates/deliveries"
 	"schakel/templates/ui"

@@ -7,6 +7,7 @@ package deliveries
 
 import (
 	"context"
+
 	"schakel/store"
 	"schakel/templates/ui"
 	"schakel/web/api"
@@ -23,7 +24,7 @@ type Pages struct {
 // handlers serves the API.
 type handlers struct{ *api.API }
 
-// Mount registers the pages. The functions tell what lies beside a queue among AMQP messages, and which message a delivery is.
+// Mount registers the pages. The functions count the AMQP messages beside a queue, and link a delivery to its message.
 func Mount(p *site.Portal, amqpBeside func(context.Context, site.DeliveryQueue) (ui.Crumb, error),
 	amqpItem func(context.Context, site.DeliveryArea, store.Delivery) ([]ui.Item, error),
 ) *Pages {

@@ -3,16 +3,17 @@ package deliveries
 import (
 	"context"
 	"errors"
-	"github.com/labstack/echo/v4"
 	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/labstack/echo/v4"
 	"schakel/delivery/outbox"
 	"schakel/store"
 	view "schakel/templates/deliveries"
 	"schakel/templates/ui"
 	"schakel/web/site"
-	"slices"
-	"strings"
-	"time"
 )
 
 // What the page of a delivery shows at most.

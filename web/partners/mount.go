@@ -7,6 +7,7 @@ package partners
 
 import (
 	"context"
+
 	"github.com/labstack/echo/v4"
 	registry "schakel/registry/partners"
 	"schakel/store"

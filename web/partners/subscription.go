@@ -2,9 +2,10 @@ package partners
 
 import (
 	"context"
-	"github.com/labstack/echo/v4"
 	"net/http"
 	"net/url"
+
+	"github.com/labstack/echo/v4"
 	"schakel/registry"
 	"schakel/registry/partners"
 	"schakel/store"

@@ -2,18 +2,19 @@ package site
 
 import (
 	"errors"
-	"github.com/alexedwards/scs/v2"
-	"github.com/labstack/echo/v4"
 	"log/slog"
 	"net"
 	"net/http"
 	"net/netip"
 	"net/url"
-	"schakel/registry/identity"
-	"schakel/static"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/alexedwards/scs/v2"
+	"github.com/labstack/echo/v4"
+	"schakel/registry/identity"
+	"schakel/static"
 )
 
 // AppConfig holds what all pages and APIs need. What is not marked optional must be set.

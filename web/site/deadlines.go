@@ -2,9 +2,10 @@ package site
 
 import (
 	"context"
-	"github.com/labstack/echo/v4"
 	"net/http"
 	"time"
+
+	"github.com/labstack/echo/v4"
 )
 
 // DeadlineExtender returns a function that keeps the connection open for another patience from each call on; callers call

@@ -2,11 +2,12 @@ package site
 
 import (
 	"context"
+	"slices"
+	"strconv"
+
 	"schakel/delivery/outbox"
 	"schakel/store"
 	"schakel/templates/ui"
-	"slices"
-	"strconv"
 )
 
 // DeliveryNoun gives the noun of a list of deliveries, for one and for more.

@@ -2,6 +2,6 @@
 // the parts that pages of several features show.
 //
 // It knows no feature: features embed [Portal] and register their routes with [App.Pages]. A session is recognised before a
-// handler runs, and forms of other origins are refused. What it cannot guard is what a handler does with a Scope: handlers take
+// handler runs, and forms of other origins are refused. It cannot guard a wrong Scope: handlers take
 // the partner from [PartnerID] alone (guarantee G7).
 package site

@@ -3,11 +3,12 @@ package site
 import (
 	"errors"
 	"fmt"
-	"github.com/labstack/echo/v4"
 	"io"
 	"net/http"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/labstack/echo/v4"
 )
 
 // DocumentForm is an upload as the form sends it.

@@ -4,13 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"github.com/labstack/echo/v4"
 	"log/slog"
 	"net/http"
-	"schakel/registry"
-	"schakel/store"
 	"strconv"
 	"time"
+
+	"github.com/labstack/echo/v4"
+	"schakel/registry"
+	"schakel/store"
 )
 
 // Problem is an answer of an API that is not a success (RFC 9457, as the NL API

@@ -3,11 +3,12 @@ package site
 import (
 	"bytes"
 	"encoding/json"
+	"strings"
+	"unicode/utf8"
+
 	"schakel/delivery/event"
 	"schakel/registry/contracts"
 	"schakel/store"
-	"strings"
-	"unicode/utf8"
 )
 
 // ContainsAll reports whether a text has all words.

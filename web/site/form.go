@@ -2,17 +2,18 @@ package site
 
 import (
 	"errors"
-	"github.com/labstack/echo/v4"
 	"mime"
 	"net/http"
 	"net/url"
-	"schakel/registry"
-	"schakel/registry/partners"
-	"schakel/templates/ui"
 	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/labstack/echo/v4"
+	"schakel/registry"
+	"schakel/registry/partners"
+	"schakel/templates/ui"
 )
 
 // Bounds of a form of the portal.

@@ -5,13 +5,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
+
 	"schakel/delivery/outbox"
 	"schakel/registry"
 	"schakel/registry/partners"
 	"schakel/store"
 	"schakel/templates/ui"
-	"slices"
-	"strings"
 )
 
 // DeliveryNames finds the names of what deliveries refer to, each once. With a

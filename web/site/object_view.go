@@ -3,6 +3,7 @@ package site
 import (
 	"context"
 	"encoding/hex"
+
 	"github.com/labstack/echo/v4"
 	"schakel/store"
 	"schakel/templates/ui"

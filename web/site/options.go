@@ -11,7 +11,7 @@ import (
 // UploadTime bounds how long a large document may take on a slow line.
 const UploadTime = 2 * time.Minute
 
-// FormOverhead is what a form holds besides its document, in bytes. It is sent as
+// FormOverhead bounds the bytes of a form beside its document. It is sent as
 // multipart, so the document itself does not grow.
 const FormOverhead = 64 << 10
 

@@ -2,14 +2,15 @@ package site
 
 import (
 	"errors"
-	"github.com/labstack/echo/v4"
 	"net/http"
 	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/labstack/echo/v4"
 	"schakel/registry"
 	"schakel/store"
 	"schakel/templates/ui"
-	"slices"
-	"strings"
 )
 
 // OwnerPages serves the pages about what one organisation has: a partner's own

@@ -3,8 +3,9 @@ package site
 import (
 	"context"
 	"errors"
-	"github.com/labstack/echo/v4"
 	"net/http"
+
+	"github.com/labstack/echo/v4"
 	"schakel/delivery/amqp"
 	"schakel/delivery/mutation/export"
 	"schakel/delivery/mutation/ingest"

@@ -2,10 +2,11 @@ package site
 
 import (
 	"net/url"
-	"schakel/store"
-	"schakel/templates/ui"
 	"slices"
 	"strings"
+
+	"schakel/store"
+	"schakel/templates/ui"
 )
 
 // MaxFilterText bounds what is taken of one filter field, in bytes.

@@ -1,13 +1,14 @@
 package site
 
 import (
-	"github.com/labstack/echo/v4"
 	"net/http"
-	"schakel/delivery/claimcheck"
-	"schakel/store"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/labstack/echo/v4"
+	"schakel/delivery/claimcheck"
+	"schakel/store"
 )
 
 // ServeObject sends the bytes of an object as a file, whole or in part.

@@ -3,10 +3,11 @@ package site
 import (
 	"cmp"
 	"context"
-	"github.com/labstack/echo/v4"
 	"net/http"
 	"sync"
 	"time"
+
+	"github.com/labstack/echo/v4"
 )
 
 // UploadsPerPartner limits the documents that the clients of a partner upload at once; each takes its size in memory, and waits for its turn.

@@ -3,12 +3,13 @@ package site
 import (
 	"context"
 	"errors"
-	"github.com/labstack/echo/v4"
 	"net/http"
+	"slices"
+
+	"github.com/labstack/echo/v4"
 	"schakel/registry"
 	"schakel/store"
 	"schakel/templates/ui"
-	"slices"
 )
 
 // Step is one decision an administrator can take about something.

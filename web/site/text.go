@@ -1,10 +1,11 @@
 package site
 
 import (
-	"schakel/store"
-	"schakel/templates/ui"
 	"slices"
 	"strings"
+
+	"schakel/store"
+	"schakel/templates/ui"
 )
 
 // Sentence makes an error of the engine, whose texts may be shown, into a sentence.

@@ -1,10 +1,11 @@
 package site
 
 import (
-	"schakel/delivery/window"
-	"schakel/store"
 	"strings"
 	"time"
+
+	"schakel/delivery/window"
+	"schakel/store"
 )
 
 // EndpointWait names the reason an endpoint is not sent to, and the end of the wait if a clock sets it.

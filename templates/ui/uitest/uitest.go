@@ -5,13 +5,14 @@ package uitest
 import (
 	"bytes"
 	"context"
-	"github.com/a-h/templ"
-	"golang.org/x/net/html"
 	"io"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/a-h/templ"
+	"golang.org/x/net/html"
 )
 
 // Now is the fixed clock of the rendering tests.
