@@ -16,6 +16,7 @@ COLD     := schakel/templates schakel/web/account schakel/web/admin schakel/web/
 	 schakel/web/partners \
 	schakel/server/contractcmd schakel/server/mutationcmd schakel/server/demo \
 	schakel/registry/contracts/compare schakel/registry/amqp/cpa schakel/registry/contracts/lint schakel/registry/contracts/outline \
+	schakel/registry/partners schakel/registry/mail schakel/registry/datasets schakel/registry/services schakel/store/backup schakel/server/cli \
 	github.com/lestrrat-go/helium/html github.com/lestrrat-go/helium/xpath1 github.com/lestrrat-go/helium/xpath3 \
 	github.com/alecthomas/kong github.com/getkin/kin-openapi github.com/pressly/goose/v3 github.com/prometheus/common \
 	github.com/prometheus/procfs github.com/wneessen/go-mail github.com/yuin/goldmark go.yaml.in/yaml/v4 \

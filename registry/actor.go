@@ -2,6 +2,8 @@ package registry
 
 import (
 	"context"
+	"slices"
+	"strings"
 
 	"schakel/store"
 )
@@ -14,8 +16,7 @@ const (
 	ActorVisitor = "visitor"
 )
 
-// Actor identifies the person, client or part of the program that acts. The audit
-// trail records every change under its name.
+// Actor identifies the person, client or part of the program that acts. The audit trail records every change under its name.
 type Actor struct {
 	Kind, ID, Name string
 	PartnerID      string // whose rows it may change; an administrator's is not looked at
@@ -61,8 +62,7 @@ func (s Scope) Sees(partnerID string) bool {
 	return s.All || s.PartnerID != "" && s.PartnerID == partnerID
 }
 
-// Narrow gives the partner id to filter a list by. ok is false when the scope
-// sees nothing of what is wanted.
+// Narrow gives the partner id to filter a list by. ok is false when the scope sees nothing of what is wanted.
 func (s Scope) Narrow(wanted string) (partnerID string, ok bool) {
 	switch {
 	case s.All:
@@ -97,8 +97,7 @@ func PartnerOrOwn(ctx context.Context, q *store.Queries, id string) (store.Partn
 	return q.Partner(ctx, id)
 }
 
-// AllowChange refuses an actor that may not change a row of a partner. A partner
-// that is not approved can look, but not change.
+// AllowChange refuses an actor that may not change a row of a partner. A partner that is not approved can look, but not change.
 func AllowChange(ctx context.Context, tx *store.Tx, actor Actor, what, partnerID string) error {
 	if !actor.Scope().Sees(partnerID) {
 		return NotFound(what)
@@ -131,4 +130,79 @@ func WithinMost(actor Actor, what string, there int) error {
 		return nil
 	}
 	return Conflict("Your organisation has %d %s, which is as many as it may have. End one that is not used, or ask the administrator.", there, what)
+}
+
+// Reader identifies a reader of contracts and the catalogue. The zero Reader is anyone: it sees what is public and published.
+type Reader struct {
+	// PartnerID of an approved partner: it sees what is for partners and what is
+	// shown to it by name too, and all of the contracts it owns.
+	PartnerID string
+	// Internal is set for the own organisation, which sees all that is published.
+	Internal bool
+	// Administrator sees drafts and what is withdrawn too.
+	Administrator bool
+}
+
+// ReaderOf gives what a partner may read; one that is not approved reads as anyone.
+func ReaderOf(p store.Partner) Reader {
+	if p.Status != store.PartnerApproved {
+		return Reader{}
+	}
+	return Reader{PartnerID: p.ID, Internal: p.Own}
+}
+
+// Sight limits the contracts the reader sees, whatever the versions; nil is all.
+func (r Reader) Sight() *store.Sight {
+	switch {
+	case r.Internal || r.Administrator:
+		return nil
+	case r.PartnerID != "":
+		return &store.Sight{Visibilities: []string{store.VisibilityPublic, store.VisibilityPartners}, PartnerID: r.PartnerID}
+	}
+	return &store.Sight{Visibilities: []string{store.VisibilityPublic}}
+}
+
+// Maintains reports whether the reader maintains a contract.
+func (r Reader) Maintains(c store.Contract) bool { return r.Administrator || r.Owns(c) }
+
+// Owns reports whether the reader is the partner that maintains a contract.
+func (r Reader) Owns(c store.Contract) bool {
+	return r.PartnerID != "" && r.PartnerID == c.OwnerPartnerID
+}
+
+// Statuses lists the states of the versions the reader sees; nil is all.
+func (r Reader) Statuses(c store.Contract) []string {
+	if r.Maintains(c) {
+		return nil
+	}
+	return []string{store.VersionPublished, store.VersionDeprecated}
+}
+
+// Transition is one way a thing may change its state.
+type Transition struct {
+	verb   string // "approve", for texts
+	Action string // of the audit trail
+	From   []string
+	To     string
+	Admin  bool // only an administrator may do it
+	Reason bool // a reason must be given
+}
+
+// Check refuses an actor that cannot make this change in state now.
+func (t Transition) Check(actor Actor, what, now, reason string) error {
+	if t.Admin {
+		if err := actor.RequireAdministrator(); err != nil {
+			return err
+		}
+	}
+	if !slices.Contains(t.From, now) {
+		return Conflict("You cannot %s this %s: it is %s, not %s.", t.verb, what, now, strings.Join(t.From, " or "))
+	}
+	return CheckReason(reason, t.Reason)
+}
+
+// Named gives a transition its verb.
+func (t Transition) Named(verb string) Transition {
+	t.verb = verb
+	return t
 }

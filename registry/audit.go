@@ -127,8 +127,7 @@ const (
 	ActionRequestDiscarded    = "quarantine.discarded"
 )
 
-// AuditTrail reads the audit trail. An entry is written in the transaction of the
-// change it describes, and is immutable.
+// AuditTrail reads the audit trail. An entry is written in the transaction of the change it describes, and is immutable.
 type AuditTrail struct{ cfg Config }
 
 // NewAuditTrail makes the service.

@@ -128,9 +128,8 @@ func sentences() map[string]string {
 	}
 }
 
-// Sentence writes an entry in plain English, such as "Anna de Vries approved the
-// subscription of Scholengroep Noord to nl.example.student.enrolled at endpoint
-// Main." An action of another package than this one is told as it is named.
+// Sentence writes an entry in plain English, such as "Anna de Vries approved the subscription of Scholengroep Noord to
+// nl.example.student.enrolled at endpoint Main." An action of another package than this one is told as it is named.
 func Sentence(a store.Audit) string {
 	d := Details{}
 	_ = json.Unmarshal([]byte(a.Detail), &d) // an entry without readable details is told without

@@ -12,8 +12,7 @@ import (
 	"schakel/store"
 )
 
-// Every action that is declared in this package has a sentence, and no sentence
-// is for an action that is not.
+// Every action that is declared in this package has a sentence, and no sentence is for an action that is not.
 func TestEveryActionHasASentence(t *testing.T) {
 	t.Parallel()
 	declared := actions(t)

@@ -1,8 +1,15 @@
 package registry
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"schakel/store"
 )
 
 // Codes of an Error: what kind of refusal it is.
@@ -38,4 +45,128 @@ func (e *Error) Error() string {
 	}
 	slices.Sort(names)
 	return e.Code + ": " + e.Message + " (" + strings.Join(names, ", ") + ")"
+}
+
+// NotFound makes the refusal of something that is not there, or is not the asker's.
+func NotFound(what string) error {
+	return &Error{Code: CodeNotFound, Message: "There is no such " + what + "."}
+}
+
+// Conflict makes the refusal of what the state of something does not allow.
+func Conflict(format string, args ...any) error {
+	return &Error{Code: CodeConflict, Message: fmt.Sprintf(format, args...)}
+}
+
+// Found gives the error of a look-up its meaning for whoever asked.
+func Found(what string, err error) error {
+	if errors.Is(err, store.ErrNotFound) {
+		return NotFound(what)
+	}
+	if err != nil {
+		return fmt.Errorf("find %s: %w", what, err)
+	}
+	return nil
+}
+
+// Problems collects what is wrong with input, by field.
+type Problems map[string]string
+
+// Add notes a problem; the first one of a field stays.
+func (p Problems) Add(field, text string) {
+	if _, there := p[field]; !there && text != "" {
+		p[field] = text
+	}
+}
+
+// AddIf notes a problem when input is bad.
+func (p Problems) AddIf(bad bool, field, text string) {
+	if bad {
+		p.Add(field, text)
+	}
+}
+
+// Err refuses the input; nil without problems.
+func (p Problems) Err() error {
+	if len(p) == 0 {
+		return nil
+	}
+	return Invalid(p)
+}
+
+// CheckLine returns the problem of a text of one line, of least to most characters; empty when it has none.
+func CheckLine(text string, least, most int) string {
+	switch n := utf8.RuneCountInString(text); {
+	case n < least && least == 1:
+		return "Fill this in."
+	case n < least:
+		return fmt.Sprintf("Use at least %d characters.", least)
+	case n > most:
+		return fmt.Sprintf("Use at most %d characters.", most)
+	case !utf8.ValidString(text) || strings.ContainsFunc(text, unseen) || least > 0 && !strings.ContainsFunc(text, seen):
+		return "Use one line of plain text, without invisible characters."
+	}
+	return ""
+}
+
+func seen(r rune) bool { return unicode.IsGraphic(r) && !unicode.IsSpace(r) }
+
+// unseen holds for control characters and those of format, such as a space without width, or one that turns the direction of what
+// follows, other names included. The two joiners belong to words of some scripts and to emoji.
+func unseen(r rune) bool {
+	const nonJoiner, joiner = '\u200c', '\u200d'
+	return r != nonJoiner && r != joiner && unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp)
+}
+
+// CheckProse is line for a text that may have several lines.
+func CheckProse(text string, least, most int) string {
+	return CheckLine(strings.NewReplacer("\r\n", " ", "\n", " ", "\t", " ").Replace(text), least, most)
+}
+
+// CheckReason refuses an unfit reason of a decision; the partner reads the reason.
+func CheckReason(reason string, needed bool) error {
+	least := 0
+	if needed {
+		least = 3
+	}
+	p := Problems{}
+	p.Add("reason", CheckProse(reason, least, 1000))
+	return p.Err()
+}
+
+// Invalid makes the refusal of input, with what is wrong by field.
+func Invalid(fields map[string]string) error {
+	return &Error{Code: CodeInvalid, Message: "Some answers need another look.", Fields: fields}
+}
+
+// Forbidden makes the refusal of what the asker may not do.
+func Forbidden(format string, args ...any) error {
+	return &Error{Code: CodeForbidden, Message: fmt.Sprintf(format, args...)}
+}
+
+// Wrap adds what was attempted to an error; nil stays nil.
+func Wrap(attempted string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", attempted, err)
+}
+
+// Visible answers NotFound for a row of a partner that is out of scope, and gives the error of its look-up the meaning
+// that Found does. what names the row to people.
+func Visible[T any](scope Scope, what string, row T, partnerID string, err error) (T, error) {
+	if err == nil && !scope.Sees(partnerID) {
+		err = store.ErrNotFound
+	}
+	if err != nil {
+		return *new(T), Found(what, err)
+	}
+	return row, nil
+}
+
+// Locked reads a row of a table by its id with get, and keeps others from changing it until the transaction ends.
+func Locked[T any](ctx context.Context, tx *store.Tx, what, table, id string, get func(context.Context, string) (T, error)) (row T, err error) {
+	if err = tx.Lock(ctx, table, id); err == nil {
+		row, err = get(ctx, id)
+	}
+	return row, Found(what, err)
 }

@@ -32,9 +32,8 @@ func CheckVersion(v string) string {
 	return fmt.Sprintf("%q is not a semantic version; write three numbers, such as 1.0.0 or 2.0.0-rc.1.", v)
 }
 
-// VersionSortKey makes text of a valid version that sorts as semantic versions
-// do, also where text is sorted by the rules of a language: it is hexadecimal,
-// so it has only digits and the letters a to f.
+// VersionSortKey makes text of a valid version that sorts as semantic versions do, also where text is sorted by the rules of a
+// language: it is hexadecimal, so it has only digits and the letters a to f.
 func VersionSortKey(v string) string {
 	precedence, _, _ := strings.Cut(v, "+")
 	core, pre, isPre := strings.Cut(precedence, "-")

@@ -28,7 +28,6 @@ type Throttle struct {
 	Longest time.Duration
 }
 
-// wait returns the wait after so many failures.
 func (t Throttle) wait(failures int64) time.Duration {
 	over := failures - t.Free
 	if over <= 0 {
@@ -40,8 +39,7 @@ func (t Throttle) wait(failures int64) time.Duration {
 // forgetAfter ends the count of failures when no other follows.
 const forgetAfter = 24 * time.Hour
 
-// AccountBucket names what is counted. An e-mail address is kept as a hash: what
-// people type there may be anything.
+// AccountBucket names what is counted. An e-mail address is kept as a hash: what people type there may be anything.
 func AccountBucket(email string) string {
 	sum := sha256.Sum256([]byte(email))
 	return "account:" + hex.EncodeToString(sum[:16])

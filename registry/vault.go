@@ -30,17 +30,15 @@ const vaultSetting = "vault_check"
 // ErrWrongKey says that secrets were sealed with another key than this one.
 var ErrWrongKey = errors.New("the key does not fit the stored secrets: use the key file this database was made with")
 
-// Vault seals secrets before they are stored (AES-256-GCM) and opens them again.
-// A sealed text names its key, and opens only for the purpose it was sealed for.
-// Losing the key means losing the secrets, so it belongs in the backup.
+// Vault seals secrets before they are stored (AES-256-GCM) and opens them again. A sealed text names its key, and opens only for
+// the purpose it was sealed for. Losing the key means losing the secrets, so it belongs in the backup.
 type Vault struct {
 	id   string
 	aead cipher.AEAD
 }
 
-// OpenVault reads the key from a file, one line of base64, and makes the file for
-// its owner alone when there is none. It refuses a file that others can read and
-// a symbolic link (EDU-02).
+// OpenVault reads the key from a file, one line of base64, and makes the file for its owner alone when there is none. It refuses
+// a file that others can read and a symbolic link (EDU-02).
 func OpenVault(path string) (*Vault, error) {
 	key, err := readKeyFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -75,8 +73,7 @@ func (v *Vault) Seal(purpose string, plain []byte) string {
 	return "v1." + v.id + "." + base64.RawURLEncoding.EncodeToString(sealed)
 }
 
-// Open decrypts what Seal made for the same purpose. It answers ErrWrongKey for
-// what another key sealed.
+// Open decrypts what Seal made for the same purpose. It answers ErrWrongKey for what another key sealed.
 func (v *Vault) Open(purpose, sealed string) ([]byte, error) {
 	id, text, ok := strings.Cut(strings.TrimPrefix(sealed, "v1."), ".")
 	if !ok || !strings.HasPrefix(sealed, "v1.") {

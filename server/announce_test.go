@@ -14,7 +14,7 @@ import (
 	"schakel/registry/contracts/contract"
 	"schakel/server/cli/clitest"
 	"schakel/store"
-	"schakel/web/api"
+	"schakel/web"
 )
 
 // announced keeps the events that were handed in, each once, as the engine does.
@@ -95,9 +95,7 @@ func TestAnnouncer(t *testing.T) {
 	must(t, err)
 	must(t, first.turn(ctx))
 	var told []string
-	docs, err := api.OwnDocuments()
-	must(t, err)
-	described, _, err := contract.Parse(docs[0].Content, contract.Limits{})
+	described, _, err := contract.Parse(web.OwnDocuments()[0].Content, contract.Limits{})
 	must(t, err)
 	for _, e := range heard.events {
 		if e.Type != described.EventTypes()[0].Type || e.Time == "" {

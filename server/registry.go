@@ -14,7 +14,7 @@ import (
 	"schakel/registry/mail"
 	"schakel/server/cli"
 	"schakel/store"
-	"schakel/web/api"
+	"schakel/web"
 )
 
 // registryFlags holds the flags that the services of the register need.
@@ -36,12 +36,8 @@ func registryConfig(ctx context.Context, db *store.DB, guard *outbound.Client, f
 	if err := vault.Check(ctx, db); err != nil {
 		return registry.Config{}, fmt.Errorf("check secret key: %w", err)
 	}
-	own, err := api.OwnDocuments()
-	if err != nil {
-		return registry.Config{}, err
-	}
 	return registry.Config{
-		OwnDocuments: own, MailServer: f.mailServer,
+		OwnDocuments: web.OwnDocuments(), MailServer: f.mailServer,
 		DB: db, Now: cli.Clock, Log: log, Vault: vault, CheckURL: guard.CheckURL, CheckFilters: filter.Check, CheckWindows: window.Check, BaseURL: f.baseURL, Organisation: f.organisation,
 		Profile: f.profile, ServedKinds: []string{store.EndpointWebhook, store.EndpointPull, store.EndpointAMQP, store.EndpointFiles},
 		ReadArea: area.Boundary,

@@ -11,15 +11,20 @@ import (
 	"net/http"
 	"net/netip"
 	"os"
+	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"schakel/registry/identity/token"
 	"schakel/server/cli"
+	"schakel/server/cli/clitest"
 	"schakel/server/release"
 	"schakel/store"
+	"schakel/templates/docs"
+	"schakel/web/site"
 )
 
 // inDir is the configuration of a Schakel on free ports with its data in dir.
@@ -378,4 +383,65 @@ func TestClientCommands(t *testing.T) {
 			t.Errorf("key %s still signs beside the new one", key.ID)
 		}
 	}
+}
+
+// TestDocs holds the guides that are served against the repository: every guide that lies beside a feature is served, each is
+// the file that it names, and a link to another one or to a heading leads somewhere.
+func TestDocs(t *testing.T) {
+	t.Parallel()
+	served := map[string]site.Doc{}
+	ids := map[string][]string{} // of headings, by file
+	links := map[string][]string{}
+	for _, d := range guidesServed() {
+		served[d.File] = d
+		guide, err := docs.Read(d.Markdown, func(to string) (string, bool) {
+			links[d.File] = append(links[d.File], to)
+			return "", false
+		})
+		if err != nil {
+			t.Errorf("%s: %v", d.File, err)
+		}
+		for _, h := range guide.Contents {
+			ids[d.File] = append(ids[d.File], h.ID)
+		}
+	}
+	walk(t, func(file string, text []byte) {
+		if d, ok := served[file]; ok && d.Markdown != string(text) {
+			t.Errorf("/docs/%s is not %s", d.Name, file)
+		} else if !ok && strings.HasSuffix(file, ".md") && file[0] != '.' && path.Base(file) != "README.md" && !strings.HasPrefix(file, "static/") {
+			t.Errorf("%s is not served: add it to guidesServed", file)
+		}
+	})
+	for from, list := range links {
+		for _, to := range list {
+			if strings.Contains(to, "://") || strings.HasPrefix(to, "/") {
+				continue
+			}
+			name, id, _ := strings.Cut(to, "#")
+			file := from
+			if name != "" {
+				file = path.Join(path.Dir(from), name)
+			}
+			if _, ok := served[file]; ok && id != "" && !slices.Contains(ids[file], id) {
+				t.Errorf("%s links to %s, which has no heading %s", from, file, id)
+			}
+		}
+	}
+}
+
+// commandWith runs a command with standard input.
+func commandWith(t *testing.T, input string, args ...string) (code int, out, problems string) {
+	t.Helper()
+	return clitest.Program(execute).Run(t, input, args...)
+}
+
+func command(t *testing.T, args ...string) (code int, out, problems string) {
+	t.Helper()
+	return commandWith(t, "", args...)
+}
+
+// says runs a command, and expects this exit code and these words from it.
+func says(t *testing.T, want int, words string, args ...string) {
+	t.Helper()
+	clitest.Program(execute).Says(t, want, words, args...)
 }

@@ -47,34 +47,29 @@ func (tx *Tx) UpdateAccount(ctx context.Context, a *Account) error {
 
 // Account finds an account by id.
 func (q *Queries) Account(ctx context.Context, id string) (Account, error) {
-	var a Account
-	return a, q.get(ctx, &a, `SELECT * FROM account WHERE id = ?`, id)
+	return getOne[Account](ctx, q, `SELECT * FROM account WHERE id = ?`, id)
 }
 
 // AccountByEmail finds an account by its lower-case e-mail address.
 func (q *Queries) AccountByEmail(ctx context.Context, email string) (Account, error) {
-	var a Account
-	return a, q.get(ctx, &a, `SELECT * FROM account WHERE email = ?`, email)
+	return getOne[Account](ctx, q, `SELECT * FROM account WHERE email = ?`, email)
 }
 
 // AccountByIdentity finds the account an OpenID Connect issuer knows as subject.
 func (q *Queries) AccountByIdentity(ctx context.Context, issuer, subject string) (Account, error) {
-	var a Account
-	return a, q.get(ctx, &a, `SELECT a.* FROM account a JOIN account_identity i ON i.account_id = a.id
+	return getOne[Account](ctx, q, `SELECT a.* FROM account a JOIN account_identity i ON i.account_id = a.id
 		WHERE i.issuer = ? AND i.subject = ?`, issuer, subject)
 }
 
 // InsertIdentity ties an account to what an OpenID Connect issuer calls it.
 func (tx *Tx) InsertIdentity(ctx context.Context, accountID, issuer, subject string) error {
-	_, err := tx.exec(ctx, `INSERT INTO account_identity (issuer, subject, account_id, created_at) VALUES (?, ?, ?, ?)`,
+	return tx.do(ctx, `INSERT INTO account_identity (issuer, subject, account_id, created_at) VALUES (?, ?, ?, ?)`,
 		issuer, subject, accountID, tx.Now)
-	return err
 }
 
 // Accounts lists the accounts of a partner, or of all administrators when partnerID is empty, by e-mail address.
 func (q *Queries) Accounts(ctx context.Context, partnerID string) ([]Account, error) {
-	var rows []Account
-	return rows, q.list(ctx, &rows, `SELECT * FROM account WHERE partner_id = ? ORDER BY email`, partnerID)
+	return listOf[Account](ctx, q, `SELECT * FROM account WHERE partner_id = ? ORDER BY email`, partnerID)
 }
 
 // InsertLink adds a one-time link by the hash of its token. Older unused links of the same purpose and subject die.
@@ -82,21 +77,18 @@ func (tx *Tx) InsertLink(ctx context.Context, tokenHash []byte, purpose, subject
 	if err := tx.RevokeLinks(ctx, purpose, subject); err != nil {
 		return err
 	}
-	_, err := tx.exec(ctx, `INSERT INTO one_time_link (token_hash, purpose, subject, created_at, expires_at) VALUES (?, ?, ?, ?, ?)`,
+	return tx.do(ctx, `INSERT INTO one_time_link (token_hash, purpose, subject, created_at, expires_at) VALUES (?, ?, ?, ?, ?)`,
 		tokenHash, purpose, subject, tx.Now, expires)
-	return err
 }
 
 // RevokeLinks ends all links of a purpose for a subject.
 func (tx *Tx) RevokeLinks(ctx context.Context, purpose, subject string) error {
-	_, err := tx.exec(ctx, `DELETE FROM one_time_link WHERE purpose = ? AND subject = ?`, purpose, subject)
-	return err
+	return tx.do(ctx, `DELETE FROM one_time_link WHERE purpose = ? AND subject = ?`, purpose, subject)
 }
 
 // LinkSubject returns whom a live, unused link of this purpose is for, without using it.
 func (q *Queries) LinkSubject(ctx context.Context, tokenHash []byte, purpose string, now Time) (string, error) {
-	var subject string
-	return subject, q.get(ctx, &subject, `SELECT subject FROM one_time_link
+	return getOne[string](ctx, q, `SELECT subject FROM one_time_link
 		WHERE token_hash = ? AND purpose = ? AND used_at IS NULL AND expires_at > ?`, tokenHash, purpose, now)
 }
 
@@ -130,20 +122,17 @@ func (q *Queries) Throttle(ctx context.Context, bucket string) (Throttle, error)
 // SaveThrottle writes a bucket; one without failures is removed.
 func (tx *Tx) SaveThrottle(ctx context.Context, t Throttle) error {
 	if t.Failures == 0 {
-		_, err := tx.exec(ctx, `DELETE FROM login_throttle WHERE bucket = ?`, t.Bucket)
-		return err
+		return tx.do(ctx, `DELETE FROM login_throttle WHERE bucket = ?`, t.Bucket)
 	}
-	_, err := tx.exec(ctx, `INSERT INTO login_throttle (bucket, failures, blocked_until, updated_at) VALUES (?, ?, ?, ?)
+	return tx.do(ctx, `INSERT INTO login_throttle (bucket, failures, blocked_until, updated_at) VALUES (?, ?, ?, ?)
 		ON CONFLICT (bucket) DO UPDATE SET failures = excluded.failures, blocked_until = excluded.blocked_until, updated_at = excluded.updated_at`,
 		t.Bucket, t.Failures, t.BlockedUntil, tx.Now)
-	return err
 }
 
 // LockThrottle reads a bucket and keeps others from changing it until the transaction ends, so that logins tried at
 // the same moment are counted one by one.
 func (tx *Tx) LockThrottle(ctx context.Context, bucket string) (Throttle, error) {
-	var t Throttle
-	return t, tx.get(ctx, &t, `INSERT INTO login_throttle (bucket, failures, updated_at) VALUES (?, 0, ?)
+	return getOne[Throttle](ctx, &tx.Queries, `INSERT INTO login_throttle (bucket, failures, updated_at) VALUES (?, 0, ?)
 		ON CONFLICT (bucket) DO UPDATE SET bucket = excluded.bucket
 		RETURNING bucket, failures, blocked_until, updated_at`, bucket, tx.Now)
 }
@@ -164,18 +153,16 @@ func (db *DB) SessionFind(ctx context.Context, tokenHash []byte) (data []byte, e
 // SessionSave writes a session until expires.
 func (db *DB) SessionSave(ctx context.Context, tokenHash, data []byte, expires time.Time) error {
 	return db.Write(ctx, func(tx *Tx) error {
-		_, err := tx.exec(ctx, `INSERT INTO session (token_hash, data, expires_at) VALUES (?, ?, ?)
+		return tx.do(ctx, `INSERT INTO session (token_hash, data, expires_at) VALUES (?, ?, ?)
 			ON CONFLICT (token_hash) DO UPDATE SET data = excluded.data, expires_at = excluded.expires_at`,
 			tokenHash, data, At(expires))
-		return err
 	})
 }
 
 // SessionDelete ends a session; ending an unknown one is no error.
 func (db *DB) SessionDelete(ctx context.Context, tokenHash []byte) error {
 	return db.Write(ctx, func(tx *Tx) error {
-		_, err := tx.exec(ctx, `DELETE FROM session WHERE token_hash = ?`, tokenHash)
-		return err
+		return tx.do(ctx, `DELETE FROM session WHERE token_hash = ?`, tokenHash)
 	})
 }
 

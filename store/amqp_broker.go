@@ -69,14 +69,12 @@ func (tx *Tx) DeleteAMQPBroker(ctx context.Context, id string) error {
 
 // AMQPBroker finds a broker.
 func (q *Queries) AMQPBroker(ctx context.Context, id string) (AMQPBroker, error) {
-	var b AMQPBroker
-	return b, q.get(ctx, &b, `SELECT * FROM amqp_broker WHERE id = ?`, id)
+	return getOne[AMQPBroker](ctx, q, `SELECT * FROM amqp_broker WHERE id = ?`, id)
 }
 
 // AMQPBrokers lists all brokers by name.
 func (q *Queries) AMQPBrokers(ctx context.Context) ([]AMQPBroker, error) {
-	var rows []AMQPBroker
-	return rows, q.list(ctx, &rows, `SELECT * FROM amqp_broker ORDER BY LOWER(name), id`)
+	return listOf[AMQPBroker](ctx, q, `SELECT * FROM amqp_broker ORDER BY LOWER(name), id`)
 }
 
 // Phases of a connection to a broker.
@@ -111,8 +109,7 @@ func (tx *Tx) SaveAMQPConnection(ctx context.Context, c *AMQPConnection, stale T
 func (q *Queries) AMQPConnections(ctx context.Context, brokerID string) ([]AMQPConnection, error) {
 	w := where{}
 	w.text(`broker_id = ?`, brokerID)
-	var rows []AMQPConnection
-	return rows, q.list(ctx, &rows, `SELECT * FROM amqp_connection`+w.sql()+` ORDER BY broker_id, node`, w.args...)
+	return listOf[AMQPConnection](ctx, q, `SELECT * FROM amqp_connection`+w.sql()+` ORDER BY broker_id, node`, w.args...)
 }
 
 // AMQPQueueName gives the queue of a registered id such as "host/namespace/8141703_async": what follows the last slash (INC-26). A
@@ -170,28 +167,24 @@ func (tx *Tx) SaveAMQPQueues(ctx context.Context, brokerID string, queues []AMQP
 			return err
 		}
 	}
-	_, err := tx.exec(ctx, `DELETE FROM amqp_queue WHERE broker_id = ? AND seen_at < ?`, brokerID, stale)
-	return err
+	return tx.do(ctx, `DELETE FROM amqp_queue WHERE broker_id = ? AND seen_at < ?`, brokerID, stale)
 }
 
 // AMQPExpired notes that a message expired in a queue of ours. Administrators are notified again when the last one is a week old.
 func (tx *Tx) AMQPExpired(ctx context.Context, brokerID, partyID, name string) error {
-	_, err := tx.exec(ctx, `INSERT INTO amqp_queue (broker_id, name, party_id, known, ttl_ms, expires_ms, expired_at, seen_at) VALUES (?, ?, ?, FALSE, 0, 0, ?, ?)
+	return tx.do(ctx, `INSERT INTO amqp_queue (broker_id, name, party_id, known, ttl_ms, expires_ms, expired_at, seen_at) VALUES (?, ?, ?, FALSE, 0, 0, ?, ?)
 		ON CONFLICT (broker_id, name) DO UPDATE SET expired_at = excluded.expired_at,
 		notified_at = CASE WHEN amqp_queue.expired_at > ? OR amqp_queue.ttl_ms > 0 THEN amqp_queue.notified_at END`,
 		brokerID, name, partyID, tx.Now, tx.Now, At(tx.Now.Add(-AMQPExpiryShown)))
-	return err
 }
 
 // TakeAMQPLosing gives the queues whose messages expire and that no administrator was notified of, and notes that one is.
 func (tx *Tx) TakeAMQPLosing(ctx context.Context) ([]AMQPQueue, error) {
-	var rows []AMQPQueue
-	return rows, tx.list(ctx, &rows, `UPDATE amqp_queue SET notified_at = ? WHERE notified_at IS NULL AND (ttl_ms > 0 OR expires_ms > 0 OR expired_at > ?) RETURNING *`,
+	return listOf[AMQPQueue](ctx, &tx.Queries, `UPDATE amqp_queue SET notified_at = ? WHERE notified_at IS NULL AND (ttl_ms > 0 OR expires_ms > 0 OR expired_at > ?) RETURNING *`,
 		tx.Now, At(tx.Now.Add(-AMQPExpiryShown)))
 }
 
 // AMQPQueues lists what is known of the queues of ours whose messages must never expire.
 func (q *Queries) AMQPQueues(ctx context.Context) ([]AMQPQueue, error) {
-	var rows []AMQPQueue
-	return rows, q.list(ctx, &rows, `SELECT * FROM amqp_queue ORDER BY broker_id, name`)
+	return listOf[AMQPQueue](ctx, q, `SELECT * FROM amqp_queue ORDER BY broker_id, name`)
 }

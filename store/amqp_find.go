@@ -9,48 +9,41 @@ import (
 
 // AMQPMessage finds a message by our id.
 func (q *Queries) AMQPMessage(ctx context.Context, id string) (AMQPMessage, error) {
-	var m AMQPMessage
-	return m, q.get(ctx, &m, `SELECT * FROM amqp_message WHERE id = ?`, id)
+	return getOne[AMQPMessage](ctx, q, `SELECT * FROM amqp_message WHERE id = ?`, id)
 }
 
 // AMQPRead finds what was read from a queue of an own party under a messageId of one sender (AMQP-105), but for what is or was
 // quarantined: senders that nobody knows may use any messageId.
 func (q *Queries) AMQPRead(ctx context.Context, ownPartyID, queue string, her int64, messageID string) (AMQPMessage, error) {
-	var m AMQPMessage
-	return m, q.get(ctx, &m, `SELECT * FROM amqp_message WHERE direction = 'in' AND own_party_id = ? AND queue = ? AND her = ? AND message_id = ?
+	return getOne[AMQPMessage](ctx, q, `SELECT * FROM amqp_message WHERE direction = 'in' AND own_party_id = ? AND queue = ? AND her = ? AND message_id = ?
 		AND content_digest = ''`, ownPartyID, queue, her, messageID)
 }
 
 // AMQPWritten finds what was sent under a messageId.
 func (q *Queries) AMQPWritten(ctx context.Context, messageID string) (AMQPMessage, error) {
-	var m AMQPMessage
-	return m, q.get(ctx, &m, `SELECT * FROM amqp_message WHERE direction = 'out' AND message_id = ?`, messageID)
+	return getOne[AMQPMessage](ctx, q, `SELECT * FROM amqp_message WHERE direction = 'out' AND message_id = ?`, messageID)
 }
 
 // AMQPHandled finds the business message of a counterpart that an own party handled under a MsgId (AMQP-116).
 func (q *Queries) AMQPHandled(ctx context.Context, ownPartyID string, her int64, msgID string) (AMQPMessage, error) {
-	var m AMQPMessage
-	return m, q.get(ctx, &m, `SELECT * FROM amqp_message WHERE direction = 'in' AND kind = 'business' AND status IN ('processed', 'rejected')
+	return getOne[AMQPMessage](ctx, q, `SELECT * FROM amqp_message WHERE direction = 'in' AND kind = 'business' AND status IN ('processed', 'rejected')
 		AND own_party_id = ? AND her = ? AND msg_id = ?`, ownPartyID, her, msgID)
 }
 
 // AMQPSentAs lists what was sent to a counterpart with a MsgId, newest first: an AppRec is about one of them.
 func (q *Queries) AMQPSentAs(ctx context.Context, her int64, msgID string) ([]AMQPMessage, error) {
-	var rows []AMQPMessage
-	return rows, q.list(ctx, &rows, `SELECT * FROM amqp_message WHERE msg_id <> '' AND msg_id = ? AND direction = 'out' AND kind = 'business' AND her = ? ORDER BY id DESC`,
+	return listOf[AMQPMessage](ctx, q, `SELECT * FROM amqp_message WHERE msg_id <> '' AND msg_id = ? AND direction = 'out' AND kind = 'business' AND her = ? ORDER BY id DESC`,
 		msgID, her)
 }
 
 // AMQPOfDelivery lists the messages a delivery was sent as, newest first.
 func (q *Queries) AMQPOfDelivery(ctx context.Context, deliveryID string) ([]AMQPMessage, error) {
-	var rows []AMQPMessage
-	return rows, q.list(ctx, &rows, `SELECT * FROM amqp_message WHERE delivery_id <> '' AND delivery_id = ? ORDER BY id DESC`, deliveryID)
+	return listOf[AMQPMessage](ctx, q, `SELECT * FROM amqp_message WHERE delivery_id <> '' AND delivery_id = ? ORDER BY id DESC`, deliveryID)
 }
 
 // AMQPAnswersTo lists the answers to a message, oldest first.
 func (q *Queries) AMQPAnswersTo(ctx context.Context, id string) ([]AMQPMessage, error) {
-	var rows []AMQPMessage
-	return rows, q.list(ctx, &rows, `SELECT * FROM amqp_message WHERE reference_id <> '' AND reference_id = ? ORDER BY id`, id)
+	return listOf[AMQPMessage](ctx, q, `SELECT * FROM amqp_message WHERE reference_id <> '' AND reference_id = ? ORDER BY id`, id)
 }
 
 // HerNone selects messages that name no HER-id.
@@ -233,14 +226,12 @@ func (tx *Tx) TraceAMQP(ctx context.Context, t AMQPTrace) error {
 
 // AMQPTraces lists the steps of a message in order.
 func (q *Queries) AMQPTraces(ctx context.Context, id string) ([]AMQPTrace, error) {
-	var rows []AMQPTrace
-	return rows, q.list(ctx, &rows, `SELECT * FROM amqp_trace WHERE message_id = ? ORDER BY id`, id)
+	return listOf[AMQPTrace](ctx, q, `SELECT * FROM amqp_trace WHERE message_id = ? ORDER BY id`, id)
 }
 
 // PruneAMQP removes up to limit messages that are done with since the moment given, with their traces.
 func (tx *Tx) PruneAMQP(ctx context.Context, before Time, cursor string, limit int) (Pruned, error) {
-	var ids []string
-	err := tx.list(ctx, &ids, `SELECT id FROM amqp_message WHERE id > ? AND updated_at < ? AND status NOT IN ('sending', 'open', 'due', 'dead', 'unchecked', 'quarantined', 'held')
+	ids, err := listOf[string](ctx, &tx.Queries, `SELECT id FROM amqp_message WHERE id > ? AND updated_at < ? AND status NOT IN ('sending', 'open', 'due', 'dead', 'unchecked', 'quarantined', 'held')
 		ORDER BY id LIMIT ?`, cursor, before, limit)
 	if err != nil || len(ids) == 0 {
 		return Pruned{Done: true}, err

@@ -39,13 +39,11 @@ func TestAMQPBroker(t *testing.T) {
 		again := b
 		w.fails(store.ErrConflict, func(tx *store.Tx) error { return tx.InsertAMQPBroker(w.ctx, &again) })
 		other := w.newBroker("Another")
-		all, err := w.db.AMQPBrokers(w.ctx)
-		same(t, all, err, []store.AMQPBroker{other, b})
+		gives(t, []store.AMQPBroker{other, b})(w.db.AMQPBrokers(w.ctx))
 		w.clock.Advance(time.Minute)
 		fill(&b, 3, "ID", "CreatedAt", "CreatedBy")
 		w.write(func(tx *store.Tx) error { return tx.UpdateAMQPBroker(w.ctx, &b) })
-		got, err := w.db.AMQPBroker(w.ctx, b.ID)
-		same(t, got, err, b)
+		gives(t, b)(w.db.AMQPBroker(w.ctx, b.ID))
 
 		c := store.AMQPConnection{BrokerID: b.ID, Node: "a", Phase: store.AMQPOpen, Detail: "d", Reconnects: 2, Since: w.now()}
 		w.write(func(tx *store.Tx) error { return tx.SaveAMQPConnection(w.ctx, &c, w.in(-time.Hour)) })
@@ -53,17 +51,14 @@ func TestAMQPBroker(t *testing.T) {
 		w.clock.Advance(2 * time.Hour)
 		c.Node = "b"
 		w.write(func(tx *store.Tx) error { return tx.SaveAMQPConnection(w.ctx, &c, old.SeenAt) })
-		seen, err := w.db.AMQPConnections(w.ctx, b.ID)
-		same(t, seen, err, []store.AMQPConnection{old, c})
+		gives(t, []store.AMQPConnection{old, c})(w.db.AMQPConnections(w.ctx, b.ID))
 		w.write(func(tx *store.Tx) error { return tx.SaveAMQPConnection(w.ctx, &c, w.in(-time.Hour)) })
-		seen, err = w.db.AMQPConnections(w.ctx, "")
-		same(t, seen, err, []store.AMQPConnection{c})
+		gives(t, []store.AMQPConnection{c})(w.db.AMQPConnections(w.ctx, ""))
 
 		w.newParty(other, 100)
 		w.fails(store.ErrConflict, func(tx *store.Tx) error { return tx.DeleteAMQPBroker(w.ctx, other.ID) })
 		w.write(func(tx *store.Tx) error { return tx.DeleteAMQPBroker(w.ctx, b.ID) })
-		got, err = w.db.AMQPBroker(w.ctx, b.ID)
-		missing(t, got, err)
+		missing(t)(w.db.AMQPBroker(w.ctx, b.ID))
 	})
 }
 
@@ -73,21 +68,16 @@ func TestAMQPParty(t *testing.T) {
 		p := w.newParty(b, 100)
 		again := p
 		w.fails(store.ErrConflict, func(tx *store.Tx) error { return tx.InsertAMQPParty(w.ctx, &again) })
-		found, err := w.db.AMQPPartyByHerID(w.ctx, 100)
-		same(t, found, err, p)
+		gives(t, p)(w.db.AMQPPartyByHerID(w.ctx, 100))
 		fill(&p, 2, "ID", "PartnerID", "EndpointID", "BrokerID", "Own", "CreatedAt", "CreatedBy")
 		w.write(func(tx *store.Tx) error { return tx.UpdateAMQPParty(w.ctx, &p) })
-		got, err := w.db.AMQPParty(w.ctx, p.ID)
-		same(t, got, err, p)
-		none, err := w.db.AMQPPartyByEndpoint(w.ctx, "")
-		missing(t, none, err)
+		gives(t, p)(w.db.AMQPParty(w.ctx, p.ID))
+		missing(t)(w.db.AMQPPartyByEndpoint(w.ctx, ""))
 		q := again
 		q.HerID, q.EndpointID, q.Own, q.Name = 0, w.endpoint.ID, true, "z"
 		w.write(func(tx *store.Tx) error { return tx.InsertAMQPParty(w.ctx, &q) })
-		got, err = w.db.AMQPPartyByEndpoint(w.ctx, w.endpoint.ID)
-		same(t, got, err, q)
-		all, err := w.db.AMQPParties(w.ctx, w.partner.ID)
-		same(t, all, err, []store.AMQPParty{q, p})
+		gives(t, q)(w.db.AMQPPartyByEndpoint(w.ctx, w.endpoint.ID))
+		gives(t, []store.AMQPParty{q, p})(w.db.AMQPParties(w.ctx, w.partner.ID))
 
 		var c store.AMQPCertificate
 		fill(&c, 1)
@@ -97,8 +87,7 @@ func TestAMQPParty(t *testing.T) {
 		newer := c
 		newer.Thumbprint, newer.NotBefore = "N", store.At(c.NotBefore.Add(time.Hour))
 		w.write(func(tx *store.Tx) error { return tx.InsertAMQPCertificate(w.ctx, &newer) })
-		certificates, err := w.db.AMQPCertificates(w.ctx, p.ID)
-		same(t, certificates, err, []store.AMQPCertificate{newer, c})
+		gives(t, []store.AMQPCertificate{newer, c})(w.db.AMQPCertificates(w.ctx, p.ID))
 		w.fails(store.ErrNotFound, func(tx *store.Tx) error { return tx.DeleteAMQPCertificate(w.ctx, q.ID, c.ID) })
 		w.write(func(tx *store.Tx) error { return tx.DeleteAMQPCertificate(w.ctx, p.ID, c.ID) })
 
@@ -108,11 +97,9 @@ func TestAMQPParty(t *testing.T) {
 		w.write(func(tx *store.Tx) error { return tx.InsertAMQPProcess(w.ctx, &x) })
 		fill(&x, 2, "ID", "PartyID", "OwnPartyID", "CreatedAt")
 		w.write(func(tx *store.Tx) error { return tx.UpdateAMQPProcess(w.ctx, &x) })
-		processes, err := w.db.AMQPProcesses(w.ctx, p.ID)
-		same(t, processes, err, []store.AMQPProcess{x})
+		gives(t, []store.AMQPProcess{x})(w.db.AMQPProcesses(w.ctx, p.ID))
 		w.write(func(tx *store.Tx) error { return tx.DeleteAMQPProcess(w.ctx, p.ID, x.ID) })
-		processes, err = w.db.AMQPProcesses(w.ctx, "")
-		same(t, processes, err, nil)
+		gives[[]store.AMQPProcess](t, nil)(w.db.AMQPProcesses(w.ctx, ""))
 	})
 }
 
@@ -128,27 +115,18 @@ func TestAMQPMessage(t *testing.T) {
 			again.MessageID = "m3"
 			return tx.InsertAMQPMessage(w.ctx, &again)
 		})
-		got, err := w.db.AMQPMessage(w.ctx, in.ID)
-		same(t, got, err, in)
-		got, err = w.db.AMQPRead(w.ctx, "amp_own", "q", 100, "m1")
-		same(t, got, err, in)
-		got, err = w.db.AMQPRead(w.ctx, "amp_own", "other", 100, "m1")
-		missing(t, got, err)
-		got, err = w.db.AMQPRead(w.ctx, "amp_own", "q", 101, "m1") // another sender may use the same messageId
-		missing(t, got, err)
+		gives(t, in)(w.db.AMQPMessage(w.ctx, in.ID))
+		gives(t, in)(w.db.AMQPRead(w.ctx, "amp_own", "q", 100, "m1"))
+		missing(t)(w.db.AMQPRead(w.ctx, "amp_own", "other", 100, "m1"))
+		missing(t)(w.db.AMQPRead(w.ctx, "amp_own", "q", 101, "m1"))
 		other := in
 		other.Her, other.MsgID, other.Status, other.DeliveryID, other.ReferenceID = 101, "m4", store.AMQPUnchecked, "", ""
 		w.write(func(tx *store.Tx) error { return tx.InsertAMQPMessage(w.ctx, &other) })
-		got, err = w.db.AMQPHandled(w.ctx, "amp_own", 100, "m1")
-		same(t, got, err, in)
-		got, err = w.db.AMQPWritten(w.ctx, "m2")
-		same(t, got, err, out)
-		sent, err := w.db.AMQPSentAs(w.ctx, 100, "m2")
-		same(t, sent, err, []store.AMQPMessage{out})
-		sent, err = w.db.AMQPOfDelivery(w.ctx, out.DeliveryID)
-		same(t, sent, err, []store.AMQPMessage{out, in})
-		sent, err = w.db.AMQPAnswersTo(w.ctx, out.ReferenceID)
-		same(t, sent, err, []store.AMQPMessage{in, out})
+		gives(t, in)(w.db.AMQPHandled(w.ctx, "amp_own", 100, "m1"))
+		gives(t, out)(w.db.AMQPWritten(w.ctx, "m2"))
+		gives(t, []store.AMQPMessage{out})(w.db.AMQPSentAs(w.ctx, 100, "m2"))
+		gives(t, []store.AMQPMessage{out, in})(w.db.AMQPOfDelivery(w.ctx, out.DeliveryID))
+		gives(t, []store.AMQPMessage{in, out})(w.db.AMQPAnswersTo(w.ctx, out.ReferenceID))
 
 		id := func(m store.AMQPMessage) string { return m.ID }
 		f := store.AMQPFilter{
@@ -156,15 +134,12 @@ func TestAMQPMessage(t *testing.T) {
 			Statuses: []string{store.AMQPProcessed}, Kinds: []string{store.AMQPBusiness}, Since: w.now(), Until: w.in(time.Hour),
 		}
 		listed(t, id, []string{in.ID}, 1)(w.db.AMQPMessages(w.ctx, f))
-		n, err := w.db.CountAMQPMessages(w.ctx, store.AMQPFilter{Overdue: true})
-		same(t, n, err, 0)
+		gives(t, 0)(w.db.CountAMQPMessages(w.ctx, store.AMQPFilter{Overdue: true}))
 		ours := w.newMessage(store.AMQPOut, store.AMQPBusiness, store.AMQPRejected, "m44")
 		w.newMessage(store.AMQPIn, store.AMQPBusiness, store.AMQPRejected, "m555") // for its sender to mend
 		listed(t, id, []string{ours.ID}, 1)(w.db.AMQPMessages(w.ctx, store.AMQPFilter{Attention: true}))
-		oldest, err := w.db.OldestAMQPMessage(w.ctx, f)
-		same(t, oldest, err, in.CreatedAt)
-		oldest, err = w.db.OldestAMQPMessage(w.ctx, store.AMQPFilter{Queue: "none"})
-		same(t, oldest, err, store.Time{})
+		gives(t, in.CreatedAt)(w.db.OldestAMQPMessage(w.ctx, f))
+		gives(t, store.Time{})(w.db.OldestAMQPMessage(w.ctx, store.AMQPFilter{Queue: "none"}))
 
 		w.write(func(tx *store.Tx) error {
 			return errors.Join(tx.TraceAMQP(w.ctx, store.AMQPTrace{MessageID: in.ID, Step: "read", Node: "n"}), tx.TraceAMQP(w.ctx, store.AMQPTrace{MessageID: in.ID, Step: "settled", Detail: "d"}))
@@ -234,10 +209,8 @@ func TestAMQPMessageChanges(t *testing.T) {
 			})
 		}
 		hold(0) // it is not written yet
-		rows, err := w.db.Delivery(w.ctx, ids[0])
-		if err != nil {
-			t.Fatal(err)
-		}
+		_, err := w.db.Delivery(w.ctx, ids[0])
+		noErr(t, err)
 		w.write(func(tx *store.Tx) error {
 			_, err := tx.Claim(w.ctx, w.endpoint.ID, "n", 1, w.in(time.Minute))
 			return err
@@ -247,7 +220,7 @@ func TestAMQPMessageChanges(t *testing.T) {
 		})
 		hold(1)
 		hold(0)
-		rows, err = w.db.Delivery(w.ctx, ids[0])
+		rows, err := w.db.Delivery(w.ctx, ids[0])
 		if err != nil || rows.Status != store.DeliveryHeld || rows.Reason != open.Reason {
 			t.Errorf("%+v, %v", rows, err)
 		}
@@ -324,10 +297,8 @@ func TestPruneAMQP(t *testing.T) {
 			}
 			return err
 		})
-		got, err := w.db.AMQPMessage(w.ctx, done.ID)
-		missing(t, got, err)
-		got, err = w.db.AMQPMessage(w.ctx, open.ID)
-		same(t, got, err, open)
+		missing(t)(w.db.AMQPMessage(w.ctx, done.ID))
+		gives(t, open)(w.db.AMQPMessage(w.ctx, open.ID))
 	})
 }
 

@@ -27,9 +27,7 @@ func (w *world) newWaiting(status, id string, change func(m *store.AMQPMessage))
 func (w *world) message(id string) store.AMQPMessage {
 	w.t.Helper()
 	m, err := w.db.AMQPMessage(w.ctx, id)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	noErr(w.t, err)
 	return m
 }
 
@@ -61,7 +59,7 @@ func TestAMQPQuarantinedAs(t *testing.T) {
 		} {
 			got, err := w.db.AMQPQuarantinedAs(w.ctx, c.own, c.queue, c.messageID, c.digest)
 			if c.want == "" {
-				missing(t, got, err)
+				missing(t)(got, err)
 			} else {
 				same(t, got.ID, err, c.want)
 			}
@@ -102,8 +100,7 @@ func TestAskAMQP(t *testing.T) {
 			got := w.message(m.ID)
 			same(t, [2]any{got.Asked, got.AskedAt.IsZero()}, nil, [2]any{"", true})
 		}
-		n, err := w.db.CountAMQPMessages(w.ctx, store.AMQPFilter{Asked: true})
-		same(t, n, err, 3)
+		gives(t, 3)(w.db.CountAMQPMessages(w.ctx, store.AMQPFilter{Asked: true}))
 	})
 }
 
@@ -241,8 +238,7 @@ func TestAMQPUnnoticed(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		unnoticed := func(since store.Time, limit int, want ...store.AMQPUnnoticed) {
 			t.Helper()
-			rows, err := w.db.AMQPUnnoticed(w.ctx, since, limit)
-			same(t, rows, err, want)
+			gives(t, want)(w.db.AMQPUnnoticed(w.ctx, since, limit))
 		}
 		noticed := func(g store.AMQPUnnoticed) {
 			t.Helper()

@@ -36,16 +36,14 @@ func (tx *Tx) endReceives(ctx context.Context, kind string, next Time, ids []any
 		return nil
 	}
 	args := append([]any{kind, next, tx.Now, PullReceived}, ids...)
-	_, err := tx.exec(ctx, `UPDATE attempt SET error_kind = ?, next_at = ?, duration_us = ? - started_at
+	return tx.do(ctx, `UPDATE attempt SET error_kind = ?, next_at = ?, duration_us = ? - started_at
 		WHERE error_kind = ? AND delivery_id IN (`+marks(len(ids))+`)`, args...)
-	return err
 }
 
 // extendReceives writes the new end of the leases into the running attempts of deliveries.
 func (tx *Tx) extendReceives(ctx context.Context, lease Time, ids []any) error {
 	args := append([]any{lease, PullReceived}, ids...)
-	_, err := tx.exec(ctx, `UPDATE attempt SET next_at = ? WHERE error_kind = ? AND delivery_id IN (`+marks(len(ids))+`)`, args...)
-	return err
+	return tx.do(ctx, `UPDATE attempt SET next_at = ? WHERE error_kind = ? AND delivery_id IN (`+marks(len(ids))+`)`, args...)
 }
 
 // Attempt is one try of a delivery, with what was sent and what came back.
@@ -85,6 +83,5 @@ func (tx *Tx) insertAttempts(ctx context.Context, n int, row func(i int) *Attemp
 
 // Attempts lists the attempts of a delivery, oldest first.
 func (q *Queries) Attempts(ctx context.Context, deliveryID string) ([]Attempt, error) {
-	var rows []Attempt
-	return rows, q.list(ctx, &rows, `SELECT * FROM attempt WHERE delivery_id = ? ORDER BY number, id`, deliveryID)
+	return listOf[Attempt](ctx, q, `SELECT * FROM attempt WHERE delivery_id = ? ORDER BY number, id`, deliveryID)
 }

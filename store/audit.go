@@ -43,7 +43,5 @@ func (q *Queries) Audits(ctx context.Context, f AuditFilter) ([]Audit, int, erro
 	w.text(`actor_id = ?`, f.ActorID)
 	w.instant(`at >= ?`, f.From)
 	w.instant(`at < ?`, f.Until)
-	var rows []Audit
-	total, err := q.longPage(ctx, &rows, `*`, `audit`, w, `id DESC`, f.Page)
-	return rows, total, err
+	return longPageOf[Audit](ctx, q, `*`, `audit`, w, `id DESC`, f.Page)
 }

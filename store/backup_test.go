@@ -22,9 +22,7 @@ func backupOf(t testing.TB, db *store.DB) []byte {
 	t.Helper()
 	var file bytes.Buffer
 	m, err := backup.Write(t.Context(), db, &file, backup.Info{Program: "test", SecretKeyID: "abcd"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	if m.Rows() == 0 || m.Program != "test" || m.SecretKeyID != "abcd" || m.Database != db.Dialect() {
 		t.Errorf("manifest %+v", m)
 	}
@@ -63,9 +61,7 @@ func restore(t testing.TB, file []byte, database string) error {
 func open(t testing.TB, database string) *store.DB {
 	t.Helper()
 	db, err := store.Open(t.Context(), database, store.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	t.Cleanup(func() { same(t, db.Close(), nil, nil) })
 	return db
 }
@@ -249,8 +245,7 @@ func TestRestoreMigratesAnOlderSchema(t *testing.T) {
 				db := open(t, target)
 				current, wanted, err := db.MigrationState(t.Context())
 				same(t, current, err, wanted)
-				v, err := db.Setting(t.Context(), "naam")
-				same(t, v, err, "oud")
+				gives(t, "oud")(db.Setting(t.Context(), "naam"))
 			}
 		})
 	}

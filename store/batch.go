@@ -41,8 +41,7 @@ func (tx *Tx) FreezeBatch(ctx context.Context, b *Batch) error {
 	if err := tx.InsertBatch(ctx, b); err != nil {
 		return err
 	}
-	w := where{}
-	w.in(`id`, b.Members)
+	w := whereIn(`id`, b.Members)
 	_, err := tx.exec(ctx, `UPDATE delivery SET batch_id = ?, idempotency_key = ?, key_expires_at = ?`+w.sql(),
 		append([]any{b.ID, b.IdempotencyKey, b.KeyExpiresAt}, w.args...)...)
 	if err != nil {
@@ -53,8 +52,7 @@ func (tx *Tx) FreezeBatch(ctx context.Context, b *Batch) error {
 
 // Batch finds a batch.
 func (q *Queries) Batch(ctx context.Context, id string) (Batch, error) {
-	var b Batch
-	return b, q.get(ctx, &b, `SELECT * FROM delivery_batch WHERE id = ?`, id)
+	return getOne[Batch](ctx, q, `SELECT * FROM delivery_batch WHERE id = ?`, id)
 }
 
 // ErrBusy is returned when another node holds some of the rows that were asked for.
@@ -64,8 +62,7 @@ var ErrBusy = errors.New("busy")
 // moment (guarantee G2); otherwise none. When only another node stands in the way it answers ErrBusy. The members come in
 // their order.
 func (tx *Tx) ClaimMembers(ctx context.Context, b Batch, owner string, lease Time) ([]Claimed, error) {
-	w := where{}
-	w.in(`id`, b.Members)
+	w := whereIn(`id`, b.Members)
 	w.add(`batch_id = ? AND status IN ('pending', 'retrying') AND key_expires_at > ? AND `+unexpired+`
 		AND EXISTS (SELECT 1 FROM subscription s WHERE s.id = delivery.subscription_id AND s.sending)`, b.ID, tx.Now, tx.Now)
 	open, err := tx.count(ctx, `delivery`, w)
@@ -80,8 +77,7 @@ func (tx *Tx) ClaimMembers(ctx context.Context, b Batch, owner string, lease Tim
 	if len(ids) != len(b.Members) {
 		return nil, ErrBusy
 	}
-	w = where{}
-	w.in(`id`, ids)
+	w = whereIn(`id`, ids)
 	var rows []Delivery
 	err = tx.list(ctx, &rows, `UPDATE delivery SET due_at = ?, lease_owner = ?, lease = lease + 1, updated_at = ?`+w.sql()+
 		` RETURNING `+deliveryColumns, append([]any{lease, owner, tx.Now}, w.args...)...)
@@ -98,19 +94,15 @@ func (tx *Tx) ClaimMembers(ctx context.Context, b Batch, owner string, lease Tim
 
 // SetAlone marks deliveries that go by themselves, though their endpoint takes batches: they keep their keys.
 func (tx *Tx) SetAlone(ctx context.Context, ids []string) error {
-	w := where{}
-	w.in(`id`, ids)
-	_, err := tx.exec(ctx, `UPDATE delivery SET alone = TRUE`+w.sql(), w.args...)
-	return err
+	w := whereIn(`id`, ids)
+	return tx.do(ctx, `UPDATE delivery SET alone = TRUE`+w.sql(), w.args...)
 }
 
 // PutBack gives back what owner claimed and will not try now: it is due again at a later moment.
 func (tx *Tx) PutBack(ctx context.Context, ids []string, owner string, due Time) error {
-	w := where{}
-	w.in(`id`, ids)
+	w := whereIn(`id`, ids)
 	w.add(`lease_owner = ? AND status IN ('pending', 'retrying')`, owner)
-	_, err := tx.exec(ctx, `UPDATE delivery SET due_at = ?, lease_owner = '', updated_at = ?`+w.sql(), append([]any{due, tx.Now}, w.args...)...)
-	return err
+	return tx.do(ctx, `UPDATE delivery SET due_at = ?, lease_owner = '', updated_at = ?`+w.sql(), append([]any{due, tx.Now}, w.args...)...)
 }
 
 // ClaimAgain is Claim without what was never sent: retries and what goes by itself. The rest waits to fill a batch.
@@ -166,8 +158,7 @@ func (q *Queries) MayStartAll(ctx context.Context, members []Claimed) (bool, err
 	}
 	w.in(`d.id`, slices.Collect(maps.Keys(numbers)))
 	w.add(`d.lease_owner = ? AND d.status IN ('pending', 'retrying')`, members[0].LeaseOwner)
-	var held []Delivery
-	err := q.list(ctx, &held, `SELECT d.id, d.lease FROM delivery d JOIN endpoint e ON e.id = d.endpoint_id AND e.status = 'active'
+	held, err := listOf[Delivery](ctx, q, `SELECT d.id, d.lease FROM delivery d JOIN endpoint e ON e.id = d.endpoint_id AND e.status = 'active'
 		JOIN partner p ON p.id = d.partner_id AND p.status = 'approved'
 		JOIN subscription s ON s.id = d.subscription_id AND s.sending`+w.sql(), w.args...)
 	return len(held) == len(members) && !slices.ContainsFunc(held, func(d Delivery) bool { return d.Lease != numbers[d.ID] }), err
@@ -176,15 +167,13 @@ func (q *Queries) MayStartAll(ctx context.Context, members []Claimed) (bool, err
 // PruneBatches removes batches made before the moment given of which no member is left: it looks at limit of them behind
 // the cursor.
 func (tx *Tx) PruneBatches(ctx context.Context, before Time, cursor string, limit int) (Pruned, error) {
-	var page []Batch
-	err := tx.list(ctx, &page, `SELECT * FROM delivery_batch WHERE id > ? AND id < ? ORDER BY id LIMIT ?`, cursor, IDAt("btc", before.Time), limit)
+	page, err := listOf[Batch](ctx, &tx.Queries, `SELECT * FROM delivery_batch WHERE id > ? AND id < ? ORDER BY id LIMIT ?`, cursor, IDAt("btc", before.Time), limit)
 	if err != nil || len(page) == 0 {
 		return Pruned{Done: true}, err
 	}
 	p := Pruned{Cursor: page[len(page)-1].ID, Done: len(page) < limit}
 	for _, b := range page {
-		w := where{}
-		w.in(`id`, b.Members)
+		w := whereIn(`id`, b.Members)
 		if n, err := tx.count(ctx, `delivery`, w); err != nil || n > 0 {
 			if err != nil {
 				return p, err

@@ -43,8 +43,7 @@ func TestInsertBatch(t *testing.T) {
 		d, err := w.db.Delivery(w.ctx, "dlv_1")
 		same(t, d.BatchID, err, b.ID)
 		same(t, d.Alone, nil, true)
-		got, err := w.db.Batch(w.ctx, b.ID)
-		same(t, got, err, b)
+		gives(t, b)(w.db.Batch(w.ctx, b.ID))
 	})
 }
 
@@ -52,15 +51,14 @@ func TestFreezeBatch(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		ids := w.newDeliveries(w.subscription, 3)
 		b := w.freeze(ids[2], ids[0])
-		got, err := w.db.Batch(w.ctx, b.ID)
-		same(t, got, err, b)
+		gives(t, b)(w.db.Batch(w.ctx, b.ID))
 		for i, want := range []string{b.ID, "", b.ID} {
 			d, err := w.db.Delivery(w.ctx, ids[i])
 			same(t, d.BatchID, err, want)
 			same(t, d.IdempotencyKey == "batch key" && d.KeyExpiresAt == b.KeyExpiresAt, nil, want != "")
 		}
-		_, err = w.db.Batch(w.ctx, "btc_none")
-		missing(t, b, err)
+		_, err := w.db.Batch(w.ctx, "btc_none")
+		missing(t)(b, err)
 	})
 }
 
@@ -145,8 +143,7 @@ func TestMayStartAll(t *testing.T) {
 		var members []store.Claimed
 		may := func(want bool) {
 			t.Helper()
-			got, err := w.db.MayStartAll(w.ctx, members)
-			same(t, got, err, want)
+			gives(t, want)(w.db.MayStartAll(w.ctx, members))
 		}
 		w.write(func(tx *store.Tx) (err error) {
 			members, err = tx.ClaimMembers(w.ctx, b, "a", w.in(time.Minute))
@@ -261,7 +258,6 @@ func TestRetries(t *testing.T) {
 		asked := w.newSubscription(w.endpoint, store.SubscriptionRequested, "nl.asked")
 		asked.Retry = `{"maxAttempts":4}`
 		w.write(func(tx *store.Tx) error { return tx.UpdateSubscription(w.ctx, &asked) })
-		got, err := w.db.Retries(w.ctx)
-		same(t, got, err, map[string]string{own.ID: own.Retry})
+		gives(t, map[string]string{own.ID: own.Retry})(w.db.Retries(w.ctx))
 	})
 }

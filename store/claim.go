@@ -98,8 +98,7 @@ func (tx *Tx) claimed(ctx context.Context, rows []Delivery) ([]Claimed, error) {
 // empty when it waits for none. One that the receiver rejected holds the later ones until a person resends or discards it; a
 // dead letter does not.
 func (q *Queries) WaitsFor(ctx context.Context, deliveryID string) (string, error) {
-	var id string
-	err := q.get(ctx, &id, `SELECT h.head FROM delivery d JOIN order_head h ON h.subscription_id = d.subscription_id AND h.order_key = d.order_key
+	id, err := getOne[string](ctx, q, `SELECT h.head FROM delivery d JOIN order_head h ON h.subscription_id = d.subscription_id AND h.order_key = d.order_key
 		WHERE d.id = ? AND d.status IN ('pending', 'retrying') AND d.behind`, deliveryID)
 	if errors.Is(err, ErrNotFound) {
 		err = nil
@@ -143,8 +142,7 @@ func (tx *Tx) withEvents(ctx context.Context, rows []Delivery) ([]Claimed, error
 // NextDue returns when the earliest open delivery of an endpoint is due that owner does not hold and that waits for no other;
 // zero when there is none.
 func (q *Queries) NextDue(ctx context.Context, endpointID, owner string) (Time, error) {
-	var t Time
-	err := q.get(ctx, &t, `SELECT due_at FROM delivery WHERE endpoint_id = ? AND behind = FALSE AND status IN ('pending', 'retrying')
+	t, err := getOne[Time](ctx, q, `SELECT due_at FROM delivery WHERE endpoint_id = ? AND behind = FALSE AND status IN ('pending', 'retrying')
 		AND lease_owner <> ? ORDER BY due_at LIMIT 1`, endpointID, owner)
 	if errors.Is(err, ErrNotFound) {
 		err = nil
@@ -156,8 +154,7 @@ func (q *Queries) NextDue(ctx context.Context, endpointID, owner string) (Time, 
 // approved (guarantee G2), and, for one that comes in order, that nothing came before the first of those it was claimed with,
 // by a resend (guarantee G5).
 func (q *Queries) MayStart(ctx context.Context, l Lease, first string) (bool, error) {
-	var n int
-	err := q.get(ctx, &n, `SELECT COUNT(*) FROM delivery d JOIN endpoint e ON e.id = d.endpoint_id AND e.status = 'active'
+	n, err := getOne[int](ctx, q, `SELECT COUNT(*) FROM delivery d JOIN endpoint e ON e.id = d.endpoint_id AND e.status = 'active'
 		JOIN partner p ON p.id = d.partner_id AND p.status = 'approved'
 		WHERE d.id = ? AND d.lease_owner = ? AND d.lease = ? AND d.status IN ('pending', 'retrying')
 		AND (d.subscription_id = '' OR EXISTS (SELECT 1 FROM subscription s WHERE s.id = d.subscription_id AND s.sending))
@@ -187,9 +184,8 @@ func (tx *Tx) FreeLeases(ctx context.Context, owner string) (int64, error) {
 // FreeAllLeases makes everything that any node held due at once. Only for a database that one process works on. What pull
 // consumers hold stays theirs: they live on when this program starts again.
 func (tx *Tx) FreeAllLeases(ctx context.Context) error {
-	_, err := tx.exec(ctx, `UPDATE delivery SET due_at = ?, lease_owner = '', updated_at = ? WHERE status IN ('pending', 'retrying')
+	return tx.do(ctx, `UPDATE delivery SET due_at = ?, lease_owner = '', updated_at = ? WHERE status IN ('pending', 'retrying')
 		AND lease_owner <> '' AND NOT lease_owner LIKE 'lck%'`, tx.Now, tx.Now)
-	return err
 }
 
 // Outcome holds the result of one attempt: the attempt, and the new state of the delivery.

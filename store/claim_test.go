@@ -36,13 +36,10 @@ func TestClaim(t *testing.T) {
 		same(t, w.claim("a", 2), nil, ids[:2])
 		same(t, w.claim("b", 10), nil, ids[2:3])
 		same(t, w.claim("a", 10), nil, []string{})
-		next, err := w.db.NextDue(w.ctx, w.endpoint.ID, "c")
-		same(t, next, err, w.in(time.Second))
+		gives(t, w.in(time.Second))(w.db.NextDue(w.ctx, w.endpoint.ID, "c"))
 		w.set(ids[3], `due_at = ?`, w.in(time.Hour))
-		next, err = w.db.NextDue(w.ctx, w.endpoint.ID, "a")
-		same(t, next, err, w.in(time.Minute)) // when the lease of b ends
-		next, err = w.db.NextDue(w.ctx, "ept_none", "a")
-		same(t, next, err, store.Time{})
+		gives(t, w.in(time.Minute))(w.db.NextDue(w.ctx, w.endpoint.ID, "a")) // when the lease of b ends
+		gives(t, store.Time{})(w.db.NextDue(w.ctx, "ept_none", "a"))
 		w.set(ids[3], `due_at = ?`, w.in(time.Second))
 
 		w.clock.Advance(time.Minute) // all leases end
@@ -118,8 +115,7 @@ func TestLeases(t *testing.T) {
 		ids := w.newDeliveries(w.subscription, 3)
 		w.claim("a", 2)
 		w.claim("b", 1)
-		rows, err := w.db.Backlogs(w.ctx)
-		same(t, rows, err, []store.Backlog{{EndpointID: w.endpoint.ID, Waiting: 3, OldestDue: w.in(time.Minute)}})
+		gives(t, []store.Backlog{{EndpointID: w.endpoint.ID, Waiting: 3, OldestDue: w.in(time.Minute)}})(w.db.Backlogs(w.ctx))
 		w.write(func(tx *store.Tx) error {
 			n, err := tx.FreeLeases(w.ctx, "a")
 			same(t, n, err, 2)
@@ -159,8 +155,7 @@ func TestAnOldLeaseOfTheSameNode(t *testing.T) {
 		d, err := w.db.Delivery(w.ctx, ids[0])
 		same(t, [3]any{d.Status, d.LeaseOwner, d.Lease}, err, [3]any{store.DeliveryPending, "a", old.Number + 1})
 		for lease, want := range map[store.Lease]bool{old: false, store.LeaseOf(&d): true} {
-			got, err := w.db.MayStart(w.ctx, lease, lease.DeliveryID)
-			same(t, got, err, want)
+			gives(t, want)(w.db.MayStart(w.ctx, lease, lease.DeliveryID))
 		}
 	})
 }
@@ -171,8 +166,7 @@ func TestMayStart(t *testing.T) {
 		id := w.newDeliveries(w.subscription, 1)[0]
 		may := func(owner string, want bool) {
 			t.Helper()
-			got, err := w.db.MayStart(w.ctx, w.lease(id, owner), id)
-			same(t, got, err, want)
+			gives(t, want)(w.db.MayStart(w.ctx, w.lease(id, owner), id))
 		}
 		may("a", false)
 		w.claim("a", 1)
@@ -199,7 +193,7 @@ func TestMayStart(t *testing.T) {
 func (w *world) lease(id, owner string) store.Lease {
 	w.t.Helper()
 	d, err := w.db.Delivery(w.ctx, id)
-	noError(w.t, err)
+	noErr(w.t, err)
 	return store.Lease{DeliveryID: id, Owner: owner, Number: d.Lease}
 }
 
@@ -280,5 +274,94 @@ func TestAttempts(t *testing.T) {
 		same(t, got, err, rows)
 		got, err = w.db.Attempts(w.ctx, "dlv_none")
 		same(t, len(got), err, 0)
+	})
+}
+
+// While a backlog is large a claim begins where the last one ended; what was given back before that is found again after a
+// while, and at once when there is nothing else.
+func TestClaimsFindWhatIsBehindThem(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		ids := w.newDeliveries(w.subscription, 40)
+		for i, id := range ids {
+			w.set(id, `due_at = ?`, w.in(time.Duration(i-100)*time.Second))
+		}
+		same(t, w.claim("a", 10), nil, ids[:10])
+		same(t, w.claim("a", 10), nil, ids[10:20])
+		w.set(ids[3], `due_at = ?, lease_owner = ''`, w.in(-97*time.Second))
+		w.clock.Advance(2 * time.Second)
+		same(t, w.claim("a", 5), nil, append([]string{ids[3]}, ids[20:24]...))
+		w.set(ids[4], `due_at = ?, lease_owner = ''`, w.in(-96*time.Second))
+		same(t, w.claim("a", 100), nil, append([]string{ids[4]}, ids[24:]...))
+	})
+}
+
+// A claim that was rolled back is made again.
+func TestClaimRolledBack(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		ids := w.newDeliveries(w.subscription, 10)
+		for i, id := range ids {
+			w.set(id, `due_at = ?`, w.in(time.Duration(i-100)*time.Second))
+		}
+		w.fails(errStop, func(tx *store.Tx) error {
+			_, err := tx.Claim(w.ctx, w.endpoint.ID, "a", 4, w.in(time.Minute))
+			same(t, 0, err, 0)
+			return errStop
+		})
+		same(t, w.claim("a", 10), nil, ids)
+	})
+}
+
+// TestTurnBack sets the clock back while a delivery waits for its next try and a circuit for its probe.
+//
+// Rules: EDU-09.
+func TestTurnBack(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		if newest, err := w.db.NewestDelivery(w.ctx); err != nil || !newest.IsZero() {
+			t.Errorf("newest of none is %v, %v", newest, err)
+		}
+		made := w.clock.Now()
+		id := w.newDeliveries(w.subscription, 1)[0]
+		w.endpoint.Circuit, w.endpoint.CircuitProbeAt = store.CircuitOpen, w.in(time.Minute)
+		w.write(func(tx *store.Tx) error { return tx.SaveCircuit(w.ctx, &w.endpoint) })
+		w.set(id, "due_at = ?", w.in(30*time.Second))
+		if newest, err := w.db.NewestDelivery(w.ctx); err != nil || newest.Sub(made).Abs() > time.Millisecond {
+			t.Errorf("newest is of %v, made at %v, %v", newest, made, err)
+		}
+		w.clock.Advance(-time.Hour)
+		for _, turned := range []int64{1, 0} { // a second time changes nothing
+			w.write(func(tx *store.Tx) error {
+				n, err := tx.TurnBack(w.ctx, w.endpoint.ID)
+				if n != turned {
+					t.Errorf("%d deliveries turned back, want %d", n, turned)
+				}
+				return err
+			})
+			d, err := w.db.Delivery(w.ctx, id)
+			if err != nil || !d.DueAt.Equal(w.in(30*time.Second).Time) {
+				t.Errorf("due at %v, want %v, %v", d.DueAt, w.in(30*time.Second), err)
+			}
+		}
+		w.write(func(tx *store.Tx) error { return tx.TurnCircuitsBack(w.ctx, w.in(15*time.Minute)) })
+		ep, err := w.db.Endpoint(w.ctx, w.endpoint.ID)
+		if err != nil || !ep.CircuitProbeAt.Equal(w.in(15*time.Minute).Time) {
+			t.Errorf("probed at %v, want %v, %v", ep.CircuitProbeAt, w.in(15*time.Minute), err)
+		}
+	})
+}
+
+// TestIDsNeverGoBack makes ids while the clock goes back, and after those of a process whose clock was ahead.
+//
+// Rules: EDU-N09.
+func TestIDsNeverGoBack(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		first := w.db.NewID("x")
+		w.clock.Advance(-time.Hour)
+		second := w.db.NewID("x")
+		ahead := w.clock.Now().Add(24 * time.Hour)
+		w.db.KeepIDsAfter(ahead)
+		third := w.db.NewID("x")
+		if first >= second || second >= third || third < store.IDAt("x", ahead) {
+			t.Errorf("ids go back: %s, %s, %s", first, second, third)
+		}
 	})
 }

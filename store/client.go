@@ -54,26 +54,22 @@ func (tx *Tx) UpdateClient(ctx context.Context, c *Client) error {
 
 // Client finds a client.
 func (q *Queries) Client(ctx context.Context, id string) (Client, error) {
-	var c Client
-	return c, q.get(ctx, &c, `SELECT * FROM client WHERE id = ?`, id)
+	return getOne[Client](ctx, q, `SELECT * FROM client WHERE id = ?`, id)
 }
 
 // Clients lists the clients of a partner, newest first.
 func (q *Queries) Clients(ctx context.Context, partnerID string) ([]Client, error) {
-	var rows []Client
-	return rows, q.list(ctx, &rows, `SELECT * FROM client WHERE partner_id = ? ORDER BY id DESC`, partnerID)
+	return listOf[Client](ctx, q, `SELECT * FROM client WHERE partner_id = ? ORDER BY id DESC`, partnerID)
 }
 
 // PublishingClients lists the active clients of all partners that may publish something.
 func (q *Queries) PublishingClients(ctx context.Context) ([]Client, error) {
-	var rows []Client
-	return rows, q.list(ctx, &rows, `SELECT * FROM client WHERE status = 'active' AND publish_types <> '[]' ORDER BY id`)
+	return listOf[Client](ctx, q, `SELECT * FROM client WHERE status = 'active' AND publish_types <> '[]' ORDER BY id`)
 }
 
 // ClientsWaiting lists the clients whose requests an administrator has to decide on, oldest first.
 func (q *Queries) ClientsWaiting(ctx context.Context) ([]Client, error) {
-	var rows []Client
-	return rows, q.list(ctx, &rows, `SELECT * FROM client WHERE status = 'active'
+	return listOf[Client](ctx, q, `SELECT * FROM client WHERE status = 'active'
 		AND (requested_scopes <> '[]' OR requested_types <> '[]' OR requested_sources <> '[]') ORDER BY id`)
 }
 
@@ -97,11 +93,57 @@ func (tx *Tx) InsertSigningKey(ctx context.Context, k *SigningKey) error {
 
 // SigningKeys lists the keys, newest first.
 func (q *Queries) SigningKeys(ctx context.Context) ([]SigningKey, error) {
-	var rows []SigningKey
-	return rows, q.list(ctx, &rows, `SELECT * FROM signing_key ORDER BY created_at DESC, id DESC`)
+	return listOf[SigningKey](ctx, q, `SELECT * FROM signing_key ORDER BY created_at DESC, id DESC`)
 }
 
 // RetireSigningKey stops a key from signing; it stays published while tokens of it live.
 func (tx *Tx) RetireSigningKey(ctx context.Context, id string) error {
 	return tx.one(ctx, `UPDATE signing_key SET retired_at = ? WHERE id = ? AND retired_at IS NULL`, tx.Now, id)
+}
+
+// ReadKey is a static token with which a pipeline reads the contract register as
+// its partner does. The token itself is not kept.
+type ReadKey struct {
+	ID           string `db:"id"`
+	PartnerID    string `db:"partner_id"`
+	Name         string `db:"name"`
+	SecretHash   string `db:"secret_hash"`
+	Hint         string `db:"hint"` // its last characters
+	CreatedAt    Time   `db:"created_at"`
+	CreatedBy    string `db:"created_by"`
+	ExpiresAt    Time   `db:"expires_at"`   // unset: never
+	LastUsedAt   Time   `db:"last_used_at"` // to the hour or so; unset: never
+	RevokedAt    Time   `db:"revoked_at"`
+	RevokeReason string `db:"revoke_reason"`
+}
+
+// InsertReadKey adds a key under a new id.
+func (tx *Tx) InsertReadKey(ctx context.Context, k *ReadKey) error {
+	k.ID, k.CreatedAt = tx.NewID("rdk"), tx.Now
+	return tx.insert(ctx, "read_key", k)
+}
+
+// RevokeReadKey ends a key; ErrNotFound when it is revoked already.
+func (tx *Tx) RevokeReadKey(ctx context.Context, id, reason string) error {
+	return tx.one(ctx, `UPDATE read_key SET revoked_at = ?, revoke_reason = ? WHERE id = ? AND revoked_at IS NULL`, tx.Now, reason, id)
+}
+
+// TouchReadKey records that a key was used now.
+func (tx *Tx) TouchReadKey(ctx context.Context, id string) error {
+	return tx.one(ctx, `UPDATE read_key SET last_used_at = ? WHERE id = ?`, tx.Now, id)
+}
+
+// ReadKey finds a key by its id.
+func (q *Queries) ReadKey(ctx context.Context, id string) (ReadKey, error) {
+	return getOne[ReadKey](ctx, q, `SELECT * FROM read_key WHERE id = ?`, id)
+}
+
+// ReadKeyBySecret finds a key by the hash of its token.
+func (q *Queries) ReadKeyBySecret(ctx context.Context, hash string) (ReadKey, error) {
+	return getOne[ReadKey](ctx, q, `SELECT * FROM read_key WHERE secret_hash = ?`, hash)
+}
+
+// ReadKeys lists the keys of a partner, newest first.
+func (q *Queries) ReadKeys(ctx context.Context, partnerID string) ([]ReadKey, error) {
+	return listOf[ReadKey](ctx, q, `SELECT * FROM read_key WHERE partner_id = ? ORDER BY id DESC`, partnerID)
 }

@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -14,20 +15,17 @@ func TestClient(t *testing.T) {
 		c.PartnerID = w.partner.ID
 		w.write(func(tx *store.Tx) error { return tx.InsertClient(w.ctx, &c) })
 		same(t, c.TokenVersion, nil, 1)
-		got, err := w.db.Client(w.ctx, c.ID)
-		same(t, got, err, c)
+		gives(t, c)(w.db.Client(w.ctx, c.ID))
 
 		w.clock.Advance(time.Second)
 		fill(&c, 2, "ID", "PartnerID", "CreatedAt")
 		w.write(func(tx *store.Tx) error { return tx.UpdateClient(w.ctx, &c) })
-		got, err = w.db.Client(w.ctx, c.ID)
-		same(t, got, err, c)
+		gives(t, c)(w.db.Client(w.ctx, c.ID))
 		rows, err := w.db.Clients(w.ctx, w.partner.ID)
 		same(t, rows, err, []store.Client{c, w.client})
 		rows, err = w.db.Clients(w.ctx, w.own.ID)
 		same(t, len(rows), err, 0)
-		got, err = w.db.Client(w.ctx, "cli_none")
-		missing(t, got, err)
+		missing(t)(w.db.Client(w.ctx, "cli_none"))
 	})
 }
 
@@ -83,8 +81,37 @@ func TestSigningKeys(t *testing.T) {
 		w.write(func(tx *store.Tx) error { return tx.InsertSigningKey(w.ctx, &young) })
 		w.write(func(tx *store.Tx) error { return tx.RetireSigningKey(w.ctx, old.ID) })
 		old.RetiredAt = w.now()
-		rows, err := w.db.SigningKeys(w.ctx)
-		same(t, rows, err, []store.SigningKey{young, old})
+		gives(t, []store.SigningKey{young, old})(w.db.SigningKeys(w.ctx))
 		w.fails(store.ErrNotFound, func(tx *store.Tx) error { return tx.RetireSigningKey(w.ctx, old.ID) })
+	})
+}
+
+func TestReadKey(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		var k store.ReadKey
+		fill(&k, 1, "PartnerID")
+		k.PartnerID = w.partner.ID
+		w.write(func(tx *store.Tx) error { return tx.InsertReadKey(w.ctx, &k) })
+		gives(t, k)(w.db.ReadKey(w.ctx, k.ID))
+		gives(t, k)(w.db.ReadKeyBySecret(w.ctx, k.SecretHash))
+		missing(t)(w.db.ReadKeyBySecret(w.ctx, "sha256:none"))
+
+		young := store.ReadKey{PartnerID: w.partner.ID, Name: "young", SecretHash: "h2"}
+		w.write(func(tx *store.Tx) error { return tx.InsertReadKey(w.ctx, &young) })
+		rows, err := w.db.ReadKeys(w.ctx, w.partner.ID)
+		same(t, rows, err, []store.ReadKey{young, k})
+		rows, err = w.db.ReadKeys(w.ctx, w.own.ID)
+		same(t, len(rows), err, 0)
+
+		w.clock.Advance(time.Hour)
+		w.write(func(tx *store.Tx) error {
+			young.LastUsedAt, young.RevokedAt, young.RevokeReason = tx.Now, tx.Now, "lost"
+			return errors.Join(tx.TouchReadKey(w.ctx, young.ID), tx.RevokeReadKey(w.ctx, young.ID, "lost"))
+		})
+		gives(t, young)(w.db.ReadKey(w.ctx, young.ID))
+		err = w.db.Write(w.ctx, func(tx *store.Tx) error { return tx.RevokeReadKey(w.ctx, young.ID, "again") })
+		if !errors.Is(err, store.ErrNotFound) {
+			t.Errorf("revoked twice: %v", err)
+		}
 	})
 }

@@ -26,11 +26,9 @@ func (w *world) newVersion(contractID, version, sortKey, status string) store.Co
 func TestContract(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		c := w.newContract("oke-api", store.VisibilityInternal)
-		got, err := w.db.Contract(w.ctx, c.ID)
-		same(t, got, err, c)
+		gives(t, c)(w.db.Contract(w.ctx, c.ID))
 		w.fails(store.ErrConflict, func(tx *store.Tx) error { again := c; return tx.InsertContract(w.ctx, &again) })
-		got, err = w.db.Contract(w.ctx, "none")
-		missing(t, got, err)
+		missing(t)(w.db.Contract(w.ctx, "none"))
 
 		v := w.newVersion(c.ID, "1.0.0", "1", store.VersionPublished)
 		w.write(func(tx *store.Tx) error {
@@ -40,8 +38,7 @@ func TestContract(t *testing.T) {
 		fill(&c, 9, "ID", "Kind", "CreatedAt", "CreatedBy")
 		c.Visibility = store.VisibilityPublic
 		w.write(func(tx *store.Tx) error { return tx.UpdateContract(w.ctx, &c) })
-		got, err = w.db.Contract(w.ctx, c.ID)
-		same(t, got, err, c)
+		gives(t, c)(w.db.Contract(w.ctx, c.ID))
 		typ, err := w.db.EventType(w.ctx, eventType)
 		same(t, typ.Visibility, err, store.VisibilityPublic)
 		c.ID = "none"
@@ -63,13 +60,10 @@ func TestContracts(t *testing.T) {
 			return &store.Sight{Visibilities: visibilities, PartnerID: partnerID}
 		}
 		for contractID, want := range map[string]bool{"a": true, "bb": false, "dddd": true, "none": false} {
-			seen, err := w.db.SeesContract(w.ctx, sees(w.partner.ID, "public"), contractID)
-			same(t, seen, err, want)
+			gives(t, want)(w.db.SeesContract(w.ctx, sees(w.partner.ID, "public"), contractID))
 		}
-		all, err := w.db.SeesContract(w.ctx, nil, "ccc")
-		same(t, all, err, true)
-		named, err := w.db.ContractPartners(w.ctx, "dddd")
-		same(t, named, err, []string{w.partner.ID})
+		gives(t, true)(w.db.SeesContract(w.ctx, nil, "ccc"))
+		gives(t, []string{w.partner.ID})(w.db.ContractPartners(w.ctx, "dddd"))
 		for name, c := range map[string]struct {
 			f     store.ContractFilter
 			want  []string
@@ -107,28 +101,22 @@ func TestContractVersion(t *testing.T) {
 		rows, total, err := w.db.VersionsRequested(w.ctx, store.Page{Number: 1, Size: 10})
 		same(t, rows[0].RequestReason, err, "ready")
 		same(t, total, nil, 1)
-		n, err := w.db.CountVersionsRequested(w.ctx)
-		same(t, n, err, 1)
+		gives(t, 1)(w.db.CountVersionsRequested(w.ctx))
 		w.write(func(tx *store.Tx) error { return tx.ReplaceDraft(w.ctx, &v) })
-		n, err = w.db.CountVersionsRequested(w.ctx)
-		same(t, n, err, 0)
+		gives(t, 0)(w.db.CountVersionsRequested(w.ctx))
 		v.Status, v.PublishedAt, v.PublishedBy, v.StatusReason = store.VersionPublished, w.now(), "acc_1", "klaar"
 		v.DeprecatedAt, v.SunsetAt, v.WithdrawnAt = w.in(1*time.Hour), w.in(2*time.Hour), w.in(3*time.Hour)
 		w.write(func(tx *store.Tx) error {
 			return tx.SetVersionStatus(w.ctx, &v, store.VersionDraft, store.VersionWithdrawn)
 		})
 
-		original, err := w.db.Original(w.ctx, v.ID)
-		same(t, original, err, v.Original)
-		document, err := w.db.Document(w.ctx, v.ID)
-		same(t, document, err, v.Bundle)
+		gives(t, v.Original)(w.db.Original(w.ctx, v.ID))
+		gives(t, v.Bundle)(w.db.Document(w.ctx, v.ID))
 		same(t, v.DocumentDigest(), nil, v.BundleDigest)
 		want := v
 		want.Original, want.Bundle = nil, nil
-		got, err := w.db.ContractVersion(w.ctx, "c", "1.0.0")
-		same(t, got, err, want)
-		got, err = w.db.ContractVersionByID(w.ctx, v.ID)
-		same(t, got, err, want)
+		gives(t, want)(w.db.ContractVersion(w.ctx, "c", "1.0.0"))
+		gives(t, want)(w.db.ContractVersionByID(w.ctx, v.ID))
 
 		// The bytes of a published version stay for ever (guarantee G8).
 		w.fails(store.ErrConflict, func(tx *store.Tx) error { return tx.ReplaceDraft(w.ctx, &v) })
@@ -138,16 +126,12 @@ func TestContractVersion(t *testing.T) {
 		draft := w.newVersion("c", "2.0.0", "2", store.VersionDraft)
 		draft.Bundle, draft.BundleDigest, draft.Files = nil, "", ""
 		w.write(func(tx *store.Tx) error { return tx.ReplaceDraft(w.ctx, &draft) })
-		document, err = w.db.Document(w.ctx, draft.ID)
-		same(t, document, err, draft.Original)
+		gives(t, draft.Original)(w.db.Document(w.ctx, draft.ID))
 		same(t, draft.DocumentDigest(), nil, draft.Digest)
 		w.write(func(tx *store.Tx) error { return tx.DeleteDraft(w.ctx, draft.ID) })
-		got, err = w.db.ContractVersionByID(w.ctx, draft.ID)
-		missing(t, got, err)
-		got, err = w.db.ContractVersion(w.ctx, "c", "9.9.9")
-		missing(t, got, err)
-		original, err = w.db.Original(w.ctx, draft.ID)
-		missing(t, original, err)
+		missing(t)(w.db.ContractVersionByID(w.ctx, draft.ID))
+		missing(t)(w.db.ContractVersion(w.ctx, "c", "9.9.9"))
+		missing(t)(w.db.Original(w.ctx, draft.ID))
 	})
 }
 
@@ -191,8 +175,7 @@ func TestEventTypes(t *testing.T) {
 				types[i].Name, types[i].Status, types[i].Visibility = []string{"nl.b", "nl.a"}[i], v.Status, []string{"public", "internal"}[i]
 			}
 			w.write(func(tx *store.Tx) error { return tx.ReplaceEventTypes(w.ctx, v.ID, types) })
-			rows, err := w.db.EventTypesOf(w.ctx, v.ID)
-			same(t, rows, err, []store.EventType{types[1], types[0]})
+			gives(t, []store.EventType{types[1], types[0]})(w.db.EventTypesOf(w.ctx, v.ID))
 		}
 		w.write(func(tx *store.Tx) error { return tx.SetEventTypeStatus(w.ctx, ids[2], store.VersionDeprecated) })
 		typ, err := w.db.EventType(w.ctx, "nl.a")
@@ -215,9 +198,103 @@ func TestEventTypes(t *testing.T) {
 			w.write(func(tx *store.Tx) error { return tx.SetEventTypeStatus(w.ctx, v, store.VersionWithdrawn) })
 		}
 		typ, err = w.db.EventType(w.ctx, "nl.a")
-		missing(t, typ, err)
+		missing(t)(typ, err)
 		w.write(func(tx *store.Tx) error { return tx.ReplaceEventTypes(w.ctx, ids[0], nil) })
 		rows, err = w.db.EventTypesOf(w.ctx, ids[0])
 		same(t, len(rows), err, 0)
 	})
+}
+
+// One row a reader and version, written again after an hour; of anonymous readers only a number a day.
+//
+// Rules: EDU-22.
+func TestContractDownloads(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.newContract("oke-api", store.VisibilityPublic)
+		one, two := w.newVersion("oke-api", "1.0.0", "1", store.VersionPublished), w.newVersion("oke-api", "2.0.0", "2", store.VersionPublished)
+		begin := w.now()
+		fetch := func(rows ...store.ContractDownload) {
+			for i := range rows {
+				rows[i].LastAt = w.now()
+			}
+			w.write(func(tx *store.Tx) error { return tx.AddContractDownloads(w.ctx, rows) })
+		}
+		client := store.ContractDownload{VersionID: one.ID, ReaderKind: store.DownloadClient, ReaderID: "cli_1", PartnerID: "ptn_1"}
+		key := store.ContractDownload{VersionID: one.ID, ReaderKind: store.DownloadReadKey, ReaderID: "rdk_1", PartnerID: "ptn_2"}
+		other := store.ContractDownload{VersionID: two.ID, ReaderKind: store.DownloadAccount, ReaderID: "acc_1", PartnerID: "ptn_1"}
+		fetch(client, key, other)
+		client.LastAt, key.LastAt, other.LastAt = begin, begin, begin
+		got, err := w.db.ContractDownloads(w.ctx, one.ID, "")
+		same(t, got, err, []store.ContractDownload{client, key})
+		w.clock.Advance(59 * time.Minute)
+		fetch(client)
+		got, err = w.db.ContractDownloads(w.ctx, one.ID, "")
+		same(t, got, err, []store.ContractDownload{client, key})
+		w.clock.Advance(time.Minute)
+		fetch(key)
+		key.LastAt = w.now()
+		got, err = w.db.ContractDownloads(w.ctx, one.ID, "")
+		same(t, got, err, []store.ContractDownload{key, client})
+		got, err = w.db.ContractDownloads(w.ctx, one.ID, "ptn_1")
+		same(t, got, err, []store.ContractDownload{client})
+
+		count := func(n int64) {
+			w.write(func(tx *store.Tx) error { return tx.AddAnonymousDownloads(w.ctx, one.ID, w.now(), n) })
+		}
+		count(2)
+		count(3)
+		w.clock.Advance(24 * time.Hour)
+		count(1)
+		gives[int64](t, 6)(w.db.AnonymousDownloads(w.ctx, one.ID, begin))
+		gives[int64](t, 1)(w.db.AnonymousDownloads(w.ctx, one.ID, w.now()))
+		gives[int64](t, 0)(w.db.AnonymousDownloads(w.ctx, two.ID, begin))
+
+		w.write(func(tx *store.Tx) error {
+			gives(t, store.Pruned{Rows: 2, Done: true})(tx.PruneDownloads(w.ctx, key.LastAt, "", 10))
+			gives(t, store.Pruned{Rows: 2})(tx.PruneDownloads(w.ctx, w.now(), "", 1))
+			return nil
+		})
+		got, err = w.db.ContractDownloads(w.ctx, one.ID, "")
+		same(t, len(got), err, 0)
+		gives[int64](t, 1)(w.db.AnonymousDownloads(w.ctx, one.ID, begin))
+	})
+}
+
+// Rules: EDU-08, CE-16.
+func TestFitsLine(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		versions, line string
+		want           bool
+	}{
+		{"", "", true},
+		{"", "1", true},
+		{"1.0.0", "", true},
+		{"1.4.2", "1", true},
+		{"2.0.0", "1", false},
+		{"10.0.0", "1", false},
+		{"1.0.0", "10", false},
+		{"2.0.0 1.9.0", "1", true},
+		{"2.0.0 1.9.0", "3", false},
+		{"0.3.1", "0.3", true},
+		{"0.3.1", "0", false},
+		{"0.4.0", "0.3", false},
+		{"0.10.0", "0.1", false},
+		{"2.0.0-rc.1", "2", true},
+	} {
+		if got := store.FitsLine(tt.versions, tt.line); got != tt.want {
+			t.Errorf("FitsLine(%q, %q) = %t", tt.versions, tt.line, got)
+		}
+	}
+}
+
+func TestVersionLine(t *testing.T) {
+	t.Parallel()
+	for version, want := range map[string]string{
+		"1.0.0": "1", "12.3.4-rc.1+5": "12", "0.3.1": "0.3", "0.0.1": "0.0", "": "", "7": "7",
+	} {
+		if got := store.VersionLine(version); got != want {
+			t.Errorf("line of %q = %q, want %q", version, got, want)
+		}
+	}
 }

@@ -9,15 +9,23 @@ package store
 
 import (
 	"context"
+	"crypto/rand"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
+	"io"
+	"net"
 	"os"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jmoiron/sqlx"
+	"github.com/mattn/go-sqlite3"
+	"github.com/oklog/ulid/v2"
 )
 
 // ErrNotFound is returned when the row asked for does not exist, or is not the asker's.
@@ -138,6 +146,20 @@ func (q *Queries) list(ctx context.Context, dest any, query string, args ...any)
 	return sqlx.SelectContext(ctx, q.in(ctx), dest, q.ext.Rebind(query), args...)
 }
 
+// getOne returns the row that a query finds, or ErrNotFound.
+func getOne[T any](ctx context.Context, q *Queries, query string, args ...any) (T, error) {
+	var row T
+	err := q.get(ctx, &row, query, args...)
+	return row, err
+}
+
+// listOf returns the rows that a query finds.
+func listOf[T any](ctx context.Context, q *Queries, query string, args ...any) ([]T, error) {
+	var rows []T
+	err := q.list(ctx, &rows, query, args...)
+	return rows, err
+}
+
 // in returns where a query runs: in the open transaction of the operation of ctx, when the pool it would run on is of the same DB.
 func (q *Queries) in(ctx context.Context) sqlx.ExtContext {
 	if o, ok := ctx.Value(operationKey{}).(*Operation); ok && q.ext == sqlx.ExtContext(o.db.read) {
@@ -155,6 +177,12 @@ func (tx *Tx) exec(ctx context.Context, query string, args ...any) (int64, error
 		return 0, conflict(err)
 	}
 	return res.RowsAffected()
+}
+
+// do is exec for a statement that may touch any number of rows.
+func (tx *Tx) do(ctx context.Context, query string, args ...any) error {
+	_, err := tx.exec(ctx, query, args...)
+	return err
 }
 
 // one is exec for a statement that must touch exactly one row.
@@ -198,3 +226,105 @@ func (db *DB) Now() time.Time { return db.now() }
 // Pools returns the connections that read and those that write, for package backup: it copies whole tables, about which the methods
 // of this package know nothing.
 func (db *DB) Pools() (read, write *sqlx.DB) { return db.read, db.write }
+
+// idSource makes ids that sort by time, also within a millisecond, so that inserts go to the end of an index. They never
+// go back, also when the clock does: what came later sorts later (guarantee G5).
+type idSource struct {
+	mu      sync.Mutex
+	entropy io.Reader
+	last    uint64 // milliseconds of the newest id
+}
+
+func newIDSource() *idSource {
+	return &idSource{entropy: ulid.Monotonic(rand.Reader, 0)}
+}
+
+func (s *idSource) next(prefix string, now time.Time) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.last = max(s.last, ulid.Timestamp(now))
+	id, err := ulid.New(s.last, s.entropy)
+	if err != nil {
+		// The monotonic counter of this millisecond overflowed (once in 2^79): start a fresh one.
+		s.entropy = ulid.Monotonic(rand.Reader, 0)
+		s.last++
+		id = ulid.MustNew(s.last, s.entropy)
+	}
+	return prefix + "_" + id.String()
+}
+
+// after makes all ids sort after those that were made until t.
+func (s *idSource) after(t time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.last = max(s.last, ulid.Timestamp(t)+1)
+}
+
+// IDAt sorts before every id of this prefix that was made at t or later, to the millisecond, and after all older ones.
+func IDAt(prefix string, t time.Time) string {
+	var id ulid.ULID
+	if err := id.SetTime(ulid.Timestamp(t)); err != nil {
+		return prefix + "_"
+	}
+	return prefix + "_" + id.String()
+}
+
+// Lock keeps others from changing a row until the transaction ends, so that what is read of it afterwards still holds
+// when it is written. On SQLite the one writer has that already. table is a name of ours, never input.
+func (tx *Tx) Lock(ctx context.Context, table, id string) error {
+	if tx.dialect != Postgres {
+		return nil
+	}
+	var found string
+	return tx.get(ctx, &found, `SELECT id FROM `+table+` WHERE id = ? FOR UPDATE`, id)
+}
+
+// Away reports whether the database cannot be reached or cannot write now, such as during a restart or on a full disk: what failed may be
+// tried again later.
+func Away(err error) bool {
+	if s, ok := errors.AsType[sqlite3.Error](err); ok {
+		switch s.Code {
+		case sqlite3.ErrFull, sqlite3.ErrIoErr, sqlite3.ErrBusy, sqlite3.ErrLocked, sqlite3.ErrReadonly, sqlite3.ErrCantOpen, sqlite3.ErrNomem:
+			return true
+		}
+		return false
+	}
+	if p, ok := errors.AsType[*pgconn.PgError](err); ok && len(p.Code) == 5 {
+		switch p.Code[:2] {
+		case "08", "53", "57", "58", "25", "40": // connection, resources, shut down by an operator, system, read-only, in each other's way
+			return true
+		}
+		return false
+	}
+	if _, ok := errors.AsType[*pgconn.ConnectError](err); ok {
+		return true
+	}
+	if _, ok := errors.AsType[*net.OpError](err); ok {
+		return true
+	}
+	// A connection that breaks while an answer is awaited ends without more words.
+	return errors.Is(err, driver.ErrBadConn) || errors.Is(err, io.ErrUnexpectedEOF) || err != nil && pgconn.SafeToRetry(err)
+}
+
+// Ready asks the database for a sign of life, and whether it can write: a full disk is not seen by reading.
+func (db *DB) Ready(ctx context.Context) error {
+	if err := db.Ping(ctx); err != nil {
+		return err
+	}
+	return db.Write(ctx, func(tx *Tx) error {
+		return tx.one(ctx, `UPDATE setting SET updated_at = ? WHERE name = 'fanout_epoch'`, tx.Now)
+	})
+}
+
+// Refused reports whether the database is well and refused what it was given, such as a value too large for an index: trying the
+// same again cannot help, and something else may well succeed.
+func Refused(err error) bool {
+	if s, ok := errors.AsType[sqlite3.Error](err); ok {
+		return s.Code == sqlite3.ErrTooBig || s.Code == sqlite3.ErrMismatch || s.Code == sqlite3.ErrRange
+	}
+	if p, ok := errors.AsType[*pgconn.PgError](err); ok && len(p.Code) == 5 {
+		class := p.Code[:2]
+		return class == "22" || class == "54" // data exception, program limit exceeded
+	}
+	return false
+}

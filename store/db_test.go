@@ -1,15 +1,20 @@
 package store_test
 
 import (
+	"database/sql/driver"
 	"errors"
+	"fmt"
+	"io"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jmoiron/sqlx"
-
+	"github.com/mattn/go-sqlite3"
 	"schakel/store"
 	"schakel/store/storetest"
 )
@@ -26,8 +31,7 @@ func TestWriteRollsBack(t *testing.T) {
 				panic("stop")
 			})
 		}()
-		got, err := w.db.Setting(w.ctx, "x")
-		same(t, got, err, "")
+		gives(t, "")(w.db.Setting(w.ctx, "x"))
 		same(t, w.db.Ping(w.ctx), nil, nil)
 	})
 }
@@ -95,13 +99,10 @@ func TestSQLitePathWithOddCharacters(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "nieuwe map", "50% ? #é.db")
 	db, err := store.Open(t.Context(), "sqlite:"+path, store.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	defer db.Close()
 	same(t, db.Migrate(t.Context()), nil, nil)
-	found, err := filepath.Glob(filepath.Join(filepath.Dir(path), "*.db"))
-	same(t, found, err, []string{path})
+	gives(t, []string{path})(filepath.Glob(filepath.Join(filepath.Dir(path), "*.db")))
 }
 
 func FuzzLike(f *testing.F) {
@@ -117,11 +118,38 @@ func FuzzLike(f *testing.F) {
 		var found bool
 		// SQLite folds ASCII only, so compare what is lower case already.
 		in, text = strings.ToLower(in), strings.ToLower(text)
-		if err := read.Get(&found, `SELECT ? LIKE ? ESCAPE '\'`, in, store.Like(text)); err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, read.Get(&found, `SELECT ? LIKE ? ESCAPE '\'`, in, store.Like(text)))
 		if want := strings.Contains(in, text); found != want {
 			t.Errorf("%q in %q: %v, want %v", text, in, found, want)
 		}
 	})
+}
+
+// TestAway tells a database that is away, which is worth another try, from what is wrong with a request.
+//
+// Rules: EDU-19.
+func TestAway(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		err  error
+		away bool
+	}{
+		{nil, false},
+		{errors.New("no such column"), false},
+		{sqlite3.Error{Code: sqlite3.ErrFull}, true},
+		{sqlite3.Error{Code: sqlite3.ErrConstraint}, false},
+		{&pgconn.PgError{Code: "57P01"}, true}, // an operator, or a crash, ended the connection
+		{&pgconn.PgError{Code: "53100"}, true}, // disk full
+		{&pgconn.PgError{Code: "40P01"}, true}, // two transactions waited for each other
+		{&pgconn.PgError{Code: "23505"}, false},
+		{&net.OpError{Op: "read", Err: errors.New("connection reset by peer")}, true},
+		{io.ErrUnexpectedEOF, true}, // the server was killed while it worked
+		{driver.ErrBadConn, true},
+	} {
+		for _, err := range []error{c.err, fmt.Errorf("read keys: %w", c.err)} {
+			if got := store.Away(err); c.err != nil && got != c.away {
+				t.Errorf("%v: %t, want %t", err, got, c.away)
+			}
+		}
+	}
 }

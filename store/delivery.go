@@ -79,14 +79,12 @@ func (tx *Tx) InsertDeliveries(ctx context.Context, rows []Delivery) error {
 
 // Delivery finds a delivery.
 func (q *Queries) Delivery(ctx context.Context, id string) (Delivery, error) {
-	var d Delivery
-	return d, q.get(ctx, &d, `SELECT * FROM delivery WHERE id = ?`, id)
+	return getOne[Delivery](ctx, q, `SELECT * FROM delivery WHERE id = ?`, id)
 }
 
 // DeliveriesOf lists the deliveries of an event, oldest first.
 func (q *Queries) DeliveriesOf(ctx context.Context, eventID string) ([]Delivery, error) {
-	var rows []Delivery
-	return rows, q.list(ctx, &rows, `SELECT * FROM delivery WHERE event_id = ? ORDER BY id`, eventID)
+	return listOf[Delivery](ctx, q, `SELECT * FROM delivery WHERE event_id = ? ORDER BY id`, eventID)
 }
 
 // DeliveryFilter selects deliveries; empty members select all. It is kept as JSON with a resend job.
@@ -126,8 +124,7 @@ func (f DeliveryFilter) madeAfter() string {
 }
 
 func (f DeliveryFilter) where(q *Queries) where {
-	w := where{}
-	w.in(`id`, f.IDs)
+	w := whereIn(`id`, f.IDs)
 	w.text(`reason = ?`, f.Reason)
 	state := where{}
 	state.in(`status`, f.Statuses)
@@ -233,8 +230,7 @@ func (q *Queries) DeliveryReasons(ctx context.Context, partnerID string, statuse
 		w.add(troubleIndexed)
 		w.add(`reason > `)
 		next := func(after string) string { return `SELECT MIN(reason) FROM delivery` + w.sql() + after }
-		var reasons []string
-		err := q.list(ctx, &reasons, `WITH RECURSIVE kind (reason) AS (`+next(`''`)+`
+		reasons, err := listOf[string](ctx, q, `WITH RECURSIVE kind (reason) AS (`+next(`''`)+`
 			UNION ALL SELECT (`+next(`kind.reason`)+`) FROM kind WHERE kind.reason IS NOT NULL)
 			SELECT reason FROM kind WHERE reason IS NOT NULL`, slices.Concat(w.args, w.args)...)
 		if err != nil {

@@ -33,8 +33,7 @@ func (q *Queries) countBranches(ctx context.Context, branches []deliveryBranch) 
 		parts[i] = fmt.Sprintf(`SELECT 1 FROM (SELECT 1 FROM %s LIMIT %d) a%d`, from, ListBound+1, i)
 		args = append(args, a.args...)
 	}
-	var n int
-	return n, q.get(ctx, &n, fmt.Sprintf(`SELECT COUNT(*) FROM (%s LIMIT %d) counted`, strings.Join(parts, ` UNION ALL `), ListBound+1), args...)
+	return getOne[int](ctx, q, fmt.Sprintf(`SELECT COUNT(*) FROM (%s LIMIT %d) counted`, strings.Join(parts, ` UNION ALL `), ListBound+1), args...)
 }
 
 // fewBranches bounds the branches that are merged in their order. More are collected and sorted when there is little in them: to plan a

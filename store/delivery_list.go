@@ -67,10 +67,8 @@ func (q *Queries) DeliveryList(ctx context.Context, f DeliveryFilter) (l Deliver
 
 // deliveriesByID reads deliveries, newest first.
 func (q *Queries) deliveriesByID(ctx context.Context, ids []string) ([]Delivery, error) {
-	w := where{}
-	w.in(`id`, ids)
-	var rows []Delivery
-	err := q.list(ctx, &rows, `SELECT * FROM delivery`+w.sql(), w.args...)
+	w := whereIn(`id`, ids)
+	rows, err := listOf[Delivery](ctx, q, `SELECT * FROM delivery`+w.sql(), w.args...)
 	slices.SortFunc(rows, func(a, b Delivery) int { return strings.Compare(b.ID, a.ID) })
 	return rows, err
 }
@@ -242,20 +240,18 @@ func (p *deliveryPlan) addBranches(f DeliveryFilter, partner, status string, wit
 // make it slow. A total above it, which is ListBound + 1, says that there is more.
 const ListBound = 10_000
 
-// longPage is page for a list that may hold millions: its total goes no further than ListBound + 1.
-func (q *Queries) longPage(ctx context.Context, rows any, columns, from string, w where, order string, p Page) (int, error) {
+// longPageOf is pageOf for a list that may hold millions: its total goes no further than ListBound + 1.
+func longPageOf[T any](ctx context.Context, q *Queries, columns, from string, w where, order string, p Page) ([]T, int, error) {
 	total, err := q.countUpTo(ctx, ListBound+1, from, w)
 	if err != nil {
-		return 0, err
+		return nil, 0, err
 	}
-	limit, offset := p.limits()
-	query := fmt.Sprintf(`SELECT %s FROM %s%s ORDER BY %s LIMIT %d OFFSET %d`, columns, from, w.sql(), order, limit, offset)
-	return total, q.list(ctx, rows, query, w.args...)
+	rows, err := onPage[T](ctx, q, columns, from, w, order, p)
+	return rows, total, err
 }
 
 func (q *Queries) countUpTo(ctx context.Context, most int, from string, w where) (int, error) {
-	var n int
-	return n, q.get(ctx, &n, fmt.Sprintf(`SELECT COUNT(*) FROM (SELECT 1 FROM %s%s LIMIT %d) counted`, from, w.sql(), most), w.args...)
+	return getOne[int](ctx, q, fmt.Sprintf(`SELECT COUNT(*) FROM (SELECT 1 FROM %s%s LIMIT %d) counted`, from, w.sql(), most), w.args...)
 }
 
 // DeliveryGroup counts the deliveries of one type for one subscription.
@@ -271,8 +267,7 @@ type DeliveryGroup struct {
 // further than [ListBound] + 1 deliveries in all.
 func (q *Queries) GroupDeliveries(ctx context.Context, f DeliveryFilter) ([]DeliveryGroup, error) {
 	w := f.where(q)
-	var rows []DeliveryGroup
-	return rows, q.list(ctx, &rows, fmt.Sprintf(`SELECT partner_id, endpoint_id, subscription_id, event_type, COUNT(*) AS n
+	return listOf[DeliveryGroup](ctx, q, fmt.Sprintf(`SELECT partner_id, endpoint_id, subscription_id, event_type, COUNT(*) AS n
 		FROM (SELECT partner_id, endpoint_id, subscription_id, event_type FROM delivery%s LIMIT %d) selected`, w.sql(), ListBound+1)+`
 		GROUP BY partner_id, endpoint_id, subscription_id, event_type ORDER BY COUNT(*) DESC, endpoint_id, subscription_id, event_type`, w.args...)
 }

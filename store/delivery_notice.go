@@ -51,16 +51,14 @@ const dueNotices = `raised_at IS NOT NULL AND raised_at <= ? AND (notified_at IS
 
 // HasDeliveryNotices reports whether DeliveryNotices would find something.
 func (q *Queries) HasDeliveryNotices(ctx context.Context, raised, told Time) (bool, error) {
-	var ids []string
-	err := q.list(ctx, &ids, `SELECT endpoint_id FROM delivery_notice WHERE `+dueNotices+` LIMIT 1`, raised, told)
+	ids, err := listOf[string](ctx, q, `SELECT endpoint_id FROM delivery_notice WHERE `+dueNotices+` LIMIT 1`, raised, told)
 	return len(ids) > 0, err
 }
 
 // DeliveryNotices lists up to limit notices that were raised by a moment, the longest raised first, of endpoints that people were not
 // told of since another. Until the transaction ends no other node gets them.
 func (tx *Tx) DeliveryNotices(ctx context.Context, raised, told Time, limit int) ([]DeliveryNotice, error) {
-	var rows []DeliveryNotice
-	return rows, tx.list(ctx, &rows, `SELECT * FROM delivery_notice WHERE `+dueNotices+`
+	return listOf[DeliveryNotice](ctx, &tx.Queries, `SELECT * FROM delivery_notice WHERE `+dueNotices+`
 		ORDER BY raised_at, endpoint_id, status LIMIT ?`+tx.skipLocked("delivery_notice"), raised, told, limit)
 }
 

@@ -23,9 +23,7 @@ func (w *world) set(id, assignments string, args ...any) {
 func (w *world) status(id string) string {
 	w.t.Helper()
 	d, err := w.db.Delivery(w.ctx, id)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	noErr(w.t, err)
 	return d.Status
 }
 
@@ -39,12 +37,9 @@ func TestDelivery(t *testing.T) {
 		b.KeyExpiresAt = w.now()
 		w.write(func(tx *store.Tx) error { return tx.InsertDeliveries(w.ctx, []store.Delivery{b, a}) })
 		a.CreatedAt, a.UpdatedAt, b.CreatedAt, b.UpdatedAt = w.now(), w.now(), w.now(), w.now()
-		got, err := w.db.Delivery(w.ctx, b.ID)
-		same(t, got, err, b)
-		rows, err := w.db.DeliveriesOf(w.ctx, e.ID)
-		same(t, rows, err, []store.Delivery{a, b})
-		got, err = w.db.Delivery(w.ctx, "dlv_none")
-		missing(t, got, err)
+		gives(t, b)(w.db.Delivery(w.ctx, b.ID))
+		gives(t, []store.Delivery{a, b})(w.db.DeliveriesOf(w.ctx, e.ID))
+		missing(t)(w.db.Delivery(w.ctx, "dlv_none"))
 		w.fails(store.ErrConflict, func(tx *store.Tx) error { return tx.InsertDeliveries(w.ctx, []store.Delivery{a}) })
 	})
 }
@@ -88,19 +83,15 @@ func TestDeliveries(t *testing.T) {
 		} {
 			t.Run(name, func(t *testing.T) {
 				listed(t, deliveryID, c.want, c.total)(w.db.Deliveries(w.ctx, c.f))
-				n, err := w.db.CountDeliveries(w.ctx, c.f)
-				same(t, n, err, c.total)
+				gives(t, c.total)(w.db.CountDeliveries(w.ctx, c.f))
 				var again filter
 				text, err := json.Marshal(c.f)
 				same(t, json.Unmarshal(text, &again), err, nil)
-				n, err = w.db.CountDeliveries(w.ctx, again)
-				same(t, n, err, c.total)
+				gives(t, c.total)(w.db.CountDeliveries(w.ctx, again))
 			})
 		}
-		steps, err := w.db.DeliveryIDs(w.ctx, filter{PartnerID: w.partner.ID}, 2)
-		same(t, steps, err, ids[:2])
-		steps, err = w.db.DeliveryIDs(w.ctx, filter{PartnerID: w.partner.ID, AfterID: ids[1]}, 2)
-		same(t, steps, err, ids[2:])
+		gives(t, ids[:2])(w.db.DeliveryIDs(w.ctx, filter{PartnerID: w.partner.ID}, 2))
+		gives(t, ids[2:])(w.db.DeliveryIDs(w.ctx, filter{PartnerID: w.partner.ID, AfterID: ids[1]}, 2))
 	})
 }
 
@@ -152,8 +143,7 @@ func deliveriesAtStopped(t *testing.T, status string) {
 			if name != "page" {
 				same(t, total, nil, len(c.want))
 			}
-			n, err := w.db.CountDeliveries(w.ctx, c.f)
-			same(t, n, err, total)
+			gives(t, total)(w.db.CountDeliveries(w.ctx, c.f))
 		}
 	})
 }
@@ -164,10 +154,8 @@ func TestDeliveryCounts(t *testing.T) {
 		w.newDeliveries(w.newSubscription(w.newEndpoint(w.own.ID), store.SubscriptionApproved), 1)
 		w.set(ids[0], `status = 'dead', reason = 'gone'`)
 		w.set(ids[1], `status = 'held', reason = 'a'`)
-		counts, err := w.db.CountDeliveriesBy(w.ctx, w.partner.ID)
-		same(t, counts, err, map[string]int{"dead": 1, "held": 1, "pending": 1})
-		counts, err = w.db.CountDeliveriesBy(w.ctx, "")
-		same(t, counts, err, map[string]int{"dead": 1, "held": 1, "pending": 2})
+		gives(t, map[string]int{"dead": 1, "held": 1, "pending": 1})(w.db.CountDeliveriesBy(w.ctx, w.partner.ID))
+		gives(t, map[string]int{"dead": 1, "held": 1, "pending": 2})(w.db.CountDeliveriesBy(w.ctx, ""))
 		reasons, err := w.db.DeliveryReasons(w.ctx, w.partner.ID, "dead", "held")
 		same(t, reasons, err, []string{"a", "gone"})
 		reasons, err = w.db.DeliveryReasons(w.ctx, "", "dead")

@@ -106,8 +106,7 @@ func (tx *Tx) SaveCircuit(ctx context.Context, e *Endpoint) error {
 
 // Endpoint finds an endpoint.
 func (q *Queries) Endpoint(ctx context.Context, id string) (Endpoint, error) {
-	var e Endpoint
-	return e, q.get(ctx, &e, `SELECT * FROM endpoint WHERE id = ?`, id)
+	return getOne[Endpoint](ctx, q, `SELECT * FROM endpoint WHERE id = ?`, id)
 }
 
 // Endpoints lists the endpoints of a partner, or of all when partnerID is empty, newest first; ended ones are left out.
@@ -115,8 +114,7 @@ func (q *Queries) Endpoints(ctx context.Context, partnerID string) ([]Endpoint, 
 	w := where{}
 	w.text(`partner_id = ?`, partnerID)
 	w.add(`status <> 'ended'`)
-	var rows []Endpoint
-	return rows, q.list(ctx, &rows, `SELECT * FROM endpoint`+w.sql()+` ORDER BY id DESC`, w.args...)
+	return listOf[Endpoint](ctx, q, `SELECT * FROM endpoint`+w.sql()+` ORDER BY id DESC`, w.args...)
 }
 
 // EndpointWait is the time before which an endpoint wants no request (EDU-10). With a ProbeOwner, that node sends the one request
@@ -129,8 +127,7 @@ type EndpointWait struct {
 
 // EndpointWaits lists the endpoints that wait, or that no request has tried since their wait ended.
 func (q *Queries) EndpointWaits(ctx context.Context) ([]EndpointWait, error) {
-	var rows []EndpointWait
-	err := q.list(ctx, &rows, `SELECT id, wait_until, probe_owner FROM endpoint WHERE wait_until IS NOT NULL`)
+	rows, err := listOf[EndpointWait](ctx, q, `SELECT id, wait_until, probe_owner FROM endpoint WHERE wait_until IS NOT NULL`)
 	if err != nil {
 		return nil, fmt.Errorf("read waits of endpoints: %w", err)
 	}
@@ -166,8 +163,7 @@ func (tx *Tx) TakeProbe(ctx context.Context, endpointID, owner string, until Tim
 
 // GiveProbeBack lets any node send the request that owner did not send.
 func (tx *Tx) GiveProbeBack(ctx context.Context, endpointID, owner string) error {
-	_, err := tx.exec(ctx, `UPDATE endpoint SET wait_until = ?, probe_owner = '' WHERE id = ? AND probe_owner = ?`, tx.Now, endpointID, owner)
-	return err
+	return tx.do(ctx, `UPDATE endpoint SET wait_until = ?, probe_owner = '' WHERE id = ? AND probe_owner = ?`, tx.Now, endpointID, owner)
 }
 
 // EndWait ends the wait of an endpoint after the probe of owner worked, and reports whether it did.
@@ -181,15 +177,13 @@ func (tx *Tx) EndWait(ctx context.Context, endpointID, owner string) (bool, erro
 
 // ShortenWait makes an endpoint wait no longer than until a time, after the clock was set back.
 func (tx *Tx) ShortenWait(ctx context.Context, endpointID string, until Time) error {
-	_, err := tx.exec(ctx, `UPDATE endpoint SET wait_until = ? WHERE id = ? AND wait_until > ? AND probe_owner = ''`, until, endpointID, until)
-	return err
+	return tx.do(ctx, `UPDATE endpoint SET wait_until = ? WHERE id = ? AND wait_until > ? AND probe_owner = ''`, until, endpointID, until)
 }
 
 // FreeProbes lets any node send the requests that owner was to send after a wait, or that any node was when owner is empty.
 func (tx *Tx) FreeProbes(ctx context.Context, owner string) error {
-	_, err := tx.exec(ctx, `UPDATE endpoint SET wait_until = ?, probe_owner = ''
+	return tx.do(ctx, `UPDATE endpoint SET wait_until = ?, probe_owner = ''
 		WHERE wait_until IS NOT NULL AND probe_owner <> '' AND (probe_owner = ? OR ? = '')`, tx.Now, owner, owner)
-	return err
 }
 
 // NoteUnasked notes that the receiver of an endpoint sent what no request asked for, and reports whether that was not known. Nodes

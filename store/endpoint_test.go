@@ -14,23 +14,19 @@ func TestEndpoint(t *testing.T) {
 		e.PartnerID = w.partner.ID
 		w.write(func(tx *store.Tx) error { return tx.InsertEndpoint(w.ctx, &e) })
 		same(t, e.Circuit, nil, store.CircuitClosed)
-		got, err := w.db.Endpoint(w.ctx, e.ID)
-		same(t, got, err, e)
+		gives(t, e)(w.db.Endpoint(w.ctx, e.ID))
 
 		w.clock.Advance(time.Second)
 		fill(&e, 2, "ID", "PartnerID", "Kind", "Circuit", "CircuitFailures", "CircuitOpenedAt", "CircuitProbeAt", "WaitUntil", "ProbeOwner", "UnaskedAt", "CreatedAt")
 		version := e.ConfigVersion
 		w.write(func(tx *store.Tx) error { return tx.UpdateEndpoint(w.ctx, &e) })
 		same(t, e.ConfigVersion, nil, version+1)
-		got, err = w.db.Endpoint(w.ctx, e.ID)
-		same(t, got, err, e)
+		gives(t, e)(w.db.Endpoint(w.ctx, e.ID))
 
 		e.Circuit, e.CircuitFailures, e.CircuitOpenedAt, e.CircuitProbeAt = store.CircuitOpen, 5, w.now(), w.in(time.Minute)
 		w.write(func(tx *store.Tx) error { return tx.SaveCircuit(w.ctx, &e) })
-		got, err = w.db.Endpoint(w.ctx, e.ID)
-		same(t, got, err, e)
-		got, err = w.db.Endpoint(w.ctx, "ept_none")
-		missing(t, got, err)
+		gives(t, e)(w.db.Endpoint(w.ctx, e.ID))
+		missing(t)(w.db.Endpoint(w.ctx, "ept_none"))
 	})
 }
 
@@ -50,5 +46,98 @@ func TestEndpoints(t *testing.T) {
 		w.write(func(tx *store.Tx) error { return tx.UpdateEndpoint(w.ctx, &w.endpoint) })
 		s, err := w.db.Subscription(w.ctx, w.subscription.ID)
 		same(t, [2]bool{s.Accepting, s.Sending}, err, [2]bool{false, false})
+	})
+}
+
+// waits returns the wait of the world's endpoint as all nodes see it.
+func (w *world) waits() store.EndpointWait {
+	w.t.Helper()
+	rows, err := w.db.EndpointWaits(w.ctx)
+	if err != nil || len(rows) > 1 {
+		w.t.Fatalf("%+v, %v", rows, err)
+	}
+	if len(rows) == 0 {
+		return store.EndpointWait{}
+	}
+	return rows[0]
+}
+
+func (w *world) takeProbe(owner string, until store.Time) (taken bool, now store.EndpointWait) {
+	w.t.Helper()
+	w.write(func(tx *store.Tx) (err error) {
+		taken, now, err = tx.TakeProbe(w.ctx, w.endpoint.ID, owner, until)
+		return err
+	})
+	return taken, now
+}
+
+// Rules: EDU-10.
+func TestEndpointWait(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		id := w.endpoint.ID
+		extend := func(until store.Time) {
+			w.write(func(tx *store.Tx) error { return tx.ExtendWait(w.ctx, id, until) })
+		}
+		taken, now := w.takeProbe("a", w.in(time.Hour))
+		same(t, taken, nil, false) // nothing asked for a wait
+		same(t, now.Until, nil, store.Time{})
+		extend(w.in(time.Minute))
+		extend(w.in(time.Second)) // a shorter one ends no longer one
+		same(t, w.waits(), nil, store.EndpointWait{EndpointID: id, Until: w.in(time.Minute)})
+		taken, now = w.takeProbe("a", w.in(time.Hour))
+		same(t, taken, nil, false)
+		same(t, now.Until, nil, w.in(time.Minute))
+		w.write(func(tx *store.Tx) error { return tx.ShortenWait(w.ctx, id, w.in(time.Second)) })
+		w.clock.Advance(time.Second)
+
+		taken, _ = w.takeProbe("a", w.in(time.Minute))
+		same(t, taken, nil, true)
+		taken, now = w.takeProbe("b", w.in(time.Minute))
+		same(t, taken, nil, false) // one probe at a time
+		same(t, now, nil, store.EndpointWait{EndpointID: id, Until: w.in(time.Minute), ProbeOwner: "a"})
+		ended := func(owner string) (ended bool) {
+			w.write(func(tx *store.Tx) (err error) { ended, err = tx.EndWait(w.ctx, id, owner); return err })
+			return ended
+		}
+		same(t, ended("b"), nil, false)
+		w.write(func(tx *store.Tx) error { return tx.GiveProbeBack(w.ctx, id, "a") })
+		taken, _ = w.takeProbe("b", w.in(time.Minute))
+		same(t, taken, nil, true)
+		extend(w.in(time.Second)) // its receiver asks again while the probe is under way
+		same(t, w.waits(), nil, store.EndpointWait{EndpointID: id, Until: w.in(time.Second)})
+		same(t, ended("b"), nil, false)
+
+		w.clock.Advance(time.Second)
+		w.takeProbe("b", w.in(time.Minute))
+		w.write(func(tx *store.Tx) error { return tx.FreeProbes(w.ctx, "b") })
+		w.takeProbe("a", w.in(time.Minute))
+		w.write(func(tx *store.Tx) error { return tx.FreeProbes(w.ctx, "") }) // all of them
+		taken, _ = w.takeProbe("c", w.in(time.Minute))
+		same(t, taken, nil, true)
+		same(t, ended("c"), nil, true)
+		same(t, w.waits(), nil, store.EndpointWait{})
+	})
+}
+
+// What is known of a receiver is forgotten when the endpoint leads to another address.
+func TestAnotherAddressForgets(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		note := func() (noted bool) {
+			w.write(func(tx *store.Tx) (err error) { noted, err = tx.NoteUnasked(w.ctx, w.endpoint.ID); return err })
+			return noted
+		}
+		same(t, note(), nil, true)
+		same(t, note(), nil, false)
+		w.write(func(tx *store.Tx) error { return tx.ExtendWait(w.ctx, w.endpoint.ID, w.in(time.Hour)) })
+		for _, step := range []struct {
+			url  string
+			kept bool
+		}{{w.endpoint.URL, true}, {w.endpoint.URL + "/other", false}} {
+			ep := w.endpoint
+			ep.URL = step.url
+			w.write(func(tx *store.Tx) error { return tx.UpdateEndpoint(w.ctx, &ep) })
+			got, err := w.db.Endpoint(w.ctx, ep.ID)
+			same(t, !got.UnaskedAt.IsZero() && got.WaitsAt(w.now().Time), err, step.kept)
+		}
 	})
 }

@@ -117,10 +117,8 @@ func (tx *Tx) freshEvents(ctx context.Context, rows []*Event, written int64, que
 	if int(written) == len(rows) {
 		return fresh, nil
 	}
-	w := where{}
-	w.in(column, ids)
-	var found []string
-	err := tx.list(ctx, &found, query+w.sql(), w.args...)
+	w := whereIn(column, ids)
+	found, err := listOf[string](ctx, &tx.Queries, query+w.sql(), w.args...)
 	clear(fresh)
 	for _, id := range found {
 		fresh[id] = true
@@ -130,8 +128,7 @@ func (tx *Tx) freshEvents(ctx context.Context, rows []*Event, written int64, que
 
 // EventIDByIdentity finds the event a client sent as (source, id).
 func (q *Queries) EventIDByIdentity(ctx context.Context, clientID, source, id string) (string, error) {
-	var found string
-	return found, q.get(ctx, &found, q.identities()+` WHERE ce_id = ? AND ce_source = ? AND client_id = ?`, id, source, clientID)
+	return getOne[string](ctx, q, q.identities()+` WHERE ce_id = ? AND ce_source = ? AND client_id = ?`, id, source, clientID)
 }
 
 // identities begins a query for the ids of events by what their producers call them.
@@ -144,8 +141,7 @@ func (q *Queries) identities() string {
 
 // Event finds an event by our id.
 func (q *Queries) Event(ctx context.Context, id string) (Event, error) {
-	var e Event
-	return e, q.get(ctx, &e, `SELECT * FROM event WHERE id = ?`, id)
+	return getOne[Event](ctx, q, `SELECT * FROM event WHERE id = ?`, id)
 }
 
 // EventFilter selects events; empty members select all.
@@ -170,9 +166,7 @@ func (q *Queries) Events(ctx context.Context, f EventFilter) ([]Event, int, erro
 	w.text(`id IN (`+q.identities()+` WHERE ce_id = ?)`, f.CEID)
 	w.instant(`accepted_at >= ?`, f.From)
 	w.instant(`accepted_at < ?`, f.Until)
-	var rows []Event
-	total, err := q.longPage(ctx, &rows, eventSummary, `event`, w, `id DESC`, f.Page)
-	return rows, total, err
+	return longPageOf[Event](ctx, q, eventSummary, `event`, w, `id DESC`, f.Page)
 }
 
 // IdempotencyKey stores the fingerprint and the answer of a request under (client, operation, key): IDEM-08, IDEM-14, IDEM-16.
@@ -240,8 +234,7 @@ func (k *IdempotencyKey) Name() string { return k.ClientID + " " + k.Operation +
 
 // Key finds a stored key.
 func (q *Queries) Key(ctx context.Context, clientID, operation, key string) (IdempotencyKey, error) {
-	var k IdempotencyKey
-	return k, q.get(ctx, &k, `SELECT * FROM idempotency_key WHERE client_id = ? AND operation = ? AND key = ?`, clientID, operation, key)
+	return getOne[IdempotencyKey](ctx, q, `SELECT * FROM idempotency_key WHERE client_id = ? AND operation = ? AND key = ?`, clientID, operation, key)
 }
 
 // SetKeyAnswer changes the answer kept with a key, in the transaction that inserted it.
@@ -284,7 +277,6 @@ func (q *Queries) RecentEvents(ctx context.Context, origins []EventOrigin, limit
 	if len(either) == 0 {
 		return nil, nil
 	}
-	var rows []Event
-	return rows, q.list(ctx, &rows, fmt.Sprintf(`SELECT %s FROM (SELECT %s FROM event ORDER BY id DESC LIMIT %d) recent
+	return listOf[Event](ctx, q, fmt.Sprintf(`SELECT %s FROM (SELECT %s FROM event ORDER BY id DESC LIMIT %d) recent
 		WHERE NOT test AND (%s) ORDER BY id DESC LIMIT %d`, eventSummary, eventSummary, recentEvents, strings.Join(either, " OR "), limit), args...)
 }

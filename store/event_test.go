@@ -23,17 +23,14 @@ func TestEvent(t *testing.T) {
 			return err
 		})
 		for _, want := range []store.Event{full, bare} {
-			got, err := w.db.Event(w.ctx, want.ID)
-			same(t, got, err, want)
+			gives(t, want)(w.db.Event(w.ctx, want.ID))
 		}
 		got, err := w.db.Event(w.ctx, empty.ID)
 		same(t, len(got.Data), err, 0)
 		got, err = w.db.Event(w.ctx, "evt_none")
-		missing(t, got, err)
-		id, err := w.db.EventIDByIdentity(w.ctx, full.ClientID, full.CESource, full.CEID)
-		same(t, id, err, full.ID)
-		id, err = w.db.EventIDByIdentity(w.ctx, bare.ClientID, full.CESource, full.CEID)
-		missing(t, id, err)
+		missing(t)(got, err)
+		gives(t, full.ID)(w.db.EventIDByIdentity(w.ctx, full.ClientID, full.CESource, full.CEID))
+		missing(t)(w.db.EventIDByIdentity(w.ctx, bare.ClientID, full.CESource, full.CEID))
 	})
 }
 
@@ -142,8 +139,7 @@ func TestInsertKeys(t *testing.T) {
 		}
 		first := key("cli_a", "k", "first")
 		insert([]string{"cli_a publish k", "cli_b publish k"}, first, key("cli_b", "k", ""), key("cli_a", "k", "twice in a call"))
-		got, err := w.db.Key(w.ctx, "cli_a", "publish", "k")
-		same(t, got, err, first)
+		gives(t, first)(w.db.Key(w.ctx, "cli_a", "publish", "k"))
 		insert(nil, key("cli_a", "k", "again"))
 		stored("first")
 		w.clock.Advance(time.Hour - time.Microsecond)
@@ -159,7 +155,145 @@ func TestInsertKeys(t *testing.T) {
 		})
 		stored("known before")
 		w.fails(store.ErrNotFound, func(tx *store.Tx) error { return tx.SetKeyAnswer(w.ctx, "cli_a", "publish", "none", nil) })
-		got, err = w.db.Key(w.ctx, "cli_a", "other", "k")
-		missing(t, got, err)
+		missing(t)(w.db.Key(w.ctx, "cli_a", "other", "k"))
+	})
+}
+
+func TestRecentEvents(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		events := make([]store.Event, 6)
+		for i, id := range []string{"evt_1", "evt_2", "evt_3", "evt_4", "evt_5", "evt_6"} {
+			events[i] = w.event(id)
+			events[i].PartnerID, events[i].CEType, events[i].AcceptedAt = "ptn_own", "nl.a", w.in(time.Duration(i)*time.Second)
+		}
+		events[1].PartnerID = "ptn_other"
+		events[2].CEType = "nl.b"
+		events[3].Test = true
+		w.write(func(tx *store.Tx) error { _, err := tx.InsertEvents(w.ctx, events); return err })
+		tests := []struct {
+			origins []store.EventOrigin
+			limit   int
+			want    string
+		}{
+			{nil, 10, ""},
+			{[]store.EventOrigin{{PartnerID: "ptn_own"}}, 10, ""},
+			{[]store.EventOrigin{{PartnerID: "ptn_own", Types: []string{"nl.a"}}}, 10, "651"},
+			{[]store.EventOrigin{{PartnerID: "ptn_own", Types: []string{"nl.a", "nl.b"}}}, 3, "653"},
+			{[]store.EventOrigin{{Types: []string{"nl.a"}}}, 10, "6521"},
+			{[]store.EventOrigin{{Types: []string{"nl.a"}, Since: events[4].AcceptedAt}}, 10, "65"},
+			{[]store.EventOrigin{{PartnerID: "ptn_own", Types: []string{"nl.b"}}, {PartnerID: "ptn_other", Types: []string{"nl.a"}}}, 10, "32"},
+		}
+		for _, tt := range tests {
+			rows, err := w.db.RecentEvents(w.ctx, tt.origins, tt.limit)
+			got := ""
+			for _, r := range rows {
+				got += r.ID[len("evt_"):]
+				if len(r.Data) > 0 || len(r.Attributes) == 0 {
+					t.Errorf("%+v", r)
+				}
+			}
+			same(t, got, err, tt.want)
+		}
+	})
+}
+
+// Rules: EDU-07.
+func TestAudience(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		audience   store.Audience
+		has, hasNo []string
+	}{
+		{"", []string{"ptn_1", "ptn_2"}, nil},
+		{store.OnlyFor(), nil, []string{"ptn_1", "ptn", ""}},
+		{store.OnlyFor("ptn_1"), []string{"ptn_1"}, []string{"ptn_11", "ptn_", "tn_1", "ptn_2"}},
+		{store.OnlyFor("ptn_1", "ptn_2"), []string{"ptn_1", "ptn_2"}, []string{"ptn_3", "ptn_1,ptn"}},
+	}
+	for _, tt := range tests {
+		for _, id := range append(slices.Clone(tt.has), tt.hasNo...) {
+			if got := tt.audience.Has(id, false); got != slices.Contains(tt.has, id) || !tt.audience.Has(id, true) {
+				t.Errorf("%q has %q: %t", tt.audience, id, got)
+			}
+		}
+		if named := tt.audience.Partners(); tt.audience.Everyone() != (tt.hasNo == nil) || tt.hasNo != nil && !slices.Equal(named, tt.has) {
+			t.Errorf("%q names %v", tt.audience, named)
+		}
+	}
+}
+
+// An event is kept with whom it is for, beside others in one insert, and previews ask for it.
+//
+// Rules: EDU-07.
+func TestAudienceOfEvents(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		events := []store.Event{w.event("evt_1"), w.event("evt_2"), w.event("evt_3"), w.event("evt_4")}
+		events[1].Audience, events[3].Audience = store.OnlyFor(), store.OnlyFor("ptn_1", "ptn_2")
+		w.write(func(tx *store.Tx) error { _, err := tx.InsertEvents(w.ctx, events); return err })
+		again := slices.Clone(events)
+		for i := range again { // offered again for somebody else they are the same events
+			again[i].ID, again[i].Audience = "evt_again_"+again[i].ID, store.OnlyFor("ptn_3")
+		}
+		w.write(func(tx *store.Tx) error {
+			fresh, err := tx.InsertEvents(w.ctx, again)
+			if len(fresh) > 0 {
+				t.Errorf("%d events were written again", len(fresh))
+			}
+			return err
+		})
+		for _, want := range events {
+			got, err := w.db.Event(w.ctx, want.ID)
+			if err != nil || got.Audience != want.Audience || string(got.Data) != string(want.Data) || got.ClientID != want.ClientID {
+				t.Errorf("%s is for %q, want %q (%v)", want.ID, got.Audience, want.Audience, err)
+			}
+		}
+		for partner, want := range map[string][]string{"": {"evt_4", "evt_3", "evt_2", "evt_1"}, "ptn_1": {"evt_4", "evt_3", "evt_1"}, "ptnx1": {"evt_3", "evt_1"}, "ptn_": {"evt_3", "evt_1"}} {
+			rows, err := w.db.RecentEvents(w.ctx, []store.EventOrigin{{Types: []string{eventType}, For: partner}}, 10)
+			var got []string
+			for _, r := range rows {
+				got = append(got, r.ID)
+			}
+			if err != nil || !slices.Equal(got, want) {
+				t.Errorf("recent events for %q: %v, want %v (%v)", partner, got, want, err)
+			}
+		}
+	})
+}
+
+// Who publishes what: clients with types, parties with processes by which messages come in, and the ways between partners.
+func TestWhoPublishes(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		c := store.Client{PartnerID: w.partner.ID, Name: "C", AuthMethod: "private_key_jwt", Status: store.ClientActive, PublishTypes: []string{"nl.*"}}
+		idle := store.Client{PartnerID: w.partner.ID, Name: "D", AuthMethod: "private_key_jwt", Status: store.ClientActive}
+		w.write(func(tx *store.Tx) error {
+			noErr(t, tx.InsertClient(w.ctx, &c))
+			return tx.InsertClient(w.ctx, &idle)
+		})
+		clients, err := w.db.PublishingClients(w.ctx)
+		same(t, len(clients), err, 1)
+		same(t, clients[0].ID, nil, c.ID)
+		receiving, err := w.db.AMQPReceiving(w.ctx)
+		same(t, len(receiving), err, 0)
+		ways := store.NewPassages([]store.Route{{FromPartnerID: "a", ToPartnerID: "b", EventType: "nl.x"}})
+		for _, tt := range []struct {
+			from, to, eventType string
+			fromOwn, toOwn, may bool
+		}{
+			{"a", "b", "nl.x", false, false, true},
+			{"b", "a", "nl.x", false, false, false},
+			{"a", "b", "nl.y", false, false, false},
+			{"o", "b", "nl.y", true, false, true},
+			{"a", "o", "nl.y", false, true, true},
+			{"a", "a", "nl.x", false, false, false},
+		} {
+			same(t, ways.May(tt.from, tt.fromOwn, tt.to, tt.toOwn, tt.eventType), nil, tt.may)
+		}
+		w.write(func(tx *store.Tx) error {
+			noErr(t, tx.InsertLink(w.ctx, []byte("h"), "confirm-email", "ptn_1", w.in(1000000000)))
+			return tx.RevokeLinks(w.ctx, "confirm-email", "ptn_1")
+		})
+		_, err = w.db.LinkSubject(w.ctx, []byte("h"), "confirm-email", w.now())
+		if err != store.ErrNotFound {
+			t.Errorf("a revoked link: %v", err)
+		}
 	})
 }

@@ -37,8 +37,7 @@ func (tx *Tx) ExpireEvents(ctx context.Context, limit int) (int64, error) {
 	if err != nil || len(found) == 0 {
 		return 0, err
 	}
-	w := where{}
-	w.in(`d.id`, found)
+	w := whereIn(`d.id`, found)
 	args = append(append(args[:len(args):len(args)], w.args...), ReasonEventExpired, tx.Now)
 	n, err := tx.exec(ctx, `WITH overdue AS MATERIALIZED (SELECT d.id FROM delivery d WHERE `+condition+w.and()+tx.skipLocked("d")+`)
 		UPDATE delivery SET status = 'discarded', reason = ?, due_at = NULL, lease_owner = '', updated_at = ?,
@@ -53,8 +52,7 @@ func (tx *Tx) ExpireEvents(ctx context.Context, limit int) (int64, error) {
 // NextExpiry finds the time at which the event of the next delivery expires that ExpireEvents would discard then, which may be past while somebody
 // has it in hand; zero when there is none.
 func (q *Queries) NextExpiry(ctx context.Context) (Time, error) {
-	var t Time
-	err := q.get(ctx, &t, `SELECT d.expires_at FROM delivery d WHERE `+mayExpire+` ORDER BY d.expires_at LIMIT 1`)
+	t, err := getOne[Time](ctx, q, `SELECT d.expires_at FROM delivery d WHERE `+mayExpire+` ORDER BY d.expires_at LIMIT 1`)
 	if errors.Is(err, ErrNotFound) {
 		err = nil
 	}

@@ -134,6 +134,14 @@ func (w *world) fails(want error, fn func(tx *store.Tx) error) {
 	}
 }
 
+// noErr ends the test at an error.
+func noErr(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // same compares what came with what was wanted.
 func same[T any](t testing.TB, got T, err error, want T) {
 	t.Helper()
@@ -144,11 +152,21 @@ func same[T any](t testing.TB, got T, err error, want T) {
 	}
 }
 
-// missing checks that a row is not found.
-func missing[T any](t testing.TB, got T, err error) {
-	t.Helper()
-	if !errors.Is(err, store.ErrNotFound) {
-		t.Errorf("got %+v, %v; want ErrNotFound", got, err)
+// gives is same for a call that returns a value and an error.
+func gives[T any](t testing.TB, want T) func(got T, err error) {
+	return func(got T, err error) {
+		t.Helper()
+		same(t, got, err, want)
+	}
+}
+
+// missing checks that what a call looks for is not found.
+func missing(t testing.TB) func(got any, err error) {
+	return func(got any, err error) {
+		t.Helper()
+		if !errors.Is(err, store.ErrNotFound) {
+			t.Errorf("got %+v, %v; want ErrNotFound", got, err)
+		}
 	}
 }
 

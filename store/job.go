@@ -49,20 +49,17 @@ func (tx *Tx) LockResendJob(ctx context.Context, id string) (ResendJob, error) {
 	if tx.dialect == Postgres {
 		query += ` FOR UPDATE`
 	}
-	var j ResendJob
-	return j, tx.get(ctx, &j, query, id)
+	return getOne[ResendJob](ctx, &tx.Queries, query, id)
 }
 
 // ResendJob finds a job.
 func (q *Queries) ResendJob(ctx context.Context, id string) (ResendJob, error) {
-	var j ResendJob
-	return j, q.get(ctx, &j, `SELECT * FROM resend_job WHERE id = ?`, id)
+	return getOne[ResendJob](ctx, q, `SELECT * FROM resend_job WHERE id = ?`, id)
 }
 
 // RunningResendJobs lists the jobs that are not finished, oldest first.
 func (q *Queries) RunningResendJobs(ctx context.Context) ([]ResendJob, error) {
-	var rows []ResendJob
-	return rows, q.list(ctx, &rows, `SELECT * FROM resend_job WHERE status = 'running' ORDER BY id`)
+	return listOf[ResendJob](ctx, q, `SELECT * FROM resend_job WHERE status = 'running' ORDER BY id`)
 }
 
 // JobFilter selects jobs; empty members but PartnerID select all.
@@ -83,9 +80,7 @@ func (q *Queries) ResendJobs(ctx context.Context, f JobFilter) ([]ResendJob, int
 	}
 	w.in(`action`, f.Actions)
 	w.text(`status = ?`, f.Status)
-	var rows []ResendJob
-	total, err := q.page(ctx, &rows, `*`, `resend_job`, w, `id DESC`, f.Page)
-	return rows, total, err
+	return pageOf[ResendJob](ctx, q, `*`, `resend_job`, w, `id DESC`, f.Page)
 }
 
 // JobOutcome counts the outcomes of the deliveries that a job sent again or made.
@@ -107,10 +102,8 @@ func (q *Queries) JobActions(ctx context.Context, ids []string) (map[string]stri
 	if len(ids) == 0 {
 		return actions, nil
 	}
-	w := where{}
-	w.in(`id`, ids)
-	var rows []ResendJob
-	err := q.list(ctx, &rows, `SELECT id, action FROM resend_job`+w.sql(), w.args...)
+	w := whereIn(`id`, ids)
+	rows, err := listOf[ResendJob](ctx, q, `SELECT id, action FROM resend_job`+w.sql(), w.args...)
 	for _, j := range rows {
 		actions[j.ID] = j.Action
 	}
@@ -131,8 +124,7 @@ func (q *Queries) JobOutcome(ctx context.Context, jobID string) (o JobOutcome, e
 
 // JobEndpoints lists the endpoints at which deliveries of a job are still pending.
 func (q *Queries) JobEndpoints(ctx context.Context, jobID string) ([]string, error) {
-	var ids []string
-	return ids, q.list(ctx, &ids, `SELECT DISTINCT endpoint_id FROM delivery WHERE replay_of <> '' AND replay_of = ? AND status IN ('pending', 'retrying')
+	return listOf[string](ctx, q, `SELECT DISTINCT endpoint_id FROM delivery WHERE replay_of <> '' AND replay_of = ? AND status IN ('pending', 'retrying')
 		ORDER BY endpoint_id`, jobID)
 }
 

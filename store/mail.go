@@ -31,12 +31,10 @@ func (tx *Tx) InsertMail(ctx context.Context, m *Mail) error {
 
 // ClaimMails takes up to limit due mails until lease, so that no other node sends them meanwhile.
 func (tx *Tx) ClaimMails(ctx context.Context, limit int, lease Time) ([]Mail, error) {
-	var rows []Mail
-	err := tx.list(ctx, &rows, `WITH due AS MATERIALIZED
+	return listOf[Mail](ctx, &tx.Queries, `WITH due AS MATERIALIZED
 		(SELECT id FROM mail WHERE status = 'pending' AND due_at <= ? ORDER BY due_at, id LIMIT ?`+tx.skipLocked("mail")+`)
 		UPDATE mail SET due_at = ?, attempts = attempts + 1 WHERE id IN (SELECT id FROM due) RETURNING *`,
 		tx.Now, limit, lease)
-	return rows, err
 }
 
 // UpdateMail writes what came of sending a mail.
@@ -46,21 +44,17 @@ func (tx *Tx) UpdateMail(ctx context.Context, m *Mail) error {
 
 // NextMailDue returns when the earliest pending mail is due; zero when none waits.
 func (q *Queries) NextMailDue(ctx context.Context) (Time, error) {
-	var t Time
-	return t, q.get(ctx, &t, `SELECT MIN(due_at) FROM mail WHERE status = 'pending'`)
+	return getOne[Time](ctx, q, `SELECT MIN(due_at) FROM mail WHERE status = 'pending'`)
 }
 
 // Mails lists mails, newest first, with their total count up to [ListBound] + 1.
 func (q *Queries) Mails(ctx context.Context, p Page) ([]Mail, int, error) {
-	var rows []Mail
-	total, err := q.longPage(ctx, &rows, `*`, `mail`, where{}, `id DESC`, p)
-	return rows, total, err
+	return longPageOf[Mail](ctx, q, `*`, `mail`, where{}, `id DESC`, p)
 }
 
 // Mail finds one mail.
 func (q *Queries) Mail(ctx context.Context, id string) (Mail, error) {
-	var m Mail
-	return m, q.get(ctx, &m, `SELECT * FROM mail WHERE id = ?`, id)
+	return getOne[Mail](ctx, q, `SELECT * FROM mail WHERE id = ?`, id)
 }
 
 // skipLocked lets several nodes claim at once; SQLite has one writer and needs nothing.

@@ -21,13 +21,10 @@ func TestMirrorSource(t *testing.T) {
 		a := w.newMirror("noord")
 		again := a
 		w.fails(store.ErrConflict, func(tx *store.Tx) error { return tx.InsertMirrorSource(w.ctx, &again) })
-		got, err := w.db.MirrorSource(w.ctx, a.ID)
-		same(t, got, err, a)
-		got, err = w.db.MirrorSource(w.ctx, "none")
-		missing(t, got, err)
+		gives(t, a)(w.db.MirrorSource(w.ctx, a.ID))
+		missing(t)(w.db.MirrorSource(w.ctx, "none"))
 		other := w.newMirror("Aal")
-		all, err := w.db.MirrorSources(w.ctx)
-		same(t, all, err, []store.MirrorSource{other, a})
+		gives(t, []store.MirrorSource{other, a})(w.db.MirrorSources(w.ctx))
 
 		w.clock.Advance(time.Minute)
 		fill(&a, 7, "ID", "Kind", "Prefix", "AskedAt", "AskedBy", "CreatedAt", "CreatedBy", "RemovedAt")
@@ -35,13 +32,10 @@ func TestMirrorSource(t *testing.T) {
 			a.AskedAt, a.AskedBy = tx.Now, "Anna"
 			return errors.Join(tx.UpdateMirrorSource(w.ctx, &a), tx.AskMirrorRun(w.ctx, a.ID, "Anna"))
 		})
-		got, err = w.db.MirrorSource(w.ctx, a.ID)
-		same(t, got, err, a)
+		gives(t, a)(w.db.MirrorSource(w.ctx, a.ID))
 		w.write(func(tx *store.Tx) error { return tx.RemoveMirrorSource(w.ctx, a.ID, "Anna", "It stopped.") })
-		got, err = w.db.MirrorSource(w.ctx, a.ID)
-		missing(t, got, err)
-		all, err = w.db.MirrorSources(w.ctx)
-		same(t, all, err, []store.MirrorSource{other})
+		missing(t)(w.db.MirrorSource(w.ctx, a.ID))
+		gives(t, []store.MirrorSource{other})(w.db.MirrorSources(w.ctx))
 		w.fails(store.ErrNotFound, func(tx *store.Tx) error { return tx.RemoveMirrorSource(w.ctx, a.ID, "Anna", "Again.") })
 		w.newMirror("noord") // its name and prefix are free
 	})
@@ -56,15 +50,12 @@ func TestMirrorCopies(t *testing.T) {
 		w.write(func(tx *store.Tx) error { return tx.InsertMirrorContract(w.ctx, &c) })
 		again := c
 		w.fails(store.ErrConflict, func(tx *store.Tx) error { return tx.InsertMirrorContract(w.ctx, &again) })
-		got, err := w.db.MirrorContract(w.ctx, "noord-a")
-		same(t, got, err, c)
-		got, err = w.db.MirrorContract(w.ctx, "own")
-		missing(t, got, err)
+		gives(t, c)(w.db.MirrorContract(w.ctx, "noord-a"))
+		missing(t)(w.db.MirrorContract(w.ctx, "own"))
 		c.GoneAt = w.now()
 		w.write(func(tx *store.Tx) error { return tx.SetMirrorContractGone(w.ctx, c.ContractID, c.GoneAt) })
 		for _, source := range []string{"", s.ID} {
-			list, err := w.db.MirrorContracts(w.ctx, source)
-			same(t, list, err, []store.MirrorContract{c})
+			gives(t, []store.MirrorContract{c})(w.db.MirrorContracts(w.ctx, source))
 		}
 
 		c.OriginTitle, c.OriginDescription = "Students", "All of them."
@@ -87,12 +78,9 @@ func TestMirrorCopies(t *testing.T) {
 			m.ETag, m.CheckedAt, m.SourceStatus, m.SourceSince = `"2"`, tx.Now, store.MirrorGone, tx.Now
 			return errors.Join(tx.CheckMirrorCopy(w.ctx, m.VersionID, m.ETag), tx.SetMirrorCopyStatus(w.ctx, m.VersionID, m.SourceStatus))
 		})
-		one, err := w.db.MirrorCopy(w.ctx, v.ID)
-		same(t, one, err, m)
-		copies, err := w.db.MirrorCopies(w.ctx, c.ContractID)
-		same(t, copies, err, []store.MirrorCopy{m})
-		counts, err := w.db.CountMirrorCopies(w.ctx)
-		same(t, counts, err, map[string]int{s.ID: 1})
+		gives(t, m)(w.db.MirrorCopy(w.ctx, v.ID))
+		gives(t, []store.MirrorCopy{m})(w.db.MirrorCopies(w.ctx, c.ContractID))
+		gives(t, map[string]int{s.ID: 1})(w.db.CountMirrorCopies(w.ctx))
 	})
 }
 
@@ -114,13 +102,11 @@ func TestMirrorRuns(t *testing.T) {
 		same(t, got.Error, err, "The run was broken off.")
 		id := func(r store.MirrorRun) string { return r.ID }
 		listed(t, id, []string{second.ID, first.ID}, 2)(w.db.MirrorRuns(w.ctx, s.ID, store.Page{}))
-		last, err := w.db.LastMirrorRuns(w.ctx)
-		same(t, last, err, map[string]store.MirrorRun{s.ID: second})
+		gives(t, map[string]store.MirrorRun{s.ID: second})(w.db.LastMirrorRuns(w.ctx))
 
 		w.clock.Advance(100 * time.Hour)
 		w.write(func(tx *store.Tx) error {
-			p, err := tx.PruneMirrors(w.ctx, w.now(), "", 10)
-			same(t, p, err, store.Pruned{Rows: 1, Done: true})
+			gives(t, store.Pruned{Rows: 1, Done: true})(tx.PruneMirrors(w.ctx, w.now(), "", 10))
 			return nil
 		})
 		listed(t, id, []string{second.ID}, 1)(w.db.MirrorRuns(w.ctx, s.ID, store.Page{}))
@@ -140,10 +126,8 @@ func TestMirrorAsides(t *testing.T) {
 		w.fails(store.ErrConflict, func(tx *store.Tx) error { return tx.InsertMirrorAside(w.ctx, &again) })
 		content, err := w.db.MirrorAsideContent(w.ctx, a.ID)
 		same(t, string(content), err, "{}")
-		counts, err := w.db.CountMirrorAsides(w.ctx)
-		same(t, counts, err, map[string]int{s.ID: 1})
-		alarmed, err := w.db.CountMirrorsAlarmed(w.ctx)
-		same(t, alarmed, err, 1)
+		gives(t, map[string]int{s.ID: 1})(w.db.CountMirrorAsides(w.ctx))
+		gives(t, 1)(w.db.CountMirrorsAlarmed(w.ctx))
 
 		w.clock.Advance(time.Hour)
 		w.write(func(tx *store.Tx) error {
@@ -151,8 +135,7 @@ func TestMirrorAsides(t *testing.T) {
 			return errors.Join(tx.SeeMirrorAside(w.ctx, a.ID), tx.SettleMirrorAside(w.ctx, a.ID, a.SettledBy, a.Reason))
 		})
 		w.fails(store.ErrConflict, func(tx *store.Tx) error { return tx.SettleMirrorAside(w.ctx, a.ID, "Bob", "again") })
-		got, err := w.db.MirrorAside(w.ctx, a.ID)
-		same(t, got, err, a)
+		gives(t, a)(w.db.MirrorAside(w.ctx, a.ID))
 		id := func(a store.MirrorAside) string { return a.ID }
 		for _, c := range []struct {
 			f    store.MirrorAsideFilter
@@ -168,8 +151,7 @@ func TestMirrorAsides(t *testing.T) {
 		}
 		w.clock.Advance(time.Hour)
 		w.write(func(tx *store.Tx) error {
-			p, err := tx.PruneMirrors(w.ctx, w.now(), "", 10)
-			same(t, p, err, store.Pruned{Rows: 1, Done: true})
+			gives(t, store.Pruned{Rows: 1, Done: true})(tx.PruneMirrors(w.ctx, w.now(), "", 10))
 			return nil
 		})
 	})

@@ -29,8 +29,7 @@ func (tx *Tx) InsertMutationDelta(ctx context.Context, d *MutationDelta) error {
 
 // CheckDataset notes until when all groups of a dataset are known to be in deltas; it never goes back.
 func (tx *Tx) CheckDataset(ctx context.Context, datasetID string, until Time) error {
-	_, err := tx.exec(ctx, `UPDATE dataset SET checked_at = ? WHERE id = ? AND (checked_at IS NULL OR checked_at < ?)`, until, datasetID, until)
-	return err
+	return tx.do(ctx, `UPDATE dataset SET checked_at = ? WHERE id = ? AND (checked_at IS NULL OR checked_at < ?)`, until, datasetID, until)
 }
 
 // NextMutationDelta returns which delta comes next: its number, lineage, previous one, and the groups that are in no delta yet;
@@ -53,14 +52,12 @@ func (q *Queries) NextMutationDelta(ctx context.Context, datasetID string) (Muta
 
 // MutationDelta finds a delta, also one that is gone.
 func (q *Queries) MutationDelta(ctx context.Context, id string) (MutationDelta, error) {
-	var d MutationDelta
-	return d, q.get(ctx, &d, `SELECT * FROM mutation_delta WHERE id = ?`, id)
+	return getOne[MutationDelta](ctx, q, `SELECT * FROM mutation_delta WHERE id = ?`, id)
 }
 
 // LastMutationDelta finds the newest delta of a dataset.
 func (q *Queries) LastMutationDelta(ctx context.Context, datasetID string) (MutationDelta, error) {
-	var d MutationDelta
-	return d, q.get(ctx, &d, `SELECT * FROM mutation_delta WHERE dataset_id = ? ORDER BY number DESC LIMIT 1`, datasetID)
+	return getOne[MutationDelta](ctx, q, `SELECT * FROM mutation_delta WHERE dataset_id = ? ORDER BY number DESC LIMIT 1`, datasetID)
 }
 
 // MutationDeltaFilter selects deltas of a dataset; empty members select all.
@@ -74,8 +71,7 @@ type MutationDeltaFilter struct {
 
 // MutationDeltas lists deltas, oldest first unless asked otherwise (MUT-35), with their total count.
 func (q *Queries) MutationDeltas(ctx context.Context, f MutationDeltaFilter) ([]MutationDelta, int, error) {
-	w := where{}
-	w.add(`dataset_id = ?`, f.DatasetID)
+	w := whereOf(`dataset_id = ?`, f.DatasetID)
 	w.text(`lineage = ?`, f.Lineage)
 	w.instant(`to_at >= ?`, f.Since)
 	if f.After > 0 {
@@ -85,15 +81,12 @@ func (q *Queries) MutationDeltas(ctx context.Context, f MutationDeltaFilter) ([]
 	if f.NewestFirst {
 		order = `number DESC`
 	}
-	var rows []MutationDelta
-	total, err := q.page(ctx, &rows, `*`, `mutation_delta`, w, order, f.Page)
-	return rows, total, err
+	return pageOf[MutationDelta](ctx, q, `*`, `mutation_delta`, w, order, f.Page)
 }
 
 // MutationDeltasToTell lists the deltas of a dataset that were not announced, oldest first.
 func (q *Queries) MutationDeltasToTell(ctx context.Context, datasetID string, limit int) ([]MutationDelta, error) {
-	var rows []MutationDelta
-	return rows, q.list(ctx, &rows, `SELECT * FROM mutation_delta WHERE dataset_id = ? AND announced_at IS NULL ORDER BY number LIMIT ?`, datasetID, limit)
+	return listOf[MutationDelta](ctx, q, `SELECT * FROM mutation_delta WHERE dataset_id = ? AND announced_at IS NULL ORDER BY number LIMIT ?`, datasetID, limit)
 }
 
 // TellMutationDelta notes that a delta was announced.
@@ -103,8 +96,7 @@ func (tx *Tx) TellMutationDelta(ctx context.Context, id string) error {
 
 // MutationDeltasOver lists deltas that are there and ended before a moment (MUT-33), or whose lineage was closed before another.
 func (q *Queries) MutationDeltasOver(ctx context.Context, before, closed Time, limit int) ([]MutationDelta, error) {
-	var rows []MutationDelta
-	return rows, q.list(ctx, &rows, `SELECT d.* FROM mutation_delta d JOIN dataset s ON s.id = d.dataset_id WHERE d.gone_at IS NULL
+	return listOf[MutationDelta](ctx, q, `SELECT d.* FROM mutation_delta d JOIN dataset s ON s.id = d.dataset_id WHERE d.gone_at IS NULL
 		AND (d.to_at < ? OR (d.lineage <> s.lineage AND s.lineage_at < ?)) ORDER BY d.to_at, d.id LIMIT ?`, before, closed, limit)
 }
 
@@ -150,31 +142,25 @@ func (tx *Tx) FinishMutationSnapshot(ctx context.Context, s *MutationSnapshot) e
 
 // FailMutationSnapshot writes why a snapshot came to nothing, unless it ended already.
 func (tx *Tx) FailMutationSnapshot(ctx context.Context, id, reason string) error {
-	_, err := tx.exec(ctx, `UPDATE mutation_snapshot SET status = ?, error = ?, finished_at = ? WHERE id = ? AND status = ?`,
+	return tx.do(ctx, `UPDATE mutation_snapshot SET status = ?, error = ?, finished_at = ? WHERE id = ? AND status = ?`,
 		MutationFailed, reason, tx.Now, id, MutationRunning)
-	return err
 }
 
 // MutationSnapshot finds a snapshot, also one that failed or is gone.
 func (q *Queries) MutationSnapshot(ctx context.Context, id string) (MutationSnapshot, error) {
-	var s MutationSnapshot
-	return s, q.get(ctx, &s, `SELECT * FROM mutation_snapshot WHERE id = ?`, id)
+	return getOne[MutationSnapshot](ctx, q, `SELECT * FROM mutation_snapshot WHERE id = ?`, id)
 }
 
 // LatestMutationSnapshot finds the newest snapshot of the lineage a dataset has now.
 func (q *Queries) LatestMutationSnapshot(ctx context.Context, datasetID string) (MutationSnapshot, error) {
-	var s MutationSnapshot
-	return s, q.get(ctx, &s, `SELECT s.* FROM mutation_snapshot s JOIN dataset d ON d.id = s.dataset_id AND d.lineage = s.lineage
+	return getOne[MutationSnapshot](ctx, q, `SELECT s.* FROM mutation_snapshot s JOIN dataset d ON d.id = s.dataset_id AND d.lineage = s.lineage
 		WHERE s.dataset_id = ? AND s.status = ? AND s.gone_at IS NULL ORDER BY s.delta_number DESC, s.finished_at DESC, s.id LIMIT 1`, datasetID, MutationDone)
 }
 
 // MutationSnapshots lists the snapshots of a dataset, newest first, with their total count.
 func (q *Queries) MutationSnapshots(ctx context.Context, datasetID string, p Page) ([]MutationSnapshot, int, error) {
-	w := where{}
-	w.add(`dataset_id = ?`, datasetID)
-	var rows []MutationSnapshot
-	total, err := q.page(ctx, &rows, `*`, `mutation_snapshot`, w, `created_at DESC, id`, p)
-	return rows, total, err
+	w := whereOf(`dataset_id = ?`, datasetID)
+	return pageOf[MutationSnapshot](ctx, q, `*`, `mutation_snapshot`, w, `created_at DESC, id`, p)
 }
 
 // EndMutationSnapshot notes that a snapshot is gone. It stays known.
@@ -220,6 +206,5 @@ func (tx *Tx) MendMutation(ctx context.Context, datasetID, kind string) (bool, e
 func (q *Queries) MutationTroubles(ctx context.Context, datasetID string) ([]MutationTrouble, error) {
 	w := where{}
 	w.text(`dataset_id = ?`, datasetID)
-	var rows []MutationTrouble
-	return rows, q.list(ctx, &rows, `SELECT * FROM mutation_trouble`+w.sql()+` ORDER BY dataset_id, kind`, w.args...)
+	return listOf[MutationTrouble](ctx, q, `SELECT * FROM mutation_trouble`+w.sql()+` ORDER BY dataset_id, kind`, w.args...)
 }

@@ -16,14 +16,12 @@ func (tx *Tx) InsertMutationDownload(ctx context.Context, d *MutationDownload) e
 
 // MutationDownload finds a download, also one that is gone.
 func (q *Queries) MutationDownload(ctx context.Context, id string) (MutationDownload, error) {
-	var d MutationDownload
-	return d, q.get(ctx, &d, `SELECT * FROM mutation_download WHERE id = ?`, id)
+	return getOne[MutationDownload](ctx, q, `SELECT * FROM mutation_download WHERE id = ?`, id)
 }
 
 // WaitingMutationDownloads counts the downloads that a partner asked for, besides its subscriptions, and that are not ready.
 func (q *Queries) WaitingMutationDownloads(ctx context.Context, partnerID string) (int, error) {
-	var n int
-	return n, q.get(ctx, &n, `SELECT COUNT(*) FROM mutation_download WHERE status IN ('pending', 'running') AND partner_id = ? AND requested_by <> ''`, partnerID)
+	return getOne[int](ctx, q, `SELECT COUNT(*) FROM mutation_download WHERE status IN ('pending', 'running') AND partner_id = ? AND requested_by <> ''`, partnerID)
 }
 
 // keptDownload selects the downloads that somebody asked for and that take room: those that are ready or failed.
@@ -36,8 +34,7 @@ const requestRoom = `4096 + octet_length(d.geofilter) + octet_length(d.manifest)
 // its manifest, its geofilter and 4096 besides, and each file once, unless it is there for a delta or snapshot besides.
 func (q *Queries) KeptMutationDownloads(ctx context.Context, partnerID string) (int64, error) {
 	const of = keptDownload + ` AND d.partner_id = ?`
-	var n int64
-	return n, q.get(ctx, &n, `SELECT CAST(COALESCE(SUM(bytes), 0) AS BIGINT) FROM (SELECT SUM(`+requestRoom+`) AS bytes`+of+`
+	return getOne[int64](ctx, q, `SELECT CAST(COALESCE(SUM(bytes), 0) AS BIGINT) FROM (SELECT SUM(`+requestRoom+`) AS bytes`+of+`
 		UNION ALL SELECT SUM(bytes) FROM (SELECT DISTINCT d.file_id, d.bytes`+of+`
 		AND NOT EXISTS (SELECT 1 FROM mutation_delta t WHERE t.id = d.delta_id AND t.file_id = d.file_id AND t.gone_at IS NULL)
 		AND NOT EXISTS (SELECT 1 FROM mutation_snapshot s WHERE s.id = d.snapshot_id AND s.file_id = d.file_id AND s.gone_at IS NULL)) f) k`, partnerID, partnerID)
@@ -46,14 +43,12 @@ func (q *Queries) KeptMutationDownloads(ctx context.Context, partnerID string) (
 // OldestKeptMutationDownload finds the download that ended first, of those that KeptMutationDownloads counts. What it has of
 // a manifest and a geofilter is left out.
 func (q *Queries) OldestKeptMutationDownload(ctx context.Context, partnerID string) (MutationDownload, error) {
-	var d MutationDownload
-	return d, q.get(ctx, &d, `SELECT `+downloadFacts+keptDownload+` AND d.partner_id = ? ORDER BY d.finished_at, d.id LIMIT 1`, partnerID)
+	return getOne[MutationDownload](ctx, q, `SELECT `+downloadFacts+keptDownload+` AND d.partner_id = ? ORDER BY d.finished_at, d.id LIMIT 1`, partnerID)
 }
 
 // PartnersKeepingDownloads lists the partners for which more bytes may be kept of what they asked for than given.
 func (q *Queries) PartnersKeepingDownloads(ctx context.Context, most int64) ([]string, error) {
-	var ids []string
-	return ids, q.list(ctx, &ids, `SELECT d.partner_id`+keptDownload+` GROUP BY d.partner_id HAVING SUM(d.bytes + `+requestRoom+`) > ? ORDER BY d.partner_id`, most)
+	return listOf[string](ctx, q, `SELECT d.partner_id`+keptDownload+` GROUP BY d.partner_id HAVING SUM(d.bytes + `+requestRoom+`) > ? ORDER BY d.partner_id`, most)
 }
 
 // MutationDownloadKey names the downloads that have the same bytes: of the same delta or snapshot, with the same filter, and with
@@ -83,8 +78,7 @@ func (q *Queries) SubscribedDownload(ctx context.Context, k MutationDownloadKey,
 	w := k.where()
 	w.add(`subscription_id = ?`, subscriptionID)
 	w.add(`requested_by = ''`)
-	var d MutationDownload
-	return d, q.get(ctx, &d, `SELECT * FROM mutation_download`+w.sql()+` ORDER BY created_at DESC, id LIMIT 1`, w.args...)
+	return getOne[MutationDownload](ctx, q, `SELECT * FROM mutation_download`+w.sql()+` ORDER BY created_at DESC, id LIMIT 1`, w.args...)
 }
 
 // SameMutationDownload finds a completed download whose file can be shared.
@@ -92,8 +86,7 @@ func (q *Queries) SameMutationDownload(ctx context.Context, k MutationDownloadKe
 	w := k.where()
 	w.add(`status = ?`, MutationCompleted)
 	w.add(`gone_at IS NULL`)
-	var d MutationDownload
-	return d, q.get(ctx, &d, `SELECT * FROM mutation_download`+w.sql()+` ORDER BY created_at, id LIMIT 1`, w.args...)
+	return getOne[MutationDownload](ctx, q, `SELECT * FROM mutation_download`+w.sql()+` ORDER BY created_at, id LIMIT 1`, w.args...)
 }
 
 // ClaimMutationDownload gives the oldest download that waits, or whose node died, to owner until lease; those of subscriptions
@@ -104,8 +97,7 @@ func (tx *Tx) ClaimMutationDownload(ctx context.Context, owner string, lease Tim
 	if tx.dialect == Postgres {
 		lock = ` FOR UPDATE OF d SKIP LOCKED`
 	}
-	var d MutationDownload
-	err := tx.get(ctx, &d, `SELECT d.* FROM mutation_download d WHERE d.status IN ('pending', 'running') AND (d.lease_until IS NULL OR d.lease_until <= ?)
+	d, err := getOne[MutationDownload](ctx, &tx.Queries, `SELECT d.* FROM mutation_download d WHERE d.status IN ('pending', 'running') AND (d.lease_until IS NULL OR d.lease_until <= ?)
 		AND NOT EXISTS (SELECT 1 FROM mutation_download o WHERE o.delta_id = d.delta_id AND o.snapshot_id = d.snapshot_id AND o.lineage = d.lineage
 			AND o.id <> d.id AND o.status = 'running' AND o.lease_until > ?)
 		ORDER BY d.requested_by <> '', d.created_at, d.id LIMIT 1`+lock, tx.Now, tx.Now)
@@ -138,9 +130,8 @@ func (tx *Tx) EndMutationDownload(ctx context.Context, d *MutationDownload) erro
 
 // LetGoOfMutationDownload gives back a download that owner does not finish, so that another node does.
 func (tx *Tx) LetGoOfMutationDownload(ctx context.Context, id, owner string) error {
-	_, err := tx.exec(ctx, `UPDATE mutation_download SET status = ?, lease_until = NULL WHERE id = ? AND owner = ? AND status = ?`,
+	return tx.do(ctx, `UPDATE mutation_download SET status = ?, lease_until = NULL WHERE id = ? AND owner = ? AND status = ?`,
 		MutationPending, id, owner, MutationRunning)
-	return err
 }
 
 func lost(err error) error {
@@ -153,8 +144,7 @@ func lost(err error) error {
 // MutationDownloadsToTell lists the filtered deltas of subscriptions to a dataset that are ready and were not announced,
 // oldest delta first. What they have of manifests and geofilters is left out.
 func (q *Queries) MutationDownloadsToTell(ctx context.Context, datasetID string, limit int) ([]MutationDownload, error) {
-	var rows []MutationDownload
-	return rows, q.list(ctx, &rows, `SELECT `+downloadFacts+` FROM mutation_download d JOIN mutation_delta t ON t.id = d.delta_id WHERE d.dataset_id = ?
+	return listOf[MutationDownload](ctx, q, `SELECT `+downloadFacts+` FROM mutation_download d JOIN mutation_delta t ON t.id = d.delta_id WHERE d.dataset_id = ?
 		AND d.status = 'completed' AND d.announced_at IS NULL AND d.requested_by = '' ORDER BY t.number, d.id LIMIT ?`, datasetID, limit)
 }
 
@@ -181,9 +171,7 @@ func (q *Queries) MutationDownloads(ctx context.Context, f MutationDownloadFilte
 	if f.There {
 		w.add(`gone_at IS NULL`)
 	}
-	var rows []MutationDownload
-	total, err := q.page(ctx, &rows, `*`, `mutation_download`, w, `created_at DESC, id`, f.Page)
-	return rows, total, err
+	return pageOf[MutationDownload](ctx, q, `*`, `mutation_download`, w, `created_at DESC, id`, f.Page)
 }
 
 // CountMutationDownloads counts downloads whose bytes are there, or will be, by status.

@@ -35,10 +35,8 @@ func TestWaitingDownloads(t *testing.T) {
 		w.cut("bgt", "two")
 		w.wanted("d1", "one", "", "cli_1")
 		w.wanted("d2", "two", "sub_1", "")
-		n, err := w.db.WaitingMutationDownloads(w.ctx, w.partner.ID)
-		same(t, n, err, 1)
-		n, err = w.db.WaitingMutationDownloads(w.ctx, "another")
-		same(t, n, err, 0)
+		gives(t, 1)(w.db.WaitingMutationDownloads(w.ctx, w.partner.ID))
+		gives(t, 0)(w.db.WaitingMutationDownloads(w.ctx, "another"))
 		got, err := w.claimDownload("north")
 		same(t, got.ID, err, "d2")
 	})
@@ -53,16 +51,14 @@ func TestKeptDownloads(t *testing.T) {
 		const request = 4096 + int64(len("POLYGON EMPTY")+len("{é}"))
 		kept := func(bytes int64, oldest string, partners ...string) {
 			t.Helper()
-			n, err := w.db.KeptMutationDownloads(w.ctx, w.partner.ID)
-			same(t, n, err, bytes)
+			gives(t, bytes)(w.db.KeptMutationDownloads(w.ctx, w.partner.ID))
 			d, err := w.db.OldestKeptMutationDownload(w.ctx, w.partner.ID)
 			if oldest == "" {
-				missing(t, d, err)
+				missing(t)(d, err)
 			} else {
 				same(t, d.ID, err, oldest)
 			}
-			ids, err := w.db.PartnersKeepingDownloads(w.ctx, request+11)
-			same(t, ids, err, partners)
+			gives(t, partners)(w.db.PartnersKeepingDownloads(w.ctx, request+11))
 		}
 		done := func(id, subscription, by, file string) {
 			w.wanted(id, "one", subscription, by)
@@ -96,8 +92,7 @@ func TestKeptDownloads(t *testing.T) {
 		d.Status, d.Error = store.MutationFailed, "no"
 		w.write(func(tx *store.Tx) error { return tx.EndMutationDownload(w.ctx, &d) })
 		kept(2*request+6-int64(len("{é}")), "d5", w.partner.ID)
-		n, err := w.db.KeptMutationDownloads(w.ctx, "another")
-		same(t, n, err, int64(0))
+		gives(t, int64(0))(w.db.KeptMutationDownloads(w.ctx, "another"))
 	})
 }
 
@@ -108,12 +103,11 @@ func TestMutationDownloads(t *testing.T) {
 		w.history("bgt", 5)
 		w.cut("bgt", "one")
 		first, twin := w.wanted("d1", "one", "sub_1", ""), w.wanted("d2", "one", "", "cli_1")
-		got, err := w.db.MutationDownload(w.ctx, "d1")
-		same(t, got, err, first)
+		gives(t, first)(w.db.MutationDownload(w.ctx, "d1"))
 		a, err := w.claimDownload("north")
 		same(t, a.ID, err, first.ID)
 		b, err := w.claimDownload("south")
-		missing(t, store.MutationDownload{}, err)
+		missing(t)(store.MutationDownload{}, err)
 		same(t, b.ID, nil, "")
 		w.write(func(tx *store.Tx) error {
 			return tx.KeepMutationDownload(w.ctx, "d1", "north", w.in(time.Minute), 40)
@@ -138,9 +132,8 @@ func TestMutationDownloads(t *testing.T) {
 		done, err = w.db.SubscribedDownload(w.ctx, key, "sub_1")
 		same(t, done.ID, err, "d1")
 		done, err = w.db.SubscribedDownload(w.ctx, key, "")
-		missing(t, done, err)
-		counts, err := w.db.CountMutationDownloads(w.ctx)
-		same(t, counts, err, map[string]int{store.MutationCompleted: 1, store.MutationPending: 1})
+		missing(t)(done, err)
+		gives(t, map[string]int{store.MutationCompleted: 1, store.MutationPending: 1})(w.db.CountMutationDownloads(w.ctx))
 		rows, total, err := w.db.MutationDownloads(w.ctx, store.MutationDownloadFilter{
 			DatasetID: "bgt", PartnerID: w.partner.ID, Statuses: []string{store.MutationPending, store.MutationCompleted},
 		})
@@ -171,8 +164,7 @@ func (w *world) expireDownloads() {
 		same(w.t, ids, err, want)
 	}
 	inUse := func(want bool) {
-		used, err := w.db.MutationFileInUse(w.ctx, "file", "one", "")
-		same(w.t, used, err, want)
+		gives(w.t, want)(w.db.MutationFileInUse(w.ctx, "file", "one", ""))
 	}
 	over(w.now())
 	w.write(func(tx *store.Tx) error { return tx.EndMutationDelta(w.ctx, "one") })
@@ -185,10 +177,8 @@ func (w *world) expireDownloads() {
 	w.write(func(tx *store.Tx) error { return tx.TouchMutationFile(w.ctx, "file") })
 	w.fails(store.ErrNotFound, func(tx *store.Tx) error { return tx.ExpireMutationDownload(w.ctx, "d2") })
 	w.write(func(tx *store.Tx) error {
-		none, err := tx.PruneMutationDownloads(w.ctx, w.now(), "", 9)
-		same(w.t, none, err, store.Pruned{Done: true})
-		p, err := tx.PruneMutationDownloads(w.ctx, w.in(time.Second), "", 9)
-		same(w.t, p, err, store.Pruned{Rows: 2, Done: true})
+		gives(w.t, store.Pruned{Done: true})(tx.PruneMutationDownloads(w.ctx, w.now(), "", 9))
+		gives(w.t, store.Pruned{Rows: 2, Done: true})(tx.PruneMutationDownloads(w.ctx, w.in(time.Second), "", 9))
 		return nil
 	})
 }
@@ -203,20 +193,17 @@ func TestMutationFollower(t *testing.T) {
 		two := w.cut("bgt", "two")
 		f := store.MutationFollower{SubscriptionID: w.subscription.ID, DatasetID: "bgt", AreaID: "mar_1", ObjectTypes: store.Strings{"a"}, ReadObjectTypes: store.Strings{}}
 		w.write(func(tx *store.Tx) error { return tx.InsertMutationFollower(w.ctx, &f) })
-		got, err := w.db.MutationFollower(w.ctx, "none")
-		missing(t, got, err)
+		missing(t)(w.db.MutationFollower(w.ctx, "none"))
 		w.write(func(tx *store.Tx) error {
 			return errors.Join(tx.FollowedDelta(w.ctx, f, two), tx.FollowedDelta(w.ctx, f, one))
 		})
 		f.DeltaID, f.DeltaNumber, f.FetchedAt = "two", 2, w.now()
-		got, err = w.db.MutationFollower(w.ctx, f.SubscriptionID)
-		same(t, got, err, f)
+		gives(t, f)(w.db.MutationFollower(w.ctx, f.SubscriptionID))
 		w.write(func(tx *store.Tx) error {
 			return tx.FollowedSnapshot(w.ctx, f, store.MutationSnapshot{ID: "s", DeltaID: "one", DeltaNumber: 1})
 		})
 		f.SnapshotID, f.DeltaID, f.DeltaNumber = "s", "one", 1
-		got, err = w.db.MutationFollower(w.ctx, f.SubscriptionID)
-		same(t, got, err, f)
+		gives(t, f)(w.db.MutationFollower(w.ctx, f.SubscriptionID))
 		readers, err := w.db.MutationReaders(w.ctx, "bgt")
 		same(t, readers, err, []store.MutationReader{{MutationFollower: f, PartnerID: w.partner.ID}})
 		same(t, readers[0].Everything(), nil, false)
@@ -228,8 +215,7 @@ func TestMutationFollower(t *testing.T) {
 		w.write(func(tx *store.Tx) error { // what was on its way then
 			return errors.Join(tx.FollowedDelta(w.ctx, f, two), tx.FollowedSnapshot(w.ctx, f, store.MutationSnapshot{ID: "s", DeltaID: "one", DeltaNumber: 1}))
 		})
-		got, err = w.db.MutationFollower(w.ctx, f.SubscriptionID)
-		same(t, got, err, store.MutationFollower{SubscriptionID: f.SubscriptionID, DatasetID: "bgt", AreaID: "mar_2", ObjectTypes: store.Strings{"b"}, ReadObjectTypes: store.Strings{}})
+		gives(t, store.MutationFollower{SubscriptionID: f.SubscriptionID, DatasetID: "bgt", AreaID: "mar_2", ObjectTypes: store.Strings{"b"}, ReadObjectTypes: store.Strings{}})(w.db.MutationFollower(w.ctx, f.SubscriptionID))
 		w.write(func(tx *store.Tx) error {
 			ended := w.subscription
 			ended.Status = store.SubscriptionEnded
@@ -251,6 +237,5 @@ func (w *world) asksAnotherArea(subscriptionID string) {
 		same(w.t, []string{asked.AreaID, asked.Reading().AreaID, asked.Reading().ObjectTypes[0]}, err, []string{area, before.AreaID, before.ObjectTypes[0]})
 	}
 	w.write(func(tx *store.Tx) error { return tx.KeepMutationFollower(w.ctx, subscriptionID) })
-	after, err := w.db.MutationFollower(w.ctx, subscriptionID)
-	same(w.t, after, err, before)
+	gives(w.t, before)(w.db.MutationFollower(w.ctx, subscriptionID))
 }

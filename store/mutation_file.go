@@ -92,8 +92,7 @@ func (w *FileWriter) Finish(ctx context.Context, tx *Tx) (MutationFile, error) {
 
 // MutationFile finds a file.
 func (q *Queries) MutationFile(ctx context.Context, id string) (MutationFile, error) {
-	var f MutationFile
-	return f, q.get(ctx, &f, `SELECT * FROM mutation_file WHERE id = ?`, id)
+	return getOne[MutationFile](ctx, q, `SELECT * FROM mutation_file WHERE id = ?`, id)
 }
 
 // OpenMutationFile makes a reader of the bytes of a file; ctx bounds its life.
@@ -112,8 +111,7 @@ const orphanFile = orphanObject
 // PruneMutationFiles removes, as of now, the bytes of files that were dropped, or that are on their way in and nobody works
 // at any more, and then their rows.
 func (tx *Tx) PruneMutationFiles(ctx context.Context, now Time, _ string, limit int) (Pruned, error) {
-	var id string
-	err := tx.get(ctx, &id, `SELECT id FROM mutation_file WHERE gone_at IS NOT NULL OR (finished_at IS NULL AND touched_at <= ?) ORDER BY id LIMIT 1`,
+	id, err := getOne[string](ctx, &tx.Queries, `SELECT id FROM mutation_file WHERE gone_at IS NOT NULL OR (finished_at IS NULL AND touched_at <= ?) ORDER BY id LIMIT 1`,
 		At(now.Add(-orphanFile)))
 	if errors.Is(err, ErrNotFound) {
 		return Pruned{Done: true}, nil
@@ -144,8 +142,7 @@ const downloadFacts = `d.id, d.dataset_id, d.partner_id, d.subscription_id, d.re
 // MutationDownloadsOver lists downloads that are there and are over: what was asked for and ended before a moment, and what was
 // made for a subscription of a delta or snapshot that is gone. What they have of manifests and geofilters is left out.
 func (q *Queries) MutationDownloadsOver(ctx context.Context, before Time, limit int) ([]MutationDownload, error) {
-	var rows []MutationDownload
-	return rows, q.list(ctx, &rows, `SELECT `+downloadFacts+` FROM mutation_download d
+	return listOf[MutationDownload](ctx, q, `SELECT `+downloadFacts+` FROM mutation_download d
 		LEFT JOIN mutation_delta t ON t.id = d.delta_id LEFT JOIN mutation_snapshot s ON s.id = d.snapshot_id
 		WHERE d.gone_at IS NULL AND d.status NOT IN ('pending', 'running')
 		AND ((d.requested_by <> '' AND d.finished_at < ?) OR (d.requested_by = '' AND (t.gone_at IS NOT NULL OR s.gone_at IS NOT NULL)))
@@ -162,8 +159,7 @@ func (tx *Tx) ExpireMutationDownload(ctx context.Context, id string) error {
 func (q *Queries) MutationFileInUse(ctx context.Context, fileID, deltaID, snapshotID string) (bool, error) {
 	w := MutationDownloadKey{DeltaID: deltaID, SnapshotID: snapshotID}.source()
 	w.add(`file_id = ? AND gone_at IS NULL`, fileID)
-	var n int
-	err := q.get(ctx, &n, `SELECT (SELECT COUNT(*) FROM mutation_delta WHERE id = ? AND file_id = ? AND gone_at IS NULL)
+	n, err := getOne[int](ctx, q, `SELECT (SELECT COUNT(*) FROM mutation_delta WHERE id = ? AND file_id = ? AND gone_at IS NULL)
 		+ (SELECT COUNT(*) FROM mutation_snapshot WHERE id = ? AND file_id = ? AND gone_at IS NULL)
 		+ (SELECT COUNT(*) FROM mutation_download`+w.sql()+`)`, append([]any{deltaID, fileID, snapshotID, fileID}, w.args...)...)
 	return n > 0, err
@@ -183,8 +179,7 @@ func (tx *Tx) HoldMutationFile(ctx context.Context, id string) error {
 
 // TouchMutationFile records that a file is still on its way in, though no piece of it came.
 func (tx *Tx) TouchMutationFile(ctx context.Context, id string) error {
-	_, err := tx.exec(ctx, `UPDATE mutation_file SET touched_at = ? WHERE id = ?`, tx.Now, id)
-	return err
+	return tx.do(ctx, `UPDATE mutation_file SET touched_at = ? WHERE id = ?`, tx.Now, id)
 }
 
 // PruneMutationDownloads removes what is known of downloads that were gone before the moment given.

@@ -50,8 +50,7 @@ func TestMutationFile(t *testing.T) {
 			if made.ID != f.ID || made.Size != int64(n) || !bytes.Equal(made.Digest, sum[:]) || made.FinishedAt != w.now() || made.DatasetID != "panden" {
 				t.Fatalf("%d bytes: %+v", n, made)
 			}
-			got, err := w.db.MutationFile(w.ctx, f.ID)
-			same(t, got, err, made)
+			gives(t, made)(w.db.MutationFile(w.ctx, f.ID))
 			if err := iotest.TestReader(w.db.OpenMutationFile(w.ctx, made), data); err != nil {
 				t.Errorf("%d bytes: %v", n, err)
 			}
@@ -65,7 +64,7 @@ func TestMutationFile(t *testing.T) {
 			t.Error("finished without its end")
 		}
 		_, err = w.db.MutationFile(w.ctx, "none")
-		missing(t, err, err)
+		missing(t)(err, err)
 	})
 }
 
@@ -85,11 +84,10 @@ func TestPruneMutationFiles(t *testing.T) {
 		w.clock.Advance(time.Minute)
 		same(t, w.pruneFiles(7), nil, int64(40+1+1+1))
 		for _, id := range []string{orphan.ID, dropped.ID} {
-			f, err := w.db.MutationFile(w.ctx, id)
-			missing(t, f, err)
+			missing(t)(w.db.MutationFile(w.ctx, id))
 		}
 		_, err = io.Copy(io.Discard, w.db.OpenMutationFile(w.ctx, dropped))
-		missing(t, err, err)
+		missing(t)(err, err)
 		got, err := io.ReadAll(w.db.OpenMutationFile(w.ctx, kept))
 		same(t, len(got), err, 10)
 		w.fails(store.ErrNotFound, func(tx *store.Tx) error { _, err := orphan.Finish(w.ctx, tx); return err })

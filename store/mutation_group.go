@@ -120,8 +120,7 @@ func (tx *Tx) killSome(ctx context.Context, deaths []StateDeath) (int64, error) 
 // PruneMutations removes the groups of deltas that ended before the moment given, with the states that went in them, and the
 // states of histories that were replaced. It takes a dataset at a time, and at most limit rows.
 func (tx *Tx) PruneMutations(ctx context.Context, before Time, cursor string, limit int) (Pruned, error) {
-	var d Dataset
-	err := tx.get(ctx, &d, `SELECT * FROM dataset WHERE id > ? ORDER BY id LIMIT 1`, cursor)
+	d, err := getOne[Dataset](ctx, &tx.Queries, `SELECT * FROM dataset WHERE id > ? ORDER BY id LIMIT 1`, cursor)
 	if errors.Is(err, ErrNotFound) {
 		return Pruned{Done: true}, nil // the next run begins anew
 	}

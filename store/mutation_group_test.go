@@ -59,9 +59,7 @@ func told(t *testing.T, w *world, dataset string, from, to int64) (lines []strin
 		if errors.Is(err, io.EOF) {
 			return lines
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, err)
 		line := fmt.Sprint(g.Seq)
 		for _, m := range g.Mutations {
 			line += fmt.Sprintf(" %s>%s", xmlOf(m.Was), xmlOf(m.Wordt))
@@ -117,16 +115,13 @@ func (w *world) alive(dataset string, seq int64) (ids string) {
 		if errors.Is(err, io.EOF) {
 			break
 		}
-		if err != nil {
-			w.t.Fatal(err)
-		}
+		noErr(w.t, err)
 		if ids != "" {
 			ids += " "
 		}
 		ids += xmlOf(&found)
 	}
-	counted, err := w.db.CountStates(w.ctx, d, seq)
-	same(w.t, counted, err, n)
+	gives(w.t, n)(w.db.CountStates(w.ctx, d, seq))
 	return ids
 }
 

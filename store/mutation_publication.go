@@ -13,14 +13,12 @@ func (tx *Tx) InsertPublication(ctx context.Context, p *MutationPublication) err
 
 // Publication finds a publication.
 func (q *Queries) Publication(ctx context.Context, id string) (MutationPublication, error) {
-	var p MutationPublication
-	return p, q.get(ctx, &p, `SELECT * FROM mutation_publication WHERE id = ?`, id)
+	return getOne[MutationPublication](ctx, q, `SELECT * FROM mutation_publication WHERE id = ?`, id)
 }
 
 // PublicationByKey finds the publication of a client in a dataset by its Idempotency-Key.
 func (q *Queries) PublicationByKey(ctx context.Context, datasetID, clientID, key string) (MutationPublication, error) {
-	var p MutationPublication
-	return p, q.get(ctx, &p, `SELECT * FROM mutation_publication WHERE dataset_id = ? AND client_id = ? AND request_key = ? AND request_key <> ''`,
+	return getOne[MutationPublication](ctx, q, `SELECT * FROM mutation_publication WHERE dataset_id = ? AND client_id = ? AND request_key = ? AND request_key <> ''`,
 		datasetID, clientID, key)
 }
 
@@ -40,9 +38,7 @@ func (q *Queries) Publications(ctx context.Context, f PublicationFilter) ([]Muta
 	w.text(`client_id = ?`, f.ClientID)
 	w.text(`status = ?`, f.Status)
 	w.text(`kind = ?`, f.Kind)
-	var rows []MutationPublication
-	total, err := q.longPage(ctx, &rows, `*`, `mutation_publication`, w, `id DESC`, f.Page)
-	return rows, total, err
+	return longPageOf[MutationPublication](ctx, q, `*`, `mutation_publication`, w, `id DESC`, f.Page)
 }
 
 // StepPublication writes how far a publication is, and its status, in the transaction of what it took in. Another that went
@@ -76,8 +72,7 @@ type PublishedState struct {
 
 // PublishedStates lists the states that a publication brought, in order, at most so many.
 func (q *Queries) PublishedStates(ctx context.Context, p MutationPublication, most int) ([]PublishedState, error) {
-	var rows []PublishedState
-	err := q.list(ctx, &rows, `SELECT m.seq, m.number, s.id, s.source_id FROM mutation_group g
+	rows, err := listOf[PublishedState](ctx, q, `SELECT m.seq, m.number, s.id, s.source_id FROM mutation_group g
 		JOIN mutation m ON m.dataset_id = g.dataset_id AND m.seq = g.seq JOIN mutation_state s ON s.id = m.wordt_id
 		WHERE g.dataset_id = ? AND g.seq BETWEEN ? AND ? AND g.publication_id = ? ORDER BY m.seq, m.number LIMIT ?`,
 		p.DatasetID, p.FirstSeq, p.LastSeq, p.ID, most)
@@ -92,8 +87,7 @@ func (q *Queries) numberGroups(ctx context.Context, p MutationPublication, rows 
 	if len(rows) == 0 {
 		return nil
 	}
-	var seqs []int64
-	err := q.list(ctx, &seqs, `SELECT seq FROM mutation_group WHERE dataset_id = ? AND seq BETWEEN ? AND ? AND publication_id = ? ORDER BY seq`,
+	seqs, err := listOf[int64](ctx, q, `SELECT seq FROM mutation_group WHERE dataset_id = ? AND seq BETWEEN ? AND ? AND publication_id = ? ORDER BY seq`,
 		p.DatasetID, p.FirstSeq, rows[len(rows)-1].Seq, p.ID)
 	if err != nil {
 		return err
@@ -116,4 +110,90 @@ func (tx *Tx) PrunePublications(ctx context.Context, before Time, _ string, limi
 		return Pruned{}, fmt.Errorf("delete publications: %w", err)
 	}
 	return Pruned{Rows: n, Done: n < int64(limit)}, nil
+}
+
+// InsertDataset adds a dataset under its given id; a taken one is ErrConflict.
+func (tx *Tx) InsertDataset(ctx context.Context, d *Dataset) error {
+	d.CreatedAt, d.UpdatedAt, d.LineageAt = tx.Now, tx.Now, tx.Now
+	return tx.insert(ctx, "dataset", d)
+}
+
+// UpdateDataset writes what an administrator may change of a dataset: not its status, its history or who asked for what.
+func (tx *Tx) UpdateDataset(ctx context.Context, d *Dataset) error {
+	d.UpdatedAt = tx.Now
+	return tx.update(ctx, "dataset", d, "title", "description", "root_prefix", "root_space", "root_local", "namespaces", "object_types", "crs",
+		"area_kind", "geometry_elements", "key_elements", "per_file", "delta_schedule", "snapshot_schedule", "updated_at")
+}
+
+// EndDataset ends a dataset: nothing is published in it any more. The reason is told to who follows it.
+func (tx *Tx) EndDataset(ctx context.Context, id, reason string) error {
+	return tx.one(ctx, `UPDATE dataset SET status = ?, end_reason = ?, ended_at = ?, updated_at = ? WHERE id = ?`, DatasetEnded, reason, tx.Now, tx.Now, id)
+}
+
+// Dataset finds a dataset.
+func (q *Queries) Dataset(ctx context.Context, id string) (Dataset, error) {
+	return getOne[Dataset](ctx, q, `SELECT * FROM dataset WHERE id = ?`, id)
+}
+
+// LockDataset finds a dataset and keeps its row from others until the transaction ends: who publishes in it waits.
+func (tx *Tx) LockDataset(ctx context.Context, id string) (Dataset, error) {
+	if err := tx.Lock(ctx, "dataset", id); err != nil {
+		return Dataset{}, err
+	}
+	return tx.Dataset(ctx, id)
+}
+
+// DatasetFilter selects datasets; zero fields select all.
+type DatasetFilter struct {
+	Status string
+	// FollowedBy adds those of another status to which this partner has an open subscription.
+	FollowedBy string
+	Text       string // in the id or the title
+	Page       Page
+}
+
+// Datasets lists datasets by id, with their total count.
+func (q *Queries) Datasets(ctx context.Context, f DatasetFilter) ([]Dataset, int, error) {
+	w := where{}
+	if f.FollowedBy == "" {
+		w.text(`status = ?`, f.Status)
+	} else {
+		w.add(`(status = ? OR EXISTS (SELECT 1 FROM subscription s WHERE s.dataset_id <> '' AND s.dataset_id = dataset.id AND s.partner_id = ?
+			AND s.status IN ('requested', 'approved', 'paused', 'suspended')))`, f.Status, f.FollowedBy)
+	}
+	if f.Text != "" {
+		w.add(`(LOWER(id) LIKE ? ESCAPE '\' OR LOWER(title) LIKE ? ESCAPE '\')`, like(f.Text), like(f.Text))
+	}
+	return pageOf[Dataset](ctx, q, `*`, `dataset`, w, `id`, f.Page)
+}
+
+// SetDatasetLineage gives a dataset a new lineage, so that every copy of it has to begin anew (MUT-38). When its history is
+// replaced, no state of before is there any more: that counts from this transaction on, and their rows go in time.
+func (tx *Tx) SetDatasetLineage(ctx context.Context, id, lineage, reason string, replace bool) error {
+	replaced := ``
+	if replace {
+		replaced = `, replaced_seq = last_seq`
+	}
+	return tx.one(ctx, `UPDATE dataset SET lineage = ?, lineage_reason = ?, lineage_at = ?, updated_at = ?, lineage_seq = last_seq`+replaced+`
+		WHERE id = ?`, lineage, reason, tx.Now, tx.Now, id)
+}
+
+// AskDelta requests a delta at once.
+func (tx *Tx) AskDelta(ctx context.Context, id string) error {
+	return tx.one(ctx, `UPDATE dataset SET delta_asked_at = ? WHERE id = ?`, tx.Now, id)
+}
+
+// AskSnapshot requests a snapshot at once.
+func (tx *Tx) AskSnapshot(ctx context.Context, id string) error {
+	return tx.one(ctx, `UPDATE dataset SET snapshot_asked_at = ? WHERE id = ?`, tx.Now, id)
+}
+
+// AnswerDelta ends the request of that moment. A later request stays.
+func (tx *Tx) AnswerDelta(ctx context.Context, id string, asked Time) error {
+	return tx.do(ctx, `UPDATE dataset SET delta_asked_at = NULL WHERE id = ? AND delta_asked_at = ?`, id, asked)
+}
+
+// AnswerSnapshot ends the request of that moment. A later request stays.
+func (tx *Tx) AnswerSnapshot(ctx context.Context, id string, asked Time) error {
+	return tx.do(ctx, `UPDATE dataset SET snapshot_asked_at = NULL WHERE id = ? AND snapshot_asked_at = ?`, id, asked)
 }

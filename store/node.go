@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"slices"
+
+	"github.com/jackc/pgx/v5"
 )
 
 // Node is a process that shares the database, and how often it has said that it lives.
@@ -28,8 +30,7 @@ func (tx *Tx) Beat(ctx context.Context, node string) (known bool, err error) {
 
 // Nodes lists the nodes that live, or died and were not noticed yet.
 func (q *Queries) Nodes(ctx context.Context) ([]Node, error) {
-	var nodes []Node
-	return nodes, q.list(ctx, &nodes, `SELECT * FROM node ORDER BY id`)
+	return listOf[Node](ctx, q, `SELECT * FROM node ORDER BY id`)
 }
 
 // BuryNode takes a node for dead whose count of beats is still the one given, and makes what it had claimed due at once. It
@@ -45,8 +46,7 @@ func (tx *Tx) BuryNode(ctx context.Context, n Node) (bool, error) {
 
 // EndNode forgets a node that stops.
 func (tx *Tx) EndNode(ctx context.Context, node string) error {
-	_, err := tx.exec(ctx, `DELETE FROM node WHERE id = ?`, node)
-	return err
+	return tx.do(ctx, `DELETE FROM node WHERE id = ?`, node)
 }
 
 // SetLiving names the nodes whose claims are not taken over on PostgreSQL, not even after their leases: those nodes live,
@@ -76,8 +76,7 @@ func (tx *Tx) EndRestored(ctx context.Context) error {
 	if _, err := tx.exec(ctx, `DELETE FROM session`); err != nil {
 		return err
 	}
-	_, err := tx.exec(ctx, `UPDATE cluster_task SET lease_until = 0`)
-	return err
+	return tx.do(ctx, `UPDATE cluster_task SET lease_until = 0`)
 }
 
 // FreeTasks ends the leases of tasks, of downloads and of AMQP messages that are to be answered, checked or handled again. Only
@@ -97,4 +96,47 @@ func (tx *Tx) FreeTasks(ctx context.Context) error {
 		return fmt.Errorf("free asked messages: %w", err)
 	}
 	return nil
+}
+
+// channel is the PostgreSQL channel on which nodes tell each other of work.
+const channel = "schakel"
+
+// Notify sends the other nodes a notification once the transaction is committed. SQLite has one node and nobody to tell. The
+// payload may have 7,999 bytes.
+func (tx *Tx) Notify(ctx context.Context, payload string) error {
+	if tx.dialect != Postgres {
+		return nil
+	}
+	if err := tx.later(ctx, `SELECT pg_notify(?, ?)`, channel, payload); err != nil {
+		return fmt.Errorf("notify: %w", err)
+	}
+	return nil
+}
+
+// Listen calls ready once it listens, and fn for every notification of any node, until ctx ends or the connection breaks;
+// what was notified before ready or after the break is not told. On SQLite it waits for the end of ctx.
+func (db *DB) Listen(ctx context.Context, ready func(), fn func(payload string)) error {
+	if db.dialect != Postgres {
+		<-ctx.Done()
+		return nil
+	}
+	conn, err := pgx.Connect(ctx, db.dsn)
+	if err != nil {
+		return fmt.Errorf("listen: %w", err)
+	}
+	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
+	if _, err := conn.Exec(ctx, `LISTEN `+channel); err != nil {
+		return fmt.Errorf("listen: %w", err)
+	}
+	ready()
+	for {
+		n, err := conn.WaitForNotification(ctx)
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("wait for notification: %w", err)
+		}
+		fn(n.Payload)
+	}
 }

@@ -1,10 +1,13 @@
 package store_test
 
 import (
+	"context"
+	"errors"
 	"testing"
 	"time"
 
 	"schakel/store"
+	"schakel/store/storetest"
 )
 
 // What a node claimed is free once it is buried, and not as long as it lives, whatever its lease.
@@ -14,8 +17,7 @@ func TestClaimsOfNodes(t *testing.T) {
 		beat := func(want bool) {
 			t.Helper()
 			w.write(func(tx *store.Tx) error {
-				known, err := tx.Beat(w.ctx, "a")
-				same(t, known, err, want)
+				gives(t, want)(tx.Beat(w.ctx, "a"))
 				return nil
 			})
 		}
@@ -25,8 +27,7 @@ func TestClaimsOfNodes(t *testing.T) {
 		bury := func(beats int64, want bool) {
 			t.Helper()
 			w.write(func(tx *store.Tx) error {
-				done, err := tx.BuryNode(w.ctx, store.Node{ID: "a", Beats: beats})
-				same(t, done, err, want)
+				gives(t, want)(tx.BuryNode(w.ctx, store.Node{ID: "a", Beats: beats}))
 				return nil
 			})
 		}
@@ -51,8 +52,7 @@ func TestClaimsOfNodes(t *testing.T) {
 func TestFreeTasks(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.write(func(tx *store.Tx) error {
-			mine, err := tx.StartTask(w.ctx, store.ClusterTask{Name: "cut"}, "dead", w.in(time.Hour))
-			same(t, mine, err, true)
+			gives(t, true)(tx.StartTask(w.ctx, store.ClusterTask{Name: "cut"}, "dead", w.in(time.Hour)))
 			return tx.FreeTasks(w.ctx)
 		})
 		same(t, w.task("cut").LeaseUntil, nil, w.now())
@@ -116,5 +116,102 @@ func TestEndRestored(t *testing.T) {
 		same(t, claim("living"), nil, 3)
 		_, _, found, err := w.db.SessionFind(w.ctx, []byte("token"))
 		same(t, found, err, false)
+	})
+}
+
+func TestNotify(t *testing.T) {
+	t.Parallel()
+	db := storetest.Postgres(t)
+	ctx, stop := context.WithCancel(t.Context())
+	listening, heard, ended := make(chan struct{}), make(chan string, 8), make(chan error)
+	go func() {
+		ended <- db.Listen(ctx, func() { close(listening) }, func(payload string) { heard <- payload })
+	}()
+	<-listening
+	rollback := db.Write(t.Context(), func(tx *store.Tx) error {
+		if err := tx.Notify(t.Context(), "never"); err != nil {
+			t.Error(err)
+		}
+		return store.ErrConflict
+	})
+	if rollback == nil {
+		t.Fatal("the transaction was not rolled back")
+	}
+	noErr(t, db.Write(t.Context(), func(tx *store.Tx) error { return tx.Notify(t.Context(), "work") }))
+	if got := <-heard; got != "work" {
+		t.Errorf("heard %q", got)
+	}
+	stop()
+	if err := <-ended; err != nil {
+		t.Errorf("end of listening: %v", err)
+	}
+}
+
+func TestNotifyOnSQLite(t *testing.T) {
+	t.Parallel()
+	db := storetest.SQLite(t)
+	noErr(t, db.Write(t.Context(), func(tx *store.Tx) error { return tx.Notify(t.Context(), "work") }))
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	if err := db.Listen(ctx, func() { t.Error("SQLite has nothing to listen to") }, nil); err != nil {
+		t.Error(err)
+	}
+}
+
+const minute = time.Minute
+
+// start tries to start a task as it is now.
+func (w *world) start(owner string, seen store.ClusterTask) (started bool) {
+	w.t.Helper()
+	w.write(func(tx *store.Tx) (err error) {
+		started, err = tx.StartTask(w.ctx, seen, owner, w.in(minute))
+		return err
+	})
+	return started
+}
+
+func (w *world) task(name string) store.ClusterTask {
+	w.t.Helper()
+	task, err := w.db.ClusterTask(w.ctx, name)
+	if errors.Is(err, store.ErrNotFound) {
+		return store.ClusterTask{Name: name}
+	}
+	same(w.t, err, nil, nil)
+	return task
+}
+
+// One node holds a task at a time; what another wrote of it is undone; who dies is followed up where it was.
+func TestClusterTask(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		unknown := w.task("prune")
+		same(t, w.start("a", unknown), nil, true)
+		same(t, w.start("b", unknown), nil, false) // saw the same, was slower
+		seen := w.task("prune")
+		same(t, seen.Running(), nil, true)
+
+		w.write(func(tx *store.Tx) error {
+			return errors.Join(tx.StepTask(w.ctx, "prune", "a", w.in(minute)), tx.KeepTask(w.ctx, "prune", store.Pruned{Rows: 5, Cursor: "here"}))
+		})
+		w.fails(store.ErrLeaseLost, func(tx *store.Tx) error { return tx.StepTask(w.ctx, "prune", "b", w.in(minute)) })
+
+		w.clock.Advance(2 * minute) // a is dead
+		same(t, w.start("b", w.task("prune")), nil, true)
+		got := w.task("prune")
+		same(t, [3]any{got.Owner, got.Cursor, got.Removed}, nil, [3]any{"b", "here", int64(5)})
+		w.fails(store.ErrLeaseLost, func(tx *store.Tx) error { return tx.StepTask(w.ctx, "prune", "a", w.in(minute)) })
+
+		w.write(func(tx *store.Tx) error {
+			return errors.Join(tx.FinishTask(w.ctx, "prune", "a", "not mine"), tx.FinishTask(w.ctx, "prune", "b", ""))
+		})
+		got = w.task("prune")
+		same(t, [2]any{got.Running(), got.Error}, nil, [2]any{false, ""})
+
+		w.clock.Advance(minute)
+		same(t, w.start("a", got), nil, true)
+		same(t, w.task("prune").Removed, nil, int64(0)) // a new run counts anew
+		w.write(func(tx *store.Tx) error { return tx.LetGoOfTask(w.ctx, "prune", "a") })
+		same(t, w.task("prune").LeaseUntil, nil, w.now())
+		all, err := w.db.ClusterTasks(w.ctx)
+		same(t, len(all), err, 1)
 	})
 }

@@ -37,8 +37,7 @@ func (db *DB) PutObject(ctx context.Context, o Object, data []byte) error {
 					return err
 				}
 			}
-			_, err := tx.exec(ctx, `INSERT INTO object_chunk (object_id, number, data) VALUES (?, ?, ?)`, o.ID, number, piece)
-			return err
+			return tx.do(ctx, `INSERT INTO object_chunk (object_id, number, data) VALUES (?, ?, ?)`, o.ID, number, piece)
 		})
 		if err != nil {
 			return fmt.Errorf("keep object: %w", err)
@@ -58,42 +57,36 @@ func (tx *Tx) DropObject(ctx context.Context, id string) error {
 	if err != nil || n == 0 {
 		return err
 	}
-	_, err = tx.exec(ctx, `DELETE FROM object_chunk WHERE object_id = ?`, id)
-	return err
+	return tx.do(ctx, `DELETE FROM object_chunk WHERE object_id = ?`, id)
 }
 
 // Object finds an object.
 func (q *Queries) Object(ctx context.Context, id string) (Object, error) {
-	var o Object
-	return o, q.get(ctx, &o, `SELECT * FROM object WHERE id = ?`, id)
+	return getOne[Object](ctx, q, `SELECT * FROM object WHERE id = ?`, id)
 }
 
 // ObjectsOf lists the objects of an event or a quarantined request.
 func (q *Queries) ObjectsOf(ctx context.Context, ownerID string) ([]Object, error) {
-	var rows []Object
-	return rows, q.list(ctx, &rows, `SELECT * FROM object WHERE owner_id = ? ORDER BY id`, ownerID)
+	return listOf[Object](ctx, q, `SELECT * FROM object WHERE owner_id = ? ORDER BY id`, ownerID)
 }
 
 // MayReadEvent reports whether a partner may read an event that was delivered to it, or is still meant for it: what a
 // revocation held back stays held back (guarantee G2).
 func (q *Queries) MayReadEvent(ctx context.Context, eventID, partnerID string) (bool, error) {
-	var n int
-	err := q.get(ctx, &n, `SELECT COUNT(*) FROM delivery d WHERE d.event_id = ? AND d.partner_id = ? AND (d.delivered_at IS NOT NULL
+	n, err := getOne[int](ctx, q, `SELECT COUNT(*) FROM delivery d WHERE d.event_id = ? AND d.partner_id = ? AND (d.delivered_at IS NOT NULL
 		OR EXISTS (SELECT 1 FROM subscription s WHERE s.id = d.subscription_id AND s.accepting))`, eventID, partnerID)
 	return n > 0, err
 }
 
 // HadObject reports whether an object had been delivered to a partner when its deliveries were removed.
 func (q *Queries) HadObject(ctx context.Context, id, partnerID string) (bool, error) {
-	var n int
-	err := q.get(ctx, &n, `SELECT COUNT(*) FROM object_reader WHERE object_id = ? AND partner_id = ?`, id, partnerID)
+	n, err := getOne[int](ctx, q, `SELECT COUNT(*) FROM object_reader WHERE object_id = ? AND partner_id = ?`, id, partnerID)
 	return n > 0, err
 }
 
 // rememberReaders notes who got the objects of events, before the deliveries of these are removed.
 func (tx *Tx) rememberReaders(ctx context.Context, events []string) error {
-	w := where{}
-	w.in(`o.owner_id`, events)
+	w := whereIn(`o.owner_id`, events)
 	w.add(`d.delivered_at IS NOT NULL`)
 	return tx.rememberWhere(ctx, w)
 }
@@ -175,8 +168,7 @@ const (
 // PruneObjects removes, as of now, the bytes of objects whose event is gone, or that never came to belong to one; it looks
 // at a few behind the cursor. The row of an object that was delivered stays for a while, to tell that it is gone.
 func (tx *Tx) PruneObjects(ctx context.Context, now Time, cursor string, limit int) (Pruned, error) {
-	var page []Object
-	err := tx.list(ctx, &page, `SELECT * FROM object WHERE id > ? ORDER BY id LIMIT ?`, cursor, pruneObjects)
+	page, err := listOf[Object](ctx, &tx.Queries, `SELECT * FROM object WHERE id > ? ORDER BY id LIMIT ?`, cursor, pruneObjects)
 	if err != nil {
 		return Pruned{}, fmt.Errorf("list objects: %w", err)
 	}
@@ -216,8 +208,7 @@ func (tx *Tx) owners(ctx context.Context, page []Object) (map[string]bool, error
 		return there, nil
 	}
 	w.in(`id`, ids)
-	var found []string
-	err := tx.list(ctx, &found, `SELECT id FROM event`+w.sql()+` UNION ALL SELECT id FROM quarantine`+w.sql(), append(w.args, w.args...)...)
+	found, err := listOf[string](ctx, &tx.Queries, `SELECT id FROM event`+w.sql()+` UNION ALL SELECT id FROM quarantine`+w.sql(), append(w.args, w.args...)...)
 	if err != nil {
 		return nil, fmt.Errorf("find owners of objects: %w", err)
 	}

@@ -24,9 +24,7 @@ func (w *world) putObject(n int) (store.Object, []byte) {
 	o := store.Object{
 		ID: w.db.NewID("obj"), PartnerID: w.partner.ID, ClientID: w.client.ID, ContentType: "application/pdf", Size: int64(n), Digest: sum[:],
 	}
-	if err := w.db.PutObject(w.ctx, o, data); err != nil {
-		w.t.Fatal(err)
-	}
+	noErr(w.t, w.db.PutObject(w.ctx, o, data))
 	return o, data
 }
 
@@ -42,16 +40,12 @@ func (w *world) objectState(id string) string {
 	if errors.Is(err, store.ErrNotFound) {
 		return "none"
 	}
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	noErr(w.t, err)
 	_, err = io.Copy(io.Discard, w.db.OpenObject(w.ctx, o))
 	if !o.GoneAt.IsZero() && o.Size > 0 && errors.Is(err, store.ErrNotFound) {
 		return "gone"
 	}
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	noErr(w.t, err)
 	return "bytes"
 }
 
@@ -125,9 +119,7 @@ func TestPruneObjectsOfOldEvents(t *testing.T) {
 		w.clock.Advance(time.Minute)
 		had := func() bool {
 			had, err := w.db.HadObject(w.ctx, o.ID, w.partner.ID)
-			if err != nil {
-				t.Fatal(err)
-			}
+			noErr(t, err)
 			return had
 		}
 		if w.pruneObjects(500) != 0 || had() {
@@ -153,15 +145,11 @@ func TestMayReadEvent(t *testing.T) {
 		other := w.newSubscription(w.newEndpoint(w.own.ID), store.SubscriptionApproved, eventType)
 		id := w.newDeliveries(w.subscription, 1)[0]
 		d, err := w.db.Delivery(w.ctx, id)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, err)
 		may := func(partnerID string) bool {
 			t.Helper()
 			may, err := w.db.MayReadEvent(context.WithoutCancel(w.ctx), d.EventID, partnerID)
-			if err != nil {
-				t.Fatal(err)
-			}
+			noErr(t, err)
 			return may
 		}
 		if !may(w.partner.ID) || may(other.PartnerID) {

@@ -2,9 +2,11 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"embed"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -13,12 +15,16 @@ import (
 	"strconv"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/stdlib"
 	_ "github.com/jackc/pgx/v5/stdlib" // registers the PostgreSQL driver "pgx"
 	"github.com/jmoiron/sqlx"
 	"github.com/mattn/go-sqlite3"
+	"schakel/store/pipe"
 )
 
 //go:embed migrations
@@ -165,4 +171,104 @@ func withoutPassword(database string) string {
 		}
 	}
 	return u.Redacted()
+}
+
+// connectTimeout sets how long a connection may take to come about when the address of the database does not say.
+const connectTimeout = 10 * time.Second
+
+// What a server is asked to do about a node that is frozen or gone: a transaction it left open would keep others from its
+// rows. Statements have no limit of their own, because a migration or a backup may take long; what people and machines wait
+// for is bounded by its request, and the transactions of the engine by its deadline.
+var sessionSettings = [...]struct{ name, value string }{
+	{"idle_in_transaction_session_timeout", "60s"},
+	// Compiling a plan over the partitions of all days takes seconds, and spares milliseconds.
+	{"jit", "off"},
+	// Nor does a page need more than one process, and what it reads is mostly in memory: without these the planner reads tables from
+	// end to end for a hundred rows.
+	{"max_parallel_workers_per_gather", "0"},
+	{"random_page_cost", "1.1"},
+	{"tcp_keepalives_idle", "30"}, // seconds; then a probe every 10, and after 3 without an answer the node is gone
+	{"tcp_keepalives_interval", "10"},
+	{"tcp_keepalives_count", "3"},
+}
+
+// openPool makes the pool of connections to a PostgreSQL. What the address says itself, such as connect_timeout or
+// idle_in_transaction_session_timeout, is left as it is.
+func openPool(dsn string) (*sqlx.DB, error) {
+	cfg, err := pgx.ParseConfig(dsn)
+	if err != nil {
+		return nil, err
+	}
+	if !strings.Contains(dsn, "connect_timeout=") {
+		cfg.ConnectTimeout = connectTimeout
+	}
+	given := cfg.RuntimeParams
+	prepare := func(ctx context.Context, conn *pgx.Conn) error {
+		for _, s := range sessionSettings {
+			if _, ok := given[s.name]; ok {
+				continue
+			}
+			_, err := conn.Exec(ctx, `SET `+s.name+` = '`+s.value+`'`, pgx.QueryExecModeSimpleProtocol)
+			if _, unknown := errors.AsType[*pgconn.PgError](err); err != nil && !unknown { // other databases speak the protocol too
+				return fmt.Errorf("set %s: %w", s.name, err)
+			}
+		}
+		return nil
+	}
+	connector := pipe.Connector{Connector: stdlib.GetConnector(*cfg, stdlib.OptionAfterConnect(prepare)), Explain: conflict}
+	return sqlx.NewDb(sql.OpenDB(connector), "pgx"), nil
+}
+
+// ErrInUse is returned when another process has the database to itself.
+var ErrInUse = errors.New("another Schakel works on this file; stop it first, or use PostgreSQL when several must share the work")
+
+// takeAlone keeps a SQLite file to this process. It locks a file beside the database and not the database itself, where locks of
+// SQLite's own may be in the way. The kernel lets go of it when the process ends, however it ends.
+func takeAlone(path string) (*os.File, error) {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real // else two names of one file would be two locks
+	}
+	f, err := os.OpenFile(path+".lock", os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("open lock file: %w", err)
+	}
+	err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	if errors.Is(err, syscall.EWOULDBLOCK) {
+		holder := make([]byte, 20)
+		n, _ := f.ReadAt(holder, 0)
+		return nil, errors.Join(fmt.Errorf("%w (process %s)", ErrInUse, strings.TrimSpace(string(holder[:n]))), f.Close())
+	}
+	if err == nil {
+		err = f.Truncate(0)
+	}
+	if err == nil {
+		_, err = f.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0)
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("lock %s: %w", f.Name(), err), f.Close())
+	}
+	return f, nil
+}
+
+// unlock leaves the lock file where it is: removing it could take it away under a process that just opened it.
+func (db *DB) unlock() error {
+	if db.lock == nil {
+		return nil
+	}
+	err := db.lock.Close()
+	db.lock = nil
+	return err
+}
+
+// makePrivate makes a new database file that only its owner can read: it holds personal data and password hashes. SQLite gives
+// the files beside it the same mode. What is there already keeps the mode that the operator gave it.
+func makePrivate(path string) error {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return f.Close()
 }

@@ -35,28 +35,27 @@ func TestOperationCommits(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		ctx, o, write := operationWorld(t, w, "k")
 		p, err := write("Noord")
-		noError(t, err)
+		noErr(t, err)
 		woken := 0
 		store.AfterCommit(ctx, func() { woken++ })
 		_, err = w.db.Partner(ctx, p.ID)
-		noError(t, err)
-		got, err := w.db.Partner(w.ctx, p.ID)
-		missing(t, got, err)
+		noErr(t, err)
+		missing(t)(w.db.Partner(w.ctx, p.ID))
 		same(t, woken, nil, 0)
 		outcome := store.IdempotencyKey{ClientID: "cli_a", Operation: "POST /x", Key: "k", StatusCode: 201, ResponseBody: []byte("made"), Headers: `{"Location":["/x/1"]}`}
-		noError(t, o.Commit(func(tx *store.Tx) error { return tx.SetKeyOutcome(ctx, &outcome) }))
+		noErr(t, o.Commit(func(tx *store.Tx) error { return tx.SetKeyOutcome(ctx, &outcome) }))
 		same(t, woken, nil, 1)
 		_, err = w.db.Partner(w.ctx, p.ID)
-		noError(t, err)
+		noErr(t, err)
 		key, err := w.db.Key(w.ctx, "cli_a", "POST /x", "k")
 		same(t, key.Headers+string(key.ResponseBody), err, outcome.Headers+"made")
 		o.Rollback()                 // too late
 		later, err := write("Later") // writes for itself
-		noError(t, err)
+		noErr(t, err)
 		store.AfterCommit(ctx, func() { woken++ })
 		same(t, woken, nil, 2)
 		_, err = w.db.Partner(w.ctx, later.ID)
-		noError(t, err)
+		noErr(t, err)
 		if o.Commit(func(*store.Tx) error { return nil }) == nil {
 			t.Error("an operation commits twice")
 		}
@@ -85,14 +84,12 @@ func TestOperationLeavesNothing(t *testing.T) {
 				inner.ctx = ctx
 				_, o, write := operationWorld(t, &inner, "k")
 				p, err := write("Noord")
-				noError(t, err)
+				noErr(t, err)
 				if end(o, cancel) == nil {
 					t.Error("no error")
 				}
-				got, err := w.db.Partner(w.ctx, p.ID)
-				missing(t, got, err)
-				key, err := w.db.Key(w.ctx, "cli_a", "POST /x", "k")
-				missing(t, key, err)
+				missing(t)(w.db.Partner(w.ctx, p.ID))
+				missing(t)(w.db.Key(w.ctx, "cli_a", "POST /x", "k"))
 			})
 		})
 	}
@@ -103,21 +100,21 @@ func TestOperationSteps(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		ctx, o, write := operationWorld(t, w, "k")
 		kept, err := write("Kept")
-		noError(t, err)
+		noErr(t, err)
 		err = w.db.Write(ctx, func(tx *store.Tx) error {
 			lost := store.Partner{Name: "Lost", Status: store.PartnerApproved}
-			noError(t, tx.InsertPartner(ctx, &lost))
+			noErr(t, tx.InsertPartner(ctx, &lost))
 			return errors.Join(tx.InsertContract(ctx, &store.Contract{ID: "twice"}), tx.InsertContract(ctx, &store.Contract{ID: "twice"}))
 		})
 		if !errors.Is(err, store.ErrConflict) {
 			t.Errorf("error %v", err)
 		}
 		last, err := write("Last")
-		noError(t, err)
-		noError(t, o.Commit(func(*store.Tx) error { return nil }))
+		noErr(t, err)
+		noErr(t, o.Commit(func(*store.Tx) error { return nil }))
 		for _, id := range []string{kept.ID, last.ID} {
 			_, err = w.db.Partner(w.ctx, id)
-			noError(t, err)
+			noErr(t, err)
 		}
 		_, total, err := w.db.Partners(w.ctx, store.PartnerFilter{Search: "Lost"})
 		same(t, total, err, 0)
@@ -130,7 +127,7 @@ func TestOperationSteps(t *testing.T) {
 func TestOperationClaimedByAnother(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		_, first, _ := operationWorld(t, w, "k")
-		noError(t, first.Commit(func(*store.Tx) error { return nil }))
+		noErr(t, first.Commit(func(*store.Tx) error { return nil }))
 		_, second, write := operationWorld(t, w, "k")
 		for range 2 {
 			if _, err := write("Noord"); !errors.Is(err, store.ErrConflict) {
@@ -150,14 +147,7 @@ func TestOperationClaimedByAnother(t *testing.T) {
 		w.clock.Advance(time.Microsecond)
 		_, third, write := operationWorld(t, w, "k")
 		_, err = write("Noord")
-		noError(t, err)
-		noError(t, third.Commit(func(*store.Tx) error { return nil }))
+		noErr(t, err)
+		noErr(t, third.Commit(func(*store.Tx) error { return nil }))
 	})
-}
-
-func noError(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }

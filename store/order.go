@@ -104,8 +104,7 @@ func (tx *Tx) orderingByID(ctx context.Context, ids ...string) (*ordering, error
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	w := where{}
-	w.in(`id`, ids)
+	w := whereIn(`id`, ids)
 	w.add(`order_key <> ''`)
 	var rows []Delivery
 	if err := tx.list(ctx, &rows, `SELECT DISTINCT subscription_id, order_key FROM delivery`+w.sql(), w.args...); err != nil {

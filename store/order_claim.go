@@ -106,8 +106,7 @@ func (tx *Tx) leaseIDs(ctx context.Context, ids []string, owner string, lease Ti
 	const set = `UPDATE delivery SET due_at = ?, lease_owner = ?, lease = lease + 1, updated_at = ? WHERE id IN `
 	if tx.dialect == Postgres {
 		// By their ids alone: with their state in it the planner would choose an index of all that waits.
-		var rows []Delivery
-		err := tx.list(ctx, &rows, `SELECT id, status, due_at, lease_owner FROM delivery WHERE id = ANY (?) AND id >= ? AND id <= ? FOR UPDATE SKIP LOCKED`,
+		rows, err := listOf[Delivery](ctx, &tx.Queries, `SELECT id, status, due_at, lease_owner FROM delivery WHERE id = ANY (?) AND id >= ? AND id <= ? FOR UPDATE SKIP LOCKED`,
 			ids, ids[0], ids[len(ids)-1])
 		var free []string
 		for i := range rows {

@@ -171,16 +171,14 @@ func TestResendBeforeWhatWasClaimed(t *testing.T) {
 		w.rebuildHeads()
 		same(t, w.claim("n", 10), nil, ids[1:2])
 		lease := w.lease(ids[1], "n")
-		may, err := w.db.MayStart(w.ctx, lease, ids[1])
-		same(t, may, err, true)
+		gives(t, true)(w.db.MayStart(w.ctx, lease, ids[1]))
 		before, err := w.db.FanoutEpoch(w.ctx)
 		same(t, 0, err, 0)
 		w.write(func(tx *store.Tx) error { _, err := tx.Resend(w.ctx, ids[0], "key", w.in(time.Hour)); return err })
 		w.inLine()
 		after, err := w.db.FanoutEpoch(w.ctx)
 		same(t, before == after, err, false)
-		may, err = w.db.MayStart(w.ctx, lease, ids[1])
-		same(t, may, err, false)
+		gives(t, false)(w.db.MayStart(w.ctx, lease, ids[1]))
 	})
 }
 

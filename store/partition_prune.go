@@ -115,8 +115,7 @@ func (tx *Tx) findNeeded(ctx context.Context, day *oldDay, before Time) error {
 
 // notNeeded is a condition on events that they need not stay.
 func (d *oldDay) notNeeded(column string) where {
-	w := where{}
-	w.add(column+` >= ? AND `+column+` < ?`, d.event.From, d.event.To)
+	w := whereOf(column+` >= ? AND `+column+` < ?`, d.event.From, d.event.To)
 	if len(d.needed) > 0 {
 		n := where{}
 		n.in(column, d.needed)
@@ -130,8 +129,7 @@ func (d *oldDay) notNeeded(column string) where {
 func (tx *Tx) pruneStragglers(ctx context.Context, day *oldDay, limit int) (int64, error) {
 	w := day.notNeeded(`event_id`)
 	w.add(`(id >= ? OR id < ?) AND status IN `+closedStates, day.delivery.To, day.delivery.From)
-	var late []string
-	err := tx.list(ctx, &late, `SELECT id FROM delivery`+w.sql()+` LIMIT ?`+tx.skipLocked("delivery"), append(w.args, limit)...)
+	late, err := listOf[string](ctx, &tx.Queries, `SELECT id FROM delivery`+w.sql()+` LIMIT ?`+tx.skipLocked("delivery"), append(w.args, limit)...)
 	if err != nil {
 		return 0, fmt.Errorf("find late deliveries: %w", err)
 	}
@@ -214,11 +212,9 @@ func (tx *Tx) newlyNeeded(ctx context.Context, day *oldDay) (bool, error) {
 	w := day.notNeeded(`event_id`)
 	args := append(append(append([]any{}, w.args...), w.args...), w.args...)
 	args = append(args, day.delivery.To)
-	var some bool
-	err := tx.get(ctx, &some, `SELECT EXISTS (SELECT 1 FROM delivery`+w.sql()+` AND status IN ('pending', 'retrying'))
+	return getOne[bool](ctx, &tx.Queries, `SELECT EXISTS (SELECT 1 FROM delivery`+w.sql()+` AND status IN ('pending', 'retrying'))
 		OR EXISTS (SELECT 1 FROM delivery`+w.sql()+` AND status IN ('held', 'dead'))
 		OR EXISTS (SELECT 1 FROM delivery`+w.sql()+` AND id >= ?)`, args...)
-	return some, err
 }
 
 // carryOver puts what must stay of a detached day into the default partition: the events that are needed with their
@@ -228,8 +224,7 @@ func (tx *Tx) carryOver(ctx context.Context, day *oldDay) error {
 	if len(none) == 0 {
 		none = []string{""}
 	}
-	w := where{}
-	w.in(`d.event_id`, none)
+	w := whereIn(`d.event_id`, none)
 	stays := `(` + w.conditions[0] + ` OR d.event_id < ? OR d.event_id >= ?) AND EXISTS (SELECT 1 FROM event e WHERE e.id = d.event_id)`
 	args := append(append([]any{}, w.args...), day.event.From, day.event.To)
 	for _, step := range []struct {

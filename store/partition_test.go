@@ -74,12 +74,10 @@ func TestOneEventOverManyDays(t *testing.T) {
 	w.write(func(tx *store.Tx) error {
 		again, other := first, first
 		again.ID, other.ID, other.CEID = tx.NewID("evt"), tx.NewID("evt"), "other"
-		fresh, err := tx.InsertEvents(w.ctx, []store.Event{again, other})
-		same(t, fresh, err, map[string]bool{other.ID: true})
+		gives(t, map[string]bool{other.ID: true})(tx.InsertEvents(w.ctx, []store.Event{again, other}))
 		return nil
 	})
-	id, err := w.db.EventIDByIdentity(w.ctx, first.ClientID, first.CESource, first.CEID)
-	same(t, id, err, first.ID)
+	gives(t, first.ID)(w.db.EventIDByIdentity(w.ctx, first.ClientID, first.CESource, first.CEID))
 	_, n, err := w.db.Events(w.ctx, store.EventFilter{CEID: first.CEID})
 	same(t, n, err, 1)
 }
@@ -188,7 +186,7 @@ func TestReadersOfADayAreRemembered(t *testing.T) {
 	w.clock.Advance(10 * aDay)
 	w.pruneEvents(store.At(w.clock.Now().Add(-5*aDay)), 500)
 	_, err := w.db.Delivery(w.ctx, id)
-	missing(t, id, err)
+	missing(t)(id, err)
 	read, _ := w.db.Pools()
 	var reader string
 	err = read.Get(&reader, `SELECT partner_id FROM object_reader WHERE object_id = 'obj_1'`)

@@ -55,26 +55,22 @@ func (tx *Tx) UpdatePartner(ctx context.Context, p *Partner) error {
 
 // Partner finds one partner.
 func (q *Queries) Partner(ctx context.Context, id string) (Partner, error) {
-	var p Partner
-	return p, q.get(ctx, &p, `SELECT * FROM partner WHERE id = ?`, id)
+	return getOne[Partner](ctx, q, `SELECT * FROM partner WHERE id = ?`, id)
 }
 
 // OwnPartner is the organisation that runs this Schakel, or ErrNotFound before the first start finished.
 func (q *Queries) OwnPartner(ctx context.Context) (Partner, error) {
-	var p Partner
-	return p, q.get(ctx, &p, `SELECT * FROM partner WHERE own ORDER BY id LIMIT 1`)
+	return getOne[Partner](ctx, q, `SELECT * FROM partner WHERE own ORDER BY id LIMIT 1`)
 }
 
 // PartnerByOIN finds the partner whose registration with this OIN is open: neither rejected nor ended.
 func (q *Queries) PartnerByOIN(ctx context.Context, oin string) (Partner, error) {
-	var p Partner
-	return p, q.get(ctx, &p, `SELECT * FROM partner WHERE oin = ? AND oin <> '' AND status NOT IN ('rejected', 'ended')`, oin)
+	return getOne[Partner](ctx, q, `SELECT * FROM partner WHERE oin = ? AND oin <> '' AND status NOT IN ('rejected', 'ended')`, oin)
 }
 
 // PartnerByOrgNumber finds the partner whose registration with this organisasjonsnummer is open: neither rejected nor ended.
 func (q *Queries) PartnerByOrgNumber(ctx context.Context, number string) (Partner, error) {
-	var p Partner
-	return p, q.get(ctx, &p, `SELECT * FROM partner WHERE org_number = ? AND org_number <> '' AND status NOT IN ('rejected', 'ended')`, number)
+	return getOne[Partner](ctx, q, `SELECT * FROM partner WHERE org_number = ? AND org_number <> '' AND status NOT IN ('rejected', 'ended')`, number)
 }
 
 // PartnerFilter selects partners; empty members select all.
@@ -86,15 +82,12 @@ type PartnerFilter struct {
 
 // Partners lists registrations, newest first, with their total count. The own organisation is left out.
 func (q *Queries) Partners(ctx context.Context, f PartnerFilter) ([]Partner, int, error) {
-	w := where{}
-	w.add(`NOT own`)
+	w := whereOf(`NOT own`)
 	w.text(`status = ?`, f.Status)
 	if f.Search != "" {
 		w.add(`(LOWER(name) LIKE ? ESCAPE '\' OR oin = ? OR kvk = ? OR her_id = ? OR org_number = ?)`, like(f.Search), f.Search, f.Search, f.Search, f.Search)
 	}
-	var rows []Partner
-	total, err := q.page(ctx, &rows, `*`, `partner`, w, `id DESC`, f.Page)
-	return rows, total, err
+	return pageOf[Partner](ctx, q, `*`, `partner`, w, `id DESC`, f.Page)
 }
 
 // CountPartners counts registrations by status.

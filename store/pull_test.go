@@ -125,14 +125,10 @@ func TestPullClaim(t *testing.T) {
 		same(t, p.received(2), nil, ids[:2])
 		same(t, p.received(10), nil, ids[2:3])
 		same(t, p.received(10), nil, []string{})
-		due, err := p.db.PullDue(p.ctx, p.sub.ID)
-		same(t, due, err, p.in(time.Minute))
-		due, err = p.db.PullDue(p.ctx, "sub_none")
-		same(t, due, err, store.Time{})
-		backlog, err := p.db.PullBacklog(p.ctx, p.sub.EndpointID, p.now())
-		same(t, backlog, err, store.PullBacklog{Waiting: 3, Leased: 3, Oldest: p.now()})
-		backlog, err = p.db.PullBacklog(p.ctx, "ept_none", p.now())
-		same(t, backlog, err, store.PullBacklog{})
+		gives(t, p.in(time.Minute))(p.db.PullDue(p.ctx, p.sub.ID))
+		gives(t, store.Time{})(p.db.PullDue(p.ctx, "sub_none"))
+		gives(t, store.PullBacklog{Waiting: 3, Leased: 3, Oldest: p.now()})(p.db.PullBacklog(p.ctx, p.sub.EndpointID, p.now()))
+		gives(t, store.PullBacklog{})(p.db.PullBacklog(p.ctx, "ept_none", p.now()))
 
 		p.clock.Advance(time.Minute) // a crashed consumer's deliveries come back
 		same(t, p.received(10), nil, ids[:3])

@@ -66,20 +66,17 @@ func (tx *Tx) InsertQuarantine(ctx context.Context, q *Quarantine, events []Quar
 
 // QuarantineOf finds what was kept of a request of a client.
 func (q *Queries) QuarantineOf(ctx context.Context, clientID, key string, fingerprint []byte) (Quarantine, error) {
-	var found Quarantine
-	return found, q.get(ctx, &found, `SELECT * FROM quarantine WHERE client_id = ? AND idempotency_key = ? AND fingerprint = ?`, clientID, key, fingerprint)
+	return getOne[Quarantine](ctx, q, `SELECT * FROM quarantine WHERE client_id = ? AND idempotency_key = ? AND fingerprint = ?`, clientID, key, fingerprint)
 }
 
 // Quarantine finds a quarantined request.
 func (q *Queries) Quarantine(ctx context.Context, id string) (Quarantine, error) {
-	var found Quarantine
-	return found, q.get(ctx, &found, `SELECT * FROM quarantine WHERE id = ?`, id)
+	return getOne[Quarantine](ctx, q, `SELECT * FROM quarantine WHERE id = ?`, id)
 }
 
 // QuarantinedEvents lists the events of a quarantined request in the order in which they came.
 func (q *Queries) QuarantinedEvents(ctx context.Context, id string) ([]QuarantinedEvent, error) {
-	var rows []QuarantinedEvent
-	return rows, q.list(ctx, &rows, `SELECT * FROM quarantined_event WHERE quarantine_id = ? ORDER BY position`, id)
+	return listOf[QuarantinedEvent](ctx, q, `SELECT * FROM quarantined_event WHERE quarantine_id = ? ORDER BY position`, id)
 }
 
 // QuarantineFilter selects quarantined requests; empty members select all.
@@ -94,9 +91,7 @@ func (q *Queries) Quarantines(ctx context.Context, f QuarantineFilter) ([]Quaran
 	w.text(`partner_id = ?`, f.PartnerID)
 	w.text(`client_id = ?`, f.ClientID)
 	w.text(`status = ?`, f.Status)
-	var rows []Quarantine
-	total, err := q.longPage(ctx, &rows, `*`, `quarantine`, w, `id DESC`, f.Page)
-	return rows, total, err
+	return longPageOf[Quarantine](ctx, q, `*`, `quarantine`, w, `id DESC`, f.Page)
 }
 
 // CountQuarantined counts the requests that wait for a decision, up to [ListBound] + 1.
@@ -118,8 +113,7 @@ func (tx *Tx) DecideQuarantine(ctx context.Context, id, status, reason, by strin
 
 // PruneQuarantine removes requests that were decided before the moment given; open ones stay.
 func (tx *Tx) PruneQuarantine(ctx context.Context, before Time, _ string, limit int) (Pruned, error) {
-	var ids []string
-	err := tx.list(ctx, &ids, `SELECT id FROM quarantine WHERE status IN ('released', 'discarded') AND decided_at < ? ORDER BY id LIMIT 1`, before)
+	ids, err := listOf[string](ctx, &tx.Queries, `SELECT id FROM quarantine WHERE status IN ('released', 'discarded') AND decided_at < ? ORDER BY id LIMIT 1`, before)
 	if err != nil || len(ids) == 0 {
 		return Pruned{Done: err == nil}, err
 	}

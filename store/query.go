@@ -2,9 +2,12 @@ package store
 
 import (
 	"context"
+	"database/sql/driver"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 )
 
 // Page is a part of a list: the Number-th (from 1) of Size rows. A zero Size asks for all, up to 1000.
@@ -54,6 +57,18 @@ func (w *where) in(column string, values []string) {
 	w.add(column+` IN (`+marks(len(values))+`)`, args...)
 }
 
+// whereOf makes a list of one condition.
+func whereOf(condition string, args ...any) (w where) {
+	w.add(condition, args...)
+	return w
+}
+
+// whereIn makes a list of column IN (values), which is empty when there are none.
+func whereIn(column string, values []string) (w where) {
+	w.in(column, values)
+	return w
+}
+
 // with joins the conditions of both.
 func (w where) with(other where) where {
 	return where{slices.Concat(w.conditions, other.conditions), slices.Concat(w.args, other.args)}
@@ -74,20 +89,25 @@ func (w where) and() string {
 	return " AND " + strings.Join(w.conditions, " AND ")
 }
 
-// page fills rows with one page and returns how many rows the filter selects in all.
-func (q *Queries) page(ctx context.Context, rows any, columns, from string, w where, order string, p Page) (int, error) {
+// pageOf returns one page and how many rows the filter selects in all.
+func pageOf[T any](ctx context.Context, q *Queries, columns, from string, w where, order string, p Page) ([]T, int, error) {
 	total, err := q.count(ctx, from, w)
 	if err != nil {
-		return 0, err
+		return nil, 0, err
 	}
+	rows, err := onPage[T](ctx, q, columns, from, w, order, p)
+	return rows, total, err
+}
+
+// onPage returns the rows of one page.
+func onPage[T any](ctx context.Context, q *Queries, columns, from string, w where, order string, p Page) ([]T, error) {
 	limit, offset := p.limits()
 	query := fmt.Sprintf(`SELECT %s FROM %s%s ORDER BY %s LIMIT %d OFFSET %d`, columns, from, w.sql(), order, limit, offset)
-	return total, q.list(ctx, rows, query, w.args...)
+	return listOf[T](ctx, q, query, w.args...)
 }
 
 func (q *Queries) count(ctx context.Context, from string, w where) (int, error) {
-	var n int
-	return n, q.get(ctx, &n, `SELECT COUNT(*) FROM `+from+w.sql(), w.args...)
+	return getOne[int](ctx, q, `SELECT COUNT(*) FROM `+from+w.sql(), w.args...)
 }
 
 // countBy runs a query of (name, n) rows.
@@ -111,4 +131,108 @@ func marks(n int) string { return strings.TrimSuffix(strings.Repeat("?, ", n), "
 // like makes a lower-case pattern that finds text anywhere, with its own wildcards taken literally.
 func like(text string) string {
 	return "%" + strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(strings.ToLower(text)) + "%"
+}
+
+// Time is an instant kept as UTC microseconds since 1970; the zero Time is NULL.
+type Time struct{ time.Time }
+
+// At makes a Time of t, cut to the microsecond the database keeps.
+func At(t time.Time) Time {
+	if t.IsZero() {
+		return Time{}
+	}
+	return Time{t.UTC().Truncate(time.Microsecond)}
+}
+
+// Scan reads a BIGINT of microseconds or NULL.
+func (t *Time) Scan(src any) error {
+	switch v := src.(type) {
+	case nil:
+		*t = Time{}
+	case int64:
+		t.Time = time.UnixMicro(v).UTC()
+	default:
+		return fmt.Errorf("time column: cannot read %T", src)
+	}
+	return nil
+}
+
+// Value writes microseconds, or NULL for the zero Time.
+func (t Time) Value() (driver.Value, error) {
+	if t.IsZero() {
+		return nil, nil
+	}
+	return t.UnixMicro(), nil
+}
+
+// Strings is a list of texts kept as a JSON array.
+type Strings []string
+
+// Scan reads a JSON array of strings.
+func (s *Strings) Scan(src any) error {
+	*s = nil
+	switch v := src.(type) {
+	case nil:
+		return nil
+	case string:
+		return json.Unmarshal([]byte(v), (*[]string)(s))
+	case []byte:
+		return json.Unmarshal(v, (*[]string)(s))
+	}
+	return fmt.Errorf("list column: cannot read %T", src)
+}
+
+// Value writes a JSON array; an empty list is [].
+func (s Strings) Value() (driver.Value, error) {
+	if len(s) == 0 {
+		return "[]", nil
+	}
+	b, err := json.Marshal([]string(s))
+	return string(b), err
+}
+
+// Contains reports whether the list holds v.
+func (s Strings) Contains(v string) bool {
+	return slices.Contains(s, v)
+}
+
+// Audience is which partners an event is for, besides the own organisation, which knows every event. The zero Audience
+// is whoever is subscribed. It is settled when the event is accepted, and stays.
+type Audience string
+
+// audienceEdge stands around each id, so that an id is found whole.
+const audienceEdge = ","
+
+// OnlyFor is the audience of the own organisation and these partners, given by id; of the own organisation alone when
+// there are none.
+func OnlyFor(partnerIDs ...string) Audience {
+	only := audienceEdge
+	for _, id := range partnerIDs {
+		only += id + audienceEdge
+	}
+	return Audience(only)
+}
+
+// Everyone reports whether an event is for whoever is subscribed.
+func (a Audience) Everyone() bool { return a == "" }
+
+// Has reports whether an event is for a partner; own is that of the own organisation.
+func (a Audience) Has(partnerID string, own bool) bool {
+	return a == "" || own || strings.Contains(string(a), audienceEdge+partnerID+audienceEdge)
+}
+
+// Partners lists the ids of the partners it names.
+func (a Audience) Partners() []string {
+	inner := strings.Trim(string(a), audienceEdge)
+	if inner == "" {
+		return nil
+	}
+	return strings.Split(inner, audienceEdge)
+}
+
+// audience keeps the events that a partner may know of; any when no partner is given.
+func (w *where) audience(partnerID string) {
+	if partnerID != "" {
+		w.add(`(audience = '' OR LOWER(audience) LIKE ? ESCAPE '\')`, like(audienceEdge+partnerID+audienceEdge))
+	}
 }

@@ -40,14 +40,12 @@ func (tx *Tx) UpdateReplayPart(ctx context.Context, p *ReplayPart) error {
 
 // ReplayPart finds the part of a replay for a subscription.
 func (q *Queries) ReplayPart(ctx context.Context, jobID, subscriptionID string) (ReplayPart, error) {
-	var p ReplayPart
-	return p, q.get(ctx, &p, `SELECT * FROM replay_part WHERE job_id = ? AND subscription_id = ?`, jobID, subscriptionID)
+	return getOne[ReplayPart](ctx, q, `SELECT * FROM replay_part WHERE job_id = ? AND subscription_id = ?`, jobID, subscriptionID)
 }
 
 // ReplayParts lists the parts of a replay.
 func (q *Queries) ReplayParts(ctx context.Context, jobID string) ([]ReplayPart, error) {
-	var rows []ReplayPart
-	return rows, q.list(ctx, &rows, `SELECT * FROM replay_part WHERE job_id = ? ORDER BY subscription_id`, jobID)
+	return listOf[ReplayPart](ctx, q, `SELECT * FROM replay_part WHERE job_id = ? ORDER BY subscription_id`, jobID)
 }
 
 // EventSpan selects stored events, test events never; empty members select all.
@@ -61,8 +59,7 @@ type EventSpan struct {
 }
 
 func (s EventSpan) where() where {
-	w := where{}
-	w.in(`id`, s.IDs)
+	w := whereIn(`id`, s.IDs)
 	// The ids tell when events were accepted, to the millisecond: so the primary key finds where to begin and to end.
 	after := s.AfterID
 	if !s.From.IsZero() {
@@ -83,8 +80,7 @@ func (s EventSpan) where() where {
 // EventsIn lists up to limit events of a span without their data, in order of acceptance.
 func (q *Queries) EventsIn(ctx context.Context, s EventSpan, limit int) ([]Event, error) {
 	w := s.where()
-	var rows []Event
-	return rows, q.list(ctx, &rows, `SELECT `+eventSummary+` FROM event`+w.sql()+` ORDER BY id LIMIT ?`, append(w.args, limit)...)
+	return listOf[Event](ctx, q, `SELECT `+eventSummary+` FROM event`+w.sql()+` ORDER BY id LIMIT ?`, append(w.args, limit)...)
 }
 
 // EventIDBound bounds the events that can be chosen by id; a statement takes no more of them than some ten thousands.
@@ -96,11 +92,9 @@ func (q *Queries) EventIDs(ctx context.Context, ids []string) ([]string, error) 
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	w := where{}
-	w.in(`id`, ids)
+	w := whereIn(`id`, ids)
 	w.in(`ce_id`, ids)
-	var found []string
-	return found, q.list(ctx, &found, `SELECT id FROM event WHERE `+w.conditions[0]+` UNION `+q.identities()+` WHERE `+w.conditions[1]+` ORDER BY 1 LIMIT ?`,
+	return listOf[string](ctx, q, `SELECT id FROM event WHERE `+w.conditions[0]+` UNION `+q.identities()+` WHERE `+w.conditions[1]+` ORDER BY 1 LIMIT ?`,
 		append(w.args, EventIDBound+1)...)
 }
 
@@ -110,14 +104,12 @@ func (tx *Tx) LockEvents(ctx context.Context, ids []string) (map[string]bool, er
 	if len(ids) == 0 {
 		return there, nil
 	}
-	w := where{}
-	w.in(`id`, ids)
+	w := whereIn(`id`, ids)
 	query := `SELECT id FROM event` + w.sql() + ` ORDER BY id`
 	if tx.dialect == Postgres {
 		query += ` FOR UPDATE` // in the order of ids, so that two nodes cannot wait for each other
 	}
-	var found []string
-	err := tx.list(ctx, &found, query, w.args...)
+	found, err := listOf[string](ctx, &tx.Queries, query, w.args...)
 	for _, id := range found {
 		there[id] = true
 	}
@@ -130,11 +122,9 @@ func (q *Queries) DeliveriesFor(ctx context.Context, subscriptionID string, even
 	if len(events) == 0 {
 		return nil, nil
 	}
-	w := where{}
-	w.in(`event_id`, events)
+	w := whereIn(`event_id`, events)
 	w.add(`subscription_id = ?`, subscriptionID)
-	var rows []Delivery
-	return rows, q.list(ctx, &rows, `SELECT id, event_id, status, last_status, idempotency_key, key_expires_at, batch_id FROM delivery`+w.sql()+` ORDER BY id`, w.args...)
+	return listOf[Delivery](ctx, q, `SELECT id, event_id, status, last_status, idempotency_key, key_expires_at, batch_id FROM delivery`+w.sql()+` ORDER BY id`, w.args...)
 }
 
 // HandedBefore returns which of these identities (EventIdentity) a subscription was handed (EDU-18b).
@@ -143,11 +133,9 @@ func (q *Queries) HandedBefore(ctx context.Context, subscriptionID string, ident
 	if len(identities) == 0 {
 		return before, nil
 	}
-	w := where{}
-	w.add(`subscription_id = ?`, subscriptionID)
+	w := whereOf(`subscription_id = ?`, subscriptionID)
 	w.in(`identity`, identities)
-	var found []string
-	err := q.list(ctx, &found, `SELECT identity FROM handed_identity`+w.sql(), w.args...)
+	found, err := listOf[string](ctx, q, `SELECT identity FROM handed_identity`+w.sql(), w.args...)
 	for _, identity := range found {
 		before[identity] = true
 	}
@@ -159,16 +147,13 @@ func (tx *Tx) MarkReplayed(ctx context.Context, jobID string, deliveries []strin
 	if len(deliveries) == 0 {
 		return nil
 	}
-	w := where{}
-	w.in(`id`, deliveries)
-	_, err := tx.exec(ctx, `UPDATE delivery SET replay_of = ?`+w.sql(), append([]any{jobID}, w.args...)...)
-	return err
+	w := whereIn(`id`, deliveries)
+	return tx.do(ctx, `UPDATE delivery SET replay_of = ?`+w.sql(), append([]any{jobID}, w.args...)...)
 }
 
 // ReplaysWaiting counts what replays have waiting at an endpoint.
 func (q *Queries) ReplaysWaiting(ctx context.Context, endpointID string) (int, error) {
-	w := where{}
-	w.add(`endpoint_id = ?`, endpointID)
+	w := whereOf(`endpoint_id = ?`, endpointID)
 	w.add(`replay_of <> ''`)
 	w.add(`status IN ('pending', 'retrying')`)
 	return q.count(ctx, `delivery`, w)

@@ -1,6 +1,8 @@
 package store_test
 
 import (
+	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -27,14 +29,11 @@ func TestReplayParts(t *testing.T) {
 			return tx.InsertReplayParts(w.ctx, []store.ReplayPart{b, a, part(other.ID, "sub_a")})
 		})
 		w.fails(store.ErrConflict, func(tx *store.Tx) error { return tx.InsertReplayParts(w.ctx, []store.ReplayPart{a}) })
-		rows, err := w.db.ReplayParts(w.ctx, j.ID)
-		same(t, rows, err, []store.ReplayPart{a, b})
+		gives(t, []store.ReplayPart{a, b})(w.db.ReplayParts(w.ctx, j.ID))
 		a.Status, a.Reason, a.Done, a.Refused, a.Cursor = store.JobDone, "ended", 5, 1, "evt_9"
 		w.write(func(tx *store.Tx) error { return tx.UpdateReplayPart(w.ctx, &a) })
-		got, err := w.db.ReplayPart(w.ctx, j.ID, "sub_a")
-		same(t, got, err, a)
-		got, err = w.db.ReplayPart(w.ctx, other.ID, "sub_a")
-		same(t, got, err, part(other.ID, "sub_a"))
+		gives(t, a)(w.db.ReplayPart(w.ctx, j.ID, "sub_a"))
+		gives(t, part(other.ID, "sub_a"))(w.db.ReplayPart(w.ctx, other.ID, "sub_a"))
 		gone := part("rsd_none", "sub_a")
 		w.fails(store.ErrNotFound, func(tx *store.Tx) error { return tx.UpdateReplayPart(w.ctx, &gone) })
 	})
@@ -81,15 +80,11 @@ func TestEventsIn(t *testing.T) {
 		}
 		rows, err := w.db.EventsIn(w.ctx, store.EventSpan{}, 2)
 		same(t, len(rows), err, 2)
-		found, err := w.db.EventIDs(w.ctx, []string{id(1), events[0].CEID, events[1].CEID, "unknown"})
-		same(t, found, err, []string{id(0), id(1)})
-		found, err = w.db.EventIDs(w.ctx, nil)
-		same(t, found, err, []string(nil))
+		gives(t, []string{id(0), id(1)})(w.db.EventIDs(w.ctx, []string{id(1), events[0].CEID, events[1].CEID, "unknown"}))
+		gives(t, []string(nil))(w.db.EventIDs(w.ctx, nil))
 		w.write(func(tx *store.Tx) error {
-			there, err := tx.LockEvents(w.ctx, []string{id(0), "evt_none"})
-			same(t, there, err, map[string]bool{id(0): true})
-			there, err = tx.LockEvents(w.ctx, nil)
-			same(t, there, err, map[string]bool{})
+			gives(t, map[string]bool{id(0): true})(tx.LockEvents(w.ctx, []string{id(0), "evt_none"}))
+			gives(t, map[string]bool{})(tx.LockEvents(w.ctx, nil))
 			return nil
 		})
 	})
@@ -115,18 +110,14 @@ func TestReplayedDeliveries(t *testing.T) {
 			return tx.MarkReplayed(w.ctx, j.ID, ids[:2])
 		})
 		w.set(ids[1], `status = 'delivered'`)
-		n, err := w.db.ReplaysWaiting(w.ctx, w.endpoint.ID)
-		same(t, n, err, 1)
-		n, err = w.db.ReplaysWaiting(w.ctx, "ept_other")
-		same(t, n, err, 0)
+		gives(t, 1)(w.db.ReplaysWaiting(w.ctx, w.endpoint.ID))
+		gives(t, 0)(w.db.ReplaysWaiting(w.ctx, "ept_other"))
 		w.write(func(tx *store.Tx) error {
 			_, err := tx.InsertHanded(w.ctx, []store.Handed{{SubscriptionID: w.subscription.ID, Identity: "a"}, {SubscriptionID: "sub_other", Identity: "b"}})
 			return err
 		})
-		before, err := w.db.HandedBefore(w.ctx, w.subscription.ID, []string{"a", "b"})
-		same(t, before, err, map[string]bool{"a": true})
-		before, err = w.db.HandedBefore(w.ctx, w.subscription.ID, nil)
-		same(t, before, err, map[string]bool{})
+		gives(t, map[string]bool{"a": true})(w.db.HandedBefore(w.ctx, w.subscription.ID, []string{"a", "b"}))
+		gives(t, map[string]bool{})(w.db.HandedBefore(w.ctx, w.subscription.ID, nil))
 		listed(t, deliveryID, []string{ids[1], ids[0]}, 2)(w.db.Deliveries(w.ctx, store.DeliveryFilter{ReplayOf: j.ID}))
 	})
 }
@@ -239,10 +230,8 @@ func TestDeliveryGroups(t *testing.T) {
 		same(t, rows, err, want)
 		rows, err = w.db.GroupDeliveries(w.ctx, store.DeliveryFilter{Statuses: []string{"dead"}})
 		same(t, rows, err, []store.DeliveryGroup{dead})
-		n, err := w.db.CountListed(w.ctx, store.DeliveryFilter{})
-		same(t, n, err, 5)
-		n, err = w.db.CountListed(w.ctx, store.DeliveryFilter{Statuses: []string{"dead"}})
-		same(t, n, err, 1)
+		gives(t, 5)(w.db.CountListed(w.ctx, store.DeliveryFilter{}))
+		gives(t, 1)(w.db.CountListed(w.ctx, store.DeliveryFilter{Statuses: []string{"dead"}}))
 	})
 }
 
@@ -253,5 +242,111 @@ func TestLongListsAreCountedUpToABound(t *testing.T) {
 		same(t, [2]int{len(rows), total}, err, [2]int{26, store.ListBound + 1})
 		_, total, err = w.db.Deliveries(w.ctx, store.DeliveryFilter{Statuses: []string{store.DeliveryDead}, Page: store.Page{Number: 1, Size: 5}})
 		same(t, total, err, 102)
+	})
+}
+
+// markResent notes that a job sent deliveries again.
+func (w *world) markResent(jobID string, ids ...string) {
+	w.t.Helper()
+	w.write(func(tx *store.Tx) error {
+		for _, id := range ids {
+			if err := tx.MarkResent(w.ctx, id, jobID); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func TestJobOutcome(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		j, other := w.newJob("resend"), w.newJob("resend")
+		outcome := func(id string, want store.JobOutcome) {
+			t.Helper()
+			gives(t, want)(w.db.JobOutcome(w.ctx, id))
+		}
+		states := []string{
+			store.DeliveryDelivered, store.DeliveryDelivered, store.DeliveryDelivered, store.DeliveryHeld, store.DeliveryDead, store.DeliveryPending,
+			store.DeliveryRetrying, store.DeliveryRetrying, store.DeliveryDiscarded,
+		}
+		ids := w.newDeliveries(w.subscription, len(states))
+		others := w.newDeliveries(w.subscription, 2)
+		w.newDeliveries(w.subscription, 1) // of no job
+		outcome(j.ID, store.JobOutcome{})
+		w.markResent(j.ID, ids...)
+		w.markResent(other.ID, others...)
+		outcome(j.ID, store.JobOutcome{Pending: 9})
+		for i, s := range states {
+			w.set(ids[i], `status = ?, due_at = NULL`, s)
+		}
+		outcome(j.ID, store.JobOutcome{Delivered: 3, Failed: 2, Pending: 3, Discarded: 1})
+		outcome(other.ID, store.JobOutcome{Pending: 2})
+		outcome("rsd_none", store.JobOutcome{})
+		outcome("", store.JobOutcome{})
+	})
+}
+
+func TestMarkResent(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		j, later := w.newJob("resend"), w.newJob("resend")
+		ids := w.newDeliveries(w.subscription, 3)
+		w.markResent(j.ID, ids[:2]...)
+		w.markResent(later.ID, ids[1]) // takes it over
+		for i, want := range []string{j.ID, later.ID, ""} {
+			d, err := w.db.Delivery(w.ctx, ids[i])
+			same(t, d.ReplayOf, err, want)
+		}
+		listed(t, deliveryID, []string{ids[0]}, 1)(w.db.Deliveries(w.ctx, store.DeliveryFilter{ReplayOf: j.ID}))
+		gives(t, store.JobOutcome{Pending: 1})(w.db.JobOutcome(w.ctx, j.ID))
+		w.fails(store.ErrNotFound, func(tx *store.Tx) error { return tx.MarkResent(w.ctx, "dlv_none", j.ID) })
+	})
+}
+
+func TestJobEndpoints(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		j, other := w.newJob("resend"), w.newJob("resend")
+		endpoints := func(id string, want ...string) {
+			t.Helper()
+			gives(t, want)(w.db.JobEndpoints(w.ctx, id))
+		}
+		at := func(status string, n int, job string) (endpoint string, ids []string) {
+			s := w.newSubscription(w.newEndpoint(w.partner.ID), store.SubscriptionApproved, eventType)
+			ids = w.newDeliveries(s, n)
+			w.markResent(job, ids...)
+			for _, id := range ids {
+				w.set(id, `status = ?`, status)
+			}
+			return s.EndpointID, ids
+		}
+		w.newDeliveries(w.subscription, 1) // of no job
+		endpoints(j.ID)
+		pending, ids := at(store.DeliveryPending, 2, j.ID)
+		retrying, _ := at(store.DeliveryRetrying, 1, j.ID)
+		for _, s := range []string{store.DeliveryDelivered, store.DeliveryHeld, store.DeliveryDead, store.DeliveryDiscarded} {
+			at(s, 1, j.ID)
+		}
+		others, _ := at(store.DeliveryPending, 1, other.ID)
+		want := []string{pending, retrying}
+		slices.Sort(want)
+		endpoints(j.ID, want...)
+		endpoints(other.ID, others)
+		endpoints("rsd_none")
+		endpoints("")
+		w.set(ids[0], `status = 'delivered', due_at = NULL`)
+		endpoints(j.ID, want...) // one of two is still to be sent
+		w.set(ids[1], `status = 'delivered', due_at = NULL`)
+		endpoints(j.ID, retrying)
+	})
+}
+
+// What a job did is known while it is kept.
+func TestJobActions(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		resend, replay := store.ResendJob{Action: "resend", Filter: `{}`}, store.ResendJob{Action: "replay", Filter: `{}`}
+		w.write(func(tx *store.Tx) error {
+			return errors.Join(tx.InsertResendJob(w.ctx, &resend), tx.InsertResendJob(w.ctx, &replay))
+		})
+		gives(t, map[string]string{resend.ID: "resend", replay.ID: "replay"})(w.db.JobActions(w.ctx, []string{resend.ID, replay.ID, "rsd_pruned"}))
+		gives(t, map[string]string{})(w.db.JobActions(w.ctx, nil))
 	})
 }

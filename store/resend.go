@@ -60,8 +60,7 @@ func (tx *Tx) HoldStopped(ctx context.Context, limit int) (int64, error) {
 	if err != nil || len(found) == 0 {
 		return 0, err
 	}
-	w := where{}
-	w.in(`d.id`, found)
+	w := whereIn(`d.id`, found)
 	var held []Delivery
 	err = tx.list(ctx, &held, `WITH stopped AS MATERIALIZED (SELECT d.id FROM delivery d JOIN subscription s ON `+stopped+w.and()+tx.skipLocked("d")+`)
 		UPDATE delivery SET due_at = NULL, lease_owner = '', updated_at = ?,
@@ -113,8 +112,7 @@ func (tx *Tx) ExpireKeys(ctx context.Context, limit int) (int64, error) {
 	if err != nil || len(found) == 0 {
 		return 0, err
 	}
-	w := where{}
-	w.in(`d.id`, found)
+	w := whereIn(`d.id`, found)
 	var dead []Delivery
 	err = tx.list(ctx, &dead, `WITH expired AS MATERIALIZED (SELECT d.id FROM delivery d WHERE `+expired+w.and()+tx.skipLocked("d")+`)
 		UPDATE delivery SET status = 'dead', reason = 'key-expired', due_at = NULL, lease_owner = '', updated_at = ?,
@@ -132,7 +130,6 @@ const expired = `d.status IN ('pending', 'retrying') AND d.key_expires_at <= ? A
 
 // HasExpiredKeys reports whether ExpireKeys would find something. It may read all that waits, and holds nobody up by that.
 func (q *Queries) HasExpiredKeys(ctx context.Context, now Time) (bool, error) {
-	var ids []string
-	err := q.list(ctx, &ids, `SELECT d.id FROM delivery d WHERE `+expired+` LIMIT 1`, now, now)
+	ids, err := listOf[string](ctx, q, `SELECT d.id FROM delivery d WHERE `+expired+` LIMIT 1`, now, now)
 	return len(ids) > 0, err
 }

@@ -181,8 +181,7 @@ func TestResendJob(t *testing.T) {
 		w.write(func(tx *store.Tx) error { return tx.InsertResendJob(w.ctx, &j) })
 		admin := store.ResendJob{Action: "discard", Filter: "{}"}
 		w.write(func(tx *store.Tx) error { return tx.InsertResendJob(w.ctx, &admin) })
-		rows, err := w.db.RunningResendJobs(w.ctx)
-		same(t, rows, err, []store.ResendJob{j, admin})
+		gives(t, []store.ResendJob{j, admin})(w.db.RunningResendJobs(w.ctx))
 
 		w.clock.Advance(time.Second)
 		j.Status, j.Done, j.Refused, j.Cursor, j.FinishedAt = store.JobDone, 70, 3, "dlv_9", w.now()
@@ -191,15 +190,12 @@ func TestResendJob(t *testing.T) {
 			same(t, locked.Status, err, store.JobRunning)
 			return tx.UpdateResendJob(w.ctx, &j)
 		})
-		got, err := w.db.ResendJob(w.ctx, j.ID)
-		same(t, got, err, j)
-		rows, err = w.db.RunningResendJobs(w.ctx)
-		same(t, rows, err, []store.ResendJob{admin})
+		gives(t, j)(w.db.ResendJob(w.ctx, j.ID))
+		gives(t, []store.ResendJob{admin})(w.db.RunningResendJobs(w.ctx))
 		id := func(j store.ResendJob) string { return j.ID }
 		listed(t, id, []string{admin.ID}, 1)(w.db.ResendJobs(w.ctx, store.JobFilter{}))
 		listed(t, id, []string{j.ID}, 1)(w.db.ResendJobs(w.ctx, store.JobFilter{PartnerID: j.PartnerID, Page: store.Page{Number: 1, Size: 5}}))
-		got, err = w.db.ResendJob(w.ctx, "rsd_none")
-		missing(t, got, err)
+		missing(t)(w.db.ResendJob(w.ctx, "rsd_none"))
 		w.fails(store.ErrNotFound, func(tx *store.Tx) error { _, err := tx.LockResendJob(w.ctx, "rsd_none"); return err })
 	})
 }
@@ -213,11 +209,9 @@ func TestExpireKeys(t *testing.T) { // IDEM-12
 			return n
 		}
 		same(t, expire(10), nil, int64(0))
-		found, err := w.db.HasExpiredKeys(w.ctx, w.now())
-		same(t, found, err, false)
+		gives(t, false)(w.db.HasExpiredKeys(w.ctx, w.now()))
 		w.clock.Advance(8 * 24 * time.Hour)
-		found, err = w.db.HasExpiredKeys(w.ctx, w.now())
-		same(t, found, err, true)
+		gives(t, true)(w.db.HasExpiredKeys(w.ctx, w.now()))
 		var claimed []store.Claimed
 		w.write(func(tx *store.Tx) (err error) {
 			claimed, err = tx.Claim(w.ctx, w.endpoint.ID, "node_a", 10, w.in(time.Minute))

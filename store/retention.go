@@ -63,8 +63,7 @@ func (tx *Tx) PruneEvents(ctx context.Context, before Time, cursor string, limit
 
 // withoutOpen leaves out the events that are still needed.
 func (tx *Tx) withoutOpen(ctx context.Context, events []string, before Time) (old []string, err error) {
-	w := where{}
-	w.in(`event_id`, events)
+	w := whereIn(`event_id`, events)
 	w.add(`(status NOT IN `+closedStates+` OR updated_at >= ?)`, before)
 	var needed []string
 	if err := tx.list(ctx, &needed, `SELECT DISTINCT event_id FROM delivery`+w.sql(), w.args...); err != nil {
@@ -90,8 +89,7 @@ func (tx *Tx) deleteEvents(ctx context.Context, events []string, limit int) (gon
 	if err := tx.rememberReaders(ctx, events); err != nil {
 		return 0, err
 	}
-	w := where{}
-	w.in(`event_id`, events)
+	w := whereIn(`event_id`, events)
 	w.add(`status IN ` + closedStates)
 	var deliveries []string
 	err = tx.list(ctx, &deliveries, `SELECT id FROM delivery`+w.sql()+` LIMIT ?`+tx.skipLocked("delivery"), append(w.args, limit)...)
@@ -102,8 +100,7 @@ func (tx *Tx) deleteEvents(ctx context.Context, events []string, limit int) (gon
 		return gone, err
 	}
 	if tx.dialect == Postgres {
-		w := where{}
-		w.in(`event_id`, events)
+		w := whereIn(`event_id`, events)
 		_, err := tx.exec(ctx, `DELETE FROM event_identity`+w.sql()+` AND NOT EXISTS (SELECT 1 FROM delivery d WHERE d.event_id = event_identity.event_id)`, w.args...)
 		if err != nil {
 			return gone, fmt.Errorf("forget senders: %w", err)
@@ -128,8 +125,7 @@ func (tx *Tx) deleteSome(ctx context.Context, table, column string, values []str
 	if len(values) == 0 {
 		return 0, nil
 	}
-	w := where{}
-	w.in(column, values)
+	w := whereIn(column, values)
 	n, err := tx.exec(ctx, `DELETE FROM `+table+` WHERE id IN (SELECT id FROM `+table+w.sql()+and+` LIMIT ?)`, append(w.args, limit)...)
 	if err != nil {
 		return n, fmt.Errorf("delete from %s: %w", table, err)
@@ -141,16 +137,14 @@ func (tx *Tx) deleteSome(ctx context.Context, table, column string, values []str
 // discarded. It looks at limit attempts behind the cursor, which must be kept from run to run: it spares what was
 // looked at before. Whoever has to decide about a dead letter still sees what came back.
 func (tx *Tx) PruneAttemptBodies(ctx context.Context, before Time, cursor string, limit int) (Pruned, error) {
-	var page []string
-	err := tx.list(ctx, &page, `SELECT id FROM attempt WHERE id > ? AND id < ? ORDER BY id LIMIT ?`, cursor, IDAt("att", before.Time), limit)
+	page, err := listOf[string](ctx, &tx.Queries, `SELECT id FROM attempt WHERE id > ? AND id < ? ORDER BY id LIMIT ?`, cursor, IDAt("att", before.Time), limit)
 	if err != nil {
 		return Pruned{}, fmt.Errorf("list old attempts: %w", err)
 	}
 	if len(page) == 0 {
 		return Pruned{Cursor: cursor, Done: true}, nil
 	}
-	w := where{}
-	w.in(`id`, page)
+	w := whereIn(`id`, page)
 	w.add(`response_body IS NOT NULL`)
 	w.add(`EXISTS (SELECT 1 FROM delivery d WHERE d.id = attempt.delivery_id AND d.status IN ` + closedStates + `)`)
 	n, err := tx.exec(ctx, `UPDATE attempt SET response_body = NULL`+w.sql(), w.args...)
@@ -234,14 +228,12 @@ func (t *ClusterTask) Running() bool { return t.FinishedAt.Before(t.StartedAt.Ti
 
 // ClusterTask finds a task; one that never ran is ErrNotFound.
 func (q *Queries) ClusterTask(ctx context.Context, name string) (ClusterTask, error) {
-	var t ClusterTask
-	return t, q.get(ctx, &t, `SELECT * FROM cluster_task WHERE name = ?`, name)
+	return getOne[ClusterTask](ctx, q, `SELECT * FROM cluster_task WHERE name = ?`, name)
 }
 
 // ClusterTasks lists the tasks that ever ran, by name.
 func (q *Queries) ClusterTasks(ctx context.Context) ([]ClusterTask, error) {
-	var rows []ClusterTask
-	return rows, q.list(ctx, &rows, `SELECT * FROM cluster_task ORDER BY name`)
+	return listOf[ClusterTask](ctx, q, `SELECT * FROM cluster_task ORDER BY name`)
 }
 
 // StartTask gives a new run of a task to owner until lease, or the rest of one whose node died. seen is the task as it was
@@ -276,15 +268,13 @@ func (tx *Tx) KeepTask(ctx context.Context, name string, p Pruned) error {
 
 // FinishTask ends a run with what went wrong, or an empty text.
 func (tx *Tx) FinishTask(ctx context.Context, name, owner, failure string) error {
-	_, err := tx.exec(ctx, `UPDATE cluster_task SET finished_at = ?, lease_until = ?, error = ? WHERE name = ? AND owner = ?`,
+	return tx.do(ctx, `UPDATE cluster_task SET finished_at = ?, lease_until = ?, error = ? WHERE name = ? AND owner = ?`,
 		tx.Now, tx.Now, failure, name, owner)
-	return err
 }
 
 // LetGoOfTask ends the lease of a run that owner does not finish, so that another node does.
 func (tx *Tx) LetGoOfTask(ctx context.Context, name, owner string) error {
-	_, err := tx.exec(ctx, `UPDATE cluster_task SET lease_until = ? WHERE name = ? AND owner = ? AND lease_until > ?`, tx.Now, name, owner, tx.Now)
-	return err
+	return tx.do(ctx, `UPDATE cluster_task SET lease_until = ? WHERE name = ? AND owner = ? AND lease_until > ?`, tx.Now, name, owner, tx.Now)
 }
 
 // unixMicro returns the value of the column; the zero Time gives no moment at which anything happened.

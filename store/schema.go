@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
+	"strings"
 
 	"github.com/jmoiron/sqlx"
 	"github.com/pressly/goose/v3"
@@ -45,10 +47,6 @@ func (db *DB) MigrationState(ctx context.Context) (current, target int64, err er
 }
 
 func (db *DB) migrator() (*goose.Provider, error) {
-	files, err := fs.Sub(migrations, "migrations/"+string(db.dialect))
-	if err != nil {
-		return nil, err
-	}
 	dialect, options := goose.DialectSQLite3, []goose.ProviderOption{goose.WithDisableGlobalRegistry(true)}
 	if db.dialect == Postgres {
 		locker, err := lock.NewPostgresSessionLocker()
@@ -57,16 +55,35 @@ func (db *DB) migrator() (*goose.Provider, error) {
 		}
 		dialect, options = goose.DialectPostgres, append(options, goose.WithSessionLocker(locker))
 	}
-	provider, err := goose.NewProvider(dialect, db.write.DB, files, options...)
+	provider, err := goose.NewProvider(dialect, db.write.DB, migrationFiles(db.dialect), options...)
 	if err != nil {
 		return nil, fmt.Errorf("read migrations: %w", err)
 	}
 	return provider, nil
 }
 
+// migrationFiles joins the migrations of a dialect into one folder, by name: those directly in migrations, which both databases
+// read, and those of its own.
+type migrationFiles Dialect
+
+func (m migrationFiles) ReadDir(string) ([]fs.DirEntry, error) {
+	both, errBoth := migrations.ReadDir("migrations")
+	own, errOwn := migrations.ReadDir("migrations/" + string(m))
+	files := append(slices.DeleteFunc(both, fs.DirEntry.IsDir), own...)
+	slices.SortFunc(files, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
+	return files, errors.Join(errBoth, errOwn)
+}
+
+func (m migrationFiles) Open(name string) (fs.File, error) {
+	if file, err := migrations.Open("migrations/" + name); err == nil {
+		return file, nil
+	}
+	return migrations.Open("migrations/" + string(m) + "/" + name)
+}
+
 // NewestSchema returns the version of the schema to which this program migrates.
 func NewestSchema() (int64, error) {
-	files, err := migrations.ReadDir("migrations/" + string(SQLite))
+	files, err := migrationFiles(SQLite).ReadDir(".")
 	if err != nil || len(files) == 0 {
 		return 0, fmt.Errorf("list migrations: %w", err)
 	}

@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"os"
 	"os/exec"
@@ -32,9 +33,7 @@ func names(t *testing.T, db *store.DB, query string) []string {
 	t.Helper()
 	read, _ := db.Pools()
 	var got []string
-	if err := read.Select(&got, query); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, read.Select(&got, query))
 	slices.Sort(got)
 	return got
 }
@@ -68,15 +67,12 @@ func migrate(t *testing.T, database string) error {
 func migrated(t *testing.T, database string) {
 	t.Helper()
 	db, err := store.Open(t.Context(), database, store.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	defer db.Close()
 	same(t, db.Migrate(t.Context()), nil, nil)
 	current, target, err := db.MigrationState(t.Context())
 	same(t, current, err, target)
-	epoch, err := db.FanoutEpoch(t.Context())
-	same(t, epoch, err, "1")
+	gives(t, "1")(db.FanoutEpoch(t.Context()))
 }
 
 func TestMigrateAtOnce(t *testing.T) {
@@ -99,18 +95,14 @@ const asMigrator = "STORE_MIGRATE"
 
 func TestMigrateAfterAKill(t *testing.T) {
 	if database := os.Getenv(asMigrator); database != "" {
-		if err := migrate(t, database); err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, migrate(t, database))
 		return
 	}
 	eachEmpty(t, func(t *testing.T, database string) {
 		for i := range 6 {
 			child := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestMigrateAfterAKill$")
 			child.Env = append(os.Environ(), asMigrator+"="+database)
-			if err := child.Start(); err != nil {
-				t.Fatal(err)
-			}
+			noErr(t, child.Start())
 			// Wherever the kill falls, the verdict is the same; the moments only spread it over the migration.
 			timer := time.AfterFunc(time.Duration(i*8)*time.Millisecond, func() { _ = child.Process.Kill() })
 			_ = child.Wait()
@@ -123,9 +115,7 @@ func TestMigrateAfterAKill(t *testing.T) {
 func TestMigrateAfterACancel(t *testing.T) {
 	eachEmpty(t, func(t *testing.T, database string) {
 		db, err := store.Open(t.Context(), database, store.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, err)
 		defer db.Close()
 		for i := range 6 {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Duration(i*3)*time.Millisecond)
@@ -134,4 +124,50 @@ func TestMigrateAfterACancel(t *testing.T) {
 		}
 		migrated(t, database)
 	})
+}
+
+// TestUpgradeKeepsTheSettingsInForce: the strict profile became the default, and an installation in use keeps what held
+// before as settings, but for what its administrator chose.
+func TestUpgradeKeepsTheSettingsInForce(t *testing.T) {
+	t.Parallel()
+	const partner = `INSERT INTO partner (id, own, name, status, created_at, updated_at) VALUES ('p', TRUE, 'Own', 'approved', 1, 1)`
+	const chosen = `INSERT INTO setting (name, value, updated_at) VALUES ('profile', '{"version":3,"updatedAt":"2026-01-02T03:04:05Z","updatedBy":"Ada","values":{"tokens.client_auth":"private_key_jwt"}}', 1)`
+	lenient := map[string]string{"idempotency.require_key_on_writes": "accept", "register.spec_versions": "accept", "tokens.client_auth": "client_secret_basic"}
+	for name, tt := range map[string]struct {
+		before  []string
+		version int
+		values  map[string]string
+	}{
+		"new":    {nil, 0, nil},
+		"in use": {[]string{partner}, 1, lenient},
+		"chosen": {[]string{partner, chosen}, 3, map[string]string{"idempotency.require_key_on_writes": "accept", "register.spec_versions": "accept", "tokens.client_auth": "private_key_jwt"}},
+	} {
+		for _, dialect := range []store.Dialect{store.SQLite, store.Postgres} {
+			t.Run(name+"/"+string(dialect), func(t *testing.T) {
+				t.Parallel()
+				db := open(t, empty(t, dialect))
+				same(t, db.MigrateTo(t.Context(), 11), nil, nil)
+				same(t, db.Write(t.Context(), func(tx *store.Tx) error {
+					for _, statement := range tt.before {
+						if _, err := tx.Raw().Exec(statement); err != nil {
+							return err
+						}
+					}
+					return nil
+				}), nil, nil)
+				same(t, db.Migrate(t.Context()), nil, nil)
+				text, err := db.Setting(t.Context(), "profile")
+				same(t, err, nil, nil)
+				var row struct {
+					Version int               `json:"version"`
+					Values  map[string]string `json:"values"`
+				}
+				if text != "" {
+					same(t, json.Unmarshal([]byte(text), &row), nil, nil)
+				}
+				same(t, row.Version, nil, tt.version)
+				same(t, row.Values, nil, tt.values)
+			})
+		}
+	}
 }

@@ -1,12 +1,15 @@
 package templates
 
 import (
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/a-h/templ"
 	adminview "schakel/templates/admin"
 	contractsview "schakel/templates/contracts"
+	deliveriesview "schakel/templates/deliveries"
+	eventsview "schakel/templates/events"
 	partnersview "schakel/templates/partners"
 	"schakel/templates/ui"
 	"schakel/templates/ui/uitest"
@@ -19,11 +22,7 @@ func TestAdministratorPages(t *testing.T) {
 	for name, page := range administratorPages() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			all := uitest.Elements(uitest.Parse(t, uitest.Render(t, page)))
-			uitest.CheckPolicy(t, all)
-			uitest.CheckReferences(t, all)
-			uitest.CheckNames(t, all)
-			uitest.CheckHeadings(t, all)
+			uitest.CheckPage(t, uitest.Render(t, page))
 		})
 	}
 }
@@ -109,4 +108,180 @@ func administratorPages() map[string]templ.Component {
 func finding2(f contractsview.FindingRow) contractsview.FindingRow {
 	f.Href = "/v?line=2#L2"
 	return f
+}
+
+// The page of advice follows the rules of all pages: without scripts of its own, with names and headings in order.
+func TestAdvicePage(t *testing.T) {
+	t.Parallel()
+	p := galleryPage()
+	for name, v := range map[string]contractsview.AdviceView{
+		"found": {
+			Version: "1.0.0", VersionHref: "/v", Action: "/v/advice", API: "/r", Score: contractsview.AdviceScore{Points: 64}, Sets: []contractsview.AdviceScore{{Name: "A", Points: 64}}, Least: 80, Any: true,
+			Rules: []contractsview.AdviceRule{
+				{ID: "EDU-26", Set: "A", Title: "<b>", Severity: "warning", State: "fails", Count: 12, Link: "https://example.nl/", Href: "#rule-a"},
+				{ID: "CE-12", Title: "Name", Severity: "error", State: "holds", Link: "https://example.nl/"},
+				{ID: "CE-13", Title: "No", Severity: "info", State: "not-applicable", Link: "https://example.nl/"},
+			},
+			Groups: []contractsview.AdviceGroup{{ID: "a", Title: "<b>", Remedy: "<i>", Total: 12, More: "/v/advice?rule=a", Findings: []contractsview.FindingRow{{Severity: "warning", Code: "a", Detail: "<script>", Line: 3, Column: 1, Href: "/v?line=3#L3"}}}},
+		},
+		"nothing": {Version: "1.0.0", VersionHref: "/v", Action: "/v/advice", Score: contractsview.AdviceScore{Points: 100}},
+		"one":     {Version: "1.0.0", VersionHref: "/v", Action: "/v/advice", Rule: "a", Any: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			uitest.CheckPage(t, uitest.Render(t, contractsview.AdvicePage(p, v)))
+		})
+	}
+}
+
+func sampleDeliveries() ui.DeliveryListView {
+	return ui.DeliveryListView{
+		Path: "/admin/errors", Self: "/admin/errors?show=held", ShowPartner: true, Now: uitest.Now(),
+		Fields: []ui.Field{{Name: "partner", ID: "filter-partner", Label: "Partner", Options: []ui.Option{{Label: "All partners"}}}, {Name: "from", ID: "filter-from", Label: "From", Type: "date"}},
+		Rows: []ui.DeliveryRow{
+			{ID: "dlv_1", EventType: "nl.x", Href: "/admin/deliveries/dlv_1", Partner: "ROC", Endpoint: "Hook", State: "held", Reason: "Rejected (400)", Changed: uitest.Now(), Tries: 1, Resend: "/r", ResendLabel: "Resend"},
+			{ID: "dlv_2", EventType: "nl.x", Href: "/admin/deliveries/dlv_2", Partner: "ROC", Endpoint: "Hook", State: "retrying", Changed: uitest.Now(), Due: uitest.Now().Add(time.Minute), Tries: 2},
+		},
+		Table: ui.TableView{ID: "deliveries", Caption: "Refused deliveries", Total: 2, Noun: [2]string{"delivery", "deliveries"}, Bulk: &ui.BulkView{Action: "/admin/errors", Buttons: []ui.BulkButton{{Label: "Resend", Value: "resend"}}}},
+	}
+}
+
+func sampleDelivery() deliveriesview.DeliveryView {
+	others := sampleDeliveries()
+	others.Table.ID, others.Table.Bulk = "other-deliveries", nil
+	return deliveriesview.DeliveryView{
+		Self: "/admin/deliveries/dlv_1", State: "held", Headline: "Held: rejected", Text: "Mend it.", Wait: "It waits.", Due: uitest.Now().Add(time.Minute),
+		Facts: []ui.Item{{Label: "State", Content: ui.State("held")}}, Resend: "/r", ResendLabel: "Resend",
+		Discard: &ui.Danger{ID: "discard", Label: "Discard", Button: "Discard", Action: "/d", ReasonName: "reason"},
+		Attempts: []deliveriesview.AttemptView{
+			{Number: 2, At: uitest.Now(), Title: "Attempt 2: 400", Sent: "POST x", URL: "https://x.nl", Headers: "400", Body: "<b>no</b>", Answered: true, Next: uitest.Now()},
+			{Number: 1, At: uitest.Now(), Title: "Attempt 1: no connection", Sent: "POST x", URL: "https://x.nl"},
+		},
+		Earlier: 3, Event: sampleEvent(), Others: others, Audit: []ui.Moment{{At: uitest.Now(), Kind: ui.KindInfo, Title: "Ada resent it."}}, Now: uitest.Now(),
+	}
+}
+
+func sampleEvent() ui.EventView {
+	return ui.EventView{Attributes: []ui.Item{{Label: "id", Text: "<i>1</i>"}}, Kind: "JSON", Size: 2, Pretty: "{\n}", Raw: "{}", Download: "/x/data"}
+}
+
+func sampleGroups() deliveriesview.JobGroupsView {
+	return deliveriesview.JobGroupsView{ShowPartner: true, Left: 3, Rows: []deliveriesview.JobGroup{{
+		Partner: "North", EventType: "nl.example.a", Endpoint: ui.Named{Name: "Main", Href: "/e"}, Subscription: ui.Named{Name: "Enrolments", Href: "/s"}, Count: 2,
+	}}}
+}
+
+func sampleSendAgain() deliveriesview.SendAgainView {
+	return deliveriesview.SendAgainView{
+		Failed: "/f", Replay: "/r", Limited: true, Errors: []ui.FieldError{{Field: "moment", Text: "Fill it in."}},
+		FailedFields: []ui.Field{
+			{Name: "since", Label: "Since", Type: "radio", Required: true, Value: "day", Options: []ui.Option{{Value: "day", Label: "a day ago"}, {Value: "own", Label: "a moment"}}},
+			{Name: "moment", Label: "That moment", Type: "datetime-local", Error: "Fill it in."},
+			{Name: "failed-endpoint", Label: "Endpoint", Type: "list", Options: []ui.Option{{Label: "All"}}},
+		},
+		ReplayFields: []ui.Field{{Name: "events", Label: "Event ids", Type: "lines"}},
+	}
+}
+
+// TestQueuePages holds the rules of all pages against those about what moves.
+func TestQueuePages(t *testing.T) {
+	t.Parallel()
+	p, list := galleryPage(), sampleDeliveries()
+	running := deliveriesview.JobView{Self: "/admin/jobs/1", State: "running", Verb: "resent", Noun: [2]string{"delivery", "deliveries"}, Total: 10, Done: 3, Refused: 1, Cancel: "/admin/jobs/1/cancel", List: "/admin/deliveries", Filter: []ui.Item{{Label: "State", Text: "Held"}}, Created: uitest.Now(), Now: uitest.Now()}
+	replaying := running
+	replaying.Verb, replaying.Noun, replaying.More = "offered", [2]string{"event", "events"}, true
+	replaying.Parts = []deliveriesview.JobPart{{Endpoint: ui.Named{Name: "Main", Href: "/e"}, Subscription: ui.Named{Name: "Enrolments", Href: "/s"}, State: "running", Text: "waits", Done: 1, Total: 2, More: true}}
+	for name, doc := range map[string]string{
+		"list":      uitest.Render(t, deliveriesview.DeliveryList(p, list)),
+		"delivery":  uitest.Render(t, deliveriesview.Delivery(p, sampleDelivery())),
+		"withheld":  uitest.Render(t, deliveriesview.Delivery(p, deliveriesview.DeliveryView{State: "pending", Headline: "Pending", Event: ui.EventView{Withheld: "Not yours now."}, Now: uitest.Now()})),
+		"all":       uitest.Render(t, deliveriesview.DeliveryAll(p, deliveriesview.DeliveryAllView{Action: "/a", Back: "/b", Count: 2, Discard: true, Wrong: "Say why.", Filter: []ui.Item{{Label: "State", Text: "Held"}}})),
+		"discard":   uitest.Render(t, deliveriesview.DeliveryDiscard(p, deliveriesview.DeliveryDiscardView{Action: "/a", Back: "/b", IDs: []string{"dlv_1"}, Count: 1, Wrong: "Say why."})),
+		"job":       uitest.Render(t, deliveriesview.Job(p, running)),
+		"replaying": uitest.Render(t, deliveriesview.Job(p, replaying)),
+		"replay":    uitest.Render(t, deliveriesview.Replay(p, deliveriesview.ReplayView{Action: "/a", Change: "/b", Count: 2, More: true, Limited: true, Repeats: true, Groups: sampleGroups(), Filter: []ui.Item{{Label: "Mode", Text: "all"}}})),
+		"no replay": uitest.Render(t, deliveriesview.Replay(p, deliveriesview.ReplayView{Action: "/a", Change: "/b"})),
+		"again":     uitest.Render(t, deliveriesview.SendAgain(p, sampleSendAgain())),
+		"jobs":      uitest.Render(t, deliveriesview.JobList(p, deliveriesview.JobListView{Rows: []deliveriesview.JobRow{{Href: "/admin/jobs/1", Title: "Resend", State: "done", Created: uitest.Now()}}, Table: ui.TableView{ID: "jobs", Caption: "Jobs", Total: 1}, Now: uitest.Now()})),
+		"event":     uitest.Render(t, eventsview.EventPage(p, eventsview.EventPageView{Event: sampleEvent(), Facts: []ui.Item{{Label: "Our id", Text: "evt_1"}}, Deliveries: list, Now: uitest.Now()})),
+		"events":    uitest.Render(t, eventsview.EventList(p, eventsview.EventListView{Path: "/admin/events", Rows: []eventsview.EventRow{{Type: "nl.x", Href: "/e", CEID: "1", Source: "urn:x", Test: true, Accepted: uitest.Now()}}, Table: ui.TableView{ID: "events", Caption: "Events", Total: 1}, Now: uitest.Now()})),
+		"audit":     uitest.Render(t, adminview.AuditTrail(p, adminview.AuditView{Path: "/admin/audit", Rows: []adminview.AuditRow{{At: uitest.Now(), Sentence: "Ada did it.", Href: "/x", ObjectID: "1"}}, Table: ui.TableView{ID: "audit", Caption: "Entries", Total: 1}, Now: uitest.Now()})),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			uitest.CheckPage(t, doc)
+			if strings.Contains(doc, "<b>no") || strings.Contains(doc, "<i>1") {
+				t.Error("a stranger's text is markup")
+			}
+		})
+	}
+}
+
+func TestSelectionPages(t *testing.T) {
+	t.Parallel()
+	wrong := map[string]string{
+		ui.FilterControl(0, "value"): "Fill in what.", ui.FilterControl(1, "attribute"): "Fill in an attribute.", "filters": "At /0: wrong.",
+		"orderBy": "Choose another.", "orderOther": "Fill in the name.",
+	}
+	selection := ui.SelectionView{
+		Rows:   []ui.FilterRow{{Attribute: "subject", Comparison: "not-prefix", Value: "<47>"}, {Comparison: "exact"}},
+		Others: `[{"any":[]}]`, Order: ui.OrderOther, OrderOther: "Number", Wrong: wrong, MoreAction: "/here",
+	}
+	preview := &ui.PreviewView{
+		Rows:     []ui.PreviewRow{{ID: "1", Type: "nl.a", Subject: "<b>", Accepted: uitest.Now(), Match: true}, {ID: "2", Type: "nl.a", Accepted: uitest.Now()}},
+		Matching: 1, Total: 60, Withheld: []string{"nl.b"}, Now: uitest.Now(),
+	}
+	p := ui.Page{Title: "Filters and order", Invalid: true}
+	for name, doc := range map[string]string{
+		"change": uitest.Render(t, ui.SelectionFormPage(p, ui.SelectionFormView{Action: "/here", Cancel: "/back", Types: []string{"nl.a"}, State: "approved", Selection: selection, Preview: preview})),
+		"new": uitest.Render(t, partnersview.SubscriptionFormPage(p, partnersview.SubscriptionFormView{
+			Action: "/new", Types: []ui.Option{{Value: "nl.a", Label: "nl.a"}}, Endpoints: []ui.Option{{Value: "e", Label: "E"}}, Wrong: wrong, Selection: selection, Preview: preview,
+		})),
+		"show":  uitest.Render(t, partnersview.SubscriptionPage(p, partnersview.SubscriptionView{State: "approved", Endpoint: "Main", EndpointHref: "/e", DeliveriesHref: "/d", Selected: partnersview.Selected{Filters: []string{"subject is “<b>”"}, OrderBy: "subject"}, ChangeHref: "/change", Now: uitest.Now()})),
+		"empty": uitest.Render(t, ui.SelectionFormPage(p, ui.SelectionFormView{Action: "/here", State: "requested", Preview: &ui.PreviewView{}})),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			uitest.CheckPage(t, doc)
+			if strings.Contains(doc, "<47>") || strings.Contains(doc, "<b>") {
+				t.Error("what a stranger wrote is markup")
+			}
+		})
+	}
+}
+
+// The pages of the settings keep the rules that hold for all pages, with
+// everything on them and with nothing.
+func TestSettingsPages(t *testing.T) {
+	t.Parallel()
+	p := galleryPage()
+	row := func(s adminview.SettingStanding) adminview.SettingRow {
+		return adminview.SettingRow{Title: "Key", Value: "Not looked at", Asked: "Required", Rules: "IDEM-02, OPEN-04", Relaxes: "IDEM-02", Standing: s}
+	}
+	changes := []adminview.SettingChangeRow{{Title: "Key", Before: "Required", After: "Not looked at", Rules: "IDEM-02", Standing: "relaxed"}}
+	form := adminview.SettingsFormView{
+		Version: "3", Wrong: map[string]string{"a.ttl": "Choose more.", "reason": "Too long."}, Changes: changes,
+		Errors: []ui.FieldError{{Field: "a.ttl", Text: "Lifetime: choose more."}, {Field: "reason", Text: "Too long."}},
+		Groups: []adminview.SettingFormGroup{{Title: "A", Fields: []adminview.SettingField{
+			{Options: true, Field: ui.Field{Name: "a.key", Label: "Key", Hint: "Whether.", Required: true, Options: []ui.Option{{Value: "on", Label: "On", Hint: "What the profile asks for."}, {Value: "off", Label: "Off"}}}},
+			{Field: ui.Field{Name: "a.ttl", Label: "Lifetime", Value: "1h", Error: "Choose more.", Required: true}},
+		}}},
+	}
+	for name, page := range map[string]templ.Component{
+		"settings": adminview.SettingsPage(p, adminview.SettingsView{
+			Groups:  []adminview.SettingGroup{{Key: "a", Title: "A", Rows: []adminview.SettingRow{row("strict"), row("tighter"), row("relaxed"), row("optional")}}},
+			Relaxed: []adminview.SettingRow{row("relaxed")}, Now: uitest.Now(), Message: "Changed meanwhile.",
+			Strict: &ui.Danger{ID: "strict", Label: "Back", Button: "Back", Action: "/b", ReasonName: "reason", ReasonError: "Say why."},
+		}),
+		"nothing relaxed": adminview.SettingsPage(p, adminview.SettingsView{Now: uitest.Now()}),
+		"form":            adminview.SettingsFormPage(p, form),
+		"import":          adminview.SettingsImportPage(p, adminview.SettingsImportView{Text: "x", Wrong: map[string]string{"text": "Wrong."}, Problems: []adminview.FileProblemRow{{Line: "3", Setting: "a.ttl", Text: "Choose more."}}}),
+		"preview":         adminview.SettingsPreviewPage(p, adminview.SettingsPreviewView{Text: "x", Version: "3", Changes: changes}),
+		"no changes":      adminview.SettingsPreviewPage(p, adminview.SettingsPreviewView{}),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			uitest.CheckPage(t, uitest.Render(t, page))
+		})
+	}
 }

@@ -24,6 +24,7 @@ import (
 	"schakel/registry/contracts"
 	"schakel/registry/identity"
 	"schakel/registry/identity/token"
+	"schakel/registry/partners"
 	"schakel/registry/profile"
 	"schakel/registry/services"
 	"schakel/store"
@@ -58,23 +59,18 @@ func newAPIHarnessOn(t testing.TB, db *store.DB, clock *storetest.Clock, change 
 	t.Helper()
 	h := &apiHarness{db: db, clock: clock, spec: loadSpecs(t), mirror: mirrorClient{Client: &http.Client{}}}
 	log := slog.New(slog.DiscardHandler)
-	accounts, err := identity.NewAccounts(db, clock.Now, identity.WithWeakPasswords())
-	noError(t, err)
-	vault, err := registry.VaultFromKey(bytes.Repeat([]byte{7}, 32))
-	noError(t, err)
-	h.reg, err = services.New(registry.Config{
+	accounts := must(identity.NewAccounts(db, clock.Now, identity.WithWeakPasswords()))(t)
+	vault := must(registry.VaultFromKey(bytes.Repeat([]byte{7}, 32)))(t)
+	h.reg = must(services.New(registry.Config{
 		DB: db, Now: clock.Now, Log: log, BaseURL: apiTestBase, Organisation: "Schakel Example", Vault: vault, Profile: profile.LenientProfile(),
 		MirrorHTTP: &h.mirror, CheckFilters: filter.Check, CheckWindows: window.Check, CheckURL: func(string) error { return nil }, AllowOpenEndpoints: true, ServedKinds: []string{store.EndpointWebhook, store.EndpointPull, store.EndpointFiles},
 		ReadArea: area.Boundary,
-	}, accounts)
-	noError(t, err)
-	h.own, err = h.reg.Partners.EnsureOwn(t.Context(), "Schakel Example", "")
-	noError(t, err)
-	issuer, err := token.New(token.Config{
+	}, accounts))(t)
+	h.own = must(h.reg.Partners.EnsureOwn(t.Context(), "Schakel Example", ""))(t)
+	issuer := must(token.New(token.Config{
 		Issuer: apiTestBase, LiveAuthMethods: h.reg.Clients.AuthMethods, Scopes: identity.AllScopes(),
 		Clients: h.reg.Clients, Replay: db, Keys: h.reg.SigningKeys, Now: clock.Now,
-	})
-	noError(t, err)
+	}))(t)
 	pulls := pull.New(pull.Config{DB: db, Now: clock.Now, Log: log})
 	h.engine = outbox.New(outbox.Config{DB: db, Now: clock.Now, Log: log, OnReady: pulls.Wake, Live: h.policy, WhyNot: h.reg.Clients.WhyNot})
 	noError(t, h.engine.Start(t.Context()))
@@ -84,11 +80,10 @@ func newAPIHarnessOn(t testing.TB, db *store.DB, clock *storetest.Clock, change 
 	if change != nil {
 		change(&cfg)
 	}
-	h.app, err = New(Config{AppConfig: site.AppConfig{
+	h.app = must(New(Config{AppConfig: site.AppConfig{
 		BaseURL: &url.URL{Scheme: "http", Host: "schakel.example.nl"}, Now: clock.Now, Log: log,
 		Accounts: accounts, Sessions: db, Tokens: issuer,
-	}, API: &cfg})
-	noError(t, err)
+	}, API: &cfg}))(t)
 	return h
 }
 
@@ -229,10 +224,16 @@ func (a apiAnswer) decode(t testing.TB, into any) {
 	noError(t, json.Unmarshal(a.body, into))
 }
 
+// decoded is an answer as a type of the test.
+func decoded[T any](t testing.TB, a apiAnswer) (v T) {
+	t.Helper()
+	a.decode(t, &v)
+	return v
+}
+
 func (a apiAnswer) member(t testing.TB, name string) any {
 	t.Helper()
-	var all map[string]any
-	a.decode(t, &all)
+	all := decoded[map[string]any](t, a)
 	return all[name]
 }
 
@@ -264,4 +265,104 @@ func publishDraft(ctx context.Context, reg *services.Services, by registry.Actor
 		return v, err
 	}
 	return reg.Contracts.Publish(ctx, by, id, version, contracts.PublishInput{Digest: v.Digest, Reason: reason})
+}
+
+// sampleContract defines the event types of these tests.
+const sampleContract = `asyncapi: 3.1.0
+info:
+  title: Example of student events
+  version: 1.0.0
+channels:
+  students:
+    address: students
+    messages:
+      enrolled:
+        name: nl.example.student.enrolled
+        title: A student was enrolled
+        payload: {type: [object, "null"], properties: {studentId: {type: string}}}
+      left:
+        name: nl.example.student.left
+        payload: {type: [object, "null"]}
+operations:
+  send:
+    action: send
+    channel: {$ref: '#/channels/students'}
+`
+
+// withCatalogue publishes the sample contract.
+func (h *apiHarness) withCatalogue(t testing.TB) *apiHarness {
+	t.Helper()
+	ctx, actor := t.Context(), registry.SystemActor()
+	must(h.reg.Contracts.Create(ctx, actor, contracts.ContractInput{
+		ID: "student-events", Kind: "asyncapi", Title: "Student events", Visibility: store.VisibilityPartners,
+	}))(t)
+	must(h.reg.Contracts.Upload(ctx, actor, "student-events", contracts.Upload{Content: []byte(sampleContract)}))(t)
+	must(publishDraft(ctx, h.reg, actor, "student-events", "1.0.0", ""))(t)
+	return h
+}
+
+// newEndpoint makes a webhook of a partner.
+func (h *apiHarness) newEndpoint(t testing.TB, partnerID string) store.Endpoint {
+	t.Helper()
+	return must(h.reg.Endpoints.Create(t.Context(), registry.SystemActor(), partnerID, partners.EndpointInput{
+		Name: "Endpoint " + partnerID, Kind: store.EndpointWebhook, URL: "https://" + strings.ToLower(partnerID[4:]) + ".example.nl/events", TokenAuthMethod: registry.TokenAuthNone,
+	}))(t)
+}
+
+// approvedSubscription subscribes a partner to the enrolled type.
+func (h *apiHarness) approvedSubscription(t testing.TB, partnerID string) store.Subscription {
+	t.Helper()
+	ctx, actor := t.Context(), registry.SystemActor()
+	endpoint := h.newEndpoint(t, partnerID)
+	s := must(h.reg.Subscriptions.Request(ctx, actor, partners.SubscriptionRequest{
+		EndpointID: endpoint.ID, Types: []string{"nl.example.student.enrolled"}, Purpose: "To know who is enrolled.",
+	}))(t)
+	noError(t, h.reg.Subscriptions.Approve(ctx, actor, s.ID))
+	h.engine.Changed()
+	return s
+}
+
+// sampleEvent is a valid event; extra members go in front.
+func sampleEvent(id string, extra ...string) string {
+	return `{` + strings.Join(append(extra, ""), ",") + `"specversion":"1.0","id":"` + id + `","source":"urn:nld:oin:00000001823288444000:sis",` +
+		`"type":"nl.example.student.enrolled","datacontenttype":"application/json","data":{"studentId":"1234"}}`
+}
+
+// eventCount counts the events that are stored.
+func (h *apiHarness) eventCount(t testing.TB) int {
+	t.Helper()
+	_, total, err := h.db.Events(t.Context(), store.EventFilter{})
+	noError(t, err)
+	return total
+}
+
+// clientWithScope makes a client of the own organisation with one scope.
+func (h *apiHarness) clientWithScope(t testing.TB, scope string) *apiClient {
+	t.Helper()
+	in := identity.NewClient{Scopes: []string{scope}}
+	if scope == site.ScopeEventsPublish {
+		in.PublishTypes, in.PublishSources = []string{"nl.example.student.*"}, []string{"*"}
+	}
+	return h.newClient(t, "", in)
+}
+
+func noError(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// must is the value of a call that may not fail: must(db.Partner(ctx, id))(t).
+func must[V any](v V, err error) func(testing.TB) V {
+	return func(t testing.TB) V {
+		t.Helper()
+		noError(t, err)
+		return v
+	}
+}
+
+// registryWrite is a client that may write contracts.
+func registryWrite() identity.NewClient {
+	return identity.NewClient{Scopes: []string{site.ScopeRegistryWrite, site.ScopeRegistryRead}}
 }

@@ -29,14 +29,12 @@ func (h *apiHarness) newVictim(t *testing.T) victim {
 	v := victim{partner: h.newPartner(t, "Victim"), ids: map[string]string{}}
 	v.ids["subscriptionId"] = h.approvedSubscription(t, v.partner.ID).ID
 	// A partner's own events come back to it only along a route.
-	_, err := h.reg.Routes.Add(t.Context(), registry.SystemActor(), partners.NewRoute{
+	must(h.reg.Routes.Add(t.Context(), registry.SystemActor(), partners.NewRoute{
 		FromPartnerID: v.partner.ID, ToPartnerID: v.partner.ID, EventType: "nl.example.student.enrolled",
-	})
-	noError(t, err)
+	}))(t)
 	publisher, consumer := h.publisher(t, v.partner.ID), h.consumer(t, v.partner.ID)
 	v.ids["eventId"] = strings.TrimPrefix(publisher.publish(t, sampleEvent("victim-1")).want(t, 202).header.Get("Location"), "/events/v1/events/")
-	deliveries, err := h.db.DeliveriesOf(t.Context(), v.ids["eventId"])
-	noError(t, err)
+	deliveries := must(h.db.DeliveriesOf(t.Context(), v.ids["eventId"]))(t)
 	if len(deliveries) != 1 {
 		t.Fatalf("%d deliveries", len(deliveries))
 	}
@@ -51,34 +49,25 @@ func (h *apiHarness) newVictim(t *testing.T) victim {
 // newDraft makes a contract of a partner with a draft that nobody else may see.
 func (h *apiHarness) newDraft(t *testing.T, id, partnerID string) {
 	t.Helper()
-	_, err := h.reg.Contracts.Create(t.Context(), registry.SystemActor(), contracts.ContractInput{
+	must(h.reg.Contracts.Create(t.Context(), registry.SystemActor(), contracts.ContractInput{
 		ID: id, Kind: "asyncapi", Title: "Secret", OwnerPartnerID: partnerID, Visibility: store.VisibilityPartners,
-	})
-	noError(t, err)
-	_, err = h.reg.Contracts.Upload(t.Context(), registry.SystemActor(), id, contracts.Upload{
+	}))(t)
+	must(h.reg.Contracts.Upload(t.Context(), registry.SystemActor(), id, contracts.Upload{
 		Content: []byte(strings.ReplaceAll(sampleContract, "nl.example.student", "nl.example.secret")),
-	})
-	noError(t, err)
+	}))(t)
 }
 
 // rows writes down all that is the victim's.
 func (h *apiHarness) rows(t *testing.T, v victim) string {
 	t.Helper()
 	ctx := context.WithoutCancel(t.Context())
-	subscription, err := h.db.Subscription(ctx, v.ids["subscriptionId"])
-	noError(t, err)
-	delivery, err := h.db.Delivery(ctx, v.ids["deliveryId"])
-	noError(t, err)
-	event, err := h.db.Event(ctx, v.ids["eventId"])
-	noError(t, err)
-	versions, err := h.db.ContractVersions(ctx, v.ids["contractId"])
-	noError(t, err)
-	contract, err := h.db.Contract(ctx, v.ids["contractId"])
-	noError(t, err)
-	message, err := h.db.AMQPMessage(ctx, v.ids["amqpMessageId"])
-	noError(t, err)
-	all, err := json.Marshal([]any{subscription, delivery, event, versions, contract, message})
-	noError(t, err)
+	subscription := must(h.db.Subscription(ctx, v.ids["subscriptionId"]))(t)
+	delivery := must(h.db.Delivery(ctx, v.ids["deliveryId"]))(t)
+	event := must(h.db.Event(ctx, v.ids["eventId"]))(t)
+	versions := must(h.db.ContractVersions(ctx, v.ids["contractId"]))(t)
+	contract := must(h.db.Contract(ctx, v.ids["contractId"]))(t)
+	message := must(h.db.AMQPMessage(ctx, v.ids["amqpMessageId"]))(t)
+	all := must(json.Marshal([]any{subscription, delivery, event, versions, contract, message}))(t)
 	return string(all)
 }
 
@@ -196,10 +185,9 @@ func TestPublisherSeesNoReceivers(t *testing.T) {
 	h := newAPIHarness(t, nil).withCatalogue(t)
 	receiver, sender := h.newPartner(t, "Receiver"), h.newPartner(t, "Sender")
 	h.approvedSubscription(t, receiver.ID)
-	_, err := h.reg.Routes.Add(t.Context(), registry.SystemActor(), partners.NewRoute{
+	must(h.reg.Routes.Add(t.Context(), registry.SystemActor(), partners.NewRoute{
 		FromPartnerID: sender.ID, ToPartnerID: receiver.ID, EventType: "nl.example.student.enrolled",
-	})
-	noError(t, err)
+	}))(t)
 	h.engine.Changed()
 	for _, tc := range []struct {
 		from string

@@ -1,13 +1,18 @@
 package web
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
 
+	cloudevents "github.com/cloudevents/sdk-go/v2"
+	"github.com/cloudevents/sdk-go/v2/binding"
+	cehttp "github.com/cloudevents/sdk-go/v2/protocol/http"
 	"schakel/registry"
 	"schakel/store"
 	"schakel/store/storetest"
@@ -82,8 +87,7 @@ func storySubscribe(t *testing.T, h *apiHarness, consumer *apiClient, partner st
 // storyDelivery finds the delivery and makes it dead, as the engine does after the last try.
 func storyDelivery(t *testing.T, h *apiHarness, consumer *apiClient, subscription string) string {
 	t.Helper()
-	var list struct{ Deliveries []site.DeliveryAnswer }
-	consumer.get(t, "/events/v1/deliveries?status=pending&subscriptionId="+subscription).want(t, 200).decode(t, &list)
+	list := decoded[struct{ Deliveries []site.DeliveryAnswer }](t, consumer.get(t, "/events/v1/deliveries?status=pending&subscriptionId="+subscription).want(t, 200))
 	if len(list.Deliveries) != 1 {
 		t.Fatalf("deliveries %+v", list)
 	}
@@ -107,8 +111,7 @@ func storyResend(t *testing.T, consumer *apiClient, delivery string) {
 		consumer.postJSON(t, "/events/v1/resends", body).want(t, 400)
 	}
 	job := consumer.postJSON(t, "/events/v1/resends", `{"eventType":"nl.example.student.enrolled","status":["dead"]}`).want(t, 202)
-	var answer webdeliveries.ResendAnswer
-	job.decode(t, &answer)
+	answer := decoded[webdeliveries.ResendAnswer](t, job)
 	if job.header.Get("Location") != "/events/v1/resends/"+answer.ResendID {
 		t.Errorf("job %s", job.body)
 	}
@@ -123,8 +126,7 @@ func storyEnd(t *testing.T, consumer, publisher *apiClient, subscription string)
 		consumer.do(t, http.MethodDelete, "/events/v1/subscriptions/"+subscription, "").want(t, 204)
 	}
 	where := publisher.publish(t, sampleEvent("story-2")).want(t, 202).header.Get("Location")
-	var shown struct{ Deliveries []json.RawMessage }
-	publisher.get(t, where).want(t, 200).decode(t, &shown)
+	shown := decoded[struct{ Deliveries []json.RawMessage }](t, publisher.get(t, where).want(t, 200))
 	if len(shown.Deliveries) != 0 {
 		t.Errorf("G2: delivered after the end: %s", shown.Deliveries)
 	}
@@ -144,4 +146,36 @@ func (h *apiHarness) kill(t *testing.T, d site.DeliveryAnswer) {
 		attempt := store.Attempt{DeliveryID: row.ID, Number: 1, StartedAt: tx.Now, StatusCode: 410, URL: "https://secret.example.nl/x", RequestHeaders: "{}", ResponseHeaders: "{}"}
 		return tx.Complete(ctx, []store.Outcome{{Attempt: attempt, Delivery: row, Lease: store.LeaseOf(&row)}})
 	}))
+}
+
+// TestForeignSender publishes with the Go SDK of CloudEvents, a client that is not
+// ours (EDU-15), in structured and binary mode.
+//
+// Rules: EDU-15, EDU-N04.
+func TestForeignSender(t *testing.T) {
+	t.Parallel()
+	h := newAPIHarness(t, nil).withCatalogue(t)
+	c := h.publisher(t, "")
+	server := httptest.NewServer(h.app.Handler())
+	defer server.Close()
+	for id, mode := range map[string]func(context.Context) context.Context{
+		"structured": binding.WithForceStructured, "binary": binding.WithForceBinary,
+	} {
+		sender := must(cloudevents.NewClientHTTP(
+			cehttp.WithTarget(server.URL+"/events/v1/events"), cehttp.WithHeader("Authorization", "Bearer "+c.token), cehttp.WithHeader("Idempotency-Key", freshKey())))(t)
+		e := cloudevents.NewEvent()
+		e.SetID(id)
+		e.SetSource("urn:nld:oin:00000001823288444000:sis")
+		e.SetType("nl.example.student.enrolled")
+		e.SetExtension("sequence", "0001")
+		noError(t, e.SetData(cloudevents.ApplicationJSON, map[string]string{"studentId": "1234"}))
+		result := sender.Send(mode(t.Context()), e)
+		var answer *cehttp.Result
+		if !cloudevents.IsACK(result) || !cloudevents.ResultAs(result, &answer) || answer.StatusCode != http.StatusAccepted {
+			t.Errorf("%s: %v", id, result)
+		}
+	}
+	if n := h.eventCount(t); n != 2 {
+		t.Errorf("%d events stored", n)
+	}
 }

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"errors"
 	"net/http"
 	"net/url"
 	"os"
@@ -10,6 +11,7 @@ import (
 
 	"schakel/registry"
 	"schakel/registry/contracts"
+	"schakel/registry/profile"
 	"schakel/store"
 	"schakel/store/needs"
 	"schakel/web/site"
@@ -37,34 +39,27 @@ func TestContractStory(t *testing.T) {
 	document := strings.ReplaceAll(sampleContract, "student.", "grade.")
 	wantRedirect(t, o.admin.upload(t, "/admin/contracts/grade-events/versions", nil, "grades.yaml", []byte(document)), "/contracts/grade-events/versions/1.0.0")
 	here, base := "/contracts/grade-events/versions/1.0.0", "/admin/contracts/grade-events/versions/1.0.0"
-	wantText(t, o.page(t, here), "This is a draft", "grades.yaml", "Delete this draft")
+	wantWords(t, o.page(t, here), "This is a draft", "grades.yaml", "Delete this draft")
 	wantStatus(t, o.browser().get(here), http.StatusNotFound)
 	wantStatus(t, o.browser().get("/contracts/grade-events"), http.StatusNotFound)
 
-	version, err := o.db.ContractVersion(t.Context(), "grade-events", "1.0.0")
-	noError(t, err)
-	wantText(t, o.page(t, base+"/publication"), "nl.example.grade.enrolled", "It joins the catalogue", version.Digest)
-	stale := o.admin.post(base+"/publication", url.Values{"digest": {"another"}})
-	wantStatus(t, stale, http.StatusPreconditionFailed)
-	wantText(t, text(stale), "was replaced since you looked")
+	version := must(o.db.ContractVersion(t.Context(), "grade-events", "1.0.0"))(t)
+	wantWords(t, o.page(t, base+"/publication"), "nl.example.grade.enrolled", "It joins the catalogue", version.Digest)
+	wantPage(t, o.admin.post(base+"/publication", url.Values{"digest": {"another"}}), http.StatusPreconditionFailed, "was replaced since you looked")
 	wantRedirect(t, o.admin.post(base+"/publication", url.Values{"digest": {version.Digest}}), here)
 	wantRedirect(t, o.browser().get("/contracts/grade-events/versions/latest"), here)
-	wantText(t, o.page(t, base+"/publication"), "only a draft can be published")
+	wantWords(t, o.page(t, base+"/publication"), "only a draft can be published")
 
-	past := o.admin.post(base+"/deprecation", url.Values{"sunset": {"2001-01-01"}})
-	wantStatus(t, past, http.StatusUnprocessableEntity)
-	wantText(t, text(past), "Choose a day in the future.", `href="#sunset"`, `value="2001-01-01"`)
-	wrong := o.admin.post(base+"/deprecation", url.Values{"sunset": {"soon"}})
-	wantStatus(t, wrong, http.StatusUnprocessableEntity)
-	wantText(t, text(wrong), "Write the day as")
+	wantPage(t, o.admin.post(base+"/deprecation", url.Values{"sunset": {"2001-01-01"}}), http.StatusUnprocessableEntity, "Choose a day in the future.", `href="#sunset"`, `value="2001-01-01"`)
+	wantPage(t, o.admin.post(base+"/deprecation", url.Values{"sunset": {"soon"}}), http.StatusUnprocessableEntity, "Write the day as")
 	wantRedirect(t, o.admin.post(base+"/deprecation", url.Values{"sunset": {"2999-12-31"}, "reason": {"Use 2.0.0."}}), here)
-	wantText(t, o.page(t, here), "31 Dec 2999", "Use 2.0.0.", "Take the deprecation back")
+	wantWords(t, o.page(t, here), "31 Dec 2999", "Use 2.0.0.", "Take the deprecation back")
 	wantRedirect(t, o.admin.post(base+"/undeprecation", url.Values{}), here)
-	wantText(t, o.page(t, here), "Who is hit when this version is withdrawn", "There is no other version of these event types")
+	wantWords(t, o.page(t, here), "Who is hit when this version is withdrawn", "There is no other version of these event types")
 	wantStatus(t, o.admin.post(base+"/withdrawal", url.Values{}), http.StatusUnprocessableEntity)
 	wantRedirect(t, o.admin.post(base+"/withdrawal", url.Values{"reason": {"It leaks names."}}), here)
 	wantStatus(t, o.browser().get(here), http.StatusGone)
-	wantText(t, o.page(t, here), "It leaks names.")
+	wantWords(t, o.page(t, here), "It leaks names.")
 }
 
 func TestContractFormRefusals(t *testing.T) {
@@ -76,26 +71,18 @@ func TestContractFormRefusals(t *testing.T) {
 	} {
 		form := url.Values{"id": {"grade-events"}, "kind": {"openapi"}, "title": {"Kept title"}, "visibility": {"public"}}
 		form.Set(field, value)
-		answer := o.admin.post("/admin/contracts", form)
-		wantStatus(t, answer, http.StatusUnprocessableEntity)
-		page := text(answer)
-		wantText(t, page, `href="#`+field+`"`)
+		page := wantPage(t, o.admin.post("/admin/contracts", form), http.StatusUnprocessableEntity, `href="#`+field+`"`)
 		if field != "title" {
-			wantText(t, page, "Kept title")
+			wantWords(t, page, "Kept title")
 		}
 	}
-	taken := o.admin.post("/admin/contracts", url.Values{"id": {"student-events"}, "kind": {"openapi"}, "title": {"Again"}, "visibility": {"public"}})
-	wantStatus(t, taken, http.StatusConflict)
-	wantText(t, text(taken), "There is a contract with id student-events already.")
-	bad := o.admin.post("/admin/contracts/student-events", url.Values{"title": {""}, "visibility": {"public"}})
-	wantStatus(t, bad, http.StatusUnprocessableEntity)
+	wantPage(t, o.admin.post("/admin/contracts", url.Values{"id": {"student-events"}, "kind": {"openapi"}, "title": {"Again"}, "visibility": {"public"}}), http.StatusConflict, "There is a contract with id student-events already.")
+	wantStatus(t, o.admin.post("/admin/contracts/student-events", url.Values{"title": {""}, "visibility": {"public"}}), http.StatusUnprocessableEntity)
 	good := url.Values{"title": {"Students"}, "ownerPartner": {o.partner.ID}, "agreedOn": {"2026-05-01"}, "idMeaning": {"A random UUID."}, "timeMeaning": {"When we wrote it down."}}
-	moved := o.admin.post("/admin/contracts/student-events", good)
-	wantStatus(t, moved, http.StatusUnprocessableEntity)
-	wantText(t, text(moved), `href="#agreement"`, "Say who decided on the new owner.")
+	wantPage(t, o.admin.post("/admin/contracts/student-events", good), http.StatusUnprocessableEntity, `href="#agreement"`, "Say who decided on the new owner.")
 	good.Set("agreement", "Chain council")
 	wantRedirect(t, o.admin.post("/admin/contracts/student-events", good), "/contracts/student-events")
-	wantText(t, o.page(t, "/contracts/student-events"), "Students", "Chain council, on 2026-05-01", "A random UUID.", "When we wrote it down.", o.partner.Name)
+	wantWords(t, o.page(t, "/contracts/student-events"), "Students", "Chain council, on 2026-05-01", "A random UUID.", "When we wrote it down.", o.partner.Name)
 }
 
 func TestUploadRefusals(t *testing.T) {
@@ -127,12 +114,10 @@ func TestUploadRefusals(t *testing.T) {
 		if answer.StatusCode != u.status {
 			t.Errorf("%s: status %d, want %d", name, answer.StatusCode, u.status)
 		}
-		wantText(t, text(answer), u.says...)
+		wantWords(t, text(answer), u.says...)
 	}
-	pasted, err := o.db.ContractVersion(t.Context(), "student-events", "1.1.0")
-	noError(t, err)
-	content, err := o.db.Original(t.Context(), pasted.ID)
-	noError(t, err)
+	pasted := must(o.db.ContractVersion(t.Context(), "student-events", "1.1.0"))(t)
+	content := must(o.db.Original(t.Context(), pasted.ID))(t)
 	if string(content) != next {
 		t.Errorf("kept %q", content)
 	}
@@ -147,15 +132,13 @@ func TestPublishSummary(t *testing.T) {
 	o.draft(t, "other-events", otherContract)
 	base := "/admin/contracts/other-events/versions/1.0.0"
 	page := o.page(t, base+"/publication")
-	wantText(t, page, "It cannot be published", "Contract student-events defines it already.")
-	v, err := o.db.ContractVersion(t.Context(), "other-events", "1.0.0")
-	noError(t, err)
-	answer := o.admin.post(base+"/publication", url.Values{"digest": {v.Digest}})
-	wantStatus(t, answer, http.StatusConflict)
+	wantWords(t, page, "It cannot be published", "Contract student-events defines it already.")
+	v := must(o.db.ContractVersion(t.Context(), "other-events", "1.0.0"))(t)
+	wantStatus(t, o.admin.post(base+"/publication", url.Values{"digest": {v.Digest}}), http.StatusConflict)
 
 	next := strings.NewReplacer("version: 1.0.0", "version: 2.0.0", "studentId", "studentNumber", "nl.example.student.left", "nl.example.student.gone").Replace(sampleContract)
 	wantStatus(t, o.admin.upload(t, "/admin/contracts/student-events/versions", nil, "next.yaml", []byte(next)), http.StatusSeeOther)
-	wantText(t, o.page(t, "/admin/contracts/student-events/versions/2.0.0/publication"),
+	wantWords(t, o.page(t, "/admin/contracts/student-events/versions/2.0.0/publication"),
 		"in another way than in version 1.0.0", "It joins the catalogue", "This version does not define it.")
 }
 
@@ -163,8 +146,7 @@ func TestPublishSummary(t *testing.T) {
 func TestContractPagesVisibility(t *testing.T) {
 	t.Parallel()
 	o := newAdminHarness(t)
-	_, err := o.reg.Contracts.Update(t.Context(), registry.SystemActor(), "student-events", contracts.ContractInput{Title: "Students"})
-	noError(t, err)
+	must(o.reg.Contracts.Update(t.Context(), registry.SystemActor(), "student-events", contracts.ContractInput{Title: "Students"}))(t)
 	readers := map[string]*browser{"visitor": o.browser(), "partner": o.asPartner(t), "administrator": o.admin}
 	for visibility, sees := range map[string][]string{
 		store.VisibilityPublic:   {"visitor", "partner", "administrator"},
@@ -219,8 +201,7 @@ func TestRealDocuments(t *testing.T) {
 	files := needs.Files(t, "contracts", "asyncapi")
 	o := newAdminHarness(t)
 	for _, file := range files {
-		content, err := os.ReadFile(file)
-		noError(t, err)
+		content := must(os.ReadFile(file))(t)
 		id := strings.Trim(strings.Map(func(r rune) rune {
 			if strings.ContainsRune("abcdefghijklmnopqrstuvwxyz0123456789", r) {
 				return r
@@ -234,9 +215,125 @@ func TestRealDocuments(t *testing.T) {
 			wantStatus(t, o.admin.get(answer.Header.Get("Location")), http.StatusOK)
 			wantStatus(t, o.admin.get("/admin/contracts/"+id+"/versions/1.0.0/publication"), http.StatusOK)
 		case answer.StatusCode == http.StatusUnprocessableEntity:
-			wantText(t, text(answer), "What is wrong with the document")
+			wantWords(t, text(answer), "What is wrong with the document")
 		default:
 			t.Errorf("%s: status %d", file, answer.StatusCode)
 		}
 	}
+}
+
+// The page of advice shows the score, the rules and the lines, for who may see the version.
+//
+// Rules: EDU-21, EDU-26.
+func TestAdvicePage(t *testing.T) {
+	t.Parallel()
+	o := newAdminHarness(t)
+	sensitive := strings.Replace(sampleContract, "version: 1.0.0", "version: 2.0.0", 1)
+	sensitive = strings.Replace(sensitive, "      left:\n", "      leaked: {name: nl.example.student.leaked, headers: {type: object, properties: {ce-type: {const: nl.example.student.leaked}, ce-subject: {type: string, description: The BSN of the student.}}}, payload: {type: object}}\n      left:\n", 1)
+	must(o.reg.Contracts.Upload(t.Context(), registry.SystemActor(), "student-events", contracts.Upload{Content: []byte(sensitive)}))(t)
+	target := "/contracts/student-events/versions/2.0.0/advice"
+	page := o.page(t, target)
+	wantWords(t, page, "of 100", "Edukoppeling", "EDU-26", "The attribute subject is for a citizen service number (BSN).", "/versions/2.0.0?line=", "nothing is needed to publish", "What to do:")
+	wantWords(t, o.page(t, "/contracts/student-events/versions/2.0.0"), "Score", "of 100", target)
+	wantWords(t, o.page(t, target+"?rule=event-sensitive"), "See all rules", "EDU-26")
+	some := o.page(t, target+"?state=holds&severity=error")
+	wantWords(t, some, "kept")
+	lacks(t, some, "not kept,")
+	wantWords(t, o.page(t, target+"?state=%3Cb%3E"), "EDU-26", "nothing is needed to publish") // an unknown state narrows nothing
+	wantWords(t, o.page(t, target+"?rule=%3Cb%3E"), "No rule is like this.")
+
+	partner := o.browser().login(t, "pat@noord.example")
+	wantStatus(t, partner.get(target), http.StatusNotFound) // a draft
+	wantStatus(t, partner.get("/contracts/student-events/versions/1.0.0/advice"), http.StatusOK)
+	o.setVisibility(t, "student-events", store.VisibilityInternal)
+	wantStatus(t, o.browser().get("/contracts/student-events/versions/1.0.0/advice"), http.StatusNotFound)
+}
+
+// What is below the score that a chain asks for is told, and not published.
+func TestScoreToPublish(t *testing.T) {
+	t.Parallel()
+	o := newAdminHarness(t)
+	o.secondVersion(t, "2.0.0")
+	_, _, err := o.reg.Profile.Save(t.Context(), registry.SystemActor(), profile.ProfileChange{Values: map[string]string{"register.min_score": "100"}})
+	noError(t, err)
+	wantWords(t, o.page(t, "/contracts/student-events/versions/2.0.0/advice"), "100 are needed to publish")
+	_, err = publishDraft(t.Context(), o.reg, registry.SystemActor(), "student-events", "2.0.0", "it is needed")
+	if err == nil || !strings.Contains(err.Error(), "this chain asks for 100") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// An administrator sees what a publication breaks and for whom, and says why.
+func TestPublishBreakingPage(t *testing.T) {
+	t.Parallel()
+	o := newAdminHarness(t)
+	sub := o.subscription(t, o.endpoint(t, o.partner.ID).ID)
+	noError(t, o.reg.Subscriptions.Approve(t.Context(), registry.SystemActor(), sub.ID))
+	o.secondVersion(t, "1.1.0")
+	target := "/admin/contracts/student-events/versions/1.1.0/publication"
+	version := must(o.db.ContractVersion(t.Context(), "student-events", "1.1.0"))(t)
+	wantWords(t, o.page(t, target), "What breaks since version 1.0.0", "By its changes this is version 2.0.0", "Who is subscribed to what breaks", o.partner.Name, sub.ID, `name="reason"`)
+
+	for reason, says := range map[string]string{"": "Say why this is published", "no": "Use at least 3 characters."} {
+		wantPage(t, o.admin.post(target, url.Values{"digest": {version.Digest}, "reason": {reason}}), http.StatusUnprocessableEntity, says, `href="#reason"`)
+	}
+	partner := o.browser().login(t, "pat@noord.example")
+	wantStatus(t, partner.get(target), http.StatusForbidden)
+	wantRedirect(t, o.admin.post(target, url.Values{"digest": {version.Digest}, "reason": {"All partners agreed."}}), "/contracts/student-events/versions/1.1.0")
+	wantWords(t, o.page(t, "/contracts/student-events/versions/1.1.0"), "All partners agreed.")
+}
+
+// setVisibility changes who sees a contract.
+func (o *adminHarness) setVisibility(t *testing.T, id, visibility string, partnerIDs ...string) {
+	t.Helper()
+	_, err := o.reg.Contracts.SetVisibility(t.Context(), registry.SystemActor(), id, contracts.VisibilityChange{
+		Visibility: visibility, PartnerIDs: partnerIDs, Reason: "for the test", AcceptLoss: true,
+	})
+	if e, ok := errors.AsType[*registry.Error](err); !ok || e.Code != registry.CodeConflict { // it is so already
+		noError(t, err)
+	}
+}
+
+// secondVersion uploads nextContract beside the sample contract.
+func (o *adminHarness) secondVersion(t *testing.T, version string) {
+	t.Helper()
+	must(o.reg.Contracts.Upload(t.Context(), registry.SystemActor(), "student-events", contracts.Upload{Content: []byte(nextContract(version))}))(t)
+}
+
+func TestChangesPage(t *testing.T) {
+	t.Parallel()
+	o := newAdminHarness(t)
+	wantWords(t, o.page(t, "/contracts/student-events/versions/1.0.0/changes"), "This is the only version")
+	o.secondVersion(t, "2.0.0")
+	target := "/contracts/student-events/versions/2.0.0/changes"
+	page := o.page(t, target)
+	wantWords(t, page, "From version 1.0.0 to version 2.0.0.", "make it version 2.0.0", "breaking", "nl.example.student.enrolled", "who reads it or calls it")
+	wantWords(t, o.page(t, "/contracts/student-events"), `/versions/2.0.0/changes?from=1.0.0`, "since 1.0.0")
+	wantWords(t, o.page(t, "/contracts/student-events/versions/2.0.0"), "What changed")
+	wantWords(t, o.page(t, target+"?from=2.0.0"), "Both versions say the same.")
+	wantWords(t, o.page(t, "/contracts/student-events/versions/1.0.0/changes"), "There is no version before this one", `value="2.0.0"`)
+	wantStatus(t, o.admin.get(target+"?from=7.0.0"), http.StatusNotFound)
+
+	partner := o.browser().login(t, "pat@noord.example")
+	wantStatus(t, partner.get(target), http.StatusNotFound) // a draft
+	must(publishDraft(t.Context(), o.reg, registry.SystemActor(), "student-events", "2.0.0", ""))(t)
+	wantStatus(t, partner.get(target), http.StatusOK)
+	o.setVisibility(t, "student-events", store.VisibilityInternal)
+	wantStatus(t, partner.get(target), http.StatusNotFound)
+	wantStatus(t, o.browser().get(target), http.StatusNotFound)
+}
+
+// A page shows the causes in parts, and links to the rest.
+func TestChangesPageOfMany(t *testing.T) {
+	t.Parallel()
+	o := newAdminHarness(t)
+	var b strings.Builder
+	for i := range 60 {
+		name := string(rune('a'+i/26)) + string(rune('a'+i%26))
+		b.WriteString("      " + name + ": {name: nl.example.student." + name + ", payload: {type: object}}\n")
+	}
+	many := strings.Replace(nextContract("2.0.0"), "      left:\n", b.String()+"      left:\n", 1)
+	must(o.reg.Contracts.Upload(t.Context(), registry.SystemActor(), "student-events", contracts.Upload{Content: []byte(many)}))(t)
+	wantWords(t, o.page(t, "/contracts/student-events/versions/2.0.0/changes"), `rel="next"`, "page=2")
+	wantWords(t, o.page(t, "/contracts/student-events/versions/2.0.0/changes?page=2"), "Harmless", `rel="prev"`)
 }

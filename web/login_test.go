@@ -19,36 +19,22 @@ import (
 func TestSetupStory(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t, nil)
-	token, err := h.accounts.SetupLink(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	token := must(h.accounts.SetupLink(t.Context()))(t)
 	b := h.browser()
 	path := registry.LinkSetup.Path(token)
 	wantStatus(t, b.get("/setup/guess"), http.StatusNotFound)
 	wantStatus(t, b.get(path), http.StatusOK)
 
-	answer := b.post(path, url.Values{"name": {"Ada"}, "email": {"<b>"}, "password": {"short"}})
-	wantStatus(t, answer, http.StatusUnprocessableEntity)
-	page := text(answer)
-	for _, want := range []string{`href="#email"`, `href="#password"`, "&lt;b&gt;", "Error: Create"} {
-		if !strings.Contains(page, want) {
-			t.Errorf("refused form lacks %q", want)
-		}
-	}
-	if strings.Contains(page, "short") {
-		t.Error("the password is written back")
-	}
+	page := wantPage(t, b.post(path, url.Values{"name": {"Ada"}, "email": {"<b>"}, "password": {"short"}}), http.StatusUnprocessableEntity)
+	wantWords(t, page, `href="#email"`, `href="#password"`, "&lt;b&gt;", "Error: Create")
+	lacks(t, page, "short")
 
-	answer = b.post(path, url.Values{"name": {"Ada"}, "email": {"ada@example.nl"}, "password": {testPassword}})
-	wantRedirect(t, answer, "/admin")
+	wantRedirect(t, b.post(path, url.Values{"name": {"Ada"}, "email": {"ada@example.nl"}, "password": {testPassword}}), "/admin")
 	page = text(b.get("/account"))
 	if !strings.Contains(page, "Your account is made") || !strings.Contains(page, "ada@example.nl") {
 		t.Errorf("not logged in after setup: %s", page)
 	}
-	if strings.Contains(text(b.get("/account")), "Your account is made") {
-		t.Error("the message is shown twice")
-	}
+	lacks(t, text(b.get("/account")), "Your account is made")
 	wantStatus(t, h.browser().get(path), http.StatusNotFound)
 }
 
@@ -60,26 +46,22 @@ func TestSetupChoosesSettings(t *testing.T) {
 	for start, want := range map[string]int{"": 0, "strict": 0, "lenient": 3} {
 		var reg *services.Services
 		h := newHarness(t, func(cfg *Config) {
-			vault, err := registry.VaultFromKey(bytes.Repeat([]byte{7}, 32))
-			noError(t, err)
-			reg, err = services.New(registry.Config{
+			vault := must(registry.VaultFromKey(bytes.Repeat([]byte{7}, 32)))(t)
+			reg = must(services.New(registry.Config{
 				DB: cfg.Sessions.(*store.DB), Now: cfg.Now, Log: cfg.Log, BaseURL: cfg.BaseURL.String(), Organisation: "Chain Office",
 				Vault: vault, CheckURL: func(string) error { return nil },
-			}, cfg.Accounts)
-			noError(t, err)
+			}, cfg.Accounts))(t)
 			engine := outbox.New(outbox.Config{DB: cfg.Sessions.(*store.DB), Now: cfg.Now, Log: cfg.Log})
 			cfg.Portal = &site.PortalConfig{DB: cfg.Sessions.(*store.DB), Engine: engine, Registry: reg, DocumentBytes: 100_000}
 		})
-		token, err := h.accounts.SetupLink(t.Context())
-		noError(t, err)
+		token := must(h.accounts.SetupLink(t.Context()))(t)
 		b, path := h.browser(), registry.LinkSetup.Path(token)
 		wantWords(t, text(b.get(path)), "Lenient", "private_key_jwt alone", "IDEM-03", "EDU-21", "SEC-02")
 		form := url.Values{"name": {"Ada"}, "email": {"ada@example.nl"}, "password": {testPassword}, "start": {"loose"}}
 		wantStatus(t, b.post(path, form), http.StatusUnprocessableEntity)
 		form.Set("start", start)
 		wantRedirect(t, b.post(path, form), "/admin")
-		state, err := reg.Profile.Load(t.Context())
-		noError(t, err)
+		state := must(reg.Profile.Load(t.Context()))(t)
 		if got := state.Relaxations(); len(got) != want {
 			t.Errorf("start %q relaxes %+v", start, got)
 		}
@@ -214,8 +196,7 @@ func TestSessionEnds(t *testing.T) {
 			t.Parallel()
 			h := newHarness(t, nil)
 			h.administrator(t)
-			b := h.browser()
-			b.login(t, testEmail)
+			b := h.browser().login(t, testEmail)
 			tt.do(t, h, b)
 			wantStatus(t, b.get("/account"), tt.want)
 		})
@@ -234,17 +215,14 @@ func (h *harness) change(t *testing.T, how func(*store.Account)) {
 		how(&account)
 		return tx.UpdateAccount(ctx, &account)
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 }
 
 func TestLoginRenewsToken(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t, nil)
 	h.administrator(t)
-	b := h.browser()
-	b.login(t, testEmail)
+	b := h.browser().login(t, testEmail)
 	planted := b.cookies["schakel"]
 	if planted == "" {
 		t.Fatal("no session before the login")
@@ -283,15 +261,11 @@ func TestPasswordLinks(t *testing.T) {
 	h := newHarness(t, nil)
 	h.administrator(t)
 	_, token, err := h.accounts.PasswordLink(t.Context(), testEmail)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	b := h.browser()
 	path := registry.LinkReset.Path(token)
 	wantStatus(t, b.get("/account/invitation/"+token), http.StatusNotFound)
-	if !strings.Contains(text(b.get(path)), testEmail) {
-		t.Error("the page does not say whose password it is")
-	}
+	wantWords(t, text(b.get(path)), testEmail)
 	wantStatus(t, b.post(path, url.Values{"password": {"short"}}), http.StatusUnprocessableEntity)
 	wantRedirect(t, b.post(path, url.Values{"password": {"another good one"}}), "/admin")
 	wantStatus(t, b.get("/account"), http.StatusOK)
@@ -328,9 +302,7 @@ func TestWhoMayEnter(t *testing.T) {
 			}
 		}
 	}
-	if !strings.Contains(text(admin.get("/test/none")), "Ada Admin") {
-		t.Error("the error page takes an administrator for a visitor")
-	}
+	wantWords(t, text(admin.get("/test/none")), "Ada Admin")
 	visitor.header.Set("HX-Request", "true")
 	if got := visitor.get("/test/account"); got.StatusCode != 401 || got.Header.Get("HX-Redirect") != "/login" {
 		t.Errorf("part of a page: %d, HX-Redirect %q", got.StatusCode, got.Header.Get("HX-Redirect"))
@@ -344,11 +316,45 @@ func TestVisitorsLeaveNothingBehind(t *testing.T) {
 	h.app.Pages("/test", h.app.RequireAccount).POST("/form", enter)
 	b := h.browser()
 	wantRedirect(t, b.post("/test/form", nil), site.LoginEnded)
-	if page := text(b.get(site.LoginEnded)); !strings.Contains(page, "Your session had ended") {
-		t.Error("the login page does not say what happened")
-	}
+	wantWords(t, text(b.get(site.LoginEnded)), "Your session had ended")
 	b.get("/login?next=/account")
 	if len(b.cookies) > 0 {
 		t.Errorf("cookies %v", b.cookies)
+	}
+}
+
+func TestForgottenPassword(t *testing.T) {
+	t.Parallel()
+	d := newPortalHarness(t)
+	b := d.browser()
+	wantStatus(t, b.get("/login/password"), http.StatusOK)
+	if answer := b.post("/login/password", url.Values{"email": {"nobody"}}); !strings.Contains(text(answer), "Fill in an e-mail address") {
+		t.Error("what is no address was taken")
+	}
+	wantRedirect(t, b.post("/login/password", url.Values{"email": {"stranger@example.nl"}}), "/login")
+	if _, total, err := d.db.Mails(t.Context(), store.Page{}); err != nil || total != 0 {
+		t.Errorf("%d mails to a stranger (%v)", total, err)
+	}
+	wantRedirect(t, b.post("/login/password", url.Values{"email": {" " + strings.ToUpper(testEmail)}}), "/login")
+	link := match(t, `/account/password-reset/\S+`, d.lastMail(t, testEmail))
+	wantStatus(t, b.post(link, url.Values{"password": {"another long password"}}), http.StatusSeeOther)
+	wantStatus(t, b.get("/admin"), http.StatusOK)
+	if answer := d.browser().get(link); answer.StatusCode == http.StatusOK {
+		t.Error("the link works twice")
+	}
+}
+
+func TestForgottenPasswordCannotBeUsedToSendManyMails(t *testing.T) {
+	t.Parallel()
+	d := newPortalHarness(t)
+	last := 0
+	for range 30 {
+		last = d.browser().post("/login/password", url.Values{"email": {testEmail}}).StatusCode
+	}
+	if last != http.StatusTooManyRequests {
+		t.Errorf("the thirtieth request was answered %d", last)
+	}
+	if _, total, err := d.db.Mails(t.Context(), store.Page{}); err != nil || total > 5 {
+		t.Errorf("%d mails to one account (%v)", total, err)
 	}
 }

@@ -51,15 +51,12 @@ func TestLinksInMailsOpen(t *testing.T) {
 	w.mailsOfRegistration()
 	w.mailsOfDecisions(w.partnerActor(w.first))
 	w.mailsOfEngine(w.first)
-	own, err := w.reg.Partners.Own(t.Context())
-	noError(t, err)
+	own := must(w.reg.Partners.Own(t.Context()))(t)
 	w.contact(own.ID, "office@example.nl") // an administrator of the own organisation reads what partners get
 	eva, token, err := w.accounts.Invite(t.Context(), identity.NewAccount{Email: "office@example.nl", Name: "Eva", Role: store.RoleAdministrator})
 	noError(t, err)
-	_, err = w.accounts.ChoosePassword(t.Context(), registry.LinkInvitation, token, testPassword)
-	noError(t, err)
-	w.browsers[eva.Email] = w.browser()
-	w.browsers[eva.Email].login(t, eva.Email)
+	must(w.accounts.ChoosePassword(t.Context(), registry.LinkInvitation, token, testPassword))(t)
+	w.browsers[eva.Email] = w.browser().login(t, eva.Email)
 	ours := w.ownParty(own)
 	w.mailsOfDecisions(registry.Actor{Kind: registry.ActorAccount, ID: w.portalHarness.admin.ID, Name: "Ada", Administrator: true, PartnerID: own.ID})
 	w.mailsOfEngine(ours)
@@ -79,8 +76,7 @@ func (w *mailWorld) contact(partnerID, email string) {
 }
 
 func (w *mailWorld) partnerActor(p queueParty) registry.Actor {
-	account, err := w.db.AccountByEmail(w.t.Context(), p.email)
-	noError(w.t, err)
+	account := must(w.db.AccountByEmail(w.t.Context(), p.email))(w.t)
 	return registry.AccountActor(account)
 }
 
@@ -137,23 +133,19 @@ func (w *mailWorld) mailsOfRegistration() {
 	}
 	register("School Noord", "00000001003214345000", "nora@example.nl")
 	link := match(w.t, `register/confirm/\S+`, w.lastMail(w.t, "nora@example.nl"))
-	_, err := service.Confirm(ctx, link[strings.LastIndex(link, "/")+1:], testPassword)
-	noError(w.t, err)
-	w.browsers["nora@example.nl"] = w.browser()
-	w.browsers["nora@example.nl"].login(w.t, "nora@example.nl")
+	must(service.Confirm(ctx, link[strings.LastIndex(link, "/")+1:], testPassword))(w.t)
+	w.browsers["nora@example.nl"] = w.browser().login(w.t, "nora@example.nl")
 	w.open()
 	register("School Noord", "00000003123456780000", "nora@example.nl")   // has an account
 	register("School Noord", "00000001003214345000", "other2@example.nl") // is registered
-	p, err := w.db.PartnerByOIN(ctx, "00000001003214345000")
-	noError(w.t, err)
+	p := must(w.db.PartnerByOIN(ctx, "00000001003214345000"))(w.t)
 	for _, step := range []func() error{
 		func() error { return service.Approve(ctx, w.portalHarness.admin, p.ID) },
 		func() error { return service.Suspend(ctx, w.portalHarness.admin, p.ID, "because of this") },
 		func() error { return service.Resume(ctx, w.portalHarness.admin, p.ID) },
 		func() error {
-			account, err := w.db.AccountByEmail(ctx, "nora@example.nl")
-			noError(w.t, err)
-			_, err = service.UpdateContact(ctx, registry.AccountActor(account), p.ID, partners.Contact{Name: "Olaf", Email: "olaf@example.nl", Phone: "+31 30 123 45 67"})
+			account := must(w.db.AccountByEmail(ctx, "nora@example.nl"))(w.t)
+			_, err := service.UpdateContact(ctx, registry.AccountActor(account), p.ID, partners.Contact{Name: "Olaf", Email: "olaf@example.nl", Phone: "+31 30 123 45 67"})
 			w.contact(p.ID, "nora@example.nl")
 			return err
 		},
@@ -165,12 +157,9 @@ func (w *mailWorld) mailsOfRegistration() {
 	}
 	register("School Zuid", "00000003123456780000", "zoe@example.nl")
 	link = match(w.t, `register/confirm/\S+`, w.lastMail(w.t, "zoe@example.nl"))
-	_, err = service.Confirm(ctx, link[strings.LastIndex(link, "/")+1:], testPassword)
-	noError(w.t, err)
-	w.browsers["zoe@example.nl"] = w.browser()
-	w.browsers["zoe@example.nl"].login(w.t, "zoe@example.nl")
-	p, err = w.db.PartnerByOIN(ctx, "00000003123456780000")
-	noError(w.t, err)
+	must(service.Confirm(ctx, link[strings.LastIndex(link, "/")+1:], testPassword))(w.t)
+	w.browsers["zoe@example.nl"] = w.browser().login(w.t, "zoe@example.nl")
+	p = must(w.db.PartnerByOIN(ctx, "00000003123456780000"))(w.t)
 	noError(w.t, service.Reject(ctx, w.portalHarness.admin, p.ID, "because of this"))
 	w.open()
 }
@@ -189,17 +178,14 @@ func (w *mailWorld) mailsOfDecisions(who registry.Actor) {
 		return client.ID
 	}
 	for _, d := range []identity.Decision{{Approve: true}, {Reason: "not agreed upon"}} {
-		_, err := w.reg.Clients.Decide(ctx, admin, ask(), d)
-		noError(w.t, err)
+		must(w.reg.Clients.Decide(ctx, admin, ask(), d))(w.t)
 		w.open()
 	}
-	endpoint, err := w.reg.Endpoints.Create(ctx, who, who.PartnerID, partners.EndpointInput{
+	endpoint := must(w.reg.Endpoints.Create(ctx, who, who.PartnerID, partners.EndpointInput{
 		Name: "Main", Kind: store.EndpointWebhook, URL: "https://noord.example/events", TokenURL: "https://noord.example/token", TokenClientID: "schakel",
 		TokenSecret: "top secret words", TokenAuthMethod: "client_secret_basic",
-	})
-	noError(w.t, err)
-	sub, err := w.reg.Subscriptions.Request(ctx, asker, partners.SubscriptionRequest{EndpointID: endpoint.ID, Types: []string{queueType}, Purpose: "keep our records right"})
-	noError(w.t, err)
+	}))(w.t)
+	sub := must(w.reg.Subscriptions.Request(ctx, asker, partners.SubscriptionRequest{EndpointID: endpoint.ID, Types: []string{queueType}, Purpose: "keep our records right"}))(w.t)
 	w.open()
 	for _, step := range []func() error{
 		func() error { return w.reg.Subscriptions.Approve(ctx, admin, sub.ID) },
@@ -217,24 +203,19 @@ func (w *mailWorld) mailsOfDecisions(who registry.Actor) {
 // mailsOfEngine causes the mails about acts of the engine itself.
 func (w *mailWorld) mailsOfEngine(p queueParty) {
 	ctx := w.t.Context()
-	partner, err := w.db.Partner(ctx, p.id)
-	noError(w.t, err)
+	partner := must(w.db.Partner(ctx, p.id))(w.t)
 	before := len(w.subjects)
 	w.rejected(p)
 	w.rejected(p)
 	w.dead(p)
 	w.write(func(tx *store.Tx) error {
-		ep, err := tx.Endpoint(ctx, p.endpoint)
-		noError(w.t, err)
-		sub, err := tx.Subscription(ctx, p.subscription)
-		noError(w.t, err)
-		notices, err := tx.DeliveryNotices(ctx, tx.Now, tx.Now, 10)
-		noError(w.t, err)
+		ep := must(tx.Endpoint(ctx, p.endpoint))(w.t)
+		sub := must(tx.Subscription(ctx, p.subscription))(w.t)
+		notices := must(tx.DeliveryNotices(ctx, tx.Now, tx.Now, 10))(w.t)
 		if len(notices) != 2 {
 			w.t.Errorf("raised %+v", notices)
 		}
-		told, err := w.reg.Mails.DeliveriesStuck(ctx, tx, notices)
-		noError(w.t, err)
+		told := must(w.reg.Mails.DeliveriesStuck(ctx, tx, notices))(w.t)
 		for i, n := range notices {
 			_, single := w.reg.Mails.DeliveriesStuck(ctx, tx, notices[i:i+1])
 			noError(w.t, errors.Join(single, tx.DeliveryNoticed(ctx, n, told[i])))
@@ -265,11 +246,9 @@ func (w *mailWorld) mailsOfEngine(p queueParty) {
 func (w *mailWorld) mailsOfContracts() {
 	ctx, admin, register := w.t.Context(), w.portalHarness.admin, w.reg.Contracts
 	who := w.partnerActor(w.first)
-	_, err := register.Create(ctx, who, contracts.ContractInput{ID: "noord-events", Kind: "asyncapi", Title: "Events of Noord", Visibility: store.VisibilityPartners, Classification: "confidential"})
-	noError(w.t, err)
+	must(register.Create(ctx, who, contracts.ContractInput{ID: "noord-events", Kind: "asyncapi", Title: "Events of Noord", Visibility: store.VisibilityPartners, Classification: "confidential"}))(w.t)
 	document := strings.NewReplacer("student.", "noord.", "1.2.0", "1.0.0").Replace(deskTypes)
-	_, err = register.Upload(ctx, who, "noord-events", contracts.Upload{Content: []byte(document), FileName: "noord.yaml"})
-	noError(w.t, err)
+	must(register.Upload(ctx, who, "noord-events", contracts.Upload{Content: []byte(document), FileName: "noord.yaml"}))(w.t)
 	for _, step := range []func() error{
 		func() error {
 			_, err := publishDraft(ctx, w.reg, who, "noord-events", "1.0.0", "it is ready")
@@ -327,15 +306,12 @@ func (w *mailWorld) mailsOfDatasets() {
 }
 
 func (w *mailWorld) mailsOfMirror(address string, set func(string)) {
-	answer := w.admin.post(webcontracts.MirrorPages, map[string][]string{
+	id := strings.TrimPrefix(redirected(w.t, w.admin.post(webcontracts.MirrorPages, map[string][]string{
 		"name": {"Noord"}, "kind": {"urls"}, "urls": {address}, "schedule": {"@daily"}, "enabled": {"on"},
-	})
-	wantStatus(w.t, answer, http.StatusSeeOther)
-	id := strings.TrimPrefix(answer.Header.Get("Location"), webcontracts.MirrorPages+"/")
+	})), webcontracts.MirrorPages+"/")
 	for _, word := range []string{"first", "second"} {
 		set(word)
-		_, err := w.reg.Mirrors.Run(w.t.Context(), id, "schedule")
-		noError(w.t, err)
+		must(w.reg.Mirrors.Run(w.t.Context(), id, "schedule"))(w.t)
 	}
 	w.open()
 }
@@ -359,15 +335,12 @@ func (w *mailWorld) mailsOfTraffic() {
 
 // wantEveryKind reads the subjects that the program can write from its source: of each a mail must have been opened.
 func (w *mailWorld) wantEveryKind() {
-	files, err := filepath.Glob("../registry/*.go")
-	noError(w.t, err)
-	features, err := filepath.Glob("../registry/*/*.go")
-	noError(w.t, err)
+	files := must(filepath.Glob("../registry/*.go"))(w.t)
+	features := must(filepath.Glob("../registry/*/*.go"))(w.t)
 	files = append(files, features...)
 	kinds, all := 0, strings.Join(w.subjects, "\n")
 	for _, name := range files {
-		parsed, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
-		noError(w.t, err)
+		parsed := must(parser.ParseFile(token.NewFileSet(), name, nil, 0))(w.t)
 		ast.Inspect(parsed, func(n ast.Node) bool {
 			call, ok := n.(*ast.CallExpr)
 			if !ok || strings.HasSuffix(name, "_test.go") {

@@ -44,16 +44,13 @@ func lintZip(t *testing.T) []byte {
 	t.Helper()
 	var out bytes.Buffer
 	root := format.Name{Prefix: "e", Space: "urn:example:houses", Local: "mutaties"}
-	w, err := archive.NewDeliveryWriter(&out, format.Header{
+	w := must(archive.NewDeliveryWriter(&out, format.Header{
 		Root: root, Dataset: "houses", Type: format.Initial, DeliveryID: "d-1", ObjectTypes: []string{"House"},
 		Namespaces: []format.Namespace{{Prefix: "e", URI: "urn:example:houses"}},
-	}, archive.DeliveryOptions{})
-	noError(t, err)
-	state, err := format.ParseState("a", []byte(`<e:House xmlns:e="urn:example:houses"><e:n>1</e:n></e:House>`))
-	noError(t, err)
+	}, archive.DeliveryOptions{}))(t)
+	state := must(format.ParseState("a", []byte(`<e:House xmlns:e="urn:example:houses"><e:n>1</e:n></e:House>`)))(t)
 	noError(t, w.WriteGroup(&format.Group{Mutations: []format.Mutation{{ObjectType: "House", ObjectID: "1", Wordt: state}}}))
-	_, err = w.Close()
-	noError(t, err)
+	must(w.Close())(t)
 	return out.Bytes()
 }
 
@@ -63,8 +60,7 @@ func lintZip(t *testing.T) []byte {
 func TestMutationLintPage(t *testing.T) {
 	t.Parallel()
 	h := newPortalHarness(t)
-	admin := h.browser()
-	admin.login(t, testEmail)
+	admin := h.browser().login(t, testEmail)
 	partner, _ := h.at(t, "pat@example.nl")
 	bomb := "<?xml version=\"1.0\"?><!DOCTYPE x [<!ENTITY a \"aaaa\">]><x>&a;</x>"
 	for name, tt := range map[string]struct {
@@ -82,9 +78,7 @@ func TestMutationLintPage(t *testing.T) {
 		"empty":    {nil, nil, 422, []string{"Choose a file that is not empty."}, ""},
 	} {
 		for area, b := range map[string]*browser{"/admin": admin, "/partner": partner} {
-			answer := b.uploadFile(area+"/mutations/lint", "file", "deltas.xml", tt.file, tt.pairs...)
-			wantStatus(t, answer, tt.status)
-			page := text(answer)
+			page := wantPage(t, b.uploadFile(area+"/mutations/lint", "file", "deltas.xml", tt.file, tt.pairs...), tt.status)
 			wantWords(t, page, tt.words...)
 			if tt.without != "" && strings.Contains(page, `id="`+tt.without) || t.Failed() {
 				t.Fatalf("%s in %s: %s", name, area, page)
@@ -95,9 +89,7 @@ func TestMutationLintPage(t *testing.T) {
 	wantStatus(t, partner.get("/admin/mutations/lint"), http.StatusForbidden)
 	wantRedirect(t, h.browser().get("/partner/mutations/lint"), "/login?next=%2Fpartner%2Fmutations%2Flint")
 	wantStatus(t, partner.post("/partner/mutations/lint", nil), http.StatusUnsupportedMediaType)
-	answer := partner.uploadFile("/partner/mutations/lint", "other", "x", nil)
-	wantStatus(t, answer, http.StatusUnprocessableEntity)
-	wantWords(t, text(answer), "Choose a file.")
+	wantPage(t, partner.uploadFile("/partner/mutations/lint", "other", "x", nil), http.StatusUnprocessableEntity, "Choose a file.")
 }
 
 // Only so many files are looked at at once; who comes next is told to wait.
@@ -109,9 +101,7 @@ func TestMutationLintBusy(t *testing.T) {
 	for range webdatasets.LintAtOnce {
 		ends = append(ends, b.slowUpload(t, "/partner/mutations/lint"))
 	}
-	answer := b.uploadFile("/partner/mutations/lint", "file", "x.xml", []byte(lintFileText))
-	wantStatus(t, answer, http.StatusServiceUnavailable)
-	wantWords(t, text(answer), "Try again in a minute.")
+	wantPage(t, b.uploadFile("/partner/mutations/lint", "file", "x.xml", []byte(lintFileText)), http.StatusServiceUnavailable, "Try again in a minute.")
 	for _, end := range ends {
 		if got := end(); got != http.StatusOK {
 			t.Errorf("status %d of an upload that came slowly", got)

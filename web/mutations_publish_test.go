@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strconv"
 	"strings"
 	"testing"
@@ -45,8 +46,7 @@ func jsonGroups(t testing.TB, groups []*format.Group) []string {
 			}
 			mutations = append(mutations, one)
 		}
-		text, err := json.Marshal(map[string]any{"mutations": mutations})
-		noError(t, err)
+		text := must(json.Marshal(map[string]any{"mutations": mutations}))(t)
 		texts = append(texts, string(text))
 	}
 	return texts
@@ -56,13 +56,11 @@ func jsonGroups(t testing.TB, groups []*format.Group) []string {
 func (w *mutationWorld) delivery(t testing.TB, groups []*format.Group) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	dw, err := archive.NewDeliveryWriter(&b, w.source.Header(testDataset, format.Delta, "request"), archive.DeliveryOptions{PerFile: 4})
-	noError(t, err)
+	dw := must(archive.NewDeliveryWriter(&b, w.source.Header(testDataset, format.Delta, "request"), archive.DeliveryOptions{PerFile: 4}))(t)
 	for _, g := range groups {
 		noError(t, dw.WriteGroup(g))
 	}
-	_, err = dw.Close()
-	noError(t, err)
+	must(dw.Close())(t)
 	return b.Bytes()
 }
 
@@ -88,8 +86,7 @@ func TestPublishInEachForm(t *testing.T) {
 		groups, key := w.groups(12), freshKey()
 		body := tt.body(groups)
 		sent := w.send(t, groupsPath, tt.media, key, body).want(t, 201)
-		var got webdatasets.PublicationAnswer
-		sent.decode(t, &got)
+		got := decoded[webdatasets.PublicationAnswer](t, sent)
 		if got.Groups != 12 || got.Status != store.MutationDone || got.FirstSeq != seq+1 || got.LastSeq != seq+12 || len(got.States) == 0 || got.Replayed {
 			t.Fatalf("%s: %s", tt.media, sent.body)
 		}
@@ -121,8 +118,7 @@ func TestPublishGoesOnAfterACut(t *testing.T) {
 			t.Errorf("after %d tenths: %+v", part, p.Publication)
 		}
 	}
-	var got webdatasets.PublicationAnswer
-	w.send(t, groupsPath, "application/xml", key, body).want(t, 201).decode(t, &got)
+	got := decoded[webdatasets.PublicationAnswer](t, w.send(t, groupsPath, "application/xml", key, body).want(t, 201))
 	if got.Groups != 60 || got.FirstSeq != 1 || got.LastSeq != 60 {
 		t.Errorf("%+v", got)
 	}
@@ -192,8 +188,7 @@ func TestPublishTellsWhere(t *testing.T) {
 		"two objects": {[]string{`{"groups":[]} x`}, 400, "", "", 0},
 	} {
 		answer := w.send(t, groupsPath, "application/x-ndjson", freshKey(), []byte(strings.Join(tt.lines, "\n")+"\n")).want(t, tt.status)
-		var p site.Problem
-		answer.decode(t, &p)
+		p := decoded[site.Problem](t, answer)
 		if tt.code != "" && p.Code != tt.code || tt.detail != "" && p.Errors[0].Code != tt.detail {
 			t.Errorf("%s: %s", name, answer.body)
 		}
@@ -228,10 +223,8 @@ func TestPublishRefusesBombs(t *testing.T) {
 	w := newMutationWorld(t)
 	var bomb bytes.Buffer
 	zw := zip.NewWriter(&bomb)
-	entry, err := zw.Create("000001-bgt.xml")
-	noError(t, err)
-	_, err = io.CopyN(entry, zeros{}, 64<<20)
-	noError(t, err)
+	entry := must(zw.Create("000001-bgt.xml"))(t)
+	must(io.CopyN(entry, zeros{}, 64<<20))(t)
 	noError(t, zw.Close())
 	entities := `<?xml version="1.0"?><!DOCTYPE a [<!ENTITY b "bbbbbbbbbb"><!ENTITY c "&b;&b;&b;&b;">]><a>&c;</a>`
 	deep := string(w.file(t, format.Delta, w.groups(1)))
@@ -354,5 +347,68 @@ func TestLargeBodiesAreNotCut(t *testing.T) {
 	w.app.Handler().ServeHTTP(out, get)
 	if out.Code != 200 || strconv.Itoa(out.Body.Len()) != out.Header().Get("Content-Length") || out.late != nil {
 		t.Errorf("download: %d, %d bytes, %v", out.Code, out.Body.Len(), out.late)
+	}
+}
+
+// A version without geometry, in a dataset whose followers choose an area, is taken in with a warning: the receipt, and what is told
+// of the publication later, count such versions and name the first.
+//
+// Rules: MUT-42.
+func TestUnlocatedIsToldToThePublisher(t *testing.T) {
+	t.Parallel()
+	w := newMutationWorld(t)
+	body := `{"groups":[{"mutations":[{"objectType":"` + w.groups(1)[0].Mutations[0].Type() + `","objectId":"7","wordt":{"id":"x","xml":"<a/>"}}]}]}`
+	sent := w.send(t, groupsPath, "application/json", freshKey(), []byte(body)).want(t, 201)
+	for _, answer := range []apiAnswer{sent, w.publisher.get(t, sent.header.Get("Location")).want(t, 200)} {
+		got := decoded[webdatasets.PublicationAnswer](t, answer)
+		if got.Unlocated == nil || got.Unlocated.Versions != 1 || !strings.HasSuffix(got.Unlocated.First, "group 1, mutation 1, object 7: no geometry") {
+			t.Errorf("%s", answer.body)
+		}
+	}
+	body = strings.Replace(strings.Replace(body, `"id":"x"`, `"id":"y"`, 1), "<a/>", `<a><gml:Point xmlns:gml='http://www.opengis.net/gml/3.2'><gml:pos>155000 463000</gml:pos></gml:Point></a>`, 1)
+	if fine := w.send(t, groupsPath, "application/json", freshKey(), []byte(body)).want(t, 201); strings.Contains(string(fine.body), "unlocated") {
+		t.Errorf("%s", fine.body)
+	}
+}
+
+// The page of a publication, and the list, tell of versions that lie in no area.
+//
+// Rules: MUT-42.
+func TestUnlocatedIsToldOnThePage(t *testing.T) {
+	t.Parallel()
+	h := newPortalHarness(t)
+	b := h.browser().login(t, testEmail)
+	wantStatus(t, b.post("/admin/datasets", housesForm()), http.StatusSeeOther)
+	nowhere := houseState(t, "s-two", 2, 0, 0)
+	nowhere.XML = []byte(`<h:House><h:number>2</h:number><h:at><gml:Blob/></h:at></h:House>`)
+	zip := housesZip(t, format.Initial,
+		format.Mutation{ObjectID: "1", Wordt: houseState(t, "s-one", 1, 207000, 474000)}, format.Mutation{ObjectID: "2", Wordt: nowhere})
+	answer := b.uploadFile("/admin/datasets/houses/import", "file", "houses.zip", zip, "key", "k1")
+	wantStatus(t, answer, http.StatusSeeOther)
+	wantWords(t, text(b.get(answer.Header.Get("Location"))), "1 version of an object was taken in and lies in no area: followers who chose an area do not get it.", "object 2: no geometry that is known (gml:Blob is not).")
+	wantWords(t, text(b.get("/admin/datasets/houses/publications")), "1 in no area")
+}
+
+// A history that is replaced through the API stands in the audit trail, once, under the name of the client; what is
+// published else does not.
+//
+// Rules: MUT-38.
+func TestReplacedHistoryIsAudited(t *testing.T) {
+	t.Parallel()
+	w := newMutationWorld(t)
+	w.publish(t, 2)
+	load := w.file(t, format.Initial, w.groups(2))
+	target := groupsPath + "?replaceReason=" + url.QueryEscape("Measured anew")
+	key := freshKey()
+	for range 2 {
+		w.send(t, target, "application/xml", key, load).want(t, 201)
+	}
+	rows, total, err := w.reg.Audit.List(t.Context(), registry.Scope{All: true}, store.AuditFilter{ObjectKind: "dataset", ObjectID: testDataset, Action: registry.ActionHistoryReplaced, Page: store.Page{Size: 10}})
+	if err != nil || total != 1 {
+		t.Fatalf("%d entries, %v", total, err)
+	}
+	want := " replaced the whole history of dataset " + rows[0].ObjectName + ", so that every copy begins anew: “Measured anew”"
+	if got := registry.Sentence(rows[0]); rows[0].ActorKind != registry.ActorClient || rows[0].ActorName == "" || !strings.HasSuffix(got, want) {
+		t.Errorf("%+v: %s", rows[0], got)
 	}
 }

@@ -3,17 +3,25 @@ package web
 import (
 	"bytes"
 	"encoding/json"
+	"io"
 	"net/http"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	"schakel/delivery/mutation/archive"
 	"schakel/delivery/mutation/export"
 	"schakel/delivery/mutation/format"
+	"schakel/delivery/mutation/historytest"
 	"schakel/registry"
+	"schakel/registry/datasets"
+	"schakel/registry/identity"
+	"schakel/registry/partners"
 	"schakel/store"
+	"schakel/web/api"
 	webdatasets "schakel/web/datasets"
+	"schakel/web/site"
 )
 
 // A zip is fetched in parts that make the whole; it is only fetched when its last byte went out.
@@ -26,13 +34,11 @@ func TestFileInParts(t *testing.T) {
 	target := under("/deltas/" + d.ID + "/content")
 	fetched := func() int64 {
 		t.Helper()
-		list, err := w.reg.Datasets.Followers(t.Context(), registry.ScopeOf(w.partners[w.whole].ID), testDataset)
-		noError(t, err)
+		list := must(w.reg.Datasets.Followers(t.Context(), registry.ScopeOf(w.partners[w.whole].ID), testDataset))(t)
 		return list[0].Follower.DeltaNumber
 	}
 	head := w.whole.do(t, http.MethodHead, target, "").want(t, 200)
-	size, err := strconv.Atoi(head.header.Get("Content-Length"))
-	noError(t, err)
+	size := must(strconv.Atoi(head.header.Get("Content-Length")))(t)
 	tag := head.header.Get("ETag")
 	if tag != `"sha256:`+d.SHA256+`"` || int64(size) != d.Bytes || len(head.body) != 0 {
 		t.Fatalf("HEAD answers %v with %d bytes", head.header, len(head.body))
@@ -64,8 +70,7 @@ func TestBoundedSubscription(t *testing.T) {
 	t.Parallel()
 	w := newMutationWorld(t)
 	d := w.publish(t, 60)
-	_, err := w.exporter.Snapshot(t.Context(), testDataset)
-	noError(t, err)
+	must(w.exporter.Snapshot(t.Context(), testDataset))(t)
 	name := w.name(t, w.bounded, d)
 	wait := w.bounded.get(t, under("/deltas/"+name+"/content"))
 	wait.problem(t, http.StatusServiceUnavailable, "not-ready")
@@ -94,11 +99,9 @@ func TestBoundedSubscription(t *testing.T) {
 			}
 		}
 	}
-	list, err := w.reg.Datasets.Followers(t.Context(), registry.ScopeOf(w.partners[w.bounded].ID), testDataset)
-	noError(t, err)
+	list := must(w.reg.Datasets.Followers(t.Context(), registry.ScopeOf(w.partners[w.bounded].ID), testDataset))(t)
 	target := under("/areas/" + list[0].Follower.AreaID)
-	var area webdatasets.AreaAnswer
-	w.bounded.get(t, target).want(t, 200).decode(t, &area)
+	area := decoded[webdatasets.AreaAnswer](t, w.bounded.get(t, target).want(t, 200))
 	plain := w.bounded.do(t, "GET", target, "", "Accept", "text/plain").want(t, 200)
 	if area.WKT == "" || area.WKT != head.Area || string(plain.body) != area.WKT || mine.Area != area.WKT || area.CRS != 28992 {
 		t.Errorf("the area is %s, in the files %s", area.WKT, head.Area)
@@ -142,8 +145,7 @@ func TestGoneTellsTheWayBack(t *testing.T) {
 		}
 	}
 	w.whole.get(t, under("/deltas?after-delta-id="+old.ID)).want(t, 200) // what comes after it is there
-	_, err := w.reg.Datasets.ResetLineage(t.Context(), registry.SystemActor(), testDataset, "deltas of May were wrong")
-	noError(t, err)
+	must(w.reg.Datasets.ResetLineage(t.Context(), registry.SystemActor(), testDataset, "deltas of May were wrong"))(t)
 	p := w.whole.get(t, under("/deltas?after-delta-id="+later.ID)).problem(t, http.StatusGone, "lineage-changed")
 	var seen webdatasets.DatasetAnswer
 	if w.whole.get(t, under("")).want(t, 200).decode(t, &seen); seen.LatestDelta != nil {
@@ -181,13 +183,11 @@ func TestWhoReadsADataset(t *testing.T) {
 			t.Errorf("%s: no remedy in %s", target, p.Detail)
 		}
 	}
-	var listed struct{ Datasets []webdatasets.DatasetAnswer }
-	stranger.get(t, "/mutations/v1/datasets").want(t, 200).decode(t, &listed)
+	listed := decoded[struct{ Datasets []webdatasets.DatasetAnswer }](t, stranger.get(t, "/mutations/v1/datasets").want(t, 200))
 	if len(listed.Datasets) != 1 || listed.Datasets[0].Lineage != "" || listed.Datasets[0].LatestDelta != nil || listed.Datasets[0].Subscription != nil {
 		t.Errorf("a stranger sees %+v", listed.Datasets)
 	}
-	var mine webdatasets.DatasetAnswer
-	w.whole.get(t, under("")).want(t, 200).decode(t, &mine)
+	mine := decoded[webdatasets.DatasetAnswer](t, w.whole.get(t, under("")).want(t, 200))
 	if mine.Lineage != d.Lineage || mine.LatestDelta == nil || mine.LatestDelta.ID != d.ID || mine.Subscription.Status != store.SubscriptionApproved || mine.RetentionDays != 31 {
 		t.Errorf("a follower sees %+v", mine)
 	}
@@ -217,11 +217,9 @@ func TestNoStateIDsOutsideFiles(t *testing.T) {
 	t.Parallel()
 	w := newMutationWorld(t)
 	sent := w.send(t, groupsPath, "application/xml", freshKey(), w.file(t, format.Delta, w.groups(20))).want(t, 201)
-	var receipt webdatasets.PublicationAnswer
-	sent.decode(t, &receipt)
+	receipt := decoded[webdatasets.PublicationAnswer](t, sent)
 	d := w.cut(t)
-	_, err := w.exporter.Snapshot(t.Context(), testDataset)
-	noError(t, err)
+	must(w.exporter.Snapshot(t.Context(), testDataset))(t)
 	if len(receipt.States) == 0 {
 		t.Fatal("the publisher is not told the ids of states")
 	}
@@ -237,3 +235,153 @@ func TestNoStateIDsOutsideFiles(t *testing.T) {
 		}
 	}
 }
+
+const testDataset = "bgt"
+
+// mutationWorld is a dataset with who publishes it and who follows it.
+type mutationWorld struct {
+	*apiHarness
+	source    *historytest.History
+	publisher *apiClient
+	whole     *apiClient // of a partner that gets everything
+	bounded   *apiClient // of a partner with an area
+	ring      historytest.Ring
+	partners  map[*apiClient]store.Partner
+}
+
+func newMutationWorld(t testing.TB) *mutationWorld {
+	t.Helper()
+	return newMutationWorldWith(t, nil)
+}
+
+func newMutationWorldWith(t testing.TB, change func(*api.Config)) *mutationWorld {
+	t.Helper()
+	w := &mutationWorld{
+		apiHarness: newAPIHarness(t, change), source: historytest.New(11, historytest.BAG, ""), partners: map[*apiClient]store.Partner{},
+		ring: historytest.Ring{
+			Outer: historytest.Frame{Left: 155200, Bottom: 463200, Right: 155800, Top: 463800},
+			Hole:  historytest.Frame{Left: 155400, Bottom: 463400, Right: 155600, Top: 463600},
+		},
+	}
+	must(w.reg.Datasets.Create(t.Context(), registry.SystemActor(), datasets.DatasetInput{
+		ID: testDataset, Title: "Topography", RootPrefix: "r", RootSpace: historytest.Namespace, RootLocal: "mutaties",
+		ObjectTypes: historytest.Types(), CRS: 28992, AreaKind: store.AreaGeometry, PerFile: 20,
+	}))(t)
+	w.publisher = w.newClient(t, "", identity.NewClient{Scopes: []string{site.ScopeMutationsPublish, site.ScopeMutationsRead}})
+	w.whole = w.follower(t, "Gemeente Noord", "")
+	w.bounded = w.follower(t, "Gemeente Zuid", w.ring.WKT())
+	return w
+}
+
+// reader makes a partner with a client that reads datasets and asks for subscriptions.
+func (w *mutationWorld) reader(t testing.TB, name string) *apiClient {
+	t.Helper()
+	p := w.newPartner(t, name)
+	c := w.newClient(t, p.ID, identity.NewClient{Scopes: []string{site.ScopeMutationsRead, site.ScopeSubscriptionsWrite}})
+	w.partners[c] = p
+	return c
+}
+
+// follower makes a partner with an approved subscription; an empty area is everything.
+func (w *mutationWorld) follower(t testing.TB, name, area string) *apiClient {
+	t.Helper()
+	c := w.reader(t, name)
+	sub := must(w.reg.Subscriptions.RequestDataset(t.Context(), registry.SystemActor(), partners.DatasetRequest{
+		Dataset: testDataset, EndpointID: w.files(t, c).ID, Purpose: "keep a copy", Area: partners.AreaInput{Text: area},
+	}))(t)
+	noError(t, w.reg.Subscriptions.Approve(t.Context(), registry.SystemActor(), sub.ID))
+	return c
+}
+
+// files makes an endpoint of kind files.
+func (w *mutationWorld) files(t testing.TB, c *apiClient) store.Endpoint {
+	t.Helper()
+	return must(w.reg.Endpoints.Create(t.Context(), registry.SystemActor(), w.partners[c].ID, partners.EndpointInput{Name: "Files", Kind: store.EndpointFiles}))(t)
+}
+
+// groups makes the next n groups of the source.
+func (w *mutationWorld) groups(n int) []*format.Group {
+	list := make([]*format.Group, n)
+	for i := range list {
+		list[i] = w.source.Group()
+	}
+	return list
+}
+
+// file is a file of the format with groups.
+func (w *mutationWorld) file(t testing.TB, kind format.DeliveryType, groups []*format.Group) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	fw := must(format.NewWriter(&b, w.source.Header(testDataset, kind, "request")))(t)
+	for _, g := range groups {
+		noError(t, fw.WriteGroup(g))
+	}
+	noError(t, fw.Close())
+	return b.Bytes()
+}
+
+const groupsPath = "/mutations/v1/datasets/" + testDataset + "/mutation-groups"
+
+// send publishes a body.
+func (w *mutationWorld) send(t testing.TB, target, media, key string, body []byte) apiAnswer {
+	t.Helper()
+	return w.publisher.do(t, "POST", target, string(body), "Content-Type", media, "Idempotency-Key", key)
+}
+
+// publish publishes groups, and cuts a delta of them.
+func (w *mutationWorld) publish(t testing.TB, n int) store.MutationDelta {
+	t.Helper()
+	w.send(t, groupsPath, "application/xml", freshKey(), w.file(t, format.Delta, w.groups(n))).want(t, 201)
+	return w.cut(t)
+}
+
+func (w *mutationWorld) cut(t testing.TB) store.MutationDelta {
+	t.Helper()
+	return must(w.exporter.MakeDelta(t.Context(), testDataset, export.Options{}))(t)
+}
+
+// name gives a delta its id for a reader.
+func (w *mutationWorld) name(t testing.TB, c *apiClient, d store.MutationDelta) string {
+	t.Helper()
+	var list struct {
+		Deltas []struct {
+			ID     string
+			Number int64
+		}
+	}
+	c.get(t, under("/deltas?count=100")).want(t, 200).decode(t, &list)
+	for _, listed := range list.Deltas {
+		if listed.Number == d.Number {
+			return listed.ID
+		}
+	}
+	t.Fatalf("delta %d is not listed", d.Number)
+	return ""
+}
+
+// work makes all downloads that wait.
+func (w *mutationWorld) work(t testing.TB) {
+	t.Helper()
+	for more := true; more; {
+		more = must(w.exporter.Work(t.Context()))(t)
+	}
+}
+
+// read reads a zip to its end.
+func readDelivery(t testing.TB, zip []byte) (format.Header, []*format.Group) {
+	t.Helper()
+	r := archive.NewDeliveryReader(bytes.NewReader(zip), archive.Limits{}, format.Limits{})
+	head := must(r.Header())(t)
+	var groups []*format.Group
+	for {
+		g, _, err := r.Next()
+		if err == io.EOF {
+			return head, groups
+		}
+		noError(t, err)
+		groups = append(groups, g)
+	}
+}
+
+// under is an address below the dataset.
+func under(rest string) string { return "/mutations/v1/datasets/" + testDataset + rest }

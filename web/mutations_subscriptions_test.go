@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"schakel/delivery/mutation/export"
 	"schakel/delivery/mutation/historytest"
 	"schakel/registry"
 	"schakel/registry/identity"
@@ -30,8 +31,7 @@ func TestDatasetSubscriptionByAPI(t *testing.T) {
 	key := freshKey()
 	made := c.do(t, "POST", subscriptionsPath, body, "Content-Type", "application/json", "Idempotency-Key", key).want(t, 201)
 	again := c.do(t, "POST", subscriptionsPath, body, "Content-Type", "application/json", "Idempotency-Key", key).want(t, 201)
-	var sub webdatasets.DatasetSubscriptionAnswer
-	made.decode(t, &sub)
+	sub := decoded[webdatasets.DatasetSubscriptionAnswer](t, made)
 	if string(again.body) != string(made.body) || sub.Status != store.SubscriptionRequested || sub.AreaID == "" || len(sub.ObjectTypes) != 1 {
 		t.Fatalf("%s\n%s", made.body, again.body)
 	}
@@ -54,8 +54,7 @@ func TestDatasetSubscriptionByAPI(t *testing.T) {
 	if len(p.Errors) != 1 || p.Errors[0].Pointer != "/text" {
 		t.Errorf("%+v", p.Errors)
 	}
-	var changed webdatasets.DatasetSubscriptionAnswer
-	put(`{"text":"POLYGON((155000 463000,156000 463000,156000 464000,155000 463000))"}`).want(t, 200).decode(t, &changed)
+	changed := decoded[webdatasets.DatasetSubscriptionAnswer](t, put(`{"text":"POLYGON((155000 463000,156000 463000,156000 464000,155000 463000))"}`).want(t, 200))
 	if changed.Status != store.SubscriptionRequested || changed.AreaID == sub.AreaID || len(changed.ObjectTypes) != 0 {
 		t.Errorf("%+v", changed)
 	}
@@ -120,8 +119,7 @@ func TestSubscriptionsStayApart(t *testing.T) {
 	made := c.postJSON(t, subscriptionsPath, `{"dataset":"bgt","endpointId":"`+files.ID+`","purpose":"keep a copy"}`).want(t, 201)
 	id := made.member(t, "id").(string)
 	for _, list := range []string{"/events/v1/subscriptions", subscriptionsPath} {
-		var listed struct{ Subscriptions []struct{ ID string } }
-		c.get(t, list).want(t, 200).decode(t, &listed)
+		listed := decoded[struct{ Subscriptions []struct{ ID string } }](t, c.get(t, list).want(t, 200))
 		if len(listed.Subscriptions) != 1 || (listed.Subscriptions[0].ID == id) != (list == subscriptionsPath) {
 			t.Errorf("%s lists %+v", list, listed)
 		}
@@ -144,14 +142,12 @@ func TestOneOfSeveralSubscriptions(t *testing.T) {
 	w := newMutationWorld(t)
 	d := w.publish(t, 40)
 	c := w.whole
-	sub, err := w.reg.Subscriptions.RequestDataset(t.Context(), registry.SystemActor(), partners.DatasetRequest{
+	sub := must(w.reg.Subscriptions.RequestDataset(t.Context(), registry.SystemActor(), partners.DatasetRequest{
 		Dataset: testDataset, EndpointID: w.files(t, c).ID, Purpose: "a part of it", ObjectTypes: historytest.Types()[:1],
-	})
-	noError(t, err)
+	}))(t)
 	noError(t, w.reg.Subscriptions.Approve(t.Context(), registry.SystemActor(), sub.ID))
 	part := "?subscriptionId=" + sub.ID
-	var named struct{ Deltas []struct{ ID string } }
-	c.get(t, under("/deltas"+part)).want(t, 200).decode(t, &named)
+	named := decoded[struct{ Deltas []struct{ ID string } }](t, c.get(t, under("/deltas"+part)).want(t, 200))
 	name := named.Deltas[0].ID
 	c.get(t, under("/deltas/"+name+part)).problem(t, http.StatusServiceUnavailable, "not-ready")
 	w.work(t)
@@ -168,10 +164,241 @@ func TestOneOfSeveralSubscriptions(t *testing.T) {
 		t.Errorf("listed %s", list.body)
 	}
 	for named, lineage := range map[string]any{"": all.member(t, "lineage"), part: some.member(t, "lineage")} {
-		var set webdatasets.DatasetAnswer
-		c.get(t, under("")+named).want(t, 200).decode(t, &set)
+		set := decoded[webdatasets.DatasetAnswer](t, c.get(t, under("")+named).want(t, 200))
 		if set.Lineage != lineage || (set.Subscription.ID == sub.ID) != (named != "") || set.Links["deltas"].Href != under("/deltas")+named {
 			t.Errorf("by %q the dataset is %+v", named, set)
 		}
 	}
+}
+
+// pdokFollower is a client that knows deltas by the ids in answers and files alone.
+type pdokFollower struct {
+	*apiClient
+	world *mutationWorld
+}
+
+type listedDelta struct {
+	ID         string `json:"id"`
+	PreviousID string `json:"previousId"`
+}
+
+// initial fetches the newest initial state, and gives the id of the delta that it says it is.
+func (f pdokFollower) initial(t *testing.T) string {
+	t.Helper()
+	moved := f.get(t, under("/delta/predefined/bgt-gml-nl.zip")).want(t, http.StatusTemporaryRedirect).header.Get("Location")
+	if answer := f.get(t, moved); answer.status != http.StatusOK {
+		f.world.work(t) // it is made when it is asked for
+	}
+	head, _ := readDelivery(t, f.get(t, moved).want(t, http.StatusOK).body)
+	return head.DeliveryID
+}
+
+// after lists the deltas behind one, as PDOK's API names that.
+func (f pdokFollower) after(t *testing.T, id string) []listedDelta {
+	t.Helper()
+	got := decoded[struct{ Deltas []listedDelta }](t, f.get(t, under("/delta?after-delta-id="+id)).want(t, http.StatusOK))
+	return got.Deltas
+}
+
+// follow goes on behind a delta until there is no other, and gives the last one.
+func (f pdokFollower) follow(t *testing.T, id string) string {
+	t.Helper()
+	for _, d := range f.after(t, id) {
+		if d.PreviousID != id {
+			t.Fatalf("behind %s comes %+v", id, d)
+		}
+		f.world.work(t)
+		moved := f.get(t, under("/delta/predefined/bgt-gml-nl.zip?delta-id="+d.ID)).want(t, http.StatusTemporaryRedirect).header.Get("Location")
+		if head, _ := readDelivery(t, f.get(t, moved).want(t, http.StatusOK).body); head.DeliveryID != d.ID {
+			t.Fatalf("delta %s calls itself %s", d.ID, head.DeliveryID)
+		}
+		id = d.ID
+	}
+	return id
+}
+
+// After a change of area a client that knows no lineages is told to begin again, whichever delta it asks for next: it never gets
+// those of the new area as if they came behind those of the old one. Until the change is approved it goes on with the old area.
+//
+// Rules: MUT-34, MUT-35, MUT-38, MUT-49.
+func TestAreaChangeIsSeen(t *testing.T) {
+	t.Parallel()
+	other := "POLYGON((155000 463000,156000 463000,156000 464000,155000 463000))"
+	for name, tt := range map[string]struct{ from, to string }{
+		"another area": {"ring", other}, "less": {"", other}, "everything": {"ring", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newMutationWorld(t)
+			f := pdokFollower{w.reader(t, "Gemeente West"), w}
+			area := tt.from
+			if area != "" {
+				area = w.ring.WKT()
+			}
+			made := f.postJSON(t, subscriptionsPath, `{"dataset":"bgt","endpointId":"`+w.files(t, f.apiClient).ID+`","purpose":"keep a copy","area":{"text":"`+area+`"}}`).want(t, 201)
+			id, _ := made.member(t, "id").(string)
+			noError(t, w.reg.Subscriptions.Approve(t.Context(), registry.SystemActor(), id))
+			w.publish(t, 5)
+			must(w.exporter.Snapshot(t.Context(), testDataset))(t)
+			first := f.initial(t)
+			w.publish(t, 5)
+			last := f.follow(t, first)
+
+			asked := f.do(t, http.MethodPut, made.header.Get("Location")+"/area", `{"text":"`+tt.to+`"}`, "Content-Type", "application/json").want(t, 200)
+			if asked.member(t, "status") != store.SubscriptionRequested || asked.member(t, "reads") == nil {
+				t.Errorf("a change that waits: %s", asked.body)
+			}
+			w.publish(t, 5)
+			waiting := f.follow(t, last)
+			if waiting == last {
+				t.Fatal("nothing came while the change waited")
+			}
+			if fetched := f.get(t, made.header.Get("Location")).want(t, 200); !strings.Contains(string(fetched.body), `"deltaId":"`+waiting+`"`) {
+				t.Errorf("fetched %s, told: %s", waiting, fetched.body)
+			}
+			noError(t, w.reg.Subscriptions.Approve(t.Context(), registry.SystemActor(), id))
+			for range 2 {
+				for _, old := range []string{first, last, waiting} {
+					f.get(t, under("/delta?after-delta-id="+old)).problem(t, http.StatusGone, "lineage-changed")
+					f.get(t, under("/deltas/"+old+"/content")).problem(t, http.StatusGone, "lineage-changed")
+					f.get(t, under("/delta/predefined/bgt-gml-nl.zip?delta-id="+old)).problem(t, http.StatusGone, "lineage-changed")
+					body := `{"format":"gml","featuretypes":["` + historytest.Types()[0] + `"],"deltaId":"` + old + `"}`
+					f.postJSON(t, under("/delta/custom"), body).problem(t, http.StatusGone, "lineage-changed")
+				}
+				_, err := w.exporter.Snapshot(t.Context(), testDataset) // of the last delta of the old area, and later behind that
+				noError(t, err)
+				last := f.follow(t, f.initial(t))
+				w.publish(t, 5)
+				if now := f.follow(t, last); now == last {
+					t.Error("nothing came of the new area")
+				}
+			}
+			f.get(t, under("/delta?after-delta-id=09bf3690-e0a1-43cc-8550-f689936d374d")).problem(t, http.StatusNotFound, "delta-unknown")
+		})
+	}
+}
+
+// A change that is rejected, or taken back, leaves the subscription as it was, also for a client in the middle of it.
+//
+// Rules: MUT-38, MUT-49.
+func TestAreaChangeComesToNothing(t *testing.T) {
+	t.Parallel()
+	w := newMutationWorld(t)
+	f := pdokFollower{w.reader(t, "Gemeente West"), w}
+	ring := `{"text":"` + w.ring.WKT() + `"}`
+	made := f.postJSON(t, subscriptionsPath, `{"dataset":"bgt","endpointId":"`+w.files(t, f.apiClient).ID+`","purpose":"keep a copy","area":`+ring+`}`).want(t, 201)
+	id, _ := made.member(t, "id").(string)
+	noError(t, w.reg.Subscriptions.Approve(t.Context(), registry.SystemActor(), id))
+	w.publish(t, 5)
+	must(w.exporter.Snapshot(t.Context(), testDataset))(t)
+	at := f.initial(t)
+	put := func(area string) apiAnswer {
+		t.Helper()
+		return f.do(t, http.MethodPut, made.header.Get("Location")+"/area", area, "Content-Type", "application/json").want(t, 200)
+	}
+	for name, undo := range map[string]func(){
+		"rejected": func() {
+			noError(t, w.reg.Subscriptions.Reject(t.Context(), registry.SystemActor(), id, "not yours"))
+			if why, _ := f.get(t, made.header.Get("Location")).want(t, 200).member(t, "statusReason").(string); !strings.Contains(why, "not yours") {
+				t.Errorf("the partner is told %q", why)
+			}
+		},
+		"taken back": func() { put(ring) },
+	} {
+		put(`{"text":"POLYGON((155000 463000,156000 463000,156000 464000,155000 463000))"}`)
+		put(`{"text":"POLYGON((155000 463000,157000 463000,156000 464000,155000 463000))"}`)
+		w.publish(t, 5)
+		at = f.follow(t, at)
+		undo()
+		sub := f.get(t, made.header.Get("Location")).want(t, 200)
+		if sub.member(t, "status") != store.SubscriptionApproved || strings.Contains(string(sub.body), `"reads"`) {
+			t.Errorf("%s: %s", name, sub.body)
+		}
+		w.publish(t, 5)
+		if now := f.follow(t, at); now == at {
+			t.Errorf("%s: nothing comes", name)
+		} else {
+			at = now
+		}
+	}
+}
+
+// Who followed a dataset that ended fetches its last delta, and is told that no other one comes; who did not cannot begin.
+//
+// Rules: MUT-33, MUT-35.
+func TestEndedDataset(t *testing.T) {
+	t.Parallel()
+	w := newMutationWorld(t)
+	first := w.publish(t, 10)
+	w.send(t, groupsPath, "application/xml", freshKey(), w.file(t, "delta", w.groups(5))).want(t, 201)
+	stranger := w.reader(t, "Gemeente West")
+	noError(t, w.reg.Datasets.End(t.Context(), registry.SystemActor(), testDataset, "It moved."))
+	var told struct {
+		Status string
+		Ended  struct {
+			At, Reason, LastDeltaID, AvailableUntil string
+			Complete                                bool
+		}
+	}
+	w.whole.get(t, under("")).want(t, 200).decode(t, &told)
+	if told.Status != "ended" || told.Ended.Complete || told.Ended.LastDeltaID != "" || told.Ended.Reason != "It moved." {
+		t.Errorf("before the last delta it tells %+v", told)
+	}
+	last := w.cut(t)
+	w.work(t)
+	for _, c := range []*apiClient{w.whole, w.bounded} {
+		list := decoded[struct{ Deltas []struct{ ID string } }](t, c.get(t, under("/deltas?after-delta-id="+w.name(t, c, first))).want(t, 200))
+		if len(list.Deltas) != 1 || list.Deltas[0].ID != w.name(t, c, last) {
+			t.Errorf("listed %+v", list)
+		}
+		c.get(t, under("/deltas/"+w.name(t, c, last)+"/content")).want(t, 200)
+	}
+	if w.bounded.get(t, under("")).want(t, 200).decode(t, &told); told.Ended.LastDeltaID != w.name(t, w.bounded, last) {
+		t.Errorf("a part ends with %+v", told)
+	}
+	w.whole.get(t, under("")).want(t, 200).decode(t, &told)
+	if !told.Ended.Complete || told.Ended.LastDeltaID != last.ID || told.Ended.AvailableUntil <= told.Ended.At {
+		t.Errorf("after the last delta it tells %+v", told)
+	}
+	for c, want := range map[*apiClient]int{w.whole: 1, stranger: 0} {
+		var sets struct{ Datasets []struct{ ID, Status string } }
+		if c.get(t, "/mutations/v1/datasets").want(t, 200).decode(t, &sets); len(sets.Datasets) != want {
+			t.Errorf("listed are %+v", sets)
+		}
+	}
+	w.send(t, groupsPath, "application/xml", freshKey(), w.file(t, "delta", w.groups(1))).want(t, http.StatusConflict)
+	stranger.get(t, under("/deltas")).want(t, http.StatusForbidden)
+	body := `{"dataset":"` + testDataset + `","endpointId":"` + w.files(t, stranger).ID + `","purpose":"keep a copy"}`
+	if a := stranger.do(t, "POST", "/mutations/v1/subscriptions", body, "Idempotency-Key", freshKey(), "Content-Type", "application/json"); a.status != http.StatusUnprocessableEntity && a.status != http.StatusBadRequest || !strings.Contains(string(a.body), "Choose a dataset that is delivered here") {
+		t.Errorf("a subscription to it: %d %s", a.status, a.body)
+	}
+}
+
+// A follower whose area cannot be read is told so where that matters; it sees the rest, and others get theirs.
+//
+// Rules: MUT-40.
+func TestUnreadableArea(t *testing.T) {
+	t.Parallel()
+	w := newMutationWorld(t)
+	list := must(w.reg.Datasets.Followers(t.Context(), registry.ScopeOf(w.partners[w.bounded].ID), testDataset))(t)
+	noError(t, w.db.Write(t.Context(), func(tx *store.Tx) error {
+		return tx.SetMutationFollower(t.Context(), list[0].Subscription.ID, "mar_lost", nil)
+	}))
+	d := w.publish(t, 10)
+	must(w.exporter.Snapshot(t.Context(), testDataset))(t)
+	w.work(t)
+	content := under("/deltas/" + d.ID + "/content")
+	w.whole.get(t, content).want(t, 200)
+	for _, target := range []string{"/mutations/v1/datasets", under(""), under("/deltas"), under("/dataset")} {
+		w.bounded.get(t, target).want(t, 200)
+	}
+	for _, target := range []string{content, under("/snapshots/latest")} {
+		a := w.bounded.get(t, target)
+		a.problem(t, http.StatusInternalServerError, "download-failed")
+		if !strings.Contains(string(a.body), "the area of the subscription cannot be read") {
+			t.Errorf("%s says %s", target, a.body)
+		}
+	}
+	w.bounded.do(t, "POST", under("/deltas/custom"), `{"format":"gml","featuretypes":["Pand"],"deltaId":"`+d.ID+`"}`, "Content-Type", "application/json").problem(t, http.StatusConflict, "area-unreadable")
+	must(w.exporter.MakeDelta(t.Context(), testDataset, export.Options{Empty: true}))(t)
 }

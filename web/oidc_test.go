@@ -38,11 +38,7 @@ type provider struct {
 
 func newKey(t *testing.T) *ecdsa.PrivateKey {
 	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return key
+	return must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))(t)
 }
 
 func newProvider(t *testing.T) *provider {
@@ -151,10 +147,7 @@ func atProvider(t *testing.T, p *provider, b *browser, next string) string {
 	wantStatus(t, start, http.StatusSeeOther)
 	client := *p.server.Client()
 	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	answer, err := client.Get(start.Header.Get("Location"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	answer := must(client.Get(start.Header.Get("Location")))(t)
 	defer answer.Body.Close()
 	back, err := answer.Location()
 	if err != nil {

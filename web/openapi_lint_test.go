@@ -1,15 +1,12 @@
 package web
 
 import (
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"schakel/registry/contracts/contract"
 	"schakel/registry/contracts/lint"
-	"schakel/web/api"
 )
 
 // Our own APIs keep the rules that we advise others to keep. The addresses and answers for tokens
@@ -18,14 +15,13 @@ import (
 // Rules: EDU-03, EDU-21.
 func TestOwnAPIsKeepTheRules(t *testing.T) {
 	t.Parallel()
-	docs, err := api.ReadAPIDocuments()
-	noError(t, err)
+	docs := apiDocuments()
 	const mail = "doc-openapi-contact"
 	for name, except := range map[string][]string{
 		// Nobody but the organisation that runs the program has an address to ask at, so the descriptions name none.
 		"events": {mail}, "registry": {mail}, "mutations": {mail, "query-keys-camel-case"}, "oauth": {mail, "uri-version", "problem-details", "property-camel-case"},
 	} {
-		doc, findings, err := contract.Parse(docs[name].Yaml, contract.Limits{})
+		doc, findings, err := contract.Parse(docs[name].Content, contract.Limits{})
 		if err != nil || doc == nil {
 			t.Fatalf("%s: %v, %v", name, findings, err)
 		}
@@ -41,16 +37,13 @@ func TestOwnAPIsKeepTheRules(t *testing.T) {
 // The bytes of our documents are the same wherever a Schakel runs, so none names an address at which nobody reads mail.
 func TestOwnDocumentsNameNoMadeUpContact(t *testing.T) {
 	t.Parallel()
-	files, err := filepath.Glob("api/openapi/*.yaml")
-	noError(t, err)
-	for _, name := range files {
-		content, err := os.ReadFile(name)
-		noError(t, err)
-		if strings.Contains(string(content), "schakel.example") {
-			t.Errorf("%s names schakel.example", name)
+	docs := OwnDocuments()
+	for _, doc := range docs {
+		if strings.Contains(string(doc.Content), "schakel.example") {
+			t.Errorf("%s names schakel.example", doc.ID)
 		}
 	}
-	if len(files) < 6 {
-		t.Errorf("only %v were looked at", files)
+	if len(docs) < 6 {
+		t.Errorf("only %d documents were looked at", len(docs))
 	}
 }

@@ -32,13 +32,13 @@ func loadSpecs(t testing.TB) *apiSpecs {
 }
 
 var sharedSpecs = sync.OnceValues(func() (*apiSpecs, error) {
-	files, err := api.ReadAPIDocuments()
-	if err != nil {
-		return nil, err
-	}
 	s := &apiSpecs{docs: map[string]*openapi3.T{}}
-	for name, file := range files {
-		if s.docs[name], err = openapi3.NewLoader().LoadFromData(file.Json); err != nil {
+	for name, file := range apiDocuments() {
+		content, err := file.JSON()
+		if err != nil {
+			return nil, err
+		}
+		if s.docs[name], err = openapi3.NewLoader().LoadFromData(content); err != nil {
 			return nil, err
 		}
 		if err := s.docs[name].Validate(context.Background()); err != nil {
@@ -47,6 +47,17 @@ var sharedSpecs = sync.OnceValues(func() (*apiSpecs, error) {
 	}
 	return s, nil
 })
+
+// apiDocuments are the documents that APIs serve, by the name of the API.
+func apiDocuments() map[string]api.Document {
+	docs := map[string]api.Document{}
+	for _, d := range Documents() {
+		if d.API != "" {
+			docs[d.API] = d
+		}
+	}
+	return docs
+}
 
 // base is the address under which a path of a document is served.
 func base(doc *openapi3.T, item *openapi3.PathItem) string {
@@ -121,10 +132,10 @@ func isOpaque(a apiAnswer) bool {
 
 func TestDescriptionsAreValid(t *testing.T) {
 	t.Parallel()
-	docs, err := api.ReadAPIDocuments()
-	noError(t, err)
-	for name, doc := range docs {
-		for form, content := range map[string][]byte{"yaml": doc.Yaml, "json": doc.Json} {
+	for name, doc := range apiDocuments() {
+		for form, read := range map[string]func() ([]byte, error){"yaml": doc.YAML, "json": doc.JSON} {
+			content, err := read()
+			noError(t, err)
 			parsed, findings, err := contract.Parse(content, contract.Limits{})
 			noError(t, err)
 			if parsed != nil {

@@ -4,11 +4,11 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"schakel/registry/contracts/contract"
-	"schakel/web/api"
 )
 
 // TestDescriptionsKeepTheirVersion: what others build on never changes under them.
@@ -17,27 +17,28 @@ import (
 // Rules: EDU-06a, EDU-N03.
 func TestDescriptionsKeepTheirVersion(t *testing.T) {
 	t.Parallel()
-	raw, err := os.ReadFile("api/openapi/digests.txt")
-	noError(t, err)
-	known := map[string]string{}
-	for line := range strings.Lines(string(raw)) {
-		if fields := strings.Fields(line); len(fields) == 3 && !strings.HasPrefix(line, "#") {
-			known[fields[0]+" "+fields[1]] = fields[2]
-		}
-	}
-	docs, err := api.OwnDocuments()
-	noError(t, err)
-	for _, d := range docs {
+	versions, held := map[string]string{}, map[string]bool{}
+	for _, d := range OwnDocuments() {
 		read, _, err := contract.Parse(d.Content, contract.Limits{})
 		noError(t, err)
-		name := d.ID + " " + read.Version
-		line := fmt.Sprintf("%s %x", name, sha256.Sum256(d.Content))
-		switch {
-		case known[name] == "":
-			t.Errorf("%s has no line in openapi/digests.txt; add:\n%s", name, line)
-		case name+" "+known[name] != line:
-			t.Errorf("%s has other bytes than it had. Raise version in its info and add the line of that to openapi/digests.txt.\n"+
-				"Only where %s was never released, replace its line by:\n%s", name, name, line)
+		versions[d.ID] = read.Version
+	}
+	names, err := filepath.Glob("*/*.yaml")
+	noError(t, err)
+	for _, name := range names {
+		raw, err := os.ReadFile(name)
+		noError(t, err)
+		line, content, _ := strings.Cut(string(raw), "\n")
+		id, _, _ := strings.Cut(strings.TrimPrefix(line, "# "), " ")
+		held[id] = true
+		if want := fmt.Sprintf("# %s %s sha256 %x", id, versions[id], sha256.Sum256([]byte(content))); versions[id] == "" || line != want {
+			t.Errorf("%s has other bytes than it had. Raise version in the info of its document.\n"+
+				"In any case, and without that only where this version was never released, let its first line be:\n%s", name, want)
+		}
+	}
+	for id := range versions {
+		if !held[id] {
+			t.Errorf("no file holds the digest of %s", id)
 		}
 	}
 }
@@ -45,10 +46,10 @@ func TestDescriptionsKeepTheirVersion(t *testing.T) {
 // Rules: EDU-21.
 func TestDescriptionsAreOpenAPI32(t *testing.T) {
 	t.Parallel()
-	docs, err := api.ReadAPIDocuments()
-	noError(t, err)
-	for name, doc := range docs {
-		if read, _, err := contract.Parse(doc.Json, contract.Limits{}); err != nil || read.SpecVersion != "3.2.0" {
+	for name, doc := range apiDocuments() {
+		content, err := doc.JSON()
+		noError(t, err)
+		if read, _, err := contract.Parse(content, contract.Limits{}); err != nil || read.SpecVersion != "3.2.0" {
 			t.Errorf("%s is OpenAPI %s, %v", name, read.SpecVersion, err)
 		}
 	}

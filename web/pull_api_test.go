@@ -32,12 +32,10 @@ func newPullWorld(t *testing.T, db *store.DB, clock *storetest.Clock) *pullWorld
 	t.Helper()
 	w := &pullWorld{apiHarness: newAPIHarnessOn(t, db, clock, nil).withCatalogue(t)}
 	ctx, actor, p := t.Context(), registry.SystemActor(), w.newPartner(t, "Puller")
-	e, err := w.reg.Endpoints.Create(ctx, actor, p.ID, partners.EndpointInput{Name: "Fetch here", Kind: store.EndpointPull})
-	noError(t, err)
-	w.sub, err = w.reg.Subscriptions.Request(ctx, actor, partners.SubscriptionRequest{
+	e := must(w.reg.Endpoints.Create(ctx, actor, p.ID, partners.EndpointInput{Name: "Fetch here", Kind: store.EndpointPull}))(t)
+	w.sub = must(w.reg.Subscriptions.Request(ctx, actor, partners.SubscriptionRequest{
 		EndpointID: e.ID, Types: []string{"nl.example.student.enrolled"}, Purpose: "To know who is enrolled.",
-	})
-	noError(t, err)
+	}))(t)
 	noError(t, w.reg.Subscriptions.Approve(ctx, actor, w.sub.ID))
 	w.engine.Changed()
 	w.base = "/events/v1/subscriptions/" + w.sub.ID
@@ -97,8 +95,7 @@ func (p pulled) tokens() string {
 // settle calls a verb and checks how many tokens succeeded, and why the others did not.
 func (w *pullWorld) settle(t *testing.T, verb, body string, succeeded int, codes ...string) {
 	t.Helper()
-	var answer webdeliveries.SettleAnswer
-	w.consumer.postJSON(t, w.base+verb, body).want(t, http.StatusOK).decode(t, &answer)
+	answer := decoded[webdeliveries.SettleAnswer](t, w.consumer.postJSON(t, w.base+verb, body).want(t, http.StatusOK))
 	got := []string{}
 	for _, f := range answer.FailedLockTokens {
 		got = append(got, f.Error.Code)
@@ -149,13 +146,11 @@ func TestPullStory(t *testing.T) {
 func (w *pullWorld) wantOutcomes(t *testing.T, want []string) {
 	t.Helper()
 	held := w.consumer.get(t, "/events/v1/deliveries?status=held&reason=rejected").want(t, http.StatusOK)
-	var list struct{ Deliveries []site.DeliveryAnswer }
-	held.decode(t, &list)
+	list := decoded[struct{ Deliveries []site.DeliveryAnswer }](t, held)
 	if len(list.Deliveries) != 1 {
 		t.Fatalf("%d are held: %s", len(list.Deliveries), held.body)
 	}
-	var one site.DeliveryAnswer
-	w.consumer.get(t, "/events/v1/deliveries/"+list.Deliveries[0].DeliveryID).want(t, http.StatusOK).decode(t, &one)
+	one := decoded[site.DeliveryAnswer](t, w.consumer.get(t, "/events/v1/deliveries/"+list.Deliveries[0].DeliveryID).want(t, http.StatusOK))
 	got := []string{}
 	for _, a := range one.AttemptList {
 		got = append(got, a.Outcome+a.ErrorKind)
@@ -242,10 +237,8 @@ func TestPullWaits(t *testing.T) {
 
 func TestPullClientLostItsAccess(t *testing.T) {
 	eachPull(t, func(t *testing.T, w *pullWorld) {
-		client, err := w.db.Client(t.Context(), w.consumer.id)
-		noError(t, err)
-		partner, err := w.db.Partner(t.Context(), client.PartnerID)
-		noError(t, err)
+		client := must(w.db.Client(t.Context(), w.consumer.id))(t)
+		partner := must(w.db.Partner(t.Context(), client.PartnerID))(t)
 		m := &api.API{Config: api.Config{DB: w.db}}
 		who := api.Caller{Client: client, Partner: partner}
 		noError(t, m.StillAllowed(t.Context(), who))

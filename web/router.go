@@ -1,6 +1,7 @@
 package web
 
 import (
+	"schakel/registry"
 	"schakel/registry/profile"
 	"schakel/web/account"
 	"schakel/web/admin"
@@ -53,6 +54,26 @@ func New(cfg Config) (*site.App, error) {
 	return app, nil
 }
 
+// eventsDocument describes the API for events with the parts of all features that serve it.
+var eventsDocument = events.Document.With(append(deliveries.EventsParts, amqp.EventsPart, contracts.EventsPart, partners.EventsPart)...)
+
+// Documents lists the descriptions of our APIs and events.
+func Documents() []api.Document {
+	return []api.Document{
+		contracts.EventsDocument, eventsDocument, contracts.Document, datasets.EventsDocument, datasets.Document, api.TokensDocument,
+	}
+}
+
+// OwnDocuments lists the same for the register (EDU-N03), without what they say of the settings: that is told by
+// {base}/openapi.yaml alone.
+func OwnDocuments() []registry.OwnDocument {
+	var own []registry.OwnDocument
+	for _, d := range Documents() {
+		own = append(own, d.OwnDocument)
+	}
+	return own
+}
+
 func mountAPIs(app *site.App, cfg api.Config) error {
 	m, err := api.New(app, cfg)
 	if err != nil {
@@ -60,7 +81,7 @@ func mountAPIs(app *site.App, cfg api.Config) error {
 	}
 	app.RoutesProblems()
 	m.MountTokens()
-	events.MountAPI(m)
+	events.MountAPI(m, eventsDocument)
 	deliveries.MountAPI(m)
 	partners.MountAPI(m)
 	contracts.MountAPI(m)

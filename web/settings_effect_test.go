@@ -22,13 +22,12 @@ import (
 // set changes settings; pairs are keys and values.
 func (h *apiHarness) set(t testing.TB, pairs ...string) {
 	t.Helper()
-	state, err := h.reg.Profile.Load(t.Context())
-	noError(t, err)
+	state := must(h.reg.Profile.Load(t.Context()))(t)
 	values := state.Values()
 	for i := 0; i < len(pairs); i += 2 {
 		values[pairs[i]] = pairs[i+1]
 	}
-	_, _, err = h.reg.Profile.Save(t.Context(), registry.SystemActor(), profile.ProfileChange{Version: state.Version, Values: values})
+	_, _, err := h.reg.Profile.Save(t.Context(), registry.SystemActor(), profile.ProfileChange{Version: state.Version, Values: values})
 	noError(t, err)
 }
 
@@ -123,9 +122,8 @@ func TestSettingsOfEvents(t *testing.T) {
 // reset takes all settings back to those of the installation.
 func (h *apiHarness) reset(t testing.TB) {
 	t.Helper()
-	state, err := h.reg.Profile.Load(t.Context())
-	noError(t, err)
-	_, _, err = h.reg.Profile.Save(t.Context(), registry.SystemActor(), profile.ProfileChange{Version: state.Version})
+	state := must(h.reg.Profile.Load(t.Context()))(t)
+	_, _, err := h.reg.Profile.Save(t.Context(), registry.SystemActor(), profile.ProfileChange{Version: state.Version})
 	noError(t, err)
 }
 
@@ -143,8 +141,7 @@ func TestSettingsOfBatches(t *testing.T) {
 	}
 	one := sampleEvent("1")
 	answer := post("["+one+","+eventOf("nl.example.student.enrolled", "urn:nld:oin:1:x")+"]").want(t, http.StatusAccepted)
-	var body struct{ Advice []site.ProblemError }
-	answer.decode(t, &body)
+	body := decoded[struct{ Advice []site.ProblemError }](t, answer)
 	if len(body.Advice) != 1 || body.Advice[0].Index == nil || *body.Advice[0].Index != 1 || body.Advice[0].Pointer != "/1/source" {
 		t.Errorf("advice %s", answer.body)
 	}

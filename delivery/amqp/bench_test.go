@@ -12,7 +12,6 @@ import (
 
 	goamqp "github.com/Azure/go-amqp"
 	"github.com/google/uuid"
-
 	"schakel/delivery/amqp"
 	"schakel/delivery/amqp/brokertest"
 	"schakel/delivery/amqp/link"
@@ -30,9 +29,7 @@ func sized(t testing.TB, from, to identity, msgID string, size int) []byte {
 		Type: msghead.Code{V: subjectDialogue, DN: "Dialog"}, MsgID: msgID, Generated: time.Now(), Sender: headParty(from.HerID), Receiver: headParty(to.HerID),
 		Topic: msghead.Code{V: "BA"}, Question: strings.Repeat("Kan du komme? ", size/14),
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return doc
 }
 
@@ -100,9 +97,7 @@ func BenchmarkOut(b *testing.B) {
 	for range b.N {
 		ev, err := event.New(map[string]string{"id": uuid.NewString(), "source": "urn:own", "type": typeOut, "datacontenttype": "application/xml"},
 			sized(b, a.b.me, a.peer, uuid.NewString(), 4000), event.Limits{})
-		if err != nil {
-			b.Fatal(err)
-		}
+		must(b, err)
 		events = append(events, ev)
 	}
 	b.ResetTimer()

@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	goamqp "github.com/Azure/go-amqp"
-
 	"schakel/delivery/amqp/link"
 	"schakel/delivery/amqp/message"
 	"schakel/delivery/event"
@@ -14,7 +13,6 @@ import (
 	"schakel/store"
 )
 
-// sendEvent writes an event of ours in the AMQP binding of CloudEvents.
 func (b *Bridge) sendEvent(ctx context.Context, p *party, c store.Claimed) error {
 	ev, err := event.FromParts(c.Event.Attributes, event.DataKind(c.Event.DataKind), c.Event.Data)
 	if err != nil {
@@ -98,7 +96,6 @@ func eventMessageID(m *goamqp.Message, digest string) string {
 	return message.AnswerID(digest, store.AMQPEvent)
 }
 
-// eventMessage writes an event in the AMQP binding, in the content mode given.
 func eventMessage(ev *event.Event, mode, id, to string) *goamqp.Message {
 	how := event.Structured
 	if mode == webhook.ModeBinary {

@@ -11,7 +11,6 @@ import (
 
 	goamqp "github.com/Azure/go-amqp"
 	"github.com/google/uuid"
-
 	"schakel/delivery/amqp"
 	"schakel/delivery/amqp/brokertest"
 	"schakel/delivery/amqp/link"
@@ -45,13 +44,11 @@ func (c *cut) at(step string) error {
 	return nil
 }
 
-// cutEngine is an engine that can be cut off.
 type cutEngine struct {
 	*outbox.Engine
 	*cut
 }
 
-// Accept implements amqp.Engine.
 func (e cutEngine) Accept(ctx context.Context, s outbox.Submission) (outbox.Receipt, error) {
 	if err := e.at("before the event"); err != nil {
 		return outbox.Receipt{}, err
@@ -63,13 +60,11 @@ func (e cutEngine) Accept(ctx context.Context, s outbox.Submission) (outbox.Rece
 	return r, err
 }
 
-// cutConn is a connection that can be cut off.
 type cutConn struct {
 	amqp.Conn
 	*cut
 }
 
-// Send implements amqp.Conn.
 func (c cutConn) Send(ctx context.Context, queue string, m *goamqp.Message) error {
 	if err := c.at("before writing"); err != nil {
 		return &link.Error{Kind: link.Unavailable, Queue: queue, Err: err}
@@ -104,7 +99,6 @@ func (c cutConn) unsettled(ctx context.Context, d *link.Delivery, handle link.Ha
 	return handle(ctx, gone)
 }
 
-// cutAt makes a Schakel that is cut at a step.
 func cutAt(t *testing.T, db *store.DB, step string) (*alone, *cut) {
 	t.Helper()
 	c := &cut{step: step, met: make(chan struct{})}
@@ -264,7 +258,6 @@ type slowEngine struct {
 	met, free chan struct{}
 }
 
-// Accept implements amqp.Engine.
 func (e slowEngine) Accept(ctx context.Context, s outbox.Submission) (outbox.Receipt, error) {
 	r, err := e.Engine.Accept(ctx, s)
 	if id, _ := s.Events[0].Extension("amqpmessageid"); id == e.messageID {

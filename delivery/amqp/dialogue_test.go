@@ -2,13 +2,21 @@ package amqp_test
 
 import (
 	"bytes"
+	"crypto/x509"
 	"errors"
+	"fmt"
+	"log/slog"
+	"reflect"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
+	goamqp "github.com/Azure/go-amqp"
 	"github.com/google/uuid"
-
 	"schakel/delivery/amqp"
+	"schakel/delivery/amqp/cms"
+	"schakel/delivery/amqp/message"
 	"schakel/delivery/amqp/msghead"
 	"schakel/delivery/event"
 	"schakel/delivery/outbox"
@@ -107,19 +115,13 @@ func TestLargeMessage(t *testing.T) {
 		Type: msghead.Code{V: subjectDialogue}, MsgID: uuid.NewString(), Generated: time.Now(), Sender: headParty(p.a.me.HerID), Receiver: headParty(p.b.me.HerID),
 		Topic: msghead.Code{V: "BA"}, Question: "With a picture.", Attachment: make([]byte, 2<<20),
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	id := p.a.db.NewID("obj")
-	if err := p.a.db.PutObject(t.Context(), store.Object{ID: id, PartnerID: p.a.self.ID, ContentType: "application/xml", Size: int64(len(doc)), Digest: make([]byte, 32)}, doc); err != nil {
-		t.Fatal(err)
-	}
+	must(t, p.a.db.PutObject(t.Context(), store.Object{ID: id, PartnerID: p.a.self.ID, ContentType: "application/xml", Size: int64(len(doc)), Digest: make([]byte, 32)}, doc))
 	ev, err := event.New(map[string]string{
 		"id": uuid.NewString(), "source": "urn:own", "type": typeOut, "datacontenttype": "application/xml", "dataref": "https://a.example/objects/" + id,
 	}, nil, event.Limits{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if _, err := p.a.engine.Accept(t.Context(), outbox.Submission{ClientID: "own", PartnerID: p.a.self.ID, FromOwn: true, Events: []event.Event{ev}, Objects: []string{id}}); err != nil {
 		t.Fatal(err)
 	}
@@ -127,4 +129,352 @@ func TestLargeMessage(t *testing.T) {
 	if got := p.b.inbox.events(typeIn)[0]; !bytes.Equal(got.Data, doc) {
 		t.Errorf("%d bytes came of %d", len(got.Data), len(doc))
 	}
+}
+
+// TestCorrelation sends messages with every kind of correlationId: the AppRec and the AMQP error go out, with that
+// correlationId of that type.
+//
+// Rules: AMQP-24, AMQP-86, AMQP-140
+func TestCorrelation(t *testing.T) {
+	t.Parallel()
+	a := simple(t)
+	id := uuid.New()
+	for name, value := range map[string]any{
+		"text":                  "order 12 / a",
+		"text in white space":   "  padded\t",
+		"text with line breaks": "one\ntwo\r\n",
+		"text beyond ASCII":     "bestilling nr. 7 – øl 🍺",
+		"long text":             strings.Repeat("x", 5000),
+		"number":                uint64(1 << 63),
+		"zero":                  uint64(0),
+		"binary":                []byte{0, 1, 2, 0xff, 0xfe},
+		"binary of 16 bytes":    id[:],
+		"binary text":           []byte("plain"),
+		"UUID":                  goamqp.UUID(id),
+		"UUID as text":          id.String(),
+		"UUID in capitals":      strings.ToUpper(id.String()),
+		"UUID without dashes":   strings.ReplaceAll(id.String(), "-", ""),
+		"UUID in braces":        "{" + id.String() + "}",
+		"UUID as URN":           "urn:uuid:" + id.String(),
+	} {
+		t.Run(name, func(t *testing.T) {
+			msgID := uuid.NewString()
+			m := letter(t, a.peer, a.b.me, dialogue(t, a.peer, a.b.me, msgID), uuid.NewString())
+			m.Properties.CorrelationID = value
+			send(t, a.wire, a.b.me.Async, m)
+			a.b.message(store.AMQPOut, store.AMQPAppRec, msgID, store.AMQPSent)
+			got := take(t, a.wire, a.peer.Async, 1)[0]
+			if !reflect.DeepEqual(got.Properties.CorrelationID, value) {
+				t.Errorf("the AppRec has correlationId %T %.60v, want %T %.60v", got.Properties.CorrelationID, got.Properties.CorrelationID, value, value)
+			}
+			bad := letter(t, a.peer, a.b.me, []byte("<a/>"), uuid.NewString())
+			bad.Properties.CorrelationID = value
+			send(t, a.wire, a.b.me.Async, bad)
+			got = take(t, a.wire, a.peer.Error, 1)[0]
+			if !reflect.DeepEqual(got.Properties.CorrelationID, value) || got.ApplicationProperties["errorCondition"] != string(message.NotWellFormedXML) {
+				t.Errorf("the error has correlationId %T %.60v, want %T %.60v", got.Properties.CorrelationID, got.Properties.CorrelationID, value, value)
+			}
+		})
+	}
+}
+
+// TestCorrelationOfReply: the answer to a synchronous request has the correlationId of the request, of its type.
+//
+// Rules: AMQP-24, AMQP-27, AMQP-94
+func TestCorrelationOfReply(t *testing.T) {
+	t.Parallel()
+	a := simple(t)
+	m := letter(t, a.peer, a.b.me, dialogue(t, a.peer, a.b.me, uuid.NewString()), uuid.NewString())
+	subject := subjectQuestion
+	m.Properties.Subject, m.Properties.CorrelationID = &subject, uint64(7)
+	send(t, a.wire, a.b.me.Sync, m)
+	if got := take(t, a.wire, a.peer.Async, 1)[0]; got.Properties.CorrelationID != uint64(7) { // replyTo of a letter
+		t.Errorf("%T %v", got.Properties.CorrelationID, got.Properties.CorrelationID)
+	}
+}
+
+// TestUnwritableAnswer has the queue for every AppRec be full: it is tried again, and when that has failed too often people are
+// notified, and can have it tried again or dropped.
+//
+// Rules: AMQP-13, AMQP-114
+func TestUnwritableAnswer(t *testing.T) {
+	t.Parallel()
+	a := simple(t, func(c *amqp.Config) { c.Patience = 1 })
+	full := a.peer.Async + "_full"
+	a.broker.Queue(t, full, map[string]any{"x-queue-type": "classic", "x-max-length": 1, "x-overflow": "reject-publish"})
+	send(t, a.wire, full, goamqp.NewMessage([]byte("it fills the queue")))
+	a.b.write(func(tx *store.Tx) error {
+		p, err := tx.AMQPParty(t.Context(), a.b.counter.ID)
+		if p.AsyncQueue = full; err != nil {
+			return err
+		}
+		return tx.UpdateAMQPParty(t.Context(), &p)
+	})
+	a.again(t)
+	for _, drop := range []bool{true, false} {
+		messageID, msgID := a.from(t, a.peer)
+		a.b.message(store.AMQPIn, store.AMQPBusiness, messageID, store.AMQPProcessed)
+		answer := a.b.message(store.AMQPOut, store.AMQPAppRec, msgID, store.AMQPDue)
+		a.b.eventually("the queue is full", func() (bool, string) {
+			m, err := a.b.db.AMQPMessage(t.Context(), answer.ID)
+			answer = m
+			return err == nil && m.Attempts > 0, a.b.all()
+		})
+		a.b.write(func(tx *store.Tx) error { // the waits between so many tries take minutes
+			answer.Attempts, answer.DueAt = store.AMQPAnswerTries-1, tx.Now
+			_, err := tx.UpdateAMQPMessage(t.Context(), &answer, store.AMQPDue)
+			return err
+		})
+		if notice := <-a.b.notices; notice.Kind != "amqp-answer" || notice.Groups[0].MessageID != answer.ID || answer.Detail == "" {
+			t.Errorf("notice %+v", notice)
+		}
+		if n, err := a.b.db.CountAMQPMessages(t.Context(), store.AMQPFilter{Attention: true}); n != 1 || err != nil {
+			t.Errorf("%d need attention, %v", n, err)
+		}
+		if drop {
+			if err := a.b.bridge.Drop(t.Context(), operator(), answer.ID, "they were phoned"); err != nil {
+				t.Error(err)
+			}
+			a.b.message(store.AMQPOut, store.AMQPAppRec, msgID, store.AMQPDropped)
+			continue
+		}
+		take(t, a.wire, full, 1)
+		if err := a.b.bridge.Retry(t.Context(), operator(), answer.ID); err != nil {
+			t.Error(err)
+		}
+		a.b.message(store.AMQPOut, store.AMQPAppRec, msgID, store.AMQPSent)
+		take(t, a.wire, full, 1)
+	}
+}
+
+// question is a synchronous request of the peer to b.
+func (a *alone) question(t *testing.T, document []byte, at time.Time) *goamqp.Message {
+	t.Helper()
+	m := letter(t, a.peer, a.b.me, document, uuid.NewString())
+	subject, replyTo := subjectQuestion, fmt.Sprint(a.peer.HerID, "_reply")
+	m.Properties.To, m.Properties.Subject, m.Properties.ReplyTo = &a.b.me.Sync, &subject, &replyTo
+	m.ApplicationProperties["applicationTimeStamp"] = message.FormatTime(at)
+	m.Header = &goamqp.MessageHeader{TTL: 15 * time.Second}
+	return m
+}
+
+// answerTo is the answer of the peer to a request of b's.
+func (a *alone) answerTo(t *testing.T, request *goamqp.Message, document []byte) *goamqp.Message {
+	t.Helper()
+	m := letter(t, a.peer, a.b.me, document, uuid.NewString())
+	subject := subjectQuestion
+	m.Properties.Subject, m.Properties.To, m.Properties.CorrelationID = &subject, request.Properties.ReplyTo, request.Properties.CorrelationID
+	return m
+}
+
+// TestSynchronousOut looks at a request on the wire: to the sync queue, not durable, for fifteen seconds. Its answer ends it;
+// without one it has failed, and an answer that comes late is dropped.
+//
+// Rules: AMQP-17, AMQP-24, AMQP-43, AMQP-90, AMQP-91, AMQP-92, INC-07
+func TestSynchronousOut(t *testing.T) {
+	t.Parallel()
+	a := simple(t)
+	msgID := uuid.NewString()
+	a.b.publish(typeAsk, dialogue(t, a.b.me, a.peer, msgID))
+	request := take(t, a.wire, a.peer.Sync, 1)[0]
+	if request.Header.TTL > 15*time.Second || request.Header.TTL < 10*time.Second || request.Header.Durable || *request.Properties.To != a.peer.Sync || *request.Properties.ReplyTo != fmt.Sprint(a.b.me.HerID, "_reply") {
+		t.Errorf("header %+v, properties %+v", request.Header, request.Properties)
+	}
+	send(t, a.wire, *request.Properties.ReplyTo, a.answerTo(t, request, dialogue(t, a.peer, a.b.me, uuid.NewString())))
+	asked := a.b.message(store.AMQPOut, store.AMQPRequest, msgID, store.AMQPAcknowledged)
+	if asked.MessageID != request.Properties.CorrelationID {
+		t.Errorf("%+v", asked)
+	}
+
+	silent := simple(t, func(c *amqp.Config) { c.SyncTimeout = 2 * time.Second })
+	msgID = uuid.NewString()
+	silent.b.publish(typeAsk, dialogue(t, silent.b.me, silent.peer, msgID))
+	request = take(t, silent.wire, silent.peer.Sync, 1)[0]
+	silent.b.message(store.AMQPOut, store.AMQPRequest, msgID, store.AMQPUnanswered)
+	silent.b.held(t, amqp.ReasonUnanswered)
+	late := silent.answerTo(t, request, dialogue(t, silent.peer, silent.b.me, uuid.NewString()))
+	send(t, silent.wire, *request.Properties.ReplyTo, late)
+	id, _ := late.Properties.MessageID.(string)
+	silent.b.message(store.AMQPIn, store.AMQPAnswer, id, store.AMQPDropped)
+	if n := len(silent.b.inbox.events(typeReply)); n != 0 || silent.b.outgoing() != 1 {
+		t.Errorf("%d events of a late answer, %d messages went out", n, silent.b.outgoing())
+	}
+}
+
+// TestSynchronousIn sends requests to b: good ones are answered once, with what the handler said or an error; broken ones go to
+// the error queue by the checks that hold for all; one that is too old is dropped.
+//
+// Rules: AMQP-44, AMQP-56, AMQP-91, AMQP-93, AMQP-94, AMQP-95, AMQP-96
+func TestSynchronousIn(t *testing.T) {
+	t.Parallel()
+	a := simple(t)
+	reply := fmt.Sprint(a.peer.HerID, "_reply")
+	handled := make(chan string, 100)
+	a.b.handle = func(e *event.Event) ([]byte, error) {
+		handled <- e.ID
+		return dialogue(t, a.b.me, a.peer, uuid.NewString()), nil
+	}
+	good := a.question(t, dialogue(t, a.peer, a.b.me, "q-good"), time.Now())
+	send(t, a.wire, a.b.me.Sync, good)
+	answer := take(t, a.wire, reply, 1)[0]
+	if answer.Properties.CorrelationID != good.Properties.CorrelationID || answer.Header.Durable || answer.Header.TTL == 0 || <-handled != "q-good" {
+		t.Errorf("answer %+v %+v", answer.Properties, answer.Header)
+	}
+	other := a.question(t, replace(dialogue(t, a.peer, a.b.me, "q-other"), fmt.Sprint("<Id>", a.b.me.HerID, "</Id>"), "<Id>5</Id>"), time.Now())
+	send(t, a.wire, a.b.me.Sync, other)
+	answer = take(t, a.wire, reply, 1)[0]
+	opened, err := cms.Open(answer.Data[0], []cms.Identity{cms.Identity(a.peer.encrypt)})
+	must(t, err)
+	signed, err := cms.Verify(opened.Content, nil)
+	if parsed, bad := msghead.Parse(signed.Content); bad != nil && len(signed.Content) > 0 || *answer.Properties.Subject != message.SubjectSOAPFault {
+		t.Errorf("a request for another: %+v, %v, %v, %+v", parsed, bad, err, answer.Properties)
+	}
+	for name, c := range map[string]struct {
+		change func(m *goamqp.Message)
+		want   message.Condition
+	}{
+		"field":   {func(m *goamqp.Message) { m.Properties.ContentType = nil }, message.InvalidFieldValue},
+		"replyTo": {func(m *goamqp.Message) { no := "no_queue"; m.Properties.ReplyTo = &no }, message.InvalidFieldValue},
+		"process": {func(m *goamqp.Message) { other := subjectDialogue; m.Properties.Subject = &other }, message.UnsupportedMessage},
+		"garbage": {func(m *goamqp.Message) { m.Data = [][]byte{[]byte("x")} }, message.InvalidCMS},
+		"header":  {func(m *goamqp.Message) { m.Data = [][]byte{seal(t, []byte("<a/>"), a.peer, a.b.me)} }, message.NotWellFormedXML},
+	} {
+		m := a.question(t, dialogue(t, a.peer, a.b.me, "q-"+name), time.Now())
+		c.change(m)
+		send(t, a.wire, a.b.me.Sync, m)
+		told := take(t, a.wire, a.peer.Error, 1)[0]
+		if told.ApplicationProperties["errorCondition"] != string(c.want) || told.ApplicationProperties["originalMessageId"] != m.Properties.MessageID {
+			t.Errorf("%s: %v", name, told.ApplicationProperties)
+		}
+	}
+	old := a.question(t, dialogue(t, a.peer, a.b.me, "q-old"), time.Now().Add(-time.Minute))
+	send(t, a.wire, a.b.me.Sync, old)
+	id, _ := old.Properties.MessageID.(string)
+	a.b.message(store.AMQPIn, store.AMQPRequest, id, store.AMQPDropped)
+	if len(handled) != 0 || a.b.outgoing(store.AMQPAppRec) != 0 {
+		t.Errorf("%d more handled, %d AppRecs", len(handled), a.b.outgoing(store.AMQPAppRec))
+	}
+}
+
+// TestAnswerOfHandler: an answer that its receiver would refuse is not signed and sent; a SOAP fault takes its place, and the log
+// and the trace say why. A fault of the handler's own goes out as it is.
+//
+// Rules: AMQP-96, AMQP-98
+func TestAnswerOfHandler(t *testing.T) {
+	t.Parallel()
+	set, log := loadSchemas(t, ownSchemas), &journal{}
+	a := simple(t, keepLog(log), func(c *amqp.Config) { c.Schemas = set })
+	stranger := newIdentity(t, a.broker, a.pki)
+	good := dialogue(t, a.b.me, a.peer, uuid.NewString())
+	own := `<e:Envelope xmlns:e="` + msghead.NamespaceSOAP12 + `"><e:Body><e:Fault><e:Code><e:Value>e:Sender</e:Value></e:Code><e:Reason><e:Text xml:lang="en">own words</e:Text></e:Reason></e:Fault></e:Body></e:Envelope>`
+	var answer []byte
+	a.b.handle = func(*event.Event) ([]byte, error) { return answer, nil }
+	for name, c := range map[string]struct {
+		answer []byte
+		why    string // empty: it goes out as it is
+	}{
+		"good":           {good, ""},
+		"own fault":      {[]byte(own), ""},
+		"no XML":         {[]byte("ok"), "no business message"},
+		"JSON":           {[]byte(`{"ok":true}`), "no business message"},
+		"schema":         {replace(good, "<Sporsmal>", "<Annet/><Sporsmal>"), "schema"},
+		"values":         {replace(good, "<GenDate>", "<GenDate>ca. "), "no business message"},
+		"other sender":   {dialogue(t, stranger, a.peer, uuid.NewString()), "it is from HER-id"},
+		"other receiver": {dialogue(t, a.b.me, stranger, uuid.NewString()), "it is to HER-id"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			answer = c.answer
+			m := a.question(t, dialogue(t, a.peer, a.b.me, uuid.NewString()), time.Now())
+			send(t, a.wire, a.b.me.Sync, m)
+			got := take(t, a.wire, fmt.Sprint(a.peer.HerID, "_reply"), 1)[0]
+			opened, err := cms.Unseal(got.Data[0], []cms.Identity{cms.Identity(a.peer.encrypt)}, []*x509.Certificate{a.b.me.sign.Certificate})
+			must(t, err)
+			if same := string(opened.Content) == string(c.answer); same != (c.why == "") {
+				t.Errorf("sent: %s", opened.Content)
+			}
+			if c.why == "" {
+				return
+			}
+			if *got.Properties.Subject != message.SubjectSOAPFault {
+				t.Errorf("subject %s", *got.Properties.Subject)
+			}
+			id, _ := m.Properties.MessageID.(string)
+			row := a.b.message(store.AMQPIn, store.AMQPRequest, id, store.AMQPProcessed)
+			steps, err := a.b.db.AMQPTraces(t.Context(), row.ID)
+			if text := fmt.Sprint(steps); err != nil || !strings.Contains(text, c.why) || !strings.Contains(log.String(), c.why) {
+				t.Errorf("nothing says %q: %s, %v", c.why, text, err)
+			}
+		})
+	}
+}
+
+// TestSOAPFault has a SOAP fault come in place of an AppRec: what it answers has failed.
+//
+// Rules: AMQP-22
+func TestSOAPFault(t *testing.T) {
+	t.Parallel()
+	a := simple(t)
+	msgID := uuid.NewString()
+	a.b.publish(typeOut, dialogue(t, a.b.me, a.peer, msgID))
+	request := take(t, a.wire, a.peer.Async, 1)[0]
+	fault := `<e:Envelope xmlns:e="` + msghead.NamespaceSOAP12 + `"><e:Body><e:Fault><e:Code><e:Value>e:Receiver</e:Value></e:Code><e:Reason><e:Text>out of order</e:Text></e:Reason></e:Fault></e:Body></e:Envelope>`
+	m := a.answerTo(t, request, []byte(fault))
+	subject := message.SubjectSOAPFault
+	m.Properties.Subject = &subject
+	send(t, a.wire, a.b.me.Async, m)
+	failed := a.b.message(store.AMQPOut, store.AMQPBusiness, msgID, store.AMQPFailed)
+	if failed.Reason != "soap-fault" || failed.Detail != "out of order" {
+		t.Errorf("%+v", failed)
+	}
+	a.b.held(t, "soap-fault")
+}
+
+type journal struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (j *journal) Write(p []byte) (int, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.text.Write(p)
+}
+
+func (j *journal) String() string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.text.String()
+}
+
+func keepLog(j *journal) func(*amqp.Config) {
+	return func(c *amqp.Config) { c.Log = slog.New(slog.NewTextHandler(j, nil)) }
+}
+
+// TestLargeAttachment: with schemas a message with a large attachment is taken in, and one that the validator cannot read is
+// taken in with a warning in the log and on the page.
+//
+// Rules: AMQP-111
+func TestLargeAttachment(t *testing.T) {
+	t.Parallel()
+	set, log := loadSchemas(t, ownSchemas), &journal{}
+	a := simple(t, keepLog(log), hasty, func(c *amqp.Config) { c.Schemas = set; c.Limits.EventBytes = 32 << 20 })
+	msgID := uuid.NewString()
+	large, err := msghead.Compose(msghead.Draft{
+		Type: msghead.Code{V: subjectDialogue, DN: "Dialog"}, MsgID: msgID, Generated: time.Now(), Sender: headParty(a.peer.HerID), Receiver: headParty(a.b.me.HerID),
+		Topic: msghead.Code{V: "BA"}, Question: "Se vedlegg.", Attachment: bytes.Repeat([]byte("a"), 8_500_000),
+	})
+	must(t, err)
+	send(t, a.wire, a.b.me.Async, letter(t, a.peer, a.b.me, large, uuid.NewString()))
+	a.b.message(store.AMQPIn, store.AMQPBusiness, msgID, store.AMQPProcessed)
+	if strings.Contains(log.String(), "without validation") {
+		t.Error("it was not validated")
+	}
+	odd := uuid.NewString()
+	document := replace(dialogue(t, a.peer, a.b.me, odd), "<Sporsmal>", "<"+strings.Repeat("x", 60_000)+"/><Sporsmal>")
+	send(t, a.wire, a.b.me.Async, letter(t, a.peer, a.b.me, document, uuid.NewString()))
+	row := a.b.message(store.AMQPIn, store.AMQPBusiness, odd, store.AMQPProcessed)
+	if !strings.Contains(log.String(), "without validation") || !strings.Contains(row.Detail, "without validation") {
+		t.Errorf("nothing is said of it: %s", row.Detail)
+	}
+	take(t, a.wire, a.peer.Async, 2)
 }

@@ -48,7 +48,6 @@ func (p *party) of(purpose string) []certificate {
 	return list
 }
 
-// load reads the directory again.
 func (b *Bridge) load(ctx context.Context) error {
 	b.loading.Lock()
 	defer b.loading.Unlock()
@@ -160,7 +159,6 @@ func (d *directory) sends(to *party, ownID, eventType string) (store.AMQPProcess
 	return store.AMQPProcess{}, false
 }
 
-// queue is a queue we read.
 type queue struct {
 	broker string // id
 	party  string // id, whose queue it is

@@ -8,14 +8,12 @@ import (
 	"time"
 
 	goamqp "github.com/Azure/go-amqp"
-
 	"schakel/delivery/amqp/link"
 	"schakel/delivery/amqp/message"
 	"schakel/delivery/amqp/msghead"
 	"schakel/store"
 )
 
-// subjectAppRec is the subject of a message that carries an AppRec.
 const subjectAppRec = "APPREC"
 
 // incoming is a message that was read and is not settled.
@@ -99,7 +97,6 @@ func (b *Bridge) sender(ctx context.Context, her int) (*party, error) {
 	return b.dir.Load().byHer[int64(her)], nil
 }
 
-// inRow is the row of a message that was read.
 func (b *Bridge) inRow(in *incoming) store.AMQPMessage {
 	m := in.message
 	row := store.AMQPMessage{

@@ -10,7 +10,6 @@ import (
 	"schakel/store"
 )
 
-// reasonFault is the reason of a message that got a SOAP fault.
 const reasonFault = "soap-fault"
 
 // receipt holds the answer to a message of ours.

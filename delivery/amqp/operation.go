@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"schakel/delivery/outbox"
@@ -93,7 +92,6 @@ func (b *Bridge) AskAll(ctx context.Context, by outbox.Actor, f store.AMQPFilter
 	return n, err
 }
 
-// operationLoop does what was asked for many messages.
 func (b *Bridge) operationLoop(ctx context.Context) {
 	for b.pauseOr(ctx, b.operations) {
 		var taken []store.AMQPMessage
@@ -105,16 +103,7 @@ func (b *Bridge) operationLoop(ctx context.Context) {
 			b.warn(ctx, "what was asked of messages waits", err)
 			continue
 		}
-		var all sync.WaitGroup
-		free := make(chan struct{}, b.cfg.Concurrency)
-		for _, m := range taken {
-			free <- struct{}{}
-			all.Go(func() {
-				defer func() { <-free }()
-				b.warn(ctx, "what was asked of a message waits", b.grant(ctx, m))
-			})
-		}
-		all.Wait()
+		b.each(taken, func(m store.AMQPMessage) { b.warn(ctx, "what was asked of a message waits", b.grant(ctx, m)) })
 		if len(taken) == operationBatch {
 			signal(b.operations)
 		}

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-
 	"schakel/delivery/amqp"
 	"schakel/delivery/amqp/brokertest"
 	"schakel/delivery/amqp/message"
@@ -90,9 +89,7 @@ func TestAnswerAgain(t *testing.T) {
 	if err := a.b.bridge.AnswerAgain(t.Context(), outbox.Actor{PartnerID: "another"}, row.ID); err == nil {
 		t.Error("a partner has it sent")
 	}
-	if err := a.b.bridge.AnswerAgain(t.Context(), operator(), row.ID); err != nil {
-		t.Fatal(err)
-	}
+	must(t, a.b.bridge.AnswerAgain(t.Context(), operator(), row.ID))
 	two := take(t, a.wire, a.peer.Async, 2)
 	if two[0].Properties.MessageID != two[1].Properties.MessageID || a.b.outgoing() != 1 {
 		t.Errorf("%v and %v", two[0].Properties, two[1].Properties)
@@ -194,9 +191,7 @@ func TestCloudEvents(t *testing.T) {
 			a.befriend(t, store.AMQPParty{Kind: store.AMQPCloudEvents, Name: "friend", AsyncQueue: out, InboundQueue: in, ClientID: "friend", ContentMode: mode}, typeFact)
 			a.again(t)
 			ev, err := event.New(map[string]string{"id": "f-1", "source": "urn:own", "type": typeFact, "datacontenttype": "application/json"}, []byte(`{"a":1}`), event.Limits{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			if _, err := a.b.engine.Accept(context.Background(), outbox.Submission{ClientID: "own", PartnerID: a.b.self.ID, FromOwn: true, Events: []event.Event{ev}}); err != nil {
 				t.Fatal(err)
 			}

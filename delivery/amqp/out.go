@@ -35,7 +35,6 @@ type held struct {
 	written        bool
 }
 
-// Error implements error.
 func (h *held) Error() string { return h.detail }
 
 // Send implements [outbox.Transport] for endpoints of kind amqp: it writes the event to the queue of the endpoint's party, and
@@ -75,7 +74,6 @@ func (b *Bridge) noParty(ctx context.Context, endpointID string) error {
 	return errPartyUnread
 }
 
-// result judges what came of an attempt.
 func (b *Bridge) result(ctx context.Context, c store.Claimed, attempt store.Attempt, err error) outbox.Result {
 	r := outbox.Result{Attempt: attempt, Status: store.DeliveryDelivered}
 	if err == nil {

@@ -1,6 +1,7 @@
 package amqp
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,7 +16,6 @@ import (
 	"schakel/store"
 )
 
-// order is a business message to send.
 type order struct {
 	process  store.AMQPProcess
 	own, to  *party
@@ -137,8 +137,7 @@ func (b *Bridge) validate(ctx context.Context, document []byte) (findings []xsd.
 	return nil, true, nil
 }
 
-// outRow is the row of a message; its messageId is the delivery's key, so it stays the same until it was on the queue
-// (AMQP-121).
+// outRow is the row of a message; its messageId is the delivery's key, so it stays the same until it was on the queue (AMQP-121).
 func (b *Bridge) outRow(o *order, c store.Claimed) store.AMQPMessage {
 	row := store.AMQPMessage{
 		Direction: store.AMQPOut, Kind: store.AMQPBusiness, Status: store.AMQPSending,
@@ -162,10 +161,7 @@ func conversation(ev *event.Event, info msghead.Info) string {
 	if id, ok := ev.Extension("conversationid"); ok && id != "" {
 		return id
 	}
-	if info.Conversation.RefToConversation != "" {
-		return info.Conversation.RefToConversation
-	}
-	return info.MsgID
+	return cmp.Or(info.Conversation.RefToConversation, info.MsgID)
 }
 
 // begin puts the row of a message there, before it can be on the queue. done tells that it is on the queue already: only
@@ -291,7 +287,6 @@ func (b *Bridge) write(ctx context.Context, o *order) error {
 	})
 }
 
-// put seals and sends.
 func (b *Bridge) put(ctx context.Context, o *order) error {
 	sealed, err := b.seal(ctx, o.own, o.to, o.document)
 	if err != nil {

@@ -3,23 +3,26 @@ package amqp_test
 import (
 	"bytes"
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"reflect"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	goamqp "github.com/Azure/go-amqp"
 	"github.com/google/uuid"
-
 	"schakel/delivery/amqp"
+	"schakel/delivery/amqp/apprec"
 	"schakel/delivery/amqp/brokertest"
+	"schakel/delivery/amqp/cms"
 	"schakel/delivery/amqp/message"
+	"schakel/delivery/outbox"
 	"schakel/store"
 	"schakel/store/storetest"
 )
 
-// unsealed reads a stored message.
 func unsealed(t *testing.T, stored []byte) *goamqp.Message {
 	t.Helper()
 	plain, err := openVault{}.OpenBytes("amqp-message", stored)
@@ -27,9 +30,7 @@ func unsealed(t *testing.T, stored []byte) *goamqp.Message {
 		t.Fatalf("%v: %q", err, stored)
 	}
 	m := &goamqp.Message{}
-	if err := m.UnmarshalBinary(plain); err != nil {
-		t.Fatal(err)
-	}
+	must(t, m.UnmarshalBinary(plain))
 	return m
 }
 
@@ -61,9 +62,7 @@ func TestUnknownSender(t *testing.T) {
 		}
 		a.quarantined(t, 3)
 		a.register(t, stranger)
-		if err := bridge.Reprocess(ctx, operator(), rows[0].ID); err != nil {
-			t.Fatal(err)
-		}
+		must(t, bridge.Reprocess(ctx, operator(), rows[0].ID))
 		done, err := a.b.db.AMQPMessage(ctx, rows[0].ID)
 		if err != nil || done.Status != store.AMQPProcessed || done.Encoded != nil || done.PartyID == "" || done.MsgID == "" {
 			t.Errorf("%+v, %v", done, err)
@@ -137,9 +136,7 @@ func (a *alone) checkHandled(t *testing.T, from identity, rows []store.AMQPMessa
 		clear(states)
 		for _, row := range rows {
 			m, err := a.b.db.AMQPMessage(context.Background(), row.ID)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			states[m.Status]++
 		}
 		return states[store.AMQPQuarantined] == 0, a.b.all()
@@ -194,9 +191,7 @@ func TestNobodyToAnswer(t *testing.T) {
 	if left[0].Her != int64(a.b.me.HerID) {
 		t.Errorf("left %+v", left)
 	}
-	if err := a.b.bridge.Drop(t.Context(), operator(), left[0].ID, "ours"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, a.b.bridge.Drop(t.Context(), operator(), left[0].ID, "ours"))
 	a.quarantined(t, 0)
 }
 
@@ -224,5 +219,248 @@ func TestNoticesAreLimited(t *testing.T) {
 	clock.Advance(2 * time.Hour)
 	if n := <-a.b.notices; len(n.Groups) != 1 || n.Groups[0].HerID != int64(stranger.HerID) || n.Groups[0].Count != 2 {
 		t.Errorf("after the hour: %+v", n)
+	}
+}
+
+func (s *side) subscribe(status string) {
+	s.t.Helper()
+	s.write(func(tx *store.Tx) error {
+		subs, _, err := tx.Subscriptions(context.Background(), store.SubscriptionFilter{EventType: typeIn})
+		if err != nil {
+			return err
+		}
+		subs[0].Status = status
+		return tx.UpdateSubscription(context.Background(), &subs[0])
+	})
+}
+
+// TestNoRecipient suspends the only subscription to what a process takes in. A positive AppRec would take over responsibility for
+// an event that nobody gets: the message is held without one, the administrators are notified, and it goes out with its AppRec
+// when somebody is subscribed. On both databases.
+//
+// Rules: AMQP-16, AMQP-82, AMQP-86
+func TestNoRecipient(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		a := newAlone(t, db, brokertest.Start(t, brokertest.RabbitMQ4))
+		a.b.subscribe(store.SubscriptionSuspended)
+		messageID, msgID := a.from(t, a.peer)
+		row := a.b.message(store.AMQPIn, store.AMQPBusiness, messageID, store.AMQPHeld, store.AMQPProcessed)
+		if row.Status != store.AMQPHeld || row.Reason != amqp.ReasonNoRecipient || row.EventID != "" || len(row.Encoded) == 0 {
+			t.Fatalf("row %+v", row)
+		}
+		if n := a.b.outgoing(); n != 0 {
+			t.Fatalf("%d answers to a held message", n)
+		}
+		if n := <-a.b.notices; n.Kind != amqp.NoticeHeld || n.Groups[0].Name != a.b.counter.Name || n.Groups[0].MessageID != row.ID {
+			t.Errorf("notice %+v", n)
+		}
+		if err := a.b.bridge.Reprocess(t.Context(), operator(), row.ID); !isRefused(err) {
+			t.Errorf("%v", err)
+		}
+		a.from(t, a.peer)
+		a.b.subscribe(store.SubscriptionApproved)
+		a.b.message(store.AMQPIn, store.AMQPBusiness, msgID, store.AMQPProcessed)
+		a.b.eventually("the events are there", func() (bool, string) { return len(a.b.inbox.events(typeIn)) == 2, a.b.all() })
+		for _, m := range take(t, a.wire, a.peer.Async, 2) {
+			if got, _ := a.opened(t, m.GetData()); got.Status != apprec.OK {
+				t.Errorf("AppRec %+v", got)
+			}
+		}
+	})
+}
+
+func (a *alone) opened(t *testing.T, body []byte) (apprec.AppRec, []byte) {
+	t.Helper()
+	opened, err := cms.Unseal(body, []cms.Identity{cms.Identity(a.peer.encrypt)}, []*x509.Certificate{a.b.me.sign.Certificate})
+	must(t, err)
+	got, err := apprec.Parse(opened.Content)
+	must(t, err)
+	return got, opened.Content
+}
+
+// TestNoRecipientRejected has the settings ask for a negative AppRec instead, for what comes in and for what is held.
+//
+// Rules: AMQP-14, AMQP-83
+func TestNoRecipientRejected(t *testing.T) {
+	t.Parallel()
+	var reject atomic.Bool
+	a := simple(t, func(c *amqp.Config) { c.RejectUnwanted = func(context.Context) bool { return reject.Load() } })
+	a.b.subscribe(store.SubscriptionEnded)
+	held, _ := a.from(t, a.peer)
+	row := a.b.message(store.AMQPIn, store.AMQPBusiness, held, store.AMQPHeld)
+	reject.Store(true)
+	messageID, _ := a.from(t, a.peer)
+	a.b.message(store.AMQPIn, store.AMQPBusiness, messageID, store.AMQPRejected)
+	must(t, a.b.bridge.Reprocess(t.Context(), operator(), row.ID))
+	a.b.message(store.AMQPIn, store.AMQPBusiness, held, store.AMQPRejected)
+	for _, m := range take(t, a.wire, a.peer.Async, 2) {
+		got, document := a.opened(t, m.GetData())
+		if got.Status != apprec.Rejected || got.Errors[0].Code != "E21" {
+			t.Errorf("AppRec %+v", got)
+		}
+		lint(t, "apprec-v1.1.xsd", document)
+	}
+}
+
+// TestEveryMessageIsInANotice has a message come while the administrators are notified: after the groups were listed, and before
+// those of its own were marked. It is in the notice, and none is marked that is in no notice.
+//
+// Rules: AMQP-49, AMQP-53
+func TestEveryMessageIsInANotice(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		other := map[string]string{amqp.NoticeDead: store.AMQPQuarantined, amqp.NoticeQuarantined: store.AMQPDead}
+		var a *alone
+		insert := func(tx *store.Tx, status string) error {
+			id := uuid.NewString()
+			return tx.InsertAMQPMessage(t.Context(), &store.AMQPMessage{
+				Direction: store.AMQPIn, Kind: store.AMQPBusiness, Status: status, OwnPartyID: a.b.own.ID, Her: 555, MessageID: id, MsgID: id, Queue: "q", Encoded: []byte{1},
+			})
+		}
+		notices := make(chan amqp.Notice, 100)
+		first := true
+		a = newAlone(t, db, brokertest.Start(t, brokertest.RabbitMQ4), func(c *amqp.Config) {
+			c.Notify = func(_ context.Context, tx *store.Tx, n amqp.Notice) error {
+				if status, ours := other[n.Kind]; ours && first {
+					first = false
+					if err := insert(tx, status); err != nil {
+						return err
+					}
+				}
+				notices <- n
+				return nil
+			}
+		})
+		a.b.write(func(tx *store.Tx) error {
+			return errors.Join(insert(tx, store.AMQPDead), insert(tx, store.AMQPQuarantined))
+		})
+		a.b.eventually("all are marked", func() (bool, string) {
+			rows, n, err := db.AMQPMessages(t.Context(), store.AMQPFilter{HerID: 555})
+			for _, m := range rows {
+				if m.NotifiedAt.IsZero() {
+					return false, a.b.all()
+				}
+			}
+			return err == nil && n == 3, a.b.all()
+		})
+		counted := 0
+		for range len(notices) {
+			counted += (<-notices).Groups[0].Count
+		}
+		if counted != 3 {
+			t.Errorf("%d of 3 messages are in a notice", counted)
+		}
+	})
+}
+
+// count counts the messages in a state, for tiles and metrics.
+func (s *side) count(status string) int {
+	s.t.Helper()
+	n, err := s.db.CountAMQPMessages(s.t.Context(), store.AMQPFilter{Statuses: []string{status}})
+	must(s.t, err)
+	return n
+}
+
+// TestWorkListIsEmptied puts dead letters back, resends failed messages and discards others, each many at once: each is done once and
+// the counters go down to nothing, those of deliveries too.
+//
+// Rules: AMQP-13, AMQP-49, AMQP-52, AMQP-85, AMQP-87
+func TestWorkListIsEmptied(t *testing.T) {
+	t.Parallel()
+	const many = 5
+	a := simple(t, hasty)
+	engine := &sick{Engine: a.b.engine, seen: map[string]int{}}
+	a.b.bridge.Join(engine)
+	come := map[string]bool{}
+	for range many {
+		messageID, msgID := a.from(t, a.peer)
+		a.b.message(store.AMQPIn, store.AMQPBusiness, messageID, store.AMQPDead)
+		come[msgID] = true
+	}
+	engine.well.Store(true)
+	a.all(t, amqp.OperationPutBack, store.AMQPFilter{Statuses: []string{store.AMQPDead}}, many, store.AMQPDead)
+	for msgID := range come {
+		a.b.message(store.AMQPIn, store.AMQPBusiness, msgID, store.AMQPProcessed)
+	}
+	take(t, a.wire, a.peer.Async, many) // their AppRecs
+
+	sent := map[string]bool{}
+	for range 2 * many {
+		msgID := uuid.NewString()
+		sent[msgID] = true
+		a.b.publish(typeOut, dialogue(t, a.b.me, a.peer, msgID))
+	}
+	for _, m := range take(t, a.wire, a.peer.Async, 2*many) {
+		a.tellError(t, m, message.InvalidSignature)
+	}
+	for msgID := range sent {
+		a.b.message(store.AMQPOut, store.AMQPBusiness, msgID, store.AMQPFailed)
+	}
+	a.b.eventually("their deliveries are held", func() (bool, string) {
+		_, n, err := a.b.db.Deliveries(t.Context(), store.DeliveryFilter{Statuses: []string{store.DeliveryHeld}})
+		return err == nil && n == 2*many, a.b.all()
+	})
+	if n, err := a.b.bridge.AskAll(t.Context(), operator(), store.AMQPFilter{}, amqp.OperationDrop, ""); err == nil || n != 0 {
+		t.Errorf("discarded %d without a reason: %v", n, err)
+	}
+	if n, err := a.b.bridge.AskAll(t.Context(), outbox.Actor{PartnerID: "another"}, store.AMQPFilter{}, amqp.OperationResend, ""); err == nil || n != 0 {
+		t.Errorf("a partner asked for %d: %v", n, err)
+	}
+	rows, _, err := a.b.db.AMQPMessages(t.Context(), store.AMQPFilter{Statuses: []string{store.AMQPFailed}})
+	if err != nil || len(rows) != 2*many {
+		t.Fatalf("%d failed, %v", len(rows), err)
+	}
+	for _, m := range rows[:many] { // one by one: each lowers the counter
+		before := a.b.count(store.AMQPFailed)
+		must(t, a.b.bridge.Drop(t.Context(), operator(), m.ID, "a test"))
+		if after := a.b.count(store.AMQPFailed); after != before-1 {
+			t.Errorf("%d wait after one of %d was discarded", after, before)
+		}
+		delete(sent, m.MsgID)
+	}
+	a.all(t, amqp.OperationResend, store.AMQPFilter{Statuses: []string{store.AMQPFailed}}, many, store.AMQPFailed)
+	take(t, a.wire, a.peer.Async, many)
+	for msgID := range sent {
+		a.b.message(store.AMQPOut, store.AMQPBusiness, msgID, store.AMQPOpenMessage)
+	}
+	_, held, err := a.b.db.Deliveries(t.Context(), store.DeliveryFilter{Statuses: []string{store.DeliveryHeld}})
+	_, discarded, err2 := a.b.db.Deliveries(t.Context(), store.DeliveryFilter{Statuses: []string{store.DeliveryDiscarded}})
+	if err != nil || err2 != nil || held != 0 || discarded != many {
+		t.Errorf("%d deliveries are held, %d discarded, %v %v", held, discarded, err, err2)
+	}
+	a.broker.AwaitDepth(t, a.peer.Async, 0)
+}
+
+// all asks for something to be done with all messages of a filter, and waits until none is in that state.
+func (a *alone) all(t *testing.T, do string, f store.AMQPFilter, want int, status string) {
+	t.Helper()
+	n, err := a.b.bridge.AskAll(t.Context(), operator(), f, do, "a test")
+	if err != nil || n != want {
+		t.Fatalf("%s was asked for %d, want %d: %v", do, n, want, err)
+	}
+	a.b.eventually("none waits after "+do, func() (bool, string) { return a.b.count(status) == 0, a.b.all() })
+}
+
+// TestBulkDiscard discards all dead letters at once: the counter is nothing, and nothing is handled.
+//
+// Rules: AMQP-13, AMQP-52
+func TestBulkDiscard(t *testing.T) {
+	t.Parallel()
+	const many = 4
+	a := onBus(t, storetest.SQLite(t), nil, func(*alone) {})
+	engine := &sick{Engine: a.b.engine, seen: map[string]int{}}
+	a.b.bridge.Join(engine)
+	for range many {
+		messageID, _ := a.from(t, a.peer)
+		a.b.message(store.AMQPIn, store.AMQPBusiness, messageID, store.AMQPDead)
+	}
+	engine.well.Store(true)
+	a.all(t, amqp.OperationDrop, store.AMQPFilter{Statuses: []string{store.AMQPDead}}, many, store.AMQPDead)
+	if n := a.b.count(store.AMQPDropped); n != many {
+		t.Errorf("%d are discarded", n)
+	}
+	if n := len(a.b.inbox.events(typeIn)); n != 0 {
+		t.Errorf("%d events came of discarded messages", n)
 	}
 }

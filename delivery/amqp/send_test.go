@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	goamqp "github.com/Azure/go-amqp"
 	"github.com/google/uuid"
-
 	"schakel/delivery/amqp"
 	"schakel/delivery/amqp/brokertest"
 	"schakel/delivery/amqp/link"
@@ -71,9 +71,7 @@ func TestOurOwnValidator(t *testing.T) {
 func (a *alone) deliveries(t *testing.T) int {
 	t.Helper()
 	_, n, err := a.b.db.Deliveries(t.Context(), store.DeliveryFilter{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return n
 }
 
@@ -85,7 +83,6 @@ type wired struct {
 	after  func(queue string, m *goamqp.Message) error // in place of the outcome
 }
 
-// Send implements amqp.Conn.
 func (w *wired) Send(ctx context.Context, queue string, m *goamqp.Message) error {
 	if w.before != nil {
 		if err := w.before(queue, m); err != nil {
@@ -184,9 +181,7 @@ func TestResendAfterError(t *testing.T) {
 	a.tellError(t, first, message.InvalidSignature)
 	failed := a.b.message(store.AMQPOut, store.AMQPBusiness, msgID, store.AMQPFailed)
 	a.b.held(t, string(message.InvalidSignature))
-	if err := a.b.bridge.Resend(t.Context(), operator(), failed.ID); err != nil {
-		t.Fatal(err)
-	}
+	must(t, a.b.bridge.Resend(t.Context(), operator(), failed.ID))
 	second := take(t, a.wire, a.peer.Async, 1)[0]
 	again := a.b.message(store.AMQPOut, store.AMQPBusiness, msgID, store.AMQPOpenMessage)
 	if second.Properties.MessageID == first.Properties.MessageID || second.Properties.MessageID != again.MessageID || again.MsgID != failed.MsgID || again.Resends != 0 {
@@ -206,9 +201,7 @@ func (a *alone) tellError(t *testing.T, about *goamqp.Message, c message.Conditi
 	t.Helper()
 	original, _ := message.Decode(about)
 	m, err := message.Encode(message.Report(original, message.Refuse(c), a.b.me.Error, a.peer.Error, time.Now()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	send(t, a.wire, a.b.me.Error, m)
 }
 
@@ -326,9 +319,7 @@ func TestOverdue(t *testing.T) {
 	if err != nil || first.OverdueAt.IsZero() || amqp.MayResend(first, clock.Now()) != "" {
 		t.Fatalf("%+v, %v", first, err)
 	}
-	if err := a.b.bridge.Resend(t.Context(), operator(), first.ID); err != nil {
-		t.Fatal(err)
-	}
+	must(t, a.b.bridge.Resend(t.Context(), operator(), first.ID))
 	a.b.message(store.AMQPOut, store.AMQPBusiness, msgID, store.AMQPReplaced)
 	second := a.b.message(store.AMQPOut, store.AMQPBusiness, msgID, store.AMQPOpenMessage)
 	if second.Resends != 1 || second.MessageID == first.MessageID || second.MsgID != first.MsgID {
@@ -359,4 +350,102 @@ func (a *alone) sweeps(t *testing.T) {
 		})
 		take(t, a.wire, a.peer.Async, 1)
 	}
+}
+
+// TestEachCounterpartHasItsOwnWait sends to three parties at one moment, of which two limit the time of their AppRec: each
+// message is overdue after the time of its own receiver, and not before.
+//
+// Rules: AMQP-89, AMQP-117
+func TestEachCounterpartHasItsOwnWait(t *testing.T) {
+	t.Parallel()
+	clock := storetest.NewClockAt(time.Now())
+	a := newAlone(t, storetest.SQLite(t, storetest.WithClock(clock)), brokertest.Start(t, brokertest.RabbitMQ4), func(c *amqp.Config) { c.Now = clock.Now })
+	type receiver struct {
+		identity
+		party store.AMQPParty
+		wait  time.Duration
+		msgID string
+	}
+	receivers := []*receiver{{identity: a.peer, party: a.b.counter, wait: 90 * time.Minute}, {wait: 30 * time.Minute}, {wait: 4 * time.Hour}}
+	for _, r := range receivers[1:] {
+		r.identity, r.party = a.meet(t)
+	}
+	a.b.stop()
+	a.b.write(func(tx *store.Tx) error {
+		for _, r := range receivers {
+			if r.wait != 4*time.Hour { // the default
+				r.party.AnswerWaitMS = r.wait.Milliseconds()
+			}
+			if err := tx.UpdateAMQPParty(t.Context(), &r.party); err != nil {
+				return err
+			}
+		}
+		own := a.b.own
+		own.AnswerWaitMS = time.Minute.Milliseconds() // of our own AppRecs, if of anything
+		subscribe := func(r *receiver) error {
+			return tx.InsertSubscription(t.Context(), &store.Subscription{PartnerID: r.party.PartnerID, EndpointID: r.party.EndpointID, Status: store.SubscriptionApproved, Types: store.Strings{typeOut}})
+		}
+		return errors.Join(tx.UpdateAMQPParty(t.Context(), &own), subscribe(receivers[1]), subscribe(receivers[2]))
+	})
+	a.b.start()
+	sentAt := clock.Now()
+	for _, r := range receivers {
+		r.msgID = uuid.NewString()
+		a.b.publish(typeOut, dialogue(t, a.b.me, r.identity, r.msgID))
+		m := a.b.message(store.AMQPOut, store.AMQPBusiness, r.msgID, store.AMQPOpenMessage)
+		if m.PartyID != r.party.ID || !m.DueAt.Equal(store.At(sentAt.Add(r.wait)).Time) {
+			t.Fatalf("its AppRec is due %v after it was sent, want %v", m.DueAt.Sub(sentAt), r.wait)
+		}
+	}
+	for passed, want := range map[time.Duration]string{31 * time.Minute: receivers[1].party.ID} {
+		clock.Advance(passed)
+		notice := <-a.b.notices
+		if notice.Kind != amqp.NoticeOverdue || len(notice.Groups) != 1 || notice.Groups[0].PartyID != want {
+			t.Errorf("overdue after %v: %+v, want that of %s alone", passed, notice, want)
+		}
+	}
+	for i, overdue := range []bool{false, true, false} {
+		m := a.b.message(store.AMQPOut, store.AMQPBusiness, receivers[i].msgID, store.AMQPOpenMessage)
+		if m.OverdueAt.IsZero() == overdue {
+			t.Errorf("message %d: overdue at %v", i, m.OverdueAt)
+		}
+	}
+}
+
+// TestResendOfWhatWasNeverWritten has the broker refuse a message for good, so that it waits for a person and never was on its queue.
+// The resend of a person writes it, once, under the messageId and the MsgId that it had.
+//
+// Rules: AMQP-121
+func TestResendOfWhatWasNeverWritten(t *testing.T) {
+	t.Parallel()
+	var well atomic.Bool
+	a := simple(t, behind(func(queue string, _ *goamqp.Message) error {
+		if well.Load() {
+			return nil
+		}
+		return &link.Error{Kind: link.Rejected, Queue: queue, Condition: "amqp:not-allowed"}
+	}, nil))
+	msgID := uuid.NewString()
+	a.b.publish(typeOut, dialogue(t, a.b.me, a.peer, msgID))
+	a.b.held(t, amqp.ReasonRefused)
+	unsent := a.b.message(store.AMQPOut, store.AMQPBusiness, msgID, store.AMQPUnsent)
+	well.Store(true)
+	must(t, a.b.bridge.Resend(t.Context(), operator(), unsent.ID))
+	sent := a.b.message(store.AMQPOut, store.AMQPBusiness, msgID, store.AMQPOpenMessage)
+	if sent.ID != unsent.ID || sent.MessageID != unsent.MessageID || sent.Resends != 0 || sent.DueAt.IsZero() {
+		t.Errorf("%+v after %+v", sent, unsent)
+	}
+	on := take(t, a.wire, a.peer.Async, 1)[0]
+	if on.Properties.MessageID != unsent.MessageID {
+		t.Errorf("messageId %v, want the original %s", on.Properties.MessageID, unsent.MessageID)
+	}
+	if n := a.b.outgoing(store.AMQPBusiness); n != 1 {
+		t.Errorf("%d messages are listed", n)
+	}
+	var refused amqp.Refused
+	if err := a.b.bridge.Resend(t.Context(), operator(), sent.ID); !errors.As(err, &refused) {
+		t.Errorf("a second resend: %v", err)
+	}
+	a.sweeps(t) // takes the AppRecs alone: nothing else came
+	a.broker.AwaitDepth(t, a.peer.Async, 0)
 }

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	goamqp "github.com/Azure/go-amqp"
-
 	"schakel/delivery/amqp/message"
 	"schakel/delivery/amqp/msghead"
 	"schakel/store"

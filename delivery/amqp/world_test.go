@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/x509"
+	"encoding/pem"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -12,11 +13,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"schakel/delivery/amqp"
 	"schakel/delivery/amqp/brokertest"
 	"schakel/delivery/amqp/certs"
 	"schakel/delivery/amqp/cms"
 	"schakel/delivery/amqp/link"
+	"schakel/delivery/amqp/msghead"
 	"schakel/delivery/amqp/pkitest"
 	"schakel/delivery/event"
 	"schakel/delivery/outbox"
@@ -78,7 +81,6 @@ type inbox struct {
 	broken bool
 }
 
-// Send implements outbox.Transport.
 func (i *inbox) Send(_ context.Context, _ store.Endpoint, c store.Claimed) outbox.Result {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -109,7 +111,6 @@ type pair struct {
 	a, b   *side
 }
 
-// newIdentity makes a party with its queues and certificates.
 func newIdentity(t testing.TB, broker *brokertest.Broker, pki *pkitest.PKI) identity {
 	t.Helper()
 	p := broker.NewParty(t)
@@ -117,7 +118,6 @@ func newIdentity(t testing.TB, broker *brokertest.Broker, pki *pkitest.PKI) iden
 	return identityOf(p, pki)
 }
 
-// identityOf makes the certificates of a party whose queues are there.
 func identityOf(p brokertest.Party, pki *pkitest.PKI) identity {
 	return identity{p, pki.Leaf(x509.KeyUsageContentCommitment), pki.Leaf(x509.KeyUsageDataEncipherment | x509.KeyUsageKeyEncipherment)}
 }
@@ -178,12 +178,10 @@ func (p *pair) side(t testing.TB, name string, db *store.DB, me, other identity,
 // openVault is a vault that marks what it seals.
 type openVault struct{}
 
-// SealBytes implements amqp.Vault.
 func (openVault) SealBytes(purpose string, plain []byte) []byte {
 	return append([]byte("b1."+purpose+"."), plain...)
 }
 
-// OpenBytes implements amqp.Vault.
 func (openVault) OpenBytes(purpose string, sealed []byte) ([]byte, error) {
 	plain, ok := bytes.CutPrefix(sealed, []byte("b1."+purpose+"."))
 	if !ok {
@@ -221,12 +219,8 @@ func (s *side) start() {
 	})
 	s.bridge.Join(s.engine)
 	s.running = true
-	if err := s.engine.Start(s.t.Context()); err != nil {
-		s.t.Fatal(err)
-	}
-	if err := s.bridge.Start(s.t.Context()); err != nil {
-		s.t.Fatal(err)
-	}
+	must(s.t, s.engine.Start(s.t.Context()))
+	must(s.t, s.bridge.Start(s.t.Context()))
 	s.t.Cleanup(s.stop)
 }
 
@@ -251,7 +245,152 @@ func (s *side) keys(context.Context, string) ([]amqp.Key, error) {
 
 func (s *side) write(fn func(tx *store.Tx) error) {
 	s.t.Helper()
-	if err := s.db.Write(context.Background(), fn); err != nil {
+	must(s.t, s.db.Write(context.Background(), fn))
+}
+
+// agree makes the rows of what is agreed.
+func (s *side) agree(dialect, url string) func(tx *store.Tx) error {
+	return func(tx *store.Tx) error {
+		ctx := s.t.Context()
+		s.self = store.Partner{Own: true, Name: s.name, Status: store.PartnerApproved}
+		s.partner = store.Partner{Name: "the other of " + s.name, Status: store.PartnerApproved}
+		at := store.AMQPBroker{Name: "exchange", Dialect: dialect, URL: url, SASL: store.AMQPPlain, Username: brokertest.User, Secret: brokertest.Password, Enabled: true}
+		if err := errors.Join(tx.InsertPartner(ctx, &s.self), tx.InsertPartner(ctx, &s.partner), tx.InsertAMQPBroker(ctx, &at)); err != nil {
+			return err
+		}
+		endpoint := store.Endpoint{PartnerID: s.partner.ID, Name: "amqp", Kind: store.EndpointAMQP, Status: store.EndpointActive, MaxConcurrency: 8, TimeoutMS: 30_000}
+		hook := store.Endpoint{PartnerID: s.self.ID, Name: "inbox", Kind: store.EndpointWebhook, Status: store.EndpointActive, MaxConcurrency: 8, TimeoutMS: 5000}
+		if err := errors.Join(tx.InsertEndpoint(ctx, &endpoint), tx.InsertEndpoint(ctx, &hook)); err != nil {
+			return err
+		}
+		s.own = partyOf(s.me, s.self.ID, at.ID, true)
+		s.counter = partyOf(s.other, s.partner.ID, at.ID, false)
+		s.counter.EndpointID = endpoint.ID
+		if err := errors.Join(tx.InsertAMQPParty(ctx, &s.own), tx.InsertAMQPParty(ctx, &s.counter)); err != nil {
+			return err
+		}
+		return errors.Join(
+			s.certificates(tx, s.own.ID, s.me), s.certificates(tx, s.counter.ID, s.other), s.processes(tx, hook.ID),
+			tx.InsertSubscription(ctx, &store.Subscription{PartnerID: s.partner.ID, EndpointID: endpoint.ID, Status: store.SubscriptionApproved, Types: store.Strings{typeOut, typeAsk}}),
+			tx.InsertSubscription(ctx, &store.Subscription{PartnerID: s.self.ID, EndpointID: hook.ID, Status: store.SubscriptionApproved, Types: store.Strings{typeIn, typeReply}}),
+		)
+	}
+}
+
+func partyOf(id identity, partnerID, brokerID string, own bool) store.AMQPParty {
+	p := store.AMQPParty{
+		PartnerID: partnerID, BrokerID: brokerID, Own: own, Kind: store.AMQPHealth, Name: fmt.Sprint("HER ", id.HerID), HerID: int64(id.HerID),
+		AsyncQueue: "amqp.example/ns/" + id.Async, SyncQueue: id.Sync, ErrorQueue: id.Error, Enabled: true, Source: store.AMQPEntered,
+	}
+	if own {
+		p.ReplyQueue, p.DeadQueue = fmt.Sprint(id.HerID, "_reply"), id.DeadLetter
+	}
+	return p
+}
+
+func (s *side) certificates(tx *store.Tx, partyID string, id identity) error {
+	insert := func(purpose string, leaf pkitest.Leaf) error {
+		return tx.InsertAMQPCertificate(s.t.Context(), certificateRow(partyID, purpose, leaf))
+	}
+	return errors.Join(insert(store.AMQPSign, id.sign), insert(store.AMQPEncrypt, id.encrypt))
+}
+
+func certificateRow(partyID, purpose string, leaf pkitest.Leaf) *store.AMQPCertificate {
+	c := leaf.Certificate
+	return &store.AMQPCertificate{
+		PartyID: partyID, Purpose: purpose, Thumbprint: certs.Thumbprint(c), Subject: c.Subject.String(), Source: store.AMQPEntered,
+		Certificate: string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: c.Raw})),
+		NotBefore:   store.At(c.NotBefore), NotAfter: store.At(c.NotAfter),
+	}
+}
+
+func (s *side) processes(tx *store.Tx, handlerID string) error {
+	ctx := s.t.Context()
+	return errors.Join(
+		tx.InsertAMQPProcess(ctx, &store.AMQPProcess{PartyID: s.counter.ID, OwnPartyID: s.own.ID, Name: "dialogue", Subject: subjectDialogue, Mode: store.AMQPAsync, Sends: typeOut, Receives: typeIn, CPAID: "93252", Service: "Dialog", Action: "Send", FromRole: "A", ToRole: "B"}),
+		tx.InsertAMQPProcess(ctx, &store.AMQPProcess{PartyID: s.counter.ID, OwnPartyID: s.own.ID, Name: "question", Subject: subjectQuestion, Mode: store.AMQPSync, Sends: typeAsk, Receives: typeReply, HandlerID: handlerID}),
+	)
+}
+
+func dialogue(t *testing.T, from, to identity, msgID string) []byte {
+	t.Helper()
+	doc, err := msghead.Compose(msghead.Draft{
+		Type: msghead.Code{V: subjectDialogue, DN: "Dialog"}, MsgID: msgID, Generated: time.Now(), Sender: headParty(from.HerID), Receiver: headParty(to.HerID),
+		Topic: msghead.Code{V: "BA"}, Question: "Kan du komme?",
+	})
+	must(t, err)
+	return doc
+}
+
+func headParty(her int) msghead.Party {
+	return msghead.Party{
+		Organisation: msghead.Unit{Name: "Parent", Idents: []msghead.Ident{{ID: fmt.Sprint(her + 1_000_000), Type: msghead.Code{V: msghead.TypeHER}}}},
+		Unit:         &msghead.Unit{Name: "Unit", Idents: []msghead.Ident{{ID: fmt.Sprint(her), Type: msghead.Code{V: msghead.TypeHER}}}},
+	}
+}
+
+// publish accepts an event of the own organisation with a document in it.
+func (s *side) publish(eventType string, document []byte) {
+	s.t.Helper()
+	ev, err := event.New(map[string]string{"id": uuid.NewString(), "source": "urn:own", "type": eventType, "datacontenttype": "application/xml"}, document, event.Limits{})
+	must(s.t, err)
+	if _, err := s.engine.Accept(s.t.Context(), outbox.Submission{ClientID: "own", PartnerID: s.self.ID, FromOwn: true, Events: []event.Event{ev}}); err != nil {
 		s.t.Fatal(err)
+	}
+}
+
+// message waits for a message with a MsgId to be in one of some states.
+func (s *side) message(direction, kind, msgID string, states ...string) store.AMQPMessage {
+	s.t.Helper()
+	var found store.AMQPMessage
+	s.eventually(fmt.Sprintf("%s: a message %s %s %s in %v", s.name, direction, kind, msgID, states), func() (bool, string) {
+		rows, _, err := s.db.AMQPMessages(s.t.Context(), store.AMQPFilter{Direction: direction, Kinds: []string{kind}, ID: msgID})
+		must(s.t, err)
+		for _, m := range rows {
+			if slices.Contains(states, m.Status) {
+				found = m
+				return true, ""
+			}
+		}
+		return false, s.all()
+	})
+	return found
+}
+
+func (s *side) all() string {
+	rows, _, err := s.db.AMQPMessages(context.Background(), store.AMQPFilter{})
+	text := fmt.Sprint(err, "\n")
+	for _, m := range rows {
+		text += fmt.Sprintf("%s %s %s %q %s %s %s msg=%s %v\n", m.Direction, m.Kind, m.Status, m.Reason, m.Detail, m.Queue, m.MessageID, m.MsgID, m.Codes)
+	}
+	deliveries, _, _ := s.db.Deliveries(context.Background(), store.DeliveryFilter{})
+	for _, d := range deliveries {
+		text += fmt.Sprintf("delivery %s %s %s %s\n", d.EventType, d.Status, d.Reason, d.Detail)
+	}
+	return text
+}
+
+const giveUp = time.Minute
+
+// eventually waits for something that must come to pass; how long that takes decides nothing.
+func (s *side) eventually(what string, ok func() (bool, string)) {
+	s.t.Helper()
+	deadline := time.Now().Add(giveUp)
+	for {
+		done, last := ok()
+		if done {
+			return
+		}
+		if time.Now().After(deadline) {
+			s.t.Fatalf("did not come to pass: %s; last:\n%s", what, last)
+		}
+		<-time.After(20 * time.Millisecond)
+	}
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -126,7 +126,6 @@ type fullDisk struct {
 	put  string
 }
 
-// Put implements claimcheck.Objects.
 func (f *fullDisk) Put(ctx context.Context, o store.Object, data []byte) error {
 	if f.room--; f.room < 0 {
 		return errFull

@@ -44,13 +44,11 @@ type Event struct {
 	DataContentType string // as received; absent means JSON when DataKind is DataJSON
 	DataSchema      string
 
-	// Attributes is a compact JSON object of all context attributes, those
-	// above included, in the order received and each value the literal that was
-	// received. Nulls are dropped (CE-41); data is not in it.
+	// Attributes is a compact JSON object of all context attributes, those above included, in the order received and each value
+	// the literal that was received. Nulls are dropped (CE-41); data is not in it.
 	Attributes []byte
 	DataKind   DataKind
-	// Data is the raw JSON value, the text, or the bytes. It may share memory
-	// with the body it was read from.
+	// Data is the raw JSON value, the text, or the bytes. It may share memory with the body it was read from.
 	Data []byte
 }
 
@@ -75,8 +73,7 @@ func (e *Event) All() iter.Seq2[string, string] {
 
 var errAttributes = errors.New("attributes are not a compact JSON object")
 
-// FromParts rebuilds an event from its stored parts. The attributes must have come from an Event; they are read but not
-// judged.
+// FromParts rebuilds an event from its stored parts. The attributes must have come from an Event; they are read but not judged.
 func FromParts(attributes []byte, kind DataKind, data []byte) (Event, error) {
 	e := Event{Attributes: attributes, DataKind: kind, Data: data}
 	ok := walk(attributes, func(name, value string, _ literal) bool {
@@ -112,7 +109,6 @@ func (e *Event) field(name string) *string {
 	}
 }
 
-// literal is a kind of attribute value.
 type literal uint8
 
 const (
@@ -167,4 +163,42 @@ func scalar(s *strictjson.Scanner, all string) (value string, kind literal, ok b
 		word := s.Word()
 		return all[start:s.Pos], literalBoolean, word == 't' || word == 'f'
 	}
+}
+
+// MinEventBytes is the size every party must be able to take and pass on (CE-31): 64 KiB on the wire. No limit goes below it.
+const MinEventBytes = 65536
+
+// Limits bounds the input of a reader. A field left zero has its default.
+type Limits struct {
+	// EventBytes is the largest single event in bytes: the body of a structured request, one element of a batch, or the ce-
+	// headers plus the body of a binary request. Default MinEventBytes; lower values are raised to it (CE-32).
+	EventBytes int
+	// BatchEvents is the most events in one batch. Default 100 (CE-56).
+	BatchEvents int
+	// BatchBytes is the largest batch in bytes. Default 1 MiB; never below EventBytes + 2.
+	BatchBytes int
+	// Depth bounds the nesting of JSON, the event itself being the first level. Default 128; deeper input is rejected as
+	// invalid (CE-44).
+	Depth int
+	// Attributes is the most context attributes of one event. Default 64.
+	Attributes int
+	// NameLength is the longest attribute name in bytes. Default 64; the profile advises at most 20 (CE-02), see Advice.
+	NameLength int
+}
+
+func (l Limits) withDefaults() Limits {
+	l.EventBytes = max(l.EventBytes, MinEventBytes)
+	l.BatchEvents = orDefault(l.BatchEvents, 100)
+	l.BatchBytes = max(orDefault(l.BatchBytes, 1<<20), l.EventBytes+2)
+	l.Depth = orDefault(l.Depth, 128)
+	l.Attributes = orDefault(l.Attributes, 64)
+	l.NameLength = orDefault(l.NameLength, 64)
+	return l
+}
+
+func orDefault(value, standard int) int {
+	if value <= 0 {
+		return standard
+	}
+	return value
 }

@@ -4,13 +4,14 @@ import (
 	"errors"
 	"net/http"
 	"slices"
+	"strings"
 	"testing"
 )
 
 // Rules: CE-40, CE-52.
 func TestDetect(t *testing.T) {
 	t.Parallel()
-	tests := []struct {
+	for _, test := range []struct {
 		contentType string
 		mode        Mode
 		refused     bool
@@ -32,8 +33,7 @@ func TestDetect(t *testing.T) {
 		{"application/json", Binary, false},
 		{"text/plain", Binary, false},
 		{"", Binary, false},
-	}
-	for _, test := range tests {
+	} {
 		t.Run("CE-52 "+test.contentType, func(t *testing.T) {
 			t.Parallel()
 			mode, err := Detect(test.contentType)
@@ -102,7 +102,7 @@ func TestBinaryRefused(t *testing.T) {
 	cased["ce-id"] = []string{"2"}
 	types := ceHeader()
 	types["Content-Type"] = []string{"text/plain", "text/xml"}
-	tests := []struct {
+	for _, test := range []struct {
 		name            string
 		header          http.Header
 		body            string
@@ -132,8 +132,7 @@ func TestBinaryRefused(t *testing.T) {
 		{"CE-54 open quote", ceHeader("ce-subject", `"a`), "x", "subject", CodeHeaderEncoding},
 		{"CE-54 open escape", ceHeader("ce-time", `"a\`), "x", "time", CodeHeaderEncoding},
 		{"CE-60 empty body", ceHeader("Content-Type", "text/plain"), "", "", CodeEmptyBody},
-	}
-	for _, test := range tests {
+	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			_, err := ParseBinary(test.header, []byte(test.body), Limits{})
@@ -153,7 +152,7 @@ func TestBinaryMissing(t *testing.T) {
 
 func TestBinaryData(t *testing.T) {
 	t.Parallel()
-	tests := []struct {
+	for _, test := range []struct {
 		name, contentType, body string
 		kind                    DataKind
 	}{
@@ -166,8 +165,7 @@ func TestBinaryData(t *testing.T) {
 		{"CE-53 image", "image/png", "\x89PNG", DataBinary},
 		{"CE-53 no type, JSON", "", `[1]`, DataJSON},
 		{"CE-53 no type, no JSON", "", "abc", DataBinary},
-	}
-	for _, test := range tests {
+	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			header := ceHeader()
@@ -185,7 +183,7 @@ func TestBinaryData(t *testing.T) {
 // Rules: CE-54.
 func TestHeaderValues(t *testing.T) {
 	t.Parallel()
-	tests := []struct{ name, header, value, again string }{
+	for _, test := range []struct{ name, header, value, again string }{
 		{"CE-54 euro and face", "Euro%20%E2%82%AC%20%F0%9F%98%80", "Euro € 😀", "Euro%20%E2%82%AC%20%F0%9F%98%80"},
 		{"CE-54 lower-case hexadecimal", "%e2%82%ac", "€", "%E2%82%AC"},
 		{"CE-54 more than needed", "%61b", "ab", "ab"},
@@ -195,8 +193,7 @@ func TestHeaderValues(t *testing.T) {
 		{"CE-54 bare space", "a b", "a b", "a%20b"},
 		{"CE-54 raw UTF-8", "é", "é", "%C3%A9"},
 		{"CE-54 tilde and bang stay", "!~", "!~", "!~"},
-	}
-	for _, test := range tests {
+	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			e, err := ParseBinary(ceHeader("ce-subject", test.header), []byte("x"), Limits{})
@@ -227,4 +224,180 @@ func TestCanBinary(t *testing.T) {
 			t.Errorf("%s: got %v, %v", members, e.CanBinary(), err)
 		}
 	}
+}
+
+// Rules: CE-44, CE-60.
+func TestSyntax(t *testing.T) {
+	t.Parallel()
+	deep := with(`"data":` + strings.Repeat("[", 128) + strings.Repeat("]", 128))
+	for _, test := range []struct {
+		name, body, code string
+		line, column     int
+	}{
+		{"CE-60 empty body", "", CodeEmptyBody, 0, 0},
+		{"CE-44 white space only", " \n ", CodeSyntax, 2, 2},
+		{"CE-44 trailing bytes", "{}\n x", CodeSyntax, 2, 2},
+		{"CE-44 two events", with("") + with(""), CodeSyntax, 1, len(with("")) + 1},
+		{"CE-44 trailing comma", `{"id":"1",}`, CodeSyntax, 1, 11},
+		{"CE-44 comma before the first", `{,"id":"1"}`, CodeSyntax, 1, 2},
+		{"CE-44 no colon", `{"id" "1"}`, CodeSyntax, 1, 7},
+		{"CE-44 name without quotes", `{id:"1"}`, CodeSyntax, 1, 2},
+		{"CE-44 breaks off", `{"id":"1"`, CodeSyntax, 1, 10},
+		{"CE-44 breaks off in a string", `{"é":"1`, CodeSyntax, 1, 8},
+		{"CE-44 breaks off after the colon", `{"data_base64":`, CodeSyntax, 1, 16},
+		{"CE-44 bare control character", "{\"id\":\"a\tb\"}", CodeSyntax, 1, 9},
+		{"CE-44 unknown escape", `{"id":"\x41"}`, CodeSyntax, 1, 8},
+		{"CE-44 broken unicode escape", `{"id":"\u12G4"}`, CodeSyntax, 1, 8},
+		{"CE-44 leading zero", `{"ext":012}`, CodeSyntax, 1, 9},
+		{"CE-44 plus sign", `{"ext":+1}`, CodeSyntax, 1, 8},
+		{"CE-44 minus alone", `{"ext":-}`, CodeSyntax, 1, 9},
+		{"CE-44 point without digits", `{"data":1.}`, CodeSyntax, 1, 11},
+		{"CE-44 exponent without digits", `{"data":1e+}`, CodeSyntax, 1, 12},
+		{"CE-44 NaN", `{"data":NaN}`, CodeSyntax, 1, 9},
+		{"CE-44 word with a tail", `{"ext":trueish}`, CodeSyntax, 1, 12},
+		{"CE-44 comment", `{"id":"1" /* one */}`, CodeSyntax, 1, 11},
+		{"CE-44 single quotes", `{'id':'1'}`, CodeSyntax, 1, 2},
+		{"CE-44 broken array in data", `{"data":[1 2]}`, CodeSyntax, 1, 12},
+		{"CE-44 byte order mark", "\uFEFF{}", CodeSyntax, 1, 1},
+		{"CE-44 stray byte", "{\"id\":\"\n\xFF\"}", CodeUTF8, 2, 1},
+		{"CE-44 overlong", "{\"id\":\"\xC0\xA0\"}", CodeUTF8, 1, 8},
+		{"CE-44 surrogate in UTF-8", "{\"data\":\"\xED\xA0\x80\"}", CodeUTF8, 1, 10},
+		{"CE-44 nesting", deep, CodeDepth, 1, strings.Index(deep, "[") + 128},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			_, err := ParseJSON([]byte(test.body), Limits{})
+			problems := problemsOf(t, err)
+			last := problems[len(problems)-1]
+			if last.Code != test.code || last.Line != test.line || last.Column != test.column {
+				t.Errorf("got %+v, want %s at %d:%d", last, test.code, test.line, test.column)
+			}
+		})
+	}
+}
+
+func TestNotAnEvent(t *testing.T) {
+	t.Parallel()
+	for _, body := range []string{`[]`, `"text"`, `5`, `null`, `true`} {
+		_, err := ParseJSON([]byte(body), Limits{})
+		wantProblem(t, err, "", CodeNotObject)
+	}
+}
+
+func TestDeepestDataPasses(t *testing.T) {
+	t.Parallel()
+	accept(t, with(`"data":`+strings.Repeat("[", 127)+strings.Repeat("]", 127)))
+	_, err := ParseJSON([]byte(with(`"data":[[]]`)), Limits{Depth: 2})
+	wantProblem(t, err, "", CodeDepth)
+}
+
+// All mistakes of an event come in one answer (CE-57 wants them per index).
+func TestAllProblemsAtOnce(t *testing.T) {
+	t.Parallel()
+	_, err := ParseJSON([]byte("{\n \"id\":5, \"source\":\"a b\",\n \"Ext\":1, \"time\":\"x\", \"a/b~c\":1, \"data\":1, \"data_base64\":2}"), Limits{})
+	got := codes(problemsOf(t, err))
+	want := []string{
+		"Ext attribute-name", "a/b~c attribute-name", "data_base64 data-twice", "id attribute-type", "source uri-reference",
+		"specversion attribute-missing", "time time", "type attribute-missing",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got  %q\nwant %q", got, want)
+	}
+	for _, problem := range problemsOf(t, err) {
+		if problem.Attribute == "a/b~c" && problem.Pointer != "/a~1b~0c" {
+			t.Errorf("pointer is %q", problem.Pointer)
+		}
+		if problem.Attribute == "source" && (problem.Line != 2 || problem.Column != 19) {
+			t.Errorf("source is at %d:%d", problem.Line, problem.Column)
+		}
+	}
+}
+
+func TestProblemsAreBounded(t *testing.T) {
+	t.Parallel()
+	body := "[" + strings.Repeat(`{"x":"\uD800"},`, 90) + `{}` // 5 mistakes each, and it breaks off
+	_, err := ParseBatch([]byte(body), Limits{})
+	problems := problemsOf(t, err)
+	if len(problems) != maxProblems || problems[maxProblems-1].Code != CodeSyntax {
+		t.Errorf("got %d problems, the last %+v", len(problems), problems[len(problems)-1])
+	}
+}
+
+func TestAttributeCount(t *testing.T) {
+	t.Parallel()
+	_, err := ParseJSON([]byte(with(`"a":1,"b":2,"c":3,"d":4`)), Limits{Attributes: 4})
+	wantProblem(t, err, "", CodeCount)
+}
+
+func wantTooLarge(t *testing.T, err error, want TooLarge) {
+	t.Helper()
+	var tooLarge *TooLarge
+	if !errors.Is(err, ErrTooLarge) || !errors.As(err, &tooLarge) || *tooLarge != want {
+		t.Errorf("got %v, want %+v", err, want)
+	}
+}
+
+// Rules: CE-56.
+func TestBatch(t *testing.T) {
+	t.Parallel()
+	for body, count := range map[string]int{
+		`[]`: 0, " [ ] \n": 0, `[` + with("") + `]`: 1, "[ " + with("") + " ,\n" + with(`"data":[{}]`) + " ]": 2,
+	} {
+		events, err := ParseBatch([]byte(body), Limits{})
+		if err != nil || len(events) != count {
+			t.Errorf("CE-56 %s: %d events, %v", body, len(events), err)
+		}
+	}
+}
+
+// Rules: CE-56, CE-57.
+func TestBatchRefused(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name, body string
+		want       Problem
+	}{
+		{"CE-56 mixed specversion", "[" + with("") + "," + strings.Replace(with(""), `"1.0"`, `"0.9"`, 1) + "]", Problem{Index: 1, Attribute: "specversion", Pointer: "/1/specversion", Code: CodeSpecVersion}},
+		{"CE-56 no object", `["not an object",` + with("") + "]", Problem{Index: 0, Pointer: "/0", Code: CodeNotObject}},
+		{"CE-56 no array", with(""), Problem{Index: -1, Code: CodeNotArray}},
+		{"CE-56 null", "null", Problem{Index: -1, Code: CodeNotArray}},
+		{"CE-57 one bad time", "[" + with("") + "," + with("") + "," + with("") + "," + with(`"time":"x"`) + "]", Problem{Index: 3, Attribute: "time", Pointer: "/3/time", Code: CodeTime}},
+		{"CE-57 duplicate names per event only", "[" + with("") + "," + with(`"id":"1"`) + "]", Problem{Index: 1, Attribute: "id", Pointer: "/1/id", Code: CodeDuplicate}},
+		{"CE-60 empty body", "", Problem{Index: -1, Code: CodeEmptyBody}},
+		{"CE-44 trailing comma", "[" + with("") + ",]", Problem{Index: 1, Pointer: "/1", Code: CodeSyntax}},
+		{"CE-44 trailing bytes", "[] []", Problem{Index: -1, Code: CodeSyntax}},
+		{"CE-44 breaks off", "[" + with(""), Problem{Index: -1, Code: CodeSyntax}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			events, err := ParseBatch([]byte(test.body), Limits{})
+			got := wantProblem(t, err, test.want.Attribute, test.want.Code)
+			if got.Index != test.want.Index || got.Pointer != test.want.Pointer || events != nil {
+				t.Errorf("got %+v and %d events", got, len(events))
+			}
+		})
+	}
+}
+
+func TestBatchCollects(t *testing.T) {
+	t.Parallel()
+	_, err := ParseBatch([]byte(`[{"specversion":"1.0","id":"1","source":"a"},`+with("")+`,{"specversion":"1.0","source":"a","type":"b.c"}]`), Limits{})
+	problems := problemsOf(t, err)
+	if len(problems) != 2 || problems[0].Pointer != "/0/type" || problems[1].Pointer != "/2/id" {
+		t.Errorf("got %+v", problems)
+	}
+}
+
+// Rules: CE-56.
+func TestBatchLimits(t *testing.T) {
+	t.Parallel()
+	body := "[" + strings.Repeat(with("")+",", 100) + with("") + "]"
+	_, err := ParseBatch([]byte(body), Limits{})
+	wantTooLarge(t, err, TooLarge{"batch events", -1, 100, 101})
+	if events, err := ParseBatch([]byte(body), Limits{BatchEvents: 101}); err != nil || len(events) != 101 {
+		t.Errorf("%d events, %v", len(events), err)
+	}
+	large := strings.Repeat(" ", 1<<20)
+	_, err = ParseBatch([]byte(large+"[]"), Limits{})
+	wantTooLarge(t, err, TooLarge{"batch bytes", -1, 1 << 20, 1<<20 + 2})
 }

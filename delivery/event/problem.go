@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"schakel/registry/strictjson"
 )
 
 // Codes of problems: stable words for machines, one for each kind of mistake.
@@ -97,7 +99,6 @@ func (e *Invalid) Error() string {
 // noPlace is the offset of a finding without a place in the body.
 const noPlace = -1
 
-// findings collects the problems of one request.
 type findings struct {
 	body  []byte
 	index int // event of the batch being read, -1 outside a batch
@@ -153,4 +154,41 @@ func place(body []byte, off int) (line, column int) {
 	head := body[:min(off, len(body))]
 	line = bytes.Count(head, []byte{'\n'}) + 1
 	return line, utf8.RuneCount(head[bytes.LastIndexByte(head, '\n')+1:]) + 1
+}
+
+// fault is why JSON text cannot be read, and where.
+type fault struct {
+	off          int
+	code, detail string
+}
+
+func syntaxFault(s *strictjson.Scanner) *fault {
+	f := &fault{off: s.Fault.Offset, code: CodeSyntax}
+	switch s.Fault.Kind {
+	case strictjson.TooDeep:
+		f.code, f.detail = CodeDepth, "the JSON nests too deep; flatten the data or refer to it with dataref"
+		return f
+	case strictjson.NoValue:
+		f.detail = "expected a JSON value"
+	case strictjson.NoName:
+		f.detail = "expected a member name in double quotes"
+	case strictjson.NoColon:
+		f.detail = `expected ":" after the member name`
+	case strictjson.NoComma:
+		f.detail = `expected "," or "` + string(s.Fault.Closing) + `"`
+	case strictjson.NoDigit:
+		f.detail = "expected a digit"
+	case strictjson.NoQuote:
+		f.detail = "a string is not closed"
+	case strictjson.BadEscape:
+		f.detail = `broken escape; only \" \\ \/ \b \f \n \r \t and \u with four hexadecimal digits exist`
+	case strictjson.BareControl:
+		f.detail = "a control character stands bare in a string; escape it"
+	case strictjson.Trailing:
+		f.detail = "nothing may follow the JSON value; remove what stands after it"
+	}
+	if f.off >= len(s.Buf) {
+		f.detail = "the JSON text breaks off; " + f.detail
+	}
+	return f
 }

@@ -3,6 +3,7 @@ package event
 import (
 	"strings"
 	"testing"
+	"time"
 )
 
 // Members that are added to a minimal event, and what must be said of them.
@@ -10,7 +11,7 @@ import (
 // Rules: EDU-03, CE-02, CE-03, CE-04, CE-17, CE-18, CE-19, CE-20, CE-21, CE-22, CE-42, CE-43, CE-44.
 func TestRulesRefuse(t *testing.T) {
 	t.Parallel()
-	tests := []struct{ name, members, attribute, code string }{
+	for _, test := range []struct{ name, members, attribute, code string }{
 		{"CE-02 capital", `"MyExtension":"x"`, "MyExtension", CodeName},
 		{"CE-02 case variant of id", `"ID":"x"`, "ID", CodeName},
 		{"CE-02 punctuation", `"my.extension":"x"`, "my.extension", CodeName},
@@ -78,8 +79,7 @@ func TestRulesRefuse(t *testing.T) {
 		{"CE-44 duplicate by escapes", `"\u0069d":"2"`, "id", CodeDuplicate},
 		{"CE-44 duplicate of a null", `"ext":null,"ext":"a"`, "ext", CodeDuplicate},
 		{"CE-44 duplicate data", `"data":1,"data":2`, "data", CodeDuplicate},
-	}
-	for _, test := range tests {
+	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			_, err := ParseJSON([]byte(with(test.members)), Limits{})
@@ -91,7 +91,7 @@ func TestRulesRefuse(t *testing.T) {
 // Rules: CE-02, CE-03, CE-04, CE-17, CE-18, CE-20, CE-21, CE-22, CE-23, CE-24.
 func TestRulesAccept(t *testing.T) {
 	t.Parallel()
-	tests := []struct{ name, members, attribute, value string }{
+	for _, test := range []struct{ name, members, attribute, value string }{
 		{"CE-02 21 characters", `"abcdefghijklmnopqrstu":"x"`, "abcdefghijklmnopqrstu", "x"},
 		{"CE-02 digits first", `"1a":"x"`, "1a", "x"},
 		{"CE-03 largest integer", `"ext":2147483647`, "ext", "2147483647"},
@@ -110,8 +110,7 @@ func TestRulesAccept(t *testing.T) {
 		{"CE-22 sequence", `"sequence":"-2147483648","sequencetype":"Integer"`, "sequence", "-2147483648"},
 		{"CE-23 unknown extension", `"schoolyear":2026`, "schoolyear", "2026"},
 		{"CE-24 traceparent", `"traceparent":"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"`, "traceparent", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"},
-	}
-	for _, test := range tests {
+	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			e := accept(t, with(test.members))
@@ -125,7 +124,7 @@ func TestRulesAccept(t *testing.T) {
 // Rules: CE-01, CE-09, CE-11, CE-41.
 func TestRequiredAttributes(t *testing.T) {
 	t.Parallel()
-	tests := []struct{ name, body, attribute, code string }{
+	for _, test := range []struct{ name, body, attribute, code string }{
 		{"CE-01 no id", `{"specversion":"1.0","source":"a","type":"b.c"}`, "id", CodeMissing},
 		{"CE-01 empty id", `{"specversion":"1.0","id":"","source":"a","type":"b.c"}`, "id", CodeEmpty},
 		{"CE-01 empty type", `{"specversion":"1.0","id":"1","source":"a","type":""}`, "type", CodeEmpty},
@@ -143,8 +142,7 @@ func TestRequiredAttributes(t *testing.T) {
 		{"CE-11 number", `{"specversion":1.0,"id":"1","source":"a","type":"b.c"}`, "specversion", CodeType},
 		{"CE-11 absent", `{"id":"1","source":"a","type":"b.c"}`, "specversion", CodeMissing},
 		{"CE-41 null id", `{"specversion":"1.0","id":null,"source":"a","type":"b.c"}`, "id", CodeMissing},
-	}
-	for _, test := range tests {
+	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			_, err := ParseJSON([]byte(test.body), Limits{})
@@ -153,5 +151,231 @@ func TestRequiredAttributes(t *testing.T) {
 				t.Errorf("place is %+v", problem)
 			}
 		})
+	}
+}
+
+// Rules: CE-09.
+func TestURI(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		value               string
+		reference, absolute bool
+	}{
+		{"urn:nld:oin:00000001823288444000:systeem:BRP-component", true, true},
+		{"urn:nld:kvknr:09220932.burgerzakensysteem", true, true},
+		{"urn:nld:gemeente-Bergen%20%28L%29.burgerzaken", true, true},
+		{"https://example.nl:8443/a;b/c?d=e/f#g?h", true, true},
+		{"https://u:p@example.nl", true, true},
+		{"http://[2001:db8::1]:80/", true, true},
+		{"http://[v7.a:b]/", true, true},
+		{"file:///etc", true, true},
+		{"mailto:a@b.nl", true, true},
+		{"a:", true, true},
+		{"#fragment", true, false},
+		{"?query", true, false},
+		{"/path", true, false},
+		{"//authority/path", true, false},
+		{"a/b:c", true, false},
+		{"1a/b", true, false},
+		{"%41", true, false},
+		{"(a)", true, false},
+		{"", true, false},
+		{"1a:b", false, false},
+		{":a", false, false},
+		{"%41:b", false, false},
+		{"a b", false, false},
+		{"a%2", false, false},
+		{"a%zz", false, false},
+		{"a#b#c", false, false},
+		{"a<b>", false, false},
+		{`a"b`, false, false},
+		{`a\b`, false, false},
+		{"a^b", false, false},
+		{"{a}", false, false},
+		{"https://example.nl:port/", false, false},
+		{"https://a[b/", false, false},
+		{"http://[::1", false, false},
+		{"http://[fe80::1%25eth0]/", false, false},
+		{"http://[1.2.3.4]/", false, false},
+		{"http://a@b@c/", false, false},
+		{"https://é.nl/", false, false},
+	} {
+		t.Run("CE-09 "+test.value, func(t *testing.T) {
+			t.Parallel()
+			if isReference(test.value) != test.reference || isURI(test.value) != test.absolute {
+				t.Errorf("reference %v, absolute %v", isReference(test.value), isURI(test.value))
+			}
+		})
+	}
+}
+
+// Rules: CE-20.
+func TestTime(t *testing.T) {
+	t.Parallel()
+	accepted := map[string]time.Time{
+		"2018-04-05T17:31:00Z":            time.Date(2018, 4, 5, 17, 31, 0, 0, time.UTC),
+		"2018-04-05t17:31:00z":            time.Date(2018, 4, 5, 17, 31, 0, 0, time.UTC),
+		"2018-04-05T18:31:00+01:00":       time.Date(2018, 4, 5, 17, 31, 0, 0, time.UTC),
+		"2018-04-05T16:31:00-01:00":       time.Date(2018, 4, 5, 17, 31, 0, 0, time.UTC),
+		"2018-04-05T17:31:00-00:00":       time.Date(2018, 4, 5, 17, 31, 0, 0, time.UTC),
+		"2018-04-05T17:31:00.123456789Z":  time.Date(2018, 4, 5, 17, 31, 0, 123456789, time.UTC),
+		"2018-04-05T17:31:00.1234567891Z": time.Date(2018, 4, 5, 17, 31, 0, 123456789, time.UTC),
+		"2024-02-29T00:00:00Z":            time.Date(2024, 2, 29, 0, 0, 0, 0, time.UTC),
+		"2016-12-31T23:59:60Z":            time.Date(2017, 1, 1, 0, 0, 0, 0, time.UTC),
+		"2017-01-01T00:59:60.5+01:00":     time.Date(2017, 1, 1, 0, 0, 0, 0, time.UTC),
+	}
+	for value, want := range accepted {
+		if got, err := ParseTime(value); err != nil || !got.Equal(want) {
+			t.Errorf("CE-20 %s: %v, %v", value, got, err)
+		}
+	}
+	for _, value := range []string{
+		"", "lunchtime", "2018-04-05", "2018-04-05T18:31Z", "2018-04-05T18:31:00", "2018-04-05T18:31:00X",
+		"2018-04-05T18:31:00+25:00", "2018-04-05T18:31:00+24:00", "2018-04-05T18:31:00+01:60", "2018-04-05T18:31:00+xx:00",
+		"2018-04-05T18:31:00+05", "2018-04-05T18:31:00+0500", "2018-04-05 18:31:00Z", "2018-04-05T18:31:00,5Z",
+		"2018-04-05T18:31:00.Z", "2018-04-05T24:00:00Z", "2018-04-05T23:60:00Z", "2018-04-05T18:31:60Z", "2018-04-05T18:31:61Z",
+		"2018-13-05T18:31:00Z", "2018-00-05T18:31:00Z", "2018-04-31T18:31:00Z", "2018-04-00T18:31:00Z", "2023-02-29T00:00:00Z",
+		"1900-02-29T00:00:00Z", "18-04-05T18:31:00.00Z", "+018-04-05T18:31:00Z", "2018-04-05T18:31:00ZZ", "2018-04-05T18:31:00.5",
+		"2016-12-31T23:59:60+01:00", "2018-4-05T018:31:00Z",
+	} {
+		if _, err := ParseTime(value); err == nil {
+			t.Errorf("CE-20 %s accepted", value)
+		}
+	}
+}
+
+// Rules: CE-17.
+func TestMediaType(t *testing.T) {
+	t.Parallel()
+	for value, want := range map[string]bool{
+		"application/json":                     true,
+		"application/vnd.x.y+json;v=1":         true,
+		"text/plain; charset=utf-8 ; a=b":      true,
+		`multipart/mixed; boundary="a; \"b"`:   true,
+		"X-Custom/*":                           true,
+		"json":                                 false,
+		"application/":                         false,
+		"/json":                                false,
+		"application/json;":                    false,
+		"application/json; charset":            false,
+		"application/json; charset=":           false,
+		"application/json charset=utf-8":       false,
+		"application/json, text/plain":         false,
+		"application/json; charset=\"utf-8":    false,
+		"application/json; charset=\"\\\x01\"": false,
+		"application/js on":                    false,
+		" application/json":                    false,
+		"application/jsön":                     false,
+		"application/json\x00":                 false,
+	} {
+		if isMediaType(value) != want {
+			t.Errorf("CE-17 %q: want %v", value, want)
+		}
+	}
+}
+
+// These vectors cover the same cases, under the same names, as the format
+// tests of the CloudEvents conformance project; the events are ours.
+
+func vector(members ...string) string { return "{" + strings.Join(members, ", ") + "}" }
+
+const (
+	vSpec   = `"specversion": "1.0"`
+	vID     = `"id": "e-1"`
+	vType   = `"type": "nl.example.test"`
+	vSource = `"source": "https://example.nl"`
+)
+
+func validVectors() map[string]string {
+	core := func(more ...string) string { return vector(append([]string{vSpec, vID, vType, vSource}, more...)...) }
+	return map[string]string{
+		"validMinimal":                            core(),
+		"validMinimalWithNullForOptional":         core(`"datacontenttype": null`, `"dataschema": null`, `"subject": null`, `"time": null`),
+		"validAllCoreAttributes":                  core(`"datacontenttype": "text/plain"`, `"dataschema": "https://example.nl/schema"`, `"subject": "tests"`, `"time": "2026-04-05T17:31:00Z"`),
+		"validMinimalWithTimeUtc":                 core(`"time": "2026-04-05T17:31:00Z"`),
+		"validMinimalWithTimeToNanosecondsUtc":    core(`"time": "2026-04-05T17:31:00.000000000Z"`),
+		"validMinimalWithTimeUsingPositiveOffset": core(`"time": "2026-04-05T18:31:00+01:00"`),
+		"validMinimalWithTimeUsingNegativeOffset": core(`"time": "2026-04-05T16:31:00-01:00"`),
+		"validRelativeSource":                     vector(vSpec, vID, vType, `"source": "#fragment"`),
+		"validSimpleTextData":                     core(`"datacontenttype": "text/plain"`, `"data": "Simple text"`),
+		"validAllExtensionTypes": core(`"extinteger": 10`, `"extboolean": true`, `"extstring": "text"`, `"exturi": "https://example.nl"`,
+			`"exturiref": "//authority/path"`, `"exttimestamp": "2026-03-31T15:12:00Z"`, `"extbinary": "TWE="`),
+	}
+}
+
+func invalidVectors() map[string]string {
+	core := func(more ...string) string { return vector(append([]string{vSpec, vID, vType, vSource}, more...)...) }
+	return map[string]string{
+		"invalidNoSpecVersion":             vector(vID, vType, vSource),
+		"invalidNoId":                      vector(vSpec, vType, vSource),
+		"invalidNoType":                    vector(vSpec, vID, vSource),
+		"invalidNoSource":                  vector(vSpec, vID, vType),
+		"invalidTimeGarbage":               core(`"time": "lunchtime"`),
+		"invalidTimeToMinute":              core(`"time": "2026-04-05T18:31Z"`),
+		"invalidTimeOffsetX":               core(`"time": "2026-04-05T18:31:00X"`),
+		"invalidTimeOffsetOutOfRange":      core(`"time": "2026-04-05T18:31:00+25:00"`),
+		"invalidTimeOffsetNonInteger":      core(`"time": "2026-04-05T18:31:00+xx:00"`),
+		"invalidTimeOffsetHourOnly":        core(`"time": "2026-04-05T18:31:00+05"`),
+		"invalidEmptyId":                   vector(vSpec, `"id": ""`, vType, vSource),
+		"invalidEmptyType":                 vector(vSpec, vID, `"type": ""`, vSource),
+		"invalidEmptySource":               vector(vSpec, vID, vType, `"source": ""`),
+		"invalidEmptySpecVersion":          vector(`"specversion": ""`, vID, vType, vSource),
+		"invalidUnknownSpecVersion":        vector(`"specversion": "0.9"`, vID, vType, vSource),
+		"invalidNonRfc2046DataContentType": core(`"datacontenttype": "xyz"`),
+		"invalidEmptyDataContentType":      core(`"datacontenttype": ""`),
+		"invalidEmptyDataSchema":           core(`"dataschema": ""`),
+		"invalidEmptySubject":              core(`"subject": ""`),
+		"invalidNumericId":                 vector(vSpec, `"id": 25`, vType, vSource),
+		"invalidObjectId":                  vector(vSpec, `"id": {"a": "b"}`, vType, vSource),
+		"invalidCapitalizedExtension":      core(`"MyExtension": "bad"`),
+		"invalidPunctuatedExtension":       core(`"my.extension": "bad"`),
+		"invalidNonIntegerExtensionValue":  core(`"myextension": 1.5`),
+		"invalidBothDataAndDataBase64":     core(`"data": "text"`, `"data_base64": "e30="`),
+	}
+}
+
+// Rules: EDU-03, CE-01, CE-02, CE-03.
+func TestVectors(t *testing.T) {
+	t.Parallel()
+	for name, body := range validVectors() {
+		if _, err := ParseJSON([]byte(body), Limits{}); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for name, body := range invalidVectors() {
+		_, err := ParseJSON([]byte(body), Limits{})
+		if problems := problemsOf(t, err); len(problems) != 1 || problems[0].Attribute == "" {
+			t.Errorf("%s: %+v", name, problems)
+		}
+	}
+}
+
+// Rules: EDU-03, CE-56.
+func TestBatchVectors(t *testing.T) {
+	t.Parallel()
+	valid := validVectors()
+	minimal, all, extensions := valid["validMinimal"], valid["validAllCoreAttributes"], valid["validAllExtensionTypes"]
+	for name, events := range map[string][]string{
+		"validBatchEmpty":                       {},
+		"validBatchMinimal":                     {minimal},
+		"validBatchMinimal2":                    {minimal, minimal},
+		"validBatchMinimalAndAllCore":           {minimal, all},
+		"validBatchMinimalAndAllExtensionTypes": {minimal, extensions},
+	} {
+		got, err := ParseBatch([]byte("["+strings.Join(events, ",")+"]"), Limits{})
+		if err != nil || len(got) != len(events) {
+			t.Errorf("%s: %d events, %v", name, len(got), err)
+		}
+	}
+	invalid := invalidVectors()
+	for name, batch := range map[string]string{
+		"invalidBatchMixedSpecVersions":           "[" + minimal + "," + invalid["invalidUnknownSpecVersion"] + "]",
+		"invalidBatchContainingInvalidCloudEvent": "[" + invalid["invalidNoId"] + "]",
+		"invalidBatchContainingNonObject":         `["not an object",` + minimal + "]",
+	} {
+		_, err := ParseBatch([]byte(batch), Limits{})
+		if problems := problemsOf(t, err); len(problems) != 1 || problems[0].Index < 0 {
+			t.Errorf("%s: %+v", name, problems)
+		}
 	}
 }

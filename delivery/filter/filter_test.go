@@ -3,6 +3,7 @@ package filter
 import (
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -15,7 +16,7 @@ func event(name string) (string, bool) {
 // Rules: CE-80, OPEN-11, EDU-N08.
 func TestDialects(t *testing.T) {
 	t.Parallel()
-	tests := []struct {
+	for _, tt := range []struct {
 		filters string
 		want    bool
 	}{
@@ -39,8 +40,7 @@ func TestDialects(t *testing.T) {
 		{`[{"any":[{"prefix":{"type":"no."}}]}]`, false},
 		{`[{"not":{"any":[{"prefix":{"type":"no."}}]}}]`, true},
 		{`[{"prefix":{"type":"nl."}},{"exact":{"subject":"1"}}]`, false},
-	}
-	for _, tt := range tests {
+	} {
 		f, err := Parse([]byte(tt.filters))
 		if err != nil {
 			t.Errorf("%s: %v", tt.filters, err)
@@ -52,7 +52,7 @@ func TestDialects(t *testing.T) {
 
 func TestBrokenFilterNamesItsPlace(t *testing.T) {
 	t.Parallel()
-	tests := []struct{ filters, pointer string }{
+	for _, tt := range []struct{ filters, pointer string }{
 		{`{"exact":{}}`, ""},
 		{`[`, ""},
 		{`[5]`, "/0"},
@@ -68,8 +68,7 @@ func TestBrokenFilterNamesItsPlace(t *testing.T) {
 		{`[{"all":[]}]`, "/0/all"},
 		{`[{"any":[{"exact":{"type":"a"}},{"all":{}}]}]`, "/0/any/1/all"},
 		{`[{"not":[{"exact":{"type":"a"}}]}]`, "/0/not"},
-	}
-	for _, tt := range tests {
+	} {
 		_, err := Parse([]byte(tt.filters))
 		var e *Error
 		if !errors.As(err, &e) || e.Pointer != tt.pointer || e.Detail == "" {
@@ -83,7 +82,7 @@ func TestBrokenFilterNamesItsPlace(t *testing.T) {
 
 func TestExactValueForAnIndex(t *testing.T) {
 	t.Parallel()
-	tests := []struct {
+	for _, tt := range []struct {
 		filters, want string
 		found         bool
 	}{
@@ -93,8 +92,7 @@ func TestExactValueForAnIndex(t *testing.T) {
 		{`[{"not":{"exact":{"subject":"4711"}}}]`, "", false},
 		{`[{"prefix":{"subject":"4711"}}]`, "", false},
 		{`[]`, "", false},
-	}
-	for _, tt := range tests {
+	} {
 		f, err := Parse([]byte(tt.filters))
 		if got, found := f.Exact("subject"); err != nil || got != tt.want || found != tt.found {
 			t.Errorf("%s: %q %t (%v), want %q %t", tt.filters, got, found, err, tt.want, tt.found)
@@ -121,4 +119,67 @@ func FuzzParse(f *testing.F) {
 			}
 		}
 	})
+}
+
+func TestWords(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ filters, want string }{
+		{`[]`, ``},
+		{`[{"exact":{"subject":"4711"}}]`, `subject is “4711”`},
+		{`[{"prefix":{"type":"nl."}},{"not":{"suffix":{"type":".v1"}}}]`, `type begins with “nl.”; type does not end with “.v1”`},
+		{`[{"exact":{"type":"a","subject":"b"}}]`, `type is “a” and subject is “b”`},
+		{
+			`[{"any":[{"exact":{"type":"a"}},{"all":[{"exact":{"type":"b"}},{"not":{"exact":{"grade":"7"}}}]}]}]`,
+			`type is “a” or (type is “b” and grade is not “7”)`,
+		},
+		{`[{"not":{"any":[{"exact":{"type":"a"}},{"prefix":{"type":"b"}}]}}]`, `not (type is “a” or type begins with “b”)`},
+		{`[{"any":[{"all":[{"exact":{"type":"a"}}]}]}]`, `type is “a”`},
+	} {
+		f, err := Parse([]byte(tt.filters))
+		if got := strings.Join(f.Words(), "; "); err != nil || got != tt.want {
+			t.Errorf("%s: %s (%v), want %s", tt.filters, got, err, tt.want)
+		}
+	}
+}
+
+func TestSplitAndJoin(t *testing.T) {
+	t.Parallel()
+	any := `{"any":[{"exact":{"type":"a"}}, {"exact":{"type":"<b>"}}]}`
+	for _, tt := range []struct {
+		filters string
+		simple  []Simple
+		others  string
+		joined  string
+	}{
+		{``, nil, ``, ``},
+		{`[]`, nil, ``, ``},
+		{`[{"exact":{"subject":"<1>"}}]`, []Simple{{"subject", "exact", "<1>", false}}, ``, `[{"exact":{"subject":"<1>"}}]`},
+		{
+			`[` + any + `,{"not":{"suffix":{"subject":"\"x"}}}]`,
+			[]Simple{{"subject", "suffix", `"x`, true}},
+			`[` + any + `]`,
+			`[{"not":{"suffix":{"subject":"\"x"}}},` + any + `]`,
+		},
+		{
+			`[{"prefix":{"type":"a","subject":"b"}}]`,
+			[]Simple{{"type", "prefix", "a", false}, {"subject", "prefix", "b", false}},
+			``,
+			`[{"prefix":{"type":"a"}},{"prefix":{"subject":"b"}}]`,
+		},
+		{
+			`[{"not":{"exact":{"type":"a","subject":"b"}}}]`, nil, `[{"not":{"exact":{"type":"a","subject":"b"}}}]`,
+			`[{"not":{"exact":{"type":"a","subject":"b"}}}]`,
+		},
+	} {
+		simple, others, err := Split([]byte(tt.filters))
+		if err != nil || !slices.Equal(simple, tt.simple) || others != tt.others {
+			t.Errorf("%s: split into %v and %s (%v)", tt.filters, simple, others, err)
+		}
+		if joined, err := Join(simple, others); err != nil || joined != tt.joined {
+			t.Errorf("%s: joined to %s (%v), want %s", tt.filters, joined, err, tt.joined)
+		}
+	}
+	if _, _, err := Split([]byte(`[{"sql":"x"}]`)); err == nil {
+		t.Error("an unknown dialect was split")
+	}
 }

@@ -1,24 +1,28 @@
-// Package outbound sends every request that leaves the program: webhook
-// deliveries, token requests, key sets and discovery documents.
+// Package outbound sends every request that leaves the program: webhook deliveries, token requests, key sets and discovery
+// documents.
 //
-// It guarantees (SEC-20..27, CE-63) that a request goes over TLS 1.2 or newer
-// to a server with a verified certificate, on an address that is public or
-// allowed by the installation; that the address is judged at every connection,
-// after the name was looked up; that no redirect is followed, no proxy is taken
-// from the environment and no cookie is kept; and that time, header and body of
-// the answer are bounded.
+// It guarantees (SEC-20..27, CE-63) that a request goes over TLS 1.2 or newer to a server with a verified certificate, on an
+// address that is public or allowed by the installation; that the address is judged at every connection, after the name was
+// looked up; that no redirect is followed, no proxy is taken from the environment and no cookie is kept; and that time, header
+// and body of the answer are bounded.
 //
-// The known hole: an open connection is not judged again. It ends after
-// Config.IdleTimeout without use, and SetAllowed parts with all of them.
+// The known hole: an open connection is not judged again. It ends after Config.IdleTimeout without use, and SetAllowed parts with
+// all of them.
 package outbound
 
 import (
+	"cmp"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/netip"
+	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // Client sends requests. It is safe for concurrent use; make one for the
@@ -35,8 +39,7 @@ func New(cfg Config) *Client {
 	return c
 }
 
-// SetAllowed replaces Config.AllowPrefixes. Requests in flight finish; every later one dials again and is judged by the new
-// list.
+// SetAllowed replaces Config.AllowPrefixes. Requests in flight finish; every later one dials again and is judged by the new list.
 func (c *Client) SetAllowed(prefixes []netip.Prefix) {
 	old := c.pool.Swap(newPool(c.cfg, prefixes))
 	old.closed.Store(true)
@@ -61,7 +64,6 @@ func (c *Client) HTTPClient() *http.Client {
 	}
 }
 
-// roundTrip sends one request through the transport for its scheme.
 func (c *Client) roundTrip(req *http.Request) (*http.Response, error) {
 	transport, err := c.transportFor(req)
 	if err == nil {
@@ -98,8 +100,7 @@ func (p *pool) allows(req *http.Request) error {
 	}
 }
 
-// named returns req with our User-Agent. The header is copied first: a
-// RoundTripper may not write to what its caller owns.
+// named returns req with our User-Agent. The header is copied first: a RoundTripper may not write to what its caller owns.
 func (c *Client) named(req *http.Request) *http.Request {
 	if len(req.Header["User-Agent"]) > 0 {
 		return req
@@ -116,7 +117,6 @@ func (c *Client) named(req *http.Request) *http.Request {
 // cappedTransport is the http.RoundTripper behind HTTPClient.
 type cappedTransport struct{ client *Client }
 
-// RoundTrip implements http.RoundTripper.
 func (t cappedTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	answer, err := t.client.roundTrip(t.client.named(req))
 	if err != nil {
@@ -136,7 +136,6 @@ type cappedBody struct {
 	left int64
 }
 
-// Read implements io.Reader.
 func (b *cappedBody) Read(p []byte) (int, error) {
 	// One byte more than the limit is asked for, to tell "full" from "too much".
 	if int64(len(p)) > b.left+1 {
@@ -153,4 +152,136 @@ func (b *cappedBody) Read(p []byte) (int, error) {
 		err = wrap(b.host, err)
 	}
 	return n, err
+}
+
+// Config restricts the destinations of requests and their cost. The zero value is the safe one: public addresses only, HTTPS
+// only.
+type Config struct {
+	// AllowPrefixes are ranges the installation allows besides public addresses, such as 10.0.0.0/8. Default none. Addresses
+	// of cloud metadata services stay blocked in any case.
+	AllowPrefixes []netip.Prefix
+	// AllowPlainHTTP also allows http:// when the final address is loopback. Default false. Meant for a demonstration on one
+	// machine: tokens and events go unencrypted, and every service on loopback can be reached.
+	AllowPlainHTTP bool
+	// AllowUnsigned also allows http:// to every address that is allowed. Default false. For answers that need no encryption
+	// because they are signed themselves and the same for everybody: those about revoked certificates.
+	AllowUnsigned bool
+	// RootCAs are the certificate authorities trusted for servers. Default nil, the authorities of the operating system.
+	RootCAs *x509.CertPool
+	// Resolver looks names up. Default Go's own resolver, never the C library,
+	// which takes "127.1" and "2130706433" for addresses.
+	Resolver *net.Resolver
+	// DialTimeout bounds looking up and connecting, and the TLS handshake separately. Default 5 s.
+	DialTimeout time.Duration
+	// ResponseTimeout bounds a whole exchange, from dialling to the last byte
+	// of the answer's body. Default 30 s. A context may only shorten it.
+	ResponseTimeout time.Duration
+	// MaxResponseBytes bounds the body of an answer. Default 64 KiB. A longer body is cut and its connection closed.
+	MaxResponseBytes int64
+	// MaxHeaderBytes bounds the answer's header. Default 32 KiB; a larger one fails the request.
+	MaxHeaderBytes int64
+	// MaxIdleConnsPerHost bounds the idle connections to one host. Default 64. Fewer than the requests in flight means
+	// dialling again.
+	MaxIdleConnsPerHost int
+	// IdleTimeout closes a connection that was not used. Default 60 s.
+	IdleTimeout time.Duration
+	// UserAgent names us. Default "Schakel/1".
+	UserAgent string
+	// Now is the clock that durations are measured with. Default time.Now.
+	Now func() time.Time
+}
+
+func (c Config) withDefaults() Config {
+	c.DialTimeout = cmp.Or(max(c.DialTimeout, 0), 5*time.Second)
+	c.ResponseTimeout = cmp.Or(max(c.ResponseTimeout, 0), 30*time.Second)
+	c.MaxResponseBytes = cmp.Or(max(c.MaxResponseBytes, 0), 64<<10)
+	c.MaxHeaderBytes = cmp.Or(max(c.MaxHeaderBytes, 0), 32<<10)
+	c.MaxIdleConnsPerHost = cmp.Or(max(c.MaxIdleConnsPerHost, 0), 64)
+	c.IdleTimeout = cmp.Or(max(c.IdleTimeout, 0), time.Minute)
+	c.UserAgent = cmp.Or(c.UserAgent, "Schakel/1")
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	c.Resolver = cmp.Or(c.Resolver, &net.Resolver{PreferGo: true})
+	return c
+}
+
+// pool is a guard with the connections that were made under it. A changed allow list replaces the whole pool: connections that
+// were checked by the old guard can then never be used again.
+type pool struct {
+	guard  *guard
+	secure *http.Transport
+	plain  *http.Transport // nil unless plain HTTP is allowed
+	// plainGuard judges connections without TLS; nil like plain.
+	plainGuard *guard
+	closed     atomic.Bool // replaced by another pool
+	mu         sync.Mutex
+	owners     map[string]*owner
+}
+
+func newPool(cfg Config, allow []netip.Prefix) *pool {
+	p := &pool{guard: newGuard(allow, false), owners: make(map[string]*owner)}
+	p.secure = newTransport(cfg, p.guard)
+	switch {
+	case cfg.AllowUnsigned && !cfg.AllowPlainHTTP:
+		p.plain, p.plainGuard = p.secure, p.guard
+	case cfg.AllowUnsigned:
+		p.plainGuard = newGuard(append(loopbackPrefixes(), allow...), false)
+	case cfg.AllowPlainHTTP:
+		p.plainGuard = newGuard(nil, true)
+	}
+	if p.plain == nil && p.plainGuard != nil {
+		p.plain = newTransport(cfg, p.plainGuard)
+	}
+	return p
+}
+
+func (p *pool) closeIdle() {
+	p.secure.CloseIdleConnections()
+	if p.plain != nil {
+		p.plain.CloseIdleConnections()
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, o := range p.owners {
+		o.closeIdle()
+	}
+}
+
+func newDialer(cfg Config, g *guard) *net.Dialer {
+	return &net.Dialer{Timeout: cfg.DialTimeout, Resolver: cfg.Resolver, Control: g.control}
+}
+
+// newTransport leaves Proxy nil, so that the environment cannot send requests
+// elsewhere, and asks for no compression, so that a small answer stays small.
+func newTransport(cfg Config, g *guard) *http.Transport {
+	return &http.Transport{
+		DialContext:            newDialer(cfg, g).DialContext,
+		TLSClientConfig:        newTLSConfig(cfg),
+		TLSHandshakeTimeout:    cfg.DialTimeout,
+		DisableCompression:     true,
+		ForceAttemptHTTP2:      true,
+		HTTP2:                  &http.HTTP2Config{SendPingTimeout: 15 * time.Second, PingTimeout: cfg.DialTimeout},
+		MaxResponseHeaderBytes: cfg.MaxHeaderBytes,
+		MaxIdleConnsPerHost:    cfg.MaxIdleConnsPerHost,
+		IdleConnTimeout:        cfg.IdleTimeout,
+	}
+}
+
+// newTLSConfig offers TLS 1.2 and 1.3 with AEAD suites only (SEC-20, SEC-21). Curves stay at Go's default, which prefers the
+// hybrid ones (SEC-22), and the server's certificate and name are always verified (SEC-26).
+func newTLSConfig(cfg Config) *tls.Config {
+	return &tls.Config{
+		MinVersion: tls.VersionTLS12,
+		CipherSuites: []uint16{
+			tls.TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384,
+			tls.TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384,
+			tls.TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256,
+			tls.TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256,
+			tls.TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256,
+			tls.TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
+		},
+		RootCAs:            cfg.RootCAs,
+		ClientSessionCache: tls.NewLRUClientSessionCache(256),
+	}
 }

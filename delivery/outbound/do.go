@@ -3,6 +3,9 @@ package outbound
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"time"
@@ -50,7 +53,6 @@ func (r *Response) read(answer *http.Response, most int64) error {
 	return r.body(answer, most)
 }
 
-// body is read without closing.
 func (r *Response) body(answer *http.Response, most int64) error {
 	if answer.ContentLength == 0 {
 		return nil
@@ -68,4 +70,171 @@ func (r *Response) body(answer *http.Response, most int64) error {
 	}
 	r.Truncated = err != nil
 	return err
+}
+
+// DoFor is Do over connections that no request of another owner shares; owner is the id of an endpoint. A request whose
+// connection turns out to be closed before any byte of an answer came is sent again over another one, so its body must be
+// readable again (GetBody) and its receiver must know it as the same, by its Idempotency-Key.
+//
+// With req.Close the request has a connection of its own. DoFor does not believe an answer on a used connection with more
+// bytes right behind it: the error is of KindUnasked, as when the receiver answers out of turn. The error is ErrHeldBack when
+// the gate of the context is closed.
+func (c *Client) DoFor(ctx context.Context, owner string, req *http.Request) (*Response, error) {
+	started := c.cfg.Now()
+	if until, ok := ctx.Deadline(); !ok || until.Sub(started) > c.cfg.ResponseTimeout {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, c.cfg.ResponseTimeout)
+		defer cancel()
+	}
+	p := c.pool.Load()
+	if err := p.allows(req); err != nil {
+		return nil, wrap(req.URL.Host, err)
+	}
+	resp, err := p.owner(&c.cfg, owner).do(ctx, c.named(req.WithContext(ctx)))
+	if resp != nil {
+		resp.Duration = c.cfg.Now().Sub(started)
+	}
+	if err != nil {
+		return resp, wrap(req.URL.Host, err)
+	}
+	return resp, nil
+}
+
+// Forget closes the connections of an owner that was removed.
+func (c *Client) Forget(owner string) {
+	p := c.pool.Load()
+	p.mu.Lock()
+	o := p.owners[owner]
+	delete(p.owners, owner)
+	p.mu.Unlock()
+	if o != nil {
+		o.closeIdle()
+	}
+}
+
+func (o *owner) do(ctx context.Context, req *http.Request) (*Response, error) {
+	addr, name, err := addressOf(req.URL)
+	if err != nil {
+		return nil, err
+	}
+	secure := req.URL.Scheme == "https"
+	key := req.URL.Scheme + " " + addr
+	unasked := false
+	for {
+		if two := o.http2Transport(key); two != nil {
+			return o.doHTTP2(ctx, key, two, req)
+		}
+		var c *connection
+		if !req.Close {
+			var dirty bool
+			c, dirty = o.take(key)
+			unasked = unasked || dirty
+		}
+		if c == nil {
+			var wantsTwo bool
+			if c, wantsTwo, err = o.dialConnection(ctx, secure, addr, name); err != nil {
+				return nil, errors.Join(err, ctx.Err())
+			}
+			if wantsTwo {
+				o.setHTTP2(key)
+				continue
+			}
+		}
+		resp, again, err := o.doOver(ctx, c, key, req)
+		if again {
+			if req, err = repeat(req); err == nil {
+				continue
+			}
+		}
+		if resp != nil {
+			resp.Unasked = resp.Unasked || unasked
+		}
+		return resp, err
+	}
+}
+
+// doOver sends a request over a connection. again reports that the connection was closed before the request, which goes over
+// another one.
+func (o *owner) doOver(ctx context.Context, c *connection, key string, req *http.Request) (resp *Response, again bool, err error) {
+	if !passes(ctx) {
+		if c.used {
+			o.put(key, c)
+		} else {
+			c.close()
+		}
+		return nil, false, ErrHeldBack
+	}
+	o.mu.Lock()
+	req.Close = req.Close || o.host(key).single
+	o.mu.Unlock()
+	reused := c.used
+	resp, more, untouched, err := c.exchange(ctx, req, o.cfg)
+	switch {
+	case more && o.put(key, c):
+		resp.Unasked = true
+		if reused {
+			return nil, false, ErrUnasked
+		}
+		return resp, false, nil
+	case more:
+		return resp, false, nil
+	case resp != nil && c.in.Buffered() > 0 && !resp.Truncated:
+		o.markUnasked(key)
+		resp.Unasked = true
+	}
+	c.close()
+	return resp, err != nil && reused && untouched && ctx.Err() == nil, err
+}
+
+// repeat returns a request that was sent, ready to be sent again.
+func repeat(req *http.Request) (*http.Request, error) {
+	if req.Body == nil || req.Body == http.NoBody {
+		return req, nil
+	}
+	if req.GetBody == nil {
+		return nil, io.ErrUnexpectedEOF
+	}
+	body, err := req.GetBody()
+	if err != nil {
+		return nil, fmt.Errorf("read body again: %w", err)
+	}
+	again := *req
+	again.Body = body
+	return &again, nil
+}
+
+// http2Transport returns the transport of a host that prefers HTTP/2; nil for all others.
+func (o *owner) http2Transport(key string) *http.Transport {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.host(key).http2
+}
+
+func (o *owner) setHTTP2(key string) {
+	t := newTransport(*o.cfg, o.pool.guard)
+	t.Protocols = new(http.Protocols)
+	t.Protocols.SetHTTP2(true)
+	t.TLSClientConfig.ClientSessionCache = tls.NewLRUClientSessionCache(4)
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.host(key).http2 = t
+}
+
+// doHTTP2 sends a request over HTTP/2. When that fails the next request negotiates the version again.
+func (o *owner) doHTTP2(ctx context.Context, key string, t *http.Transport, req *http.Request) (*Response, error) {
+	if !passes(ctx) {
+		return nil, ErrHeldBack
+	}
+	answer, err := t.RoundTrip(req)
+	if err != nil {
+		o.mu.Lock()
+		if h := o.host(key); h.http2 == t {
+			h.http2 = nil
+		}
+		o.mu.Unlock()
+		t.CloseIdleConnections()
+		return nil, err
+	}
+	resp := &Response{Status: answer.StatusCode, Header: answer.Header}
+	return resp, resp.read(answer, o.cfg.MaxResponseBytes)
 }

@@ -31,9 +31,8 @@ const (
 	KindHeldBack         = "held-back"          // the gate of the request was closed; nothing was sent
 )
 
-// Error is a request that got no usable answer. Its text names the host and
-// never an address, so that it can be shown to whoever chose the host; the
-// cause behind Unwrap is for our own eyes.
+// Error is a request that got no usable answer. Its text names the host and never an address, so that it can be shown to whoever
+// chose the host; the cause behind Unwrap is for our own eyes.
 type Error struct {
 	Kind  string // one of the Kind constants
 	Host  string // host and port as asked for
@@ -71,8 +70,7 @@ func (e *Error) explain() string {
 	}
 }
 
-// Kind sorts an error of this package, also when others wrapped it, into one
-// of the Kind constants. It is "" for nil.
+// Kind sorts an error of this package, also when others wrapped it, into one of the Kind constants. It is "" for nil.
 func Kind(err error) string {
 	if err == nil {
 		return ""

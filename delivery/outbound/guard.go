@@ -3,10 +3,14 @@ package outbound
 import (
 	"fmt"
 	"net/netip"
+	"net/url"
 	"slices"
+	"strconv"
+	"strings"
 	"syscall"
 
 	"code.dny.dev/ssrf"
+	"golang.org/x/net/idna"
 )
 
 // guard decides whether an address may be connected to. It is immutable, so a changed allow list means a new guard.
@@ -30,9 +34,8 @@ func newGuard(allow []netip.Prefix, loopbackOnly bool) *guard {
 	}
 }
 
-// control is called by net.Dialer with the address it is about to connect to,
-// after every name was looked up: what a name resolved to earlier is of no
-// importance, so a name that changes its answer gains nothing.
+// control is called by net.Dialer with the address it is about to connect to, after every name was looked up: what a name
+// resolved to earlier is of no importance, so a name that changes its answer gains nothing.
 func (g *guard) control(network, address string, _ syscall.RawConn) error {
 	if network != "tcp4" && network != "tcp6" {
 		return fmt.Errorf("network %s: %w", network, ErrBlockedAddress)
@@ -110,3 +113,115 @@ func loopbackPrefixes() []netip.Prefix {
 		netip.PrefixFrom(netip.IPv6Loopback(), 128),
 	}
 }
+
+// maxURLLength is more than any address needs that a person has to manage.
+const maxURLLength = 2048
+
+// URLError reports why an address cannot be registered and how to correct it. Both texts are meant for a form.
+type URLError struct {
+	Code   string // "malformed", "scheme", "credentials", "fragment", "host", "blocked-address"
+	Detail string // the problem
+	Remedy string // its correction
+}
+
+// Error joins the problem and its correction.
+func (e *URLError) Error() string { return e.Detail + " " + e.Remedy }
+
+// Unwrap makes errors.Is(err, ErrBlockedAddress) hold where it should.
+func (e *URLError) Unwrap() error {
+	if e.Code == KindBlockedAddress {
+		return ErrBlockedAddress
+	}
+	return nil
+}
+
+// CheckURL judges an address at registration (CE-60, SEC-27), without looking its name up: the address behind the name is
+// judged when it is used. The error is a *URLError.
+func (c *Client) CheckURL(raw string) error {
+	u, err := url.Parse(raw)
+	if err != nil || u.Opaque != "" || len(raw) > maxURLLength || strings.ContainsFunc(raw, isSpaceOrControl) {
+		return &URLError{"malformed", "This is not a valid URL.", "Write it in full, such as https://events.example.nl/webhook."}
+	}
+	switch {
+	case u.Scheme != "https" && !(u.Scheme == "http" && c.cfg.AllowPlainHTTP):
+		return &URLError{"scheme", "The URL must begin with https://.", "Events and tokens are only sent over an encrypted connection."}
+	case u.User != nil:
+		return &URLError{"credentials", "The URL holds a user name or password.", "Leave it out; credentials go in the fields meant for them."}
+	case strings.Contains(raw, "#"):
+		return &URLError{"fragment", "The URL holds a fragment (the part after #).", "Leave it out; it is never sent."}
+	case u.Hostname() == "":
+		return &URLError{"host", "The URL names no host.", "Write it in full, such as https://events.example.nl/webhook."}
+	case !validPort(u):
+		return &URLError{"host", "The port in the URL is not valid.", "Use a number from 1 to 65535, or leave it out."}
+	}
+	return c.checkHost(u)
+}
+
+func (c *Client) checkHost(u *url.URL) error {
+	g := c.pool.Load().guard
+	if u.Scheme == "http" {
+		g = newGuard(nil, true)
+	}
+	host, err := hostASCII(u.Hostname())
+	if err != nil || host == "" {
+		return &URLError{"host", "The host name in the URL is not valid.", "Check its spelling; a name consists of letters, digits, hyphens and dots."}
+	}
+	ip, err := netip.ParseAddr(host)
+	switch {
+	case err == nil && g.check(ip) != nil:
+		return blockedURL(u.Scheme)
+	case err == nil:
+		return nil
+	case endsInNumber(host):
+		return &URLError{"host", "The host in the URL looks like an IP address but is not written in full.", "Write four numbers with dots between, or use a host name."}
+	case isLocalName(host) && g.check(netip.AddrFrom4([4]byte{127, 0, 0, 1})) != nil:
+		return blockedURL(u.Scheme)
+	case u.Scheme == "http" && !isLocalName(host):
+		return blockedURL(u.Scheme)
+	}
+	return nil
+}
+
+func blockedURL(scheme string) *URLError {
+	if scheme == "http" {
+		return &URLError{KindBlockedAddress, "Without encryption only this machine itself can be reached.", "Write https:// instead of http://."}
+	}
+	return &URLError{KindBlockedAddress, "The URL leads to an address that this installation does not send to.", "Use a public host name, or ask the administrator to allow the range."}
+}
+
+// hostASCII does what net/http does to a host before it dials, so that
+// look-alikes such as circled digits are judged as what they become.
+func hostASCII(host string) (string, error) {
+	if strings.Contains(host, ":") {
+		return host, nil // IPv6; a zone stays and the guard rejects it
+	}
+	host, err := idna.Lookup.ToASCII(host)
+	if err != nil {
+		return "", err
+	}
+	return strings.TrimSuffix(host, "."), nil
+}
+
+// endsInNumber follows the rule of the WHATWG URL standard: such hosts, like
+// "127.1" or "0x7f000001", are read as addresses by part of the world.
+func endsInNumber(host string) bool {
+	last := strings.ToLower(host[strings.LastIndexByte(host, '.')+1:])
+	if hex, ok := strings.CutPrefix(last, "0x"); ok {
+		return strings.Trim(hex, "0123456789abcdef") == ""
+	}
+	return last != "" && strings.Trim(last, "0123456789") == ""
+}
+
+func isLocalName(host string) bool {
+	return host == "localhost" || strings.HasSuffix(host, ".localhost")
+}
+
+func validPort(u *url.URL) bool {
+	if u.Port() == "" {
+		return !strings.HasSuffix(u.Host, ":")
+	}
+	port, err := strconv.ParseUint(u.Port(), 10, 16)
+	return err == nil && port > 0
+}
+
+func isSpaceOrControl(r rune) bool { return r <= ' ' || r == 0x7f || r == '\\' }

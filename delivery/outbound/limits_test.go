@@ -29,9 +29,7 @@ func TestEndlessBody(t *testing.T) {
 		t.Errorf("%d bytes, truncated %v, %v", len(resp.Body), resp.Truncated, err)
 	}
 	lib, err := client.HTTPClient().Get(server.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer lib.Body.Close()
 	body, err := io.ReadAll(lib.Body)
 	if len(body) != 1000 || !errors.Is(err, ErrResponseTooLarge) || Kind(err) != KindResponseTooLarge {
@@ -51,9 +49,7 @@ func TestBodyOfExactlyTheLimit(t *testing.T) {
 			t.Errorf("%d: got %d, truncated %v, %v", n, len(resp.Body), resp.Truncated, err)
 		}
 		lib, err := client.HTTPClient().Get(server.URL + "?n=" + strconv.Itoa(n))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		body, err := io.ReadAll(lib.Body)
 		_ = lib.Body.Close()
 		if len(body) != min(n, 1000) || (err != nil) != (n > 1000) {
@@ -84,12 +80,11 @@ func TestHeaderTooLarge(t *testing.T) {
 
 func TestBrokenAnswers(t *testing.T) {
 	t.Parallel()
-	tests := []struct{ name, answer, want string }{
+	for _, tt := range []struct{ name, answer, want string }{
 		{"closed at once", "", KindConnect},
 		{"not HTTP", "SSH-2.0-OpenSSH_9.2\r\n\r\n", KindProtocol},
 		{"two lengths", "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\na", KindProtocol},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			client := New(Config{AllowPlainHTTP: true})
@@ -113,9 +108,7 @@ func TestBodyBreaksOff(t *testing.T) {
 func TestNothingListens(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	address := l.Addr().String()
 	_ = l.Close()
 	_, err = New(Config{AllowPlainHTTP: true}).Do(t.Context(), newRequest(t, "GET", "http://"+address, ""))
@@ -128,9 +121,7 @@ func TestNothingListens(t *testing.T) {
 func rawServer(t *testing.T, answer string) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { _ = l.Close() })
 	go func() {
 		for {
@@ -151,7 +142,7 @@ func rawServer(t *testing.T, answer string) string {
 // Rules: SEC-27.
 func TestSlowAnswers(t *testing.T) {
 	t.Parallel()
-	tests := []struct {
+	for _, tt := range []struct {
 		name       string
 		handler    http.HandlerFunc
 		wantStatus int
@@ -168,8 +159,7 @@ func TestSlowAnswers(t *testing.T) {
 				}
 			}
 		}, 200, "xxx"},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {

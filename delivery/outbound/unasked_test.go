@@ -34,9 +34,7 @@ func newWire(t *testing.T, secure bool, serve func(c net.Conn, next func() bool)
 	t.Helper()
 	w := &wire{got: make(map[string]int)}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	w.url, w.client = "http://"+listener.Addr().String(), New(Config{AllowPlainHTTP: true})
 	if secure {
 		model := httptest.NewTLSServer(nil)
@@ -93,7 +91,6 @@ func (w *wire) post(ctx context.Context, owner, key string) (*Response, error) {
 	return w.client.DoFor(ctx, owner, req)
 }
 
-// say writes an answer of a receiver.
 func say(c net.Conn, status int, more string) {
 	_, _ = fmt.Fprintf(c, "HTTP/1.1 %d Fine\r\nContent-Length: 0\r\n\r\n%s", status, more)
 }
@@ -285,9 +282,7 @@ func TestEarlyRefusal(t *testing.T) {
 			time.Sleep(200 * time.Millisecond)
 		})
 		req, err := http.NewRequest("POST", w.url, strings.NewReader(strings.Repeat("x", 16<<20)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		resp, err := w.client.DoFor(t.Context(), "north", req)
 		if err != nil || resp.Status != 413 {
 			t.Errorf("TLS %t: %+v, %v", secure, resp, err)

@@ -70,7 +70,6 @@ type Receipt struct {
 	Replayed    bool   `json:"-"`
 }
 
-// pending is a submission that waits to be committed.
 type pending struct {
 	Submission
 	receipt Receipt

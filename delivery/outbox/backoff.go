@@ -95,8 +95,7 @@ func (e *Engine) gated(ctx context.Context, q *endpointQueue, number int) contex
 	return outbound.WithGate(ctx, func() bool { return e.mayWrite(q, number) })
 }
 
-// ended applies the answers of an attempt before the next one can begin. It reports whether the attempt was a probe that
-// worked.
+// ended applies the answers of an attempt before the next one can begin. It reports whether the attempt was a probe that worked.
 func (e *Engine) ended(q *endpointQueue, number int, results ...Result) (over bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

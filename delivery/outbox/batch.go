@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-
 	"schakel/delivery/event"
 	"schakel/store"
 )
@@ -81,7 +80,6 @@ func (e *Engine) claimQueue(ctx context.Context, tx *store.Tx, r claimRequest) (
 	return s.work, nil
 }
 
-// setRetries fills in the retry schedules of subscriptions that have their own.
 func (e *Engine) setRetries(rows []store.Claimed) {
 	known := e.retries.Load()
 	if known == nil || len(*known) == 0 {
@@ -276,7 +274,6 @@ func encode(members []store.Claimed) ([]byte, bool) {
 	return append(body, ']'), true
 }
 
-// appendEvent appends an event to the body of a batch.
 func appendEvent(body []byte, c *store.Claimed) ([]byte, bool) {
 	ev, err := event.FromParts(c.Event.Attributes, event.DataKind(c.Event.DataKind), c.Event.Data)
 	if err != nil {

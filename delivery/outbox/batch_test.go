@@ -10,15 +10,14 @@ import (
 	"testing"
 	"time"
 
+	"schakel/delivery/webhook"
 	"schakel/store"
 	"schakel/store/storetest"
 )
 
 // Rules: EDU-11, CE-56.
 func TestBatchesAreFilledInOrder(t *testing.T) {
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		c, h := newBatchChain(t, db)
+	eachBatchChain(t, func(t *testing.T, c *chain, h *hook) {
 		s := c.partner("North", "nl.a")
 		c.batches(h, s, func(*store.Endpoint) {})
 		c.paused(s, func() { c.accept("nl.a", numbers(11)...) })
@@ -41,9 +40,7 @@ func TestBatchesAreFilledInOrder(t *testing.T) {
 }
 
 func TestBatchesHeedTheirBytes(t *testing.T) {
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		c, h := newBatchChain(t, db)
+	eachBatchChain(t, func(t *testing.T, c *chain, h *hook) {
 		s := c.partner("North", "nl.a")
 		const most = 400
 		c.batches(h, s, func(e *store.Endpoint) { e.BatchEvents, e.BatchBytes = 1000, most })
@@ -59,9 +56,7 @@ func TestBatchesHeedTheirBytes(t *testing.T) {
 
 // Rules: EDU-11, IDEM-09, IDEM-11.
 func TestRetriedBatchIsTheSameToTheByte(t *testing.T) {
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		c, h := newBatchChain(t, db)
+	eachBatchChain(t, func(t *testing.T, c *chain, h *hook) {
 		s := c.partner("North", "nl.a")
 		c.batches(h, s, func(*store.Endpoint) {})
 		h.set(func(request) int {
@@ -85,7 +80,7 @@ func TestRetriedBatchIsTheSameToTheByte(t *testing.T) {
 			t.Errorf("the batch was sent as %+v", batches)
 		}
 		d := c.until(r.Events[3].EventID, store.DeliveryDelivered)
-		attempts, err := db.Attempts(t.Context(), d.ID)
+		attempts, err := c.db.Attempts(t.Context(), d.ID)
 		if err != nil || len(attempts) != len(batches) || `"`+d.IdempotencyKey+`"` != batches[0].key {
 			t.Errorf("%d attempts, %v; key %s", len(attempts), err, d.IdempotencyKey)
 		}
@@ -147,9 +142,7 @@ func TestOnePoisonousEventDoesNotHoldUpItsBatch(t *testing.T) {
 //
 // Rules: EDU-13, IDEM-11.
 func TestRevokedMemberLeavesItsBatch(t *testing.T) {
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		c, h := newBatchChain(t, db)
+	eachBatchChain(t, func(t *testing.T, c *chain, h *hook) {
 		s := c.partner("North", "nl.a")
 		other := store.Subscription{PartnerID: s.PartnerID, EndpointID: s.EndpointID, Status: store.SubscriptionApproved, Types: []string{"nl.b"}}
 		c.write(func(tx *store.Tx) error { return tx.InsertSubscription(c.Context(), &other) })
@@ -232,9 +225,7 @@ func (c *chain) dies(endpointID string) (sent []string) {
 	c.Helper()
 	dead := New(Config{DB: c.db})
 	ep, err := c.db.Endpoint(c.Context(), endpointID)
-	if err != nil {
-		c.Fatal(err)
-	}
+	must(c, err)
 	q := newEndpointQueue(ep)
 	var got claimedWork
 	c.write(func(tx *store.Tx) (err error) {
@@ -250,9 +241,7 @@ func (c *chain) dies(endpointID string) (sent []string) {
 
 // Rules: EDU-11.
 func TestBatchWaitsToBeFilled(t *testing.T) {
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		c, h := newBatchChain(t, db)
+	eachBatchChain(t, func(t *testing.T, c *chain, h *hook) {
 		s := c.partner("North", "nl.a")
 		c.batches(h, s, func(e *store.Endpoint) { e.BatchEvents, e.BatchWaitMS = 4, 3_600_000 })
 		for _, id := range numbers(7) {
@@ -272,9 +261,7 @@ func TestBatchWaitsToBeFilled(t *testing.T) {
 }
 
 func TestResentMemberGoesByItself(t *testing.T) {
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		c, h := newBatchChain(t, db)
+	eachBatchChain(t, func(t *testing.T, c *chain, h *hook) {
 		s := c.partner("North", "nl.a")
 		c.batches(h, s, func(*store.Endpoint) {})
 		h.set(func(r request) int {
@@ -286,9 +273,7 @@ func TestResentMemberGoesByItself(t *testing.T) {
 		var r Receipt
 		c.paused(s, func() { r = c.accept("nl.a", "1", "2") })
 		d := c.until(r.Events[0].EventID, store.DeliveryHeld)
-		if err := c.eng.Resend(t.Context(), Actor{Kind: "account"}, d.ID); err != nil {
-			t.Fatal(err)
-		}
+		must(t, c.eng.Resend(t.Context(), Actor{Kind: "account"}, d.ID))
 		again := c.until(r.Events[0].EventID, store.DeliveryDelivered)
 		if got := h.all(); len(got) != 2 || got[1].batch() || again.IdempotencyKey == d.IdempotencyKey {
 			t.Errorf("requests %+v; key %s, was %s", got, again.IdempotencyKey, d.IdempotencyKey)
@@ -337,9 +322,7 @@ func TestWholeBatchesAreHandedOver(t *testing.T) {
 			t.Errorf("%d deliveries were handed over", got)
 		}
 		rows, _, err := db.Deliveries(t.Context(), store.DeliveryFilter{EndpointID: s.EndpointID})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for _, d := range rows {
 			b, err := db.Batch(t.Context(), d.BatchID)
 			if err != nil || d.IdempotencyKey != b.IdempotencyKey || !slices.Contains(b.Members, d.ID) || d.KeyExpiresAt != b.KeyExpiresAt {
@@ -350,4 +333,53 @@ func TestWholeBatchesAreHandedOver(t *testing.T) {
 			t.Errorf("requests %+v", got)
 		}
 	})
+}
+
+// A member of a batch that is dead goes by itself when a person resends it, and so under a key of its own: by the key of the batch a
+// receiver that had handled it would answer for all of the batch, or reject it for its other content. That holds after a 503 as
+// well, where an event that was alone keeps its key.
+//
+// Rules: IDEM-11, EDU-11.
+func TestDeadMemberIsResentUnderItsOwnKey(t *testing.T) {
+	t.Parallel()
+	for name, status := range map[string]int{"after 503": 503, "after 501": 501, "after 409": 409} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			storetest.Each(t, func(t *testing.T, db *store.DB) {
+				h := newHook(t)
+				transport := h.transport()
+				transport.Schedule = webhook.Schedule{Waits: []time.Duration{10 * time.Millisecond}, MaxAttempts: 2}
+				c := newChain(t, db, func(cfg *Config) { cfg.Transports = map[string]Transport{store.EndpointWebhook: transport} })
+				s := c.partner("North", "nl.a")
+				c.batches(h, s, func(*store.Endpoint) {})
+				h.set(func(request) int { return status })
+				var r Receipt
+				c.paused(s, func() { r = c.accept("nl.a", "1", "2", "3") })
+				c.waitFor(func() bool { return c.count(store.DeliveryDead) == 3 })
+				keys := map[string]bool{}
+				for _, got := range h.all() {
+					if !got.batch() || len(got.ids(t)) != 3 {
+						t.Fatalf("before the resend came %+v", got)
+					}
+					keys[got.key] = true
+				}
+				if len(keys) != 1 {
+					t.Fatalf("the batch was sent under %d keys, want 1", len(keys))
+				}
+				before := len(h.all())
+				h.set(func(request) int { return 202 })
+				d := c.until(r.Events[1].EventID, store.DeliveryDead)
+				if d.LastStatus != int64(status) {
+					t.Fatalf("last status %d, want %d", d.LastStatus, status)
+				}
+				must(t, c.eng.Resend(t.Context(), Actor{Kind: "account", Name: "admin"}, d.ID))
+				c.until(r.Events[1].EventID, store.DeliveryDelivered)
+				for _, got := range h.all()[before:] {
+					if got.batch() || keys[got.key] {
+						t.Errorf("resent as %+v, want alone under a key of its own", got)
+					}
+				}
+			})
+		})
+	}
 }

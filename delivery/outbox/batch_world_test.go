@@ -17,12 +17,11 @@ import (
 	"schakel/delivery/outbound"
 	"schakel/delivery/webhook"
 	"schakel/store"
+	"schakel/store/storetest"
 )
 
-// request is a request that a batch receiver got.
 type request struct{ kind, key, body string }
 
-// ids lists the ids of the events in it.
 func (r request) ids(t testing.TB) (ids []string) {
 	t.Helper()
 	body := r.body
@@ -41,7 +40,6 @@ func (r request) ids(t testing.TB) (ids []string) {
 
 func (r request) batch() bool { return r.kind == "application/cloudevents-batch+json" }
 
-// hook is a receiver on the net.
 type hook struct {
 	*httptest.Server
 	mu     sync.Mutex
@@ -87,24 +85,27 @@ func (h *hook) transport() *Webhook {
 	}
 }
 
-// newBatchChain is a chain that sends to a hook.
 func newBatchChain(t *testing.T, db *store.DB) (*chain, *hook) {
 	h := newHook(t)
 	c := newChain(t, db, func(cfg *Config) { cfg.Transports = map[string]Transport{store.EndpointWebhook: h.transport()} })
 	return c, h
 }
 
+func eachBatchChain(t *testing.T, fn func(t *testing.T, c *chain, h *hook)) {
+	t.Helper()
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		c, h := newBatchChain(t, db)
+		fn(t, c, h)
+	})
+}
+
 // batches makes the endpoint of a subscription the hook, with batches, and returns once the engine knows.
 func (c *chain) batches(h *hook, s store.Subscription, change func(e *store.Endpoint)) {
 	c.Helper()
-	var e store.Endpoint
-	c.write(func(tx *store.Tx) (err error) {
-		if e, err = tx.Endpoint(c.Context(), s.EndpointID); err != nil {
-			return err
-		}
+	e := c.changeEndpoint(s.EndpointID, func(e *store.Endpoint) {
 		e.URL, e.BatchEvents = h.URL, 5
-		change(&e)
-		return tx.UpdateEndpoint(c.Context(), &e)
+		change(e)
 	})
 	c.known(e.ID, func(now store.Endpoint) bool { return now.ConfigVersion == e.ConfigVersion })
 }

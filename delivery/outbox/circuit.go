@@ -82,7 +82,6 @@ func (c circuit) alerts(before circuit, now time.Time, p CircuitPolicy) bool {
 	return last.Sub(c.openedAt) < p.AlertAfter
 }
 
-// row writes the state into an endpoint's row.
 func (c circuit) row(e *store.Endpoint) {
 	e.Circuit, e.CircuitFailures = store.CircuitClosed, c.failures
 	if c.open() {

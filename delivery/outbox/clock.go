@@ -29,9 +29,8 @@ func (e *Engine) startClock(ctx context.Context) (time.Time, error) {
 	return newest.Time, nil
 }
 
-// clockLoop mends due times when the clock is set back: due deliveries would else wait until the clock shows again what it
-// showed last. A clock that is set forward needs nothing: leases and waits end sooner, and a delivery may be sent twice under
-// one key.
+// clockLoop mends due times when the clock is set back: due deliveries would else wait until the clock shows again what it showed
+// last. A clock that is set forward needs nothing: leases and waits end sooner, and a delivery may be sent twice under one key.
 func (e *Engine) clockLoop(ctx context.Context, last time.Time) {
 	looks := 0
 	every(ctx, e.cfg.Poll, func() {

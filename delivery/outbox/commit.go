@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-
 	"schakel/delivery/event"
 	"schakel/store"
 )

@@ -60,7 +60,6 @@ func (e *Engine) dispatchLoop(ctx context.Context) {
 	}
 }
 
-// wakeAll makes the dispatcher look at all queues.
 func (e *Engine) wakeAll() {
 	e.readyAll()
 	signal(e.wake)

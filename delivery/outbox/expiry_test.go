@@ -1,14 +1,16 @@
 package outbox
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/google/uuid"
-
 	"schakel/delivery/event"
 	"schakel/store"
 	"schakel/store/storetest"
@@ -21,15 +23,10 @@ func (c *chain) acceptUntil(until, subject string, ids ...string) Receipt {
 	for _, id := range ids {
 		ev, err := event.ParseJSON(fmt.Appendf(nil, `{"specversion":"1.0","id":%q,"source":"urn:nld:oin:1","type":"nl.a","subject":%q,"expirytime":%q,"data":{}}`,
 			id, subject, until), event.Limits{})
-		if err != nil {
-			c.Fatal(err)
-		}
+		must(c, err)
 		s.Events = append(s.Events, ev)
 	}
-	r, err := c.eng.Accept(c.Context(), s)
-	if err != nil {
-		c.Fatal(err)
-	}
+	r := c.take(s)
 	return r
 }
 
@@ -148,9 +145,7 @@ func TestExpiredDeadLettersAreNotResent(t *testing.T) {
 			c.Errorf("resend: %v, want that the event has expired", err)
 		}
 		j, err := c.eng.StartJob(c.Context(), admin, ActionResend, store.DeliveryFilter{Until: store.At(clock.Now().Add(time.Hour))}, "")
-		if err != nil {
-			c.Fatal(err)
-		}
+		must(c, err)
 		if j = c.ended(j.ID); j.Done != 0 || j.Refused != 1 {
 			c.Errorf("the job resent %d and refused %d, want 0 and 1", j.Done, j.Refused)
 		}
@@ -195,6 +190,83 @@ func TestMemberOfABatchExpires(t *testing.T) {
 				if slices.Contains(r.ids(t), "short") {
 					t.Errorf("after its expirytime it was sent in %s", r.body)
 				}
+			}
+		})
+	}
+}
+
+// stuckPeople records the endpoints it was notified of.
+type stuckPeople struct {
+	nopNotifier
+	mu    sync.Mutex
+	heard []string
+}
+
+func (p *stuckPeople) DeliveriesStuck(_ context.Context, _ *store.Tx, notices []store.DeliveryNotice) ([]bool, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	notified := make([]bool, len(notices))
+	for i, n := range notices {
+		p.heard = append(p.heard, n.EndpointID+" "+n.Status)
+		notified[i] = true
+	}
+	return notified, nil
+}
+
+func (p *stuckPeople) count() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.heard)
+}
+
+// People are notified of what a receiver rejects, once, whatever the number of deliveries and of nodes; of later ones in an hour.
+func TestPeopleAreToldOfHeldDeliveriesOnce(t *testing.T) {
+	t.Parallel()
+	for name, open := range storetest.Both() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			clock := storetest.NewClockAt(time.Now())
+			db := open(t, storetest.WithClock(clock))
+			people := &stuckPeople{}
+			c := newChain(t, db, func(cfg *Config) { cfg.Notifier, cfg.Now = people, clock.Now })
+			s := c.partner("North", "nl.a")
+			c.rcv.set(func(store.Claimed) Result { return failed(store.DeliveryHeld, 400, time.Time{}) })
+			c.accept("nl.a", "1", "2", "3")
+			c.waitFor(func() bool { return c.count(store.DeliveryHeld) == 3 })
+
+			nodes := make([]*Engine, 4)
+			for i := range nodes {
+				nodes[i] = New(Config{DB: db, Notifier: people, Now: clock.Now, Log: slog.New(slog.DiscardHandler)})
+			}
+			tell := func() {
+				var all sync.WaitGroup
+				for _, n := range nodes {
+					all.Go(func() {
+						if err := n.notifyStuck(t.Context()); err != nil {
+							t.Error(err)
+						}
+					})
+				}
+				all.Wait()
+			}
+			tell()
+			if n := people.count(); n != 0 {
+				t.Fatalf("told before those right behind the first were counted: %q", people.heard)
+			}
+			clock.Advance(noticeGather)
+			c.waitFor(func() bool { return people.count() > 0 })
+			c.accept("nl.a", "4")
+			c.waitFor(func() bool { return c.count(store.DeliveryHeld) == 4 })
+			tell()
+			if n := people.count(); n != 1 {
+				t.Fatalf("told %d times within the hour: %q", n, people.heard)
+			}
+			clock.Advance(noticeEach)
+			tell()
+			c.waitFor(func() bool { return people.count() >= 2 })
+			tell()
+			if n := people.count(); n != 2 || people.heard[1] != s.EndpointID+" "+store.DeliveryHeld {
+				t.Errorf("told %d times after the hour: %q", n, people.heard)
 			}
 		})
 	}

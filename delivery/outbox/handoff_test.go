@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"golang.org/x/time/rate"
-
 	"schakel/store"
 	"schakel/store/storetest"
 )
@@ -47,9 +46,7 @@ func TestLaneTakes(t *testing.T) {
 // What is handed to its sender as it is written arrives once, is recorded like any other, and was not claimed.
 // Rules: EDU-09.
 func TestHandedOnce(t *testing.T) { // guarantee G1
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		c := newChain(t, db)
+	eachChain(t, func(t *testing.T, c *chain) {
 		c.partner("North", "nl.a")
 		const events = 200
 		seen := make(map[string]int)
@@ -66,11 +63,11 @@ func TestHandedOnce(t *testing.T) { // guarantee G1
 			t.Errorf("%d arrived; %+v", len(seen), c.eng.Stats())
 		}
 		for id := range seen {
-			rows, err := db.DeliveriesOf(t.Context(), id)
+			rows, err := c.db.DeliveriesOf(t.Context(), id)
 			if err != nil || len(rows) != 1 || rows[0].Attempts != 1 || rows[0].LeaseOwner != "" {
 				t.Fatalf("%+v, %v", rows, err)
 			}
-			attempts, err := db.Attempts(t.Context(), rows[0].ID)
+			attempts, err := c.db.Attempts(t.Context(), rows[0].ID)
 			if err != nil || len(attempts) != 1 {
 				t.Fatalf("%+v, %v", attempts, err)
 			}
@@ -81,9 +78,7 @@ func TestHandedOnce(t *testing.T) { // guarantee G1
 // What was handed to a sender and waits for a slot does not go to a subscription that is revoked meanwhile.
 // Rules: EDU-07.
 func TestHandedAndRevoked(t *testing.T) { // guarantee G2
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		c := newChain(t, db)
+	eachChain(t, func(t *testing.T, c *chain) {
 		s := c.partner("North", "nl.a")
 		c.accept("nl.a", "first")
 		c.rcv.wait(t)
@@ -104,10 +99,8 @@ func TestHandedAndRevoked(t *testing.T) { // guarantee G2
 		close(gate)
 		waiting := 0
 		for _, id := range ids {
-			rows, err := db.DeliveriesOf(t.Context(), id)
-			if err != nil {
-				t.Fatal(err)
-			}
+			rows, err := c.db.DeliveriesOf(t.Context(), id)
+			must(t, err)
 			if rows[0].Status != store.DeliveryDelivered {
 				waiting++
 			}
@@ -124,9 +117,7 @@ func TestHandedAndRevoked(t *testing.T) { // guarantee G2
 // A backlog starves neither what comes in nor itself: new events are accepted while thousands wait, and all arrive.
 // Rules: EDU-09, EDU-19.
 func TestBacklogStarvesNobody(t *testing.T) { // guarantee G1
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		c := newChain(t, db)
+	eachChain(t, func(t *testing.T, c *chain) {
 		s := c.partner("North", "nl.a")
 		const backlog = 3000
 		c.status(s, store.SubscriptionPaused)
@@ -167,4 +158,60 @@ func TestBacklogStarvesNobody(t *testing.T) { // guarantee G1
 			t.Errorf("only %d were accepted while %d were delivered", accepted, backlog)
 		}
 	})
+}
+
+// An attempt that waited for its turn does not begin when its key expired meanwhile, nor when little is left of its lease.
+//
+// Rules: IDEM-12.
+func TestAttemptsThatWaitedTooLong(t *testing.T) {
+	t.Parallel()
+	c := newChain(t, storetest.SQLite(t))
+	sub := c.partner("North", "nl.a")
+	ep, err := c.db.Endpoint(t.Context(), sub.EndpointID)
+	must(t, err)
+	now := time.Now()
+	may := func() (bool, error) { return true, nil }
+	for _, tt := range []struct {
+		name       string
+		lease, key time.Duration
+		want       bool
+	}{
+		{"in time", time.Hour, time.Hour, true},
+		{"the key expired", time.Hour, -time.Second, false},
+		{"the lease is nearly over", time.Second, time.Hour, false},
+	} {
+		claimed := store.Claimed{Delivery: store.Delivery{
+			SubscriptionID: sub.ID, DueAt: store.At(now.Add(tt.lease)), KeyExpiresAt: store.At(now.Add(tt.key)),
+		}}
+		if got := c.eng.mayBegin(t.Context(), newEndpointQueue(ep), &ep, &claimed, "", may); got != tt.want {
+			t.Errorf("%s: %v, want %v", tt.name, got, tt.want)
+		}
+	}
+}
+
+// What was not tried because its lease is over may be in this node's hands again: that lease stays.
+func TestAnEndedLeaseIsNotGivenBack(t *testing.T) {
+	t.Parallel()
+	c := newChain(t, storetest.SQLite(t))
+	sub := c.partner("North", "nl.a")
+	release := make(chan struct{})
+	c.rcv.set(func(store.Claimed) Result { <-release; return delivered() })
+	r := c.accept("nl.a", "1")
+	var d store.Delivery
+	c.waitFor(func() bool {
+		d = c.until(r.Events[0].EventID, store.DeliveryPending)
+		return d.LeaseOwner == c.eng.node
+	})
+	c.write(func(tx *store.Tx) error {
+		lease := store.LeaseOf(&d)
+		lease.Number-- // of the claim before
+		old := sendResult{lease: lease, result: new(Result), subID: sub.ID}
+		_, err := c.eng.writeOutcomes(t.Context(), tx, []sendResult{old})
+		return err
+	})
+	if now, err := c.db.Delivery(t.Context(), d.ID); err != nil || now.LeaseOwner != c.eng.node {
+		t.Errorf("lease of %q, %v, want that of this node", now.LeaseOwner, err)
+	}
+	close(release)
+	c.until(r.Events[0].EventID, store.DeliveryDelivered)
 }

@@ -31,7 +31,6 @@ type scripted struct {
 	bodies  map[string]string  // data of events, by client, source and id
 }
 
-// lastTry records the last attempt at a delivery.
 type lastTry struct {
 	key     string
 	batched bool
@@ -54,7 +53,6 @@ func newScripted(m *machine) *scripted {
 // moods of a receiver. A picky one rejects some events, one that loses its answer takes the event all the same.
 var moods = []string{"202", "202", "500", "429", "503", "400", "403", "410", "timeout", "lost", "picky", "hang"}
 
-// Send implements Transport.
 func (w *scripted) Send(ctx context.Context, ep store.Endpoint, c store.Claimed) Result {
 	ev, err := event.FromParts(c.Event.Attributes, event.DataKind(c.Event.DataKind), c.Event.Data)
 	if err != nil {
@@ -64,7 +62,6 @@ func (w *scripted) Send(ctx context.Context, ep store.Endpoint, c store.Claimed)
 	return w.real.result(ep, c, out, w.real.schedule(ctx, c), nil)
 }
 
-// SendBatch implements BatchTransport.
 func (w *scripted) SendBatch(ctx context.Context, ep store.Endpoint, b store.Batch, body []byte, members []store.Claimed) []Result {
 	out := w.take(ep, members, b.IdempotencyKey, string(body), true)
 	return w.real.batchResults(ep, members, out, w.real.schedule(ctx, members[0]))

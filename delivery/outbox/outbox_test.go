@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-
 	"schakel/delivery/event"
 	"schakel/store"
 	"schakel/store/storetest"
@@ -87,11 +86,16 @@ func newChain(t *testing.T, db *store.DB, change ...func(*Config)) *chain {
 		fn(&cfg)
 	}
 	c.eng = New(cfg)
-	if err := c.eng.Start(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, c.eng.Start(t.Context()))
 	t.Cleanup(c.stop)
 	return c
+}
+
+// eachChain runs a test beside others, on a chain of each database.
+func eachChain(t *testing.T, fn func(t *testing.T, c *chain)) {
+	t.Helper()
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) { fn(t, newChain(t, db)) })
 }
 
 func (c *chain) stop() {
@@ -104,9 +108,7 @@ func (c *chain) stop() {
 
 func (c *chain) write(fn func(tx *store.Tx) error) {
 	c.Helper()
-	if err := c.db.Write(context.Background(), fn); err != nil {
-		c.Fatal(err)
-	}
+	must(c, c.db.Write(context.Background(), fn))
 	if c.eng != nil {
 		c.eng.Changed()
 	}
@@ -134,35 +136,53 @@ func (c *chain) subscribe(partnerID string, types ...string) store.Subscription 
 	return s
 }
 
-// status changes the state of a subscription.
-func (c *chain) status(s store.Subscription, status string) {
+// changeEndpoint returns the endpoint as it became.
+func (c *chain) changeEndpoint(id string, change func(e *store.Endpoint)) (e store.Endpoint) {
+	c.Helper()
+	c.write(func(tx *store.Tx) (err error) {
+		if e, err = tx.Endpoint(c.Context(), id); err != nil {
+			return err
+		}
+		change(&e)
+		return tx.UpdateEndpoint(c.Context(), &e)
+	})
+	return e
+}
+
+func (c *chain) changeSubscription(id string, change func(s *store.Subscription)) {
 	c.Helper()
 	c.write(func(tx *store.Tx) error {
-		now, err := tx.Subscription(c.Context(), s.ID)
+		s, err := tx.Subscription(c.Context(), id)
 		if err != nil {
 			return err
 		}
-		now.Status = status
-		return tx.UpdateSubscription(c.Context(), &now)
+		change(&s)
+		return tx.UpdateSubscription(c.Context(), &s)
 	})
+}
+
+func (c *chain) status(s store.Subscription, status string) {
+	c.Helper()
+	c.changeSubscription(s.ID, func(now *store.Subscription) { now.Status = status })
 }
 
 func testCloudEvent(t testing.TB, id, eventType string) event.Event {
 	t.Helper()
 	ev, err := event.ParseJSON(fmt.Appendf(nil, `{"specversion":"1.0","id":%q,"source":"urn:nld:oin:1","type":%q,"data":{"n":1.50}}`, id, eventType), event.Limits{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return ev
 }
 
 // accept accepts events of the own organisation.
 func (c *chain) accept(eventType string, ids ...string) Receipt {
 	c.Helper()
-	r, err := c.eng.Accept(c.Context(), c.submission(c.own.ID, true, eventType, ids...))
-	if err != nil {
-		c.Fatal(err)
-	}
+	return c.take(c.submission(c.own.ID, true, eventType, ids...))
+}
+
+func (c *chain) take(s Submission) Receipt {
+	c.Helper()
+	r, err := c.eng.Accept(c.Context(), s)
+	must(c, err)
 	return r
 }
 
@@ -180,9 +200,7 @@ func (c *chain) until(eventID, status string) store.Delivery {
 	deadline := time.Now().Add(2 * time.Minute)
 	for {
 		rows, err := c.db.DeliveriesOf(c.Context(), eventID)
-		if err != nil {
-			c.Fatal(err)
-		}
+		must(c, err)
 		if len(rows) > 0 && rows[0].Status == status {
 			return rows[0]
 		}
@@ -195,9 +213,7 @@ func (c *chain) until(eventID, status string) store.Delivery {
 
 // Rules: EDU-08.
 func TestEventReachesEverySubscriptionOfItsType(t *testing.T) {
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		c := newChain(t, db)
+	eachChain(t, func(t *testing.T, c *chain) {
 		c.partner("North", "nl.a", "nl.b")
 		c.partner("South", "nl.a")
 		c.partner("East", "nl.b")
@@ -214,7 +230,7 @@ func TestEventReachesEverySubscriptionOfItsType(t *testing.T) {
 			t.Errorf("arrived %v, want each twice", seen)
 		}
 		d := c.until(r.Events[0].EventID, store.DeliveryDelivered)
-		attempts, err := db.Attempts(t.Context(), d.ID)
+		attempts, err := c.db.Attempts(t.Context(), d.ID)
 		if err != nil || len(attempts) != 1 || attempts[0].Number != 1 || attempts[0].StatusCode != 202 {
 			t.Errorf("attempts %+v, %v", attempts, err)
 		}
@@ -223,9 +239,7 @@ func TestEventReachesEverySubscriptionOfItsType(t *testing.T) {
 
 // Rules: CE-05, IDEM-15, IDEM-X02.
 func TestSameEventIsOneEvent(t *testing.T) {
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		c := newChain(t, db)
+	eachChain(t, func(t *testing.T, c *chain) {
 		c.partner("North", "nl.a")
 		first := c.accept("nl.a", "1")
 		again := c.accept("nl.a", "2", "1", "2")
@@ -236,7 +250,7 @@ func TestSameEventIsOneEvent(t *testing.T) {
 			t.Errorf("receipt %+v does not name the event that was there", again.Events)
 		}
 		c.until(again.Events[0].EventID, store.DeliveryDelivered)
-		if _, n, err := db.Deliveries(t.Context(), store.DeliveryFilter{}); n != 2 || err != nil {
+		if _, n, err := c.db.Deliveries(t.Context(), store.DeliveryFilter{}); n != 2 || err != nil {
 			t.Errorf("%d deliveries, want 2 (%v)", n, err)
 		}
 	})
@@ -244,14 +258,9 @@ func TestSameEventIsOneEvent(t *testing.T) {
 
 // Rules: IDEM-11, IDEM-14, IDEM-16.
 func TestKeyAnswersTheSameAgain(t *testing.T) {
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		c := newChain(t, db)
+	eachChain(t, func(t *testing.T, c *chain) {
 		s := c.submission(c.own.ID, true, "nl.a", "1", "2")
-		first, err := c.eng.Accept(t.Context(), s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		first := c.take(s)
 		again, err := c.eng.Accept(t.Context(), s)
 		if err != nil || !again.Replayed || again.Events[1] != first.Events[1] {
 			t.Errorf("IDEM-14: second answer %+v, %v", again, err)
@@ -265,7 +274,7 @@ func TestKeyAnswersTheSameAgain(t *testing.T) {
 		if r, err := c.eng.Accept(t.Context(), other); err != nil || r.Replayed {
 			t.Errorf("IDEM-16: the key of another client: %+v, %v", r, err)
 		}
-		if _, n, err := db.Events(t.Context(), store.EventFilter{}); n != 3 || err != nil {
+		if _, n, err := c.db.Events(t.Context(), store.EventFilter{}); n != 3 || err != nil {
 			t.Errorf("%d events, want 3 (%v)", n, err)
 		}
 	})
@@ -273,9 +282,7 @@ func TestKeyAnswersTheSameAgain(t *testing.T) {
 
 // Rules: IDEM-X05, E8.
 func TestOneOfManyWithTheSameKeyIsHandled(t *testing.T) {
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		c := newChain(t, db)
+	eachChain(t, func(t *testing.T, c *chain) {
 		s := c.submission(c.own.ID, true, "nl.a", "1")
 		var wg sync.WaitGroup
 		for range 50 {
@@ -294,9 +301,7 @@ func TestOneOfManyWithTheSameKeyIsHandled(t *testing.T) {
 
 // Rules: EDU-07.
 func TestNothingGoesToARevokedSubscription(t *testing.T) { // guarantee G2
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		c := newChain(t, db)
+	eachChain(t, func(t *testing.T, c *chain) {
 		s := c.partner("North", "nl.a")
 		release := make(chan struct{})
 		c.rcv.set(func(store.Claimed) Result { <-release; return delivered() })
@@ -332,9 +337,7 @@ func (r *receiver) snapshot() []store.Claimed {
 func (c *chain) count(status string) int {
 	c.Helper()
 	n, err := c.db.CountDeliveries(c.Context(), store.DeliveryFilter{Statuses: []string{status}})
-	if err != nil {
-		c.Fatal(err)
-	}
+	must(c, err)
 	return n
 }
 
@@ -352,20 +355,13 @@ func (c *chain) waitFor(ok func() bool) {
 
 // Rules: EDU-07.
 func TestPartnersEventsStayBetweenItAndUs(t *testing.T) { // guarantee G3
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		c := newChain(t, db)
+	eachChain(t, func(t *testing.T, c *chain) {
 		north, south := c.partner("North", "nl.a"), c.partner("South", "nl.a")
 		own := c.subscribe(c.own.ID, "nl.a")
 		reach := func(id string) map[string]bool {
-			r, err := c.eng.Accept(t.Context(), c.submission(north.PartnerID, false, "nl.a", id))
-			if err != nil {
-				t.Fatal(err)
-			}
-			rows, err := db.DeliveriesOf(t.Context(), r.Events[0].EventID)
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := c.take(c.submission(north.PartnerID, false, "nl.a", id))
+			rows, err := c.db.DeliveriesOf(t.Context(), r.Events[0].EventID)
+			must(t, err)
 			reached := map[string]bool{}
 			for _, d := range rows {
 				reached[d.SubscriptionID] = true
@@ -382,4 +378,11 @@ func TestPartnersEventsStayBetweenItAndUs(t *testing.T) { // guarantee G3
 			t.Errorf("reached %v, want the routed partner too", got)
 		}
 	})
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

@@ -2,7 +2,9 @@ package outbox
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"net/http"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -17,9 +19,7 @@ func failed(status string, code int64, due time.Time) Result {
 
 // Rules: EDU-09, IDEM-09, IDEM-X02, CE-05, EDU-N10.
 func TestRetryKeepsIDAndKey(t *testing.T) { // EDU-09, IDEM-09
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		c := newChain(t, db)
+	eachChain(t, func(t *testing.T, c *chain) {
 		c.partner("North", "nl.a")
 		var tries atomic.Int32
 		c.rcv.set(func(store.Claimed) Result {
@@ -37,7 +37,7 @@ func TestRetryKeepsIDAndKey(t *testing.T) { // EDU-09, IDEM-09
 			}
 		}
 		d := c.until(r.Events[0].EventID, store.DeliveryDelivered)
-		attempts, err := db.Attempts(t.Context(), d.ID)
+		attempts, err := c.db.Attempts(t.Context(), d.ID)
 		if err != nil || len(attempts) != 4 || attempts[3].Number != 4 || attempts[0].NextAt.IsZero() {
 			t.Errorf("attempts %+v, %v", attempts, err)
 		}
@@ -46,9 +46,7 @@ func TestRetryKeepsIDAndKey(t *testing.T) { // EDU-09, IDEM-09
 
 // Rules: EDU-18, EDU-N11, IDEM-I08.
 func TestDeadLetterComesBackOnlyByResend(t *testing.T) {
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		c := newChain(t, db)
+	eachChain(t, func(t *testing.T, c *chain) {
 		s := c.partner("North", "nl.a")
 		for _, tt := range []struct {
 			name   string
@@ -82,9 +80,7 @@ func TestDeadLetterComesBackOnlyByResend(t *testing.T) {
 
 // Rules: EDU-07, EDU-N11.
 func TestNoResendToASubscriptionThatEnded(t *testing.T) { // guarantee G2
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		c := newChain(t, db)
+	eachChain(t, func(t *testing.T, c *chain) {
 		s := c.partner("North", "nl.a")
 		c.rcv.set(func(store.Claimed) Result { return failed(store.DeliveryDead, 500, time.Time{}) })
 		r := c.accept("nl.a", "1")
@@ -100,7 +96,7 @@ func TestNoResendToASubscriptionThatEnded(t *testing.T) { // guarantee G2
 			t.Error(err)
 		}
 		c.until(r.Events[0].EventID, store.DeliveryDiscarded)
-		if log, n, err := db.Audits(t.Context(), store.AuditFilter{Action: "delivery.discarded"}); n != 1 || log[0].ActorName != "Anna" {
+		if log, n, err := c.db.Audits(t.Context(), store.AuditFilter{Action: "delivery.discarded"}); n != 1 || log[0].ActorName != "Anna" {
 			t.Errorf("audit %+v, %v", log, err)
 		}
 	})
@@ -108,9 +104,7 @@ func TestNoResendToASubscriptionThatEnded(t *testing.T) { // guarantee G2
 
 // Rules: CE-74.
 func TestForbiddenSuspendsTheEndpoint(t *testing.T) { // CE-74: 403
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		c := newChain(t, db)
+	eachChain(t, func(t *testing.T, c *chain) {
 		s := c.partner("North", "nl.a")
 		c.rcv.set(func(store.Claimed) Result {
 			r := failed(store.DeliveryHeld, 403, time.Time{})
@@ -119,24 +113,19 @@ func TestForbiddenSuspendsTheEndpoint(t *testing.T) { // CE-74: 403
 		})
 		r := c.accept("nl.a", "1")
 		c.until(r.Events[0].EventID, store.DeliveryHeld)
-		ep, err := db.Endpoint(t.Context(), s.EndpointID)
+		ep, err := c.db.Endpoint(t.Context(), s.EndpointID)
 		if err != nil || ep.Status != store.EndpointSuspended || ep.StatusReason == "" {
 			t.Fatalf("endpoint %+v, %v", ep, err)
 		}
 		c.rcv.set(func(store.Claimed) Result { return delivered() })
-		c.write(func(tx *store.Tx) error {
-			ep.Status = store.EndpointActive
-			return tx.UpdateEndpoint(t.Context(), &ep)
-		})
+		c.endpoint(s.EndpointID, store.EndpointActive)
 		c.until(r.Events[0].EventID, store.DeliveryDelivered)
 	})
 }
 
 // Rules: CE-64, CE-74.
 func TestGoneEndsTheSubscription(t *testing.T) { // CE-64, CE-74: 410
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		c := newChain(t, db)
+	eachChain(t, func(t *testing.T, c *chain) {
 		s := c.partner("North", "nl.a")
 		c.rcv.set(func(store.Claimed) Result {
 			r := failed(store.DeliveryDead, 410, time.Time{})
@@ -145,7 +134,7 @@ func TestGoneEndsTheSubscription(t *testing.T) { // CE-64, CE-74: 410
 		})
 		c.accept("nl.a", "1", "2", "3")
 		c.waitFor(func() bool { return c.count(store.DeliveryDead) == 3 })
-		if sub, err := db.Subscription(t.Context(), s.ID); err != nil || sub.Status != store.SubscriptionEnded {
+		if sub, err := c.db.Subscription(t.Context(), s.ID); err != nil || sub.Status != store.SubscriptionEnded {
 			t.Errorf("subscription %+v, %v", sub, err)
 		}
 		if r := c.accept("nl.a", "4"); len(r.Events) != 1 || c.count(store.DeliveryPending) != 0 {
@@ -155,9 +144,7 @@ func TestGoneEndsTheSubscription(t *testing.T) { // CE-64, CE-74: 410
 }
 
 func TestOneSlowEndpointDoesNotSlowTheOthers(t *testing.T) { // guarantee G6
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		c := newChain(t, db)
+	eachChain(t, func(t *testing.T, c *chain) {
 		slow, fast := c.partner("Slow", "nl.a"), c.partner("Fast", "nl.a")
 		release := make(chan struct{})
 		defer close(release)
@@ -171,16 +158,14 @@ func TestOneSlowEndpointDoesNotSlowTheOthers(t *testing.T) { // guarantee G6
 			c.accept("nl.a", c.db.NewID("ce"), c.db.NewID("ce"))
 		}
 		c.waitFor(func() bool {
-			n, err := db.CountDeliveries(t.Context(), store.DeliveryFilter{Statuses: []string{store.DeliveryDelivered}, EndpointID: fast.EndpointID})
+			n, err := c.db.CountDeliveries(t.Context(), store.DeliveryFilter{Statuses: []string{store.DeliveryDelivered}, EndpointID: fast.EndpointID})
 			return err == nil && n == 100
 		})
 	})
 }
 
 func TestJobResendsAllThatMatch(t *testing.T) {
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		c := newChain(t, db)
+	eachChain(t, func(t *testing.T, c *chain) {
 		north, south := c.partner("North", "nl.a"), c.partner("South", "nl.a")
 		c.rcv.set(func(store.Claimed) Result { return failed(store.DeliveryDead, 500, time.Time{}) })
 		for range 5 {
@@ -197,18 +182,16 @@ func TestJobResendsAllThatMatch(t *testing.T) {
 			t.Fatalf("job %+v, %v", j, err)
 		}
 		c.waitFor(func() bool { return c.count(store.DeliveryDelivered) == 250 })
-		if n, _ := db.CountDeliveries(t.Context(), store.DeliveryFilter{Statuses: []string{store.DeliveryDead}, PartnerID: south.PartnerID}); n != 250 {
+		if n, _ := c.db.CountDeliveries(t.Context(), store.DeliveryFilter{Statuses: []string{store.DeliveryDead}, PartnerID: south.PartnerID}); n != 250 {
 			t.Errorf("a partner's job changed another partner's deliveries: %d left", n)
 		}
 		if _, err := c.eng.StartJob(t.Context(), Actor{}, ActionDiscard, store.DeliveryFilter{}, ""); !errors.Is(err, ErrReasonMissing) {
 			t.Errorf("discard without a reason: %v", err)
 		}
 		j, err = c.eng.StartJob(t.Context(), Actor{Name: "Anna"}, ActionDiscard, store.DeliveryFilter{Statuses: []string{store.DeliveryDead}}, "test data")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		c.waitFor(func() bool {
-			done, err := db.ResendJob(t.Context(), j.ID)
+			done, err := c.db.ResendJob(t.Context(), j.ID)
 			return err == nil && done.Status == store.JobDone && done.Done == 250
 		})
 	})
@@ -216,8 +199,7 @@ func TestJobResendsAllThatMatch(t *testing.T) {
 
 func TestStopWaitsForWhatIsInFlight(t *testing.T) {
 	t.Parallel()
-	db := storetest.SQLite(t)
-	c := newChain(t, db)
+	c := newChain(t, storetest.SQLite(t))
 	c.partner("North", "nl.a")
 	started, release := make(chan struct{}), make(chan struct{})
 	c.rcv.set(func(store.Claimed) Result { close(started); <-release; return delivered() })
@@ -232,13 +214,11 @@ func TestStopWaitsForWhatIsInFlight(t *testing.T) {
 		t.Errorf("accepted while stopping: %v", err)
 	}
 	close(release)
-	if err := <-stopped; err != nil {
-		t.Fatal(err)
-	}
+	must(t, <-stopped)
 	if c.count(store.DeliveryDelivered) != 1 {
 		t.Error("the outcome of what was in flight is lost")
 	}
-	c.eng = New(Config{DB: db})
+	c.eng = New(Config{DB: c.db})
 	if err := c.eng.Start(t.Context()); err != nil { // for the cleanup's stop
 		t.Fatal(err)
 	}
@@ -260,13 +240,188 @@ func TestExpiredKeyNeedsAPerson(t *testing.T) { // IDEM-12, IDEM-13
 			t.Errorf("reason %q after %d attempts", d.Reason, len(c.rcv.snapshot()))
 		}
 		c.rcv.set(func(store.Claimed) Result { return delivered() })
-		if err := c.eng.Resend(t.Context(), Actor{}, d.ID); err != nil {
-			t.Fatal(err)
-		}
+		must(t, c.eng.Resend(t.Context(), Actor{}, d.ID))
 		again := c.rcv.wait(t)
 		if again.IdempotencyKey == first.IdempotencyKey || again.Event.CEID != first.Event.CEID || again.Event.CESource != first.Event.CESource {
 			t.Errorf("resent as %s %s, first %s", again.Event.CEID, again.IdempotencyKey, first.IdempotencyKey)
 		}
 		c.until(r.Events[0].EventID, store.DeliveryDelivered)
+	})
+}
+
+func TestHeaders(t *testing.T) {
+	t.Parallel()
+	for _, h := range []http.Header{
+		nil,
+		{},
+		{"A": nil},
+		{"A": {}},
+		{"Content-Type": {"text/plain"}, "Idempotency-Key": {`"8e03978e"`}, "Via": {"a", "b"}},
+		{"X": {"a\\b <&> \x00\x7f é \xff \u2028"}, "Y\"": {""}},
+	} {
+		want := ""
+		if len(h) > 0 {
+			b, err := json.Marshal(h)
+			must(t, err)
+			want = string(b)
+		}
+		if got := headers(h); got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}
+}
+
+// FuzzHeaders holds our own encoding against the library's.
+func FuzzHeaders(f *testing.F) {
+	f.Add("Content-Type", "text/plain", "a\x00")
+	f.Add("", "\\", "\xff<")
+	f.Fuzz(func(t *testing.T, name, one, two string) {
+		h := http.Header{name: {one, two}, name + "x": {two}}
+		want, err := json.Marshal(h)
+		must(t, err)
+		if got := headers(h); got != string(want) {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	})
+}
+
+// TestSecrets unseals once, and again when the sealed secret changed.
+func TestSecrets(t *testing.T) {
+	t.Parallel()
+	var cache secretCache
+	opened := 0
+	unseal := func(ep store.Endpoint) (string, error) {
+		opened++
+		if ep.TokenSecret == "broken" {
+			return "", errors.New("sealed with another key")
+		}
+		return "plain " + ep.TokenSecret, nil
+	}
+	for i, tc := range []struct {
+		id, sealed string
+		opened     int
+	}{{"a", "1", 1}, {"a", "1", 1}, {"b", "2", 2}, {"a", "3", 3}, {"b", "2", 3}, {"a", "broken", 4}, {"a", "broken", 5}, {"a", "3", 5}} {
+		got, err := cache.open(store.Endpoint{ID: tc.id, TokenSecret: tc.sealed}, unseal)
+		if broken := tc.sealed == "broken"; broken != (err != nil) || (!broken && got != "plain "+tc.sealed) || opened != tc.opened {
+			t.Errorf("step %d: %q, %v, opened %d times", i, got, err, opened)
+		}
+	}
+}
+
+// Rules: EDU-12.
+func TestCircuitAfter(t *testing.T) { // EDU-12
+	t.Parallel()
+	p := CircuitPolicy{Failures: 3, Wait: 10 * time.Second, MaxWait: 25 * time.Second, AlertAfter: 25 * time.Second}
+	start := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	at := func(seconds int) time.Time { return start.Add(time.Duration(seconds) * time.Second) }
+	c := circuit{}
+	for _, step := range []struct {
+		name    string
+		worked  bool
+		now     int
+		open    bool
+		probeAt int
+	}{
+		{"first failure", false, 0, false, 0},
+		{"second failure", false, 1, false, 0},
+		{"third failure opens", false, 2, true, 12},
+		{"what was in flight changes nothing", false, 3, true, 12},
+		{"the probe fails: twice the wait", false, 12, true, 32},
+		{"again: the longest wait", false, 32, true, 57},
+		{"the probe works: closed", true, 57, false, 0},
+		{"one failure does not open it", false, 58, false, 0},
+	} {
+		before := c
+		c = c.after(step.worked, at(step.now), p)
+		if c.open() != step.open || step.open && !c.probeAt.Equal(at(step.probeAt)) {
+			t.Errorf("%s: %+v", step.name, c)
+		}
+		if got := c.alerts(before, at(step.now), p); got != (step.now == 32) {
+			t.Errorf("%s: people are told: %t", step.name, got)
+		}
+	}
+	if c := (circuit{failures: 99}).after(false, start, CircuitPolicy{Failures: -1}); c.open() {
+		t.Error("a circuit that never opens did")
+	}
+}
+
+// Rules: EDU-12.
+func TestOpenCircuitLetsOneProbeThrough(t *testing.T) { // EDU-12
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		c := newChain(t, db, func(cfg *Config) {
+			cfg.Circuit = CircuitPolicy{Failures: 3, Wait: 300 * time.Millisecond, MaxWait: 300 * time.Millisecond}
+		})
+		s := c.partner("North", "nl.a")
+		var broken atomic.Bool
+		broken.Store(true)
+		c.rcv.set(func(store.Claimed) Result {
+			if broken.Load() {
+				return failed(store.DeliveryRetrying, 503, time.Now())
+			}
+			return delivered()
+		})
+		c.accept("nl.a", "1", "2", "3", "4", "5", "6")
+		c.waitFor(func() bool {
+			ep, err := db.Endpoint(t.Context(), s.EndpointID)
+			return err == nil && ep.Circuit == store.CircuitOpen && !ep.CircuitProbeAt.IsZero()
+		})
+		before := len(c.rcv.snapshot())
+		c.waitFor(func() bool { return len(c.rcv.snapshot()) > before+1 }) // two probes at least
+		if got := len(c.rcv.snapshot()); got > before+20 {
+			t.Errorf("%d attempts while the circuit was open", got-before)
+		}
+		broken.Store(false)
+		c.waitFor(func() bool { return c.count(store.DeliveryDelivered) == 6 })
+		c.waitFor(func() bool {
+			ep, err := db.Endpoint(t.Context(), s.EndpointID)
+			return err == nil && ep.Circuit == store.CircuitClosed
+		})
+	})
+}
+
+type recordingNotifier struct {
+	nopNotifier
+	failing, suspended, quarantined atomic.Int32
+}
+
+func (n *recordingNotifier) RequestQuarantined(context.Context, *store.Tx, store.Quarantine) error {
+	n.quarantined.Add(1)
+	return nil
+}
+
+func (n *recordingNotifier) EndpointFailing(context.Context, *store.Tx, store.Endpoint, string) error {
+	n.failing.Add(1)
+	return nil
+}
+
+func (n *recordingNotifier) EndpointSuspended(context.Context, *store.Tx, store.Endpoint, string) error {
+	n.suspended.Add(1)
+	return nil
+}
+
+func TestEndpointThatStaysDownIsSuspended(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		notifier := &recordingNotifier{}
+		c := newChain(t, db, func(cfg *Config) {
+			cfg.Notifier = notifier
+			cfg.Circuit = CircuitPolicy{
+				Failures: 2, Wait: 50 * time.Millisecond, MaxWait: 50 * time.Millisecond, AlertAfter: 200 * time.Millisecond, SuspendAfter: time.Second,
+			}
+		})
+		s := c.partner("North", "nl.a")
+		c.rcv.set(func(store.Claimed) Result { return failed(store.DeliveryRetrying, 503, time.Now()) })
+		c.accept("nl.a", "1", "2", "3")
+		c.waitFor(func() bool {
+			ep, err := db.Endpoint(t.Context(), s.EndpointID)
+			return err == nil && ep.Status == store.EndpointSuspended
+		})
+		if notifier.failing.Load() != 1 || notifier.suspended.Load() != 1 {
+			t.Errorf("people were told %d times that it fails and %d times that it is suspended", notifier.failing.Load(), notifier.suspended.Load())
+		}
+		c.rcv.set(func(store.Claimed) Result { return delivered() })
+		c.endpoint(s.EndpointID, store.EndpointActive)
+		c.waitFor(func() bool { return c.count(store.DeliveryDelivered) == 3 })
 	})
 }

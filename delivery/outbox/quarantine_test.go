@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"errors"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -16,9 +17,7 @@ import (
 func (c *chain) client() string {
 	c.Helper()
 	rows, err := c.db.Clients(c.Context(), c.own.ID)
-	if err != nil {
-		c.Fatal(err)
-	}
+	must(c, err)
 	if len(rows) > 0 {
 		return rows[0].ID
 	}
@@ -32,24 +31,17 @@ func (c *chain) mismatch(id string, others ...string) (Submission, Receipt) {
 	c.Helper()
 	first := c.submission(c.own.ID, true, "nl.a", id)
 	first.ClientID = c.client()
-	if _, err := c.eng.Accept(c.Context(), first); err != nil {
-		c.Fatal(err)
-	}
+	c.take(first)
 	s := c.submission(c.own.ID, true, "nl.a", others...)
 	s.ClientID, s.Key, s.Quarantine = first.ClientID, first.Key, true
-	r, err := c.eng.Accept(c.Context(), s)
-	if err != nil {
-		c.Fatal(err)
-	}
+	r := c.take(s)
 	return s, r
 }
 
 func (c *chain) delivered() int {
 	c.Helper()
 	_, n, err := c.db.Deliveries(c.Context(), store.DeliveryFilter{})
-	if err != nil {
-		c.Fatal(err)
-	}
+	must(c, err)
 	return n
 }
 
@@ -93,18 +85,12 @@ func TestQuarantine(t *testing.T) {
 func TestQuarantineDecisions(t *testing.T) {
 	t.Parallel()
 	boss := Actor{Kind: "account", ID: "acc_1", Name: "Ada"}
-	db := storetest.SQLite(t)
-	c := newChain(t, db)
+	c := newChain(t, storetest.SQLite(t))
 	s := c.submission(c.own.ID, true, "nl.a", "1")
 	s.ClientID = c.client()
-	if _, err := c.eng.Accept(t.Context(), s); err != nil {
-		t.Fatal(err)
-	}
+	c.take(s)
 	s.Fingerprint, s.Quarantine = []byte("other"), true
-	receipt, err := c.eng.Accept(t.Context(), s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	receipt := c.take(s)
 	if _, err := c.eng.Release(t.Context(), boss, receipt.Quarantined); !errors.Is(err, ErrAllKnown) {
 		t.Errorf("release of what is known: %v", err)
 	}
@@ -120,7 +106,7 @@ func TestQuarantineDecisions(t *testing.T) {
 	if _, err := c.eng.Release(t.Context(), boss, "qua_none"); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("release of nothing: %v", err)
 	}
-	rows, _, err := db.Audits(t.Context(), store.AuditFilter{ObjectKind: "quarantine"})
+	rows, _, err := c.db.Audits(t.Context(), store.AuditFilter{ObjectKind: "quarantine"})
 	if err != nil || len(rows) != 2 || rows[0].Action != "quarantine.discarded" || rows[1].Action != "quarantine.added" {
 		t.Errorf("%+v, %v", rows, err)
 	}
@@ -130,17 +116,12 @@ func TestQuarantineDecisions(t *testing.T) {
 func TestReleaseAfterCrash(t *testing.T) {
 	t.Parallel()
 	boss := Actor{Kind: "account", ID: "acc_1", Name: "Ada"}
-	db := storetest.SQLite(t)
-	c := newChain(t, db)
+	c := newChain(t, storetest.SQLite(t))
 	c.partner("North", "nl.a")
 	_, receipt := c.mismatch("1", "2")
 	s, err := c.eng.storedSubmission(t.Context(), receipt.Quarantined)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := c.eng.Accept(t.Context(), s); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	c.take(s)
 	if r, err := c.eng.Release(t.Context(), boss, receipt.Quarantined); err != nil || !r.Replayed || c.delivered() != 2 {
 		t.Errorf("%+v, %v, %d deliveries", r, err, c.delivered())
 	}
@@ -158,12 +139,8 @@ func TestQuarantineDecidedAtOnce(t *testing.T) {
 		_, receipt := c.mismatch("1", "2")
 		// A release that read the request before it was discarded.
 		s, err := c.eng.storedSubmission(t.Context(), receipt.Quarantined)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := c.eng.DiscardQuarantined(t.Context(), boss, receipt.Quarantined, "no"); err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
+		must(t, c.eng.DiscardQuarantined(t.Context(), boss, receipt.Quarantined, "no"))
 		if r, err := c.eng.Accept(t.Context(), s); !errors.Is(err, ErrKeyReused) || c.delivered() != 1 {
 			t.Errorf("released what was discarded: %+v, %v, %d deliveries", r, err, c.delivered())
 		}
@@ -172,9 +149,7 @@ func TestQuarantineDecidedAtOnce(t *testing.T) {
 		if s, err = c.eng.storedSubmission(t.Context(), receipt.Quarantined); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := c.eng.Accept(t.Context(), s); err != nil {
-			t.Fatal(err)
-		}
+		c.take(s)
 		if err := c.eng.DiscardQuarantined(t.Context(), boss, receipt.Quarantined, "no"); !errors.Is(err, ErrDecided) {
 			t.Errorf("discarded what was accepted: %v", err)
 		}
@@ -207,29 +182,19 @@ func TestQuarantineDecidedAtOnce(t *testing.T) {
 // Objects of quarantined events stay with them, and go along when they are released.
 func TestQuarantinedObject(t *testing.T) {
 	t.Parallel()
-	db := storetest.SQLite(t)
-	c := newChain(t, db)
+	c := newChain(t, storetest.SQLite(t))
 	first := c.submission(c.own.ID, true, "nl.a", "1")
 	first.ClientID = c.client()
-	if _, err := c.eng.Accept(t.Context(), first); err != nil {
-		t.Fatal(err)
-	}
+	c.take(first)
 	sum := sha256.Sum256([]byte("large"))
-	o := store.Object{ID: db.NewID("obj"), PartnerID: c.own.ID, ClientID: first.ClientID, Size: 5, Digest: sum[:]}
-	if err := db.PutObject(t.Context(), o, []byte("large")); err != nil {
-		t.Fatal(err)
-	}
+	o := store.Object{ID: c.db.NewID("obj"), PartnerID: c.own.ID, ClientID: first.ClientID, Size: 5, Digest: sum[:]}
+	must(t, c.db.PutObject(t.Context(), o, []byte("large")))
 	s := c.submission(c.own.ID, true, "nl.a", "2")
 	s.ClientID, s.Key, s.Quarantine, s.Objects = first.ClientID, first.Key, true, []string{o.ID}
-	receipt, err := c.eng.Accept(t.Context(), s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	receipt := c.take(s)
 	owner := func() string {
-		o, err := db.Object(t.Context(), o.ID)
-		if err != nil {
-			t.Fatal(err)
-		}
+		o, err := c.db.Object(t.Context(), o.ID)
+		must(t, err)
 		return o.OwnerID
 	}
 	if owner() != receipt.Quarantined {
@@ -247,9 +212,7 @@ func TestConcurrentRepeat(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var keys inFlightKeys
-		if err := keys.enter(t.Context(), "a", false); err != nil {
-			t.Fatal(err)
-		}
+		must(t, keys.enter(t.Context(), "a", false))
 		if err := keys.enter(t.Context(), "a", false); !errors.Is(err, ErrKeyInUse) {
 			t.Errorf("refused: %v", err)
 		}
@@ -272,4 +235,92 @@ func TestConcurrentRepeat(t *testing.T) {
 			t.Errorf("%d of 3 went on", entered.Load())
 		}
 	})
+}
+
+// A release that another overtakes while it is judged finds all its events known; its answer names the decision
+// and the decider, not that its sender repeated itself.
+// Rules: IDEM-11, IDEM-I02.
+func TestReleaseOvertaken(t *testing.T) {
+	t.Parallel()
+	slow, quick := Actor{Kind: "account", ID: "acc_1", Name: "Ada"}, Actor{Kind: "account", ID: "acc_2", Name: "Bob"}
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		var between func()
+		c := newChain(t, db, func(cfg *Config) {
+			cfg.WhyNot = func(context.Context, store.Client, string, string) (string, error) {
+				if overtake := between; overtake != nil {
+					between = nil
+					overtake()
+				}
+				return "", nil
+			}
+		})
+		c.partner("North", "nl.a")
+		_, receipt := c.mismatch("1", "2", "3")
+		between = func() {
+			if r, err := c.eng.Release(t.Context(), quick, receipt.Quarantined); err != nil || len(r.Events) != 2 {
+				t.Errorf("the release that overtakes: %+v, %v", r, err)
+			}
+		}
+		r, err := c.eng.Release(t.Context(), slow, receipt.Quarantined)
+		if !errors.Is(err, ErrDecided) || !strings.Contains(err.Error(), "by Bob") || len(r.Events) != 0 || c.delivered() != 3 {
+			t.Errorf("the release that was overtaken: %+v, %v, %d deliveries", r, err, c.delivered())
+		}
+		_, receipt = c.mismatch("4", "5")
+		between = func() {
+			if err := c.eng.DiscardQuarantined(t.Context(), quick, receipt.Quarantined, "no"); err != nil {
+				t.Error(err)
+			}
+		}
+		if _, err = c.eng.Release(t.Context(), slow, receipt.Quarantined); !errors.Is(err, ErrDecided) || !strings.Contains(err.Error(), "by Bob") {
+			t.Errorf("the release that a discard overtook: %v", err)
+		}
+		if q, err := db.Quarantine(t.Context(), receipt.Quarantined); err != nil || q.Status != store.QuarantineDiscarded || c.delivered() != 4 {
+			t.Errorf("%+v, %v, %d deliveries", q, err, c.delivered())
+		}
+	})
+}
+
+// What intake would reject now is not let in by a release: events of a client that was revoked or lost its grants, or of a
+// partner that is not approved. What was accepted before the release broke off can still be written down.
+// Rules: CE-10, IDEM-11.
+func TestReleaseJudgesTheSender(t *testing.T) {
+	t.Parallel()
+	boss := Actor{Kind: "account", ID: "acc_1", Name: "Ada"}
+	refusal := ""
+	c := newChain(t, storetest.SQLite(t), func(cfg *Config) {
+		cfg.WhyNot = func(context.Context, store.Client, string, string) (string, error) { return refusal, nil }
+	})
+	_, receipt := c.mismatch("1", "2")
+	_, broken := c.mismatch("3", "4")
+	s, err := c.eng.storedSubmission(t.Context(), broken.Quarantined)
+	must(t, err)
+	c.take(s)
+	release := func(want error, word string) {
+		t.Helper()
+		if _, err := c.eng.Release(t.Context(), boss, receipt.Quarantined); !errors.Is(err, want) || !strings.Contains(err.Error(), word) {
+			t.Errorf("%v, want %v", err, want)
+		}
+	}
+	refusal = "It may not send nl.a."
+	release(ErrNotGranted, "It may not send nl.a")
+	refusal = ""
+	setClient := func(status string) {
+		t.Helper()
+		row, err := c.db.Client(t.Context(), c.client())
+		must(t, err)
+		row.Status = status
+		c.write(func(tx *store.Tx) error { return tx.UpdateClient(t.Context(), &row) })
+	}
+	setClient(store.ClientRevoked)
+	release(ErrClientStopped, "revoked")
+	setClient(store.ClientActive)
+	c.own.Status = store.PartnerSuspended
+	c.write(func(tx *store.Tx) error { return tx.UpdatePartner(t.Context(), &c.own) })
+	release(ErrSenderStopped, "not approved")
+	if _, n, err := c.db.Events(t.Context(), store.EventFilter{}); n != 3 || err != nil {
+		t.Errorf("%v, %d events, want those of the first requests and of the release that broke off", err, n)
+	}
+	if r, err := c.eng.Release(t.Context(), boss, broken.Quarantined); err != nil || !r.Replayed {
+		t.Errorf("the release that broke off: %+v, %v", r, err)
+	}
 }

@@ -85,9 +85,8 @@ func (e *Engine) PreviewReplay(ctx context.Context, actor Actor, r Replay) (Prev
 
 // StartReplay replays stored events in the background: each becomes a new delivery with the same id and source under a new
 // Idempotency-Key (IDEM-13), or resends a dead or held one. Only subscriptions that are approved get any, and only what their
-// types, filters and routes let through (guarantees G2, G3). A partner's replay serves its own subscriptions, and events
-// accepted since their approval (guarantee G7). In mode missing no event is replayed twice, however often or by how many nodes
-// it runs.
+// types, filters and routes let through (guarantees G2, G3). A partner's replay serves its own subscriptions, and events accepted
+// since their approval (guarantee G7). In mode missing no event is replayed twice, however often or by how many nodes it runs.
 func (e *Engine) StartReplay(ctx context.Context, actor Actor, r Replay) (store.ResendJob, error) {
 	r, parts, err := e.planReplay(ctx, actor, r)
 	if err != nil {
@@ -147,4 +146,115 @@ func (e *Engine) countPart(ctx context.Context, r Replay, part *store.ReplayPart
 		}
 	}
 	return nil
+}
+
+// maxReplayParts bounds the subscriptions of one replay.
+const maxReplayParts = 1000
+
+// planReplay fixes the present selection of a replay, and makes a part of each subscription.
+func (e *Engine) planReplay(ctx context.Context, actor Actor, r Replay) (Replay, []store.ReplayPart, error) {
+	if r.Mode != ReplayMissing && r.Mode != ReplayAll {
+		return r, nil, fmt.Errorf("unknown mode %q", r.Mode)
+	}
+	if actor.PartnerID != "" {
+		r.PartnerID = actor.PartnerID
+	}
+	if now := store.At(e.cfg.Now()); r.Until.IsZero() || r.Until.After(now.Time) {
+		r.Until = now
+	}
+	if len(r.EventIDs) > 0 {
+		found, err := e.cfg.DB.EventIDs(ctx, r.EventIDs)
+		if err != nil {
+			return r, nil, fmt.Errorf("find events: %w", err)
+		}
+		if len(found) > store.EventIDBound {
+			return r, nil, ErrTooManyEvents
+		}
+		if r.EventIDs = found; len(found) == 0 {
+			r.EventIDs = []string{"-"} // none, where an empty list would be all
+		}
+	}
+	subs, err := e.replaySubscriptions(ctx, actor, r)
+	if err != nil {
+		return r, nil, err
+	}
+	parts, err := e.replayParts(ctx, actor, r, subs)
+	return r, parts, err
+}
+
+func (e *Engine) replaySubscriptions(ctx context.Context, actor Actor, r Replay) ([]store.Subscription, error) {
+	if len(r.SubscriptionIDs) > 0 {
+		return e.namedSubscriptions(ctx, actor, r)
+	}
+	f := store.SubscriptionFilter{PartnerID: r.PartnerID, EndpointID: r.EndpointID, Status: store.SubscriptionApproved, Page: store.Page{Number: 1, Size: maxReplayParts + 1}}
+	subs, _, err := e.cfg.DB.Subscriptions(ctx, f)
+	if err != nil {
+		return nil, fmt.Errorf("list subscriptions: %w", err)
+	}
+	subs = slices.DeleteFunc(subs, func(s store.Subscription) bool { return !s.Sending || !hasType(s, r) })
+	switch {
+	case len(subs) == 0:
+		return nil, ErrNothingSelected
+	case len(subs) > maxReplayParts:
+		return nil, ErrTooManySubscriptions
+	}
+	return subs, nil
+}
+
+func (e *Engine) namedSubscriptions(ctx context.Context, actor Actor, r Replay) ([]store.Subscription, error) {
+	ids := slices.Compact(slices.Sorted(slices.Values(r.SubscriptionIDs)))
+	if len(ids) > maxReplayParts {
+		return nil, ErrTooManySubscriptions
+	}
+	var subs []store.Subscription
+	for _, id := range ids {
+		s, err := e.cfg.DB.Subscription(ctx, id)
+		if err != nil {
+			return nil, fmt.Errorf("find subscription: %w", err)
+		}
+		switch {
+		case !actor.sees(s.PartnerID):
+			return nil, store.ErrNotFound
+		case !s.Sending:
+			return nil, ErrNotApproved
+		case r.EndpointID != "" && s.EndpointID != r.EndpointID || r.PartnerID != "" && s.PartnerID != r.PartnerID || !hasType(s, r):
+			continue
+		}
+		subs = append(subs, s)
+	}
+	if len(subs) == 0 {
+		return nil, ErrNothingSelected
+	}
+	return subs, nil
+}
+
+func hasType(s store.Subscription, r Replay) bool {
+	return len(r.Types) == 0 || slices.ContainsFunc(r.Types, func(t string) bool { return slices.Contains(s.Types, t) })
+}
+
+// replayParts makes the parts of a replay. A partner's part begins when its subscription was approved; the own organisation's
+// may begin with the oldest event, for all are its own.
+func (e *Engine) replayParts(ctx context.Context, actor Actor, r Replay, subs []store.Subscription) ([]store.ReplayPart, error) {
+	since := func(store.Subscription) store.Time { return store.Time{} }
+	if actor.PartnerID != "" {
+		p, err := e.cfg.DB.Partner(ctx, actor.PartnerID)
+		if err != nil {
+			return nil, fmt.Errorf("find partner: %w", err)
+		}
+		if !p.Own {
+			since = approvedAt
+		}
+	}
+	parts := make([]store.ReplayPart, len(subs))
+	for i, s := range subs {
+		parts[i] = store.ReplayPart{SubscriptionID: s.ID, EndpointID: s.EndpointID, PartnerID: s.PartnerID, Since: since(s), Status: store.JobRunning}
+	}
+	return parts, nil
+}
+
+func approvedAt(s store.Subscription) store.Time {
+	if s.DecidedAt.IsZero() {
+		return s.CreatedAt
+	}
+	return s.DecidedAt
 }

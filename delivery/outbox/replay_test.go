@@ -16,9 +16,7 @@ func anna() Actor { return Actor{Kind: "person", ID: "acc_1", Name: "Anna"} }
 func (c *chain) replay(actor Actor, r Replay) store.ResendJob {
 	c.Helper()
 	j, err := c.eng.StartReplay(c.Context(), actor, r)
-	if err != nil {
-		c.Fatal(err)
-	}
+	must(c, err)
 	return c.ended(j.ID)
 }
 
@@ -39,15 +37,11 @@ func (c *chain) ended(id string) store.ResendJob {
 func (c *chain) got(s store.Subscription) map[string][]store.Delivery {
 	c.Helper()
 	rows, _, err := c.db.Deliveries(c.Context(), store.DeliveryFilter{SubscriptionID: s.ID})
-	if err != nil {
-		c.Fatal(err)
-	}
+	must(c, err)
 	by := map[string][]store.Delivery{}
 	for i := len(rows) - 1; i >= 0; i-- {
 		e, err := c.db.Event(c.Context(), rows[i].EventID)
-		if err != nil {
-			c.Fatal(err)
-		}
+		must(c, err)
 		by[e.CEID] = append(by[e.CEID], rows[i])
 	}
 	return by
@@ -55,9 +49,7 @@ func (c *chain) got(s store.Subscription) map[string][]store.Delivery {
 
 // Rules: EDU-18, EDU-N11, IDEM-13
 func TestReplayOffersWhatASubscriptionNeverGot(t *testing.T) {
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		c := newChain(t, db)
+	eachChain(t, func(t *testing.T, c *chain) {
 		c.accept("nl.a", "1", "2")
 		c.accept("nl.b", "3")
 		s := c.partner("North", "nl.a", "nl.c")
@@ -94,9 +86,7 @@ func TestReplayOffersWhatASubscriptionNeverGot(t *testing.T) {
 
 // Rules: EDU-18, IDEM-13
 func TestReplayOfAllRepeatsOnPurposeUnderANewKey(t *testing.T) {
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		c := newChain(t, db)
+	eachChain(t, func(t *testing.T, c *chain) {
 		s := c.partner("North", "nl.a")
 		receipt := c.accept("nl.a", "1", "2")
 		c.rcv.wait(t)
@@ -125,17 +115,13 @@ func TestReplayOfAllRepeatsOnPurposeUnderANewKey(t *testing.T) {
 //
 // Rules: EDU-18, EDU-N11
 func TestReplaySendsDeadLettersAgain(t *testing.T) {
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		c := newChain(t, db)
+	eachChain(t, func(t *testing.T, c *chain) {
 		s := c.partner("North", "nl.a")
 		c.rcv.set(func(store.Claimed) Result { return failed(store.DeliveryDead, 410, time.Time{}) })
 		receipt := c.accept("nl.a", "1", "2")
 		dead := c.until(receipt.Events[0].EventID, store.DeliveryDead)
 		discarded := c.until(receipt.Events[1].EventID, store.DeliveryDead)
-		if err := c.eng.Discard(t.Context(), anna(), discarded.ID, "test data"); err != nil {
-			t.Fatal(err)
-		}
+		must(t, c.eng.Discard(t.Context(), anna(), discarded.ID, "test data"))
 		c.rcv.set(func(store.Claimed) Result { return delivered() })
 		j := c.replay(anna(), Replay{Mode: ReplayMissing, SubscriptionIDs: []string{s.ID}})
 		now := c.until(receipt.Events[0].EventID, store.DeliveryDelivered)
@@ -150,9 +136,7 @@ func TestReplaySendsDeadLettersAgain(t *testing.T) {
 
 // A partner is offered what it was allowed to get and nothing of others (guarantees G2, G3, G7).
 func TestPartnersReplayOnlyWhatTheyWereAllowed(t *testing.T) {
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		c := newChain(t, db)
+	eachChain(t, func(t *testing.T, c *chain) {
 		c.accept("nl.a", "before")
 		north, south := c.partner("North", "nl.a"), c.partner("South", "nl.a")
 		c.write(func(tx *store.Tx) error {
@@ -196,9 +180,7 @@ func TestPartnersReplayOnlyWhatTheyWereAllowed(t *testing.T) {
 }
 
 func TestReplayNeedsAnApprovedSubscription(t *testing.T) { // guarantee G2
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		c := newChain(t, db)
+	eachChain(t, func(t *testing.T, c *chain) {
 		s := c.partner("North", "nl.a")
 		for _, status := range []string{store.SubscriptionRequested, store.SubscriptionPaused, store.SubscriptionSuspended, store.SubscriptionEnded} {
 			c.status(s, status)
@@ -217,14 +199,7 @@ func TestReplayNeedsAnApprovedSubscription(t *testing.T) { // guarantee G2
 // slow makes an endpoint take nothing, and replays keep at most ten deliveries waiting there.
 func (c *chain) slow(s store.Subscription) {
 	c.Helper()
-	c.write(func(tx *store.Tx) error {
-		ep, err := tx.Endpoint(c.Context(), s.EndpointID)
-		if err != nil {
-			return err
-		}
-		ep.RatePerSecond, ep.Status = 1, store.EndpointPaused
-		return tx.UpdateEndpoint(c.Context(), &ep)
-	})
+	c.changeEndpoint(s.EndpointID, func(ep *store.Endpoint) { ep.RatePerSecond, ep.Status = 1, store.EndpointPaused })
 }
 
 func (c *chain) acceptMany(eventType string, n int) {
@@ -239,22 +214,16 @@ func (c *chain) acceptMany(eventType string, n int) {
 // A replay keeps little waiting at an endpoint, so that new events are not behind all of it; it can be stopped, and goes
 // on after a crash where it was.
 func TestReplayGoesInSmallStepsCanStopAndGoesOn(t *testing.T) {
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		c := newChain(t, db)
+	eachChain(t, func(t *testing.T, c *chain) {
 		c.acceptMany("nl.a", 60)
 		s, other := c.partner("North", "nl.a"), c.partner("South", "nl.a")
 		c.slow(s)
 		r := Replay{Mode: ReplayMissing, SubscriptionIDs: []string{s.ID, other.ID}}
 		j, err := c.eng.StartReplay(t.Context(), anna(), r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		part := func() store.ReplayPart {
-			p, err := db.ReplayPart(t.Context(), j.ID, s.ID)
-			if err != nil {
-				t.Fatal(err)
-			}
+			p, err := c.db.ReplayPart(t.Context(), j.ID, s.ID)
+			must(t, err)
 			return p
 		}
 		c.waitFor(func() bool { return part().Reason == ReasonBusy && len(c.got(other)) == 60 })
@@ -267,13 +236,11 @@ func TestReplayGoesInSmallStepsCanStopAndGoesOn(t *testing.T) {
 		c.waitFor(func() bool { return part().Reason == store.ReasonSubscriptionPaused })
 		c.status(s, store.SubscriptionApproved)
 		c.waitFor(func() bool { return part().Reason == ReasonBusy })
-		if err := c.eng.CancelJob(t.Context(), anna(), j.ID); err != nil {
-			t.Fatal(err)
-		}
+		must(t, c.eng.CancelJob(t.Context(), anna(), j.ID))
 		if j = c.ended(j.ID); j.Status != store.JobCancelled || j.Done < 70 || j.Done > 80 {
 			t.Errorf("job %+v; what was held in the pause is released beside the next ten", j)
 		}
-		entries, _, err := db.Audits(t.Context(), store.AuditFilter{ObjectKind: "job", ObjectID: j.ID})
+		entries, _, err := c.db.Audits(t.Context(), store.AuditFilter{ObjectKind: "job", ObjectID: j.ID})
 		if err != nil || len(entries) != 2 || entries[0].Action != "deliveries.cancel" || entries[1].Action != "deliveries.replay" {
 			t.Errorf("audited %+v, %v", entries, err)
 		}
@@ -293,25 +260,14 @@ func TestReplayGoesInSmallStepsCanStopAndGoesOn(t *testing.T) {
 //
 // Rules: EDU-18b
 func TestReplayLeavesOutRepeatedEvents(t *testing.T) {
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		c := newChain(t, db)
+	eachChain(t, func(t *testing.T, c *chain) {
 		s := c.partner("North", "nl.a")
-		c.write(func(tx *store.Tx) error {
-			now, err := tx.Subscription(t.Context(), s.ID)
-			if err != nil {
-				return err
-			}
-			now.Dedupe = true
-			return tx.UpdateSubscription(t.Context(), &now)
-		})
+		c.changeSubscription(s.ID, func(now *store.Subscription) { now.Dedupe = true })
 		twice := func(id string) {
 			for _, client := range []string{"cli_a", "cli_b"} {
 				sub := c.submission(c.own.ID, true, "nl.a", id)
 				sub.ClientID = client
-				if _, err := c.eng.Accept(t.Context(), sub); err != nil {
-					t.Fatal(err)
-				}
+				c.take(sub)
 			}
 		}
 		twice("1") // the second is left out
@@ -332,9 +288,7 @@ func TestReplayLeavesOutRepeatedEvents(t *testing.T) {
 
 // Old events come to a subscription in the order of their acceptance (guarantee G5).
 func TestReplayKeepsTheOrder(t *testing.T) {
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		c := newChain(t, db)
+	eachChain(t, func(t *testing.T, c *chain) {
 		for i := range 20 {
 			c.acceptSubject(fmt.Sprintf("%02d", i), "student-1")
 		}
@@ -347,4 +301,97 @@ func TestReplayKeepsTheOrder(t *testing.T) {
 			}
 		}
 	})
+}
+
+// BenchmarkReplay offers 20,000 stored events to a subscription that has none of them, and delivers them.
+func BenchmarkReplay(b *testing.B) {
+	const events = 20_000
+	for name, open := range storetest.Both() {
+		b.Run(name, func(b *testing.B) {
+			db := open(b)
+			own, client := store.Partner{Own: true, Name: "Own", Status: store.PartnerApproved}, "cli_a"
+			write := func(fn func(tx *store.Tx) error) {
+				b.Helper()
+				must(b, db.Write(b.Context(), fn))
+			}
+			write(func(tx *store.Tx) error { return tx.InsertPartner(b.Context(), &own) })
+			for from := 0; from < events; from += 500 {
+				write(func(tx *store.Tx) error {
+					rows := make([]store.Event, 500)
+					for i := range rows {
+						id := fmt.Sprint(from + i)
+						rows[i] = store.Event{
+							ID: tx.NewID("evt"), PartnerID: own.ID, ClientID: client, CEID: id, CESource: "urn:x", CEType: "nl.a", AcceptedAt: tx.Now,
+							Attributes: []byte(`{"specversion":"1.0","id":"` + id + `","source":"urn:x","type":"nl.a"}`), DataKind: 1, Data: make([]byte, 700),
+						}
+					}
+					_, err := tx.InsertEvents(b.Context(), rows)
+					return err
+				})
+			}
+			rcv := newReceiver()
+			rcv.came = make(chan store.Claimed, events)
+			eng := New(Config{DB: db, Transports: map[string]Transport{store.EndpointWebhook: rcv}})
+			for b.Loop() {
+				b.StopTimer()
+				sub := benchSubscription(b, db, own.ID)
+				b.StartTimer()
+				if err := eng.Start(b.Context()); err != nil {
+					b.Fatal(err)
+				}
+				if _, err := eng.StartReplay(b.Context(), Actor{Name: "Anna"}, Replay{Mode: ReplayMissing, SubscriptionIDs: []string{sub}}); err != nil {
+					b.Fatal(err)
+				}
+				for range events {
+					<-rcv.came
+				}
+				b.StopTimer()
+				if err := eng.Stop(b.Context()); err != nil {
+					b.Fatal(err)
+				}
+				b.StartTimer()
+			}
+			b.ReportMetric(float64(b.N*events)/b.Elapsed().Seconds(), "events/s")
+		})
+	}
+}
+
+func benchSubscription(b *testing.B, db *store.DB, partnerID string) string {
+	b.Helper()
+	ep := store.Endpoint{PartnerID: partnerID, Name: "hook", Kind: store.EndpointWebhook, Status: store.EndpointActive, MaxConcurrency: 64, TimeoutMS: 1000}
+	s := store.Subscription{PartnerID: partnerID, Status: store.SubscriptionApproved, Types: []string{"nl.a"}}
+	err := db.Write(b.Context(), func(tx *store.Tx) error {
+		if err := tx.InsertEndpoint(b.Context(), &ep); err != nil {
+			return err
+		}
+		s.EndpointID = ep.ID
+		return tx.InsertSubscription(b.Context(), &s)
+	})
+	must(b, err)
+	return s.ID
+}
+
+// A partner cannot pile up jobs; others and administrators are not held up by it.
+func TestJobsOfAPartnerAreBounded(t *testing.T) {
+	t.Parallel()
+	c := newChain(t, storetest.SQLite(t))
+	north, south := c.partner("North", "nl.a"), c.partner("South", "nl.a")
+	c.stop() // so that the jobs stay
+	start := func(partnerID string) error {
+		_, err := c.eng.StartJob(c.Context(), Actor{Kind: "client", ID: "cli_1", Name: "Machine", PartnerID: partnerID}, ActionResend, store.DeliveryFilter{}, "")
+		return err
+	}
+	for n := range maxJobs {
+		if err := start(north.PartnerID); err != nil {
+			t.Fatalf("job %d: %v", n+1, err)
+		}
+	}
+	if err := start(north.PartnerID); !errors.Is(err, ErrTooManyJobs) {
+		t.Errorf("one more: %v", err)
+	}
+	for _, other := range []string{south.PartnerID, ""} {
+		if err := start(other); err != nil {
+			t.Errorf("another's: %v", err)
+		}
+	}
 }

@@ -50,18 +50,10 @@ func TestNothingIsSentOutsideTheWindows(t *testing.T) {
 	t.Run("postgres", func(t *testing.T) { t.Parallel(); clocks(t, storetest.Postgres) })
 }
 
-// windows sets the delivery windows of the endpoint of a subscription.
 func (c *chain) windows(s store.Subscription, text string) {
 	c.Helper()
-	var e store.Endpoint
-	c.write(func(tx *store.Tx) (err error) {
-		if e, err = tx.Endpoint(c.Context(), s.EndpointID); err != nil {
-			return err
-		}
-		e.Windows = text
-		return tx.UpdateEndpoint(c.Context(), &e)
-	})
-	c.known(e.ID, func(now store.Endpoint) bool { return now.Windows == text })
+	c.changeEndpoint(s.EndpointID, func(e *store.Endpoint) { e.Windows = text })
+	c.known(s.EndpointID, func(now store.Endpoint) bool { return now.Windows == text })
 }
 
 // acceptAndSee sends an event to another partner and waits until it came.
@@ -103,8 +95,7 @@ func TestLaneWakesWhenItsWindowOpens(t *testing.T) {
 	}
 }
 
-// Hours that cannot be read hold everything back, but for a test event: their receiver said that it may not always be sent
-// to.
+// Hours that cannot be read hold everything back, but for a test event: their receiver said that it may not always be sent to.
 func TestUnreadableWindowsHold(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 3, 27, 12, 0, 0, 0, time.UTC)
@@ -147,9 +138,7 @@ func TestLaneWakesWhenItsPauseIsOver(t *testing.T) {
 }
 
 func TestNoTestOfAPullEndpoint(t *testing.T) {
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		c := newChain(t, db)
+	eachChain(t, func(t *testing.T, c *chain) {
 		e := store.Endpoint{PartnerID: c.own.ID, Name: "fetch", Kind: store.EndpointPull, Status: store.EndpointActive}
 		c.write(func(tx *store.Tx) error { return tx.InsertEndpoint(c.Context(), &e) })
 		if _, _, err := c.eng.SendTest(t.Context(), Actor{Kind: "account"}, e.ID, "urn:own"); err != ErrNothingSent {
@@ -160,24 +149,32 @@ func TestNoTestOfAPullEndpoint(t *testing.T) {
 
 // Rules: EDU-18.
 func TestScheduleOfTheSubscription(t *testing.T) {
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		c, h := newBatchChain(t, db)
+	eachBatchChain(t, func(t *testing.T, c *chain, h *hook) {
 		h.set(func(request) int { return 503 })
 		s := c.partner("North", "nl.a")
 		c.batches(h, s, func(e *store.Endpoint) { e.BatchEvents = 0 })
-		c.write(func(tx *store.Tx) error {
-			s, err := tx.Subscription(c.Context(), s.ID)
-			if err != nil {
-				return err
-			}
-			s.Retry = `{"waits":["1ms"],"maxAttempts":3}`
-			return tx.UpdateSubscription(c.Context(), &s)
-		})
+		c.changeSubscription(s.ID, func(s *store.Subscription) { s.Retry = `{"waits":["1ms"],"maxAttempts":3}` })
 		c.waitFor(func() bool { known := c.eng.retries.Load(); return known != nil && (*known)[s.ID] != "" })
 		d := c.until(c.accept("nl.a", "1").Events[0].EventID, store.DeliveryDead)
 		if d.Attempts != 3 || d.Reason != "attempts-exhausted" {
 			t.Errorf("%d attempts, %s", d.Attempts, d.Reason)
+		}
+	})
+}
+
+// TestNewEndpointGetsItsTestEvent tests an endpoint that was made while the engine runs and has no subscription yet.
+func TestNewEndpointGetsItsTestEvent(t *testing.T) {
+	eachChain(t, func(t *testing.T, c *chain) {
+		c.partner("North", "nl.a")
+		c.accept("nl.a", "1")
+		c.rcv.wait(t) // by now the engine knows all endpoints there are
+		ep := store.Endpoint{PartnerID: c.own.ID, Name: "new", Kind: store.EndpointWebhook, Status: store.EndpointActive, MaxConcurrency: 1, TimeoutMS: 1000}
+		c.write(func(tx *store.Tx) error { return tx.InsertEndpoint(t.Context(), &ep) })
+		c.eng.Changed()
+		eventID, _, err := c.eng.SendTest(t.Context(), Actor{}, ep.ID, "urn:nld:oin:1")
+		must(t, err)
+		if got := c.rcv.wait(t); got.EventID != eventID || got.Event.CEType != TestEventType {
+			t.Errorf("got %s of type %s", got.EventID, got.Event.CEType)
 		}
 	})
 }

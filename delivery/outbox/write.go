@@ -2,6 +2,8 @@ package outbox
 
 import (
 	"context"
+	"runtime"
+	"runtime/metrics"
 	"time"
 
 	"schakel/store"
@@ -133,4 +135,110 @@ func (e *Engine) linger(ctx context.Context, lately, here int) {
 	case <-time.After(lingerTime):
 	case <-ctx.Done():
 	}
+}
+
+// An event costs less to accept than to send, so that without a throttle a busy machine accepts more than it sends, and a backlog
+// grows for as long as somebody publishes. The throttle works only while much goes out, or this process does not keep up: a slow
+// receiver fills its own endpoint queue, and holds up no publisher (guarantee G6). throttleFloor events a second always pass.
+
+const (
+	// crowdedShare divides the room for deliveries in flight: from this part on intake may have to wait.
+	crowdedShare = 8
+	// throttlePoll is the interval at which the throttle looks again.
+	throttlePoll = 2 * time.Millisecond
+	// throttleFloor is the number of events a second that always pass.
+	throttleFloor = 2000
+	// throttleMost bounds the wait of one group.
+	throttleMost = 250 * time.Millisecond
+	// idlePolls looks in a row that find that waiting does not help turn the throttle off.
+	idlePolls = 8
+	// shortestOff is the time for which it is off then; each time in a row it doubles, up to longestOff.
+	shortestOff = 20 * time.Millisecond
+	longestOff  = 2 * time.Second
+	// brisk deliveries ended between two looks mean that the receivers are no hindrance: 1,000 a second.
+	brisk = 2
+	// queued goroutines per processor that wait for it mean that a process does not keep up.
+	queued = 2
+)
+
+// throttle holds back one group at a time.
+type throttle struct {
+	since    time.Time // arrival of the group
+	offUntil time.Time
+	offTime  time.Duration
+	polled   time.Time
+	sent     int64 // deliveries ended, by crowded at the last look
+	idle     int   // looks in a row at which little moved and no goroutine waited for a processor
+}
+
+// holds reports whether a group has to wait; finished is the number of outcomes about to be written. Call it at least every
+// throttlePoll.
+func (t *throttle) holds(e *Engine, group []*pending, finished int) bool {
+	now := e.cfg.Now()
+	crowded, sent := e.crowded(finished)
+	if t.since.IsZero() {
+		t.since, t.polled, t.sent, t.idle = now, now, sent, 0
+	}
+	switch {
+	case now.Before(t.offUntil):
+		return false
+	case now.Sub(t.since).Abs() >= e.longest(group), !crowded:
+		t.offTime = 0 // waiting helped, or would have
+		return false
+	}
+	if now.Sub(t.polled).Abs() < throttlePoll {
+		return true
+	}
+	if t.idle++; sent >= t.sent+brisk || sent > t.sent && e.behind() {
+		t.idle = 0
+	}
+	t.polled, t.sent = now, sent
+	if t.idle >= idlePolls {
+		t.offTime = min(max(2*t.offTime, shortestOff), longestOff)
+		t.offUntil = now.Add(t.offTime)
+		return false
+	}
+	return true
+}
+
+// next readies the throttle for another group.
+func (t *throttle) next() { t.since = time.Time{} }
+
+// wait returns when the throttle lets the group go.
+func (t *throttle) wait(ctx context.Context, e *Engine, group []*pending) {
+	defer t.next()
+	for t.holds(e, group, 0) {
+		select {
+		case <-time.After(throttlePoll):
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// longest bounds the wait of a group, with all that would join it.
+func (e *Engine) longest(group []*pending) time.Duration {
+	events := min(e.cfg.MaxBatch, eventsOf(group)*(1+len(e.submissions)))
+	return min(time.Duration(events)*time.Second/throttleFloor, throttleMost)
+}
+
+// crowded reports whether much is in flight, apart from the outcomes about to be written, or more waits for full queues; and
+// how many deliveries the senders of these queues have finished with.
+func (e *Engine) crowded(finished int) (crowded bool, done int64) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	all := e.held-finished >= e.cfg.MaxInFlight/crowdedShare
+	for _, q := range e.queues {
+		if all || q.ready && q.full() {
+			crowded, done = true, done+q.done.Load()
+		}
+	}
+	return crowded, done
+}
+
+// behind reports whether goroutines of this process wait for a processor.
+func (e *Engine) behind() bool {
+	sample := []metrics.Sample{{Name: "/sched/goroutines/runnable:goroutines"}}
+	metrics.Read(sample)
+	return sample[0].Value.Kind() == metrics.KindUint64 && sample[0].Value.Uint64() >= uint64(queued*runtime.GOMAXPROCS(0))
 }

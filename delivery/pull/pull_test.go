@@ -2,11 +2,14 @@ package pull
 
 import (
 	"errors"
+	"math/rand/v2"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"schakel/store"
+	"schakel/store/storetest"
 )
 
 func TestReceiveAndAcknowledge(t *testing.T) {
@@ -73,9 +76,7 @@ func TestDeadAfterTooManyReceives(t *testing.T) {
 			w.wantCount(1)
 			w.clock.Advance(DefaultLease)
 		}
-		if err := w.pull.Sweep(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		must(t, w.pull.Sweep(t.Context()))
 		w.wantCount(0)
 		n, err := w.db.CountDeliveries(t.Context(), store.DeliveryFilter{Statuses: []string{store.DeliveryDead}, Reason: store.ReasonCountExceeded})
 		if err != nil || n != 1 {
@@ -184,4 +185,208 @@ func TestConsumersAtOnce(t *testing.T) {
 			t.Errorf("received %d of %d", len(seen), total)
 		}
 	})
+}
+
+func FuzzToken(f *testing.F) {
+	for _, seed := range []string{token("dlv_01J", "lck_ABC"), token("dlv_01J", ""), "", "====", "ZGx2XzEgbGNrXzE", "ZGx2XzEAbGNrXzE", "Ã"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		lock, ok := parseToken(text)
+		if !ok && lock != (store.PullLock{}) {
+			t.Errorf("%q is no token and gives %+v", text, lock)
+		}
+		if ok && token(lock.DeliveryID, lock.LockID) != text {
+			t.Errorf("%q has another form: %+v", text, lock)
+		}
+	})
+}
+
+func TestToken(t *testing.T) {
+	t.Parallel()
+	id, lock := "dlv_01JZ0000000000000000000000", store.NewLockID()
+	if got, ok := parseToken(token(id, lock)); !ok || got != (store.PullLock{DeliveryID: id, LockID: lock}) {
+		t.Errorf("got %+v, %v", got, ok)
+	}
+	if a, b := store.NewLockID(), store.NewLockID(); a == b {
+		t.Error("two locks have the same id")
+	}
+}
+
+// tally counts the acknowledgements of a property test.
+type tally struct {
+	mu           sync.Mutex
+	acknowledged map[string]int // by CloudEvents id, how often an acknowledgement of another lock succeeded
+}
+
+func (l *tally) acknowledge(got []Received, s Settled) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	done := make(map[string]bool)
+	for _, token := range s.Succeeded {
+		done[token] = true
+	}
+	for _, g := range got {
+		if done[g.LockToken] {
+			l.acknowledged[eventID(g)]++
+		}
+	}
+}
+
+func eventID(g Received) string {
+	_, rest, _ := strings.Cut(string(g.JSON), `"id":"`)
+	id, _, _ := strings.Cut(rest, `"`)
+	return id
+}
+
+// Four consumers receive, acknowledge, release, reject, renew and crash as it comes, while the clock goes on. Every event
+// ends in one place: acknowledged once, in the error queue, dead, or still to be received. None is lost (guarantee G1).
+func TestVerbsAsTheyCome(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		const consumers, steps, total = 4, 40, 120
+		seed := rand.Uint64()
+		t.Logf("seed %d", seed)
+		w.publish(total)
+		l := &tally{acknowledged: make(map[string]int)}
+		var group sync.WaitGroup
+		for n := range consumers {
+			group.Go(func() {
+				r := rand.New(rand.NewPCG(seed, uint64(n)))
+				var held []Received
+				for range steps {
+					held = w.step(r, held, l)
+				}
+			})
+		}
+		group.Wait()
+		w.clock.Advance(MaxDelay + MaxLease)
+		must(t, w.pull.Sweep(t.Context()))
+		w.wantNoneLost(l, total)
+	})
+}
+
+// step takes a random step with the deliveries a consumer holds, and returns those it holds then. A consumer that crashed has
+// forgotten them.
+func (w *world) step(r *rand.Rand, held []Received, l *tally) []Received {
+	ctx := w.Context()
+	some := held[:r.IntN(len(held)+1)]
+	rest := held[len(some):]
+	var s Settled
+	var err error
+	verb := r.IntN(8)
+	if verb < 5 && len(some) == 0 {
+		verb = 7
+	}
+	switch verb {
+	case 0, 1:
+		if s, err = w.pull.Acknowledge(ctx, w.sub, tokens(some)); err == nil {
+			l.acknowledge(some, s)
+		}
+	case 2:
+		_, err = w.pull.Release(ctx, w.sub, tokens(some), time.Duration(r.IntN(20))*time.Second)
+	case 3:
+		_, err = w.pull.Reject(ctx, w.sub, tokens(some[:1]))
+		rest = held[1:]
+	case 4:
+		_, err = w.pull.Renew(ctx, w.sub, tokens(some), 20*time.Second)
+		rest = held
+	case 5:
+		w.clock.Advance(time.Duration(r.IntN(15)) * time.Second)
+		rest = held
+	case 6:
+		return nil
+	default:
+		var got []Received
+		got, err = w.pull.Receive(ctx, w.request(1+r.IntN(10), 0))
+		rest = append(held[:len(held):len(held)], got...)
+		rest = rest[max(0, len(rest)-MaxTokens):]
+	}
+	if err != nil {
+		w.Error(err)
+	}
+	return rest
+}
+
+func (w *world) wantNoneLost(l *tally, total int) {
+	w.Helper()
+	rows, n, err := w.db.Deliveries(w.Context(), store.DeliveryFilter{SubscriptionID: w.sub.ID})
+	if err != nil || n != total {
+		w.Fatalf("%d deliveries, %v; want %d", n, err, total)
+	}
+	counts := make(map[string]int)
+	for _, d := range rows {
+		counts[d.Status]++
+		e, err := w.db.Event(w.Context(), d.EventID)
+		must(w, err)
+		times := l.acknowledged[e.CEID]
+		if delivered := d.Status == store.DeliveryDelivered; delivered != (times == 1) {
+			w.Errorf("%s is %s and was acknowledged %d times", e.CEID, d.Status, times)
+		}
+		w.wantStory(d)
+	}
+	w.Logf("%v", counts)
+	if left := w.receive(MaxEvents); len(left) != min(MaxEvents, counts[store.DeliveryPending]+counts[store.DeliveryRetrying]) {
+		w.Errorf("%d can be received, of %v", len(left), counts)
+	}
+}
+
+// wantStory checks the attempts of a delivery: one for each receive, none left open, and only the last one acknowledged.
+func (w *world) wantStory(d store.Delivery) {
+	w.Helper()
+	attempts, err := w.db.Attempts(w.Context(), d.ID)
+	if err != nil || int64(len(attempts)) != d.Attempts || d.Attempts > 3 {
+		w.Errorf("%s: %d attempts of %d, %v", d.ID, len(attempts), d.Attempts, err)
+	}
+	for i, a := range attempts {
+		last := i == len(attempts)-1
+		if a.ErrorKind == store.PullReceived || (a.ErrorKind == store.PullAcknowledged) != (last && d.Status == store.DeliveryDelivered) {
+			w.Errorf("%s is %s, attempt %d of %d ended as %s", d.ID, d.Status, i+1, len(attempts), a.ErrorKind)
+		}
+	}
+}
+
+// BenchmarkReceiveAcknowledge receives 100 events and acknowledges them, one consumer at a time.
+func BenchmarkReceiveAcknowledge(b *testing.B) {
+	for name, open := range storetest.Both() {
+		b.Run(name, func(b *testing.B) {
+			clock := storetest.NewClock()
+			w := newWorld(b, open(b, storetest.WithClock(clock)), clock, nil)
+			for b.Loop() {
+				b.StopTimer()
+				w.publish(MaxEvents)
+				b.StartTimer()
+				got := w.receive(MaxEvents)
+				s, err := w.pull.Acknowledge(b.Context(), w.sub, tokens(got))
+				if err != nil || len(s.Succeeded) != MaxEvents {
+					b.Fatalf("acknowledged %d, %v", len(s.Succeeded), err)
+				}
+			}
+			b.ReportMetric(float64(b.N*MaxEvents)/b.Elapsed().Seconds(), "events/s")
+		})
+	}
+}
+
+// BenchmarkReceiveAmongMany receives and gives back, with little and with much that waits for another subscription of
+// the endpoint: what it costs must not depend on that.
+func BenchmarkReceiveAmongMany(b *testing.B) {
+	for _, waiting := range []int{100, 100_000} {
+		b.Run(map[bool]string{true: "few", false: "many"}[waiting == 100], func(b *testing.B) {
+			clock := storetest.NewClock()
+			w := newWorld(b, storetest.SQLite(b, storetest.WithClock(clock)), clock, nil)
+			for range waiting / 500 {
+				w.publish(500)
+			}
+			w.sub = w.subscribe(store.Endpoint{ID: w.sub.EndpointID, PartnerID: w.sub.PartnerID})
+			b.ResetTimer()
+			for b.Loop() {
+				b.StopTimer()
+				w.publish(1)
+				clock.Advance(time.Millisecond)
+				b.StartTimer()
+				if _, err := w.pull.Acknowledge(b.Context(), w.sub, tokens(w.receive(1))); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
 }

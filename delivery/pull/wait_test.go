@@ -11,7 +11,6 @@ import (
 	"schakel/store/storetest"
 )
 
-// answer is the answer of a call of receive.
 type answer struct {
 	got []Received
 	err error

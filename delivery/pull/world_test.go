@@ -31,7 +31,6 @@ type world struct {
 	n     atomic.Int64
 }
 
-// newWorld starts an engine on db, whose clock is the given one.
 func newWorld(t testing.TB, db *store.DB, clock *storetest.Clock, change func(*Config)) *world {
 	t.Helper()
 	w := &world{TB: t, db: db, clock: clock}
@@ -50,9 +49,7 @@ func newWorld(t testing.TB, db *store.DB, clock *storetest.Clock, change func(*C
 	})
 	w.sub = w.subscribe(e)
 	w.eng = outbox.New(outbox.Config{DB: db, Now: clock.Now, Log: slog.New(slog.DiscardHandler), OnReady: w.pull.Wake})
-	if err := w.eng.Start(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, w.eng.Start(t.Context()))
 	t.Cleanup(func() {
 		if err := w.eng.Stop(context.WithoutCancel(t.Context())); err != nil {
 			t.Error(err)
@@ -65,13 +62,10 @@ func (w *world) subscribe(e store.Endpoint) store.Subscription {
 	s := store.Subscription{PartnerID: e.PartnerID, EndpointID: e.ID, Status: store.SubscriptionApproved, Types: []string{eventType}}
 	w.write(func(tx *store.Tx) error { return tx.InsertSubscription(context.Background(), &s) })
 	s, err := w.db.Subscription(context.Background(), s.ID)
-	if err != nil {
-		w.Fatal(err)
-	}
+	must(w, err)
 	return s
 }
 
-// each runs fn on both databases.
 func each(t *testing.T, fn func(t *testing.T, w *world)) {
 	t.Helper()
 	t.Parallel()
@@ -80,9 +74,7 @@ func each(t *testing.T, fn func(t *testing.T, w *world)) {
 
 func (w *world) write(fn func(tx *store.Tx) error) {
 	w.Helper()
-	if err := w.db.Write(context.Background(), fn); err != nil {
-		w.Fatal(err)
-	}
+	must(w, w.db.Write(context.Background(), fn))
 }
 
 // publish accepts n events and returns the JSON that the consumer must get of each.
@@ -93,9 +85,7 @@ func (w *world) publish(n int) (bodies []string) {
 		body := fmt.Sprintf(`{"specversion":"1.0","id":"e%06d","source":"urn:nl:own","type":%q,"datacontenttype":"application/json","data":{ "b":1.50, "a":"é\u00e9" }}`,
 			w.n.Add(1), eventType)
 		ev, err := event.ParseJSON([]byte(body), event.Limits{})
-		if err != nil {
-			w.Fatal(err)
-		}
+		must(w, err)
 		s.Events, bodies = append(s.Events, ev), append(bodies, body)
 	}
 	if _, err := w.eng.Accept(context.Background(), s); err != nil {
@@ -112,9 +102,7 @@ func (w *world) request(events int, wait time.Duration) Request {
 func (w *world) receive(n int) []Received {
 	w.Helper()
 	got, err := w.pull.Receive(w.Context(), w.request(n, 0))
-	if err != nil {
-		w.Fatal(err)
-	}
+	must(w, err)
 	return got
 }
 
@@ -159,4 +147,11 @@ func (w *world) setSubscription(status string) {
 		return errors.Join(err, tx.UpdateSubscription(context.Background(), &s))
 	})
 	w.eng.Changed()
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

@@ -60,7 +60,6 @@ func (c *clock) add(d time.Duration) {
 	c.at = c.at.Add(d)
 }
 
-// logBuffer collects log output.
 type logBuffer struct {
 	mu  sync.Mutex
 	buf bytes.Buffer
@@ -84,7 +83,6 @@ type fixture struct {
 	log   *logBuffer
 }
 
-// newSender makes a sender that may reach loopback and trusts the servers.
 func newSender(t testing.TB, signer Signer, servers ...*httptest.Server) fixture {
 	t.Helper()
 	roots := x509.NewCertPool()

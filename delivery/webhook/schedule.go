@@ -18,8 +18,7 @@ type Schedule struct {
 	MaxAttempts int
 	// Jitter spreads a backoff by this share of it to both sides, from 0 to 1.
 	Jitter float64
-	// Deadline ends the delivery so long after the event was accepted. 0 means
-	// no limit but the lifetime of the idempotency key.
+	// Deadline ends the delivery so long after the event was accepted. 0 means no limit but the lifetime of the idempotency key.
 	Deadline time.Duration
 	// MaxRetryAfter caps the wait that a receiver may ask for. 0 means 24 hours.
 	MaxRetryAfter time.Duration
@@ -61,13 +60,11 @@ func (s Schedule) cap(asked time.Duration) (time.Duration, bool) {
 	return min(asked, most), asked > most
 }
 
-// maxParsedWait keeps absurd values inside what a time.Duration can hold; the
-// policy in Schedule.MaxRetryAfter is far below it.
+// maxParsedWait keeps absurd values inside what a time.Duration can hold; the policy in Schedule.MaxRetryAfter is far below it.
 const maxParsedWait = 100 * 365 * 24 * time.Hour
 
-// ParseRetryAfter reads a Retry-After header (RFC 9110 10.2.3): whole seconds,
-// or an HTTP date, which is counted from now. The result is never negative and
-// at most a century. It is false when the value is neither.
+// ParseRetryAfter reads a Retry-After header (RFC 9110 10.2.3): whole seconds, or an HTTP date, which is counted from now. The
+// result is never negative and at most a century. It is false when the value is neither.
 func ParseRetryAfter(value string, now time.Time) (time.Duration, bool) {
 	value = strings.Trim(value, " \t")
 	if value == "" {

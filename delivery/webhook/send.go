@@ -1,12 +1,16 @@
 package webhook
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
+	"io"
 	"log/slog"
 	"maps"
 	"net/http"
 	"strings"
+	"sync"
 
 	"schakel/delivery/outbound"
 )
@@ -28,9 +32,8 @@ func (s *Sender) Send(ctx context.Context, t Target, m Message) Outcome {
 	return out
 }
 
-// SendBatch makes one attempt to deliver a batch (EDU-11), already encoded as
-// application/cloudevents-batch+json. A retry must pass the same bytes with the
-// same key (IDEM-11).
+// SendBatch makes one attempt to deliver a batch (EDU-11), already encoded as application/cloudevents-batch+json. A retry must
+// pass the same bytes with the same key (IDEM-11).
 func (s *Sender) SendBatch(ctx context.Context, t Target, body []byte, key string) Outcome {
 	return s.post(ctx, t, http.Header{"Content-Type": {"application/cloudevents-batch+json"}}, body, key)
 }
@@ -122,4 +125,146 @@ func (s *Sender) sent(header http.Header, token string) http.Header {
 func validKey(key string) bool {
 	const allowed = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-_.:"
 	return key != "" && len(key) <= 128 && strings.Trim(key, allowed) == ""
+}
+
+// requestCache holds, by endpoint, the request that goes to its URL, but for header and body: parsing a URL again for each
+// delivery costs as much as encoding its event.
+type requestCache struct {
+	mu         sync.Mutex
+	byEndpoint map[string]preparedRequest
+}
+
+// preparedRequest is an empty request to a URL, or the error of making it.
+type preparedRequest struct {
+	url     string
+	request *http.Request
+	err     error
+}
+
+// request makes a POST to a target. The caller sets its context and header.
+func (t *requestCache) request(to Target, body []byte) (*http.Request, error) {
+	m := t.of(to)
+	if m.err != nil {
+		return nil, m.err
+	}
+	req := *m.request
+	req.ContentLength = int64(len(body))
+	// The transport asks for the body again when a connection turns out to be closed before anything was answered.
+	req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
+	req.Body, _ = req.GetBody()
+	if len(body) == 0 {
+		req.Body, req.GetBody = http.NoBody, nil
+	}
+	return &req, nil
+}
+
+func (t *requestCache) of(to Target) preparedRequest {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	m, ok := t.byEndpoint[to.EndpointID]
+	if !ok || m.url != to.URL {
+		m.url = to.URL
+		m.request, m.err = http.NewRequestWithContext(context.Background(), http.MethodPost, to.URL, http.NoBody)
+		t.byEndpoint[to.EndpointID] = m
+	}
+	return m
+}
+
+func (t *requestCache) forget(endpointID string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.byEndpoint, endpointID)
+}
+
+const (
+	redacted       = "[redacted]"
+	maxStoredBody  = 4 << 10
+	maxStoredHead  = 4 << 10
+	maxStoredValue = 256
+)
+
+// Secret is text that must not be seen. Every common way of printing it gives "[redacted]"; string(secret) gives the text.
+type Secret string
+
+// String hides the text.
+func (Secret) String() string { return redacted }
+
+// GoString hides the text.
+func (Secret) GoString() string { return redacted }
+
+// LogValue hides the text.
+func (Secret) LogValue() slog.Value { return slog.StringValue(redacted) }
+
+// MarshalJSON hides the text.
+func (Secret) MarshalJSON() ([]byte, error) { return json.Marshal(redacted) }
+
+// scrub bounds what will be stored, the body to most bytes, and takes out secrets
+// that the other side sent back to us, as echoing receivers and error pages do.
+func (o *Outcome) scrub(token string, cfg *TokenConfig, most int) {
+	secrets := []string{token}
+	if cfg != nil {
+		secrets = append(secrets, string(cfg.Secret))
+	}
+	for _, secret := range secrets {
+		o.hide(secret)
+	}
+	if len(o.ResponseBody) > most {
+		// A copy lets go of the larger buffer.
+		o.ResponseBody, o.Truncated = bytes.Clone(o.ResponseBody[:most]), true
+	}
+	if _, ok := o.ResponseHeader["Set-Cookie"]; ok {
+		o.ResponseHeader["Set-Cookie"] = []string{redacted}
+	}
+	if headerSize(o.ResponseHeader) > maxStoredHead {
+		o.ResponseHeader = essentials(o.ResponseHeader)
+	}
+}
+
+// setAnswer puts an answer in the outcome unchanged, cut off after most bytes.
+func (o *Outcome) setAnswer(body []byte, most int) {
+	if len(body) > most {
+		body, o.Truncated = body[:most], true
+	}
+	o.ResponseBody = body
+}
+
+func (o *Outcome) hide(secret string) {
+	if secret == "" {
+		return
+	}
+	if bytes.Contains(o.ResponseBody, []byte(secret)) {
+		o.ResponseBody = bytes.ReplaceAll(o.ResponseBody, []byte(secret), []byte(redacted))
+	}
+	for _, values := range o.ResponseHeader {
+		for i, value := range values {
+			values[i] = strings.ReplaceAll(value, secret, redacted)
+		}
+	}
+}
+
+func headerSize(header http.Header) (size int) {
+	for name, values := range header {
+		for _, value := range values {
+			size += len(name) + len(value)
+		}
+	}
+	return size
+}
+
+// essentials returns the headers that help to find a fault when the whole is too much.
+func essentials(header http.Header) http.Header {
+	short := http.Header{}
+	for _, name := range []string{"Content-Type", "Date", "Location", "Retry-After", "Server", "Www-Authenticate"} {
+		if value := header.Get(name); value != "" {
+			short.Set(name, cut(value, maxStoredValue))
+		}
+	}
+	return short
+}
+
+func cut(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "") + "…"
 }

@@ -1,20 +1,28 @@
 package webhook
 
 import (
+	"bufio"
+	"bytes"
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"schakel/delivery/event"
+	"schakel/delivery/outbound"
 )
 
 var _ Payload = (*event.Event)(nil)
 
-// received is a request as a receiver saw it.
 type received struct {
 	method string
 	header http.Header
@@ -36,7 +44,7 @@ func receiver(t *testing.T) (*httptest.Server, chan received) {
 func TestSendModes(t *testing.T) {
 	t.Parallel()
 	structured := string(note{}.AppendJSON(nil))
-	tests := []struct {
+	for _, tt := range []struct {
 		name, mode string
 		event      Payload
 		data       string
@@ -49,8 +57,7 @@ func TestSendModes(t *testing.T) {
 		{"binary", ModeBinary, note{}, `{"a":1}`, "application/json", `{"a":1}`, "1"},
 		{"binary without data", ModeBinary, note{}, "", "application/cloudevents+json", structured, ""},
 		{"binary not possible", ModeBinary, textOnly{}, `{"a":1}`, "application/cloudevents+json", structured, ""},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			server, seen := receiver(t)
@@ -170,7 +177,7 @@ func TestSendFailures(t *testing.T) {
 	closed := httptest.NewTLSServer(http.NotFoundHandler())
 	closed.Close()
 	s := newSender(t, nil, stuck, closed)
-	tests := []struct {
+	for _, tt := range []struct {
 		name   string
 		target Target
 		key    string
@@ -185,8 +192,7 @@ func TestSendFailures(t *testing.T) {
 		{"no key", Target{URL: stuck.URL}, "", KindRequest},
 		{"key that breaks the string", Target{URL: stuck.URL}, `a", "b`, KindRequest},
 		{"key with a line end", Target{URL: stuck.URL}, "a\r\nX: y", KindRequest},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			m := message()
@@ -256,5 +262,142 @@ func TestSecretHidesItself(t *testing.T) {
 	slog.New(slog.NewTextHandler(&log, nil)).Info("x", "cfg", cfg, "secret", cfg.Secret)
 	if strings.Contains(log.String(), secret) || !strings.Contains(log.String(), redacted) {
 		t.Error(log.String())
+	}
+}
+
+// A receiver that writes two answers for each request delivers nothing that it did not read, neither to its own endpoint nor to
+// another one at the same host.
+//
+// Rules: EDU-09.
+func TestSecondAnswerIsNoDelivery(t *testing.T) { // guarantee G1
+	t.Parallel()
+	for _, secure := range []bool{false, true} {
+		t.Run(fmt.Sprintf("TLS %t", secure), func(t *testing.T) {
+			t.Parallel()
+			const requests = 5000
+			got := make(map[string]bool)
+			var mu sync.Mutex
+			url, client := answersTwice(t, secure, func(r *http.Request) {
+				mu.Lock()
+				defer mu.Unlock()
+				got[r.Header.Get("Idempotency-Key")] = true
+			})
+			sender := NewSender(Config{Client: client, Logger: slog.New(slog.DiscardHandler)})
+			wrong, delivered := 0, 0
+			for i := range requests {
+				m := message()
+				m.IdempotencyKey = fmt.Sprintf("key-%d", i)
+				out := sender.Send(t.Context(), Target{EndpointID: fmt.Sprint("endpoint ", i%4), URL: url}, m)
+				mu.Lock()
+				if out.Status == http.StatusAccepted {
+					delivered++
+					if !got[`"`+m.IdempotencyKey+`"`] {
+						wrong++
+					}
+				}
+				mu.Unlock()
+			}
+			if wrong != 0 || delivered < requests-50 {
+				t.Errorf("%d of %d were delivered, %d of them were received by nobody", delivered, requests, wrong)
+			}
+		})
+	}
+}
+
+// answersTwice starts a receiver that reads one request of each connection and answers it twice.
+func answersTwice(t *testing.T, secure bool, read func(*http.Request)) (string, *outbound.Client) {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	scheme, cfg := "http", outbound.Config{AllowPlainHTTP: true}
+	if secure {
+		model := httptest.NewTLSServer(nil)
+		t.Cleanup(model.Close)
+		roots := x509.NewCertPool()
+		roots.AddCert(model.Certificate())
+		scheme, cfg = "https", outbound.Config{AllowPrefixes: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, RootCAs: roots}
+		listener = tls.NewListener(listener, &tls.Config{Certificates: model.TLS.Certificates})
+	}
+	t.Cleanup(func() { _ = listener.Close() })
+	go func() {
+		for {
+			c, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer func() { _ = c.Close() }()
+				r, err := http.ReadRequest(bufio.NewReader(c))
+				if err != nil {
+					return
+				}
+				_, _ = io.Copy(io.Discard, r.Body)
+				read(r)
+				const answer = "HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n"
+				_, _ = io.WriteString(c, answer+answer)
+				_, _ = c.Read(make([]byte, 1)) // it never reads the next request
+			}()
+		}
+	}()
+	return scheme + "://" + listener.Addr().String(), outbound.New(cfg)
+}
+
+// BenchmarkSend shows requests per second to a receiver on loopback, beside a
+// bare http.Client that posts the same bytes: the ceiling of this machine.
+func BenchmarkSend(b *testing.B) {
+	sink := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		w.WriteHeader(http.StatusAccepted)
+	}))
+	defer sink.Close()
+	as := newTokenServer(b)
+	client := outbound.New(outbound.Config{AllowPlainHTTP: true})
+	bare := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}}
+	body := note{}.AppendJSON(nil)
+
+	send := func(b *testing.B, target Target) {
+		sender := NewSender(Config{Client: client})
+		if target.Token != nil {
+			sender.tokens = newSender(b, nil, as.Server).tokens
+		}
+		inParallel(b, func() bool { return sender.Send(b.Context(), target, message()).Status == 202 })
+	}
+	b.Run("send", func(b *testing.B) { send(b, Target{EndpointID: "e", URL: sink.URL}) })
+	b.Run("send with token", func(b *testing.B) { send(b, Target{EndpointID: "e", URL: sink.URL, Token: as.config(AuthBasic)}) })
+	b.Run("bare client", func(b *testing.B) {
+		inParallel(b, func() bool {
+			resp, err := bare.Post(sink.URL, "application/cloudevents+json", bytes.NewReader(body))
+			if err != nil {
+				return false
+			}
+			_, _ = io.Copy(io.Discard, resp.Body)
+			return resp.Body.Close() == nil && resp.StatusCode == 202
+		})
+	})
+}
+
+func inParallel(b *testing.B, once func() bool) {
+	b.ReportAllocs()
+	b.SetParallelism(16)
+	b.RunParallel(func(pb *testing.PB) {
+		for pb.Next() {
+			if !once() {
+				b.Error("not delivered")
+				return
+			}
+		}
+	})
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "req/s")
+}
+
+func BenchmarkVerdict(b *testing.B) {
+	b.ReportAllocs()
+	o, f := Outcome{Status: 202}, facts()
+	for b.Loop() {
+		if Verdict(o, f).Next != NextDelivered {
+			b.Fatal("not delivered")
+		}
 	}
 }

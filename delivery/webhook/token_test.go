@@ -77,7 +77,7 @@ func TestTokenRequest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tests := []struct {
+	for _, tt := range []struct {
 		method string
 		form   []string // names, apart from grant_type and scope
 		basic  bool
@@ -86,8 +86,7 @@ func TestTokenRequest(t *testing.T) {
 		{"", nil, true},
 		{AuthPost, []string{"client_id", "client_secret"}, false},
 		{AuthPrivateKey, []string{"client_id", "client_assertion", "client_assertion_type"}, false},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run("SEC-01 "+tt.method, func(t *testing.T) {
 			t.Parallel()
 			as, sink := newTokenServer(t), guarded(t, anyToken)
@@ -143,7 +142,7 @@ func TestAssertion(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tests := []struct {
+	for _, tt := range []struct {
 		alg string
 		key crypto.Signer
 		ok  bool
@@ -156,8 +155,7 @@ func TestAssertion(t *testing.T) {
 		{"none", rs, false},
 		{"RS256", ec, false},
 		{"RS256", nil, false},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run("SEC-04 "+tt.alg, func(t *testing.T) {
 			t.Parallel()
 			s := newSender(t, fixedKey{SigningKey{"k1", tt.alg, tt.key}})
@@ -220,7 +218,7 @@ func TestNoSigner(t *testing.T) {
 
 func TestTokenEndpointFails(t *testing.T) {
 	t.Parallel()
-	tests := []struct {
+	for _, tt := range []struct {
 		name      string
 		status    int
 		body      string
@@ -238,8 +236,7 @@ func TestTokenEndpointFails(t *testing.T) {
 		{"no token", 200, `{"token_type":"Bearer"}`, "answer", false},
 		{"header injection", 200, `{"access_token":"a\r\nX: y","token_type":"Bearer"}`, "answer", false},
 		{"DPoP", 200, `{"access_token":"a","token_type":"DPoP"}`, "answer", false},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			as := newTokenServer(t)

@@ -122,8 +122,7 @@ func (c *tokenCache) forget(endpointID string) {
 	delete(c.entries, endpointID)
 }
 
-// renewBefore returns the time before its end at which a token is no longer used: 30 s, or a tenth of its life when that is
-// less.
+// renewBefore returns the time before its end at which a token is no longer used: 30 s, or a tenth of its life when that is less.
 func renewBefore(lifetime time.Duration) time.Duration {
 	return min(30*time.Second, lifetime/10)
 }

@@ -51,7 +51,7 @@ func TestOneTokenForAThousandDeliveries(t *testing.T) {
 // Rules: SEC-09.
 func TestTokenLifetime(t *testing.T) {
 	t.Parallel()
-	tests := []struct {
+	for _, tt := range []struct {
 		name    string
 		expires string
 		usable  time.Duration
@@ -64,8 +64,7 @@ func TestTokenLifetime(t *testing.T) {
 		{"an object", `,"expires_in":{}`, assumedLifetime - 30*time.Second},
 		{"a year", `,"expires_in":31536000`, maxLifetime - 30*time.Second},
 		{"absurd", `,"expires_in":1e300`, maxLifetime - 30*time.Second},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			as := newTokenServer(t)
@@ -117,7 +116,7 @@ func TestRefusedToken(t *testing.T) {
 	sink := guarded(t, func(token string) bool { return token == good.Load() })
 	s := newSender(t, nil, as.Server, sink)
 	target := Target{EndpointID: "e", URL: sink.URL, Token: as.config(AuthBasic)}
-	steps := []struct {
+	for _, step := range []struct {
 		name     string
 		good     string
 		after    time.Duration
@@ -132,8 +131,7 @@ func TestRefusedToken(t *testing.T) {
 		{"not asked again at once", "token-3", time.Second, 401, false, 2},
 		{"but after a minute", "token-3", time.Minute, 401, true, 2},
 		{"it is", "token-3", 0, 202, false, 3},
-	}
-	for _, step := range steps {
+	} {
 		good.Store(step.good)
 		s.clock.add(step.after)
 		out := s.Send(t.Context(), target, message())

@@ -2,6 +2,7 @@ package webhook
 
 import (
 	"net/http"
+	"reflect"
 	"strconv"
 	"strings"
 	"testing"
@@ -75,7 +76,7 @@ func TestVerdictOfEveryStatus(t *testing.T) {
 // Rules: CE-74, E3.
 func TestVerdictOfFailures(t *testing.T) {
 	t.Parallel()
-	tests := []struct {
+	for _, tt := range []struct {
 		kind   string
 		token  *TokenError
 		next   Next
@@ -95,8 +96,7 @@ func TestVerdictOfFailures(t *testing.T) {
 		{"token", &TokenError{Code: "http-503", Status: 503, Transient: true}, NextRetry, EndpointNone, ReasonToken},
 		{"token", nil, NextRetry, EndpointAlert, ReasonToken},
 		{"request", nil, NextPark, EndpointAlert, ReasonRequest},
-	}
-	for _, tt := range tests {
+	} {
 		d := Verdict(Outcome{Kind: ErrorKind(tt.kind), Detail: "what happened", Token: tt.token}, facts())
 		if d.Next != tt.next || d.EndpointAction != tt.ep || d.Reason != tt.reason || d.SubscriptionAction != SubscriptionNone {
 			t.Errorf("%s: %+v", tt.kind, d)
@@ -110,7 +110,7 @@ func TestVerdictOfFailures(t *testing.T) {
 // Rules: CE-74.
 func TestVerdictUnauthorized(t *testing.T) {
 	t.Parallel()
-	tests := []struct {
+	for _, tt := range []struct {
 		name         string
 		fresh, tried bool
 		reason       string
@@ -120,8 +120,7 @@ func TestVerdictUnauthorized(t *testing.T) {
 		{"another token at hand", true, false, ReasonTokenRenewed, EndpointNone, 0},
 		{"that was tried too", true, true, ReasonUnauthorized, EndpointAlert, 5 * time.Second},
 		{"no other token", false, false, ReasonUnauthorized, EndpointAlert, 5 * time.Second},
-	}
-	for _, tt := range tests {
+	} {
 		f := facts()
 		f.FreshTokenTried = tt.tried
 		d := Verdict(Outcome{Status: http.StatusUnauthorized, FreshToken: tt.fresh}, f)
@@ -134,7 +133,7 @@ func TestVerdictUnauthorized(t *testing.T) {
 // Rules: EDU-10, CE-65.
 func TestVerdictWaits(t *testing.T) {
 	t.Parallel()
-	tests := []struct {
+	for _, tt := range []struct {
 		name       string
 		attempt    int
 		random     float64
@@ -151,8 +150,7 @@ func TestVerdictWaits(t *testing.T) {
 		{"Retry-After lengthens", 1, 0.5, time.Minute, time.Minute},
 		{"Retry-After does not shorten", 4, 0.5, time.Second, 10 * time.Minute},
 		{"absurd Retry-After", 1, 0.5, 365 * 24 * time.Hour, 24 * time.Hour},
-	}
-	for _, tt := range tests {
+	} {
 		f := facts()
 		f.Attempt, f.Rand = tt.attempt, func() float64 { return tt.random }
 		d := Verdict(Outcome{Status: 503, RetryAfter: tt.retryAfter}, f)
@@ -168,7 +166,7 @@ func TestVerdictWaits(t *testing.T) {
 // Rules: EDU-10.
 func TestVerdictHoldsEndpoint(t *testing.T) {
 	t.Parallel()
-	tests := []struct {
+	for _, tt := range []struct {
 		name string
 		o    Outcome
 		held bool
@@ -179,8 +177,7 @@ func TestVerdictHoldsEndpoint(t *testing.T) {
 		{"token endpoint", Outcome{Kind: KindToken, RetryAfter: time.Minute}, true},
 		{"409 speaks of one request", Outcome{Status: 409, RetryAfter: time.Minute}, false},
 		{"delivered", Outcome{Status: 202, RetryAfter: time.Minute}, false},
-	}
-	for _, tt := range tests {
+	} {
 		d := Verdict(tt.o, facts())
 		if held := d.EndpointHoldUntil.Equal(now().Add(time.Minute)); held != tt.held {
 			t.Errorf("%s: held until %v", tt.name, d.EndpointHoldUntil)
@@ -191,7 +188,7 @@ func TestVerdictHoldsEndpoint(t *testing.T) {
 // Rules: IDEM-12, E1.
 func TestVerdictEnds(t *testing.T) {
 	t.Parallel()
-	tests := []struct {
+	for _, tt := range []struct {
 		name   string
 		change func(*Facts, *Outcome)
 		next   Next
@@ -220,8 +217,7 @@ func TestVerdictEnds(t *testing.T) {
 		{"alert outlives the end", func(f *Facts, o *Outcome) { f.Attempt, o.Status = 50, 401 }, NextDead, ReasonAttempts},
 		{"empty schedule", func(f *Facts, _ *Outcome) { f.Schedule = Schedule{} }, NextRetry, ReasonServerError},
 		{"delivered at the last moment", func(f *Facts, o *Outcome) { f.Attempt, o.Status = 50, 202 }, NextDelivered, ReasonDelivered},
-	}
-	for _, tt := range tests {
+	} {
 		f, o := facts(), Outcome{Status: 500}
 		tt.change(&f, &o)
 		d := Verdict(o, f)
@@ -251,4 +247,90 @@ func TestDefaultScheduleFillsTheKeysLife(t *testing.T) {
 	if lived := f.Now.Sub(f.AcceptedAt); lived < 6*24*time.Hour || lived >= 7*24*time.Hour || f.Attempt < 30 || f.Attempt > 40 {
 		t.Errorf("%d attempts in %v", f.Attempt, lived)
 	}
+}
+
+// Rules: EDU-18.
+func TestOverride(t *testing.T) {
+	t.Parallel()
+	chain := Schedule{Waits: []time.Duration{time.Second}, MaxAttempts: 5, Deadline: time.Hour, Jitter: 0.2, MaxRetryAfter: time.Minute}
+	for _, tt := range []struct {
+		text string
+		want func(s *Schedule)
+	}{
+		{"", func(*Schedule) {}},
+		{"{}", func(*Schedule) {}},
+		{`{"waits":["5s","1m30s"]}`, func(s *Schedule) { s.Waits = []time.Duration{5 * time.Second, 90 * time.Second} }},
+		{`{"maxAttempts":10}`, func(s *Schedule) { s.MaxAttempts = 10 }},
+		{`{"deadline":"24h"}`, func(s *Schedule) { s.Deadline = 24 * time.Hour }},
+	} {
+		o, err := ParseOverride(tt.text)
+		want := chain
+		tt.want(&want)
+		if got := chain.With(o); err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: %+v, %v; want %+v", tt.text, got, err, want)
+		}
+	}
+	for _, text := range []string{"[]", `{"waits":["soon"]}`, `{"waits":["-1s"]}`, `{"waits":["0s"]}`, `{"deadline":"later"}`} {
+		if _, err := ParseOverride(text); err == nil {
+			t.Errorf("%s was taken", text)
+		}
+	}
+}
+
+func FuzzParseOverride(f *testing.F) {
+	f.Add(`{"waits":["5s","1m"],"maxAttempts":10,"deadline":"24h"}`)
+	f.Fuzz(func(t *testing.T, text string) {
+		o, err := ParseOverride(text)
+		if err != nil {
+			return
+		}
+		for _, wait := range o.Waits {
+			if wait <= 0 {
+				t.Fatalf("pause %v", wait)
+			}
+		}
+	})
+}
+
+// Rules: EDU-10, CE-65.
+func TestParseRetryAfter(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		value string
+		want  time.Duration
+		ok    bool
+	}{
+		{"0", 0, true},
+		{"120", 2 * time.Minute, true},
+		{" 120\t", 2 * time.Minute, true},
+		{"31536000", 365 * 24 * time.Hour, true},
+		{"99999999999999999999999999", maxParsedWait, true},
+		{now().Add(time.Hour).Format(http.TimeFormat), time.Hour, true},
+		{now().Add(-time.Hour).Format(http.TimeFormat), 0, true},
+		{"Monday, 02-Mar-26 10:00:30 GMT", 30 * time.Second, true},
+		{"Mon Mar  2 10:00:30 2026", 30 * time.Second, true},
+		{"Fri, 31 Dec 9999 23:59:59 GMT", maxParsedWait, true},
+		{"", 0, false},
+		{"-1", 0, false},
+		{"1.5", 0, false},
+		{"1e3", 0, false},
+		{"soon", 0, false},
+		{"120, 240", 0, false},
+	} {
+		if got, ok := ParseRetryAfter(tt.value, now()); got != tt.want || ok != tt.ok {
+			t.Errorf("%q: %v, %v; want %v, %v", tt.value, got, ok, tt.want, tt.ok)
+		}
+	}
+}
+
+func FuzzParseRetryAfter(f *testing.F) {
+	for _, seed := range []string{"", "5", "99999999999999999999", "Mon, 02 Mar 2026 10:00:30 GMT", "-1"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, value string) {
+		got, ok := ParseRetryAfter(value, now())
+		if got < 0 || got > maxParsedWait || !ok && got != 0 {
+			t.Fatalf("%q: %v, %v", value, got, ok)
+		}
+	})
 }

@@ -1,14 +1,11 @@
-// Package webhook sends one claimed delivery, or one batch, to a partner's
-// webhook and judges the answer.
+// Package webhook sends one claimed delivery, or one batch, to a partner's webhook and judges the answer.
 //
-// It has two halves. Sender does the sending: it fetches and caches access
-// tokens, posts the event through the guarded client of package outbound and
-// reports an Outcome. Verdict is pure: it turns an outcome and the facts of the
-// delivery into a Decision by the answer table of CE-74. Nothing here touches
-// the database; the engine stores both.
+// It has two halves. Sender does the sending: it fetches and caches access tokens, posts the event through the guarded client of
+// package outbound and reports an Outcome. Verdict is pure: it turns an outcome and the facts of the delivery into a Decision by
+// the answer table of CE-74. Nothing here touches the database; the engine stores both.
 //
-// A 2xx counts from its status line on. When the body after it breaks off the
-// event is delivered all the same, because sending again could only repeat it.
+// A 2xx counts from its status line on. When the body after it breaks off the event is delivered all the same, because sending
+// again could only repeat it.
 package webhook
 
 import (
@@ -92,8 +89,7 @@ type Config struct {
 	AnswerBytes int
 }
 
-// Sender sends deliveries. It is safe for concurrent use; make one for the
-// whole program, because tokens are cached in it.
+// Sender sends deliveries. It is safe for concurrent use; make one for the whole program, because tokens are cached in it.
 type Sender struct {
 	client  *outbound.Client
 	agent   []string // our User-Agent

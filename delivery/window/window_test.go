@@ -35,7 +35,7 @@ func TestNext(t *testing.T) {
 	sunday := func(from, to string) string {
 		return `{"timeZone":"Europe/Amsterdam","open":[{"days":["sun"],"from":"` + from + `","to":"` + to + `"}]}`
 	}
-	tests := []struct{ name, windows, now, want string }{
+	for _, tt := range []struct{ name, windows, now, want string }{
 		{"inside", office, "2026-11-20T12:00:00Z", "2026-11-20T12:00:00Z"},
 		{"before it opens", office, "2026-11-20T05:59:59Z", "2026-11-20T06:00:00Z"},
 		{"as it closes", office, "2026-11-19T18:00:00Z", "2026-11-20T06:00:00Z"},
@@ -51,8 +51,7 @@ func TestNext(t *testing.T) {
 		{"not every midnight", `{"timeZone":"UTC","open":[{"days":["fri"],"from":"22:00","to":"06:00"}]}`, "2026-11-22T05:59:00Z", "2026-11-27T22:00:00Z"},
 		{"a whole day", `{"timeZone":"UTC","open":[{"days":["sat"],"from":"00:00","to":"24:00"}]}`, "2026-11-21T23:59:59Z", "2026-11-21T23:59:59Z"},
 		{"at any time", "", "2026-11-21T23:59:59Z", "2026-11-21T23:59:59Z"},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			if got := parse(t, tt.windows).Next(at(t, tt.now)); !got.Equal(at(t, tt.want)) {

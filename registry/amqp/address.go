@@ -18,7 +18,6 @@ import (
 	"schakel/store"
 )
 
-// maxAddressBytes bounds a document of the address registry.
 const maxAddressBytes = 4 << 20
 
 // ErrNoAddress says that the address registry knows nothing of a HER-id.

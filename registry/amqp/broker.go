@@ -2,8 +2,13 @@ package amqp
 
 import (
 	"context"
+	"crypto"
 	"errors"
 	"fmt"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
 
 	"schakel/registry"
 	"schakel/store"
@@ -120,4 +125,145 @@ func brokerDetails(b store.AMQPBroker) registry.Details {
 		"url": b.URL, "dialect": b.Dialect, "sasl": b.SASL, "username": b.Username, "namespace": b.Namespace, "enabled": b.Enabled,
 		"password": b.Secret != "", "certificate": b.Certificate != "",
 	}
+}
+
+// BrokerInput holds the input for a broker.
+type BrokerInput struct {
+	Name    string
+	Dialect string // rabbitmq4, rabbitmq310 or servicebus
+	// URL is amqps:// with a host; amqp:// only to this machine itself.
+	URL       string
+	Namespace string // as the address registry writes it before a queue, such as DigitalDialog
+	SASL      string // plain, external or anonymous
+	Username  string // for plain
+	// Password goes in and never comes out: empty on an update keeps what is there.
+	Password string
+	CA       string // PEM of the authorities that are trusted; empty for those of the system
+	// Certificate is ours, in PEM with its chain, and PrivateKey its key. An empty key on an update keeps what is there,
+	// as long as it fits.
+	Certificate, PrivateKey string
+	Enabled                 bool
+}
+
+// InputOfBroker is a broker as it is, to be changed; without its secrets.
+func InputOfBroker(b store.AMQPBroker) BrokerInput {
+	return BrokerInput{
+		Name: b.Name, Dialect: b.Dialect, URL: b.URL, Namespace: b.Namespace, SASL: b.SASL, Username: b.Username, CA: b.CA,
+		Certificate: b.Certificate, Enabled: b.Enabled,
+	}
+}
+
+func (in BrokerInput) clean() BrokerInput {
+	in.Name = strings.Join(strings.Fields(in.Name), " ")
+	for _, s := range []*string{&in.URL, &in.Namespace, &in.Username, &in.CA, &in.Certificate, &in.PrivateKey} {
+		*s = strings.TrimSpace(*s)
+	}
+	return in
+}
+
+func (a *AMQP) checkBroker(in BrokerInput, old store.AMQPBroker) registry.Problems {
+	wrong := registry.Problems{}
+	wrong.Add("name", registry.CheckLine(in.Name, 2, 120))
+	wrong.AddIf(!slices.Contains([]string{store.AMQPRabbitMQ4, store.AMQPRabbitMQ310, store.AMQPServiceBus}, in.Dialect),
+		"dialect", "Choose from the kinds that are listed.")
+	wrong.Add("url", checkBrokerURL(in.URL, a.cfg.AllowOpenEndpoints))
+	wrong.Add("namespace", checkQueue(in.Namespace, true))
+	switch in.SASL {
+	case store.AMQPPlain:
+		wrong.Add("username", registry.CheckLine(in.Username, 1, 255))
+		wrong.Add("password", checkBrokerPassword(in, old))
+	case store.AMQPExternal:
+		wrong.AddIf(in.Certificate == "", "certificate", "Who logs in by certificate needs one: paste it with its private key.")
+		wrong.AddIf(strings.HasPrefix(in.URL, "amqp:"), "sasl", "A certificate is only shown over an encrypted connection: write amqps://.")
+	case store.AMQPAnonymous:
+	default:
+		wrong.Add("sasl", "Choose from the ways that are listed.")
+	}
+	if in.CA != "" {
+		if _, err := readCertificates(in.CA); err != nil {
+			wrong.Add("ca", registry.AsSentence(err.Error()))
+		}
+	}
+	return wrong
+}
+
+// checkBrokerPassword asks the password again when another host than before would get it: who took over a session must
+// not be able to have it sent to a server of its own.
+func checkBrokerPassword(in BrokerInput, old store.AMQPBroker) string {
+	switch {
+	case in.Password != "":
+		return registry.CheckLine(in.Password, 1, 1000)
+	case old.Secret == "":
+		return "Fill in the password."
+	case registry.Origin(in.URL) != registry.Origin(old.URL):
+		return "The host has changed: fill in the password again."
+	}
+	return ""
+}
+
+// checkBrokerURL judges the address of a broker. An address without encryption is only taken for this machine itself,
+// unless openly is set.
+func checkBrokerURL(raw string, openly bool) string {
+	const example = "Write it in full, such as amqps://tb.test.nhn.no:5671."
+	u, err := url.Parse(raw)
+	switch {
+	case raw == "":
+		return "Fill in the address. " + example
+	case err != nil || len(raw) > 2048 || u.Opaque != "" || u.Hostname() == "" || u.Scheme != "amqp" && u.Scheme != "amqps":
+		return "This is not the address of a broker. " + example
+	case u.User != nil:
+		return "The address holds a user name or password. Leave it out; they go in the fields meant for them."
+	case strings.ContainsAny(raw, "#?"):
+		return "Leave out what stands after ? or #."
+	case u.Path != "" && u.Path != "/":
+		return "Leave out what stands after the host and port; the namespace has a field of its own."
+	case u.Scheme == "amqp" && !openly && !loopback(u.Hostname()):
+		return "Without encryption only this machine itself can be reached. Write amqps:// instead of amqp://."
+	}
+	return ""
+}
+
+func loopback(host string) bool {
+	ip, err := netip.ParseAddr(host)
+	return err == nil && ip.IsLoopback() || host == "localhost" || strings.HasSuffix(host, ".localhost")
+}
+
+// clientCertificate reads our certificate for a broker; the key is nil when the stored one stays.
+func (in BrokerInput) clientCertificate(old store.AMQPBroker, wrong registry.Problems) (chain string, key crypto.Signer) {
+	if in.Certificate == "" {
+		wrong.AddIf(in.PrivateKey != "", "certificate", "Paste the certificate of this private key too.")
+		return "", nil
+	}
+	list, err := readCertificates(in.Certificate)
+	switch {
+	case err != nil:
+		wrong.Add("certificate", registry.AsSentence(err.Error()))
+		return "", nil
+	case len(list) != 1:
+		wrong.Add("certificate", "Paste one certificate, with those of the authorities after it.")
+		return "", nil
+	}
+	chain = writeChain(list[0])
+	if in.PrivateKey == "" {
+		wrong.AddIf(chain != old.Certificate || old.PrivateKey == "", "privateKey", "Paste the private key of this certificate.")
+		wrong.AddIf(registry.Origin(in.URL) != registry.Origin(old.URL) && old.ID != "",
+			"privateKey", "The host has changed: paste the private key again.")
+		return chain, nil
+	}
+	return chain, keyThatFits(in.PrivateKey, list[0], "privateKey", wrong)
+}
+
+func keyThatFits(text string, c certificateChain, field string, wrong registry.Problems) crypto.Signer {
+	keys, err := readKeys(text)
+	if err != nil {
+		wrong.Add(field, registry.AsSentence(err.Error()))
+		return nil
+	}
+	for _, key := range keys {
+		if fits(key, c.leaf) {
+			return key
+		}
+	}
+	wrong.Add(field, "This private key is not that of the certificate of "+c.leaf.Subject.CommonName+".")
+	return nil
 }

@@ -104,7 +104,6 @@ func (a *AMQP) TakeImport(ctx context.Context, actor registry.Actor, document []
 	})
 }
 
-// partyChange holds the changes of a document to a party.
 type partyChange struct {
 	party        store.AMQPParty
 	certificates []enterprise

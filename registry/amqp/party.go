@@ -126,9 +126,8 @@ func (a *AMQP) checkParty(ctx context.Context, tx *store.Tx, actor registry.Acto
 	}
 	if in.ClientID != "" {
 		client, err := tx.Client(ctx, in.ClientID)
-		if err != nil || client.PartnerID != row.PartnerID || client.Status == store.ClientRevoked {
-			wrong.Add("clientId", "Choose a client of this partner that is not revoked.")
-		}
+		wrong.AddIf(err != nil || client.PartnerID != row.PartnerID || client.Status == store.ClientRevoked,
+			"clientId", "Choose a client of this partner that is not revoked.")
 	}
 	if err := checkReadQueues(ctx, tx, in, row, wrong); err != nil {
 		return err
@@ -144,12 +143,8 @@ func (a *AMQP) checkParty(ctx context.Context, tx *store.Tx, actor registry.Acto
 // checkClaims keeps the people of a partner from what an administrator decides: the queue that we read for it, and who
 // it is once processes are agreed with it. What comes in under a HER-id is taken for that partner's.
 func checkClaims(ctx context.Context, tx *store.Tx, in PartyInput, row store.AMQPParty, wrong registry.Problems) error {
-	if in.InboundQueue != row.InboundQueue {
-		wrong.Add("inboundQueue", "An administrator names the queue that is read for you. Ask for it.")
-	}
-	if in.ClientID != row.ClientID {
-		wrong.Add("clientId", "An administrator chooses the client whose rights hold. Ask for it.")
-	}
+	wrong.AddIf(in.InboundQueue != row.InboundQueue, "inboundQueue", "An administrator names the queue that is read for you. Ask for it.")
+	wrong.AddIf(in.ClientID != row.ClientID, "clientId", "An administrator chooses the client whose rights hold. Ask for it.")
 	if row.ID == "" || in.HerID == row.HerID && in.BrokerID == row.BrokerID {
 		return nil
 	}
@@ -198,7 +193,6 @@ func checkReadQueues(ctx context.Context, tx *store.Tx, in PartyInput, row store
 	return nil
 }
 
-// readQueues are the queues that we read for a party.
 func (in PartyInput) readQueues(own bool) []namedQueue {
 	return slices.DeleteFunc(in.queues(), func(q namedQueue) bool { return q.name == "" || !own && q.field != "inboundQueue" })
 }

@@ -104,18 +104,12 @@ func (in PartyInput) check(own bool) registry.Problems {
 }
 
 func (in PartyInput) checkHealth(own bool, wrong registry.Problems) {
-	if in.HerID < 1 || in.HerID > maxHerID {
-		wrong.Add("herId", "Fill in the HER-id: a number of at most nine digits.")
-	}
-	if in.ParentHerID < 0 || in.ParentHerID > maxHerID || in.ParentHerID > 0 && in.ParentHerID == in.HerID {
-		wrong.Add("parentHerId", "Fill in the HER-id of the organisation it belongs to, or nothing.")
-	}
-	if !slices.Contains([]string{"", "1.0", "1.1"}, in.ApprecVersion) {
-		wrong.Add("apprecVersion", "Choose 1.0 or 1.1.")
-	}
-	if in.AnswerWait < 0 || in.AnswerWait > maxAnswerWait || in.AnswerWait > 0 && in.AnswerWait < time.Minute {
-		wrong.Add("answerWait", "Use 1 minute to 30 days, such as 30m or 4h, or nothing for the default.")
-	}
+	wrong.AddIf(in.HerID < 1 || in.HerID > maxHerID, "herId", "Fill in the HER-id: a number of at most nine digits.")
+	wrong.AddIf(in.ParentHerID < 0 || in.ParentHerID > maxHerID || in.ParentHerID > 0 && in.ParentHerID == in.HerID,
+		"parentHerId", "Fill in the HER-id of the organisation it belongs to, or nothing.")
+	wrong.AddIf(!slices.Contains([]string{"", "1.0", "1.1"}, in.ApprecVersion), "apprecVersion", "Choose 1.0 or 1.1.")
+	wrong.AddIf(in.AnswerWait < 0 || in.AnswerWait > maxAnswerWait || in.AnswerWait > 0 && in.AnswerWait < time.Minute,
+		"answerWait", "Use 1 minute to 30 days, such as 30m or 4h, or nothing for the default.")
 	needed := map[string]string{"asyncQueue": in.AsyncQueue, "errorQueue": in.ErrorQueue}
 	if own {
 		needed["deadQueue"] = in.DeadQueue
@@ -126,18 +120,10 @@ func (in PartyInput) checkHealth(own bool, wrong registry.Problems) {
 }
 
 func (in PartyInput) checkCloudEvents(own bool, wrong registry.Problems) {
-	if own {
-		wrong.Add("kind", "An own party follows the health profile. A partner's party in CloudEvents names the queue that is read for it.")
-	}
-	if in.ContentMode != registry.ModeStructured && in.ContentMode != registry.ModeBinary {
-		wrong.Add("contentMode", "Choose structured or binary.")
-	}
-	if in.AsyncQueue == "" && in.InboundQueue == "" {
-		wrong.Add("asyncQueue", "Fill in the queue that we write to, the one that we read, or both.")
-	}
-	if in.InboundQueue != "" && in.ClientID == "" {
-		wrong.Add("clientId", "Choose the client whose rights hold for what comes in by this queue.")
-	}
+	wrong.AddIf(own, "kind", "An own party follows the health profile. A partner's party in CloudEvents names the queue that is read for it.")
+	wrong.AddIf(in.ContentMode != registry.ModeStructured && in.ContentMode != registry.ModeBinary, "contentMode", "Choose structured or binary.")
+	wrong.AddIf(in.AsyncQueue == "" && in.InboundQueue == "", "asyncQueue", "Fill in the queue that we write to, the one that we read, or both.")
+	wrong.AddIf(in.InboundQueue != "" && in.ClientID == "", "clientId", "Choose the client whose rights hold for what comes in by this queue.")
 }
 
 // checkQueues holds the names of the queues, and that no two are the same.
@@ -145,9 +131,7 @@ func (in PartyInput) checkQueues(wrong registry.Problems) {
 	seen := map[string]bool{}
 	for _, q := range in.queues() {
 		wrong.Add(q.field, checkQueue(q.name, true))
-		if q.name != "" && seen[q.name] {
-			wrong.Add(q.field, "Another queue of this party has this name.")
-		}
+		wrong.AddIf(q.name != "" && seen[q.name], q.field, "Another queue of this party has this name.")
 		seen[q.name] = true
 	}
 }

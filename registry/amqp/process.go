@@ -118,9 +118,8 @@ func (a *AMQP) checkProcess(ctx context.Context, tx *store.Tx, in ProcessInput, 
 	if in.HandlerID != "" {
 		e, err := tx.Endpoint(ctx, in.HandlerID)
 		own, errOwn := tx.OwnPartner(ctx)
-		if err != nil || errOwn != nil || e.PartnerID != own.ID || e.Kind != store.EndpointWebhook || e.Status == store.EndpointEnded {
-			wrong.Add("handlerId", "Choose a webhook of the own organisation.")
-		}
+		wrong.AddIf(err != nil || errOwn != nil || e.PartnerID != own.ID || e.Kind != store.EndpointWebhook || e.Status == store.EndpointEnded,
+			"handlerId", "Choose a webhook of the own organisation.")
 	}
 	for _, other := range there {
 		in.checkBeside(other, row.ID, wrong)
@@ -136,24 +135,18 @@ func (in ProcessInput) checkBeside(other store.AMQPProcess, id string, wrong reg
 	if other.ID == id {
 		return
 	}
-	if in.Sends != "" && other.Sends == in.Sends {
-		wrong.Add("sends", "Events of this type go out by the process "+other.Name+" already.")
-	}
-	if in.Receives != "" && other.Receives != "" && other.OwnPartyID == in.OwnPartyID && other.Subject == in.Subject && other.Mode == in.Mode {
-		wrong.Add("subject", "What comes in with this subject belongs to the process "+other.Name+" already.")
-	}
+	wrong.AddIf(in.Sends != "" && other.Sends == in.Sends, "sends", "Events of this type go out by the process "+other.Name+" already.")
+	wrong.AddIf(in.Receives != "" && other.Receives != "" && other.OwnPartyID == in.OwnPartyID && other.Subject == in.Subject && other.Mode == in.Mode,
+		"subject", "What comes in with this subject belongs to the process "+other.Name+" already.")
 }
 
 // check judges input by itself. A subject that is there already may stay when the setting no longer has it.
 func (in ProcessInput) check(subjects []string, was string) registry.Problems {
 	wrong := registry.Problems{}
 	wrong.Add("name", registry.CheckLine(in.Name, 2, 120))
-	if (in.Subject != was || was == "") && !slices.Contains(subjects, in.Subject) {
-		wrong.Add("subject", "Choose a code that the setting “Subjects of AMQP messages” has.")
-	}
-	if in.Mode != store.AMQPAsync && in.Mode != store.AMQPSync {
-		wrong.Add("mode", "Choose asynchronous or synchronous.")
-	}
+	wrong.AddIf((in.Subject != was || was == "") && !slices.Contains(subjects, in.Subject),
+		"subject", "Choose a code that the setting “Subjects of AMQP messages” has.")
+	wrong.AddIf(in.Mode != store.AMQPAsync && in.Mode != store.AMQPSync, "mode", "Choose asynchronous or synchronous.")
 	for field, text := range map[string]string{"service": in.Service, "action": in.Action, "cpaId": in.CPAID, "fromRole": in.FromRole, "toRole": in.ToRole} {
 		wrong.Add(field, registry.CheckLine(text, 0, 200))
 	}
@@ -163,9 +156,7 @@ func (in ProcessInput) check(subjects []string, was string) registry.Problems {
 
 func (in ProcessInput) checkTypes(wrong registry.Problems) {
 	for field, name := range map[string]string{"sends": in.Sends, "receives": in.Receives} {
-		if name != "" && !registry.ValidEventType(name) {
-			wrong.Add(field, "Fill in one event type, such as no.example.dialogue.sent.")
-		}
+		wrong.AddIf(name != "" && !registry.ValidEventType(name), field, "Fill in one event type, such as no.example.dialogue.sent.")
 	}
 	switch {
 	case in.Sends == "" && in.Receives == "":
@@ -185,4 +176,85 @@ func (in ProcessInput) fill(row *store.AMQPProcess) {
 
 func processDetails(p store.AMQPProcess) registry.Details {
 	return registry.Details{"from": p.Name, "subject": p.Subject, "mode": p.Mode, "sends": p.Sends, "receives": p.Receives, "cpaId": p.CPAID}
+}
+
+// checkRecipient refuses a process that makes events of what comes in while nobody is subscribed to them. What comes in is
+// acknowledged on behalf of a recipient (AMQP-16), so there must be one when the process is agreed.
+func (in ProcessInput) checkRecipient(ctx context.Context, tx *store.Tx, row store.AMQPProcess, wrong registry.Problems) error {
+	if in.Receives == "" || in.Mode == store.AMQPSync && in.HandlerID != "" || len(wrong) > 0 {
+		return nil
+	}
+	if row.ID != "" && in.Receives == row.Receives && in.Mode == row.Mode && in.HandlerID == row.HandlerID {
+		return nil // what else is changed of it makes it no worse
+	}
+	party, err := tx.AMQPParty(ctx, row.PartyID)
+	if err != nil {
+		return fmt.Errorf("find party: %w", err)
+	}
+	there, err := tx.HasRecipient(ctx, in.Receives, party.PartnerID)
+	if err != nil {
+		return fmt.Errorf("look for recipient: %w", err)
+	}
+	wrong.AddIf(!there,
+		"receives", "Nobody is subscribed to this event type, so what comes in would reach nobody. Approve a subscription of your own organisation to it, or a route and a subscription of a partner; then add it here.")
+	return nil
+}
+
+// Orphan is a process whose messages nobody would get.
+type Orphan struct {
+	store.AMQPProcess
+
+	Party string // name of the counterpart
+}
+
+// Orphans lists the processes within a scope that make events nobody is subscribed to: their messages are held, or rejected
+// where the settings say so.
+func (a *AMQP) Orphans(ctx context.Context, scope registry.Scope) ([]Orphan, error) {
+	id, ok := scope.Narrow("")
+	if !ok {
+		return nil, nil
+	}
+	return orphans(ctx, &a.cfg.DB.Queries, id)
+}
+
+func orphans(ctx context.Context, q *store.Queries, partnerID string) ([]Orphan, error) {
+	rows, err := q.AMQPWithoutRecipient(ctx, partnerID)
+	if err != nil {
+		return nil, fmt.Errorf("list processes without a recipient: %w", err)
+	}
+	list := make([]Orphan, len(rows))
+	for i, row := range rows {
+		party, err := q.AMQPParty(ctx, row.PartyID)
+		if err != nil {
+			return nil, fmt.Errorf("find party: %w", err)
+		}
+		list[i] = Orphan{row, party.Name}
+	}
+	return list, nil
+}
+
+// KeepRecipients makes a change of an administrator that ends something for good, and refuses it when it takes the last recipient
+// from a process. A suspension is not refused: it can be taken back, and meanwhile messages are held. Nor is a partner that leaves.
+func KeepRecipients(ctx context.Context, tx *store.Tx, actor registry.Actor, change func() error) error {
+	if !actor.Administrator {
+		return change()
+	}
+	before, err := orphans(ctx, &tx.Queries, "")
+	if err != nil {
+		return err
+	}
+	if err := change(); err != nil {
+		return err
+	}
+	after, err := orphans(ctx, &tx.Queries, "")
+	if err != nil {
+		return err
+	}
+	for _, one := range after {
+		if !slices.ContainsFunc(before, func(b Orphan) bool { return b.ID == one.ID }) {
+			return registry.Conflict("The process %s with %s would have no recipient: its messages become events of type %s, and nobody else is subscribed to them. Approve another subscription first, or remove that event type from the process.",
+				one.Name, one.Party, one.Receives)
+		}
+	}
+	return nil
 }

@@ -10,9 +10,8 @@ import (
 	"schakel/store"
 )
 
-// Advice scores contracts by the NL API Design Rules and what the Edukoppeling
-// profile asks of events and webhooks (EDU-21). Reports are made when they are asked
-// for, so that they follow the rules of this program, and cached while there is room.
+// Advice scores contracts by the NL API Design Rules and what the Edukoppeling profile asks of events and webhooks (EDU-21).
+// Reports are made when they are asked for, so that they follow the rules of this program, and cached while there is room.
 type Advice struct {
 	contracts *Contracts
 
@@ -59,8 +58,7 @@ func (a *Advice) AtOnce(ctx context.Context, reader registry.Reader, v store.Con
 	return report, err == nil, err
 }
 
-// OnUpload gives the advice on a document that is not stored, with the files of a zip
-// that findings come from.
+// OnUpload gives the advice on a document that is not stored, with the files of a zip that findings come from.
 func (a *Advice) OnUpload(ctx context.Context, read *contract.Upload) (lint.Report, error) {
 	leave, err := a.contracts.turns.take(ctx)
 	if err != nil {

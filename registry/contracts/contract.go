@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"schakel/registry"
 	"schakel/registry/contracts/contract"
@@ -25,21 +26,16 @@ func NewContracts(cfg registry.Config, profile registry.ProfileSource) *Contract
 	return &Contracts{cfg, profile, newTurns(), newTurns()}
 }
 
-// maxOwnedContracts bounds the contracts that one partner makes.
 const maxOwnedContracts = 200
 
-// Create makes a contract without versions. An administrator can, a client of the
-// own organisation, and a partner that will draw it up and maintain it (EDU-21),
-// which owns it then. Fields: id, kind, title, description, owner, maintainer,
-// contactName, contactEmail, classification, basedOn, agreement, agreedOn,
-// idMeaning, timeMeaning, visibility, partners.
+// Create makes a contract without versions. An administrator can, a client of the own organisation, and a partner that will draw
+// it up and maintain it (EDU-21), which owns it then. Fields: id, kind, title, description, owner, maintainer, contactName,
+// contactEmail, classification, basedOn, agreement, agreedOn, idMeaning, timeMeaning, visibility, partners.
 func (c *Contracts) Create(ctx context.Context, actor registry.Actor, in ContractInput) (store.Contract, error) {
 	in = in.clean()
 	wrong := in.check()
 	wrong.Add("id", checkContractID(in.ID))
-	if in.Kind != string(contract.OpenAPI) && in.Kind != string(contract.AsyncAPI) {
-		wrong.Add("kind", "Choose openapi or asyncapi.")
-	}
+	wrong.AddIf(in.Kind != string(contract.OpenAPI) && in.Kind != string(contract.AsyncAPI), "kind", "Choose openapi or asyncapi.")
 	for field, text := range checkVisibility(in.Visibility, in.PartnerIDs) {
 		wrong.Add(field, text)
 	}
@@ -68,8 +64,7 @@ func (c *Contracts) Create(ctx context.Context, actor registry.Actor, in Contrac
 	return row, err
 }
 
-// claim makes a partner that makes a contract its owner; who acts for the own
-// organisation may choose another.
+// claim makes a partner that makes a contract its owner; who acts for the own organisation may choose another.
 func (in *ContractInput) claim(ctx context.Context, tx *store.Tx, actor registry.Actor) error {
 	if ok, err := actsForOwn(ctx, tx, actor); err != nil || ok {
 		return err
@@ -95,10 +90,8 @@ func (in *ContractInput) claim(ctx context.Context, tx *store.Tx, actor registry
 	return nil
 }
 
-// Update changes the metadata of a contract, but not who sees it: SetVisibility
-// does that. The partner that owns it cannot change the owner. A contract goes to
-// another organisation with what was agreed about that alone (EDU-22). Fields: as
-// Create.
+// Update changes the metadata of a contract, but not who sees it: SetVisibility does that. The partner that owns it cannot change
+// the owner. A contract goes to another organisation with what was agreed about that alone (EDU-22). Fields: as Create.
 func (c *Contracts) Update(ctx context.Context, actor registry.Actor, id string, in ContractInput) (store.Contract, error) {
 	return c.Amend(ctx, actor, id, func(now *ContractInput) { *now = in })
 }
@@ -162,7 +155,6 @@ func checkContractID(id string) string {
 	return ""
 }
 
-// actsForOwn reports whether an actor acts for the own organisation.
 func actsForOwn(ctx context.Context, tx *store.Tx, actor registry.Actor) (bool, error) {
 	if actor.Administrator || actor.PartnerID == "" {
 		return actor.Administrator, nil
@@ -177,8 +169,7 @@ func actsForOwn(ctx context.Context, tx *store.Tx, actor registry.Actor) (bool, 
 	return own.ID == actor.PartnerID, nil
 }
 
-// change reads a contract the actor maintains and keeps others from changing it
-// meanwhile: only its owner publishes (EDU-21).
+// change reads a contract the actor maintains and keeps others from changing it meanwhile: only its owner publishes (EDU-21).
 func (c *Contracts) change(ctx context.Context, actor registry.Actor, id string, fn func(*store.Tx, *store.Contract) error) error {
 	return c.cfg.DB.Write(ctx, func(tx *store.Tx) error {
 		row, err := registry.Locked(ctx, tx, "contract", "contract", id, tx.Contract)
@@ -207,4 +198,85 @@ func contractObject(c store.Contract) registry.Object {
 
 func versionObject(c store.Contract, v store.ContractVersion) registry.Object {
 	return registry.ObjectOf("contract", c.ID, c.Title+" "+v.Version, c.OwnerPartnerID)
+}
+
+// ContractInput is the metadata of a contract (EDU-06c).
+type ContractInput struct {
+	ID                        string // kebab-case; it stays what it was
+	Kind                      string // openapi or asyncapi; it stays what it was
+	Title, Description        string
+	Owner                     string // who decides on it; the name of OwnerPartnerID when empty
+	OwnerPartnerID            string // empty: the own organisation
+	Maintainer                string
+	ContactName, ContactEmail string
+	Classification            string
+	BasedOn                   string   // sector standard (EDU-25)
+	Agreement                 string   // who decided on the owner (EDU-22)
+	AgreedOn                  string   // the day of that, as 2026-05-01; may be empty
+	IDMeaning                 string   // of events: what makes their id unique, and its limits (CE-07)
+	TimeMeaning               string   // of events: what their time tells (CE-20)
+	Visibility                string   // public, partners, named or internal; see SetVisibility
+	PartnerIDs                []string // who sees it, with named
+}
+
+func inputOf(c store.Contract) ContractInput {
+	return ContractInput{
+		ID: c.ID, Kind: c.Kind, Title: c.Title, Description: c.Description, Owner: c.Owner, OwnerPartnerID: c.OwnerPartnerID,
+		Maintainer: c.Maintainer, ContactName: c.ContactName, ContactEmail: c.ContactEmail, Classification: c.Classification,
+		BasedOn: c.BasedOn, Agreement: c.Agreement, AgreedOn: c.AgreedOn, IDMeaning: c.IDMeaning, TimeMeaning: c.TimeMeaning,
+		Visibility: c.Visibility,
+	}
+}
+
+func (in ContractInput) clean() ContractInput {
+	for _, s := range []*string{
+		&in.ID, &in.Title, &in.Description, &in.Owner, &in.Maintainer, &in.ContactName, &in.Classification, &in.BasedOn, &in.Agreement,
+		&in.AgreedOn, &in.IDMeaning, &in.TimeMeaning,
+	} {
+		*s = strings.TrimSpace(*s)
+	}
+	if in.ContactEmail != "" {
+		in.ContactEmail = registry.CleanEmail(in.ContactEmail)
+	}
+	return in
+}
+
+func (in ContractInput) check() registry.Problems {
+	wrong := registry.Problems{}
+	wrong.Add("title", registry.CheckLine(in.Title, 2, 200))
+	wrong.Add("description", registry.CheckProse(in.Description, 0, 4000))
+	for field, text := range map[string]string{
+		"owner": in.Owner, "maintainer": in.Maintainer, "contactName": in.ContactName, "classification": in.Classification,
+		"basedOn": in.BasedOn, "agreement": in.Agreement,
+	} {
+		wrong.Add(field, registry.CheckLine(text, 0, 200))
+	}
+	wrong.AddIf(in.ContactEmail != "" && !registry.ValidEmail(in.ContactEmail), "contactEmail", "Enter an e-mail address, as name@example.nl.")
+	wrong.Add("idMeaning", registry.CheckProse(in.IDMeaning, 0, 1000))
+	wrong.Add("timeMeaning", registry.CheckProse(in.TimeMeaning, 0, 1000))
+	if _, err := time.Parse(time.DateOnly, in.AgreedOn); in.AgreedOn != "" && err != nil {
+		wrong.Add("agreedOn", "Write the day as 2026-05-01.")
+	}
+	return wrong
+}
+
+func (in ContractInput) fill(ctx context.Context, tx *store.Tx, c *store.Contract) error {
+	owner, err := registry.PartnerOrOwn(ctx, &tx.Queries, in.OwnerPartnerID)
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return fmt.Errorf("find owner: %w", err)
+	}
+	if err != nil {
+		return registry.Invalid(registry.Problems{"owner": "Choose an owner that is registered."})
+	}
+	if in.Owner == "" {
+		in.Owner = owner.Name
+	}
+	if owner.Own {
+		in.OwnerPartnerID = ""
+	}
+	c.Title, c.Description, c.Owner, c.OwnerPartnerID, c.Maintainer = in.Title, in.Description, in.Owner, in.OwnerPartnerID, in.Maintainer
+	c.ContactName, c.ContactEmail, c.Classification = in.ContactName, in.ContactEmail, in.Classification
+	c.BasedOn, c.Agreement, c.AgreedOn = in.BasedOn, in.Agreement, in.AgreedOn
+	c.IDMeaning, c.TimeMeaning = in.IDMeaning, in.TimeMeaning
+	return nil
 }

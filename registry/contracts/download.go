@@ -38,10 +38,8 @@ type Downloads struct {
 	anonymous map[anonymousDay]int64
 }
 
-// downloaded is a reader and a version.
 type downloaded struct{ versionID, kind, id string }
 
-// anonymousDay is a version on a day.
 type anonymousDay struct{ versionID, day string }
 
 // NewDownloads makes the service.

@@ -14,12 +14,10 @@ import (
 	"schakel/store"
 )
 
-// Mirrors copy the contracts of registers of others into ours (EDU-06e, EDU-N06).
-// A copy is a contract like any other, internal at first, that names the origin of
-// its bytes (EDU-N05); they are immutable. Nothing of it reaches others without a
-// person's step: not the contract itself, nor a new version of one that is shown to
-// others, which stays a draft. A copy defines no event types here, and no
-// subscription or payload check follows it by itself.
+// Mirrors copy the contracts of registers of others into ours (EDU-06e, EDU-N06). A copy is a contract like any other, internal
+// at first, that names the origin of its bytes (EDU-N05); they are immutable. Nothing of it reaches others without a person's
+// step: not the contract itself, nor a new version of one that is shown to others, which stays a draft. A copy defines no event
+// types here, and no subscription or payload check follows it by itself.
 type Mirrors struct {
 	cfg       registry.Config
 	contracts *Contracts
@@ -131,8 +129,7 @@ func (m *Mirrors) OneRun(ctx context.Context, actor registry.Actor, id, runID st
 	return run, registry.Found("run", err)
 }
 
-// Alarms lists bytes that sources gave for versions of which we have other bytes,
-// newest first, with their total count.
+// Alarms lists bytes that sources gave for versions of which we have other bytes, newest first, with their total count.
 func (m *Mirrors) Alarms(ctx context.Context, actor registry.Actor, f store.MirrorAsideFilter) ([]store.MirrorAside, int, error) {
 	if err := m.allow(ctx, actor); err != nil {
 		return nil, 0, err
@@ -197,8 +194,7 @@ func (m *Mirrors) AlarmChanges(ctx context.Context, actor registry.Actor, id, al
 	return changes, nil
 }
 
-// Settle ends an alarm: somebody found out with the source why the bytes differ.
-// Our copy stays as it is. Field: reason.
+// Settle ends an alarm: somebody found out with the source why the bytes differ. Our copy stays as it is. Field: reason.
 func (m *Mirrors) Settle(ctx context.Context, actor registry.Actor, id, alarmID, reason string) error {
 	reason = strings.TrimSpace(reason)
 	row, err := m.Alarm(ctx, actor, id, alarmID)
@@ -245,7 +241,6 @@ func (c *Contracts) CopyOf(ctx context.Context, v store.ContractVersion) (from s
 	return from, true, nil
 }
 
-// isCopy reports whether a contract is a copy of one in another register.
 func isCopy(ctx context.Context, tx *store.Tx, contractID string) (bool, error) {
 	_, err := tx.MirrorContract(ctx, contractID)
 	if errors.Is(err, store.ErrNotFound) {
@@ -257,8 +252,7 @@ func isCopy(ctx context.Context, tx *store.Tx, contractID string) (bool, error) 
 	return true, nil
 }
 
-// refuseCopy refuses to change the documents of a copy: they come from its source
-// alone (EDU-N05).
+// refuseCopy refuses to change the documents of a copy: they come from its source alone (EDU-N05).
 func refuseCopy(ctx context.Context, tx *store.Tx, contractID string) error {
 	is, err := isCopy(ctx, tx, contractID)
 	if err == nil && is {
@@ -267,7 +261,6 @@ func refuseCopy(ctx context.Context, tx *store.Tx, contractID string) error {
 	return err
 }
 
-// mirrorDriver opens the register of a source.
 func (m *Mirrors) driver(s store.MirrorSource) (mirror.Driver, error) {
 	cfg := mirror.Config{Kind: s.Kind, URL: s.URL, List: s.URLs, HTTP: m.cfg.MirrorHTTP, MaxDocument: m.cfg.MaxDocumentBytes}
 	if m.cfg.MirrorHTTP == nil {

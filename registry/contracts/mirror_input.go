@@ -69,23 +69,18 @@ func (m *Mirrors) check(in MirrorInput) registry.Problems {
 	wrong := registry.Problems{}
 	wrong.Add("name", registry.CheckLine(in.Name, 2, 100))
 	kinds := []string{store.MirrorSchakel, store.MirrorCatalog, store.MirrorApicurio, store.MirrorURLs}
-	if !slices.Contains(kinds, in.Kind) {
-		wrong.Add("kind", "Choose schakel, catalog, apicurio or urls.")
-	}
+	wrong.AddIf(!slices.Contains(kinds, in.Kind), "kind", "Choose schakel, catalog, apicurio or urls.")
 	if in.Kind == store.MirrorURLs {
 		wrong.Add("urls", m.checkList(in.URLs))
 	} else {
 		wrong.Add("url", m.checkAddress(in.URL))
 	}
-	if strings.ContainsFunc(in.Secret, func(r rune) bool { return r <= ' ' || r > '~' }) || len(in.Secret) > 4000 {
-		wrong.Add("secret", "A key is one line of letters, digits and signs, without spaces.")
-	}
+	wrong.AddIf(strings.ContainsFunc(in.Secret, func(r rune) bool { return r <= ' ' || r > '~' }) || len(in.Secret) > 4000,
+		"secret", "A key is one line of letters, digits and signs, without spaces.")
 	if _, err := parseSchedule(in.Schedule); err != nil {
 		wrong.Add("schedule", registry.AsSentence(err.Error()))
 	}
-	if len(in.Contracts) > maxMirrorPatterns {
-		wrong.Add("contracts", "Give at most 200 ids.")
-	}
+	wrong.AddIf(len(in.Contracts) > maxMirrorPatterns, "contracts", "Give at most 200 ids.")
 	for _, p := range in.Contracts {
 		wrong.Add("contracts", registry.CheckLine(p, 1, 300))
 	}
@@ -127,13 +122,11 @@ func (m *Mirrors) checkList(lines []string) string {
 	return ""
 }
 
-// parseSchedule reads the schedule of a mirror.
 func parseSchedule(text string) (cron.Schedule, error) {
 	return registry.ParseSchedule(text, leastMirrorPause)
 }
 
-// Create adds a source. Fields: name, kind, url, urls, partnerId, secret, schedule,
-// contracts, prefix.
+// Create adds a source. Fields: name, kind, url, urls, partnerId, secret, schedule, contracts, prefix.
 func (m *Mirrors) Create(ctx context.Context, actor registry.Actor, in MirrorInput) (store.MirrorSource, error) {
 	if err := m.allow(ctx, actor); err != nil {
 		return store.MirrorSource{}, err
@@ -183,9 +176,8 @@ func (m *Mirrors) Update(ctx context.Context, actor registry.Actor, id string, e
 		in.Kind, in.Prefix = row.Kind, row.Prefix
 		in = in.clean()
 		wrong := m.check(in)
-		if row.Secret != "" && in.Secret == "" && !in.NoSecret && keyGoesTo(row.URL, row.URLs) != keyGoesTo(in.URL, in.URLs) {
-			wrong.Add("secret", "Fill in the key again: it was meant for another address.")
-		}
+		wrong.AddIf(row.Secret != "" && in.Secret == "" && !in.NoSecret && keyGoesTo(row.URL, row.URLs) != keyGoesTo(in.URL, in.URLs),
+			"secret", "Fill in the key again: it was meant for another address.")
 		if err := wrong.Err(); err != nil {
 			return err
 		}
@@ -203,8 +195,7 @@ func (m *Mirrors) Update(ctx context.Context, actor registry.Actor, id string, e
 	return row, err
 }
 
-// keyGoesTo returns the address to which the key of a source is sent, so that nobody
-// who cannot read a key leads it elsewhere.
+// keyGoesTo returns the address to which the key of a source is sent, so that nobody who cannot read a key leads it elsewhere.
 func keyGoesTo(address string, list []string) string {
 	if entries, err := mirror.ParseList(list); err == nil && len(entries) > 0 {
 		address = entries[0].URL

@@ -15,9 +15,8 @@ import (
 // atSource begins the reason of a status that was taken over from the source.
 const atSource = "At the source: "
 
-// mark writes down what the source says of a copied version, when that is something
-// else than before. Our version follows a deprecation, and the end of it. What was
-// withdrawn there is deprecated here, not hidden: who builds on the copy must see it.
+// mark writes down what the source says of a copied version, when that is something else than before. Our version follows a
+// deprecation, and the end of it. What was withdrawn there is deprecated here, not hidden: who builds on the copy must see it.
 // What is merely not offered any more is marked alone.
 func (r *mirrorRun) mark(ctx context.Context, originID string, copied store.MirrorCopy, v mirror.Version) error {
 	if v.Status == copied.SourceStatus {
@@ -52,8 +51,7 @@ func markText(status, reason string) string {
 	return text
 }
 
-// follow lets the status of our version follow that at the source. A version that a
-// person gave another status stays as it is.
+// follow lets the status of our version follow that at the source. A version that a person gave another status stays as it is.
 func (r *mirrorRun) follow(ctx context.Context, copied store.MirrorCopy, v mirror.Version) error {
 	ours, err := r.cfg.DB.ContractVersionByID(ctx, copied.VersionID)
 	if err != nil {
@@ -157,4 +155,48 @@ func followSource(ctx context.Context, tx *store.Tx, v *store.ContractVersion) e
 // copy is deprecated as soon as it is published.
 func AdvisedAgainst(from store.MirrorCopy) bool {
 	return from.SourceStatus == store.VersionDeprecated || from.SourceStatus == store.VersionWithdrawn
+}
+
+// Remove ends a mirror for good: nothing is fetched any more, its key is erased and its alarms are settled. The copies stay as
+// they are, marked with where they come from (EDU-N05). Field: reason.
+func (m *Mirrors) Remove(ctx context.Context, actor registry.Actor, id, reason string) error {
+	if err := m.allow(ctx, actor); err != nil {
+		return err
+	}
+	reason = strings.TrimSpace(reason)
+	if err := registry.CheckReason(reason, false); err != nil {
+		return err
+	}
+	return m.cfg.DB.Write(ctx, func(tx *store.Tx) error {
+		row, err := tx.MirrorSource(ctx, id)
+		if err != nil {
+			return registry.Found("mirror", err)
+		}
+		if err := tx.RemoveMirrorSource(ctx, id, actor.Name, strings.TrimSpace("The mirror was removed. "+reason)); err != nil {
+			return fmt.Errorf("remove mirror: %w", err)
+		}
+		return registry.Record(ctx, tx, actor, registry.ActionMirrorRemoved, mirrorObject(row), registry.Details{"reason": reason, "url": row.URL, "urls": row.URLs})
+	})
+}
+
+// removed reports whether the mirror of a run was deleted; then the run ends.
+func (r *mirrorRun) removed(ctx context.Context) (bool, error) {
+	_, err := r.cfg.DB.MirrorSource(ctx, r.source.ID)
+	if errors.Is(err, store.ErrNotFound) {
+		r.row.Error = "The mirror was removed while it ran."
+		return true, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("find mirror: %w", err)
+	}
+	return false, nil
+}
+
+// CopyPage lists a page of the contracts that are copies of those of a source, by their id there, with their total count.
+func (m *Mirrors) CopyPage(ctx context.Context, actor registry.Actor, id string, p store.Page) ([]store.MirrorContract, int, error) {
+	if _, err := m.Get(ctx, actor, id); err != nil {
+		return nil, 0, err
+	}
+	rows, total, err := m.cfg.DB.MirrorContractPage(ctx, id, p)
+	return rows, total, registry.Wrap("list copies", err)
 }

@@ -20,8 +20,7 @@ const (
 	maxRunBytes      = 1 << 30
 	maxRunLines      = 300
 	mostMirrorCopies = 5000
-	// recheckAfter limits our trust in a source that answers "unchanged"; after it its
-	// bytes are compared with ours again.
+	// recheckAfter limits our trust in a source that answers "unchanged"; after it its bytes are compared with ours again.
 	recheckAfter = 24 * time.Hour
 )
 
@@ -79,7 +78,6 @@ func MirrorDue(s store.MirrorSource, seen store.ClusterTask) (due time.Time, cau
 	return plan.Next(since.UTC()), MirrorScheduled
 }
 
-// mirrorRun is one run at work.
 type mirrorRun struct {
 	*Mirrors
 	source  store.MirrorSource
@@ -92,9 +90,8 @@ type mirrorRun struct {
 	mustAll bool
 }
 
-// Run mirrors a source once and returns what it found; cause is MirrorScheduled or the
-// name of the person who asked. Do not run one source twice at a time. The error is for
-// faults of ours; the run holds those of the source.
+// Run mirrors a source once and returns what it found; cause is MirrorScheduled or the name of the person who asked. Do not run
+// one source twice at a time. The error is for faults of ours; the run holds those of the source.
 func (m *Mirrors) Run(ctx context.Context, id, cause string) (store.MirrorRun, error) {
 	source, err := m.cfg.DB.MirrorSource(ctx, id)
 	if err != nil {
@@ -150,7 +147,6 @@ func (r *mirrorRun) work(ctx context.Context) error {
 	return err
 }
 
-// errEnough ends a run that fetched all that a run may.
 var errEnough = errors.New("enough for one run")
 
 func (r *mirrorRun) all(ctx context.Context) error {
@@ -205,7 +201,6 @@ func (r *mirrorRun) all(ctx context.Context) error {
 	return nil
 }
 
-// firstIDs names the first contracts of a source.
 func firstIDs(list []mirror.Contract) string {
 	var ids []string
 	for _, c := range list[:min(len(list), 5)] {
@@ -214,8 +209,7 @@ func firstIDs(list []mirror.Contract) string {
 	return strings.Join(ids, ", ")
 }
 
-// contract goes through the versions of one contract; copied is our copy, without an
-// id when there is none.
+// contract goes through the versions of one contract; copied is our copy, without an id when there is none.
 func (r *mirrorRun) contract(ctx context.Context, c mirror.Contract, copied store.MirrorContract) error {
 	if text := registry.CheckLine(c.ID, 1, 300); text != "" {
 		r.note(MirrorLine{Contract: shown(c.ID, 60, false), Outcome: MirrorRefused, Text: "Its id cannot be kept: " + text})

@@ -11,24 +11,21 @@ import (
 	"schakel/store"
 )
 
-// OwnContracts keeps the descriptions of our own APIs in the register, as
-// contracts like any other (EDU-06a, EDU-N03): public, owned by the own
-// organisation, and never changed once they are there.
+// OwnContracts keeps the descriptions of our own APIs in the register, as contracts like any other (EDU-06a, EDU-N03): public,
+// owned by the own organisation, and never changed once they are there.
 type OwnContracts struct {
 	cfg       registry.Config
 	contracts *Contracts
 	all       []ownVersion
 }
 
-// ownVersion is an own document with what its info says.
 type ownVersion struct {
 	registry.OwnDocument
 	kind    contract.Kind
 	version string
 }
 
-// OwnTrouble says of one of our own descriptions why the register does not tell
-// what this program does.
+// OwnTrouble explains why the register does not have one of our own descriptions as this program serves it.
 type OwnTrouble struct {
 	ContractID, Version, Text string
 }
@@ -100,8 +97,7 @@ func (o *OwnContracts) register(ctx context.Context, own ownVersion) error {
 	return err
 }
 
-// Check holds the descriptions that run against those in the register; none when
-// each is there with the same bytes.
+// Check holds the descriptions that run against those in the register; none when each is there with the same bytes.
 func (o *OwnContracts) Check(ctx context.Context) ([]OwnTrouble, error) {
 	var troubles []OwnTrouble
 	for _, own := range o.all {

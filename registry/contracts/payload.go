@@ -20,8 +20,7 @@ type Payloads struct {
 // NewPayloads makes the service.
 func NewPayloads(cfg registry.Config) *Payloads { return &Payloads{cfg, payload.NewChecker(0)} }
 
-// maxPayload bounds the data that is held against a schema, in bytes. What is larger was kept apart, for receivers that
-// want it.
+// maxPayload bounds the data that is held against a schema, in bytes. What is larger was kept apart, for receivers that want it.
 const maxPayload = 4 << 20
 
 // Codes of notes and findings about versions and media types; those about data are of registry/contracts/payload.
@@ -194,7 +193,6 @@ func (p *Payloads) Trouble(t store.EventType) []string {
 
 func unchecked(detail string) *Note { return &Note{"data", NoteUnchecked, detail} }
 
-// contractPathOf is the path of a version below the register.
 func contractPathOf(t store.EventType) string {
 	return "contracts/" + url.PathEscape(t.ContractID) + "/versions/" + url.PathEscape(t.ContractVersion)
 }

@@ -18,8 +18,7 @@ type ContractSummary struct {
 	Latest store.ContractVersion // without an ID when nothing is published
 }
 
-// List lists the contracts a reader may see by title, with their total count.
-// What the reader may see of the filter is set here.
+// List lists the contracts a reader may see by title, with their total count. What the reader may see of the filter is set here.
 func (c *Contracts) List(ctx context.Context, reader registry.Reader, f store.ContractFilter) ([]ContractSummary, int, error) {
 	f.Sight, f.WithVersion = reader.Sight(), !reader.Administrator
 	if hidden := f.Status == store.VersionDraft || f.Status == store.VersionWithdrawn; hidden && !reader.Administrator {
@@ -47,8 +46,7 @@ func (c *Contracts) List(ctx context.Context, reader registry.Reader, f store.Co
 	return list, total, nil
 }
 
-// Get finds a contract a reader may see. One without a version the reader may
-// see is not there for it.
+// Get finds a contract a reader may see. One without a version the reader may see is not there for it.
 func (c *Contracts) Get(ctx context.Context, reader registry.Reader, id string) (store.Contract, error) {
 	row, err := c.cfg.DB.Contract(ctx, id)
 	if err != nil {
@@ -74,8 +72,7 @@ func (c *Contracts) Get(ctx context.Context, reader registry.Reader, id string) 
 	return row, nil
 }
 
-// Versions lists the versions of a contract a reader may see, highest first,
-// without their documents.
+// Versions lists the versions of a contract a reader may see, highest first, without their documents.
 func (c *Contracts) Versions(ctx context.Context, reader registry.Reader, id string) ([]store.ContractVersion, error) {
 	row, err := c.Get(ctx, reader, id)
 	if err != nil {
@@ -92,8 +89,7 @@ func (c *Contracts) History(ctx context.Context, about store.Contract) ([]store.
 	return versions, registry.Wrap("list contract versions", err)
 }
 
-// Version finds one version of a contract a reader may see, or Latest, without
-// its document.
+// Version finds one version of a contract a reader may see, or Latest, without its document.
 func (c *Contracts) Version(ctx context.Context, reader registry.Reader, id, version string) (store.ContractVersion, error) {
 	row, err := c.Get(ctx, reader, id)
 	if err != nil {
@@ -173,13 +169,11 @@ func (c *Contracts) EventTypes(ctx context.Context, reader registry.Reader, id, 
 	return rows, registry.Wrap("list event types", err)
 }
 
-// referenceOutside was the code of a reference to another file when such a document
-// could still be published.
+// referenceOutside was the code of a reference to another file when such a document could still be published.
 const referenceOutside = "reference-outside"
 
-// Findings reads what was found in the document of a version at its upload. A draft
-// that was uploaded when references to other files were let pass is judged as one
-// that is uploaded now: it lacks what they lead to.
+// Findings reads what was found in the document of a version at its upload. A draft that was uploaded when references to other
+// files were let pass is judged as one that is uploaded now: it lacks what they lead to.
 func Findings(v store.ContractVersion) ([]contract.Finding, error) {
 	var list []contract.Finding
 	if err := json.Unmarshal([]byte(v.Findings), &list); err != nil {
@@ -204,4 +198,138 @@ func (c *Contracts) Reader(ctx context.Context, actor registry.Actor) (registry.
 	}
 	partner, err := c.cfg.DB.Partner(ctx, actor.PartnerID)
 	return registry.ReaderOf(partner), registry.Found("partner", err)
+}
+
+// IncompleteError says that a version cannot be published while it refers to what
+// was not uploaded. It is also an *Error of CodeConflict.
+type IncompleteError struct {
+	Version string
+	// Missing are the references, each with its place.
+	Missing []contract.Finding
+}
+
+// Error counts what is missing.
+func (e *IncompleteError) Error() string {
+	return fmt.Sprintf("version %s lacks what %d references lead to", e.Version, len(e.Missing))
+}
+
+// Unwrap makes it an *Error for whoever does not show the references.
+func (e *IncompleteError) Unwrap() error {
+	many := "a reference leads"
+	if len(e.Missing) > 1 {
+		many = fmt.Sprintf("%d references lead", len(e.Missing))
+	}
+	return registry.Conflict("Version %s cannot be published: %s to something that was not uploaded. Upload it again as a zip with all its files.", e.Version, many)
+}
+
+// complete refuses a version that refers to what was not uploaded.
+func complete(v store.ContractVersion) error {
+	findings, err := Findings(v)
+	if err != nil {
+		return err
+	}
+	if missing := contract.Missing(findings); len(missing) > 0 {
+		return &IncompleteError{Version: v.Version, Missing: missing}
+	}
+	return nil
+}
+
+// Files lists what the zip of a version holds; none when its document was uploaded by itself.
+func Files(v store.ContractVersion) ([]contract.File, error) {
+	if v.Files == "" {
+		return nil, nil
+	}
+	var files []contract.File
+	if err := json.Unmarshal([]byte(v.Files), &files); err != nil {
+		return nil, fmt.Errorf("read files of version %s: %w", v.Version, err)
+	}
+	return files, nil
+}
+
+// Document reads the document of a version: what was uploaded, or the one that was
+// made of the files of a zip. Its digest is that of v.DocumentDigest.
+func (c *Contracts) Document(ctx context.Context, reader registry.Reader, id, version string) (store.ContractVersion, []byte, error) {
+	return c.content(ctx, reader, id, version, c.cfg.DB.Document)
+}
+
+// Original reads what was uploaded as a version, byte for byte.
+func (c *Contracts) Original(ctx context.Context, reader registry.Reader, id, version string) (store.ContractVersion, []byte, error) {
+	return c.content(ctx, reader, id, version, c.cfg.DB.Original)
+}
+
+func (c *Contracts) content(ctx context.Context, reader registry.Reader, id, version string, read func(context.Context, string) ([]byte, error)) (store.ContractVersion, []byte, error) {
+	v, err := c.Version(ctx, reader, id, version)
+	if err != nil {
+		return v, nil, err
+	}
+	content, err := read(ctx, v.ID)
+	if errors.Is(err, store.ErrNotFound) {
+		return v, nil, registry.NotFound("version")
+	}
+	return v, content, registry.Wrap("read contract", err)
+}
+
+// DeleteDraft removes a version that was never published.
+func (c *Contracts) DeleteDraft(ctx context.Context, actor registry.Actor, id, version string) error {
+	return c.change(ctx, actor, id, func(tx *store.Tx, row *store.Contract) error {
+		v, err := tx.ContractVersion(ctx, id, version)
+		if err != nil {
+			return registry.Found("version", err)
+		}
+		if v.Status != store.VersionDraft {
+			return registry.Conflict("Version %s is %s; only a draft can be deleted.", v.Version, v.Status)
+		}
+		if err := refuseCopy(ctx, tx, id); err != nil {
+			return err
+		}
+		if err := tx.DeleteDraft(ctx, v.ID); err != nil {
+			return fmt.Errorf("delete draft: %w", err)
+		}
+		return registry.Record(ctx, tx, actor, registry.ActionContractDraftDeleted, versionObject(*row, v), nil)
+	})
+}
+
+// EventTypes are the catalogue: what can be subscribed to.
+type EventTypes struct{ cfg registry.Config }
+
+// NewEventTypes makes the service.
+func NewEventTypes(cfg registry.Config) *EventTypes { return &EventTypes{cfg} }
+
+// Catalogue lists every event type the reader may see once, by name.
+func (e *EventTypes) Catalogue(ctx context.Context, reader registry.Reader) ([]store.EventType, error) {
+	rows, err := e.cfg.DB.EventTypes(ctx, reader.Sight())
+	return rows, registry.Wrap("list event types", err)
+}
+
+// Get finds an event type the reader may see, by name.
+func (e *EventTypes) Get(ctx context.Context, reader registry.Reader, name string) (store.EventType, error) {
+	t, err := e.cfg.DB.EventType(ctx, name)
+	if err != nil {
+		return store.EventType{}, registry.Found("event type", err)
+	}
+	seen, err := e.cfg.DB.SeesContract(ctx, reader.Sight(), t.ContractID)
+	if err != nil {
+		return store.EventType{}, fmt.Errorf("look who sees the event type: %w", err)
+	}
+	if !seen {
+		return store.EventType{}, registry.NotFound("event type")
+	}
+	return t, nil
+}
+
+// LinesOf lists the lines of event types that a reader was shown, by name.
+func (e *EventTypes) LinesOf(ctx context.Context, names ...string) (map[string][]registry.VersionLineOf, error) {
+	rows, err := e.cfg.DB.EventTypeVersions(ctx, names...)
+	if err != nil {
+		return nil, fmt.Errorf("list versions of event types: %w", err)
+	}
+	byName := map[string][]store.EventType{}
+	for _, r := range rows {
+		byName[r.Name] = append(byName[r.Name], r)
+	}
+	lines := make(map[string][]registry.VersionLineOf, len(byName))
+	for name, versions := range byName {
+		lines[name] = registry.Lines(versions)
+	}
+	return lines, nil
 }

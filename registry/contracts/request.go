@@ -3,6 +3,7 @@ package contracts
 import (
 	"context"
 	"fmt"
+	"net/url"
 	"strings"
 
 	"schakel/registry"
@@ -22,8 +23,7 @@ func (c *Contracts) mustAsk(ctx context.Context, actor registry.Actor, reader re
 	return state.PartnerPublication == registry.PublicationApprove, nil
 }
 
-// PublishesItself reports whether an actor that maintains a contract publishes its
-// versions itself, or asks for that.
+// PublishesItself reports whether an actor that maintains a contract publishes its versions itself, or asks for that.
 func (c *Contracts) PublishesItself(ctx context.Context, actor registry.Actor) (bool, error) {
 	reader, err := c.maintainer(ctx, actor)
 	if err != nil {
@@ -33,8 +33,7 @@ func (c *Contracts) PublishesItself(ctx context.Context, actor registry.Actor) (
 	return !asks, err
 }
 
-// requestPublication writes down that the partner wants a draft published, and
-// tells the administrators.
+// requestPublication writes down that the partner wants a draft published, and tells the administrators.
 func (c *Contracts) requestPublication(ctx context.Context, actor registry.Actor, seen store.ContractVersion, reason string) (store.ContractVersion, error) {
 	var v store.ContractVersion
 	err := c.change(ctx, actor, seen.ContractID, func(tx *store.Tx, row *store.Contract) (err error) {
@@ -65,8 +64,7 @@ func (c *Contracts) requestPublication(ctx context.Context, actor registry.Actor
 	return v, nil
 }
 
-// RefusePublication turns down the request to publish a draft; the reason is told
-// to the partner. The draft stays, to be mended.
+// RefusePublication turns down the request to publish a draft; the reason is told to the partner. The draft stays, to be mended.
 func (c *Contracts) RefusePublication(ctx context.Context, actor registry.Actor, id, version, reason string) (store.ContractVersion, error) {
 	if err := actor.RequireAdministrator(); err != nil {
 		return store.ContractVersion{}, err
@@ -153,4 +151,25 @@ func draftChanged(v store.ContractVersion) error {
 // sameBytes reports whether two readings of a version have the same upload and the same document made of it.
 func sameBytes(a, b store.ContractVersion) bool {
 	return a.ID == b.ID && a.Digest == b.Digest && a.BundleDigest == b.BundleDigest
+}
+
+func contractPage(id, version string) string {
+	return "/contracts/" + url.PathEscape(id) + "/versions/" + url.PathEscape(version)
+}
+
+func mailPublicationWaits(c registry.Config, row store.Contract, v store.ContractVersion) registry.Message {
+	return c.Letter(row.Owner+" asks for the publication of "+row.Title+" "+v.Version, contractPage(row.ID, v.Version),
+		v.RequestedBy+" of "+row.Owner+" asks for the publication of version "+v.Version+" of contract "+row.Title+" ("+row.ID+").",
+		registry.Because(v.RequestReason), "See what it changes and decide:")
+}
+
+func mailPublicationRefused(c registry.Config, row store.Contract, v store.ContractVersion, reason string) registry.Message {
+	return c.Letter("Publication of "+row.Title+" "+v.Version+" is turned down", contractPage(row.ID, v.Version),
+		c.Organisation+" did not publish version "+v.Version+" of contract "+row.Title+". The draft is still there; upload it again when it is mended, and ask anew.",
+		registry.Because(reason))
+}
+
+func mailPublished(c registry.Config, row store.Contract, v store.ContractVersion) registry.Message {
+	return c.Letter(row.Title+" "+v.Version+" is published", contractPage(row.ID, v.Version),
+		c.Organisation+" published version "+v.Version+" of contract "+row.Title+". From now on its bytes never change.")
 }

@@ -32,9 +32,8 @@ type LosingSubscription struct {
 	Loses []string
 }
 
-// WithdrawalEffect looks whom the withdrawal of a version would hit, before it is
-// done. An administrator sees all; another maintainer sees its own, and how many
-// others there are.
+// WithdrawalEffect looks whom the withdrawal of a version would hit, before it is done. An administrator sees all; another
+// maintainer sees its own, and how many others there are.
 func (c *Contracts) WithdrawalEffect(ctx context.Context, actor registry.Actor, id, version string) (WithdrawalEffect, error) {
 	var effect WithdrawalEffect
 	reader, err := c.maintainer(ctx, actor)

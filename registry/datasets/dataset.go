@@ -151,9 +151,8 @@ func (d *Datasets) AskSnapshot(ctx context.Context, actor registry.Actor, id str
 	})
 }
 
-// ResetLineage starts a new lineage (MUT-38): what was delivered is not to be built on any more, so every copy begins
-// anew from the next snapshot, which is asked for at once. What is in the dataset stays. Field: reason, which is told to
-// all who follow it.
+// ResetLineage starts a new lineage (MUT-38): what was delivered is not to be built on any more, so every copy begins anew from
+// the next snapshot, which is asked for at once. What is in the dataset stays. Field: reason, which is told to all who follow it.
 func (d *Datasets) ResetLineage(ctx context.Context, actor registry.Actor, id, reason string) (store.Dataset, error) {
 	reason = strings.TrimSpace(reason)
 	var row store.Dataset

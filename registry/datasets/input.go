@@ -80,9 +80,8 @@ var (
 
 func (in DatasetInput) check() registry.Problems {
 	wrong := registry.Problems{}
-	if !datasetID.MatchString(in.ID) {
-		wrong.Add("id", "Use a lower-case letter, and 1 to 39 lower-case letters, digits and hyphens after it, such as school-buildings.")
-	}
+	wrong.AddIf(!datasetID.MatchString(in.ID),
+		"id", "Use a lower-case letter, and 1 to 39 lower-case letters, digits and hyphens after it, such as school-buildings.")
 	wrong.Add("title", registry.CheckLine(in.Title, 2, 120))
 	wrong.Add("description", registry.CheckProse(in.Description, 0, 4000))
 	in.checkRoot(wrong)
@@ -100,17 +99,11 @@ func (in DatasetInput) check() registry.Problems {
 func (in DatasetInput) checkRoot(wrong registry.Problems) {
 	wrong.Add("rootPrefix", checkPrefix(in.RootPrefix))
 	wrong.Add("rootSpace", checkNamespace(in.RootSpace))
-	if !xmlName.MatchString(in.RootLocal) {
-		wrong.Add("rootLocal", "Use the name of an XML element without prefix, such as bgtMutaties.")
-	}
-	if len(in.Namespaces) > mostNamespaces {
-		wrong.Add("namespaces", fmt.Sprintf("Give at most %d namespaces.", mostNamespaces))
-	}
+	wrong.AddIf(!xmlName.MatchString(in.RootLocal), "rootLocal", "Use the name of an XML element without prefix, such as bgtMutaties.")
+	wrong.AddIf(len(in.Namespaces) > mostNamespaces, "namespaces", fmt.Sprintf("Give at most %d namespaces.", mostNamespaces))
 	for _, prefix := range slices.Sorted(maps.Keys(in.Namespaces)) {
 		for _, text := range []string{checkPrefix(prefix), checkNamespace(in.Namespaces[prefix])} {
-			if text != "" {
-				wrong.Add("namespaces", prefix+": "+text)
-			}
+			wrong.AddIf(text != "", "namespaces", prefix+": "+text)
 		}
 	}
 	if space, there := in.Namespaces[in.RootPrefix]; there && space != in.RootSpace {
@@ -143,25 +136,18 @@ func checkNamespace(space string) string {
 }
 
 func (in DatasetInput) checkElements(wrong registry.Problems) {
-	if len(in.ObjectTypes) == 0 {
-		wrong.Add("objectTypes", "Give at least one object type.")
-	}
+	wrong.AddIf(len(in.ObjectTypes) == 0, "objectTypes", "Give at least one object type.")
 	wrong.Add("objectTypes", checkNames(in.ObjectTypes))
 	wrong.Add("geometryElements", checkNames(in.GeometryElements))
 	wrong.Add("keyElements", checkNames(in.KeyElements))
-	if !slices.Contains([]int64{registry.CRSNone, registry.CRSRijksdriehoek, registry.CRSWGS84}, in.CRS) {
-		wrong.Add("crs", "Choose 28992 (Rijksdriehoek), 4326 (WGS 84), or 0 when the objects have no geometry.")
-	}
+	wrong.AddIf(!slices.Contains([]int64{registry.CRSNone, registry.CRSRijksdriehoek, registry.CRSWGS84}, in.CRS),
+		"crs", "Choose 28992 (Rijksdriehoek), 4326 (WGS 84), or 0 when the objects have no geometry.")
 	switch in.AreaKind {
 	case store.AreaNone:
 	case store.AreaGeometry:
-		if in.CRS == registry.CRSNone {
-			wrong.Add("crs", "Choose 28992 or 4326: areas are compared with the geometry of objects.")
-		}
+		wrong.AddIf(in.CRS == registry.CRSNone, "crs", "Choose 28992 or 4326: areas are compared with the geometry of objects.")
 	case store.AreaKeys:
-		if len(in.KeyElements) == 0 {
-			wrong.Add("keyElements", "Name at least one element whose text is a key, such as schoolId.")
-		}
+		wrong.AddIf(len(in.KeyElements) == 0, "keyElements", "Name at least one element whose text is a key, such as schoolId.")
 	default:
 		wrong.Add("areaKind", "Choose none, geometry or keys.")
 	}
@@ -191,30 +177,18 @@ func checkNames(names []string) string {
 func (in DatasetInput) checkKept(before store.Dataset, areas int, wrong registry.Problems) {
 	if before.LastSeq > 0 {
 		for _, name := range before.ObjectTypes {
-			if !slices.Contains(in.ObjectTypes, name) {
-				wrong.Add("objectTypes", name+" must stay: there may be objects of it.")
-			}
+			wrong.AddIf(!slices.Contains(in.ObjectTypes, name), "objectTypes", name+" must stay: there may be objects of it.")
 		}
-		if in.CRS != before.CRS {
-			wrong.Add("crs", "This stays, because objects were published. Make another dataset.")
-		}
+		wrong.AddIf(in.CRS != before.CRS, "crs", "This stays, because objects were published. Make another dataset.")
 	}
 	if areas == 0 {
 		return
 	}
 	text := fmt.Sprintf("This stays while subscriptions are bounded by an area (%d now): the area would select other objects.", areas)
-	if in.CRS != before.CRS {
-		wrong.Add("crs", text)
-	}
-	if in.AreaKind != before.AreaKind {
-		wrong.Add("areaKind", text)
-	}
-	if !slices.Equal(in.GeometryElements, []string(before.GeometryElements)) {
-		wrong.Add("geometryElements", text)
-	}
-	if !slices.Equal(in.KeyElements, []string(before.KeyElements)) {
-		wrong.Add("keyElements", text)
-	}
+	wrong.AddIf(in.CRS != before.CRS, "crs", text)
+	wrong.AddIf(in.AreaKind != before.AreaKind, "areaKind", text)
+	wrong.AddIf(!slices.Equal(in.GeometryElements, []string(before.GeometryElements)), "geometryElements", text)
+	wrong.AddIf(!slices.Equal(in.KeyElements, []string(before.KeyElements)), "keyElements", text)
 }
 
 // fill writes checked input into a dataset.

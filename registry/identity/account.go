@@ -13,9 +13,8 @@ import (
 	"schakel/store"
 )
 
-// Accounts are the people who can log in to the portal: how they come to be, log
-// in, and change their password. A change of what an account can do ends its
-// sessions by raising its session epoch.
+// Accounts are the people who can log in to the portal: how they come to be, log in, and change their password. A change of what
+// an account can do ends its sessions by raising its session epoch.
 type Accounts struct {
 	db     *store.DB
 	now    func() time.Time
@@ -83,9 +82,8 @@ func (a *Accounts) CheckSetupLink(ctx context.Context, token string) error {
 	return err
 }
 
-// CreateAdministrator uses the setup link up and makes the first administrator,
-// who can log in at once. What is wrong with the input is an *Error with fields
-// name, email and password.
+// CreateAdministrator uses the setup link up and makes the first administrator, who can log in at once. What is wrong with the
+// input is an *Error with fields name, email and password.
 func (a *Accounts) CreateAdministrator(ctx context.Context, token, name, email, password string) (store.Account, error) {
 	in := NewAccount{Email: email, Name: name, Role: store.RoleAdministrator}
 	account, problems := in.check()
@@ -164,9 +162,8 @@ func (a *Accounts) LinkAccount(ctx context.Context, purpose registry.LinkPurpose
 	return a.db.Account(ctx, id)
 }
 
-// ChoosePassword uses an invitation or reset link up, sets the password and ends
-// the sessions of the account. What is wrong with it is an *Error with the field
-// password.
+// ChoosePassword uses an invitation or reset link up, sets the password and ends the sessions of the account. What is wrong with
+// it is an *Error with the field password.
 func (a *Accounts) ChoosePassword(ctx context.Context, purpose registry.LinkPurpose, token, password string) (store.Account, error) {
 	account, err := a.LinkAccount(ctx, purpose, token)
 	if err != nil {
@@ -187,9 +184,8 @@ func (a *Accounts) ChoosePassword(ctx context.Context, purpose registry.LinkPurp
 	return account, err
 }
 
-// ChangePassword replaces a password by someone who knows the old one and is
-// logged in from addr; all sessions end. What is wrong is an *Error with fields
-// current and password, or a *ThrottledError.
+// ChangePassword replaces a password by someone who knows the old one and is logged in from addr; all sessions end. What is wrong
+// is an *Error with fields current and password, or a *ThrottledError.
 func (a *Accounts) ChangePassword(ctx context.Context, id, current, password, addr string) (store.Account, error) {
 	account, err := a.db.Account(ctx, id)
 	if err != nil {
@@ -285,5 +281,4 @@ func (in NewAccount) check() (store.Account, map[string]string) {
 	return account, problems
 }
 
-// setupSubject is the subject of the link that makes the first administrator.
 const setupSubject = "administrator"

@@ -8,9 +8,8 @@ import (
 	"schakel/store"
 )
 
-// InviteAdministrator makes an account of an administrator that cannot log in
-// yet. [Mails.PasswordLink] mails its owner the link to choose a password. What
-// is wrong is an *Error with fields name and email.
+// InviteAdministrator makes an account of an administrator that cannot log in yet. [Mails.PasswordLink] mails its owner the link
+// to choose a password. What is wrong is an *Error with fields name and email.
 func (a *Accounts) InviteAdministrator(ctx context.Context, actor registry.Actor, name, email string) (store.Account, error) {
 	if err := actor.RequireAdministrator(); err != nil {
 		return store.Account{}, err
@@ -26,8 +25,7 @@ func (a *Accounts) InviteAdministrator(ctx context.Context, actor registry.Actor
 	return account, err
 }
 
-// Block keeps someone out and ends their sessions. Nobody blocks themselves, so
-// that somebody stays who can unblock.
+// Block keeps someone out and ends their sessions. Nobody blocks themselves, so that somebody stays who can unblock.
 func (a *Accounts) Block(ctx context.Context, actor registry.Actor, id string) error {
 	return a.decide(ctx, actor, id, registry.ActionAccountBlocked, func(account *store.Account) error {
 		if account.ID == actor.ID {
@@ -42,8 +40,7 @@ func (a *Accounts) Block(ctx context.Context, actor registry.Actor, id string) e
 	})
 }
 
-// Unblock lets someone in again, or back to the invitation when they never
-// logged in.
+// Unblock lets someone in again, or back to the invitation when they never logged in.
 func (a *Accounts) Unblock(ctx context.Context, actor registry.Actor, id string) error {
 	return a.decide(ctx, actor, id, registry.ActionAccountUnblocked, func(account *store.Account) error {
 		if account.Status != store.AccountBlocked {

@@ -4,22 +4,24 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
+	"strings"
 	"time"
+	"unicode/utf8"
 
+	"github.com/alexedwards/argon2id"
 	"schakel/registry"
 	"schakel/store"
 )
 
-// ErrLogin is the one answer to a login that does not succeed: it does not tell
-// whether the account exists.
+// ErrLogin is the one answer to a login that does not succeed: it does not tell whether the account exists.
 var ErrLogin = errors.New("e-mail address or password is wrong")
 
 // ErrNoAccount says that nobody gave an account to this person at the OpenID provider.
 var ErrNoAccount = errors.New("no account for this identity")
 
-// Authenticate checks an e-mail address and password. It answers ErrLogin, in
-// the same time whatever is wrong, or a *ThrottledError. addr is the address of
-// the browser.
+// Authenticate checks an e-mail address and password. It answers ErrLogin, in the same time whatever is wrong, or a
+// *ThrottledError. addr is the address of the browser.
 func (a *Accounts) Authenticate(ctx context.Context, email, password, addr string) (store.Account, error) {
 	email = registry.CleanEmail(email)
 	if err := a.admitTry(ctx, email, addr); err != nil {
@@ -55,10 +57,9 @@ type Identity struct {
 	Administrator bool
 }
 
-// LoginIdentity finds the account of an identity, and makes one for an identity
-// that the configuration makes administrator. It answers ErrNoAccount for anyone
-// else, and an *Error with the field email when another account has the address:
-// that one is not taken over.
+// LoginIdentity finds the account of an identity, and makes one for an identity that the configuration makes administrator. It
+// answers ErrNoAccount for anyone else, and an *Error with the field email when another account has the address: that one is not
+// taken over.
 func (a *Accounts) LoginIdentity(ctx context.Context, id Identity) (store.Account, error) {
 	var account store.Account
 	err := a.db.Write(ctx, func(tx *store.Tx) error {
@@ -106,8 +107,7 @@ func (a *Accounts) NoteLogin(ctx context.Context, id string) error {
 	})
 }
 
-// loggedIn reads the account again inside the transaction: it may have been
-// blocked while its password was checked.
+// loggedIn reads the account again inside the transaction: it may have been blocked while its password was checked.
 func loggedIn(ctx context.Context, tx *store.Tx, id string) (store.Account, error) {
 	account, err := tx.Account(ctx, id)
 	if err != nil {
@@ -123,8 +123,7 @@ func loggedIn(ctx context.Context, tx *store.Tx, id string) (store.Account, erro
 	return account, nil
 }
 
-// admitTry counts a try for both the account and the address, and refuses it
-// with a ThrottledError while either has to wait.
+// admitTry counts a try for both the account and the address, and refuses it with a ThrottledError while either has to wait.
 func (a *Accounts) admitTry(ctx context.Context, email, addr string) error {
 	var left time.Duration
 	err := a.db.Write(ctx, func(tx *store.Tx) error {
@@ -158,3 +157,106 @@ func forgive(ctx context.Context, tx *store.Tx, email, addr string) error {
 	t.BlockedUntil = store.Time{}
 	return tx.SaveThrottle(ctx, t)
 }
+
+// Bounds of a password, in characters. Only the length counts: there is no rule on kinds of characters.
+const (
+	MinPasswordLength = 12
+	MaxPasswordLength = 128
+	// minDistinct refuses the likes of "aaaaaaaaaaaa".
+	minDistinct = 5
+)
+
+// CheckPassword returns the problem, as a sentence, of a new password for the
+// account with this e-mail address; empty when it will do.
+func CheckPassword(password, email string) string {
+	switch n := utf8.RuneCountInString(password); {
+	case !utf8.ValidString(password):
+		return "Use text only."
+	case n < MinPasswordLength:
+		return fmt.Sprintf("Use at least %d characters; a few words in a row are fine.", MinPasswordLength)
+	case n > MaxPasswordLength:
+		return fmt.Sprintf("Use at most %d characters.", MaxPasswordLength)
+	case distinct(password) < minDistinct:
+		return "Use more different characters."
+	}
+	if email = strings.TrimSpace(email); email != "" && strings.Contains(strings.ToLower(password), strings.ToLower(email)) {
+		return "Use a password that does not hold your e-mail address."
+	}
+	return ""
+}
+
+func distinct(s string) int {
+	seen := map[rune]bool{}
+	for _, r := range s {
+		seen[r] = true
+	}
+	return len(seen)
+}
+
+// passwordCost is the work of making one hash.
+type passwordCost struct{ kibibytes, passes uint32 }
+
+// fullCost follows OWASP's advice for argon2id.
+var fullCost = passwordCost{kibibytes: 19 * 1024, passes: 2}
+
+// passwordHasher makes and checks argon2id hashes. A hash takes 19 MiB, so the number made at the same time is bounded: a flood
+// of logins waits, and does not fill the memory.
+type passwordHasher struct {
+	params *argon2id.Params
+	slots  chan struct{}
+	dummy  string // checked when there is no such account, to take as long
+}
+
+func newPasswordHasher(cost passwordCost) (*passwordHasher, error) {
+	h := &passwordHasher{
+		params: &argon2id.Params{Memory: cost.kibibytes, Iterations: cost.passes, Parallelism: 1, SaltLength: 16, KeyLength: 32},
+		slots:  make(chan struct{}, max(2, runtime.NumCPU())),
+	}
+	var err error
+	if h.dummy, err = argon2id.CreateHash("no account has this password", h.params); err != nil {
+		return nil, fmt.Errorf("hash password: %w", err)
+	}
+	return h, nil
+}
+
+// hash makes the text to store for a password.
+func (h *passwordHasher) hash(ctx context.Context, password string) (string, error) {
+	if err := h.enter(ctx); err != nil {
+		return "", err
+	}
+	defer h.leave()
+	hash, err := argon2id.CreateHash(password, h.params)
+	if err != nil {
+		return "", fmt.Errorf("hash password: %w", err)
+	}
+	return hash, nil
+}
+
+// matches checks a password. An empty hash (no such account, or one without a
+// password) takes as long as any other, and never matches.
+func (h *passwordHasher) matches(ctx context.Context, password, hash string) (bool, error) {
+	none := hash == "" || utf8.RuneCountInString(password) > MaxPasswordLength
+	if none {
+		password, hash = "", h.dummy
+	}
+	if err := h.enter(ctx); err != nil {
+		return false, err
+	}
+	defer h.leave()
+	ok, err := argon2id.ComparePasswordAndHash(password, hash)
+	if err != nil {
+		return false, fmt.Errorf("check password: %w", err)
+	}
+	return ok && !none, nil
+}
+
+func (h *passwordHasher) enter(ctx context.Context) error {
+	select {
+	case h.slots <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("wait to check password: %w", context.Cause(ctx))
+	}
+}
+
+func (h *passwordHasher) leave() { <-h.slots }

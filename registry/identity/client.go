@@ -29,14 +29,12 @@ func AllScopes() []string {
 	return append(FreeScopes(), ScopeEventsPublish, ScopeRegistryWrite, ScopeMutationsPublish)
 }
 
-// FreeScopes lists the scopes a partner may give its clients itself; the others
-// wait for an administrator.
+// FreeScopes lists the scopes a partner may give its clients itself; the others wait for an administrator.
 func FreeScopes() []string {
 	return []string{ScopeEventsConsume, ScopeSubscriptionsWrite, ScopeRegistryRead, ScopeMutationsRead}
 }
 
-// Clients are the machines of partners and of the own organisation, that get
-// access tokens.
+// Clients are the machines of partners and of the own organisation, that get access tokens.
 type Clients struct {
 	cfg     registry.Config
 	profile registry.ProfileSource
@@ -47,8 +45,7 @@ func NewClients(cfg registry.Config, profile registry.ProfileSource) *Clients {
 	return &Clients{cfg, profile}
 }
 
-// NewClient holds the input for a client. What an administrator must decide on
-// waits for approval.
+// NewClient holds the input for a client. What an administrator must decide on waits for approval.
 type NewClient struct {
 	Name       string
 	AuthMethod string // one of AuthMethods
@@ -72,10 +69,8 @@ func (c *Clients) AuthMethods(ctx context.Context) []string {
 	return all[:slices.Index(all, state.ClientAuth)+1]
 }
 
-// Create makes a client. Secret is its secret, shown this once; empty for
-// private_key_jwt. An administrator names the partner it is for, or none for the
-// own organisation. Fields: name, authMethod, jwks, jwksUri, scopes,
-// publishTypes, publishSources.
+// Create makes a client. Secret is its secret, shown this once; empty for private_key_jwt. An administrator names the partner it
+// is for, or none for the own organisation. Fields: name, authMethod, jwks, jwksUri, scopes, publishTypes, publishSources.
 func (c *Clients) Create(ctx context.Context, actor registry.Actor, partnerID string, in NewClient) (client store.Client, secret string, err error) {
 	in = in.clean()
 	if err := c.check(in, c.AuthMethods(ctx), actor.Administrator).Err(); err != nil {
@@ -124,8 +119,7 @@ func (c *Clients) Get(ctx context.Context, scope registry.Scope, id string) (sto
 	return registry.Visible(scope, "client", client, client.PartnerID, err)
 }
 
-// List lists the clients of a partner, newest first. An administrator that names
-// no partner gets the own organisation's.
+// List lists the clients of a partner, newest first. An administrator that names no partner gets the own organisation's.
 func (c *Clients) List(ctx context.Context, scope registry.Scope, partnerID string) ([]store.Client, error) {
 	id, ok := scope.Narrow(partnerID)
 	if !ok {
@@ -142,8 +136,7 @@ func (c *Clients) List(ctx context.Context, scope registry.Scope, partnerID stri
 	return rows, registry.Wrap("list clients", err)
 }
 
-// Waiting lists the clients whose requests wait for an administrator, oldest
-// first.
+// Waiting lists the clients whose requests wait for an administrator, oldest first.
 func (c *Clients) Waiting(ctx context.Context, actor registry.Actor) ([]store.Client, error) {
 	if err := actor.RequireAdministrator(); err != nil {
 		return nil, err
@@ -199,9 +192,8 @@ func (c *Clients) TokenClient(ctx context.Context, clientID string) (token.Clien
 	return found, nil
 }
 
-// Actor is a client as the author of a change, for the APIs. It is no
-// administrator: a client of the own organisation changes what is the own
-// organisation's. What its token's scopes allow is checked before this.
+// Actor is a client as the author of a change, for the APIs. It is no administrator: a client of the own organisation changes
+// what is the own organisation's. What its token's scopes allow is checked before this.
 func (c *Clients) Actor(ctx context.Context, clientID string) (registry.Actor, error) {
 	client, err := c.cfg.DB.Client(ctx, clientID)
 	if err != nil {

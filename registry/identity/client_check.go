@@ -51,9 +51,7 @@ func (c *Clients) check(in NewClient, methods []string, administrator bool) regi
 	wrong.Add("name", registry.CheckLine(in.Name, 2, 120))
 	c.checkKeys(in, methods, wrong)
 	for _, s := range in.Scopes {
-		if !slices.Contains(AllScopes(), s) {
-			wrong.Add("scopes", "Choose from the scopes that are listed.")
-		}
+		wrong.AddIf(!slices.Contains(AllScopes(), s), "scopes", "Choose from the scopes that are listed.")
 	}
 	publishes := slices.Contains(in.Scopes, ScopeEventsPublish)
 	wrong.Add("publishTypes", checkPatterns(in.PublishTypes, publishes, checkTypePattern))
@@ -69,9 +67,7 @@ func (c *Clients) checkKeys(in NewClient, methods []string, wrong registry.Probl
 		return
 	}
 	if in.AuthMethod != token.PrivateKeyJWT {
-		if in.JWKS != "" || in.JWKSURI != "" {
-			wrong.Add("jwks", "Keys belong to the method private_key_jwt.")
-		}
+		wrong.AddIf(in.JWKS != "" || in.JWKSURI != "", "jwks", "Keys belong to the method private_key_jwt.")
 		return
 	}
 	switch {

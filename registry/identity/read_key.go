@@ -11,10 +11,9 @@ import (
 	"schakel/store"
 )
 
-// ReadKeys are static tokens with which the pipelines of a partner read the
-// contract register (EDU-06e, EDU-N06): a dependency updater sends one fixed
-// bearer token and cannot ask for access tokens. A key reads what its partner may
-// see of contracts, and nothing else.
+// ReadKeys are static tokens with which the pipelines of a partner read the contract register (EDU-06e, EDU-N06): a dependency
+// updater sends one fixed bearer token and cannot ask for access tokens. A key reads what its partner may see of contracts, and
+// nothing else.
 type ReadKeys struct {
 	cfg registry.Config
 }
@@ -116,9 +115,8 @@ func (k *ReadKeys) Revoke(ctx context.Context, actor registry.Actor, id, reason 
 // touchEvery rounds the last use of a key, so that not every use writes.
 const touchEvery = time.Hour
 
-// Authenticate returns the owner of a key: the partner, which must be approved. A
-// token that is unknown, revoked or over gives an *Error of CodeNotFound that says
-// which.
+// Authenticate returns the owner of a key: the partner, which must be approved. A token that is unknown, revoked or over gives an
+// *Error of CodeNotFound that says which.
 func (k *ReadKeys) Authenticate(ctx context.Context, plain string) (store.ReadKey, store.Partner, error) {
 	key, err := k.cfg.DB.ReadKeyBySecret(ctx, token.HashReadKey(plain))
 	if err != nil {

@@ -12,8 +12,7 @@ import (
 	"schakel/store"
 )
 
-// SigningKeys are the keys that sign our access tokens. The private parts are
-// sealed by the vault.
+// SigningKeys are the keys that sign our access tokens. The private parts are sealed by the vault.
 type SigningKeys struct{ cfg registry.Config }
 
 // NewSigningKeys makes the service.
@@ -75,8 +74,7 @@ func (s *SigningKeys) Check(ctx context.Context) error {
 	return nil
 }
 
-// first makes a key unless another node did meanwhile. Two nodes may still make
-// one each; both are published and either may sign.
+// first makes a key unless another node did meanwhile. Two nodes may still make one each; both are published and either may sign.
 func (s *SigningKeys) first(ctx context.Context) error {
 	return s.cfg.DB.Write(ctx, func(tx *store.Tx) error {
 		rows, err := tx.SigningKeys(ctx)
@@ -87,8 +85,7 @@ func (s *SigningKeys) first(ctx context.Context) error {
 	})
 }
 
-// RotateSigningKey makes another key sign from now on. The old ones stay
-// published until their last token has died.
+// RotateSigningKey makes another key sign from now on. The old ones stay published until their last token has died.
 func (s *SigningKeys) RotateSigningKey(ctx context.Context, actor registry.Actor) error {
 	if err := actor.RequireAdministrator(); err != nil {
 		return err

@@ -78,8 +78,11 @@ func (p *Partners) correct(ctx context.Context, tx *store.Tx, actor registry.Act
 func corrections(before, after store.Partner) []string {
 	var changes []string
 	for _, n := range [][3]string{
-		{"name", before.Name, after.Name}, {"OIN", before.OIN, after.OIN}, {"KvK number", before.KVK, after.KVK},
-		{"organisasjonsnummer", before.OrgNumber, after.OrgNumber}, {"HER-id", before.HerID, after.HerID},
+		{"name", before.Name, after.Name},
+		{"OIN", before.OIN, after.OIN},
+		{"KvK number", before.KVK, after.KVK},
+		{"organisasjonsnummer", before.OrgNumber, after.OrgNumber},
+		{"HER-id", before.HerID, after.HerID},
 	} {
 		switch label, was, is := n[0], n[1], n[2]; {
 		case was == is:

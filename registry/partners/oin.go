@@ -7,11 +7,9 @@ import (
 	"schakel/store"
 )
 
-// CheckOIN returns the problem, as a sentence, of an organisation identification
-// number (SEC-15); empty when it may be one. It has 20 places: a register in 8, a
-// number of 8 or 9, zeros. Only what cannot be right is refused: the check on the
-// digits of an RSIN, and a register outside the published table's range. A number
-// of an educational institution (BRIN) may hold capitals.
+// CheckOIN returns the problem, as a sentence, of an organisation identification number (SEC-15); empty when it may be one. It
+// has 20 places: a register in 8, a number of 8 or 9, zeros. Only what cannot be right is refused: the check on the digits of an
+// RSIN, and a register outside the published table's range. A number of an educational institution (BRIN) may hold capitals.
 func CheckOIN(oin string) string {
 	const prefixRSIN, prefixBRIN = "00000001", "00000007"
 	digits := registry.AllDigits(oin)

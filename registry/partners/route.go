@@ -10,8 +10,7 @@ import (
 	"schakel/store"
 )
 
-// Routes manages what an administrator allows to pass from one partner to another.
-// Without a route nothing passes (guarantee G3).
+// Routes manages what an administrator allows to pass from one partner to another. Without a route nothing passes (guarantee G3).
 type Routes struct {
 	cfg            registry.Config
 	keepRecipients RecipientKeeper
@@ -61,9 +60,7 @@ func (in NewRoute) check(ctx context.Context, tx *store.Tx) (from, to store.Part
 	if to, err = routePartner(ctx, tx, in.ToPartnerID, "to", wrong); err != nil {
 		return from, to, err
 	}
-	if !registry.ValidEventType(in.EventType) {
-		wrong.Add("eventType", "Fill in one event type, such as nl.example.student.enrolled.")
-	}
+	wrong.AddIf(!registry.ValidEventType(in.EventType), "eventType", "Fill in one event type, such as nl.example.student.enrolled.")
 	return from, to, wrong.Err()
 }
 

@@ -42,13 +42,11 @@ type SubscriptionRequest struct {
 	Dedupe     bool              // leave out events that it was handed before, by source and id (EDU-18b)
 }
 
-// maxSubscriptionTypes bounds one request.
 const maxSubscriptionTypes = 200
 
-// Request asks for a subscription (EDU-13, EDU-14). It starts when an
-// administrator approves it. An administrator may ask for any partner's
-// endpoint. Fields: name, endpoint, types, versions, purpose, filters, orderBy,
-// retryWaits, retryAttempts, retryDeadline.
+// Request asks for a subscription (EDU-13, EDU-14). It starts when an administrator approves it. An administrator may ask for any
+// partner's endpoint. Fields: name, endpoint, types, versions, purpose, filters, orderBy, retryWaits, retryAttempts,
+// retryDeadline.
 func (s *Subscriptions) Request(ctx context.Context, actor registry.Actor, in SubscriptionRequest) (store.Subscription, error) {
 	in.Name, in.Purpose, in.Types = strings.TrimSpace(in.Name), strings.TrimSpace(in.Purpose), registry.TidyList(in.Types)
 	in.Filters, in.OrderBy = tidyFilters(in.Filters), strings.TrimSpace(in.OrderBy)
@@ -107,14 +105,11 @@ func (in SubscriptionRequest) check(wrong registry.Problems) registry.Problems {
 	case len(in.Types) > maxSubscriptionTypes:
 		wrong.Add("types", "Choose at most 200 event types; make another subscription for more.")
 	}
-	if in.EndpointID == "" {
-		wrong.Add("endpoint", "Choose an endpoint.")
-	}
+	wrong.AddIf(in.EndpointID == "", "endpoint", "Choose an endpoint.")
 	return wrong
 }
 
-// endpointFor finds an endpoint that a subscription of the actor can use, and
-// its partner, who must be approved.
+// endpointFor finds an endpoint that a subscription of the actor can use, and its partner, who must be approved.
 func endpointFor(ctx context.Context, tx *store.Tx, actor registry.Actor, id string) (endpoint store.Endpoint, partner store.Partner, err error) {
 	if err := tx.Lock(ctx, "endpoint", id); err != nil {
 		return endpoint, partner, endpointProblem(err)

@@ -40,12 +40,10 @@ func readArea(c registry.Config, d store.Dataset, in AreaInput) (*store.Mutation
 	wrong := registry.Problems{}
 	in.Name, in.Text, in.Keys = strings.TrimSpace(in.Name), strings.TrimSpace(in.Text), tidyKeys(in.Keys)
 	wrong.Add("areaName", registry.CheckLine(in.Name, 0, 120))
-	if in.Text != "" && d.AreaKind != store.AreaGeometry {
-		wrong.Add("area", "Subscriptions to dataset "+d.ID+" cannot be bounded by a polygon. Leave this out.")
-	}
-	if len(in.Keys) > 0 && d.AreaKind != store.AreaKeys {
-		wrong.Add("keys", "Subscriptions to dataset "+d.ID+" cannot be bounded by keys. Leave this out.")
-	}
+	wrong.AddIf(in.Text != "" && d.AreaKind != store.AreaGeometry,
+		"area", "Subscriptions to dataset "+d.ID+" cannot be bounded by a polygon. Leave this out.")
+	wrong.AddIf(len(in.Keys) > 0 && d.AreaKind != store.AreaKeys,
+		"keys", "Subscriptions to dataset "+d.ID+" cannot be bounded by keys. Leave this out.")
 	area := &store.MutationArea{DatasetID: d.ID, Name: in.Name, Kind: d.AreaKind, Keys: in.Keys}
 	if in.Text != "" {
 		readBoundary(c, d, in, area, wrong)

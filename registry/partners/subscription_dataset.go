@@ -36,9 +36,7 @@ func (s *Subscriptions) RequestDataset(ctx context.Context, actor registry.Actor
 		types, area, wrong := readSelection(s.cfg, dataset, in.ObjectTypes, in.Area)
 		wrong.Add("name", registry.CheckLine(in.Name, 0, 120))
 		wrong.Add("purpose", registry.CheckProse(in.Purpose, 3, 2000))
-		if in.EndpointID == "" {
-			wrong.Add("endpoint", "Choose an endpoint of kind files.")
-		}
+		wrong.AddIf(in.EndpointID == "", "endpoint", "Choose an endpoint of kind files.")
 		if err := wrong.Err(); err != nil {
 			return err
 		}
@@ -68,7 +66,6 @@ func askedDataset(ctx context.Context, tx *store.Tx, id string) (store.Dataset, 
 	return row, nil
 }
 
-// readSelection reads what of a dataset is asked for.
 func readSelection(c registry.Config, d store.Dataset, asked []string, in AreaInput) (store.Strings, *store.MutationArea, registry.Problems) {
 	area, wrong := readArea(c, d, in)
 	types, text := pickObjectTypes(d, asked)
@@ -117,11 +114,10 @@ type AreaChange struct {
 	ObjectTypes []string
 }
 
-// ChangeArea changes what of its dataset a subscription gets (MUT-49). An area never changes: this makes another one, with
-// a lineage of its own, so the copy begins anew from a snapshot and what was fetched before is forgotten. A partner's
-// change waits for approval, as who decided on the old area did not see the new one; until then an approved subscription
-// reads what it read before. Asking for that again takes the change back. A change by an administrator counts at once.
-// Fields: as RequestDataset.
+// ChangeArea changes what of its dataset a subscription gets (MUT-49). An area never changes: this makes another one, with a
+// lineage of its own, so the copy begins anew from a snapshot and what was fetched before is forgotten. A partner's change waits
+// for approval, as who decided on the old area did not see the new one; until then an approved subscription reads what it read
+// before. Asking for that again takes the change back. A change by an administrator counts at once. Fields: as RequestDataset.
 func (s *Subscriptions) ChangeArea(ctx context.Context, actor registry.Actor, id string, in AreaChange) (store.Subscription, error) {
 	var sub store.Subscription
 	err := s.cfg.DB.Write(ctx, func(tx *store.Tx) error {
@@ -237,7 +233,6 @@ func (s *Subscriptions) replaceArea(
 	return s.cfg.MailAdministrators(ctx, tx, mailSubscriptionWaits(s.cfg, *sub, partner, endpoint))
 }
 
-// followerDetails returns the details of the subscription with its selection.
 func followerDetails(s store.Subscription, p store.Partner, e store.Endpoint, f store.MutationFollower) registry.Details {
 	d := subscriptionDetails(s, p, e, "")
 	maps.Copy(d, registry.Details{"area": f.AreaID, "objectTypes": []string(f.ObjectTypes)})

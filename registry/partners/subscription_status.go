@@ -52,8 +52,7 @@ func (s *Subscriptions) Reject(ctx context.Context, actor registry.Actor, id, re
 	return s.move(ctx, actor, id, "reject", reason)
 }
 
-// Suspend stops a subscription by an administrator: it gets no new events, and
-// what waits is held.
+// Suspend stops a subscription by an administrator: it gets no new events, and what waits is held.
 func (s *Subscriptions) Suspend(ctx context.Context, actor registry.Actor, id, reason string) error {
 	return s.move(ctx, actor, id, "suspend", reason)
 }
@@ -214,7 +213,6 @@ func (s *Subscriptions) EndAll(ctx context.Context, tx *store.Tx, f store.Subscr
 	return endSubscriptions(ctx, tx, f, reason)
 }
 
-// endSubscriptions ends what is open of a partner or endpoint.
 func endSubscriptions(ctx context.Context, tx *store.Tx, f store.SubscriptionFilter, reason string) error {
 	for f.Page = (store.Page{Number: 1, Size: 500}); ; f.Number++ {
 		subs, total, err := tx.Subscriptions(ctx, f)

@@ -1,9 +1,11 @@
 package profile
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -111,8 +113,7 @@ func ParseProfile(content []byte) (File, error) {
 	return r.file, nil
 }
 
-// Problems turns the refusal of the values of a file into problems with their
-// lines; false for an error that is none.
+// Problems turns the refusal of the values of a file into problems with their lines; false for an error that is none.
 func (f File) Problems(err error) (*ProfileFileError, bool) {
 	refused, ok := errors.AsType[*registry.Error](err)
 	if !ok || len(refused.Fields) == 0 {
@@ -141,4 +142,174 @@ func (r *profileReader) wrong(n *yaml.Node, key, text string) {
 		p.Line, p.Column = n.Line, n.Column
 	}
 	r.problems = append(r.problems, p)
+}
+
+func (r *profileReader) read(content []byte) {
+	const exported = "Export the settings to see what a profile file looks like."
+	if len(content) > MaxProfileBytes {
+		r.wrong(nil, "", "The file is larger than "+strconv.Itoa(MaxProfileBytes>>10)+" KiB. "+exported)
+		return
+	}
+	decoder := yaml.NewDecoder(bytes.NewReader(content))
+	var document yaml.Node
+	err := decoder.Decode(&document)
+	switch {
+	case errors.Is(err, io.EOF):
+		r.wrong(nil, "", "The file is empty. "+exported)
+		return
+	case err != nil:
+		r.wrong(nil, "", "The file cannot be read as YAML or JSON ("+strings.TrimPrefix(err.Error(), "yaml: ")+"). Mend it or export it anew.")
+		return
+	case decoder.Decode(new(yaml.Node)) == nil:
+		r.wrong(nil, "", "The file holds several documents. Keep one.")
+		return
+	}
+	if len(document.Content) != 1 || document.Content[0].Kind != yaml.MappingNode {
+		r.wrong(&document, "", "The file must hold groups of settings by name. "+exported)
+		return
+	}
+	r.members(document.Content[0], "", r.top)
+	if !r.known && len(r.problems) == 0 {
+		r.wrong(nil, "", "The file does not say that it is a profile. Add the line "+profileFormat+": "+profileVersion+", or choose another file.")
+	}
+}
+
+// members hands over each name and value of a mapping, and refuses a name that stands there twice.
+func (r *profileReader) members(mapping *yaml.Node, group string, each func(name string, at, value *yaml.Node)) {
+	seen := map[string]bool{}
+	for i := 0; i+1 < len(mapping.Content); i += 2 {
+		at, value := mapping.Content[i], mapping.Content[i+1]
+		switch {
+		case at.Kind != yaml.ScalarNode:
+			r.wrong(at, group, "A name must be plain text.")
+		case seen[at.Value]:
+			r.wrong(at, group, quoted(at.Value)+" stands here twice. Keep one of them.")
+		default:
+			seen[at.Value] = true
+			each(at.Value, at, value)
+		}
+	}
+}
+
+func (r *profileReader) top(name string, at, value *yaml.Node) {
+	if name == profileFormat {
+		r.known = true
+		if value.Kind != yaml.ScalarNode || value.Value != profileVersion {
+			r.wrong(at, name, "This Schakel reads version "+profileVersion+" of the format. Export the file from a Schakel of this version.")
+		}
+		return
+	}
+	if groupIndex(name) < 0 {
+		r.wrong(at, "", "There is no group "+quoted(name)+". "+nearest(name, groupKeys()))
+		return
+	}
+	if value.Kind != yaml.MappingNode {
+		r.wrong(value, name, "Put the settings of the group below it, each on its own line.")
+		return
+	}
+	r.members(value, name, func(setting string, at, value *yaml.Node) {
+		r.setting(name+"."+setting, at, value)
+	})
+}
+
+func (r *profileReader) setting(key string, at, value *yaml.Node) {
+	if _, ok := SettingOf(key); !ok {
+		r.wrong(at, "", "There is no setting "+quoted(key)+". "+nearest(key, settingKeys()))
+		return
+	}
+	text, ok := scalars(value)
+	if !ok {
+		r.wrong(value, key, "Write one value, or a list of values.")
+		return
+	}
+	r.file.Values[key], r.file.lines[key] = text, value.Line
+}
+
+// scalars is the text of a value, or of a list of them with commas.
+func scalars(n *yaml.Node) (string, bool) {
+	switch n.Kind {
+	case yaml.ScalarNode:
+		return n.Value, n.Tag != "!!null"
+	case yaml.SequenceNode:
+		var words []string
+		for _, item := range n.Content {
+			if item.Kind != yaml.ScalarNode || item.Tag == "!!null" || strings.Contains(item.Value, ",") {
+				return "", false
+			}
+			words = append(words, item.Value)
+		}
+		return strings.Join(words, ", "), len(words) > 0
+	}
+	return "", false // aliases and mappings have no place here
+}
+
+func groupKeys() []string {
+	var keys []string
+	for _, g := range Groups() {
+		keys = append(keys, g.Key)
+	}
+	return keys
+}
+
+func settingKeys() []string {
+	var keys []string
+	for _, s := range Settings() {
+		keys = append(keys, s.Key)
+	}
+	return keys
+}
+
+func groupIndex(key string) int {
+	for i, g := range Groups() {
+		if g.Key == key {
+			return i
+		}
+	}
+	return -1
+}
+
+// quoted shows a name from a file, cut when it is long.
+func quoted(name string) string {
+	const most = 60
+	if short := []rune(name); len(short) > most {
+		name = string(short[:most]) + "…"
+	}
+	return strconv.Quote(name)
+}
+
+// nearest names the key that was probably meant.
+func nearest(name string, keys []string) string {
+	best, least := "", 4
+	for _, key := range keys {
+		if d := distance(name, key); d < least {
+			best, least = key, d
+		}
+	}
+	if best == "" {
+		return "Remove it; an exported file has all that there are."
+	}
+	return "Did you mean " + best + "?"
+}
+
+// distance counts the letters to change to come from a to b, up to a bound that makes long names cheap.
+func distance(a, b string) int {
+	if len(a) > 100 {
+		return len(a)
+	}
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := 1
+			if a[i] == b[j] {
+				cost = 0
+			}
+			diagonal, row[j+1] = row[j+1], min(row[j+1]+1, row[j]+1, diagonal+cost)
+		}
+	}
+	return row[len(b)]
 }

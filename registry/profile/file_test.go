@@ -97,8 +97,7 @@ func TestProfileFileRefusals(t *testing.T) {
 	}
 }
 
-// FuzzParseProfile: no file makes the reader fail, and what it reads can be
-// written and read again.
+// FuzzParseProfile: no file makes the reader fail, and what it reads can be written and read again.
 func FuzzParseProfile(f *testing.F) {
 	p := DefaultProfile()
 	f.Add(ExportProfile(&p))

@@ -19,8 +19,7 @@ const (
 	profileAge = 2 * time.Second
 )
 
-// Profiles keeps the profile of the chain collaboration. What was never chosen
-// is as the installation says.
+// Profiles keeps the profile of the chain collaboration. What was never chosen is as the installation says.
 type Profiles struct {
 	db       *store.DB
 	now      func() time.Time
@@ -59,8 +58,7 @@ type profileRow struct {
 	Values    map[string]string `json:"values"`
 }
 
-// Current is the profile in force, at most two seconds old. While the database is
-// away it is the last one that was read.
+// Current is the profile in force, at most two seconds old. While the database is away it is the last one that was read.
 func (p *Profiles) Current(ctx context.Context) (*ProfileState, error) {
 	now := p.now()
 	p.mu.Lock()
@@ -177,8 +175,7 @@ func (s *ProfileState) StrictValues() map[string]string {
 	return valuesOf(&strict)
 }
 
-// Save makes values the profile. When it was changed since Version the error is
-// an *Error of CodeConflict.
+// Save makes values the profile. When it was changed since Version the error is an *Error of CodeConflict.
 func (p *Profiles) Save(ctx context.Context, actor registry.Actor, in ProfileChange) (*ProfileState, []SettingChange, error) {
 	if err := actor.RequireAdministrator(); err != nil {
 		return nil, nil, err

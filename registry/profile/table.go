@@ -22,8 +22,7 @@ func Groups() []Group {
 	}
 }
 
-// Settings is the one table of all settings of a profile, in the order they are
-// shown and exported.
+// Settings is the one table of all settings of a profile, in the order they are shown and exported.
 func Settings() []Setting {
 	all := idempotencySettings()
 	all = append(all, eventSettings()...)
@@ -179,10 +178,6 @@ func amqpSettings() []Setting {
 }
 
 func sendingSettings() []Setting {
-	return append(retrySettings(), transportSettings()...)
-}
-
-func retrySettings() []Setting {
 	return []Setting{
 		{
 			Key: "sending.retry_waits", Title: "Pauses between attempts",
@@ -208,11 +203,6 @@ func retrySettings() []Setting {
 			Rules:   []string{"EDU-10", "CE-65"}, Strict: "24h", Least: "1m", Most: "168h", loose: -1,
 			at: func(p *registry.Profile) any { return &p.MaxRetryAfter },
 		},
-	}
-}
-
-func transportSettings() []Setting {
-	return []Setting{
 		{
 			Key: "sending.circuit_failures", Title: "Failures before a pause",
 			Explain: "After so many failures in a row an endpoint is left alone for a while; 0 is never.",

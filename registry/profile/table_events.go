@@ -3,10 +3,6 @@ package profile
 import "schakel/registry"
 
 func eventSettings() []Setting {
-	return append(eventSizeSettings(), eventFormSettings()...)
-}
-
-func eventSizeSettings() []Setting {
 	return []Setting{
 		{
 			Key: "events.max_event_bytes", Title: "Largest event",
@@ -46,11 +42,6 @@ func eventSizeSettings() []Setting {
 			Rules:   []string{"CE-56"}, Least: "65538", Most: "16777216", Unit: "bytes",
 			at: func(p *registry.Profile) any { return &p.MaxBatchBytes },
 		},
-	}
-}
-
-func eventFormSettings() []Setting {
-	return []Setting{
 		{
 			Key: "events.unknown_types", Title: "Event types without a contract",
 			Explain: "What happens to an event of a type that no published contract defines, when the client was granted it.",

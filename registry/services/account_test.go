@@ -1,7 +1,9 @@
 package services
 
 import (
+	"context"
 	"errors"
+	"sync"
 	"testing"
 	"time"
 
@@ -18,9 +20,7 @@ func newTestAccounts(t *testing.T) (*identity.Accounts, *store.DB, *storetest.Cl
 	clock := storetest.NewClock()
 	db := storetest.SQLite(t, storetest.WithClock(clock))
 	a, err := identity.NewAccounts(db, clock.Now, identity.WithWeakPasswords())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return a, db, clock
 }
 
@@ -31,9 +31,7 @@ func newAdministrator(t *testing.T, a *identity.Accounts, email string) store.Ac
 		t.Fatalf("setup link %q: %v", token, err)
 	}
 	account, err := a.CreateAdministrator(t.Context(), token, "Admin", email, goodPassword)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return account
 }
 
@@ -42,6 +40,21 @@ func fieldsOf(err error) map[string]string {
 		return e.Fields
 	}
 	return nil
+}
+
+func wantField(t *testing.T, field string, err error) {
+	t.Helper()
+	if fieldsOf(err)[field] == "" {
+		t.Errorf("got %v, want field %s", err, field)
+	}
+}
+
+// wantOneField checks that nothing but this field is wrong.
+func wantOneField(t *testing.T, what, field string, err error) {
+	t.Helper()
+	if f := fieldsOf(err); len(f) != 1 || f[field] == "" {
+		t.Errorf("%s: got %v %v, want field %s", what, err, f, field)
+	}
 }
 
 func TestSetup(t *testing.T) {
@@ -93,9 +106,7 @@ func TestSetupLinkExpires(t *testing.T) {
 	t.Parallel()
 	a, _, clock := newTestAccounts(t)
 	token, err := a.SetupLink(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	clock.Advance(registry.LinkSetup.Lifetime())
 	if err := a.CheckSetupLink(t.Context(), token); !errors.Is(err, registry.ErrLinkDead) {
 		t.Errorf("got %v, want %v", err, registry.ErrLinkDead)
@@ -107,9 +118,7 @@ func TestInvitationAndReset(t *testing.T) {
 	a, _, _ := newTestAccounts(t)
 	ctx := t.Context()
 	invited, token, err := a.Invite(ctx, identity.NewAccount{Email: "p@example.nl", Name: "P", Role: store.RolePartner, PartnerID: "ptn_1"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if _, err := a.ChoosePassword(ctx, registry.LinkReset, token, goodPassword); !errors.Is(err, registry.ErrLinkDead) {
 		t.Errorf("an invitation worked as a reset: %v", err)
 	}
@@ -143,17 +152,12 @@ func TestAuthenticateRefuses(t *testing.T) {
 	if _, _, err := a.Invite(ctx, identity.NewAccount{Email: "invited@example.nl", Name: "I", Role: store.RoleAdministrator}); err != nil {
 		t.Fatal(err)
 	}
-	blocked, token, err := a.Invite(ctx, identity.NewAccount{Email: "blocked@example.nl", Name: "B", Role: store.RoleAdministrator})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if blocked, err = a.ChoosePassword(ctx, registry.LinkInvitation, token, goodPassword); err != nil {
-		t.Fatal(err)
-	}
+	_, token, err := a.Invite(ctx, identity.NewAccount{Email: "blocked@example.nl", Name: "B", Role: store.RoleAdministrator})
+	must(t, err)
+	blocked, err := a.ChoosePassword(ctx, registry.LinkInvitation, token, goodPassword)
+	must(t, err)
 	blocked.Status = store.AccountBlocked
-	if err := db.Write(ctx, func(tx *store.Tx) error { return tx.UpdateAccount(ctx, &blocked) }); err != nil {
-		t.Fatal(err)
-	}
+	must(t, db.Write(ctx, func(tx *store.Tx) error { return tx.UpdateAccount(ctx, &blocked) }))
 	for _, tt := range []struct{ name, email, password string }{
 		{"wrong password", "a@example.nl", "wrong wrong wrong"},
 		{"unknown", "nobody@example.nl", goodPassword},
@@ -173,13 +177,9 @@ func TestChangePassword(t *testing.T) {
 	ctx := t.Context()
 	account := newAdministrator(t, a, "a@example.nl")
 	_, err := a.ChangePassword(ctx, account.ID, "wrong wrong wrong", "another good one", "192.0.2.1")
-	if fieldsOf(err)["current"] == "" {
-		t.Errorf("got %v, want field current", err)
-	}
+	wantField(t, "current", err)
 	_, err = a.ChangePassword(ctx, account.ID, goodPassword, "short", "192.0.2.1")
-	if fieldsOf(err)["password"] == "" {
-		t.Errorf("got %v, want field password", err)
-	}
+	wantField(t, "password", err)
 	changed, err := a.ChangePassword(ctx, account.ID, goodPassword, "another good one", "192.0.2.1")
 	if err != nil || changed.SessionEpoch != account.SessionEpoch+1 {
 		t.Errorf("got epoch %d, %v: sessions must end", changed.SessionEpoch, err)
@@ -214,9 +214,7 @@ func TestLoginIdentity(t *testing.T) {
 		t.Errorf("other subject: got %v, want %v", err, identity.ErrNoAccount)
 	}
 	made.Status = store.AccountBlocked
-	if err := db.Write(ctx, func(tx *store.Tx) error { return tx.UpdateAccount(ctx, &made) }); err != nil {
-		t.Fatal(err)
-	}
+	must(t, db.Write(ctx, func(tx *store.Tx) error { return tx.UpdateAccount(ctx, &made) }))
 	if _, err := a.LoginIdentity(ctx, id); !errors.Is(err, identity.ErrLogin) {
 		t.Errorf("blocked: got %v, want %v", err, identity.ErrLogin)
 	}
@@ -264,4 +262,69 @@ func TestAdministratorsDecideOnAccounts(t *testing.T) {
 			t.Errorf("after a block: %s, sessions of before live on: %t", after.Status, after.SessionEpoch == before.SessionEpoch)
 		}
 	})
+}
+
+// TestLoginThrottle checks that an account that exists and one that does not are
+// throttled alike, also when all guesses come at once and from many addresses.
+func TestLoginThrottle(t *testing.T) {
+	t.Parallel()
+	for _, email := range []string{"a@example.nl", "nobody@example.nl"} {
+		t.Run(email, func(t *testing.T) {
+			t.Parallel()
+			a, _, clock := newTestAccounts(t)
+			newAdministrator(t, a, "a@example.nl")
+			tried := guessAtOnce(t, a, email, 20)
+			if tried != int(registry.AccountRule().Free)+1 {
+				t.Errorf("%d guesses were looked at, want %d", tried, registry.AccountRule().Free+1)
+			}
+			_, err := a.Authenticate(t.Context(), email, goodPassword, "192.0.2.99")
+			throttled, ok := errors.AsType[*registry.ThrottledError](err)
+			if !ok || throttled.After <= 0 || throttled.After > time.Minute {
+				t.Fatalf("got %v, want throttled", err)
+			}
+			clock.Advance(throttled.After)
+			if _, err = a.Authenticate(t.Context(), email, goodPassword, "192.0.2.99"); errors.Is(err, identity.ErrLogin) != (email == "nobody@example.nl") {
+				t.Errorf("after the wait: %v", err)
+			}
+		})
+	}
+}
+
+// guessAtOnce tries n wrong passwords at the same time, each from its own address, and counts those that were looked at.
+func guessAtOnce(t *testing.T, a *identity.Accounts, email string, n int) int {
+	t.Helper()
+	var mu sync.Mutex
+	var wg sync.WaitGroup
+	tried := 0
+	for i := range n {
+		wg.Go(func() {
+			_, err := a.Authenticate(context.WithoutCancel(t.Context()), email, "wrong wrong wrong", "192.0.2."+string(rune('0'+i%10))+string(rune('0'+i/10)))
+			mu.Lock()
+			defer mu.Unlock()
+			if errors.Is(err, identity.ErrLogin) {
+				tried++
+			}
+		})
+	}
+	wg.Wait()
+	return tried
+}
+
+func TestAddressThrottleOutlivesSuccess(t *testing.T) {
+	t.Parallel()
+	a, _, _ := newTestAccounts(t)
+	ctx := t.Context()
+	newAdministrator(t, a, "a@example.nl")
+	var err error
+	for i := range 40 {
+		_, err = a.Authenticate(ctx, "guess"+string(rune('a'+i%26))+string(rune('a'+i/26))+"@example.nl", "wrong wrong wrong", "192.0.2.1")
+		if i == 10 {
+			if _, err := a.Authenticate(ctx, "a@example.nl", goodPassword, "192.0.2.1"); err != nil {
+				t.Fatalf("login in between: %v", err)
+			}
+		}
+	}
+	if _, ok := errors.AsType[*registry.ThrottledError](err); !ok {
+		t.Errorf("got %v, want throttled: one good login must not wipe an address clean", err)
+	}
 }

@@ -1,6 +1,7 @@
 package services
 
 import (
+	"archive/zip"
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
@@ -37,9 +38,7 @@ func TestContractInput(t *testing.T) {
 			in := contractInput("student-events")
 			tt.spoil(&in)
 			_, err := w.Contracts.Create(ctx, w.admin, in)
-			if f := fieldsOf(err); len(f) != 1 || f[tt.field] == "" {
-				t.Errorf("%s: got %v %v", tt.field, err, f)
-			}
+			wantOneField(t, tt.field, tt.field, err)
 		}
 		c, err := w.Contracts.Create(ctx, w.admin, contractInput("student-events"))
 		if err != nil || c.Owner != "Chain Office" {
@@ -161,9 +160,7 @@ func TestSunset(t *testing.T) {
 	inWorlds(t, func(t *testing.T, w *world) {
 		w.catalogue(t)
 		_, err := w.Contracts.Deprecate(t.Context(), w.admin, "student-events", "1.0.0", w.clock.Now().Add(-time.Hour), "")
-		if fieldsOf(err)["sunset"] == "" {
-			t.Errorf("a sunset in the past: %v", err)
-		}
+		wantField(t, "sunset", err) // a sunset in the past
 		sunset := w.clock.Now().Add(90 * 24 * time.Hour)
 		v, err := w.Contracts.Deprecate(t.Context(), w.admin, "student-events", "1.0.0", sunset, "use 2.0.0")
 		if err != nil || !v.SunsetAt.Equal(sunset.Truncate(time.Microsecond)) {
@@ -191,13 +188,9 @@ func TestUploadRefuses(t *testing.T) {
 		}
 		openapi := []byte(`{"openapi":"3.1.0","info":{"title":"T","version":"1.0.0"},"paths":{}}`)
 		_, err = w.Contracts.Upload(ctx, w.admin, "student-events", contracts.Upload{Content: openapi})
-		if fieldsOf(err)["document"] == "" {
-			t.Errorf("other kind: %v", err)
-		}
+		wantField(t, "document", err) // other kind
 		_, err = w.Contracts.Upload(ctx, w.admin, "student-events", contracts.Upload{Content: asyncDocument("v1", enrolled)})
-		if fieldsOf(err)["version"] == "" {
-			t.Errorf("no semantic version: %v", err)
-		}
+		wantField(t, "version", err) // no semantic version
 		_, err = w.Contracts.Upload(ctx, w.admin, "student-events", contracts.Upload{Version: "1.0.0", Content: asyncDocument("v1", enrolled)})
 		must(t, err)
 		must(t, w.Contracts.DeleteDraft(ctx, w.admin, "student-events", "1.0.0"))
@@ -258,8 +251,7 @@ func TestUploadRealDocuments(t *testing.T) {
 	})
 }
 
-// A contract names its basis and its contact. Its owner is recorded with the
-// agreement, and so is a transfer.
+// A contract names its basis and its contact. Its owner is recorded with the agreement, and so is a transfer.
 //
 // Rules: EDU-06c, EDU-22, EDU-25, OPEN-09.
 func TestContractOwnerIsAgreedAndRecorded(t *testing.T) {
@@ -316,6 +308,144 @@ operations: {o: {action: send, channel: {$ref: '#/channels/c'}}}
 		got, err := w.db.EventType(ctx, "nl.example.text")
 		if err != nil || got.Title != "x\ufffdy" {
 			t.Errorf("%+v, %v", got, err)
+		}
+	})
+}
+
+// zipOf packs pairs of name and content.
+func zipOf(t *testing.T, files ...string) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	w := zip.NewWriter(&b)
+	for i := 0; i+1 < len(files); i += 2 {
+		f, err := w.Create(files[i])
+		must(t, err)
+		_, err = f.Write([]byte(files[i+1]))
+		must(t, err)
+	}
+	must(t, w.Close())
+	return b.Bytes()
+}
+
+const splitContract = `asyncapi: 3.1.0
+info: {title: Students, version: 1.0.0}
+channels:
+  students:
+    address: students
+    messages:
+      enrolled: {name: nl.example.student.enrolled, payload: {$ref: 'schemas/student.yaml'}}
+operations:
+  send: {action: send, channel: {$ref: '#/channels/students'}}
+`
+
+// A document whose files are missing stays a draft until they are there; then what
+// was uploaded and what was made of it are both kept.
+//
+// Rules: EDU-21, EDU-06b.
+func TestContractOfSeveralFiles(t *testing.T) {
+	inWorlds(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		_, err := w.Contracts.Create(ctx, w.admin, contractInput("student-events"))
+		must(t, err)
+		upload := func(content []byte, main string) (store.ContractVersion, error) {
+			return w.Contracts.Upload(ctx, w.admin, "student-events", contracts.Upload{Content: content, Main: main})
+		}
+		draft, err := upload([]byte(splitContract), "")
+		must(t, err)
+		if draft.Status != store.VersionDraft || draft.Files != "" || draft.BundleDigest != "" {
+			t.Errorf("got %+v", draft)
+		}
+		_, err = w.publish(ctx, w.admin, "student-events", "1.0.0", "")
+		wantCode(t, "publish what is incomplete", registry.CodeConflict, err)
+		var missing *contracts.IncompleteError
+		if !errors.As(err, &missing) || len(missing.Missing) != 1 || missing.Missing[0].Line != 7 {
+			t.Errorf("got %v", err)
+		}
+
+		packed := zipOf(t, "asyncapi.yaml", splitContract, "schemas/student.yaml", "{type: object, properties: {name: {type: string}}}", "other.yaml", "asyncapi: 3.1.0")
+		if _, err := upload(packed, "other.yaml"); !errors.As(err, new(*contracts.InvalidDocumentError)) {
+			t.Errorf("another main: %v", err)
+		}
+		whole, err := upload(packed, "")
+		must(t, err)
+		if whole.ID != draft.ID || whole.Digest != hexDigest(packed) || whole.Format != "json" {
+			t.Errorf("got %+v", whole)
+		}
+		files, err := contracts.Files(whole)
+		must(t, err)
+		if len(files) != 3 || !files[0].Main || !files[2].Used || files[1].Used {
+			t.Errorf("got %v", files)
+		}
+		_, err = w.publish(ctx, w.admin, "student-events", "1.0.0", "")
+		must(t, err)
+		published, original, err := w.Contracts.Original(ctx, registry.Reader{Internal: true}, "student-events", registry.Latest)
+		must(t, err)
+		if !bytes.Equal(original, packed) {
+			t.Error("what was uploaded is not what is kept")
+		}
+		_, document, err := w.Contracts.Document(ctx, registry.Reader{Internal: true}, "student-events", registry.Latest)
+		must(t, err)
+		if hexDigest(document) != published.DocumentDigest() || !bytes.Contains(document, []byte(`"#/components/schemas/student"`)) {
+			t.Errorf("got %s", document)
+		}
+		typ, err := w.db.EventType(ctx, enrolled)
+		must(t, err)
+		if !bytes.Contains([]byte(typ.DataSchema), []byte(`"name"`)) {
+			t.Errorf("schema %s", typ.DataSchema)
+		}
+		again, err := upload(packed, "asyncapi.yaml")
+		must(t, err)
+		if again.Status != store.VersionPublished {
+			t.Errorf("the same bytes: %s", again.Status)
+		}
+	})
+}
+
+// What changed is told since the newest release below a version, not since a pre-release between them.
+//
+// Rules: EDU-08
+func TestPairSkipsPreReleases(t *testing.T) {
+	inWorlds(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		_, err := w.Contracts.Create(ctx, w.admin, contractInput("student-events"))
+		must(t, err)
+		publish := func(version string) {
+			t.Helper()
+			_, err := w.Contracts.Upload(ctx, w.admin, "student-events", contracts.Upload{Content: asyncDocument(version, enrolled)})
+			must(t, err)
+			_, err = w.publish(ctx, w.admin, "student-events", version, "")
+			must(t, err)
+		}
+		publish("1.0.0-rc.1")
+		publish("1.0.0-rc.2")
+		for version, want := range map[string]string{"1.0.0-rc.2": "1.0.0-rc.1"} { // no release is below it
+			if before, _, err := w.Contracts.Pair(ctx, registry.Reader{Administrator: true}, "student-events", version, ""); err != nil || before.Version != want {
+				t.Errorf("%s is compared with %q, %v", version, before.Version, err)
+			}
+		}
+		for _, version := range []string{"1.0.0", "1.1.0-rc.1", "1.1.0-rc.2", "1.1.0"} {
+			publish(version)
+		}
+		for version, want := range map[string]string{"1.0.0": "1.0.0-rc.2", "1.1.0-rc.2": "1.0.0", "1.1.0": "1.0.0"} {
+			if before, _, err := w.Contracts.Pair(ctx, registry.Reader{Administrator: true}, "student-events", version, ""); err != nil || before.Version != want {
+				t.Errorf("%s is compared with %q, %v", version, before.Version, err)
+			}
+		}
+	})
+}
+
+// A mirror whose filter fits none of the contracts of its source says so.
+func TestMirrorFilterThatMatchesNothing(t *testing.T) {
+	inWorlds(t, func(t *testing.T, w *world) {
+		o := newOtherRegister(t)
+		o.put("students", "1.0.0", "published", "first")
+		for pattern, want := range map[string]bool{"stduents": true, "students": false} {
+			s := w.mirrors(t, o, func(in *contracts.MirrorInput) { in.Contracts, in.Name = []string{pattern}, pattern })
+			run, err := w.Mirrors.Run(t.Context(), s.ID, contracts.MirrorScheduled)
+			must(t, err)
+			if got := strings.Contains(run.Error, "None of the 1 contracts"); got != want || want && !strings.Contains(run.Error, "the first of the source are students") {
+				t.Errorf("%s: %q", pattern, run.Error)
+			}
 		}
 	})
 }

@@ -73,9 +73,7 @@ func TestDatasetInput(t *testing.T) {
 			in := buildings()
 			tt.spoil(&in)
 			_, err := w.Datasets.Create(t.Context(), w.admin, in)
-			if f := fieldsOf(err); len(f) != 1 || f[tt.field] == "" {
-				t.Errorf("%s: got %v %v", name, err, f)
-			}
+			wantOneField(t, name, tt.field, err)
 		}
 	})
 }

@@ -43,8 +43,7 @@ func (w *world) wantTrouble(t *testing.T, s *Services, want string) {
 	}
 }
 
-// Our own descriptions are in the register, and the program tells when it does
-// something else than they say.
+// Our own descriptions are in the register, and the program tells when it does something else than they say.
 //
 // Rules: EDU-06a, EDU-N03.
 func TestOwnContracts(t *testing.T) {

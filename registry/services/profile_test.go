@@ -71,8 +71,7 @@ func (w *world) wantProfileAudit(t *testing.T) {
 	}
 }
 
-// TestProfileOfAnotherNode: a change is seen within two seconds, and while the
-// database is away the last profile holds.
+// TestProfileOfAnotherNode: a change is seen within two seconds, and while the database is away the last profile holds.
 func TestProfileOfAnotherNode(t *testing.T) {
 	inWorlds(t, func(t *testing.T, w *world) {
 		ctx := t.Context()
@@ -100,8 +99,7 @@ func TestProfileOfAnotherNode(t *testing.T) {
 	})
 }
 
-// TestProfileConcurrentSave: of changes made at the same time to the same version
-// one is kept, and the others are told.
+// TestProfileConcurrentSave: of changes made at the same time to the same version one is kept, and the others are told.
 func TestProfileConcurrentSave(t *testing.T) {
 	inWorlds(t, func(t *testing.T, w *world) {
 		const many = 8

@@ -1,8 +1,6 @@
 package services
 
 import (
-	"iter"
-	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -12,8 +10,6 @@ import (
 	"schakel/registry/partners"
 	"schakel/store"
 )
-
-func keysOf(p registry.Problems) iter.Seq[string] { return maps.Keys(p) }
 
 // files makes an endpoint of kind files, which has no address.
 func (w *world) files(t *testing.T, actor registry.Actor) store.Endpoint {
@@ -59,9 +55,7 @@ func TestDatasetRequest(t *testing.T) {
 			in := good
 			tt.spoil(&in)
 			_, err := w.Subscriptions.RequestDataset(ctx, actor, in)
-			if f := fieldsOf(err); len(f) != 1 || f[tt.field] == "" {
-				t.Errorf("%s: got %v %v", name, err, f)
-			}
+			wantOneField(t, name, tt.field, err)
 		}
 		sub, err := w.Subscriptions.RequestDataset(ctx, actor, good)
 		must(t, err)
@@ -89,9 +83,7 @@ func TestDatasetRequest(t *testing.T) {
 			t.Errorf("keys %+v, %v", g.Dataset, err)
 		}
 		_, err = w.Subscriptions.Request(ctx, actor, partners.SubscriptionRequest{EndpointID: e.ID, Types: []string{enrolled}, Purpose: "keep our records right"})
-		if fieldsOf(err)["endpoint"] == "" {
-			t.Errorf("events at an endpoint of kind files: %v", err)
-		}
+		wantField(t, "endpoint", err) // events at an endpoint of kind files
 		filters := `[{"exact":{"subject":"1"}}]`
 		wantCode(t, "filters", registry.CodeConflict, w.Subscriptions.Change(ctx, actor, sub.ID, partners.SubscriptionChange{Filters: &filters}))
 	})

@@ -56,7 +56,6 @@ func unwrap(doc []byte) (text []byte, wide bool, err error) {
 	return bytes.TrimPrefix(doc, []byte("\xEF\xBB\xBF")), false, nil
 }
 
-// narrow turns UTF-16 into UTF-8.
 func narrow(doc []byte, order binary.ByteOrder) ([]byte, error) {
 	if len(doc)%2 != 0 {
 		return nil, fmt.Errorf("%w: UTF-16 with an odd number of bytes", ErrEncoding)

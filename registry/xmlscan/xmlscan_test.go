@@ -146,7 +146,6 @@ func TestDecode(t *testing.T) {
 	}
 }
 
-// wide encodes text as UTF-16.
 func wide(text string, order binary.AppendByteOrder, mark bool) []byte {
 	var out []byte
 	if mark {

@@ -2,11 +2,21 @@ package cli
 
 import (
 	"cmp"
+	"crypto/x509"
 	"errors"
 	"fmt"
+	"io/fs"
+	"net/http"
+	"net/netip"
 	"os"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
 
+	"schakel/delivery/outbound"
 	"schakel/registry/identity/token"
+	"schakel/registry/partners"
 )
 
 // ClientCredentials name the machine client of a Schakel as which a command acts.
@@ -77,4 +87,117 @@ func WriteKeyFile(path, text string) error {
 		return fmt.Errorf("write private key: %w", err)
 	}
 	return nil
+}
+
+// ReadSecretFile reads a secret of one line; an empty path is an empty secret. A file that others can read is refused.
+func ReadSecretFile(path string) (string, error) {
+	if path == "" {
+		return "", nil
+	}
+	if err := CheckSecretFile(path); err != nil {
+		return "", fmt.Errorf("read secret file: %w", err)
+	}
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		return "", fmt.Errorf("read secret file: %w", err)
+	}
+	return strings.TrimSpace(string(raw)), nil
+}
+
+// CheckSecretFile refuses a file with a secret that others than its reader can read or change. A link is judged by what it leads to.
+func CheckSecretFile(path string) error {
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	groups, err := os.Getgroups()
+	if err != nil {
+		return fmt.Errorf("read the groups of this process: %w", err)
+	}
+	owner := fileOwner{uid: -1, gid: -1}
+	if stat, ok := info.Sys().(*syscall.Stat_t); ok {
+		owner = fileOwner{int(stat.Uid), int(stat.Gid)}
+	}
+	return secretMode(path, info.Mode(), owner, os.Geteuid(), append(groups, os.Getegid()))
+}
+
+// fileOwner is the user and the group of a file, by number.
+type fileOwner struct{ uid, gid int }
+
+// secretMode decides by the mode of a file. Packages and orchestrators install secrets as files of root that the group of the service may
+// read, because a service that is not root could not read them otherwise: such a group is allowed to read, and nobody else.
+func secretMode(path string, mode fs.FileMode, owner fileOwner, uid int, groups []int) error {
+	others := mode.Perm() & 0o077
+	forGroup := uid != 0 && owner.uid == 0 && slices.Contains(groups, owner.gid)
+	if !mode.IsRegular() || others == 0 || others == 0o040 && forGroup { // a pipe, as of <(…), has no mode that counts
+		return nil
+	}
+	remedy := "chmod 600 " + path
+	if forGroup {
+		remedy = "chmod 640 " + path
+	}
+	return fmt.Errorf("%s has mode %04o: others can read or change it; run: %s", path, mode.Perm(), remedy)
+}
+
+// OutboundFlags bound where the program itself may connect to.
+type OutboundFlags struct {
+	AllowOutbound []netip.Prefix `placeholder:"CIDR" help:"Private or special range to which deliveries may go (repeatable). Default: none, only public addresses."`
+	PlainHTTP     bool           `name:"plain-http-loopback" help:"Also deliver over http:// to this machine itself: for measurements and demonstrations, never for real data."`
+	CAFile        string         `name:"ca-file" placeholder:"FILE" help:"PEM file with the roots that partners' certificates are checked against. Default: those of the system."`
+}
+
+// Client makes the one guarded client that every outgoing request passes, but for those of mirrors. A request may take as long as
+// an endpoint may say.
+func (f OutboundFlags) Client() (*outbound.Client, error) {
+	return f.Guard(outbound.Config{ResponseTimeout: partners.LongestTimeout})
+}
+
+// MirrorHTTP makes the guarded client that fetches from registers of others: to the same addresses as all others, but for
+// answers of the size of a contract, or of a list of them.
+func (f OutboundFlags) MirrorHTTP(document int64) (*http.Client, error) {
+	guard, err := f.Guard(outbound.Config{MaxResponseBytes: max(document, 8<<20) + 1, ResponseTimeout: time.Minute})
+	if err != nil {
+		return nil, err
+	}
+	return guard.HTTPClient(), nil
+}
+
+// PublicHTTP makes the guarded client that fetches what documents of partners refer to: from public addresses alone, since
+// their owners read the answers.
+func (f OutboundFlags) PublicHTTP(document int64) (*http.Client, error) {
+	f.AllowOutbound, f.PlainHTTP = nil, false
+	return f.MirrorHTTP(document)
+}
+
+// RevocationHTTP makes the guarded client that asks issuers about their certificates; they answer over plain HTTP, signed.
+func (f OutboundFlags) RevocationHTTP() (*http.Client, error) {
+	guard, err := f.Guard(outbound.Config{MaxResponseBytes: 16<<20 + 1, AllowUnsigned: true})
+	if err != nil {
+		return nil, err
+	}
+	return guard.HTTPClient(), nil
+}
+
+// MaxAnswerBytes bounds the answer to a question that came by AMQP; no broker takes a longer message.
+const MaxAnswerBytes = 16 << 20
+
+// Asking makes the guarded client that asks endpoints of ours, whose answers go on to who asked.
+func (f OutboundFlags) Asking() (*outbound.Client, error) {
+	return f.Guard(outbound.Config{MaxResponseBytes: MaxAnswerBytes})
+}
+
+// Guard makes a guarded client by the flags.
+func (f OutboundFlags) Guard(cfg outbound.Config) (*outbound.Client, error) {
+	cfg.AllowPrefixes, cfg.AllowPlainHTTP = f.AllowOutbound, f.PlainHTTP
+	if f.CAFile != "" {
+		pem, err := os.ReadFile(f.CAFile)
+		if err != nil {
+			return nil, fmt.Errorf("read CA file: %w", err)
+		}
+		cfg.RootCAs = x509.NewCertPool()
+		if !cfg.RootCAs.AppendCertsFromPEM(pem) {
+			return nil, fmt.Errorf("CA file %s holds no PEM certificate", f.CAFile)
+		}
+	}
+	return outbound.New(cfg), nil
 }

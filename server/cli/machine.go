@@ -6,12 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
 	"time"
 
+	"schakel/delivery/mutation/replica"
 	"schakel/registry/identity/token"
 	"schakel/server/release"
 )
@@ -113,4 +115,135 @@ func retryAfter(h http.Header) time.Duration {
 		return max(0, time.Until(at))
 	}
 	return 0
+}
+
+// Problem describes why a request did not succeed (RFC 9457).
+type Problem struct {
+	Title  string         `json:"title"`
+	Detail string         `json:"detail"`
+	Code   string         `json:"code"`
+	Errors []ProblemError `json:"errors"`
+}
+
+// ProblemError names one fault in the request.
+type ProblemError struct {
+	Pointer  string `json:"pointer,omitempty"`
+	Line     int    `json:"line,omitempty"`
+	Column   int    `json:"column,omitempty"`
+	Severity string `json:"severity,omitempty"`
+	Code     string `json:"code"`
+	Detail   string `json:"detail"`
+}
+
+// Problem reads the problem+json of an answer; an answer of another kind gives an empty one.
+func (a Answer) Problem() (p Problem) {
+	if json.Unmarshal(a.Body, &p) != nil {
+		return Problem{}
+	}
+	return p
+}
+
+// Refusal returns an answer as an error in one line.
+func (a Answer) Refusal() error {
+	p := a.Problem()
+	text := strings.TrimSpace(p.Detail)
+	if text == "" {
+		return fmt.Errorf("the register answers with status %d", a.Status)
+	}
+	for _, e := range p.Errors {
+		text += " " + strings.TrimSpace(strings.TrimPrefix(e.Pointer, "/")+": "+e.Detail)
+	}
+	return fmt.Errorf("the register answers with status %d: %s", a.Status, text)
+}
+
+// tokenRefused reports that a token endpoint gave no token: the status of its answer, and what it said.
+type tokenRefused struct {
+	status int
+	detail string // error_description of RFC 6749 section 5.2; empty when there is none
+}
+
+// RefusedToken makes a tokenRefused of the answer of a token endpoint.
+func RefusedToken(a Answer) tokenRefused {
+	var body struct {
+		Description string `json:"error_description"`
+	}
+	_ = json.Unmarshal(a.Body, &body) // a body of another shape has no description
+	return tokenRefused{a.Status, body.Description}
+}
+
+// Error implements error.
+func (r tokenRefused) Error() string {
+	text := fmt.Sprintf("the token endpoint answers with status %d", r.status)
+	if r.detail != "" {
+		text += " (" + r.detail + ")"
+	}
+	switch {
+	case Temporary(r.status):
+	case r.status == http.StatusBadRequest || r.status == http.StatusUnauthorized || r.status == http.StatusForbidden:
+		text += ": look at the id and the key or secret of the client, at --token-audience where the Schakel is called by another address than its own, and whether the client may have this scope"
+	default:
+		text += ": look at --token-url, or leave the client out where no token is asked"
+	}
+	return text
+}
+
+// Is matches replica.ErrAccess, so that a follower knows that asking again makes no difference.
+func (r tokenRefused) Is(target error) bool {
+	return target == replica.ErrAccess && !Temporary(r.status)
+}
+
+// NoToken reports whether there will be no token, however often one is asked for.
+func NoToken(err error) bool {
+	refused, ok := errors.AsType[tokenRefused](err)
+	return ok && !Temporary(refused.status)
+}
+
+// Temporary reports whether the same request may succeed later, by the status of its answer.
+func Temporary(status int) bool {
+	switch status {
+	case http.StatusRequestTimeout, http.StatusConflict, http.StatusTooEarly, http.StatusTooManyRequests:
+		return true
+	}
+	return status >= 500
+}
+
+// Backoff returns 0.5 s, doubled every try, at most 15 s.
+func Backoff(try int) time.Duration {
+	return min(500*time.Millisecond<<min(try, 10), 15*time.Second)
+}
+
+// Wait waits for d. It gives up at once when the deadline of ctx comes first.
+func Wait(ctx context.Context, d time.Duration) error {
+	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) <= d {
+		return context.DeadlineExceeded // no use in waiting for a try that will not come
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-t.C:
+		return nil
+	}
+}
+
+// CheckURL refuses to send a secret in the clear to another machine.
+func CheckURL(raw string) error {
+	u, err := url.Parse(raw)
+	if err != nil || u.Host == "" || u.User != nil {
+		return errors.New("must be an https address without a user name")
+	}
+	ip := net.ParseIP(u.Hostname())
+	local := u.Hostname() == "localhost" || (ip != nil && ip.IsLoopback())
+	if u.Scheme == "https" || (u.Scheme == "http" && local) {
+		return nil
+	}
+	return errors.New("must be https; http only goes to this machine itself")
+}
+
+// HostOf returns an address without its path.
+func HostOf(raw string) string {
+	scheme, rest, _ := strings.Cut(raw, "://")
+	host, _, _ := strings.Cut(rest, "/")
+	return scheme + "://" + host
 }

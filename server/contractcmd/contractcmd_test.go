@@ -2,10 +2,12 @@ package contractcmd
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"strings"
 	"testing"
 
+	"schakel/server/cli"
 	"schakel/server/cli/clitest"
 )
 
@@ -131,4 +133,18 @@ func TestPackFolderIsTheSameEachTime(t *testing.T) {
 	if _, err := packFolder(t.TempDir()); err == nil {
 		t.Error("an empty folder was packed")
 	}
+}
+
+// execute runs a command as the program does.
+func execute(ctx context.Context, args []string, streams cli.Streams) int {
+	var grammar struct {
+		Contract Commands `cmd:""`
+	}
+	return clitest.Execute(ctx, &grammar, args, streams)
+}
+
+// commandWith runs a command with standard input.
+func commandWith(t *testing.T, input string, args ...string) (code int, out, problems string) {
+	t.Helper()
+	return clitest.Program(execute).Run(t, input, args...)
 }

@@ -1,11 +1,23 @@
 package demo
 
 import (
+	"bytes"
+	"context"
+	"encoding/json"
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"net/http"
 	"strings"
 	"time"
+
+	"github.com/google/uuid"
+	"schakel/registry"
+	"schakel/registry/datasets"
+	"schakel/registry/identity"
+	"schakel/registry/identity/token"
+	"schakel/registry/partners"
+	"schakel/store"
 )
 
 // The dataset of the demonstration: school buildings of a made-up register in and around Zutphen, kept as the BAG keeps
@@ -148,4 +160,140 @@ func (r *register) happen() []group {
 	closed := r.renew(i, func(b *building) { b.status = "beëindigd" })
 	r.all = append(r.all[:i], r.all[i+1:]...)
 	return closed
+}
+
+// firstBuildings sets the number of buildings at first.
+const firstBuildings = 120
+
+// BuildingsFeed publishes the buildings and what happens to them, as their register would: with a token, at the public API.
+type BuildingsFeed struct {
+	System *Trickle // as whom; its types and pace do not count
+	Every  time.Duration
+
+	register *register
+}
+
+// Load publishes all buildings there are, each with its earlier versions.
+func (f *BuildingsFeed) Load(ctx context.Context) error {
+	f.register = newRegister(20260101, f.System.Now)
+	var groups []group
+	for i := range firstBuildings {
+		groups = append(groups, f.register.open(f.System.Now().UTC().AddDate(-3, 0, -i)))
+		if i%4 == 0 {
+			groups = append(groups, f.register.renew(i, func(b *building) { b.h *= 1.3 })...)
+		}
+	}
+	return f.publish(ctx, groups)
+}
+
+// Run publishes what happens until the context ends. What fails is logged, and sent again with the next.
+func (f *BuildingsFeed) Run(ctx context.Context) {
+	tick := time.NewTicker(f.Every)
+	defer tick.Stop()
+	var waiting []group
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		waiting = append(waiting, f.register.happen()...)
+		if err := f.publish(ctx, waiting); err != nil {
+			if ctx.Err() == nil {
+				f.System.Log.WarnContext(ctx, "demo mutations not published", "error", err)
+			}
+			continue
+		}
+		waiting = nil
+	}
+}
+
+func (f *BuildingsFeed) publish(ctx context.Context, groups []group) error {
+	f.System.http.Timeout = time.Minute
+	if err := f.System.ensureToken(ctx); err != nil {
+		return fmt.Errorf("get token: %w", err)
+	}
+	body, err := json.Marshal(map[string]any{"groups": groups})
+	if err != nil {
+		return err
+	}
+	q, err := http.NewRequestWithContext(ctx, http.MethodPost, f.System.Base+"/mutations/v1/datasets/"+BuildingsID+"/mutation-groups", bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	q.Header.Set("Content-Type", "application/json")
+	q.Header.Set("Idempotency-Key", `"`+uuid.NewString()+`"`)
+	q.Header.Set("Authorization", "Bearer "+f.System.token)
+	return f.System.do(q, http.StatusCreated, nil)
+}
+
+// Buildings configures the demonstration of a dataset.
+type Buildings struct {
+	Publisher Credentials // of the own organisation; publishes mutations
+	Follower  Credentials // of the partner that keeps a copy of its area
+	Login     Login       // of that partner
+}
+
+// BuildingsArea bounds the part that the partner follows: its part of the town, without what lies in the middle of it.
+const BuildingsArea = "POLYGON((208300 460300,210100 459900,210900 460800,211000 462300,209900 463400,208600 463100,208000 461800,208300 460300)," +
+	"(209100 461200,209900 461100,210000 462000,209300 462200,209100 461200))"
+
+// SeedBuildings makes the dataset, and a partner with an approved subscription to its part of it.
+func (c *Chain) SeedBuildings(ctx context.Context) (Buildings, error) {
+	var out Buildings
+	_, err := c.Datasets.Create(ctx, c.Admin, datasets.DatasetInput{
+		ID: BuildingsID, Title: "Schoolgebouwen", Description: "Buildings of schools in and around Zutphen, with all their versions. A made-up register.",
+		RootPrefix: "sg", RootSpace: buildingsSpace, RootLocal: "schoolgebouwMutaties",
+		Namespaces: map[string]string{"gml": gmlSpace}, ObjectTypes: []string{buildingType}, CRS: 28992, AreaKind: store.AreaGeometry,
+		GeometryElements: []string{"geometrie"}, PerFile: 100, DeltaSchedule: "* * * * *", SnapshotSchedule: "0 3 * * *",
+	})
+	if err != nil {
+		return out, fmt.Errorf("make dataset: %w", err)
+	}
+	if out.Publisher, err = c.machine(ctx, c.Admin, "Gebouwenregister", identity.ScopeMutationsPublish); err != nil {
+		return out, err
+	}
+	o := Organisation{Name: "Gemeente Zutphen-West", KVK: "89123456", Contact: "Karin Smit", Email: "karin@zutphenwest.example"}
+	_, actor, err := c.Approved(ctx, o)
+	if err != nil {
+		return out, err
+	}
+	out.Login = Login{o.Email, "an approved partner that keeps a copy of its part of a dataset"}
+	if out.Follower, err = c.machine(ctx, actor, "Kaart van de gemeente", identity.ScopeMutationsRead); err != nil {
+		return out, err
+	}
+	return out, c.followBuildings(ctx, actor)
+}
+
+// followBuildings asks for a part of the dataset and has it approved.
+func (c *Chain) followBuildings(ctx context.Context, actor registry.Actor) error {
+	endpoint, err := c.Endpoints.Create(ctx, actor, "", partners.EndpointInput{Name: "Kopie van de gemeente", Kind: store.EndpointFiles})
+	if err != nil {
+		return fmt.Errorf("add endpoint: %w", err)
+	}
+	sub, err := c.Subscriptions.RequestDataset(ctx, actor, partners.DatasetRequest{
+		Dataset: BuildingsID, EndpointID: endpoint.ID, Name: "Schoolgebouwen in onze gemeente", Purpose: "Draw the schools on the map of our municipality.",
+		Area: partners.AreaInput{Name: "Zutphen-West", Text: BuildingsArea},
+	})
+	if err != nil {
+		return fmt.Errorf("ask subscription: %w", err)
+	}
+	if err := c.Subscriptions.Approve(ctx, c.Admin, sub.ID); err != nil {
+		return fmt.Errorf("approve subscription: %w", err)
+	}
+	return nil
+}
+
+// machine makes a client with scopes; what needs a decision is granted.
+func (c *Chain) machine(ctx context.Context, actor registry.Actor, name string, scopes ...string) (Credentials, error) {
+	client, secret, err := c.Clients.Create(ctx, actor, "", identity.NewClient{Name: name, AuthMethod: token.ClientSecretBasic, Scopes: scopes})
+	if err != nil {
+		return Credentials{}, fmt.Errorf("make client %s: %w", name, err)
+	}
+	if client.Waiting() {
+		if _, err := c.Clients.Decide(ctx, c.Admin, client.ID, identity.Decision{Approve: true, Seen: identity.ClientRequestSeen(client)}); err != nil {
+			return Credentials{}, fmt.Errorf("grant client %s: %w", name, err)
+		}
+	}
+	return Credentials{client.ID, secret}, nil
 }

@@ -2,12 +2,15 @@ package e2e
 
 import (
 	"net/http"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"schakel/server/demo"
 	"schakel/server/trial"
+	"schakel/store/storetest"
 )
 
 // TestLifecycle looks at a process from start to end: readiness, metrics, what it
@@ -52,26 +55,11 @@ func TestStopFinishesWhatIsInFlight(t *testing.T) {
 	p := trial.NewPKI(t)
 	r := trial.NewReceiver(t, p)
 	s := trial.NewProgram(t, p, demo.OwnA(), trial.SQLitePath(t))
-	var publisher demo.Credentials
-	s.SetUp(t, func(c *demo.Chain) {
-		trial.Must(t, demo.PublishContracts(t.Context(), c.Services, c.Admin))
-		publisher = trial.Must1[demo.Credentials](t)(c.Publisher(t.Context(), c.Admin, s.Own))
-		_, actor, err := c.Approved(t.Context(), trial.Organisation("North", "34567890"))
-		trial.Must(t, err)
-		_, err = c.Subscribe(t.Context(), actor, r.Target("slow", "/slow"), demo.TypeEnrolled)
-		trial.Must(t, err)
-	})
+	publisher := slowReceiver(t, s, r)
 	s.Start(t)
 	arrived, release := make(chan struct{}), make(chan struct{})
 	waitOnce(r, arrived, release)
-	token := s.Token(t, publisher, "events.publish")
-	id, body := trial.NewEvent(s.Own, demo.TypeEnrolled)
-	s.Publish(t, token, body)
-	select {
-	case <-arrived:
-	case <-time.After(trial.Patience):
-		t.Fatal("the event did not arrive")
-	}
+	id := publishUntil(t, s, publisher, arrived)
 	stopped := make(chan struct{})
 	go func() { defer close(stopped); s.Stop(t) }()
 	trial.Eventually(t, "the program takes nothing in any more", func() (bool, string) {
@@ -112,4 +100,92 @@ func TestCommandLine(t *testing.T) {
 	if code, out := s.Command(t, "", "migrate", "--database", s.Database); code != 0 {
 		t.Errorf("migrate: %d\n%s", code, out)
 	}
+}
+
+// TestStopWhileAReceiverHangs ends a process while a receiver says nothing: it exits with 0 within the bound of a stop, and after the
+// next start the event goes out again under the key that it had.
+//
+// Rules: EDU-09, IDEM-11.
+func TestStopWhileAReceiverHangs(t *testing.T) {
+	t.Parallel()
+	storetest.EachURL(t, func(t *testing.T, database string) {
+		p := trial.NewPKI(t)
+		r := trial.NewReceiver(t, p)
+		s := trial.NewProgram(t, p, demo.OwnA(), database)
+		publisher := slowReceiver(t, s, r)
+		s.Start(t)
+		arrived, release := make(chan struct{}), make(chan struct{})
+		goOn := sync.OnceFunc(func() { close(release) })
+		defer goOn()
+		var mu sync.Mutex
+		var keys []string
+		r.Before(func(q *http.Request) {
+			if q.URL.Path == "/token" {
+				return
+			}
+			mu.Lock()
+			keys = append(keys, q.Header.Get("Idempotency-Key"))
+			first := len(keys) == 1
+			mu.Unlock()
+			if first {
+				close(arrived)
+				<-release
+			}
+		})
+		id := publishUntil(t, s, publisher, arrived)
+		s.Stop(t) // which wants exit code 0 within the bound
+		goOn()
+		s.Start(t)
+		s.Drain(t)
+		r.WaitFor(t, "/slow", id)
+		s.Stop(t)
+		mu.Lock()
+		defer mu.Unlock()
+		if len(keys) != 2 || len(slices.Compact(slices.Clone(keys))) != 1 {
+			t.Errorf("it was sent under %q, want twice under one key", keys)
+		}
+	})
+}
+
+// waitOnce makes the first event a receiver gets wait until release is closed, and
+// closes arrived when it has come.
+func waitOnce(r *trial.Receiver, arrived, release chan struct{}) {
+	var once sync.Once
+	r.Before(func(q *http.Request) {
+		if q.URL.Path == "/token" {
+			return
+		}
+		once.Do(func() {
+			close(arrived)
+			<-release
+		})
+	})
+}
+
+// slowReceiver gives a program a subscription at /slow of a receiver, and the credentials of who publishes for it.
+func slowReceiver(t *testing.T, s *trial.Program, r *trial.Receiver) (publisher demo.Credentials) {
+	t.Helper()
+	s.SetUp(t, func(c *demo.Chain) {
+		trial.Must(t, demo.PublishContracts(t.Context(), c.Services, c.Admin))
+		publisher = trial.Must1[demo.Credentials](t)(c.Publisher(t.Context(), c.Admin, s.Own))
+		_, actor, err := c.Approved(t.Context(), trial.Organisation("North", "34567890"))
+		trial.Must(t, err)
+		_, err = c.Subscribe(t.Context(), actor, r.Target("slow", "/slow"), demo.TypeEnrolled)
+		trial.Must(t, err)
+	})
+	return publisher
+}
+
+// publishUntil publishes an event and waits until the receiver says that it arrived.
+func publishUntil(t *testing.T, s *trial.Program, publisher demo.Credentials, arrived <-chan struct{}) (id string) {
+	t.Helper()
+	token := s.Token(t, publisher, "events.publish")
+	id, body := trial.NewEvent(s.Own, demo.TypeEnrolled)
+	s.Publish(t, token, body)
+	select {
+	case <-arrived:
+	case <-time.After(trial.Patience):
+		t.Fatal("the event did not arrive")
+	}
+	return id
 }

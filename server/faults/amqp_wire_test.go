@@ -9,6 +9,8 @@ import (
 	"net/url"
 	"sync"
 	"testing"
+
+	"schakel/server/trial"
 )
 
 // wire stands between a program and a broker and reads the frames of AMQP 1.0 that pass. It can stop at one: then somebody is
@@ -42,17 +44,12 @@ type stopPoint struct {
 	reached chan struct{}
 }
 
-// newWire makes a wire to a broker and gives its own URL.
 func newWire(t *testing.T, broker string) (*wire, string) {
 	t.Helper()
 	target, err := url.Parse(broker)
-	if err != nil {
-		t.Fatal(err)
-	}
+	trial.Must(t, err)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	trial.Must(t, err)
 	w := &wire{listener: l, broker: target.Host, conns: map[net.Conn]bool{}}
 	var serving sync.WaitGroup
 	serving.Go(func() { w.serve(&serving) })

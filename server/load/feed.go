@@ -2,13 +2,18 @@ package main
 
 import (
 	"context"
+	"crypto/rand"
 	"crypto/tls"
+	"encoding/hex"
 	"fmt"
 	"net"
 	"net/http"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"schakel/server/demo"
 )
 
 // target locates where a feed publishes.
@@ -155,4 +160,110 @@ func rest(ctx context.Context, d time.Duration) {
 	case <-timer.C:
 	case <-ctx.Done():
 	}
+}
+
+// eventBytes is the length of an event in its JSON format.
+const eventBytes = 700
+
+// Digits of what changes in a request.
+const (
+	placeDigits    = 12
+	endpointDigits = 4
+)
+
+// naming makes the ids of a run: a prefix of the run, the number of a ledger, and a place in it.
+type naming struct{ run string }
+
+func newNaming() naming {
+	raw := make([]byte, 4)
+	_, _ = rand.Read(raw) // never fails
+	return naming{"load-" + hex.EncodeToString(raw) + "-"}
+}
+
+// subject returns the subject that the filter of an endpoint's subscription selects.
+func subject(endpoint int) string { return fmt.Sprintf("school-%0*d", endpointDigits, endpoint) }
+
+// template is an event with zeroes where the id and the endpoint go, and where they are in it.
+type template struct {
+	json        []byte
+	id, subject int // where the digits begin
+}
+
+// newTemplate makes an event of a ledger (0 to 9), padded to its length by a longer address in its data.
+func (n naming) newTemplate(ledger int) template {
+	text := func(padding int) string {
+		return fmt.Sprintf(`{"specversion":"1.0","id":"%s%d-%0*d","source":%q,"type":%q,"subject":%q,"time":"2026-09-01T09:00:00Z",`+
+			`"datacontenttype":"application/json","data":{"id":"5c1b2a90-55c0-4f0e-b1a5-6d8c2b7e9f03","notificationType":"CREATE",`+
+			`"objectType":"inschrijving","objectId":"2e4d6f80-91a2-43b4-a5c6-d7e8f9012345","school":{"id":"3a5c7e90-12b4-4d6f-8091-a2b3c4d5e6f7",`+
+			`"name":"Voorbeeld College"},"created":"2026-09-01T09:00:00Z","isDeleteNotification":false,"url":"https://api.voorbeeld.example/?q=%s"}}`,
+			n.run, ledger, placeDigits, 0, demo.OwnA().Source(), demo.TypeEnrolled, subject(0), strings.Repeat("x", padding))
+	}
+	json := text(eventBytes - len(text(0)))
+	return template{
+		json: []byte(json), id: strings.Index(json, n.run) + len(n.run) + 2,
+		subject: strings.Index(json, subject(0)) + len(subject(0)) - endpointDigits,
+	}
+}
+
+// request is a whole HTTP request that publishes, in which the ids and the key can be changed in place.
+type request struct {
+	bytes  []byte
+	key    int // where the last digits of the key begin
+	events []template
+}
+
+// keyDigits are the digits of an idempotency key that count; the others make it a UUID of version 4.
+const keyDigits = 12
+
+// newRequest makes a request for n events of a ledger; a batch when n is more than one.
+func (n naming) newRequest(ledger, count int, host, path, token string) *request {
+	event := n.newTemplate(ledger)
+	kind, open, close := "application/cloudevents+json", "", ""
+	if count > 1 {
+		kind, open, close = "application/cloudevents-batch+json", "[", "]"
+	}
+	length := count*len(event.json) + count - 1 + len(open) + len(close)
+	key := fmt.Sprintf("%s-%04d-4000-8000-", strings.Split(n.run, "-")[1], ledger)
+	head := fmt.Sprintf("POST %s HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nContent-Type: %s\r\nContent-Length: %d\r\nIdempotency-Key: \"%s",
+		path, host, token, kind, length, key)
+	r := &request{bytes: []byte(head), key: len(head)}
+	r.bytes = fmt.Appendf(r.bytes, "%0*d\"\r\n\r\n%s", keyDigits, 0, open)
+	for i := range count {
+		if i > 0 {
+			r.bytes = append(r.bytes, ',')
+		}
+		at := len(r.bytes)
+		r.events = append(r.events, template{id: at + event.id, subject: at + event.subject})
+		r.bytes = append(r.bytes, event.json...)
+	}
+	r.bytes = append(r.bytes, close...)
+	return r
+}
+
+// fill puts in the events from a place on, each for the endpoint that route names, under a key of their own.
+func (r *request) fill(first int, route func(place int) int) {
+	digits(r.bytes[r.key:r.key+keyDigits], first)
+	for i, e := range r.events {
+		digits(r.bytes[e.id:e.id+placeDigits], first+i)
+		digits(r.bytes[e.subject:e.subject+endpointDigits], route(first+i))
+	}
+}
+
+// digits writes a number with leading zeroes.
+func digits(to []byte, n int) {
+	for i := len(to) - 1; i >= 0; i-- {
+		to[i] = byte('0' + n%10)
+		n /= 10
+	}
+}
+
+// number reads what digits wrote; false is that it is something else.
+func number(from []byte) (n int, ok bool) {
+	for _, c := range from {
+		if c < '0' || c > '9' {
+			return 0, false
+		}
+		n = n*10 + int(c-'0')
+	}
+	return n, len(from) > 0
 }

@@ -1,12 +1,21 @@
 package main
 
 import (
+	"bufio"
+	"bytes"
 	"context"
+	"encoding/json"
+	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"strings"
 	"sync/atomic"
 	"testing"
+
+	"github.com/google/uuid"
+	"schakel/delivery/event"
+	"schakel/server/trial"
 )
 
 // TestFeedAndReceiver has a feed post to endpoints without anything between.
@@ -17,9 +26,7 @@ func TestFeedAndReceiver(t *testing.T) {
 			t.Parallel()
 			naming := newNaming()
 			r, err := startReceiver(naming, 1, true, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			trial.Must(t, err)
 			t.Cleanup(r.close)
 			l := newLedger(100, func(int) int { return 0 })
 			r.ledgers[0].Store(l)
@@ -44,9 +51,7 @@ func TestReceiverNotesWhatIsNotForIt(t *testing.T) {
 	t.Parallel()
 	naming := newNaming()
 	r, err := startReceiver(naming, 2, true, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	trial.Must(t, err)
 	t.Cleanup(r.close)
 	l := newLedger(100, func(place int) int { return place % 2 })
 	r.ledgers[0].Store(l)
@@ -68,9 +73,7 @@ func TestReceiverNotesWhatIsNotForIt(t *testing.T) {
 func TestFeedRepeats(t *testing.T) {
 	t.Parallel()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	trial.Must(t, err)
 	var count atomic.Int64
 	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		switch count.Add(1) % 3 {
@@ -91,5 +94,75 @@ func TestFeedRepeats(t *testing.T) {
 	}
 	if f.refused.Load() == 0 || f.broken.Load() == 0 {
 		t.Errorf("%d refused, %d broken", f.refused.Load(), f.broken.Load())
+	}
+}
+
+// sentEvent holds the members of an event that a test reads.
+type sentEvent struct{ ID, Subject string }
+
+func TestRequestIsWhatIntakeTakes(t *testing.T) {
+	t.Parallel()
+	naming := newNaming()
+	for _, count := range []int{1, 3} {
+		r := naming.newRequest(2, count, "localhost:1", "/events/v1/events", "secret")
+		keys := map[string]bool{}
+		for _, first := range []int{0, 41, 999_999_999_997} {
+			r.fill(first, func(place int) int { return place % 100 })
+			header, body := readRequest(t, r.bytes)
+			key := header.Get("Idempotency-Key")
+			if id, err := uuid.Parse(key[1 : len(key)-1]); err != nil || id.Version() != 4 || id.Variant() != uuid.RFC4122 || keys[key] {
+				t.Errorf("key %s: %v", key, err)
+			}
+			keys[key] = true
+			checkEvents(t, naming, body, count, first)
+		}
+	}
+}
+
+func readRequest(t *testing.T, raw []byte) (http.Header, []byte) {
+	t.Helper()
+	q, err := http.ReadRequest(bufio.NewReader(bytes.NewReader(raw)))
+	trial.Must(t, err)
+	body, err := io.ReadAll(q.Body)
+	trial.Must(t, err)
+	return q.Header, body
+}
+
+func checkEvents(t *testing.T, naming naming, body []byte, count, first int) {
+	t.Helper()
+	if count == 1 {
+		if len(body) != eventBytes {
+			t.Errorf("an event of %d bytes, want %d", len(body), eventBytes)
+		}
+		body = fmt.Appendf(nil, "[%s]", body)
+	}
+	if _, err := event.ParseBatch(body, event.Limits{}); err != nil {
+		t.Errorf("not valid: %v", err)
+	}
+	var events []sentEvent
+	if err := json.Unmarshal(body, &events); err != nil || len(events) != count {
+		t.Fatalf("%d events, want %d: %v", len(events), count, err)
+	}
+	for i, e := range events {
+		id := fmt.Sprintf("%s2-%012d", naming.run, first+i)
+		if e.ID != id || e.Subject != subject((first+i)%100) {
+			t.Errorf("event %+v, want id %s", e, id)
+		}
+	}
+}
+
+func TestDigits(t *testing.T) {
+	t.Parallel()
+	text := make([]byte, 4)
+	for _, n := range []int{0, 7, 9999} {
+		digits(text, n)
+		if got, ok := number(text); got != n || !ok {
+			t.Errorf("%q is %d, want %d", text, got, n)
+		}
+	}
+	for _, text := range []string{"", "12a", "-1"} {
+		if _, ok := number([]byte(text)); ok {
+			t.Errorf("%q is a number", text)
+		}
 	}
 }

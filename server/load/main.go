@@ -51,7 +51,6 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	return play(ctx, *o, chosen, out)
 }
 
-// options are the flags.
 type options struct {
 	Only      string `default:"." placeholder:"REGEXP" help:"Scenarios to play, by name; what is needed to read them, the ceilings, comes along."`
 	List      bool   `help:"Only list the scenarios."`

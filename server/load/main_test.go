@@ -9,14 +9,14 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"schakel/server/trial"
 )
 
 func TestFlags(t *testing.T) {
 	t.Parallel()
 	o, err := parse([]string{"--only", "batch", "--seconds=60", "--endpoints", "7", "--batch", "50", "--json", "f"}, &bytes.Buffer{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	trial.Must(t, err)
 	want := options{Only: "batch", Seconds: 60, Endpoints: 7, Batch: 50, Backlog: 50_000, Connected: 96, JSON: "f", Postgres: os.Getenv("SCHAKEL_BENCH_POSTGRES")}
 	if *o != want {
 		t.Errorf("got %+v, want %+v", *o, want)
@@ -97,17 +97,11 @@ func TestReport(t *testing.T) {
 	told.add(p, result{Name: "relay, single", Delivered: 500, Ceiling: "ceiling, single"})
 	told.add(p, result{Name: "single", Delivered: 100, Ceiling: "ceiling, single", Relay: "relay, single"})
 	file := filepath.Join(t.TempDir(), "figures.json")
-	if err := told.write(file); err != nil {
-		t.Fatal(err)
-	}
+	trial.Must(t, told.write(file))
 	raw, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	trial.Must(t, err)
 	var back report
-	if err := json.Unmarshal(raw, &back); err != nil {
-		t.Fatal(err)
-	}
+	trial.Must(t, json.Unmarshal(raw, &back))
 	if r := back.Results[2]; r.OfCeiling != 0.1 || r.OfRelay != 0.2 {
 		t.Errorf("shares %g and %g", r.OfCeiling, r.OfRelay)
 	}

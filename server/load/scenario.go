@@ -6,7 +6,6 @@ import (
 	"regexp"
 )
 
-// scenario is one measurement.
 type scenario struct {
 	name      string
 	play      func(*stage) []result
@@ -142,7 +141,6 @@ func choose(all []scenario, pattern string) ([]scenario, error) {
 	return chosen, nil
 }
 
-// list names the scenarios.
 func list(out io.Writer, chosen []scenario) error {
 	for _, s := range chosen {
 		if _, err := fmt.Fprintln(out, s.name); err != nil {

@@ -1,18 +1,30 @@
 package main
 
 import (
+	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"database/sql"
+	"errors"
 	"fmt"
 	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"syscall"
+	"time"
 
+	_ "github.com/jackc/pgx/v5/stdlib" // the driver "pgx"
+	"schakel/delivery/filter"
+	"schakel/registry"
 	"schakel/registry/identity"
+	"schakel/registry/identity/token"
+	"schakel/registry/partners"
 	"schakel/server/demo"
 	"schakel/server/trial"
+	"schakel/store"
+	"schakel/store/pgserver"
 )
 
 // house holds what the scenarios of a run share.
@@ -181,4 +193,139 @@ func (s *stage) measure() usage {
 		postmaster = s.postgres.pid
 	}
 	return trial.Must1[usage](s)(measure(pids, postmaster))
+}
+
+// maxConcurrency of an endpoint: how many requests to it may be under way at once. It is the most that can be chosen.
+const maxConcurrency = 64
+
+// agree makes, before the programs start, what is agreed: the contract, a client that publishes, and an approved
+// subscription for each endpoint of the receiver, which gets the events with its own subject. It gives the client.
+func (s *stage) agree() (creds demo.Credentials) {
+	s.nodes[0].SetUp(s, func(c *demo.Chain) {
+		ctx := s.Context()
+		trial.Must(s, demo.PublishContracts(ctx, c.Services, c.Admin))
+		creds = trial.Must1[demo.Credentials](s)(c.Publisher(ctx, c.Admin, s.nodes[0].Own))
+		for i := range s.plan.endpoints {
+			endpoint := trial.Must1[store.Endpoint](s)(c.Endpoints.Create(ctx, c.Admin, "", s.endpoint(i)))
+			request := partners.SubscriptionRequest{
+				EndpointID: endpoint.ID, Types: []string{demo.TypeEnrolled}, Purpose: "Measure how fast events arrive.",
+			}
+			if s.plan.endpoints > 1 {
+				request.Filters = "[" + filter.Simple{Attribute: "subject", Dialect: "exact", Text: subject(i)}.JSON() + "]"
+			}
+			sub := trial.Must1[store.Subscription](s)(c.Subscriptions.Request(ctx, c.Admin, request))
+			trial.Must(s, c.Subscriptions.Approve(ctx, c.Admin, sub.ID))
+			s.endpoints = append(s.endpoints, endpoint.ID)
+		}
+	})
+	return creds
+}
+
+// endpoint describes endpoint i of the receiver.
+func (s *stage) endpoint(i int) partners.EndpointInput {
+	in := partners.EndpointInput{
+		Name: "Endpoint " + subject(i), Kind: store.EndpointWebhook, URL: s.receiver.url(i, "/events"),
+		TokenAuthMethod: registry.TokenAuthNone, MaxConcurrency: maxConcurrency, TimeoutSeconds: 10,
+	}
+	if s.plan.batchOut > 0 {
+		in.BatchEvents, in.BatchStated = int64(s.plan.batchOut), true
+	}
+	if s.plan.tokens {
+		in.TokenURL, in.TokenAuthMethod = s.receiver.url(i, "/token"), token.ClientSecretBasic
+		in.TokenClientID, in.TokenSecret = "load", "secret of the receiver"
+	}
+	return in
+}
+
+// pause closes an endpoint, or opens it again, as its partner does in the portal.
+func (s *stage) pause(endpoint int, closed bool) {
+	s.nodes[0].SetUp(s, func(c *demo.Chain) {
+		if closed {
+			trial.Must(s, c.Endpoints.Pause(s.Context(), c.Admin, s.endpoints[endpoint], "A measurement."))
+			return
+		}
+		trial.Must(s, c.Endpoints.Resume(s.Context(), c.Admin, s.endpoints[endpoint]))
+	})
+}
+
+// errNoPostgres is why the scenarios on PostgreSQL are left out.
+var errNoPostgres = errors.New("no PostgreSQL programs (initdb, postgres) are installed, and --postgres names no server")
+
+// postgres is a server on which each scenario gets a database of its own.
+type postgres struct {
+	url string // of a database that is there
+	pid int    // 0 when the server is not ours
+}
+
+// startPostgres runs a private server that writes to disk before it answers, as one in use does. It listens on a Unix
+// socket in its folder and nowhere else.
+func startPostgres(t trial.T, scratch string) (*postgres, error) {
+	private, err := pgserver.New(scratch)
+	if errors.Is(err, pgserver.ErrNoPrograms) {
+		return nil, errNoPostgres
+	}
+	if err != nil {
+		return nil, err
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(private.Dir) })
+	if err := private.Init(); err != nil {
+		return nil, err
+	}
+	server := private.Postgres("listen_addresses=", "max_connections=300", "shared_buffers=256MB")
+	output := &trial.Log{}
+	server.Stdout, server.Stderr = output, output
+	if err := server.Start(); err != nil {
+		return nil, fmt.Errorf("start PostgreSQL: %w", err)
+	}
+	t.Cleanup(func() {
+		_ = server.Process.Signal(syscall.SIGINT) // fast shutdown
+		_ = server.Wait()
+	})
+	address := url.URL{Scheme: "postgres", User: url.User(pgserver.Superuser), Path: "/postgres", RawQuery: url.Values{"host": {private.Dir}}.Encode()}
+	p := &postgres{url: address.String(), pid: server.Process.Pid}
+	if err := p.await(t.Context()); err != nil {
+		return nil, fmt.Errorf("PostgreSQL does not answer: %w\n%s", err, output.Tail())
+	}
+	return p, nil
+}
+
+// await returns when the server takes connections.
+func (p *postgres) await(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, trial.Patience)
+	defer cancel()
+	for {
+		err := p.do(ctx, "SELECT 1")
+		if err == nil {
+			return nil
+		}
+		if ctx.Err() != nil {
+			return err
+		}
+		rest(ctx, 50*time.Millisecond)
+	}
+}
+
+// database makes a database that is dropped at the end, and names it.
+func (p *postgres) database(t trial.T, name string) string {
+	t.Helper()
+	trial.Must(t, p.do(t.Context(), "CREATE DATABASE "+name))
+	t.Cleanup(func() {
+		if err := p.do(context.Background(), "DROP DATABASE "+name+" WITH (FORCE)"); err != nil {
+			t.Errorf("drop database: %v", err)
+		}
+	})
+	u, err := url.Parse(p.url)
+	trial.Must(t, err)
+	u.Path = "/" + name
+	return u.String()
+}
+
+func (p *postgres) do(ctx context.Context, statement string) error {
+	db, err := sql.Open("pgx", p.url)
+	if err != nil {
+		return fmt.Errorf("open PostgreSQL: %w", err)
+	}
+	defer db.Close()
+	_, err = db.ExecContext(ctx, statement)
+	return err
 }

@@ -4,22 +4,20 @@ import (
 	"os"
 	"testing"
 	"time"
+
+	"schakel/server/trial"
 )
 
 func TestMeasure(t *testing.T) {
 	t.Parallel()
 	before, err := measure([]int{os.Getpid()}, os.Getppid())
-	if err != nil {
-		t.Fatal(err)
-	}
+	trial.Must(t, err)
 	sum := 0
 	for began := time.Now(); time.Since(began) < 50*time.Millisecond; {
 		sum++
 	}
 	after, err := measure([]int{os.Getpid()}, os.Getppid())
-	if err != nil {
-		t.Fatal(err)
-	}
+	trial.Must(t, err)
 	used := after.since(before)
 	if used.schakel < 0 || used.database < 0 || used.loader <= 0 || used.machine <= 0 || sum == 0 {
 		t.Errorf("%+v", used)

@@ -31,7 +31,6 @@ func newWire(conn net.Conn) *wire {
 	return &wire{conn: conn, read: bufio.NewReaderSize(conn, 16<<10)}
 }
 
-// exchange sends a request and reads the answer.
 func (w *wire) exchange(request []byte) (status int, err error) {
 	if _, err := w.conn.Write(request); err != nil {
 		return 0, err

@@ -5,13 +5,19 @@
 package mutationcmd
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
+	"text/tabwriter"
 
+	"schakel/delivery/mutation/archive"
+	"schakel/delivery/mutation/format"
 	"schakel/delivery/mutation/format/lint"
+	"schakel/delivery/mutation/replica"
 	"schakel/server/cli"
 )
 
@@ -102,3 +108,117 @@ func printMutations(w io.Writer, format string, r lint.Report) error {
 		cli.Plural(r.Mutations, "mutation", "mutations"), cli.Plural(r.Errors, "error", "errors"), cli.Plural(r.Warnings, "warning", "warnings"))
 	return err
 }
+
+// Schema writes the XML schema of a dataset of one's own (MUT-62).
+type Schema struct {
+	Namespace string `required:"" placeholder:"URI" help:"Namespace of the dataset's own elements."`
+	Prefix    string `default:"d" help:"Prefix for it."`
+	Root      string `required:"" placeholder:"NAME" help:"Element around the files, such as bgtMutaties."`
+	Object    string `default:"object" help:"Element around each object, whatever is in it, where objects are published in another one than object."`
+	Generic   string `default:"mutatielevering-generiek-2.0.xsd" placeholder:"LOCATION" help:"Where the schema of the format itself is, which the printed one imports; with --dir the name it is written under."`
+	Dir       string `type:"path" placeholder:"FOLDER" help:"Write ROOT.xsd and the schema of the format into this folder, over files of the same name, and print nothing but their paths."`
+}
+
+// Help implements kong.HelpProvider.
+func (c *Schema) Help() string {
+	return `Prints the schema against which xmllint or another validator can hold the files of such a dataset: a root element around the message, and an element that stands for the objects of the format and takes any object in. Deliveries have an element named object around each object that was published without one.
+
+The schema imports that of the format itself. With --dir both are written, so that nothing else is needed:
+
+  schakel mutations schema --namespace urn:example:trees --root treeMutations --dir xsd
+  xmllint --noout --nonet --schema xsd/treeMutations.xsd delivery.xml
+
+Without it, --generic says where the schema is that PDOK publishes, or the one that --dir wrote.`
+}
+
+// Run prints or writes the schema.
+func (c *Schema) Run(_ context.Context, streams cli.Streams) error {
+	var own bytes.Buffer
+	err := format.WriteSchema(&own, format.Name{Prefix: c.Prefix, Space: c.Namespace, Local: c.Root}, c.Object, c.Generic)
+	if err != nil {
+		return &cli.ExitError{Code: cli.ExitUsage, Err: err}
+	}
+	if c.Dir != "" {
+		return c.write(streams, own.Bytes())
+	}
+	if _, err := streams.Out.Write(own.Bytes()); err != nil {
+		return fmt.Errorf("print: %w", err)
+	}
+	return nil
+}
+
+// write writes both schemas, side by side.
+func (c *Schema) write(streams cli.Streams, own []byte) error {
+	name := c.Root + ".xsd"
+	if filepath.Base(c.Generic) != c.Generic || c.Generic == name || c.Generic == "." || c.Generic == ".." {
+		return &cli.ExitError{Code: cli.ExitUsage, Err: fmt.Errorf("--generic is %q; with --dir it is the name of a file other than %s, without a folder", c.Generic, name)}
+	}
+	if err := os.MkdirAll(c.Dir, 0o755); err != nil {
+		return fmt.Errorf("make the folder: %w", err)
+	}
+	for _, f := range []struct {
+		name    string
+		content []byte
+	}{{c.Generic, []byte(format.GenericSchema())}, {name, own}} {
+		path := filepath.Join(c.Dir, f.name)
+		if err := os.WriteFile(path, f.content, 0o644); err != nil {
+			return fmt.Errorf("write schema: %w", err)
+		}
+		if _, err := fmt.Fprintln(streams.Out, path); err != nil {
+			return fmt.Errorf("print: %w", err)
+		}
+	}
+	return nil
+}
+
+// Status lists what copies a database holds.
+type Status struct {
+	CopyFlags
+	JSON bool `name:"json" help:"Print it as JSON."`
+}
+
+// Run prints a line a copy.
+func (c *Status) Run(ctx context.Context, streams cli.Streams) error {
+	copies, err := replica.Copies(ctx, c.Database)
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		if copies == nil {
+			copies = []replica.Copy{}
+		}
+		return cli.PrintJSON(streams.Out, copies)
+	}
+	if len(copies) == 0 {
+		fmt.Fprintln(streams.Out, "no copies; schakel mutations follow makes one")
+		return nil
+	}
+	w := tabwriter.NewWriter(streams.Out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "NAME\tDATASET\tLAST DELTA\tUPDATED\tSTATE\tSOURCE")
+	for _, k := range copies {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", k.Name, k.Dataset, k.DeltaID, k.UpdatedAt.Format("2006-01-02 15:04:05Z"), copyState(k), k.Source)
+	}
+	return w.Flush()
+}
+
+// copyState describes the state of a copy in words.
+func copyState(c replica.Copy) string {
+	switch {
+	case c.UnderWay != nil:
+		return fmt.Sprintf("%s %s under way, %s", c.UnderWay.Type, c.UnderWay.ID, areIn(c.UnderWay.Counts.Groups))
+	case c.Reinitialise != "":
+		return "must be made anew: " + c.Reinitialise
+	case c.Generation == 0:
+		return "not made yet"
+	}
+	return "whole"
+}
+
+// countsText writes the number of groups and of their mutations by kind.
+func countsText(k archive.Counts) string {
+	return cli.Plural(k.Groups, "group", "groups") + ": " + cli.Plural(k.Adds, "add", "adds") + ", " + cli.Plural(k.Changes, "change", "changes") + ", " +
+		cli.Plural(k.Deletes, "delete", "deletes")
+}
+
+// areIn writes how many groups are in.
+func areIn(groups int64) string { return cli.Plural(groups, "group is", "groups are") + " in" }

@@ -1,11 +1,14 @@
 package mutationcmd
 
 import (
+	"bufio"
 	"context"
 	"crypto/sha256"
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -209,5 +212,71 @@ func TestContentKey(t *testing.T) {
 	if key != contentKey("https://x.example/d/mutation-groups", sum[:]) || key == contentKey("https://x.example/d/mutation-groups", other[:]) ||
 		key == contentKey("https://x.example/d/mutation-groups?kind=initial", sum[:]) {
 		t.Errorf("%s is not the file's", key)
+	}
+}
+
+// TestMutationsPublishWaits publishes standard input to a server that takes longer than a moment to say that the first request
+// with the key is not over, and then ends the connection. Nothing of the input was sent, so it goes in with the next request.
+//
+// Rules: MUT-22, MUT-29.
+func TestMutationsPublishWaits(t *testing.T) {
+	t.Parallel()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	t.Cleanup(func() { _ = l.Close() })
+	early, body := make(chan bool, 1), make(chan string, 1)
+	go func() {
+		for first := true; ; first = false {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			in := bufio.NewReader(c)
+			r, err := http.ReadRequest(in)
+			if err != nil {
+				_ = c.Close()
+				continue
+			}
+			answer := `{"code":"key-in-use","detail":"The first request is still being handled."}`
+			status := "409 Conflict\r\nRetry-After: 0"
+			if first {
+				_ = c.SetReadDeadline(time.Now().Add(3 * time.Second))
+				_, err = in.ReadByte()
+				early <- !errors.Is(err, os.ErrDeadlineExceeded)
+			} else {
+				_, _ = io.WriteString(c, "HTTP/1.1 100 Continue\r\n\r\n")
+				text, _ := io.ReadAll(r.Body)
+				body <- string(text)
+				answer, status = `{"publicationId":"mpb_1","status":"published"}`, "201 Created"
+			}
+			_, _ = fmt.Fprintf(c, "HTTP/1.1 %s\r\nContent-Type: application/json\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s", status, len(answer), answer)
+			_ = c.Close()
+		}
+	}()
+	token := filepath.Join(t.TempDir(), "token")
+	must(t, os.WriteFile(token, []byte("t"), 0o600))
+	lines := clitest.ParcelLines("a", 2000)
+	code, out, problems := commandWith(t, lines, "mutations", "publish", "--json", "--url", "http://"+l.Addr().String()+"/mutations/v1/datasets/d", "--token-file", token, "-")
+	if <-early {
+		t.Error("the body was sent before the server told to go on")
+	}
+	if code != cli.ExitOK || strings.Contains(problems, "cannot be sent again") {
+		t.Fatalf("exit %d: %s\n%s", code, out, problems)
+	}
+	if got := <-body; got != lines {
+		t.Errorf("%d bytes of %d were sent", len(got), len(lines))
+	}
+}
+
+// TestPublishReportUnlocated: a warning of the answer stands below the line of its file.
+func TestPublishReportUnlocated(t *testing.T) {
+	t.Parallel()
+	r := newPublishReport("d")
+	body := `{"publicationId":"mpb_1","kind":"groups","counts":{"groups":1,"adds":2},"firstSeq":1,"lastSeq":1,"unlocated":{"versions":2,"first":"group 1, mutation 1: no geometry"}}`
+	must(t, r.add(&groupInput{name: "a.json"}, sentGroups{answer: cli.Answer{Status: http.StatusCreated, Body: []byte(body)}}))
+	want := "a.json: published, 1 group: 2 adds, 0 changes, 0 deletes, seq 1 to 1; publication mpb_1\n" +
+		"a.json: warning: 2 versions of objects lie in no area, so that followers of an area do not get them; the first: group 1, mutation 1: no geometry\n"
+	if got := r.Files[0].text(); got != want {
+		t.Errorf("%s", got)
 	}
 }

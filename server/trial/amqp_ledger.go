@@ -68,7 +68,6 @@ func (a *AMQPAccount) count(of *int, fine bool, id, what string, states []string
 	}
 }
 
-// amqpBook reads all messages of a program.
 func (s *Program) amqpBook(t T) amqpBook {
 	t.Helper()
 	book := amqpBook{map[string][]string{}, map[string][]string{}, map[string][]string{}, map[string][]string{}, map[string]int{}}

@@ -44,9 +44,7 @@ func (a Answer) Want(t T, status int) Answer {
 func (s *Program) Call(t T, method, path, token string, header map[string]string, body any) Answer {
 	t.Helper()
 	a, err := s.Try(method, path, token, header, body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	Must(t, err)
 	return a
 }
 

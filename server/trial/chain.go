@@ -54,37 +54,25 @@ func (s *Program) awaitSettings(t T) {
 func (s *Program) Open(t T, do func(db *store.DB)) {
 	t.Helper()
 	db, err := store.Open(t.Context(), s.Database, store.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	Must(t, err)
 	defer db.Close()
-	if err := db.Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	Must(t, db.Migrate(t.Context()))
 	do(db)
 }
 
 func (s *Program) chain(t T, db *store.DB) *demo.Chain {
 	t.Helper()
 	vault, err := registry.OpenVault(s.SecretKey)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := vault.Check(t.Context(), db); err != nil {
-		t.Fatal(err)
-	}
+	Must(t, err)
+	Must(t, vault.Check(t.Context(), db))
 	accounts, err := identity.NewAccounts(db, time.Now, identity.WithWeakPasswords())
-	if err != nil {
-		t.Fatal(err)
-	}
+	Must(t, err)
 	services, err := services.New(registry.Config{
 		DB: db, Now: time.Now, Log: slog.New(slog.DiscardHandler), BaseURL: s.Base, Organisation: s.Own.Name,
 		Vault: vault, CheckURL: func(string) error { return nil }, CheckFilters: filter.Check, AllowOpenEndpoints: true,
 		ServedKinds: []string{store.EndpointWebhook, store.EndpointPull, store.EndpointAMQP, store.EndpointFiles}, ReadArea: area.Boundary,
 	}, accounts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	Must(t, err)
 	if _, err := services.Partners.EnsureOwn(t.Context(), s.Own.Name, s.Own.OIN()); err != nil {
 		t.Fatal(err)
 	}

@@ -66,7 +66,6 @@ func (s *Program) follower(t T, c *demo.Chain, actor registry.Actor, f MutationF
 	return f
 }
 
-// mutationClient makes a client with one scope.
 func (s *Program) mutationClient(t T, c *demo.Chain, actor registry.Actor, scope string) demo.Credentials {
 	t.Helper()
 	client, secret, err := c.Clients.Create(t.Context(), actor, "", identity.NewClient{

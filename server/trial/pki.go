@@ -40,17 +40,11 @@ func NewPKI(t T) *PKI {
 		DNSNames:    []string{"localhost"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback},
 	}
 	caDER, err := x509.CreateCertificate(rand.Reader, ca, ca, caKey.Public(), caKey)
-	if err != nil {
-		t.Fatal(err)
-	}
+	Must(t, err)
 	leafDER, err := x509.CreateCertificate(rand.Reader, leaf, ca, key.Public(), caKey)
-	if err != nil {
-		t.Fatal(err)
-	}
+	Must(t, err)
 	keyDER, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	Must(t, err)
 	p := &PKI{
 		CAFile:   writePEM(t, dir, "ca.pem", "CERTIFICATE", caDER),
 		CertFile: writePEM(t, dir, "cert.pem", "CERTIFICATE", leafDER),
@@ -59,9 +53,7 @@ func NewPKI(t T) *PKI {
 	}
 	roots := x509.NewCertPool()
 	parsed, err := x509.ParseCertificate(caDER)
-	if err != nil {
-		t.Fatal(err)
-	}
+	Must(t, err)
 	roots.AddCert(parsed)
 	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}, MaxIdleConnsPerHost: 64}
 	t.Cleanup(transport.CloseIdleConnections)
@@ -72,17 +64,13 @@ func NewPKI(t T) *PKI {
 func newKey(t T) *ecdsa.PrivateKey {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	Must(t, err)
 	return key
 }
 
 func writePEM(t T, dir, name, kind string, der []byte) string {
 	t.Helper()
 	path := filepath.Join(dir, name)
-	if err := os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	Must(t, os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), 0o600))
 	return path
 }

@@ -1,6 +1,9 @@
 package trial
 
 import (
+	"bytes"
+	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -8,6 +11,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -77,9 +81,7 @@ func (s *Program) Launch(t T) {
 	s.cmd = exec.Command(s.Binary, s.Args...)
 	s.cmd.Stdout, s.cmd.Stderr = s.Output, s.Output
 	s.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	if err := s.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	Must(t, s.cmd.Start())
 	s.ended = make(chan struct{})
 	go func() { _ = s.cmd.Wait(); close(s.ended) }()
 }
@@ -105,9 +107,7 @@ func (s *Program) AwaitReady(t T) {
 func (s *Program) Stop(t T) {
 	t.Helper()
 	began := time.Now()
-	if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
+	Must(t, s.cmd.Process.Signal(syscall.SIGTERM))
 	select {
 	case <-s.ended:
 	case <-time.After(Patience):
@@ -130,9 +130,7 @@ func (s *Program) Ended() <-chan struct{} { return s.ended }
 // Kill ends the process as a power failure does.
 func (s *Program) Kill(t T) {
 	t.Helper()
-	if err := s.cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	Must(t, s.cmd.Process.Kill())
 	<-s.ended
 }
 
@@ -167,9 +165,7 @@ func (s *Program) Command(t T, stdin string, args ...string) (code int, out stri
 func FreePort(t T) string {
 	t.Helper()
 	found, err := freeport.Find(1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	Must(t, err)
 	return strconv.Itoa(found[0])
 }
 
@@ -182,4 +178,98 @@ func Get(client *http.Client, url string) (status int, body string, err error) {
 	defer answer.Body.Close()
 	b, err := io.ReadAll(answer.Body)
 	return answer.StatusCode, string(b), err
+}
+
+// cache is the folder where the program is built, from the root of the module; it
+// is kept between runs.
+const cache = ".cache/e2e"
+
+// root is the folder of the module, which the folder of the process is in.
+func root() (string, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	for ; ; dir = filepath.Dir(dir) {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			return dir, nil
+		}
+		if dir == filepath.Dir(dir) {
+			return "", errors.New("no go.mod above the folder of the process")
+		}
+	}
+}
+
+// Path names the program, which is built when this process first asks for it. It
+// looks for data races where the caller does.
+func Path(t T) string {
+	t.Helper()
+	path, err := asTests()
+	Must(t, err)
+	return path
+}
+
+// PathPlain is Path without the search for data races, where the speed counts or
+// a fault is put between the program and the system.
+func PathPlain(t T) string {
+	t.Helper()
+	path, err := plain()
+	Must(t, err)
+	return path
+}
+
+// Built once in a process, however many tests ask.
+var (
+	asTests = sync.OnceValues(func() (string, error) { return build(RaceEnabled) })
+	plain   = sync.OnceValues(func() (string, error) { return build(false) })
+)
+
+func build(race bool) (string, error) {
+	root, err := root()
+	if err != nil {
+		return "", err
+	}
+	dir := filepath.Join(root, cache, "bin")
+	name := "schakel"
+	args := []string{"build", "-tags", "netgo"}
+	if race {
+		name, args = "schakel-race", append(args, "-race")
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return "", err
+	}
+	// Another run may be using the old one: a new name, then the place of the old.
+	fresh := filepath.Join(dir, fmt.Sprint(name, "-", os.Getpid()))
+	path := filepath.Join(dir, name)
+	out, err := exec.Command("go", append(args, "-o", fresh, "schakel/server")...).CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("build the program: %w\n%s", err, out)
+	}
+	return path, os.Rename(fresh, path)
+}
+
+// Log keeps what a process writes; two streams write at once.
+type Log struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+// Write implements io.Writer.
+func (b *Log) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.Write(p)
+}
+
+// String gives all that was written.
+func (b *Log) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.String()
+}
+
+// Tail gives the end, which tells why something failed.
+func (b *Log) Tail() string {
+	all := b.String()
+	return all[max(0, len(all)-6000):]
 }

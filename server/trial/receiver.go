@@ -9,16 +9,18 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"slices"
+	"strconv"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"schakel/server/demo"
 )
 
-// Receiver plays partners: a token endpoint, and a webhook at every other path.
-// It keeps a ledger of what it was offered and of what it took, and notes what
-// breaks a rule: another Idempotency-Key at a second offer of an event, and, where
-// order is wanted, a number offered after a higher one of its subject.
+// Receiver plays partners: a token endpoint, and a webhook at every other path. It keeps a ledger of what it was offered and of
+// what it took, and notes what breaks a rule: another Idempotency-Key at a second offer of an event, and, where order is wanted, a
+// number offered after a higher one of its subject.
 type Receiver struct {
 	server *httptest.Server
 	conns  atomic.Int64
@@ -33,7 +35,6 @@ type Receiver struct {
 	broken []string        // rules, with the event
 }
 
-// webhook records what was seen at one path.
 type webhook struct {
 	events map[string]*seen
 	latest map[string]int // the highest number offered, by subject
@@ -69,7 +70,7 @@ const (
 // NewReceiver starts a receiver over TLS that takes everything.
 func NewReceiver(t T, p *PKI) *Receiver {
 	t.Helper()
-	r := &Receiver{paths: map[string]*webhook{}, order: map[string]bool{}}
+	r := &Receiver{reply: map[string]Reply{}, paths: map[string]*webhook{}, order: map[string]bool{}}
 	r.server = httptest.NewUnstartedServer(r)
 	r.server.TLS = &tls.Config{Certificates: []tls.Certificate{p.Cert}}
 	r.server.Config.ErrorLog = log.New(io.Discard, "", 0) // that a killed process breaks off is no news
@@ -147,10 +148,7 @@ func (r *Receiver) take(q *http.Request, body []byte) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	path := q.URL.Path
-	if r.paths[path] == nil {
-		r.paths[path] = &webhook{events: map[string]*seen{}, latest: map[string]int{}}
-	}
-	s := r.offered(r.paths[path], path, e, q.Header.Get("Idempotency-Key"))
+	s := r.offered(r.at(path), path, e, q.Header.Get("Idempotency-Key"))
 	status := http.StatusAccepted
 	if r.judge != nil {
 		status = r.judge(path, e.ID)
@@ -162,6 +160,14 @@ func (r *Receiver) take(q *http.Request, body []byte) int {
 		}
 	}
 	return status
+}
+
+// at gives what was seen at a path. The caller holds the mutex.
+func (r *Receiver) at(path string) *webhook {
+	if r.paths[path] == nil {
+		r.paths[path] = &webhook{events: map[string]*seen{}, latest: map[string]int{}}
+	}
+	return r.paths[path]
 }
 
 // offered notes an offer. The caller holds the mutex.
@@ -184,4 +190,161 @@ func (r *Receiver) offered(hook *webhook, path string, e arrived, key string) *s
 	}
 	hook.latest[e.Subject] = max(hook.latest[e.Subject], e.Data.Seq)
 	return s
+}
+
+func answerAs(w http.ResponseWriter, q *http.Request, status int) {
+	switch status {
+	case Hang:
+		<-q.Context().Done()
+		panic(http.ErrAbortHandler)
+	case LoseAnswer:
+		panic(http.ErrAbortHandler)
+	case Drip:
+		drip(w, q)
+	default:
+		w.WriteHeader(status)
+	}
+}
+
+// drip answers until the other side has had enough.
+func drip(w http.ResponseWriter, q *http.Request) {
+	w.WriteHeader(http.StatusAccepted)
+	flush := http.NewResponseController(w)
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	for {
+		if _, err := w.Write([]byte(".")); err != nil || flush.Flush() != nil {
+			return
+		}
+		select {
+		case <-q.Context().Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// Behave sets what the receiver does with an event: the status it answers, or Hang, Drip or LoseAnswer. Nil takes all with 202.
+func (r *Receiver) Behave(judge func(path, id string) int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.judge = judge
+}
+
+// WantOrder has the numbers of a subject come in order at a path (guarantee G5).
+func (r *Receiver) WantOrder(path string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.order[path] = true
+}
+
+// RepeatsAfterFaults says that outcomes may be lost here, with the program or its database. Deliveries of a key that were
+// sent in one run are sent once more then, in order, from the first whose outcome was not written. What is new must still
+// come in order.
+func (r *Receiver) RepeatsAfterFaults() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.faults = true
+}
+
+// Before sets what is called first at each request; nil is nothing.
+func (r *Receiver) Before(do func(*http.Request)) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.before = do
+}
+
+// Reply makes the body of the answer to a request.
+type Reply func(body []byte) []byte
+
+// Reply sets what is answered with 200 to what is taken at a path.
+func (r *Receiver) Reply(path string, reply Reply) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.reply[path] = reply
+}
+
+func (r *Receiver) replyTo(path string, body []byte) []byte {
+	r.mu.Lock()
+	reply := r.reply[path]
+	r.mu.Unlock()
+	if reply == nil {
+		return nil
+	}
+	return reply(body)
+}
+
+// Got gives an event that was taken at a path.
+func (r *Receiver) Got(path, id string) (Taken, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if s := r.at(path).events[id]; s != nil {
+		return s.Taken, s.Times > 0
+	}
+	return Taken{}, false
+}
+
+// Bodies are the events that were taken at a path, as they arrived, in no order.
+func (r *Receiver) Bodies(path string) (bodies []string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, s := range r.at(path).events {
+		if s.Times > 0 {
+			bodies = append(bodies, string(s.Body))
+		}
+	}
+	return bodies
+}
+
+// Offers returns how many different events were offered at a path.
+func (r *Receiver) Offers(path string) int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.at(path).events)
+}
+
+// Attempts returns how often anything was offered at a path.
+func (r *Receiver) Attempts(path string) int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.at(path).offers
+}
+
+// TakenAt returns how many different events were taken at a path.
+func (r *Receiver) TakenAt(path string) (n int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, s := range r.at(path).events {
+		if s.Times > 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// Broken lists the rules that were broken, with the event.
+func (r *Receiver) Broken() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.broken)
+}
+
+// Quiet waits until nobody is connected, so that what a killed process sent is not taken for something that came later.
+func (r *Receiver) Quiet(t T) {
+	t.Helper()
+	Eventually(t, "the connections of the receiver are closed", func() (bool, string) {
+		n := r.conns.Load()
+		return n == 0, strconv.FormatInt(n, 10) + " are open"
+	})
+}
+
+// WaitFor waits until an event was taken at a path.
+func (r *Receiver) WaitFor(t T, path, id string) Taken {
+	t.Helper()
+	var got Taken
+	Eventually(t, "event "+id+" arrives at "+path, func() (ok bool, _ string) {
+		got, ok = r.Got(path, id)
+		return ok, ""
+	})
+	return got
 }

@@ -6,9 +6,13 @@
 package storetest
 
 import (
+	"context"
+	"errors"
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
+	"time"
 
 	"schakel/store"
 )
@@ -118,4 +122,56 @@ func open(t testing.TB, database string, opts []Option) *store.DB {
 		}
 	})
 	return db
+}
+
+// Clock is a clock that stands still until a test moves it. It is safe for concurrent use.
+type Clock struct {
+	mu  sync.Mutex
+	now time.Time
+}
+
+// NewClock starts at an arbitrary fixed moment with whole microseconds.
+func NewClock() *Clock { return NewClockAt(time.Date(2026, 3, 14, 9, 26, 53, 589793000, time.UTC)) }
+
+// NewClockAt starts at the given moment.
+func NewClockAt(start time.Time) *Clock { return &Clock{now: start} }
+
+// Now reads the clock.
+func (c *Clock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
+
+// Advance moves the clock by d and returns the new reading.
+func (c *Clock) Advance(d time.Duration) time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = c.now.Add(d)
+	return c.now
+}
+
+// migratedFile is a SQLite database with our tables and nothing in them, made once in this test binary: every test gets
+// a copy, because a migration from nothing takes longer than most tests.
+var migratedFile = sync.OnceValues(func() (_ []byte, err error) {
+	dir, err := os.MkdirTemp("", "schakel-sqlite-")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	path := filepath.Join(dir, "schakel.db")
+	if err := makeMigrated("sqlite:" + path); err != nil {
+		return nil, err
+	}
+	return os.ReadFile(path)
+})
+
+// makeMigrated makes a migrated database that nobody has open, so that its files hold all of it.
+func makeMigrated(database string) error {
+	ctx := context.Background()
+	db, err := store.Open(ctx, database, store.Options{})
+	if err != nil {
+		return err
+	}
+	return errors.Join(db.Migrate(ctx), db.Close())
 }

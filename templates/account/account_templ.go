@@ -41,10 +41,6 @@ func (v AccountView) items() []ui.Item {
 	return append(items, ui.Item{Label: "Login before that", Content: ui.Clock(v.LastLogin, v.Now)})
 }
 
-func (v PasswordView) errors() []ui.FieldError {
-	return ui.WrongFields(map[string]string{"password": v.Wrong}, "password")
-}
-
 // AccountPage shows the own account, and changes its password.
 func AccountPage(p ui.Page, v AccountView) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
@@ -127,7 +123,7 @@ func AccountPage(p ui.Page, v AccountView) templ.Component {
 						var templ_7745c5c3_Var5 string
 						templ_7745c5c3_Var5, templ_7745c5c3_Err = templ.JoinStringErrs(v.Email)
 						if templ_7745c5c3_Err != nil {
-							return templ.Error{Err: templ_7745c5c3_Err, FileName: `account/account.templ`, Line: 48, Col: 81}
+							return templ.Error{Err: templ_7745c5c3_Err, FileName: `account/account.templ`, Line: 44, Col: 81}
 						}
 						_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var5))
 						if templ_7745c5c3_Err != nil {
@@ -266,7 +262,7 @@ func PasswordPage(p ui.Page, v PasswordView) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = ui.ErrorSummary(v.errors()).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.ErrorSummary(ui.OneError("password", v.Wrong)).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -21,8 +21,8 @@ type MirrorFormView struct {
 }
 
 func (v MirrorFormView) errors() []ui.FieldError {
-	return append(ui.OneMessage(v.Wrong[""]), ui.NamedErrors(v.Wrong, ui.Labelled{"name", "Name"}, ui.Labelled{"kind", "Kind"}, ui.Labelled{"url", "Address"}, ui.Labelled{"urls", "Addresses"},
-		ui.Labelled{"partnerId", "Partner"}, ui.Labelled{"secret", "Key"}, ui.Labelled{"schedule", "Schedule"}, ui.Labelled{"contracts", "Contracts"}, ui.Labelled{"prefix", "Prefix"})...)
+	return ui.NamedErrors(v.Wrong, ui.Labelled{"name", "Name"}, ui.Labelled{"kind", "Kind"}, ui.Labelled{"url", "Address"}, ui.Labelled{"urls", "Addresses"},
+		ui.Labelled{"partnerId", "Partner"}, ui.Labelled{"secret", "Key"}, ui.Labelled{"schedule", "Schedule"}, ui.Labelled{"contracts", "Contracts"}, ui.Labelled{"prefix", "Prefix"})
 }
 
 func (v MirrorFormView) keyHint() string {
@@ -38,20 +38,6 @@ func (v MirrorFormView) addressHint() string {
 		text += " Leave it empty for a list of addresses."
 	}
 	return text
-}
-
-func (v MirrorFormView) enabled() string {
-	if v.Enabled {
-		return "on"
-	}
-	return ""
-}
-
-func (v MirrorFormView) button() string {
-	if v.New {
-		return "Mirror this register"
-	}
-	return "Save changes"
 }
 
 // MirrorFormPage adds or changes a register to mirror.
@@ -198,7 +184,7 @@ func MirrorFormPage(p ui.Page, v MirrorFormView) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = ui.Checkbox(ui.Field{Name: "enabled", Label: "Mirror on this schedule", Value: v.enabled()}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Checkbox(ui.Field{Name: "enabled", Label: "Mirror on this schedule", Value: ui.Ticked(v.Enabled)}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -206,33 +192,7 @@ func MirrorFormPage(p ui.Page, v MirrorFormView) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Var4 := templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
-					templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
-					templ_7745c5c3_Buffer, templ_7745c5c3_IsBuffer := templruntime.GetBuffer(templ_7745c5c3_W)
-					if !templ_7745c5c3_IsBuffer {
-						defer func() {
-							templ_7745c5c3_BufErr := templruntime.ReleaseBuffer(templ_7745c5c3_Buffer)
-							if templ_7745c5c3_Err == nil {
-								templ_7745c5c3_Err = templ_7745c5c3_BufErr
-							}
-						}()
-					}
-					ctx = templ.InitializeContext(ctx)
-					templ_7745c5c3_Err = ui.Button(ui.Primary, v.button()).Render(ctx, templ_7745c5c3_Buffer)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
-					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 13, " ")
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
-					templ_7745c5c3_Err = ui.LinkButton(ui.Subtle, "Cancel", v.Cancel).Render(ctx, templ_7745c5c3_Buffer)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
-					return nil
-				})
-				templ_7745c5c3_Err = ui.FormActions().Render(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.SaveOrCancel(v.New, "Mirror this register", v.Cancel).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

@@ -32,8 +32,8 @@ type SubscribeView struct {
 }
 
 func (v SubscribeView) errors() []ui.FieldError {
-	return append(ui.OneMessage(v.Wrong[""]), ui.NamedErrors(v.Wrong, ui.Labelled{"name", "Name"}, ui.Labelled{"purpose", "Purpose"}, ui.Labelled{"endpoint", "Endpoint"}, ui.Labelled{"newEndpoint", "New endpoint"},
-		ui.Labelled{"objectTypes", "Object types"}, ui.Labelled{"areaName", "Name of the area"}, ui.Labelled{"areaCrs", "Coordinates"}, ui.Labelled{"area", "Area"}, ui.Labelled{"areaFile", "File"}, ui.Labelled{"keys", "Keys"})...)
+	return ui.NamedErrors(v.Wrong, ui.Labelled{"name", "Name"}, ui.Labelled{"purpose", "Purpose"}, ui.Labelled{"endpoint", "Endpoint"}, ui.Labelled{"newEndpoint", "New endpoint"},
+		ui.Labelled{"objectTypes", "Object types"}, ui.Labelled{"areaName", "Name of the area"}, ui.Labelled{"areaCrs", "Coordinates"}, ui.Labelled{"area", "Area"}, ui.Labelled{"areaFile", "File"}, ui.Labelled{"keys", "Keys"})
 }
 
 func (v SubscribeView) button() string {

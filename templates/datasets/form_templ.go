@@ -24,17 +24,10 @@ type DatasetFormView struct {
 }
 
 func (v DatasetFormView) errors() []ui.FieldError {
-	return append(ui.OneMessage(v.Wrong[""]), ui.NamedErrors(v.Wrong, ui.Labelled{"id", "Id"}, ui.Labelled{"title", "Name"}, ui.Labelled{"description", "Description"},
+	return ui.NamedErrors(v.Wrong, ui.Labelled{"id", "Id"}, ui.Labelled{"title", "Name"}, ui.Labelled{"description", "Description"},
 		ui.Labelled{"objectTypes", "Object types"}, ui.Labelled{"rootPrefix", "Prefix"}, ui.Labelled{"rootSpace", "Namespace"}, ui.Labelled{"rootLocal", "Root element"},
 		ui.Labelled{"namespaces", "Other namespaces"}, ui.Labelled{"areaKind", "Areas"}, ui.Labelled{"crs", "Coordinates"}, ui.Labelled{"geometryElements", "Elements with the geometry"},
-		ui.Labelled{"keyElements", "Elements with the key"}, ui.Labelled{"deltaSchedule", "Deltas"}, ui.Labelled{"snapshotSchedule", "Snapshots"}, ui.Labelled{"perFile", "Mutations in a file"})...)
-}
-
-func (v DatasetFormView) button() string {
-	if v.New {
-		return "Make dataset"
-	}
-	return "Save changes"
+		ui.Labelled{"keyElements", "Elements with the key"}, ui.Labelled{"deltaSchedule", "Deltas"}, ui.Labelled{"snapshotSchedule", "Snapshots"}, ui.Labelled{"perFile", "Mutations in a file"})
 }
 
 func areaKinds() []ui.Option {
@@ -299,33 +292,7 @@ func DatasetFormPage(p ui.Page, v DatasetFormView) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Var8 := templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
-					templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
-					templ_7745c5c3_Buffer, templ_7745c5c3_IsBuffer := templruntime.GetBuffer(templ_7745c5c3_W)
-					if !templ_7745c5c3_IsBuffer {
-						defer func() {
-							templ_7745c5c3_BufErr := templruntime.ReleaseBuffer(templ_7745c5c3_Buffer)
-							if templ_7745c5c3_Err == nil {
-								templ_7745c5c3_Err = templ_7745c5c3_BufErr
-							}
-						}()
-					}
-					ctx = templ.InitializeContext(ctx)
-					templ_7745c5c3_Err = ui.Button(ui.Primary, v.button()).Render(ctx, templ_7745c5c3_Buffer)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
-					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 17, " ")
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
-					templ_7745c5c3_Err = ui.LinkButton(ui.Subtle, "Cancel", v.Cancel).Render(ctx, templ_7745c5c3_Buffer)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
-					return nil
-				})
-				templ_7745c5c3_Err = ui.FormActions().Render(templ.WithChildren(ctx, templ_7745c5c3_Var8), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.SaveOrCancel(v.New, "Make dataset", v.Cancel).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

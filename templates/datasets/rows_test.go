@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/a-h/templ"
 	"schakel/templates/ui/uitest"
 )
 
@@ -16,14 +17,14 @@ func TestRowsOfFilesThatAreNotThere(t *testing.T) {
 		"not made": {Number: 7, Expires: now, To: now, Making: true},
 		"failed":   {Number: 7, Expires: now, To: now, Failed: "The area cannot be read."},
 	} {
-		if page := uitest.Render(t, deltaRow(row, now)); strings.Contains(page, "0 added") || strings.Count(page, "–") != 3 {
+		if page := uitest.Render(t, templ.Join(deltaRow(row, now)...)); strings.Contains(page, "0 added") || strings.Count(page, "–") != 3 {
 			t.Errorf("%s: %s", name, page)
 		}
 	}
-	if page := uitest.Render(t, deltaRow(DeltaRow{Number: 8, Expires: now, To: now, Bytes: 300}, now)); !strings.Contains(page, "0 added") {
+	if page := uitest.Render(t, templ.Join(deltaRow(DeltaRow{Number: 8, Expires: now, To: now, Bytes: 300}, now)...)); !strings.Contains(page, "0 added") {
 		t.Errorf("an empty delta: %s", page)
 	}
-	if page := uitest.Render(t, snapshotRow(SnapshotRow{State: "pending", Created: now}, now)); strings.Count(page, "–") != 2 {
+	if page := uitest.Render(t, templ.Join(snapshotRow(SnapshotRow{State: "pending", Created: now}, now)...)); strings.Count(page, "–") != 2 {
 		t.Errorf("a snapshot: %s", page)
 	}
 }

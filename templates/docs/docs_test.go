@@ -75,11 +75,7 @@ func TestPages(t *testing.T) {
 		"guide":    uitest.Render(t, GuidePage(p, read(t, sample))),
 		"short":    uitest.Render(t, GuidePage(p, read(t, "# Short"))),
 	} {
-		all := uitest.Elements(uitest.Parse(t, doc))
-		uitest.CheckPolicy(t, all)
-		uitest.CheckReferences(t, all)
-		uitest.CheckNames(t, all)
-		uitest.CheckHeadings(t, all)
+		uitest.CheckPage(t, doc)
 		if has := strings.Contains(doc, "On this page"); has != (name == "guide") {
 			t.Errorf("%s: table of contents: %v", name, has)
 		}

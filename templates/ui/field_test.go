@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -100,5 +101,15 @@ func TestDangerActionOpensWhenTheReasonWasRefused(t *testing.T) {
 		if _, open := uitest.Attr(uitest.Find(t, c, "class", "schakel-danger"), "open"); open != want {
 			t.Errorf("error %q: open = %v, want %v", message, open, want)
 		}
+	}
+}
+
+// TestNamedErrorsListEachProblemOnce: what belongs to no field stood twice in the summary of five forms.
+func TestNamedErrorsListEachProblemOnce(t *testing.T) {
+	t.Parallel()
+	got := NamedErrors(map[string]string{"": "It was changed meanwhile.", "name": "Too long.", "other": "Not known."}, Labelled{"name", "Name"})
+	want := []FieldError{{Text: "It was changed meanwhile."}, {Field: "name", Text: "Name: Too long."}, {Text: "Not known."}}
+	if !slices.Equal(got, want) {
+		t.Errorf("%+v", got)
 	}
 }

@@ -1,6 +1,9 @@
 package ui
 
 import (
+	"context"
+	"io"
+	"slices"
 	"strconv"
 
 	"github.com/a-h/templ"
@@ -12,6 +15,8 @@ type TableView struct {
 	ID      string
 	Caption string
 	Columns []Column
+	// Head is the column whose cells name their rows; -1 is none.
+	Head int
 	// Total counts all rows that match, not only those on this page.
 	Total int
 	// Most is up to where Total was counted: one above it says that there are more. 0 says that it was counted to the end.
@@ -86,6 +91,32 @@ func (t TableView) count() string {
 		return "More than " + Plural(t.Most, one, many)
 	}
 	return Plural(t.Total, one, many)
+}
+
+// row draws the cells of a row; those beyond the columns leave a space only.
+func (t TableView) row(cells Cells) templ.Component {
+	list := slices.Repeat([]templ.Component{templ.NopComponent}, max(len(cells), len(t.Columns)))
+	for i, c := range t.Columns {
+		list[i] = columnCell(c, i == t.Head, cells[i])
+	}
+	return Spaced(list...)
+}
+
+// Spaced draws components with a space between them.
+func Spaced(list ...templ.Component) templ.Component {
+	return templ.ComponentFunc(func(ctx context.Context, w io.Writer) error {
+		for i, c := range list {
+			if i > 0 {
+				if _, err := io.WriteString(w, " "); err != nil {
+					return err
+				}
+			}
+			if err := c.Render(ctx, w); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 func (b BulkButton) attrs() Attrs {

@@ -20,23 +20,21 @@ func (a *logins) AccountPage(c echo.Context) error {
 // changePassword replaces the own password. All sessions of the account end, and
 // this browser gets a new one.
 func (a *logins) changePassword(c echo.Context) error {
-	form, err := site.ReadForm(c)
-	if err != nil {
-		return err
-	}
-	account, err := a.Cfg.Accounts.ChangePassword(c.Request().Context(), site.AccountOf(c).ID,
-		form.Raw("current"), form.Raw("password"), c.RealIP())
-	if e, ok := errors.AsType[*registry.Error](err); ok {
-		return a.showAccount(c, http.StatusUnprocessableEntity, e.Fields)
-	}
-	if e, ok := errors.AsType[*registry.ThrottledError](err); ok {
-		setRetryAfter(c, e.After)
-		return a.showAccount(c, http.StatusTooManyRequests, map[string]string{"current": waitText(e.After)})
-	}
-	if err != nil {
-		return err
-	}
-	return a.freshSession(c, account, "Your password is changed. You were logged out everywhere else.")
+	type passwords struct{ current, chosen string }
+	read := func(form site.Form) passwords { return passwords{form.Raw("current"), form.Raw("password")} }
+	return site.Submit(c, read, func(in passwords) error {
+		account, err := a.Cfg.Accounts.ChangePassword(c.Request().Context(), site.AccountOf(c).ID, in.current, in.chosen, c.RealIP())
+		if e, ok := errors.AsType[*registry.ThrottledError](err); ok {
+			setRetryAfter(c, e.After)
+			return tooMany("current", waitText(e.After))
+		}
+		if err != nil {
+			return err
+		}
+		return a.freshSession(c, account, "Your password is changed. You were logged out everywhere else.")
+	}, func(c echo.Context, status int, _ passwords, wrong site.FormErrors) error {
+		return a.showAccount(c, status, wrong)
+	})
 }
 
 // endSessions logs the account out everywhere but here.

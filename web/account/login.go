@@ -81,3 +81,8 @@ func setRetryAfter(c echo.Context, after time.Duration) {
 func waitText(after time.Duration) string {
 	return "Too many tries have failed. Wait " + ui.Duration(after.Round(time.Second)+time.Second) + " and try again."
 }
+
+// tooMany refuses a form that was sent too often.
+func tooMany(field, text string) error {
+	return &site.FormRefused{Status: http.StatusTooManyRequests, Wrong: site.FormErrors{field: text}}
+}

@@ -14,7 +14,7 @@ import (
 
 // invitationForm shows an invited person the form to choose a password.
 func (a *logins) invitationForm(c echo.Context) error {
-	return a.passwordForm(c, registry.LinkInvitation, http.StatusOK, "")
+	return a.passwordForm(c, http.StatusOK, registry.LinkInvitation, "", nil)
 }
 
 // invitation sets the first password of an invited person and logs in.
@@ -24,7 +24,7 @@ func (a *logins) invitation(c echo.Context) error {
 
 // resetForm shows the form for a new password to who lost the old one.
 func (a *logins) resetForm(c echo.Context) error {
-	return a.passwordForm(c, registry.LinkReset, http.StatusOK, "")
+	return a.passwordForm(c, http.StatusOK, registry.LinkReset, "", nil)
 }
 
 // reset sets a new password and logs in.
@@ -33,35 +33,58 @@ func (a *logins) reset(c echo.Context) error {
 }
 
 func (a *logins) choosePassword(c echo.Context, purpose registry.LinkPurpose) error {
-	form, err := site.ReadForm(c)
-	if err != nil {
-		return err
-	}
-	account, err := a.Cfg.Accounts.ChoosePassword(c.Request().Context(), purpose, c.Param("token"), form.Raw("password"))
-	if e, ok := errors.AsType[*registry.Error](err); ok {
-		return a.passwordForm(c, purpose, http.StatusUnprocessableEntity, e.Fields["password"])
-	}
-	if err != nil {
-		return linkProblem(err)
-	}
-	if account.Status != store.AccountActive {
-		return echo.NewHTTPError(http.StatusForbidden, "This account is blocked. Ask the administrator.")
-	}
-	if err := a.LoginByLink(c, account); err != nil {
-		return err
-	}
-	a.Flash(c, ui.KindOK, "Your password is set, and you are logged in.")
-	return c.Redirect(http.StatusSeeOther, site.HomeOf(&account))
+	return site.SubmitAbout(c, purpose, newPassword, func(password string) error {
+		account, err := a.Cfg.Accounts.ChoosePassword(c.Request().Context(), purpose, c.Param("token"), password)
+		if err != nil {
+			return linkProblem(err)
+		}
+		if account.Status != store.AccountActive {
+			return echo.NewHTTPError(http.StatusForbidden, "This account is blocked. Ask the administrator.")
+		}
+		if err := a.LoginByLink(c, account); err != nil {
+			return err
+		}
+		a.Flash(c, ui.KindOK, "Your password is set, and you are logged in.")
+		return c.Redirect(http.StatusSeeOther, site.HomeOf(&account))
+	}, a.passwordForm)
 }
 
-func (a *logins) passwordForm(c echo.Context, purpose registry.LinkPurpose, status int, wrong string) error {
+func (a *logins) passwordForm(c echo.Context, status int, purpose registry.LinkPurpose, _ string, wrong site.FormErrors) error {
 	account, err := a.Cfg.Accounts.LinkAccount(c.Request().Context(), purpose, c.Param("token"))
 	if err != nil {
 		return linkProblem(err)
 	}
 	p := a.Page(c, "Choose a password")
-	p.Invalid = wrong != ""
+	p.Invalid = len(wrong) > 0
 	return a.Render(c, status, view.PasswordPage(p, view.PasswordView{
-		Action: c.Request().URL.EscapedPath(), Email: account.Email, Wrong: wrong,
+		Action: c.Request().URL.EscapedPath(), Email: account.Email, Wrong: wrong["password"],
 	}))
+}
+
+// forgottenForm asks for the e-mail address of an account whose password was lost.
+func (p *pages) forgottenForm(c echo.Context) error {
+	return p.renderForgotten(c, http.StatusOK, "", nil)
+}
+
+// forgotten mails a link to choose a new password. The answer is the same whether there is such an account or not.
+func (p *pages) forgotten(c echo.Context) error {
+	read := func(form site.Form) string { return form.Get("email") }
+	return site.Submit(c, read, func(email string) error {
+		err := p.Registry.Mails.RequestPassword(c.Request().Context(), p.Registry.Accounts, email, c.RealIP())
+		if e, ok := errors.AsType[*registry.ThrottledError](err); ok {
+			return tooMany("email", "Too many links were asked for from your address. Wait "+ui.Duration(e.After)+" and try again.")
+		}
+		if err != nil {
+			return err
+		}
+		p.Flash(c, ui.KindOK, "If there is an account with that e-mail address, a link to choose a new password is on its way.")
+		return c.Redirect(http.StatusSeeOther, "/login")
+	}, p.renderForgotten)
+}
+
+func (p *pages) renderForgotten(c echo.Context, status int, email string, wrong site.FormErrors) error {
+	page := p.Page(c, "Choose a new password")
+	page.Lead = "We send a link to the e-mail address of your account. It works once."
+	page.Invalid = wrong["email"] != ""
+	return p.Render(c, status, view.ForgottenPage(page, view.ForgottenView{Email: email, Wrong: wrong["email"]}))
 }

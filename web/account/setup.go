@@ -20,37 +20,36 @@ func (a *logins) setupForm(c echo.Context) error {
 	if err := a.Cfg.Accounts.CheckSetupLink(c.Request().Context(), c.Param("token")); err != nil {
 		return linkProblem(err)
 	}
-	return a.showSetup(c, http.StatusOK, view.SetupView{Start: view.StartStrict})
+	return a.showSetup(c, http.StatusOK, view.SetupView{Start: view.StartStrict}, nil)
 }
 
 // setup makes the first administrator, saves the settings that it chose to start with, and logs in.
 func (a *logins) setup(c echo.Context) error {
-	form, err := site.ReadForm(c)
-	if err != nil {
-		return err
+	var password string
+	read := func(form site.Form) view.SetupView {
+		password = form.Raw("password")
+		return view.SetupView{Name: form.Get("name"), Email: form.Get("email"), Start: cmp.Or(form.Get("start"), view.StartStrict)}
 	}
-	name, email, start := form.Get("name"), form.Get("email"), cmp.Or(form.Get("start"), view.StartStrict)
-	if start != view.StartStrict && start != view.StartLenient {
-		return a.showSetup(c, http.StatusUnprocessableEntity, view.SetupView{Name: name, Email: email, Wrong: map[string]string{"start": "Choose strict or lenient."}})
-	}
-	account, err := a.Cfg.Accounts.CreateAdministrator(c.Request().Context(), c.Param("token"), name, email, form.Raw("password"))
-	if e, ok := errors.AsType[*registry.Error](err); ok {
-		return a.showSetup(c, http.StatusUnprocessableEntity, view.SetupView{Name: name, Email: email, Start: start, Wrong: e.Fields})
-	}
-	if err != nil {
-		return linkProblem(err)
-	}
-	if err := a.LoginByLink(c, account); err != nil {
-		return err
-	}
-	a.Flash(c, ui.KindOK, "Your account is made, and you are logged in.")
-	if start == view.StartLenient {
-		if err := a.startLenient(c, account); err != nil {
-			a.Cfg.Log.ErrorContext(c.Request().Context(), "save lenient settings", "error", err)
-			a.Flash(c, ui.KindWarning, "The lenient settings could not be saved: the strict ones are in force. Change them under Settings.")
+	return site.Submit(c, read, func(in view.SetupView) error {
+		if in.Start != view.StartStrict && in.Start != view.StartLenient {
+			return registry.Invalid(map[string]string{"start": "Choose strict or lenient."})
 		}
-	}
-	return c.Redirect(http.StatusSeeOther, site.HomeOf(&account))
+		account, err := a.Cfg.Accounts.CreateAdministrator(c.Request().Context(), c.Param("token"), in.Name, in.Email, password)
+		if err != nil {
+			return linkProblem(err)
+		}
+		if err := a.LoginByLink(c, account); err != nil {
+			return err
+		}
+		a.Flash(c, ui.KindOK, "Your account is made, and you are logged in.")
+		if in.Start == view.StartLenient {
+			if err := a.startLenient(c, account); err != nil {
+				a.Cfg.Log.ErrorContext(c.Request().Context(), "save lenient settings", "error", err)
+				a.Flash(c, ui.KindWarning, "The lenient settings could not be saved: the strict ones are in force. Change them under Settings.")
+			}
+		}
+		return c.Redirect(http.StatusSeeOther, site.HomeOf(&account))
+	}, a.showSetup)
 }
 
 // startLenient relaxes the rules that the page of the first start named.
@@ -73,7 +72,8 @@ func (a *logins) startLenient(c echo.Context, account store.Account) error {
 	return err
 }
 
-func (a *logins) showSetup(c echo.Context, status int, v view.SetupView) error {
+func (a *logins) showSetup(c echo.Context, status int, v view.SetupView, wrong site.FormErrors) error {
+	v.Wrong = wrong
 	v.Action = c.Request().URL.EscapedPath()
 	for _, change := range profile.Relaxations(profile.LenientProfile()) {
 		v.Relaxations = append(v.Relaxations, view.Relaxation{

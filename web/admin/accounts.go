@@ -12,27 +12,23 @@ import (
 
 // adminAccounts lists the administrators.
 func (p *pages) adminAccounts(c echo.Context) error {
-	return p.showAccounts(c, http.StatusOK, "", "", nil)
+	return p.showAccounts(c, http.StatusOK, view.AdminAccountsView{}, nil)
 }
 
 // adminInvite invites another administrator, who gets a link by mail.
 func (p *pages) adminInvite(c echo.Context) error {
-	form, err := site.ReadForm(c)
-	if err != nil {
-		return err
+	read := func(form site.Form) view.AdminAccountsView {
+		return view.AdminAccountsView{Name: form.Get("name"), Email: form.Get("email")}
 	}
-	ctx, name, email := c.Request().Context(), form.Get("name"), form.Get("email")
-	account, err := p.Registry.Accounts.InviteAdministrator(ctx, site.Actor(c), name, email)
-	if status, wrong := site.FormRefusal(err); wrong != nil {
-		return p.showAccounts(c, status, name, email, wrong)
-	}
-	if err != nil {
-		return err
-	}
-	if err := p.Registry.Mails.PasswordLink(ctx, p.Registry.Accounts, account.Email); err != nil {
-		return err
-	}
-	return p.Done(c, "/admin/accounts", p.Mailed(account.Name+" is invited.", "The mail with the link is on its way.", handOver))
+	return site.Submit(c, read, func(in view.AdminAccountsView) error {
+		ctx := c.Request().Context()
+		account, err := p.Registry.Accounts.InviteAdministrator(ctx, site.Actor(c), in.Name, in.Email)
+		if err != nil {
+			return err
+		}
+		err = p.Registry.Mails.PasswordLink(ctx, p.Registry.Accounts, account.Email)
+		return p.Saved(c, err, "/admin/accounts", p.Mailed(account.Name+" is invited.", "The mail with the link is on its way.", handOver))
+	}, p.showAccounts)
 }
 
 // handOver describes what to do with a link that nobody is mailed.
@@ -65,20 +61,16 @@ func (p *pages) adminChangeAccount(c echo.Context) error {
 		p.Flash(c, ui.KindWarning, wrong[""])
 		return c.Redirect(http.StatusSeeOther, back)
 	}
-	if err != nil {
-		return err
-	}
-	return p.Done(c, back, said)
+	return p.Saved(c, err, back, said)
 }
 
-func (p *pages) showAccounts(c echo.Context, status int, name, email string, wrong site.FormErrors) error {
-	rows, err := p.AccountRows(c.Request().Context(), site.Actor(c), "")
-	if err != nil {
+func (p *pages) showAccounts(c echo.Context, status int, v view.AdminAccountsView, wrong site.FormErrors) error {
+	var err error
+	if v.Rows, err = p.AccountRows(c.Request().Context(), site.Actor(c), ""); err != nil {
 		return err
 	}
+	v.Wrong, v.Now = wrong, p.Cfg.Now()
 	page := p.Frame(c, "Administrators")
 	page.Lead, page.Invalid = "The people who administer this Schakel.", wrong != nil
-	return p.Render(c, status, view.AdminAccounts(page, view.AdminAccountsView{
-		Rows: rows, Name: name, Email: email, Wrong: wrong, Now: p.Cfg.Now(),
-	}))
+	return p.Render(c, status, view.AdminAccounts(page, v))
 }

@@ -41,7 +41,7 @@ func (p *pages) auditPage(c echo.Context) error {
 	paging := site.PagePaging(c)
 	rows, total, err := p.Registry.Audit.List(ctx, site.Actor(c).Scope(), store.AuditFilter{
 		PartnerID: q.partner, Action: q.action, ActorID: q.actor, ObjectID: q.object, From: from, Until: until,
-		Page: store.Page{Number: paging.Page, Size: paging.PerPage},
+		Page: paging,
 	})
 	if err != nil {
 		return err

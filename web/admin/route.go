@@ -20,27 +20,19 @@ func (p *pages) adminRoutes(c echo.Context) error {
 
 // adminAddRoute opens a route.
 func (p *pages) adminAddRoute(c echo.Context) error {
-	form, err := site.ReadForm(c)
-	if err != nil {
-		return err
+	read := func(form site.Form) partners.NewRoute {
+		return partners.NewRoute{FromPartnerID: form.Get("from"), ToPartnerID: form.Get("to"), EventType: form.Get("eventType")}
 	}
-	in := partners.NewRoute{FromPartnerID: form.Get("from"), ToPartnerID: form.Get("to"), EventType: form.Get("eventType")}
-	_, err = p.Registry.Routes.Add(c.Request().Context(), site.Actor(c), in)
-	if status, wrong := site.FormRefusal(err); wrong != nil {
-		return p.showRoutes(c, status, in, wrong)
-	}
-	if err != nil {
-		return err
-	}
-	return p.Done(c, "/admin/routes", "The route is open: "+in.EventType+" may pass from now on.")
+	return site.Submit(c, read, func(in partners.NewRoute) error {
+		_, err := p.Registry.Routes.Add(c.Request().Context(), site.Actor(c), in)
+		return p.Saved(c, err, "/admin/routes", "The route is open: "+in.EventType+" may pass from now on.")
+	}, p.showRoutes)
 }
 
 // adminRemoveRoute closes a route.
 func (p *pages) adminRemoveRoute(c echo.Context) error {
-	if err := p.Registry.Routes.Remove(c.Request().Context(), site.Actor(c), c.Param("id")); err != nil {
-		return err
-	}
-	return p.Done(c, "/admin/routes", "The route is closed. Events that are received from now on do not pass.")
+	err := p.Registry.Routes.Remove(c.Request().Context(), site.Actor(c), c.Param("id"))
+	return p.Saved(c, err, "/admin/routes", "The route is closed. Events that are received from now on do not pass.")
 }
 
 func (p *pages) showRoutes(c echo.Context, status int, in partners.NewRoute, wrong site.FormErrors) error {

@@ -29,10 +29,10 @@ func (p *pages) routesSettings() {
 
 // settings shows the settings and names what is relaxed.
 func (p *pages) settings(c echo.Context) error {
-	return p.showSettings(c, http.StatusOK, "", nil)
+	return p.showSettings(c, http.StatusOK, settingsForm{}, nil)
 }
 
-func (p *pages) showSettings(c echo.Context, status int, reason string, wrong site.FormErrors) error {
+func (p *pages) showSettings(c echo.Context, status int, in settingsForm, wrong site.FormErrors) error {
 	ctx := c.Request().Context()
 	state, err := p.Registry.Profile.Load(ctx)
 	if err != nil {
@@ -41,7 +41,7 @@ func (p *pages) showSettings(c echo.Context, status int, reason string, wrong si
 	v := settingsView(state)
 	v.Now, v.Message = p.Cfg.Now(), wrong[""]
 	if v.Strict != nil {
-		v.Strict.ReasonValue, v.Strict.ReasonError = reason, wrong["reason"]
+		v.Strict.ReasonValue, v.Strict.ReasonError = in.reason, wrong["reason"]
 	}
 	if v.History, err = p.History(ctx, store.AuditFilter{ObjectKind: "profile"}, "/admin/audit?action="+registry.ActionProfileChanged); err != nil {
 		return err
@@ -101,28 +101,18 @@ func strictDanger(state *profile.ProfileState) *ui.Danger {
 
 // strictSettings makes the strict profile the profile.
 func (p *pages) strictSettings(c echo.Context) error {
-	form, err := site.ReadForm(c)
-	if err != nil {
-		return err
-	}
-	reason := form.Get("reason")
-	if reason == "" {
-		return p.showSettings(c, http.StatusUnprocessableEntity, reason, site.FormErrors{"reason": "Say why; it is kept in the audit trail."})
-	}
-	ctx := c.Request().Context()
-	state, err := p.Registry.Profile.Load(ctx)
-	if err != nil {
-		return err
-	}
-	change := profile.ProfileChange{Version: formVersion(form), Values: state.StrictValues(), Reason: reason}
-	_, _, err = p.Registry.Profile.Save(ctx, site.Actor(c), change)
-	if status, wrong := site.FormRefusal(err); wrong != nil {
-		return p.showSettings(c, status, reason, wrong)
-	}
-	if err != nil {
-		return err
-	}
-	return p.Done(c, "/admin/settings", "The strict profile holds from now on.")
+	return site.Submit(c, readSettings, func(in settingsForm) error {
+		if in.reason == "" {
+			return registry.Invalid(map[string]string{"reason": "Say why; it is kept in the audit trail."})
+		}
+		ctx := c.Request().Context()
+		state, err := p.Registry.Profile.Load(ctx)
+		if err != nil {
+			return err
+		}
+		_, _, err = p.Registry.Profile.Save(ctx, site.Actor(c), profile.ProfileChange{Version: in.version, Values: state.StrictValues(), Reason: in.reason})
+		return p.Saved(c, err, "/admin/settings", "The strict profile holds from now on.")
+	}, p.showSettings)
 }
 
 // formVersion is the version of the profile that a form was made of; one that

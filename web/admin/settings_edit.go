@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"errors"
 	"net/http"
 	"strconv"
 	"strings"
@@ -32,31 +33,27 @@ type settingsForm struct {
 // saveSettings changes the settings. When someone else did so meanwhile, the form
 // comes back with what was typed and what it would change now.
 func (p *pages) saveSettings(c echo.Context) error {
-	form, err := site.ReadForm(c)
-	if err != nil {
-		return err
-	}
+	return site.Submit(c, readSettings, func(in settingsForm) error {
+		_, changes, err := p.Registry.Profile.Save(c.Request().Context(), site.Actor(c), profile.ProfileChange{Version: in.version, Values: in.values, Reason: in.reason})
+		return p.Saved(c, err, "/admin/settings", savedText(changes))
+	}, func(c echo.Context, status int, in settingsForm, wrong site.FormErrors) error {
+		if status == http.StatusConflict {
+			state, would, err := p.Registry.Profile.Compare(c.Request().Context(), in.values)
+			if err != nil {
+				return err
+			}
+			in.version, in.changes = state.Version, would
+		}
+		return p.showSettingsForm(c, status, in, wrong)
+	})
+}
+
+func readSettings(form site.Form) settingsForm {
 	in := settingsForm{version: formVersion(form), values: map[string]string{}, reason: form.Get("reason")}
 	for _, s := range profile.Settings() {
 		in.values[s.Key] = form.Get(s.Key)
 	}
-	ctx := c.Request().Context()
-	_, changes, err := p.Registry.Profile.Save(ctx, site.Actor(c), profile.ProfileChange{Version: in.version, Values: in.values, Reason: in.reason})
-	status, wrong := site.FormRefusal(err)
-	if status == http.StatusConflict {
-		state, would, err := p.Registry.Profile.Compare(ctx, in.values)
-		if err != nil {
-			return err
-		}
-		in.version, in.changes = state.Version, would
-	}
-	if wrong != nil {
-		return p.showSettingsForm(c, status, in, wrong)
-	}
-	if err != nil {
-		return err
-	}
-	return p.Done(c, "/admin/settings", savedText(changes))
+	return in
 }
 
 func savedText(changes []profile.SettingChange) string {
@@ -125,4 +122,85 @@ func changeRows(changes []profile.SettingChange) []view.SettingChangeRow {
 		})
 	}
 	return rows
+}
+
+// importSettings asks for a file.
+func (p *pages) importSettings(c echo.Context) error {
+	return p.showImport(c, http.StatusOK, view.SettingsImportView{})
+}
+
+// previewSettings shows what a file would change; nothing is changed yet.
+func (p *pages) previewSettings(c echo.Context) error {
+	in, err := site.ReadDocumentForm(c)
+	if err != nil {
+		return err
+	}
+	if len(in.Content()) == 0 {
+		return p.refuseImport(c, in.Text, site.FormErrors{"document": "Choose a file, or paste it."}, nil)
+	}
+	return p.preview(c, in, http.StatusOK, view.SettingsPreviewView{})
+}
+
+// preview holds a file against the settings of now.
+func (p *pages) preview(c echo.Context, in site.DocumentForm, status int, v view.SettingsPreviewView) error {
+	file, err := profile.ParseProfile(in.Content())
+	if bad, ok := errors.AsType[*profile.ProfileFileError](err); ok {
+		return p.refuseImport(c, in.Text, notImported(in), bad)
+	}
+	state, changes, err := p.Registry.Profile.Compare(c.Request().Context(), file.Values)
+	if bad, ok := file.Problems(err); ok {
+		return p.refuseImport(c, in.Text, notImported(in), bad)
+	}
+	if err != nil {
+		return err
+	}
+	v.Text, v.Version, v.Changes = string(in.Content()), strconv.FormatInt(state.Version, 10), changeRows(changes)
+	page := p.Frame(c, "What the file changes", ui.Crumb{Label: "Settings", Href: "/admin/settings"}, ui.Crumb{Label: "Import a file", Href: "/admin/settings/import"})
+	page.Invalid = v.Wrong != nil
+	return p.Render(c, status, view.SettingsPreviewPage(page, v))
+}
+
+func notImported(in site.DocumentForm) site.FormErrors {
+	return site.FormErrors{in.Field(): "This cannot be imported as it is, and nothing was changed; see what is wrong below."}
+}
+
+func (p *pages) refuseImport(c echo.Context, text string, wrong site.FormErrors, bad *profile.ProfileFileError) error {
+	v := view.SettingsImportView{Text: text, Wrong: wrong}
+	if bad != nil {
+		for _, problem := range bad.Problems {
+			row := view.FileProblemRow{Setting: problem.Key, Text: problem.Text}
+			if problem.Line > 0 {
+				row.Line = strconv.Itoa(problem.Line)
+			}
+			v.Problems = append(v.Problems, row)
+		}
+	}
+	return p.showImport(c, http.StatusUnprocessableEntity, v)
+}
+
+func (p *pages) showImport(c echo.Context, status int, v view.SettingsImportView) error {
+	page := p.Frame(c, "Import settings", ui.Crumb{Label: "Settings", Href: "/admin/settings"})
+	page.Invalid = v.Wrong != nil
+	return p.Render(c, status, view.SettingsImportPage(page, v))
+}
+
+// applySettings makes the file that was looked at the profile, unless someone
+// changed the settings meanwhile: then the preview comes back, with what it
+// would change now.
+func (p *pages) applySettings(c echo.Context) error {
+	form, err := site.ReadForm(c)
+	if err != nil {
+		return err
+	}
+	in := site.DocumentForm{Text: form.Get("text")}
+	file, err := profile.ParseProfile(in.Content())
+	if bad, ok := errors.AsType[*profile.ProfileFileError](err); ok {
+		return p.refuseImport(c, in.Text, notImported(in), bad)
+	}
+	change := profile.ProfileChange{Version: formVersion(form), Values: file.Values, Reason: form.Get("reason")}
+	_, changes, err := p.Registry.Profile.Save(c.Request().Context(), site.Actor(c), change)
+	if status, wrong := site.FormRefusal(err); wrong != nil {
+		return p.preview(c, in, status, view.SettingsPreviewView{Reason: change.Reason, Wrong: wrong})
+	}
+	return p.Saved(c, err, "/admin/settings", savedText(changes))
 }

@@ -108,6 +108,14 @@ func (a AMQPArea) settled(c echo.Context, err error, href, text string) error {
 	return a.OwnPages(a.Base).Settled(c, err, href, text)
 }
 
+// saved is settled for a form, which shows a refusal itself.
+func (a AMQPArea) saved(c echo.Context, err error, href, text string) error {
+	if _, wrong := site.FormRefusal(err); wrong != nil {
+		return err
+	}
+	return a.settled(c, err, href, text)
+}
+
 // partyName names a party and leads to its page.
 func (a AMQPArea) partyName(ctx context.Context, c echo.Context, id string) ui.Named {
 	if id == "" {

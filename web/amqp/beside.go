@@ -2,13 +2,75 @@ package amqp
 
 import (
 	"context"
+	"errors"
+	"net/url"
 	"strconv"
 
 	"github.com/a-h/templ"
+	"github.com/labstack/echo/v4"
+	"schakel/registry"
 	"schakel/store"
+	view "schakel/templates/partners"
 	"schakel/templates/ui"
 	"schakel/web/site"
 )
+
+// TakesTests reports whether a test event can be sent to an endpoint: a health party takes business messages alone.
+func (p *Pages) TakesTests(ctx context.Context, e store.Endpoint) bool {
+	if e.Kind != store.EndpointAMQP {
+		return e.Kind != store.EndpointPull && e.Kind != store.EndpointFiles
+	}
+	row, err := p.DB.AMQPPartyByEndpoint(ctx, e.ID)
+	return err == nil && row.Kind == store.AMQPCloudEvents
+}
+
+// EndpointParty shows the party that an endpoint of kind amqp delivers to; may reports whether the reader may add one.
+func (p *Pages) EndpointParty(c echo.Context, e store.Endpoint, may bool) (*view.EndpointAMQP, error) {
+	area := p.AMQPPartner()
+	if site.Actor(c).Administrator {
+		area = p.AMQPAdmin()
+	}
+	return area.endpointParty(c, e, may)
+}
+
+func (a AMQPArea) endpointParty(c echo.Context, e store.Endpoint, may bool) (*view.EndpointAMQP, error) {
+	row, err := a.Registry.AMQP.PartyOfEndpoint(c.Request().Context(), a.bounds(c), e.ID)
+	if refused, ok := errors.AsType[*registry.Error](err); ok && refused.Code == registry.CodeNotFound {
+		v := &view.EndpointAMQP{}
+		if may {
+			v.New = a.root() + "/parties/new?endpoint=" + url.QueryEscape(e.ID)
+		}
+		return v, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	v := &view.EndpointAMQP{
+		Party: ui.Named{Name: row.Name, Href: a.party(row.ID)}, Messages: a.messages() + "?party=" + url.QueryEscape(row.ID), Facts: queueItems(row),
+		Health: row.Kind == store.AMQPHealth,
+	}
+	if row.HerID > 0 {
+		v.Facts = append([]ui.Item{{Label: "HER-id", Content: ui.Identifier(site.NumberText(row.HerID))}}, v.Facts...)
+	}
+	return v, nil
+}
+
+// FillAdminParty puts the party of an endpoint on the page for administrators.
+func (p *Pages) FillAdminParty(ctx context.Context, e store.Endpoint, v *view.AdminEndpointView) error {
+	a := p.AMQPAdmin()
+	v.Pull, v.Party = true, ui.Named{Name: "Fill in its HER-id and queues", Href: a.root() + "/parties/new?endpoint=" + url.QueryEscape(e.ID)}
+	row, err := p.DB.AMQPPartyByEndpoint(ctx, e.ID)
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return err
+	}
+	if err == nil {
+		v.Party = ui.Named{Name: row.Name, Href: a.party(row.ID)}
+	}
+	if !p.TakesTests(ctx, e) {
+		v.TestAction = ""
+	}
+	return nil
+}
 
 // AMQPBeside leads from the error queue and the dead letters to the messages of brokers that are like them: dead letters
 // that came in belong to no delivery. Empty when there is none.
@@ -45,4 +107,43 @@ func (p *Pages) AMQPItem(ctx context.Context, area site.DeliveryArea, d store.De
 		links = append(links, ui.Link(label, a.message(m.ID)))
 	}
 	return []ui.Item{{Label: "AMQP message", Content: templ.Join(links...)}}, nil
+}
+
+// orphanWarnings warn of processes whose messages nobody would get, of one party unless partyID is empty.
+func (p *Pages) orphanWarnings(ctx context.Context, scope registry.Scope, partyID string) ([]ui.Named, error) {
+	orphans, err := p.Registry.AMQP.Orphans(ctx, scope)
+	if err != nil {
+		return nil, err
+	}
+	var list []ui.Named
+	for _, one := range orphans {
+		if partyID != "" && one.PartyID != partyID {
+			continue
+		}
+		list = append(list, ui.Named{
+			Name: one.Name + " with " + one.Party + " (" + one.Receives + ")",
+			Href: "/admin/amqp/parties/" + url.PathEscape(one.PartyID) + "/processes/" + url.PathEscape(one.ID),
+		})
+	}
+	return list, nil
+}
+
+// OrphanedBy lists the processes that have no recipient while this subscription does not accept events.
+func (p *Pages) OrphanedBy(ctx context.Context, sub store.Subscription) ([]ui.Named, error) {
+	if sub.Accepting || len(sub.Types) == 0 {
+		return nil, nil
+	}
+	orphans, err := p.Registry.AMQP.Orphans(ctx, registry.Scope{All: true})
+	if err != nil {
+		return nil, err
+	}
+	var list []ui.Named
+	for _, one := range orphans {
+		for _, name := range sub.Types {
+			if one.Receives == name {
+				list = append(list, ui.Named{Name: one.Name + " with " + one.Party, Href: "/admin/amqp/parties/" + url.PathEscape(one.PartyID)})
+			}
+		}
+	}
+	return list, nil
 }

@@ -35,16 +35,10 @@ func (a AMQPArea) newBroker(c echo.Context) error {
 
 // createBroker adds a broker.
 func (a AMQPArea) createBroker(c echo.Context) error {
-	form, err := site.ReadForm(c)
-	if err != nil {
-		return err
-	}
-	in := readBroker(form)
-	row, err := a.Registry.AMQP.CreateBroker(c.Request().Context(), site.Actor(c), in)
-	if status, wrong := site.FormRefusal(err); wrong != nil {
-		return a.showBrokerForm(c, status, store.AMQPBroker{}, in, wrong)
-	}
-	return a.settled(c, err, a.root(), row.Name+" is added. This page shows whether it can be reached.")
+	return site.SubmitAbout(c, store.AMQPBroker{}, readBroker, func(in registryamqp.BrokerInput) error {
+		row, err := a.Registry.AMQP.CreateBroker(c.Request().Context(), site.Actor(c), in)
+		return a.saved(c, err, a.root(), row.Name+" is added. This page shows whether it can be reached.")
+	}, a.showBrokerForm)
 }
 
 // editBroker asks what changes of a broker.
@@ -58,21 +52,14 @@ func (a AMQPArea) editBroker(c echo.Context) error {
 
 // changeBroker changes a broker.
 func (a AMQPArea) changeBroker(c echo.Context) error {
-	form, err := site.ReadForm(c)
+	row, err := a.Registry.AMQP.Broker(c.Request().Context(), site.Actor(c), c.Param("id"))
 	if err != nil {
 		return err
 	}
-	ctx := c.Request().Context()
-	row, err := a.Registry.AMQP.Broker(ctx, site.Actor(c), c.Param("id"))
-	if err != nil {
-		return err
-	}
-	in := readBroker(form)
-	_, err = a.Registry.AMQP.UpdateBroker(ctx, site.Actor(c), row.ID, in)
-	if status, wrong := site.FormRefusal(err); wrong != nil {
-		return a.showBrokerForm(c, status, row, in, wrong)
-	}
-	return a.settled(c, err, a.root(), "The changes are saved.")
+	return site.SubmitAbout(c, row, readBroker, func(in registryamqp.BrokerInput) error {
+		_, err := a.Registry.AMQP.UpdateBroker(c.Request().Context(), site.Actor(c), row.ID, in)
+		return a.saved(c, err, a.root(), "The changes are saved.")
+	}, a.showBrokerForm)
 }
 
 // removeBroker removes a broker that no party uses.

@@ -138,11 +138,7 @@ func (in amqpActionRequest) filter() (store.AMQPFilter, error) {
 }
 
 // postAMQPAll asks for something to be done with all messages of a filter, for whoever decides about them.
-func (m *handlers) postAMQPAll(c echo.Context) error {
-	who, err := m.MayDecide(c)
-	if err != nil {
-		return err
-	}
+func (m *handlers) postAMQPAll(c echo.Context, who api.Caller) error {
 	var in amqpActionRequest
 	if err := api.ReadJSON(c, &in); err != nil {
 		return err

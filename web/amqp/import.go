@@ -50,11 +50,10 @@ func (a AMQPArea) importDetails(c echo.Context) error {
 	if err != nil {
 		return echo.NewHTTPError(http.StatusBadRequest, "main must be a HER-id.")
 	}
-	row, err := a.Registry.AMQP.TakeImport(c.Request().Context(), site.Actor(c), content, her)
-	if status, wrong := site.FormRefusal(err); wrong != nil {
-		return a.previewImport(c, status, in, wrong)
-	}
-	return a.settled(c, err, a.party(row.ID), "What the document says of "+row.Name+" is taken over.")
+	return site.SubmitRead(c, in, func(site.DocumentForm) error {
+		row, err := a.Registry.AMQP.TakeImport(c.Request().Context(), site.Actor(c), content, her)
+		return a.saved(c, err, a.party(row.ID), "What the document says of "+row.Name+" is taken over.")
+	}, a.previewImport)
 }
 
 func (a AMQPArea) previewImport(c echo.Context, status int, in site.DocumentForm, wrong site.FormErrors) error {

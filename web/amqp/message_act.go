@@ -4,11 +4,15 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 
 	"github.com/labstack/echo/v4"
 	"schakel/delivery/amqp"
 	"schakel/delivery/outbox"
+	"schakel/store"
+	view "schakel/templates/amqp"
 	"schakel/templates/ui"
+	"schakel/web/api"
 	"schakel/web/site"
 )
 
@@ -59,18 +63,12 @@ func (a AMQPArea) dropMessage(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	form, err := site.ReadForm(c)
-	if err != nil {
-		return err
-	}
-	reason := form.Get("reason")
-	if wrong := site.ReasonError(reason); wrong != "" {
-		return a.showMessage(c, reason, wrong)
-	}
-	if a.AMQP == nil {
-		return a.refuse(c, a.message(m.ID), a.whyNot(""))
-	}
-	return a.acted(c, a.AMQP.Drop(c.Request().Context(), site.EngineActor(c), m.ID, reason), m.ID, "The message is dropped.")
+	return site.WithReason(c, site.ReasonError, func(reason string) error {
+		if a.AMQP == nil {
+			return a.refuse(c, a.message(m.ID), a.whyNot(""))
+		}
+		return a.acted(c, a.AMQP.Drop(c.Request().Context(), site.EngineActor(c), m.ID, reason), m.ID, "The message is dropped.")
+	}, func(reason, wrong string) error { return a.showMessage(c, reason, wrong) })
 }
 
 // acted goes back to a message; why something was not done is told there.
@@ -78,19 +76,122 @@ func (a AMQPArea) acted(c echo.Context, err error, id, text string) error {
 	if why, ok := errors.AsType[amqp.Refused](err); ok {
 		return a.refuse(c, a.message(id), string(why))
 	}
-	if errors.Is(err, outbox.ErrNotResendable) {
-		return a.refuse(c, a.message(id), site.Sentence(outbox.ErrNotResendable))
+	for _, known := range []error{outbox.ErrNotResendable, outbox.ErrEventExpired} {
+		if errors.Is(err, known) {
+			return a.refuse(c, a.message(id), site.Sentence(known))
+		}
 	}
-	if errors.Is(err, outbox.ErrEventExpired) {
-		return a.refuse(c, a.message(id), site.Sentence(outbox.ErrEventExpired))
-	}
-	if err != nil {
-		return err
-	}
-	return a.Done(c, a.message(id), text)
+	return a.Saved(c, err, a.message(id), text)
 }
 
 func (a AMQPArea) refuse(c echo.Context, href, why string) error {
 	a.Flash(c, ui.KindWarning, why)
 	return c.Redirect(http.StatusSeeOther, href)
+}
+
+// onItsWay finds the delivery of a message of ours that waits to be sent again, or is being sent; nil when there is none.
+func (a AMQPArea) onItsWay(ctx context.Context, m store.AMQPMessage) *store.Delivery {
+	waits := []string{store.AMQPFailed, store.AMQPUnsent, store.AMQPUnanswered}
+	overdue := m.Status == store.AMQPOpenMessage && !m.OverdueAt.IsZero()
+	if m.Direction != store.AMQPOut || m.DeliveryID == "" || !overdue && !slices.Contains(waits, m.Status) {
+		return nil
+	}
+	d, err := a.DB.Delivery(ctx, m.DeliveryID)
+	if err != nil || d.Status != store.DeliveryPending && d.Status != store.DeliveryRetrying {
+		return nil // the message itself says enough
+	}
+	return &d
+}
+
+// stateNow shows the state of a message: one that is sent again is on its way until that is done.
+func (a AMQPArea) stateNow(ctx context.Context, m store.AMQPMessage) view.Mark {
+	if a.onItsWay(ctx, m) != nil {
+		return view.Mark{Kind: ui.KindInfo, Text: "On its way"}
+	}
+	return amqpState(m)
+}
+
+// aboutNow is [amqpAbout] for a message that may be on its way.
+func (a AMQPArea) aboutNow(ctx context.Context, m store.AMQPMessage) string {
+	d := a.onItsWay(ctx, m)
+	switch {
+	case d == nil:
+		return amqpAbout(m)
+	case d.Status == store.DeliveryRetrying:
+		return "It is on its way: the last try did not get it on its queue, and it is tried again by itself. See its delivery."
+	}
+	return "It is on its way again. Its delivery tells when it is on its queue."
+}
+
+// whyNotResent explains why a message cannot be sent again while it is on its way.
+func (a AMQPArea) whyNotResent(ctx context.Context, m store.AMQPMessage, why string) string {
+	if why == "" && a.onItsWay(ctx, m) != nil {
+		return "It is on its way."
+	}
+	return why
+}
+
+// resentItems lead from a message to the one that was sent in its place, and to the one whose place it took.
+func (a AMQPArea) resentItems(ctx context.Context, m store.AMQPMessage) ([]ui.Item, error) {
+	if m.DeliveryID == "" || m.Direction != store.AMQPOut {
+		return nil, nil
+	}
+	rows, err := a.DB.AMQPOfDelivery(ctx, m.DeliveryID)
+	if err != nil {
+		return nil, err
+	}
+	here := slices.IndexFunc(rows, func(one store.AMQPMessage) bool { return one.ID == m.ID })
+	var items []ui.Item
+	if here > 0 {
+		items = append(items, ui.Item{Label: "Sent again as", Content: ui.Link(rows[here-1].MessageID, a.message(rows[here-1].ID))})
+	}
+	if here >= 0 && here+1 < len(rows) {
+		items = append(items, ui.Item{Label: "Sent in place of", Content: ui.Link(rows[here+1].MessageID, a.message(rows[here+1].ID))})
+	}
+	return items, nil
+}
+
+// messageBody downloads the body of a message that came in and is stored: encrypted, as it came.
+func (a AMQPArea) messageBody(c echo.Context) error {
+	m, err := a.ownMessage(c)
+	if err != nil {
+		return err
+	}
+	if a.AMQP == nil {
+		return a.refuse(c, a.message(m.ID), a.whyNot(""))
+	}
+	body, err := a.AMQP.Body(c.Request().Context(), site.EngineActor(c), m.ID)
+	if errors.Is(err, store.ErrNotFound) {
+		return a.refuse(c, a.message(m.ID), bodyNotStored)
+	}
+	if err != nil {
+		return err
+	}
+	return serveBody(c, m.ID, body)
+}
+
+// getAMQPBody answers the body of a message that came in and is stored, to who decides about messages.
+func (m *handlers) getAMQPBody(c echo.Context, who api.Caller) error {
+	row, err := m.ownAMQPMessage(c, who)
+	if err != nil {
+		return err
+	}
+	if m.AMQP == nil {
+		return site.NewProblem(http.StatusConflict, "conflict", WithoutBridge)
+	}
+	body, err := m.AMQP.Body(c.Request().Context(), who.Decider(), row.ID)
+	if errors.Is(err, store.ErrNotFound) {
+		return site.NewProblem(http.StatusConflict, "conflict", bodyNotStored)
+	}
+	if err != nil {
+		return err
+	}
+	return serveBody(c, row.ID, body)
+}
+
+const bodyNotStored = "The content of this message is not kept here. With --amqp-keep-refused that of refused messages is."
+
+func serveBody(c echo.Context, id string, body []byte) error {
+	c.Response().Header().Set(echo.HeaderContentDisposition, `attachment; filename="`+id+`.p7m"`)
+	return c.Blob(http.StatusOK, echo.MIMEOctetStream, body)
 }

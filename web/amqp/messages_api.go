@@ -1,9 +1,13 @@
 package amqp
 
 import (
+	"context"
+	"errors"
 	"net/http"
 
 	"github.com/labstack/echo/v4"
+	"schakel/delivery/amqp"
+	"schakel/delivery/outbox"
 	"schakel/store"
 	"schakel/web/api"
 	"schakel/web/site"
@@ -56,39 +60,21 @@ func newAMQPMessageAnswer(m store.AMQPMessage) AMQPMessageAnswer {
 	}
 }
 
-func newAMQPMessageAnswers(rows []store.AMQPMessage) []AMQPMessageAnswer {
-	answer := make([]AMQPMessageAnswer, len(rows))
-	for i, m := range rows {
-		answer[i] = newAMQPMessageAnswer(m)
-	}
-	return answer
-}
-
 // listAMQPMessages lists the messages with the caller's partner, newest first, or those with everybody for who decides about
 // them (guarantee G7).
-func (m *handlers) listAMQPMessages(c echo.Context) error {
-	who, err := m.Caller(c)
-	if err != nil {
-		return err
-	}
-	paging, err := site.APIPaging(c)
-	if err != nil {
-		return err
-	}
-	filter, err := amqpFilterOf(c)
-	if err != nil {
-		return err
-	}
-	filter.Page = store.Page{Number: paging.Page, Size: paging.PerPage}
-	if !api.Decides(c, who) {
-		filter.PartnerID = who.Partner.ID
-	}
-	rows, total, err := m.DB.AMQPMessages(c.Request().Context(), filter)
-	if err != nil {
-		return err
-	}
-	m.App.SetPagingHeaders(c, paging, total)
-	return c.JSON(http.StatusOK, map[string]any{"amqpMessages": newAMQPMessageAnswers(rows)})
+func (m *handlers) listAMQPMessages(c echo.Context, who api.Caller) error {
+	return api.AnswerList(m.API, c, "amqpMessages", func(page store.Page) ([]AMQPMessageAnswer, int, error) {
+		filter, err := amqpFilterOf(c)
+		if err != nil {
+			return nil, 0, err
+		}
+		filter.Page = page
+		if !api.Decides(c, who) {
+			filter.PartnerID = who.Partner.ID
+		}
+		rows, total, err := m.DB.AMQPMessages(c.Request().Context(), filter)
+		return api.Each(rows, newAMQPMessageAnswer), total, err
+	})
 }
 
 // amqpFilterOf reads the query keys of a list of messages; wrong values are a 400.
@@ -152,9 +138,56 @@ func (m *handlers) answerAMQPMessage(c echo.Context, status int) error {
 		return err
 	}
 	answer := newAMQPMessageAnswer(row)
-	answer.Answers = newAMQPMessageAnswers(answers)
+	answer.Answers = api.Each(answers, newAMQPMessageAnswer)
 	for _, t := range traces {
 		answer.Trace = append(answer.Trace, amqpTraceAnswer{t.Step, t.Detail, t.Node, t.At})
 	}
 	return c.JSON(status, answer)
+}
+
+// postAMQPAct does one thing with a message, for who decides about it; why it is not done is a 409.
+func (m *handlers) postAMQPAct(status int, do func(site.AMQPBridge, context.Context, outbox.Actor, string) error) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		who, err := m.MayDecide(c)
+		if err != nil {
+			return err
+		}
+		row, err := m.ownAMQPMessage(c, who)
+		if err != nil {
+			return err
+		}
+		if m.AMQP == nil {
+			return site.NewProblem(http.StatusConflict, "conflict", WithoutBridge)
+		}
+		if err := do(m.AMQP, c.Request().Context(), who.Decider(), row.ID); err != nil {
+			return amqpProblem(err)
+		}
+		return m.answerAMQPMessage(c, status)
+	}
+}
+
+// postAMQPDrop ends a message that waits for a person.
+func (m *handlers) postAMQPDrop(c echo.Context) error {
+	if _, err := m.MayDecide(c); err != nil {
+		return err
+	}
+	reason, err := api.ReadReason(c)
+	if err != nil {
+		return err
+	}
+	return m.postAMQPAct(http.StatusOK, func(b site.AMQPBridge, ctx context.Context, by outbox.Actor, id string) error {
+		return b.Drop(ctx, by, id, reason)
+	})(c)
+}
+
+func amqpProblem(err error) error {
+	if why, ok := errors.AsType[amqp.Refused](err); ok {
+		return site.NewProblem(http.StatusConflict, "conflict", string(why))
+	}
+	if errors.Is(err, outbox.ErrReasonMissing) {
+		p := site.NewProblem(http.StatusBadRequest, "invalid", "Say why the message is dropped.")
+		p.Errors = []site.ProblemError{{Pointer: "/reason", Code: "missing", Detail: "A drop needs a reason, which the audit trail keeps."}}
+		return p
+	}
+	return api.ResendProblem(err)
 }

@@ -37,7 +37,7 @@ func (a AMQPArea) newParty(c echo.Context) error {
 	} else if !a.Admin {
 		return store.ErrNotFound
 	}
-	return a.showPartyForm(c, http.StatusOK, store.AMQPParty{EndpointID: endpoint, Own: endpoint == ""}, in, nil)
+	return a.showPartyForm(c, http.StatusOK, store.AMQPParty{EndpointID: endpoint, Own: endpoint == ""}, partyForm{in, nil}, nil)
 }
 
 // registeredHer is the HER-id with which the partner of an endpoint registered; 0 when there is none, or another party has it.
@@ -58,32 +58,33 @@ func (a AMQPArea) registeredHer(ctx context.Context, e store.Endpoint) (int64, e
 
 // createParty adds a party.
 func (a AMQPArea) createParty(c echo.Context) error {
-	form, err := site.ReadForm(c)
-	if err != nil {
-		return err
+	row := store.AMQPParty{Own: true}
+	read := func(form site.Form) partyForm {
+		row.EndpointID = form.Get("endpoint")
+		row.Own = row.EndpointID == ""
+		return readParty(form, registryamqp.PartyInput{Kind: form.Get("kind")})
 	}
-	ctx, endpoint := c.Request().Context(), form.Get("endpoint")
-	row := store.AMQPParty{EndpointID: endpoint, Own: endpoint == ""}
-	in, wrong := readParty(form, registryamqp.PartyInput{Kind: form.Get("kind")})
-	if len(wrong) > 0 {
-		return a.showPartyForm(c, http.StatusUnprocessableEntity, row, in, wrong)
-	}
-	if endpoint == "" {
-		row, err = a.Registry.AMQP.CreateOwnParty(ctx, site.Actor(c), in)
-	} else {
-		row, err = a.Registry.AMQP.CreateCounterpart(ctx, site.Actor(c), endpoint, in)
-	}
-	if status, wrong := site.FormRefusal(err); wrong != nil {
-		return a.showPartyForm(c, status, store.AMQPParty{EndpointID: endpoint, Own: endpoint == ""}, in, wrong)
-	}
-	if err != nil {
-		return err
-	}
-	text := "Party " + row.Name + " is added."
-	if row.Kind == store.AMQPHealth {
-		text += " Add its certificates, so that messages can be signed and encrypted."
-	}
-	return a.changed(c, a.party(row.ID), text)
+	return site.Submit(c, read, func(in partyForm) (err error) {
+		if len(in.wrong) > 0 {
+			return registry.Invalid(in.wrong)
+		}
+		var made store.AMQPParty
+		if row.Own {
+			made, err = a.Registry.AMQP.CreateOwnParty(c.Request().Context(), site.Actor(c), in.PartyInput)
+		} else {
+			made, err = a.Registry.AMQP.CreateCounterpart(c.Request().Context(), site.Actor(c), row.EndpointID, in.PartyInput)
+		}
+		if err != nil {
+			return err
+		}
+		text := "Party " + made.Name + " is added."
+		if made.Kind == store.AMQPHealth {
+			text += " Add its certificates, so that messages can be signed and encrypted."
+		}
+		return a.changed(c, a.party(made.ID), text)
+	}, func(c echo.Context, status int, in partyForm, wrong site.FormErrors) error {
+		return a.showPartyForm(c, status, row, in, wrong)
+	})
 }
 
 // editParty asks what changes of a party.
@@ -92,54 +93,55 @@ func (a AMQPArea) editParty(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return a.showPartyForm(c, http.StatusOK, row, registryamqp.InputOfParty(row), nil)
+	return a.showPartyForm(c, http.StatusOK, row, partyForm{registryamqp.InputOfParty(row), nil}, nil)
 }
 
 // changeParty changes a party.
 func (a AMQPArea) changeParty(c echo.Context) error {
-	form, err := site.ReadForm(c)
+	row, err := a.Registry.AMQP.Party(c.Request().Context(), a.bounds(c), c.Param("id"))
 	if err != nil {
 		return err
 	}
-	ctx := c.Request().Context()
-	row, err := a.Registry.AMQP.Party(ctx, a.bounds(c), c.Param("id"))
-	if err != nil {
-		return err
+	read := func(form site.Form) partyForm {
+		was, in := registryamqp.InputOfParty(row), readParty(form, registryamqp.PartyInput{Kind: row.Kind})
+		if !a.Admin {
+			in.InboundQueue, in.ClientID = was.InboundQueue, was.ClientID
+		}
+		return in
 	}
-	was := registryamqp.InputOfParty(row)
-	in, wrong := readParty(form, registryamqp.PartyInput{Kind: row.Kind})
-	if !a.Admin {
-		in.InboundQueue, in.ClientID = was.InboundQueue, was.ClientID
-	}
-	if len(wrong) > 0 {
-		return a.showPartyForm(c, http.StatusUnprocessableEntity, row, in, wrong)
-	}
-	_, err = a.Registry.AMQP.UpdateParty(ctx, site.Actor(c), row.ID, in)
-	if status, wrong := site.FormRefusal(err); wrong != nil {
-		return a.showPartyForm(c, status, row, in, wrong)
-	}
-	return a.settled(c, err, a.party(row.ID), "The changes are saved.")
+	return site.SubmitAbout(c, row, read, func(in partyForm) error {
+		if len(in.wrong) > 0 {
+			return registry.Invalid(in.wrong)
+		}
+		_, err := a.Registry.AMQP.UpdateParty(c.Request().Context(), site.Actor(c), row.ID, in.PartyInput)
+		return a.saved(c, err, a.party(row.ID), "The changes are saved.")
+	}, a.showPartyForm)
 }
 
-// readParty reads the form; a number or time that is none is wrong before anything else.
-func readParty(form site.Form, in registryamqp.PartyInput) (registryamqp.PartyInput, site.FormErrors) {
-	wrong := site.FormErrors{}
+// partyForm is a party as typed, with what could not be read of it.
+type partyForm struct {
+	registryamqp.PartyInput
+	wrong site.FormErrors
+}
+
+func readParty(form site.Form, party registryamqp.PartyInput) partyForm {
+	in := partyForm{party, site.FormErrors{}}
 	in.Name, in.BrokerID = form.Get("name"), form.Get("brokerId")
-	in.HerID, in.ParentHerID = site.FormNumber(form, "herId", wrong), site.FormNumber(form, "parentHerId", wrong)
+	in.HerID, in.ParentHerID = site.FormNumber(form, "herId", in.wrong), site.FormNumber(form, "parentHerId", in.wrong)
 	in.AsyncQueue, in.SyncQueue, in.ReplyQueue = form.Get("asyncQueue"), form.Get("syncQueue"), form.Get("replyQueue")
 	in.ErrorQueue, in.DeadQueue, in.InboundQueue = form.Get("errorQueue"), form.Get("deadQueue"), form.Get("inboundQueue")
 	in.ClientID, in.ContentMode, in.ApprecVersion, in.Enabled = form.Get("clientId"), form.Get("contentMode"), form.Get("apprecVersion"), form.Checked("enabled")
 	if text := form.Get("answerWait"); text != "" {
 		d, err := time.ParseDuration(text)
 		if err != nil {
-			wrong["answerWait"] = "Write a time with its unit, such as 30m or 4h."
+			in.wrong["answerWait"] = "Write a time with its unit, such as 30m or 4h."
 		}
 		in.AnswerWait = d
 	}
-	return in, wrong
+	return in
 }
 
-func (a AMQPArea) showPartyForm(c echo.Context, status int, row store.AMQPParty, in registryamqp.PartyInput, wrong site.FormErrors) error {
+func (a AMQPArea) showPartyForm(c echo.Context, status int, row store.AMQPParty, in partyForm, wrong site.FormErrors) error {
 	v := view.AMQPPartyFormView{
 		Action: a.root() + "/parties", Cancel: a.cancelParty(row), Endpoint: row.EndpointID, New: row.ID == "", Own: row.Own, Admin: a.Admin, Enabled: in.Enabled,
 		Kind: in.Kind, Name: in.Name, Her: site.NumberText(in.HerID), Parent: site.NumberText(in.ParentHerID), Broker: in.BrokerID, Async: in.AsyncQueue, Sync: in.SyncQueue,
@@ -238,20 +240,18 @@ func (a AMQPArea) clientOptions(c echo.Context, row store.AMQPParty, kind string
 
 // addCertificates adds certificates to a party.
 func (a AMQPArea) addCertificates(c echo.Context) error {
-	form, err := site.ReadForm(c)
-	if err != nil {
-		return err
-	}
-	id, typed := c.Param("id"), form.Get("certificates")
-	n, err := a.Registry.AMQP.AddCertificates(c.Request().Context(), site.Actor(c), id, typed, form.Get("privateKeys"))
-	if status, wrong := site.FormRefusal(err); wrong != nil {
-		return a.showParty(c, status, typed, wrong)
-	}
-	text := ui.Plural(n, "certificate is", "certificates are") + " added."
-	if n == 0 {
-		text = "The party had these certificates already."
-	}
-	return a.settled(c, err, a.party(id), text)
+	type typed struct{ certificates, keys string }
+	read := func(form site.Form) typed { return typed{form.Get("certificates"), form.Get("privateKeys")} }
+	return site.Submit(c, read, func(in typed) error {
+		n, err := a.Registry.AMQP.AddCertificates(c.Request().Context(), site.Actor(c), c.Param("id"), in.certificates, in.keys)
+		text := ui.Plural(n, "certificate is", "certificates are") + " added."
+		if n == 0 {
+			text = "The party had these certificates already."
+		}
+		return a.saved(c, err, a.party(c.Param("id")), text)
+	}, func(c echo.Context, status int, in typed, wrong site.FormErrors) error {
+		return a.showParty(c, status, in.certificates, wrong)
+	})
 }
 
 // removeCertificate removes a certificate of a party.

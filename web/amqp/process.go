@@ -3,6 +3,7 @@ package amqp
 import (
 	"net/http"
 	"net/url"
+	"slices"
 
 	"github.com/labstack/echo/v4"
 	registryamqp "schakel/registry/amqp"
@@ -22,16 +23,10 @@ func (a AMQPArea) newProcess(c echo.Context) error {
 
 // createProcess agrees a process.
 func (a AMQPArea) createProcess(c echo.Context) error {
-	form, err := site.ReadForm(c)
-	if err != nil {
-		return err
-	}
-	in := readProcess(form)
-	row, err := a.Registry.AMQP.AddProcess(c.Request().Context(), site.Actor(c), c.Param("id"), in)
-	if status, wrong := site.FormRefusal(err); wrong != nil {
-		return a.showProcessForm(c, status, store.AMQPProcess{}, in, wrong)
-	}
-	return a.settled(c, err, a.party(c.Param("id")), "Process "+row.Name+" is added.")
+	return site.SubmitAbout(c, store.AMQPProcess{}, readProcess, func(in registryamqp.ProcessInput) error {
+		row, err := a.Registry.AMQP.AddProcess(c.Request().Context(), site.Actor(c), c.Param("id"), in)
+		return a.saved(c, err, a.party(c.Param("id")), "Process "+row.Name+" is added.")
+	}, a.showProcessForm)
 }
 
 // editProcess asks what changes of a process.
@@ -45,21 +40,14 @@ func (a AMQPArea) editProcess(c echo.Context) error {
 
 // changeProcess changes a process.
 func (a AMQPArea) changeProcess(c echo.Context) error {
-	form, err := site.ReadForm(c)
+	row, err := a.Registry.AMQP.Process(c.Request().Context(), site.Actor(c), c.Param("id"), c.Param("process"))
 	if err != nil {
 		return err
 	}
-	ctx := c.Request().Context()
-	row, err := a.Registry.AMQP.Process(ctx, site.Actor(c), c.Param("id"), c.Param("process"))
-	if err != nil {
-		return err
-	}
-	in := readProcess(form)
-	_, err = a.Registry.AMQP.UpdateProcess(ctx, site.Actor(c), row.PartyID, row.ID, in)
-	if status, wrong := site.FormRefusal(err); wrong != nil {
-		return a.showProcessForm(c, status, row, in, wrong)
-	}
-	return a.settled(c, err, a.party(row.PartyID), "The changes are saved.")
+	return site.SubmitAbout(c, row, readProcess, func(in registryamqp.ProcessInput) error {
+		_, err := a.Registry.AMQP.UpdateProcess(c.Request().Context(), site.Actor(c), row.PartyID, row.ID, in)
+		return a.saved(c, err, a.party(row.PartyID), "The changes are saved.")
+	}, a.showProcessForm)
 }
 
 // removeProcess ends a process.
@@ -139,12 +127,7 @@ func (a AMQPArea) processOptions(c echo.Context, in registryamqp.ProcessInput, v
 
 // withChosen adds the value there is to a list of choices that lost it.
 func withChosen(list []string, value string) []string {
-	for _, one := range list {
-		if one == value {
-			return list
-		}
-	}
-	if value == "" {
+	if value == "" || slices.Contains(list, value) {
 		return list
 	}
 	return append([]string{value}, list...)

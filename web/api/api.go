@@ -1,3 +1,9 @@
+// Package api carries the APIs of all features: callers, strict JSON, idempotency keys, problem documents, and the OpenAPI documents
+// that are served.
+//
+// It knows no feature: features embed [API] and register their routes with [API.Scoped]. A request with an Idempotency-Key is
+// answered from its record when it is repeated (IDEM-07); the record is written with the change, so a crash between the two
+// is no second change. Bodies are bounded, and unknown members are refused with their place.
 package api
 
 import (
@@ -56,7 +62,8 @@ type API struct {
 	App     *site.App
 	callers *site.Recent[*Caller]
 	running *runningKeys
-	Docs    map[string]apiDocument
+	// Described has the names of the APIs that serve a document.
+	Described map[string]bool
 }
 
 // New builds the kernel of the APIs. Its error names what is missing.
@@ -76,12 +83,26 @@ func New(app *site.App, cfg Config) (*API, error) {
 	if cfg.DocumentBytes <= 0 {
 		cfg.DocumentBytes = 16 << 20
 	}
-	docs, err := ReadAPIDocuments()
-	if err != nil {
-		return nil, err
-	}
 	return &API{
-		Config: cfg, App: app, Docs: docs,
+		Config: cfg, App: app, Described: map[string]bool{},
 		callers: site.NewRecent[*Caller](app.Cfg.Now), running: newRunningKeys(),
 	}, nil
+}
+
+// EventsBase begins the paths of the API for events; several features serve a part of it.
+const EventsBase = "/events/v1"
+
+// Scoped makes a group of routes of an API for callers whose token has one of scopes.
+func (m *API) Scoped(base string, scopes ...string) site.RouteGroup {
+	return m.App.API(MaxJSONBytes, base, m.App.RequireScope(scopes...), m.WithCaller)
+}
+
+// MountTokens registers the token endpoint and what describes it.
+func (m *API) MountTokens() {
+	g := m.App.API(MaxTokenForm*2, "/oauth")
+	g.POST("/token", m.postToken)
+	g.GET("/jwks", m.showJWKS)
+	m.Describe(g, TokensDocument)
+	known := m.App.API(MaxJSONBytes, "/.well-known")
+	known.GET("/oauth-authorization-server", m.showMetadata)
 }

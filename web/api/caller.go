@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 
 	"github.com/labstack/echo/v4"
 	"schakel/delivery/outbox"
 	"schakel/registry"
 	"schakel/registry/contracts"
+	"schakel/registry/identity/token"
 	"schakel/store"
 	"schakel/web/site"
 )
@@ -66,6 +68,17 @@ func (m *API) Caller(c echo.Context) (Caller, error) {
 	return *found, nil
 }
 
+// ByCaller makes a handler of one that is told who calls, on routes that need a token.
+func (m *API) ByCaller(handle func(c echo.Context, who Caller) error) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		who, err := m.Caller(c)
+		if err != nil {
+			return err
+		}
+		return handle(c, who)
+	}
+}
+
 // Actor is the caller for changes of its own partner's rows. A client is never
 // an administrator here, also not one of the own organisation.
 func (c Caller) Actor() registry.Actor {
@@ -113,6 +126,16 @@ func (m *API) MayDecide(c echo.Context) (Caller, error) {
 	return who, err
 }
 
+// ByDecider is ByCaller for what only those do who may decide about quarantined requests.
+func (m *API) ByDecider(handle func(c echo.Context, who Caller) error) echo.HandlerFunc {
+	return m.ByCaller(func(c echo.Context, who Caller) error {
+		if !Decides(c, who) {
+			return store.ErrNotFound
+		}
+		return handle(c, who)
+	})
+}
+
 // StillAllowed asks after a wait whether the client and its partner are still what they were.
 func (m *API) StillAllowed(ctx context.Context, who Caller) error {
 	now, err := m.loadCaller(ctx, who.Client.ID)
@@ -120,4 +143,78 @@ func (m *API) StillAllowed(ctx context.Context, who Caller) error {
 		return site.InvalidToken("its client may not be used any more")
 	}
 	return err
+}
+
+// OrReadKey lets a read-only key in as its partner, with the scope registry.read
+// and no other; who sends none is looked at as otherwise. A key is a bearer token,
+// or the password of Basic with any user name, for programs that know no other way.
+func (m *API) OrReadKey(otherwise echo.MiddlewareFunc) echo.MiddlewareFunc {
+	return func(next echo.HandlerFunc) echo.HandlerFunc {
+		withToken := otherwise(m.WithCaller(next))
+		return func(c echo.Context) error {
+			plain, ok := SentReadKey(c.Request())
+			if !ok || site.HasQueryToken(c) {
+				return withToken(c)
+			}
+			key, partner, err := m.Registry.ReadKeys.Authenticate(c.Request().Context(), plain)
+			if refused, ok := errors.AsType[*registry.Error](err); ok {
+				return site.InvalidToken(strings.TrimSuffix(strings.ToLower(refused.Message[:1])+refused.Message[1:], "."))
+			}
+			if err != nil {
+				return err
+			}
+			c.Set(site.ContextClaims, token.Claims{ClientID: key.ID, Scopes: []string{site.ScopeRegistryRead}})
+			c.Set(contextCaller, &Caller{Client: store.Client{ID: key.ID, Name: key.Name, PartnerID: partner.ID}, Partner: partner, readKey: true})
+			return next(c)
+		}
+	}
+}
+
+// SentReadKey finds the key in a request, when there is one.
+func SentReadKey(r *http.Request) (plain string, ok bool) {
+	values := r.Header.Values("Authorization")
+	if len(values) != 1 {
+		return "", false
+	}
+	if _, password, basic := r.BasicAuth(); basic {
+		return password, token.IsReadKey(password)
+	}
+	scheme, bearer, _ := strings.Cut(values[0], " ")
+	return bearer, strings.EqualFold(scheme, "Bearer") && token.IsReadKey(bearer)
+}
+
+// InTurn lets a request of a partner whose share is under way wait for its turn, before its body is read; then it is refused.
+// It stands behind withCaller.
+func (m *API) InTurn(s *site.Shares, refusal func() error) echo.MiddlewareFunc {
+	return func(next echo.HandlerFunc) echo.HandlerFunc {
+		return func(c echo.Context) error {
+			who, err := m.Caller(c)
+			if err != nil {
+				return err
+			}
+			_ = m.App.ExtendDeadlines(c, site.Patience) // without it the times of the server hold
+			if !s.Wait(c.Request().Context(), who.Partner.ID, site.MaxTurnWait) {
+				return refusal()
+			}
+			defer s.Give(who.Partner.ID)
+			return next(c)
+		}
+	}
+}
+
+// FewAtOnce refuses a request of a partner whose share is under way, before its body is read. It stands behind withCaller.
+func (m *API) FewAtOnce(s *site.Shares, refusal func() error) echo.MiddlewareFunc {
+	return func(next echo.HandlerFunc) echo.HandlerFunc {
+		return func(c echo.Context) error {
+			who, err := m.Caller(c)
+			if err != nil {
+				return err
+			}
+			if !s.Take(who.Partner.ID) {
+				return refusal()
+			}
+			defer s.Give(who.Partner.ID)
+			return next(c)
+		}
+	}
 }

@@ -50,19 +50,3 @@ func RenameField(err error, from, to string) error {
 	}
 	return &renamed
 }
-
-// NotNil makes an empty list of none, so that JSON has [] and not null.
-func NotNil(list []string) []string {
-	if list == nil {
-		return []string{}
-	}
-	return list
-}
-
-// NotNilMap makes an empty object of none, so that JSON has {} and not null.
-func NotNilMap(m map[string]string) map[string]string {
-	if m == nil {
-		return map[string]string{}
-	}
-	return m
-}

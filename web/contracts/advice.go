@@ -18,12 +18,8 @@ import (
 // advicePage shows how well a version of a contract keeps the NL API Design Rules
 // and what the profile asks of events, with each finding and its line.
 func (p *pages) advicePage(c echo.Context) error {
-	reader, err := p.Reader(c)
-	if err != nil {
-		return err
-	}
 	ctx := c.Request().Context()
-	about, err := p.Registry.Contracts.Get(ctx, reader, c.Param("id"))
+	reader, about, err := p.readable(c)
 	if err != nil {
 		return err
 	}

@@ -35,7 +35,7 @@ func (m *handlers) showCatalog(c echo.Context) error {
 	self := LinkContext{Anchor: m.App.Absolute("/.well-known/api-catalog")}
 	var rest []LinkContext
 	for _, a := range site.APIs() {
-		if _, ok := m.Docs[a.Name]; ok {
+		if m.Described[a.Name] {
 			base := m.App.Absolute(a.Base)
 			self.Item = append(self.Item, link{Href: base})
 			rest = append(rest, LinkContext{Anchor: base, ServiceDesc: []link{{Href: base + "/openapi.json", Type: "application/vnd.oai.openapi+json"}}})

@@ -22,7 +22,7 @@ func (p *pages) contractsPage(c echo.Context) error {
 	paging := site.PagePaging(c)
 	f := store.ContractFilter{
 		Kind: site.PageChoice(c, "kind", site.ContractKinds()), Status: site.PageChoice(c, "status", versionStatuses(reader)), Owner: site.Clean(c.QueryParam("owner")),
-		Search: site.Clean(c.QueryParam("q")), Page: store.Page{Number: paging.Page, Size: paging.PerPage},
+		Search: site.Clean(c.QueryParam("q")), Page: paging,
 	}
 	list, total, err := p.Registry.Contracts.List(c.Request().Context(), reader, f)
 	if err != nil {
@@ -58,13 +58,13 @@ func (p *pages) addRequested(c echo.Context, reader registry.Reader, v *view.Con
 	if !reader.Administrator {
 		return nil
 	}
-	paging := site.Paging{Page: 1, PerPage: site.DefaultPerPage}
+	paging := store.Page{Number: 1, Size: site.DefaultPerPage}
 	if n, err := site.WholeNumber(c, "requested", 1, site.MaxPage); err == nil {
-		paging.Page = n
+		paging.Number = n
 	}
 	list, total, err := p.requested(c, paging)
-	if last := (total + paging.PerPage - 1) / paging.PerPage; err == nil && total > 0 && paging.Page > last {
-		paging.Page = last
+	if last := (total + paging.Size - 1) / paging.Size; err == nil && total > 0 && paging.Number > last {
+		paging.Number = last
 		list, total, err = p.requested(c, paging)
 	}
 	for _, r := range list {
@@ -75,14 +75,14 @@ func (p *pages) addRequested(c echo.Context, reader registry.Reader, v *view.Con
 	}
 	here := *c.Request().URL
 	v.RequestedTotal, v.RequestedPager = total, &ui.Pager{
-		Page: paging.Page, PerPage: paging.PerPage, Total: total,
+		Page: paging.Number, PerPage: paging.Size, Total: total,
 		URL: func(page int) string { return site.WithQuery(&here, "requested", strconv.Itoa(page)) + "#requested" },
 	}
 	return err
 }
 
-func (p *pages) requested(c echo.Context, paging site.Paging) ([]contracts.RequestedVersion, int, error) {
-	return p.Registry.Contracts.Requested(c.Request().Context(), site.Actor(c), store.Page{Number: paging.Page, Size: paging.PerPage})
+func (p *pages) requested(c echo.Context, paging store.Page) ([]contracts.RequestedVersion, int, error) {
+	return p.Registry.Contracts.Requested(c.Request().Context(), site.Actor(c), paging)
 }
 
 func versionStatuses(reader registry.Reader) []string {

@@ -4,11 +4,15 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/labstack/echo/v4"
 	"schakel/registry"
 	"schakel/store"
+	view "schakel/templates/contracts"
+	"schakel/templates/ui"
+	"schakel/web/api"
 	"schakel/web/site"
 )
 
@@ -67,32 +71,17 @@ func (m *handlers) listEventTypes(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	paging, err := site.APIPaging(c)
-	if err != nil {
-		return err
-	}
-	rows, err := m.Registry.EventTypes.Catalogue(c.Request().Context(), reader)
-	if err != nil {
-		return err
-	}
-	wanted := strings.ToLower(c.QueryParam("q"))
-	var found []store.EventType
-	for _, t := range rows {
-		if strings.Contains(strings.ToLower(t.Name+" "+t.Title), wanted) {
-			found = append(found, t)
+	return api.AnswerList(m.API, c, "eventTypes", func(page store.Page) ([]EventTypeAnswer, int, error) {
+		found, err := m.Registry.EventTypes.Catalogue(c.Request().Context(), reader)
+		if err != nil {
+			return nil, 0, err
 		}
-	}
-	m.App.SetPagingHeaders(c, paging, len(found))
-	shown := site.OnPage(found, paging)
-	lines, err := m.Registry.EventTypes.LinesOf(c.Request().Context(), site.TypeNames(shown)...)
-	if err != nil {
-		return err
-	}
-	answer := []EventTypeAnswer{}
-	for _, t := range shown {
-		answer = append(answer, m.newEventTypeAnswer(t, lines[t.Name]))
-	}
-	return c.JSON(http.StatusOK, map[string]any{"eventTypes": answer})
+		wanted := strings.ToLower(c.QueryParam("q"))
+		found = slices.DeleteFunc(found, func(t store.EventType) bool { return !strings.Contains(strings.ToLower(t.Name+" "+t.Title), wanted) })
+		shown := site.OnPage(found, page)
+		lines, err := m.Registry.EventTypes.LinesOf(c.Request().Context(), site.TypeNames(shown)...)
+		return api.Each(shown, func(t store.EventType) EventTypeAnswer { return m.newEventTypeAnswer(t, lines[t.Name]) }), len(found), err
+	})
 }
 
 // showEventType answers one event type.
@@ -123,4 +112,95 @@ func (m *handlers) callerReader(c echo.Context) (registry.Reader, error) {
 		return registry.Reader{}, err
 	}
 	return m.Registry.Contracts.Reader(c.Request().Context(), who.Actor())
+}
+
+// eventTypesPage is the catalogue as its reader may see it.
+func (p *pages) eventTypesPage(c echo.Context) error {
+	reader, err := p.Reader(c)
+	if err != nil {
+		return err
+	}
+	all, err := p.Registry.EventTypes.Catalogue(c.Request().Context(), reader)
+	if err != nil {
+		return err
+	}
+	v := view.EventTypeListView{Search: site.Clean(c.QueryParam("q")), Status: site.PageChoice(c, "status", []string{store.VersionPublished, store.VersionDeprecated})}
+	found := site.SearchTypes(all, v.Search, v.Status)
+	paging := site.PagePaging(c)
+	v.Total, v.Pager = len(found), site.Pager(c, paging, len(found))
+	for _, t := range site.OnPage(found, paging) {
+		v.Rows = append(v.Rows, view.EventTypeRow{
+			Name: t.Name, Href: site.EventTypeHref(t.Name), Title: t.Title, State: t.Status,
+			Contract: t.ContractID, ContractHref: site.ContractHref(t.ContractID), Version: t.ContractVersion,
+		})
+	}
+	page := p.Page(c, "Event types")
+	page.Lead = "What you can be told about. Each event type is defined by a contract."
+	return p.Render(c, http.StatusOK, view.EventTypeListPage(page, v))
+}
+
+// eventTypePage shows one event type with its contract and an example.
+func (p *pages) eventTypePage(c echo.Context) error {
+	return p.showEventType(c, http.StatusOK, &view.EventCheckView{})
+}
+
+// showEventType shows an event type, and what came of trying an event.
+func (p *pages) showEventType(c echo.Context, status int, check *view.EventCheckView) error {
+	reader, err := p.Reader(c)
+	if err != nil {
+		return err
+	}
+	ctx := c.Request().Context()
+	t, err := p.Registry.EventTypes.Get(ctx, reader, c.Param("name"))
+	if err != nil {
+		return err
+	}
+	contract, err := p.DB.Contract(ctx, t.ContractID)
+	if err != nil {
+		return err
+	}
+	v := view.EventTypeView{
+		Name: t.Name, Title: t.Title, Summary: t.Summary, Description: paragraphs(t.Description), State: t.Status,
+		ContentType: t.ContentType, Message: t.MessageName, Contract: contract.Title, ContractHref: site.ContractHref(t.ContractID),
+		Version: t.ContractVersion, VersionHref: site.ContractHref(t.ContractID) + "/versions/" + url.PathEscape(t.ContractVersion),
+		Example: site.ReadableJSON(t.Example), Schema: site.ReadableJSON(t.DataSchema),
+	}
+	lines, err := p.Registry.EventTypes.LinesOf(ctx, t.Name)
+	if err != nil {
+		return err
+	}
+	v.Versions = p.typeVersionRows(lines[t.Name])
+	if v.Uses, err = p.typeUses(ctx, c, reader, t.Name); err != nil {
+		return err
+	}
+	subscribe := "/partner/subscriptions/new?types=" + url.QueryEscape(t.Name)
+	switch account := p.CurrentAccount(c); {
+	case account == nil:
+		v.LogIn = "/login?next=" + url.QueryEscape(subscribe)
+	case account.Role == store.RolePartner:
+		v.Subscribe = subscribe
+	}
+	if p.CurrentAccount(c) != nil {
+		check.Action = site.EventTypeHref(t.Name)
+		v.Check = check
+		if err := p.fillCheck(check, t.Name, lines[t.Name]); err != nil {
+			return err
+		}
+	}
+	page := p.Page(c, t.Name)
+	page.Invalid = check.Error != ""
+	page.Lead, page.Badge = t.Title, ui.State(t.Status)
+	page.Crumbs = append(page.Crumbs, ui.Crumb{Label: "Event types", Href: "/event-types"}, ui.Crumb{Label: t.Name})
+	return p.Render(c, status, view.EventTypePage(page, v))
+}
+
+// paragraphs cuts a description at its empty lines; Markdown in it stays text.
+func paragraphs(text string) []string {
+	var list []string
+	for part := range strings.SplitSeq(strings.ReplaceAll(text, "\r\n", "\n"), "\n\n") {
+		if part = strings.TrimSpace(part); part != "" {
+			list = append(list, part)
+		}
+	}
+	return list
 }

@@ -3,6 +3,7 @@ package contracts
 import (
 	"context"
 	"net/http"
+	"net/url"
 
 	"github.com/labstack/echo/v4"
 	"schakel/registry"
@@ -15,12 +16,11 @@ import (
 
 // newContract shows the form for a contract.
 func (p *pages) newContract(c echo.Context) error {
-	in := contracts.ContractInput{Kind: "asyncapi", Visibility: store.VisibilityPartners}
 	reader, err := p.Reader(c)
 	if err != nil {
 		return err
 	}
-	return p.showContractForm(c, reader, http.StatusOK, "", in, nil)
+	return p.showContractForm(c, http.StatusOK, contractForm{reader, ""}, contracts.ContractInput{Kind: "asyncapi", Visibility: store.VisibilityPartners}, nil)
 }
 
 // createContract makes a contract without versions.
@@ -29,19 +29,10 @@ func (p *pages) createContract(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	form, err := site.ReadForm(c)
-	if err != nil {
-		return err
-	}
-	in := contractInput(form)
-	contract, err := p.Registry.Contracts.Create(c.Request().Context(), site.Actor(c), in)
-	if status, wrong := site.FormRefusal(err); wrong != nil {
-		return p.showContractForm(c, reader, status, "", in, wrong)
-	}
-	if err != nil {
-		return err
-	}
-	return p.Done(c, maintainHref(reader, contract.ID)+"/upload", "The contract is there. Upload its first version.")
+	return site.SubmitAbout(c, contractForm{reader, ""}, contractInput, func(in contracts.ContractInput) error {
+		made, err := p.Registry.Contracts.Create(c.Request().Context(), site.Actor(c), in)
+		return p.Saved(c, err, maintainHref(reader, made.ID)+"/upload", "The contract is there. Upload its first version.")
+	}, p.showContractForm)
 }
 
 // editContract shows the form with the metadata of a contract.
@@ -54,7 +45,7 @@ func (p *pages) editContract(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return p.showContractForm(c, reader, http.StatusOK, row.ID, contracts.ContractInput{
+	return p.showContractForm(c, http.StatusOK, contractForm{reader, row.ID}, contracts.ContractInput{
 		ID: row.ID, Kind: row.Kind, Title: row.Title, Description: row.Description, Owner: owner, OwnerPartnerID: row.OwnerPartnerID,
 		Maintainer: row.Maintainer, ContactName: row.ContactName, ContactEmail: row.ContactEmail, Classification: row.Classification,
 		BasedOn: row.BasedOn, Agreement: row.Agreement, AgreedOn: row.AgreedOn, IDMeaning: row.IDMeaning, TimeMeaning: row.TimeMeaning,
@@ -80,20 +71,15 @@ func (p *pages) updateContract(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	form, err := site.ReadForm(c)
-	if err != nil {
-		return err
+	read := func(form site.Form) contracts.ContractInput {
+		in := contractInput(form)
+		in.Kind = row.Kind
+		return in
 	}
-	in, id := contractInput(form), row.ID
-	in.Kind = row.Kind
-	_, err = p.Registry.Contracts.Update(c.Request().Context(), site.Actor(c), id, in)
-	if status, wrong := site.FormRefusal(err); wrong != nil {
-		return p.showContractForm(c, reader, status, id, in, wrong)
-	}
-	if err != nil {
-		return err
-	}
-	return p.Done(c, site.ContractHref(id), "The contract is changed.")
+	return site.SubmitAbout(c, contractForm{reader, row.ID}, read, func(in contracts.ContractInput) error {
+		_, err := p.Registry.Contracts.Update(c.Request().Context(), site.Actor(c), row.ID, in)
+		return p.Saved(c, err, site.ContractHref(row.ID), "The contract is changed.")
+	}, p.showContractForm)
 }
 
 func contractInput(form site.Form) contracts.ContractInput {
@@ -106,8 +92,15 @@ func contractInput(form site.Form) contracts.ContractInput {
 	}
 }
 
-// showContractForm shows the form; id is empty for a new contract.
-func (p *pages) showContractForm(c echo.Context, reader registry.Reader, status int, id string, in contracts.ContractInput, wrong site.FormErrors) error {
+// contractForm holds who fills the form in, and for which contract; empty for a new one.
+type contractForm struct {
+	reader registry.Reader
+	id     string
+}
+
+// showContractForm shows the form.
+func (p *pages) showContractForm(c echo.Context, status int, about contractForm, in contracts.ContractInput, wrong site.FormErrors) error {
+	reader, id := about.reader, about.id
 	v := view.ContractFormView{
 		Action: maintainBase(reader), Button: "Make the contract", New: id == "", ID: in.ID, Kind: in.Kind, Title: in.Title,
 		Description: in.Description, Owner: in.Owner, OwnerPartner: in.OwnerPartnerID, Maintainer: in.Maintainer,
@@ -147,4 +140,43 @@ func (p *pages) ownerOptions(ctx context.Context, who registry.Actor) ([]ui.Opti
 		options = append(options, ui.Option{Value: row.ID, Label: row.Name})
 	}
 	return options, nil
+}
+
+// maintained is the contract of the address for who maintains it: an
+// administrator, or the partner that owns it. For others it is not there.
+func (p *pages) maintained(c echo.Context) (registry.Reader, store.Contract, error) {
+	reader, row, err := p.readable(c)
+	if err == nil && !reader.Maintains(row) {
+		err = store.ErrNotFound
+	}
+	return reader, row, err
+}
+
+// readable is the contract of the address for who may read it.
+func (p *pages) readable(c echo.Context) (registry.Reader, store.Contract, error) {
+	reader, err := p.Reader(c)
+	if err != nil {
+		return reader, store.Contract{}, err
+	}
+	row, err := p.Registry.Contracts.Get(c.Request().Context(), reader, c.Param("id"))
+	return reader, row, err
+}
+
+// maintainBase returns the address of the pages on which a reader maintains contracts:
+// administrators and partners each have addresses of their own.
+func maintainBase(reader registry.Reader) string {
+	if reader.Administrator {
+		return "/admin/contracts"
+	}
+	return "/partner/contracts"
+}
+
+// maintainHref returns the address of the page on which a reader maintains a contract.
+func maintainHref(reader registry.Reader, id string) string {
+	return maintainBase(reader) + "/" + url.PathEscape(id)
+}
+
+// maintainVersionHref returns the address of the page on which a reader maintains a version of a contract.
+func maintainVersionHref(reader registry.Reader, id, version string) string {
+	return maintainHref(reader, id) + "/versions/" + url.PathEscape(version)
 }

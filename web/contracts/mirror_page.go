@@ -54,7 +54,7 @@ func (p *pages) showMirrorPage(c echo.Context, status int, typed, wrong string) 
 // fillMirror adds the lists.
 func (p *pages) fillMirror(c echo.Context, id string, v *view.MirrorView) error {
 	ctx, who, paging := c.Request().Context(), site.Actor(c), site.PagePaging(c)
-	runs, total, err := p.Registry.Mirrors.Runs(ctx, who, id, store.Page{Number: paging.Page, Size: paging.PerPage})
+	runs, total, err := p.Registry.Mirrors.Runs(ctx, who, id, paging)
 	if err != nil {
 		return err
 	}
@@ -104,7 +104,7 @@ func (p *pages) mirrorRunPage(c echo.Context) error {
 	}
 	paging := site.PagePaging(c)
 	v := view.MirrorRunView{MirrorRunRow: mirrorRunRow(run), Total: len(lines), Pager: site.Pager(c, paging, len(lines)), Now: p.Cfg.Now()}
-	for _, l := range site.SlicePage(lines, paging) {
+	for _, l := range site.OnPage(lines, paging) {
 		row := view.MirrorLineRow{Contract: l.Contract, Version: l.Version, Outcome: l.Outcome, Text: l.Text}
 		if l.Copy != "" {
 			row.Copy = ui.Named{Name: l.Copy, Href: site.ContractHref(l.Copy)}
@@ -166,14 +166,50 @@ func (p *pages) mirrorAlarmContent(c echo.Context) error {
 
 // settleAlarm ends an alarm with a reason.
 func (p *pages) settleAlarm(c echo.Context) error {
-	form, err := site.ReadForm(c)
+	return site.WithReason(c, site.AnyReason, func(reason string) error {
+		id := c.Param("id")
+		err := p.Registry.Mirrors.Settle(c.Request().Context(), site.Actor(c), id, c.Param("alarm"), reason)
+		return p.OwnPages("/admin").Settled(c, err, mirrorHref(id), "The alarm is settled. The copy stays as it was.")
+	}, func(reason, wrong string) error { return p.showAlarm(c, http.StatusUnprocessableEntity, reason, wrong) })
+}
+
+func mirrorCopyRows(copies []store.MirrorContract) []view.MirrorCopyRow {
+	rows := make([]view.MirrorCopyRow, len(copies))
+	for i, one := range copies {
+		rows[i] = view.MirrorCopyRow{
+			Copy: ui.Named{Name: one.ContractID, Href: site.ContractHref(one.ContractID)}, Origin: one.OriginID, Gone: one.GoneAt.Time, Since: one.CreatedAt.Time,
+		}
+	}
+	return rows
+}
+
+// mirrorCopiesPage lists all contracts that were copied from a register.
+func (p *pages) mirrorCopiesPage(c echo.Context) error {
+	ctx, who, id, paging := c.Request().Context(), site.Actor(c), c.Param("id"), site.PagePaging(c)
+	s, err := p.Registry.Mirrors.Get(ctx, who, id)
 	if err != nil {
 		return err
 	}
-	id, reason := c.Param("id"), form.Get("reason")
-	err = p.Registry.Mirrors.Settle(c.Request().Context(), site.Actor(c), id, c.Param("alarm"), reason)
-	if fields, ok := site.Refused(err); ok {
-		return p.showAlarm(c, http.StatusUnprocessableEntity, reason, fields["reason"])
+	copies, total, err := p.Registry.Mirrors.CopyPage(ctx, who, id, paging)
+	if err != nil {
+		return err
 	}
-	return p.OwnPages("/admin").Settled(c, err, mirrorHref(id), "The alarm is settled. The copy stays as it was.")
+	page := p.Frame(c, "Copies from "+s.Name, ui.Crumb{Label: "Mirrors", Href: MirrorPages}, ui.Crumb{Label: s.Name, Href: mirrorHref(id)})
+	return p.Render(c, http.StatusOK, view.MirrorCopiesPage(page, view.MirrorCopiesView{
+		Rows: mirrorCopyRows(copies), Total: total, Pager: site.Pager(c, paging, total), Now: p.Cfg.Now(),
+	}))
+}
+
+// removeMirror ends a mirror for good; its copies stay.
+func (p *pages) removeMirror(c echo.Context) error {
+	ctx, id := c.Request().Context(), c.Param("id")
+	s, err := p.Registry.Mirrors.Get(ctx, site.Actor(c), id)
+	if err != nil {
+		return err
+	}
+	return site.WithReason(c, site.AnyReason, func(reason string) error {
+		return p.Saved(c, p.Registry.Mirrors.Remove(ctx, site.Actor(c), id, reason), MirrorPages, s.Name+" is not mirrored any more. Its copies stay.")
+	}, func(reason, wrong string) error {
+		return p.showMirrorPage(c, http.StatusUnprocessableEntity, reason, wrong)
+	})
 }

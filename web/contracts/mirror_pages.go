@@ -67,7 +67,7 @@ func (p *pages) mirrorsPage(c echo.Context) error {
 	}
 	paging := site.PagePaging(c)
 	v := view.MirrorsView{Alarms: alarms, Total: len(all), Pager: site.Pager(c, paging, len(all)), Now: p.Cfg.Now()}
-	for _, s := range site.SlicePage(all, paging) {
+	for _, s := range site.OnPage(all, paging) {
 		row := view.MirrorRow{Name: s.Name, Href: mirrorHref(s.ID), Kind: mirrorKindName(s.Kind), State: "active", Copies: s.Copies, Alarms: s.Alarms, Next: s.Next}
 		if !s.Enabled {
 			row.State = "paused"
@@ -97,25 +97,20 @@ func mirrorRunRow(r store.MirrorRun) view.MirrorRunRow {
 
 // newMirrorPage asks what to mirror.
 func (p *pages) newMirrorPage(c echo.Context) error {
-	return p.showMirrorForm(c, http.StatusOK, "", contracts.MirrorInput{Kind: store.MirrorSchakel, Schedule: "15 4 * * *", Enabled: true}, false, nil)
+	return p.showMirrorForm(c, http.StatusOK, store.MirrorSource{}, contracts.MirrorInput{Kind: store.MirrorSchakel, Schedule: "15 4 * * *", Enabled: true}, nil)
 }
 
 // createMirror adds a register to mirror.
 func (p *pages) createMirror(c echo.Context) error {
-	form, err := site.ReadForm(c)
-	if err != nil {
-		return err
+	read := func(form site.Form) contracts.MirrorInput {
+		in := contracts.MirrorInput{Kind: form.Get("kind"), Prefix: form.Get("prefix")}
+		readMirror(form, &in)
+		return in
 	}
-	in := contracts.MirrorInput{Kind: form.Get("kind"), Prefix: form.Get("prefix")}
-	readMirror(form, &in)
-	made, err := p.Registry.Mirrors.Create(c.Request().Context(), site.Actor(c), in)
-	if status, wrong := site.FormRefusal(err); wrong != nil {
-		return p.showMirrorForm(c, status, "", in, false, wrong)
-	}
-	if err != nil {
-		return err
-	}
-	return p.Done(c, mirrorHref(made.ID), made.Name+" is mirrored on its schedule. Run it at once to see what comes.")
+	return site.SubmitAbout(c, store.MirrorSource{}, read, func(in contracts.MirrorInput) error {
+		made, err := p.Registry.Mirrors.Create(c.Request().Context(), site.Actor(c), in)
+		return p.Saved(c, err, mirrorHref(made.ID), made.Name+" is mirrored on its schedule. Run it at once to see what comes.")
+	}, p.showMirrorForm)
 }
 
 // readMirror reads what can be changed of a mirror.
@@ -131,49 +126,42 @@ func (p *pages) editMirrorPage(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return p.showMirrorForm(c, http.StatusOK, s.ID, contracts.InputOfMirror(s.MirrorSource), s.Secret != "", nil)
+	return p.showMirrorForm(c, http.StatusOK, s.MirrorSource, contracts.InputOfMirror(s.MirrorSource), nil)
 }
 
 // changeMirror changes how a register is mirrored.
 func (p *pages) changeMirror(c echo.Context) error {
-	form, err := site.ReadForm(c)
+	s, err := p.Registry.Mirrors.Get(c.Request().Context(), site.Actor(c), c.Param("id"))
 	if err != nil {
 		return err
 	}
-	ctx := c.Request().Context()
-	s, err := p.Registry.Mirrors.Get(ctx, site.Actor(c), c.Param("id"))
-	if err != nil {
-		return err
+	read := func(form site.Form) contracts.MirrorInput {
+		in := contracts.InputOfMirror(s.MirrorSource)
+		readMirror(form, &in)
+		return in
 	}
-	var typed contracts.MirrorInput
-	row, err := p.Registry.Mirrors.Update(ctx, site.Actor(c), s.ID, func(in *contracts.MirrorInput) { readMirror(form, in); typed = *in })
-	if status, wrong := site.FormRefusal(err); wrong != nil {
-		return p.showMirrorForm(c, status, s.ID, typed, s.Secret != "", wrong)
-	}
-	if err != nil {
-		return err
-	}
-	return p.Done(c, mirrorHref(row.ID), "The changes are saved.")
+	return site.SubmitAbout(c, s.MirrorSource, read, func(in contracts.MirrorInput) error {
+		row, err := p.Registry.Mirrors.Update(c.Request().Context(), site.Actor(c), s.ID, func(now *contracts.MirrorInput) { *now = in })
+		return p.Saved(c, err, mirrorHref(row.ID), "The changes are saved.")
+	}, p.showMirrorForm)
 }
 
-// showMirrorForm shows the form; id is empty for a new mirror.
-func (p *pages) showMirrorForm(c echo.Context, status int, id string, in contracts.MirrorInput, hasKey bool, wrong site.FormErrors) error {
+func (p *pages) showMirrorForm(c echo.Context, status int, row store.MirrorSource, in contracts.MirrorInput, wrong site.FormErrors) error {
 	partners, err := p.RoutePartners(c.Request().Context(), site.Actor(c))
 	if err != nil {
 		return err
 	}
 	partners[0].Label = "None of the partners here"
 	v := view.MirrorFormView{
-		Action: MirrorPages, Cancel: MirrorPages, New: id == "", HasKey: hasKey, Enabled: in.Enabled, Name: in.Name, Kind: in.Kind, URL: in.URL,
+		Action: MirrorPages, Cancel: MirrorPages, New: row.ID == "", HasKey: row.Secret != "", Enabled: in.Enabled, Name: in.Name, Kind: in.Kind, URL: in.URL,
 		URLs: strings.Join(in.URLs, "\n"), Partner: in.PartnerID, Schedule: in.Schedule, Contracts: strings.Join(in.Contracts, "\n"), Prefix: in.Prefix,
 		Kinds: mirrorKinds(), Partners: partners, Wrong: wrong,
 	}
 	title := "Mirror a register"
-	crumbs := []ui.Crumb{{Label: "Mirrors", Href: MirrorPages}}
-	if id != "" {
-		title, v.Action, v.Cancel = "Change mirror", mirrorHref(id)+"/edit", mirrorHref(id)
+	if row.ID != "" {
+		title, v.Action, v.Cancel = "Change mirror", mirrorHref(row.ID)+"/edit", mirrorHref(row.ID)
 	}
-	page := p.Frame(c, title, crumbs...)
+	page := p.Frame(c, title, ui.Crumb{Label: "Mirrors", Href: MirrorPages})
 	page.Invalid = wrong != nil
 	return p.Render(c, status, view.MirrorFormPage(page, v))
 }

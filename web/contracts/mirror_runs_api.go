@@ -45,33 +45,15 @@ func newMirrorRunAnswer(r store.MirrorRun) mirrorRunAnswer {
 }
 
 // listMirrorRuns lists the runs of a mirror, newest first.
-func (m *handlers) listMirrorRuns(c echo.Context) error {
-	who, err := m.Caller(c)
-	if err != nil {
-		return err
-	}
-	paging, err := site.APIPaging(c)
-	if err != nil {
-		return err
-	}
-	rows, total, err := m.Registry.Mirrors.Runs(c.Request().Context(), who.Actor(), c.Param("mirrorId"), store.Page{Number: paging.Page, Size: paging.PerPage})
-	if err != nil {
-		return err
-	}
-	m.App.SetPagingHeaders(c, paging, total)
-	answer := make([]mirrorRunAnswer, len(rows))
-	for i, row := range rows {
-		answer[i] = newMirrorRunAnswer(row)
-	}
-	return c.JSON(http.StatusOK, map[string]any{"runs": answer})
+func (m *handlers) listMirrorRuns(c echo.Context, who api.Caller) error {
+	return api.AnswerList(m.API, c, "runs", func(page store.Page) ([]mirrorRunAnswer, int, error) {
+		rows, total, err := m.Registry.Mirrors.Runs(c.Request().Context(), who.Actor(), c.Param("mirrorId"), page)
+		return api.Each(rows, newMirrorRunAnswer), total, err
+	})
 }
 
 // showMirrorRun answers one run with its log.
-func (m *handlers) showMirrorRun(c echo.Context) error {
-	who, err := m.Caller(c)
-	if err != nil {
-		return err
-	}
+func (m *handlers) showMirrorRun(c echo.Context, who api.Caller) error {
 	row, err := m.Registry.Mirrors.OneRun(c.Request().Context(), who.Actor(), c.Param("mirrorId"), c.Param("runId"))
 	if err != nil {
 		return err
@@ -118,43 +100,25 @@ func newMirrorAlarmAnswer(a store.MirrorAside) mirrorAlarmAnswer {
 }
 
 // listMirrorAlarms lists the alarms of a mirror, newest first.
-func (m *handlers) listMirrorAlarms(c echo.Context) error {
-	who, err := m.Caller(c)
-	if err != nil {
-		return err
-	}
-	paging, err := site.APIPaging(c)
-	if err != nil {
-		return err
-	}
-	status, err := site.APIChoice(c, "status", []string{"open", "settled"})
-	if err != nil {
-		return err
-	}
-	ctx, id := c.Request().Context(), c.Param("mirrorId")
-	if _, err := m.Registry.Mirrors.Get(ctx, who.Actor(), id); err != nil {
-		return err
-	}
-	rows, total, err := m.Registry.Mirrors.Alarms(ctx, who.Actor(), store.MirrorAsideFilter{
-		SourceID: id, Open: status == "open", Settled: status == "settled", Page: store.Page{Number: paging.Page, Size: paging.PerPage},
+func (m *handlers) listMirrorAlarms(c echo.Context, who api.Caller) error {
+	return api.AnswerList(m.API, c, "alarms", func(page store.Page) ([]mirrorAlarmAnswer, int, error) {
+		status, err := site.APIChoice(c, "status", []string{"open", "settled"})
+		if err != nil {
+			return nil, 0, err
+		}
+		ctx, id := c.Request().Context(), c.Param("mirrorId")
+		if _, err := m.Registry.Mirrors.Get(ctx, who.Actor(), id); err != nil {
+			return nil, 0, err
+		}
+		rows, total, err := m.Registry.Mirrors.Alarms(ctx, who.Actor(), store.MirrorAsideFilter{
+			SourceID: id, Open: status == "open", Settled: status == "settled", Page: page,
+		})
+		return api.Each(rows, newMirrorAlarmAnswer), total, err
 	})
-	if err != nil {
-		return err
-	}
-	m.App.SetPagingHeaders(c, paging, total)
-	answer := make([]mirrorAlarmAnswer, len(rows))
-	for i, row := range rows {
-		answer[i] = newMirrorAlarmAnswer(row)
-	}
-	return c.JSON(http.StatusOK, map[string]any{"alarms": answer})
 }
 
 // showMirrorAlarm answers one alarm with what the other bytes say otherwise.
-func (m *handlers) showMirrorAlarm(c echo.Context) error {
-	who, err := m.Caller(c)
-	if err != nil {
-		return err
-	}
+func (m *handlers) showMirrorAlarm(c echo.Context, who api.Caller) error {
 	ctx, id, alarmID := c.Request().Context(), c.Param("mirrorId"), c.Param("alarmId")
 	row, err := m.Registry.Mirrors.Alarm(ctx, who.Actor(), id, alarmID)
 	if err != nil {
@@ -180,11 +144,7 @@ func newAlarmChanges(changes []compare.Change) []alarmChange {
 }
 
 // showMirrorAlarmContent answers the bytes stored aside, as they came.
-func (m *handlers) showMirrorAlarmContent(c echo.Context) error {
-	who, err := m.Caller(c)
-	if err != nil {
-		return err
-	}
+func (m *handlers) showMirrorAlarmContent(c echo.Context, who api.Caller) error {
 	row, content, err := m.Registry.Mirrors.AlarmContent(c.Request().Context(), who.Actor(), c.Param("mirrorId"), c.Param("alarmId"))
 	if err != nil {
 		return err
@@ -202,11 +162,7 @@ func sendDownload(c echo.Context, row store.MirrorAside, content []byte) error {
 }
 
 // settleMirrorAlarm ends an alarm with a reason.
-func (m *handlers) settleMirrorAlarm(c echo.Context) error {
-	who, err := m.Caller(c)
-	if err != nil {
-		return err
-	}
+func (m *handlers) settleMirrorAlarm(c echo.Context, who api.Caller) error {
 	var in struct {
 		Reason string `json:"reason"`
 	}
@@ -216,5 +172,33 @@ func (m *handlers) settleMirrorAlarm(c echo.Context) error {
 	if err := m.Registry.Mirrors.Settle(c.Request().Context(), who.Actor(), c.Param("mirrorId"), c.Param("alarmId"), in.Reason); err != nil {
 		return err
 	}
-	return m.showMirrorAlarm(c)
+	return m.showMirrorAlarm(c, who)
+}
+
+// mirrorCopyAnswer is a contract that was copied.
+type mirrorCopyAnswer struct {
+	ContractID string     `json:"contractId"`
+	Contract   string     `json:"contract"` // as the source calls it
+	URL        string     `json:"url"`      // at the source
+	CopiedAt   store.Time `json:"copiedAt"`
+	GoneAt     store.Time `json:"goneAt,omitzero"` // since when it is not offered there
+}
+
+// listMirrorCopies lists the contracts that were copied from a register, by their ids
+// there.
+func (m *handlers) listMirrorCopies(c echo.Context, who api.Caller) error {
+	return api.AnswerList(m.API, c, "copies", func(page store.Page) ([]mirrorCopyAnswer, int, error) {
+		rows, total, err := m.Registry.Mirrors.CopyPage(c.Request().Context(), who.Actor(), c.Param("mirrorId"), page)
+		return api.Each(rows, func(row store.MirrorContract) mirrorCopyAnswer {
+			return mirrorCopyAnswer{row.ContractID, row.OriginID, row.OriginURL, row.CreatedAt, row.GoneAt}
+		}), total, err
+	})
+}
+
+// deleteMirror ends a mirror for good; its copies stay.
+func (m *handlers) deleteMirror(c echo.Context, who api.Caller) error {
+	if err := m.Registry.Mirrors.Remove(c.Request().Context(), who.Actor(), c.Param("mirrorId"), ""); err != nil {
+		return err
+	}
+	return c.NoContent(http.StatusNoContent)
 }

@@ -17,19 +17,19 @@ const mirrorsPath = "/registry/v1/mirrors"
 // routesMirrors registers what is done about mirrors of other registers. All of it is
 // for clients of the own organisation.
 func (m *handlers) routesMirrors(read, write site.RouteGroup) {
-	read.GET("/mirrors", m.listMirrors)
+	read.GET("/mirrors", m.ByCaller(m.listMirrors))
 	read.GET("/mirrors/:mirrorId", m.showMirror)
-	read.GET("/mirrors/:mirrorId/copies", m.listMirrorCopies)
-	read.GET("/mirrors/:mirrorId/runs", m.listMirrorRuns)
-	read.GET("/mirrors/:mirrorId/runs/:runId", m.showMirrorRun)
-	read.GET("/mirrors/:mirrorId/alarms", m.listMirrorAlarms)
-	read.GET("/mirrors/:mirrorId/alarms/:alarmId", m.showMirrorAlarm)
-	read.GET("/mirrors/:mirrorId/alarms/:alarmId/content", m.showMirrorAlarmContent, m.App.Slow(site.UploadTime))
-	write.POST("/mirrors", m.postMirror, m.Once)
-	write.PATCH("/mirrors/:mirrorId", m.patchMirror, m.Once)
-	write.DELETE("/mirrors/:mirrorId", m.deleteMirror, m.Once)
-	write.POST("/mirrors/:mirrorId/runs", m.postMirrorRun, m.Once)
-	write.POST("/mirrors/:mirrorId/alarms/:alarmId/settlement", m.settleMirrorAlarm, m.Once)
+	read.GET("/mirrors/:mirrorId/copies", m.ByCaller(m.listMirrorCopies))
+	read.GET("/mirrors/:mirrorId/runs", m.ByCaller(m.listMirrorRuns))
+	read.GET("/mirrors/:mirrorId/runs/:runId", m.ByCaller(m.showMirrorRun))
+	read.GET("/mirrors/:mirrorId/alarms", m.ByCaller(m.listMirrorAlarms))
+	read.GET("/mirrors/:mirrorId/alarms/:alarmId", m.ByCaller(m.showMirrorAlarm))
+	read.GET("/mirrors/:mirrorId/alarms/:alarmId/content", m.ByCaller(m.showMirrorAlarmContent), m.App.Slow(site.UploadTime))
+	write.POST("/mirrors", m.ByCaller(m.postMirror), m.Once)
+	write.PATCH("/mirrors/:mirrorId", m.ByCaller(m.patchMirror), m.Once)
+	write.DELETE("/mirrors/:mirrorId", m.ByCaller(m.deleteMirror), m.Once)
+	write.POST("/mirrors/:mirrorId/runs", m.ByCaller(m.postMirrorRun), m.Once)
+	write.POST("/mirrors/:mirrorId/alarms/:alarmId/settlement", m.ByCaller(m.settleMirrorAlarm), m.Once)
 }
 
 // mirrorAnswer is a register that is mirrored. Its key is never told.
@@ -68,25 +68,11 @@ func newMirrorAnswer(s contracts.MirrorState) mirrorAnswer {
 }
 
 // listMirrors lists the registers that are mirrored, by name.
-func (m *handlers) listMirrors(c echo.Context) error {
-	who, err := m.Caller(c)
-	if err != nil {
-		return err
-	}
-	paging, err := site.APIPaging(c)
-	if err != nil {
-		return err
-	}
-	rows, err := m.Registry.Mirrors.List(c.Request().Context(), who.Actor())
-	if err != nil {
-		return err
-	}
-	m.App.SetPagingHeaders(c, paging, len(rows))
-	answer := []mirrorAnswer{}
-	for _, row := range site.OnPage(rows, paging) {
-		answer = append(answer, newMirrorAnswer(row))
-	}
-	return c.JSON(http.StatusOK, map[string]any{"mirrors": answer})
+func (m *handlers) listMirrors(c echo.Context, who api.Caller) error {
+	return api.AnswerList(m.API, c, "mirrors", func(page store.Page) ([]mirrorAnswer, int, error) {
+		rows, err := m.Registry.Mirrors.List(c.Request().Context(), who.Actor())
+		return api.Each(site.OnPage(rows, page), newMirrorAnswer), len(rows), err
+	})
 }
 
 // showMirror answers one register that is mirrored.
@@ -141,11 +127,7 @@ func (r mirrorRequest) apply(in *contracts.MirrorInput) {
 }
 
 // postMirror adds a register to mirror.
-func (m *handlers) postMirror(c echo.Context) error {
-	who, err := m.Caller(c)
-	if err != nil {
-		return err
-	}
+func (m *handlers) postMirror(c echo.Context, who api.Caller) error {
 	var in mirrorRequest
 	if err := api.ReadJSON(c, &in); err != nil {
 		return err
@@ -163,11 +145,7 @@ func (m *handlers) postMirror(c echo.Context) error {
 func mirrorPath(id string) string { return mirrorsPath + "/" + url.PathEscape(id) }
 
 // patchMirror changes how a register is mirrored.
-func (m *handlers) patchMirror(c echo.Context) error {
-	who, err := m.Caller(c)
-	if err != nil {
-		return err
-	}
+func (m *handlers) patchMirror(c echo.Context, who api.Caller) error {
 	var in mirrorRequest
 	if err := api.ReadJSON(c, &in); err != nil {
 		return err
@@ -185,11 +163,7 @@ func (m *handlers) patchMirror(c echo.Context) error {
 }
 
 // postMirrorRun asks for a run at once.
-func (m *handlers) postMirrorRun(c echo.Context) error {
-	who, err := m.Caller(c)
-	if err != nil {
-		return err
-	}
+func (m *handlers) postMirrorRun(c echo.Context, who api.Caller) error {
 	id := c.Param("mirrorId")
 	if err := m.Registry.Mirrors.AskRun(c.Request().Context(), who.Actor(), id); err != nil {
 		return err

@@ -6,10 +6,37 @@
 package contracts
 
 import (
+	_ "embed"
+
 	"github.com/labstack/echo/v4"
+	"schakel/registry"
 	"schakel/web/api"
 	"schakel/web/site"
 )
+
+//go:embed openapi.yaml
+var openapiYAML []byte
+
+// Document describes the API of the contract register.
+var Document = api.NewDocument("registry", registry.OwnDocument{
+	ID: "schakel-registry", Title: "API of the contract register", Content: openapiYAML,
+	Summary: "How contracts are found, read, compared, uploaded and published.",
+})
+
+//go:embed openapi_events.yaml
+var openapiEventsYAML []byte
+
+// EventsPart describes event types in the API for events.
+var EventsPart = api.NewPart("contracts", openapiEventsYAML)
+
+//go:embed asyncapi.yaml
+var asyncapiYAML []byte
+
+// EventsDocument describes what partners are told of contracts.
+var EventsDocument = api.NewDocument("", registry.OwnDocument{
+	ID: "schakel-contracts", Title: "Contract events", Content: asyncapiYAML,
+	Summary: "What this Schakel tells partners of new, deprecated and withdrawn contract versions.",
+})
 
 // pages serves the pages.
 type pages struct{ *site.Portal }
@@ -82,7 +109,7 @@ func (p *pages) routesMaintain(base string, who echo.MiddlewareFunc) {
 	g.GET("/:id/versions/:version/publication", p.publishForm, p.Slow(site.UploadTime))
 	g.POST("/:id/versions/:version/publication", p.publishVersion, p.Slow(site.UploadTime))
 	g.POST("/:id/versions/:version/deprecation", p.deprecateVersion)
-	for _, s := range versionSteps(base == "/admin/contracts") {
+	for _, s := range p.versionSteps(base == "/admin/contracts") {
 		g.POST("/:id/versions/:version/"+s.Verb, p.versionStep(s))
 	}
 }
@@ -103,14 +130,14 @@ func (m *handlers) mountRegister() {
 	read.PublicGET("/contracts/:contractId/versions/:version/original", m.showOriginal)
 
 	write := m.Scoped(base, site.ScopeRegistryWrite)
-	write.POST("/contracts", m.postContract, m.Once)
-	write.PATCH("/contracts/:contractId", m.patchContract, m.Once)
-	write.PUT("/contracts/:contractId/visibility", m.putVisibility, m.Once)
-	write.POST("/contracts/:contractId/versions/:version/publication", m.publishVersion, m.App.Slow(site.UploadTime), m.Once)
-	write.POST("/contracts/:contractId/versions/:version/deprecation", m.deprecateVersion, m.Once)
-	write.DELETE("/contracts/:contractId/versions/:version/deprecation", m.undeprecateVersion, m.Once)
-	write.GET("/contracts/:contractId/versions/:version/withdrawal", m.showWithdrawal)
-	write.POST("/contracts/:contractId/versions/:version/withdrawal", m.withdrawVersion, m.Once)
+	write.POST("/contracts", m.ByCaller(m.postContract), m.Once)
+	write.PATCH("/contracts/:contractId", m.ByCaller(m.patchContract), m.Once)
+	write.PUT("/contracts/:contractId/visibility", m.ByCaller(m.putVisibility), m.Once)
+	write.POST("/contracts/:contractId/versions/:version/publication", m.ByCaller(m.publishVersion), m.App.Slow(site.UploadTime), m.Once)
+	write.POST("/contracts/:contractId/versions/:version/deprecation", m.ByCaller(m.deprecateVersion), m.Once)
+	write.DELETE("/contracts/:contractId/versions/:version/deprecation", m.ByCaller(m.undeprecateVersion), m.Once)
+	write.GET("/contracts/:contractId/versions/:version/withdrawal", m.ByCaller(m.showWithdrawal))
+	write.POST("/contracts/:contractId/versions/:version/withdrawal", m.ByCaller(m.withdrawVersion), m.Once)
 
 	m.routesMirrors(m.Scoped(base, site.ScopeRegistryRead, site.ScopeRegistryWrite), write)
 
@@ -118,11 +145,11 @@ func (m *handlers) mountRegister() {
 	limit := m.DocumentBytes + 8<<10
 	few := m.FewAtOnce(site.NewShares(site.UploadsPerPartner), site.TooManyUploads)
 	upload := m.App.API(limit, base, m.App.RequireScope(site.ScopeRegistryWrite), m.WithCaller, few, m.App.Slow(site.UploadTime))
-	upload.POST("/contracts/:contractId/versions", m.postVersion, m.Once)
+	upload.POST("/contracts/:contractId/versions", m.ByCaller(m.postVersion), m.Once)
 	validate := m.App.API(limit, base, m.OrReadKey(m.App.RequireScope(site.ScopeRegistryRead, site.ScopeRegistryWrite)), few, m.App.Slow(site.UploadTime))
 	validate.POST("/validations", m.postValidation)
 
-	m.Describe(m.App.API(api.MaxJSONBytes, base), "registry")
+	m.Describe(m.App.API(api.MaxJSONBytes, base), Document)
 
 	m.App.API(api.MaxJSONBytes, "/.well-known").PublicGET("/api-catalog", m.showCatalog)
 

@@ -14,12 +14,8 @@ import (
 
 // contractPage shows a contract with its versions.
 func (p *pages) contractPage(c echo.Context) error {
-	reader, err := p.Reader(c)
-	if err != nil {
-		return err
-	}
 	ctx := c.Request().Context()
-	contract, err := p.Registry.Contracts.Get(ctx, reader, c.Param("id"))
+	reader, contract, err := p.readable(c)
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/labstack/echo/v4"
 	"schakel/registry"
 	"schakel/registry/contracts"
+	"schakel/registry/contracts/compare"
 	"schakel/registry/contracts/contract"
 	"schakel/store"
 	view "schakel/templates/contracts"
@@ -17,40 +18,36 @@ import (
 )
 
 // publishForm lists the effects of publishing a version, and asks for confirmation.
-func (p *pages) publishForm(c echo.Context) error { return p.showPublish(c, http.StatusOK, "", nil) }
+func (p *pages) publishForm(c echo.Context) error {
+	return p.showPublish(c, http.StatusOK, contracts.PublishInput{}, nil)
+}
 
 // publishVersion publishes the draft whose digest the page showed: when it was replaced since, nothing is published (412).
 func (p *pages) publishVersion(c echo.Context) error {
-	form, err := site.ReadForm(c)
-	if err != nil {
-		return err
-	}
 	_, about, err := p.maintained(c)
 	if err != nil {
 		return err
 	}
-	id, version := about.ID, c.Param("version")
-	v, err := p.Registry.Contracts.Publish(c.Request().Context(), site.Actor(c), id, version,
-		contracts.PublishInput{Digest: form.Get("digest"), Reason: form.Get("reason")})
-	if status, wrong := site.FormRefusal(err); wrong != nil {
-		return p.showPublish(c, status, form.Get("reason"), wrong)
+	read := func(form site.Form) contracts.PublishInput {
+		return contracts.PublishInput{Digest: form.Get("digest"), Reason: form.Get("reason")}
 	}
-	if err != nil {
-		return err
-	}
-	done := "Version " + version + " is published."
-	if v.Status == store.VersionDeprecated {
-		done = "Version " + version + " is published, and deprecated as it is at its source."
-	}
-	if v.Status == store.VersionDraft {
-		done = p.Mailed("The publication of version "+version+" is asked for.", "You get a mail when an administrator has decided.", "Look here whether it is published.")
-	}
-	return p.Done(c, site.ContractVersionHref(id, version), done)
+	return site.Submit(c, read, func(in contracts.PublishInput) error {
+		id, version := about.ID, c.Param("version")
+		v, err := p.Registry.Contracts.Publish(c.Request().Context(), site.Actor(c), id, version, in)
+		done := "Version " + version + " is published."
+		switch v.Status {
+		case store.VersionDeprecated:
+			done = "Version " + version + " is published, and deprecated as it is at its source."
+		case store.VersionDraft:
+			done = p.Mailed("The publication of version "+version+" is asked for.", "You get a mail when an administrator has decided.", "Look here whether it is published.")
+		}
+		return p.Saved(c, err, site.ContractVersionHref(id, version), done)
+	}, p.showPublish)
 }
 
 // showPublish shows what a publication does, with the reason that was typed and
 // why it was refused.
-func (p *pages) showPublish(c echo.Context, status int, reason string, wrong site.FormErrors) error {
+func (p *pages) showPublish(c echo.Context, status int, in contracts.PublishInput, wrong site.FormErrors) error {
 	ctx := c.Request().Context()
 	reader, about, err := p.maintained(c)
 	if err != nil {
@@ -64,7 +61,7 @@ func (p *pages) showPublish(c echo.Context, status int, reason string, wrong sit
 	v := view.PublishView{
 		Action: maintainVersionHref(reader, about.ID, version.Version) + "/publication", Back: back, Digest: version.Digest, Document: version.BundleDigest,
 		Visibility: about.Visibility, Kind: about.Kind,
-		Reason: reason, Wrong: wrong,
+		Reason: in.Reason, Wrong: wrong,
 	}
 	itself, err := p.Registry.Contracts.PublishesItself(ctx, site.Actor(c))
 	if err != nil {
@@ -190,4 +187,67 @@ func (p *pages) typesLeft(ctx context.Context, reader registry.Reader, about sto
 		}
 	}
 	return left, nil
+}
+
+// fillBreaking adds what a publication breaks, and for whom, to its page.
+func (p *pages) fillBreaking(c echo.Context, reader registry.Reader, v *view.PublishView, version store.ContractVersion) error {
+	if version.Status != store.VersionDraft {
+		return nil
+	}
+	ctx := c.Request().Context()
+	made, err := p.Registry.Contracts.Preview(ctx, reader, version.ContractID, version.Version)
+	if err != nil || made.Before.ID == "" {
+		return err
+	}
+	v.Before, v.Suggested, v.Unknown, v.NeedsReason = made.Before.Version, made.Suggested, made.Unknown, made.NeedsReason
+	v.ChangesHref = changesHref(version.ContractID, version.Version, made.Before.Version)
+	v.BrokenTotal = len(made.Breaking)
+	for _, change := range made.Breaking[:min(len(made.Breaking), maxShownChanges)] {
+		v.Broken = append(v.Broken, changeRow(change))
+	}
+	if !reader.Administrator { // who else is subscribed is not for a partner to see
+		return nil
+	}
+	v.ShowBound = true
+	bound, err := p.Registry.Contracts.BoundBy(ctx, site.Actor(c), contracts.EventTypesThatBreak(made.Breaking))
+	v.Bound = boundRows(bound)
+	return err
+}
+
+// boundRows are subscriptions for a page of administrators.
+func boundRows(bound []contracts.Bound) []view.BoundRow {
+	var rows []view.BoundRow
+	for _, b := range bound {
+		rows = append(rows, view.BoundRow{
+			Partner: b.Partner.Name, PartnerHref: "/admin/partners/" + b.Partner.ID,
+			Subscription: boundName(b.Subscription), SubscriptionHref: "/admin/subscriptions/" + b.ID, Types: atLines(b.Subscription, b.Affects),
+		})
+	}
+	return rows
+}
+
+// ownBoundRows are subscriptions for the page of the partner that has them.
+func ownBoundRows(bound []contracts.Bound) []view.BoundRow {
+	var rows []view.BoundRow
+	for _, b := range bound {
+		rows = append(rows, view.BoundRow{
+			Subscription: boundName(b.Subscription), SubscriptionHref: "/partner/subscriptions/" + b.ID, Types: atLines(b.Subscription, b.Affects),
+		})
+	}
+	return rows
+}
+
+// boundName is the name of a subscription, or its id.
+func boundName(s store.Subscription) string {
+	if s.Name != "" {
+		return s.Name
+	}
+	return s.ID
+}
+
+func changeRow(c compare.Change) view.ContractChangeRow {
+	return view.ContractChangeRow{
+		Level: string(c.Level), Text: c.Text, Why: c.Why, Side: c.Side, Subject: c.Subject, Pointer: c.Pointer, Removed: c.Removed, Code: c.Code,
+		OldPointer: c.OldPointer, Direction: c.Direction,
+	}
 }

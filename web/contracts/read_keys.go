@@ -38,7 +38,7 @@ func (p *pages) routesPartnerKeys(g site.RouteGroup) {
 
 // readKeys lists the read-only keys of the organisation.
 func (d ownerPages) readKeys(c echo.Context) error {
-	return d.showReadKeys(c, http.StatusOK, view.ReadKeysView{})
+	return d.showReadKeys(c, http.StatusOK, view.ReadKeysView{}, nil)
 }
 
 // createReadKey makes a key. It is on the answer to this request, and never again.
@@ -47,29 +47,24 @@ func (d ownerPages) createReadKey(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	form, err := site.ReadForm(c)
-	if err != nil {
-		return err
+	read := func(form site.Form) view.ReadKeysView {
+		return view.ReadKeysView{Name: form.Get("name"), Expires: form.Get("expires")}
 	}
-	v := view.ReadKeysView{Name: form.Get("name"), Expires: form.Get("expires")}
-	in := identity.NewReadKey{Name: v.Name}
-	if v.Expires != "" {
-		day, err := time.Parse(time.DateOnly, v.Expires)
-		if err != nil {
-			v.Wrong = map[string]string{"expires": "Write the day as 2030-01-31."}
-			return d.showReadKeys(c, http.StatusUnprocessableEntity, v)
+	return site.Submit(c, read, func(typed view.ReadKeysView) error {
+		in := identity.NewReadKey{Name: typed.Name}
+		if typed.Expires != "" {
+			day, err := time.Parse(time.DateOnly, typed.Expires)
+			if err != nil {
+				return registry.Invalid(map[string]string{"expires": "Write the day as 2030-01-31."})
+			}
+			in.Expires = day.AddDate(0, 0, 1) // it works through its last day
 		}
-		in.Expires = day.AddDate(0, 0, 1) // it works through its last day
-	}
-	key, plain, err := d.Registry.ReadKeys.Create(c.Request().Context(), site.Actor(c), owner.ID, in)
-	if fields, ok := site.Refused(err); ok {
-		v.Wrong = fields
-		return d.showReadKeys(c, http.StatusUnprocessableEntity, v)
-	}
-	if err != nil {
-		return d.Settled(c, err, d.Href("/keys"), "")
-	}
-	return d.showReadKeys(c, http.StatusOK, view.ReadKeysView{Made: key.Name, Plain: plain})
+		key, plain, err := d.Registry.ReadKeys.Create(c.Request().Context(), site.Actor(c), owner.ID, in)
+		if err != nil {
+			return d.Settled(c, err, d.Href("/keys"), "")
+		}
+		return d.showReadKeys(c, http.StatusOK, view.ReadKeysView{Made: key.Name, Plain: plain}, nil)
+	}, d.showReadKeys)
 }
 
 // revokeReadKey ends a key for good.
@@ -87,20 +82,17 @@ func (d ownerPages) revokeReadKey(c echo.Context) error {
 		if key.ID != id {
 			continue
 		}
-		reason, wrong, err := site.ReadReason(c)
-		if err != nil {
-			return err
-		}
-		if wrong != "" {
-			return d.showReadKeys(c, http.StatusUnprocessableEntity, view.ReadKeysView{RevokeID: id, RevokeReason: reason, RevokeError: wrong})
-		}
-		err = d.Registry.ReadKeys.Revoke(c.Request().Context(), site.Actor(c), id, reason)
-		return d.Settled(c, err, d.Href("/keys"), "Key "+key.Name+" is revoked: it does not work any more.")
+		return site.WithReason(c, site.ShortReason, func(reason string) error {
+			err := d.Registry.ReadKeys.Revoke(c.Request().Context(), site.Actor(c), id, reason)
+			return d.Settled(c, err, d.Href("/keys"), "Key "+key.Name+" is revoked: it does not work any more.")
+		}, func(reason, wrong string) error {
+			return d.showReadKeys(c, http.StatusUnprocessableEntity, view.ReadKeysView{RevokeID: id, RevokeReason: reason, RevokeError: wrong}, nil)
+		})
 	}
 	return store.ErrNotFound
 }
 
-func (d ownerPages) showReadKeys(c echo.Context, status int, v view.ReadKeysView) error {
+func (d ownerPages) showReadKeys(c echo.Context, status int, v view.ReadKeysView, wrong site.FormErrors) error {
 	owner, err := d.Owner(c)
 	if err != nil {
 		return err
@@ -109,10 +101,10 @@ func (d ownerPages) showReadKeys(c echo.Context, status int, v view.ReadKeysView
 	if err != nil {
 		return err
 	}
-	v.Action, v.Closed, v.Now, v.Total = d.Href("/keys"), site.Waits(owner), d.Cfg.Now(), len(all)
+	v.Action, v.Closed, v.Now, v.Total, v.Wrong = d.Href("/keys"), site.Waits(owner), d.Cfg.Now(), len(all), wrong
 	paging := site.PagePaging(c)
 	v.Pager = site.Pager(c, paging, len(all))
-	for _, key := range site.SlicePage(all, paging) {
+	for _, key := range site.OnPage(all, paging) {
 		v.Rows = append(v.Rows, d.readKeyRow(key))
 	}
 	v.Example = "curl --header \"Authorization: Bearer $SCHAKEL_KEY\" " + d.Absolute(contractsPath)
@@ -142,4 +134,28 @@ func (d ownerPages) readKeyRow(k store.ReadKey) view.ReadKeyRow {
 		ID: k.ID, Name: k.Name, Hint: k.Hint, State: state, Reason: k.RevokeReason, CreatedBy: k.CreatedBy, RevokeHref: d.Href("/keys/" + url.PathEscape(k.ID) + "/revoke"),
 		Created: k.CreatedAt.Time, Expires: k.ExpiresAt.Time, LastUsed: k.LastUsedAt.Time,
 	}
+}
+
+// renovateExample is a configuration with which Renovate follows contracts (EDU-N06),
+// in a repository with lines such as "student-events@1.2.0" in its contracts.txt.
+// With a host the requests to it carry a read-only key, which Renovate keeps as a
+// secret; without one no key is needed.
+func renovateExample(contracts, host string) string {
+	rules := ""
+	if host != "" {
+		rules = `,
+  "hostRules": [{"matchHost": "` + host + `", "token": "{{ secrets.SCHAKEL_KEY }}"}]`
+	}
+	return `{
+  "customDatasources": {
+    "schakel": {"defaultRegistryUrlTemplate": "` + contracts + `/{{packageName}}/releases"}
+  },
+  "customManagers": [{
+    "customType": "regex",
+    "managerFilePatterns": ["/contracts\\.txt$/"],
+    "matchStrings": ["(?<depName>[a-z0-9-]+)@(?<currentValue>\\S+)"],
+    "datasourceTemplate": "custom.schakel",
+    "versioningTemplate": "semver"
+  }]` + rules + `
+}`
 }

@@ -1,6 +1,7 @@
 package contracts
 
 import (
+	"crypto/rand"
 	"net/http"
 	"strconv"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"schakel/registry"
 	"schakel/registry/contracts/contract"
 	"schakel/registry/contracts/outline"
+	"schakel/static"
 	"schakel/store"
 	view "schakel/templates/contracts"
 	"schakel/templates/ui"
@@ -21,12 +23,8 @@ import (
 func (p *pages) readingPage() echo.HandlerFunc {
 	turn := make(chan struct{}, 1)
 	return func(c echo.Context) error {
-		reader, err := p.Reader(c)
-		if err != nil {
-			return err
-		}
 		ctx := c.Request().Context()
-		about, err := p.Registry.Contracts.Get(ctx, reader, c.Param("id"))
+		reader, about, err := p.readable(c)
 		if err != nil {
 			return err
 		}
@@ -110,8 +108,8 @@ func ReadingView(c echo.Context, about store.Contract, version store.ContractVer
 	}
 	o := outline.Of(doc)
 	paging := site.PagePaging(c)
-	paging.PerPage = readingPerPage
-	if paging.Page == 1 && v.Kind+v.Search == "" {
+	paging.Size = readingPerPage
+	if paging.Number == 1 && v.Kind+v.Search == "" {
 		v.Text, v.Servers, v.Security = doc.Description, readingNamed(o.Servers), readingNamed(o.Security)
 	}
 	r := &reading{here: v.Action, at: map[string]int{}, list: o.Entries}
@@ -124,7 +122,7 @@ func ReadingView(c echo.Context, about store.Contract, version store.ContractVer
 		}
 	}
 	v.Total, v.Pager = len(shown), site.Pager(c, paging, len(shown))
-	for _, i := range site.SlicePage(shown, paging) {
+	for _, i := range site.OnPage(shown, paging) {
 		v.Parts = append(v.Parts, r.part(i, o.Detail(o.Entries[i])))
 	}
 	return v, nil
@@ -200,4 +198,39 @@ func (p *pages) readingUses(c echo.Context, reader registry.Reader, about store.
 	}
 	bound, err := p.Registry.Contracts.BoundPartner(ctx, reader, names)
 	return &view.ReadingUses{Own: true, Rows: ownBoundRows(bound)}, err
+}
+
+// maxRedocBytes is the largest document that Redoc is given: it reads all of it at
+// once in the browser of the reader.
+const maxRedocBytes = 3 << 20
+
+// redocPage shows a version of a contract in Redoc. The page has a policy of its
+// own: Redoc writes style elements, which a nonce of this answer alone allows, and
+// it can reach nothing but this Schakel.
+func (p *pages) redocPage(c echo.Context) error {
+	ctx := c.Request().Context()
+	reader, about, err := p.readable(c)
+	if err != nil {
+		return err
+	}
+	version, err := p.Registry.Contracts.Version(ctx, reader, about.ID, c.Param("version"))
+	if err != nil {
+		return err
+	}
+	here, nonce := site.ContractVersionHref(about.ID, version.Version), rand.Text()
+	header := c.Response().Header()
+	header.Set("Content-Security-Policy", redocPolicy(nonce))
+	header.Set("Cache-Control", "no-store") // the nonce is of this answer alone
+	return p.Render(c, http.StatusOK, view.RedocPage(view.RedocView{
+		Title: about.Title + " " + version.Version, Back: here + "/reading", Document: here + "/" + contract.FormatJSON,
+		Nonce: nonce, TooLarge: version.Size > maxRedocBytes, Asset: static.Path,
+	}))
+}
+
+// redocPolicy is static.ContentSecurityPolicy with what Redoc needs: scripts and
+// styles with the nonce, and fonts that it brings along. The sandbox lets it open
+// no window: its menu has an item that would hand the document to another site.
+func redocPolicy(nonce string) string {
+	return "default-src 'none'; script-src 'nonce-" + nonce + "'; style-src 'self' 'nonce-" + nonce + "'; img-src 'self' data:; font-src data:; " +
+		"connect-src 'self'; form-action 'none'; frame-ancestors 'none'; base-uri 'none'; sandbox allow-scripts allow-same-origin allow-downloads"
 }

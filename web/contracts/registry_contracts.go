@@ -2,8 +2,11 @@ package contracts
 
 import (
 	"net/http"
+	"net/url"
+	"slices"
 
 	"github.com/labstack/echo/v4"
+	"schakel/registry"
 	"schakel/registry/contracts"
 	"schakel/store"
 	"schakel/web/api"
@@ -62,40 +65,29 @@ func (m *handlers) listContracts(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	paging, err := site.APIPaging(c)
-	if err != nil {
-		return err
-	}
-	kind, err := site.APIChoice(c, "kind", site.ContractKinds())
-	if err != nil {
-		return err
-	}
-	status, err := site.APIChoice(c, "status", []string{store.VersionDraft, store.VersionPublished, store.VersionDeprecated, store.VersionWithdrawn})
-	if err != nil {
-		return err
-	}
-	rows, total, err := m.Registry.Contracts.List(c.Request().Context(), reader, store.ContractFilter{
-		Kind: kind, Owner: c.QueryParam("owner"), Search: c.QueryParam("q"), Status: status,
-		Page: store.Page{Number: paging.Page, Size: paging.PerPage},
+	return api.AnswerList(m.API, c, "contracts", func(page store.Page) ([]contractAnswer, int, error) {
+		kind, err := site.APIChoice(c, "kind", site.ContractKinds())
+		if err != nil {
+			return nil, 0, err
+		}
+		status, err := site.APIChoice(c, "status", []string{store.VersionDraft, store.VersionPublished, store.VersionDeprecated, store.VersionWithdrawn})
+		if err != nil {
+			return nil, 0, err
+		}
+		rows, total, err := m.Registry.Contracts.List(c.Request().Context(), reader, store.ContractFilter{
+			Kind: kind, Owner: c.QueryParam("owner"), Search: c.QueryParam("q"), Status: status, Page: page,
+		})
+		if err != nil {
+			return nil, 0, err
+		}
+		ids := api.Each(rows, func(row contracts.ContractSummary) string { return row.ID })
+		origins, err := m.Registry.Contracts.Origins(c.Request().Context(), ids...)
+		return api.Each(rows, func(row contracts.ContractSummary) contractAnswer {
+			answer := newContractAnswer(row.Contract, row.Latest)
+			answer.CopyOf = newOriginAnswer(origins, row.ID)
+			return answer
+		}), total, err
 	})
-	if err != nil {
-		return err
-	}
-	m.App.SetPagingHeaders(c, paging, total)
-	ids := make([]string, len(rows))
-	for i, row := range rows {
-		ids[i] = row.ID
-	}
-	origins, err := m.Registry.Contracts.Origins(c.Request().Context(), ids...)
-	if err != nil {
-		return err
-	}
-	answer := make([]contractAnswer, len(rows))
-	for i, row := range rows {
-		answer[i] = newContractAnswer(row.Contract, row.Latest)
-		answer[i].CopyOf = newOriginAnswer(origins, row.ID)
-	}
-	return c.JSON(http.StatusOK, map[string]any{"contracts": answer})
 }
 
 // contractRequest makes a contract.
@@ -119,11 +111,7 @@ type contractRequest struct {
 }
 
 // postContract makes a contract without versions.
-func (m *handlers) postContract(c echo.Context) error {
-	who, err := m.Caller(c)
-	if err != nil {
-		return err
-	}
+func (m *handlers) postContract(c echo.Context, who api.Caller) error {
 	in := contractRequest{Visibility: store.VisibilityPartners}
 	if err := api.ReadJSON(c, &in); err != nil {
 		return err
@@ -188,4 +176,30 @@ func (m *handlers) answerContract(c echo.Context, status int, row store.Contract
 		answer.PartnerIDs = append(answer.PartnerIDs, p.ID)
 	}
 	return c.JSON(status, answer)
+}
+
+const contractsPath = "/registry/v1/contracts"
+
+func contractPath(id string) string { return contractsPath + "/" + url.PathEscape(id) }
+
+func versionPath(id, version string) string {
+	return contractPath(id) + "/versions/" + url.PathEscape(version)
+}
+
+// reader returns the reader behind a request: the public without a token, or with one
+// that has none of the scopes of the register; else the partner of the client. A
+// client of the own organisation that writes sees drafts too.
+func (m *handlers) reader(c echo.Context) (registry.Reader, error) {
+	claims, ok := site.CallerOf(c)
+	writes := slices.Contains(claims.Scopes, site.ScopeRegistryWrite)
+	if !ok || !writes && !slices.Contains(claims.Scopes, site.ScopeRegistryRead) {
+		return registry.Reader{}, nil
+	}
+	who, err := m.Caller(c)
+	if err != nil {
+		return registry.Reader{}, err
+	}
+	reader, err := m.Registry.Contracts.Reader(c.Request().Context(), who.Actor())
+	reader.Administrator = err == nil && reader.Internal && writes
+	return reader, err
 }

@@ -42,11 +42,7 @@ func (p contractPatch) apply(in *contracts.ContractInput) {
 }
 
 // patchContract changes the metadata of a contract.
-func (m *handlers) patchContract(c echo.Context) error {
-	who, err := m.Caller(c)
-	if err != nil {
-		return err
-	}
+func (m *handlers) patchContract(c echo.Context, who api.Caller) error {
 	var in contractPatch
 	if err := api.ReadJSON(c, &in); err != nil {
 		return err
@@ -67,11 +63,7 @@ type visibilityRequest struct {
 }
 
 // putVisibility changes who sees a contract (EDU-06d).
-func (m *handlers) putVisibility(c echo.Context) error {
-	who, err := m.Caller(c)
-	if err != nil {
-		return err
-	}
+func (m *handlers) putVisibility(c echo.Context, who api.Caller) error {
 	var in visibilityRequest
 	if err := api.ReadJSON(c, &in); err != nil {
 		return err

@@ -20,11 +20,7 @@ type publicationRequest struct {
 
 // publishVersion freezes the draft that If-Match names for ever (guarantee G8): 428 without it, 412 when the draft holds
 // other bytes. Where a partner does not publish itself, it asks for that: 202, and the draft stays one.
-func (m *handlers) publishVersion(c echo.Context) error {
-	who, err := m.Caller(c)
-	if err != nil {
-		return err
-	}
+func (m *handlers) publishVersion(c echo.Context, who api.Caller) error {
 	var in publicationRequest
 	if err := api.ReadOptionalJSON(c, &in); err != nil {
 		return err
@@ -94,11 +90,7 @@ type deprecationRequest struct {
 }
 
 // deprecateVersion advises against a version, which can be used until its sunset.
-func (m *handlers) deprecateVersion(c echo.Context) error {
-	who, err := m.Caller(c)
-	if err != nil {
-		return err
-	}
+func (m *handlers) deprecateVersion(c echo.Context, who api.Caller) error {
 	var in deprecationRequest
 	if err := api.ReadOptionalJSON(c, &in); err != nil {
 		return err
@@ -127,11 +119,7 @@ func readSunset(raw string) (time.Time, error) {
 }
 
 // undeprecateVersion takes a deprecation back.
-func (m *handlers) undeprecateVersion(c echo.Context) error {
-	who, err := m.Caller(c)
-	if err != nil {
-		return err
-	}
+func (m *handlers) undeprecateVersion(c echo.Context, who api.Caller) error {
 	v, err := m.Registry.Contracts.Undeprecate(c.Request().Context(), who.Actor(), c.Param("contractId"), c.Param("version"))
 	return m.versionChanged(c, v, err)
 }
@@ -142,11 +130,7 @@ type withdrawalRequest struct {
 }
 
 // withdrawVersion takes a version out of the register, for good.
-func (m *handlers) withdrawVersion(c echo.Context) error {
-	who, err := m.Caller(c)
-	if err != nil {
-		return err
-	}
+func (m *handlers) withdrawVersion(c echo.Context, who api.Caller) error {
 	var in withdrawalRequest
 	if err := api.ReadJSON(c, &in); err != nil {
 		return err
@@ -160,4 +144,67 @@ func (m *handlers) versionChanged(c echo.Context, v store.ContractVersion, err e
 		return err
 	}
 	return c.JSON(http.StatusOK, newVersionAnswer(v))
+}
+
+// withdrawalAnswer lists the parties that a withdrawal would hit.
+type withdrawalAnswer struct {
+	Subscriptions []losingAnswer        `json:"subscriptions"`
+	Endpoints     []namedEndpointAnswer `json:"endpoints"`
+	Others        int                   `json:"others"`
+	LastVersionOf []string              `json:"lastVersionOf"`
+
+	Downloads          []DownloadAnswer `json:"downloads"`
+	OtherDownloads     int              `json:"otherDownloads"`
+	AnonymousDownloads int64            `json:"anonymousDownloads"`
+}
+
+// DownloadAnswer names a downloader of a version, with the time of the last download.
+type DownloadAnswer struct {
+	Kind    string     `json:"kind"`
+	ID      string     `json:"id"`
+	Name    string     `json:"name"`
+	Partner string     `json:"partner"`
+	LastAt  store.Time `json:"lastAt"`
+}
+
+type losingAnswer struct {
+	ID         string   `json:"id"`
+	Name       string   `json:"name,omitempty"`
+	Partner    string   `json:"partner"`
+	Status     string   `json:"status"`
+	EventTypes []string `json:"eventTypes"`
+	Loses      []string `json:"loses"`
+}
+
+type namedEndpointAnswer struct {
+	ID   string `json:"id"`
+	Name string `json:"name"`
+}
+
+// showWithdrawal lists the parties that the withdrawal of a version would hit, before it is done.
+func (m *handlers) showWithdrawal(c echo.Context, who api.Caller) error {
+	effect, err := m.Registry.Contracts.WithdrawalEffect(c.Request().Context(), who.Actor(), c.Param("contractId"), c.Param("version"))
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, newWithdrawalAnswer(effect))
+}
+
+func newWithdrawalAnswer(e contracts.WithdrawalEffect) withdrawalAnswer {
+	answer := withdrawalAnswer{
+		Subscriptions: []losingAnswer{}, Endpoints: []namedEndpointAnswer{}, Others: e.Hidden, LastVersionOf: append([]string{}, e.Last...),
+		Downloads: []DownloadAnswer{}, OtherDownloads: e.Downloads.Hidden, AnonymousDownloads: e.Downloads.Anonymous,
+	}
+	for _, s := range e.Subscriptions {
+		answer.Subscriptions = append(answer.Subscriptions, losingAnswer{
+			ID: s.ID, Name: s.Name, Partner: s.Partner.Name, Status: s.Status, EventTypes: s.Affects, Loses: append([]string{}, s.Loses...),
+		})
+	}
+	for _, endpoint := range e.Endpoints {
+		answer.Endpoints = append(answer.Endpoints, namedEndpointAnswer{endpoint.ID, endpoint.Name})
+	}
+	for _, f := range e.Downloads.Readers {
+		answer.Downloads = append(answer.Downloads, DownloadAnswer{f.ReaderKind, f.ReaderID, f.Name, f.Partner.Name, f.LastAt})
+	}
+	return answer
 }

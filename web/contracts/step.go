@@ -1,23 +1,35 @@
 package contracts
 
 import (
+	"cmp"
 	"context"
 	"time"
 
 	"github.com/labstack/echo/v4"
 	"schakel/registry"
 	"schakel/store"
+	view "schakel/templates/contracts"
 	"schakel/templates/ui"
 	"schakel/web/site"
 )
 
 // versionSteps are the decisions about a version besides publishing and
 // deprecating it, which ask more; asked adds the one about a request to publish.
-func versionSteps(asked bool) []site.Step {
+func (p *pages) versionSteps(asked bool) []site.Step {
+	contracts := p.Registry.Contracts
+	ofVersion := func(do func(ctx context.Context, a registry.Actor, id, version, why string) error) func(echo.Context, registry.Actor, string) error {
+		return func(c echo.Context, a registry.Actor, why string) error {
+			return do(c.Request().Context(), a, c.Param("id"), c.Param("version"), why)
+		}
+	}
 	var steps []site.Step
 	if asked {
 		steps = append(steps, site.Step{
 			Verb: "refusal", From: []string{store.VersionDraft}, Reason: true,
+			Do: ofVersion(func(ctx context.Context, a registry.Actor, id, version, why string) error {
+				_, err := contracts.RefusePublication(ctx, a, id, version, why)
+				return err
+			}),
 			Label: "Turn the publication down", Explain: "The draft stays. Its owner is told why, mends it and asks anew.",
 			Done: "The publication is turned down.",
 		})
@@ -25,16 +37,27 @@ func versionSteps(asked bool) []site.Step {
 	return append(steps, []site.Step{
 		{
 			Verb: "undeprecation", From: []string{store.VersionDeprecated}, Kind: ui.Secondary,
+			Do: ofVersion(func(ctx context.Context, a registry.Actor, id, version, _ string) error {
+				_, err := contracts.Undeprecate(ctx, a, id, version)
+				return err
+			}),
 			Label: "Take the deprecation back", Done: "The version is published without advice against it again.",
 		},
 		{
 			Verb: "withdrawal", From: []string{store.VersionPublished, store.VersionDeprecated}, Reason: true,
+			Do: ofVersion(func(ctx context.Context, a registry.Actor, id, version, why string) error {
+				_, err := contracts.Withdraw(ctx, a, id, version, why)
+				return err
+			}),
 			Label:   "Withdraw this version for good",
 			Explain: "Nobody but who maintains the contract sees it any more, and its event types leave the catalogue. This cannot be taken back.",
 			Done:    "The version is withdrawn.",
 		},
 		{
 			Verb: "deletion", From: []string{store.VersionDraft},
+			Do: ofVersion(func(ctx context.Context, a registry.Actor, id, version, _ string) error {
+				return contracts.DeleteDraft(ctx, a, id, version)
+			}),
 			Label: "Delete this draft", Explain: "The document is gone. It was never published.", Done: "The draft is deleted.",
 		},
 	}...)
@@ -47,29 +70,11 @@ func (p *pages) versionStep(s site.Step) echo.HandlerFunc {
 		if err != nil {
 			return err
 		}
-		id, version, contracts := about.ID, c.Param("version"), p.Registry.Contracts
-		back := site.ContractVersionHref(id, version)
-		do := map[string]func(ctx context.Context, a registry.Actor, reason string) error{
-			"undeprecation": func(ctx context.Context, a registry.Actor, _ string) error {
-				_, err := contracts.Undeprecate(ctx, a, id, version)
-				return err
-			},
-			"withdrawal": func(ctx context.Context, a registry.Actor, why string) error {
-				_, err := contracts.Withdraw(ctx, a, id, version, why)
-				return err
-			},
-			"refusal": func(ctx context.Context, a registry.Actor, why string) error {
-				_, err := contracts.RefusePublication(ctx, a, id, version, why)
-				return err
-			},
-			"deletion": func(ctx context.Context, a registry.Actor, _ string) error {
-				return contracts.DeleteDraft(ctx, a, id, version)
-			},
-		}[s.Verb]
+		back := site.ContractVersionHref(about.ID, c.Param("version"))
 		if s.Verb == "deletion" {
-			back = site.ContractHref(id)
+			back = site.ContractHref(about.ID)
 		}
-		return p.Take(c, s, back, do, func(c echo.Context, r site.Refusal) error { return p.showVersion(c, r, "") })
+		return p.Take(c, s, back, func(c echo.Context, r site.Refusal) error { return p.showVersion(c, r, "") })
 	}
 }
 
@@ -78,28 +83,20 @@ func (p *pages) deprecateVersion(c echo.Context) error {
 	if _, _, err := p.maintained(c); err != nil {
 		return err
 	}
-	form, err := site.ReadForm(c)
-	if err != nil {
-		return err
-	}
-	typed, wrong := form.Get("sunset"), site.FormErrors{}
-	sunset := site.Day("sunset", typed, wrong)
-	if wrong["sunset"] == "" {
-		_, err = p.Registry.Contracts.Deprecate(c.Request().Context(), site.Actor(c), c.Param("id"), c.Param("version"), endOf(sunset), form.Get("reason"))
-		if _, refusal := site.FormRefusal(err); refusal != nil {
-			wrong = refusal
-		} else if err != nil {
-			return err
+	type deprecation struct{ sunset, reason string }
+	read := func(form site.Form) deprecation { return deprecation{form.Get("sunset"), form.Get("reason")} }
+	return site.Submit(c, read, func(in deprecation) error {
+		wrong := site.FormErrors{}
+		sunset := site.Day("sunset", in.sunset, wrong)
+		if len(wrong) > 0 {
+			return registry.Invalid(wrong)
 		}
-	}
-	if len(wrong) > 0 {
-		r := site.Refusal{Status: 422, Verb: "deprecation", ReasonError: wrong["sunset"], Message: wrong[""]}
-		if wrong["reason"] != "" {
-			r.Message = wrong["reason"]
-		}
-		return p.showVersion(c, r, typed)
-	}
-	return p.Done(c, site.ContractVersionHref(c.Param("id"), c.Param("version")), "The version is deprecated. Who uses it sees that in the portal and in the API.")
+		_, err := p.Registry.Contracts.Deprecate(c.Request().Context(), site.Actor(c), c.Param("id"), c.Param("version"), endOf(sunset), in.reason)
+		return p.Saved(c, err, site.ContractVersionHref(c.Param("id"), c.Param("version")), "The version is deprecated. Who uses it sees that in the portal and in the API.")
+	}, func(c echo.Context, _ int, in deprecation, wrong site.FormErrors) error {
+		r := site.Refusal{Status: 422, Verb: "deprecation", ReasonError: wrong["sunset"], Message: cmp.Or(wrong["reason"], wrong[""])}
+		return p.showVersion(c, r, in.sunset)
+	})
 }
 
 // endOf is the end of a day; the zero day stays.
@@ -108,4 +105,35 @@ func endOf(t store.Time) time.Time {
 		return time.Time{}
 	}
 	return t.AddDate(0, 0, 1).Add(-time.Second)
+}
+
+// withdrawalView lists the parties that the withdrawal of a version would hit, beside where it
+// is withdrawn; nil for a version that cannot be.
+func (p *pages) withdrawalView(c echo.Context, reader registry.Reader, v store.ContractVersion) (*view.WithdrawalView, error) {
+	if v.Status != store.VersionPublished && v.Status != store.VersionDeprecated {
+		return nil, nil
+	}
+	effect, err := p.Registry.Contracts.WithdrawalEffect(c.Request().Context(), site.Actor(c), v.ContractID, v.Version)
+	if err != nil {
+		return nil, err
+	}
+	hit := &view.WithdrawalView{Named: reader.Administrator, Others: effect.Hidden, Last: effect.Last}
+	hit.Downloads = *downloadsView(effect.Downloads, reader, p.Cfg.Now())
+	for _, s := range effect.Subscriptions {
+		row := view.HitRow{Subscription: boundName(s.Subscription), State: s.Status, Types: atLines(s.Subscription, s.Affects), Loses: len(s.Loses)}
+		if reader.Administrator {
+			row.Partner, row.PartnerHref, row.SubscriptionHref = s.Partner.Name, site.PartnerHref(s.PartnerID), "/admin/subscriptions/"+s.ID
+		} else {
+			row.SubscriptionHref = "/partner/subscriptions/" + s.ID
+		}
+		hit.Rows = append(hit.Rows, row)
+	}
+	base := "/partner/endpoints/"
+	if reader.Administrator {
+		base = "/admin/endpoints/"
+	}
+	for _, e := range effect.Endpoints {
+		hit.Endpoints = append(hit.Endpoints, ui.Named{Name: e.Name, Href: base + e.ID})
+	}
+	return hit, nil
 }

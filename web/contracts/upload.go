@@ -47,10 +47,7 @@ func (p *pages) uploadVersion(c echo.Context) error {
 		}
 		return p.showUpload(c, status, in, nil, wrong)
 	}
-	if err != nil {
-		return err
-	}
-	return p.Done(c, site.ContractVersionHref(id, version.Version), "Version "+version.Version+" is uploaded.")
+	return p.Saved(c, err, site.ContractVersionHref(id, version.Version), "Version "+version.Version+" is uploaded.")
 }
 
 // worstFirst puts what stops a document before what is only advice.

@@ -33,24 +33,22 @@ func (p *pages) changeVisibility(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	form, err := site.ReadForm(c)
-	if err != nil {
-		return err
+	read := func(form site.Form) contracts.VisibilityChange {
+		return contracts.VisibilityChange{
+			Visibility: form.Get("visibility"), PartnerIDs: form.List("partners"), Reason: form.Get("reason"), AcceptLoss: form.Checked("accept"),
+		}
 	}
-	in := contracts.VisibilityChange{
-		Visibility: form.Get("visibility"), PartnerIDs: form.List("partners"), Reason: form.Get("reason"), AcceptLoss: form.Checked("accept"),
-	}
-	_, err = p.Registry.Contracts.SetVisibility(c.Request().Context(), site.Actor(c), row.ID, in)
-	if lost, ok := errors.AsType[*contracts.SightLossError](err); ok {
-		return p.showVisibility(c, http.StatusConflict, row, in, &lost.SightLoss, site.FormErrors{"accept": "Confirm that they do not see it any more."})
-	}
-	if status, wrong := site.FormRefusal(err); wrong != nil {
-		return p.showVisibility(c, status, row, in, nil, wrong)
-	}
-	if err != nil {
-		return err
-	}
-	return p.Done(c, site.ContractHref(row.ID), "It is changed who sees the contract.")
+	var loss *contracts.SightLoss
+	return site.Submit(c, read, func(in contracts.VisibilityChange) error {
+		_, err := p.Registry.Contracts.SetVisibility(c.Request().Context(), site.Actor(c), row.ID, in)
+		if lost, ok := errors.AsType[*contracts.SightLossError](err); ok {
+			loss = &lost.SightLoss
+			return &site.FormRefused{Status: http.StatusConflict, Wrong: site.FormErrors{"accept": "Confirm that they do not see it any more."}}
+		}
+		return p.Saved(c, err, site.ContractHref(row.ID), "It is changed who sees the contract.")
+	}, func(c echo.Context, status int, in contracts.VisibilityChange, wrong site.FormErrors) error {
+		return p.showVisibility(c, status, row, in, loss, wrong)
+	})
 }
 
 // maxShownLosing bounds the partners that a page warns of.

@@ -1,7 +1,10 @@
 package datasets
 
 import (
+	"fmt"
+	"math"
 	"net/http"
+	"strconv"
 
 	"github.com/labstack/echo/v4"
 	"schakel/delivery/mutation/area"
@@ -114,4 +117,105 @@ func sendText(c echo.Context, name, contentType string, body []byte) error {
 	h.Set("Content-Security-Policy", site.DataCSP)
 	h.Set("Cache-Control", "private, no-cache")
 	return c.Blob(http.StatusOK, contentType, body)
+}
+
+// The size of a map, in its own units, and how many areas one map shows.
+const (
+	mapWidth     = 640
+	mapHeight    = 420
+	mapLabel     = 100.0 // room for a coordinate, also in the larger letters of a phone
+	mapTop       = 55.0  // where the coordinates at the left begin, below those at the top
+	mostMapAreas = 40
+)
+
+// mapArea is an area on a map.
+type mapArea struct {
+	label, href, wkt string
+}
+
+// datasetMap draws areas that are in the coordinates of a dataset; nil when none of them can be drawn.
+func datasetMap(d store.Dataset, id, title string, areas []mapArea) *ui.MapView {
+	var shapes []*area.Area
+	v := &ui.MapView{ID: id, Title: title, Width: mapWidth, Height: mapHeight}
+	for _, a := range areas {
+		shape, err := area.Parse(a.wkt, area.Options{Dataset: area.CRS(d.CRS)})
+		if err != nil {
+			continue // it was checked when it was given; a map is more than one area
+		}
+		shapes = append(shapes, shape)
+		v.Layers = append(v.Layers, ui.MapLayer{Label: a.label, Href: a.href})
+	}
+	if len(shapes) == 0 {
+		return nil
+	}
+	frame := area.NewFrame(mapWidth, mapHeight, shapes...)
+	for i, shape := range shapes {
+		v.Layers[i].Path = frame.Path(shape)
+	}
+	metres, pixels := frame.ScaleBar()
+	v.ScaleLabel, v.ScaleWidth = distance(metres), pixels
+	drawGrid(v, boxOf(shapes), area.CRS(d.CRS), metres, pixels)
+	v.Desc = fmt.Sprintf("%s on a grid. Together they reach %s. North is up.", ui.Plural(len(shapes), "area", "areas"), extentText(boxOf(shapes), d.CRS))
+	v.Note = "Squares of " + v.ScaleLabel + ". " + site.Capital(extentText(boxOf(shapes), d.CRS)) + ". North is up."
+	return v
+}
+
+// box is the rectangle around areas, in their coordinates.
+type box struct{ minX, minY, maxX, maxY float64 }
+
+func boxOf(shapes []*area.Area) box {
+	b := box{math.Inf(1), math.Inf(1), math.Inf(-1), math.Inf(-1)}
+	for _, s := range shapes {
+		minX, minY, maxX, maxY := s.Bounds()
+		b = box{min(b.minX, minX), min(b.minY, minY), max(b.maxX, maxX), max(b.maxY, maxY)}
+	}
+	return b
+}
+
+// drawGrid adds lines as far apart as the scale bar is long. Those of the national grid are at round coordinates and say
+// which, in whole metres; those in degrees are only squares, as a degree is not as long in both directions.
+func drawGrid(v *ui.MapView, b box, crs area.CRS, metres, pixels float64) {
+	line := func(middle, size, at, up, labels float64) []ui.MapLine {
+		var lines []ui.MapLine
+		first := math.Ceil((at-middle/pixels*metres)/metres) * metres
+		for n := first; n < at+middle/pixels*metres; n += metres {
+			place := middle + up*(n-at)/metres*pixels
+			if place < 30 || place > size-20 {
+				continue
+			}
+			label := ""
+			if crs == area.RD && metres >= 1 && place >= labels && place < size-mapLabel && int64(math.Round(n/metres))%int64(math.Ceil(mapLabel/pixels)) == 0 {
+				label = grouped(n)
+			}
+			lines = append(lines, ui.MapLine{At: place, Label: label})
+		}
+		return lines
+	}
+	x, y := (b.minX+b.maxX)/2, (b.minY+b.maxY)/2
+	if crs != area.RD {
+		x, y = 0, 0
+	}
+	v.GridX = line(mapWidth/2, mapWidth, x, 1, 0)
+	v.GridY = line(mapHeight/2, mapHeight, y, -1, mapTop)
+}
+
+// distance is a length for people.
+func distance(metres float64) string {
+	switch {
+	case metres >= 1000:
+		return strconv.FormatFloat(metres/1000, 'f', -1, 64) + " km"
+	case metres >= 1:
+		return strconv.FormatFloat(metres, 'f', -1, 64) + " m"
+	}
+	return strconv.FormatFloat(metres*100, 'f', -1, 64) + " cm"
+}
+
+func grouped(n float64) string { return ui.Count(int(math.Round(n))) }
+
+// extentText describes the extent of areas.
+func extentText(b box, crs int64) string {
+	if crs == int64(area.WGS84) {
+		return fmt.Sprintf("from longitude %.5f to %.5f and from latitude %.5f to %.5f", b.minX, b.maxX, b.minY, b.maxY)
+	}
+	return "from x " + grouped(b.minX) + " to " + grouped(b.maxX) + " and from y " + grouped(b.minY) + " to " + grouped(b.maxY)
 }

@@ -33,7 +33,7 @@ func (d ownerPages) catalogue(c echo.Context) error {
 		return err
 	}
 	ctx, paging := c.Request().Context(), site.PagePaging(c)
-	f := store.DatasetFilter{Status: store.DatasetActive, FollowedBy: owner.ID, Text: site.Clean(c.QueryParam("q")), Page: store.Page{Number: paging.Page, Size: paging.PerPage}}
+	f := store.DatasetFilter{Status: store.DatasetActive, FollowedBy: owner.ID, Text: site.Clean(c.QueryParam("q")), Page: paging}
 	rows, total, err := d.Registry.Datasets.List(ctx, f)
 	if err != nil {
 		return err

@@ -1,6 +1,8 @@
 package datasets
 
 import (
+	"cmp"
+	"context"
 	"maps"
 	"net/http"
 	"slices"
@@ -8,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/labstack/echo/v4"
+	"schakel/registry"
 	"schakel/registry/datasets"
 	"schakel/store"
 	view "schakel/templates/datasets"
@@ -19,6 +22,7 @@ import (
 type datasetForm struct {
 	datasets.DatasetInput
 	namespaces, perFile string
+	wrong               site.FormErrors
 }
 
 // newDatasetPage asks for a new dataset.
@@ -30,23 +34,13 @@ func (p *Pages) newDatasetPage(c echo.Context) error {
 
 // createDataset makes a dataset.
 func (p *Pages) createDataset(c echo.Context) error {
-	form, err := site.ReadForm(c)
-	if err != nil {
-		return err
-	}
-	in := datasetForm{DatasetInput: datasets.DatasetInput{ID: form.Get("id")}}
-	wrong := in.read(form)
-	var made store.Dataset
-	if len(wrong) == 0 {
-		made, err = p.Registry.Datasets.Create(c.Request().Context(), site.Actor(c), in.DatasetInput)
-	}
-	if status, refused := site.FormRefusal(err); refused != nil || len(wrong) > 0 {
-		return p.showDatasetForm(c, max(status, http.StatusUnprocessableEntity), "", in, wrong.With(refused))
-	}
-	if err != nil {
-		return err
-	}
-	return p.Done(c, datasetHref(made.ID), made.Title+" is there. Now publish its initial state: import a file, or let a client of yours do it.")
+	return site.SubmitAbout(c, "", readDataset, func(in datasetForm) error {
+		if len(in.wrong) > 0 {
+			return registry.Invalid(in.wrong)
+		}
+		made, err := p.Registry.Datasets.Create(c.Request().Context(), site.Actor(c), in.DatasetInput)
+		return p.Saved(c, err, datasetHref(made.ID), made.Title+" is there. Now publish its initial state: import a file, or let a client of yours do it.")
+	}, p.showDatasetForm)
 }
 
 // editDatasetPage asks how a dataset is from now on.
@@ -64,60 +58,51 @@ func (p *Pages) editDatasetPage(c echo.Context) error {
 
 // changeDataset changes a dataset.
 func (p *Pages) changeDataset(c echo.Context) error {
-	form, err := site.ReadForm(c)
-	if err != nil {
+	id := c.Param("dataset")
+	if _, err := p.Registry.Datasets.Get(c.Request().Context(), id); err != nil {
 		return err
 	}
-	ctx, id := c.Request().Context(), c.Param("dataset")
-	if _, err := p.Registry.Datasets.Get(ctx, id); err != nil {
-		return err
-	}
-	in := datasetForm{DatasetInput: datasets.DatasetInput{ID: id}}
-	wrong := in.read(form)
-	if len(wrong) == 0 {
-		_, err = p.Registry.Datasets.Update(ctx, site.Actor(c), id, func(now *datasets.DatasetInput) { *now = in.DatasetInput })
-	}
-	if status, refused := site.FormRefusal(err); refused != nil || len(wrong) > 0 {
-		return p.showDatasetForm(c, max(status, http.StatusUnprocessableEntity), id, in, wrong.With(refused))
-	}
-	if err != nil {
-		return err
-	}
-	return p.Done(c, datasetHref(id), "The changes are saved.")
+	return site.SubmitAbout(c, id, readDataset, func(in datasetForm) error {
+		if len(in.wrong) > 0 {
+			return registry.Invalid(in.wrong)
+		}
+		in.ID = id
+		_, err := p.Registry.Datasets.Update(c.Request().Context(), site.Actor(c), id, func(now *datasets.DatasetInput) { *now = in.DatasetInput })
+		return p.Saved(c, err, datasetHref(id), "The changes are saved.")
+	}, p.showDatasetForm)
 }
 
-// read takes over what was typed; what is no number or no pair is told.
-func (d *datasetForm) read(form site.Form) site.FormErrors {
-	wrong := site.FormErrors{}
-	in := &d.DatasetInput
-	in.Title, in.Description = form.Get("title"), form.Get("description")
-	in.RootPrefix, in.RootSpace, in.RootLocal = form.Get("rootPrefix"), form.Get("rootSpace"), form.Get("rootLocal")
-	in.AreaKind, in.DeltaSchedule, in.SnapshotSchedule = form.Get("areaKind"), form.Get("deltaSchedule"), form.Get("snapshotSchedule")
-	in.ObjectTypes, in.GeometryElements, in.KeyElements = typedLines(form, "objectTypes"), typedLines(form, "geometryElements"), typedLines(form, "keyElements")
-	d.perFile, d.namespaces = form.Get("perFile"), form.Get("namespaces")
+// readDataset takes over what was typed; what is no number or no pair is told.
+func readDataset(form site.Form) datasetForm {
+	d := datasetForm{perFile: form.Get("perFile"), namespaces: form.Get("namespaces"), wrong: site.FormErrors{}}
+	d.DatasetInput = datasets.DatasetInput{
+		ID: form.Get("id"), Title: form.Get("title"), Description: form.Get("description"),
+		RootPrefix: form.Get("rootPrefix"), RootSpace: form.Get("rootSpace"), RootLocal: form.Get("rootLocal"), Namespaces: map[string]string{},
+		AreaKind: form.Get("areaKind"), DeltaSchedule: form.Get("deltaSchedule"), SnapshotSchedule: form.Get("snapshotSchedule"),
+		ObjectTypes: typedLines(form, "objectTypes"), GeometryElements: typedLines(form, "geometryElements"), KeyElements: typedLines(form, "keyElements"),
+	}
 	var err error
 	if d.perFile != "" {
-		if in.PerFile, err = strconv.ParseInt(d.perFile, 10, 64); err != nil || in.PerFile < 1 {
-			wrong["perFile"] = "Give a whole number of 1 or more."
+		if d.PerFile, err = strconv.ParseInt(d.perFile, 10, 64); err != nil || d.PerFile < 1 {
+			d.wrong["perFile"] = "Give a whole number of 1 or more."
 		}
 	}
-	if in.CRS, err = strconv.ParseInt(form.Get("crs"), 10, 64); err != nil {
-		wrong["crs"] = "Choose one of these."
+	if d.CRS, err = strconv.ParseInt(form.Get("crs"), 10, 64); err != nil {
+		d.wrong["crs"] = "Choose one of these."
 	}
-	in.Namespaces = map[string]string{}
 	for _, text := range typedLines(form, "namespaces") {
 		prefix, space, ok := strings.Cut(text, " ")
 		if !ok {
-			wrong["namespaces"] = "Write a prefix, a space and a namespace on each line."
+			d.wrong["namespaces"] = "Write a prefix, a space and a namespace on each line."
 			break
 		}
-		if in.Namespaces[prefix] != "" {
-			wrong["namespaces"] = "The prefix " + prefix + " is there twice."
+		if d.Namespaces[prefix] != "" {
+			d.wrong["namespaces"] = "The prefix " + prefix + " is there twice."
 			break
 		}
-		in.Namespaces[prefix] = strings.TrimSpace(space)
+		d.Namespaces[prefix] = strings.TrimSpace(space)
 	}
-	return wrong
+	return d
 }
 
 // typedLines are the lines of a field that are not empty.
@@ -134,7 +119,7 @@ func typedLines(form site.Form, name string) []string {
 // showDatasetForm shows the form; id is empty for a new dataset.
 func (p *Pages) showDatasetForm(c echo.Context, status int, id string, in datasetForm, wrong site.FormErrors) error {
 	v := view.DatasetFormView{
-		Action: datasetPages, Cancel: datasetPages, New: id == "", ID: in.ID, Title: in.Title, Description: in.Description,
+		Action: datasetPages, Cancel: datasetPages, New: id == "", ID: cmp.Or(id, in.ID), Title: in.Title, Description: in.Description,
 		RootPrefix: in.RootPrefix, RootSpace: in.RootSpace, RootLocal: in.RootLocal, Namespaces: in.namespaces,
 		ObjectTypes: strings.Join(in.ObjectTypes, "\n"), CRS: strconv.FormatInt(in.CRS, 10), AreaKind: in.AreaKind,
 		GeometryElements: strings.Join(in.GeometryElements, "\n"), KeyElements: strings.Join(in.KeyElements, "\n"), PerFile: in.perFile,
@@ -149,4 +134,45 @@ func (p *Pages) showDatasetForm(c echo.Context, status int, id string, in datase
 	page := p.Frame(c, title, crumbs...)
 	page.Invalid = len(wrong) > 0
 	return p.Render(c, status, view.DatasetFormPage(page, v))
+}
+
+// cutDelta asks for a delta at once.
+func (p *Pages) cutDelta(c echo.Context) error {
+	id := c.Param("dataset")
+	err := p.Registry.Datasets.AskDelta(c.Request().Context(), site.Actor(c), id)
+	return p.OwnPages("/admin").Settled(c, err, datasetHref(id), "A delta is cut within seconds, when something waits for it.")
+}
+
+// makeSnapshot asks for a snapshot at once.
+func (p *Pages) makeSnapshot(c echo.Context) error {
+	id := c.Param("dataset")
+	err := p.Registry.Datasets.AskSnapshot(c.Request().Context(), site.Actor(c), id)
+	return p.OwnPages("/admin").Settled(c, err, datasetHref(id), "A snapshot is begun within seconds. What is new goes into a delta first.")
+}
+
+// resetLineage makes every copy begin again.
+func (p *Pages) resetLineage(c echo.Context) error {
+	return p.stopDataset(c, "lineage", datasetHref(c.Param("dataset")), "A new lineage has started. Followers are told, and begin anew from a snapshot.",
+		func(ctx context.Context, a registry.Actor, id, reason string) error {
+			_, err := p.Registry.Datasets.ResetLineage(ctx, a, id, reason)
+			return err
+		})
+}
+
+// endDataset ends a dataset for good.
+func (p *Pages) endDataset(c echo.Context) error {
+	return p.stopDataset(c, "end", datasetHref(c.Param("dataset")), "The dataset has ended. Its last delta is cut now; who follows it is told, and can fetch what was cut for 31 days more.", p.Registry.Datasets.End)
+}
+
+// stopDataset does what needs a reason.
+func (p *Pages) stopDataset(c echo.Context, verb, back, text string, do func(ctx context.Context, a registry.Actor, id, reason string) error) error {
+	id := c.Param("dataset")
+	if _, err := p.Registry.Datasets.Get(c.Request().Context(), id); err != nil {
+		return err
+	}
+	return site.WithReason(c, site.ShortReason, func(reason string) error {
+		return p.OwnPages("/admin").Settled(c, do(c.Request().Context(), site.Actor(c), id, reason), back, text)
+	}, func(reason, wrong string) error {
+		return p.showDataset(c, http.StatusUnprocessableEntity, datasetRefusal{verb, reason, wrong})
+	})
 }

@@ -11,9 +11,9 @@ import (
 	"strings"
 
 	"github.com/labstack/echo/v4"
-
 	"schakel/delivery/mutation/area"
 	"schakel/store"
+	"schakel/web/api"
 )
 
 // GeoJSONType names the media type of GeoJSON (RFC 7946).
@@ -32,11 +32,7 @@ type AreaAnswer struct {
 
 // showArea answers the exact boundary that the filter uses: as JSON, as a GeoJSON feature in WGS 84, or as WKT in the
 // coordinates of the dataset, the same bytes each time. Another partner's is 404.
-func (m *handlers) showArea(c echo.Context) error {
-	who, err := m.Caller(c)
-	if err != nil {
-		return err
-	}
+func (m *handlers) showArea(c echo.Context, who api.Caller) error {
 	ctx := c.Request().Context()
 	row, err := m.Registry.Datasets.Area(ctx, who.Scope(), c.Param("datasetId"), c.Param("areaId"))
 	if err != nil {

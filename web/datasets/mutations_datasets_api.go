@@ -67,37 +67,20 @@ type datasetSubscriptionBrief struct {
 }
 
 // listDatasets lists the datasets that are delivered here, and those that ended which the caller still follows, by id.
-func (m *handlers) listDatasets(c echo.Context) error {
-	who, err := m.Caller(c)
-	if err != nil {
-		return err
-	}
-	paging, err := site.APIPaging(c)
-	if err != nil {
-		return err
-	}
-	rows, total, err := m.Registry.Datasets.List(c.Request().Context(), store.DatasetFilter{
-		Status: store.DatasetActive, FollowedBy: who.Partner.ID, Page: store.Page{Number: paging.Page, Size: paging.PerPage},
-	})
-	if err != nil {
-		return err
-	}
-	answers := make([]DatasetAnswer, len(rows))
-	for i, row := range rows {
-		if answers[i], err = m.datasetAnswer(c.Request().Context(), who, row, ""); err != nil {
-			return err
+func (m *handlers) listDatasets(c echo.Context, who api.Caller) error {
+	return api.AnswerList(m.API, c, "datasets", func(page store.Page) ([]DatasetAnswer, int, error) {
+		ctx := c.Request().Context()
+		rows, total, err := m.Registry.Datasets.List(ctx, store.DatasetFilter{Status: store.DatasetActive, FollowedBy: who.Partner.ID, Page: page})
+		answers := make([]DatasetAnswer, len(rows))
+		for i := 0; i < len(rows) && err == nil; i++ {
+			answers[i], err = m.datasetAnswer(ctx, who, rows[i], "")
 		}
-	}
-	m.App.SetPagingHeaders(c, paging, total)
-	return c.JSON(http.StatusOK, map[string]any{"datasets": answers})
+		return answers, total, err
+	})
 }
 
 // showDataset answers one dataset, as it is read by the subscription that is named.
-func (m *handlers) showDataset(c echo.Context) error {
-	who, err := m.Caller(c)
-	if err != nil {
-		return err
-	}
+func (m *handlers) showDataset(c echo.Context, who api.Caller) error {
 	row, err := m.Registry.Datasets.Get(c.Request().Context(), c.Param("datasetId"))
 	if err != nil {
 		return err

@@ -81,33 +81,22 @@ func (m *handlers) datasetSubscriptionAnswer(ctx context.Context, s store.Subscr
 }
 
 // listDatasetSubscriptions lists the subscriptions of the caller's partner to datasets, newest first.
-func (m *handlers) listDatasetSubscriptions(c echo.Context) error {
-	who, err := m.Caller(c)
-	if err != nil {
-		return err
-	}
-	paging, err := site.APIPaging(c)
-	if err != nil {
-		return err
-	}
-	status, err := site.APIChoice(c, "status", site.SubscriptionStatuses())
-	if err != nil {
-		return err
-	}
-	rows, total, err := m.Registry.Subscriptions.List(c.Request().Context(), who.Scope(), store.SubscriptionFilter{
-		OfDatasets: true, DatasetID: c.QueryParam("dataset"), Status: status, Page: store.Page{Number: paging.Page, Size: paging.PerPage},
-	})
-	if err != nil {
-		return err
-	}
-	answers := make([]DatasetSubscriptionAnswer, len(rows))
-	for i, s := range rows {
-		if answers[i], err = m.datasetSubscriptionAnswer(c.Request().Context(), s); err != nil {
-			return err
+func (m *handlers) listDatasetSubscriptions(c echo.Context, who api.Caller) error {
+	return api.AnswerList(m.API, c, "subscriptions", func(page store.Page) ([]DatasetSubscriptionAnswer, int, error) {
+		status, err := site.APIChoice(c, "status", site.SubscriptionStatuses())
+		if err != nil {
+			return nil, 0, err
 		}
-	}
-	m.App.SetPagingHeaders(c, paging, total)
-	return c.JSON(http.StatusOK, map[string]any{"subscriptions": answers})
+		ctx := c.Request().Context()
+		rows, total, err := m.Registry.Subscriptions.List(ctx, who.Scope(), store.SubscriptionFilter{
+			OfDatasets: true, DatasetID: c.QueryParam("dataset"), Status: status, Page: page,
+		})
+		answers := make([]DatasetSubscriptionAnswer, len(rows))
+		for i := 0; i < len(rows) && err == nil; i++ {
+			answers[i], err = m.datasetSubscriptionAnswer(ctx, rows[i])
+		}
+		return answers, total, err
+	})
 }
 
 // areaRequest bounds a subscription: WKT or GeoJSON, or keys. An absent one selects everything.
@@ -141,11 +130,7 @@ func areaFields(err error, below string) error {
 }
 
 // postDatasetSubscription asks for a subscription to a dataset; it starts when an administrator approves it.
-func (m *handlers) postDatasetSubscription(c echo.Context) error {
-	who, err := m.Caller(c)
-	if err != nil {
-		return err
-	}
+func (m *handlers) postDatasetSubscription(c echo.Context, who api.Caller) error {
 	var in datasetSubscriptionRequest
 	if err := api.ReadJSON(c, &in); err != nil {
 		return err

@@ -111,50 +111,40 @@ func (d ownerPages) subscribe(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	in, err := readSubscribe(c)
+	read, err := readSubscribe(c)
 	if err != nil {
 		return err
 	}
-	if in.preview {
-		return d.showSubscribe(c, http.StatusOK, owner, nil, in, nil)
-	}
-	wrong, err := d.endpointFor(c, owner, &in)
-	if err != nil {
-		return err
-	}
-	if len(wrong) > 0 {
-		return d.showSubscribe(c, http.StatusUnprocessableEntity, owner, nil, in, wrong)
-	}
-	made, err := d.Registry.Subscriptions.RequestDataset(c.Request().Context(), site.Actor(c), partners.DatasetRequest{
-		Dataset: set.ID, EndpointID: in.endpoint, Name: in.name, Purpose: in.purpose, ObjectTypes: in.types, Area: in.bounds(),
+	return site.SubmitRead(c, &read, func(in *subscribeForm) error {
+		if in.preview {
+			return d.showSubscribe(c, http.StatusOK, owner, nil, *in, nil)
+		}
+		if err := d.endpointFor(c, owner, in); err != nil {
+			return err
+		}
+		made, err := d.Registry.Subscriptions.RequestDataset(c.Request().Context(), site.Actor(c), partners.DatasetRequest{
+			Dataset: set.ID, EndpointID: in.endpoint, Name: in.name, Purpose: in.purpose, ObjectTypes: in.types, Area: in.bounds(),
+		})
+		return d.SettledForm(c, err, d.Dataset(set.ID), "Your request is sent: "+cmp.Or(made.Name, set.Title)+". You can fetch once the administrator approves it.")
+	}, func(c echo.Context, status int, in *subscribeForm, wrong site.FormErrors) error {
+		return d.showSubscribe(c, status, owner, nil, *in, wrong)
 	})
-	if status, wrong := site.FormRefusal(err); wrong != nil {
-		return d.showSubscribe(c, status, owner, nil, in, wrong)
-	}
-	if err != nil {
-		return d.Settled(c, err, d.Dataset(set.ID), "")
-	}
-	return d.Done(c, d.Dataset(set.ID), "Your request is sent: "+cmp.Or(made.Name, set.Title)+". You can fetch once the administrator approves it.")
 }
 
 // endpointFor finds the endpoint that was chosen among those of the owner, or makes the one that was named. What was made
 // stays chosen when the rest of the form is refused.
-func (d ownerPages) endpointFor(c echo.Context, owner store.Partner, in *subscribeForm) (site.FormErrors, error) {
+func (d ownerPages) endpointFor(c echo.Context, owner store.Partner, in *subscribeForm) error {
 	if in.fresh == "" {
 		var err error
 		in.endpoint, err = d.EndpointOf(c, owner, in.endpoint)
-		return nil, err
+		return err
 	}
 	made, err := d.Registry.Endpoints.Create(c.Request().Context(), site.Actor(c), owner.ID, partners.EndpointInput{Name: in.fresh, Kind: store.EndpointFiles})
 	if _, wrong := site.FormRefusal(err); wrong != nil {
-		text := wrong["name"]
-		if text == "" {
-			text = site.SortedFields(wrong)[0].Text
-		}
-		return site.FormErrors{"newEndpoint": text}, nil
+		return registry.Invalid(map[string]string{"newEndpoint": cmp.Or(wrong["name"], site.SortedFields(wrong)[0].Text)})
 	}
 	in.endpoint, in.fresh = made.ID, ""
-	return nil, err
+	return err
 }
 
 // changeAreaPage asks what a subscription gets from now on.
@@ -176,18 +166,20 @@ func (d ownerPages) changeArea(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	in, err := readSubscribe(c)
+	read, err := readSubscribe(c)
 	if err != nil {
 		return err
 	}
-	if in.preview {
-		return d.showSubscribe(c, http.StatusOK, owner, &f, in, nil)
-	}
-	_, err = d.Registry.Subscriptions.ChangeArea(c.Request().Context(), site.Actor(c), f.Subscription.ID, partners.AreaChange{Area: in.bounds(), ObjectTypes: in.types})
-	if status, wrong := site.FormRefusal(err); wrong != nil {
+	again := func(c echo.Context, status int, in subscribeForm, wrong site.FormErrors) error {
 		return d.showSubscribe(c, status, owner, &f, in, wrong)
 	}
-	return d.Settled(c, err, d.Dataset(set.ID), "Your change is sent. Until the administrator approves it you get what you got before; then fetch a new snapshot.")
+	return site.SubmitRead(c, read, func(in subscribeForm) error {
+		if in.preview {
+			return again(c, http.StatusOK, in, nil)
+		}
+		_, err := d.Registry.Subscriptions.ChangeArea(c.Request().Context(), site.Actor(c), f.Subscription.ID, partners.AreaChange{Area: in.bounds(), ObjectTypes: in.types})
+		return d.SettledForm(c, err, d.Dataset(set.ID), "Your change is sent. Until the administrator approves it you get what you got before; then fetch a new snapshot.")
+	}, again)
 }
 
 // showSubscribe shows the form; f is the subscription that is changed, nil for a new one.

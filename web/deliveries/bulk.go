@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/labstack/echo/v4"
 	"schakel/delivery/outbox"
@@ -128,4 +129,126 @@ func backTo(form site.Form, path string) string {
 		return back
 	}
 	return path
+}
+
+// deliveryAll shows how many deliveries a filter selects before all of them are
+// resent or discarded.
+func (p *Pages) deliveryAll(queue site.DeliveryQueue) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		q := site.ReadDeliveryQuery(c.QueryParam)
+		return p.showDeliveryAll(c, queue, q, p.Cfg.Now(), "", "")
+	}
+}
+
+// startDeliveryJob starts the job over all that match, as they were when counted.
+func (p *Pages) startDeliveryJob(queue site.DeliveryQueue) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		form, err := site.ReadForm(c)
+		if err != nil {
+			return err
+		}
+		q := site.ReadDeliveryQuery(form.Get)
+		counted, err := time.Parse(time.RFC3339Nano, form.Get("counted"))
+		if err != nil {
+			return echo.NewHTTPError(http.StatusBadRequest, "The form does not say when the deliveries were counted. Count them again.")
+		}
+		action, reason := form.Get("action"), form.Get("reason")
+		if action != actionResend && (action != actionDiscard || !queue.Admin) {
+			return echo.NewHTTPError(http.StatusBadRequest, "There is no such action here.")
+		}
+		if wrong := site.ReasonError(reason); action == actionDiscard && wrong != "" {
+			return p.showDeliveryAll(c, queue, q, counted, reason, wrong)
+		}
+		filter, wrong := p.countedFilter(c, queue, q, counted)
+		if len(wrong) > 0 {
+			return p.showDeliveryAll(c, queue, q, counted, "", "")
+		}
+		job, err := p.Engine.StartJob(c.Request().Context(), site.EngineActor(c), action, filter, reason)
+		if errors.Is(err, outbox.ErrTooManyJobs) {
+			return echo.NewHTTPError(http.StatusConflict, site.Sentence(outbox.ErrTooManyJobs))
+		}
+		if err != nil {
+			return err
+		}
+		return c.Redirect(http.StatusSeeOther, queue.Job(job.ID))
+	}
+}
+
+// countedFilter is the filter over what had not changed since it was counted, so
+// that nothing is done with what the reader did not see counted.
+func (p *Pages) countedFilter(c echo.Context, queue site.DeliveryQueue, q site.DeliveryQuery, counted time.Time) (store.DeliveryFilter, site.FormErrors) {
+	filter, wrong := q.Filter(queue, queue.Scope(c))
+	filter.Statuses, filter.Stopped = queue.Resendable(q.Status), false
+	if at := store.At(counted); filter.Until.IsZero() || filter.Until.After(at.Time) {
+		filter.Until = at
+	}
+	return filter, wrong
+}
+
+func (p *Pages) showDeliveryAll(c echo.Context, queue site.DeliveryQueue, q site.DeliveryQuery, counted time.Time, reason, reasonWrong string) error {
+	filter, wrong := p.countedFilter(c, queue, q, counted)
+	if len(wrong) > 0 {
+		// The list shows what is wrong with the filter.
+		return c.Redirect(http.StatusSeeOther, queue.Path+"?"+q.Values().Encode())
+	}
+	ctx := c.Request().Context()
+	preview, err := p.Engine.PreviewJob(ctx, site.EngineActor(c), filter)
+	if err != nil {
+		return err
+	}
+	v := view.DeliveryAllView{
+		Action: queue.Path + "/all", Back: queue.Path + "?" + q.Values().Encode(), Count: preview.Total, More: preview.More, Discard: queue.Admin,
+		Reason: reason, Wrong: reasonWrong, Hidden: hiddenQuery(q, counted),
+	}
+	if v.Warnings, err = p.stoppedWarnings(ctx, endpointsOf(preview)); err != nil {
+		return err
+	}
+	if v.Filter, err = p.filterWords(ctx, queue, q, queue.Scope(c)); err != nil {
+		return err
+	}
+	if v.Groups, err = p.jobGroups(ctx, queue.DeliveryArea, queue.Scope(c), preview, site.DeliveryNoun()); err != nil {
+		return err
+	}
+	status, page := http.StatusOK, p.Page(c, v.Title())
+	if reasonWrong != "" {
+		status, page.Invalid = http.StatusUnprocessableEntity, true
+	}
+	page.Crumbs = append(page.Crumbs, ui.Crumb{Label: queue.Title, Href: v.Back}, ui.Crumb{Label: "All that match"})
+	return p.Render(c, status, view.DeliveryAll(page, v))
+}
+
+// hiddenQuery carries the filter and when it was counted along in a form.
+func hiddenQuery(q site.DeliveryQuery, counted time.Time) []ui.Hidden {
+	return append([]ui.Hidden{{Name: "counted", Value: counted.UTC().Format(time.RFC3339Nano)}}, site.HiddenFields(q.Values())...)
+}
+
+// filterWords describes the filter as the reader chose it.
+func (p *Pages) filterWords(ctx context.Context, queue site.DeliveryQueue, q site.DeliveryQuery, scope string) ([]ui.Item, error) {
+	names := p.DeliveryNamesOf(scope)
+	partner, err := names.Partner(ctx, q.Partner)
+	if err != nil {
+		return nil, err
+	}
+	endpoint, err := names.Endpoint(ctx, q.Endpoint)
+	if err != nil {
+		return nil, err
+	}
+	items := []ui.Item{{Label: "State", Text: listed(queue.Resendable(q.Status), stateWord)}}
+	for _, item := range []ui.Item{
+		{Label: "Partner", Text: partner},
+		{Label: "Endpoint", Text: endpoint},
+		{Label: "Subscription", Text: q.Subscription},
+		{Label: "Event type", Text: q.EventType},
+		{Label: "Event id", Text: q.Event},
+		{Label: "Kind of error", Text: q.KindWords(queue)},
+		{Label: "Changed from", Text: site.MomentWords(q.From)},
+		{Label: "Changed until", Text: site.MomentWords(q.Until)},
+		{Label: "Made from", Text: site.MomentWords(q.Made)},
+		{Label: "Resend or replay (job)", Text: q.Job},
+	} {
+		if item.Text != "" {
+			items = append(items, item)
+		}
+	}
+	return items, nil
 }

@@ -23,11 +23,7 @@ func NewDeliveryAnswer(d store.Delivery) site.DeliveryAnswer {
 }
 
 // listDeliveries lists the deliveries to the caller's partner, newest first.
-func (m *handlers) listDeliveries(c echo.Context) error {
-	who, err := m.Caller(c)
-	if err != nil {
-		return err
-	}
+func (m *handlers) listDeliveries(c echo.Context, who api.Caller) error {
 	paging, err := site.APIPaging(c)
 	if err != nil {
 		return err
@@ -36,7 +32,7 @@ func (m *handlers) listDeliveries(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	filter.PartnerID, filter.Page = who.Partner.ID, store.Page{Number: paging.Page, Size: paging.PerPage}
+	filter.PartnerID, filter.Page = who.Partner.ID, paging
 	list, err := m.DB.DeliveryList(c.Request().Context(), filter)
 	if err != nil {
 		return err
@@ -92,11 +88,7 @@ func (m *handlers) ownDelivery(c echo.Context, who api.Caller) (store.Delivery, 
 }
 
 // showDelivery answers one delivery with its attempts.
-func (m *handlers) showDelivery(c echo.Context) error {
-	who, err := m.Caller(c)
-	if err != nil {
-		return err
-	}
+func (m *handlers) showDelivery(c echo.Context, who api.Caller) error {
 	d, err := m.ownDelivery(c, who)
 	if err != nil {
 		return err
@@ -138,11 +130,7 @@ func newAttemptAnswer(a store.Attempt) site.AttemptAnswer {
 }
 
 // resendDelivery has one delivery tried again now, as the same event.
-func (m *handlers) resendDelivery(c echo.Context) error {
-	who, err := m.Caller(c)
-	if err != nil {
-		return err
-	}
+func (m *handlers) resendDelivery(c echo.Context, who api.Caller) error {
 	d, err := m.ownDelivery(c, who)
 	if err != nil {
 		return err

@@ -19,7 +19,7 @@ func (p *Pages) jobList(area site.DeliveryArea) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		paging := site.PagePaging(c)
 		jobs, total, err := p.DB.ResendJobs(c.Request().Context(), store.JobFilter{
-			PartnerID: area.Scope(c), Everybody: area.Admin, Page: store.Page{Number: paging.Page, Size: paging.PerPage},
+			PartnerID: area.Scope(c), Everybody: area.Admin, Page: paging,
 		})
 		if err != nil {
 			return err

@@ -7,6 +7,7 @@ package deliveries
 
 import (
 	"context"
+	_ "embed"
 
 	"schakel/store"
 	"schakel/templates/ui"
@@ -31,6 +32,20 @@ func Mount(p *site.Portal, amqpBeside func(context.Context, site.DeliveryQueue) 
 	s := &Pages{p, amqpBeside, amqpItem}
 	s.mountDeliveries()
 	return s
+}
+
+var (
+	//go:embed openapi.yaml
+	openapiYAML []byte
+	//go:embed openapi_pull.yaml
+	openapiPullYAML []byte
+	//go:embed openapi_resends.yaml
+	openapiResendsYAML []byte
+)
+
+// EventsParts describe in the API for events how deliveries are fetched, followed and resent.
+var EventsParts = []api.Part{
+	api.NewPart("pull", openapiPullYAML), api.NewPart("deliveries", openapiYAML), api.NewPart("resends", openapiResendsYAML),
 }
 
 // MountAPI registers the API.
@@ -75,15 +90,15 @@ func (p *Pages) routesDelivery(g site.RouteGroup, area site.DeliveryArea) {
 // mountConsume registers the API with which consumers pull, look at their deliveries and resend them.
 func (m *handlers) mountConsume() {
 	consume := m.Scoped(api.EventsBase, site.ScopeEventsConsume)
-	consume.GET("/deliveries", m.listDeliveries)
-	consume.GET("/deliveries/:deliveryId", m.showDelivery)
-	consume.POST("/deliveries/:deliveryId/resend", m.resendDelivery, m.Once)
+	consume.GET("/deliveries", m.ByCaller(m.listDeliveries))
+	consume.GET("/deliveries/:deliveryId", m.ByCaller(m.showDelivery))
+	consume.POST("/deliveries/:deliveryId/resend", m.ByCaller(m.resendDelivery), m.Once)
 	counted := m.FewAtOnce(m.App.Counts, site.TooManyCounts)
 	consume.POST("/resends", m.postResend, counted, m.Once)
-	consume.GET("/resends", m.listResends)
+	consume.GET("/resends", m.ByCaller(m.listResends))
 	consume.POST("/resend-previews", m.postResendPreview, counted)
-	consume.GET("/resends/:resendId", m.showResend)
-	consume.DELETE("/resends/:resendId", m.cancelResend, m.Once)
+	consume.GET("/resends/:resendId", m.ByCaller(m.showResend))
+	consume.DELETE("/resends/:resendId", m.ByCaller(m.cancelResend), m.Once)
 
 	consume.POST("/subscriptions/:subscriptionId/receive", m.postReceive, m.App.Slow(receiveTime))
 	consume.POST("/subscriptions/:subscriptionId/acknowledge", m.postAcknowledge)

@@ -61,24 +61,15 @@ func (p *Pages) resendDelivery(area site.DeliveryArea) echo.HandlerFunc {
 
 // discardDelivery takes a delivery out of its queue for good.
 func (p *Pages) discardDelivery(c echo.Context) error {
-	form, err := site.ReadForm(c)
-	if err != nil {
-		return err
-	}
-	reason := form.Get("reason")
-	if wrong := site.ReasonError(reason); wrong != "" {
-		return p.showDelivery(c, site.AdministratorArea(), reason, wrong)
-	}
-	here := site.AdministratorArea().Delivery(c.Param("id"))
-	err = p.Engine.Discard(c.Request().Context(), site.EngineActor(c), c.Param("id"), reason)
-	if errors.Is(err, outbox.ErrNotDiscardable) {
-		p.Flash(c, ui.KindWarning, site.Sentence(err))
-		return c.Redirect(http.StatusSeeOther, here)
-	}
-	if err != nil {
-		return err
-	}
-	return p.Done(c, here, "The delivery is discarded.")
+	return site.WithReason(c, site.ReasonError, func(reason string) error {
+		here := site.AdministratorArea().Delivery(c.Param("id"))
+		err := p.Engine.Discard(c.Request().Context(), site.EngineActor(c), c.Param("id"), reason)
+		if errors.Is(err, outbox.ErrNotDiscardable) {
+			p.Flash(c, ui.KindWarning, site.Sentence(err))
+			return c.Redirect(http.StatusSeeOther, here)
+		}
+		return p.Saved(c, err, here, "The delivery is discarded.")
+	}, func(reason, wrong string) error { return p.showDelivery(c, site.AdministratorArea(), reason, wrong) })
 }
 
 // deliveryData sends the data of the event of a delivery as a file.

@@ -2,6 +2,7 @@ package deliveries
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"net/http"
 	"strconv"
@@ -10,6 +11,8 @@ import (
 	"github.com/labstack/echo/v4"
 	"schakel/delivery/pull"
 	"schakel/store"
+	view "schakel/templates/deliveries"
+	"schakel/templates/ui"
 	"schakel/web/api"
 	"schakel/web/site"
 )
@@ -97,4 +100,154 @@ func pullProblem(err error) error {
 			"The events of this subscription are sent to its endpoint. To receive them here, make an endpoint of kind pull and ask for a subscription with that one.")
 	}
 	return err
+}
+
+// receiveTitle names the outcome of a receive; "" for the kind of an attempt that we made.
+func receiveTitle(kind string) string {
+	switch kind {
+	case store.PullReceived:
+		return "in the hands of the consumer"
+	case store.PullAcknowledged:
+		return "acknowledged"
+	case store.PullReleased:
+		return "given back"
+	case store.PullRejected:
+		return "rejected"
+	case store.PullExpired:
+		return "not answered in time"
+	}
+	return ""
+}
+
+// receiveView shows one receive of a consumer that fetches, and how it ended.
+func receiveView(a store.Attempt, place int, title string) view.AttemptView {
+	v := view.AttemptView{
+		Number: place, At: a.StartedAt.Time, OK: a.ErrorKind == store.PullAcknowledged || a.ErrorKind == store.PullReceived,
+		Title: "Receive " + strconv.FormatInt(a.Number, 10) + ": " + title, Fetched: true,
+	}
+	switch {
+	case a.ErrorKind == store.PullReceived:
+		v.Text = "Its lease ends at " + ui.Time(a.NextAt.Time) + "."
+	default:
+		v.Text = attemptText(a)
+		if !a.NextAt.IsZero() {
+			v.Text += " It can be received again from " + ui.Time(a.NextAt.Time) + " on."
+		}
+	}
+	if client := receiver(a); client != "" {
+		v.Text = "Received by " + site.Shown(client) + ". " + v.Text
+	}
+	return v
+}
+
+// receiver is the client that received.
+func receiver(a store.Attempt) string {
+	var header http.Header
+	if json.Unmarshal([]byte(a.RequestHeaders), &header) != nil {
+		return ""
+	}
+	return header.Get("Client")
+}
+
+// settleRequest names what was received. ReleaseDelayInSeconds is for release, LockDuration (seconds) for renew.
+type settleRequest struct {
+	LockTokens            []string `json:"lockTokens"`
+	ReleaseDelayInSeconds *int     `json:"releaseDelayInSeconds"`
+	LockDuration          *int     `json:"lockDuration"`
+}
+
+// SettleAnswer lists the lock tokens that were settled, and those that failed.
+type SettleAnswer struct {
+	SucceededLockTokens []string      `json:"succeededLockTokens"`
+	FailedLockTokens    []failedToken `json:"failedLockTokens"`
+}
+
+type failedToken struct {
+	LockToken string     `json:"lockToken"`
+	Error     tokenError `json:"error"`
+}
+
+type tokenError struct {
+	Code    string `json:"code"`
+	Message string `json:"message"`
+}
+
+// postAcknowledge ends deliveries: the caller took care of them.
+func (m *handlers) postAcknowledge(c echo.Context) error {
+	return m.settle(c, func(ctx context.Context, sub store.Subscription, in settleRequest) (pull.Settled, error) {
+		if in.ReleaseDelayInSeconds != nil || in.LockDuration != nil {
+			return pull.Settled{}, onlyTokens()
+		}
+		return m.Pull.Acknowledge(ctx, sub, in.LockTokens)
+	})
+}
+
+// postReject puts deliveries into the error queue: the caller cannot take them.
+func (m *handlers) postReject(c echo.Context) error {
+	return m.settle(c, func(ctx context.Context, sub store.Subscription, in settleRequest) (pull.Settled, error) {
+		if in.ReleaseDelayInSeconds != nil || in.LockDuration != nil {
+			return pull.Settled{}, onlyTokens()
+		}
+		return m.Pull.Reject(ctx, sub, in.LockTokens)
+	})
+}
+
+// postRelease gives deliveries back, to be received again after a delay that stands in the body or, as Azure Event Grid
+// has it, in the query.
+func (m *handlers) postRelease(c echo.Context) error {
+	return m.settle(c, func(ctx context.Context, sub store.Subscription, in settleRequest) (pull.Settled, error) {
+		if in.LockDuration != nil {
+			return pull.Settled{}, onlyTokens()
+		}
+		delay := 0
+		if in.ReleaseDelayInSeconds != nil {
+			delay = *in.ReleaseDelayInSeconds
+		}
+		if raw := c.QueryParam("releaseDelayInSeconds"); raw != "" {
+			n, err := strconv.Atoi(raw)
+			if err != nil || in.ReleaseDelayInSeconds != nil && n != delay {
+				return pull.Settled{}, &pull.InputError{Field: "releaseDelayInSeconds", Text: "releaseDelayInSeconds must be one whole number of seconds"}
+			}
+			delay = n
+		}
+		return m.Pull.Release(ctx, sub, in.LockTokens, seconds(delay))
+	})
+}
+
+// postRenew gives the caller more time for what it holds.
+func (m *handlers) postRenew(c echo.Context) error {
+	return m.settle(c, func(ctx context.Context, sub store.Subscription, in settleRequest) (pull.Settled, error) {
+		if in.ReleaseDelayInSeconds != nil {
+			return pull.Settled{}, onlyTokens()
+		}
+		lease := pull.DefaultLease
+		if in.LockDuration != nil {
+			lease = max(seconds(*in.LockDuration), 1) // 0 is no default here
+		}
+		return m.Pull.Renew(ctx, sub, in.LockTokens, lease)
+	})
+}
+
+func onlyTokens() error {
+	return &pull.InputError{Field: "releaseDelayInSeconds", Text: "releaseDelayInSeconds is for release, and lockDuration for renew"}
+}
+
+func (m *handlers) settle(c echo.Context, verb func(context.Context, store.Subscription, settleRequest) (pull.Settled, error)) error {
+	_, sub, err := m.pullSubscription(c)
+	if err != nil {
+		return err
+	}
+	var in settleRequest
+	if err := api.ReadJSON(c, &in); err != nil {
+		return err
+	}
+	done, err := verb(c.Request().Context(), sub, in)
+	if err != nil {
+		return pullProblem(err)
+	}
+	answer := SettleAnswer{SucceededLockTokens: api.NotNil(done.Succeeded), FailedLockTokens: make([]failedToken, len(done.Failed))}
+	for i, f := range done.Failed {
+		answer.FailedLockTokens[i] = failedToken{f.LockToken, tokenError{f.Code, f.Text}}
+	}
+	return c.JSON(http.StatusOK, answer)
 }

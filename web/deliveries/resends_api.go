@@ -74,33 +74,17 @@ func replayProblem(err error) error {
 }
 
 // listResends lists the jobs of the caller's partner, newest first.
-func (m *handlers) listResends(c echo.Context) error {
-	who, err := m.Caller(c)
-	if err != nil {
-		return err
-	}
-	paging, err := site.APIPaging(c)
-	if err != nil {
-		return err
-	}
-	status, err := site.APIChoice(c, "status", []string{store.JobRunning, store.JobDone, store.JobCancelled})
-	if err != nil {
-		return err
-	}
-	f := store.JobFilter{
-		PartnerID: who.Partner.ID, Status: status, Actions: []string{outbox.ActionResend, outbox.ActionReplay},
-		Page: store.Page{Number: paging.Page, Size: paging.PerPage},
-	}
-	jobs, total, err := m.DB.ResendJobs(c.Request().Context(), f)
-	if err != nil {
-		return err
-	}
-	m.App.SetPagingHeaders(c, paging, total)
-	answer := make([]ResendAnswer, len(jobs))
-	for i, j := range jobs {
-		answer[i] = newResendAnswer(j)
-	}
-	return c.JSON(http.StatusOK, map[string]any{"resends": answer})
+func (m *handlers) listResends(c echo.Context, who api.Caller) error {
+	return api.AnswerList(m.API, c, "resends", func(page store.Page) ([]ResendAnswer, int, error) {
+		status, err := site.APIChoice(c, "status", []string{store.JobRunning, store.JobDone, store.JobCancelled})
+		if err != nil {
+			return nil, 0, err
+		}
+		jobs, total, err := m.DB.ResendJobs(c.Request().Context(), store.JobFilter{
+			PartnerID: who.Partner.ID, Status: status, Actions: []string{outbox.ActionResend, outbox.ActionReplay}, Page: page,
+		})
+		return api.Each(jobs, newResendAnswer), total, err
+	})
 }
 
 // ownResend finds a job of the caller's partner; another's is 404.
@@ -113,11 +97,7 @@ func (m *handlers) ownResend(ctx context.Context, id string, who api.Caller) (st
 }
 
 // showResend answers how far a job is.
-func (m *handlers) showResend(c echo.Context) error {
-	who, err := m.Caller(c)
-	if err != nil {
-		return err
-	}
+func (m *handlers) showResend(c echo.Context, who api.Caller) error {
 	job, err := m.ownResend(c.Request().Context(), c.Param("resendId"), who)
 	if err != nil {
 		return err
@@ -137,11 +117,7 @@ func (m *handlers) showResend(c echo.Context) error {
 }
 
 // cancelResend stops a job after its present step; what it did stays done.
-func (m *handlers) cancelResend(c echo.Context) error {
-	who, err := m.Caller(c)
-	if err != nil {
-		return err
-	}
+func (m *handlers) cancelResend(c echo.Context, who api.Caller) error {
 	job, err := m.ownResend(c.Request().Context(), c.Param("resendId"), who)
 	if err != nil {
 		return err

@@ -2,7 +2,21 @@
 // content of none; links that lead nowhere are shown as text, and HTML in a guide too.
 package docs
 
-import "schakel/web/site"
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"net/http"
+	"net/url"
+	"path"
+	"strings"
+
+	"github.com/a-h/templ"
+	"github.com/labstack/echo/v4"
+	view "schakel/templates/docs"
+	"schakel/templates/ui"
+	"schakel/web/site"
+)
 
 // pages serves the guides.
 type pages struct {
@@ -12,3 +26,111 @@ type pages struct {
 
 // Mount renders the guides and registers their pages; its error names the guide that cannot be read.
 func Mount(p *site.Portal) error { return (&pages{Portal: p}).mountDocs() }
+
+// Guides are the rendered guides, in the order of the index.
+type guides struct {
+	list  []site.Doc
+	pages map[string]view.Guide // by name
+}
+
+// ReadGuides renders the guides, once for all requests.
+func ReadGuides(list []site.Doc) (guides, error) {
+	g := guides{list: list, pages: make(map[string]view.Guide)}
+	for _, d := range list {
+		if _, twice := g.pages[d.Name]; twice {
+			return guides{}, fmt.Errorf("web: two guides are named %s", d.Name)
+		}
+		page, err := view.Read(d.Markdown, func(to string) (string, bool) { return g.resolve(d, to) })
+		if err != nil {
+			return guides{}, fmt.Errorf("web: read guide %s: %w", d.Name, err)
+		}
+		g.pages[d.Name] = page
+	}
+	return g, nil
+}
+
+// resolve gives the address that a link of a guide leads to: an https address, a path of ours, a heading of the same guide,
+// or the page of another guide, which the link names by its file. Anything else is no link.
+func (g guides) resolve(from site.Doc, to string) (string, bool) {
+	u, err := url.Parse(to)
+	switch {
+	case err != nil:
+		return "", false
+	case u.Scheme != "" || u.Host != "":
+		return u.String(), u.Scheme == "https" && u.Host != ""
+	case u.Path == "":
+		return u.String(), u.Fragment != ""
+	case strings.HasPrefix(u.Path, "/"):
+		return u.String(), true
+	}
+	file := path.Join(path.Dir(from.File), u.Path)
+	for _, d := range g.list {
+		if d.File == file {
+			return (&url.URL{Path: "/docs/" + d.Name, Fragment: u.Fragment}).String(), true
+		}
+	}
+	return "", false
+}
+
+// mountDocs registers the documentation, which everybody can read.
+func (p *pages) mountDocs() error {
+	read, err := ReadGuides(p.Docs)
+	if err != nil {
+		return err
+	}
+	p.guides = read
+	g := p.Pages("")
+	g.GET("/docs", p.docsPage)
+	g.GET("/docs/:name", p.docPage)
+	return nil
+}
+
+// docsPage lists the guides by who reads them.
+func (p *pages) docsPage(c echo.Context) error {
+	var groups []view.Group
+	at := map[string]int{}
+	for _, d := range p.guides.list {
+		i, known := at[d.Audience]
+		if !known {
+			i = len(groups)
+			at[d.Audience] = i
+			groups = append(groups, view.Group{Title: d.Audience})
+		}
+		groups[i].Guides = append(groups[i].Guides, view.Entry{Title: p.guides.pages[d.Name].Title, Href: "/docs/" + d.Name, Answers: d.Answers})
+	}
+	page := p.Page(c, "Documentation")
+	page.Lead = "How to use, run and develop this version of Schakel."
+	page.Crumbs = append(page.Crumbs, ui.Crumb{Label: page.Title})
+	return p.renderTagged(c, view.IndexPage(page, groups))
+}
+
+// docPage shows a guide.
+func (p *pages) docPage(c echo.Context) error {
+	guide, ok := p.guides.pages[c.Param("name")]
+	if !ok {
+		return echo.ErrNotFound
+	}
+	page := p.Page(c, guide.Title)
+	page.Crumbs = append(page.Crumbs, ui.Crumb{Label: "Documentation", Href: "/docs"}, ui.Crumb{Label: guide.Title})
+	return p.renderTagged(c, view.GuidePage(page, guide))
+}
+
+// renderTagged is render for a page whose content is the same for everyone: a visitor's browser may keep it and ask with its
+// ETag whether it is current. The frame of who is logged in is never kept.
+func (p *pages) renderTagged(c echo.Context, component templ.Component) error {
+	var b strings.Builder
+	if err := component.Render(c.Request().Context(), &b); err != nil {
+		return fmt.Errorf("render page: %w", err)
+	}
+	if p.CurrentAccount(c) == nil {
+		sum := sha256.Sum256([]byte(b.String()))
+		tag := `"sha256:` + hex.EncodeToString(sum[:]) + `"`
+		h := c.Response().Header()
+		h.Set("ETag", tag)
+		h.Set("Cache-Control", "private, no-cache")
+		if site.MatchesTag(c.Request().Header, tag) {
+			return c.NoContent(http.StatusNotModified)
+		}
+	}
+	return c.HTML(http.StatusOK, b.String())
+}

@@ -1,12 +1,15 @@
 package events
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
+	"errors"
 	"net/http"
 
 	"github.com/labstack/echo/v4"
 	"schakel/store"
+	"schakel/templates/ui"
 	"schakel/web/api"
 	"schakel/web/site"
 )
@@ -48,11 +51,7 @@ type eventDelivery struct {
 }
 
 // showEvent answers an event that the calling client published; another's is 404.
-func (m *handlers) showEvent(c echo.Context) error {
-	who, err := m.Caller(c)
-	if err != nil {
-		return err
-	}
+func (m *handlers) showEvent(c echo.Context, who api.Caller) error {
 	ctx := c.Request().Context()
 	found, err := m.DB.Event(ctx, c.Param("eventId"))
 	if err != nil {
@@ -105,4 +104,69 @@ func publisherView(d store.Delivery, who api.Caller) eventDelivery {
 		view.Reason, view.PartnerID, view.SubscriptionID = d.Reason, d.PartnerID, d.SubscriptionID
 	}
 	return view
+}
+
+// leftOut names the subscriptions that an event was left out for.
+func (p *pages) leftOut(ctx context.Context, eventID string) (list []ui.Named, err error) {
+	rows, err := p.DB.LeftOutOf(ctx, eventID)
+	if err != nil {
+		return nil, err
+	}
+	names := p.DeliveryNames()
+	for _, row := range rows {
+		partner, err := names.Partner(ctx, row.PartnerID)
+		if err != nil {
+			return nil, err
+		}
+		s, err := p.DB.Subscription(ctx, row.SubscriptionID)
+		if err != nil && !errors.Is(err, store.ErrNotFound) {
+			return nil, err
+		}
+		list = append(list, ui.Named{Name: partner + ": " + cmp.Or(s.Name, row.SubscriptionID), Href: "/admin/subscriptions/" + row.SubscriptionID})
+	}
+	return list, nil
+}
+
+// eventObject sends the data of an event that is stored apart, to an administrator.
+func (p *pages) eventObject(c echo.Context) error { return p.SendObject(c, c.Param("id")) }
+
+// showObject answers data that is stored apart from its event, to the clients of those
+// who may have the event: who published it, those it was delivered to or is meant
+// for, and the own organisation. To others it is not there (guarantee G7).
+func (m *handlers) showObject(c echo.Context, who api.Caller) error {
+	ctx := c.Request().Context()
+	o, err := m.DB.Object(ctx, c.Param("objectId"))
+	if err != nil {
+		return err
+	}
+	may, had, err := m.objectRights(ctx, who, o)
+	switch {
+	case err != nil:
+		return err
+	case may && o.GoneAt.IsZero():
+		return site.ServeObject(c, m.DB, o)
+	case may || had:
+		return objectGone()
+	}
+	return store.ErrNotFound
+}
+
+// objectRights reports whether a caller may have an object, or had it while its event
+// was there.
+func (m *handlers) objectRights(ctx context.Context, who api.Caller, o store.Object) (may, had bool, err error) {
+	if o.OwnerID == "" { // on its way in
+		return false, false, nil
+	}
+	if who.Partner.Own || who.Client.ID == o.ClientID {
+		return true, true, nil
+	}
+	if may, err = m.DB.MayReadEvent(ctx, o.OwnerID, who.Partner.ID); may || err != nil {
+		return may, may, err
+	}
+	had, err = m.DB.HadObject(ctx, o.ID, who.Partner.ID)
+	return false, had, err
+}
+
+func objectGone() error {
+	return site.NewProblem(http.StatusGone, "object-gone", "This data was removed with its event: it was kept as long as this chain keeps events. Ask the publisher of the event to send it again, if you still need it.")
 }

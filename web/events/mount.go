@@ -6,13 +6,25 @@
 package events
 
 import (
+	_ "embed"
+
 	"github.com/labstack/echo/v4"
 	"schakel/delivery/claimcheck"
+	"schakel/registry"
 	"schakel/store"
 	"schakel/templates/ui"
 	"schakel/web/api"
 	"schakel/web/site"
 )
+
+//go:embed openapi.yaml
+var openapiYAML []byte
+
+// Document describes the API for events, without the parts of the other features that serve it.
+var Document = api.NewDocument("events", registry.OwnDocument{
+	ID: "schakel-events", Title: "API for events", Content: openapiYAML,
+	Summary: "How events are sent to this Schakel, by its own systems and by the intermediaries of partners, and how deliveries are fetched and followed.",
+})
 
 // pages serves the pages; the list of an event's deliveries is given by their feature.
 type pages struct {
@@ -34,8 +46,8 @@ func Mount(p *site.Portal, otherDeliveries func(c echo.Context, area site.Delive
 	(&pages{p, otherDeliveries}).mountEvents()
 }
 
-// MountAPI registers the API.
-func MountAPI(m *api.API) {
+// MountAPI registers the API, which the whole document describes.
+func MountAPI(m *api.API, whole api.Document) {
 	now := m.App.Cfg.Now
 	(&handlers{
 		API: m, types: site.NewRecent[[]store.EventType](now), rates: newClientRates(now), large: NewLargeBodies(),
@@ -43,6 +55,7 @@ func MountAPI(m *api.API) {
 			Objects: claimcheck.Database{DB: m.DB}, Address: func(id string) string { return m.App.Absolute(site.ObjectsPath + id) },
 		}),
 	}).mountIntake()
+	m.Describe(m.App.API(api.MaxJSONBytes, api.EventsBase), whole)
 }
 
 // mountEvents registers the pages of administrators about events and quarantined messages.
@@ -62,18 +75,16 @@ func (p *pages) mountEvents() {
 func (m *handlers) mountIntake() {
 	// No limit of the group here: the key comes before the size (IDEM-18).
 	intake := site.RouteGroup{Echo: m.App.Echo, Prefix: api.EventsBase}
-	intake.POST("/events", m.postEvents, m.App.RequireScope(site.ScopeEventsPublish), m.WithCaller)
+	intake.POST("/events", m.ByCaller(m.postEvents), m.App.RequireScope(site.ScopeEventsPublish), m.WithCaller)
 
 	publish := m.Scoped(api.EventsBase, site.ScopeEventsPublish)
-	publish.GET("/events/:eventId", m.showEvent)
-	m.Scoped(api.EventsBase, site.ScopeEventsConsume, site.ScopeEventsPublish).GET("/objects/:objectId", m.showObject, m.App.Slow(site.UploadTime))
+	publish.GET("/events/:eventId", m.ByCaller(m.showEvent))
+	m.Scoped(api.EventsBase, site.ScopeEventsConsume, site.ScopeEventsPublish).GET("/objects/:objectId", m.ByCaller(m.showObject), m.App.Slow(site.UploadTime))
 
 	quarantined := m.Scoped(api.EventsBase, site.ScopeEventsPublish, site.ScopeRegistryWrite)
-	quarantined.GET("/quarantined-requests", m.listQuarantined)
-	quarantined.GET("/quarantined-requests/:quarantineId", m.showQuarantined)
+	quarantined.GET("/quarantined-requests", m.ByCaller(m.listQuarantined))
+	quarantined.GET("/quarantined-requests/:quarantineId", m.ByCaller(m.showQuarantined))
 	decide := m.Scoped(api.EventsBase, site.ScopeRegistryWrite)
-	decide.POST("/quarantined-requests/:quarantineId/release", m.postQuarantineRelease, m.Once)
-	decide.POST("/quarantined-requests/:quarantineId/discard", m.postQuarantineDiscard, m.Once)
-
-	m.DescribeLive(m.App.API(api.MaxJSONBytes, api.EventsBase), "events")
+	decide.POST("/quarantined-requests/:quarantineId/release", m.ByDecider(m.postQuarantineRelease), m.Once)
+	decide.POST("/quarantined-requests/:quarantineId/discard", m.ByDecider(m.postQuarantineDiscard), m.Once)
 }

@@ -44,7 +44,7 @@ func (p *pages) eventList(c echo.Context) error {
 	paging := site.PagePaging(c)
 	filter := store.EventFilter{
 		PartnerID: q.Partner, Type: q.EventType, CEID: q.Event, Subject: q.Subject, From: from, Until: until,
-		Page: store.Page{Number: paging.Page, Size: paging.PerPage},
+		Page: paging,
 	}
 	if strings.HasPrefix(q.Event, "evt_") {
 		filter.ID, filter.CEID = q.Event, ""

@@ -24,7 +24,7 @@ const MaxShownQuarantined = 20
 // quarantineList shows the requests that were quarantined.
 func (p *pages) quarantineList(c echo.Context) error {
 	ctx, status, paging := c.Request().Context(), site.PageChoice(c, "state", site.QuarantineStatuses()), site.PagePaging(c)
-	rows, total, err := p.DB.Quarantines(ctx, store.QuarantineFilter{Status: status, Page: store.Page{Number: paging.Page, Size: paging.PerPage}})
+	rows, total, err := p.DB.Quarantines(ctx, store.QuarantineFilter{Status: status, Page: paging})
 	if err != nil {
 		return err
 	}
@@ -190,22 +190,13 @@ func quarantineRefusal(err error) bool {
 
 // discardQuarantined decides that the events of a request are never accepted.
 func (p *pages) discardQuarantined(c echo.Context) error {
-	form, err := site.ReadForm(c)
-	if err != nil {
-		return err
-	}
-	reason := form.Get("reason")
-	if wrong := site.ReasonError(reason); wrong != "" {
-		return p.showQuarantine(c, reason, wrong)
-	}
-	here := QuarantinePath + "/" + c.Param("id")
-	err = p.Engine.DiscardQuarantined(c.Request().Context(), site.EngineActor(c), c.Param("id"), reason)
-	if quarantineRefusal(err) {
-		p.Flash(c, ui.KindWarning, site.Sentence(err))
-		return c.Redirect(http.StatusSeeOther, here)
-	}
-	if err != nil {
-		return err
-	}
-	return p.Done(c, here, "The request is discarded.")
+	return site.WithReason(c, site.ReasonError, func(reason string) error {
+		here := QuarantinePath + "/" + c.Param("id")
+		err := p.Engine.DiscardQuarantined(c.Request().Context(), site.EngineActor(c), c.Param("id"), reason)
+		if quarantineRefusal(err) {
+			p.Flash(c, ui.KindWarning, site.Sentence(err))
+			return c.Redirect(http.StatusSeeOther, here)
+		}
+		return p.Saved(c, err, here, "The request is discarded.")
+	}, func(reason, wrong string) error { return p.showQuarantine(c, reason, wrong) })
 }

@@ -44,41 +44,23 @@ func newQuarantineAnswer(q store.Quarantine) QuarantineAnswer {
 
 // listQuarantined lists the requests of the calling client that were quarantined, or
 // those of everybody for who decides about them.
-func (m *handlers) listQuarantined(c echo.Context) error {
-	who, err := m.Caller(c)
-	if err != nil {
-		return err
-	}
-	paging, err := site.APIPaging(c)
-	if err != nil {
-		return err
-	}
-	status, err := site.APIChoice(c, "status", site.QuarantineStatuses())
-	if err != nil {
-		return err
-	}
-	filter := store.QuarantineFilter{Status: status, Page: store.Page{Number: paging.Page, Size: paging.PerPage}}
-	if !api.Decides(c, who) {
-		filter.ClientID = who.Client.ID
-	}
-	rows, total, err := m.DB.Quarantines(c.Request().Context(), filter)
-	if err != nil {
-		return err
-	}
-	m.App.SetPagingHeaders(c, paging, total)
-	answer := make([]QuarantineAnswer, len(rows))
-	for i, q := range rows {
-		answer[i] = newQuarantineAnswer(q)
-	}
-	return c.JSON(http.StatusOK, map[string]any{"quarantinedRequests": answer})
+func (m *handlers) listQuarantined(c echo.Context, who api.Caller) error {
+	return api.AnswerList(m.API, c, "quarantinedRequests", func(page store.Page) ([]QuarantineAnswer, int, error) {
+		status, err := site.APIChoice(c, "status", site.QuarantineStatuses())
+		if err != nil {
+			return nil, 0, err
+		}
+		filter := store.QuarantineFilter{Status: status, Page: page}
+		if !api.Decides(c, who) {
+			filter.ClientID = who.Client.ID
+		}
+		rows, total, err := m.DB.Quarantines(c.Request().Context(), filter)
+		return api.Each(rows, newQuarantineAnswer), total, err
+	})
 }
 
 // showQuarantined answers one request that was quarantined; another client's is 404.
-func (m *handlers) showQuarantined(c echo.Context) error {
-	who, err := m.Caller(c)
-	if err != nil {
-		return err
-	}
+func (m *handlers) showQuarantined(c echo.Context, who api.Caller) error {
 	ctx := c.Request().Context()
 	q, err := m.DB.Quarantine(ctx, c.Param("quarantineId"))
 	if err != nil {
@@ -108,11 +90,7 @@ func (m *handlers) showQuarantined(c echo.Context) error {
 }
 
 // postQuarantineRelease accepts the events of a quarantined request after all.
-func (m *handlers) postQuarantineRelease(c echo.Context) error {
-	who, err := m.MayDecide(c)
-	if err != nil {
-		return err
-	}
+func (m *handlers) postQuarantineRelease(c echo.Context, who api.Caller) error {
 	receipt, err := m.Engine.Release(c.Request().Context(), who.Decider(), c.Param("quarantineId"))
 	if err != nil {
 		return m.intakeProblem(quarantineProblem(err))
@@ -121,24 +99,15 @@ func (m *handlers) postQuarantineRelease(c echo.Context) error {
 }
 
 // postQuarantineDiscard decides that the events of a request are never accepted.
-func (m *handlers) postQuarantineDiscard(c echo.Context) error {
-	who, err := m.MayDecide(c)
+func (m *handlers) postQuarantineDiscard(c echo.Context, who api.Caller) error {
+	reason, err := api.ReadReason(c)
 	if err != nil {
 		return err
 	}
-	var in struct {
-		Reason string `json:"reason"`
-	}
-	if err := api.ReadJSON(c, &in); err != nil {
-		return err
-	}
-	if in.Reason = site.Clean(in.Reason); len(in.Reason) > site.MaxReasonBytes {
-		return site.FieldProblem("reason", site.ReasonError(in.Reason))
-	}
-	if err := m.Engine.DiscardQuarantined(c.Request().Context(), who.Decider(), c.Param("quarantineId"), in.Reason); err != nil {
+	if err := m.Engine.DiscardQuarantined(c.Request().Context(), who.Decider(), c.Param("quarantineId"), reason); err != nil {
 		return quarantineProblem(err)
 	}
-	return m.showQuarantined(c)
+	return m.showQuarantined(c, who)
 }
 
 func quarantineProblem(err error) error {

@@ -1,8 +1,6 @@
 package partners
 
 import (
-	"context"
-
 	"github.com/labstack/echo/v4"
 	"schakel/registry"
 	"schakel/registry/identity"
@@ -25,7 +23,7 @@ func (p *pages) showClient(c echo.Context, r site.Refusal) error {
 	client := grant.Client
 	v := clientView(grant)
 	v.Now, v.Message = p.Cfg.Now(), r.Message
-	v.Acts = site.Acts(clientSteps(), "/admin/clients/"+client.ID, clientState(client), r, ui.Hidden{Name: "seen", Value: grant.Seen})
+	v.Acts = site.Acts(p.clientSteps(), "/admin/clients/"+client.ID, clientState(client), r, ui.Hidden{Name: "seen", Value: grant.Seen})
 	if v.History, err = p.History(ctx, store.AuditFilter{ObjectKind: "client", ObjectID: client.ID}, ""); err != nil {
 		return err
 	}
@@ -68,19 +66,19 @@ func clientView(g identity.ClientGrant) view.AdminClientView {
 }
 
 // clientSteps are the decisions about a client.
-func clientSteps() []site.Step {
+func (p *pages) clientSteps() []site.Step {
 	return []site.Step{
 		{
-			Verb: "approve", From: []string{clientWaiting}, Kind: ui.Primary,
+			Verb: "approve", Do: p.decideClient(true), From: []string{clientWaiting}, Kind: ui.Primary,
 			Label: "Approve what it asks for", Done: "The client has what it asked for.", Mails: true,
 		},
 		{
-			Verb: "reject", From: []string{clientWaiting}, Reason: true,
+			Verb: "reject", Do: p.decideClient(false), From: []string{clientWaiting}, Reason: true,
 			Label: "Turn the request down", Explain: "The client keeps what it has. The partner reads the reason and can ask again.",
 			Done: "The request is turned down.", Mails: true,
 		},
 		{
-			Verb: "revoke", From: []string{store.ClientActive, clientWaiting}, Reason: true,
+			Verb: "revoke", Do: site.ByID(p.Registry.Clients.Revoke), From: []string{store.ClientActive, clientWaiting}, Reason: true,
 			Label:   "Revoke this client for good",
 			Explain: "Its secret and all its tokens stop working at once. This cannot be taken back.",
 			Done:    "The client is revoked.",
@@ -88,16 +86,12 @@ func clientSteps() []site.Step {
 	}
 }
 
-// adminClientStep takes a decision about a client. It approves what the page showed:
-// when the request changed meanwhile, it approves nothing.
-func (p *pages) adminClientStep(c echo.Context, s site.Step) error {
-	id := c.Param("id")
-	return p.Take(c, s, "/admin/clients/"+id, func(ctx context.Context, a registry.Actor, why string) error {
-		if s.Verb == "revoke" {
-			return p.Registry.Clients.Revoke(ctx, a, id, why)
-		}
-		seen := c.Request().PostForm.Get("seen")
-		_, err := p.Registry.Clients.Decide(ctx, a, id, identity.Decision{Approve: s.Verb == "approve", Reason: why, Seen: seen})
+// decideClient decides about what a client asks for. It approves what the page showed: when the request changed meanwhile,
+// it approves nothing.
+func (p *pages) decideClient(approve bool) func(echo.Context, registry.Actor, string) error {
+	return func(c echo.Context, a registry.Actor, why string) error {
+		d := identity.Decision{Approve: approve, Reason: why, Seen: c.Request().PostForm.Get("seen")}
+		_, err := p.Registry.Clients.Decide(c.Request().Context(), a, c.Param("id"), d)
 		return err
-	}, p.showClient)
+	}
 }

@@ -31,7 +31,7 @@ func (p *pages) showEndpoint(c echo.Context, r site.Refusal) error {
 	}
 	v := endpointView(endpoint, partner, p.Cfg.Now())
 	v.Now, v.Message, v.Closing = p.Cfg.Now(), r.Message, site.ClosedText(endpoint, p.Cfg.Now())
-	v.Acts = site.Acts(endpointSteps(), "/admin/endpoints/"+endpoint.ID, endpoint.Status, r)
+	v.Acts = site.Acts(p.endpointSteps(), "/admin/endpoints/"+endpoint.ID, endpoint.Status, r)
 	v.Acts.Title = "What you can do"
 	if err := p.fillEndpoint(ctx, who, endpoint, &v); err != nil {
 		return err
@@ -90,45 +90,32 @@ func (p *pages) fillEndpoint(ctx context.Context, who registry.Actor, e store.En
 }
 
 // endpointSteps lists the actions of an administrator on an endpoint.
-func endpointSteps() []site.Step {
+func (p *pages) endpointSteps() []site.Step {
+	endpoints := p.Registry.Endpoints
 	return []site.Step{
 		{
-			Verb: "resume", From: []string{store.EndpointPaused, store.EndpointSuspended}, Kind: ui.Primary,
+			Verb: "resume", Do: site.ByIDAlone(endpoints.Resume), From: []string{store.EndpointPaused, store.EndpointSuspended}, Kind: ui.Primary,
 			Label: "Resume", Done: "The endpoint is resumed. What waited is sent now.",
 		},
 		{
-			Verb: "pause", From: []string{store.EndpointActive}, Reason: true,
+			Verb: "pause", Do: site.ByID(endpoints.Pause), From: []string{store.EndpointActive}, Reason: true,
 			Label:   "Pause this endpoint",
 			Explain: "Nothing goes out to it until you resume it; its partner cannot, and reads who paused it and why. What is for it waits, and counts as pending.",
 			Done:    "The endpoint is paused. What is for it waits.",
 		},
 		{
-			Verb: "suspend", From: []string{store.EndpointActive, store.EndpointPaused}, Reason: true,
+			Verb: "suspend", Do: site.ByID(endpoints.Suspend), From: []string{store.EndpointActive, store.EndpointPaused}, Reason: true,
 			Label:   "Suspend this endpoint",
 			Explain: "Nothing is sent to it until you resume; its partner cannot. What is for it waits as long as its Idempotency-Key is valid; after that it is a dead letter. What a consumer fetches waits as long as it takes.",
 			Done:    "The endpoint is suspended.", Mails: true,
 		},
 		{
-			Verb: "end", From: []string{store.EndpointActive, store.EndpointPaused, store.EndpointSuspended}, Reason: true,
+			Verb: "end", Do: site.ByID(endpoints.End), From: []string{store.EndpointActive, store.EndpointPaused, store.EndpointSuspended}, Reason: true,
 			Label:   "End this endpoint for good",
 			Explain: "Its subscriptions end with it, and what still waits becomes a dead letter. This cannot be taken back.",
 			Done:    "The endpoint has ended.",
 		},
 	}
-}
-
-// adminEndpointStep takes a step with an endpoint.
-func (p *pages) adminEndpointStep(c echo.Context, s site.Step) error {
-	id, endpoints := c.Param("id"), p.Registry.Endpoints
-	do := map[string]func(ctx context.Context, a registry.Actor, reason string) error{
-		"resume": func(ctx context.Context, a registry.Actor, _ string) error { return endpoints.Resume(ctx, a, id) },
-		"pause":  func(ctx context.Context, a registry.Actor, why string) error { return endpoints.Pause(ctx, a, id, why) },
-		"suspend": func(ctx context.Context, a registry.Actor, why string) error {
-			return endpoints.Suspend(ctx, a, id, why)
-		},
-		"end": func(ctx context.Context, a registry.Actor, why string) error { return endpoints.End(ctx, a, id, why) },
-	}[s.Verb]
-	return p.Take(c, s, "/admin/endpoints/"+id, do, p.showEndpoint)
 }
 
 // adminEndpointTest sends a test event and shows what comes of it.

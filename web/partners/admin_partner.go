@@ -21,7 +21,7 @@ func (p *pages) showPartner(c echo.Context, r site.Refusal) error {
 	if err != nil {
 		return err
 	}
-	v := partnerView(partner, r)
+	v := p.partnerView(partner, r)
 	v.Now = p.Cfg.Now()
 	if err := p.fillPartner(ctx, site.Actor(c), partner, &v); err != nil {
 		return err
@@ -33,7 +33,7 @@ func (p *pages) showPartner(c echo.Context, r site.Refusal) error {
 }
 
 // partnerView builds the view of a partner.
-func partnerView(partner store.Partner, r site.Refusal) view.AdminPartnerView {
+func (p *pages) partnerView(partner store.Partner, r site.Refusal) view.AdminPartnerView {
 	v := view.AdminPartnerView{
 		OIN: partner.OIN, KVK: partner.KVK, HerID: partner.HerID, OrgNumber: partner.OrgNumber, ContactName: partner.ContactName, Email: partner.ContactEmail,
 		Phone: partner.ContactPhone, EndpointKinds: partner.EndpointKinds, Terms: partner.TermsVersion, TermsAt: partner.TermsAcceptedAt.Time,
@@ -46,13 +46,13 @@ func partnerView(partner store.Partner, r site.Refusal) view.AdminPartnerView {
 	if correctable(partner) {
 		v.CorrectHref = site.PartnerHref(partner.ID) + "/registration"
 	}
-	steps := partnerSteps()
+	steps := p.partnerSteps()
 	if partner.Status == store.PartnerRequested && partner.EmailConfirmedAt.IsZero() {
-		steps = append(steps, confirmStep())
+		steps = append(steps, p.confirmStep())
 	}
 	v.Acts = site.Acts(steps, "/admin/partners/"+partner.ID, partner.Status, r)
 	for i := range v.Acts.Danger {
-		if v.Acts.Danger[i].ID == confirmStep().Verb {
+		if v.Acts.Danger[i].ID == "confirm" {
 			v.Acts.Danger[i].ReasonLabel = "How you know that this is the organisation"
 		}
 	}
@@ -106,29 +106,30 @@ func (p *pages) fillPartner(ctx context.Context, who registry.Actor, partner sto
 }
 
 // partnerSteps are the decisions about a partner.
-func partnerSteps() []site.Step {
+func (p *pages) partnerSteps() []site.Step {
+	partners := p.Registry.Partners
 	return []site.Step{
 		{
-			Verb: "approve", From: []string{store.PartnerRequested}, Kind: ui.Primary,
+			Verb: "approve", Do: site.ByIDAlone(partners.Approve), From: []string{store.PartnerRequested}, Kind: ui.Primary,
 			Label: "Approve the registration", Done: "The registration is approved.", Mails: true,
 		},
 		{
-			Verb: "reject", From: []string{store.PartnerRequested}, Reason: true,
+			Verb: "reject", Do: site.ByID(partners.Reject), From: []string{store.PartnerRequested}, Reason: true,
 			Label: "Reject the registration", Explain: "The reason is for the contact person. The organisation can register again.",
 			Done: "The registration is rejected.", Mails: true,
 		},
 		{
-			Verb: "resume", From: []string{store.PartnerSuspended}, Kind: ui.Primary,
+			Verb: "resume", Do: site.ByIDAlone(partners.Resume), From: []string{store.PartnerSuspended}, Kind: ui.Primary,
 			Label: "Resume the exchange", Done: "The exchange is resumed. What waited is sent now.",
 		},
 		{
-			Verb: "suspend", From: []string{store.PartnerApproved}, Reason: true,
+			Verb: "suspend", Do: site.ByID(partners.Suspend), From: []string{store.PartnerApproved}, Reason: true,
 			Label:   "Suspend this partner",
 			Explain: "Nothing is sent to it, its subscriptions get no new events and its tokens stop at once, until you resume. What waits for it is held.",
 			Done:    "The partner is suspended.", Mails: true,
 		},
 		{
-			Verb: "end", From: []string{store.PartnerApproved, store.PartnerSuspended}, Reason: true,
+			Verb: "end", Do: site.ByID(partners.End), From: []string{store.PartnerApproved, store.PartnerSuspended}, Reason: true,
 			Label:   "End the exchange for good",
 			Explain: "Its subscriptions and endpoints end, its clients are revoked, and what still waits for it becomes a dead letter. This cannot be taken back; it would have to register again.",
 			Done:    "The exchange has ended.", Mails: true,
@@ -137,27 +138,11 @@ func partnerSteps() []site.Step {
 }
 
 // confirmStep confirms a registration whose mail did not arrive.
-func confirmStep() site.Step {
+func (p *pages) confirmStep() site.Step {
 	return site.Step{
-		Verb: "confirm", From: []string{store.PartnerRequested}, Reason: true,
+		Verb: "confirm", Do: site.ByID(p.Registry.Partners.Vouch), From: []string{store.PartnerRequested}, Reason: true,
 		Label:   "Confirm in place of the contact person",
 		Explain: "For a contact person who gets no mail. Do this when you know in another way that the organisation registered itself; the audit trail tells that you did. The contact person gets a mail with a link to choose a password. When it cannot be sent, read it under Mails and hand the link over.",
 		Done:    "The registration is confirmed. The link with which the contact person chooses a password is in a mail.",
 	}
-}
-
-// adminPartnerStep takes a decision about a partner.
-func (p *pages) adminPartnerStep(c echo.Context, s site.Step) error {
-	id, partners := c.Param("id"), p.Registry.Partners
-	do := map[string]func(ctx context.Context, a registry.Actor, reason string) error{
-		"approve": func(ctx context.Context, a registry.Actor, _ string) error { return partners.Approve(ctx, a, id) },
-		"resume":  func(ctx context.Context, a registry.Actor, _ string) error { return partners.Resume(ctx, a, id) },
-		"confirm": func(ctx context.Context, a registry.Actor, why string) error { return partners.Vouch(ctx, a, id, why) },
-		"reject":  func(ctx context.Context, a registry.Actor, why string) error { return partners.Reject(ctx, a, id, why) },
-		"suspend": func(ctx context.Context, a registry.Actor, why string) error {
-			return partners.Suspend(ctx, a, id, why)
-		},
-		"end": func(ctx context.Context, a registry.Actor, why string) error { return partners.End(ctx, a, id, why) },
-	}[s.Verb]
-	return p.Take(c, s, "/admin/partners/"+id, do, p.showPartner)
 }

@@ -34,19 +34,14 @@ func (p *pages) correctionForm(c echo.Context) error {
 
 // correctPartner corrects the registration of a partner.
 func (p *pages) correctPartner(c echo.Context) error {
-	form, err := site.ReadForm(c)
-	if err != nil {
-		return err
-	}
-	in, id := site.RegistrationForm(form), c.Param("id")
-	err = p.Registry.Partners.Correct(c.Request().Context(), site.Actor(c), id, in)
-	if fields, ok := site.Refused(err); ok {
-		return p.showCorrection(c, http.StatusUnprocessableEntity, in, fields)
-	}
-	return p.OwnPages("/admin").Settled(c, err, site.PartnerHref(id), "The registration is saved.")
+	return site.Submit(c, site.RegistrationForm, func(in partners.Registration) error {
+		id := c.Param("id")
+		err := p.Registry.Partners.Correct(c.Request().Context(), site.Actor(c), id, in)
+		return p.OwnPages("/admin").Settled(c, err, site.PartnerHref(id), "The registration is saved.")
+	}, p.showCorrection)
 }
 
-func (p *pages) showCorrection(c echo.Context, status int, in partners.Registration, wrong map[string]string) error {
+func (p *pages) showCorrection(c echo.Context, status int, in partners.Registration, wrong site.FormErrors) error {
 	partner, err := p.Registry.Partners.Get(c.Request().Context(), site.Actor(c).Scope(), c.Param("id"))
 	if err != nil {
 		return err

@@ -1,8 +1,6 @@
 package partners
 
 import (
-	"context"
-
 	"github.com/labstack/echo/v4"
 	"schakel/registry"
 	"schakel/registry/partners"
@@ -28,13 +26,13 @@ func (p *pages) showSubscription(c echo.Context, r site.Refusal) error {
 	if v.Dataset, err = p.subscribedDataset(ctx, grant, "/admin"); err != nil {
 		return err
 	}
-	if v.Retries, v.Repeats, err = p.handling(ctx, sub, grant.Endpoint); err != nil {
+	if v.Selected, err = p.selected(ctx, sub, grant.Endpoint); err != nil {
 		return err
 	}
 	if v.Orphaned, err = p.orphanedBy(ctx, sub); err != nil {
 		return err
 	}
-	v.Acts = site.Acts(subscriptionSteps(), "/admin/subscriptions/"+sub.ID, sub.Status, r, ui.Hidden{Name: "seen", Value: grant.Seen()})
+	v.Acts = site.Acts(p.subscriptionSteps(), "/admin/subscriptions/"+sub.ID, sub.Status, r, ui.Hidden{Name: "seen", Value: grant.Seen()})
 	v.History, err = p.History(ctx, store.AuditFilter{ObjectKind: "subscription", ObjectID: sub.ID}, "")
 	if err != nil {
 		return err
@@ -57,7 +55,6 @@ func subscriptionView(g partners.Grant) view.AdminSubscriptionView {
 		Endpoint:      ui.Named{Name: g.Endpoint.Name, Href: "/admin/endpoints/" + g.Endpoint.ID},
 		PartnerStatus: g.Partner.Status, EndpointStatus: g.Endpoint.Status, URL: g.Endpoint.URL, Host: g.Host, Pull: g.Endpoint.Kind == store.EndpointPull,
 		Created: sub.CreatedAt.Time, Decided: sub.DecidedAt.Time, DecidedBy: sub.DecidedBy,
-		Filters: filterWords(sub.Filters), OrderBy: sub.OrderBy,
 		DeliveriesHref: "/admin/deliveries?subscription=" + sub.ID,
 	}
 	if sub.Sending {
@@ -92,29 +89,30 @@ func lineWords(t partners.GrantType) string {
 }
 
 // subscriptionSteps are the decisions about a subscription.
-func subscriptionSteps() []site.Step {
+func (p *pages) subscriptionSteps() []site.Step {
+	subs := p.Registry.Subscriptions
 	return []site.Step{
 		{
-			Verb: "approve", From: []string{store.SubscriptionRequested}, Kind: ui.Primary,
+			Verb: "approve", Do: p.approveSubscription, From: []string{store.SubscriptionRequested}, Kind: ui.Primary,
 			Label: "Approve the subscription", Done: "The subscription is approved. It gets what it asked for from now on.",
 		},
 		{
-			Verb: "reject", From: []string{store.SubscriptionRequested}, Reason: true,
+			Verb: "reject", Do: site.ByID(subs.Reject), From: []string{store.SubscriptionRequested}, Reason: true,
 			Label: "Reject the subscription", Explain: "The partner reads the reason and can ask again. When it asks for another area or other object types, it goes on with those it has.",
 			Done: "The subscription is rejected.", Mails: true,
 		},
 		{
-			Verb: "resume", From: []string{store.SubscriptionSuspended}, Kind: ui.Primary,
+			Verb: "resume", Do: site.ByIDAlone(subs.Resume), From: []string{store.SubscriptionSuspended}, Kind: ui.Primary,
 			Label: "Resume the subscription", Done: "The subscription is resumed. What was held is sent now.",
 		},
 		{
-			Verb: "suspend", From: []string{store.SubscriptionApproved, store.SubscriptionPaused}, Reason: true,
+			Verb: "suspend", Do: site.ByID(subs.Suspend), From: []string{store.SubscriptionApproved, store.SubscriptionPaused}, Reason: true,
 			Label:   "Suspend the subscription",
 			Explain: "It gets no new events, and what waits for it is held until you resume.",
 			Done:    "The subscription is suspended.", Mails: true,
 		},
 		{
-			Verb: "end", From: []string{store.SubscriptionApproved, store.SubscriptionPaused, store.SubscriptionSuspended},
+			Verb: "end", Do: site.ByID(subs.End), From: []string{store.SubscriptionApproved, store.SubscriptionPaused, store.SubscriptionSuspended},
 			Reason: true, Label: "End the subscription for good",
 			Explain: "It gets no events any more; what still waits becomes a dead letter. The partner can ask for another.",
 			Done:    "The subscription has ended.", Mails: true,
@@ -122,18 +120,7 @@ func subscriptionSteps() []site.Step {
 	}
 }
 
-// adminSubscriptionStep takes a decision about a subscription. It approves what the page showed: when the subscription
-// changed meanwhile, it approves nothing.
-func (p *pages) adminSubscriptionStep(c echo.Context, s site.Step) error {
-	id, subs := c.Param("id"), p.Registry.Subscriptions
-	do := map[string]func(ctx context.Context, a registry.Actor, reason string) error{
-		"approve": func(ctx context.Context, a registry.Actor, _ string) error {
-			return subs.ApproveSeen(ctx, a, id, c.Request().PostForm.Get("seen"))
-		},
-		"resume":  func(ctx context.Context, a registry.Actor, _ string) error { return subs.Resume(ctx, a, id) },
-		"reject":  func(ctx context.Context, a registry.Actor, why string) error { return subs.Reject(ctx, a, id, why) },
-		"suspend": func(ctx context.Context, a registry.Actor, why string) error { return subs.Suspend(ctx, a, id, why) },
-		"end":     func(ctx context.Context, a registry.Actor, why string) error { return subs.End(ctx, a, id, why) },
-	}[s.Verb]
-	return p.Take(c, s, "/admin/subscriptions/"+id, do, p.showSubscription)
+// approveSubscription approves what the page showed: when the subscription changed meanwhile, it approves nothing.
+func (p *pages) approveSubscription(c echo.Context, a registry.Actor, _ string) error {
+	return p.Registry.Subscriptions.ApproveSeen(c.Request().Context(), a, c.Param("id"), c.Request().PostForm.Get("seen"))
 }

@@ -1,8 +1,13 @@
 package partners
 
 import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"mime"
 	"net/http"
 	"slices"
+	"strings"
 
 	"github.com/labstack/echo/v4"
 	"schakel/registry/identity"
@@ -19,11 +24,7 @@ func (d ownerPages) client(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	v, err := d.clientView(c, owner, client)
-	if err != nil {
-		return err
-	}
-	return d.showClient(c, http.StatusOK, client, v)
+	return d.showClient(c, http.StatusOK, owner, client, func(*view.ClientView) {})
 }
 
 // rotateSecret makes another secret and shows it, once.
@@ -36,7 +37,7 @@ func (d ownerPages) rotateSecret(c echo.Context) error {
 	if err != nil {
 		return d.Settled(c, err, d.Href("/clients/"+client.ID), "")
 	}
-	return d.showSecret(c, owner, changed, secret)
+	return d.showClient(c, http.StatusOK, owner, changed, func(v *view.ClientView) { v.Secret = secret })
 }
 
 // addKeyPair makes another key pair and shows the private key, once.
@@ -54,12 +55,7 @@ func (d ownerPages) addKeyPair(c echo.Context) error {
 
 // showKey shows a client with the private key of its new key pair.
 func (d ownerPages) showKey(c echo.Context, owner store.Partner, client store.Client, pair token.KeyPair) error {
-	v, err := d.clientView(c, owner, client)
-	if err != nil {
-		return err
-	}
-	v.PrivateKey, v.PEM = pair.Private, pair.PEM
-	return d.showClient(c, http.StatusOK, client, v)
+	return d.showClient(c, http.StatusOK, owner, client, func(v *view.ClientView) { v.PrivateKey, v.PEM = pair.Private, pair.PEM })
 }
 
 // revokeClient ends a client for good.
@@ -68,38 +64,21 @@ func (d ownerPages) revokeClient(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	reason, wrong, err := site.ReadReason(c)
-	if err != nil {
-		return err
-	}
-	if wrong == "" {
-		err = d.Registry.Clients.Revoke(c.Request().Context(), site.Actor(c), client.ID, reason)
-		if fields, ok := site.Refused(err); ok {
-			wrong = fields["reason"]
-		}
-	}
-	if wrong != "" {
-		v, err := d.clientView(c, owner, client)
-		if err != nil {
-			return err
-		}
-		v.RevokeReason, v.RevokeError = reason, wrong
-		return d.showClient(c, http.StatusUnprocessableEntity, client, v)
-	}
-	return d.Settled(c, err, d.Href("/clients/"+client.ID), "The client is revoked: its secret, keys and tokens do not work any more.")
+	return site.WithReason(c, site.ShortReason, func(reason string) error {
+		err := d.Registry.Clients.Revoke(c.Request().Context(), site.Actor(c), client.ID, reason)
+		return d.Settled(c, err, d.Href("/clients/"+client.ID), "The client is revoked: its secret, keys and tokens do not work any more.")
+	}, func(reason, wrong string) error {
+		return d.showClient(c, http.StatusUnprocessableEntity, owner, client, func(v *view.ClientView) { v.RevokeReason, v.RevokeError = reason, wrong })
+	})
 }
 
-// showSecret shows a client with the secret it has just got.
-func (d ownerPages) showSecret(c echo.Context, owner store.Partner, client store.Client, secret string) error {
+// showClient shows a client, with what change adds to its page.
+func (d ownerPages) showClient(c echo.Context, status int, owner store.Partner, client store.Client, change func(*view.ClientView)) error {
 	v, err := d.clientView(c, owner, client)
 	if err != nil {
 		return err
 	}
-	v.Secret = secret
-	return d.showClient(c, http.StatusOK, client, v)
-}
-
-func (d ownerPages) showClient(c echo.Context, status int, client store.Client, v view.ClientView) error {
+	change(&v)
 	page := d.PageFrame(c, client.Name, d.crumbsToClients(store.Client{})...)
 	page.Badge, page.Invalid = ui.State(client.Status), status != http.StatusOK
 	if v.CanChange {
@@ -129,4 +108,86 @@ func (d ownerPages) clientView(c echo.Context, owner store.Partner, client store
 		v.PublishExample = PublishExample(client, catalogue, d.Absolute("/events/v1/events"))
 	}
 	return v, nil
+}
+
+// TokenExample is a command that puts an access token into the variable TOKEN. No secret is in it: schakel reads the
+// private key from its file, which a browser saves readable by others, and the shell has a secret in the variable SECRET.
+func TokenExample(client store.Client, base string) string {
+	address := base + "/oauth/token"
+	scope := "  --data-urlencode " + site.Quoted("scope="+strings.Join(client.Scopes, " ")) + " \\\n"
+	switch client.AuthMethod {
+	case token.PrivateKeyJWT:
+		key := site.Quoted(client.ID + ".jwk.json")
+		return "chmod 600 " + key + "\nTOKEN=$(schakel token --url " + site.Quoted(base) + " \\\n  --client-id " + site.Quoted(client.ID) + " --client-key-file " + key + ")"
+	case token.ClientSecretBasic:
+		return "TOKEN=$(curl --silent --show-error --fail-with-body --user " + site.Quoted(client.ID+":") + "\"$SECRET\" \\\n  --data grant_type=client_credentials \\\n" + scope + "  " + site.Quoted(address) + tokenFilter
+	}
+	return "TOKEN=$(curl --silent --show-error --fail-with-body --data grant_type=client_credentials \\\n" + scope + "  --data client_id=" + site.Quoted(client.ID) +
+		" \\\n  --data-urlencode \"client_secret=$SECRET\" \\\n  " + site.Quoted(address) + tokenFilter
+}
+
+// tokenFilter takes the access token out of the answer, without a tool for JSON.
+const tokenFilter = ` |
+  sed -E 's/.*"access_token":"([^"]+)".*/\1/')`
+
+// PublishExample is a command that publishes an event the client may publish: of a type in the catalogue, with the example of
+// its contract as the data, where there is one.
+func PublishExample(client store.Client, catalogue []store.EventType, address string) string {
+	eventType, source, data, mediaType := "nl.example.student.enrolled", "urn:example:source", "{}", "application/json"
+	if len(client.PublishTypes) > 0 {
+		eventType = filled(client.PublishTypes[0])
+	}
+	found := false
+	for _, t := range catalogue {
+		if identity.MayPublishType(client, t.Name) != nil {
+			continue
+		}
+		example, ok := exampleData(t)
+		if ok || !found {
+			eventType, found = t.Name, true
+		}
+		if ok {
+			data, mediaType = example, cmp.Or(t.ContentType, mediaType)
+			break
+		}
+	}
+	if len(client.PublishSources) > 0 {
+		source = filled(client.PublishSources[0])
+	}
+	event := `{"specversion":"1.0","id":"'"$ID"'","source":"` + site.InShell(source) + `","type":"` + site.InShell(eventType) +
+		`","datacontenttype":"` + site.InShell(mediaType) + `","data":` + site.InShell(data) + `}`
+	return "ID=$(uuidgen 2>/dev/null || cat /proc/sys/kernel/random/uuid)\n" +
+		"curl --oauth2-bearer \"$TOKEN\" \\\n  --header \"Idempotency-Key: \\\"$ID\\\"\" \\\n" +
+		"  --header 'Content-Type: application/cloudevents+json' \\\n  --data '" + event + "' \\\n  " + site.Quoted(address)
+}
+
+// maxExampleBytes bounds the data in a command, which a shell takes as one argument.
+const maxExampleBytes = 32 << 10
+
+// exampleData is the data of an event type's example as JSON; ok is false when it has none that a command has room for.
+func exampleData(t store.EventType) (data string, ok bool) {
+	content := []byte(t.Example)
+	if media, _, _ := mime.ParseMediaType(t.ContentType); t.ContentType != "" && media != "application/json" && !strings.HasSuffix(media, "+json") {
+		return "", false
+	}
+	if site.IsWholeEvent(content) {
+		var whole struct{ Data json.RawMessage }
+		if json.Unmarshal(content, &whole) != nil || whole.Data == nil {
+			return "", false
+		}
+		content = whole.Data
+	}
+	var compact bytes.Buffer
+	if len(content) == 0 || json.Compact(&compact, content) != nil || compact.Len() > maxExampleBytes {
+		return "", false
+	}
+	return compact.String(), true
+}
+
+// filled makes one value of a pattern.
+func filled(pattern string) string {
+	if prefix, ok := strings.CutSuffix(pattern, "*"); ok {
+		return prefix + "example"
+	}
+	return pattern
 }

@@ -30,34 +30,27 @@ func (d ownerPages) createClient(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	in, err := readClient(c)
-	if err != nil {
-		return err
-	}
-	var pair token.KeyPair
-	if in.AuthMethod == token.PrivateKeyJWT && strings.TrimSpace(in.JWKS) == "" && strings.TrimSpace(in.JWKSURI) == "" {
-		if pair, err = token.NewKeyPair(); err != nil {
-			return err
+	return site.SubmitAbout(c, store.Client{}, readClient, func(in identity.NewClient) error {
+		var pair token.KeyPair
+		if in.AuthMethod == token.PrivateKeyJWT && strings.TrimSpace(in.JWKS) == "" && strings.TrimSpace(in.JWKSURI) == "" {
+			if pair, err = token.NewKeyPair(); err != nil {
+				return err
+			}
 		}
-	}
-	asked := in
-	asked.JWKS += pair.Public
-	made, secret, err := d.Registry.Clients.Create(c.Request().Context(), site.Actor(c), owner.ID, asked)
-	if fields, ok := site.Refused(err); ok {
-		return d.showClientForm(c, http.StatusUnprocessableEntity, store.Client{}, in, fields)
-	}
-	if err != nil {
-		return d.Settled(c, err, d.Href("/clients"), "")
-	}
-	if pair.Private != "" {
-		d.Engine.Changed()
-		return d.showKey(c, owner, made, pair)
-	}
-	if secret == "" {
+		in.JWKS += pair.Public
+		made, secret, err := d.Registry.Clients.Create(c.Request().Context(), site.Actor(c), owner.ID, in)
+		switch {
+		case err != nil:
+			return d.Settled(c, err, d.Href("/clients"), "")
+		case pair.Private != "":
+			d.Engine.Changed()
+			return d.showKey(c, owner, made, pair)
+		case secret != "":
+			d.Engine.Changed()
+			return d.showClient(c, http.StatusOK, owner, made, func(v *view.ClientView) { v.Secret = secret })
+		}
 		return d.Done(c, d.Href("/clients/"+made.ID), "Client "+made.Name+" is added.")
-	}
-	d.Engine.Changed()
-	return d.showSecret(c, owner, made, secret)
+	}, d.showClientForm)
 }
 
 // editClient shows the form with what a client has and asked for.
@@ -80,34 +73,29 @@ func (d ownerPages) updateClient(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	in, err := readClient(c)
-	if err != nil {
-		return err
+	read := func(form site.Form) identity.NewClient {
+		in := readClient(form)
+		in.AuthMethod = client.AuthMethod
+		return in
 	}
-	in.AuthMethod = client.AuthMethod
-	changed, err := d.Registry.Clients.Update(c.Request().Context(), site.Actor(c), client.ID, in)
-	if fields, ok := site.Refused(err); ok {
-		return d.showClientForm(c, http.StatusUnprocessableEntity, client, in, fields)
-	}
-	text := "The client is saved."
-	if err == nil && changed.Waiting() {
-		text = "The client is saved. What you ask for in addition waits for the administrator."
-	}
-	return d.Settled(c, err, d.Href("/clients/"+client.ID), text)
+	return site.SubmitAbout(c, client, read, func(in identity.NewClient) error {
+		changed, err := d.Registry.Clients.Update(c.Request().Context(), site.Actor(c), client.ID, in)
+		text := "The client is saved."
+		if err == nil && changed.Waiting() {
+			text = "The client is saved. What you ask for in addition waits for the administrator."
+		}
+		return d.Settled(c, err, d.Href("/clients/"+client.ID), text)
+	}, d.showClientForm)
 }
 
-func readClient(c echo.Context) (identity.NewClient, error) {
-	form, err := site.ReadForm(c)
-	if err != nil {
-		return identity.NewClient{}, err
-	}
+func readClient(form site.Form) identity.NewClient {
 	return identity.NewClient{
 		Name: form.Get("name"), AuthMethod: form.Get("authMethod"), JWKS: form.Get("jwks"), JWKSURI: form.Get("jwksUri"),
 		Scopes: form.List("scopes"), PublishTypes: strings.Fields(form.Get("publishTypes")), PublishSources: strings.Fields(form.Get("publishSources")),
-	}, nil
+	}
 }
 
-func (d ownerPages) showClientForm(c echo.Context, status int, client store.Client, in identity.NewClient, wrong map[string]string) error {
+func (d ownerPages) showClientForm(c echo.Context, status int, client store.Client, in identity.NewClient, wrong site.FormErrors) error {
 	decides := site.Actor(c).Administrator
 	v := view.ClientFormView{
 		Action: d.Href("/clients"), Cancel: d.Href("/clients"), New: client.ID == "", Name: in.Name, Method: in.AuthMethod,

@@ -41,7 +41,7 @@ func (d ownerPages) clients(c echo.Context) error {
 	found := searchClients(all, v.Search, v.Status)
 	paging := site.PagePaging(c)
 	v.Total, v.Pager = len(found), site.Pager(c, paging, len(found))
-	for _, client := range site.SlicePage(found, paging) {
+	for _, client := range site.OnPage(found, paging) {
 		v.Rows = append(v.Rows, view.OwnClient{
 			Name: client.Name, Href: d.Href("/clients/" + client.ID), ID: client.ID, Method: client.AuthMethod, State: client.Status,
 			Waiting: client.Waiting(), Scopes: strings.Join(client.Scopes, ", "), Since: client.UpdatedAt.Time,

@@ -1,11 +1,16 @@
 package partners
 
 import (
+	"cmp"
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/labstack/echo/v4"
+	"schakel/delivery/window"
+	"schakel/registry"
 	"schakel/registry/contracts/contract"
 	"schakel/registry/partners"
 	"schakel/store"
@@ -28,10 +33,9 @@ func (d ownerPages) newEndpoint(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	in := partners.EndpointInput{
+	return d.showEndpointForm(c, http.StatusOK, store.Endpoint{}, endpointForm{typed: SendingOf(store.Endpoint{}), EndpointInput: partners.EndpointInput{
 		Kind: kind, ContentMode: set.ContentMode, TokenAuthMethod: d.Registry.Endpoints.TokenAuthMethods()[0],
-	}
-	return d.showEndpointForm(c, http.StatusOK, store.Endpoint{}, in, SendingOf(store.Endpoint{}), nil)
+	}}, nil)
 }
 
 // createEndpoint adds an endpoint.
@@ -40,31 +44,21 @@ func (d ownerPages) createEndpoint(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	in, typed, wrong, err := readEndpoint(c)
-	if err != nil {
-		return err
-	}
-	if len(wrong) > 0 {
-		return d.showEndpointForm(c, http.StatusUnprocessableEntity, store.Endpoint{}, in, typed, wrong.With(d.Registry.Endpoints.Wrong(in, store.Endpoint{})))
-	}
-	made, err := d.Registry.Endpoints.Create(c.Request().Context(), site.Actor(c), owner.ID, in)
-	if fields, ok := site.Refused(err); ok {
-		return d.showEndpointForm(c, http.StatusUnprocessableEntity, store.Endpoint{}, in, typed, fields)
-	}
-	if err != nil {
-		return d.Settled(c, err, d.Href("/endpoints"), "")
-	}
-	text := "Endpoint " + made.Name + " is added. Send it a test event to see whether it answers."
-	if made.Kind == store.EndpointPull {
-		text = "Endpoint " + made.Name + " is added. Ask for a subscription with it; this page tells how to receive."
-	}
-	if made.Kind == store.EndpointFiles {
-		text = "Endpoint " + made.Name + " is added. Ask for a subscription to a dataset with it."
-	}
-	if made.Kind == store.EndpointAMQP {
-		text = "Endpoint " + made.Name + " is added. Fill in its party: the HER-id and queues that events go to."
-	}
-	return d.Done(c, d.Href("/endpoints/"+made.ID), text)
+	return site.SubmitAbout(c, store.Endpoint{}, readEndpoint, func(in endpointForm) error {
+		if err := in.refused(d.Registry.Endpoints, store.Endpoint{}); err != nil {
+			return err
+		}
+		made, err := d.Registry.Endpoints.Create(c.Request().Context(), site.Actor(c), owner.ID, in.EndpointInput)
+		if err != nil {
+			return d.Settled(c, err, d.Href("/endpoints"), "")
+		}
+		return d.Done(c, d.Href("/endpoints/"+made.ID), "Endpoint "+made.Name+" is added. "+map[string]string{
+			store.EndpointWebhook: "Send it a test event to see whether it answers.",
+			store.EndpointPull:    "Ask for a subscription with it; this page tells how to receive.",
+			store.EndpointFiles:   "Ask for a subscription to a dataset with it.",
+			store.EndpointAMQP:    "Fill in its party: the HER-id and queues that events go to.",
+		}[made.Kind])
+	}, d.showEndpointForm)
 }
 
 // editEndpoint shows the form with what an endpoint is now.
@@ -73,11 +67,11 @@ func (d ownerPages) editEndpoint(c echo.Context) error {
 	if err != nil || site.Waits(owner) != "" || e.Status == store.EndpointEnded {
 		return d.Closed(c, err, "/endpoints/"+e.ID)
 	}
-	return d.showEndpointForm(c, http.StatusOK, e, partners.EndpointInput{
+	return d.showEndpointForm(c, http.StatusOK, e, endpointForm{typed: SendingOf(e), EndpointInput: partners.EndpointInput{
 		Name: e.Name, Kind: e.Kind, URL: e.URL, ContentMode: e.ContentMode, TokenURL: e.TokenURL, TokenClientID: e.TokenClientID,
 		TokenScope: e.TokenScope, TokenAuthMethod: e.TokenAuthMethod, RatePerSecond: e.RatePerSecond, MaxConcurrency: e.MaxConcurrency,
 		TimeoutSeconds: e.TimeoutMS / 1000,
-	}, SendingOf(e), nil)
+	}}, nil)
 }
 
 // updateEndpoint changes an endpoint.
@@ -86,46 +80,49 @@ func (d ownerPages) updateEndpoint(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	in, typed, wrong, err := readEndpoint(c)
-	if err != nil {
-		return err
-	}
-	if len(wrong) > 0 {
-		return d.showEndpointForm(c, http.StatusUnprocessableEntity, e, in, typed, wrong.With(d.Registry.Endpoints.Wrong(in, e)))
-	}
-	_, err = d.Registry.Endpoints.Update(c.Request().Context(), site.Actor(c), e.ID, in)
-	if fields, ok := site.Refused(err); ok {
-		return d.showEndpointForm(c, http.StatusUnprocessableEntity, e, in, typed, fields)
-	}
-	return d.Settled(c, err, d.Href("/endpoints/"+e.ID), "The endpoint is saved.")
+	return site.SubmitAbout(c, e, readEndpoint, func(in endpointForm) error {
+		if err := in.refused(d.Registry.Endpoints, e); err != nil {
+			return err
+		}
+		_, err := d.Registry.Endpoints.Update(c.Request().Context(), site.Actor(c), e.ID, in.EndpointInput)
+		return d.Settled(c, err, d.Href("/endpoints/"+e.ID), "The endpoint is saved.")
+	}, d.showEndpointForm)
 }
 
-// readEndpoint reads the form; a number that is none is wrong before anything else.
-func readEndpoint(c echo.Context) (partners.EndpointInput, view.SendingFields, site.FormErrors, error) {
-	form, err := site.ReadForm(c)
-	if err != nil {
-		return partners.EndpointInput{}, view.SendingFields{}, nil, err
+// endpointForm is an endpoint as typed, with what could not be read of it.
+type endpointForm struct {
+	partners.EndpointInput
+	typed view.SendingFields
+	wrong site.FormErrors
+}
+
+// refused refuses what could not be read, with all else that is wrong; was is the endpoint that changes.
+func (in endpointForm) refused(endpoints *partners.Endpoints, was store.Endpoint) error {
+	if len(in.wrong) == 0 {
+		return nil
 	}
-	wrong := site.FormErrors{}
-	in := partners.EndpointInput{
+	return registry.Invalid(in.wrong.With(endpoints.Wrong(in.EndpointInput, was)))
+}
+
+func readEndpoint(form site.Form) endpointForm {
+	in := endpointForm{wrong: site.FormErrors{}, typed: typedSending(form)}
+	in.EndpointInput = partners.EndpointInput{
 		Name: form.Get("name"), Kind: form.Get("kind"), URL: form.Get("url"), ContentMode: form.Get("contentMode"),
 		TokenURL: form.Get("tokenUrl"), TokenClientID: form.Get("tokenClientId"), TokenScope: form.Get("tokenScope"),
 		TokenSecret: form.Raw("tokenSecret"), TokenAuthMethod: form.Get("tokenAuthMethod"),
-		RatePerSecond: site.FormNumber(form, "ratePerSecond", wrong), MaxConcurrency: site.FormNumber(form, "maxConcurrency", wrong),
-		TimeoutSeconds: site.FormNumber(form, "timeoutSeconds", wrong),
+		RatePerSecond: site.FormNumber(form, "ratePerSecond", in.wrong), MaxConcurrency: site.FormNumber(form, "maxConcurrency", in.wrong),
+		TimeoutSeconds: site.FormNumber(form, "timeoutSeconds", in.wrong),
 	}
-	readSending(form, &in, wrong)
-	return in, typedSending(form), wrong, nil
+	readSending(form, &in.EndpointInput, in.wrong)
+	return in
 }
 
-func (d ownerPages) showEndpointForm(c echo.Context, status int, e store.Endpoint, in partners.EndpointInput,
-	typed view.SendingFields, wrong map[string]string,
-) error {
+func (d ownerPages) showEndpointForm(c echo.Context, status int, e store.Endpoint, in endpointForm, wrong site.FormErrors) error {
 	v := view.EndpointFormView{
 		Action: d.Href("/endpoints"), Cancel: d.Href("/endpoints"), New: e.ID == "", Kind: in.Kind, Name: in.Name, URL: in.URL,
 		ContentMode: in.ContentMode, TokenURL: in.TokenURL, TokenClientID: in.TokenClientID, TokenScope: in.TokenScope,
 		TokenAuthMethod: in.TokenAuthMethod, AuthMethods: tokenMethods(d.Registry.Endpoints.TokenAuthMethods()),
-		HasSecret: e.TokenSecret != "", JWKS: d.Absolute("/oauth/jwks"), Sending: typed, Wrong: wrong,
+		HasSecret: e.TokenSecret != "", JWKS: d.Absolute("/oauth/jwks"), Sending: in.typed, Wrong: wrong,
 	}
 	if v.Kind = in.Kind; e.ID != "" {
 		v.Kind = e.Kind
@@ -200,4 +197,74 @@ func (d ownerPages) apiContracts(c echo.Context) ([]ui.Option, error) {
 		}
 	}
 	return options, nil
+}
+
+// defaultZone is filled in beforehand: the chains this profile is for are Dutch.
+const defaultZone = "Europe/Amsterdam"
+
+// typedSending returns the delivery windows and batch limits of an endpoint as typed in the form.
+func typedSending(form site.Form) view.SendingFields {
+	return view.SendingFields{
+		Rate: form.Get("ratePerSecond"), Concurrency: form.Get("maxConcurrency"), Timeout: form.Get("timeoutSeconds"),
+		TimeZone: form.Get("timeZone"), Windows: form.Get("windows"), BatchEvents: form.Get("batchEvents"), BatchBytes: form.Get("batchBytes"),
+		BatchWait: form.Get("batchWaitSeconds"), ContractID: form.Get("contractId"), ContractVersion: form.Get("contractVersion"),
+		BatchStated: form.Get("batchStated") != "",
+	}
+}
+
+// readSending reads that part of the form.
+func readSending(form site.Form, in *partners.EndpointInput, wrong site.FormErrors) {
+	typed := typedSending(form)
+	in.BatchEvents, in.BatchBytes = site.FormNumber(form, "batchEvents", wrong), site.FormNumber(form, "batchBytes", wrong)
+	in.BatchWaitSeconds, in.BatchStated = site.FormNumber(form, "batchWaitSeconds", wrong), typed.BatchStated
+	in.ContractID, in.ContractVersion = typed.ContractID, typed.ContractVersion
+	week, err := window.ParseLines(cmp.Or(typed.TimeZone, defaultZone), typed.Windows)
+	if err != nil {
+		wrong["windows"] = site.Capital(err.Error()) + "."
+		return
+	}
+	in.Windows = week.String()
+}
+
+// SendingOf shows what an endpoint has now.
+func SendingOf(e store.Endpoint) view.SendingFields {
+	v := view.SendingFields{
+		Rate: site.NumberText(e.RatePerSecond), Concurrency: site.NumberText(e.MaxConcurrency), Timeout: site.NumberText(e.TimeoutMS / 1000),
+		TimeZone: defaultZone, BatchEvents: site.NumberText(e.BatchEvents), BatchBytes: site.NumberText(e.BatchBytes), BatchWait: site.NumberText(e.BatchWaitMS / 1000),
+		ContractID: e.ContractID, ContractVersion: e.ContractVersion, BatchStated: e.BatchStated,
+	}
+	switch week, err := window.Parse(e.Windows); {
+	case err != nil:
+		v.Windows = e.Windows // as it is, so that saving the form does not open the endpoint
+	case !week.Always():
+		v.TimeZone, v.Windows = week.TimeZone(), strings.Join(week.Lines(), "\n")
+	}
+	return v
+}
+
+// batchWords describes the number of events in one request, and the ground for it: a contract or the word of the partner.
+func batchWords(e store.Endpoint) string {
+	if e.BatchEvents < 2 {
+		return "off: one event in each request"
+	}
+	bytes := e.BatchBytes
+	if bytes == 0 {
+		bytes = store.DefaultBatchBytes
+	}
+	text := "at most " + ui.Count(int(e.BatchEvents)) + " events and " + ui.Bytes(bytes)
+	if e.BatchWaitMS > 0 {
+		text += ", after at most " + strconv.FormatInt(e.BatchWaitMS/1000, 10) + " s"
+	}
+	if e.BatchStated {
+		return text + " (the partner states that its receiver takes them; no contract shows it)"
+	}
+	return text + " (its contract takes them)"
+}
+
+// receiverContract names the contract of the receiver, if the endpoint has one.
+func receiverContract(e store.Endpoint) ui.Named {
+	if e.ContractID == "" {
+		return ui.Named{}
+	}
+	return ui.Named{Name: e.ContractID + " " + e.ContractVersion, Href: site.ContractVersionHref(e.ContractID, e.ContractVersion)}
 }

@@ -43,7 +43,7 @@ func (d ownerPages) endpoints(c echo.Context) error {
 	found := searchEndpoints(all, v.Search, v.Status)
 	paging := site.PagePaging(c)
 	v.Total, v.Pager = len(found), site.Pager(c, paging, len(found))
-	for _, e := range site.SlicePage(found, paging) {
+	for _, e := range site.OnPage(found, paging) {
 		v.Rows = append(v.Rows, view.OwnEndpoint{
 			Name: e.Name, Href: d.Href("/endpoints/" + e.ID), Kind: site.KindLabel(e.Kind), Host: partners.EndpointHost(e),
 			State: e.Status, Circuit: e.Circuit, Since: e.UpdatedAt.Time,

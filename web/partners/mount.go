@@ -7,6 +7,7 @@ package partners
 
 import (
 	"context"
+	_ "embed"
 
 	"github.com/labstack/echo/v4"
 	registry "schakel/registry/partners"
@@ -73,6 +74,12 @@ func (d ownerPages) subscribedDataset(ctx context.Context, g registry.Grant, bas
 // Mount registers the pages.
 func Mount(p *site.Portal, others Others) { (&pages{p, others}).mountPartners() }
 
+//go:embed openapi.yaml
+var openapiYAML []byte
+
+// EventsPart describes what the API for events answers here.
+var EventsPart = api.NewPart("partners", openapiYAML)
+
 // MountAPI registers the API.
 func MountAPI(m *api.API) { (&handlers{m}).mountSubscriptions() }
 
@@ -84,17 +91,17 @@ func (p *pages) mountPartners() {
 	g.GET("/partners/:id", p.adminPartner)
 	g.GET("/partners/:id/registration", p.correctionForm)
 	g.POST("/partners/:id/registration", p.correctPartner)
-	site.RoutesSteps(g, "/partners/:id", append(partnerSteps(), confirmStep()), p.adminPartnerStep)
+	p.RoutesSteps(g, "/partners/", append(p.partnerSteps(), p.confirmStep()), p.showPartner)
 	g.GET("/subscriptions", p.adminSubscriptions)
 	g.GET("/subscriptions/:id", p.adminSubscription)
-	site.RoutesSteps(g, "/subscriptions/:id", subscriptionSteps(), p.adminSubscriptionStep)
+	p.RoutesSteps(g, "/subscriptions/", p.subscriptionSteps(), p.showSubscription)
 	g.GET("/clients", p.adminClients)
 	g.GET("/clients/:id", p.adminClient)
-	site.RoutesSteps(g, "/clients/:id", clientSteps(), p.adminClientStep)
+	p.RoutesSteps(g, "/clients/", p.clientSteps(), p.showClient)
 	g.GET("/endpoints", p.adminEndpoints)
 	g.GET("/endpoints/:id", p.adminEndpoint)
 	g.POST("/endpoints/:id/test", p.adminEndpointTest)
-	site.RoutesSteps(g, "/endpoints/:id", endpointSteps(), p.adminEndpointStep)
+	p.RoutesSteps(g, "/endpoints/", p.endpointSteps(), p.showEndpoint)
 	ownerPages{p.OwnPages("/admin/own"), p}.routes(p.Pages("/admin/own", p.RequireAdministrator))
 
 	d := ownerPages{p.PartnerPages(), p}
@@ -116,10 +123,10 @@ func (d ownerPages) routes(g site.RouteGroup) {
 // mountSubscriptions registers the API of subscriptions.
 func (m *handlers) mountSubscriptions() {
 	follow := m.Scoped(api.EventsBase, site.ScopeSubscriptionsWrite, site.ScopeEventsConsume)
-	follow.GET("/subscriptions", m.listSubscriptions)
-	follow.GET("/subscriptions/:subscriptionId", m.showSubscription, m.ofEvents)
+	follow.GET("/subscriptions", m.ByCaller(m.listSubscriptions))
+	follow.GET("/subscriptions/:subscriptionId", m.ByCaller(m.showSubscription), m.ofEvents)
 	subscribe := m.Scoped(api.EventsBase, site.ScopeSubscriptionsWrite)
-	subscribe.POST("/subscriptions", m.postSubscription, m.Once)
-	subscribe.PATCH("/subscriptions/:subscriptionId", m.patchSubscription, m.Once, m.ofEvents)
-	subscribe.DELETE("/subscriptions/:subscriptionId", m.deleteSubscription, m.Once, m.ofEvents)
+	subscribe.POST("/subscriptions", m.ByCaller(m.postSubscription), m.Once)
+	subscribe.PATCH("/subscriptions/:subscriptionId", m.ByCaller(m.patchSubscription), m.Once, m.ofEvents)
+	subscribe.DELETE("/subscriptions/:subscriptionId", m.ByCaller(m.deleteSubscription), m.Once, m.ofEvents)
 }

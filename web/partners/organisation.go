@@ -26,23 +26,18 @@ func (d ownerPages) organisationPage(c echo.Context) error {
 
 // changeContact changes who can be reached. It is possible in every state.
 func (d ownerPages) changeContact(c echo.Context) error {
-	form, err := site.ReadForm(c)
-	if err != nil {
-		return err
-	}
 	owner, err := d.Owner(c)
 	if err != nil {
 		return err
 	}
-	contact := partners.Contact{Name: form.Get("contactName"), Email: form.Get("email"), Phone: form.Get("phone")}
-	_, err = d.Registry.Partners.UpdateContact(c.Request().Context(), site.Actor(c), owner.ID, contact)
-	if fields, ok := site.Refused(err); ok {
-		return d.showOrganisation(c, http.StatusUnprocessableEntity, owner, contact, fields)
-	}
-	return d.Settled(c, err, d.Href("/organisation"), "The contact person is saved.")
+	read := func(form site.Form) partners.Contact { return site.RegistrationForm(form).Contact }
+	return site.SubmitAbout(c, owner, read, func(contact partners.Contact) error {
+		_, err := d.Registry.Partners.UpdateContact(c.Request().Context(), site.Actor(c), owner.ID, contact)
+		return d.Settled(c, err, d.Href("/organisation"), "The contact person is saved.")
+	}, d.showOrganisation)
 }
 
-func (d ownerPages) showOrganisation(c echo.Context, status int, owner store.Partner, contact partners.Contact, wrong map[string]string) error {
+func (d ownerPages) showOrganisation(c echo.Context, status int, owner store.Partner, contact partners.Contact, wrong site.FormErrors) error {
 	var kinds []string
 	for _, k := range owner.EndpointKinds {
 		kinds = append(kinds, site.KindLabel(k))
@@ -62,7 +57,7 @@ func (d ownerPages) showOrganisation(c echo.Context, status int, owner store.Par
 func (d ownerPages) partnerAudit(c echo.Context) error {
 	v := view.ChangesView{From: site.Clean(c.QueryParam("from")), Until: site.Clean(c.QueryParam("until")), Now: d.Cfg.Now()}
 	paging := site.PagePaging(c)
-	f := store.AuditFilter{Page: store.Page{Number: paging.Page, Size: paging.PerPage}, From: dayStart(v.From, 0), Until: dayStart(v.Until, 1)}
+	f := store.AuditFilter{Page: paging, From: dayStart(v.From, 0), Until: dayStart(v.Until, 1)}
 	rows, total, err := d.Registry.Audit.List(c.Request().Context(), registry.ScopeOf(site.PartnerID(c)), f)
 	if err != nil {
 		return err

@@ -39,20 +39,12 @@ func (d ownerPages) stopSubscription(c echo.Context, stop func(context.Context, 
 	if err != nil {
 		return err
 	}
-	reason, wrong, err := site.ReadReason(c)
-	if err != nil {
-		return err
-	}
-	if wrong == "" {
-		err = stop(c.Request().Context(), site.Actor(c), grant.Subscription.ID, reason)
-		if fields, ok := site.Refused(err); ok {
-			wrong = fields["reason"]
-		}
-	}
-	if wrong != "" {
+	id := grant.Subscription.ID
+	return site.WithReason(c, site.ShortReason, func(reason string) error {
+		return d.Settled(c, stop(c.Request().Context(), site.Actor(c), id, reason), d.Href("/subscriptions/"+id), text)
+	}, func(reason, wrong string) error {
 		return d.showSubscription(c, http.StatusUnprocessableEntity, func(v *view.SubscriptionView) { show(v, reason, wrong) })
-	}
-	return d.Settled(c, err, d.Href("/subscriptions/"+grant.Subscription.ID), text)
+	})
 }
 
 // resumeSubscription starts sending again after a pause.
@@ -84,7 +76,7 @@ func (d ownerPages) showSubscription(c echo.Context, status int, change func(*vi
 			v.Dataset.ChangeHref = ""
 		}
 	}
-	if v.Retries, v.Repeats, err = d.pages.handling(c.Request().Context(), grant.Subscription, grant.Endpoint); err != nil {
+	if v.Selected, err = d.pages.selected(c.Request().Context(), grant.Subscription, grant.Endpoint); err != nil {
 		return err
 	}
 	change(&v)
@@ -100,7 +92,7 @@ func (d ownerPages) subscriptionView(owner store.Partner, g partners.Grant) view
 		Purpose: s.Purpose, Endpoint: g.Endpoint.Name, EndpointHref: d.Href("/endpoints/" + g.Endpoint.ID), Host: g.Host,
 		Created: s.CreatedAt.Time, Decided: s.DecidedAt.Time, DecidedBy: s.DecidedBy, Now: d.Cfg.Now(),
 		DeliveriesHref: d.Deliveries + "?subscription=" + url.QueryEscape(s.ID), Closed: site.Waits(owner),
-		Filters: filterWords(s.Filters), OrderBy: s.OrderBy, Pull: g.Endpoint.Kind == store.EndpointPull,
+		Pull:     g.Endpoint.Kind == store.EndpointPull,
 		CanPause: may && s.Status == store.SubscriptionApproved, CanUnpause: may && s.Status == store.SubscriptionPaused,
 		CanEnd: may && s.Status != store.SubscriptionEnded && s.Status != store.SubscriptionRejected,
 	}

@@ -1,9 +1,11 @@
 package partners
 
 import (
+	"context"
 	"maps"
 	"net/http"
 	"slices"
+	"strings"
 
 	"github.com/labstack/echo/v4"
 	"schakel/registry"
@@ -27,14 +29,17 @@ func (d ownerPages) newSubscription(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return d.showSubscriptionForm(c, http.StatusOK, owner, typedSubscription{Form: form, chosen: readSelection(form)}, nil)
+	return d.showSubscriptionForm(c, http.StatusOK, owner, readSubscription(form), nil)
 }
 
-// typedSubscription holds the form as typed so far, and the outcome of a preview.
+// typedSubscription holds the form as typed so far.
 type typedSubscription struct {
 	site.Form
-	chosen  selection
-	preview *ui.PreviewView
+	chosen selection
+}
+
+func readSubscription(form site.Form) typedSubscription {
+	return typedSubscription{form, readSelection(form)}
 }
 
 // requestSubscription asks for a subscription. The buttons to search, to preview
@@ -45,39 +50,40 @@ func (d ownerPages) requestSubscription(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	form, err := site.ReadForm(c)
-	if err != nil {
-		return err
-	}
-	typed := typedSubscription{Form: form, chosen: readSelection(form)}
-	switch form.Get("do") {
-	case "search":
-		return d.showSubscriptionForm(c, http.StatusOK, owner, typed, nil)
-	case "rows":
-		typed.chosen = typed.chosen.grown(spareRows)
-		return d.showSubscriptionForm(c, http.StatusOK, owner, typed, nil)
-	case "preview":
-		return d.previewSubscription(c, owner, typed)
-	}
+	return site.SubmitAbout(c, owner, readSubscription, func(typed typedSubscription) error {
+		switch typed.chosen.do {
+		case "search":
+			return d.showSubscriptionForm(c, http.StatusOK, owner, typed, nil)
+		case "rows":
+			typed.chosen = typed.chosen.grown(spareRows)
+			return d.showSubscriptionForm(c, http.StatusOK, owner, typed, nil)
+		case "preview":
+			return d.previewSubscription(c, owner, typed)
+		}
+		return d.sendRequest(c, owner, typed)
+	}, d.showSubscriptionForm)
+}
+
+// sendRequest asks the administrator for the subscription typed.
+func (d ownerPages) sendRequest(c echo.Context, owner store.Partner, typed typedSubscription) error {
 	in := partners.SubscriptionRequest{
-		Name: form.Get("name"), EndpointID: form.Get("endpoint"), Purpose: form.Get("purpose"),
+		Name: typed.Get("name"), EndpointID: typed.Get("endpoint"), Purpose: typed.Get("purpose"),
 		Filters: typed.chosen.filters(), OrderBy: typed.chosen.orderBy(), Retry: typed.chosen.retry, Dedupe: typed.chosen.dedupe,
 	}
 	var twice string
-	if in.Types, in.Versions, twice = chosenTypes(form.List("types")); twice != "" {
-		return d.showSubscriptionForm(c, http.StatusUnprocessableEntity, owner, typed, typed.chosen.merged(map[string]string{"types": twice}))
+	if in.Types, in.Versions, twice = chosenTypes(typed.List("types")); twice != "" {
+		return registry.Invalid(typed.chosen.merged(map[string]string{"types": twice}))
 	}
-	if e, err := d.EndpointOf(c, owner, in.EndpointID); err != nil {
+	var err error
+	if in.EndpointID, err = d.EndpointOf(c, owner, in.EndpointID); err != nil {
 		return err
-	} else if e == "" {
-		in.EndpointID = ""
 	}
 	made, err := d.Registry.Subscriptions.Request(c.Request().Context(), site.Actor(c), in)
 	if fields, ok := site.Refused(err); ok {
 		if fields["versions"] != "" {
 			fields["types"] = fields["versions"]
 		}
-		return d.showSubscriptionForm(c, http.StatusUnprocessableEntity, owner, typed, typed.chosen.merged(fields))
+		return registry.Invalid(typed.chosen.merged(fields))
 	}
 	if err != nil {
 		return d.Settled(c, err, d.Href("/subscriptions"), "")
@@ -92,12 +98,12 @@ func (d ownerPages) previewSubscription(c echo.Context, owner store.Partner, typ
 		wrong["types"] = "Choose at least one event type."
 	}
 	if len(wrong) > 0 {
-		return d.showSubscriptionForm(c, http.StatusUnprocessableEntity, owner, typed, wrong)
+		return registry.Invalid(wrong)
 	}
 	ctx := c.Request().Context()
 	chosen, asked, twice := chosenTypes(typed.List("types"))
 	if twice != "" {
-		return d.showSubscriptionForm(c, http.StatusUnprocessableEntity, owner, typed, map[string]string{"types": twice})
+		return registry.Invalid(map[string]string{"types": twice})
 	}
 	types, err := d.knownTypes(c, chosen)
 	if err != nil {
@@ -106,12 +112,12 @@ func (d ownerPages) previewSubscription(c echo.Context, owner store.Partner, typ
 	maps.DeleteFunc(asked, func(name, _ string) bool { return !slices.Contains(types, name) })
 	lines, err := d.Registry.Subscriptions.Settled(ctx, types, asked)
 	if fields, ok := site.Refused(err); ok {
-		return d.showSubscriptionForm(c, http.StatusUnprocessableEntity, owner, typed, map[string]string{"types": fields["versions"]})
+		return registry.Invalid(map[string]string{"types": fields["versions"]})
 	}
 	if err != nil {
 		return err
 	}
-	if typed.preview, err = d.preview(ctx, owner, types, lines, typed.chosen.filters()); err != nil {
+	if typed.chosen.preview, err = d.preview(ctx, owner, types, lines, typed.chosen.filters()); err != nil {
 		return err
 	}
 	return d.showSubscriptionForm(c, http.StatusOK, owner, typed, nil)
@@ -133,7 +139,7 @@ func (d ownerPages) knownTypes(c echo.Context, names []string) ([]string, error)
 	return known, err
 }
 
-func (d ownerPages) showSubscriptionForm(c echo.Context, status int, owner store.Partner, form typedSubscription, wrong map[string]string) error {
+func (d ownerPages) showSubscriptionForm(c echo.Context, status int, owner store.Partner, form typedSubscription, wrong site.FormErrors) error {
 	ctx := c.Request().Context()
 	endpoints, err := d.Registry.Endpoints.List(ctx, registry.ScopeOf(owner.ID), owner.ID)
 	if err != nil {
@@ -151,7 +157,7 @@ func (d ownerPages) showSubscriptionForm(c echo.Context, status int, owner store
 	v := view.SubscriptionFormView{
 		Action: d.Href("/subscriptions/new"), Cancel: d.Href("/subscriptions"), Search: form.Get("q"), Endpoint: form.Get("endpoint"),
 		Name: form.Get("name"), Purpose: form.Get("purpose"), Endpoints: endpointOptions(endpoints), NewEndpoint: d.Href("/endpoints/new"), Wrong: wrong,
-		Selection: form.chosen.view(d.Href("/subscriptions/new"), wrong), Preview: form.preview,
+		Selection: form.chosen.view(d.Href("/subscriptions/new"), wrong), Preview: form.chosen.preview,
 	}
 	found := site.SearchTypes(all, v.Search, "")
 	if v.Types, err = d.typeOptions(ctx, all, found, form.List("types")); err != nil {
@@ -163,4 +169,75 @@ func (d ownerPages) showSubscriptionForm(c echo.Context, status int, owner store
 	page.Lead = "You get what you need for your purpose, and no more."
 	page.Invalid = len(wrong) > 0
 	return d.Render(c, status, view.SubscriptionFormPage(page, v))
+}
+
+// LineMark stands between an event type and a line of its versions in the value of
+// a checkbox; a type without it is asked for at its newest line.
+const LineMark = "@"
+
+// chosenTypes reads the event types that are ticked, with the line of versions of
+// those that have several; wrong is set when a type is ticked twice.
+func chosenTypes(values []string) (types []string, versions map[string]string, wrong string) {
+	versions = map[string]string{}
+	for _, value := range values {
+		name, line := value, ""
+		if i := strings.LastIndex(value, LineMark); i > 0 {
+			name, line = value[:i], value[i+1:]
+		}
+		if slices.Contains(types, name) {
+			wrong = "Choose one version of " + name + ". For another one, ask for a subscription of its own."
+			continue
+		}
+		types = append(types, name)
+		if line != "" {
+			versions[name] = line
+		}
+	}
+	return types, versions, wrong
+}
+
+// typeOptions lists what is ticked first, and then what was found. A type of which
+// several lines of versions can be used is listed once for each (EDU-08).
+func (d ownerPages) typeOptions(ctx context.Context, all, found []store.EventType, ticked []string) ([]ui.Option, error) {
+	names, _, _ := chosenTypes(ticked)
+	var shown []store.EventType
+	for _, t := range all {
+		if slices.Contains(names, t.Name) {
+			shown = append(shown, t)
+		}
+	}
+	for _, t := range found[:min(len(found), shownTypes)] {
+		if !slices.Contains(names, t.Name) {
+			shown = append(shown, t)
+		}
+	}
+	lines, err := d.Registry.EventTypes.LinesOf(ctx, site.TypeNames(shown)...)
+	if err != nil {
+		return nil, err
+	}
+	var options []ui.Option
+	for _, t := range shown {
+		options = append(options, optionsOf(t.Name, lines[t.Name], ticked)...)
+	}
+	return options, nil
+}
+
+// optionsOf are the options of one event type.
+func optionsOf(name string, lines []registry.VersionLineOf, ticked []string) []ui.Option {
+	var options []ui.Option
+	for i, l := range lines {
+		o := ui.Option{Value: name, Label: name, Hint: l.Newest.Title}
+		marked := name + LineMark + l.Line
+		o.Selected = slices.Contains(ticked, marked) || i == 0 && slices.Contains(ticked, name)
+		if len(lines) > 1 {
+			o.Value, o.Label = marked, name+", version "+registry.LineName(l.Line)
+		} else {
+			o.Hint = strings.TrimSpace(o.Hint + " (version " + registry.LineName(l.Line) + ")")
+		}
+		if l.Newest.Status == store.VersionDeprecated {
+			o.Hint += " (deprecated)"
+		}
+		options = append(options, o)
+	}
+	return options
 }

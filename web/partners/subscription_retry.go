@@ -11,6 +11,7 @@ import (
 	"schakel/registry"
 	"schakel/registry/partners"
 	"schakel/store"
+	view "schakel/templates/partners"
 	"schakel/templates/ui"
 	"schakel/web/api"
 	"schakel/web/site"
@@ -81,18 +82,19 @@ func retryWords(s store.Subscription, set registry.Profile) (string, error) {
 	return text + " Its own: " + strings.Join(parts, ", ") + ".", nil
 }
 
-// handling describes the retries of a subscription and its handling of repeats, as the settings are now.
-func (p *pages) handling(ctx context.Context, s store.Subscription, e store.Endpoint) (retries, repeats string, err error) {
+// selected describes what a subscription selects, its retries and its handling of repeats, as the settings are now.
+func (p *pages) selected(ctx context.Context, s store.Subscription, e store.Endpoint) (view.Selected, error) {
 	set, err := p.Registry.Profile.Current(ctx)
 	if err != nil {
-		return "", "", err
+		return view.Selected{}, err
 	}
+	v := view.Selected{Filters: filterWords(s.Filters), OrderBy: s.OrderBy, Repeats: repeatsWords(s, e, set.Profile)}
 	if e.Kind == store.EndpointPull {
-		retries = "What is released, or not acknowledged in time, can be received again."
-	} else if retries, err = retryWords(s, set.Profile); err != nil {
-		return "", "", err
+		v.Retries = "What is released, or not acknowledged in time, can be received again."
+	} else if v.Retries, err = retryWords(s, set.Profile); err != nil {
+		return view.Selected{}, err
 	}
-	return retries, repeatsWords(s, e, set.Profile), nil
+	return v, nil
 }
 
 // repeatsWords describes the handling of an event that a subscription was handed before (EDU-18b).

@@ -2,13 +2,18 @@ package partners
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"maps"
+	"net/http"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/labstack/echo/v4"
+	"schakel/delivery/event"
 	"schakel/delivery/filter"
+	"schakel/registry"
 	"schakel/registry/partners"
 	"schakel/store"
 	"schakel/templates/ui"
@@ -23,6 +28,9 @@ type selection struct {
 	order  string
 	other  string // the attribute, when order is templates.OrderOther
 	retry  partners.RetryInput
+
+	do      string          // the button: "rows", "preview", or to send the form
+	preview *ui.PreviewView // the outcome of trying the filters
 }
 
 // spareRows sets the number of empty comparisons in a form.
@@ -31,7 +39,7 @@ const spareRows = 2
 // readSelection reads the fields of templates.Selection. A form that never had
 // them gives no filters.
 func readSelection(form site.Form) selection {
-	s := selection{dedupe: form.Get("dedupe") != "", others: form.Get("filters"), order: form.Get("orderBy"), other: form.Get("orderOther"), retry: typedRetry(form)}
+	s := selection{do: form.Get("do"), dedupe: form.Get("dedupe") != "", others: form.Get("filters"), order: form.Get("orderBy"), other: form.Get("orderOther"), retry: typedRetry(form)}
 	count, _ := strconv.Atoi(form.Get("rows")) // what is no number counts as none
 	for i := range min(max(count, spareRows), ui.FilterRows) {
 		dialect, negated := strings.CutPrefix(form.Get(ui.FilterControl(i, "comparison")), "not-")
@@ -181,4 +189,116 @@ func filterWords(filters string) []string {
 		words[i] = site.Shown(w)
 	}
 	return words
+}
+
+// subscriptionSelection shows the form for the filters and the order of a subscription.
+func (d ownerPages) subscriptionSelection(c echo.Context) error {
+	owner, grant, err := d.ownSubscription(c)
+	if err != nil {
+		return err
+	}
+	if !changeable(owner, grant.Subscription) {
+		return d.Closed(c, nil, "/subscriptions/"+grant.Subscription.ID)
+	}
+	chosen, err := selectionOf(grant.Subscription)
+	if err != nil {
+		return err
+	}
+	return d.showSelection(c, http.StatusOK, grant.Subscription, chosen, nil)
+}
+
+// changeSelection changes filters and order, or tries the filters, or offers more rows.
+func (d ownerPages) changeSelection(c echo.Context) error {
+	owner, grant, err := d.ownSubscription(c)
+	if err != nil {
+		return err
+	}
+	sub := grant.Subscription
+	return site.SubmitAbout(c, sub, readSelection, func(chosen selection) error {
+		switch chosen.do {
+		case "rows":
+			return d.showSelection(c, http.StatusOK, sub, chosen.grown(spareRows), nil)
+		case "preview":
+			return d.previewSelection(c, owner, sub, chosen)
+		}
+		filters, orderBy := chosen.filters(), chosen.orderBy()
+		err := d.Registry.Subscriptions.Change(c.Request().Context(), site.Actor(c), sub.ID, partners.SubscriptionChange{
+			Filters: &filters, OrderBy: &orderBy, Retry: &chosen.retry, Dedupe: &chosen.dedupe,
+		})
+		if fields, ok := site.Refused(err); ok {
+			return registry.Invalid(chosen.merged(fields))
+		}
+		return d.Settled(c, err, d.Href("/subscriptions/"+sub.ID), "The changes are saved.")
+	}, d.showSelection)
+}
+
+func (d ownerPages) previewSelection(c echo.Context, owner store.Partner, sub store.Subscription, chosen selection) error {
+	wrong := chosen.wrong()
+	if len(wrong) > 0 {
+		return registry.Invalid(wrong)
+	}
+	var err error
+	if chosen.preview, err = d.preview(c.Request().Context(), owner, sub.Types, sub.Versions, chosen.filters()); err != nil {
+		return err
+	}
+	return d.showSelection(c, http.StatusOK, sub, chosen, nil)
+}
+
+func (d ownerPages) showSelection(c echo.Context, status int, sub store.Subscription, chosen selection, wrong site.FormErrors) error {
+	here := d.Href("/subscriptions/" + sub.ID)
+	v := ui.SelectionFormView{
+		Action: here + "/selection", Cancel: here, Types: sub.Types, State: sub.Status, Preview: chosen.preview,
+		Selection: chosen.view(here+"/selection", wrong),
+	}
+	page := d.PageFrame(c, "Filters, repeats, order and retries",
+		ui.Crumb{Label: "Subscriptions", Href: d.Href("/subscriptions")}, ui.Crumb{Label: site.SubscriptionLabel(sub), Href: here})
+	page.Invalid = len(wrong) > 0
+	return d.Render(c, status, ui.SelectionFormPage(page, v))
+}
+
+// changeable reports whether an owner can change filters and order now.
+func changeable(owner store.Partner, sub store.Subscription) bool {
+	switch sub.Status {
+	case store.SubscriptionRequested, store.SubscriptionApproved, store.SubscriptionPaused:
+		return site.Waits(owner) == ""
+	}
+	return false
+}
+
+// What a preview shows: filters are tried on the most recent events, and some of
+// those are listed.
+const (
+	previewEvents = 200
+	previewRows   = 50
+)
+
+// preview tries filters on the recent events that the owner may know of, of these
+// types in the lines of versions given for them. The filters must be right.
+func (d ownerPages) preview(ctx context.Context, owner store.Partner, types []string, lines map[string]string, filters string) (*ui.PreviewView, error) {
+	compiled, err := filter.Parse([]byte(filters))
+	if err != nil {
+		return nil, err
+	}
+	events, withheld, err := d.Registry.Subscriptions.Recent(ctx, owner, types, lines, previewEvents)
+	if err != nil {
+		return nil, err
+	}
+	v := &ui.PreviewView{Withheld: withheld, Now: d.Cfg.Now(), Total: len(events)}
+	var others []ui.PreviewRow
+	for _, e := range events {
+		row := ui.PreviewRow{ID: site.Shown(e.CEID), Type: e.CEType, Subject: site.Shown(e.CESubject), Accepted: e.AcceptedAt.Time}
+		row.OtherVersion = !store.FitsLine(e.ContractVersions, lines[e.CEType])
+		if parsed, err := event.FromParts(e.Attributes, event.DataKind(e.DataKind), nil); err == nil && !row.OtherVersion {
+			row.Match = compiled.Match(parsed.Extension)
+		}
+		if row.Match {
+			v.Rows = append(v.Rows, row)
+		} else {
+			others = append(others, row)
+		}
+	}
+	v.Matching = len(v.Rows)
+	v.Rows = append(v.Rows, others...)
+	v.Rows = v.Rows[:min(len(v.Rows), previewRows)]
+	return v, nil
 }

@@ -36,7 +36,7 @@ func (d ownerPages) subscriptions(c echo.Context) error {
 	}
 	ctx, paging := c.Request().Context(), site.PagePaging(c)
 	rows, total, err := d.Registry.Subscriptions.List(ctx, registry.ScopeOf(owner.ID), store.SubscriptionFilter{
-		PartnerID: owner.ID, Status: v.Status, EventType: v.Type, EndpointID: v.Endpoint, Page: store.Page{Number: paging.Page, Size: paging.PerPage},
+		PartnerID: owner.ID, Status: v.Status, EventType: v.Type, EndpointID: v.Endpoint, Page: paging,
 	})
 	if err != nil {
 		return err

@@ -57,34 +57,22 @@ func (m *handlers) subscriptionAnswer(ctx context.Context, s store.Subscription)
 }
 
 // listSubscriptions lists the subscriptions of the caller's partner, newest first.
-func (m *handlers) listSubscriptions(c echo.Context) error {
-	who, err := m.Caller(c)
-	if err != nil {
-		return err
-	}
-	paging, err := site.APIPaging(c)
-	if err != nil {
-		return err
-	}
-	status, err := site.APIChoice(c, "status", site.SubscriptionStatuses())
-	if err != nil {
-		return err
-	}
-	rows, total, err := m.Registry.Subscriptions.List(c.Request().Context(), who.Scope(), store.SubscriptionFilter{
-		OfTypes: true, EndpointID: c.QueryParam("endpointId"), Status: status, EventType: c.QueryParam("eventType"),
-		Page: store.Page{Number: paging.Page, Size: paging.PerPage},
-	})
-	if err != nil {
-		return err
-	}
-	m.App.SetPagingHeaders(c, paging, total)
-	answer := make([]SubscriptionAnswer, len(rows))
-	for i, s := range rows {
-		if answer[i], err = m.subscriptionAnswer(c.Request().Context(), s); err != nil {
-			return err
+func (m *handlers) listSubscriptions(c echo.Context, who api.Caller) error {
+	return api.AnswerList(m.API, c, "subscriptions", func(page store.Page) ([]SubscriptionAnswer, int, error) {
+		status, err := site.APIChoice(c, "status", site.SubscriptionStatuses())
+		if err != nil {
+			return nil, 0, err
 		}
-	}
-	return c.JSON(http.StatusOK, map[string]any{"subscriptions": answer})
+		ctx := c.Request().Context()
+		rows, total, err := m.Registry.Subscriptions.List(ctx, who.Scope(), store.SubscriptionFilter{
+			OfTypes: true, EndpointID: c.QueryParam("endpointId"), Status: status, EventType: c.QueryParam("eventType"), Page: page,
+		})
+		answers := make([]SubscriptionAnswer, len(rows))
+		for i := 0; i < len(rows) && err == nil; i++ {
+			answers[i], err = m.subscriptionAnswer(ctx, rows[i])
+		}
+		return answers, total, err
+	})
 }
 
 // SubscriptionRequest asks for a subscription.
@@ -102,11 +90,7 @@ type SubscriptionRequest struct {
 
 // postSubscription asks for a subscription; it starts when an administrator
 // approves it (EDU-13).
-func (m *handlers) postSubscription(c echo.Context) error {
-	who, err := m.Caller(c)
-	if err != nil {
-		return err
-	}
+func (m *handlers) postSubscription(c echo.Context, who api.Caller) error {
 	var in SubscriptionRequest
 	if err := api.ReadJSON(c, &in); err != nil {
 		return err
@@ -130,11 +114,7 @@ func (m *handlers) postSubscription(c echo.Context) error {
 }
 
 // showSubscription answers one subscription; another partner's is 404.
-func (m *handlers) showSubscription(c echo.Context) error {
-	who, err := m.Caller(c)
-	if err != nil {
-		return err
-	}
+func (m *handlers) showSubscription(c echo.Context, who api.Caller) error {
 	found, err := m.Registry.Subscriptions.Get(c.Request().Context(), who.Scope(), c.Param("subscriptionId"))
 	if err != nil {
 		return err
@@ -166,11 +146,7 @@ func (m *handlers) ofEvents(next echo.HandlerFunc) echo.HandlerFunc {
 
 // deleteSubscription ends a subscription, or takes the request back. A second
 // time it does nothing, with the same answer (IDEM-05).
-func (m *handlers) deleteSubscription(c echo.Context) error {
-	who, err := m.Caller(c)
-	if err != nil {
-		return err
-	}
+func (m *handlers) deleteSubscription(c echo.Context, who api.Caller) error {
 	ctx, id := c.Request().Context(), c.Param("subscriptionId")
 	found, err := m.Registry.Subscriptions.Get(ctx, who.Scope(), id)
 	if err != nil {

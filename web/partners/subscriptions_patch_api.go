@@ -28,26 +28,21 @@ type subscriptionPatch struct {
 
 // patchSubscription pauses a subscription or lets it go on, or changes its
 // filters, order and retry schedule.
-func (m *handlers) patchSubscription(c echo.Context) error {
-	who, err := m.Caller(c)
-	if err != nil {
-		return err
-	}
+func (m *handlers) patchSubscription(c echo.Context, who api.Caller) error {
 	var in subscriptionPatch
 	if err := api.ReadJSON(c, &in); err != nil {
 		return err
 	}
 	ctx, id := c.Request().Context(), c.Param("subscriptionId")
+	change := m.changeSelection
 	if in.Filters == nil && in.OrderBy == nil && in.Retry == nil && in.Dedupe == nil {
-		err = m.setSubscriptionStatus(ctx, who, id, in)
-	} else {
-		err = m.changeSelection(ctx, who, id, in)
+		change = m.setSubscriptionStatus
 	}
-	if err != nil {
+	if err := change(ctx, who, id, in); err != nil {
 		return err
 	}
 	store.AfterCommit(ctx, m.Engine.Changed)
-	return m.showSubscription(c)
+	return m.showSubscription(c, who)
 }
 
 func (m *handlers) setSubscriptionStatus(ctx context.Context, who api.Caller, id string, in subscriptionPatch) error {

@@ -3,6 +3,7 @@ package site
 import (
 	"net/http"
 	"slices"
+	"strings"
 
 	"github.com/labstack/echo/v4"
 )
@@ -47,4 +48,23 @@ func (g RouteGroup) PublicGET(path string, h echo.HandlerFunc, with ...echo.Midd
 	g.public[g.Prefix+path] = true
 	g.with = slices.Concat([]echo.MiddlewareFunc{publicCORS}, g.with) // first, so that refusals can be read too
 	g.add(http.MethodGet, path, h, with)
+}
+
+// refuseOptions answers 405 to OPTIONS, which echo would answer by itself: we take
+// no part in the abuse-protection handshake of webhooks (EDU-03f).
+func refuseOptions(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		allow, known := c.Get(echo.ContextKeyHeaderAllow).(string)
+		if !known {
+			return next(c)
+		}
+		if _, api := FindAPI(c.Request().URL.Path); !api {
+			return next(c)
+		}
+		c.Set(echo.ContextKeyHeaderAllow, strings.TrimPrefix(allow, "OPTIONS, "))
+		if c.Request().Method == http.MethodOptions {
+			return echo.MethodNotAllowedHandler(c)
+		}
+		return next(c)
+	}
 }

@@ -6,10 +6,18 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/labstack/echo/v4"
 )
+
+// UploadTime bounds how long a large document may take on a slow line.
+const UploadTime = 2 * time.Minute
+
+// FormOverhead bounds the bytes of a form beside its document. It is sent as
+// multipart, so the document itself does not grow.
+const FormOverhead = 64 << 10
 
 // DocumentForm is an upload as the form sends it.
 type DocumentForm struct {

@@ -76,12 +76,6 @@ func TypeNames(rows []store.EventType) []string {
 	return names
 }
 
-// OnPage is the part of a list that is on the page.
-func OnPage[T any](rows []T, p Paging) []T {
-	from := min(p.Offset(), len(rows))
-	return rows[from:min(from+p.Limit(), len(rows))]
-}
-
 // IsWholeEvent distinguishes a CloudEvent from its data: data rarely has a specversion.
 func IsWholeEvent(content []byte) bool {
 	var members map[string]json.RawMessage

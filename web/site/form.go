@@ -2,9 +2,11 @@ package site
 
 import (
 	"errors"
+	"maps"
 	"mime"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -20,6 +22,9 @@ import (
 const (
 	MaxFormBytes  = 256 << 10
 	MaxFormFields = 2000 // a bulk action ticks at most a page of rows, and some
+
+	MaxTicked      = maxPerPage // rows of a page of a list
+	MaxReasonBytes = 1000
 )
 
 // Form holds the posted fields. Values are trimmed and free of control characters
@@ -127,10 +132,31 @@ func RegistrationForm(form Form) partners.Registration {
 	}
 }
 
+// HiddenFields carries the first value of each name along in a form, by name: a page that is read twice has the same bytes.
+func HiddenFields(values url.Values) []ui.Hidden {
+	var list []ui.Hidden
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		list = append(list, ui.Hidden{Name: name, Value: values[name][0]})
+	}
+	return list
+}
+
+// Refused gives what is wrong with a form by field; ok is false for any other error.
+func Refused(err error) (fields map[string]string, ok bool) {
+	e, ok := errors.AsType[*registry.Error](err)
+	if !ok || len(e.Fields) == 0 {
+		return nil, false
+	}
+	return e.Fields, true
+}
+
 // FormRefusal returns the problems of a form by field, and the status of the page
 // that shows it; nil for any other error. A conflict with the state of things
 // stands under the empty name.
 func FormRefusal(err error) (status int, wrong FormErrors) {
+	if shown, ok := errors.AsType[*FormRefused](err); ok {
+		return shown.Status, shown.Wrong
+	}
 	if fields, ok := Refused(err); ok {
 		return http.StatusUnprocessableEntity, fields
 	}
@@ -143,6 +169,15 @@ func FormRefusal(err error) (status int, wrong FormErrors) {
 	}
 	return status, FormErrors{"": e.Message}
 }
+
+// FormRefused is a refusal of a form that is no refusal of the registry.
+type FormRefused struct {
+	Status int
+	Wrong  FormErrors
+}
+
+// Error implements error.
+func (e *FormRefused) Error() string { return "form refused" }
 
 // FormNumber reads a whole number; an empty field is 0.
 func FormNumber(form Form, name string, wrong FormErrors) int64 {
@@ -165,14 +200,69 @@ func NumberText(n int64) string {
 	return strconv.FormatInt(n, 10)
 }
 
-// ReadReason reads why something is stopped; what is wrong with it is told.
-func ReadReason(c echo.Context) (reason, wrong string, err error) {
+// Submit handles a posted form, whatever it is about: it reads the fields, and saves what was typed, which answers with a
+// redirect. What is refused with words for people is shown again, with the problems beside the fields and their status.
+func Submit[In any](c echo.Context, read func(Form) In, save func(In) error, again func(c echo.Context, status int, in In, wrong FormErrors) error) error {
 	form, err := ReadForm(c)
 	if err != nil {
-		return "", "", err
+		return err
 	}
-	if reason = form.Get("reason"); len([]rune(reason)) < 3 {
-		wrong = "Give a reason of at least 3 characters; it is kept in the audit trail."
+	return SubmitRead(c, read(form), save, again)
+}
+
+// SubmitRead is Submit for what was read already, such as a form with a file.
+func SubmitRead[In any](c echo.Context, in In, save func(In) error, again func(c echo.Context, status int, in In, wrong FormErrors) error) error {
+	err := save(in)
+	if status, wrong := FormRefusal(err); wrong != nil {
+		return again(c, status, in, wrong)
 	}
-	return reason, wrong, nil
+	return err
+}
+
+// SubmitAbout is Submit for a page that makes and changes things of one kind: about is the thing, or its zero for a new one.
+func SubmitAbout[About, In any](c echo.Context, about About, read func(Form) In, save func(In) error,
+	again func(c echo.Context, status int, about About, in In, wrong FormErrors) error,
+) error {
+	return Submit(c, read, save, func(c echo.Context, status int, in In, wrong FormErrors) error {
+		return again(c, status, about, in, wrong)
+	})
+}
+
+// WithReason handles a button that asks why. A reason that check or do refuses is shown again beside its field.
+func WithReason(c echo.Context, check func(reason string) (wrong string), do func(reason string) error, again func(reason, wrong string) error) error {
+	form, err := ReadForm(c)
+	if err != nil {
+		return err
+	}
+	reason := form.Get("reason")
+	if wrong := check(reason); wrong != "" {
+		return again(reason, wrong)
+	}
+	err = do(reason)
+	if fields, ok := Refused(err); ok && fields["reason"] != "" {
+		return again(reason, fields["reason"])
+	}
+	return err
+}
+
+// AnyReason is the check of a reason that is left to the registry.
+func AnyReason(string) string { return "" }
+
+// ShortReason describes the problem of a reason of a few letters; "" when it will do.
+func ShortReason(reason string) string {
+	if len([]rune(reason)) < 3 {
+		return "Give a reason of at least 3 characters; it is kept in the audit trail."
+	}
+	return ""
+}
+
+// ReasonError describes the problem of a reason that is missing or too long; "" when it will do.
+func ReasonError(reason string) string {
+	switch {
+	case reason == "":
+		return "Say why. The audit trail keeps it."
+	case len(reason) > MaxReasonBytes:
+		return "Keep the reason shorter than " + ui.Count(MaxReasonBytes) + " characters."
+	}
+	return ""
 }

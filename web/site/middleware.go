@@ -242,3 +242,93 @@ type headKey struct{}
 
 // AskedForHead reports whether a request is answered without its body, so that a large one need not be read.
 func AskedForHead(ctx context.Context) bool { return ctx.Value(headKey{}) != nil }
+
+// together puts a handler behind middleware, the first of which sees a request first. It is done when routes are made:
+// echo does it again for each request, which costs more than most of the middleware.
+func together(h echo.HandlerFunc, with ...echo.MiddlewareFunc) echo.HandlerFunc {
+	for _, around := range slices.Backward(with) {
+		h = around(h)
+	}
+	return h
+}
+
+// frame serves all routes behind what every request goes through.
+type frame struct {
+	echo  *echo.Echo
+	serve echo.HandlerFunc
+}
+
+// newFrame makes a frame: before comes ahead of the router, after behind it. Routes may be added to the echo afterwards.
+func newFrame(e *echo.Echo, before, after []echo.MiddlewareFunc) *frame {
+	routed := together(func(c echo.Context) error { return c.Handler()(c) }, after...)
+	route := func(c echo.Context) error {
+		r := c.Request()
+		e.Router().Find(r.Method, echo.GetPath(r), c)
+		return routed(c)
+	}
+	return &frame{echo: e, serve: together(route, before...)}
+}
+
+// ServeHTTP implements http.Handler.
+func (f *frame) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	c := f.echo.AcquireContext()
+	c.Reset(r, w)
+	if err := f.serve(c); err != nil {
+		f.echo.HTTPErrorHandler(err, c)
+	}
+	f.echo.ReleaseContext(c)
+}
+
+// maxDrained bounds how much of an unread body is read and dropped before the answer goes out: a little more than
+// the largest document by default. The time for it is that of the server for any body.
+const maxDrained = 32 << 20
+
+const contextBody = "body"
+
+// rememberBody keeps the body as it came, before anything that limits it.
+func rememberBody(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		if r := c.Request(); r.Body != nil && r.Body != http.NoBody {
+			c.Set(contextBody, r.Body)
+		}
+		return next(c)
+	}
+}
+
+// drainBody reads on what is left of a body that is refused. A client that first sends all and then reads would find the
+// connection broken, and never learn why; and the connection can be used again (CE-32). A client that asks first (Expect:
+// 100-continue) sends nothing after a refusal.
+func drainBody(c echo.Context) {
+	body, ok := c.Get(contextBody).(io.Reader)
+	if !ok || c.Request().Header.Get("Expect") != "" {
+		return
+	}
+	_, _ = io.CopyN(io.Discard, body, maxDrained)
+}
+
+// DeadlineExtender returns a function that keeps the connection open for another patience from each call on; callers call
+// it whenever bytes went over the line.
+func (a *App) DeadlineExtender(c echo.Context) func() {
+	var last time.Time
+	return func() {
+		if now := a.Cfg.Now(); last.IsZero() || now.Sub(last) >= extendEvery || now.Before(last) {
+			last = now
+			_ = a.ExtendDeadlines(c, Patience) // without it the times of the server hold
+		}
+	}
+}
+
+// EndReadOnDone ends the reading of a body at once when the context of its request ends, until the function that it
+// answers is called. That function waits for an end under way, which must not touch the connection after its request.
+func (a *App) EndReadOnDone(c echo.Context) func() {
+	done := make(chan struct{})
+	stop := context.AfterFunc(c.Request().Context(), func() {
+		defer close(done)
+		_ = http.NewResponseController(c.Response()).SetReadDeadline(a.Cfg.Now()) // without it the times of the server hold
+	})
+	return func() {
+		if !stop() {
+			<-done
+		}
+	}
+}

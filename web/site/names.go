@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -280,3 +281,17 @@ func (n *DeliveryNames) Subscription(ctx context.Context, area DeliveryArea, id 
 	})
 	return ui.Named{Name: name, Href: area.Base + "/subscriptions/" + id}, err
 }
+
+// ContractHref gives the address of a contract.
+func ContractHref(id string) string { return "/contracts/" + url.PathEscape(id) }
+
+// EventTypeHref gives the address of an event type.
+func EventTypeHref(name string) string { return "/event-types/" + url.PathEscape(name) }
+
+// ContractVersionHref is the page of a version of a contract.
+func ContractVersionHref(id, version string) string {
+	return ContractHref(id) + "/versions/" + url.PathEscape(version)
+}
+
+// PartnerHref gives the address of a partner for administrators.
+func PartnerHref(id string) string { return "/admin/partners/" + url.PathEscape(id) }

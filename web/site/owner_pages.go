@@ -84,19 +84,12 @@ func (d OwnerPages) Settled(c echo.Context, err error, href, text string) error 
 	return d.Done(c, href, text)
 }
 
-// Refused gives what is wrong with a form by field; ok is false for any other error.
-func Refused(err error) (fields map[string]string, ok bool) {
-	e, ok := errors.AsType[*registry.Error](err)
-	if !ok || len(e.Fields) == 0 {
-		return nil, false
+// SettledForm is Settled for a form, which shows a refusal itself.
+func (d OwnerPages) SettledForm(c echo.Context, err error, href, text string) error {
+	if _, wrong := FormRefusal(err); wrong != nil {
+		return err
 	}
-	return e.Fields, true
-}
-
-// SlicePage cuts one page out of a list that is read whole.
-func SlicePage[T any](rows []T, p Paging) []T {
-	from := min(p.Offset(), len(rows))
-	return rows[from:min(from+p.Limit(), len(rows))]
+	return d.Settled(c, err, href, text)
 }
 
 // Closed goes back to a page that says why nothing can be changed now, unless err.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -19,38 +20,27 @@ const (
 	MaxPage        = 1_000_000
 )
 
-// Paging is the part of a list that was asked for; pages count from 1.
-type Paging struct {
-	Page, PerPage int
-}
-
-// Offset is the number of rows before the page.
-func (p Paging) Offset() int { return (p.Page - 1) * p.PerPage }
-
-// Limit is the most rows on the page.
-func (p Paging) Limit() int { return p.PerPage }
-
 // APIPaging reads page and perPage; wrong values are a 400 (NL API Design Rules).
-func APIPaging(c echo.Context) (Paging, error) {
+func APIPaging(c echo.Context) (store.Page, error) {
 	page, err := WholeNumber(c, "page", 1, MaxPage)
 	if err != nil {
-		return Paging{}, err
+		return store.Page{}, err
 	}
 	perPage, err := WholeNumber(c, "perPage", DefaultPerPage, maxPerPage)
 	if err != nil {
-		return Paging{}, err
+		return store.Page{}, err
 	}
-	return Paging{page, perPage}, nil
+	return store.Page{Number: page, Size: perPage}, nil
 }
 
 // PagePaging reads page and perPage for the portal; wrong values become the default.
-func PagePaging(c echo.Context) Paging {
-	p := Paging{1, DefaultPerPage}
+func PagePaging(c echo.Context) store.Page {
+	p := store.Page{Number: 1, Size: DefaultPerPage}
 	if n, err := WholeNumber(c, "page", 1, MaxPage); err == nil {
-		p.Page = n
+		p.Number = n
 	}
 	if n, err := WholeNumber(c, "perPage", DefaultPerPage, maxPerPage); err == nil {
-		p.PerPage = n
+		p.Size = n
 	}
 	return p
 }
@@ -70,37 +60,37 @@ func WholeNumber(c echo.Context, name string, otherwise, most int) (int, error) 
 
 // SetPagingHeaders sets Link (first, prev, next, last) and Total-Count. The links
 // keep the other query keys.
-func (a *App) SetPagingHeaders(c echo.Context, p Paging, total int) {
-	a.setLinks(c, p, max(1, (total+p.PerPage-1)/p.PerPage), true)
+func (a *App) SetPagingHeaders(c echo.Context, p store.Page, total int) {
+	a.setLinks(c, p, max(1, (total+p.Size-1)/p.Size), true)
 	c.Response().Header().Set("Total-Count", strconv.Itoa(total))
 }
 
 // setLongPagingHeaders is setPagingHeaders for a list that is not counted beyond
 // store.ListBound: then it omits the total and the last page. rows counts those
 // on this page; after a full one comes another.
-func (a *App) setLongPagingHeaders(c echo.Context, p Paging, total, rows int) {
+func (a *App) setLongPagingHeaders(c echo.Context, p store.Page, total, rows int) {
 	if total <= store.ListBound {
 		a.SetPagingHeaders(c, p, total)
 		return
 	}
-	last := p.Page
-	if rows == p.PerPage {
+	last := p.Number
+	if rows == p.Size {
 		last++
 	}
 	a.setLinks(c, p, last, false)
 }
 
-func (a *App) setLinks(c echo.Context, p Paging, last int, known bool) {
+func (a *App) setLinks(c echo.Context, p store.Page, last int, known bool) {
 	var links []string
 	add := func(rel string, page int) {
 		links = append(links, fmt.Sprintf("<%s>; rel=%q", a.Absolute(WithQuery(c.Request().URL, "page", strconv.Itoa(page))), rel))
 	}
 	add("first", 1)
-	if p.Page > 1 {
-		add("prev", min(p.Page-1, last))
+	if p.Number > 1 {
+		add("prev", min(p.Number-1, last))
 	}
-	if p.Page < last {
-		add("next", p.Page+1)
+	if p.Number < last {
+		add("next", p.Number+1)
 	}
 	if known {
 		add("last", last)
@@ -110,11 +100,11 @@ func (a *App) setLinks(c echo.Context, p Paging, last int, known bool) {
 
 // OlderThan is the delivery behind which the list goes on after this page, when page numbers do not lead there: they count to
 // store.ListBound, and a search stops at store.SearchBound. It is empty when they do, or when this is the end.
-func OlderThan(p Paging, l store.DeliveryList) string {
+func OlderThan(p store.Page, l store.DeliveryList) string {
 	switch {
-	case l.Total > store.ListBound && p.Offset()+p.PerPage >= store.ListBound && len(l.Rows) == p.PerPage:
+	case l.Total > store.ListBound && offset(p)+p.Size >= store.ListBound && len(l.Rows) == p.Size:
 		return l.Rows[len(l.Rows)-1].ID
-	case p.Offset()+p.PerPage >= l.Total:
+	case offset(p)+p.Size >= l.Total:
 		return l.Older
 	}
 	return ""
@@ -129,7 +119,7 @@ func WithBefore(u *url.URL, before string) string {
 }
 
 // SetDeliveryPaging sets Link, and Total-Count when the list was counted to its end.
-func (a *App) SetDeliveryPaging(c echo.Context, p Paging, l store.DeliveryList) {
+func (a *App) SetDeliveryPaging(c echo.Context, p store.Page, l store.DeliveryList) {
 	before := OlderThan(p, l)
 	if before == "" && l.Older == "" {
 		a.setLongPagingHeaders(c, p, l.Total, len(l.Rows))
@@ -137,26 +127,26 @@ func (a *App) SetDeliveryPaging(c echo.Context, p Paging, l store.DeliveryList) 
 	}
 	next := WithBefore(c.Request().URL, before)
 	if before == "" {
-		next = WithQuery(c.Request().URL, "page", strconv.Itoa(p.Page+1))
+		next = WithQuery(c.Request().URL, "page", strconv.Itoa(p.Number+1))
 	}
 	links := []string{fmt.Sprintf("<%s>; rel=%q", a.Absolute(WithQuery(c.Request().URL, "page", "1")), "first")}
-	if p.Page > 1 {
-		links = append(links, fmt.Sprintf("<%s>; rel=%q", a.Absolute(WithQuery(c.Request().URL, "page", strconv.Itoa(p.Page-1))), "prev"))
+	if p.Number > 1 {
+		links = append(links, fmt.Sprintf("<%s>; rel=%q", a.Absolute(WithQuery(c.Request().URL, "page", strconv.Itoa(p.Number-1))), "prev"))
 	}
 	c.Response().Header().Set("Link", strings.Join(append(links, fmt.Sprintf("<%s>; rel=%q", a.Absolute(next), "next")), ", "))
 }
 
 // Pager makes the pager below a list in the portal.
-func Pager(c echo.Context, p Paging, total int) *ui.Pager {
+func Pager(c echo.Context, p store.Page, total int) *ui.Pager {
 	here := *c.Request().URL
 	return &ui.Pager{
-		Page: p.Page, PerPage: p.PerPage, Total: total,
+		Page: p.Number, PerPage: p.Size, Total: total,
 		URL: func(page int) string { return WithQuery(&here, "page", strconv.Itoa(page)) },
 	}
 }
 
 // LongPager is pager for a list that is not counted beyond store.ListBound.
-func LongPager(c echo.Context, p Paging, total int) *ui.Pager {
+func LongPager(c echo.Context, p store.Page, total int) *ui.Pager {
 	list := Pager(c, p, min(total, store.ListBound))
 	list.More = total > store.ListBound
 	return list
@@ -167,4 +157,60 @@ func WithQuery(u *url.URL, name, value string) string {
 	q := u.Query()
 	q.Set(name, value)
 	return u.EscapedPath() + "?" + q.Encode()
+}
+
+// offset is the number of rows before a page.
+func offset(p store.Page) int { return (p.Number - 1) * p.Size }
+
+// OnPage is the part of a list that is on a page of it.
+func OnPage[T any](rows []T, p store.Page) []T {
+	from := min(offset(p), len(rows))
+	return rows[from:min(from+p.Size, len(rows))]
+}
+
+// APIChoice reads a query key of an API that takes a few words; another word is a 400 that names them. Empty when it is
+// not there.
+func APIChoice(c echo.Context, name string, words []string) (string, error) {
+	value := c.QueryParam(name)
+	if value == "" || slices.Contains(words, value) {
+		return value, nil
+	}
+	last := len(words) - 1
+	return "", FieldProblem(name, name+" must be "+strings.Join(words[:last], ", ")+" or "+words[last])
+}
+
+// PageChoice reads a query key of a page that takes a few words. Another word narrows nothing, so that a list shows all
+// and not none under a filter that cannot be seen.
+func PageChoice(c echo.Context, name string, words []string) string {
+	value := Clean(c.QueryParam(name))
+	if slices.Contains(words, value) {
+		return value
+	}
+	return ""
+}
+
+// SubscriptionStatuses lists the states of a subscription that a list can be filtered by.
+func SubscriptionStatuses() []string {
+	return []string{
+		store.SubscriptionRequested, store.SubscriptionApproved, store.SubscriptionPaused, store.SubscriptionSuspended,
+		store.SubscriptionEnded, store.SubscriptionRejected,
+	}
+}
+
+// EndpointStatuses lists the states of an endpoint that a list can be filtered by.
+func EndpointStatuses() []string {
+	return []string{store.EndpointActive, store.EndpointPaused, store.EndpointSuspended}
+}
+
+// PartnerStatuses lists the states of a partner that a list can be filtered by.
+func PartnerStatuses() []string {
+	return []string{store.PartnerRequested, store.PartnerApproved, store.PartnerSuspended, store.PartnerEnded, store.PartnerRejected}
+}
+
+// ContractKinds lists the kinds of contracts.
+func ContractKinds() []string { return []string{"openapi", "asyncapi"} }
+
+// QuarantineStatuses lists the states of a quarantined message.
+func QuarantineStatuses() []string {
+	return []string{store.QuarantineOpen, store.QuarantineReleased, store.QuarantineDiscarded}
 }

@@ -92,6 +92,14 @@ func (p *Portal) Done(c echo.Context, href, text string) error {
 	return c.Redirect(http.StatusSeeOther, href)
 }
 
+// Saved is Done, unless err.
+func (p *Portal) Saved(c echo.Context, err error, href, text string) error {
+	if err != nil {
+		return err
+	}
+	return p.Done(c, href, text)
+}
+
 // Reader returns the rights of the account that asks, or of a visitor, to contracts and event types.
 func (p *Portal) Reader(c echo.Context) (registry.Reader, error) {
 	account := p.CurrentAccount(c)

@@ -1,6 +1,10 @@
 package site
 
 import (
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
 	"net/http"
 	"strconv"
 	"strings"
@@ -9,6 +13,7 @@ import (
 	"github.com/labstack/echo/v4"
 	"schakel/delivery/claimcheck"
 	"schakel/store"
+	"schakel/templates/ui"
 )
 
 // ServeObject sends the bytes of an object as a file, whole or in part.
@@ -77,4 +82,63 @@ func RangeProblem(h http.Header) error {
 		h.Del(name)
 	}
 	return p
+}
+
+// SendObject sends the oversize data of an event as a file.
+func (p *Portal) SendObject(c echo.Context, eventID string) error {
+	objects, err := p.DB.ObjectsOf(c.Request().Context(), eventID)
+	if err != nil {
+		return err
+	}
+	if len(objects) == 0 || !objects[0].GoneAt.IsZero() {
+		return store.ErrNotFound
+	}
+	o := objects[0]
+	o.ContentType = echo.MIMEOctetStream // of a stranger: no browser shows it
+	return ServeObject(c, p.DB, o)
+}
+
+// ObjectView shows the data of an event that is stored apart; nil when its data is in it.
+func (p *Portal) ObjectView(ctx context.Context, eventID, download string) (*ui.ObjectView, error) {
+	objects, err := p.DB.ObjectsOf(ctx, eventID)
+	if err != nil || len(objects) == 0 {
+		return nil, err
+	}
+	o := objects[0]
+	v := &ui.ObjectView{
+		ID: o.ID, Type: o.ContentType, Digest: hex.EncodeToString(o.Digest), Size: o.Size, Download: download,
+		Goes: "As long as the event: it goes when all its deliveries have ended and the time that events are kept is over.",
+	}
+	if !o.GoneAt.IsZero() {
+		v.Download, v.Goes = "", "Removed on "+ui.Time(o.GoneAt.Time)+"."
+	}
+	return v, nil
+}
+
+// MatchesTag reports whether If-None-Match names a tag, compared weakly as
+// RFC 9110, 13.1.2 asks: the asker has the document already, and gets a 304.
+func MatchesTag(header http.Header, tag string) bool {
+	for _, line := range header.Values("If-None-Match") {
+		for _, given := range strings.Split(line, ",") {
+			given = strings.TrimPrefix(strings.TrimSpace(given), "W/")
+			if given == "*" || given == tag {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// SetDigests sets the strong ETag and the Repr-Digest of the bytes of an answer.
+func SetDigests(h http.Header, content []byte) (tag string) {
+	sum := sha256.Sum256(content)
+	return SetDigest(h, sum[:])
+}
+
+// SetDigest is setDigests for bytes of which the SHA-256 is known.
+func SetDigest(h http.Header, sum []byte) (tag string) {
+	tag = `"sha256:` + hex.EncodeToString(sum) + `"`
+	h.Set("ETag", tag)
+	h.Set("Repr-Digest", "sha-256=:"+base64.StdEncoding.EncodeToString(sum)+":")
+	return tag
 }

@@ -25,6 +25,20 @@ type Step struct {
 	Reason bool
 	// Mails is set when the partner gets a mail about it.
 	Mails bool
+	// Do takes the decision about what the address names.
+	Do func(c echo.Context, actor registry.Actor, reason string) error
+}
+
+// ByID decides about the thing whose id the address has.
+func ByID(do func(ctx context.Context, actor registry.Actor, id, reason string) error) func(echo.Context, registry.Actor, string) error {
+	return func(c echo.Context, actor registry.Actor, reason string) error {
+		return do(c.Request().Context(), actor, c.Param("id"), reason)
+	}
+}
+
+// ByIDAlone is ByID for what needs no reason.
+func ByIDAlone(do func(ctx context.Context, actor registry.Actor, id string) error) func(echo.Context, registry.Actor, string) error {
+	return ByID(func(ctx context.Context, actor registry.Actor, id, _ string) error { return do(ctx, actor, id) })
 }
 
 // Refusal is a step that could not be taken, with what was typed.
@@ -71,10 +85,8 @@ func (s Step) danger(base string, r Refusal, hidden []ui.Hidden) ui.Danger {
 
 // Take runs a step. What was refused is shown on the page of the thing again;
 // what was done leads back to it.
-func (p *Portal) Take(c echo.Context, s Step, back string,
-	do func(ctx context.Context, actor registry.Actor, reason string) error, again func(echo.Context, Refusal) error,
-) error {
-	form, err := readStep(c)
+func (p *Portal) Take(c echo.Context, s Step, back string, again func(echo.Context, Refusal) error) error {
+	form, err := ReadForm(c)
 	if err != nil {
 		return err
 	}
@@ -83,7 +95,7 @@ func (p *Portal) Take(c echo.Context, s Step, back string,
 		r.Status, r.ReasonError = http.StatusUnprocessableEntity, "Say why; the other side is told."
 		return again(c, r)
 	}
-	err = do(c.Request().Context(), Actor(c), r.reason)
+	err = s.Do(c, Actor(c), r.reason)
 	if e, ok := errors.AsType[*registry.Error](err); ok && r.fill(e) {
 		return again(c, r)
 	}
@@ -102,14 +114,6 @@ func (p *Portal) Mailed(text, sent, unsent string) string {
 		return text + " No mail was sent, since there is no mail server. " + unsent
 	}
 	return text + " " + sent
-}
-
-// readStep reads the form of a step; a button alone sends an empty one.
-func readStep(c echo.Context) (Form, error) {
-	if c.Request().ContentLength == 0 {
-		return Form{}, nil
-	}
-	return ReadForm(c)
 }
 
 // fill takes over what the registry said; false for what the page cannot show.
@@ -158,9 +162,10 @@ func (p *Portal) History(ctx context.Context, f store.AuditFilter, more string) 
 // NoMail reports whether nobody gets mails: there is no mail server, nor the mailbox of the demonstration.
 func (p *Portal) NoMail() bool { return !p.Mailbox && !p.Registry.Mails.Sends() }
 
-// RoutesSteps registers a route for each decision about the thing at path.
-func RoutesSteps(g RouteGroup, path string, steps []Step, take func(echo.Context, Step) error) {
+// RoutesSteps registers a route for each decision about the thing at path below base, and shows its page again when one is
+// refused.
+func (p *Portal) RoutesSteps(g RouteGroup, path string, steps []Step, again func(echo.Context, Refusal) error) {
 	for _, s := range steps {
-		g.POST(path+"/"+s.Verb, func(c echo.Context) error { return take(c, s) })
+		g.POST(path+":id/"+s.Verb, func(c echo.Context) error { return p.Take(c, s, g.Prefix+path+c.Param("id"), again) })
 	}
 }

@@ -6,13 +6,11 @@ import (
 	"time"
 
 	goamqp "github.com/Azure/go-amqp"
-
 	"schakel/delivery/amqp/brokertest"
 )
 
-// A node of each version starts, makes the queues of a party, is killed, and has those
-// that must not lose a message when it is back. RabbitMQ has been seen to lose a classic
-// queue, as the sync queue is, that was declared right before the kill.
+// A node of each version starts, makes the queues of a party, is killed, and has those that must not lose a message when it is
+// back. RabbitMQ has been seen to lose a classic queue, as the sync queue is, that was declared right before the kill.
 func TestNodes(t *testing.T) {
 	t.Parallel()
 	for _, v := range brokertest.Versions() {
@@ -77,7 +75,6 @@ func put(t *testing.T, session *goamqp.Session, id string) {
 	}
 }
 
-// first gives the first message of a queue and who received it.
 func first(t *testing.T, session *goamqp.Session, queue string) (*goamqp.Receiver, *goamqp.Message) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)

@@ -21,6 +21,13 @@ func newClock() *clock { return &clock{time.Date(2026, 3, 14, 9, 26, 53, 0, time
 
 func (c *clock) Now() time.Time { return c.now }
 
+// newWorld makes a PKI, and a validator that trusts it and asks it, by a clock that the test moves.
+func newWorld(t testing.TB) (*clock, *pkitest.PKI, *certs.Validator) {
+	clock := newClock()
+	pki := pkitest.New(t, clock.Now)
+	return clock, pki, newValidator(pki, clock)
+}
+
 func newValidator(pki *pkitest.PKI, clock *clock, change ...func(*certs.Config)) *certs.Validator {
 	cfg := certs.Config{
 		Roots: []certs.Anchor{{Certificate: pki.Root}}, Intermediates: pki.Issuers(),
@@ -47,9 +54,7 @@ func check(t *testing.T, v *certs.Validator, c *x509.Certificate, usage certs.Us
 // Rules: AMQP-58, AMQP-129
 func TestValidity(t *testing.T) {
 	t.Parallel()
-	clock := newClock()
-	pki := pkitest.New(t, clock.Now)
-	v := newValidator(pki, clock)
+	clock, pki, v := newWorld(t)
 	now := clock.now
 	for name, test := range map[string]struct {
 		from, until time.Time
@@ -77,9 +82,7 @@ func TestValidity(t *testing.T) {
 // Rules: AMQP-59, AMQP-69, AMQP-70, INC-21
 func TestUsage(t *testing.T) {
 	t.Parallel()
-	clock := newClock()
-	pki := pkitest.New(t, clock.Now)
-	strict := newValidator(pki, clock)
+	clock, pki, strict := newWorld(t)
 	mild := newValidator(pki, clock, func(c *certs.Config) { c.DigitalSignature = true })
 	const no = certs.WrongUsage
 	for name, test := range map[string]struct {
@@ -151,9 +154,7 @@ func TestTrust(t *testing.T) {
 // Rules: AMQP-58
 func TestIssuerExpires(t *testing.T) {
 	t.Parallel()
-	clock := newClock()
-	pki := pkitest.New(t, clock.Now)
-	v := newValidator(pki, clock)
+	clock, pki, v := newWorld(t)
 	leaf := pki.Signer(pkitest.Valid(clock.now, clock.now.AddDate(10, 0, 0))).Certificate
 	if got := check(t, v, leaf, certs.Sign); got != "" {
 		t.Fatal(got)
@@ -197,9 +198,7 @@ func TestNewest(t *testing.T) {
 // TestError names the certificate, and keeps what caused it.
 func TestError(t *testing.T) {
 	t.Parallel()
-	clock := newClock()
-	pki := pkitest.New(t, clock.Now)
-	v := newValidator(pki, clock)
+	_, pki, v := newWorld(t)
 	pki.SetOCSP(pkitest.Hangs)
 	pki.SetCRL(pkitest.Hangs)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -214,12 +213,9 @@ func TestError(t *testing.T) {
 	}
 }
 
-// BenchmarkCheck is a certificate whose answer is cached, as for all but one
-// message an hour.
+// BenchmarkCheck is a certificate whose answer is cached, as for all but one message an hour.
 func BenchmarkCheck(b *testing.B) {
-	clock := newClock()
-	pki := pkitest.New(b, clock.Now)
-	v := newValidator(pki, clock)
+	_, pki, v := newWorld(b)
 	c := pki.Signer().Certificate
 	b.ReportAllocs()
 	for b.Loop() {

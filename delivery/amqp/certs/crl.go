@@ -13,7 +13,6 @@ import (
 
 var errOtherList = errors.New("the list speaks of other certificates")
 
-// list is a revocation list that was fetched.
 type list struct {
 	revoked map[string]struct{} // serial numbers, as big-endian octets
 	scope   scope
@@ -81,8 +80,7 @@ func (v *Validator) fetchList(ctx context.Context, url string, issuer *x509.Cert
 	return found, nil
 }
 
-// readList checks who signed a list and how old it is, and that nothing in it
-// has a meaning we do not know.
+// readList checks who signed a list and how old it is, and that nothing in it has a meaning we do not know.
 func readList(der []byte, issuer *x509.Certificate, now time.Time) (list, error) {
 	crl, err := x509.ParseRevocationList(der)
 	if err != nil {

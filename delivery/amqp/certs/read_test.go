@@ -83,7 +83,6 @@ func extension(id int, critical bool, value []byte) func(*x509.RevocationList) {
 	}
 }
 
-// point is an issuing distribution point with one address.
 func point(url string) []byte {
 	name := append([]byte{0x86, byte(len(url))}, url...)
 	full := append([]byte{0xa0, byte(len(name))}, name...)
@@ -91,8 +90,7 @@ func point(url string) []byte {
 	return append([]byte{0x30, byte(len(outer))}, outer...)
 }
 
-// TestReadList has lists that are in order and yet do not speak of the
-// certificate, or have a meaning that is not known.
+// TestReadList has lists that are in order and yet do not speak of the certificate, or have a meaning that is not known.
 //
 // Rules: AMQP-60
 func TestReadList(t *testing.T) {

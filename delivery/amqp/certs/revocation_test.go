@@ -41,9 +41,7 @@ func TestRevocation(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			clock := newClock()
-			pki := pkitest.New(t, clock.Now)
-			v := newValidator(pki, clock)
+			_, pki, v := newWorld(t)
 			good, revoked := pki.Signer().Certificate, pki.Recipient().Certificate
 			pki.Revoke(revoked)
 			pki.SetOCSP(test.ocsp)
@@ -61,15 +59,12 @@ func TestRevocation(t *testing.T) {
 	}
 }
 
-// TestServerComesBack: what failed for want of an answer succeeds as soon as
-// there is one; nothing of the failure is cached.
+// TestServerComesBack: what failed for want of an answer succeeds as soon as there is one; nothing of the failure is cached.
 //
 // Rules: AMQP-61
 func TestServerComesBack(t *testing.T) {
 	t.Parallel()
-	clock := newClock()
-	pki := pkitest.New(t, clock.Now)
-	v := newValidator(pki, clock)
+	_, pki, v := newWorld(t)
 	c := pki.Signer().Certificate
 	pki.SetOCSP(pkitest.Down)
 	pki.SetCRL(pkitest.Down)
@@ -82,16 +77,13 @@ func TestServerComesBack(t *testing.T) {
 	}
 }
 
-// TestAnswersAreKept: within an hour, and no longer, one answer serves; Forget
-// drops it at once.
+// TestAnswersAreKept: within an hour, and no longer, one answer serves; Forget drops it at once.
 //
 // Rules: AMQP-60
 func TestAnswersAreKept(t *testing.T) {
 	t.Parallel()
 	for path, change := range map[string]func(*x509.Certificate){"/ocsp": pkitest.WithoutCRL, "/crl": pkitest.WithoutOCSP} {
-		clock := newClock()
-		pki := pkitest.New(t, clock.Now)
-		v := newValidator(pki, clock)
+		clock, pki, v := newWorld(t)
 		c := pki.Signer(change).Certificate
 		asked := func(want certs.Kind, times int) {
 			t.Helper()
@@ -111,15 +103,12 @@ func TestAnswersAreKept(t *testing.T) {
 	}
 }
 
-// TestOldListServesOn: a list that is valid still serves when no newer one can
-// be had, and not for longer.
+// TestOldListServesOn: a list that is valid still serves when no newer one can be had, and not for longer.
 //
 // Rules: AMQP-60, AMQP-61
 func TestOldListServesOn(t *testing.T) {
 	t.Parallel()
-	clock := newClock()
-	pki := pkitest.New(t, clock.Now)
-	v := newValidator(pki, clock)
+	clock, pki, v := newWorld(t)
 	c := pki.Signer(pkitest.WithoutOCSP).Certificate
 	if got := check(t, v, c, certs.Sign); got != "" {
 		t.Fatal(got)
@@ -158,9 +147,7 @@ func TestNobodyToAsk(t *testing.T) {
 // Rules: AMQP-60
 func TestIssuerRevoked(t *testing.T) {
 	t.Parallel()
-	clock := newClock()
-	pki := pkitest.New(t, clock.Now)
-	v := newValidator(pki, clock)
+	_, pki, v := newWorld(t)
 	for name, revoke := range map[string]bool{"good": false, "revoked": true} {
 		issuer := pki.SubIssuer()
 		leaf := issuer.Signer().Certificate

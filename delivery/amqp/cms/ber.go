@@ -76,9 +76,8 @@ func (h *head) readLong(in []byte) error {
 	return nil
 }
 
-// toDER checks that in is one well-formed element within the bounds, and gives
-// it with definite lengths and octet strings in one piece. What is DER already
-// is returned as it is, without a copy.
+// toDER checks that in is one well-formed element within the bounds, and gives it with definite lengths and octet strings in one
+// piece. What is DER already is returned as it is, without a copy.
 func toDER(in []byte) ([]byte, error) {
 	s := scanner{der: true}
 	size, err := s.scan(in, 0)
@@ -146,8 +145,7 @@ func (s *scanner) scanParts(in []byte, h head, depth int) (int, error) {
 // ended reports whether in starts with the end of an indefinite length.
 func ended(in []byte) bool { return len(in) >= 2 && in[0] == 0 && in[1] == 0 }
 
-// appendDER writes the first element of in, which scan has seen, and gives the
-// number of octets that were read.
+// appendDER writes the first element of in, which scan has seen, and gives the number of octets that were read.
 func appendDER(out, in []byte) (written []byte, read int) {
 	h, _ := readHead(in)
 	if !h.constructed() {
@@ -163,8 +161,7 @@ func appendDER(out, in []byte) (written []byte, read int) {
 	return insertHeader(out, start, tag), read
 }
 
-// appendParts writes what is inside a constructed element; of the pieces of an
-// octet string only their content.
+// appendParts writes what is inside a constructed element; of the pieces of an octet string only their content.
 func appendParts(out, in []byte, h head) (written []byte, read int) {
 	at, end := h.size, h.size+h.length
 	if h.indefinite {
@@ -200,4 +197,86 @@ func insertHeader(out []byte, start int, tag byte) []byte {
 	copy(out[start+len(header):], out[start:start+length])
 	copy(out[start:], header)
 	return out
+}
+
+// Identifier octets used by what we write.
+const (
+	tagInteger  = 0x02
+	tagOctets   = 0x04
+	tagNull     = 0x05
+	tagSequence = 0x30
+	tagSet      = 0x31
+	tagContext0 = 0xa0 // [0], constructed
+	tagImplicit = 0x80 // [0], primitive
+)
+
+// element is a DER element to be written. It is measured first and written in
+// one go after that, so that a payload of megabytes is copied once.
+type element struct {
+	tag   byte      // 0 when raw already has its own header
+	raw   []byte    // the content of a primitive element
+	parts []element // the content of a constructed one
+	hole  int       // octets of content that the caller appends; the last element only
+}
+
+func constructed(tag byte, parts ...element) element { return element{tag: tag, parts: parts} }
+
+func primitive(tag byte, content []byte) element { return element{tag: tag, raw: content} }
+
+func encoded(der []byte) element { return element{raw: der} }
+
+// content is the number of octets after the header.
+func (e element) content() int {
+	n := len(e.raw) + e.hole
+	for _, p := range e.parts {
+		n += p.size()
+	}
+	return n
+}
+
+func (e element) size() int {
+	n := e.content()
+	if e.tag == 0 {
+		return n
+	}
+	return 1 + lengthOctets(n) + n
+}
+
+// appendTo writes the element, without the octets of a hole.
+func (e element) appendTo(out []byte) []byte {
+	if e.tag != 0 {
+		out = appendHeader(out, e.tag, e.content())
+	}
+	out = append(out, e.raw...)
+	for _, p := range e.parts {
+		out = p.appendTo(out)
+	}
+	return out
+}
+
+func (e element) bytes() []byte { return e.appendTo(make([]byte, 0, e.size())) }
+
+// appendHeader writes an identifier octet and a length in the fewest octets.
+func appendHeader(out []byte, tag byte, length int) []byte {
+	octets := lengthOctets(length)
+	out = append(out, tag)
+	if octets == 1 {
+		return append(out, byte(length))
+	}
+	out = append(out, 0x80|byte(octets-1))
+	for shift := 8 * (octets - 2); shift >= 0; shift -= 8 {
+		out = append(out, byte(length>>shift))
+	}
+	return out
+}
+
+// lengthOctets is the size of a length in DER.
+func lengthOctets(length int) int {
+	n := 1
+	if length >= 0x80 {
+		for ; length > 0; length >>= 8 {
+			n++
+		}
+	}
+	return n
 }

@@ -59,8 +59,7 @@ func TestToDERRefuses(t *testing.T) {
 	}
 }
 
-// FuzzToDER: the result is DER, stays as it is when read again, and equals what
-// the standard library reads as one element.
+// FuzzToDER: the result is DER, stays as it is when read again, and equals what the standard library reads as one element.
 func FuzzToDER(f *testing.F) {
 	for _, seed := range []string{"0500", "30800201010000", "a0802480040161040162000004000000", "2480248004016100000401620000"} {
 		der, err := hex.DecodeString(seed)

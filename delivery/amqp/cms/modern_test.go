@@ -16,7 +16,6 @@ import (
 	"schakel/delivery/amqp/cms"
 )
 
-// keyopts writes options of a key for openssl.
 func keyopts(options ...string) []string {
 	var args []string
 	for _, o := range options {
@@ -150,13 +149,9 @@ func (g gcmMessage) seal(t testing.TB, p parties, content []byte) []byte {
 	secret := make([]byte, 32)
 	rand.Read(secret)
 	key, err := rsa.EncryptOAEP(crypto.SHA256.New(), rand.Reader, p.recipient.Certificate.PublicKey.(*rsa.PublicKey), secret, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	block, err := aes.NewCipher(secret)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	aead, err := cipher.NewGCM(block)
 	switch {
 	case len(g.nonce) != 12:
@@ -164,9 +159,7 @@ func (g gcmMessage) seal(t testing.TB, p parties, content []byte) []byte {
 	case g.tag != 16:
 		aead, err = cipher.NewGCMWithTagSize(block, g.tag)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	sealed := aead.Seal(nil, g.nonce, content, g.aad)
 	mac := sealed[len(sealed)-g.tag:]
 	sealed = sealed[:len(sealed)-g.tag]
@@ -205,13 +198,10 @@ func (g gcmMessage) seal(t testing.TB, p parties, content []byte) []byte {
 func der(t testing.TB, value any) []byte {
 	t.Helper()
 	out, err := asn1.Marshal(value)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return out
 }
 
-// wrapped puts a tag around octets.
 func wrapped(tag byte, content []byte) []byte {
 	out, err := asn1.Marshal(asn1.RawValue{Class: int(tag >> 6), Tag: int(tag & 0x1f), IsCompound: tag&0x20 != 0, Bytes: content})
 	if err != nil {

@@ -11,12 +11,10 @@ import (
 	"testing"
 
 	"github.com/smallstep/pkcs7"
-
 	"schakel/delivery/amqp/cms"
 	"schakel/store/needs"
 )
 
-// openssl runs the foreign tool in a folder with the parties' files.
 type openssl struct {
 	t   testing.TB
 	dir string
@@ -28,9 +26,7 @@ func newOpenssl(t testing.TB, p parties) openssl {
 	o := openssl{t, t.TempDir()}
 	for name, id := range map[string]cms.Identity{"sender": p.sender, "recipient": p.recipient, "other": p.other} {
 		key, err := x509.MarshalPKCS8PrivateKey(id.Key)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		o.write(name+".crt", pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: id.Certificate.Raw}))
 		o.write(name+".key", pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: key}))
 	}
@@ -39,9 +35,7 @@ func newOpenssl(t testing.TB, p parties) openssl {
 
 func (o openssl) write(name string, content []byte) {
 	o.t.Helper()
-	if err := os.WriteFile(filepath.Join(o.dir, name), content, 0o600); err != nil {
-		o.t.Fatal(err)
-	}
+	must(o.t, os.WriteFile(filepath.Join(o.dir, name), content, 0o600))
 }
 
 // run gives input to "openssl cms" and returns what it prints.
@@ -90,8 +84,7 @@ func TestOpensslReads(t *testing.T) {
 	}
 }
 
-// TestOpensslWrites: we read what another implementation makes, in the forms it
-// has, streamed with indefinite lengths as well.
+// TestOpensslWrites: we read what another implementation makes, in the forms it has, streamed with indefinite lengths as well.
 //
 // Rules: AMQP-64, AMQP-66, AMQP-67, AMQP-68
 func TestOpensslWrites(t *testing.T) {
@@ -161,8 +154,7 @@ func TestOpensslRefused(t *testing.T) {
 	}
 }
 
-// TestAttributesShownAsContent: a signature over attributes must not be taken
-// for one over content that looks like them.
+// TestAttributesShownAsContent: a signature over attributes must not be taken for one over content that looks like them.
 //
 // Rules: AMQP-132
 func TestAttributesShownAsContent(t *testing.T) {
@@ -183,17 +175,11 @@ func TestLibraryReads(t *testing.T) {
 	t.Parallel()
 	p := newParties(t)
 	outer, err := pkcs7.Parse(p.seal(t, []byte("<MsgHead/>")))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	plain, err := outer.Decrypt(p.recipient.Certificate, p.recipient.Key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	inner, err := pkcs7.Parse(plain)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if err := inner.Verify(); err != nil || string(inner.Content) != "<MsgHead/>" {
 		t.Errorf("%q: %v", inner.Content, err)
 	}

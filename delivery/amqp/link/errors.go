@@ -10,8 +10,7 @@ import (
 // Kind classifies a failure of sending, asking or settling.
 type Kind string
 
-// The kinds. Only after Lost a message may have been written; it is then sent again
-// under the same ids (AMQP-121).
+// The kinds. Only after Lost a message may have been written; it is then sent again under the same ids (AMQP-121).
 const (
 	Unavailable Kind = "unavailable" // no connection, or none in time: not written (AMQP-08)
 	NotFound    Kind = "not-found"   // there is no such queue: not written (AMQP-06)
@@ -78,8 +77,7 @@ func passing(condition amqp.ErrCond) bool {
 	return false
 }
 
-// failure makes an Error of what was seen; other is the kind when the broker's
-// condition does not tell.
+// failure makes an Error of what was seen; other is the kind when the broker's condition does not tell.
 func failure(queue string, err error, other Kind) *Error {
 	if known, ok := errors.AsType[*Error](err); ok {
 		return known
@@ -101,8 +99,7 @@ func failure(queue string, err error, other Kind) *Error {
 	return e
 }
 
-// sendFailure is failure once the transfer began: the end of the queue leaves open
-// that the message was in it.
+// sendFailure is failure once the transfer began: the end of the queue leaves open that the message was in it.
 func sendFailure(queue string, err error) *Error {
 	e := failure(queue, err, Lost)
 	if e.Kind == NotFound {

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	amqp "github.com/Azure/go-amqp"
-
 	"schakel/delivery/amqp/brokertest"
 	"schakel/delivery/amqp/link"
 	"schakel/delivery/amqp/message"
@@ -18,7 +17,6 @@ import (
 // giveUp ends a test that waits for what never comes; nothing else depends on it.
 const giveUp = 90 * time.Second
 
-// quick makes waits between tries short.
 func quick(cfg link.Config) link.Config {
 	cfg.Retry = link.Retry{First: 20 * time.Millisecond, Max: 200 * time.Millisecond}
 	return cfg
@@ -28,12 +26,8 @@ func quick(cfg link.Config) link.Config {
 func connect(t testing.TB, cfg link.Config) *link.Connection {
 	t.Helper()
 	c, err := link.New(quick(cfg))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := c.Start(context.Background()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, c.Start(context.Background()))
 	t.Cleanup(func() {
 		if err := c.Stop(context.Background()); err != nil {
 			t.Error(err)
@@ -48,7 +42,6 @@ func within(t testing.TB) context.Context {
 	return ctx
 }
 
-// plain makes a durable message with an id and a body.
 func plain(id string) *amqp.Message {
 	return &amqp.Message{
 		Header:     &amqp.MessageHeader{Durable: true, Priority: 4},
@@ -62,7 +55,6 @@ func idOf(m *amqp.Message) string {
 	return read.ID
 }
 
-// uuid makes the UUID of a text.
 func uuid(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return fmt.Sprintf("%x-%x-%x-%x-%x", sum[:4], sum[4:6], sum[6:8], sum[8:10], sum[10:16])
@@ -83,9 +75,7 @@ func profileMessage(id string, from, to brokertest.Party) message.Message {
 func encode(t testing.TB, m message.Message) *amqp.Message {
 	t.Helper()
 	out, err := message.Encode(m)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return out
 }
 
@@ -118,12 +108,22 @@ func take(t testing.TB, c *link.Connection, queue string, count int, settle func
 
 func accept(ctx context.Context, d *link.Delivery) error { return d.Accept(ctx) }
 
-// onBrokers runs a test on both versions of RabbitMQ.
+// onBrokers runs a test on both versions of RabbitMQ, beside other tests.
 func onBrokers(t *testing.T, test func(t *testing.T, b *brokertest.Broker)) {
 	t.Helper()
+	t.Parallel()
 	for _, v := range brokertest.Versions() {
 		t.Run("RabbitMQ "+string(v), func(t *testing.T) {
-			test(t, brokertest.Start(t, v))
+			b := brokertest.Start(t, v)
+			t.Parallel()
+			test(t, b)
 		})
+	}
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

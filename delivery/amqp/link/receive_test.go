@@ -9,7 +9,6 @@ import (
 	"time"
 
 	amqp "github.com/Azure/go-amqp"
-
 	"schakel/delivery/amqp/brokertest"
 	"schakel/delivery/amqp/link"
 )
@@ -19,39 +18,30 @@ import (
 //
 // Rules: AMQP-45, AMQP-11, AMQP-50, AMQP-02, AMQP-52
 func TestTenDeliveries(t *testing.T) {
-	t.Parallel()
 	onBrokers(t, func(t *testing.T, b *brokertest.Broker) {
-		t.Parallel()
 		p := b.NewParty(t)
 		c := connect(t, b.Config())
 		if got := c.Dialect().DeadLetter(p.Async); got != p.DeadLetter {
 			t.Fatalf("the dead-letter queue is %s", got)
 		}
 		sent := encode(t, profileMessage("ten", p, p))
-		if err := c.Send(within(t), p.Async, sent); err != nil {
-			t.Fatal(err)
-		}
+		must(t, c.Send(within(t), p.Async, sent))
 		failTenTimes(t, c, p.Async, p.DeadLetter)
 		dead := take(t, c, p.DeadLetter, 1, accept)[0].Message
 		sameBareMessage(t, sent, dead)
-		if err := c.Send(within(t), p.Async, dead); err != nil {
-			t.Fatal(err)
-		}
+		must(t, c.Send(within(t), p.Async, dead))
 		sameBareMessage(t, sent, take(t, c, p.Async, 1, accept)[0].Message)
 	})
 }
 
-// The same on a broker that behaves like Service Bus, with a dead-letter queue below
-// the queue.
+// The same on a broker that behaves like Service Bus, with a dead-letter queue below the queue.
 //
 // Rules: AMQP-45, AMQP-50
 func TestTenDeliveriesServiceBus(t *testing.T) {
 	t.Parallel()
 	b := brokertest.StartScripted(t, map[string]brokertest.Behaviour{"100_async": "accept"})
 	c := connect(t, link.Config{URL: b.URL, Dialect: link.ServiceBus()})
-	if err := c.Send(within(t), "100_async", plain("1")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, c.Send(within(t), "100_async", plain("1")))
 	failTenTimes(t, c, "100_async", c.Dialect().DeadLetter("100_async"))
 	d := take(t, c, "100_async/$DeadLetterQueue", 1, accept)[0]
 	if idOf(d.Message) != "1" || d.EnqueuedAt.IsZero() {
@@ -59,8 +49,7 @@ func TestTenDeliveriesServiceBus(t *testing.T) {
 	}
 }
 
-// failTenTimes fails every delivery until the message is in the dead-letter queue, and
-// holds that there were ten.
+// failTenTimes fails every delivery until the message is in the dead-letter queue, and holds that there were ten.
 func failTenTimes(t *testing.T, c *link.Connection, queue, deadLetter string) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(within(t))
@@ -115,20 +104,15 @@ func sameBareMessage(t *testing.T, sent, got *amqp.Message) {
 	}
 }
 
-// A message whose handling had not ended when the connection was lost is handed out
-// again, and settling the first delivery fails.
+// A message whose handling had not ended when the connection was lost is handed out again, and settling the first delivery fails.
 //
 // Rules: AMQP-10
 func TestLateSettle(t *testing.T) {
-	t.Parallel()
 	onBrokers(t, func(t *testing.T, b *brokertest.Broker) {
-		t.Parallel()
 		p := b.NewParty(t)
 		b.User(t, user(p), "secret", ".*", ".*")
 		c := connect(t, ownConnections(b, p))
-		if err := c.Send(within(t), p.Async, plain("1")); err != nil {
-			t.Fatal(err)
-		}
+		must(t, c.Send(within(t), p.Async, plain("1")))
 		ctx, cancel := context.WithCancel(within(t))
 		defer cancel()
 		first := true
@@ -161,19 +145,14 @@ func ownConnections(b *brokertest.Broker, p brokertest.Party) link.Config {
 
 func user(p brokertest.Party) string { return fmt.Sprintf("party-%d", p.HerID) }
 
-// Accept and reject take a message from the queue, release gives it back; each works
-// once.
+// Accept and reject take a message from the queue, release gives it back; each works once.
 //
 // Rules: AMQP-10, AMQP-51
 func TestSettleModes(t *testing.T) {
-	t.Parallel()
 	onBrokers(t, func(t *testing.T, b *brokertest.Broker) {
-		t.Parallel()
 		p := b.NewParty(t)
 		c := connect(t, b.Config())
-		if err := c.Send(within(t), p.Async, plain("1")); err != nil {
-			t.Fatal(err)
-		}
+		must(t, c.Send(within(t), p.Async, plain("1")))
 		take(t, c, p.Async, 1, func(ctx context.Context, d *link.Delivery) error { return d.Release(ctx) })
 		d := take(t, c, p.Async, 1, func(ctx context.Context, d *link.Delivery) error {
 			return d.Reject(ctx, "schakel:unreadable", "cannot ever be handled")
@@ -188,14 +167,11 @@ func TestSettleModes(t *testing.T) {
 	})
 }
 
-// A queue that comes to be while it is received from is received from, without a
-// restart; so does one whose node went away.
+// A queue that comes to be while it is received from is received from, without a restart; so does one whose node went away.
 //
 // Rules: AMQP-46
 func TestReceiveWaitsForQueue(t *testing.T) {
-	t.Parallel()
 	onBrokers(t, func(t *testing.T, b *brokertest.Broker) {
-		t.Parallel()
 		queue := b.NewParty(t).Async + "_later"
 		cfg := b.Config()
 		changed := make(chan link.State, 1000)
@@ -217,30 +193,23 @@ func TestReceiveWaitsForQueue(t *testing.T) {
 			}
 		}
 		b.Queue(t, queue, nil)
-		if err := c.Send(ctx, queue, plain("1")); err != nil {
-			t.Fatal(err)
-		}
+		must(t, c.Send(ctx, queue, plain("1")))
 		if id := <-got; id != "1" {
 			t.Errorf("received %q", id)
 		}
 	})
 }
 
-// A synchronous message is not durable and is gone from the queue after its time, not
-// in the dead letters.
+// A synchronous message is not durable and is gone from the queue after its time, not in the dead letters.
 //
 // Rules: AMQP-43, AMQP-91
 func TestSyncMessageExpires(t *testing.T) {
-	t.Parallel()
 	onBrokers(t, func(t *testing.T, b *brokertest.Broker) {
-		t.Parallel()
 		p := b.NewParty(t)
 		c := connect(t, b.Config())
 		m := profileMessage("sync", p, p)
 		m.Durable, m.TTL = false, 15*time.Second
-		if err := c.Send(within(t), p.Sync, encode(t, m)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, c.Send(within(t), p.Sync, encode(t, m)))
 		b.AwaitDepth(t, p.Sync, 1)
 		b.AwaitDepth(t, p.Sync, 0)
 		if got := b.Depth(t, p.DeadLetter); got != 0 {
@@ -259,9 +228,7 @@ func TestWaitsGrowWithoutACount(t *testing.T) {
 	cfg := b.Config()
 	cfg.Jitter = func() float64 { return 0 }
 	c := connect(t, cfg)
-	if err := c.Send(within(t), p.Async, encode(t, profileMessage("waits", p, p))); err != nil {
-		t.Fatal(err)
-	}
+	must(t, c.Send(within(t), p.Async, encode(t, profileMessage("waits", p, p))))
 	var tried []time.Time
 	take(t, c, p.Async, 1, func(ctx context.Context, d *link.Delivery) error {
 		if tried = append(tried, time.Now()); len(tried) < 5 {
@@ -274,4 +241,35 @@ func TestWaitsGrowWithoutACount(t *testing.T) {
 			t.Errorf("try %d came after %v, want at least %v", i+1, wait, least)
 		}
 	}
+}
+
+// RabbitMQ 4 says after how long the messages of a queue expire, also to a user who may do nothing but write and read; RabbitMQ 3 does
+// not say.
+//
+// Rules: AMQP-42, INC-22
+func TestLifetimes(t *testing.T) {
+	onBrokers(t, func(t *testing.T, b *brokertest.Broker) {
+		p := b.NewParty(t)
+		short, gone := p.Async+"_short", p.Async+" gone/100%"
+		b.Queue(t, short, map[string]any{"x-message-ttl": 900_000})
+		b.Queue(t, gone, map[string]any{"x-expires": 86_400_000})
+		b.User(t, user(p), "secret", ".*", ".*")
+		c := connect(t, ownConnections(b, p))
+		got, err := c.Lifetimes(within(t), []string{p.Async, p.Sync, short, gone, p.Async + "_not_there"})
+		must(t, err)
+		want := map[string]link.Lifetime{
+			p.Async: {Known: true}, p.Sync: {Known: true, TTL: 15 * time.Second}, short: {Known: true, TTL: 15 * time.Minute}, gone: {Known: true, Expires: 24 * time.Hour},
+		}
+		if b.Version == brokertest.RabbitMQ310 {
+			want = map[string]link.Lifetime{p.Async: {}, p.Sync: {}, short: {}, gone: {}, p.Async + "_not_there": {}}
+		}
+		if len(got) != len(want) {
+			t.Errorf("told of %v", got)
+		}
+		for queue, life := range want {
+			if got[queue] != life {
+				t.Errorf("%s: %+v, want %+v", queue, got[queue], life)
+			}
+		}
+	})
 }

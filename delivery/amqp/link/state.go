@@ -66,8 +66,7 @@ func (b *board) State() State {
 	return state
 }
 
-// set puts the sending connection, or the receiver of a queue, in a phase. An error
-// stays to be seen until the next one.
+// set puts the sending connection, or the receiver of a queue, in a phase. An error stays to be seen until the next one.
 func (b *board) set(queue string, phase Phase, err error) {
 	b.telling.Lock()
 	defer b.telling.Unlock()
@@ -95,7 +94,6 @@ func (b *board) set(queue string, phase Phase, err error) {
 	b.tell()
 }
 
-// drop forgets a receiver that ended.
 func (b *board) drop(queue string) {
 	b.telling.Lock()
 	defer b.telling.Unlock()

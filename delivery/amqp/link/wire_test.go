@@ -14,15 +14,12 @@ import (
 	"schakel/delivery/amqp/message"
 )
 
-// A foreign party sees exactly what the profile says, and nothing else: the properties
-// that are set, application properties of type string, no delivery annotations, one
-// Data section with the payload as it is.
+// A foreign party sees exactly what the profile says, and nothing else: the properties that are set, application properties of
+// type string, no delivery annotations, one Data section with the payload as it is.
 //
 // Rules: AMQP-01, AMQP-02, AMQP-03, AMQP-04, AMQP-05, AMQP-18, AMQP-19, AMQP-20, AMQP-22, AMQP-23, AMQP-24, AMQP-25, AMQP-26, AMQP-27, AMQP-28, AMQP-29, AMQP-30, AMQP-31, AMQP-32, AMQP-33, AMQP-34, AMQP-40, AMQP-41, AMQP-42
 func TestMessageOnTheWire(t *testing.T) {
-	t.Parallel()
 	onBrokers(t, func(t *testing.T, b *brokertest.Broker) {
-		t.Parallel()
 		p := b.NewParty(t)
 		c := connect(t, b.Config())
 		whole := profileMessage("whole", p, p)
@@ -31,9 +28,7 @@ func TestMessageOnTheWire(t *testing.T) {
 			ContentType: message.ContentSOAP, Timestamp: whole.Timestamp, FromHerID: p.HerID, ToHerID: p.HerID, Durable: true, Body: []byte("<a/>"),
 		}
 		for _, m := range []message.Message{whole, bare} {
-			if err := c.Send(within(t), p.Async, encode(t, m)); err != nil {
-				t.Fatal(err)
-			}
+			must(t, c.Send(within(t), p.Async, encode(t, m)))
 		}
 		got := brokertest.Proton.Receive(t, b.URL, source(b, p.Async), 2)
 		for i, m := range []message.Message{whole, bare} {
@@ -47,9 +42,7 @@ func TestMessageOnTheWire(t *testing.T) {
 //
 // Rules: AMQP-12, AMQP-35, AMQP-36, AMQP-37, AMQP-38, AMQP-39, AMQP-125, AMQP-126, INC-14, INC-15
 func TestErrorMessageOnTheWire(t *testing.T) {
-	t.Parallel()
 	onBrokers(t, func(t *testing.T, b *brokertest.Broker) {
-		t.Parallel()
 		p := b.NewParty(t)
 		c := connect(t, b.Config())
 		original := profileMessage("original", p, p)
@@ -58,9 +51,7 @@ func TestErrorMessageOnTheWire(t *testing.T) {
 			message.Report(original, message.RefuseCertificate(message.ExpiredCertificate, "aa", "bb"), p.Error, p.Error, original.Timestamp),
 		}
 		for _, m := range reports {
-			if err := c.Send(within(t), p.Error, encode(t, m)); err != nil {
-				t.Fatal(err)
-			}
+			must(t, c.Send(within(t), p.Error, encode(t, m)))
 		}
 		for i, got := range brokertest.Proton.Receive(t, b.URL, source(b, p.Error), 2) {
 			onWire(t, got, reports[i])
@@ -147,7 +138,6 @@ func source(b *brokertest.Broker, queue string) string {
 //
 // Rules: AMQP-01, AMQP-18, AMQP-140
 func TestForeignMessages(t *testing.T) {
-	t.Parallel()
 	onBrokers(t, func(t *testing.T, b *brokertest.Broker) {
 		for _, peer := range brokertest.Peers() {
 			t.Run(string(peer), func(t *testing.T) {
@@ -213,9 +203,7 @@ func TestSyncMessageOnTheWire(t *testing.T) {
 	c := connect(t, link.Config{URL: b.URL, Dialect: link.ServiceBus()})
 	m := profileMessage("sync", brokertest.Party{HerID: 1, Async: "1_sync"}, brokertest.Party{HerID: 2, Async: "100_sync"})
 	m.Durable, m.TTL = false, 15*time.Second
-	if err := c.Send(context.Background(), "100_sync", encode(t, m)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, c.Send(context.Background(), "100_sync", encode(t, m)))
 	e := b.Await(t, func(e brokertest.Event) bool { return e.Event == "transfer" })
 	if e.Durable || e.TTL != 15000 {
 		t.Errorf("durable %v, ttl %d", e.Durable, e.TTL)

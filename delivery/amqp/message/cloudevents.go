@@ -8,20 +8,17 @@ import (
 	"strings"
 
 	amqp "github.com/Azure/go-amqp"
-
 	"schakel/delivery/event"
 )
 
-// The prefixes of application properties that hold a CloudEvents attribute. The first
-// is written; both are read.
+// The prefixes of application properties that hold a CloudEvents attribute. The first is written; both are read.
 const (
 	eventPrefix      = "cloudEvents:"
 	eventPrefixPlain = "cloudEvents_"
 )
 
-// EncodeCloudEvent writes an event in the AMQP binding of CloudEvents 1.0, in binary
-// or structured mode, as a durable message. In binary mode integers and booleans are
-// of those types, all other attributes strings; what binary mode cannot carry goes
+// EncodeCloudEvent writes an event in the AMQP binding of CloudEvents 1.0, in binary or structured mode, as a durable message. In
+// binary mode integers and booleans are of those types, all other attributes strings; what binary mode cannot carry goes
 // structured. An event without data has an empty Data section.
 func EncodeCloudEvent(e event.Event, mode event.Mode) *amqp.Message {
 	m := &amqp.Message{

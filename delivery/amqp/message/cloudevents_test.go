@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	amqp "github.com/Azure/go-amqp"
-
 	"schakel/delivery/amqp/message"
 	"schakel/delivery/event"
 )
@@ -99,8 +98,7 @@ func TestCloudEventRefused(t *testing.T) {
 	}
 }
 
-// FuzzCloudEvent holds that nothing that comes in stops us, and that what was read can
-// be written.
+// FuzzCloudEvent holds that nothing that comes in stops us, and that what was read can be written.
 func FuzzCloudEvent(f *testing.F) {
 	raw, err := (&amqp.Message{
 		ApplicationProperties: map[string]any{"cloudEvents:specversion": "1.0", "cloudEvents:id": "1", "cloudEvents:source": "/s", "cloudEvents:type": "t"},

@@ -1,18 +1,21 @@
 package message
 
 import (
+	"encoding/binary"
+	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	amqp "github.com/Azure/go-amqp"
 )
 
-// Decode reads a message that came in, as liberally as it can (AMQP-140), and gives
-// what breaks the profile in the order of its table (AMQP-99). A field with a fault
-// holds what could be read of it, perhaps nothing. A message with any of the fields
-// of an error report has Error set, on whatever queue it came. The body may share
-// memory with the message that came.
+// Decode reads a message that came in, as liberally as it can (AMQP-140), and gives what breaks the profile in the order of its
+// table (AMQP-99). A field with a fault holds what could be read of it, perhaps nothing. A message with any of the fields of an
+// error report has Error set, on whatever queue it came. The body may share memory with the message that came.
 func Decode(in *amqp.Message) (Message, []Fault) {
 	d := decoder{properties: in.Properties, application: in.ApplicationProperties, unread: broken{}}
 	if d.properties == nil {
@@ -61,9 +64,8 @@ func (d *decoder) readApplication(m *Message) {
 	m.ConversationID = d.named(FieldConversationID)
 }
 
-// errorReport gives nil when no field of a report is there. Its texts are for people:
-// what cannot be shown in them is left out. A time that cannot be read is no fault,
-// and in an error message that holds for applicationTimeStamp too.
+// errorReport gives nil when no field of a report is there. Its texts are for people: what cannot be shown in them is left out. A
+// time that cannot be read is no fault, and in an error message that holds for applicationTimeStamp too.
 func (d *decoder) errorReport() *ErrorReport {
 	if !d.hasAny(FieldOriginalMessageID, FieldReceiverTimestamp, FieldErrorCondition, FieldErrorDescription, FieldErrorConditionData) {
 		return nil
@@ -141,4 +143,174 @@ func (d *decoder) time(field string, parse func(string) (time.Time, bool)) time.
 		d.unread[field] = true
 	}
 	return t
+}
+
+// text gives a value as text; a value of no simple type, or one that cannot be kept,
+// makes the field unread. White space around it does not count.
+func (d *decoder) text(field string, value any) string {
+	if value == nil {
+		return ""
+	}
+	text, ok := textOf(value)
+	if text = strings.TrimSpace(text); !ok || !fits(text) {
+		d.unread[field] = true
+		return ""
+	}
+	return text
+}
+
+// prose gives a text for people, with what cannot be shown left out.
+func (d *decoder) prose(field string) string {
+	text, _ := textOf(d.lookUp(field))
+	if len(text) > maxProse {
+		text = text[:maxProse]
+	}
+	shown := func(r rune) rune {
+		switch {
+		case r == '\n', r == '\t', r == '\r':
+			return ' '
+		case unicode.IsControl(r):
+			return -1
+		}
+		return r
+	}
+	return strings.TrimSpace(strings.Map(shown, strings.ToValidUTF8(text, "")))
+}
+
+func textOf(value any) (string, bool) {
+	switch v := value.(type) {
+	case string:
+		return v, true
+	case amqp.Symbol:
+		return string(v), true
+	case amqp.UUID:
+		return v.String(), true
+	case []byte:
+		return binaryID(v), true
+	case time.Time:
+		return FormatTime(v), true
+	case bool:
+		return strconv.FormatBool(v), true
+	case int, int8, int16, int32, int64, uint, uint8, uint16, uint32, uint64:
+		return fmt.Sprint(v), true
+	case float32:
+		return strconv.FormatFloat(float64(v), 'f', -1, 32), true
+	case float64:
+		return strconv.FormatFloat(v, 'f', -1, 64), true
+	default:
+		return "", false
+	}
+}
+
+// lookUp finds an application property: by its exact name, else by the first name in
+// the order of bytes that differs in case alone.
+func (d *decoder) lookUp(field string) any {
+	if value, ok := d.application[field]; ok {
+		return value
+	}
+	var names []string
+	for name := range d.application {
+		if strings.EqualFold(name, field) {
+			names = append(names, name)
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	return d.application[slices.Min(names)]
+}
+
+func (d *decoder) hasAny(fields ...string) bool {
+	return slices.ContainsFunc(fields, func(field string) bool { return d.lookUp(field) != nil })
+}
+
+// Tags of a packed correlationId, by its AMQP type.
+const (
+	packedText   = 's'
+	packedNumber = 'n' // ulong
+	packedUUID   = 'u'
+	packedBinary = 'b'
+)
+
+// PackCorrelation writes a correlationId as it stood in a message, with its AMQP type, for [UnpackCorrelation]. It gives nil
+// when text, the result of [Decode], is the same string.
+func PackCorrelation(value any, text string) []byte {
+	switch v := value.(type) {
+	case string:
+		if v == text {
+			return nil
+		}
+		return append([]byte{packedText}, v...)
+	case uint64:
+		return binary.BigEndian.AppendUint64([]byte{packedNumber}, v)
+	case amqp.UUID:
+		return append([]byte{packedUUID}, v[:]...)
+	case []byte:
+		return append([]byte{packedBinary}, v...)
+	}
+	return nil
+}
+
+// UnpackCorrelation gives the correlationId to write in an answer: what was packed, else text as a string, and nil for neither.
+func UnpackCorrelation(packed []byte, text string) any {
+	if len(packed) == 0 {
+		if text == "" {
+			return nil
+		}
+		return text
+	}
+	switch rest := packed[1:]; {
+	case packed[0] == packedText:
+		return string(rest)
+	case packed[0] == packedNumber && len(rest) == 8:
+		return binary.BigEndian.Uint64(rest)
+	case packed[0] == packedUUID && len(rest) == len(amqp.UUID{}):
+		return amqp.UUID(rest)
+	case packed[0] == packedBinary:
+		return rest
+	}
+	return text
+}
+
+// correlation reads a correlationId. Any text, number, binary or UUID will do: an answer carries what came, and the text
+// is for finding and showing it, with what cannot be shown left out.
+func (d *decoder) correlation(value any) (text string, as any) {
+	known := true
+	switch v := value.(type) {
+	case nil:
+		return "", nil
+	case string:
+		text, known = v, utf8.ValidString(v)
+	case uint64, amqp.UUID, []byte:
+		text, _ = textOf(v)
+	default:
+		text = d.text(FieldCorrelationID, v)
+		return text, text
+	}
+	if !known || len(text) > maxProse {
+		d.unread[FieldCorrelationID] = true
+		return "", nil
+	}
+	if value == text && IsUUID(text) {
+		return text, nil // the text says all of it, as the profile requires
+	}
+	return shownID(text), value
+}
+
+// shownID is an id without white space around it and without control characters, in at most maxText bytes. An id that is
+// nothing but those stays visible as what can be shown of it.
+func shownID(id string) string {
+	shown := strings.TrimSpace(strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return ' '
+		}
+		return r
+	}, id))
+	if shown == "" && id != "" {
+		shown = "(blank)"
+	}
+	if len(shown) > maxText {
+		shown = strings.ToValidUTF8(shown[:maxText], "")
+	}
+	return shown
 }

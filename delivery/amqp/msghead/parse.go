@@ -5,18 +5,17 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"time"
 
 	"schakel/registry/xmlscan"
 )
 
-// maxEnvelope limits the depth of the message in the body of a SOAP envelope: services wrap it in an element or two
-// of their own.
+// maxEnvelope limits the depth of the message in the body of a SOAP envelope: services wrap it in an element or two of their own.
 const maxEnvelope = 5
 
-// Parse reads a business document. The error is an *Error that wraps the first of ErrEncoding, ErrHeader, ErrBody and
-// ErrValues that holds; with ErrBody and ErrValues the header in the Document can be relied on, so that an AppRec can
-// be made. Whether the parties are the right ones (AMQP-108, AMQP-109) is for the caller to check before it looks at
-// ErrBody and ErrValues.
+// Parse reads a business document. The error is an *Error that wraps the first of ErrEncoding, ErrHeader, ErrBody and ErrValues
+// that holds; with ErrBody and ErrValues the header in the Document can be relied on, so that an AppRec can be made. Whether the
+// parties are the right ones (AMQP-108, AMQP-109) is for the caller to check before it looks at ErrBody and ErrValues.
 func Parse(doc []byte) (Document, error) {
 	text, err := xmlscan.Decode(doc)
 	if errors.Is(err, ErrEncoding) {
@@ -34,7 +33,6 @@ func Parse(doc []byte) (Document, error) {
 	return p.doc, missing(ErrValues, p.absent())
 }
 
-// parser reads one document.
 type parser struct {
 	r   *xmlscan.Reader
 	doc Document
@@ -62,7 +60,6 @@ func (p *parser) head() error {
 	return p.msgInfo()
 }
 
-// start reads to the next start tag.
 func (p *parser) start() (xml.StartElement, error) {
 	for {
 		token, err := p.r.Next()
@@ -95,7 +92,6 @@ func (p *parser) open(root xml.StartElement) (xml.StartElement, error) {
 	return root, nil
 }
 
-// kindOf gives the kind of a document by its root element.
 func kindOf(name xml.Name) Kind {
 	switch name {
 	case xml.Name{Space: Namespace, Local: "MsgHead"}:
@@ -148,7 +144,6 @@ func (p *parser) body(space string) (xml.StartElement, error) {
 	}
 }
 
-// fault reads a SOAP 1.1 or 1.2 fault.
 func (p *parser) fault(start xml.StartElement) error {
 	n, err := p.r.Element(start)
 	if err != nil {
@@ -166,7 +161,6 @@ func (p *parser) fault(start xml.StartElement) error {
 	return nil
 }
 
-// label names an element for an error.
 func label(name xml.Name) string {
 	const most = 80
 	text := name.Local
@@ -177,4 +171,125 @@ func label(name xml.Name) string {
 		return "the root element"
 	}
 	return text
+}
+
+// msgInfo reads the header of a MsgHead, which must be its first element. Without the id and the sender's HER-id nobody could be
+// answered about the message, so a header without them counts as unreadable, as does one of another version.
+func (p *parser) msgInfo() error {
+	start, err := p.start()
+	if err != nil {
+		return failed(ErrHeader, err)
+	}
+	if start.Name != (xml.Name{Space: Namespace, Local: "MsgInfo"}) || p.r.Depth() != p.base+1 {
+		return failed(ErrHeader, errors.New("MsgInfo does not come first"))
+	}
+	n, err := p.r.Element(start)
+	if err != nil {
+		return failed(ErrHeader, err)
+	}
+	p.doc.Info = readInfo(n)
+	p.lacks = p.doc.Info.lacks()
+	return p.doc.Info.unusable()
+}
+
+func readInfo(n *xmlscan.Node) Info {
+	return Info{
+		Type:             readCode(n.Find("Type")),
+		MIGVersion:       n.Find("MIGversion").Text(),
+		GenDate:          n.Find("GenDate").Text(),
+		MsgID:            n.Find("MsgId").Text(),
+		ProcessingStatus: readCode(n.Find("ProcessingStatus")),
+		Ack:              readCode(n.Find("Ack")),
+		Conversation: Conversation{
+			RefToParent:       n.Find("ConversationRef", "RefToParent").Text(),
+			RefToConversation: n.Find("ConversationRef", "RefToConversation").Text(),
+		},
+		Sender:   readParty(n.Find("Sender")),
+		Receiver: readParty(n.Find("Receiver")),
+	}
+}
+
+// unusable gives ErrHeader for a header that no answer can be made from.
+func (i Info) unusable() error {
+	var fields []string
+	if i.MIGVersion != MIGVersion {
+		fields = append(fields, "MsgInfo/MIGversion")
+	}
+	if i.MsgID == "" {
+		fields = append(fields, "MsgInfo/MsgId")
+	}
+	if i.Sender.HerID() == 0 {
+		fields = append(fields, "MsgInfo/Sender/Organisation/Ident (HER)")
+	}
+	return missing(ErrHeader, fields)
+}
+
+// lacks names the values that a message must have besides (AMQP-112).
+func (i Info) lacks() []string {
+	var fields []string
+	if i.Type.V == "" {
+		fields = append(fields, "MsgInfo/Type/@V")
+	}
+	if _, ok := i.Generated(time.UTC); !ok {
+		fields = append(fields, "MsgInfo/GenDate")
+	}
+	if i.Receiver.HerID() == 0 {
+		fields = append(fields, "MsgInfo/Receiver/Organisation/Ident (HER)")
+	}
+	return fields
+}
+
+// absent names all required values that the document lacks.
+func (p *parser) absent() []string {
+	if p.doc.Kind != MsgHead && p.doc.Kind != SOAP {
+		return nil
+	}
+	fields := p.lacks
+	if p.doc.Documents == 0 {
+		fields = append(fields, "Document")
+	}
+	return fields
+}
+
+func (p *parser) rest() error {
+	var path []string
+	p.r.Skim()
+	for {
+		token, err := p.r.Next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		switch t := token.(type) {
+		case xml.StartElement:
+			path = p.note(t.Name, path)
+		case xml.EndElement:
+			path = path[:min(len(path), max(p.r.Depth()-p.base, 0))]
+		}
+	}
+}
+
+// note follows the elements below the MsgHead that lead to a payload.
+func (p *parser) note(name xml.Name, path []string) []string {
+	depth := p.r.Depth() - p.base
+	if depth != len(path)+1 || p.base == 0 {
+		return path
+	}
+	if n := len(path); n > 1 && path[n-1] == "Content" && path[n-2] == "RefDoc" {
+		p.doc.Payloads = append(p.doc.Payloads, name.Space)
+		return path
+	}
+	if name.Space != Namespace {
+		return path
+	}
+	switch name.Local {
+	case "Document":
+		p.doc.Documents++
+		return append(path, name.Local)
+	case "PatientReport", "RefDoc", "Content":
+		return append(path, name.Local)
+	}
+	return path
 }

@@ -58,9 +58,8 @@ var (
 	ErrNeedsRoot = errors.New("can only be run by root")
 )
 
-// Find looks for a version: among the packages of this machine, then in roots, folders that
-// hold a whole Debian with it; empty ones are passed over. Errors wrap ErrAbsent or
-// ErrNeedsRoot.
+// Find looks for a version: among the packages of this machine, then in roots, folders that hold a whole Debian with it; empty
+// ones are passed over. Errors wrap ErrAbsent or ErrNeedsRoot.
 func Find(v Version, roots ...string) (Installation, error) {
 	needsRoot := ""
 	for i, root := range append([]string{""}, roots...) {

@@ -2,10 +2,15 @@ package rabbitmq
 
 import (
 	"bufio"
+	"bytes"
+	"context"
 	_ "embed"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,6 +19,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"schakel/delivery/freeport"
 )
 
 //go:embed node.sh
@@ -72,8 +79,7 @@ func New(i Installation, dir string, certificates *Certificates) (*Node, error) 
 	return n, nil
 }
 
-// Launch prepares a node and starts it. A port that someone else took in the meantime is met
-// by a second try.
+// Launch prepares a node and starts it. A port that someone else took in the meantime is met by a second try.
 func Launch(i Installation, dir string, certificates *Certificates) (*Node, error) {
 	for last := false; ; last = true {
 		n, err := New(i, dir, certificates)
@@ -108,7 +114,6 @@ func newFolder(root, dir string) (string, error) {
 
 func loopback(port int) string { return "127.0.0.1:" + strconv.Itoa(port) }
 
-// open starts the shell.
 func (n *Node) open() error {
 	// #nosec G204 -- the script is ours, the folders were found and made here
 	shell := exec.Command("/bin/sh", "-c", nodeScript, "sh", n.dir, n.installation.Programs, n.installation.Root)
@@ -137,8 +142,7 @@ func (n *Node) open() error {
 	return nil
 }
 
-// Start starts the node, for the first time or after Kill or Stop on the same ports, and
-// returns when it takes connections.
+// Start starts the node, for the first time or after Kill or Stop on the same ports, and returns when it takes connections.
 func (n *Node) Start() error { return n.command("start", "ready") }
 
 // Kill ends the node as a power cut would: what it did not write is gone.
@@ -185,4 +189,128 @@ func (n *Node) endShell() error {
 	_ = syscall.Kill(-n.shell.Process.Pid, syscall.SIGKILL)
 	<-done
 	return nil
+}
+
+// Certificates identify a node on its TLS port, as PEM; clients must show one of
+// the authority's to log in by SASL EXTERNAL, by its common name.
+type Certificates struct {
+	Authority, Certificate, Key []byte
+}
+
+type ports struct{ amqp, amqps, management, distribution, epmd int }
+
+// newPorts finds free ports. Another may take one before the node does.
+func newPorts() (ports, error) {
+	found, err := freeport.Find(5)
+	if err != nil {
+		return ports{}, err
+	}
+	return ports{amqp: found[0], amqps: found[1], management: found[2], distribution: found[3], epmd: found[4]}, nil
+}
+
+// configure writes the files a node reads; inner is the folder as the node sees it.
+func (n *Node) configure(inner string) error {
+	files := map[string][]byte{
+		"rabbitmq.conf": []byte(n.config(inner)), "enabled_plugins": []byte(n.installation.Version.plugins()),
+	}
+	if n.tls != nil {
+		files["ca.pem"], files["cert.pem"], files["key.pem"] = n.tls.Authority, n.tls.Certificate, n.tls.Key
+	}
+	for name, content := range files {
+		if err := os.WriteFile(filepath.Join(n.dir, name), content, 0o600); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (n *Node) config(inner string) string {
+	lines := []string{
+		"listeners.tcp.1 = " + loopback(n.ports.amqp),
+		"management.tcp.ip = 127.0.0.1",
+		"management.tcp.port = " + strconv.Itoa(n.ports.management),
+		"collect_statistics_interval = 500",
+		"log.console = true",
+		"log.console.level = warning",
+		"disk_free_limit.absolute = 50MB",
+		"raft.wal_max_size_bytes = 32000000",
+	}
+	if n.tls != nil {
+		lines = append(lines,
+			"listeners.ssl.1 = "+loopback(n.ports.amqps),
+			"ssl_options.cacertfile = "+inner+"/ca.pem",
+			"ssl_options.certfile = "+inner+"/cert.pem",
+			"ssl_options.keyfile = "+inner+"/key.pem",
+			"ssl_options.verify = verify_peer",
+			"ssl_options.fail_if_no_peer_cert = false",
+			"auth_mechanisms.1 = EXTERNAL", "auth_mechanisms.2 = PLAIN", "auth_mechanisms.3 = AMQPLAIN",
+			"ssl_cert_login_from = common_name")
+	}
+	return strings.Join(lines, "\n") + "\n"
+}
+
+// Party is a party of the exchange with its queues, as the exchange makes them (AMQP-46).
+type Party struct {
+	HerID                          int
+	Async, Sync, Error, DeadLetter string
+}
+
+// Party makes the queues of a HER-id: async, a quorum queue that gives up after ten deliveries (AMQP-45), sync with a time to
+// live of 15 s (AMQP-43), error and the dead letters, which async and error messages go to.
+func (n *Node) Party(ctx context.Context, herID int) (Party, error) {
+	id := strconv.Itoa(herID)
+	p := Party{HerID: herID, Async: id + "_async", Sync: id + "_sync", Error: id + "_error", DeadLetter: id + "_dl"}
+	toDeadLetter := map[string]any{
+		"x-queue-type": "quorum", "x-delivery-limit": 9,
+		"x-dead-letter-exchange": "", "x-dead-letter-routing-key": p.DeadLetter,
+	}
+	for _, q := range []struct {
+		name      string
+		arguments map[string]any
+	}{
+		{p.DeadLetter, map[string]any{"x-queue-type": "quorum"}},
+		{p.Async, toDeadLetter},
+		{p.Error, toDeadLetter},
+		{p.Sync, map[string]any{"x-queue-type": "classic", "x-message-ttl": 15000}},
+	} {
+		if err := n.Queue(ctx, q.name, q.arguments); err != nil {
+			return p, err
+		}
+	}
+	return p, nil
+}
+
+// Queue makes a durable queue.
+func (n *Node) Queue(ctx context.Context, name string, arguments map[string]any) error {
+	if arguments == nil {
+		arguments = map[string]any{}
+	}
+	_, err := n.Call(ctx, http.MethodPut, QueuePath(name), map[string]any{"durable": true, "arguments": arguments})
+	return err
+}
+
+// QueuePath gives the path of a queue in the management API.
+func QueuePath(name string) string { return "/queues/%2F/" + url.PathEscape(name) }
+
+// Call asks the management API and gives its answer. Removing what is not there is no error.
+func (n *Node) Call(ctx context.Context, method, path string, body any) ([]byte, error) {
+	encoded, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	req, err := http.NewRequestWithContext(ctx, method, n.API+path, bytes.NewReader(encoded))
+	if err != nil {
+		return nil, err
+	}
+	req.SetBasicAuth(User, Password)
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	answer, err := io.ReadAll(resp.Body)
+	if err == nil && resp.StatusCode >= 300 && (method != http.MethodDelete || resp.StatusCode != http.StatusNotFound) {
+		err = fmt.Errorf("%s %s: %s %s", method, path, resp.Status, answer)
+	}
+	return answer, err
 }

@@ -52,20 +52,14 @@ func TestOwnerKilled(t *testing.T) {
 			owner := exec.CommandContext(t.Context(), os.Args[0])
 			owner.Env = append(os.Environ(), ownerFolder+"="+dir)
 			out, err := owner.StdoutPipe()
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := owner.Start(); err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
+			must(t, owner.Start())
 			for said := ""; said != when; {
 				if _, err := fmt.Fscanln(out, &said); err != nil {
 					t.Fatal(err)
 				}
 			}
-			if err := owner.Process.Kill(); err != nil {
-				t.Fatal(err)
-			}
+			must(t, owner.Process.Kill())
 			_ = owner.Wait() // it was killed
 			wantEmpty(t, dir)
 		})
@@ -79,9 +73,7 @@ func wantEmpty(t *testing.T, dir string) {
 	defer poll.Stop()
 	for {
 		found, err := filepath.Glob(filepath.Join(dir, "*"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if len(found) == 0 {
 			return
 		}

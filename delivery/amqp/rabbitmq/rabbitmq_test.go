@@ -33,9 +33,7 @@ func TestFind(t *testing.T) {
 			t.Errorf("%s: %v", c.name, err)
 		}
 	}
-	if err := os.MkdirAll(filepath.Join(root, programs), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.MkdirAll(filepath.Join(root, programs), 0o700))
 	i, err := rabbitmq.Find(rabbitmq.Version4, "", root)
 	switch {
 	case os.Geteuid() == 0 && (err != nil || i != rabbitmq.Installation{Version: rabbitmq.Version4, Root: root, Programs: programs}):
@@ -70,15 +68,11 @@ func TestFolderGoes(t *testing.T) {
 	}
 	dir := t.TempDir()
 	node, err := rabbitmq.New(i, dir, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if found, _ := filepath.Glob(dir + "/*"); len(found) != 1 {
 		t.Errorf("folder of the node: %v", found)
 	}
-	if err := node.End(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, node.End())
 	if found, _ := filepath.Glob(dir + "/*"); len(found) != 0 {
 		t.Errorf("left behind: %v", found)
 	}
@@ -88,31 +82,22 @@ func TestFolderGoes(t *testing.T) {
 func TestFolderInRoot(t *testing.T) {
 	root := t.TempDir()
 	t.Setenv("TMPDIR", t.TempDir())
-	if err := os.Mkdir(filepath.Join(root, "tmp"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Mkdir(filepath.Join(root, "tmp"), 0o700))
 	node, err := rabbitmq.New(rabbitmq.Installation{Version: rabbitmq.Version4, Root: root}, "", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if found, _ := filepath.Glob(root + "/tmp/*"); len(found) != 1 {
 		t.Errorf("folder of the node: %v", found)
 	}
-	if err := node.End(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, node.End())
 }
 
 func prepare(t *testing.T) *rabbitmq.Node {
 	t.Helper()
 	node, err := rabbitmq.New(installation(t), "", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return node
 }
 
-// installation is one of any version.
 func installation(t *testing.T) rabbitmq.Installation {
 	t.Helper()
 	needs.Full(t, "a broker")
@@ -124,4 +109,11 @@ func installation(t *testing.T) rabbitmq.Installation {
 	}
 	needs.Installed(t, "RabbitMQ", false)
 	return rabbitmq.Installation{}
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

@@ -3,7 +3,9 @@ package xsd_test
 import (
 	"bytes"
 	"context"
+	"encoding/base64"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -21,13 +23,10 @@ const (
 	nsAppRec11 = "http://www.kith.no/xmlstds/apprec/2012-02-15"
 )
 
-// schemas loads the schemas of the exchange.
 func schemas(t testing.TB) *xsd.Set {
 	t.Helper()
 	set, err := xsd.Load(needs.Shared(t, "amqp", "xsd-ks"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return set
 }
 
@@ -54,9 +53,7 @@ func TestAgreesWithXmllint(t *testing.T) {
 			continue // the schema of the envelope is one of our own
 		}
 		doc, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for name, variant := range variants(string(doc)) {
 			t.Run(filepath.Base(file)+" "+name, func(t *testing.T) {
 				t.Parallel()
@@ -64,9 +61,7 @@ func TestAgreesWithXmllint(t *testing.T) {
 				if errors.Is(err, xsd.ErrNoSchema) {
 					return
 				}
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				valid, said := lint(t, []byte(variant))
 				if valid != (len(findings) == 0) {
 					t.Errorf("xmllint says %v, we find %v\n%s", valid, findings, said)
@@ -89,7 +84,6 @@ func variants(doc string) map[string]string {
 	}
 }
 
-// lint asks libxml2.
 func lint(t *testing.T, doc []byte) (bool, string) {
 	t.Helper()
 	schema := "all-msghead.xsd"
@@ -245,4 +239,163 @@ func FuzzValidate(f *testing.F) {
 			t.Error(err)
 		}
 	})
+}
+
+// enclosed is a document of a schema of our own with a text in it.
+func enclosed(text string) []byte {
+	return []byte(`<box xmlns="urn:test:box"><name>file</name><content>` + text + `</content></box>`)
+}
+
+const boxSchema = `<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema" targetNamespace="urn:test:box" elementFormDefault="qualified">
+<xs:element name="box"><xs:complexType><xs:sequence>
+<xs:element name="name" type="xs:string"/><xs:element name="content" type="xs:base64Binary"/>
+</xs:sequence></xs:complexType></xs:element></xs:schema>`
+
+// TestLargeText validates documents with one text beyond the limit that the validator has by itself.
+//
+// Rules: AMQP-111
+func TestLargeText(t *testing.T) {
+	set := loadBox(t)
+	for _, size := range []int{1 << 20, 11 << 20} {
+		t.Run(fmt.Sprint(size), func(t *testing.T) {
+			text := base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{7}, size/4*3))
+			if findings, err := set.Validate(t.Context(), enclosed(text)); err != nil || len(findings) > 0 {
+				t.Errorf("%v, %v", findings, err)
+			}
+			bad := []byte(text)
+			bad[len(bad)/2] = '*'
+			if findings, err := set.Validate(t.Context(), enclosed(string(bad))); err != nil || len(findings) == 0 {
+				t.Errorf("a wrong character: %.100v, %v", findings, err)
+			}
+		})
+	}
+	if _, err := set.Validate(t.Context(), enclosed("<")); !errors.Is(err, xsd.ErrNotXML) {
+		t.Error(err)
+	}
+}
+
+func loadBox(t *testing.T) *xsd.Set {
+	t.Helper()
+	dir := t.TempDir()
+	must(t, os.WriteFile(filepath.Join(dir, "box.xsd"), []byte(boxSchema), 0o600))
+	set, err := xsd.Load(dir)
+	must(t, err)
+	return set
+}
+
+const (
+	open  = `<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema" targetNamespace="urn:a" xmlns="urn:a">`
+	shut  = "\n</xs:schema>"
+	plain = open + `<xs:element name="a" type="xs:int"/>` + shut
+	other = `<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema" targetNamespace="urn:b" xmlns="urn:b">`
+)
+
+func folder(t *testing.T, files map[string]string) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "schemas")
+	for name, text := range files {
+		name = filepath.Join(dir, name)
+		must(t, os.MkdirAll(filepath.Dir(name), 0o700))
+		must(t, os.WriteFile(name, []byte(text), 0o600))
+	}
+	return dir
+}
+
+// TestLoad compiles folders of several shapes.
+func TestLoad(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		files      map[string]string
+		good, bad  string
+		namespaces int
+	}{
+		"one":        {map[string]string{"a.xsd": plain, "readme.txt": "x"}, "<a xmlns='urn:a'>1</a>", "<a xmlns='urn:a'>x</a>", 1},
+		"sub-folder": {map[string]string{"sub/a.xsd": plain}, "<a xmlns='urn:a'>1</a>", "<a xmlns='urn:a'>x</a>", 1},
+		"included": {map[string]string{
+			"a.xsd":       open + `<xs:include schemaLocation="parts/p.xsd"/><xs:element name="a" type="T"/>` + shut,
+			"parts/p.xsd": `<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema"><xs:simpleType name="T"><xs:restriction base="xs:int"/></xs:simpleType></xs:schema>`,
+		}, "<a xmlns='urn:a'>1</a>", "<a xmlns='urn:a'>x</a>", 1},
+		"imported from a sub-folder": {map[string]string{
+			"b.xsd":     other + `<xs:import namespace="urn:a" schemaLocation="sub/a.xsd"/><xs:element name="b"><xs:complexType><xs:sequence><xs:element ref="x:a" xmlns:x="urn:a"/></xs:sequence></xs:complexType></xs:element>` + shut,
+			"sub/a.xsd": plain,
+		}, "<b xmlns='urn:b'><a xmlns='urn:a'>1</a></b>", "<b xmlns='urn:b'><a xmlns='urn:a'>x</a></b>", 2},
+		"a circle": {map[string]string{
+			"a.xsd": open + `<xs:import namespace="urn:b" schemaLocation="b.xsd"/><xs:element name="a" type="xs:int"/>` + shut,
+			"b.xsd": other + `<xs:import namespace="urn:a" schemaLocation="a.xsd"/><xs:element name="b"><xs:complexType><xs:sequence><xs:element ref="x:a" xmlns:x="urn:a"/></xs:sequence></xs:complexType></xs:element>` + shut,
+		}, "<b xmlns='urn:b'><a xmlns='urn:a'>1</a></b>", "<b xmlns='urn:b'><a xmlns='urn:a'>x</a></b>", 2},
+		"no namespace": {map[string]string{
+			"n.xsd": `<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema"><xs:element name="n" type="xs:int"/></xs:schema>`,
+		}, "<n>1</n>", "<n>x</n>", 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			set, err := xsd.Load(folder(t, c.files))
+			must(t, err)
+			if got := set.Schemas(); len(got) != c.namespaces {
+				t.Errorf("got %v", got)
+			}
+			if findings, err := set.Validate(t.Context(), []byte(c.good)); err != nil || len(findings) > 0 {
+				t.Errorf("got %v, %v", findings, err)
+			}
+			if findings, err := set.Validate(t.Context(), []byte(c.bad)); err != nil || len(findings) == 0 {
+				t.Errorf("got %v, %v", findings, err)
+			}
+		})
+	}
+}
+
+// TestLoadRefuses looks at the errors of folders that cannot be used: the file, the line and the cause.
+func TestLoadRefuses(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		files map[string]string
+		file  string
+		line  int
+		text  string
+	}{
+		"no schemas":     {map[string]string{"a.txt": ""}, "", 0, "no .xsd file"},
+		"no XML":         {map[string]string{"a.xsd": open + "\n<xs:element\n"}, "a.xsd", 3, ""},
+		"no schema":      {map[string]string{"a.xsd": "<a/>"}, "a.xsd", 1, "is no XML schema"},
+		"fetched":        {map[string]string{"a.xsd": open + "\n" + `<xs:import namespace="urn:b" schemaLocation="http://x.test/b.xsd"/>` + shut}, "a.xsd", 2, "is not fetched"},
+		"file address":   {map[string]string{"a.xsd": open + "\n" + `<xs:include schemaLocation="file:///etc/hostname"/>` + shut}, "a.xsd", 2, "is not fetched"},
+		"absolute":       {map[string]string{"a.xsd": open + "\n\n" + `<xs:include schemaLocation="/etc/hostname"/>` + shut}, "a.xsd", 3, "out of its folder"},
+		"outside":        {map[string]string{"a.xsd": open + "\n" + `<xs:include schemaLocation="x/../../b.xsd"/>` + shut, "../b.xsd": plain}, "a.xsd", 2, "out of its folder"},
+		"absent":         {map[string]string{"a.xsd": open + "\n" + `<xs:include schemaLocation="b.xsd"/>` + shut}, "a.xsd", 2, "is not in the folder"},
+		"unknown type":   {map[string]string{"a.xsd": open + "\n" + `<xs:element name="a" type="T"/>` + shut}, "a.xsd", 2, "T"},
+		"grammar":        {map[string]string{"a.xsd": open + "\n" + `<xs:element/>` + shut}, "a.xsd", 2, "name"},
+		"part is broken": {map[string]string{"a.xsd": open + "\n" + `<xs:include schemaLocation="b.xsd"/>` + shut, "b.xsd": open + "\n\n" + `<xs:element name="a" type="T"/>` + shut}, "b.xsd", 3, "T"},
+		"defined twice":  {map[string]string{"a.xsd": plain, "b.xsd": plain}, "b.xsd", 0, "keep one of them"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			set, err := xsd.Load(folder(t, c.files))
+			if set != nil || !errors.Is(err, xsd.ErrFolder) || !strings.Contains(err.Error(), c.text) {
+				t.Fatalf("got %v", err)
+			}
+			detail, ok := errors.AsType[*xsd.LoadError](err)
+			if c.file != "" && (!ok || detail.File != c.file || detail.Line != c.line) {
+				t.Errorf("got %v, want %s:%d", err, c.file, c.line)
+			}
+		})
+	}
+	if _, err := xsd.Load(filepath.Join(t.TempDir(), "none")); !errors.Is(err, xsd.ErrFolder) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestLoadSymlink does not follow a link out of the folder.
+func TestLoadSymlink(t *testing.T) {
+	t.Parallel()
+	dir := folder(t, map[string]string{"a.xsd": open + `<xs:include schemaLocation="b.xsd"/>` + shut, "../c.xsd": plain})
+	must(t, os.Symlink("../c.xsd", filepath.Join(dir, "b.xsd")))
+	if _, err := xsd.Load(dir); !errors.Is(err, xsd.ErrFolder) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

@@ -29,9 +29,7 @@ func parcels(b *testing.B, size int) (groups []*format.Group, unpacked int64) {
 		}
 		doc = append(doc, `</gml:posList></gml:LinearRing></gml:exterior></gml:Polygon></d:vlak></d:Perceel></d:o>`...)
 		s, err := format.ParseState("id-"+strconv.Itoa(n), doc, format.Namespace{Prefix: "d", URI: "urn:d"})
-		if err != nil {
-			b.Fatal(err)
-		}
+		must(b, err)
 		groups = append(groups, &format.Group{Mutations: []format.Mutation{{ObjectType: "t", ObjectID: strconv.Itoa(n), Wordt: s}}})
 		unpacked += int64(len(doc)) + 150
 	}
@@ -41,13 +39,9 @@ func parcels(b *testing.B, size int) (groups []*format.Group, unpacked int64) {
 func pack(b *testing.B, w io.Writer, groups []*format.Group) {
 	b.Helper()
 	d, err := archive.NewDeliveryWriter(w, header("l-1"), archive.DeliveryOptions{})
-	if err != nil {
-		b.Fatal(err)
-	}
+	must(b, err)
 	for _, g := range groups {
-		if err := d.WriteGroup(g); err != nil {
-			b.Fatal(err)
-		}
+		must(b, d.WriteGroup(g))
 	}
 	if _, err := d.Close(); err != nil {
 		b.Fatal(err)
@@ -94,13 +88,9 @@ func BenchmarkDelivery(b *testing.B) {
 	b.Run("unzip -p | wc", func(b *testing.B) {
 		needs.Program(b, "unzip")
 		file := filepath.Join(b.TempDir(), "d.zip")
-		if err := os.WriteFile(file, doc.Bytes(), 0o600); err != nil {
-			b.Fatal(err)
-		}
+		must(b, os.WriteFile(file, doc.Bytes(), 0o600))
 		for b.Loop() {
-			if err := exec.Command("sh", "-c", "unzip -p "+file+" | wc >/dev/null").Run(); err != nil {
-				b.Fatal(err)
-			}
+			must(b, exec.Command("sh", "-c", "unzip -p "+file+" | wc >/dev/null").Run())
 		}
 		rate(b)
 	})

@@ -28,9 +28,7 @@ func header(id string) format.Header {
 func state(t testing.TB, n int) *format.State {
 	t.Helper()
 	s, err := format.ParseState(fmt.Sprint("id-", n), fmt.Appendf(nil, `<d:o><d:t nr="%d">naam %x</d:t></d:o>`, n, n*7919), format.Namespace{Prefix: "d", URI: "urn:d"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return s
 }
 
@@ -48,18 +46,12 @@ func delivery(t testing.TB, groups int, o archive.DeliveryOptions) ([]byte, arch
 	t.Helper()
 	var out bytes.Buffer
 	w, err := archive.NewDeliveryWriter(&out, header("l-1"), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for n := range groups {
-		if err := w.WriteGroup(changes(t, n)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, w.WriteGroup(changes(t, n)))
 	}
 	m, err := w.Close()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return out.Bytes(), m
 }
 
@@ -102,9 +94,7 @@ func TestDelivery(t *testing.T) {
 	}
 	needs.Program(t, "unzip")
 	file := filepath.Join(t.TempDir(), "d.zip")
-	if err := os.WriteFile(file, doc, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(file, doc, 0o600))
 	if out, err := exec.Command("unzip", "-t", file).CombinedOutput(); err != nil {
 		t.Errorf("unzip: %v: %s", err, out)
 	}
@@ -130,12 +120,8 @@ func TestMixed(t *testing.T) {
 	file := func(id string) string {
 		var out bytes.Buffer
 		w, err := format.NewWriter(&out, header(id))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := errors.Join(w.WriteGroup(changes(t, 1)), w.Close()); err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
+		must(t, errors.Join(w.WriteGroup(changes(t, 1)), w.Close()))
 		return out.String()
 	}
 	doc := made(t, entry{"1.xml", file("l-1"), 8}, entry{"2.xml", file("l-2"), 8})
@@ -163,9 +149,7 @@ func TestManifest(t *testing.T) {
 	_, m := delivery(t, 2, archive.DeliveryOptions{})
 	m.Lineage, m.Previous, m.Includes = "lin_1", "d-1", "d-2"
 	raw, err := json.Marshal(m)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	again, err := archive.ReadManifest(bytes.NewReader(raw))
 	if err != nil || again.Check(m) != nil || again.Previous != "d-1" || again.Includes != "d-2" || again.Lineage != "lin_1" {
 		t.Errorf("%+v, %v", again, err)
@@ -199,21 +183,24 @@ func TestManyFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, w.Close())
 	z, files := archive.NewReader(&out, archive.Limits{}), 0
 	for {
 		_, err := z.Next()
 		if errors.Is(err, io.EOF) {
 			break
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		files++
 	}
 	if files != 66_000 {
 		t.Errorf("%d files", files)
+	}
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

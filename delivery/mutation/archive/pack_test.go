@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"runtime"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -39,21 +40,15 @@ func TestDensity(t *testing.T) {
 	} {
 		var out bytes.Buffer
 		w, err := archive.NewDeliveryWriter(&out, header("l-1"), archive.DeliveryOptions{PerFile: c.perFile})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		size := 0
 		for n, text := range c.texts {
 			s := &format.State{ID: fmt.Sprint(n), XML: fmt.Appendf(nil, "<o><t>%s</t></o>", text)}
 			size += len(text)
-			if err := w.WriteGroup(&format.Group{Mutations: []format.Mutation{{Wordt: s}}}); err != nil {
-				t.Fatal(err)
-			}
+			must(t, w.WriteGroup(&format.Group{Mutations: []format.Mutation{{Wordt: s}}}))
 		}
 		wrote, err := w.Close()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		d := archive.NewDeliveryReader(iotest.HalfReader(bytes.NewReader(out.Bytes())), archive.Limits{}, format.Limits{})
 		for err == nil {
 			_, _, err = d.Next()
@@ -65,9 +60,7 @@ func TestDensity(t *testing.T) {
 			t.Errorf("%s: %d bytes come of each", name, ratio)
 		}
 		z, err := zip.NewReader(bytes.NewReader(out.Bytes()), int64(out.Len()))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for _, f := range z.File {
 			in, err := f.Open()
 			if err == nil {
@@ -87,19 +80,13 @@ func TestCrowd(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
 	w, err := archive.NewDeliveryWriter(&out, header("l-1"), archive.DeliveryOptions{PerFile: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	w.Crowd(10, 2, 1<<30)
 	for n := range 100 {
-		if err := w.WriteGroup(&format.Group{Mutations: []format.Mutation{{Wordt: state(t, n)}}}); err != nil {
-			t.Fatal(err)
-		}
+		must(t, w.WriteGroup(&format.Group{Mutations: []format.Mutation{{Wordt: state(t, n)}}}))
 	}
 	m, err := w.Close()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	_, seen, err := drain(out.Bytes(), archive.Limits{Entries: 20})
 	// 9 of 1, then 2 of 2, of 4, of 8 and of 16, and 1 for the last 31.
 	if err != nil || m.Check(seen) != nil || m.Files != 9+8+1 || m.Counts.Groups != 100 {
@@ -114,18 +101,60 @@ func TestLargeFiles(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
 	w, err := archive.NewDeliveryWriter(&out, header("l-1"), archive.DeliveryOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	w.Crowd(10, 2, 300<<10)
 	for n := range 10 {
 		s := &format.State{ID: fmt.Sprint(n), XML: []byte("<o><t>" + strings.Repeat("x", 100<<10) + "</t></o>")}
-		if err := w.WriteGroup(&format.Group{Mutations: []format.Mutation{{Wordt: s}}}); err != nil {
-			t.Fatal(err)
-		}
+		must(t, w.WriteGroup(&format.Group{Mutations: []format.Mutation{{Wordt: s}}}))
 	}
 	m, err := w.Close()
 	if _, seen, readErr := drain(out.Bytes(), archive.Limits{Entry: 401 << 10}); err != nil || readErr != nil || m.Check(seen) != nil || m.Files != 3 && m.Files != 4 {
 		t.Errorf("%v, %v: %+v", err, readErr, m)
 	}
+}
+
+// TestFlatMemory writes and reads a delivery at the same time, through a pipe that cannot seek, and weighs the memory in
+// use after the first and after the last tenth. It runs alone, since it weighs the whole process.
+//
+// Rules: MUT-28, MUT-54
+func TestFlatMemory(t *testing.T) {
+	const groups = 10_000
+	var some []*format.Group
+	for n := range 100 {
+		some = append(some, changes(t, n))
+	}
+	out, in := io.Pipe()
+	go func() {
+		w, err := archive.NewDeliveryWriter(in, header("l-1"), archive.DeliveryOptions{PerFile: 500})
+		for n := 0; n < groups && err == nil; n++ {
+			err = w.WriteGroup(some[n%len(some)])
+		}
+		if err == nil {
+			_, err = w.Close()
+		}
+		in.CloseWithError(err)
+	}()
+	d := archive.NewDeliveryReader(out, archive.Limits{}, format.Limits{})
+	early, count := uint64(0), 0
+	for {
+		_, _, err := d.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		must(t, err)
+		if count++; count == groups/10 {
+			early = inUse()
+		}
+	}
+	if late := inUse(); late > early+4<<20 || count != groups {
+		t.Errorf("%d groups; %d bytes in use early, %d at the end", count, early, late)
+	}
+	runtime.KeepAlive(d)
+}
+
+func inUse() uint64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
 }

@@ -31,16 +31,12 @@ func made(t testing.TB, entries ...entry) []byte {
 	for _, e := range entries {
 		h := &zip.FileHeader{Name: e.name, Method: e.method}
 		w, err := z.CreateHeader(h)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if _, err := io.WriteString(w, e.text); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := z.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, z.Close())
 	return out.Bytes()
 }
 
@@ -80,9 +76,7 @@ func TestForeign(t *testing.T) {
 	}
 	dir := t.TempDir()
 	for _, e := range three {
-		if err := os.WriteFile(filepath.Join(dir, e.name), []byte(e.text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(filepath.Join(dir, e.name), []byte(e.text), 0o600))
 	}
 	scripts := map[string]string{
 		"zip": "zip -q - 1.xml 2.xml 3.xml", "zip -0": "zip -q -0 x.zip 1.xml 2.xml 3.xml && cat x.zip", "zip64": "zip -q -fz y.zip 1.xml 2.xml 3.xml && cat y.zip",

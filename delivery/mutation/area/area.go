@@ -1,7 +1,24 @@
+// Package area bounds a delivery to what lies in an area of the receiver's own choosing.
+//
+// An [Area] is a polygon or multipolygon, with holes, in RD (EPSG:28992) or in longitude and latitude (EPSG:4326), or
+// else a set of keys for data without geometry (MUT-40). A polygon that comes in the other system than the dataset's
+// is converted once, vertex by vertex; the outcome is the boundary that counts, is shown and stands in the files
+// (MUT-41).
+//
+// A [Filter] keeps each mutation of which the WAS, the WORDT or both lie in the area, whole and byte for byte (MUT-42,
+// MUT-43). A state lies in an area when its geometry and the area share a point: touching the boundary counts, the
+// boundary of a hole included, lying wholly inside a hole does not (MUT-48). The answer is exact for the coordinates
+// as they stand: no rounding decides which side of a line a point is on.
+//
+// Three things are a matter of choice, and chosen so that nobody silently loses data:
+//   - A state whose geometry cannot be read counts as inside. It is counted.
+//   - A state without any geometry, or without any key, is outside unless [Fields] says otherwise.
+//   - With two areas, a state must lie in both to count.
 package area
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
 )
@@ -156,3 +173,77 @@ func Boundary(given string, crs, target int) (wkt string, err error) {
 	}
 	return a.WKT(), nil
 }
+
+var (
+	// ErrArea is met when what is given is no area that can be used. It always comes as an *[Error].
+	ErrArea = errors.New("this cannot be used as an area")
+	// ErrGeometry is met when the geometry of a state cannot be read. It always comes as a *[GeometryError].
+	ErrGeometry = errors.New("the geometry cannot be read")
+)
+
+// Error describes a problem of an area, with its place and its remedy. Numbers count from 1; 0 is not of any.
+type Error struct {
+	Polygon int
+	Ring    int // of the polygon; 1 is its outer ring
+	Vertex  int // of the ring, points that repeat the one before not counted
+	What    string
+	Remedy  string
+}
+
+// Error names the place first.
+func (e *Error) Error() string {
+	text := e.What
+	if place := e.Place(); place != "" {
+		text = place + ": " + text
+	}
+	if e.Remedy != "" {
+		text += "; " + e.Remedy
+	}
+	return text
+}
+
+// Place is such as "polygon 1, ring 2 (a hole), vertex 14", or empty.
+func (e *Error) Place() string {
+	var parts []string
+	if e.Polygon > 0 {
+		parts = append(parts, fmt.Sprintf("polygon %d", e.Polygon))
+	}
+	switch {
+	case e.Ring == 1:
+		parts = append(parts, "ring 1 (the outer one)")
+	case e.Ring > 1:
+		parts = append(parts, fmt.Sprintf("ring %d (a hole)", e.Ring))
+	}
+	if e.Vertex > 0 {
+		parts = append(parts, fmt.Sprintf("vertex %d", e.Vertex))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// Unwrap is ErrArea.
+func (e *Error) Unwrap() error { return ErrArea }
+
+func refuse(remedy, what string, args ...any) *Error {
+	return &Error{What: fmt.Sprintf(what, args...), Remedy: remedy}
+}
+
+// at fills in where an error happened, counted from 0.
+func (e *Error) at(polygon, ring, vertex int) *Error {
+	e.Polygon, e.Ring, e.Vertex = polygon+1, ring+1, vertex+1
+	return e
+}
+
+// GeometryError gives the place of a problem in the geometry of a state.
+type GeometryError struct {
+	Element string // the element it happened in, such as "posList"
+	Line    int    // in the file the state came from, from 1
+	What    string
+}
+
+// Error names the place first.
+func (e *GeometryError) Error() string {
+	return fmt.Sprintf("line %d, element %.60s: %s", e.Line, e.Element, e.What)
+}
+
+// Unwrap is ErrGeometry.
+func (e *GeometryError) Unwrap() error { return ErrGeometry }

@@ -45,13 +45,9 @@ func BenchmarkMeets(b *testing.B) {
 		}
 		b.Run(fmt.Sprintf("%d/library", corners), func(b *testing.B) {
 			g, err := geom.UnmarshalWKT(text, geom.NoValidate{})
-			if err != nil {
-				b.Fatal(err)
-			}
+			must(b, err)
 			other, err := geom.UnmarshalWKT("POLYGON((150000 450000,150010 450000,150010 450010,150000 450010,150000 450000))")
-			if err != nil {
-				b.Fatal(err)
-			}
+			must(b, err)
 			for b.Loop() {
 				geom.Intersects(g, other)
 			}
@@ -69,9 +65,7 @@ func square(b *testing.B, x, y float64) *area.Shape {
 		list += fmt.Sprintf("%.3f %.3f ", x+px, y+py)
 	}
 	shape, _, err := area.NewReader(area.Fields{CRS: area.RD}).Read(state(b, polygonGML(list)))
-	if err != nil {
-		b.Fatal(err)
-	}
+	must(b, err)
 	return shape
 }
 
@@ -112,9 +106,7 @@ func BenchmarkRead(b *testing.B) {
 func BenchmarkCopy(b *testing.B) {
 	var doc bytes.Buffer
 	groups, unpacked, err := write(&doc, 64<<20, parcel)
-	if err != nil {
-		b.Fatal(err)
-	}
+	must(b, err)
 	rate := func(b *testing.B) {
 		b.Helper()
 		b.SetBytes(unpacked)
@@ -140,13 +132,9 @@ func BenchmarkCopy(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
 				out, err := archive.NewDeliveryWriter(io.Discard, header(), archive.DeliveryOptions{})
-				if err != nil {
-					b.Fatal(err)
-				}
+				must(b, err)
 				f := filter(b, config)
-				if err := area.Copy(b.Context(), reader(), out, f, nil); err != nil {
-					b.Fatal(err)
-				}
+				must(b, area.Copy(b.Context(), reader(), out, f, nil))
 				if _, err := out.Close(); err != nil {
 					b.Fatal(err)
 				}

@@ -73,9 +73,7 @@ func readAll(t *testing.T, doc []byte) []*format.Group {
 		if errors.Is(err, io.EOF) {
 			return out
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		out = append(out, g)
 	}
 }
@@ -87,20 +85,14 @@ func TestCopy(t *testing.T) {
 	t.Parallel()
 	var in, out bytes.Buffer
 	groups, _, err := write(&in, 8<<20, parcel)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	config := area.Config{Fields: area.Fields{CRS: area.RD}, Areas: []*area.Area{boxArea(t, 100000, 400000, 80000)}}
 	reader := archive.NewDeliveryReader(bytes.NewReader(in.Bytes()), archive.Limits{}, format.Limits{})
 	h, err := reader.Header()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	h.Area = config.Areas[0].Text()
 	writer, err := archive.NewDeliveryWriter(&out, h, archive.DeliveryOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	last := int64(0)
 	f := filter(t, config)
 	err = area.Copy(t.Context(), reader, writer, f, func(n int64) {
@@ -113,9 +105,7 @@ func TestCopy(t *testing.T) {
 		t.Fatalf("%v, %d of %d groups", err, last, groups)
 	}
 	manifest, err := writer.Close()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var want []*format.Group
 	alone := filter(t, config)
 	for _, g := range readAll(t, in.Bytes()) {
@@ -179,9 +169,7 @@ func TestCopyMemory(t *testing.T) { // alone, since memory is counted for the wh
 	}()
 	reader := archive.NewDeliveryReader(out, archive.Limits{}, format.Limits{})
 	writer, err := archive.NewDeliveryWriter(io.Discard, header(), archive.DeliveryOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var most atomic.Uint64
 	var stats runtime.MemStats
 	f := filter(t, area.Config{Fields: area.Fields{CRS: area.RD}, Areas: []*area.Area{boxArea(t, 50000, 350000, 150000)}})

@@ -19,9 +19,7 @@ func mutation(objectType string, was, wordt *format.State) format.Mutation {
 func filter(t testing.TB, c area.Config) *area.Filter {
 	t.Helper()
 	f, err := area.NewFilter(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return f
 }
 
@@ -89,9 +87,7 @@ func marshal(g *format.Group) string {
 func TestUnlocated(t *testing.T) {
 	t.Parallel()
 	keys, err := area.NewKeys([]string{"GM1"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, a := range []*area.Area{boxArea(t, 155009, 463009, 2), keys} {
 		for _, unlocated := range []bool{false, true} {
 			f := filter(t, area.Config{Fields: area.Fields{CRS: area.RD, Keys: []string{"code"}, Unlocated: unlocated}, Areas: []*area.Area{a}})
@@ -184,9 +180,7 @@ func TestTwoAreas(t *testing.T) {
 func TestByKey(t *testing.T) {
 	t.Parallel()
 	keys, err := area.NewKeys([]string{"GM0014", "GM0363"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	f := filter(t, area.Config{Fields: area.Fields{Keys: []string{"gemeente", "oud"}}, Areas: []*area.Area{keys}})
 	for xml, want := range map[string]bool{
 		"<d:gemeente>GM0014</d:gemeente>":                             true,
@@ -212,9 +206,7 @@ func TestByKey(t *testing.T) {
 func TestGeometryAndKeys(t *testing.T) {
 	t.Parallel()
 	keys, err := area.NewKeys([]string{"GM1"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	f := filter(t, area.Config{
 		Fields: area.Fields{CRS: area.RD, Keys: []string{"k"}}, Areas: []*area.Area{boxArea(t, 155009, 463009, 2), keys},
 	})
@@ -240,9 +232,7 @@ func TestGeometryAndKeys(t *testing.T) {
 func TestNewFilterRefuses(t *testing.T) {
 	t.Parallel()
 	keys, err := area.NewKeys([]string{"a"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for name, c := range map[string]area.Config{
 		"another system":      {Fields: area.Fields{CRS: area.WGS84}, Areas: []*area.Area{boxArea(t, 1, 400000, 1)}},
 		"data without places": {Areas: []*area.Area{boxArea(t, 1, 400000, 1)}},

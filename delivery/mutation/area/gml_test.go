@@ -174,9 +174,7 @@ func TestElements(t *testing.T) {
 		want     bool
 	}{"all": {nil, true}, "label": {[]string{"label"}, true}, "vlak": {[]string{"vlak"}, false}, "both": {[]string{"vlak", "label"}, true}, "none there": {[]string{"x"}, false}} {
 		f, err := area.NewFilter(area.Config{Fields: area.Fields{CRS: area.RD, Geometry: c.elements}, Areas: []*area.Area{a}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if in, err := f.Holds(s); in != c.want || err != nil {
 			t.Errorf("%s: %v %v", name, in, err)
 		}
@@ -190,9 +188,7 @@ func TestArcDeviation(t *testing.T) {
 		gml := fmt.Sprintf(`<gml:Curve><gml:segments><gml:CircleByCenterPoint><gml:pos>155000 463000</gml:pos><gml:radius uom="m">%v</gml:radius></gml:CircleByCenterPoint></gml:segments></gml:Curve>`, radius)
 		r := area.NewReader(area.Fields{CRS: area.RD})
 		shape, _, err := r.Read(state(t, gml))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		worst := 0.0
 		points := area.PointsOf(shape)
 		for i := 1; i < len(points); i++ {

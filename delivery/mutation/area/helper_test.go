@@ -54,9 +54,7 @@ func pointGML(position string) string {
 func holds(t testing.TB, a *area.Area, s *format.State) (bool, error) {
 	t.Helper()
 	f, err := area.NewFilter(area.Config{Fields: area.Fields{CRS: a.CRS()}, Areas: []*area.Area{a}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return f.Holds(s)
 }
 
@@ -64,4 +62,11 @@ func holds(t testing.TB, a *area.Area, s *format.State) (bool, error) {
 func sample(t testing.TB, name string) []byte {
 	t.Helper()
 	return needs.File(t, "mutation", name)
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

@@ -71,15 +71,11 @@ func TestMeetsAsTheLibrary(t *testing.T) {
 		wkt := randomArea(random, size)
 		a := parse(t, wkt)
 		oracle, err := geom.UnmarshalWKT(wkt)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for range 60 {
 			other, gml := randomShape(random, size)
 			got, err := holds(t, a, state(t, gml))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			if want := geom.Intersects(oracle, other); got != want {
 				t.Fatalf("%s and %s: %v, the library says %v", wkt, other.AsText(), got, want)
 			}

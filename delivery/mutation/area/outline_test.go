@@ -44,16 +44,12 @@ func TestOutlineOfDegrees(t *testing.T) {
 	t.Parallel()
 	text := "SRID=4326;POLYGON((5 52,6 52,6 53,5 53,5 52))"
 	degrees, err := area.Parse(text, area.Options{Dataset: area.WGS84})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if one, other := area.NewFrame(300, 300, degrees).Path(degrees), area.NewFrame(300, 300, parse(t, text)); one != other.Path(parse(t, text)) {
 		t.Errorf("%s, %s", one, other.Path(parse(t, text)))
 	}
 	bonaire, err := area.Parse("POLYGON((-68.4 12,-68.2 12,-68.2 12.3,-68.4 12.3,-68.4 12))", area.Options{Dataset: area.WGS84})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	f := area.NewFrame(300, 300, bonaire)
 	if got := f.Path(bonaire); got != "M67.8 276L232.2 276L232.2 24L67.8 24z" {
 		t.Error(got)

@@ -60,7 +60,6 @@ func cutSRID(text string) (CRS, string, error) {
 	return CRS(n), strings.TrimSpace(rest), nil
 }
 
-// rings reads the rings of one polygon.
 func (r *wktReader) rings() error {
 	r.out = append(r.out, nil)
 	own := &r.out[len(r.out)-1]

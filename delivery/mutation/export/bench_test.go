@@ -84,7 +84,6 @@ func BenchmarkCut(b *testing.B) {
 	})
 }
 
-// part makes a part of a snapshot.
 func (w *world) part(v export.View, s store.MutationSnapshot) {
 	w.t.Helper()
 	row, err := w.exporter.Request(w.ctx, v, export.Request{By: "a", Geofilter: ring.WKT()})

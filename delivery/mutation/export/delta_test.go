@@ -64,9 +64,7 @@ func TestSnapshotWhileChanging(t *testing.T) {
 func (w *world) snapshot() store.MutationSnapshot {
 	w.t.Helper()
 	s, err := w.exporter.Snapshot(w.ctx, w.set)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	must(w.t, err)
 	return s
 }
 
@@ -82,9 +80,7 @@ func (w *world) replayAll() {
 	for _, s := range snapshots {
 		r := replica{}
 		manifest, err := export.Manifest(s.Manifest)
-		if err != nil {
-			w.t.Fatal(err)
-		}
+		must(w.t, err)
 		seen := w.apply(r, s.FileID)
 		if err := manifest.Check(seen); err != nil || manifest.Includes == "" || manifest.Includes != s.DeltaID || seen.DeliveryID != s.DeltaID || seen.Counts.Changes+seen.Counts.Deletes != 0 {
 			w.t.Fatalf("manifest of a snapshot: %v, %+v", err, manifest)
@@ -98,9 +94,7 @@ func (w *world) replay(r replica, chain []store.MutationDelta, what string) {
 	w.t.Helper()
 	for i, d := range chain {
 		manifest, err := export.Manifest(d.Manifest)
-		if err != nil {
-			w.t.Fatal(err)
-		}
+		must(w.t, err)
 		if err := manifest.Check(w.apply(r, d.FileID)); err != nil || manifest.Previous != d.PreviousID || manifest.Lineage != d.Lineage || !manifest.To.Equal(d.ToAt.Time) {
 			w.t.Fatalf("manifest of a delta: %v, %+v", err, manifest)
 		}

@@ -111,9 +111,7 @@ func TestKill(t *testing.T) {
 		return nil
 	})
 	w.delta()
-	if err := w.db.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, w.db.Close())
 	for range 8 {
 		killed(t, path)
 	}
@@ -139,9 +137,7 @@ func (w *world) storedWhole(chain []store.MutationDelta) {
 	r, done, failed := replica{}, 0, 0
 	at := map[int64][]string{}
 	snapshots, _, err := w.db.MutationSnapshots(w.ctx, w.set, store.Page{})
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	must(w.t, err)
 	for i, d := range chain {
 		if i > 0 && (d.PreviousID != chain[i-1].ID || d.FromSeq != chain[i-1].ToSeq || d.Number != int64(i+1)) {
 			w.t.Fatalf("delta %d does not follow: %+v", d.Number, d)
@@ -173,27 +169,21 @@ func (w *world) statesAt(seq int64) []string {
 			sort.Strings(lines)
 			return lines
 		}
-		if err != nil {
-			w.t.Fatal(err)
-		}
+		must(w.t, err)
 		lines = append(lines, historytest.Line(row.ObjectType, row.ObjectID, parsed(w.t, row.ID, row.XML)))
 	}
 }
 
 func openDB(t *testing.T, path string) (*store.DB, error) {
 	db, err := store.Open(t.Context(), "sqlite:"+path, store.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { _ = db.Close() })
 	return db, db.Migrate(t.Context())
 }
 
 func openKilled(t *testing.T, path string) *world {
 	db, err := openDB(t, path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return newWorld(t, db, storetest.NewClockAt(time.Now()), "bgt")
 }
 
@@ -204,12 +194,8 @@ func killed(t *testing.T, path string) {
 	cmd.Env = append(os.Environ(), childDatabase+"=sqlite:"+path)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, cmd.Start())
 	if _, err := out.Read(make([]byte, 1)); err != nil {
 		t.Error("the child ended by itself")
 	}

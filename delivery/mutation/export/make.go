@@ -70,7 +70,6 @@ func stays(err error) bool {
 	return false
 }
 
-// make makes a claimed download.
 func (e *Exporter) make(ctx context.Context, row *store.MutationDownload) error {
 	set, err := e.cfg.DB.Dataset(ctx, row.DatasetID)
 	if err != nil {

@@ -41,14 +41,11 @@ func (w *world) follow(name, wkt string, types ...string) export.View {
 	return export.View{Dataset: w.dataset(), PartnerID: p.ID, Follower: &f}
 }
 
-// work makes all downloads that wait.
 func (w *world) work() (n int) {
 	w.t.Helper()
 	for {
 		some, err := w.exporter.Work(w.ctx)
-		if err != nil {
-			w.t.Fatal(err)
-		}
+		must(w.t, err)
 		if !some {
 			return n
 		}

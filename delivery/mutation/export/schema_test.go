@@ -20,9 +20,7 @@ import (
 func parsed(t testing.TB, id string, raw []byte) *format.State {
 	t.Helper()
 	s, err := format.ParseState(id, raw)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return s
 }
 
@@ -79,9 +77,7 @@ func validateAll(t *testing.T, generic []byte, wrap bool) {
 	dir := t.TempDir()
 	put(t, filepath.Join(dir, "generic.xsd"), generic)
 	var own bytes.Buffer
-	if err := format.WriteSchema(&own, format.Name{Prefix: "mlm", Space: "http://voorbeeld.nl/mutaties", Local: "mutaties"}, "object", "generic.xsd"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, format.WriteSchema(&own, format.Name{Prefix: "mlm", Space: "http://voorbeeld.nl/mutaties", Local: "mutaties"}, "object", "generic.xsd"))
 	put(t, filepath.Join(dir, "own.xsd"), own.Bytes())
 	for fileID, least := range map[string]int{d.FileID: 4, s.FileID: 2, part.FileID: 1, full.FileID: 1} {
 		if n := w.validate(dir, fileID); n < least {
@@ -95,9 +91,7 @@ func validateAll(t *testing.T, generic []byte, wrap bool) {
 func (w *world) empty(dir string) {
 	w.t.Helper()
 	d, err := w.exporter.MakeDelta(w.ctx, w.set, export.Options{Empty: true})
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	must(w.t, err)
 	if n := w.validate(dir, d.FileID); n != 1 {
 		w.t.Errorf("an empty delta has %d files", n)
 	}
@@ -107,17 +101,11 @@ func (w *world) empty(dir string) {
 func (w *world) validate(dir, fileID string) int {
 	w.t.Helper()
 	f, err := w.db.MutationFile(w.ctx, fileID)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	must(w.t, err)
 	raw, err := io.ReadAll(w.db.OpenMutationFile(w.ctx, f))
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	must(w.t, err)
 	z, err := zip.NewReader(bytes.NewReader(raw), int64(len(raw)))
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	must(w.t, err)
 	names := ""
 	for _, entry := range z.File {
 		if entry.Name <= names {
@@ -125,13 +113,9 @@ func (w *world) validate(dir, fileID string) int {
 		}
 		names = entry.Name
 		from, err := entry.Open()
-		if err != nil {
-			w.t.Fatal(err)
-		}
+		must(w.t, err)
 		text, err := io.ReadAll(from)
-		if err != nil {
-			w.t.Fatal(err)
-		}
+		must(w.t, err)
 		file := filepath.Join(dir, "f.xml")
 		put(w.t, file, text)
 		if out, err := exec.Command("xmllint", "--noout", "--nonet", "--schema", filepath.Join(dir, "own.xsd"), file).CombinedOutput(); err != nil {
@@ -143,7 +127,5 @@ func (w *world) validate(dir, fileID string) int {
 
 func put(t testing.TB, name string, text []byte) {
 	t.Helper()
-	if err := os.WriteFile(name, text, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(name, text, 0o600))
 }

@@ -73,17 +73,13 @@ func (w *world) node(name string) *export.Exporter {
 
 func (w *world) write(fn func(tx *store.Tx) error) {
 	w.t.Helper()
-	if err := w.db.Write(w.ctx, fn); err != nil {
-		w.t.Fatal(err)
-	}
+	must(w.t, w.db.Write(w.ctx, fn))
 }
 
 func (w *world) dataset() store.Dataset {
 	w.t.Helper()
 	d, err := w.db.Dataset(w.ctx, w.set)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	must(w.t, err)
 	return d
 }
 
@@ -139,13 +135,10 @@ func (w *world) append(tx *store.Tx, g *format.Group) error {
 	return tx.AppendGroups(w.ctx, set, a)
 }
 
-// delta makes a delta.
 func (w *world) delta() store.MutationDelta {
 	w.t.Helper()
 	d, err := w.exporter.MakeDelta(w.ctx, w.set, export.Options{})
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	must(w.t, err)
 	return d
 }
 
@@ -153,9 +146,7 @@ func (w *world) delta() store.MutationDelta {
 func (w *world) name(v export.View, deltaID string) string {
 	w.t.Helper()
 	names, err := w.exporter.Names(w.ctx, v)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	must(w.t, err)
 	return names.Of(deltaID)
 }
 
@@ -164,7 +155,6 @@ type replica map[string]string
 
 type manifest = archive.Manifest
 
-// mutation is one of a delivery.
 type mutation struct{ format.Mutation }
 
 func (m *mutation) line() string { return historytest.Line(m.ObjectType, m.ObjectID, m.Wordt) }
@@ -173,9 +163,7 @@ func (m *mutation) line() string { return historytest.Line(m.ObjectType, m.Objec
 func (w *world) groups(fileID string, fn func(*format.Group) error) manifest {
 	w.t.Helper()
 	file, err := w.db.MutationFile(w.ctx, fileID)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	must(w.t, err)
 	in := archive.NewDeliveryReader(w.db.OpenMutationFile(w.ctx, file), archive.Limits{}, format.Limits{})
 	for {
 		g, at, err := in.Next()
@@ -191,7 +179,6 @@ func (w *world) groups(fileID string, fn func(*format.Group) error) manifest {
 	}
 }
 
-// each reads the mutations of a delivery.
 func (w *world) each(fileID string, fn func(*mutation)) manifest {
 	w.t.Helper()
 	return w.groups(fileID, func(g *format.Group) error {
@@ -249,8 +236,13 @@ func (w *world) holds(r replica, seq int64, what string) {
 func (w *world) chain() []store.MutationDelta {
 	w.t.Helper()
 	rows, _, err := w.db.MutationDeltas(w.ctx, store.MutationDeltaFilter{DatasetID: w.set, Lineage: w.dataset().Lineage})
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	must(w.t, err)
 	return rows
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

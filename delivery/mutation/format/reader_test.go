@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -233,4 +235,65 @@ func TestOtherEncoding(t *testing.T) {
 			t.Errorf("%q: %v", utf16, err)
 		}
 	}
+}
+
+// FuzzReader reads anything. What could be read can be written, unless it lacks an id, and means the same then.
+//
+// Rules: MUT-25, MUT-30
+func FuzzReader(f *testing.F) {
+	for _, reg := range registers {
+		doc, err := os.ReadFile(filepath.Join("testdata", reg.name+".xml"))
+		must(f, err)
+		f.Add(doc)
+	}
+	f.Add([]byte(group("<ml:mutatie>" + was + word + "</ml:mutatie>")))
+	f.Fuzz(func(t *testing.T, doc []byte) {
+		h, groups, err := readAll(bytes.NewReader(doc), format.Limits{Depth: 30, State: 1 << 16})
+		if err != nil {
+			return
+		}
+		h.Type, h.Dataset, h.DeliveryID, h.ObjectTypes = format.Delta, "d", "1", []string{"t"}
+		var out bytes.Buffer
+		w, err := format.NewWriter(&out, h)
+		if err != nil {
+			h.Root = format.Name{}
+			if w, err = format.NewWriter(&out, h); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var written []*format.Group
+		for _, g := range groups {
+			if w.WriteGroup(g) == nil {
+				written = append(written, g)
+			}
+		}
+		must(t, w.Close())
+		_, again, err := readAll(&out, format.Limits{})
+		if err != nil {
+			t.Fatalf("what we wrote: %v", err)
+		}
+		compare(t, "fuzz", written, again, false)
+	})
+}
+
+// BenchmarkReader reads a file of 32 MB made of the groups of a sample message.
+func BenchmarkReader(b *testing.B) {
+	doc := string(sample(b, "voorbeeld-bgt-new-change.xml"))
+	from, to := strings.Index(doc, "<ml:mutatieGroep>"), strings.LastIndex(doc, "</ml:mutatieGroep>")+len("</ml:mutatieGroep>")
+	groups := doc[from:to]
+	big := []byte(doc[:from] + strings.Repeat(groups, 32<<20/len(groups)) + doc[to:])
+	b.SetBytes(int64(len(big)))
+	count := 0
+	for b.Loop() {
+		r := format.NewReader("f.xml", bytes.NewReader(big), format.Limits{})
+		for {
+			if _, err := r.Next(); errors.Is(err, io.EOF) {
+				break
+			} else if err != nil {
+				b.Fatal(err)
+			}
+			count++
+		}
+	}
+	b.ReportMetric(float64(count)/b.Elapsed().Seconds(), "groups/s")
 }

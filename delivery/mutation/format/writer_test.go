@@ -30,9 +30,7 @@ func schemas(t *testing.T, reg register) string {
 	t.Helper()
 	dir := t.TempDir()
 	put := func(name string, text []byte) {
-		if err := os.WriteFile(filepath.Join(dir, name), text, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(filepath.Join(dir, name), text, 0o644))
 	}
 	put("mutatielevering-generiek-2.0.xsd", sample(t, "mutatielevering-generiek-2.0.xsd"))
 	own := filepath.Join(dir, "own.xsd")
@@ -45,9 +43,7 @@ func schemas(t *testing.T, reg register) string {
 	}
 	var text bytes.Buffer
 	object := map[string]string{"bag": "bagObject", "brk": "dkkObject"}[reg.name]
-	if err := format.WriteSchema(&text, reg.header.Root, object, "mutatielevering-generiek-2.0.xsd"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, format.WriteSchema(&text, reg.header.Root, object, "mutatielevering-generiek-2.0.xsd"))
 	put("own.xsd", text.Bytes())
 	return own
 }
@@ -68,9 +64,7 @@ func TestSchema(t *testing.T) {
 			if groups == nil {
 				h = none
 			}
-			if err := os.WriteFile(file, write(t, h, groups), 0o644); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.WriteFile(file, write(t, h, groups), 0o644))
 			if err := xmllint(t, schema, file); err != nil {
 				t.Errorf("%s: %v", reg.name, err)
 			}
@@ -96,9 +90,7 @@ func TestRoundTrip(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"voorbeeld-bag-new.xml", "voorbeeld-bgt-new-change-fix.xml", "voorbeeld-dkk-new.xml", "voorbeeld-dkk-2.2.0-new.xml"} {
 		h, groups, err := readAll(bytes.NewReader(sample(t, name)), format.Limits{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if h.Type == "" {
 			h.Type = format.Delta
 		}
@@ -177,9 +169,7 @@ func TestCannotBeWritten(t *testing.T) {
 	for name, mutations := range cases {
 		var out bytes.Buffer
 		w, err := format.NewWriter(&out, h)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if err := w.WriteGroup(&format.Group{Mutations: mutations}); !errors.Is(err, format.ErrInvalid) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -329,12 +319,8 @@ func TestDigestOfWhiteSpace(t *testing.T) {
 func digest(t *testing.T, xml string) [32]byte {
 	t.Helper()
 	s, err := format.ParseState("1", []byte(xml))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	d, err := s.Digest()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return d
 }

@@ -1,3 +1,10 @@
+// Package historytest makes random histories of registers, as sources of them keep
+// them, and knows what an exact copy holds at every moment (MUT-01, MUT-02).
+//
+// Three registers keep their history in ways of their own, and so do the models
+// here: when an object ends, BAG adds a version that says so, and a wrong one is
+// made inactive instead of deleted; BGT and BRK delete it. What a model does is
+// known here alone: those who process the mutations must do without.
 package historytest
 
 import (
@@ -47,7 +54,6 @@ func (h *History) Group() *format.Group {
 	return g
 }
 
-// step adds a change of one object.
 func (h *History) step(g *format.Group) {
 	if len(h.objects) < 3 || h.rnd.IntN(4) == 0 {
 		h.create(g)
@@ -187,4 +193,45 @@ func (h *History) state(of *held) *format.State {
 		panic(err) // what is written here is sound
 	}
 	return s
+}
+
+// Model is the way in which a register keeps its history.
+type Model string
+
+// The models.
+const (
+	BAG Model = "bag"
+	BGT Model = "bgt"
+	BRK Model = "brk"
+)
+
+// Models are all of them.
+func Models() []Model { return []Model{BAG, BGT, BRK} }
+
+// Namespace is that of the objects.
+const Namespace = "http://schakel.example/register/1.0"
+
+// Types are the kinds of objects: the last one has no geometry.
+func Types() []string { return []string{"Pand", "Perceel", "Wegdeel", "Besluit"} }
+
+// version is a version of an object: what a source would have in a row.
+type version struct {
+	kind, object string
+	begin, end   int // day; end 0 is none
+	name, status string
+	inactive     bool
+	x, y, size   float64 // of a square; size 0 is no geometry
+}
+
+// object holds the versions of an object that are there, oldest first.
+type object struct {
+	kind, id string
+	versions []*held
+	ended    bool
+}
+
+// held is a version under the id its source last gave it.
+type held struct {
+	id string
+	v  version
 }

@@ -1,7 +1,10 @@
 package historytest
 
 import (
+	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 	"sync"
 
 	"schakel/delivery/mutation/format"
@@ -83,4 +86,65 @@ func (r *Record) replay(group []change) {
 			r.live[c.wordt] = c.fact
 		}
 	}
+}
+
+// Bulk makes a delivery of any size without keeping it: the n-th group is always the same. Initial ones only add; in deltas
+// two of five groups change what another added shortly before, and one of ten deletes it.
+type Bulk struct {
+	Type format.DeliveryType
+	n    int
+	made int // objects
+	next int // the object that changes next
+}
+
+// window counts the groups between the first of an object and its change.
+const window = 1000
+
+// Group makes the next group; its states are of about a kilobyte.
+func (b *Bulk) Group() *format.Group {
+	b.n++
+	var m format.Mutation
+	switch kind := b.n % 10; {
+	case b.Type == format.Initial || b.made < b.next+window || kind < 5:
+		b.made++
+		m = format.Mutation{Wordt: b.state(b.made, 1)}
+	case kind == 9:
+		b.next++
+		m = format.Mutation{Was: b.state(b.next, 1)}
+	default:
+		b.next++
+		m = format.Mutation{Was: b.state(b.next, 1), Wordt: b.state(b.next, 2)}
+	}
+	m.ObjectType = "Pand"
+	return &format.Group{Mutations: []format.Mutation{m}}
+}
+
+// state is a version of an object: it lies where its number says, and moves a little when it changes.
+func (b *Bulk) state(object, version int) *format.State {
+	spread := object * 7919 % 1_000_000
+	v := pand(object, version, ExtentX+float64(spread%1000), ExtentY+float64(spread/1000))
+	s, err := format.ParseState(fmt.Sprintf("%08x-0000-4000-8000-%08d%04d", uint32(object*2654435761), object, version), []byte(v))
+	if err != nil {
+		panic(err) // what is written here is sound
+	}
+	return s
+}
+
+func pand(object, version int, x, y float64) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, `<r:Pand xmlns:r="%s" xmlns:gml="http://www.opengis.net/gml/3.2"><r:identificatie>NL.Pand.%09d</r:identificatie><r:versie>%d</r:versie>`+
+		`<r:vlak><gml:Polygon srsName="urn:ogc:def:crs:EPSG::28992"><gml:exterior><gml:LinearRing><gml:posList srsDimension="2">`, Namespace, object, version)
+	const corners = 24
+	for i := range corners + 1 {
+		dx, dy := float64(i%corners), float64(i%corners*(corners-i%corners))/corners
+		if i%corners*2 > corners {
+			dx = corners - dx
+		}
+		if i > 0 {
+			b.WriteByte(' ')
+		}
+		b.WriteString(strconv.FormatFloat(x+dx+float64(version)/8, 'f', 3, 64) + " " + strconv.FormatFloat(y+dy, 'f', 3, 64))
+	}
+	b.WriteString(`</gml:posList></gml:LinearRing></gml:exterior></gml:Polygon></r:vlak></r:Pand>`)
+	return b.String()
 }

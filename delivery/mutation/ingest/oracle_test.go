@@ -115,9 +115,7 @@ func (s *source) publish(l *ingest.Ingester) {
 		req.Source = of(rest...)
 		r, err = l.Publish(s.t.Context(), req)
 	}
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	must(s.t, err)
 	for _, state := range r.States {
 		if before, twice := s.ours[state.SourceID]; twice && before != state.ID {
 			s.t.Fatalf("%s is called %s and %s", state.SourceID, before, state.ID)
@@ -130,22 +128,16 @@ func (s *source) publish(l *ingest.Ingester) {
 func (s *source) check(db *store.DB) {
 	s.t.Helper()
 	d, err := db.Dataset(s.t.Context(), s.dataset)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	must(s.t, err)
 	var got []string
 	for states := db.OpenStates(d, d.LastSeq); ; {
 		row, err := states.Next(s.t.Context())
 		if errors.Is(err, io.EOF) {
 			break
 		}
-		if err != nil {
-			s.t.Fatal(err)
-		}
+		must(s.t, err)
 		spaces, err := ingest.Namespaces(row.Namespaces)
-		if err != nil {
-			s.t.Fatal(err)
-		}
+		must(s.t, err)
 		got = append(got, historytest.Line(row.ObjectType, row.ObjectID, &format.State{XML: row.XML, Namespaces: spaces}))
 	}
 	slices.Sort(got)
@@ -188,17 +180,11 @@ func TestRandomHistories(t *testing.T) {
 func reopen(t *testing.T, url string, before *store.DB) *store.DB {
 	t.Helper()
 	if before != nil {
-		if err := before.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, before.Close())
 	}
 	db, err := store.Open(t.Context(), url, store.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := db.Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, db.Migrate(t.Context()))
 	t.Cleanup(func() { _ = db.Close() })
 	return db
 }
@@ -209,9 +195,7 @@ func insertDataset(t testing.TB, db *store.DB, id string) {
 		ID: id, Title: id, Status: store.DatasetActive, RootPrefix: "p", RootSpace: "urn:p", RootLocal: "m", Namespaces: "{}",
 		ObjectTypes: historytest.Types(), AreaKind: store.AreaNone, PerFile: 5000, Lineage: "one",
 	}
-	if err := db.Write(t.Context(), func(tx *store.Tx) error { return tx.InsertDataset(t.Context(), &d) }); err != nil {
-		t.Fatal(err)
-	}
+	must(t, db.Write(t.Context(), func(tx *store.Tx) error { return tx.InsertDataset(t.Context(), &d) }))
 }
 
 func idsAreUnique(t *testing.T, db *store.DB, sources []*source) {
@@ -223,9 +207,7 @@ func idsAreUnique(t *testing.T, db *store.DB, sources []*source) {
 			if errors.Is(err, io.EOF) {
 				break
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			for _, m := range g.Mutations {
 				if m.WordtID != "" && seen[m.WordtID] || m.WasID != "" && !seen[m.WasID] {
 					t.Fatalf("%s, group %d: %+v", s.dataset, g.Seq, m.Mutation)

@@ -6,9 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"schakel/delivery/mutation/archive"
+	"schakel/delivery/mutation/area"
 	"schakel/delivery/mutation/format"
+	"schakel/delivery/mutation/format/xmlscan"
 	"schakel/store"
 )
 
@@ -185,4 +188,143 @@ func (m *mutation) addTo(hash interface{ Write([]byte) (int, error) }) {
 		line = append(binary.AppendUvarint(line, uint64(len(f))), f...)
 	}
 	_, _ = hash.Write(line) // a hash never fails
+}
+
+// mostID bounds ids of objects and states, in bytes: longer ones do not fit in an index of every database.
+const mostID = 500
+
+// mostReason bounds the reason of a new lineage, in characters.
+const mostReason = 1000
+
+// checkIDs refuses ids that cannot be written in a delivery: once in the history, such a group could never leave it.
+func checkIDs(m format.Mutation) *Problem {
+	for _, id := range []struct{ of, text string }{{"id of the object", m.ObjectID}, {"id of the WAS", idOf(m.Was)}, {"id of the WORDT", idOf(m.Wordt)}} {
+		if len(id.text) > mostID {
+			return &Problem{Code: CodeText, Detail: fmt.Sprintf("the %s has %d bytes, and at most %d are taken", id.of, len(id.text), mostID), Remedy: "Give a shorter id."}
+		}
+		if err := xmlscan.CheckText(id.text); err != nil {
+			return &Problem{Code: CodeText, Detail: fmt.Sprintf("the %s %q has a character that XML cannot have", id.of, id.text), Remedy: "Leave the character out."}
+		}
+	}
+	return nil
+}
+
+func idOf(s *format.State) string {
+	if s == nil {
+		return ""
+	}
+	return s.ID
+}
+
+// checkState refuses a state that a reader of the delivery would refuse, once what was declared around it is written with it.
+func checkState(s *format.State, namespaces string) *Problem {
+	if err := s.Fits(); err != nil {
+		return &Problem{Code: CodeLimit, ID: s.ID, Detail: err.Error(), Remedy: "Make the object simpler."}
+	}
+	if most := format.DefaultLimits().State; written(int64(len(s.XML)), namespaces) > int64(most) {
+		return &Problem{Code: CodeLimit, ID: s.ID, Detail: fmt.Sprintf("the state has %d bytes with its namespaces, and at most %d are taken", written(int64(len(s.XML)), namespaces), most), Remedy: "Make the object smaller."}
+	}
+	return nil
+}
+
+// written bounds how many bytes a state has in a delivery, with what must be declared on its element.
+func written(xml int64, namespaces string) int64 { return xml + 2*int64(len(namespaces)) }
+
+// fitsDelivery refuses a group that is larger in a delivery, where every WAS has its fields, than readers take. states holds those
+// that the group ended.
+func (b *batcher) fitsDelivery(g *group) *Problem {
+	var size int64
+	for i := range g.mutations {
+		if w := g.mutations[i].wordt; w != nil {
+			size += written(int64(len(w.XML)), w.Namespaces)
+		}
+	}
+	for _, k := range b.killed {
+		size += written(k.Size, k.Namespaces)
+	}
+	most := int64(format.DefaultLimits().Group)
+	if size <= most {
+		return nil
+	}
+	p := g.problem(-1, CodeLimit, "", fmt.Sprintf("the states of the group have %d bytes with those that end, and at most %d are taken", size, most), "Divide it over more groups.")
+	return &p
+}
+
+// checkReason bounds the reason of a new lineage, which every follower reads.
+func checkReason(req *Request) error {
+	text := []rune(req.Replace)
+	if len(text) > mostReason || xmlscan.CheckText(req.Replace) != nil || slices.ContainsFunc(text, func(r rune) bool { return r < ' ' }) {
+		return headerProblem(req.Name, "the reason to replace what is there is too long, or has control characters", fmt.Sprintf("Give a reason of at most %d characters.", mostReason))
+	}
+	if req.Replace != "" && req.Kind != store.PublicationInitial {
+		return headerProblem(req.Name, "only an initial load replaces a history", "Publish it as an initial load, or leave the reason out.")
+	}
+	return nil
+}
+
+// locator finds the place of states, in a dataset whose followers choose an area; nil in another one.
+type locator struct {
+	kind     string
+	elements string // of the keys or the geometry, to show
+	reader   *area.Reader
+}
+
+func newLocator(d store.Dataset) *locator {
+	switch d.AreaKind {
+	case store.AreaGeometry:
+		fields := area.Fields{CRS: area.CRS(d.CRS), Geometry: d.GeometryElements}
+		return &locator{kind: d.AreaKind, elements: strings.Join(d.GeometryElements, " or "), reader: area.NewReader(fields)}
+	case store.AreaKeys:
+		return &locator{kind: d.AreaKind, elements: strings.Join(d.KeyElements, " or "), reader: area.NewReader(area.Fields{Keys: d.KeyElements})}
+	}
+	return nil
+}
+
+// locate refuses a new state whose geometry cannot be read. Such a state can lie in any area or none, so that
+// it would go to every subscriber, whatever part of the dataset it was allowed (MUT-42). A state may have no geometry, or no
+// key, at all; as it goes to no subscriber with an area then, nowhere says why. What is in already, from before this was
+// looked at, is compared with what is sent again and not judged.
+func (p *preparer) locate(s *format.State) (nowhere string, refused *Problem) {
+	if p.places == nil || p.count <= p.skip {
+		return "", nil
+	}
+	shape, keys, err := p.places.reader.Read(s)
+	if wrong, ok := errors.AsType[*area.GeometryError](err); ok && p.places.kind == store.AreaGeometry {
+		return "", &Problem{
+			Code: CodeGeometry, ID: s.ID, Detail: fmt.Sprintf("the geometry of the state cannot be read: element %s: %s", wrong.Element, wrong.What),
+			Remedy: "Mend the geometry: whether the object lies in the area of a subscriber depends on it.",
+		}
+	}
+	if err != nil || !shape.Empty() || len(keys) > 0 {
+		return "", nil
+	}
+	return p.places.nowhere(), nil
+}
+
+// nowhere names what the last state lacks.
+func (l *locator) nowhere() string {
+	in := ""
+	if l.elements != "" {
+		in = " in an element " + l.elements
+	}
+	switch unknown := l.reader.Unknown(); {
+	case l.kind == store.AreaKeys:
+		return "no key" + in
+	case unknown != "":
+		return "no geometry that is known" + in + " (gml:" + unknown + " is not)"
+	}
+	return "no geometry" + in
+}
+
+// placed names a mutation of the group in words; name names the publication, which is left out.
+func (g *group) placed(i int, name string) string {
+	p := g.problem(i, "", "", "", "")
+	if p.File == name {
+		p.File = ""
+	}
+	place := p.place()
+	if id := g.mutations[i].objectID; id != "" {
+		place += ", object " + id
+	}
+	return place + ": " + g.mutations[i].nowhere
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"reflect"
 	"strings"
 	"testing"
@@ -12,6 +13,7 @@ import (
 	"schakel/delivery/mutation/format"
 	"schakel/delivery/mutation/ingest"
 	"schakel/store"
+	"schakel/store/storetest"
 )
 
 // story is a small history: added, changed by the publisher's id, changed back, deleted.
@@ -25,7 +27,6 @@ func story() []*format.Group {
 
 var storyGroups = []string{"1: Pand 1 >een Pand 2 >twee", "2: Pand 1 een>EEN", "3: Pand 1 EEN>een Pand 2 twee>"}
 
-// asJSON is the JSON form of a group.
 func asJSON(t testing.TB, g *format.Group) string {
 	type state struct {
 		ID  string `json:"id,omitempty"`
@@ -50,9 +51,7 @@ func asJSON(t testing.TB, g *format.Group) string {
 		out.Mutations = append(out.Mutations, mutation{m.ObjectType, m.ObjectID, of(m.Was), of(m.Wordt)})
 	}
 	text, err := json.Marshal(out)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return string(text)
 }
 
@@ -90,9 +89,7 @@ func TestPublishForms(t *testing.T) {
 				req := w.request("k", source(t))
 				req.Kind = store.PublicationDelta
 				first, err := w.ingester.Publish(w.ctx, req)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				if got := w.history(); !reflect.DeepEqual(got, storyGroups) {
 					t.Errorf("history %q", got)
 				}
@@ -179,9 +176,7 @@ func TestKinds(t *testing.T) {
 		if err != nil || d.Lineage == "one" || d.LineageReason != "hersteld" || d.LineageSeq != 1 || w.alive() != "1=een" {
 			t.Errorf("dataset %+v, %v: %s", d, err, w.alive())
 		}
-		if err := w.db.Write(w.ctx, func(tx *store.Tx) error { return tx.EndDataset(w.ctx, "panden", "") }); err != nil {
-			t.Fatal(err)
-		}
+		must(t, w.db.Write(w.ctx, func(tx *store.Tx) error { return tx.EndDataset(w.ctx, "panden", "") }))
 		if _, err := w.ingester.Publish(w.ctx, w.request("late", of(first))); !errors.Is(err, ingest.ErrEnded) {
 			t.Errorf("published in a dataset that ended: %v", err)
 		}
@@ -193,4 +188,38 @@ func TestKinds(t *testing.T) {
 			t.Errorf("an old file: %v", err)
 		}
 	})
+}
+
+// kilobyte is a state of about 1,000 bytes.
+func kilobyte(id string) *format.State {
+	return st(id, id+strings.Repeat(" Een pand van rode baksteen aan de Kade.", 23))
+}
+
+// BenchmarkPublish publishes groups of one change each, of states of 1 KB, and reports groups per second.
+func BenchmarkPublish(b *testing.B) {
+	for name, open := range storetest.Both() {
+		for _, kind := range []string{"add", "change"} {
+			b.Run(name+"/"+kind, func(b *testing.B) {
+				w := newWorld(b, open(b))
+				var first, groups []*format.Group
+				for i := range b.N {
+					was, wordt := kilobyte(fmt.Sprint("a", i)), kilobyte(fmt.Sprint("b", i))
+					if kind == "add" {
+						was = nil
+					} else {
+						first = append(first, group(mut(fmt.Sprint(i), nil, kilobyte(fmt.Sprint("a", i)))))
+					}
+					groups = append(groups, group(mut(fmt.Sprint(i), was, wordt)))
+				}
+				w.publish("first", first...)
+				in := file(b, header(format.Delta), groups...)
+				b.SetBytes(int64(len(in) / b.N))
+				b.ResetTimer()
+				if _, err := w.ingester.Publish(w.ctx, w.request("k", fromXML(in))); err != nil {
+					b.Fatal(err)
+				}
+				b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "groups/s")
+			})
+		}
+	}
 }

@@ -2,10 +2,12 @@ package ingest
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -193,7 +195,6 @@ func (t *groupText) in(line int) (*format.Group, error) {
 	return t.group, nil
 }
 
-// expect reads tokens that must be there.
 func (s *jsonSource) expect(tokens ...json.Token) error {
 	for _, want := range tokens {
 		got, err := s.dec.Token()
@@ -222,4 +223,34 @@ func (s *jsonSource) kindOf(err error) error {
 		return fmt.Errorf("%w: %w", ErrJSON, syntax)
 	}
 	return err
+}
+
+// Namespaces reads declarations as the store keeps them, a JSON object of prefix to namespace, sorted by prefix.
+func Namespaces(text string) ([]format.Namespace, error) {
+	if text == "" || text == "{}" {
+		return nil, nil
+	}
+	var pairs map[string]string
+	if err := json.Unmarshal([]byte(text), &pairs); err != nil {
+		return nil, fmt.Errorf("read namespaces: %w", err)
+	}
+	out := make([]format.Namespace, 0, len(pairs))
+	for prefix, uri := range pairs {
+		out = append(out, format.Namespace{Prefix: prefix, URI: uri})
+	}
+	slices.SortFunc(out, func(a, b format.Namespace) int { return cmp.Compare(a.Prefix, b.Prefix) })
+	return out, nil
+}
+
+// namespacesText writes declarations as the store keeps them.
+func namespacesText(list []format.Namespace) string {
+	if len(list) == 0 {
+		return "{}"
+	}
+	pairs := make(map[string]string, len(list))
+	for _, n := range list {
+		pairs[n.Prefix] = n.URI
+	}
+	text, _ := json.Marshal(pairs) // strings cannot fail
+	return string(text)
 }

@@ -44,9 +44,7 @@ func (w *world) dataset(id string) {
 		ID: id, Title: id, Status: store.DatasetActive, RootPrefix: "p", RootSpace: "urn:p", RootLocal: "mutaties", Namespaces: "{}",
 		ObjectTypes: store.Strings{"Pand", "weg"}, AreaKind: store.AreaNone, PerFile: 5000, Lineage: "one",
 	}
-	if err := w.db.Write(w.ctx, func(tx *store.Tx) error { return tx.InsertDataset(w.ctx, &d) }); err != nil {
-		w.t.Fatal(err)
-	}
+	must(w.t, w.db.Write(w.ctx, func(tx *store.Tx) error { return tx.InsertDataset(w.ctx, &d) }))
 }
 
 // st is a state of a pand in a test: an id, and what is in it.
@@ -81,9 +79,7 @@ func file(t testing.TB, h format.Header, groups ...*format.Group) []byte {
 	if err == nil {
 		err = w.Close()
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return out.Bytes()
 }
 
@@ -97,9 +93,7 @@ func zipped(t testing.TB, h format.Header, perFile int, groups ...*format.Group)
 	if err == nil {
 		_, err = w.Close()
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return out.Bytes()
 }
 
@@ -145,9 +139,7 @@ func (w *world) request(key string, s ingest.Source) ingest.Request {
 func (w *world) publish(key string, groups ...*format.Group) ingest.Receipt {
 	w.t.Helper()
 	r, err := w.ingester.Publish(w.ctx, w.request(key, of(groups...)))
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	must(w.t, err)
 	return r
 }
 
@@ -155,18 +147,14 @@ func (w *world) publish(key string, groups ...*format.Group) ingest.Receipt {
 func (w *world) alive() string {
 	w.t.Helper()
 	d, err := w.db.Dataset(w.ctx, "panden")
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	must(w.t, err)
 	var texts []string
 	for s := w.db.OpenStates(d, d.LastSeq); ; {
 		row, err := s.Next(w.ctx)
 		if errors.Is(err, io.EOF) {
 			return strings.Join(texts, " ")
 		}
-		if err != nil {
-			w.t.Fatal(err)
-		}
+		must(w.t, err)
 		texts = append(texts, row.ObjectID+"="+text(row.XML))
 	}
 }
@@ -186,9 +174,7 @@ func (w *world) history() (lines []string) {
 		if errors.Is(err, io.EOF) {
 			return lines
 		}
-		if err != nil {
-			w.t.Fatal(err)
-		}
+		must(w.t, err)
 		line := fmt.Sprint(g.Seq, ":")
 		for _, m := range g.Mutations {
 			was, wordt := "", ""
@@ -219,4 +205,11 @@ func codes(err error) string {
 
 func fromXML(in []byte) ingest.Source {
 	return ingest.FromXML("a.xml", bytes.NewReader(in), format.Limits{})
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

@@ -1,21 +1,33 @@
+// Package oracle compares the whole way of a mutation - published, exported as deltas and
+// snapshots, filtered by area, followed - with sources that know what an exact copy holds
+// at every boundary (MUT-01). TestCopies takes random, small histories; TestStream weighs what
+// a large one costs.
 package oracle
 
 import (
 	"bytes"
 	"context"
+	"database/sql"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 
+	_ "github.com/jackc/pgx/v5/stdlib"
+	_ "github.com/mattn/go-sqlite3"
 	"schakel/delivery/mutation/archive"
+	mutationarea "schakel/delivery/mutation/area"
 	"schakel/delivery/mutation/export"
 	"schakel/delivery/mutation/format"
 	"schakel/delivery/mutation/historytest"
 	"schakel/delivery/mutation/ingest"
+	"schakel/delivery/mutation/replica"
 	"schakel/store"
 	"schakel/store/storetest"
 )
@@ -202,4 +214,188 @@ func (w *world) bytes(t *testing.T, fileID string) []byte {
 	t.Helper()
 	f := must1(w.db.MutationFile(t.Context(), fileID))(t)
 	return must1(io.ReadAll(w.db.OpenMutationFile(t.Context(), f)))(t)
+}
+
+func TestMain(m *testing.M) {
+	if stage() {
+		return
+	}
+	storetest.Main(m)
+}
+
+// shapes are the forms in which groups can be published.
+func shapes() []string { return []string{"xml", "zip", "json", "ndjson"} }
+
+// body writes groups as a publisher sends them.
+func body(t *testing.T, h *historytest.History, shape string, groups []*format.Group) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	switch shape {
+	case "xml":
+		w := must1(format.NewWriter(&b, h.Header(dataset, format.Delta, "p")))(t)
+		for _, g := range groups {
+			must(t, w.WriteGroup(g))
+		}
+		must(t, w.Close())
+	case "zip":
+		w := must1(archive.NewDeliveryWriter(&b, h.Header(dataset, format.Delta, "p"), archive.DeliveryOptions{PerFile: 7}))(t)
+		for _, g := range groups {
+			must(t, w.WriteGroup(g))
+		}
+		must1(w.Close())(t)
+	case "json":
+		all := make([]any, len(groups))
+		for i, g := range groups {
+			all[i] = plain(g)
+		}
+		must(t, json.NewEncoder(&b).Encode(map[string]any{"groups": all}))
+	case "ndjson":
+		for _, g := range groups {
+			must(t, json.NewEncoder(&b).Encode(plain(g)))
+		}
+	}
+	return b.Bytes()
+}
+
+func plain(g *format.Group) any {
+	state := func(s *format.State) any {
+		if s == nil {
+			return nil
+		}
+		return map[string]string{"id": s.ID, "xml": string(s.XML)}
+	}
+	var list []any
+	for _, m := range g.Mutations {
+		one := map[string]any{"objectType": m.ObjectType, "objectId": m.ObjectID}
+		if m.Was != nil {
+			one["was"] = state(m.Was)
+		}
+		if m.Wordt != nil {
+			one["wordt"] = state(m.Wordt)
+		}
+		list = append(list, one)
+	}
+	return map[string]any{"mutations": list}
+}
+
+// source reads what was written by body.
+func source(shape string, r io.Reader) ingest.Source {
+	switch shape {
+	case "xml":
+		return ingest.FromXML("000001.xml", r, format.Limits{})
+	case "zip":
+		return ingest.FromZip(r, archive.Limits{}, format.Limits{})
+	case "json":
+		return ingest.FromJSON("groups.json", r, format.Limits{})
+	}
+	return ingest.FromNDJSON("groups.ndjson", r, format.Limits{})
+}
+
+// torn ends a stream in the middle, at any byte, as a line that breaks does.
+func torn(r *rand.Rand, doc []byte) io.Reader {
+	return io.MultiReader(bytes.NewReader(doc[:r.IntN(len(doc))]), broken{})
+}
+
+type broken struct{}
+
+func (broken) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func must1[V any](v V, err error) func(t *testing.T) V {
+	return func(t *testing.T) V {
+		t.Helper()
+		must(t, err)
+		return v
+	}
+}
+
+// consumer keeps a copy of what it asked for.
+type consumer struct {
+	name     string
+	want     export.Request                          // what it asks for; nothing is everything
+	keep     func(kind string, s *format.State) bool // nil is everything
+	database string
+	options  replica.Options
+	behind   string // the last delta it has
+}
+
+// consumers keep copies in every way that a follower knows.
+func consumers(t *testing.T) []*consumer {
+	t.Helper()
+	sqlite := func(name string) string { return "sqlite:" + filepath.Join(t.TempDir(), name+".db") }
+	geofilter := export.Request{Geofilter: area.WKT()}
+	return []*consumer{
+		{name: "everything", database: sqlite("all"), options: replica.Options{Name: dataset, Verify: "stop"}},
+		{name: "everything in PostgreSQL", database: storetest.PostgresURL(t), options: replica.Options{Name: dataset, Mutations: 7}},
+		{name: "by all fields", database: sqlite("fields"), options: replica.Options{Name: dataset, Match: replica.Match{AllFields: true}}},
+		{name: "an area", want: geofilter, keep: func(_ string, s *format.State) bool { return area.Inside(s) }, database: sqlite("area"), options: replica.Options{Name: dataset, AreaOf: areaOf, Tombstones: true}},
+		{name: "two types", want: export.Request{ObjectTypes: []string{"Pand", "besluit"}}, keep: func(kind string, _ *format.State) bool { return kind == "Pand" || kind == "Besluit" }, database: sqlite("types"), options: replica.Options{Name: dataset}},
+	}
+}
+
+// held makes an area of what a manifest tells.
+type held struct{ *mutationarea.Filter }
+
+// Inside implements replica.Area.
+func (h held) Inside(s *format.State) (bool, error) { return h.Holds(s) }
+
+func areaOf(text string, by *archive.Located) (replica.Area, error) {
+	list, err := mutationarea.Split(text, mutationarea.Options{Dataset: mutationarea.CRS(by.CRS)})
+	if err != nil {
+		return nil, err
+	}
+	f, err := mutationarea.NewFilter(mutationarea.Config{Fields: mutationarea.Fields{CRS: mutationarea.RD}, Areas: list})
+	return held{f}, err
+}
+
+// apply brings a zip into the copy; now and then the line breaks on the way.
+func (w *world) apply(t *testing.T, c *consumer, m archive.Manifest, doc []byte) {
+	t.Helper()
+	ctx := t.Context()
+	f := must1(replica.Open(ctx, c.database, c.options))(t)
+	defer f.Close()
+	d := replica.Delivery{
+		ID: m.DeliveryID, Type: m.Type, Chained: m.Type == format.Delta, Previous: m.Previous, Lineage: m.Lineage, Includes: m.Includes, Manifest: &m,
+		Open: func(context.Context) (io.ReadCloser, error) { return io.NopCloser(w.line(doc)), nil },
+	}
+	for tries := 0; ; tries++ {
+		var report replica.Report
+		err := f.Apply(ctx, d, &report)
+		if err == nil {
+			break
+		}
+		if tries > 50 || !strings.Contains(err.Error(), "EOF") && !strings.Contains(err.Error(), "ends in the middle") {
+			t.Fatalf("%s: %s %s: %v", c.name, m.Type, m.DeliveryID, err)
+		}
+	}
+}
+
+// line brings a document, or a part of it.
+func (w *world) line(doc []byte) io.Reader {
+	if w.rnd.IntN(3) == 0 {
+		return torn(w.rnd, doc)
+	}
+	return bytes.NewReader(doc)
+}
+
+// check holds a copy against what must be in it, as its users see it.
+func (w *world) check(t *testing.T, c *consumer, seq int64) {
+	t.Helper()
+	driver, name := "sqlite3", strings.TrimPrefix(c.database, "sqlite:")
+	if strings.HasPrefix(name, "postgres") {
+		driver = "pgx"
+	}
+	w.checked++
+	db := must1(sql.Open(driver, name))(t)
+	defer db.Close()
+	got := must1(historytest.ReadCopy(t.Context(), db, dataset))(t)
+	if d := historytest.Difference(got, w.record.At(seq, c.keep)); d != "" {
+		t.Fatalf("%s at group %d: %s", c.name, seq, d)
+	}
 }

@@ -48,9 +48,7 @@ func filtered(t *testing.T, groups []*format.Group, b below, overshoot bool) (ou
 			for _, s := range []*format.State{m.Was, m.Wordt} {
 				if s != nil {
 					inside, err := b.Inside(s)
-					if err != nil {
-						t.Fatal(err)
-					}
+					must(t, err)
 					in = in || inside
 				}
 			}

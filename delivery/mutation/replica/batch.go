@@ -77,7 +77,6 @@ func (o *Options) work(it *item) (err error) {
 	return err
 }
 
-// stored gives what the copy stores of a state.
 func (o *Options) stored(s *format.State) (body, ns string, err error) {
 	if len(o.Fields) > 0 {
 		body, err = project(s, o.Fields)

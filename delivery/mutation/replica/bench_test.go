@@ -25,9 +25,7 @@ func benchDelivery(b *testing.B, initial bool) replica.Delivery {
 	s := func(n, version int) *format.State {
 		raw := fmt.Appendf(nil, `<d:o><d:Ding><d:nr>%d</d:nr><d:v>%d</d:v><d:vlak>%s</d:vlak></d:Ding></d:o>`, n, version, fill)
 		v, err := format.ParseState(fmt.Sprintf("%08x-0000-4000-8000-%012d", uint32(n*2654435761), n*10+version), raw, worldSpaces...)
-		if err != nil {
-			b.Fatal(err)
-		}
+		must(b, err)
 		return v
 	}
 	h := format.Header{Root: format.Name{Prefix: "d", Space: "urn:d", Local: "dMutaties"}, Dataset: "dingen", Type: format.Delta, DeliveryID: "d", ObjectTypes: []string{"Ding"}, Namespaces: worldSpaces}
@@ -36,17 +34,13 @@ func benchDelivery(b *testing.B, initial bool) replica.Delivery {
 	}
 	var out bytes.Buffer
 	w, err := archive.NewDeliveryWriter(&out, h, archive.DeliveryOptions{})
-	if err != nil {
-		b.Fatal(err)
-	}
+	must(b, err)
 	for n := range benchGroups {
 		m := format.Mutation{ObjectType: "Ding", ObjectID: fmt.Sprint(n), Wordt: s(n, 1)}
 		if !initial {
 			m.Was, m.Wordt = m.Wordt, s(n, 2)
 		}
-		if err := w.WriteGroup(&format.Group{Mutations: []format.Mutation{m}}); err != nil {
-			b.Fatal(err)
-		}
+		must(b, w.WriteGroup(&format.Group{Mutations: []format.Mutation{m}}))
 	}
 	if _, err := w.Close(); err != nil {
 		b.Fatal(err)
@@ -65,9 +59,7 @@ func BenchmarkApply(b *testing.B) {
 			for b.Loop() {
 				b.StopTimer()
 				f, err := replica.Open(b.Context(), database(b), replica.Options{})
-				if err != nil {
-					b.Fatal(err)
-				}
+				must(b, err)
 				b.StartTimer()
 				apply(b, f, initial)
 				_ = f.Close()
@@ -78,9 +70,7 @@ func BenchmarkApply(b *testing.B) {
 			for b.Loop() {
 				b.StopTimer()
 				f, err := replica.Open(b.Context(), database(b), replica.Options{Verify: replica.Verify(os.Getenv("BENCH_VERIFY"))})
-				if err != nil {
-					b.Fatal(err)
-				}
+				must(b, err)
 				apply(b, f, initial)
 				b.StartTimer()
 				apply(b, f, delta)

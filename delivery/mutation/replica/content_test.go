@@ -26,16 +26,12 @@ func TestRepeatedDeliveryIDs(t *testing.T) {
 		w.size = 400
 		put := func(name string, z zipped) {
 			t.Helper()
-			if err := os.WriteFile(filepath.Join(dir, name), z.raw, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.WriteFile(filepath.Join(dir, name), z.raw, 0o600))
 		}
 		follows := func(applied, skipped int) {
 			t.Helper()
 			source, err := replica.NewFolder(dir)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			r, err := open(t, database, replica.Options{}).Follow(t.Context(), source, replica.RebuildNever)
 			if err != nil || r.Skipped() != skipped || len(r.Deliveries) != applied+skipped || len(r.Notes) < skipped {
 				t.Fatalf("%v: %s", err, asJSON(r))
@@ -101,15 +97,11 @@ func TestRowsAreDocuments(t *testing.T) {
 		check := func() {
 			t.Helper()
 			found, err := db.QueryContext(t.Context(), `SELECT xml FROM dingen`)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			defer found.Close()
 			for found.Next() {
 				var text string
-				if err := found.Scan(&text); err != nil {
-					t.Fatal(err)
-				}
+				must(t, found.Scan(&text))
 				in := xml.NewDecoder(strings.NewReader(text))
 				for {
 					token, err := in.Token()
@@ -121,9 +113,7 @@ func TestRowsAreDocuments(t *testing.T) {
 					}
 				}
 			}
-			if err := found.Err(); err != nil {
-				t.Fatal(err)
-			}
+			must(t, found.Err())
 			w.check(t, database)
 		}
 		check()
@@ -157,13 +147,9 @@ func TestMadeAnewFromFolder(t *testing.T) {
 			database, w, dir := sqlitePath(t), newWorld(t, 5), t.TempDir()
 			put := func(name string, z zipped) {
 				t.Helper()
-				if err := os.WriteFile(filepath.Join(dir, name+".zip"), z.raw, 0o600); err != nil {
-					t.Fatal(err)
-				}
+				must(t, os.WriteFile(filepath.Join(dir, name+".zip"), z.raw, 0o600))
 				if manifests {
-					if err := os.WriteFile(filepath.Join(dir, name+".json"), []byte(asJSON(z.Manifest)), 0o600); err != nil {
-						t.Fatal(err)
-					}
+					must(t, os.WriteFile(filepath.Join(dir, name+".json"), []byte(asJSON(z.Manifest)), 0o600))
 				}
 			}
 			w.groups(20)
@@ -183,9 +169,7 @@ func TestMadeAnewFromFolder(t *testing.T) {
 			}
 			put("5", pack(t, format.Delta, "d-3", "d-2", w.groups(5)))
 			source, err := replica.NewFolder(dir)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			f := open(t, database, replica.Options{})
 			first := pack(t, format.Initial, "i-9", "d-9", nil)
 			first.Lineage = "another"

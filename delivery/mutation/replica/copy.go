@@ -100,14 +100,13 @@ func loadCopy(ctx context.Context, db *database, name string) (*Copy, error) {
 // lock comes first in a transaction that changes a copy: ErrBusy when somebody else changed it since it was loaded, so that
 // two programs cannot go on side by side.
 func (c *Copy) lock(t *transaction) error {
-	n, err := t.exec(`UPDATE follow_copy SET version = version + 1 WHERE name = ? AND version = ?`, c.Name, c.version)
+	n, err := t.changed(`UPDATE follow_copy SET version = version + 1 WHERE name = ? AND version = ?`, c.Name, c.version)
 	if err == nil && n == 0 {
 		err = ErrBusy
 	}
 	return err
 }
 
-// save writes how far the copy is.
 func (c *Copy) save(t *transaction, now time.Time) error {
 	settings, err := json.Marshal(c.Settings)
 	if err != nil {
@@ -120,7 +119,7 @@ func (c *Copy) save(t *transaction, now time.Time) error {
 		}
 	}
 	c.UpdatedAt = now.UTC()
-	_, err = t.exec(`UPDATE follow_copy SET dataset = ?, source = ?, settings = ?, lineage = ?, delta_id = ?, delta_number = ?, generation = ?,
+	err = t.exec(`UPDATE follow_copy SET dataset = ?, source = ?, settings = ?, lineage = ?, delta_id = ?, delta_number = ?, generation = ?,
 		under_way = ?, overlap_until = ?, reinitialise = ?, updated_at = ? WHERE name = ?`,
 		c.Dataset, c.Source, string(settings), c.Lineage, c.DeltaID, c.Number, c.Generation, string(underWay), c.OverlapUntil, c.Reinitialise,
 		now.UnixMicro(), c.Name)

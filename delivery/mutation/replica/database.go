@@ -16,7 +16,6 @@ import (
 	_ "github.com/mattn/go-sqlite3" // the driver of SQLite
 )
 
-// database holds copies.
 type database struct {
 	*sqlx.DB
 	postgres bool
@@ -96,7 +95,6 @@ func (d *database) rebind(query string) string {
 	return query
 }
 
-// inTx runs do in a transaction.
 func (d *database) inTx(ctx context.Context, do func(tx *transaction) error) error {
 	tx, err := d.BeginTxx(ctx, nil)
 	if err != nil {
@@ -115,20 +113,25 @@ func ignoreDone(err error) error {
 	return err
 }
 
-// transaction is one transaction with its context.
 type transaction struct {
 	ctx context.Context //nolint:containedctx // it ends with the transaction
 	db  *database
 	tx  *sqlx.Tx
 }
 
-func (t *transaction) exec(query string, args ...any) (int64, error) {
+// changed runs a statement and counts the rows that it changed.
+func (t *transaction) changed(query string, args ...any) (int64, error) {
 	result, err := t.tx.ExecContext(t.ctx, t.db.rebind(query), args...)
 	if err != nil {
 		return 0, inDatabase("write", err)
 	}
 	n, err := result.RowsAffected()
 	return n, inDatabase("write", err)
+}
+
+func (t *transaction) exec(query string, args ...any) error {
+	_, err := t.changed(query, args...)
+	return err
 }
 
 // get scans the only row of a query, and reports whether there is one.
@@ -140,7 +143,6 @@ func (t *transaction) get(query string, args []any, to ...any) (bool, error) {
 	return err == nil, inDatabase("read", err)
 }
 
-// each scans rows one by one.
 func (t *transaction) each(query string, args []any, scan func(rows *sql.Rows) error) error {
 	rows, err := t.tx.QueryContext(t.ctx, t.db.rebind(query), args...)
 	if err != nil {

@@ -135,7 +135,6 @@ func (s *folder) next() (*Delivery, error) {
 	return d, nil
 }
 
-// setManifest takes the values of a manifest.
 func (d *Delivery) setManifest(m *archive.Manifest) {
 	if m == nil {
 		return

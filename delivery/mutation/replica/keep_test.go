@@ -10,7 +10,6 @@ import (
 	"schakel/delivery/mutation/replica"
 )
 
-// thing is a state of an object at a place.
 func thing(t testing.TB, id, object string, x int) *format.State {
 	t.Helper()
 	return state(t, version{id, object, fmt.Sprintf(`<d:o><d:Ding><d:id>%s</d:id><d:x>%d</d:x></d:Ding></d:o>`, object, x)})
@@ -145,9 +144,7 @@ func TestKey(t *testing.T) {
 		t.Run(match, func(t *testing.T) {
 			t.Parallel()
 			m, err := replica.ParseMatch(match)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			database := sqlitePath(t)
 			f := open(t, database, replica.Options{Match: m})
 			var report replica.Report
@@ -158,9 +155,7 @@ func TestKey(t *testing.T) {
 				}
 				return
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			err = f.Apply(t.Context(), bare(one(change(t, "1", 1, "4", 5, "a"))), &report)
 			if want == "ambiguous" {
 				if !errors.Is(err, replica.ErrAmbiguous) {
@@ -188,9 +183,7 @@ func TestReplay(t *testing.T) {
 		t.Run(match, func(t *testing.T) {
 			t.Parallel()
 			m, err := replica.ParseMatch(match)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			each(t, func(t *testing.T, database string) {
 				w := newWorld(t, 5)
 				w.groups(40)

@@ -6,16 +6,19 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"math/rand/v2"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"schakel/delivery/mutation/archive"
 	"schakel/delivery/mutation/format"
+	"schakel/delivery/mutation/historytest"
 	"schakel/delivery/mutation/replica"
 	"schakel/store/needs"
 )
@@ -26,13 +29,9 @@ func folder(t *testing.T, list ...zipped) string {
 	dir := t.TempDir()
 	for n, z := range list {
 		about, err := json.Marshal(z.Manifest)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		name := filepath.Join(dir, fmt.Sprintf("%03d", n))
-		if err := errors.Join(os.WriteFile(name+".zip", z.raw, 0o600), os.WriteFile(name+".json", about, 0o600)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errors.Join(os.WriteFile(name+".zip", z.raw, 0o600), os.WriteFile(name+".json", about, 0o600)))
 	}
 	return dir
 }
@@ -171,7 +170,7 @@ func pipe(raw []byte) func(context.Context) (io.ReadCloser, error) {
 func TestFlatMemory(t *testing.T) {
 	needs.Full(t, "ten seconds of a processor")
 	needs.ProcessStatus(t)
-	if raceEnabled {
+	if historytest.RaceEnabled {
 		t.Skip("looking for data races takes many times the memory that this test weighs")
 	}
 	r, w := io.Pipe()
@@ -218,4 +217,68 @@ func generate(w io.Writer, size int64) error {
 	}
 	_, err = d.Close()
 	return err
+}
+
+// bytesFlag counts the bytes that the test of memory plays.
+var bytesFlag = flag.Int64("follow.bytes", 300<<20, "unpacked bytes of the delivery that the test of memory follows")
+
+// childMark is the variable that makes the test binary play a follower in a process of its own.
+const childMark = "SCHAKEL_TEST_FOLLOW"
+
+// child follows a folder, or a zip on standard input, when this process is started for that. It prints a line a transaction.
+func child() bool {
+	database, from, is := strings.Cut(os.Getenv(childMark), " ")
+	if !is {
+		return false
+	}
+	if err := play(database, from); err != nil {
+		fmt.Println("error", err)
+		os.Exit(1)
+	}
+	return true
+}
+
+func play(database, from string) (err error) {
+	ctx := context.Background()
+	o := replica.Options{Progress: func(p replica.Progress) { fmt.Println(p.Delivery, p.Groups) }}
+	source := replica.NewStream(os.Stdin)
+	if from != "-" {
+		o.Mutations = 2
+		if source, err = replica.NewFolder(from); err != nil {
+			return err
+		}
+	}
+	f, err := replica.Open(ctx, database, o)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	report, err := f.Follow(ctx, source, replica.RebuildNever)
+	if err != nil {
+		return err
+	}
+	status, err := os.ReadFile("/proc/self/status")
+	for line := range strings.Lines(string(status)) {
+		if strings.HasPrefix(line, "VmHWM:") {
+			fmt.Print("done ", strings.TrimSpace(strings.TrimPrefix(line, "VmHWM:")), " ", report.Counts.Groups, " ", int(report.PerSecond), "\n")
+		}
+	}
+	return err
+}
+
+// start starts a follower in a process of its own.
+func start(t *testing.T, database, from string, in io.Reader) (*exec.Cmd, io.Reader) {
+	t.Helper()
+	self, err := os.Executable()
+	must(t, err)
+	cmd := exec.Command(self)
+	cmd.Env = append(os.Environ(), childMark+"="+database+" "+from)
+	cmd.Stdin, cmd.Stderr = in, os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	must(t, err)
+	t.Cleanup(func() { _ = errors.Join(cmd.Process.Kill(), cmd.Wait()) })
+	return cmd, out
 }

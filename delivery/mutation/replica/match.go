@@ -57,7 +57,6 @@ func (m Match) byID() bool { return !m.AllFields && len(m.Key) == 0 }
 // longestKey bounds a key that is stored as it is, in bytes; of a longer one the hash is stored.
 const longestKey = 400
 
-// ref gives the reference that finds a state.
 func (m Match) ref(s *format.State) (string, error) {
 	switch {
 	case m.AllFields:

@@ -4,6 +4,8 @@ import (
 	"database/sql"
 	"strings"
 	"time"
+
+	"schakel/delivery/mutation/format"
 )
 
 // rows reads and writes the states of one table of a copy.
@@ -74,12 +76,11 @@ func (r *rows) delete(list []int64) error {
 		if len(list) == 0 {
 			return nil
 		}
-		_, err := r.exec(`DELETE FROM `+r.table+` WHERE n = ANY(?)`, list)
-		return err
+		return r.exec(`DELETE FROM `+r.table+` WHERE n = ANY(?)`, list)
 	}
 	for len(list) > 0 {
 		n := min(chunk, len(list))
-		if _, err := r.exec(`DELETE FROM `+r.table+` WHERE n IN (?`+strings.Repeat(",?", chunk-1)+`)`, padded(list[:n])...); err != nil {
+		if err := r.exec(`DELETE FROM `+r.table+` WHERE n IN (?`+strings.Repeat(",?", chunk-1)+`)`, padded(list[:n])...); err != nil {
 			return err
 		}
 		list = list[n:]
@@ -112,7 +113,7 @@ func (r *rows) insert(list []*entry) error {
 		} else if len(args) < 6*chunk {
 			query = single
 		}
-		if _, err := r.exec(query, args...); err != nil {
+		if err := r.exec(query, args...); err != nil {
 			return err
 		}
 		args = args[:0]
@@ -143,10 +144,9 @@ func (r *rows) insertArrays(list []*entry, numbers []int64) error {
 	if r.byID {
 		ref = `NULL`
 	}
-	_, err := r.exec(`INSERT INTO `+r.table+rowColumns+`SELECT id, `+ref+`, object_type, object_id, body, ns FROM
+	return r.exec(`INSERT INTO `+r.table+rowColumns+`SELECT id, `+ref+`, object_type, object_id, body, ns FROM
 		unnest(?::text[], ?::text[], ?::text[], ?::text[], ?::text[], ?::bigint[]) AS u(id, ref, object_type, object_id, body, ns)`,
 		columns[0], columns[1], columns[2], columns[3], columns[4], numbers)
-	return err
 }
 
 // tombstones tells which of some objects left the area before and have not come back.
@@ -173,16 +173,62 @@ func (r *rows) remember(left map[objectKey]bool, policy Reenter, now time.Time) 
 		var err error
 		switch {
 		case out:
-			_, err = r.exec(`INSERT INTO follow_tombstone (copy, object_type, object_id, left_at, back_at) VALUES (?,?,?,?,0)
+			err = r.exec(`INSERT INTO follow_tombstone (copy, object_type, object_id, left_at, back_at) VALUES (?,?,?,?,0)
 				ON CONFLICT (copy, object_type, object_id) DO UPDATE SET left_at = excluded.left_at, back_at = 0`, append(args, now.UnixMicro())...)
 		case policy == ReenterAccept:
-			_, err = r.exec(`DELETE FROM follow_tombstone WHERE copy = ? AND object_type = ? AND object_id = ?`, args...)
+			err = r.exec(`DELETE FROM follow_tombstone WHERE copy = ? AND object_type = ? AND object_id = ?`, args...)
 		default:
-			_, err = r.exec(`UPDATE follow_tombstone SET back_at = ? WHERE copy = ? AND object_type = ? AND object_id = ?`, append([]any{now.UnixMicro()}, args...)...)
+			err = r.exec(`UPDATE follow_tombstone SET back_at = ? WHERE copy = ? AND object_type = ? AND object_id = ?`, append([]any{now.UnixMicro()}, args...)...)
 		}
 		if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// mostNamespaces bounds the different sets of declarations that are stored apart from the XML; a state with another one
+// gets its declarations on its own XML.
+const mostNamespaces = 4096
+
+// dictionary numbers the sets of namespaces around states, which are few and long. Number 0 is the empty set.
+type dictionary struct {
+	byKey    map[string]int64
+	byNumber map[int64]string
+	loaded   bool
+}
+
+// loadNamespaces reads the dictionary of a copy, also after a transaction that failed.
+func (c *Copy) loadNamespaces(t *transaction) error {
+	if c.spaces.loaded {
+		return nil
+	}
+	c.spaces = dictionary{byKey: map[string]int64{"": 0}, byNumber: map[int64]string{0: ""}, loaded: true}
+	return t.each(`SELECT id, key FROM follow_namespaces WHERE copy = ?`, []any{c.Name}, func(rows *sql.Rows) error {
+		var id int64
+		var key string
+		err := rows.Scan(&id, &key)
+		c.spaces.byKey[key], c.spaces.byNumber[id] = id, key
+		return err
+	})
+}
+
+func (c *Copy) namespaceOf(number int64) string { return c.spaces.byNumber[number] }
+
+// namespace gives the number of the namespaces around a state, which is a new one at times.
+func (r *rows) namespace(e *entry) (int64, error) {
+	d := &r.copy.spaces
+	if number, known := d.byKey[e.ns]; known {
+		return number, nil
+	}
+	if len(d.byKey) > mostNamespaces {
+		s := format.State{XML: []byte(e.body), Namespaces: readNamespaces(e.ns)}
+		e.body, e.ns = string(s.Standalone()), ""
+		return 0, nil
+	}
+	number := int64(len(d.byKey))
+	err := r.exec(`INSERT INTO follow_namespaces (copy, id, key, declarations, markup) VALUES (?,?,?,?,?)`,
+		r.copy.Name, number, e.ns, namespacesJSON(e.ns), namespacesMarkup(e.ns))
+	d.byKey[e.ns], d.byNumber[number] = number, e.ns
+	return number, err
 }

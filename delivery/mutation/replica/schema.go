@@ -1,6 +1,7 @@
 package replica
 
 import (
+	"database/sql"
 	"fmt"
 	"strings"
 )
@@ -63,9 +64,8 @@ func (c *Copy) createTable(t *transaction, generation int64) error {
 	if t.db.postgres {
 		number = "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY"
 	}
-	_, err := t.exec(`CREATE TABLE ` + c.table(generation) + ` (n ` + number + `, id TEXT NOT NULL, ref TEXT,
+	return t.exec(`CREATE TABLE ` + c.table(generation) + ` (n ` + number + `, id TEXT NOT NULL, ref TEXT,
 		object_type TEXT NOT NULL, object_id TEXT NOT NULL, body TEXT NOT NULL, ns BIGINT NOT NULL)`)
-	return err
 }
 
 // createIndex makes the index that finds states. An id finds one state; other keys may find several.
@@ -84,11 +84,10 @@ func (c *Copy) createIndex(t *transaction, generation int64, m Match) error {
 		}
 		query = `CREATE UNIQUE INDEX ` + name + `_id" ON ` + table + ` (id)`
 	}
-	if _, err := t.exec(query); err != nil {
+	if err := t.exec(query); err != nil {
 		return err
 	}
-	_, err := t.exec(`CREATE INDEX ` + name + `_object" ON ` + table + ` (object_id)`) // what users of the copy ask by
-	return err
+	return t.exec(`CREATE INDEX ` + name + `_object" ON ` + table + ` (object_id)`) // what users of the copy ask by
 }
 
 // showTable makes the view of the copy show a generation; nothing in it tells an id of a state (MUT-18). Where it can be, a
@@ -97,16 +96,15 @@ func (c *Copy) showTable(t *transaction, generation int64, same bool) error {
 	create := `CREATE VIEW `
 	if same && t.db.postgres {
 		create = `CREATE OR REPLACE VIEW `
-	} else if _, err := t.exec(`DROP VIEW IF EXISTS "` + c.Name + `"`); err != nil {
+	} else if err := t.exec(`DROP VIEW IF EXISTS "` + c.Name + `"`); err != nil {
 		return err
 	}
 	shown := standalone(t.db.postgres) + ` AS xml, COALESCE(d.declarations, '{}') AS namespaces`
 	if len(c.Settings.Fields) > 0 {
 		shown = c.fieldColumns(t.db.postgres)
 	}
-	_, err := t.exec(create + `"` + c.Name + `" AS SELECT s.object_type, s.object_id, ` + shown + ` FROM ` + c.table(generation) +
+	return t.exec(create + `"` + c.Name + `" AS SELECT s.object_type, s.object_id, ` + shown + ` FROM ` + c.table(generation) +
 		` s LEFT JOIN follow_namespaces d ON d.id = s.ns AND d.copy = '` + c.Name + `'`)
-	return err
 }
 
 // standalone is the XML of a state as a document of its own: the namespaces that were declared around it are put on its root, behind
@@ -134,4 +132,83 @@ func (c *Copy) fieldColumns(postgres bool) string {
 		columns[i] = value + ` AS "` + name + `"`
 	}
 	return strings.Join(columns, ", ")
+}
+
+// columns came into the tables after the first copies were made.
+func columns() []struct{ table, name string } {
+	return []struct{ table, name string }{
+		{"follow_delivery", "delivery_id"}, // of a delivery that is known by its bytes, whose id is a hash of them
+		{"follow_delivery", "head"},        // SHA-256 of its first bytes; empty: it is known by its id
+		{"follow_namespaces", "markup"},    // the declarations as attributes
+	}
+}
+
+// upgrade adds the columns that are missing, and makes the views of copies show the XML of each state as a document of its own.
+func (f *Follower) upgrade(t *transaction) error {
+	marked := false
+	for _, c := range columns() {
+		missing, err := t.lacks(c.table, c.name)
+		if err != nil {
+			return err
+		}
+		if !missing {
+			continue
+		}
+		if err := t.exec(`ALTER TABLE ` + c.table + ` ADD COLUMN ` + c.name + ` TEXT NOT NULL DEFAULT ''`); err != nil {
+			return err
+		}
+		marked = marked || c.name == "markup"
+	}
+	if !marked {
+		return nil
+	}
+	return t.markUp()
+}
+
+func (t *transaction) lacks(table, column string) (bool, error) {
+	query := `SELECT 1 FROM pragma_table_info(?) WHERE name = ?`
+	if t.db.postgres {
+		query = `SELECT 1 FROM pg_attribute WHERE attrelid = to_regclass(?) AND attname = ? AND NOT attisdropped`
+	}
+	var one int
+	found, err := t.get(query, []any{table, column}, &one)
+	return !found, err
+}
+
+// markUp writes the declarations of copies that were made before they were stored as attributes, and rebuilds their views.
+func (t *transaction) markUp() error {
+	type space struct {
+		copy, key string
+		id        int64
+	}
+	var spaces []space
+	err := t.each(`SELECT copy, id, key FROM follow_namespaces`, nil, func(rows *sql.Rows) error {
+		var s space
+		err := rows.Scan(&s.copy, &s.id, &s.key)
+		spaces = append(spaces, s)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for _, s := range spaces {
+		if err := t.exec(`UPDATE follow_namespaces SET markup = ? WHERE copy = ? AND id = ?`, namespacesMarkup(s.key), s.copy, s.id); err != nil {
+			return err
+		}
+	}
+	var copies []*Copy
+	err = t.each(`SELECT `+copyColumns+` FROM follow_copy WHERE generation > 0`, nil, func(rows *sql.Rows) error {
+		c, err := scanCopy(rows.Scan)
+		copies = append(copies, c)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for _, c := range copies {
+		if err := c.showTable(t, c.Generation, true); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -89,17 +89,11 @@ func TestReaderTakesItsTime(t *testing.T) {
 		source, err := replica.NewRemote(t.Context(), replica.RemoteOptions{
 			URL: "https://example.test/mutations/v1/datasets/dingen", Kind: replica.Schakel, HTTP: &http.Client{Transport: file}, Idle: time.Minute,
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		d, err := source.Initial(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		body, err := d.Open(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		defer body.Close()
 		var got []byte
 		for chunk := make([]byte, 10); err == nil; {

@@ -67,9 +67,7 @@ func (w *world) version(object string) version {
 func state(t testing.TB, v version) *format.State {
 	t.Helper()
 	s, err := format.ParseState(v.id, []byte(v.xml), worldSpaces...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return s
 }
 
@@ -149,18 +147,12 @@ func pack(t testing.TB, kind format.DeliveryType, id, previous string, groups []
 	var out bytes.Buffer
 	h := format.Header{Root: format.Name{Prefix: "d", Space: "urn:d", Local: "dMutaties"}, Dataset: "dingen", Type: kind, DeliveryID: id, ObjectTypes: []string{"Ding"}, Namespaces: worldSpaces}
 	w, err := archive.NewDeliveryWriter(&out, h, archive.DeliveryOptions{PerFile: 40})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, g := range groups {
-		if err := w.WriteGroup(g); err != nil {
-			t.Fatal(err)
-		}
+		must(t, w.WriteGroup(g))
 	}
 	m, err := w.Close()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	m.Lineage, m.Previous = "lin-1", previous
 	if kind == format.Initial {
 		m.Previous, m.Includes = "", previous
@@ -179,9 +171,7 @@ func (z zipped) delivery() replica.Delivery {
 func open(t testing.TB, database string, o replica.Options) *replica.Follower {
 	t.Helper()
 	f, err := replica.Open(t.Context(), database, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { _ = f.Close() })
 	return f
 }
@@ -208,9 +198,7 @@ func connect(t testing.TB, database string) *sql.DB {
 		driver, name = "sqlite3", path
 	}
 	db, err := sql.Open(driver, name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { _ = db.Close() })
 	return db
 }
@@ -219,14 +207,10 @@ func connect(t testing.TB, database string) *sql.DB {
 func rows(t testing.TB, db *sql.DB, query string) string {
 	t.Helper()
 	found, err := db.QueryContext(t.Context(), query)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer found.Close()
 	columns, err := found.Columns()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var lines []string
 	for found.Next() {
 		values := make([]sql.NullString, len(columns))
@@ -234,18 +218,14 @@ func rows(t testing.TB, db *sql.DB, query string) string {
 		for i := range values {
 			to[i] = &values[i]
 		}
-		if err := found.Scan(to...); err != nil {
-			t.Fatal(err)
-		}
+		must(t, found.Scan(to...))
 		line := make([]string, len(columns))
 		for i, v := range values {
 			line[i] = v.String
 		}
 		lines = append(lines, strings.Join(line, "|"))
 	}
-	if err := found.Err(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, found.Err())
 	slices.Sort(lines)
 	return strings.Join(lines, "\n")
 }
@@ -255,5 +235,12 @@ func (w *world) check(t testing.TB, database string) {
 	t.Helper()
 	if got := rows(t, connect(t, database), `SELECT * FROM dingen`); got != w.shown() {
 		t.Fatalf("the copy is other than the source:\n%.3000s\nwant:\n%.3000s", got, w.shown())
+	}
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

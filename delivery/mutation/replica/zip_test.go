@@ -31,13 +31,9 @@ func packed(t testing.TB, docs ...string) []byte {
 		if err == nil {
 			_, err = io.WriteString(w, doc)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 	}
-	if err := z.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, z.Close())
 	return out.Bytes()
 }
 
@@ -45,19 +41,13 @@ func packed(t testing.TB, docs ...string) []byte {
 func repack(t testing.TB, from zipped, change func(string) string) replica.Delivery {
 	t.Helper()
 	z, err := zip.NewReader(bytes.NewReader(from.raw), int64(len(from.raw)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var docs []string
 	for _, f := range z.File {
 		r, err := f.Open()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		raw, err := io.ReadAll(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		docs = append(docs, change(string(raw)))
 	}
 	return plain(packed(t, docs...))

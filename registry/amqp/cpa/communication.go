@@ -19,7 +19,6 @@ const (
 	codeCertificate = "E_DS"
 )
 
-// address keeps an electronic address of a party.
 func (d *Details) address(code, place string) {
 	places := map[string]*string{
 		codeAsync: &d.Queues.Async, codeSync: &d.Queues.Sync, codeSyncReply: &d.Queues.SyncReply,

@@ -93,8 +93,7 @@ type Details struct {
 // (AMQP-20, AMQP-23).
 type Queues struct{ Async, Sync, SyncReply, Error string }
 
-// Certificates are the enterprise certificates of a party, the newest first (AMQP-64). One that is meant for both
-// stands in both.
+// Certificates are the enterprise certificates of a party, the newest first (AMQP-64). One that is meant for both stands in both.
 type Certificates struct{ Sign, Encrypt []*x509.Certificate }
 
 // Mode reports whether a message goes over the synchronous or the asynchronous queue.

@@ -68,8 +68,7 @@ func TestAgreement(t *testing.T) {
 	}
 }
 
-// TestNewAgreement reads one of the other form, whose actions have names of their own and which holds a process of
-// both modes.
+// TestNewAgreement reads one of the other form, whose actions have names of their own and which holds a process of both modes.
 //
 // Rules: AMQP-09, AMQP-28
 func TestNewAgreement(t *testing.T) {

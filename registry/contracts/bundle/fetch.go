@@ -20,7 +20,6 @@ import (
 // maxFile is the largest file that a document may be made of, in bytes.
 const maxFile = 16 << 20
 
-// got holds the answer of an address.
 type got struct {
 	pinned  contract.Pinned
 	content []byte

@@ -18,7 +18,6 @@ func (p *pair) asyncAPI(old, new *contract.Document) {
 	p.openAPISchemes()
 }
 
-// eventTypes reports types that were added and removed.
 func (p *pair) eventTypes(before, after *async) {
 	was, is := map[string]contract.EventType{}, map[string]contract.EventType{}
 	for _, e := range before.events {
@@ -150,7 +149,6 @@ func (p *pair) channelRemoved(was *channel) {
 	})
 }
 
-// channel compares what is said of a channel itself.
 func (p *pair) channel(was, is *channel) {
 	c := Change{Side: SideBoth, Subjects: []string{is.name()}, EventTypes: is.types(), Cause: is.at}
 	if was.address != is.address {

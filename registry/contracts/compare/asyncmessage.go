@@ -2,7 +2,6 @@ package compare
 
 import "strings"
 
-// messages compares the messages of a channel that both documents have.
 func (p *pair) messages(was, is *channel, before, after *async) {
 	pairs := matchMessages(was.messages, is.messages)
 	matched := map[string]bool{}
@@ -83,7 +82,6 @@ func (p *pair) messageAdded(in *channel, m *message) {
 	p.add(c)
 }
 
-// message compares a message that both documents have.
 func (p *pair) message(in *channel, was, is *message, before, after *async) {
 	is.sent, is.received = is.sent || was.sent, is.received || was.received
 	c := Change{Side: is.side(), Subjects: []string{is.name()}, EventTypes: sorted(append(is.types, was.types...)), Cause: causeOf(is.at)}

@@ -17,14 +17,12 @@ type message struct {
 	received bool // the application receives it, the others send it
 }
 
-// channel describes a channel of messages.
 type channel struct {
 	key, at, address string
 	object           map[string]any
 	messages         map[string]*message
 }
 
-// asyncOperation describes an operation of the application on a channel.
 type asyncOperation struct {
 	key, at, action string
 	object          map[string]any
@@ -212,7 +210,6 @@ func (a *async) addTwo(c *channel, value any, place, way, action string) {
 	m.sent, m.received = m.sent || action == "send", m.received || action == "receive"
 }
 
-// oneOrMore gives the messages of a 2.6 operation.
 func oneOrMore(value any) []any {
 	object, ok := value.(map[string]any)
 	if !ok {

@@ -2,11 +2,14 @@ package compare
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"schakel/registry/jsonpointer"
 )
 
 // Level ranks a change.
@@ -145,4 +148,178 @@ func step(changes []Change) string {
 func number(digits string) int {
 	n, _ := strconv.Atoi(digits) // the pattern allows nine digits only
 	return n
+}
+
+// Group holds the changes with one cause.
+type Group struct {
+	// Cause is the JSON Pointer that the changes share.
+	Cause string
+	// Level is the worst of the changes.
+	Level Level
+	// Text is a sentence about the group, for a heading.
+	Text string
+	// Subjects and EventTypes cover all the changes, sorted.
+	Subjects, EventTypes []string
+	Changes              []Change
+}
+
+// GroupByCause puts changes with the same cause together: breaking groups first, then in the order of the causes.
+func GroupByCause(changes []Change) []Group {
+	at := map[string]int{}
+	var groups []Group
+	for _, c := range changes {
+		i, known := at[c.Cause]
+		if !known {
+			i = len(groups)
+			at[c.Cause] = i
+			groups = append(groups, Group{Cause: c.Cause})
+		}
+		groups[i].Changes = append(groups[i].Changes, c)
+	}
+	for i := range groups {
+		groups[i].complete()
+	}
+	slices.SortStableFunc(groups, func(a, b Group) int {
+		return cmp.Or(cmp.Compare(rank(a.Level), rank(b.Level)), cmp.Compare(a.Cause, b.Cause))
+	})
+	return groups
+}
+
+func (g *Group) complete() {
+	g.Level = Worst(g.Changes)
+	counts := map[Level]int{}
+	for _, c := range g.Changes {
+		counts[c.Level]++
+		g.Subjects = append(g.Subjects, c.Subjects...)
+		g.EventTypes = append(g.EventTypes, c.EventTypes...)
+	}
+	g.Subjects, g.EventTypes = sorted(g.Subjects), sorted(g.EventTypes)
+	var parts []string
+	for _, l := range []Level{Breaking, Warning, Info} {
+		if counts[l] > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", counts[l], l))
+		}
+	}
+	g.Text = fmt.Sprintf("%s: %s.", causeName(g.Cause), strings.Join(parts, ", "))
+	if n := len(g.Subjects); n > 1 {
+		g.Text = fmt.Sprintf("%s: %s, in %d places.", causeName(g.Cause), strings.Join(parts, ", "), n)
+	}
+}
+
+// causeName says in words what a cause points at.
+func causeName(cause string) string {
+	list, _ := jsonpointer.Tokens(cause)
+	switch {
+	case len(list) == 0:
+		return "The document"
+	case len(list) >= 3 && list[0] == "components":
+		return fmt.Sprintf("The shared %s %s", singular(list[1]), list[2])
+	case len(list) >= 3 && list[0] == "paths":
+		return fmt.Sprintf("The operation %s %s", strings.ToUpper(list[2]), list[1])
+	case len(list) >= 4 && list[0] == "channels":
+		return fmt.Sprintf("The message %s of channel %s", list[3], list[1])
+	case len(list) >= 2:
+		return fmt.Sprintf("The %s %s", singular(list[0]), list[1])
+	}
+	return "The part " + list[0]
+}
+
+func singular(kind string) string {
+	switch kind {
+	case "requestBodies":
+		return "request body"
+	case "securitySchemes":
+		return "security scheme"
+	case "mediaTypes":
+		return "media type"
+	case "pathItems":
+		return "path item"
+	}
+	return strings.TrimSuffix(kind, "s")
+}
+
+// causeOf gives the part of a document that a pointer lies in.
+func causeOf(pointer string) string {
+	list, ok := jsonpointer.Tokens(pointer)
+	if !ok || len(list) == 0 {
+		return pointer
+	}
+	size := 2
+	switch {
+	case list[0] == "components", list[0] == "paths", list[0] == "webhooks":
+		size = 3
+	case list[0] == "channels" && len(list) >= 4 && (list[2] == "messages"):
+		size = 4
+	case list[0] == "info", list[0] == "security":
+		size = 1
+	}
+	return jsonpointer.Join(list[:min(size, len(list))]...)
+}
+
+func sorted(list []string) []string {
+	list = slices.Clone(list)
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+// merger brings together the changes that are one and the same, met in several operations or messages.
+type merger struct {
+	at   map[string]int
+	list []Change
+}
+
+func newMerger() *merger { return &merger{at: map[string]int{}} }
+
+// add takes a change; short is its text without what differs from place to place.
+func (m *merger) add(c Change, short string) {
+	key := strings.Join([]string{string(c.Level), c.Code, c.Pointer, fmt.Sprint(c.Removed), c.Side, short}, "\x00")
+	i, known := m.at[key]
+	if !known {
+		m.at[key] = len(m.list)
+		m.list = append(m.list, c)
+		return
+	}
+	first := &m.list[i]
+	if first.Text != c.Text {
+		first.Text = short
+	}
+	first.Subjects = append(first.Subjects, c.Subjects...)
+	first.EventTypes = append(first.EventTypes, c.EventTypes...)
+}
+
+// changes gives them complete: subjects sorted and summed up.
+func (m *merger) changes() []Change {
+	for i := range m.list {
+		c := &m.list[i]
+		c.Subjects, c.EventTypes = sorted(c.Subjects), sorted(c.EventTypes)
+		c.Subject = summary(c.Subjects)
+	}
+	return m.list
+}
+
+func summary(subjects []string) string {
+	switch len(subjects) {
+	case 0:
+		return ""
+	case 1:
+		return subjects[0]
+	}
+	return fmt.Sprintf("%s and %d more", subjects[0], len(subjects)-1)
+}
+
+// quote writes an argument of a text as code.
+func quote(value any) string {
+	said, isText := value.(string)
+	if !isText {
+		content, err := json.Marshal(value)
+		if err != nil {
+			content = []byte(fmt.Sprint(value))
+		}
+		said = string(content)
+	}
+	const longest = 120
+	if letters := []rune(said); len(letters) > longest {
+		said = string(letters[:longest]) + "…"
+	}
+	return "`" + strings.ReplaceAll(said, "`", "'") + "`"
 }

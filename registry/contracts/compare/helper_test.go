@@ -74,7 +74,6 @@ func want(t *testing.T, name string, changes []Change, wanted ...string) {
 	}
 }
 
-// samples is the folder of real documents.
 func samples(t testing.TB) string {
 	t.Helper()
 	return needs.Shared(t, "contracts")
@@ -83,8 +82,13 @@ func samples(t testing.TB) string {
 func sample(t testing.TB, name string) *contract.Document {
 	t.Helper()
 	content, err := os.ReadFile(filepath.Join(samples(t), name))
+	must(t, err)
+	return parse(t, string(content))
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return parse(t, string(content))
 }

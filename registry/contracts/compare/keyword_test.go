@@ -106,7 +106,6 @@ func keywords() [][4]string {
 	}
 }
 
-// place locates a schema.
 type place struct {
 	name, prefix, suffix string
 	read, text           bool

@@ -41,13 +41,11 @@ func (b *bundle) shape() shape {
 	return s
 }
 
-// limited reports whether a schema limits anything.
 func limited(value any) bool {
 	object, isObject := value.(map[string]any)
 	return value == false || isObject && len(object) > 0
 }
 
-// property gives the schemas that a property has to fit.
 func (b *bundle) property(name string) *bundle {
 	var list []schemaAt
 	for _, part := range b.parts {
@@ -99,7 +97,6 @@ func (s *source) matches(pattern, name string) bool {
 	return compiled != nil && compiled.MatchString(name)
 }
 
-// object compares what objects may have.
 func (c *comparison) object() {
 	if c.was.types&kindObject == 0 || c.is.types&kindObject == 0 {
 		return
@@ -166,4 +163,103 @@ func (c *comparison) dependents() {
 			c.report(wider, "-dependent-required-removed", "{It} need no longer have "+said, before, c.new.at)
 		}
 	}
+}
+
+func (c *comparison) array() {
+	if c.was.types&kindArray == 0 || c.is.types&kindArray == 0 {
+		return
+	}
+	first := max(c.old.prefix(), c.new.prefix())
+	for i := range min(first, 100) {
+		c.within("item "+itoa(i+1), c.old.item(i), c.new.item(i))
+	}
+	c.within("items", c.old.item(first), c.new.item(first))
+	c.contains()
+}
+
+// within compares schemas of parts, if either document says anything.
+func (c *comparison) within(name string, old, new []schemaAt) {
+	if len(old) > 0 || len(new) > 0 {
+		c.below(name, c.old.from.bundle(old...), c.new.from.bundle(new...))
+	}
+}
+
+// prefix gives how many items have a schema of their own.
+func (b *bundle) prefix() int {
+	most := 0
+	for _, part := range b.parts {
+		tuple, _ := part.object["items"].([]any) // as draft-07 writes it
+		most = max(most, len(items(part.object, "prefixItems")), len(tuple))
+	}
+	return most
+}
+
+func (b *bundle) item(i int) []schemaAt {
+	var list []schemaAt
+	for _, part := range b.parts {
+		prefix, at, rest := items(part.object, "prefixItems"), part.at+"/prefixItems/", "items"
+		if tuple, ok := part.object["items"].([]any); ok {
+			prefix, at, rest = tuple, part.at+"/items/", "additionalItems"
+		}
+		switch value, limits := part.object[rest]; {
+		case i < len(prefix):
+			list = append(list, schemaAt{prefix[i], at + itoa(i)})
+		case limits:
+			list = append(list, schemaAt{value, part.at + "/" + rest})
+		case limited(part.object["unevaluatedItems"]):
+			list = append(list, schemaAt{part.object["unevaluatedItems"], part.at + "/unevaluatedItems"})
+		}
+	}
+	return list
+}
+
+// contains compares what some of the items must be.
+func (c *comparison) contains() {
+	old, new := c.old.all("contains"), c.new.all("contains")
+	switch {
+	case len(old) == 0 && len(new) == 0:
+		return // minContains and maxContains say nothing without it
+	case len(old) == 0:
+		c.report(narrower, "-contains-added", "Some items of {it} must now be of a kind", c.old.at, new[0].at)
+		return
+	case len(new) == 0:
+		c.report(wider, "-contains-removed", "The items of {it} need no longer include one of a kind", old[0].at, c.new.at)
+		return
+	}
+	c.within("contains", old, new)
+	for _, key := range []string{"minContains", "maxContains"} {
+		was, before := c.old.contained(key)
+		is, after := c.new.contained(key)
+		switch {
+		case was == is:
+		case is < 0, was >= 0 && (is < was) == (key == "minContains"):
+			c.report(wider, "-"+words(key)+"-changed", "More is allowed of how many items of {it} are of a kind", before, after)
+		default:
+			c.report(narrower, "-"+words(key)+"-changed", "Less is allowed of how many items of {it} are of a kind", before, after)
+		}
+	}
+}
+
+// contained gives how many items must or may be of a kind; less than zero for no limit.
+func (b *bundle) contained(key string) (int, string) {
+	limit, at := -1, b.at
+	if key == "minContains" {
+		limit = 1
+	}
+	for _, part := range b.parts {
+		if n := rational(part.object[key]); n != nil && n.IsInt() && n.Num().IsInt64() {
+			limit, at = int(n.Num().Int64()), part.at+"/"+key
+		}
+	}
+	return limit, at
+}
+
+func (b *bundle) all(keyword string) []schemaAt {
+	var list []schemaAt
+	for _, part := range b.parts {
+		if value, ok := part.object[keyword]; ok {
+			list = append(list, schemaAt{value, part.at + "/" + keyword})
+		}
+	}
+	return list
 }

@@ -1,8 +1,12 @@
 package compare
 
-import "schakel/registry/jsonpointer"
+import (
+	"net/http"
+	"strings"
 
-// openAPI compares two OpenAPI documents.
+	"schakel/registry/jsonpointer"
+)
+
 func (p *pair) openAPI() {
 	before, after := p.old.calls(), p.new.calls()
 	p.addedAndRemoved(before, after)
@@ -81,4 +85,172 @@ func (s *source) listed(owner located, key string) []located {
 		}
 	}
 	return list
+}
+
+type call struct {
+	method, subject, at string
+	operation           map[string]any
+	path, pathAt        string
+	item                map[string]any
+}
+
+// methods are the members of a path item that are operations.
+func methods() []string {
+	return []string{"get", "put", "post", "delete", "options", "head", "patch", "trace", "query"}
+}
+
+// validMethod reports whether a method is one of additionalOperations, not of those that have a member in the path item.
+func validMethod(method string) bool {
+	for _, known := range methods() {
+		if strings.EqualFold(method, known) {
+			return false
+		}
+	}
+	_, err := http.NewRequest(method, "/", http.NoBody)
+	return err == nil && method != ""
+}
+
+// calls gives the operations of paths by method and path, the names of path parameters left out.
+func (s *source) calls() map[string]call {
+	list := map[string]call{}
+	paths := child(s.root, "paths")
+	for _, path := range sortedKeys(paths) {
+		if !strings.HasPrefix(path, "/") {
+			continue
+		}
+		item, at := s.object(paths[path], jsonpointer.Join("paths", path))
+		for method, found := range s.callsOf(item, at) {
+			found.path, found.subject = path, strings.ToUpper(method)+" "+path
+			list[method+" "+template(path)] = found
+		}
+	}
+	return list
+}
+
+// template writes a path without the names of its parameters.
+func template(path string) string {
+	var made strings.Builder
+	for _, piece := range pieces(path) {
+		if made.WriteString(piece.fixed); piece.closed {
+			made.WriteString("{}")
+		}
+	}
+	return made.String()
+}
+
+// piece is a part of a path: fixed text and the parameter behind it, if there is one.
+type piece struct {
+	fixed, name string
+	closed      bool
+}
+
+func pieces(path string) []piece {
+	var list []piece
+	for path != "" {
+		fixed, rest, open := strings.Cut(path, "{")
+		name, after, closed := strings.Cut(rest, "}")
+		if !open || !closed {
+			return append(list, piece{fixed: path})
+		}
+		list, path = append(list, piece{fixed, name, true}), after
+	}
+	return list
+}
+
+// callsOf gives the operations of a path item by method, in small letters where the specification names it.
+func (s *source) callsOf(item map[string]any, at string) map[string]call {
+	list := map[string]call{}
+	for _, method := range methods() {
+		if operation := child(item, method); operation != nil {
+			list[method] = call{method: method, operation: operation, at: at + "/" + method, item: item, pathAt: at}
+		}
+	}
+	for method := range child(item, "additionalOperations") {
+		operation := child(child(item, "additionalOperations"), method)
+		if operation != nil && validMethod(method) {
+			list[method] = call{method: method, operation: operation, at: at + "/additionalOperations" + jsonpointer.Join(method), item: item, pathAt: at}
+		}
+	}
+	return list
+}
+
+func (p *pair) addedAndRemoved(before, after map[string]call) {
+	paths := map[string]bool{}
+	for _, is := range after {
+		paths[template(is.path)] = true
+	}
+	for _, key := range sortedKeys(before) {
+		was := before[key]
+		if _, stays := after[key]; stays {
+			continue
+		}
+		c := Change{
+			Level: Breaking, Code: "api-removed-without-deprecation", Pointer: was.at, Removed: true, Subjects: []string{was.subject},
+			Text: "The operation was removed.", Why: "Requests of clients no longer find anything there.",
+		}
+		if !paths[template(was.path)] {
+			c.Code, c.Text = "api-path-removed-without-deprecation", "The path was removed."
+		}
+		if was.operation["deprecated"] == true { // that it was announced does not make it work
+			c.Code = strings.Replace(c.Code, "without", "with", 1)
+			c.Text = strings.TrimSuffix(c.Text, ".") + ", after it was deprecated."
+			c.Why = "Clients were warned, but those that still use it no longer find anything there."
+		}
+		p.add(c)
+	}
+	for _, key := range sortedKeys(after) {
+		if is := after[key]; before[key].operation == nil {
+			p.add(Change{
+				Level: Info, Code: "endpoint-added", Pointer: is.at, Subjects: []string{is.subject},
+				Text: "The operation was added.", Why: "Nothing that exists changes.",
+			})
+		}
+	}
+}
+
+// about compares what is said of an operation itself.
+func (p *pair) about(old, new call) {
+	was, is := old.operation["deprecated"] == true, new.operation["deprecated"] == true
+	c := Change{Level: Info, Pointer: new.at, Subjects: []string{new.subject}}
+	switch {
+	case is && !was:
+		c.Code, c.Pointer, c.Text = "endpoint-deprecated", new.at+"/deprecated", "The operation was deprecated."
+		c.Why = "It still works; clients do well to stop using it."
+		p.add(c)
+	case was && !is:
+		c.Code, c.Text, c.Why = "endpoint-reactivated", "The operation is no longer deprecated.", "It changes nothing in what clients send or get."
+		p.add(c)
+	}
+	before, after := text(old.operation, "operationId"), text(new.operation, "operationId")
+	c = Change{Level: Info, Pointer: new.at + "/operationId", Subjects: []string{new.subject}}
+	switch {
+	case before == after:
+		return
+	case before == "":
+		c.Code, c.Text, c.Why = "api-operation-id-added", "The operationId "+quote(after)+" was added.", "It changes nothing in what clients send or get."
+	default:
+		c.Code, c.Text = "api-operation-id-removed", "The operationId changed from "+quote(before)+" to "+quote(after)+"."
+		c.Why = "Requests stay the same, but names in generated code of clients change."
+	}
+	p.add(c)
+}
+
+// sunset compares the day from which something may be gone.
+func (p *pair) sunset(subject string, old, new located) {
+	was, is := text(old.object, "x-sunset"), text(new.object, "x-sunset")
+	c := Change{Level: Info, Code: "sunset-changed", Pointer: new.at + "/x-sunset", Subjects: []string{subject}}
+	switch {
+	case was == is:
+		return
+	case is == "":
+		c.Pointer, c.Removed, c.Text, c.Why = old.at+"/x-sunset", true, "The sunset date "+quote(was)+" was taken away.", "It is no longer said when it may be gone."
+	case was == "":
+		c.Text, c.Why = "The sunset date became "+quote(is)+".", "Until then it works; clients must have left it by then."
+	case is < was:
+		c.Level = Warning
+		c.Text, c.Why = "The sunset date moved from "+quote(was)+" forward to "+quote(is)+".", "Clients have less time than they were told."
+	default:
+		c.Text, c.Why = "The sunset date moved from "+quote(was)+" back to "+quote(is)+".", "Clients have more time than they were told."
+	}
+	p.add(c)
 }

@@ -2,7 +2,6 @@ package compare
 
 import "strings"
 
-// parameter is a parameter of an operation.
 type parameter struct {
 	located
 	name, in string
@@ -96,7 +95,6 @@ func (p *pair) parameterAdded(subject string, is parameter, read bool) {
 	p.add(c)
 }
 
-// parameter compares a parameter that both have.
 func (p *pair) parameter(subject string, was, is parameter, read bool) {
 	prefix := prefixOf(read)
 	said := "The " + is.in + " parameter " + quote(is.name)

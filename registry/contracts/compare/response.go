@@ -6,7 +6,6 @@ import (
 	"schakel/registry/jsonpointer"
 )
 
-// requestBody compares what is sent to an operation.
 func (p *pair) requestBody(old, new call) {
 	was, wasAt := p.old.object(old.operation["requestBody"], old.at+"/requestBody")
 	is, isAt := p.new.object(new.operation["requestBody"], new.at+"/requestBody")
@@ -38,7 +37,6 @@ func (p *pair) requestBody(old, new call) {
 	p.mediaTypes(exchange{way: sent, subject: new.subject, in: "the request", root: &r}, content(was, wasAt), content(is, isAt))
 }
 
-// responses compares what an operation answers.
 func (p *pair) responses(old, new call) {
 	before, after := p.old.statuses(old), p.new.statuses(new)
 	for _, status := range sortedKeys(before) {
@@ -114,7 +112,6 @@ func (p *pair) statusRemoved(subject, status string, was located) {
 	p.add(c)
 }
 
-// response compares an answer.
 func (p *pair) response(subject, status string, was, is located) {
 	tail := ", in the answer with status " + status
 	r := root{read: true, subject: subject, prefix: "response", it: "the body", tail: tail, short: ", in the answer"}

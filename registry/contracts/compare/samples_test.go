@@ -3,13 +3,14 @@ package compare
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
 	"go.yaml.in/yaml/v4"
-
 	"schakel/registry/contracts/contract"
 )
 
@@ -41,9 +42,7 @@ func TestSamplePairs(t *testing.T) {
 		at := func(age string) string { return filepath.Join("pairs", name[:len(name)-6]+age+name[len(name)-5:]) }
 		old, new := sample(t, at("old")), sample(t, at("new"))
 		changes, err := compareDocuments(old, new)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		checkComplete(t, old, new, changes)
 		want(t, name, changes, wanted...)
 		if got := Suggest("1.0.1", changes); got != "2.0.0" {
@@ -62,13 +61,9 @@ func documents(t testing.TB) map[string]*contract.Document {
 	list := map[string]*contract.Document{}
 	for _, file := range files {
 		content, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		d, _, err := contract.Parse(content, contract.Limits{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if d != nil {
 			list[filepath.Base(file)] = d
 		}
@@ -81,19 +76,13 @@ func TestSamplesSame(t *testing.T) {
 	t.Parallel()
 	for name, d := range documents(t) {
 		written, err := json.MarshalIndent(d.Root, "", "  ") // sorts members
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		other := parse(t, string(written))
 		if small := len(written) < 50_000; small && d.Format == contract.FormatJSON {
 			var plain any
-			if err := json.Unmarshal(written, &plain); err != nil {
-				t.Fatal(err)
-			}
+			must(t, json.Unmarshal(written, &plain))
 			inYAML, err := yaml.Marshal(plain)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			other = parse(t, string(inYAML))
 		}
 		changes, err := compareDocuments(d, other)
@@ -143,4 +132,50 @@ func BenchmarkDocuments(b *testing.B) {
 			}
 		})
 	}
+}
+
+// BenchmarkSizes compares documents of three sizes with a next version in which every tenth schema has a property less.
+func BenchmarkSizes(b *testing.B) {
+	for _, size := range []struct {
+		name  string
+		bytes int
+	}{{"small", 5_000}, {"600KB", 600_000}, {"13MB", 13_000_000}} {
+		b.Run(size.name, func(b *testing.B) {
+			old, new := generated(b, size.bytes, false), generated(b, size.bytes, true)
+			b.SetBytes(int64(size.bytes))
+			b.ReportAllocs()
+			for b.Loop() {
+				if changes, err := compareDocuments(old, new); err == nil && len(changes) == 0 || err != nil && !errors.Is(err, ErrTooLarge) {
+					b.Fatal("nothing changed", err)
+				}
+			}
+		})
+	}
+}
+
+// generated is an API of at least so many bytes: operations that each answer a schema of their own.
+func generated(b *testing.B, size int, changed bool) *contract.Document {
+	b.Helper()
+	var paths, schemas strings.Builder
+	// Documents have texts and white space, or they would have more values than are read.
+	text := strings.Repeat("What it is for. ", 14)
+	for i := 0; paths.Len()+schemas.Len() < size; i++ {
+		if i > 0 {
+			paths.WriteByte(',')
+			schemas.WriteByte(',')
+		}
+		tags := `,"tags":{"type":"array","items":{"type":"string","minLength":1}}`
+		if changed && i%10 == 0 {
+			tags = ""
+		}
+		fmt.Fprintf(&paths, `"/things%[1]d/{id}":{"get":{"operationId":"get%[1]d","description":"%[2]s","parameters":[{"name":"id","in":"path","required":true,"schema":{"type":"string","maxLength":6}}],`+
+			`"responses":{"200":{"description":"The thing.","content":{"application/json":{"schema":{"$ref":"#/components/schemas/Thing%[1]d"}}}}}}}`, i, text)
+		fmt.Fprintf(&schemas, `"Thing%d":{"type":"object","description":"%s","required":["id"],"properties":{"id":{"type":"string"},"size":{"type":"integer","minimum":0},`+
+			`"state":{"enum":["new","old"],"default":"new"}%s}}`, i, text, tags)
+	}
+	d, findings, err := contract.Parse([]byte(`{"openapi":"3.1.0","info":{"title":"Large","version":"1.0.0"},"paths":{`+paths.String()+`},"components":{"schemas":{`+schemas.String()+`}}}`), contract.Limits{})
+	if d == nil {
+		b.Fatal(findings, err)
+	}
+	return d
 }

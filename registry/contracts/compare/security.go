@@ -173,7 +173,6 @@ func (p *pair) newName(name string) string {
 	return name
 }
 
-// schemes are the security schemes of a document.
 func (c *source) schemes() map[string]located {
 	if c.secured == nil {
 		c.secured = map[string]located{}

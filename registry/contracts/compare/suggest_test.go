@@ -74,9 +74,7 @@ func TestGroupByCause(t *testing.T) {
 func TestKindChanged(t *testing.T) {
 	t.Parallel()
 	changes, err := compareDocuments(parse(t, document("paths: {}")), parse(t, events("send", "{}")))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	want(t, "kind", changes, "breaking kind-changed /asyncapi both")
 	if _, err := compareDocuments(nil, nil); err == nil {
 		t.Error("no document is a fault of the program")

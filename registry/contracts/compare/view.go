@@ -168,7 +168,6 @@ func (v *view) limit(list []any, at string) {
 	v.enum, v.enumAt = allowed, at
 }
 
-// valuesOf gives a list of values as JSON.
 func valuesOf(value any) map[string]bool {
 	list, _ := value.([]any)
 	made := map[string]bool{}

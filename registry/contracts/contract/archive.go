@@ -195,7 +195,6 @@ func isDocumentName(name string) bool {
 	return slices.Contains([]string{".json", ".yaml", ".yml"}, strings.ToLower(path.Ext(name)))
 }
 
-// read unpacks a file.
 func (a *archive) read(name string) ([]byte, *Finding) {
 	f := a.files[name]
 	broken := archiveFault("archive-invalid", name, "This file cannot be unpacked.", "Pack the files again as an ordinary zip.")

@@ -2,6 +2,7 @@ package contract
 
 import (
 	"bytes"
+	_ "embed"
 	"errors"
 	"fmt"
 	"strings"
@@ -183,3 +184,9 @@ func unsupported(key string, version any, isText bool) *Finding {
 func specName(key string) string {
 	return map[string]string{"openapi": "OpenAPI", "asyncapi": "AsyncAPI", "swagger": "Swagger"}[key]
 }
+
+//go:embed pipelines.md
+var guide string
+
+// Guide gives the guide to contracts in build pipelines as Markdown.
+func Guide() string { return guide }

@@ -1,6 +1,5 @@
-// Package contract reads the documents that an exchange is based on: OpenAPI 3.0, 3.1, 3.2 and AsyncAPI 2.6, 3.0, 3.1,
-// in JSON or YAML (EDU-21). It is pure: it reads no file, opens no connection and never follows a reference that leads
-// outside the document.
+// Package contract reads the documents that an exchange is based on: OpenAPI 3.0, 3.1, 3.2 and AsyncAPI 2.6, 3.0, 3.1, in JSON or
+// YAML (EDU-21). It is pure: it reads no file, opens no connection and never follows a reference that leads outside the document.
 //
 // [Parse] reads strictly: one document, valid UTF-8, no duplicate member names, no YAML alias that refers to itself, no
 // merge keys, and no more bytes, nodes, depth and aliases than [Limits] allow. [Document.Validate] holds the document

@@ -93,9 +93,7 @@ func outline(t *testing.T, schema json.RawMessage) string {
 	}
 	compileSchema(t, schema)
 	var object map[string]any
-	if err := json.Unmarshal(schema, &object); err != nil {
-		t.Fatal(err)
-	}
+	must(t, json.Unmarshal(schema, &object))
 	for _, key := range []string{"allOf", "anyOf"} {
 		if object[key] != nil {
 			return key
@@ -112,9 +110,7 @@ func compileSchema(t *testing.T, schema json.RawMessage) *jsonschema.Schema {
 	if err == nil {
 		err = c.AddResource("schema.json", value)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	compiled, err := c.Compile("schema.json")
 	if err != nil {
 		t.Fatalf("%v in %s", err, schema)
@@ -161,9 +157,7 @@ components:
 		`{}`: false, `{"name":5}`: false, `{"name":"A","friend":{}}`: false, `{"name":"A","$ref":5}`: false,
 	} {
 		value, err := jsonschema.UnmarshalJSON(strings.NewReader(data))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if err := schema.Validate(value); (err == nil) != valid {
 			t.Errorf("%s: %v", data, err)
 		}

@@ -22,7 +22,6 @@ type end struct {
 	how   outcome
 }
 
-// outcome of following a reference.
 type outcome int
 
 const (

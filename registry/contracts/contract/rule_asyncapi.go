@@ -138,7 +138,6 @@ func (a *asyncAPIRules) schemaOf(message map[string]any, key string) any {
 	return value
 }
 
-// examples holds the examples of a message against its schemas.
 func (a *asyncAPIRules) examples(message map[string]any, at *place) {
 	for i, value := range items(message, "examples") {
 		example, _ := value.(map[string]any)

@@ -14,7 +14,6 @@ type schemaRules struct {
 	arrays bool // items must be there, as OpenAPI 3.0 wants
 }
 
-// check looks at one schema.
 func (s *schemaRules) check(schema map[string]any, at *place) {
 	if _, isReference := schema["$ref"]; isReference && s.fit.refAlone {
 		return

@@ -164,7 +164,6 @@ func allOf(t *testing.T, content string) []Finding {
 	return findings
 }
 
-// placesOf gives the places of the findings of a code.
 func placesOf(t *testing.T, content, code string) []string {
 	t.Helper()
 	var places []string

@@ -20,13 +20,9 @@ func packed(t testing.TB, files ...string) []byte {
 		if err == nil {
 			_, err = f.Write([]byte(files[i+1]))
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, w.Close())
 	return b.Bytes()
 }
 
@@ -125,16 +121,12 @@ func TestHostileArchives(t *testing.T) {
 		var b bytes.Buffer
 		w := zip.NewWriter(&b)
 		main, err := w.Create("openapi.yaml")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		_, _ = main.Write([]byte(document))
 		h := &zip.FileHeader{Name: "b.yaml", Method: zip.Deflate}
 		change(h)
 		f, err := w.CreateHeader(h)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		_, _ = f.Write([]byte(content))
 		_ = w.Close()
 		return b.Bytes()

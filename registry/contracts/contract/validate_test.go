@@ -1,12 +1,20 @@
 package contract
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
 // openapi and asyncapi start documents of a version with an info object.
@@ -187,9 +195,7 @@ func TestSchemasAreLetGo(t *testing.T) {
 			<-time.After(pause)
 			synctest.Wait()
 			got, err := kept.get()
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			seen = append(seen, got)
 		}
 		if seen[0] != seen[1] || seen[1] != seen[2] || seen[2] == seen[3] {
@@ -200,4 +206,265 @@ func TestSchemasAreLetGo(t *testing.T) {
 	if _, err := (&idling{name: "openapi-9"}).get(); err == nil {
 		t.Error("compiled what is not there")
 	}
+}
+
+// forms gives the official schemas, by name.
+func forms(t testing.TB) map[string]*officialSchema {
+	t.Helper()
+	list := map[string]*officialSchema{}
+	for name, get := range official {
+		schema, err := get()
+		must(t, err)
+		list[name] = schema
+	}
+	return list
+}
+
+// sameFindings holds the findings by way of parts of one and of three members against those of the whole document.
+func sameFindings(t *testing.T, d *Document, form *jsonschema.Schema, source any) {
+	t.Helper()
+	for _, size := range []int{1, 3} {
+		// Which of two equally likely forms is explained depends on the order of maps.
+		for try := 0; ; try++ {
+			whole := d.explainParts(form, source, math.MaxInt)
+			if len(whole) >= maxPlaced {
+				return
+			}
+			got, all := places(d.explainParts(form, source, size)), places(whole)
+			if slices.Equal(got, all) {
+				break
+			}
+			if try == 20 {
+				t.Fatalf("findings differ:\nparts %q\nwhole %q", got, all)
+			}
+		}
+	}
+}
+
+func places(findings []Finding) []string {
+	var list []string
+	for _, f := range findings {
+		list = append(list, fmt.Sprint(f.Pointer, " ", f.Code, " ", f.Detail))
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+// TestPartsAreTheWhole breaks real documents at random places and compares the findings of the parts with those of the whole.
+// Rules: EDU-21.
+func TestPartsAreTheWhole(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob(filepath.Join(samples(t), "*", "*"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no sample documents: %v", err)
+	}
+	all := forms(t)
+	for i, file := range files {
+		content, err := os.ReadFile(file)
+		must(t, err)
+		if d, _, _ := Parse(content, Limits{}); d != nil {
+			t.Run(filepath.Base(file), func(t *testing.T) {
+				t.Parallel()
+				compareForms(t, d, all, uint64(i), max(1, min(20, 300_000/len(content))))
+			})
+		}
+	}
+}
+
+// compareForms compares the findings for a document, and for so many broken copies of it.
+func compareForms(t *testing.T, d *Document, all map[string]*officialSchema, seed uint64, times int) {
+	name := string(d.Kind) + "-" + d.release
+	official := all[name]
+	sameFindings(t, d, official.whole, official.source)
+	if official.plain != nil {
+		sameFindings(t, d, official.plain, official.source)
+	}
+	random := rand.New(rand.NewPCG(seed, 1))
+	for range times {
+		broken := *d
+		broken.Root = clone(t, d.Root)
+		for range 1 + random.IntN(4) {
+			breakSomewhere(random, broken.Root)
+		}
+		sameFindings(t, &broken, official.whole, official.source)
+	}
+}
+
+func clone(t *testing.T, value any) any {
+	t.Helper()
+	written, err := json.Marshal(value)
+	must(t, err)
+	read, p := readJSON(written, Limits{}.withDefaults())
+	if p != nil {
+		t.Fatal(errors.New(p.detail))
+	}
+	return read
+}
+
+// breakSomewhere changes one member or item somewhere below a value.
+func breakSomewhere(random *rand.Rand, value any) {
+	odd := []any{nil, true, "x", "", "https://x", json.Number("-1"), json.Number("1.50"), []any{}, []any{"a", "a"}, map[string]any{}, map[string]any{"$ref": "#/x"}, map[string]any{"x-a": 1 > 0}}
+	names := []string{"x-new", "new", "type", "$ref", "name", "in", "items", "schema", "content", "examples", "style", "required", "/a/{b}", "a b", "payload", "address", "enum", "minimum"}
+	for {
+		var below any
+		switch v := value.(type) {
+		case map[string]any:
+			keys := sortedKeys(v)
+			if len(keys) == 0 {
+				v["new"] = true
+				return
+			}
+			key := keys[random.IntN(len(keys))]
+			if below = v[key]; isContainer(below) && random.IntN(6) > 0 {
+				break
+			}
+			switch random.IntN(4) {
+			case 0:
+				delete(v, key)
+			case 1:
+				v[names[random.IntN(len(names))]] = v[key]
+			case 2:
+				v[names[random.IntN(len(names))]] = odd[random.IntN(len(odd))]
+			default:
+				v[key] = odd[random.IntN(len(odd))]
+			}
+			return
+		case []any:
+			if len(v) == 0 {
+				return
+			}
+			i := random.IntN(len(v))
+			if below = v[i]; !isContainer(below) || random.IntN(6) == 0 {
+				v[i] = odd[random.IntN(len(odd))]
+				return
+			}
+		default:
+			return
+		}
+		value = below
+	}
+}
+
+// A fault in the last of many members is found, one of the whole is found once, and what one part alone may have is found there.
+func TestPartsFindAll(t *testing.T) {
+	t.Parallel()
+	schemas := map[string]any{}
+	for i := range 3*partMembers + 1 {
+		schemas[fmt.Sprintf("s%05d", i)] = map[string]any{"type": "string"}
+	}
+	schemas[fmt.Sprintf("s%05d", 3*partMembers)] = map[string]any{"type": json.Number("5")}
+	for name, paths := range map[string]any{"empty": map[string]any{}, "wrong": []any{}} {
+		d := &Document{Kind: OpenAPI, release: "3.0", Root: map[string]any{
+			"openapi": "3.0.3", "info": map[string]any{"title": "T"}, "paths": paths, "tags": []any{"x"},
+			"components": map[string]any{"schemas": schemas, "x-own": map[string]any{"a": true}},
+		}}
+		got := places(d.checkSchema())
+		official := forms(t)["openapi-3.0"]
+		want := places(d.explainParts(official.whole, official.source, math.MaxInt))
+		if !slices.Equal(got, want) || len(got) < 3 {
+			t.Errorf("%s: got %q, want %q", name, got, want)
+		}
+	}
+}
+
+func FuzzParts(f *testing.F) {
+	addSamples(f, "*.json")
+	addSamples(f, "*.yaml")
+	all := forms(f)
+	f.Fuzz(func(t *testing.T, content []byte) {
+		if d, _, err := Parse(content, small()); d != nil && err == nil {
+			official := all[string(d.Kind)+"-"+d.release]
+			sameFindings(t, d, official.whole, official.source)
+		}
+	})
+}
+
+func TestFits(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		schema, value, why string
+	}{
+		{`{}`, `5`, ""},
+		{`false`, `5`, "nothing is allowed"},
+		{`{"type": "integer"}`, `5.0`, ""},
+		{`{"type": ["string", "null"]}`, `5`, "must be string or null"},
+		{`{"enum": [1, {"a": [2.0]}]}`, `{"a": [2]}`, ""},
+		{`{"const": "a"}`, `"b"`, "one value"},
+		{`{"minimum": 5, "exclusiveMaximum": 6}`, `6`, "exclusiveMaximum"},
+		{`{"minimum": 5}`, `4.9`, "less than the minimum"},
+		{`{"minLength": 2}`, `"é"`, "shorter than 2"},
+		{`{"maxLength": 1}`, `"éé"`, "longer than 1"},
+		{`{"pattern": "^a+$"}`, `"b"`, "pattern"},
+		{`{"pattern": "^(?!b)"}`, `"b"`, ""},
+		{`{"minItems": 2}`, `[1]`, "fewer than 2"},
+		{`{"maxItems": 0}`, `[1]`, "more than 0"},
+		{`{"prefixItems": [{}], "items": {"type": "string"}}`, `[1, 2]`, "at /1 it is number"},
+		{`{"required": ["a", "b"], "properties": {"a": {"readOnly": true}}}`, `{"b": 1}`, ""},
+		{`{"required": ["a"]}`, `{"b": 1}`, `"a" is missing`},
+		{`{"properties": {"a": {}}, "additionalProperties": false}`, `{"b": 1}`, "at /b the member is not known"},
+		{`{"patternProperties": {"^b": {}}, "additionalProperties": false}`, `{"b": 1}`, ""},
+		{`{"additionalProperties": {"type": "string"}}`, `{"b": 1}`, "at /b"},
+		{`{"allOf": [{"type": "string"}]}`, `1`, "must be string"},
+		{`{"anyOf": [{"type": "string"}, {"type": "null"}]}`, `1`, "none of the 2 forms"},
+		{`{"oneOf": [{"type": "string"}]}`, `1`, "must be string"},
+	} {
+		f := newFitter(newResolver(nil), OpenAPI, "3.1")
+		got := ""
+		if m := f.fits(decoded(t, tt.value), decoded(t, tt.schema), 0); m != nil {
+			got = described(m)
+		}
+		if (got == "") != (tt.why == "") || !strings.Contains(got, tt.why) {
+			t.Errorf("%s against %s: got %q, want %q", tt.value, tt.schema, got, tt.why)
+		}
+	}
+}
+
+func described(m *misfit) string {
+	if at := m.at(top()).String(); at != "" {
+		return "at " + at + " " + m.text
+	}
+	return m.text
+}
+
+func decoded(t testing.TB, content string) any {
+	t.Helper()
+	value, p := readJSON([]byte(content), Limits{}.withDefaults())
+	if p != nil {
+		t.Fatal(p.detail)
+	}
+	return value
+}
+
+// FuzzFits holds the fitter against a whole validator: what it says does not fit, must not fit there either.
+func FuzzFits(f *testing.F) {
+	f.Add(`{"type": ["string", "null"], "enum": ["a", 1.0]}`, `1`)
+	f.Add(`{"properties": {"a": {"minimum": 1}}, "required": ["a"], "additionalProperties": false}`, `{"a": 0, "b": []}`)
+	f.Add(`{"prefixItems": [{}], "items": {"anyOf": [{"maxLength": 1}, {"const": null}]}, "minItems": 2}`, `[1, "ab"]`)
+	f.Add(`{"allOf": [{"$ref": "#/$defs/a"}], "$defs": {"a": {"pattern": "^x"}}}`, `"y"`)
+	f.Fuzz(func(t *testing.T, schema, value string) {
+		s, p := readJSON([]byte(schema), small().withDefaults())
+		v, q := readJSON([]byte(value), small().withDefaults())
+		object, ok := s.(map[string]any)
+		if p != nil || q != nil || !ok || strings.Contains(schema, "readOnly") || strings.Contains(schema, "$id") || strings.Contains(schema, "nchor") || strings.Contains(schema, "$schema") {
+			return
+		}
+		m := newFitter(newResolver(object), OpenAPI, "3.1").fits(v, s, 0)
+		if m == nil {
+			return
+		}
+		c := jsonschema.NewCompiler()
+		c.UseRegexpEngine(ecmaRegexp)
+		c.UseLoader(sealed{})
+		if err := c.AddResource("https://example.nl/s", s); err != nil {
+			return
+		}
+		compiled, err := c.Compile("https://example.nl/s")
+		if err != nil {
+			return // no schema at all
+		}
+		if err := compiled.Validate(v); err == nil {
+			written, _ := json.Marshal(v)
+			t.Errorf("%s fits %s, but %s", written, schema, described(m))
+		}
+	})
 }

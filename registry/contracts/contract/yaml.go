@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"strconv"
 
 	"go.yaml.in/yaml/v4"
 )
@@ -112,5 +113,166 @@ func yamlSyntax(err error) *problem {
 		p.line, p.column = at.Mark.Line, at.Mark.Column
 		p.detail = fmt.Sprintf("The YAML cannot be read: %s.", shorten(at.Message, 200))
 	}
+	return p
+}
+
+// built is a value with the size of its tree, all aliases written out: its nodes, its height, and its longest path in
+// bytes of member names.
+type built struct {
+	value               any
+	nodes, height, path int
+}
+
+// add puts the size of a member or item into that of what holds it.
+func (m *built) add(part built, key string) {
+	m.nodes += part.nodes
+	m.height = max(m.height, part.height+1)
+	m.path = max(m.path, part.path+len(key))
+}
+
+// yamlBuilder turns nodes into values. What an alias repeats is built once and shared, and counted each time.
+type yamlBuilder struct {
+	limits  Limits
+	aliases int
+	nodes   int
+	path    int                   // bytes of the names on the way to here
+	shared  map[*yaml.Node]*built // nil while being built
+}
+
+func (b *yamlBuilder) build(n *yaml.Node, depth int) (built, *problem) {
+	if b.nodes++; b.nodes > b.limits.Nodes {
+		return built{}, at(tooManyNodes(b.limits.Nodes), n)
+	}
+	if depth > b.limits.Depth && n.Kind != yaml.ScalarNode {
+		return built{}, at(tooDeep(b.limits.Depth), n)
+	}
+	if n.Kind == yaml.AliasNode {
+		return b.alias(n, depth)
+	}
+	if n.Anchor != "" {
+		b.shared[n] = nil
+	}
+	made, p := b.fresh(n, depth)
+	if n.Anchor != "" && p == nil {
+		b.shared[n] = &made
+	}
+	return made, p
+}
+
+func (b *yamlBuilder) fresh(n *yaml.Node, depth int) (built, *problem) {
+	switch n.Kind {
+	case yaml.MappingNode:
+		return b.mapping(n, depth)
+	case yaml.SequenceNode:
+		return b.sequence(n, depth)
+	case yaml.ScalarNode:
+		value, p := scalar(n)
+		return built{value: value, nodes: 1}, p
+	}
+	return built{}, at(yamlSyntax(errors.New("unknown kind of node")), n)
+}
+
+func (b *yamlBuilder) alias(n *yaml.Node, depth int) (built, *problem) {
+	if b.aliases++; b.aliases > b.limits.Aliases {
+		return built{}, at(tooManyAliases(b.limits.Aliases), n)
+	}
+	if n.Alias.Kind == yaml.ScalarNode {
+		return b.fresh(n.Alias, depth)
+	}
+	made, known := b.shared[n.Alias]
+	if !known || made == nil {
+		return built{}, at(&problem{
+			code:   "alias-cycle",
+			detail: fmt.Sprintf("The alias *%s stands inside what it refers to.", shorten(n.Value, 60)),
+			remedy: "Use $ref where a schema refers to itself.",
+		}, n)
+	}
+	if b.nodes += made.nodes; b.nodes > b.limits.Nodes {
+		return built{}, at(tooManyNodes(b.limits.Nodes), n)
+	}
+	if depth+made.height > b.limits.Depth {
+		return built{}, at(tooDeep(b.limits.Depth), n)
+	}
+	if b.path+made.path > maxPath {
+		return built{}, at(pathTooLong(), n)
+	}
+	return *made, nil
+}
+
+func (b *yamlBuilder) mapping(n *yaml.Node, depth int) (built, *problem) {
+	if !plainTag(n, "!!map") {
+		return built{}, foreignTag(n)
+	}
+	object := make(map[string]any, len(n.Content)/2)
+	made := built{value: object, nodes: 1}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key, p := b.key(n.Content[i])
+		if p != nil {
+			return built{}, p
+		}
+		if _, twice := object[key]; twice {
+			return built{}, at(duplicateKey(key), n.Content[i]).within(key)
+		}
+		if b.path += len(key); b.path > maxPath {
+			return built{}, at(pathTooLong(), n.Content[i])
+		}
+		part, p := b.build(n.Content[i+1], depth+1)
+		if p != nil {
+			return built{}, p.within(key)
+		}
+		b.path -= len(key)
+		object[key] = part.value
+		made.nodes++
+		made.add(part, key)
+	}
+	return made, nil
+}
+
+func (b *yamlBuilder) sequence(n *yaml.Node, depth int) (built, *problem) {
+	if !plainTag(n, "!!seq") {
+		return built{}, foreignTag(n)
+	}
+	list := make([]any, 0, len(n.Content))
+	made := built{nodes: 1}
+	for i, item := range n.Content {
+		part, p := b.build(item, depth+1)
+		if p != nil {
+			return built{}, p.within(strconv.Itoa(i))
+		}
+		list = append(list, part.value)
+		made.add(part, "")
+	}
+	made.value = list
+	return made, nil
+}
+
+// key gives a member name as text: 200: and "200": are the same name, as JSON knows no other.
+func (b *yamlBuilder) key(n *yaml.Node) (string, *problem) {
+	if b.nodes++; b.nodes > b.limits.Nodes {
+		return "", at(tooManyNodes(b.limits.Nodes), n)
+	}
+	for n.Kind == yaml.AliasNode && n.Alias != nil && n.Alias.Kind == yaml.ScalarNode {
+		n = n.Alias
+	}
+	if n.Kind != yaml.ScalarNode {
+		return "", at(&problem{
+			code: "yaml-key", detail: "A member name must be a text.",
+			remedy: "Use a text for the name; quote it when it starts with a bracket.",
+		}, n)
+	}
+	if n.Style&quoted == 0 && n.Value == "<<" {
+		return "", at(&problem{
+			code: "yaml-merge-key", detail: "Merge keys (<<) are not part of YAML 1.2 and programs read them differently.",
+			remedy: "Write the members out, or use $ref.",
+		}, n)
+	}
+	if _, p := scalar(n); p != nil {
+		return "", p
+	}
+	return n.Value, nil
+}
+
+func at(p *problem, n *yaml.Node) *problem {
+	p.line, p.column = n.Line, n.Column
 	return p
 }

@@ -2,8 +2,10 @@ package lint
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"schakel/registry/jsonpointer"
 )
@@ -128,3 +130,203 @@ func (c *checker) schemaNames() {
 
 // fixed is a place that is known already.
 func fixed(at string) func() string { return func() string { return at } }
+
+func itoa(i int) string { return strconv.Itoa(i) }
+
+// operation holds one operation against the rules about methods, parameters and answers. Webhooks and callbacks are
+// operations of another's API, so that these rules are not about them.
+func (c *checker) operation(o operation) {
+	if o.webhook {
+		return
+	}
+	c.holds("http-methods", !o.custom && o.method != "query", fixed(o.at), fmt.Sprintf("%s is not a method that every program knows.", short(strings.ToUpper(o.method))))
+	for _, p := range c.parameters(o) {
+		c.queryKey(p.object, p.at)
+	}
+	responses := child(o.object, "responses")
+	for _, status := range names(responses) {
+		response, at := c.object(responses[status], below(o.at, "responses", status))
+		switch {
+		case response == nil || !isStatus(status):
+		case status[0] == '2' || status[0] == '3':
+			c.versionHeader(o, status, response, at)
+		case status[0] == '4' || status[0] == '5':
+			c.problem(o, status, response, at)
+		}
+	}
+	c.invalidInput(o, responses)
+}
+
+// isStatus reports whether a key is a status or a range of them, not default or an extension.
+func isStatus(status string) bool {
+	if len(status) != 3 || status[0] < '1' || status[0] > '5' {
+		return false
+	}
+	rest := status[1:]
+	return rest == "XX" || strings.Trim(rest, "0123456789") == ""
+}
+
+func (c *checker) versionHeader(o operation, status string, response map[string]any, at string) {
+	c.applies("version-header")
+	headers, ok := response["headers"].(map[string]any)
+	detail := fmt.Sprintf("The answer %s of %s has no header API-Version.", status, o.title())
+	if !ok {
+		c.fails("version-header", at, detail)
+		return
+	}
+	if !slices.ContainsFunc(names(headers), func(n string) bool { return strings.EqualFold(n, "API-Version") }) {
+		c.fails("version-header", below(at, "headers"), detail)
+	}
+}
+
+// problem checks the response for an error against RFC 9457.
+func (c *checker) problem(o operation, status string, response map[string]any, at string) {
+	content, ok := response["content"].(map[string]any)
+	if !ok {
+		return
+	}
+	at = below(at, "content")
+	isProblem := false
+	for _, media := range names(content) {
+		kind, _, _ := strings.Cut(strings.ToLower(media), ";")
+		if kind = strings.TrimSpace(kind); kind != "application/problem+json" && kind != "application/problem+xml" {
+			continue
+		}
+		isProblem = true
+		object, where := c.object(content[media], below(at, media))
+		schema, where := c.object(object["schema"], below(where, "schema"))
+		c.problemMembers(schema, where)
+	}
+	c.holds("problem-details", isProblem, fixed(at), fmt.Sprintf("The answer %s of %s is not application/problem+json.", status, o.title()))
+}
+
+func (c *checker) problemMembers(schema map[string]any, at string) {
+	properties, ok := schema["properties"].(map[string]any)
+	if !ok {
+		return
+	}
+	var missing []string
+	for _, name := range []string{"status", "title", "detail"} {
+		if _, ok := properties[name]; !ok {
+			missing = append(missing, name)
+		}
+	}
+	c.holds("problem-members", len(missing) == 0, fixed(below(at, "properties")), "The problem lacks "+strings.Join(missing, ", ")+".")
+}
+
+// invalidInput wants a 400 of what takes input.
+func (c *checker) invalidInput(o operation, responses map[string]any) {
+	switch o.method {
+	case "get", "delete":
+		if len(items(o.object, "parameters")) == 0 {
+			return
+		}
+	case "put", "post", "patch":
+	default:
+		return
+	}
+	if responses == nil {
+		return
+	}
+	_, exact := responses["400"]
+	_, ranged := responses["4XX"]
+	c.holds("invalid-input", exact || ranged, fixed(below(o.at, "responses")), o.title()+" takes input and does not describe the answer 400.")
+}
+
+// formats holds a property against the rules on time zones.
+func (c *checker) formats(p property) {
+	format, ok := p.schema["format"].(string)
+	if !ok {
+		return
+	}
+	at := func() string { return below(p.at(), "format") }
+	if strings.HasPrefix(format, "date-time") {
+		c.holds("date-time-timezone", format != "date-time-local", at, fmt.Sprintf("%s is an instant without a time zone.", short(p.name)))
+	}
+	if strings.HasPrefix(format, "time") {
+		c.holds("time-format", format != "time", at, fmt.Sprintf("%s is a time of day with a time zone.", short(p.name)))
+	}
+}
+
+// dates holds a property that is a date by its name against the rules on dates.
+func (c *checker) dates(p property) {
+	if !namesDate(p.name) {
+		return
+	}
+	told, other := false, false
+	for _, f := range c.forms(p.schema, p.at, 0) {
+		format, ok := f.schema["format"].(string)
+		if ok && format == "date-time" {
+			c.applies("date-omit-time-portion")
+			c.fails("date-omit-time-portion", below(f.at(), "format"), fmt.Sprintf("%s is a date by its name and an instant by its format.", short(p.name)))
+		}
+		told = told || ok || f.schema["const"] != nil || f.schema["enum"] != nil
+		other = other || isOther(f.schema)
+	}
+	if other && !told {
+		return
+	}
+	c.applies("date-omit-time-portion")
+	c.holds("date-format", told, p.at, fmt.Sprintf("%s is a date by its name and does not say so.", short(p.name)))
+}
+
+// isOther reports whether a schema is of another type than text.
+func isOther(schema map[string]any) bool {
+	switch kind := schema["type"].(type) {
+	case string:
+		return kind != "string" && kind != "array" && kind != "null"
+	case []any:
+		return len(kind) > 0 && !slices.Contains(kind, any("string")) && !slices.Contains(kind, any("array"))
+	}
+	return schema["properties"] != nil
+}
+
+// namesDate reports whether a property is a date by its name: date or datum by itself, or as a later word of it that no word
+// for a time of day follows.
+func namesDate(name string) bool {
+	if name == "date" || name == "datum" {
+		return true
+	}
+	for _, word := range []string{"Date", "Datum", "_date", "_datum", "_Date", "_Datum"} {
+		at := strings.LastIndex(name, word)
+		if at < 0 || word[0] != '_' && (at == 0 || !isWordByte(name[at-1])) {
+			continue
+		}
+		rest := strings.ToLower(strings.TrimPrefix(name[at+len(word):], "_"))
+		for _, time := range []string{"time", "tijd"} {
+			if strings.HasPrefix(rest, time) {
+				return false
+			}
+		}
+		return true
+	}
+	return false
+}
+
+func isWordByte(b byte) bool {
+	return b == '_' || unicode.IsLetter(rune(b)) || unicode.IsDigit(rune(b))
+}
+
+// propertyName leaves names be that others chose: those of HAL, JSON-LD, OData and CloudEvents.
+func (c *checker) propertyName(p property) {
+	if strings.ContainsAny(p.name[:min(1, len(p.name))], "_@$") {
+		return
+	}
+	if p.name == "data_base64" || isLowerCamel(p.name) {
+		c.applies("property-camel-case")
+		return
+	}
+	c.holds("property-camel-case", false, p.own, fmt.Sprintf("The property %q is not in lower camelCase.", short(p.name)))
+}
+
+// isLowerCamel is lowerCamel without an expression: there can be hundreds of thousands of properties.
+func isLowerCamel(name string) bool {
+	for i := range len(name) {
+		b := name[i]
+		lower, digit, upper := b >= 'a' && b <= 'z', b >= '0' && b <= '9', b >= 'A' && b <= 'Z'
+		if !lower && (i == 0 || !digit && !upper) {
+			return false
+		}
+	}
+	return name != ""
+}

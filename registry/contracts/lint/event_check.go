@@ -4,8 +4,11 @@ import (
 	"fmt"
 	"mime"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
+
+	"schakel/store/bsn"
 )
 
 // events holds the messages of an AsyncAPI document that define event types against the profile.
@@ -164,4 +167,150 @@ func (c *checker) listDepth(schema any, seen map[string]bool, depth int) int {
 		}
 	}
 	return deepest
+}
+
+// typeName holds the name of an event type against CE-12 to CE-14.
+func (c *checker) typeName(name, at string) {
+	where := fixed(at)
+	c.holds("event-type-name", c.is.reverseDomain.MatchString(name), where, fmt.Sprintf("The type %q does not start with a domain name turned around.", short(name)))
+	if versions := c.versionsIn(name); len(versions) > 0 {
+		ok := len(versions) == 1 && c.is.version.MatchString(versions[0])
+		c.holds("event-type-version", ok, where, fmt.Sprintf("The type %q has %s as its version.", short(name), strings.Join(versions, " and ")))
+	}
+	labels := strings.Split(name, ".")
+	if len(labels) >= 3 {
+		c.holds("event-type-domain", pluralOrSource(labels[1]), where, fmt.Sprintf("%q in the type %q is neither a data source nor a plural.", short(labels[1]), short(name)))
+	}
+}
+
+// versionsIn are the parts of a type that are version numbers.
+func (c *checker) versionsIn(name string) []string {
+	var list []string
+	for _, label := range strings.Split(name, ".") {
+		switch {
+		case c.is.number.MatchString(label):
+			list = append(list, label)
+		default:
+			list = append(list, c.is.suffix.FindAllString(label, -1)...)
+		}
+	}
+	return list
+}
+
+// pluralOrSource guesses: data sources are known by a short name, and plurals end in s, en or a.
+func pluralOrSource(label string) bool {
+	return len(label) <= 5 || strings.Contains(label, "-") || strings.HasSuffix(label, "s") || strings.HasSuffix(label, "en") || strings.HasSuffix(label, "a")
+}
+
+type typePatterns struct {
+	reverseDomain, version, number, suffix *regexp.Regexp
+}
+
+func newTypePatterns() typePatterns {
+	return typePatterns{
+		reverseDomain: regexp.MustCompile(`^[a-z]{2,}(\.[a-z0-9]([a-z0-9_-]*[a-z0-9])?){2,}$`),
+		version:       regexp.MustCompile(`^v\d+$`),
+		number:        regexp.MustCompile(`^[vV]?\d+([-_]\d+)*$`),
+		suffix:        regexp.MustCompile(`[-_][vV]\d+([-_]\d+)*$`),
+	}
+}
+
+type patterns struct {
+	kebab, lowerCamel, upperCamel, semver, release, major, address *regexp.Regexp
+}
+
+func newPatterns() patterns {
+	const number, word = `(0|[1-9]\d*)`, `(0|[1-9]\d*|\d*[a-zA-Z-][0-9a-zA-Z-]*)`
+	return patterns{
+		kebab:      regexp.MustCompile(`^(/|(/_[a-z0-9]+|/(([a-z0-9\-]+|\{[^}]+\})(/([a-z0-9\-.]+|\{[^}]+\}))*)(/_[a-z]+)?)/?)$`),
+		lowerCamel: regexp.MustCompile(`^\$?[a-z][a-z\d]*([A-Z][a-z\d]*)*$`),
+		upperCamel: regexp.MustCompile(`^[A-Z][a-z0-9]*([A-Z0-9]([a-z0-9]+|$))*$`),
+		semver:     regexp.MustCompile(`^` + number + `\.` + number + `\.` + number + `(-` + word + `(\.` + word + `)*)?(\+[0-9a-zA-Z-]+(\.[0-9a-zA-Z-]+)*)?$`),
+		release:    regexp.MustCompile(`^3(\.\d+){1,2}$`),
+		address:    regexp.MustCompile(`[^@\s/:]+@[^@\s/:]+\.[A-Za-z]{2,}`),
+		major:      regexp.MustCompile(`/v[\d+]`),
+	}
+}
+
+// expressions are all patterns, compiled once a document.
+type expressions struct {
+	patterns
+	typePatterns
+}
+
+// sensitive looks for personal data in the context attributes, which everyone on the way may log (EDU-26): in values that
+// are shown, and in what the attribute is said to be.
+func (c *checker) sensitive(e *event) {
+	for _, name := range names(e.attributes) {
+		for _, f := range e.attributes[name] {
+			kind := sensitiveSchema(name, f.schema)
+			c.holds("event-sensitive", kind == "", f.at, fmt.Sprintf("The attribute %s is for %s.", short(name), kind))
+		}
+		for _, v := range e.values(name) {
+			c.sensitiveValue(name, v)
+		}
+	}
+	for _, x := range e.examples {
+		for _, name := range names(x.attributes) {
+			c.sensitiveValue(name, value{x.attributes[name], x.places[name]})
+		}
+	}
+}
+
+func (c *checker) sensitiveValue(name string, v value) {
+	s, ok := v.value.(string)
+	if !ok || name == "time" {
+		return
+	}
+	kind := sensitiveText(s)
+	if kind == "" && c.is.address.MatchString(s) {
+		kind = "an e-mail address"
+	}
+	c.holds("event-sensitive", kind == "", fixed(v.at), fmt.Sprintf("The attribute %s shows %s.", short(name), kind))
+}
+
+// sensitiveText names the kind of number of a person that a text seems to hold; empty for none.
+func sensitiveText(s string) string {
+	for _, word := range strings.FieldsFunc(s, func(r rune) bool { return !isLetterOrDigit(r) }) {
+		rest, ok := bsn.Remainder(word)
+		switch {
+		case ok && rest == bsn.Citizen:
+			return "what seems to be a citizen service number (BSN)"
+		case ok && rest == bsn.Education && word[0] == '1':
+			return "what seems to be an education number"
+		}
+	}
+	return ""
+}
+
+func isLetterOrDigit(r rune) bool {
+	return r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r > 127
+}
+
+// sensitiveSchema names the kind of personal data an attribute is for, by its name, format, pattern and words.
+func sensitiveSchema(name string, schema map[string]any) string {
+	words := strings.FieldsFunc(strings.ToLower(name+" "+text(schema, "title")+" "+text(schema, "description")), func(r rune) bool { return !isLetterOrDigit(r) })
+	for _, word := range words {
+		switch word {
+		case "no", "not", "never", "geen", "niet", "nooit", "without", "zonder":
+			return "" // the text warns against such data
+		case "bsn", "burgerservicenummer", "bsnnummer":
+			return "a citizen service number (BSN)"
+		case "pgn", "onderwijsnummer", "persoonsgebondennummer":
+			return "an education number"
+		case "email", "emailadres", "emailaddress":
+			return "an e-mail address"
+		case "achternaam", "voornaam", "geboortedatum", "surname", "firstname", "lastname", "birthdate", "dateofbirth":
+			return "personal data (" + word + ")"
+		}
+	}
+	switch text(schema, "format") {
+	case "email", "idn-email":
+		return "an e-mail address"
+	}
+	switch text(schema, "pattern") {
+	case `^\d{9}$`, `^[0-9]{9}$`, `\d{9}`, `[0-9]{9}`:
+		return "a number of nine digits, as a citizen service number (BSN) is"
+	}
+	return ""
 }

@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -75,7 +76,6 @@ func (l *operationList) operation(o operation, value any, depth int) {
 // title names an operation for people.
 func (o operation) title() string { return strings.ToUpper(o.method) + " " + short(o.path) }
 
-// parameters gives the parameters of the operation and of its path.
 func (c *checker) parameters(o operation) []found {
 	var list []found
 	for i, p := range items(o.object, "parameters") {
@@ -89,8 +89,95 @@ func (c *checker) parameters(o operation) []found {
 	return slices.DeleteFunc(list, func(f found) bool { return f.object == nil })
 }
 
-// found is an object and where it stands.
 type found struct {
 	object map[string]any
 	at     string
+}
+
+// webhooks holds what receives CloudEvents against the Edukoppeling profile.
+func (c *checker) webhooks() {
+	for _, o := range c.operations() {
+		if media, at := c.eventContent(o); len(media) > 0 {
+			c.webhook(o, media, at)
+		}
+	}
+}
+
+const eventsPrefix = "application/cloudevents"
+
+// eventContent gives the media types of the request when one is of CloudEvents or the headers describe one.
+func (c *checker) eventContent(o operation) (media []string, at string) {
+	body, at := c.object(o.object["requestBody"], below(o.at, "requestBody"))
+	media = names(child(body, "content"))
+	of := func(name string) bool { return strings.HasPrefix(strings.ToLower(name), eventsPrefix) }
+	binary := func(f found) bool {
+		return text(f.object, "in") == "header" && strings.EqualFold(text(f.object, "name"), "ce-type")
+	}
+	if !slices.ContainsFunc(media, of) && !slices.ContainsFunc(c.parameters(o), binary) {
+		return nil, ""
+	}
+	return media, below(at, "content")
+}
+
+func (c *checker) webhook(o operation, media []string, at string) {
+	c.holds("webhook-method", o.method == "post", fixed(o.at), fmt.Sprintf("%s takes events by another method than POST.", o.title()))
+	single := func(name string) bool {
+		kind, _, _ := strings.Cut(strings.ToLower(name), ";")
+		return strings.TrimSpace(kind) == eventsPrefix+"+json"
+	}
+	c.holds("webhook-media-type", slices.ContainsFunc(media, single), fixed(at), o.title()+" does not take application/cloudevents+json.")
+	c.idempotencyKey(o)
+	c.webhookAnswers(o)
+	c.holds("webhook-security", c.clientCredentials(o), fixed(o.at), o.title()+" does not ask for OAuth 2 client credentials.")
+}
+
+func (c *checker) idempotencyKey(o operation) {
+	c.applies("webhook-idempotency-key")
+	for _, p := range c.parameters(o) {
+		if text(p.object, "in") == "header" && strings.EqualFold(text(p.object, "name"), "Idempotency-Key") {
+			c.holds("webhook-idempotency-key", p.object["required"] == true, fixed(p.at), "The header Idempotency-Key is not required.")
+			return
+		}
+	}
+	c.fails("webhook-idempotency-key", o.at, o.title()+" does not describe the header Idempotency-Key.")
+}
+
+func (c *checker) webhookAnswers(o operation) {
+	responses := child(o.object, "responses")
+	at := fixed(below(o.at, "responses"))
+	_, taken := responses["202"]
+	c.holds("webhook-accepted", taken, at, o.title()+" does not describe the answer 202.")
+	var missing []string
+	for _, status := range []string{"400", "409", "422", "429"} {
+		_, exact := responses[status]
+		_, ranged := responses["4XX"]
+		if !exact && !ranged {
+			missing = append(missing, status)
+		}
+	}
+	c.holds("webhook-answers", len(missing) == 0, at, o.title()+" does not describe the answers "+strings.Join(missing, ", ")+".")
+	limited, where := c.object(responses["429"], below(o.at, "responses", "429"))
+	if limited == nil {
+		return
+	}
+	tells := slices.ContainsFunc(names(child(limited, "headers")), func(n string) bool { return strings.EqualFold(n, "Retry-After") })
+	c.holds("webhook-retry-after", tells, fixed(where), "The answer 429 has no header Retry-After.")
+}
+
+// clientCredentials reports whether each way in asks for OAuth 2 client credentials.
+func (c *checker) clientCredentials(o operation) bool {
+	ways, own := o.object["security"].([]any)
+	if !own {
+		ways = items(c.root, "security")
+	}
+	return len(ways) > 0 && !slices.ContainsFunc(ways, func(way any) bool { return !c.asksCredentials(way) })
+}
+
+func (c *checker) asksCredentials(way any) bool {
+	object, _ := way.(map[string]any)
+	schemes := child(child(c.root, "components"), "securitySchemes")
+	return slices.ContainsFunc(names(object), func(name string) bool {
+		scheme, _ := c.object(schemes[name], "")
+		return text(scheme, "type") == "oauth2" && child(child(scheme, "flows"), "clientCredentials") != nil
+	})
 }

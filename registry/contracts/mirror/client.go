@@ -21,13 +21,11 @@ const (
 	maxTag       = 200
 )
 
-// client asks one register.
 type client struct {
 	cfg  Config
 	base *url.URL // nil for a list of addresses, to which no key belongs
 }
 
-// answer holds a whole response.
 type answer struct {
 	header http.Header
 	body   []byte
@@ -119,7 +117,6 @@ func (c *client) list(ctx context.Context, address, accept string, dest any) (an
 	return a, nil
 }
 
-// document fetches the bytes of a version.
 func (c *client) document(ctx context.Context, v Version, tag string) (Document, error) {
 	a, err := c.get(ctx, v.URL, v.Content, tag, c.cfg.MaxDocument)
 	if err != nil {
@@ -135,7 +132,6 @@ func (c *client) document(ctx context.Context, v Version, tag string) (Document,
 	return d, nil
 }
 
-// at is an address under the register.
 func (c *client) at(path string, query url.Values) string {
 	u := *c.base
 	u.RawQuery = query.Encode()

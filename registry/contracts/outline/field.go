@@ -31,7 +31,6 @@ const (
 	maxFields = 300
 )
 
-// walk collects the fields of one schema.
 type walk struct {
 	doc    *document
 	fields []Field
@@ -249,7 +248,6 @@ func oneOf(values []any) string {
 	return strings.Join(words, ", ")
 }
 
-// short writes a value in a few words.
 func short(value any) string {
 	s, ok := value.(string)
 	if !ok {

@@ -8,7 +8,6 @@ import (
 	"schakel/registry/jsonpointer"
 )
 
-// httpOperations are the operations of paths or webhooks.
 func (d *document) httpOperations(section, prefix string) []Entry {
 	var found []Entry
 	paths := child(d.root, section)
@@ -121,7 +120,6 @@ func (d *document) value(name string, schema any, around map[string]any) Field {
 	return field
 }
 
-// maxTables bounds the tables of one operation.
 const maxTables = 60
 
 // body adds the tables of a request or response body.

@@ -191,8 +191,7 @@ func TestAssertionAlgorithms(t *testing.T) {
 	}
 }
 
-// A key registered for encryption, or for an algorithm it does not fit, proves
-// nothing.
+// A key registered for encryption, or for an algorithm it does not fit, proves nothing.
 func TestAssertionKeyForOtherUse(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)

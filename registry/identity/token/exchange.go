@@ -2,11 +2,19 @@ package token
 
 import (
 	"context"
+	"crypto/rand"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
+	"time"
+
+	"github.com/go-jose/go-jose/v4"
+	"github.com/go-jose/go-jose/v4/cryptosigner"
+	"github.com/go-jose/go-jose/v4/jwt"
 )
 
 const grantClientCredentials = "client_credentials"
@@ -76,8 +84,7 @@ func checkParameters(req Request) *OAuthError {
 	}
 }
 
-// grantScopes answers the scopes asked for, or all that are allowed when none
-// is asked for.
+// grantScopes answers the scopes asked for, or all that are allowed when none is asked for.
 func grantScopes(asked string, allowed []string) ([]string, *OAuthError) {
 	if len(allowed) == 0 {
 		return nil, badRequest("invalid_scope", "no scope has been granted to this client")
@@ -95,15 +102,13 @@ func grantScopes(asked string, allowed []string) ([]string, *OAuthError) {
 	return slices.Compact(scopes), nil
 }
 
-// OAuthError is an error answer of the token endpoint (RFC 6749, 5.2). Encoded
-// as JSON it is the body of the answer.
+// OAuthError is an error answer of the token endpoint (RFC 6749, 5.2). Encoded as JSON it is the body of the answer.
 type OAuthError struct {
 	// Status is the HTTP status.
 	Status int `json:"-"`
 	// Code is the error code of RFC 6749.
 	Code string `json:"error"`
-	// Description is for the developer of the client; plain ASCII, and never
-	// anything the client sent.
+	// Description is for the developer of the client; plain ASCII, and never anything the client sent.
 	Description string `json:"error_description,omitempty"`
 	// Challenge is the value of WWW-Authenticate, empty when none is due.
 	Challenge string `json:"-"`
@@ -134,8 +139,7 @@ func invalidClient(description string, cause error) *OAuthError {
 	return &OAuthError{Status: http.StatusUnauthorized, Code: "invalid_client", Description: description, Err: cause}
 }
 
-// notAuthenticated is the one answer to everything that would show a stranger
-// which clients exist.
+// notAuthenticated is the one answer to everything that would show a stranger which clients exist.
 func notAuthenticated(cause error) *OAuthError {
 	return invalidClient("client authentication failed", cause)
 }
@@ -148,16 +152,13 @@ func unavailable(cause error) *OAuthError {
 }
 
 var (
-	// ErrInvalidToken matches every refused access token: answer 401 with
-	// error="invalid_token".
+	// ErrInvalidToken matches every refused access token: answer 401 with error="invalid_token".
 	ErrInvalidToken = errors.New("invalid token")
-	// ErrInsufficientScope is a good token for something else: answer 403 with
-	// error="insufficient_scope".
+	// ErrInsufficientScope is a good token for something else: answer 403 with error="insufficient_scope".
 	ErrInsufficientScope = errors.New("insufficient scope")
 )
 
-// InvalidTokenError gives the reason an access token was refused. It is an
-// ErrInvalidToken.
+// InvalidTokenError gives the reason an access token was refused. It is an ErrInvalidToken.
 type InvalidTokenError struct {
 	// Reason is plain ASCII without quotes, fit for error_description in
 	// WWW-Authenticate (RFC 6750, 3). It quotes nothing of the token.
@@ -171,3 +172,66 @@ func (e *InvalidTokenError) Error() string { return "invalid token: " + e.Reason
 func (e *InvalidTokenError) Is(target error) bool { return target == ErrInvalidToken }
 
 func invalid(reason string) error { return &InvalidTokenError{Reason: reason} }
+
+// accessType is the typ of an access token (RFC 9068, 2.1).
+const accessType = "at+jwt"
+
+// accessClaims are the claims of an access token: those of RFC 9068, azp for
+// resource servers of the Dutch profile (SEC-07), and two of our own.
+type accessClaims struct {
+	jwt.Claims
+	AuthorizedParty string `json:"azp"`
+	ClientID        string `json:"client_id"`
+	Scope           string `json:"scope"`
+	PartnerID       string `json:"partner_id,omitempty"`
+	TokenVersion    int64  `json:"token_version"`
+}
+
+func (i *Issuer) issue(ctx context.Context, client Client, scopes []string) (Response, *OAuthError) {
+	keys, err := i.keys.get(ctx, "", keysMaxAge)
+	if err != nil {
+		return Response{}, unavailable(err)
+	}
+	now := i.cfg.Now()
+	key, err := keys.signer(now)
+	if err != nil {
+		return Response{}, unavailable(err)
+	}
+	raw, err := key.sign(i.claimsFor(client, scopes, now))
+	if err != nil {
+		return Response{}, unavailable(err)
+	}
+	return Response{
+		AccessToken: raw, TokenType: "Bearer",
+		ExpiresIn: int(i.cfg.Lifetime / time.Second), Scope: strings.Join(scopes, " "),
+	}, nil
+}
+
+func (i *Issuer) claimsFor(client Client, scopes []string, now time.Time) accessClaims {
+	return accessClaims{
+		Claims: jwt.Claims{
+			Issuer: i.cfg.Issuer, Subject: client.ID, Audience: jwt.Audience{i.cfg.Audience},
+			Expiry: jwt.NewNumericDate(now.Add(i.cfg.Lifetime)), NotBefore: jwt.NewNumericDate(now),
+			IssuedAt: jwt.NewNumericDate(now), ID: rand.Text(),
+		},
+		AuthorizedParty: client.ID, ClientID: client.ID, PartnerID: client.PartnerID,
+		Scope: strings.Join(scopes, " "), TokenVersion: client.TokenVersion,
+	}
+}
+
+func (k Key) sign(claims accessClaims) (string, error) {
+	payload, err := json.Marshal(claims)
+	if err != nil {
+		return "", fmt.Errorf("encode access token: %w", err)
+	}
+	opts := (&jose.SignerOptions{}).WithType(accessType).WithHeader("kid", k.KID)
+	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.ES256, Key: cryptosigner.Opaque(k.Private)}, opts)
+	if err != nil {
+		return "", fmt.Errorf("use signing key %s: %w", k.KID, err)
+	}
+	jws, err := signer.Sign(payload)
+	if err != nil {
+		return "", fmt.Errorf("sign access token: %w", err)
+	}
+	return jws.CompactSerialize()
+}

@@ -21,8 +21,7 @@ const (
 	skew = 60 * time.Second
 	// clientMaxAge bounds how long a withdrawn client's token still works.
 	clientMaxAge = 5 * time.Second
-	// defaultCacheSize holds the tokens of far more clients than one
-	// installation has, in about 10 MB.
+	// defaultCacheSize holds the tokens of far more clients than one installation has, in about 10 MB.
 	defaultCacheSize = 20_000
 	clientCacheSize  = 4_096
 	remoteCacheSize  = 1_024
@@ -31,14 +30,11 @@ const (
 // Config configures an [Issuer]. Fields without a default are
 // required.
 type Config struct {
-	// Issuer is the base URL of the installation, without a trailing slash. It is
-	// the iss of every token.
+	// Issuer is the base URL of the installation, without a trailing slash. It is the iss of every token.
 	Issuer string
-	// TokenEndpoint is the full URL of the token endpoint, which an assertion
-	// must name. Default Issuer + "/oauth/token".
+	// TokenEndpoint is the full URL of the token endpoint, which an assertion must name. Default Issuer + "/oauth/token".
 	TokenEndpoint string
-	// JWKSURI is the full URL of the published keys. Default Issuer +
-	// "/oauth/jwks".
+	// JWKSURI is the full URL of the published keys. Default Issuer + "/oauth/jwks".
 	JWKSURI string
 	// Audience is the aud of every token. Default Issuer.
 	Audience string
@@ -47,8 +43,7 @@ type Config struct {
 	// AuthMethods are the client authentication methods offered. Default
 	// private_key_jwt alone (SEC-02); an administrator may add the others.
 	AuthMethods []string
-	// LiveAuthMethods, when set, is asked for AuthMethods at every request, so that
-	// an administrator can change them.
+	// LiveAuthMethods, when set, is asked for AuthMethods at every request, so that an administrator can change them.
 	LiveAuthMethods func(context.Context) []string
 	// Scopes are published in the metadata (SEC-10).
 	Scopes []string
@@ -57,21 +52,18 @@ type Config struct {
 	Replay  Replay
 	Keys    Keys
 
-	// HTTP fetches a client's jwks_uri. It must be the guarded client, since
-	// strangers choose these addresses. Without it, clients with a JWKSURI are
-	// refused.
+	// HTTP fetches a client's jwks_uri. It must be the guarded client, since strangers choose these addresses. Without it,
+	// clients with a JWKSURI are refused.
 	HTTP *http.Client
 	// AllowHTTP permits a jwks_uri without TLS, for demo and tests.
 	AllowHTTP bool
-	// CacheSize bounds how many verified tokens are cached. Default 20,000; a
-	// smaller one costs a signature check a request.
+	// CacheSize bounds how many verified tokens are cached. Default 20,000; a smaller one costs a signature check a request.
 	CacheSize int
 	// Now is the clock. Default time.Now.
 	Now func() time.Time
 }
 
-// Issuer hands out access tokens and verifies them. It is safe for concurrent
-// use.
+// Issuer hands out access tokens and verifies them. It is safe for concurrent use.
 type Issuer struct {
 	cfg     Config
 	tokens  *lru[[32]byte, verified]
@@ -143,8 +135,7 @@ func (c Config) check() error {
 	return nil
 }
 
-// Metadata is the authorisation server metadata of RFC 8414, ready to be
-// encoded as JSON (SEC-12).
+// Metadata is the authorisation server metadata of RFC 8414, ready to be encoded as JSON (SEC-12).
 func (i *Issuer) Metadata(ctx context.Context) map[string]any {
 	methods := i.authMethods(ctx)
 	m := map[string]any{

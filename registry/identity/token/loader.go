@@ -1,12 +1,14 @@
 package token
 
 import (
+	"container/list"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/go-jose/go-jose/v4"
@@ -16,8 +18,7 @@ import (
 // loadTimeout bounds one load, which outlives the request that started it.
 const loadTimeout = 10 * time.Second
 
-// loader remembers values that come from elsewhere, and lets one caller at a
-// time fetch each of them.
+// loader remembers values that come from elsewhere, and lets one caller at a time fetch each of them.
 type loader[V any] struct {
 	now   func() time.Time
 	load  func(ctx context.Context, key string, old V) (V, error)
@@ -79,23 +80,20 @@ func (l *loader[V]) fresh(key string, maxAge time.Duration) (V, bool) {
 const (
 	// remoteMaxAge bounds how long a key that a client removed still works.
 	remoteMaxAge = time.Hour
-	// remoteRefetch bounds the requests that assertions with unknown key ids make
-	// us send to a partner (SEC-12).
+	// remoteRefetch bounds the requests that assertions with unknown key ids make us send to a partner (SEC-12).
 	remoteRefetch = time.Minute
 	// remoteStale bounds how long known keys serve while the address fails.
 	remoteStale = 24 * time.Hour
 )
 
-// remoteKeys is the outcome of reading a jwks_uri. A failure is kept too, so
-// that a broken address is not asked at every request.
+// remoteKeys is the outcome of reading a jwks_uri. A failure is kept too, so that a broken address is not asked at every request.
 type remoteKeys struct {
 	keys   []jose.JSONWebKey
 	goodAt time.Time
 	err    error
 }
 
-// checkRemote verifies with the keys behind uri, and reads them again when they
-// do not know the key id, at most once a minute.
+// checkRemote verifies with the keys behind uri, and reads them again when they do not know the key id, at most once a minute.
 func (i *Issuer) checkRemote(ctx context.Context, uri string, tok signed) error {
 	var fail error
 	for _, maxAge := range []time.Duration{remoteMaxAge, remoteRefetch} {
@@ -155,10 +153,63 @@ func (i *Issuer) fetchKeys(ctx context.Context, uri string) ([]jose.JSONWebKey, 
 	return usableKeys(raw)
 }
 
-// plainClient follows no redirect: the address was approved, not where it
-// points to.
+// plainClient follows no redirect: the address was approved, not where it points to.
 func (i *Issuer) plainClient() *http.Client {
 	c := *i.cfg.HTTP
 	c.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	return &c
+}
+
+// lru is a map that forgets what was used longest ago once it holds max entries. It is safe for concurrent use.
+type lru[K comparable, V any] struct {
+	mu    sync.Mutex
+	max   int
+	order *list.List
+	items map[K]*list.Element
+}
+
+type lruEntry[K comparable, V any] struct {
+	key   K
+	value V
+}
+
+func newLRU[K comparable, V any](size int) *lru[K, V] {
+	return &lru[K, V]{max: size, order: list.New(), items: make(map[K]*list.Element)}
+}
+
+func (l *lru[K, V]) get(key K) (V, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	el, ok := l.items[key]
+	if !ok {
+		var none V
+		return none, false
+	}
+	l.order.MoveToFront(el)
+	return el.Value.(*lruEntry[K, V]).value, true
+}
+
+func (l *lru[K, V]) put(key K, value V) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if el, ok := l.items[key]; ok {
+		el.Value.(*lruEntry[K, V]).value = value
+		l.order.MoveToFront(el)
+		return
+	}
+	l.items[key] = l.order.PushFront(&lruEntry[K, V]{key, value})
+	if l.order.Len() > l.max {
+		oldest := l.order.Back()
+		l.order.Remove(oldest)
+		delete(l.items, oldest.Value.(*lruEntry[K, V]).key)
+	}
+}
+
+func (l *lru[K, V]) remove(key K) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if el, ok := l.items[key]; ok {
+		l.order.Remove(el)
+		delete(l.items, key)
+	}
 }

@@ -140,8 +140,7 @@ type signed struct {
 	typ string // lower case, without "application/"
 }
 
-// parseCompact reads a compact JWS. Its errors never quote the input, so they
-// may be shown.
+// parseCompact reads a compact JWS. Its errors never quote the input, so they may be shown.
 func parseCompact(raw string, limit int, algs []jose.SignatureAlgorithm) (signed, error) {
 	if len(raw) > limit {
 		return signed{}, errors.New("the token is too large")
@@ -160,9 +159,8 @@ func parseCompact(raw string, limit int, algs []jose.SignatureAlgorithm) (signed
 	return readHeader(jws)
 }
 
-// oneSpelling refuses line breaks and loose bits at the end of a part, which
-// the decoder below us skips: one token would have many spellings, and a list of
-// refused tokens would be easy to get around.
+// oneSpelling refuses line breaks and loose bits at the end of a part, which the decoder below us skips: one token would have
+// many spellings, and a list of refused tokens would be easy to get around.
 func oneSpelling(raw string) bool {
 	if raw == "" || strings.Trim(raw, compactAlphabet) != "" {
 		return false
@@ -175,8 +173,7 @@ func oneSpelling(raw string) bool {
 	return true
 }
 
-// readHeader refuses crit altogether: none of the extensions is ours, and b64
-// would change what is signed.
+// readHeader refuses crit altogether: none of the extensions is ours, and b64 would change what is signed.
 func readHeader(jws *jose.JSONWebSignature) (signed, error) {
 	h := jws.Signatures[0].Protected
 	for _, name := range []jose.HeaderKey{"crit", "b64"} {

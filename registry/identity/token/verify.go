@@ -19,8 +19,7 @@ const maxTokenBytes = 8 << 10
 // accessAlgs are the algorithms our own tokens are signed with.
 var accessAlgs = []jose.SignatureAlgorithm{jose.ES256}
 
-// Claims holds the claims of an accepted access token. It is shared between requests:
-// do not change Scopes.
+// Claims holds the claims of an accepted access token. It is shared between requests: do not change Scopes.
 type Claims struct {
 	ClientID  string
 	PartnerID string // empty for a client of the own organisation
@@ -45,12 +44,10 @@ type verified struct {
 	version int64
 }
 
-// Verify checks an access token and answers what it says (SEC-07). A refused
-// token gives an error that is ErrInvalidToken and an *InvalidTokenError; any
-// other error is an outage.
+// Verify checks an access token and answers what it says (SEC-07). A refused token gives an error that is ErrInvalidToken and an
+// *InvalidTokenError; any other error is an outage.
 //
-// A token seen before costs no signature check, but its expiry, key and client
-// are looked at every time.
+// A token seen before costs no signature check, but its expiry, key and client are looked at every time.
 func (i *Issuer) Verify(ctx context.Context, bearer string) (Claims, error) {
 	if len(bearer) > maxTokenBytes {
 		return Claims{}, invalid("the token is too large")
@@ -103,8 +100,7 @@ func (i *Issuer) read(ctx context.Context, bearer string, now time.Time) (verifi
 	return verified{claims.public(), tok.kid, claims.TokenVersion}, nil
 }
 
-// trustedKey looks again at the storage for a key id it does not know: another
-// node may have made the key a moment ago.
+// trustedKey looks again at the storage for a key id it does not know: another node may have made the key a moment ago.
 func (i *Issuer) trustedKey(ctx context.Context, kid string, now time.Time) (Key, error) {
 	for _, maxAge := range []time.Duration{keysMaxAge, keysRefetch} {
 		keys, err := i.keys.get(ctx, "", maxAge)

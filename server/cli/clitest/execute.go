@@ -6,6 +6,9 @@ import (
 	"context"
 	"io"
 	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -34,4 +37,53 @@ func (p Program) Says(t *testing.T, want int, words string, args ...string) {
 	if code, out, problems := p.Run(t, "", args...); code != want || !strings.Contains(out+problems, words) {
 		t.Errorf("%v: exit code %d, want %d and %q:\n%s%s", args, code, want, words, out, problems)
 	}
+}
+
+// RoundTripper answers requests without a network, so that time can be the test's.
+type RoundTripper func(*http.Request) (*http.Response, error)
+
+// RoundTrip implements http.RoundTripper.
+func (f RoundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// AnswerWith makes a response.
+func AnswerWith(status int, header http.Header, body string) *http.Response {
+	if header == nil {
+		header = http.Header{}
+	}
+	return &http.Response{StatusCode: status, Header: header, Body: io.NopCloser(strings.NewReader(body))}
+}
+
+// A contract without faults, and one with errors.
+const (
+	GoodContract = `openapi: 3.2.0
+info: {title: Schools, version: 1.0.0}
+paths:
+  /schools:
+    get:
+      operationId: listSchools
+      responses:
+        "200":
+          description: The schools.
+          content: {application/json: {schema: {$ref: '#/components/schemas/School'}}}
+components:
+  schemas:
+    School: {type: object, required: [name, town], properties: {name: {type: string}, town: {type: string}}}
+`
+	BrokenContract = "openapi: 3.1.0\ninfo:\n  title: Schools\n  version: 1.0.0\npaths:\n  /schools/{id}:\n    get:\n      responses: {\"200\": {description: One}}\n"
+)
+
+// WriteFiles writes files in a new folder. It returns a function that gives the path of each.
+func WriteFiles(t *testing.T, files map[string]string) func(string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range files {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return func(name string) string { return filepath.Join(dir, name) }
 }

@@ -70,8 +70,18 @@ func Text(n *html.Node) string {
 	return strings.Join(strings.Fields(out.String()), " ")
 }
 
-// CheckPolicy fails on what the Content-Security-Policy would refuse.
-func CheckPolicy(t *testing.T, all []*html.Node) {
+// CheckPage holds a page against the rules that hold for all pages.
+func CheckPage(t *testing.T, doc string) {
+	t.Helper()
+	all := Elements(Parse(t, doc))
+	checkPolicy(t, all)
+	checkReferences(t, all)
+	checkNames(t, all)
+	checkHeadings(t, all)
+}
+
+// checkPolicy fails on what the Content-Security-Policy would refuse.
+func checkPolicy(t *testing.T, all []*html.Node) {
 	t.Helper()
 	for _, n := range all {
 		if n.Data == "style" {
@@ -88,8 +98,8 @@ func CheckPolicy(t *testing.T, all []*html.Node) {
 	}
 }
 
-// CheckReferences fails on ids used twice and references to ids not there.
-func CheckReferences(t *testing.T, all []*html.Node) {
+// checkReferences fails on ids used twice and references to ids not there.
+func checkReferences(t *testing.T, all []*html.Node) {
 	t.Helper()
 	ids := map[string]bool{}
 	for _, n := range all {
@@ -115,8 +125,8 @@ func CheckReferences(t *testing.T, all []*html.Node) {
 	}
 }
 
-// CheckNames fails on controls without a label and links or buttons without text.
-func CheckNames(t *testing.T, all []*html.Node) {
+// checkNames fails on controls without a label and links or buttons without text.
+func checkNames(t *testing.T, all []*html.Node) {
 	t.Helper()
 	labelled := map[string]bool{}
 	for _, n := range all {
@@ -141,8 +151,8 @@ func CheckNames(t *testing.T, all []*html.Node) {
 	}
 }
 
-// CheckHeadings wants one h1 and no level left out.
-func CheckHeadings(t *testing.T, all []*html.Node) {
+// checkHeadings wants one h1 and no level left out.
+func checkHeadings(t *testing.T, all []*html.Node) {
 	t.Helper()
 	var levels []string
 	for _, n := range all {

@@ -50,14 +50,10 @@ func check(t testing.TB, o lint.Options, docs ...string) lint.Report {
 	t.Helper()
 	l := lint.New(o)
 	for i, doc := range docs {
-		if err := l.File(fmt.Sprintf("f%d", i+1), strings.NewReader(doc)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, l.File(fmt.Sprintf("f%d", i+1), strings.NewReader(doc)))
 	}
 	report, err := l.Report()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return report
 }
 
@@ -187,20 +183,14 @@ func TestZip(t *testing.T) {
 		z := zip.NewWriter(&out)
 		for i, n := range c.names {
 			w, err := z.Create(n)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			if _, err := io.WriteString(w, c.docs[i]); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if err := z.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, z.Close())
 		l := lint.New(lint.Options{})
-		if err := l.Zip("z.zip", bytes.NewReader(out.Bytes()[:out.Len()-c.cut])); err != nil {
-			t.Fatal(err)
-		}
+		must(t, l.Zip("z.zip", bytes.NewReader(out.Bytes()[:out.Len()-c.cut])))
 		if r, err := l.Report(); err != nil || len(r.Findings) > 1 || !strings.HasPrefix(rules(r), c.want) || c.want == "" && len(r.Findings) > 0 {
 			t.Errorf("%s: %s, %v", name, rules(r), err)
 		}
@@ -241,17 +231,13 @@ func TestNoZip(t *testing.T) {
 		"PK\x03": "ends in the middle", "PK\x03\x04": "ends in the middle",
 	} {
 		l := lint.New(lint.Options{})
-		if err := l.Any("a.Zip", strings.NewReader(content)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, l.Any("a.Zip", strings.NewReader(content)))
 		if r, err := l.Report(); err != nil || len(r.Findings) != 1 || !strings.Contains(r.Findings[0].What, want) || r.Findings[0].File != "a.Zip" {
 			t.Errorf("%.9q: %+v, %v", content, r, err)
 		}
 	}
 	l := lint.New(lint.Options{})
-	if err := l.Any("a.xml", strings.NewReader("PK\x03\x04")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, l.Any("a.xml", strings.NewReader("PK\x03\x04")))
 	if r, err := l.Report(); err != nil || len(r.Findings) != 1 || !strings.Contains(r.Findings[0].What, "zip ends") {
 		t.Errorf("%+v, %v", r, err)
 	}
@@ -297,5 +283,49 @@ func TestNoGeometry(t *testing.T) {
 	r := check(t, lint.Options{}, file("delta", point("1"), "+2", "+3"))
 	if !strings.Contains(r.Findings[0].What, "first of 2 of object type t, of which 1 have one") {
 		t.Error(r.Findings[0])
+	}
+}
+
+// TestBAG2 judges a delivery as BAG 2.0 has them: of namespace 1.0, with bagInfo before the message, without object types, and
+// without ids on states. That is normal and no finding; a problem inside one is still a finding.
+//
+// Rules: MUT-19, MUT-61, MUT-64.
+func TestBAG2(t *testing.T) {
+	t.Parallel()
+	raw, err := os.ReadFile("testdata/bag2.xml")
+	must(t, err)
+	for name, c := range map[string]struct{ old, new, want string }{
+		"as it is":                 {"", "", ""},
+		"the year after":           {"/v20200601\" xmlns:Hist", "/v20210601\" xmlns:Hist", ""},
+		"ends before it begins":    {"<Historie:eindGeldigheid>2022", "<Historie:eindGeldigheid>2020", "dates"},
+		"unreadable geometry":      {"1010 2010 0 1000 2010 0", "x", "geometry"},
+		"empty group":              {"<ml:mutatieGroep>", "<ml:mutatieGroep/><ml:mutatieGroep>", "empty-group"},
+		"another element":          {"bagInfo", "bagNieuws", "schema"},
+		"no leveringsId":           {"<ml:leveringsId>0000000001</ml:leveringsId>", "", "schema"},
+		"no BAG 2.0":               {"schemas/lvbag/extract-deelbestand-mutaties-lvc", "schemas/x", "old-namespace schema schema no-id no-id"},
+		"a was without an object ": {"<ml:was><mlm:bagObject>", "<ml:was/><ml:was><mlm:bagObject>", "unreadable"},
+	} {
+		var got []string
+		for _, f := range check(t, lint.Options{}, strings.ReplaceAll(string(raw), orNever(c.old), c.new)).Findings {
+			got = append(got, string(f.Rule))
+		}
+		if strings.Join(got, " ") != c.want {
+			t.Errorf("%s: %v, want %s", name, got, c.want)
+		}
+	}
+}
+
+// orNever is text to replace, none of which is in any file when it is empty.
+func orNever(text string) string {
+	if text == "" {
+		return "\x00"
+	}
+	return text
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

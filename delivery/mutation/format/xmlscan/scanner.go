@@ -1,8 +1,17 @@
+// Package xmlscan reads XML as a stream of tokens whose bytes are left as they came.
+//
+// It exists beside encoding/xml for three reasons: a payload has to leave as it came, byte for byte, with only the namespace
+// declarations around it known; every size has a bound; and deliveries of many gigabytes have to be read at the speed of a
+// disk. registry/xmlscan, which reads small documents for their values, holds one in memory whole and rests on encoding/xml, so
+// it gives no bytes back as they came and is too small for such deliveries. This package takes UTF-8 only. It refuses document
+// type declarations, and with them every entity but the five of XML itself (MUT-30). Names and namespaces are checked as XML
+// 1.0 and its namespaces ask.
 package xmlscan
 
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 )
 
@@ -169,3 +178,107 @@ func (s *Scanner) Place() (line, column int) { return s.line, s.column() }
 
 // Token is the current token, which Next gave.
 func (s *Scanner) Token() *Token { return &s.tokens }
+
+// Kind tells tokens apart.
+type Kind uint8
+
+// The kinds of tokens. An element without content gives a Start and an End.
+const (
+	Start Kind = iota + 1
+	End
+	Text
+	CData
+	Comment
+	Instruction
+)
+
+// Attr is an attribute with its value as it stood between the quotes. Declarations of namespaces are among them.
+type Attr struct {
+	Name  []byte
+	Value []byte
+}
+
+// Token is a piece of the document. Its bytes hold until the next token is asked for.
+type Token struct {
+	Kind         Kind
+	Name         []byte // of Start and End: the qualified name as written
+	Attrs        []Attr // of Start
+	Empty        bool   // of Start and End: the element was written <a/>
+	Text         []byte // of Text, CData: the raw content
+	Line, Column int    // where it starts, from 1; the column counts bytes
+	Offset       int64  // where it starts, from 0
+}
+
+// Defaults of Limits that a writer stays within.
+const (
+	MostAttributes = 200
+	MostNamespaces = 500
+)
+
+// Limits bounds what a document may ask of the reader. A zero field takes its default.
+type Limits struct {
+	Depth      int // elements in elements; default 100
+	Token      int // bytes of one tag, text or comment; default 16 MiB
+	Attributes int // of one element; default 200
+	Namespaces int // declarations in scope at once; default 500
+}
+
+func (l Limits) filled() Limits {
+	or := func(n *int, value int) {
+		if *n <= 0 {
+			*n = value
+		}
+	}
+	or(&l.Depth, 100)
+	or(&l.Token, 16<<20)
+	or(&l.Attributes, MostAttributes)
+	or(&l.Namespaces, MostNamespaces)
+	return l
+}
+
+// What a caller may want to tell apart.
+var (
+	// ErrLimit is met when a document exceeds one of the Limits.
+	ErrLimit = errors.New("the document exceeds a limit")
+	// ErrDoctype is met at a document type declaration, which is never read (MUT-30).
+	ErrDoctype = errors.New("a document type declaration is not accepted")
+	// ErrTruncated is met when the document ends before its root element does.
+	ErrTruncated = errors.New("the document ends in the middle")
+	// ErrMalformed is met when the document is not well-formed XML in UTF-8.
+	ErrMalformed = errors.New("the document is not well-formed")
+)
+
+// SyntaxError gives the place of a problem in a document.
+type SyntaxError struct {
+	Line, Column int    // both from 1; the column counts bytes
+	What         string // empty when Err says it all
+	Err          error  // one of the errors of this package, or what the reader below answered
+}
+
+// Error names the place first.
+func (e *SyntaxError) Error() string {
+	if e.What == "" {
+		return fmt.Sprintf("line %d, column %d: %v", e.Line, e.Column, e.Err)
+	}
+	return fmt.Sprintf("line %d, column %d: %v: %s", e.Line, e.Column, e.Err, e.What)
+}
+
+// Unwrap gives the kind of the error.
+func (e *SyntaxError) Unwrap() error { return e.Err }
+
+func malformed(what string, args ...any) error {
+	return &SyntaxError{What: fmt.Sprintf(what, args...), Err: ErrMalformed}
+}
+
+// NewLimit is an ErrLimit that says which one.
+func NewLimit(what string, args ...any) error {
+	return &SyntaxError{What: fmt.Sprintf(what, args...), Err: ErrLimit}
+}
+
+// Bare is the error without its place.
+func (e *SyntaxError) Bare() error {
+	if e.What == "" {
+		return e.Err
+	}
+	return fmt.Errorf("%w: %s", e.Err, e.What)
+}

@@ -1,9 +1,0 @@
-package web
-
-import (
-	"testing"
-
-	"schakel/store/storetest"
-)
-
-func TestMain(m *testing.M) { storetest.Main(m) }

@@ -1,0 +1,185 @@
+package partners
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+
+	"github.com/labstack/echo/v4"
+	"schakel/store"
+	view "schakel/templates/partners"
+	"schakel/templates/ui"
+	"schakel/web/site"
+)
+
+// adminPartners lists registered organisations.
+func (p *pages) adminPartners(c echo.Context) error {
+	paging := site.PagePaging(c)
+	f := store.PartnerFilter{
+		Status: site.PageChoice(c, "status", site.PartnerStatuses()), Search: site.Clean(c.QueryParam("q")),
+		Page: paging,
+	}
+	partners, total, err := p.Registry.Partners.List(c.Request().Context(), site.Actor(c), f)
+	if err != nil {
+		return err
+	}
+	v := view.AdminPartnersView{
+		Status: f.Status, Search: f.Search, Total: total, Pager: site.Pager(c, paging, total), Now: p.Cfg.Now(),
+		Statuses: ui.StateOptions(site.PartnerStatuses()...),
+	}
+	for _, partner := range partners {
+		v.Rows = append(v.Rows, view.PartnerRow{
+			Name: partner.Name, Href: "/admin/partners/" + partner.ID, Number: cmp.Or(partner.OIN, partner.OrgNumber), Contact: partner.ContactName,
+			Status: partner.Status, Since: partner.CreatedAt.Time,
+			Unconfirmed: partner.Status == store.PartnerRequested && partner.EmailConfirmedAt.IsZero(),
+		})
+	}
+	page := p.Frame(c, "Partners")
+	page.Lead = "Organisations that registered themselves. A registration waits until you approve it."
+	return p.Render(c, http.StatusOK, view.AdminPartners(page, v))
+}
+
+// adminSubscriptions lists the subscriptions of all partners.
+func (p *pages) adminSubscriptions(c echo.Context) error {
+	ctx, paging, names := c.Request().Context(), site.PagePaging(c), p.AdminNames()
+	f := store.SubscriptionFilter{
+		Status: site.PageChoice(c, "status", site.SubscriptionStatuses()), PartnerID: site.Clean(c.QueryParam("partner")), EventType: site.Clean(c.QueryParam("type")),
+		Page: paging,
+	}
+	subs, total, err := p.Registry.Subscriptions.List(ctx, site.Actor(c).Scope(), f)
+	if err != nil {
+		return err
+	}
+	partners, err := p.PartnerOptions(ctx, names.DeliveryNames)
+	if err != nil {
+		return err
+	}
+	rows, err := subscriptionRows(ctx, names, subs)
+	if err != nil {
+		return err
+	}
+	page := p.Frame(c, "Subscriptions")
+	page.Lead = "What partners want to get, and where. Nothing is sent before you approve it."
+	page.Actions = ui.LinkButton(ui.Secondary, "Ask for one for your own organisation", "/admin/own/subscriptions/new")
+	return p.Render(c, http.StatusOK, view.AdminSubscriptions(page, view.AdminSubscriptionsView{
+		Status: f.Status, Partner: f.PartnerID, EventType: f.EventType, Partners: partners,
+		Statuses: ui.StateOptions(site.SubscriptionStatuses()...),
+		Rows:     rows, Total: total, Pager: site.Pager(c, paging, total), Now: p.Cfg.Now(),
+	}))
+}
+
+// adminEndpoints lists the endpoints of all partners that have not ended.
+func (p *pages) adminEndpoints(c echo.Context) error {
+	ctx, paging := c.Request().Context(), site.PagePaging(c)
+	status, partner := site.PageChoice(c, "status", site.EndpointStatuses()), site.Clean(c.QueryParam("partner"))
+	rows, err := p.EndpointRows(ctx, site.Actor(c).Scope(), partner)
+	if err != nil {
+		return err
+	}
+	if status != "" {
+		rows = slices.DeleteFunc(rows, func(r ui.EndpointRow) bool { return r.Status != status })
+	}
+	partners, err := p.PartnerOptions(ctx, p.DeliveryNames())
+	if err != nil {
+		return err
+	}
+	page := p.Frame(c, "Endpoints")
+	page.Lead = "Where partners receive, and what waits there."
+	page.Actions = ui.LinkButton(ui.Secondary, "Add one of your own organisation", "/admin/own/endpoints/new")
+	return p.Render(c, http.StatusOK, view.AdminEndpoints(page, view.AdminEndpointsView{
+		Status: status, Partner: partner, Partners: partners, Total: len(rows), Now: p.Cfg.Now(),
+		Statuses: ui.StateOptions(site.EndpointStatuses()...),
+		Rows:     site.OnPage(rows, paging), Pager: site.Pager(c, paging, len(rows)),
+	}))
+}
+
+// adminClients lists the clients that ask for something, and the own ones.
+func (p *pages) adminClients(c echo.Context) error {
+	ctx, names := c.Request().Context(), p.AdminNames()
+	waiting, err := p.Registry.Clients.Waiting(ctx, site.Actor(c))
+	if err != nil {
+		return err
+	}
+	own, err := p.Registry.Partners.Own(ctx)
+	if err != nil {
+		return err
+	}
+	mine, err := p.Registry.Clients.List(ctx, site.Actor(c).Scope(), own.ID)
+	if err != nil {
+		return err
+	}
+	v := view.AdminClientsView{Organisation: own.Name, Now: p.Cfg.Now()}
+	if v.Waiting, err = clientRows(ctx, names, waiting); err != nil {
+		return err
+	}
+	if v.Own, err = clientRows(ctx, names, mine); err != nil {
+		return err
+	}
+	for i := range v.Own {
+		v.Own[i].Href = "/admin/own/clients/" + v.Own[i].ID
+	}
+	page := p.Frame(c, "Clients")
+	page.Lead = "The machines that get access tokens."
+	page.Actions = ui.LinkButton(ui.Primary, "Make a client of your own", "/admin/own/clients/new")
+	return p.Render(c, http.StatusOK, view.AdminClients(page, v))
+}
+
+func subscriptionRows(ctx context.Context, n site.AdminNames, subs []store.Subscription) ([]view.SubscriptionRow, error) {
+	var rows []view.SubscriptionRow
+	for _, s := range subs {
+		partner, err := n.PartnerLink(ctx, s.PartnerID)
+		if err != nil {
+			return nil, err
+		}
+		endpoint, err := n.EndpointLink(ctx, s.EndpointID)
+		if err != nil {
+			return nil, err
+		}
+		rows = append(rows, view.SubscriptionRow{
+			Name: subscriptionName(s), Href: "/admin/subscriptions/" + s.ID, Partner: partner, Endpoint: endpoint,
+			Types: gets(s), Status: s.Status, Since: s.CreatedAt.Time,
+		})
+	}
+	return rows, nil
+}
+
+// gets returns the event types of a subscription, or its dataset.
+func gets(s store.Subscription) []string {
+	if s.DatasetID != "" {
+		return []string{site.GetsText(s)}
+	}
+	return s.Types
+}
+
+// subscriptionName returns the name of a subscription, or else its event types or
+// dataset.
+func subscriptionName(s store.Subscription) string {
+	switch {
+	case s.Name != "":
+		return s.Name
+	case s.DatasetID != "":
+		return site.GetsText(s)
+	case len(s.Types) == 0:
+		return s.ID
+	case len(s.Types) == 1:
+		return s.Types[0]
+	}
+	return fmt.Sprintf("%s and %d more", s.Types[0], len(s.Types)-1)
+}
+
+func clientRows(ctx context.Context, n site.AdminNames, clients []store.Client) ([]view.ClientRow, error) {
+	var rows []view.ClientRow
+	for _, client := range clients {
+		partner, err := n.PartnerLink(ctx, client.PartnerID)
+		if err != nil {
+			return nil, err
+		}
+		rows = append(rows, view.ClientRow{
+			Name: client.Name, Href: "/admin/clients/" + client.ID, ID: client.ID, Method: client.AuthMethod, Partner: partner,
+			Scopes: client.Scopes, Status: client.Status, Waiting: client.Waiting(), Since: client.CreatedAt.Time,
+		})
+	}
+	return rows, nil
+}

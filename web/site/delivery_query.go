@@ -1,0 +1,263 @@
+package site
+
+import (
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+	"schakel/store"
+	"schakel/templates/ui"
+)
+
+// MaxFilterText bounds what is taken of one filter field, in bytes.
+const MaxFilterText = 1000
+
+// Which held deliveries the error queue shows.
+const (
+	ShowRefused = ""
+	ShowStopped = "stopped"
+	ShowHeld    = "held"
+)
+
+// DeliveryQuery is the filter of a list of deliveries as it was typed.
+type DeliveryQuery struct {
+	Partner, Endpoint, Subscription, EventType, Event, Subject, Reason, Status, Show, From, Until, Made, Job string
+	Before                                                                                                   string // the delivery that the list begins behind; no part of the filter
+}
+
+// ReadDeliveryQuery reads a filter from a query string or a form.
+func ReadDeliveryQuery(get func(name string) string) DeliveryQuery {
+	read := func(name string) string {
+		v := Clean(get(name))
+		return strings.ToValidUTF8(v[:min(len(v), MaxFilterText)], "")
+	}
+	return DeliveryQuery{
+		Partner: read("partner"), Endpoint: read("endpoint"), Subscription: read("subscription"), EventType: read("type"),
+		Event: read("event"), Subject: read("subject"), Reason: read("kind"), Status: read("status"), Show: read("show"), From: read("from"), Until: read("until"), Made: read("made"), Job: read("job"),
+		Before: read("before"),
+	}
+}
+
+// Values are the fields that are filled in, under the names of the form.
+func (q DeliveryQuery) Values() url.Values {
+	v := url.Values{}
+	for name, value := range map[string]string{
+		"partner": q.Partner, "endpoint": q.Endpoint, "subscription": q.Subscription, "type": q.EventType, "event": q.Event, "subject": q.Subject,
+		"kind": q.Reason, "status": q.Status, "show": q.Show, "from": q.From, "until": q.Until, "made": q.Made, "job": q.Job,
+	} {
+		if value != "" {
+			v.Set(name, value)
+		}
+	}
+	return v
+}
+
+// Filter turns the query into what the store selects for a queue. What is wrong
+// is told by field; the filter must not be used then, for it selects too much.
+func (q DeliveryQuery) Filter(queue DeliveryQueue, partner string) (store.DeliveryFilter, FormErrors) {
+	wrong := FormErrors{}
+	f := store.DeliveryFilter{
+		PartnerID: q.Partner, EndpointID: q.Endpoint, SubscriptionID: q.Subscription, EventType: q.EventType,
+		Reason: q.Reason, Statuses: queue.Statuses, ReplayOf: q.Job,
+	}
+	if partner != "" {
+		f.PartnerID = partner
+	}
+	f.Subject = q.Subject
+	switch {
+	case strings.HasPrefix(q.Event, "dlv_"):
+		f.IDs = []string{q.Event}
+	case strings.HasPrefix(q.Event, "evt_"):
+		f.EventID = q.Event
+	default:
+		f.CEID = q.Event
+	}
+	if q.Status != "" && len(queue.Statuses) == 0 {
+		f.Statuses = []string{q.Status}
+		if !slices.Contains(DeliveryStatuses(), q.Status) {
+			wrong["status"] = "Choose a state from the list."
+		}
+	}
+	if queue.Errors {
+		f.Reasons, f.Stopped = q.shown(wrong), q.Show == ShowStopped
+	}
+	f.From, f.Until = Period(q.From, q.Until, wrong)
+	f.MadeFrom, _ = momentOrDay("made", q.Made, wrong)
+	return f, wrong
+}
+
+// shown are the reasons that the error queue narrows to; none for everything held.
+func (q DeliveryQuery) shown(wrong FormErrors) []string {
+	switch q.Show {
+	case ShowRefused:
+		return ErrorQueueReasons()
+	case ShowStopped:
+		return StoppedReasons()
+	case ShowHeld:
+		return nil
+	}
+	wrong["show"] = "Choose from the list what to show."
+	return ErrorQueueReasons()
+}
+
+// DeliveryStatuses lists the states of a delivery that a list can be filtered by.
+func DeliveryStatuses() []string {
+	return []string{
+		store.DeliveryPending, store.DeliveryRetrying, store.DeliveryDelivered, store.DeliveryHeld, store.DeliveryDead, store.DeliveryDiscarded,
+	}
+}
+
+// ChoiceField is a list to choose from. A value that is not in it is added, so
+// that the page does not show another filter than the one it used.
+func ChoiceField(name, label, value string, options []ui.Option) ui.Field {
+	if !slices.ContainsFunc(options, func(o ui.Option) bool { return o.Value == value }) {
+		text := value
+		if name == "kind" {
+			text = ReasonOf(value).Label
+		}
+		options = append(options, ui.Option{Value: value, Label: text})
+	}
+	return ui.Field{Name: name, Label: label, Value: value, Options: options}
+}
+
+// WithErrors puts what is wrong beside each field. Ids are set apart from those of other controls.
+func WithErrors(fields []ui.Field, wrong FormErrors) []ui.Field {
+	for i := range fields {
+		fields[i].ID = "filter-" + fields[i].Name
+		fields[i].Error = wrong[fields[i].Name]
+	}
+	return fields
+}
+
+// FieldErrors lists what is wrong with fields, in their order.
+func FieldErrors(fields []ui.Field) []ui.FieldError {
+	var list []ui.FieldError
+	for _, f := range fields {
+		if f.Error != "" {
+			list = append(list, ui.FieldError{Field: f.ID, Text: f.Label + ": " + f.Error})
+		}
+	}
+	return list
+}
+
+// KindWords describes the one kind of deliveries that a filter selects; empty for several.
+func (q DeliveryQuery) KindWords(queue DeliveryQueue) string {
+	switch {
+	case q.Reason != "":
+		return ReasonOf(q.Reason).Label
+	case queue.Errors && q.Show == ShowRefused:
+		return "Refused by the other side"
+	case queue.Errors && q.Show == ShowStopped:
+		return "Waiting for a stopped endpoint or subscription"
+	}
+	return ""
+}
+
+// DeliveryArea is whose pages about deliveries these are. An administrator sees
+// everybody's; a partner sees its own, by the session alone (guarantee G7).
+type DeliveryArea struct {
+	Base  string // "/admin" or "/partner"
+	Admin bool
+}
+
+// Scope is the partner that all look-ups are limited to; "" for an administrator.
+func (a DeliveryArea) Scope(c echo.Context) string {
+	if a.Admin {
+		return ""
+	}
+	return PartnerID(c)
+}
+
+// PartnerOf is the partner whose names may be shown with a job; "" is everybody's.
+func (a DeliveryArea) PartnerOf(j store.ResendJob) string {
+	if a.Admin {
+		return ""
+	}
+	return j.PartnerID
+}
+
+// Delivery gives the address of a delivery.
+func (a DeliveryArea) Delivery(id string) string { return a.Base + "/deliveries/" + id }
+
+// Job gives the address of a job.
+func (a DeliveryArea) Job(id string) string { return a.Base + "/jobs/" + id }
+
+// DeliveryQueue is one list of deliveries, with what it holds and what can be done there.
+type DeliveryQueue struct {
+	DeliveryArea
+	Path, Title, Lead, Caption string
+	// Statuses limits the list; empty lets the reader choose.
+	Statuses []string
+	// Errors narrows held deliveries to what the receiver refused, and asks
+	// whether to show the others too.
+	Errors bool
+	// Empty is the text of an empty list when nothing is filtered.
+	Empty string
+}
+
+// ErrorQueue describes the list of what was refused.
+func ErrorQueue() DeliveryQueue {
+	return DeliveryQueue{
+		DeliveryArea: AdministratorArea(), Path: "/admin/errors", Title: "Error queue", Caption: "Refused deliveries",
+		Lead:     "Deliveries that the other side told us it could not take. Trying again by itself would give the same, so each waits for a person.",
+		Statuses: []string{store.DeliveryHeld}, Errors: true,
+		Empty: "The other side refused nothing.",
+	}
+}
+
+// DeadLetterQueue describes the list of what stopped being tried.
+func DeadLetterQueue() DeliveryQueue {
+	return DeliveryQueue{
+		DeliveryArea: AdministratorArea(), Path: "/admin/dead-letters", Title: "Dead letters", Caption: "Dead letters",
+		Lead:     "Deliveries that are no longer tried. Nothing leaves this list but by a resend or a discard.",
+		Statuses: []string{store.DeliveryDead},
+		Empty:    "Nothing has stopped being tried.",
+	}
+}
+
+// AllDeliveries describes the list of all deliveries.
+func AllDeliveries() DeliveryQueue {
+	return DeliveryQueue{
+		DeliveryArea: AdministratorArea(), Path: "/admin/deliveries", Title: "Deliveries", Caption: "Deliveries",
+		Lead:  "Every event for every subscription, newest first.",
+		Empty: "Nothing was sent yet. Deliveries appear when an event is accepted that a partner is subscribed to.",
+	}
+}
+
+// OwnDeliveries describes the list of the deliveries of one partner.
+func OwnDeliveries() DeliveryQueue {
+	return DeliveryQueue{
+		DeliveryArea: PartnerArea(), Path: "/partner/deliveries", Title: "Deliveries", Caption: "Deliveries to you",
+		Lead:  "What we sent to your endpoints, newest first, and what is still to come.",
+		Empty: "Nothing was sent to you yet. Deliveries appear when an event is accepted that you are subscribed to.",
+	}
+}
+
+// AdministratorArea gives the addresses for administrators.
+func AdministratorArea() DeliveryArea { return DeliveryArea{Base: "/admin", Admin: true} }
+
+// PartnerArea gives the addresses for partners.
+func PartnerArea() DeliveryArea { return DeliveryArea{Base: "/partner"} }
+
+// Resendable are the states that "all that match" covers.
+func (q DeliveryQueue) Resendable(chosen string) []string {
+	switch {
+	case len(q.Statuses) > 0:
+		return q.Statuses
+	case chosen != "":
+		return []string{chosen}
+	}
+	return []string{store.DeliveryHeld, store.DeliveryDead}
+}
+
+// Troubled are the states in which a delivery of this list can have a kind of error.
+func (q DeliveryQueue) Troubled() []string {
+	if len(q.Statuses) > 0 {
+		return q.Statuses
+	}
+	return []string{store.DeliveryRetrying, store.DeliveryHeld, store.DeliveryDead, store.DeliveryDiscarded}
+}
+
+// Batch is the page of a batch.
+func (a DeliveryArea) Batch(id string) string { return a.Base + "/batches/" + id }
