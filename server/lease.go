@@ -61,7 +61,8 @@ func (l *leases) end(name string) {
 	delete(l.busy, name)
 }
 
-// turn does the work of a task, unless another node was faster. The work ends when its lease is lost.
+// turn does the work of a task, unless another node was faster. The work ends when its lease is lost. Work that another node
+// overtook (store.ErrConflict) has not failed: it is begun anew at the next look, without the wait after a failure.
 func (l *leases) turn(ctx context.Context, seen store.ClusterTask, work func(context.Context) error) error {
 	mine := false
 	err := l.db.Write(ctx, func(tx *store.Tx) (err error) {
@@ -76,9 +77,14 @@ func (l *leases) turn(ctx context.Context, seen store.ClusterTask, work func(con
 	var beats sync.WaitGroup
 	beats.Go(func() { l.keep(ctx, seen.Name, cancel) })
 	failure := work(ctx)
-	stopped := ctx.Err() != nil
+	overtaken := errors.Is(failure, store.ErrConflict)
+	stopped := ctx.Err() != nil || overtaken
 	cancel()
 	beats.Wait()
+	if overtaken {
+		l.log.InfoContext(ctx, "another node overtook a task; it is begun anew", "task", seen.Name, "error", failure)
+		failure = nil
+	}
 	return errors.Join(failure, finishTask(ctx, l.db, seen.Name, l.node, failure, stopped))
 }
 

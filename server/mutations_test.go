@@ -268,6 +268,32 @@ func spaced(t *testing.T, p *program, id, text string) *store.Dataset {
 	return &set
 }
 
+// TestMutationOvertaken: a node that another overtook begins anew at its next look; a minute's wait is for what failed.
+func TestMutationOvertaken(t *testing.T) {
+	t.Parallel()
+	ctx, p := t.Context(), built(t)
+	newDataset(t, p, "gebouwen", 1)
+	must(t, p.db.Write(ctx, func(tx *store.Tx) error { return tx.AskDelta(ctx, "gebouwen") }))
+	m := p.mutations(quiet())
+	delta, looks := m.jobs[0], 0
+	cut := delta.work
+	delta.work = func(ctx context.Context, set store.Dataset) error {
+		if looks++; looks == 1 {
+			return fmt.Errorf("cut: %w", store.ErrConflict)
+		}
+		return cut(ctx, set)
+	}
+	for range 2 {
+		must(t, m.look(ctx))
+		m.done.Wait()
+	}
+	task, err := p.db.ClusterTask(ctx, export.DeltaTask("gebouwen"))
+	must(t, err)
+	if d, err := p.db.LastMutationDelta(ctx, "gebouwen"); err != nil || d.Number != 1 || looks != 2 || task.Error != "" {
+		t.Errorf("after %d looks there is delta %d, %v; the task says %q", looks, d.Number, err, task.Error)
+	}
+}
+
 // TestMutationAsked: who asks for a delta gets all that was there then, also when another node cuts at that moment.
 func TestMutationAsked(t *testing.T) {
 	t.Parallel()

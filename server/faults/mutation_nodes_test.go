@@ -94,6 +94,9 @@ func (n *nodes) turn(t *testing.T, turn int) {
 	n.proxy.aim(strings.TrimPrefix(left.Base, "https://"))
 	at := n.last(t)
 	trial.Eventually(t, "the other node cuts", func() (bool, string) {
+		if t.Failed() { // nothing may be published any more
+			t.FailNow()
+		}
 		n.ask(t)
 		trial.Pause(300 * time.Millisecond)
 		now := n.last(t)

@@ -136,6 +136,9 @@ func (s *Program) Kill(t T) {
 
 func (s *Program) cleanup(t T) {
 	if s.ended != nil {
+		if t.Failed() { // what it waits for may be the cause: Go prints all goroutines and ends
+			t.Logf("goroutines of %s:\n%s", s.Own.Name, s.goroutines())
+		}
 		_ = s.cmd.Process.Kill() // an error means that it has ended
 		<-s.ended
 	}
@@ -146,6 +149,19 @@ func (s *Program) cleanup(t T) {
 	if strings.Contains(s.Output.String(), "WARNING: DATA RACE") {
 		t.Errorf("data race in the program:\n%s", s.Output.String())
 	}
+}
+
+// goroutines ends the process with SIGQUIT and gives the stacks that it prints; nothing when it has ended already.
+func (s *Program) goroutines() string {
+	before := len(s.Output.String())
+	if s.cmd.Process.Signal(syscall.SIGQUIT) != nil {
+		return ""
+	}
+	select {
+	case <-s.ended:
+	case <-time.After(StopBound):
+	}
+	return s.Output.String()[before:]
 }
 
 // Command runs a subcommand that is not serve, and gives what it prints.
