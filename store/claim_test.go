@@ -116,6 +116,12 @@ func TestLeases(t *testing.T) {
 		w.claim("a", 2)
 		w.claim("b", 1)
 		gives(t, []store.Backlog{{EndpointID: w.endpoint.ID, Waiting: 3, OldestDue: w.in(time.Minute)}})(w.db.Backlogs(w.ctx))
+		q, err := w.db.QueuedAt(w.ctx, w.endpoint.ID)
+		same(t, q.Waiting, err, 3)
+		if q.Oldest.IsZero() || q.Oldest.After(w.now().Time) {
+			t.Errorf("the oldest waits since %v", q.Oldest)
+		}
+		gives(t, store.Queued{})(w.db.QueuedAt(w.ctx, "ept_none"))
 		w.write(func(tx *store.Tx) error {
 			n, err := tx.FreeLeases(w.ctx, "a")
 			same(t, n, err, 2)

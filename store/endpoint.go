@@ -42,6 +42,7 @@ type Endpoint struct {
 	TokenAuthMethod string `db:"token_auth_method"` // none, client_secret_basic, client_secret_post, private_key_jwt
 	Status          string `db:"status"`
 	StatusReason    string `db:"status_reason"`
+	StatusAt        Time   `db:"status_at"`       // when Status became what it is; zero when that is not known
 	PausedBy        string `db:"paused_by"`       // the name of the administrator who paused it; empty when its partner did
 	RatePerSecond   int64  `db:"rate_per_second"` // 0 is no limit
 	MaxConcurrency  int64  `db:"max_concurrency"`
@@ -70,7 +71,7 @@ func (e Endpoint) WaitsAt(now time.Time) bool { return e.ProbeOwner == "" && e.W
 
 // InsertEndpoint adds an endpoint under a new id, and tells all nodes: a test event may be for it before any subscription is.
 func (tx *Tx) InsertEndpoint(ctx context.Context, e *Endpoint) error {
-	e.ID, e.CreatedAt, e.UpdatedAt, e.ConfigVersion, e.Circuit = tx.NewID("ept"), tx.Now, tx.Now, 1, CircuitClosed
+	e.ID, e.CreatedAt, e.UpdatedAt, e.StatusAt, e.ConfigVersion, e.Circuit = tx.NewID("ept"), tx.Now, tx.Now, tx.Now, 1, CircuitClosed
 	if err := tx.insert(ctx, "endpoint", e); err != nil {
 		return err
 	}
@@ -86,6 +87,13 @@ func (tx *Tx) UpdateEndpoint(ctx context.Context, e *Endpoint) error {
 		WHERE id = ? AND url <> ? AND (wait_until IS NOT NULL OR unasked_at IS NOT NULL)`, e.ID, e.URL)
 	if err != nil {
 		return err
+	}
+	changed, err := tx.exec(ctx, `UPDATE endpoint SET status_at = ? WHERE id = ? AND status <> ?`, tx.Now, e.ID, e.Status)
+	if err != nil {
+		return err
+	}
+	if changed > 0 {
+		e.StatusAt = tx.Now
 	}
 	err = tx.update(ctx, "endpoint", e, "name", "url", "content_mode", "token_url", "token_client_id", "token_secret", "token_scope",
 		"token_auth_method", "status", "status_reason", "paused_by", "rate_per_second", "max_concurrency", "timeout_ms",

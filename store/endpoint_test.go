@@ -17,10 +17,14 @@ func TestEndpoint(t *testing.T) {
 		gives(t, e)(w.db.Endpoint(w.ctx, e.ID))
 
 		w.clock.Advance(time.Second)
-		fill(&e, 2, "ID", "PartnerID", "Kind", "Circuit", "CircuitFailures", "CircuitOpenedAt", "CircuitProbeAt", "WaitUntil", "ProbeOwner", "UnaskedAt", "CreatedAt")
+		fill(&e, 2, "ID", "PartnerID", "Kind", "StatusAt", "Circuit", "CircuitFailures", "CircuitOpenedAt", "CircuitProbeAt", "WaitUntil", "ProbeOwner", "UnaskedAt", "CreatedAt")
 		version := e.ConfigVersion
 		w.write(func(tx *store.Tx) error { return tx.UpdateEndpoint(w.ctx, &e) })
 		same(t, e.ConfigVersion, nil, version+1)
+		same(t, e.StatusAt, nil, w.now())
+		w.clock.Advance(time.Second)
+		w.write(func(tx *store.Tx) error { return tx.UpdateEndpoint(w.ctx, &e) })
+		same(t, e.StatusAt, nil, w.in(-time.Second)) // the state did not change
 		gives(t, e)(w.db.Endpoint(w.ctx, e.ID))
 
 		e.Circuit, e.CircuitFailures, e.CircuitOpenedAt, e.CircuitProbeAt = store.CircuitOpen, 5, w.now(), w.in(time.Minute)

@@ -75,6 +75,21 @@ func (q *Queries) Backlogs(ctx context.Context) ([]Backlog, error) {
 		WHERE waiting > 0`, waiting, ListBound+1, waiting))
 }
 
+// Queued describes what waits at one endpoint. Of more than ListBound deliveries, Oldest is that of those that are due first.
+type Queued struct {
+	Waiting int  `db:"waiting"` // up to ListBound + 1, which stands for more than ListBound
+	Oldest  Time `db:"oldest"`  // when the oldest was made; zero when nothing waits
+	Next    Time `db:"next_at"` // when the first is tried; zero when none can be, as it is being tried or behind another
+}
+
+// QueuedAt reads what waits at an endpoint in the order of its index, and no more than [ListBound] + 1 deliveries of it.
+func (q *Queries) QueuedAt(ctx context.Context, endpointID string) (Queued, error) {
+	return getOne[Queued](ctx, q, fmt.Sprintf(`SELECT COUNT(*) AS waiting, MIN(created_at) AS oldest,
+		MIN(CASE WHEN behind = FALSE AND lease_owner = '' THEN due_at END) AS next_at
+		FROM (SELECT created_at, behind, lease_owner, due_at FROM delivery WHERE endpoint_id = ? AND status IN ('pending', 'retrying')
+		ORDER BY behind, due_at LIMIT %d) queued`, ListBound+1), endpointID)
+}
+
 // BacklogOf counts what waits at one endpoint, up to [ListBound] + 1.
 func (q *Queries) BacklogOf(ctx context.Context, endpointID string) (int, error) {
 	w := whereOf(`endpoint_id = ?`, endpointID)

@@ -45,6 +45,8 @@ type SubscriptionView struct {
 	ChangeHref string
 	// Dataset is set for a subscription to a dataset; then there are no event types.
 	Dataset *SubscribedDataset
+	// Stopped is set when it is approved and its endpoint is not sent to.
+	Stopped bool
 	// Pull is set when its events are fetched; then nothing is sent.
 	Pull                         bool
 	Closed                       string
@@ -92,6 +94,13 @@ func (v SubscriptionView) end() ui.Danger {
 		d.Label, d.Explain, d.Button = "Take this request back", "The administrator no longer has to decide on it.", "Take back"
 	}
 	return d
+}
+
+func (v SubscriptionView) stateKind() ui.Kind {
+	if v.Stopped {
+		return ui.KindWarning
+	}
+	return ui.StateKind(v.State)
 }
 
 // SubscriptionPage shows a subscription.
@@ -172,7 +181,7 @@ func SubscriptionPage(p ui.Page, v SubscriptionView) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Alert(ui.StateKind(v.State)).Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Alert(v.stateKind()).Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -774,7 +783,7 @@ func (r SubscriptionType) eventTypeCell() templ.Component {
 			var templ_7745c5c3_Var18 string
 			templ_7745c5c3_Var18, templ_7745c5c3_Err = templ.JoinStringErrs(r.Name)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `partners/subscription.templ`, Line: 275, Col: 10}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `partners/subscription.templ`, Line: 284, Col: 10}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var18))
 			if templ_7745c5c3_Err != nil {

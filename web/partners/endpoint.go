@@ -115,6 +115,9 @@ func (d ownerPages) showEndpoint(c echo.Context, status int, change func(*view.E
 			Label: site.SubscriptionLabel(s), Href: d.Href("/subscriptions/" + s.ID), State: s.Status, Types: site.GetsText(s),
 		})
 	}
+	if v.Queue, err = d.queueOf(c.Request().Context(), e); err != nil {
+		return err
+	}
 	if e.Kind == store.EndpointPull {
 		if v.Pull, err = d.pullView(c, e, subs); err != nil {
 			return err

@@ -27,6 +27,7 @@ type homeData struct {
 	clients    []store.Client
 	subs       []store.Subscription
 	deliveries map[string]int // by status
+	queues     []view.EndpointQueue
 	failures   []store.Delivery
 	changes    []store.Audit
 }
@@ -41,7 +42,7 @@ func (d ownerPages) partnerHome(c echo.Context) error {
 	now := d.Cfg.Now()
 	v := view.PartnerHomeView{
 		State: h.owner.Status, StateText: site.Waits(h.owner), Reason: h.owner.StatusReason, Working: h.owner.Status == store.PartnerApproved,
-		Tiles: d.tiles(h), Steps: d.steps(h), Failures: d.failures(h), Waiting: d.waitingFor(h), Now: now,
+		Tiles: d.tiles(h), Steps: d.steps(h), Queues: h.queues, Failures: d.failures(h), Waiting: d.waitingFor(h), Now: now,
 	}
 	for _, a := range h.changes {
 		v.Recent = append(v.Recent, ui.Moment{At: a.At.Time, Kind: ui.KindNeutral, Title: registry.Sentence(a)})
@@ -76,6 +77,9 @@ func (d ownerPages) readOverview(c echo.Context) (h homeData, err error) {
 
 func (d ownerPages) readDeliveries(ctx context.Context, h *homeData) (err error) {
 	if h.deliveries, err = d.DB.CountDeliveriesBy(ctx, h.owner.ID); err != nil {
+		return err
+	}
+	if h.queues, err = d.queues(ctx, h.endpoints); err != nil {
 		return err
 	}
 	h.failures, _, err = d.DB.Deliveries(ctx, store.DeliveryFilter{

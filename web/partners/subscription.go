@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"net/url"
+	"time"
 
 	"github.com/labstack/echo/v4"
 	"schakel/registry"
@@ -88,7 +89,7 @@ func (d ownerPages) showSubscription(c echo.Context, status int, change func(*vi
 func (d ownerPages) subscriptionView(owner store.Partner, g partners.Grant) view.SubscriptionView {
 	s, may := g.Subscription, site.Waits(owner) == ""
 	v := view.SubscriptionView{
-		Href: d.Href("/subscriptions/" + s.ID), ID: s.ID, State: s.Status, StateText: subscriptionText(g), Reason: s.StatusReason,
+		Href: d.Href("/subscriptions/" + s.ID), ID: s.ID, State: s.Status, StateText: subscriptionText(g, d.Cfg.Now()), Reason: s.StatusReason,
 		Purpose: s.Purpose, Endpoint: g.Endpoint.Name, EndpointHref: d.Href("/endpoints/" + g.Endpoint.ID), Host: g.Host,
 		Created: s.CreatedAt.Time, Decided: s.DecidedAt.Time, DecidedBy: s.DecidedBy, Now: d.Cfg.Now(),
 		DeliveriesHref: d.Deliveries + "?subscription=" + url.QueryEscape(s.ID), Closed: site.Waits(owner),
@@ -96,6 +97,7 @@ func (d ownerPages) subscriptionView(owner store.Partner, g partners.Grant) view
 		CanPause: may && s.Status == store.SubscriptionApproved, CanUnpause: may && s.Status == store.SubscriptionPaused,
 		CanEnd: may && s.Status != store.SubscriptionEnded && s.Status != store.SubscriptionRejected,
 	}
+	v.Stopped = s.Status == store.SubscriptionApproved && s.DatasetID == "" && site.StopOf(g.Endpoint, d.Cfg.Now()).Why != ""
 	if s.Sending {
 		v.ReplayHref = d.Replays("subscription", s.ID)
 	}
@@ -114,7 +116,7 @@ func (d ownerPages) subscriptionView(owner store.Partner, g partners.Grant) view
 }
 
 // subscriptionText explains the state of a subscription to its reader.
-func subscriptionText(g partners.Grant) string {
+func subscriptionText(g partners.Grant, now time.Time) string {
 	s, e := g.Subscription, g.Endpoint
 	if text := followingText(g); text != "" {
 		return text
@@ -132,11 +134,8 @@ func subscriptionText(g partners.Grant) string {
 	case store.SubscriptionRequested:
 		return "The administrator has to decide on this request. The answer appears here."
 	case store.SubscriptionApproved:
-		switch e.Status {
-		case store.EndpointPaused:
-			return "This subscription is approved, but its endpoint is paused: events wait there."
-		case store.EndpointSuspended:
-			return "This subscription is approved, but its endpoint is suspended: nothing is sent to it now."
+		if text := stoppedText(e, now); text != "" {
+			return text
 		}
 		return "Events of these types are sent to your endpoint."
 	case store.SubscriptionPaused:

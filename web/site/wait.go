@@ -7,6 +7,7 @@ import (
 
 	"schakel/delivery/window"
 	"schakel/store"
+	"schakel/templates/ui"
 )
 
 // EndpointWait names the reason an endpoint is not sent to, and the end of the wait if a clock sets it.
@@ -62,6 +63,41 @@ func ClosedText(ep store.Endpoint, now time.Time) string {
 		return "It is outside the hours of this endpoint now, so events wait. The next hours begin " + at + "."
 	}
 	return ""
+}
+
+// Stop explains to a partner why an endpoint is not sent to: the cause, since when, and when or by whose act it goes on. Without
+// a Why it is sent to.
+type Stop struct {
+	Why, Next string
+	Since     time.Time
+}
+
+// StopOf explains why an endpoint is not sent to now.
+func StopOf(ep store.Endpoint, now time.Time) Stop {
+	reason, until := EndpointWait(ep, store.Delivery{SubscriptionID: "any"}, now) // of events, not of tests of the endpoint
+	s := Stop{Since: ep.StatusAt.Time}
+	switch reason {
+	case "endpoint-paused":
+		s.Why, s.Next = "Paused by your organisation", "when you resume it"
+		if ep.PausedBy != "" {
+			s.Why, s.Next = "Paused by "+ep.PausedBy+", an administrator", "when an administrator resumes it"
+		}
+	case "endpoint-suspended":
+		s.Why, s.Next = "Suspended", "when an administrator resumes it"
+	case "window":
+		s = Stop{Why: "Outside its delivery window", Next: opensWords(ep, now)}
+		if until.IsZero() {
+			s = Stop{Why: "Its hours cannot be read", Next: "when you set the hours again"}
+		}
+	case "circuit-open":
+		s = Stop{Why: "Temporarily stopped: it failed " + ui.Plural(int(ep.CircuitFailures), "time", "times") + " in a row", Since: ep.CircuitOpenedAt.Time, Next: ui.Time(until.Time)}
+		if !until.After(now) {
+			s.Next = "now"
+		}
+	case "retry-after":
+		s = Stop{Why: "Your receiver asked for no requests (Retry-After)", Next: ui.Time(until.Time)}
+	}
+	return s
 }
 
 // opensWords is when an endpoint that is outside its windows opens, in its own time; "" when it is open.

@@ -1,0 +1,72 @@
+package web
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"schakel/delivery/event"
+	"schakel/delivery/webhook"
+	"schakel/store"
+	"schakel/templates/ui"
+)
+
+// A partner reads on its overview and on the page of the endpoint how much waits, since when, why, and when the next attempt is;
+// a subscription to a stopped endpoint does not say that events are sent.
+func TestPartnerSeesItsOutage(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name      string
+		stop      func(ep *store.Endpoint)
+		why, next string
+		since     bool
+	}{
+		{"paused", func(ep *store.Endpoint) { ep.Status, ep.StatusReason = store.EndpointPaused, "Maintenance." }, "Paused by your organisation", "when you resume it", true},
+		{"paused by an administrator", func(ep *store.Endpoint) { ep.Status, ep.PausedBy = store.EndpointPaused, "Ada" }, "Paused by Ada, an administrator", "when an administrator resumes it", true},
+		{"suspended", func(ep *store.Endpoint) { ep.Status = store.EndpointSuspended }, "Suspended", "when an administrator resumes it", true},
+		{"outside its window", func(ep *store.Endpoint) { ep.Windows = "unreadable" }, "Its hours cannot be read", "when you set the hours again", false},
+		{"circuit open", func(ep *store.Endpoint) {
+			ep.Circuit, ep.CircuitFailures = store.CircuitOpen, 10
+			ep.CircuitOpenedAt, ep.CircuitProbeAt = ep.UpdatedAt, store.At(ep.UpdatedAt.Add(time.Hour))
+		}, "Temporarily stopped: it failed 10 times in a row", "", true},
+		{"retry after", func(ep *store.Endpoint) { ep.WaitUntil = store.At(ep.UpdatedAt.Add(time.Hour)) }, "asked for no requests", "", false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			w := newQueueWorld(t)
+			mine, other := w.first.browser, w.other.browser
+			made := w.clock.Now()
+			w.deliver(w.event(event.DataNone, ""), w.first)
+			w.deliver(w.event(event.DataNone, ""), w.first)
+			lacks(t, text(mine.get("/partner")), "stopped or late")
+			w.clock.Advance(time.Minute)
+			stopped := w.clock.Now()
+			w.stop(w.first, tt.stop)
+			next := tt.next
+			if next == "" {
+				next = ui.Time(stopped.Add(time.Hour))
+			}
+			home, _, _ := strings.Cut(shows(t, mine.get("/partner"), http.StatusOK, "stopped or late"), "Recent failures")
+			wantWords(t, home, "/partner/endpoints/"+w.first.endpoint, tt.why, next, ">2<", ui.Time(made))
+			page := shows(t, mine.get("/partner/endpoints/"+w.first.endpoint), http.StatusOK, "Pending deliveries", "The oldest waits since", ui.Time(made), tt.why, next)
+			if tt.since {
+				wantWords(t, home, ui.Time(stopped))
+				wantWords(t, page, "Stopped since", ui.Time(stopped))
+			}
+			lacks(t, shows(t, mine.get("/partner/subscriptions/"+w.first.subscription), http.StatusOK, "endpoint is stopped", tt.why, next), "are sent to your endpoint")
+			lacks(t, text(other.get("/partner")), "stopped or late")
+			shows(t, other.get("/partner/subscriptions/"+w.other.subscription), http.StatusOK, "are sent to your endpoint")
+		})
+	}
+}
+
+// An endpoint that is sent to is listed once deliveries wait there for long, with the time of the next attempt.
+func TestPartnerSeesWhatIsLate(t *testing.T) {
+	t.Parallel()
+	w := newQueueWorld(t)
+	w.attempt(w.deliver(w.event(event.DataNone, ""), w.first), store.DeliveryRetrying, webhook.ReasonUnreachable, store.Attempt{})
+	lacks(t, text(w.first.browser.get("/partner")), "stopped or late")
+	w.clock.Advance(2 * time.Minute)
+	shows(t, w.first.browser.get("/partner"), http.StatusOK, "stopped or late", "not stopped; deliveries wait")
+}

@@ -1,0 +1,70 @@
+package partners
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"schakel/store"
+	view "schakel/templates/partners"
+	"schakel/templates/ui"
+	"schakel/web/site"
+)
+
+// lateAfter bounds how long a delivery may wait at an endpoint that is sent to before the overview lists the endpoint.
+const lateAfter = time.Minute
+
+// queueOf reads what waits at an endpoint, and why.
+func (d ownerPages) queueOf(ctx context.Context, e store.Endpoint) (view.EndpointQueue, error) {
+	queued, err := d.DB.QueuedAt(ctx, e.ID)
+	if err != nil {
+		return view.EndpointQueue{}, fmt.Errorf("read what waits at endpoint: %w", err)
+	}
+	now := d.Cfg.Now()
+	stop := site.StopOf(e, now)
+	q := view.EndpointQueue{
+		Name: e.Name, Href: d.Href("/endpoints/" + e.ID), Waiting: queued.Waiting, Oldest: queued.Oldest.Time,
+		Why: stop.Why, Since: stop.Since, Next: stop.Next,
+	}
+	if e.Status != store.EndpointActive {
+		q.Reason = e.StatusReason
+	}
+	switch {
+	case stop.Why != "" || queued.Waiting == 0:
+	case e.Kind == store.EndpointPull:
+		q.Next = "when you receive them"
+	case queued.Next.After(now):
+		q.Next = ui.Time(queued.Next.Time)
+	default:
+		q.Next = "now"
+	}
+	return q, nil
+}
+
+// queues are the endpoints that are stopped, or at which deliveries wait for long.
+func (d ownerPages) queues(ctx context.Context, endpoints []store.Endpoint) ([]view.EndpointQueue, error) {
+	var list []view.EndpointQueue
+	late := d.Cfg.Now().Add(-lateAfter)
+	for _, e := range endpoints {
+		if e.Status == store.EndpointEnded {
+			continue
+		}
+		q, err := d.queueOf(ctx, e)
+		if err != nil {
+			return nil, err
+		}
+		if q.Why != "" || q.Waiting > 0 && q.Oldest.Before(late) {
+			list = append(list, q)
+		}
+	}
+	return list, nil
+}
+
+// stoppedText explains that events of an approved subscription wait, because its endpoint is stopped; empty when they are sent.
+func stoppedText(e store.Endpoint, now time.Time) string {
+	stop := site.StopOf(e, now)
+	if stop.Why == "" {
+		return ""
+	}
+	return "This subscription is approved, but its endpoint is stopped: events wait there. " + stop.Why + ". The next attempt is " + stop.Next + "."
+}
