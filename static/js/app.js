@@ -77,6 +77,12 @@
     if (part && busy(part)) event.preventDefault();
   }
 
+  // A hidden page asks for nothing; shown again, it must not show what was true when it was left.
+  function onShown() {
+    if (document.hidden) return;
+    for (const part of document.querySelectorAll("[data-live]")) part.dispatchEvent(new Event("schakel:shown"));
+  }
+
   // An error page or a log-in page must not take the place of a live part.
   function onAnswer(event) {
     const part = event.target instanceof Element ? event.target.closest("[data-live]") : null;
@@ -103,6 +109,7 @@
 
   document.addEventListener("change", onChange);
   document.addEventListener("click", onClick);
+  document.addEventListener("visibilitychange", onShown);
   document.addEventListener("htmx:before:request", onRequest);
   document.addEventListener("htmx:after:request", onAnswer);
   document.addEventListener("htmx:after:swap", prepare);

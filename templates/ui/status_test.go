@@ -69,7 +69,7 @@ func TestMissingFactsAreSaid(t *testing.T) {
 func TestLivePartRefreshesItself(t *testing.T) {
 	t.Parallel()
 	part := uitest.Find(t, uitest.With(Live("queue", "/admin/dead-letters?page=2", 5*time.Second), Text("x")), "id", "queue")
-	for key, want := range map[string]string{"hx-get": "/admin/dead-letters?page=2", "hx-trigger": "every 5s", "hx-select": "#queue", "hx-select-oob": "#navigation-items:outerMorph"} {
+	for key, want := range map[string]string{"hx-get": "/admin/dead-letters?page=2", "hx-trigger": "every 5s, schakel:shown", "hx-select": "#queue", "hx-select-oob": "#navigation-items:outerMorph"} {
 		if got, _ := uitest.Attr(part, key); got != want {
 			t.Errorf("%s = %q, want %q", key, got, want)
 		}
