@@ -82,7 +82,7 @@ func (a *asset) headers(h http.Header, hashed bool) {
 func (a *asset) write(w http.ResponseWriter, r *http.Request) {
 	var body []byte
 	tag := `"` + a.hash + `"`
-	if acceptsGzip(r.Header.Get("Accept-Encoding")) {
+	if AcceptsGzip(r.Header.Get("Accept-Encoding")) {
 		body = a.zipped()
 	}
 	if body != nil {
@@ -116,8 +116,8 @@ func matches(list, tag string) bool {
 	return false
 }
 
-// acceptsGzip reads Accept-Encoding; a quality of zero is a refusal.
-func acceptsGzip(header string) bool {
+// AcceptsGzip reports whether an Accept-Encoding header takes gzip; a quality of zero is a refusal.
+func AcceptsGzip(header string) bool {
 	for part := range strings.SplitSeq(header, ",") {
 		name, params, _ := strings.Cut(strings.TrimSpace(part), ";")
 		if !strings.EqualFold(strings.TrimSpace(name), "gzip") {

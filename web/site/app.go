@@ -84,6 +84,7 @@ func (a *App) setUpEcho(apis bool) {
 	e.HideBanner, e.HidePort = true, true
 	e.Logger.SetOutput(discard{})
 	e.HTTPErrorHandler = a.handleError
+	e.JSONSerializer = jsonAnswers{}
 	e.IPExtractor = IpExtractor(a.Cfg.TrustedProxies)
 	after := []echo.MiddlewareFunc{a.preflight}
 	if apis {

@@ -49,7 +49,10 @@ func (a *App) Render(c echo.Context, status int, component templ.Component) erro
 	if err := component.Render(c.Request().Context(), &b); err != nil {
 		return fmt.Errorf("render page: %w", err)
 	}
-	return c.HTMLBlob(status, b.Bytes())
+	c.Response().Header().Set(echo.HeaderContentType, echo.MIMETextHTMLCharsetUTF8)
+	c.Response().Status = status // goes out with the first byte, behind the headers of compression
+	_, err := writeWhole(c.Response(), c.Request(), b.Bytes())
+	return err
 }
 
 func (a *App) userView(c echo.Context, account *store.Account) *ui.UserView {
