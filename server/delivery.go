@@ -117,6 +117,11 @@ func engineMetrics(e *outbox.Engine, db *store.DB) []prometheus.Collector {
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Namespace: "schakel", Name: "deliveries_in_flight", Help: "Deliveries this process holds."}, func() float64 {
 			return float64(e.Stats().InFlight)
 		}),
+		&arrivals{
+			db:      db,
+			latency: prometheus.NewDesc("schakel_delivery_latency_seconds", "Time from the acceptance of a delivery until it arrived, by this process.", nil, nil),
+			oldest:  prometheus.NewDesc("schakel_oldest_delivery_seconds", "Age of the oldest delivery that waited at the last sample, of any node; once a minute.", nil, nil),
+		},
 		&queueDepth{db: db, depth: prometheus.NewDesc("schakel_deliveries", "Deliveries by state, open ones and those that need a person.", []string{"status"}, nil)},
 	}
 }

@@ -44,6 +44,9 @@ const (
 	keepGone         = 90 * day
 )
 
+// keepTraffic sets how long counts by the hour are kept: charts go back 30 days.
+const keepTraffic = 31 * day
+
 // How often what has expired is removed, and when the rest is if nothing else is said.
 const (
 	expirySchedule  = "@every 5m"
@@ -113,6 +116,7 @@ type pruneStep func(tx *store.Tx, ctx context.Context, before store.Time, cursor
 
 // tasks lists the kinds that are not kept for ever:
 //
+//   - traffic: counts of what moved, for the charts;
 //   - partitions makes those of days to come on PostgreSQL, and removes nothing;
 //   - expired: sessions, links, single-use values, failed logins, Idempotency-Keys (error E2);
 //   - objects: large data whose event is gone, then the memory of who had got it;
@@ -143,6 +147,7 @@ func (f RetentionFlags) tasks(keys lifetime) ([]pruneTask, error) {
 		return lives + replayWindow, err
 	}
 	tasks := []pruneTask{
+		{"traffic", keepTraffic, nil, often, (*store.Tx).PruneTraffic},
 		{"partitions", 0, nil, schedule, f.makePartitions},
 		{"expired", 0, nil, often, (*store.Tx).PruneExpired},
 		{"objects", 0, nil, schedule, (*store.Tx).PruneObjects},

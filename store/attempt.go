@@ -24,19 +24,30 @@ func (tx *Tx) recordReceives(ctx context.Context, c PullClaim, rows []Delivery) 
 			RequestHeaders: `{"Client":["` + c.ClientID + `"]}`,
 		}
 	}
-	if err := tx.endReceives(ctx, PullExpired, Time{}, again); err != nil {
+	// Those still running had a lease that ended before PullExpire came by.
+	expired, err := tx.endRunning(ctx, PullExpired, Time{}, again)
+	if err != nil {
 		return err
+	}
+	if expired > 0 {
+		tx.counting(rows[0].EndpointID).Failed += expired
 	}
 	return tx.InsertAttempts(ctx, attempts)
 }
 
 // endReceives writes how the running attempts of deliveries ended.
 func (tx *Tx) endReceives(ctx context.Context, kind string, next Time, ids []any) error {
+	_, err := tx.endRunning(ctx, kind, next, ids)
+	return err
+}
+
+// endRunning is endReceives, and returns how many ran.
+func (tx *Tx) endRunning(ctx context.Context, kind string, next Time, ids []any) (int64, error) {
 	if len(ids) == 0 {
-		return nil
+		return 0, nil
 	}
 	args := append([]any{kind, next, tx.Now, PullReceived}, ids...)
-	return tx.do(ctx, `UPDATE attempt SET error_kind = ?, next_at = ?, duration_us = ? - started_at
+	return tx.exec(ctx, `UPDATE attempt SET error_kind = ?, next_at = ?, duration_us = ? - started_at
 		WHERE error_kind = ? AND delivery_id IN (`+marks(len(ids))+`)`, args...)
 }
 

@@ -191,7 +191,7 @@ func (tx *Tx) FreeAllLeases(ctx context.Context) error {
 // Outcome holds the result of one attempt: the attempt, and the new state of the delivery.
 type Outcome struct {
 	Attempt  Attempt
-	Delivery Delivery // ID, Status, Reason, Detail, DueAt, LastStatus are written; SubscriptionID and OrderKey name its queue, EndpointID its endpoint
+	Delivery Delivery // ID, Status, Reason, Detail, DueAt, LastStatus are written; SubscriptionID and OrderKey name its queue, EndpointID its endpoint; CreatedAt gives its latency
 	Lease    Lease    // under which it was made
 }
 
@@ -211,7 +211,10 @@ func (tx *Tx) Complete(ctx context.Context, outcomes []Outcome) error {
 	arrived := make(map[int64][]string)
 	for i := range outcomes {
 		o := &outcomes[i]
-		if o.Delivery.Status == DeliveryDelivered {
+		if o.Delivery.Status != DeliveryDelivered {
+			tx.counting(o.Delivery.EndpointID).Failed++
+		} else {
+			tx.countArrived(o.Delivery.EndpointID, o.Delivery.CreatedAt)
 			arrived[o.Delivery.LastStatus] = append(arrived[o.Delivery.LastStatus], o.Delivery.ID)
 		}
 	}

@@ -56,6 +56,7 @@ type DB struct {
 	cursors     *cursors
 	living      *atomic.Pointer[[]string]
 	logPages    atomic.Int64 // how long SQLite's log gets; see LimitLog
+	traffic     traffic
 }
 
 // Queries holds the reads, on the pool or inside a transaction.
@@ -76,6 +77,7 @@ type Tx struct {
 	living *atomic.Pointer[[]string]
 	// plannedOnce is set once planOnce did its work.
 	plannedOnce bool
+	counts
 }
 
 // NewID returns a fresh id that sorts by time, such as "sub_01J…" for the prefix "sub".
@@ -98,12 +100,14 @@ func (db *DB) Write(ctx context.Context, fn func(tx *Tx) error) error {
 		return fmt.Errorf("begin: %w", err)
 	}
 	defer func() { _ = stx.Rollback() }()
-	if err := fn(db.newTx(stx)); err != nil {
+	tx := db.newTx(stx)
+	if err := fn(tx); err != nil {
 		return err
 	}
 	if err := stx.Commit(); err != nil {
 		return fmt.Errorf("commit: %w", conflict(err))
 	}
+	db.traffic.commit(tx)
 	return nil
 }
 

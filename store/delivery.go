@@ -74,6 +74,9 @@ func (tx *Tx) InsertDeliveries(ctx context.Context, rows []Delivery) error {
 		return append(args, d.ID, d.EventID, d.SubscriptionID, d.EndpointID, d.PartnerID, d.EventType, d.OrderKey, d.Behind, d.Status,
 			d.IdempotencyKey, d.KeyExpiresAt, d.DueAt, d.LeaseOwner, d.BatchID, d.Alone, d.ExpiresAt, tx.Now, tx.Now)
 	})
+	for i := range rows {
+		tx.counting(rows[i].EndpointID).Made++
+	}
 	return err
 }
 

@@ -22,6 +22,9 @@ func (tx *Tx) raiseNotices(ctx context.Context, rows []Delivery) error {
 	var keys []DeliveryNotice
 	for i := range rows {
 		if d := &rows[i]; d.Status == DeliveryHeld || d.Status == DeliveryDead {
+			if d.Status == DeliveryDead {
+				tx.counting(d.EndpointID).Dead++
+			}
 			keys = append(keys, DeliveryNotice{EndpointID: d.EndpointID, Status: d.Status})
 		}
 	}

@@ -43,6 +43,7 @@ func (tx *Tx) InsertEvents(ctx context.Context, events []Event) (fresh map[strin
 	slices.SortStableFunc(rows, func(a, b *Event) int {
 		return cmp.Or(strings.Compare(a.CEID, b.CEID), strings.Compare(a.CESource, b.CESource), strings.Compare(a.ClientID, b.ClientID))
 	})
+	defer func() { tx.counting("").Accepted += int64(len(fresh)) }()
 	if tx.dialect == Postgres {
 		return tx.insertByIdentity(ctx, rows)
 	}

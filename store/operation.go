@@ -87,13 +87,17 @@ func (o *Operation) step(fn func(*Tx) error) error {
 	if err := o.savepoint("SAVEPOINT step"); err != nil {
 		return err
 	}
+	earlier := tx.counts
+	tx.counts = counts{}
 	if err := fn(tx); err != nil {
+		tx.counts = earlier
 		if undo := o.savepoint("ROLLBACK TO SAVEPOINT step"); undo != nil {
 			o.refused = errors.Join(err, undo) // a half step must not be kept
 			return o.refused
 		}
 		return err
 	}
+	tx.include(earlier)
 	return o.savepoint("RELEASE SAVEPOINT step")
 }
 
@@ -157,6 +161,7 @@ func (o *Operation) commit(last func(*Tx) error) ([]func(), error) {
 		return nil, fmt.Errorf("commit: %w", err)
 	}
 	o.stx = nil
+	o.db.traffic.commit(tx)
 	return o.end(), nil
 }
 

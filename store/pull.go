@@ -139,6 +139,7 @@ func (tx *Tx) PullExpire(ctx context.Context, maxReceives int64, limit int) (int
 	if err != nil || len(rows) == 0 {
 		return 0, err
 	}
+	tx.countFailed(rows)
 	fit, worn := splitWorn(rows, maxReceives-1)
 	if err := tx.bury(ctx, worn); err != nil {
 		return 0, err
@@ -211,6 +212,9 @@ func (tx *Tx) PullAcknowledge(ctx context.Context, subscriptionID string, locks 
 			return err
 		}
 		ids := idsOf(rows)
+		for i := range rows {
+			tx.countArrived(rows[i].EndpointID, rows[i].CreatedAt)
+		}
 		// The lock stays on the row, so that it can be told that it was this lock.
 		_, err = tx.exec(ctx, `UPDATE delivery SET status = 'delivered', reason = '', detail = '', due_at = NULL, updated_at = ?, delivered_at = ?
 			WHERE id IN (`+marks(len(ids))+`)`, append([]any{tx.Now, tx.Now}, ids...)...)
@@ -224,6 +228,7 @@ func (tx *Tx) PullAcknowledge(ctx context.Context, subscriptionID string, locks 
 // PullRelease gives deliveries back to be received again from due on. Those that were received maxReceives times are dead.
 func (tx *Tx) PullRelease(ctx context.Context, subscriptionID string, locks []PullLock, due Time, maxReceives int64) ([]PullVerdict, error) {
 	return tx.settlePull(ctx, subscriptionID, locks, false, func(rows []Delivery) error {
+		tx.countFailed(rows)
 		fit, worn := splitWorn(rows, maxReceives-1)
 		if ids := idsOf(worn); len(ids) > 0 {
 			if err := tx.bury(ctx, worn); err != nil {
@@ -249,6 +254,7 @@ func (tx *Tx) PullRelease(ctx context.Context, subscriptionID string, locks []Pu
 // PullReject puts deliveries into the error queue: the consumer says that it cannot take them.
 func (tx *Tx) PullReject(ctx context.Context, subscriptionID string, locks []PullLock) ([]PullVerdict, error) {
 	return tx.settlePull(ctx, subscriptionID, locks, false, func(rows []Delivery) error {
+		tx.countFailed(rows)
 		ids := idsOf(rows)
 		_, err := tx.exec(ctx, `UPDATE delivery SET status = 'held', reason = ?, due_at = NULL, lease_owner = '', updated_at = ?,
 			detail = 'The consumer rejected it. Find out why with the partner, then resend or discard it.'

@@ -131,6 +131,7 @@ func (e *Engine) Start(ctx context.Context) error {
 		return err
 	}
 	e.pool = newSenderPool()
+	e.loop(e.trafficLoop) // the first, so that it stops last and writes what the others counted
 	if e.cfg.DB.Dialect() == store.SQLite {
 		e.loop(e.writeLoop)
 	} else {
