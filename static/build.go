@@ -30,7 +30,7 @@ type assets struct {
 
 // ownStyles are joined in this order after the vendored component styles.
 func ownStyles() []string {
-	return []string{"tokens", "tokens-controls", "frame", "form", "table", "status", "map", "document", "print"}
+	return []string{"tokens", "tokens-controls", "frame", "form", "table", "status", "map", "chart", "document", "print"}
 }
 
 // build reads the embedded tree. Every file under js and img, and every script under vendor, is

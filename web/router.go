@@ -14,6 +14,7 @@ import (
 	"schakel/web/events"
 	"schakel/web/partners"
 	"schakel/web/site"
+	"schakel/web/traffic"
 )
 
 // Config holds what pages and APIs are made of.
@@ -106,5 +107,6 @@ func mountPages(app *site.App, cfg site.PortalConfig) error {
 		FillAdminParty: exchange.FillAdminParty, TakesTests: exchange.TakesTests,
 	})
 	admin.Mount(p, sets.FailedDownloads, sets.FailingDatasets)
+	traffic.Mount(p)
 	return docs.Mount(p)
 }

@@ -35,6 +35,8 @@ type EndpointView struct {
 	PausedBy                                     string // the administrator who paused it, whom alone it waits for
 	// Queue is what waits to be sent.
 	Queue EndpointQueue
+	// Traffic is what moved lately; nil when nothing is delivered here.
+	Traffic *ui.TrafficView
 	// Pull is set when events are fetched here; then nothing is sent.
 	Pull *PullView
 	// AMQP is set when it is reached by queues of a message broker.
@@ -723,6 +725,30 @@ func endpointSubscriptions(v EndpointView) templ.Component {
 			templ_7745c5c3_Var17 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
+		if v.Traffic != nil {
+			templ_7745c5c3_Var18 := templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
+				templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
+				templ_7745c5c3_Buffer, templ_7745c5c3_IsBuffer := templruntime.GetBuffer(templ_7745c5c3_W)
+				if !templ_7745c5c3_IsBuffer {
+					defer func() {
+						templ_7745c5c3_BufErr := templruntime.ReleaseBuffer(templ_7745c5c3_Buffer)
+						if templ_7745c5c3_Err == nil {
+							templ_7745c5c3_Err = templ_7745c5c3_BufErr
+						}
+					}()
+				}
+				ctx = templ.InitializeContext(ctx)
+				templ_7745c5c3_Err = ui.Traffic(*v.Traffic).Render(ctx, templ_7745c5c3_Buffer)
+				if templ_7745c5c3_Err != nil {
+					return templ_7745c5c3_Err
+				}
+				return nil
+			})
+			templ_7745c5c3_Err = ui.Card("Last 24 hours").Render(templ.WithChildren(ctx, templ_7745c5c3_Var18), templ_7745c5c3_Buffer)
+			if templ_7745c5c3_Err != nil {
+				return templ_7745c5c3_Err
+			}
+		}
 		templ_7745c5c3_Err = ui.Rows(ui.TableView{ID: "subscriptions", Caption: "Subscriptions to this endpoint", Total: len(v.Subscriptions), Noun: [2]string{"subscription", "subscriptions"},
 			Columns: []ui.Column{{Label: "Subscription"}, {Label: v.getsLabel()}, {Label: "State"}}, Empty: v.noSubscriptions()}, v.Subscriptions, func(r EndpointSubscription) ui.Cells {
 			return ui.Cells{ui.Link(r.Label, r.Href), ui.PlainText(r.Types), ui.State(r.State)}

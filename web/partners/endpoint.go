@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 
 	"github.com/labstack/echo/v4"
 	"schakel/registry"
@@ -133,6 +134,14 @@ func (d ownerPages) showEndpoint(c echo.Context, status int, change func(*view.E
 			return err
 		}
 		v.CanTest = v.CanTest && d.takesTests(c.Request().Context(), e)
+	}
+	if e.Kind != store.EndpointFiles {
+		href := strings.TrimSuffix(d.Deliveries, "/deliveries") + "/traffic?endpoint=" + url.QueryEscape(e.ID)
+		moved, err := d.EndpointTraffic(c.Request().Context(), e.ID, href)
+		if err != nil {
+			return err
+		}
+		v.Traffic = &moved
 	}
 	change(&v)
 	page := d.PageFrame(c, e.Name, d.crumbsToEndpoints(store.Endpoint{})...)
