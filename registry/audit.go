@@ -125,6 +125,9 @@ const (
 	ActionRequestQuarantined  = "quarantine.added"
 	ActionRequestReleased     = "quarantine.released"
 	ActionRequestDiscarded    = "quarantine.discarded"
+
+	ActionIssueAcknowledged = "issue.acknowledged"
+	ActionIssueResolved     = "issue.resolved"
 )
 
 // AuditTrail reads the audit trail. An entry is written in the transaction of the change it describes, and is immutable.

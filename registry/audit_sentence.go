@@ -124,6 +124,8 @@ func sentences() map[string]string {
 		ActionAppRecResent:        "sent AppRec {object} again",
 		ActionRequestQuarantined:  "quarantined a request of client {object}: its Idempotency-Key was used before for something else",
 		ActionRequestReleased:     "released a quarantined request of client {object}",
+		ActionIssueAcknowledged:   "acknowledged the issue “{object}”",
+		ActionIssueResolved:       "resolved the issue “{object}”",
 		ActionRequestDiscarded:    "discarded a quarantined request of client {object}",
 	}
 }

@@ -191,7 +191,9 @@ func (tx *Tx) FreeAllLeases(ctx context.Context) error {
 // Outcome holds the result of one attempt: the attempt, and the new state of the delivery.
 type Outcome struct {
 	Attempt  Attempt
-	Delivery Delivery // ID, Status, Reason, Detail, DueAt, LastStatus are written; SubscriptionID and OrderKey name its queue, EndpointID its endpoint; CreatedAt gives its latency
+	// Of Delivery, ID, Status, Reason, Detail, DueAt, LastStatus and Cause are written; SubscriptionID and OrderKey name its queue,
+	// EndpointID its endpoint; CreatedAt gives its latency.
+	Delivery Delivery
 	Lease    Lease    // under which it was made
 }
 
@@ -236,9 +238,9 @@ func (tx *Tx) Complete(ctx context.Context, outcomes []Outcome) error {
 			continue
 		}
 		err := tx.later(ctx, `UPDATE delivery SET status = ?, reason = ?, detail = ?, due_at = ?, lease_owner = '',
-			attempts = attempts + 1, round = round + 1, last_status = ?, updated_at = ?
+			attempts = attempts + 1, round = round + 1, last_status = ?, cause = ?, updated_at = ?
 			WHERE id = ? AND lease_owner = ? AND lease = ? AND status IN ('pending', 'retrying')`,
-			d.Status, d.Reason, d.Detail, d.DueAt, d.LastStatus, tx.Now, d.ID, o.Lease.Owner, o.Lease.Number)
+			d.Status, d.Reason, d.Detail, d.DueAt, d.LastStatus, d.Cause, tx.Now, d.ID, o.Lease.Owner, o.Lease.Number)
 		if err != nil {
 			return err
 		}

@@ -50,6 +50,7 @@ type Delivery struct {
 	BatchID        string `db:"batch_id"`    // the Batch it goes with, or went with last; empty for none
 	Alone          bool   `db:"alone"`       // it goes by itself, whatever its endpoint takes
 	LastStatus     int64  `db:"last_status"` // HTTP status of the last answer, 0 when there was none
+	Cause          string `db:"cause"`       // of its last failed attempt, which names its Issue; empty while none failed
 	CreatedAt      Time   `db:"created_at"`
 	UpdatedAt      Time   `db:"updated_at"`
 	DeliveredAt    Time   `db:"delivered_at"`
@@ -95,6 +96,7 @@ type DeliveryFilter struct {
 	IDs            []string `json:"ids,omitempty"`
 	Statuses       []string `json:"statuses,omitempty"`
 	Reason         string   `json:"reason,omitempty"`  // kind of error
+	Cause          string   `json:"cause,omitempty"`   // of the last failed attempt; with EndpointID it names an issue
 	Reasons        []string `json:"reasons,omitempty"` // any of these kinds of error
 	PartnerID      string   `json:"partnerId,omitempty"`
 	EndpointID     string   `json:"endpointId,omitempty"`
@@ -129,6 +131,7 @@ func (f DeliveryFilter) madeAfter() string {
 func (f DeliveryFilter) where(q *Queries) where {
 	w := whereIn(`id`, f.IDs)
 	w.text(`reason = ?`, f.Reason)
+	w.text(`cause <> '' AND cause = ?`, f.Cause) // the partial index is used only by its very words
 	state := where{}
 	state.in(`status`, f.Statuses)
 	state.in(`reason`, f.Reasons)

@@ -79,7 +79,7 @@ func (q *Queries) searchDeliveries(ctx context.Context, p deliveryPlan) (ids []s
 		}
 		newest := fmt.Sprintf(`delivery%s ORDER BY %s DESC LIMIT %d`, read.sql(), read.order, most)
 		var found, last []string
-		err = q.list(ctx, &found, fmt.Sprintf(`SELECT id FROM (SELECT id, event_id, endpoint_id, subscription_id, event_type, status, updated_at FROM %s) searched%s LIMIT %d`,
+		err = q.list(ctx, &found, fmt.Sprintf(`SELECT id FROM (SELECT id, event_id, endpoint_id, subscription_id, event_type, status, cause, updated_at FROM %s) searched%s LIMIT %d`,
 			newest, rest.sql(), ListBound+1), append(slices.Clone(read.args), rest.args...)...)
 		if err == nil {
 			err = q.list(ctx, &last, fmt.Sprintf(`SELECT id FROM %s OFFSET %d`, newest, most-1), read.args...)

@@ -92,7 +92,7 @@ type deliveryBranch struct {
 }
 
 func (q *Queries) deliveryPlan(ctx context.Context, f DeliveryFilter) (p deliveryPlan, err error) {
-	if len(f.IDs) > 0 || f.EventID != "" || f.CEID != "" || f.ReplayOf != "" {
+	if len(f.IDs) > 0 || f.EventID != "" || f.CEID != "" || f.ReplayOf != "" || f.ofIssue() {
 		p.selective = true
 		return p, nil
 	}
@@ -108,6 +108,7 @@ func (q *Queries) deliveryPlan(ctx context.Context, f DeliveryFilter) (p deliver
 	}
 	p.rest.text(`endpoint_id = ?`, f.EndpointID)
 	p.rest.text(`subscription_id = ?`, f.SubscriptionID)
+	p.rest.text(`cause <> '' AND cause = ?`, f.Cause)
 	p.rest.text(`event_type = ?`, f.EventType)
 	p.rest.text(ofSubject, f.Subject)
 	p.rest.instant(`updated_at >= ?`, f.From)
@@ -132,6 +133,12 @@ func (q *Queries) deliveryPlan(ctx context.Context, f DeliveryFilter) (p deliver
 	}
 	p.none = len(p.branches) == 0
 	return p, nil
+}
+
+// ofIssue reports whether the filter selects what is in trouble for one cause at one endpoint, which has an index.
+func (f DeliveryFilter) ofIssue() bool {
+	return f.EndpointID != "" && f.Cause != "" && !f.Stopped && len(f.Statuses) > 0 &&
+		!slices.ContainsFunc(f.Statuses, func(s string) bool { return !inTrouble(s) })
 }
 
 // mostStopped bounds the partners with stopped endpoints that are read by branches of their own.

@@ -32,6 +32,7 @@ var goesBy = map[string]string{
 	"cluster_task":      "stays: one row a task",
 	"node":              "stays: one row a node; that of a dead one goes when another notices",
 	"delivery_notice":   "stays: two rows an endpoint at most",
+	"issue":             "stays: one row an endpoint and cause, of which there are a few dozen",
 	"order_head":        "stays: one row an order key of which something waits",
 	"signing_key":       "stays: one row a key, changed rarely, and old tokens are checked by it",
 	"partner":           "stays: what was agreed with whom is looked up after years",

@@ -109,6 +109,9 @@ func (e *Engine) writeOutcomes(ctx context.Context, tx *store.Tx, batch []sendRe
 	if err := tx.Complete(ctx, shiftDueTimes(outcomes, tx.Now.Time)); err != nil {
 		return false, fmt.Errorf("complete deliveries: %w", err)
 	}
+	if err := tx.RecordIssues(ctx, outcomes); err != nil {
+		return false, err
+	}
 	if err := tx.Unclaim(ctx, untried); err != nil {
 		return false, fmt.Errorf("give deliveries back: %w", err)
 	}
@@ -202,6 +205,9 @@ func (e *Engine) settle(batch []sendResult) []circuitChange {
 		r := f.result
 		if f.ordered && !f.inRun {
 			f.queue.ready = true // the next of its key may go now
+		}
+		if f.outcome != nil && r.Status == store.DeliveryDelivered {
+			f.queue.arrivedAt = f.outcome.Attempt.StartedAt
 		}
 		due := r.DueAt
 		if f.outcome == nil {

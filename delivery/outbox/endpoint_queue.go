@@ -28,6 +28,7 @@ type endpointQueue struct {
 	week        window.Week // delivery windows
 	read        string      // windows already checked for readability
 	opensAt     time.Time   // start of the next delivery window; zero when it is open now
+	arrivedAt   store.Time  // start of the newest attempt that arrived since issues were looked at; zero for none
 	tests       bool        // a test event may wait, which goes at once
 }
 

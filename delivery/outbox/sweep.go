@@ -22,7 +22,7 @@ func (e *Engine) sweepLoop(ctx context.Context) {
 	for {
 		err := e.sweepAll(ctx)
 		if expiry {
-			err = errors.Join(err, e.expireKeys(ctx))
+			err = errors.Join(err, e.expireKeys(ctx), e.resolveIssues(ctx))
 		}
 		if err != nil && ctx.Err() == nil {
 			e.cfg.Log.Error("sweep failed", "error", err)

@@ -241,6 +241,7 @@ func (p *Pages) filterWords(ctx context.Context, queue site.DeliveryQueue, q sit
 		{Label: "Event type", Text: q.EventType},
 		{Label: "Event id", Text: q.Event},
 		{Label: "Kind of error", Text: q.KindWords(queue)},
+		{Label: "Cause of the issue", Text: q.Cause},
 		{Label: "Changed from", Text: site.MomentWords(q.From)},
 		{Label: "Changed until", Text: site.MomentWords(q.Until)},
 		{Label: "Made from", Text: site.MomentWords(q.Made)},

@@ -158,6 +158,9 @@ func (p *Pages) filterFields(ctx context.Context, queue site.DeliveryQueue, q si
 	if q.Subscription != "" {
 		fields = append(fields, ui.Field{Name: "subscription", Label: "Subscription", Value: q.Subscription, MaxLength: site.MaxFilterText})
 	}
+	if q.Cause != "" {
+		fields = append(fields, ui.Field{Name: "cause", Label: "Cause of the issue", Value: q.Cause, MaxLength: site.MaxFilterText})
+	}
 	if q.Job != "" {
 		fields = append(fields, ui.Field{Name: "job", Label: "Resend or replay (job)", Value: q.Job, MaxLength: site.MaxFilterText})
 	}

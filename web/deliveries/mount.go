@@ -9,6 +9,7 @@ import (
 	"context"
 	_ "embed"
 
+	"schakel/registry"
 	"schakel/store"
 	"schakel/templates/ui"
 	"schakel/web/api"
@@ -78,6 +79,9 @@ func (p *Pages) routesDelivery(g site.RouteGroup, area site.DeliveryArea) {
 	g.GET("/deliveries/:id", p.deliveryPage(area))
 	g.POST("/deliveries/:id/resend", p.resendDelivery(area))
 	g.GET("/batches/:id", p.batchPage(area))
+	g.GET("/issues", p.issueList(area))
+	g.POST("/issues/:id/acknowledge", p.decideIssue(area, registry.ActionIssueAcknowledged))
+	g.POST("/issues/:id/resolve", p.decideIssue(area, registry.ActionIssueResolved))
 	g.GET("/jobs", p.jobList(area))
 	g.GET("/jobs/new", p.sendAgain(area))
 	g.GET("/jobs/failed", p.failedSince(area))

@@ -22,8 +22,8 @@ const (
 
 // DeliveryQuery is the filter of a list of deliveries as it was typed.
 type DeliveryQuery struct {
-	Partner, Endpoint, Subscription, EventType, Event, Subject, Reason, Status, Show, From, Until, Made, Job string
-	Before                                                                                                   string // the delivery that the list begins behind; no part of the filter
+	Partner, Endpoint, Subscription, EventType, Event, Subject, Reason, Cause, Status, Show, From, Until, Made, Job string
+	Before                                                                                                          string // the delivery that the list begins behind; no part of the filter
 }
 
 // ReadDeliveryQuery reads a filter from a query string or a form.
@@ -34,7 +34,7 @@ func ReadDeliveryQuery(get func(name string) string) DeliveryQuery {
 	}
 	return DeliveryQuery{
 		Partner: read("partner"), Endpoint: read("endpoint"), Subscription: read("subscription"), EventType: read("type"),
-		Event: read("event"), Subject: read("subject"), Reason: read("kind"), Status: read("status"), Show: read("show"), From: read("from"), Until: read("until"), Made: read("made"), Job: read("job"),
+		Event: read("event"), Subject: read("subject"), Reason: read("kind"), Cause: read("cause"), Status: read("status"), Show: read("show"), From: read("from"), Until: read("until"), Made: read("made"), Job: read("job"),
 		Before: read("before"),
 	}
 }
@@ -44,7 +44,7 @@ func (q DeliveryQuery) Values() url.Values {
 	v := url.Values{}
 	for name, value := range map[string]string{
 		"partner": q.Partner, "endpoint": q.Endpoint, "subscription": q.Subscription, "type": q.EventType, "event": q.Event, "subject": q.Subject,
-		"kind": q.Reason, "status": q.Status, "show": q.Show, "from": q.From, "until": q.Until, "made": q.Made, "job": q.Job,
+		"kind": q.Reason, "cause": q.Cause, "status": q.Status, "show": q.Show, "from": q.From, "until": q.Until, "made": q.Made, "job": q.Job,
 	} {
 		if value != "" {
 			v.Set(name, value)
@@ -59,7 +59,7 @@ func (q DeliveryQuery) Filter(queue DeliveryQueue, partner string) (store.Delive
 	wrong := FormErrors{}
 	f := store.DeliveryFilter{
 		PartnerID: q.Partner, EndpointID: q.Endpoint, SubscriptionID: q.Subscription, EventType: q.EventType,
-		Reason: q.Reason, Statuses: queue.Statuses, ReplayOf: q.Job,
+		Reason: q.Reason, Cause: q.Cause, Statuses: queue.Statuses, ReplayOf: q.Job,
 	}
 	if partner != "" {
 		f.PartnerID = partner

@@ -1,0 +1,55 @@
+package outbox
+
+import (
+	"context"
+	"strconv"
+
+	"schakel/delivery/outbound"
+	"schakel/delivery/webhook"
+	"schakel/store"
+)
+
+// causeOf names why an attempt failed, as the key of an issue: the kind of failure when there was no usable answer ("dns", "connect",
+// "tls", "timeout", "token", …), and the HTTP status otherwise ("http-503"). It holds no ids, times or words of the receiver, so that the
+// same failure has the same cause. What arrived, what we stopped ourselves, and a 401 after which another token is tried have none.
+func causeOf(r *Result) string {
+	switch kind := r.Attempt.ErrorKind; {
+	case r.Status == store.DeliveryDelivered, r.Untried, r.Reason == webhook.ReasonTokenRenewed, kind == outbound.KindCanceled:
+		return ""
+	case kind != "":
+		return kind
+	case r.Attempt.StatusCode != 0:
+		return "http-" + strconv.FormatInt(r.Attempt.StatusCode, 10)
+	}
+	return r.Reason
+}
+
+// resolveIssues resolves the issues of endpoints that deliveries arrived at since the last time, on this node. After a restart the next
+// delivery that arrives starts it again.
+func (e *Engine) resolveIssues(ctx context.Context) error {
+	arrived := make(map[string]store.Time)
+	e.mu.Lock()
+	for id, q := range e.queues {
+		if !q.arrivedAt.IsZero() {
+			arrived[id], q.arrivedAt = q.arrivedAt, store.Time{}
+		}
+	}
+	e.mu.Unlock()
+	for id, at := range arrived {
+		open, err := e.cfg.DB.HasOpenIssues(ctx, id)
+		if err != nil {
+			return err
+		}
+		if !open {
+			continue
+		}
+		err = e.cfg.DB.Write(ctx, func(tx *store.Tx) error {
+			_, err := tx.ResolveIssues(ctx, id, at)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

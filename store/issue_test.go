@@ -1,0 +1,159 @@
+package store_test
+
+import (
+	"testing"
+	"time"
+
+	"schakel/store"
+)
+
+// failing records n failed attempts of a cause at the endpoint of the world.
+func (w *world) failing(cause string, n int) {
+	w.t.Helper()
+	outcomes := make([]store.Outcome, n)
+	for i := range outcomes {
+		outcomes[i].Delivery = store.Delivery{ID: "dlv_1", PartnerID: w.partner.ID, EndpointID: w.endpoint.ID, Cause: cause, Detail: "It failed."}
+	}
+	w.write(func(tx *store.Tx) error { return tx.RecordIssues(w.ctx, outcomes) })
+}
+
+func (w *world) issue(cause string) store.Issue {
+	w.t.Helper()
+	rows, total, err := w.db.Issues(w.ctx, store.IssueFilter{PartnerID: w.partner.ID, EndpointID: w.endpoint.ID, Cause: cause})
+	noErr(w.t, err)
+	if total != 1 {
+		w.t.Fatalf("%d issues of %s, want 1", total, cause)
+	}
+	return rows[0]
+}
+
+// An issue goes only along the arrows of its states.
+func TestIssueStates(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		steps := map[string]func(tx *store.Tx, id string) error{
+			"acknowledge": func(tx *store.Tx, id string) error { return tx.AcknowledgeIssue(w.ctx, id, "Ada") },
+			"resolve":     func(tx *store.Tx, id string) error { return tx.ResolveIssue(w.ctx, id, "Ada") },
+			"itself": func(tx *store.Tx, _ string) error {
+				_, err := tx.ResolveIssues(w.ctx, w.endpoint.ID, store.At(tx.Now.Add(time.Second)))
+				return err
+			},
+		}
+		paths := map[string][]string{
+			store.IssueOpen: {}, store.IssueAcknowledged: {"acknowledge"}, store.IssueResolved: {"resolve"}, store.IssueReopened: {"resolve", "fail"},
+		}
+		for _, tt := range []struct{ from, step, to string }{
+			{store.IssueOpen, "acknowledge", store.IssueAcknowledged},
+			{store.IssueOpen, "resolve", store.IssueResolved},
+			{store.IssueOpen, "itself", store.IssueResolved},
+			{store.IssueOpen, "fail", store.IssueOpen},
+			{store.IssueAcknowledged, "acknowledge", ""},
+			{store.IssueAcknowledged, "resolve", store.IssueResolved},
+			{store.IssueAcknowledged, "itself", store.IssueResolved},
+			{store.IssueAcknowledged, "fail", store.IssueAcknowledged},
+			{store.IssueResolved, "acknowledge", ""},
+			{store.IssueResolved, "resolve", ""},
+			{store.IssueResolved, "itself", store.IssueResolved},
+			{store.IssueResolved, "fail", store.IssueReopened},
+			{store.IssueReopened, "acknowledge", store.IssueAcknowledged},
+			{store.IssueReopened, "resolve", store.IssueResolved},
+			{store.IssueReopened, "itself", store.IssueResolved},
+			{store.IssueReopened, "fail", store.IssueReopened},
+		} {
+			cause := tt.from + "-" + tt.step
+			w.failing(cause, 1)
+			id := w.issue(cause).ID
+			for _, step := range append(paths[tt.from], tt.step) {
+				if step == "fail" {
+					w.failing(cause, 1)
+				} else if tt.to == "" && step == tt.step && w.issue(cause).Status == tt.from {
+					w.fails(store.ErrConflict, func(tx *store.Tx) error { return steps[step](tx, id) })
+				} else {
+					w.write(func(tx *store.Tx) error { return steps[step](tx, id) })
+				}
+			}
+			want := tt.to
+			if want == "" {
+				want = tt.from
+			}
+			i, err := w.db.Issue(w.ctx, id)
+			if err != nil || i.Status != want {
+				t.Errorf("%s: %s is %s, want %s, %v", tt.step, tt.from, i.Status, want, err)
+			}
+			if i.Status == store.IssueReopened && (i.Reopened != 1 || i.AcknowledgedBy != "") {
+				t.Errorf("%s: %+v", tt.step, i)
+			}
+		}
+	})
+}
+
+// 10,000 failures of one cause make one issue that counts them all.
+func TestIssueCount(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		began := w.now()
+		for range 20 {
+			w.failing("http-503", 500)
+			w.clock.Advance(time.Second)
+		}
+		w.failing("", 1) // no cause, no issue
+		i := w.issue("http-503")
+		if i.Failures != 10_000 || !i.FirstAt.Equal(began.Time) || i.LastAt.Sub(i.FirstAt.Time) != 19*time.Second || i.Detail != "It failed." {
+			t.Errorf("%+v", i)
+		}
+		if open, err := w.db.HasOpenIssues(w.ctx, w.endpoint.ID); !open || err != nil {
+			t.Errorf("%v, %v", open, err)
+		}
+	})
+}
+
+// An issue stays while a delivery waits for its cause, and resolves by itself when none does. The filter finds these deliveries alone.
+func TestIssueResolvesByItself(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		ids := w.newDeliveries(w.subscription, 3)
+		w.claim("a", 3)
+		fail := func(id, status, cause string) store.Outcome {
+			o := w.outcome(id, "a", store.Delivery{Status: status, Reason: "attempts-exhausted", Cause: cause})
+			o.Delivery.PartnerID, o.Delivery.EndpointID = w.partner.ID, w.endpoint.ID
+			return o
+		}
+		w.write(func(tx *store.Tx) error {
+			all := []store.Outcome{
+				fail(ids[0], store.DeliveryDead, "http-503"), fail(ids[1], store.DeliveryDead, "dns"), fail(ids[2], store.DeliveryHeld, "http-503"),
+			}
+			if err := tx.Complete(w.ctx, all); err != nil {
+				return err
+			}
+			return tx.RecordIssues(w.ctx, all)
+		})
+		dead := store.DeliveryFilter{EndpointID: w.endpoint.ID, PartnerID: w.partner.ID, Cause: "http-503", Statuses: []string{store.DeliveryDead}}
+		rows, total, err := w.db.Deliveries(w.ctx, dead)
+		if err != nil || total != 1 || rows[0].ID != ids[0] {
+			t.Errorf("%d, %v, %v", total, rows, err)
+		}
+		if found, err := w.db.DeliveryIDs(w.ctx, dead, 10); err != nil || len(found) != 1 || found[0] != ids[0] {
+			t.Errorf("%v, %v", found, err)
+		}
+		resolve := func(want int64) {
+			t.Helper()
+			w.clock.Advance(time.Minute)
+			w.write(func(tx *store.Tx) error {
+				n, err := tx.ResolveIssues(w.ctx, w.endpoint.ID, tx.Now)
+				if n != want {
+					t.Errorf("%d are resolved, want %d", n, want)
+				}
+				return err
+			})
+		}
+		resolve(0)
+		w.set(ids[0], `status = 'delivered'`)
+		w.set(ids[1], `status = 'discarded'`)
+		resolve(1)
+		if i := w.issue("dns"); i.Status != store.IssueResolved || i.ResolvedBy != "" {
+			t.Errorf("%+v", i)
+		}
+		if i := w.issue("http-503"); i.Status != store.IssueOpen {
+			t.Errorf("%+v", i)
+		}
+		w.set(ids[2], `status = 'delivered'`)
+		resolve(1)
+	})
+}
