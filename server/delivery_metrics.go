@@ -8,7 +8,7 @@ import (
 	"schakel/store"
 )
 
-// arrivals tells how long deliveries take, from the counts that the charts are drawn from.
+// arrivals reports the latency of deliveries, from the counts behind the charts.
 type arrivals struct {
 	db              *store.DB
 	latency, oldest *prometheus.Desc

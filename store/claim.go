@@ -190,11 +190,11 @@ func (tx *Tx) FreeAllLeases(ctx context.Context) error {
 
 // Outcome holds the result of one attempt: the attempt, and the new state of the delivery.
 type Outcome struct {
-	Attempt  Attempt
+	Attempt Attempt
 	// Of Delivery, ID, Status, Reason, Detail, DueAt, LastStatus and Cause are written; SubscriptionID and OrderKey name its queue,
 	// EndpointID its endpoint; CreatedAt gives its latency.
 	Delivery Delivery
-	Lease    Lease    // under which it was made
+	Lease    Lease // under which it was made
 }
 
 // Complete writes outcomes. A delivery that arrived is delivered whoever holds it by now; any other outcome counts

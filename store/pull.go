@@ -212,9 +212,7 @@ func (tx *Tx) PullAcknowledge(ctx context.Context, subscriptionID string, locks 
 			return err
 		}
 		ids := idsOf(rows)
-		for i := range rows {
-			tx.countArrived(rows[i].EndpointID, rows[i].CreatedAt)
-		}
+		tx.countAllArrived(rows)
 		// The lock stays on the row, so that it can be told that it was this lock.
 		_, err = tx.exec(ctx, `UPDATE delivery SET status = 'delivered', reason = '', detail = '', due_at = NULL, updated_at = ?, delivered_at = ?
 			WHERE id IN (`+marks(len(ids))+`)`, append([]any{tx.Now, tx.Now}, ids...)...)

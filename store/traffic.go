@@ -126,7 +126,7 @@ func (t *traffic) commit(tx *Tx) {
 	t.sum += tx.took
 }
 
-// counts is what one transaction counted, as part of a Tx.
+// counts collects the counts of one transaction, as part of a Tx.
 type counts struct {
 	counted tally
 	last    *Traffic      // of counted, that was asked for last
@@ -146,6 +146,13 @@ func (tx *Tx) include(earlier counts) {
 	tx.last = nil
 	tx.took += earlier.took
 	tx.counted.merge(earlier.counted)
+}
+
+// countAllArrived counts deliveries that arrived just now.
+func (tx *Tx) countAllArrived(rows []Delivery) {
+	for i := range rows {
+		tx.countArrived(rows[i].EndpointID, rows[i].CreatedAt)
+	}
 }
 
 // countFailed counts an attempt that failed at each of these deliveries.

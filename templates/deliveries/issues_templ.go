@@ -9,8 +9,9 @@ import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
 import (
-	"schakel/templates/ui"
 	"time"
+
+	"schakel/templates/ui"
 )
 
 // IssueListView is a page of issues.
@@ -42,17 +43,17 @@ func (v IssueListView) table() ui.TableView {
 	if v.ShowPartner {
 		t.Columns = append(t.Columns, ui.Column{Label: "Partner"})
 	}
-	t.Columns = append(t.Columns, ui.Column{Label: "State"}, ui.Column{Label: "Failed attempts", Numeric: true}, ui.Column{Label: "First"}, ui.Column{Label: "Last"},
-		ui.Column{Label: "Deliveries"}, ui.Column{Label: "Decide"})
+	t.Columns = append(t.Columns, ui.Column{Label: "State"}, ui.Column{Label: "Failed attempts", Numeric: true}, ui.Column{Label: "First and last"},
+		ui.Column{Label: "Actions", Unseen: true})
 	return t
 }
 
 func (v IssueListView) cells(r IssueRow) ui.Cells {
-	all := ui.Cells{issueCause(r), ui.PlainText(r.Endpoint)}
+	all := ui.Cells{r.cause(), ui.PlainText(r.Endpoint)}
 	if v.ShowPartner {
 		all = append(all, ui.PlainText(r.Partner))
 	}
-	return append(all, ui.PlainText(r.State), ui.PlainText(ui.Count(r.Failures)), ui.Ago(r.First, v.Now), ui.Ago(r.Last, v.Now), issueDeliveries(r), issueSteps(r))
+	return append(all, ui.PlainText(r.State), ui.PlainText(ui.Count(r.Failures)), r.span(v.Now), r.actions())
 }
 
 // IssueList lists issues, those that failed last first.
@@ -111,7 +112,7 @@ func IssueList(p ui.Page, v IssueListView) templ.Component {
 	})
 }
 
-func issueCause(r IssueRow) templ.Component {
+func (r IssueRow) cause() templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -132,16 +133,28 @@ func issueCause(r IssueRow) templ.Component {
 			templ_7745c5c3_Var3 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		var templ_7745c5c3_Var4 string
-		templ_7745c5c3_Var4, templ_7745c5c3_Err = templ.JoinStringErrs(r.Cause)
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 2, "<div>")
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `deliveries/issues.templ`, Line: 59, Col: 10}
+			return templ_7745c5c3_Err
+		}
+		templ_7745c5c3_Err = ui.Link(r.Cause, r.Sample).Render(ctx, templ_7745c5c3_Buffer)
+		if templ_7745c5c3_Err != nil {
+			return templ_7745c5c3_Err
+		}
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 3, "<div class=\"schakel-rowhead__more\">")
+		if templ_7745c5c3_Err != nil {
+			return templ_7745c5c3_Err
+		}
+		var templ_7745c5c3_Var4 string
+		templ_7745c5c3_Var4, templ_7745c5c3_Err = templ.JoinStringErrs(r.Detail)
+		if templ_7745c5c3_Err != nil {
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `deliveries/issues.templ`, Line: 62, Col: 47}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var4))
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = ui.Text(r.Detail).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 4, "</div></div>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -149,7 +162,7 @@ func issueCause(r IssueRow) templ.Component {
 	})
 }
 
-func issueDeliveries(r IssueRow) templ.Component {
+func (r IssueRow) span(now time.Time) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -170,11 +183,28 @@ func issueDeliveries(r IssueRow) templ.Component {
 			templ_7745c5c3_Var5 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = ui.Link("The newest", r.Sample).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 5, "<div>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = ui.Link("Dead letters", r.DeadLetters).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Ago(r.First, now).Render(ctx, templ_7745c5c3_Buffer)
+		if templ_7745c5c3_Err != nil {
+			return templ_7745c5c3_Err
+		}
+		var templ_7745c5c3_Var6 string
+		templ_7745c5c3_Var6, templ_7745c5c3_Err = templ.JoinStringErrs(" to ")
+		if templ_7745c5c3_Err != nil {
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `deliveries/issues.templ`, Line: 69, Col: 10}
+		}
+		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var6))
+		if templ_7745c5c3_Err != nil {
+			return templ_7745c5c3_Err
+		}
+		templ_7745c5c3_Err = ui.Ago(r.Last, now).Render(ctx, templ_7745c5c3_Buffer)
+		if templ_7745c5c3_Err != nil {
+			return templ_7745c5c3_Err
+		}
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 6, "</div>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -182,7 +212,7 @@ func issueDeliveries(r IssueRow) templ.Component {
 	})
 }
 
-func issueSteps(r IssueRow) templ.Component {
+func (r IssueRow) actions() templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -198,11 +228,15 @@ func issueSteps(r IssueRow) templ.Component {
 			}()
 		}
 		ctx = templ.InitializeContext(ctx)
-		templ_7745c5c3_Var6 := templ.GetChildren(ctx)
-		if templ_7745c5c3_Var6 == nil {
-			templ_7745c5c3_Var6 = templ.NopComponent
+		templ_7745c5c3_Var7 := templ.GetChildren(ctx)
+		if templ_7745c5c3_Var7 == nil {
+			templ_7745c5c3_Var7 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
+		templ_7745c5c3_Err = ui.Link("Dead letters", r.DeadLetters).Render(ctx, templ_7745c5c3_Buffer)
+		if templ_7745c5c3_Err != nil {
+			return templ_7745c5c3_Err
+		}
 		if r.Acknowledge != "" {
 			templ_7745c5c3_Err = ui.PostButton(ui.Subtle, "Acknowledge", r.Acknowledge).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {

@@ -33,9 +33,9 @@ type EndpointView struct {
 	CanTest, CanPause, CanResume, CanEnd         bool
 	EndReason, EndError, PauseReason, PauseError string
 	PausedBy                                     string // the administrator who paused it, whom alone it waits for
-	// Queue is what waits to be sent.
+	// Queue counts the pending deliveries.
 	Queue EndpointQueue
-	// Traffic is what moved lately; nil when nothing is delivered here.
+	// Traffic charts the last 24 hours; nil when nothing is delivered here.
 	Traffic *ui.TrafficView
 	// Pull is set when events are fetched here; then nothing is sent.
 	Pull *PullView

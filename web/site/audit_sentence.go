@@ -75,6 +75,7 @@ func AuditActions() []string {
 		registry.ActionSigningKeyMade, registry.ActionRouteAdded, registry.ActionRouteRemoved, registry.ActionProfileChanged,
 		registry.ActionAccountInvited, registry.ActionAccountBlocked, registry.ActionAccountUnblocked,
 		registry.ActionRequestQuarantined, registry.ActionRequestReleased, registry.ActionRequestDiscarded,
+		registry.ActionIssueAcknowledged, registry.ActionIssueResolved,
 	}
 	list = append(list, partnerActions()...)
 	list = append(list, exchangeActions()...)

@@ -14,7 +14,7 @@ import (
 // compressFrom sets the bytes from which an answer is compressed. Below it a network carries an answer about as fast either way.
 const compressFrom = 20_000
 
-// zippers keeps writers between answers, for each takes more than a megabyte. The fastest level makes a page a sixth of its size.
+// zippers keeps writers between answers, for each takes more than a megabyte. The fastest level makes 8 kB of a page of 60 kB.
 var zippers = sync.Pool{New: func() any {
 	z, err := gzip.NewWriterLevel(nil, gzip.BestSpeed)
 	if err != nil {

@@ -52,7 +52,10 @@ func (p *Portal) Traffic(ctx context.Context, endpoints []string, word, here str
 	}
 	t := newTrafficSeries(points, len(endpoints) == 1 && endpoints[0] == store.AllEndpoints)
 	if t.sum == (store.Traffic{}) {
-		v.Nothing = "Nothing moved and nothing waited in the last " + chosen.label + "."
+		v.Nothing = "Nothing moved in the last " + chosen.label + ". What waited was not counted."
+		if t.sampled {
+			v.Nothing = "Nothing moved and nothing waited in the last " + chosen.label + "."
+		}
 		return v, nil
 	}
 	v.Figures, v.Charts = t.figures(), t.charts(chosen.period.Step)
@@ -77,13 +80,13 @@ type trafficSeries struct {
 	rate, p50, p95, pending, oldest []float64
 	sum                             store.Traffic // Pending and Oldest are the highest
 	lastPending                     int64
-	lastOldest                      time.Duration
-	sampled                         bool
+	sampled                         bool // what waited was counted at some moment of the period
+	fresh                           bool // and lately: lastPending is of the last two points
 }
 
 func newTrafficSeries(points []store.Traffic, all bool) trafficSeries {
 	t := trafficSeries{all: all}
-	for _, p := range points {
+	for i, p := range points {
 		came := p.Made
 		if all {
 			came = p.Accepted
@@ -96,7 +99,10 @@ func newTrafficSeries(points []store.Traffic, all bool) trafficSeries {
 		pending, oldest := math.NaN(), math.NaN()
 		if p.Pending >= 0 {
 			pending, oldest = float64(p.Pending), p.Oldest.Seconds()
-			t.lastPending, t.lastOldest, t.sampled = p.Pending, p.Oldest, true
+			t.sampled = true
+			if i >= len(points)-2 { // an older one is no news of now
+				t.lastPending, t.fresh = p.Pending, true
+			}
 		}
 		t.pending, t.oldest = append(t.pending, pending), append(t.oldest, oldest)
 		t.add(p)
@@ -168,8 +174,10 @@ func (t *trafficSeries) figures() []ui.Item {
 		came = t.sum.Accepted
 	}
 	items := []ui.Item{
-		{Label: t.cameLabel(), Text: ui.Count(int(came))}, {Label: "Deliveries delivered", Text: ui.Count(int(t.sum.Delivered))},
-		{Label: "Failed attempts", Text: ui.Count(int(t.sum.Failed))}, {Label: "Became dead letters", Text: ui.Count(int(t.sum.Dead))},
+		{Label: t.cameLabel(), Text: ui.Count(int(came))},
+		{Label: "Deliveries delivered", Text: ui.Count(int(t.sum.Delivered))},
+		{Label: "Failed attempts", Text: ui.Count(int(t.sum.Failed))},
+		{Label: "Became dead letters", Text: ui.Count(int(t.sum.Dead))},
 	}
 	if rate := successRate(t.sum); !math.IsNaN(rate) {
 		items = append(items, ui.Item{Label: "Attempts that arrived", Text: percentText(rate)})
@@ -177,7 +185,7 @@ func (t *trafficSeries) figures() []ui.Item {
 	if p50 := quantile(t.sum.Latency, .5); !math.IsNaN(p50) {
 		items = append(items, ui.Item{Label: "Half arrived within", Text: latencyText(p50)}, ui.Item{Label: "95% arrived within", Text: latencyText(quantile(t.sum.Latency, .95))})
 	}
-	if t.sampled {
+	if t.fresh {
 		items = append(items, ui.Item{Label: "Waited at the last look", Text: ui.CountUpTo(int(t.lastPending), store.ListBound)})
 	}
 	return items

@@ -95,6 +95,6 @@ func (p *pages) show(c echo.Context, v view.View, ids []string) error {
 		return err
 	}
 	page := p.Frame(c, "Traffic")
-	page.Lead = "What moved and what waited. The numbers are counted as it moves and kept for 30 days."
+	page.Lead = "What moved and what waited. The numbers are counted as it moves and kept for 31 days."
 	return p.Render(c, http.StatusOK, view.Page(page, v))
 }
