@@ -121,7 +121,7 @@ func TestTrafficSamplesWhatWaits(t *testing.T) {
 	})
 }
 
-// Nodes add to the same rows; sums over hours are those over their minutes, and pruning leaves the rows that charts show.
+// Nodes add to the same rows; hours sum up their minutes, and pruning leaves the rows of charts.
 func TestTrafficKeepsSumsAndIsPruned(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		start := w.clock.Now().UTC().Truncate(24 * time.Hour)

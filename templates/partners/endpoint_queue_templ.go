@@ -19,7 +19,7 @@ type EndpointQueue struct {
 	// Waiting counts the pending deliveries; Oldest is when the first of them was made.
 	Waiting int
 	Oldest  time.Time
-	// Why is empty when it is sent to; Reason is what the person or the engine that stopped it gave.
+	// Why is empty while events are sent; Reason comes from the person or the engine that stopped the endpoint.
 	Why, Reason string
 	Since       time.Time
 	// Next is when or by whose act the next attempt is; empty when nothing waits.
