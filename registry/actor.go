@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"schakel/store"
+	"schakel/templates/i18n"
 )
 
 // Kinds of an Actor.
@@ -117,7 +118,7 @@ func RequireApproved(p store.Partner) error {
 	if p.Status == store.PartnerApproved {
 		return nil
 	}
-	return &Error{Code: CodeForbidden, Message: "This is possible once the registration of " + p.Name + " is approved; it is " + p.Status + " now."}
+	return &Error{Code: CodeForbidden, Message: i18n.Message("This is possible once the registration of " + p.Name + " is approved; it is " + p.Status + " now.")}
 }
 
 // maxPerPartner limits the endpoints, and the clients, of a partner: each costs the engine memory and the

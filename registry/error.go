@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"schakel/store"
+	"schakel/templates/i18n"
 )
 
 // Codes of an Error: what kind of refusal it is.
@@ -29,32 +30,32 @@ const (
 // that is not an Error is a failure of ours, and is not shown.
 type Error struct {
 	Code    string
-	Message string
+	Message i18n.Message
 	// Fields maps the name of a field of the form or request to its problem.
-	Fields map[string]string
+	Fields map[string]i18n.Message
 }
 
 // Error implements error.
 func (e *Error) Error() string {
 	if len(e.Fields) == 0 {
-		return e.Code + ": " + e.Message
+		return e.Code + ": " + e.Message.String()
 	}
 	names := make([]string, 0, len(e.Fields))
 	for name := range e.Fields {
 		names = append(names, name)
 	}
 	slices.Sort(names)
-	return e.Code + ": " + e.Message + " (" + strings.Join(names, ", ") + ")"
+	return e.Code + ": " + e.Message.String() + " (" + strings.Join(names, ", ") + ")"
 }
 
 // NotFound makes the refusal of something that is not there, or is not the asker's.
 func NotFound(what string) error {
-	return &Error{Code: CodeNotFound, Message: "There is no such " + what + "."}
+	return &Error{Code: CodeNotFound, Message: i18n.M("There is no such %s.", what)}
 }
 
 // Conflict makes the refusal of what the state of something does not allow.
-func Conflict(format string, args ...any) error {
-	return &Error{Code: CodeConflict, Message: fmt.Sprintf(format, args...)}
+func Conflict(key string, args ...any) error {
+	return &Error{Code: CodeConflict, Message: i18n.M(key, args...)}
 }
 
 // Found gives the error of a look-up its meaning for whoever asked.
@@ -69,17 +70,17 @@ func Found(what string, err error) error {
 }
 
 // Problems collects what is wrong with input, by field.
-type Problems map[string]string
+type Problems map[string]i18n.Message
 
 // Add notes a problem; the first one of a field stays.
-func (p Problems) Add(field, text string) {
+func (p Problems) Add(field string, text i18n.Message) {
 	if _, there := p[field]; !there && text != "" {
 		p[field] = text
 	}
 }
 
 // AddIf notes a problem when input is bad.
-func (p Problems) AddIf(bad bool, field, text string) {
+func (p Problems) AddIf(bad bool, field string, text i18n.Message) {
 	if bad {
 		p.Add(field, text)
 	}
@@ -94,14 +95,14 @@ func (p Problems) Err() error {
 }
 
 // CheckLine returns the problem of a text of one line, of least to most characters; empty when it has none.
-func CheckLine(text string, least, most int) string {
+func CheckLine(text string, least, most int) i18n.Message {
 	switch n := utf8.RuneCountInString(text); {
 	case n < least && least == 1:
 		return "Fill this in."
 	case n < least:
-		return fmt.Sprintf("Use at least %d characters.", least)
+		return i18n.M("Use at least %d characters.", least)
 	case n > most:
-		return fmt.Sprintf("Use at most %d characters.", most)
+		return i18n.M("Use at most %d characters.", most)
 	case !utf8.ValidString(text) || strings.ContainsFunc(text, unseen) || least > 0 && !strings.ContainsFunc(text, seen):
 		return "Use one line of plain text, without invisible characters."
 	}
@@ -118,7 +119,7 @@ func unseen(r rune) bool {
 }
 
 // CheckProse is line for a text that may have several lines.
-func CheckProse(text string, least, most int) string {
+func CheckProse(text string, least, most int) i18n.Message {
 	return CheckLine(strings.NewReplacer("\r\n", " ", "\n", " ", "\t", " ").Replace(text), least, most)
 }
 
@@ -134,13 +135,13 @@ func CheckReason(reason string, needed bool) error {
 }
 
 // Invalid makes the refusal of input, with what is wrong by field.
-func Invalid(fields map[string]string) error {
+func Invalid(fields map[string]i18n.Message) error {
 	return &Error{Code: CodeInvalid, Message: "Some answers need another look.", Fields: fields}
 }
 
 // Forbidden makes the refusal of what the asker may not do.
-func Forbidden(format string, args ...any) error {
-	return &Error{Code: CodeForbidden, Message: fmt.Sprintf(format, args...)}
+func Forbidden(key string, args ...any) error {
+	return &Error{Code: CodeForbidden, Message: i18n.M(key, args...)}
 }
 
 // Wrap adds what was attempted to an error; nil stays nil.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/robfig/cron/v3"
 	"schakel/store"
+	"schakel/templates/i18n"
 )
 
 // TidyList trims, sorts and takes out what is empty or there twice.
@@ -65,7 +66,7 @@ func Origin(raw string) string {
 // CheckBetween adds a problem when a number is out of bounds.
 func CheckBetween(wrong Problems, field string, n, least, most int64) {
 	if n < least || n > most {
-		wrong.Add(field, "Use a number from "+strconv.FormatInt(least, 10)+" to "+strconv.FormatInt(most, 10)+".")
+		wrong.Add(field, i18n.M("Use a number from %d to %d.", least, most))
 	}
 }
 

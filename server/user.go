@@ -120,7 +120,7 @@ func withFields(err error) error {
 	}
 	var all []string
 	for field, text := range e.Fields {
-		all = append(all, field+": "+text)
+		all = append(all, field+": "+text.String())
 	}
 	return errors.New(strings.Join(all, " "))
 }

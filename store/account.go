@@ -29,7 +29,9 @@ type Account struct {
 	UpdatedAt    Time   `db:"updated_at"`
 	LastLoginAt  Time   `db:"last_login_at"`
 	// PreviousLoginAt is the login before the last one; zero when there was none.
-	PreviousLoginAt Time `db:"previous_login_at"`
+	PreviousLoginAt Time   `db:"previous_login_at"`
+	Language        string `db:"language"`  // of the portal, as a BCP 47 tag; empty follows the browser
+	TimeZone        string `db:"time_zone"` // IANA name, such as Europe/Amsterdam; empty follows the browser
 }
 
 // InsertAccount adds an account under a new id. A second account with the e-mail address is ErrConflict.
@@ -42,7 +44,7 @@ func (tx *Tx) InsertAccount(ctx context.Context, a *Account) error {
 func (tx *Tx) UpdateAccount(ctx context.Context, a *Account) error {
 	a.UpdatedAt = tx.Now
 	return tx.update(ctx, "account", a, "email", "name", "password_hash", "role", "partner_id", "status", "session_epoch",
-		"updated_at", "last_login_at", "previous_login_at")
+		"updated_at", "last_login_at", "previous_login_at", "language", "time_zone")
 }
 
 // Account finds an account by id.

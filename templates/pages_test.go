@@ -10,6 +10,7 @@ import (
 	contractsview "schakel/templates/contracts"
 	deliveriesview "schakel/templates/deliveries"
 	eventsview "schakel/templates/events"
+	"schakel/templates/i18n"
 	partnersview "schakel/templates/partners"
 	"schakel/templates/ui"
 	"schakel/templates/ui/uitest"
@@ -57,9 +58,9 @@ func administratorPages() map[string]templ.Component {
 		"client":       partnersview.AdminClient(p, partnersview.AdminClientView{ID: "cli_1", Partner: partner, Asks: partnersview.ClientAsks{Scopes: []string{"events.publish"}}, Secret: "s", Acts: todo, History: past, Now: uitest.Now()}),
 		"endpoints":    partnersview.AdminEndpoints(p, partnersview.AdminEndpointsView{Rows: []ui.EndpointRow{point}, Total: 1, Now: uitest.Now()}),
 		"endpoint":     partnersview.AdminEndpoint(p, partnersview.AdminEndpointView{Partner: partner, Circuit: "open", Failures: 3, OpenedAt: uitest.Now(), Waiting: 2, Oldest: uitest.Now(), Rate: 1, EditHref: "/e", TestAction: "/t", DeliveriesHref: "/d", Acts: todo, Subscriptions: []partnersview.SubscriptionRow{sub}, Now: uitest.Now()}),
-		"routes":       adminview.AdminRoutes(p, adminview.AdminRoutesView{Rows: []adminview.RouteRow{{From: partner, To: partner, EventType: "nl.a", By: "Anna", Remove: "/r"}}, Wrong: map[string]string{"from": "Choose."}, Now: uitest.Now()}),
+		"routes":       adminview.AdminRoutes(p, adminview.AdminRoutesView{Rows: []adminview.RouteRow{{From: partner, To: partner, EventType: "nl.a", By: "Anna", Remove: "/r"}}, Wrong: map[string]i18n.Message{"from": "Choose."}, Now: uitest.Now()}),
 		"mails":        adminview.AdminMails(p, adminview.AdminMailsView{Rows: []adminview.MailRow{{Recipient: "a@example.nl", Subject: "Hello", Status: "failed", Error: "refused", Attempts: 2}}, Total: 1, Now: uitest.Now()}),
-		"accounts":     adminview.AdminAccounts(p, adminview.AdminAccountsView{Rows: []ui.AccountRow{account}, Wrong: map[string]string{"name": "Fill in."}, Now: uitest.Now()}),
+		"accounts":     adminview.AdminAccounts(p, adminview.AdminAccountsView{Rows: []ui.AccountRow{account}, Wrong: map[string]i18n.Message{"name": "Fill in."}, Now: uitest.Now()}),
 		"contracts":    contractsview.ContractList(p, contractsview.ContractListView{Rows: []contractsview.ContractRow{{ID: "a", Title: "A", Href: "/a", Kind: "openapi", Version: "1.0.0", VersionHref: "/v", Status: "published"}}, Total: 1, ShowVisibility: true}),
 		"no contracts": contractsview.ContractList(p, contractsview.ContractListView{CreateHref: "/n", Requested: []contractsview.RequestedRow{{Contract: "A", Version: "1.0.0", Href: "/v", Owner: "P", By: "Anna", At: uitest.Now()}}, Now: uitest.Now()}),
 		"contract":     contractsview.ContractPage(p, contractsview.ContractView{ID: "a", Kind: "asyncapi", Description: "A\nB", ContactName: "N", ContactEmail: "n@example.nl", Visibility: "public", Versions: []contractsview.VersionRow{{Version: "1.0.0", Href: "/v", Status: "deprecated", Sunset: uitest.Now()}}, Types: []ui.GrantedType{kind}, TypesOf: "1.0.0", API: []ui.Named{{Name: "Metadata", Href: "/m"}}, History: &past, Now: uitest.Now()}),
@@ -70,15 +71,15 @@ func administratorPages() map[string]templ.Component {
 		"draft": contractsview.VersionPage(p, contractsview.VersionView{Contract: partner, Kind: "asyncapi", Status: "draft", PublishHref: "/p", PublishLabel: "Publish", Requested: &contractsview.RequestedRow{By: "Anna", Owner: "P", At: uitest.Now(), Reason: "ready"}, Now: uitest.Now()}),
 		"visibility": contractsview.VisibilityPage(p, contractsview.VisibilityView{
 			Action: "/a", Back: "/b", Now: "public", Visibility: "named", Named: []ui.Option{{Value: "ptn_1", Label: "P", Selected: true}}, Loses: true, Everybody: true,
-			Losing: []contractsview.LosingRow{{Partner: "Q", Href: "/q", Subscriptions: 2}}, LosingTotal: 1, Wrong: map[string]string{"accept": "Confirm.", "reason": "Say why."},
+			Losing: []contractsview.LosingRow{{Partner: "Q", Href: "/q", Subscriptions: 2}}, LosingTotal: 1, Wrong: map[string]i18n.Message{"accept": "Confirm.", "reason": "Say why."},
 		}),
-		"contract form": contractsview.ContractForm(p, contractsview.ContractFormView{New: true, Button: "Make", Wrong: map[string]string{"id": "No.", "kind": "No.", "visibility": "No.", "": "Taken."}, Partners: []ui.Option{{Label: "Own"}}}),
-		"upload":        contractsview.UploadPage(p, contractsview.UploadView{Kind: "asyncapi", MaxBytes: 1 << 20, Text: "<script>", Findings: []contractsview.FindingRow{{Severity: "error", Line: 1, Detail: "<b>", Excerpt: "<i>"}}, Wrong: map[string]string{"text": "No."}}),
+		"contract form": contractsview.ContractForm(p, contractsview.ContractFormView{New: true, Button: "Make", Wrong: map[string]i18n.Message{"id": "No.", "kind": "No.", "visibility": "No.", "": "Taken."}, Partners: []ui.Option{{Label: "Own"}}}),
+		"upload":        contractsview.UploadPage(p, contractsview.UploadView{Kind: "asyncapi", MaxBytes: 1 << 20, Text: "<script>", Findings: []contractsview.FindingRow{{Severity: "error", Line: 1, Detail: "<b>", Excerpt: "<i>"}}, Wrong: map[string]i18n.Message{"text": "No."}}),
 		"publish":       contractsview.PublishPage(p, contractsview.PublishView{Kind: "asyncapi", Changes: []contractsview.TypeChange{{Name: "nl.a", What: "New"}, {Name: "nl.b", What: "Taken"}}, Warnings: []contractsview.FindingRow{finding2(finding)}, Digest: "00"}),
 		"publish breaking": contractsview.PublishPage(p, contractsview.PublishView{
 			Kind: "asyncapi", Before: "1.0.0", BrokenTotal: 2, Broken: []contractsview.ContractChangeRow{{Level: "breaking", Text: "<b>", Why: "w", Side: "consumer", Pointer: "/a", Removed: true, Code: "c"}},
 			Bound:       []contractsview.BoundRow{{Partner: "P", PartnerHref: "/p", Subscription: "S", SubscriptionHref: "/s", Types: []string{"nl.a"}}},
-			NeedsReason: true, Suggested: "2.0.0", ShowBound: true, Asks: true, RequestReason: "ready", Wrong: map[string]string{"reason": "Say why."}, Digest: "00", ChangesHref: "/c",
+			NeedsReason: true, Suggested: "2.0.0", ShowBound: true, Asks: true, RequestReason: "ready", Wrong: map[string]i18n.Message{"reason": "Say why."}, Digest: "00", ChangesHref: "/c",
 		}),
 		"publish unknown": contractsview.PublishPage(p, contractsview.PublishView{Kind: "openapi", Before: "1.0.0", Unknown: "Too large.", NeedsReason: true}),
 		"publish same":    contractsview.PublishPage(p, contractsview.PublishView{Kind: "asyncapi", Before: "1.0.0", ChangesHref: "/c"}),
@@ -100,7 +101,7 @@ func administratorPages() map[string]templ.Component {
 		"reading nothing": contractsview.ReadingPage(p, contractsview.ReadingView{Uses: &contractsview.ReadingUses{Own: true}}),
 		"changes none":    contractsview.ContractChangesPage(p, contractsview.ContractChangesView{From: "1.0.0", To: "1.1.0", Compared: true}),
 		"changes refused": contractsview.ContractChangesPage(p, contractsview.ContractChangesView{To: "1.1.0", Message: "Too large."}),
-		"publish not":     contractsview.PublishPage(p, contractsview.PublishView{Kind: "openapi", Blocked: "It is published.", Wrong: map[string]string{"": "Look again."}, Back: "/v"}),
+		"publish not":     contractsview.PublishPage(p, contractsview.PublishView{Kind: "openapi", Blocked: "It is published.", Wrong: map[string]i18n.Message{"": "Look again."}, Back: "/v"}),
 	}
 }
 
@@ -219,7 +220,7 @@ func TestQueuePages(t *testing.T) {
 
 func TestSelectionPages(t *testing.T) {
 	t.Parallel()
-	wrong := map[string]string{
+	wrong := map[string]i18n.Message{
 		ui.FilterControl(0, "value"): "Fill in what.", ui.FilterControl(1, "attribute"): "Fill in an attribute.", "filters": "At /0: wrong.",
 		"orderBy": "Choose another.", "orderOther": "Fill in the name.",
 	}
@@ -260,7 +261,7 @@ func TestSettingsPages(t *testing.T) {
 	}
 	changes := []adminview.SettingChangeRow{{Title: "Key", Before: "Required", After: "Not looked at", Rules: "IDEM-02", Standing: "relaxed"}}
 	form := adminview.SettingsFormView{
-		Version: "3", Wrong: map[string]string{"a.ttl": "Choose more.", "reason": "Too long."}, Changes: changes,
+		Version: "3", Wrong: map[string]i18n.Message{"a.ttl": "Choose more.", "reason": "Too long."}, Changes: changes,
 		Errors: []ui.FieldError{{Field: "a.ttl", Text: "Lifetime: choose more."}, {Field: "reason", Text: "Too long."}},
 		Groups: []adminview.SettingFormGroup{{Title: "A", Fields: []adminview.SettingField{
 			{Options: true, Field: ui.Field{Name: "a.key", Label: "Key", Hint: "Whether.", Required: true, Options: []ui.Option{{Value: "on", Label: "On", Hint: "What the profile asks for."}, {Value: "off", Label: "Off"}}}},
@@ -275,7 +276,7 @@ func TestSettingsPages(t *testing.T) {
 		}),
 		"nothing relaxed": adminview.SettingsPage(p, adminview.SettingsView{Now: uitest.Now()}),
 		"form":            adminview.SettingsFormPage(p, form),
-		"import":          adminview.SettingsImportPage(p, adminview.SettingsImportView{Text: "x", Wrong: map[string]string{"text": "Wrong."}, Problems: []adminview.FileProblemRow{{Line: "3", Setting: "a.ttl", Text: "Choose more."}}}),
+		"import":          adminview.SettingsImportPage(p, adminview.SettingsImportView{Text: "x", Wrong: map[string]i18n.Message{"text": "Wrong."}, Problems: []adminview.FileProblemRow{{Line: "3", Setting: "a.ttl", Text: "Choose more."}}}),
 		"preview":         adminview.SettingsPreviewPage(p, adminview.SettingsPreviewView{Text: "x", Version: "3", Changes: changes}),
 		"no changes":      adminview.SettingsPreviewPage(p, adminview.SettingsPreviewView{}),
 	} {

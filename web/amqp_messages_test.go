@@ -440,7 +440,7 @@ func TestAMQPActsOverTheAPI(t *testing.T) {
 		rejected + "/resend": "It got a negative AppRec.", failed + "/put-back": "does not wait for this", processed + "/answer": "There is no AppRec of ours",
 		dead + "/resend": "Only a business message or request of ours",
 	} {
-		if p := boss.postJSON(t, path, "").problem(t, http.StatusConflict, "conflict"); !strings.Contains(p.Detail, why) {
+		if p := boss.postJSON(t, path, "").problem(t, http.StatusConflict, "conflict"); !strings.Contains(string(p.Detail), why) {
 			t.Errorf("%s: %q", path, p.Detail)
 		}
 	}

@@ -136,7 +136,7 @@ func TestWithdrawnVersionIsGone(t *testing.T) {
 	writer.do(t, http.MethodPost, target+"/withdrawal", `{"reason":"It leaked."}`, "Content-Type", "application/json").want(t, 200)
 	for _, form := range forms {
 		p := h.anyone().get(t, target+form).problem(t, http.StatusGone, registry.CodeGone)
-		if !strings.Contains(p.Detail, "It leaked.") {
+		if !strings.Contains(string(p.Detail), "It leaked.") {
 			t.Errorf("%s: %s", form, p.Detail)
 		}
 	}

@@ -161,7 +161,7 @@ func TestUnknownFilterWords(t *testing.T) {
 	} {
 		for _, word := range []string{"xx", "Approved", "%20"} {
 			p := caller.get(t, target+word).problem(t, http.StatusBadRequest, "invalid")
-			if len(p.Errors) != 1 || !strings.Contains(p.Errors[0].Detail, known) {
+			if len(p.Errors) != 1 || !strings.Contains(string(p.Errors[0].Detail), known) {
 				t.Errorf("%s%s: %+v", target, word, p.Errors)
 			}
 		}

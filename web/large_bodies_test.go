@@ -177,7 +177,7 @@ func TestObjectAfterRetention(t *testing.T) {
 		return tx.PruneObjects(t.Context(), tx.Now, cursor, 500)
 	})
 	for _, c := range []*apiClient{w.publisher, w.consumer} {
-		if p := c.get(t, address).problem(t, http.StatusGone, "object-gone"); !strings.Contains(p.Detail, "Ask the publisher") {
+		if p := c.get(t, address).problem(t, http.StatusGone, "object-gone"); !strings.Contains(string(p.Detail), "Ask the publisher") {
 			t.Errorf("no remedy: %s", p.Detail)
 		}
 	}
@@ -209,7 +209,7 @@ func TestLargeDataRefused(t *testing.T) {
 		"much too large":    {farTooMuch, "too large"},
 		"a dataref as well": {strings.Replace(large, `"nrofpages":7`, `"dataref":"https://data.example.nl/1"`, 1), "has a dataref"},
 	} {
-		if p := w.publisher.publish(t, tc.body).problem(t, http.StatusRequestEntityTooLarge, "too-large"); !strings.Contains(p.Detail, tc.says) {
+		if p := w.publisher.publish(t, tc.body).problem(t, http.StatusRequestEntityTooLarge, "too-large"); !strings.Contains(string(p.Detail), tc.says) {
 			t.Errorf("%s: %s", name, p.Detail)
 		}
 	}

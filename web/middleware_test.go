@@ -22,6 +22,7 @@ import (
 	"github.com/mattn/go-sqlite3"
 	"schakel/delivery/event"
 	"schakel/registry"
+	"schakel/templates/i18n"
 	"schakel/registry/identity"
 	"schakel/store"
 	"schakel/store/storetest"
@@ -334,7 +335,7 @@ func TestProblemJSON(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t, nil)
 	h.app.Echo.POST("/registry/v1/test", func(echo.Context) error {
-		return &registry.Error{Code: registry.CodeInvalid, Message: "Wrong.", Fields: map[string]string{"name": "Too long."}}
+		return &registry.Error{Code: registry.CodeInvalid, Message: "Wrong.", Fields: map[string]i18n.Message{"name": "Too long."}}
 	})
 	answer := h.browser().post("/registry/v1/test", nil)
 	wantStatus(t, answer, http.StatusBadRequest)

@@ -197,7 +197,7 @@ func TestCustomDownloadInput(t *testing.T) {
 	}
 	large := "POLYGON((155000 463000" + strings.Repeat(",155001 463001", 5000)
 	p := w.whole.postJSON(t, under("/full/custom"), `{"format":"gml","featuretypes":["`+types[0]+`"],"geofilter":"`+large+`"}`).problem(t, 400, "invalid")
-	if len(p.Errors) != 1 || p.Errors[0].Pointer != "/geofilter" || strings.Contains(p.Errors[0].Detail, "\n") {
+	if len(p.Errors) != 1 || p.Errors[0].Pointer != "/geofilter" || strings.Contains(string(p.Errors[0].Detail), "\n") {
 		t.Errorf("large: %+v", p.Errors)
 	}
 	unknown := `{"format":"gml","featuretypes":["` + types[0] + `"],"deltaId":"09bf3690-e0a1-43cc-8550-f689936d374d"}`
@@ -273,7 +273,7 @@ func TestDownloadFormats(t *testing.T) {
 		}
 	}
 	formats("gml")
-	if p := ask("citygml").problem(t, 400, "invalid"); len(p.Errors) != 1 || p.Errors[0].Pointer != "/format" || !strings.Contains(p.Errors[0].Detail, "delivered as gml,") {
+	if p := ask("citygml").problem(t, 400, "invalid"); len(p.Errors) != 1 || p.Errors[0].Pointer != "/format" || !strings.Contains(string(p.Errors[0].Detail), "delivered as gml,") {
 		t.Errorf("%+v", p.Errors)
 	}
 	noError(t, w.db.Write(t.Context(), func(tx *store.Tx) error {
@@ -287,7 +287,7 @@ func TestDownloadFormats(t *testing.T) {
 	formats("gml citygml")
 	ask("citygml").want(t, 202)
 	ask("gml").want(t, 202)
-	if p := ask("stufgeo").problem(t, 400, "invalid"); !strings.Contains(p.Errors[0].Detail, "gml, citygml") {
+	if p := ask("stufgeo").problem(t, 400, "invalid"); !strings.Contains(string(p.Errors[0].Detail), "gml, citygml") {
 		t.Errorf("%+v", p.Errors)
 	}
 }

@@ -122,7 +122,7 @@ func TestPublishGoesOnAfterACut(t *testing.T) {
 	if got.Groups != 60 || got.FirstSeq != 1 || got.LastSeq != 60 {
 		t.Errorf("%+v", got)
 	}
-	if p := w.send(t, groupsPath, "application/xml", freshKey(), nil).problem(t, 400, "body-broken"); !strings.Contains(p.Detail, "nothing of it is in") || !strings.Contains(p.Detail, "complete it first") {
+	if p := w.send(t, groupsPath, "application/xml", freshKey(), nil).problem(t, 400, "body-broken"); !strings.Contains(string(p.Detail), "nothing of it is in") || !strings.Contains(string(p.Detail), "complete it first") {
 		t.Errorf("nothing at all: %s", p.Detail)
 	}
 }
@@ -195,7 +195,7 @@ func TestPublishTellsWhere(t *testing.T) {
 		if tt.in > 0 && (p.Publication == nil || p.Publication.Groups != tt.in) {
 			t.Errorf("%s: in is %+v", name, p.Publication)
 		}
-		if name == "geometry" && (p.Errors[0].Group != 2 || p.Errors[0].Mutation != 2 || !strings.Contains(p.Errors[0].Detail, "element pos: ")) {
+		if name == "geometry" && (p.Errors[0].Group != 2 || p.Errors[0].Mutation != 2 || !strings.Contains(string(p.Errors[0].Detail), "element pos: ")) {
 			t.Errorf("the place of the geometry is not told: %+v", p.Errors)
 		}
 		if tt.status == 422 && (p.Errors[0].Group == 0 || p.Errors[0].Line == 0) {

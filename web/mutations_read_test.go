@@ -85,7 +85,7 @@ func TestBoundedSubscription(t *testing.T) {
 	}
 	w.bounded.get(t, under("/snapshots/latest")).want(t, 200).decode(t, &mine)
 	w.whole.get(t, under("/snapshots/latest")).want(t, 200).decode(t, &all)
-	if p := w.whole.get(t, under("/snapshots/none")).problem(t, http.StatusNotFound, "no-snapshot"); !strings.Contains(p.Detail, "/snapshots/latest") {
+	if p := w.whole.get(t, under("/snapshots/none")).problem(t, http.StatusNotFound, "no-snapshot"); !strings.Contains(string(p.Detail), "/snapshots/latest") {
 		t.Errorf("a snapshot that is not there: %s", p.Detail)
 	}
 	if mine.Lineage == all.Lineage || mine.SHA256 == all.SHA256 || mine.Includes != name || name == d.ID || all.Area != "" {
@@ -140,7 +140,7 @@ func TestGoneTellsTheWayBack(t *testing.T) {
 	w.clock.Advance(time.Second)
 	for _, target := range []string{"/deltas/" + old.ID, "/deltas/" + old.ID + "/content", "/delta/predefined/bgt.zip?delta-id=" + old.ID} {
 		p := w.whole.get(t, under(target)).problem(t, http.StatusGone, "delta-expired")
-		if !strings.Contains(p.Detail, "/snapshots/latest") || !strings.Contains(p.Detail, "includesDeltaId") {
+		if !strings.Contains(string(p.Detail), "/snapshots/latest") || !strings.Contains(string(p.Detail), "includesDeltaId") {
 			t.Errorf("%s: %s", target, p.Detail)
 		}
 	}
@@ -151,7 +151,7 @@ func TestGoneTellsTheWayBack(t *testing.T) {
 	if w.whole.get(t, under("")).want(t, 200).decode(t, &seen); seen.LatestDelta != nil {
 		t.Errorf("a delta of the replaced history is told: %+v", seen.LatestDelta)
 	}
-	if !strings.Contains(p.Detail, "deltas of May were wrong") || !strings.Contains(p.Detail, "/snapshots/latest") {
+	if !strings.Contains(string(p.Detail), "deltas of May were wrong") || !strings.Contains(string(p.Detail), "/snapshots/latest") {
 		t.Error(p.Detail)
 	}
 }
@@ -179,7 +179,7 @@ func TestWhoReadsADataset(t *testing.T) {
 	d := w.publish(t, 4)
 	stranger := w.reader(t, "Gemeente West")
 	for _, target := range []string{"/deltas", "/delta", "/deltas/" + d.ID, "/deltas/" + d.ID + "/content", "/snapshots/latest", "/full/predefined/bgt.zip"} {
-		if p := stranger.get(t, under(target)).problem(t, http.StatusForbidden, "forbidden"); !strings.Contains(p.Detail, "POST /mutations/v1/subscriptions") {
+		if p := stranger.get(t, under(target)).problem(t, http.StatusForbidden, "forbidden"); !strings.Contains(string(p.Detail), "POST /mutations/v1/subscriptions") {
 			t.Errorf("%s: no remedy in %s", target, p.Detail)
 		}
 	}
@@ -204,7 +204,7 @@ func TestWhoReadsADataset(t *testing.T) {
 
 	sub := mine.Subscription.ID
 	noError(t, w.reg.Subscriptions.Pause(t.Context(), registry.SystemActor(), sub, ""))
-	if p := w.whole.get(t, under("/deltas")).problem(t, http.StatusForbidden, "forbidden"); !strings.Contains(p.Detail, "paused") {
+	if p := w.whole.get(t, under("/deltas")).problem(t, http.StatusForbidden, "forbidden"); !strings.Contains(string(p.Detail), "paused") {
 		t.Error(p.Detail)
 	}
 	w.whole.get(t, under("/deltas?subscriptionId=sub_x")).problem(t, 404, "not-found")

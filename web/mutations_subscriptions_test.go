@@ -126,7 +126,7 @@ func TestSubscriptionsStayApart(t *testing.T) {
 	}
 	c.get(t, subscriptionsPath+"/"+events.ID).problem(t, 404, "not-found")
 	there := c.get(t, "/events/v1/subscriptions/"+id).problem(t, 404, "not-found")
-	if !strings.Contains(there.Detail, subscriptionsPath+"/"+id) {
+	if !strings.Contains(string(there.Detail), subscriptionsPath+"/"+id) {
 		t.Error(there.Detail)
 	}
 	c.do(t, http.MethodPatch, "/events/v1/subscriptions/"+id, `{"status":"paused"}`, "Content-Type", "application/json").problem(t, 404, "not-found")

@@ -173,7 +173,7 @@ func TestPullRefused(t *testing.T) {
 			w.publisher.postJSON(t, w.base+verb, body).problem(t, 403, "insufficient-scope")
 			stranger.postJSON(t, w.base+verb, body).want(t, 404)
 			p := w.consumer.postJSON(t, webhook+verb, body).problem(t, 409, "not-a-pull-subscription")
-			if !strings.Contains(p.Detail, "endpoint of kind pull") {
+			if !strings.Contains(string(p.Detail), "endpoint of kind pull") {
 				t.Errorf("%s does not say what to do", p.Detail)
 			}
 			w.consumer.postJSON(t, w.base+verb, `{"wrong":1}`).problem(t, 400, "invalid")

@@ -100,7 +100,7 @@ func TestReleaseOfWhatIsNotAllowed(t *testing.T) {
 	refused := func(word string) {
 		t.Helper()
 		p := boss.postJSON(t, release, "").problem(t, http.StatusConflict, "conflict")
-		if !strings.Contains(p.Detail, word) || strings.Contains(p.Detail, "..") || h.eventCount(t) != 1 {
+		if !strings.Contains(string(p.Detail), word) || strings.Contains(string(p.Detail), "..") || h.eventCount(t) != 1 {
 			t.Errorf("%q, want %q; %d events", p.Detail, word, h.eventCount(t))
 		}
 	}

@@ -12,6 +12,7 @@ import (
 
 	"schakel/registry"
 	"schakel/store"
+	"schakel/templates/i18n"
 )
 
 // CreateBroker adds a broker. Fields: name, dialect, url, namespace, sasl, username, password, ca, certificate, privateKey.
@@ -166,12 +167,12 @@ func (a *AMQP) checkBroker(in BrokerInput, old store.AMQPBroker) registry.Proble
 	wrong.Add("name", registry.CheckLine(in.Name, 2, 120))
 	wrong.AddIf(!slices.Contains([]string{store.AMQPRabbitMQ4, store.AMQPRabbitMQ310, store.AMQPServiceBus}, in.Dialect),
 		"dialect", "Choose from the kinds that are listed.")
-	wrong.Add("url", checkBrokerURL(in.URL, a.cfg.AllowOpenEndpoints))
-	wrong.Add("namespace", checkQueue(in.Namespace, true))
+	wrong.Add("url", (checkBrokerURL(in.URL, a.cfg.AllowOpenEndpoints)))
+	wrong.Add("namespace", (checkQueue(in.Namespace, true)))
 	switch in.SASL {
 	case store.AMQPPlain:
 		wrong.Add("username", registry.CheckLine(in.Username, 1, 255))
-		wrong.Add("password", checkBrokerPassword(in, old))
+		wrong.Add("password", (checkBrokerPassword(in, old)))
 	case store.AMQPExternal:
 		wrong.AddIf(in.Certificate == "", "certificate", "Who logs in by certificate needs one: paste it with its private key.")
 		wrong.AddIf(strings.HasPrefix(in.URL, "amqp:"), "sasl", "A certificate is only shown over an encrypted connection: write amqps://.")
@@ -181,7 +182,7 @@ func (a *AMQP) checkBroker(in BrokerInput, old store.AMQPBroker) registry.Proble
 	}
 	if in.CA != "" {
 		if _, err := readCertificates(in.CA); err != nil {
-			wrong.Add("ca", registry.AsSentence(err.Error()))
+			wrong.Add("ca", i18n.Message(registry.AsSentence(err.Error())))
 		}
 	}
 	return wrong
@@ -189,7 +190,7 @@ func (a *AMQP) checkBroker(in BrokerInput, old store.AMQPBroker) registry.Proble
 
 // checkBrokerPassword asks the password again when another host than before would get it: who took over a session must
 // not be able to have it sent to a server of its own.
-func checkBrokerPassword(in BrokerInput, old store.AMQPBroker) string {
+func checkBrokerPassword(in BrokerInput, old store.AMQPBroker) i18n.Message {
 	switch {
 	case in.Password != "":
 		return registry.CheckLine(in.Password, 1, 1000)
@@ -203,7 +204,7 @@ func checkBrokerPassword(in BrokerInput, old store.AMQPBroker) string {
 
 // checkBrokerURL judges the address of a broker. An address without encryption is only taken for this machine itself,
 // unless openly is set.
-func checkBrokerURL(raw string, openly bool) string {
+func checkBrokerURL(raw string, openly bool) i18n.Message {
 	const example = "Write it in full, such as amqps://tb.test.nhn.no:5671."
 	u, err := url.Parse(raw)
 	switch {
@@ -237,7 +238,7 @@ func (in BrokerInput) clientCertificate(old store.AMQPBroker, wrong registry.Pro
 	list, err := readCertificates(in.Certificate)
 	switch {
 	case err != nil:
-		wrong.Add("certificate", registry.AsSentence(err.Error()))
+		wrong.Add("certificate", i18n.Message(registry.AsSentence(err.Error())))
 		return "", nil
 	case len(list) != 1:
 		wrong.Add("certificate", "Paste one certificate, with those of the authorities after it.")
@@ -256,7 +257,7 @@ func (in BrokerInput) clientCertificate(old store.AMQPBroker, wrong registry.Pro
 func keyThatFits(text string, c certificateChain, field string, wrong registry.Problems) crypto.Signer {
 	keys, err := readKeys(text)
 	if err != nil {
-		wrong.Add(field, registry.AsSentence(err.Error()))
+		wrong.Add(field, i18n.Message(registry.AsSentence(err.Error())))
 		return nil
 	}
 	for _, key := range keys {
@@ -264,6 +265,6 @@ func keyThatFits(text string, c certificateChain, field string, wrong registry.P
 			return key
 		}
 	}
-	wrong.Add(field, "This private key is not that of the certificate of "+c.leaf.Subject.CommonName+".")
+	wrong.Add(field, i18n.Message("This private key is not that of the certificate of "+c.leaf.Subject.CommonName+"."))
 	return nil
 }

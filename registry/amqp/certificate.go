@@ -17,6 +17,7 @@ import (
 
 	"schakel/registry"
 	"schakel/store"
+	"schakel/templates/i18n"
 )
 
 // AddCertificates adds the certificates in a PEM text to a party, each for what its key usage allows; those of authorities go
@@ -47,12 +48,12 @@ func (a *AMQP) readEnterprise(certificates, keys string, own bool) ([]enterprise
 	wrong := registry.Problems{}
 	chains, err := readCertificates(certificates)
 	if err != nil {
-		wrong.Add("certificates", registry.AsSentence(err.Error()))
+		wrong.Add("certificates", i18n.Message(registry.AsSentence(err.Error())))
 		return nil, wrong.Err()
 	}
 	list := make([]enterprise, 0, len(chains))
 	for _, c := range chains {
-		wrong.Add("certificates", checkEnterprise(c.leaf))
+		wrong.Add("certificates", (checkEnterprise(c.leaf)))
 		e := enterprise{certificateChain: c}
 		if own {
 			if key := keyThatFits(keys, c, "privateKeys", wrong); key != nil {
@@ -269,17 +270,17 @@ func purposesOf(c *x509.Certificate) []string {
 }
 
 // checkEnterprise returns the reason why a certificate cannot be an enterprise certificate; empty when it can.
-func checkEnterprise(c *x509.Certificate) string {
+func checkEnterprise(c *x509.Certificate) i18n.Message {
 	key, ok := c.PublicKey.(*rsa.PublicKey)
 	switch {
 	case c.IsCA:
-		return "The certificate of " + c.Subject.CommonName + " is that of a certificate authority. Put the enterprise certificate first."
+		return i18n.Message("The certificate of " + c.Subject.CommonName + " is that of a certificate authority. Put the enterprise certificate first.")
 	case !ok:
-		return "The certificate of " + c.Subject.CommonName + " has no RSA key, which the profile uses for signing and encryption."
+		return i18n.Message("The certificate of " + c.Subject.CommonName + " has no RSA key, which the profile uses for signing and encryption.")
 	case key.N.BitLen() < leastRSABits:
-		return "The key of the certificate of " + c.Subject.CommonName + " is shorter than 2,048 bits."
+		return i18n.Message("The key of the certificate of " + c.Subject.CommonName + " is shorter than 2,048 bits.")
 	case len(purposesOf(c)) == 0:
-		return "The certificate of " + c.Subject.CommonName + " may, by its key usage, neither sign (Non-Repudiation) nor encrypt (Data Encipherment or Key Encipherment)."
+		return i18n.Message("The certificate of " + c.Subject.CommonName + " may, by its key usage, neither sign (Non-Repudiation) nor encrypt (Data Encipherment or Key Encipherment).")
 	}
 	return ""
 }

@@ -13,6 +13,7 @@ import (
 	"schakel/registry"
 	"schakel/registry/amqp/cpa"
 	"schakel/store"
+	"schakel/templates/i18n"
 )
 
 // Import lists what a CPA, a CPP or communication details would add or change here.
@@ -40,7 +41,7 @@ func (a *AMQP) ReadImport(ctx context.Context, actor registry.Actor, document []
 	}
 	doc, err := cpa.Parse(document)
 	if err != nil {
-		return Import{}, registry.Invalid(registry.Problems{"text": registry.AsSentence(err.Error())})
+		return Import{}, registry.Invalid(registry.Problems{"text": i18n.Message(registry.AsSentence(err.Error()))})
 	}
 	in := Import{Kind: string(doc.Kind)}
 	for _, f := range doc.Findings {
@@ -81,7 +82,7 @@ func (a *AMQP) TakeImport(ctx context.Context, actor registry.Actor, document []
 	}
 	doc, err := cpa.Parse(document)
 	if err != nil {
-		return store.AMQPParty{}, registry.Invalid(registry.Problems{"text": registry.AsSentence(err.Error())})
+		return store.AMQPParty{}, registry.Invalid(registry.Problems{"text": i18n.Message(registry.AsSentence(err.Error()))})
 	}
 	details, ok := doc.Party(int(herID))
 	if !ok {
@@ -193,7 +194,7 @@ func (p *ImportParty) compareCertificates(ctx context.Context, tx *store.Tx, cha
 		case change.party.Own:
 			p.Asides = append(p.Asides, "The certificate of "+name+" is ours: add it with its private key at the party.")
 		case why != "":
-			p.Asides = append(p.Asides, why)
+			p.Asides = append(p.Asides, why.String())
 		default:
 			p.Changes = append(p.Changes, "A certificate of "+name+" for "+strings.Join(purposesOf(c), " and ")+", valid until "+c.NotAfter.UTC().Format("2006-01-02")+", is added.")
 			change.certificates = append(change.certificates, enterprise{certificateChain: certificateChain{leaf: c}})

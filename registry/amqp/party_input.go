@@ -8,6 +8,7 @@ import (
 
 	"schakel/registry"
 	"schakel/store"
+	"schakel/templates/i18n"
 )
 
 // maxAnswerWait is the longest time after which an AppRec is overdue.
@@ -115,7 +116,7 @@ func (in PartyInput) checkHealth(own bool, wrong registry.Problems) {
 		needed["deadQueue"] = in.DeadQueue
 	}
 	for field, queue := range needed {
-		wrong.Add(field, checkQueue(queue, in.HerID < 1))
+		wrong.Add(field, (checkQueue(queue, in.HerID < 1)))
 	}
 }
 
@@ -130,7 +131,7 @@ func (in PartyInput) checkCloudEvents(own bool, wrong registry.Problems) {
 func (in PartyInput) checkQueues(wrong registry.Problems) {
 	seen := map[string]bool{}
 	for _, q := range in.queues() {
-		wrong.Add(q.field, checkQueue(q.name, true))
+		wrong.Add(q.field, (checkQueue(q.name, true)))
 		wrong.AddIf(q.name != "" && seen[q.name], q.field, "Another queue of this party has this name.")
 		seen[q.name] = true
 	}
@@ -157,7 +158,7 @@ func (in PartyInput) fill(row *store.AMQPParty) {
 }
 
 // checkQueue returns the problem of the name of a queue, or of a namespace: they stand in addresses on the broker.
-func checkQueue(name string, optional bool) string {
+func checkQueue(name string, optional bool) i18n.Message {
 	switch {
 	case name == "" && optional:
 		return ""

@@ -8,6 +8,7 @@ import (
 
 	"schakel/registry"
 	"schakel/store"
+	"schakel/templates/i18n"
 )
 
 // ProcessInput holds a process that a counterpart and an own party both chose to support (AMQP-09).
@@ -135,9 +136,9 @@ func (in ProcessInput) checkBeside(other store.AMQPProcess, id string, wrong reg
 	if other.ID == id {
 		return
 	}
-	wrong.AddIf(in.Sends != "" && other.Sends == in.Sends, "sends", "Events of this type go out by the process "+other.Name+" already.")
+	wrong.AddIf(in.Sends != "" && other.Sends == in.Sends, "sends", i18n.Message("Events of this type go out by the process "+other.Name+" already."))
 	wrong.AddIf(in.Receives != "" && other.Receives != "" && other.OwnPartyID == in.OwnPartyID && other.Subject == in.Subject && other.Mode == in.Mode,
-		"subject", "What comes in with this subject belongs to the process "+other.Name+" already.")
+		"subject", i18n.Message("What comes in with this subject belongs to the process "+other.Name+" already."))
 }
 
 // check judges input by itself. A subject that is there already may stay when the setting no longer has it.

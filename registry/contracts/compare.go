@@ -13,6 +13,7 @@ import (
 	"schakel/registry/contracts/compare"
 	"schakel/registry/contracts/contract"
 	"schakel/store"
+	"schakel/templates/i18n"
 )
 
 // Comparison lists the changes from one version of a contract to another (EDU-08, CE-16).
@@ -42,7 +43,7 @@ func (c *Contracts) Pair(ctx context.Context, reader registry.Reader, id, versio
 		before, ok = versionBefore(versions, after, false)
 	}
 	if !ok {
-		return before, after, &registry.Error{Code: registry.CodeNotFound, Message: fmt.Sprintf("There is no version before %s to compare with.", after.Version)}
+		return before, after, &registry.Error{Code: registry.CodeNotFound, Message: i18n.Message(fmt.Sprintf("There is no version before %s to compare with.", after.Version))}
 	}
 	return before, after, nil
 }
@@ -156,7 +157,7 @@ func (e *BreakingChangeError) Unwrap() error {
 	} else {
 		text += fmt.Sprintf("it breaks what was agreed in version %s. Its number would be %s.", e.Before.Version, e.Suggested)
 	}
-	return registry.Invalid(registry.Problems{"reason": text})
+	return registry.Invalid(registry.Problems{"reason": i18n.Message(text)})
 }
 
 // Preview lists what publishing a version a reader may see would break.
@@ -176,7 +177,7 @@ func (c *Contracts) Preview(ctx context.Context, reader registry.Reader, id, ver
 	}
 	made, err := c.compareVersions(ctx, p.Before, v)
 	if refused, ok := errors.AsType[*registry.Error](err); ok && refused.Code == registry.CodeConflict {
-		p.Unknown = refused.Message
+		p.Unknown = refused.Message.String()
 	} else if err != nil {
 		return p, err
 	}

@@ -10,6 +10,7 @@ import (
 	"schakel/registry"
 	"schakel/registry/contracts/contract"
 	"schakel/store"
+	"schakel/templates/i18n"
 )
 
 // Contracts are the register of OpenAPI and AsyncAPI documents (EDU-06, EDU-21).
@@ -34,7 +35,7 @@ const maxOwnedContracts = 200
 func (c *Contracts) Create(ctx context.Context, actor registry.Actor, in ContractInput) (store.Contract, error) {
 	in = in.clean()
 	wrong := in.check()
-	wrong.Add("id", checkContractID(in.ID))
+	wrong.Add("id", i18n.Message(checkContractID(in.ID)))
 	wrong.AddIf(in.Kind != string(contract.OpenAPI) && in.Kind != string(contract.AsyncAPI), "kind", "Choose openapi or asyncapi.")
 	for field, text := range checkVisibility(in.Visibility, in.PartnerIDs) {
 		wrong.Add(field, text)

@@ -10,10 +10,10 @@ import (
 	"time"
 
 	"github.com/robfig/cron/v3"
-
 	"schakel/registry"
 	"schakel/registry/contracts/mirror"
 	"schakel/store"
+	"schakel/templates/i18n"
 )
 
 const mirrorSecretPurpose = "mirror-secret"
@@ -71,14 +71,14 @@ func (m *Mirrors) check(in MirrorInput) registry.Problems {
 	kinds := []string{store.MirrorSchakel, store.MirrorCatalog, store.MirrorApicurio, store.MirrorURLs}
 	wrong.AddIf(!slices.Contains(kinds, in.Kind), "kind", "Choose schakel, catalog, apicurio or urls.")
 	if in.Kind == store.MirrorURLs {
-		wrong.Add("urls", m.checkList(in.URLs))
+		wrong.Add("urls", i18n.Message(m.checkList(in.URLs)))
 	} else {
-		wrong.Add("url", m.checkAddress(in.URL))
+		wrong.Add("url", i18n.Message(m.checkAddress(in.URL)))
 	}
 	wrong.AddIf(strings.ContainsFunc(in.Secret, func(r rune) bool { return r <= ' ' || r > '~' }) || len(in.Secret) > 4000,
 		"secret", "A key is one line of letters, digits and signs, without spaces.")
 	if _, err := parseSchedule(in.Schedule); err != nil {
-		wrong.Add("schedule", registry.AsSentence(err.Error()))
+		wrong.Add("schedule", i18n.Message(registry.AsSentence(err.Error())))
 	}
 	wrong.AddIf(len(in.Contracts) > maxMirrorPatterns, "contracts", "Give at most 200 ids.")
 	for _, p := range in.Contracts {
@@ -90,23 +90,23 @@ func (m *Mirrors) check(in MirrorInput) registry.Problems {
 	return wrong
 }
 
-func (m *Mirrors) checkAddress(text string) string {
+func (m *Mirrors) checkAddress(text string) i18n.Message {
 	if text == "" {
 		return "Fill in the address of the register."
 	}
 	if _, err := mirror.ParseURL(text); err != nil {
-		return registry.AsSentence(err.Error())
+		return i18n.Message(registry.AsSentence(err.Error()))
 	}
 	if err := m.cfg.CheckURL(text); err != nil {
-		return err.Error()
+		return i18n.Message(err.Error())
 	}
 	return ""
 }
 
-func (m *Mirrors) checkList(lines []string) string {
+func (m *Mirrors) checkList(lines []string) i18n.Message {
 	entries, err := mirror.ParseList(lines)
 	if err != nil {
-		return registry.AsSentence(err.Error())
+		return i18n.Message(registry.AsSentence(err.Error()))
 	}
 	if len(entries) == 0 {
 		return "Give at least one address."
@@ -116,7 +116,7 @@ func (m *Mirrors) checkList(lines []string) string {
 			return text
 		}
 		if err := m.cfg.CheckURL(e.URL); err != nil {
-			return e.URL + ": " + err.Error()
+			return i18n.Message(e.URL + ": " + err.Error())
 		}
 	}
 	return ""
@@ -147,7 +147,7 @@ func (m *Mirrors) Create(ctx context.Context, actor registry.Actor, in MirrorInp
 		}
 		for _, other := range all {
 			if other.Prefix == row.Prefix {
-				return registry.Invalid(registry.Problems{"prefix": "The mirror " + other.Name + " has this prefix."})
+				return registry.Invalid(registry.Problems{"prefix": i18n.Message("The mirror " + other.Name + " has this prefix.")})
 			}
 		}
 		if len(all) >= mostMirrors {

@@ -212,7 +212,7 @@ func firstIDs(list []mirror.Contract) string {
 // contract goes through the versions of one contract; copied is our copy, without an id when there is none.
 func (r *mirrorRun) contract(ctx context.Context, c mirror.Contract, copied store.MirrorContract) error {
 	if text := registry.CheckLine(c.ID, 1, 300); text != "" {
-		r.note(MirrorLine{Contract: shown(c.ID, 60, false), Outcome: MirrorRefused, Text: "Its id cannot be kept: " + text})
+		r.note(MirrorLine{Contract: shown(c.ID, 60, false), Outcome: MirrorRefused, Text: "Its id cannot be kept: " + text.String()})
 		return nil
 	}
 	if c.CopyOf != "" {

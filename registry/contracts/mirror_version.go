@@ -136,11 +136,11 @@ func firstFinding(findings []contract.Finding) string {
 func refusalText(e *registry.Error) string {
 	var texts []string
 	for _, text := range e.Fields {
-		texts = append(texts, text)
+		texts = append(texts, text.String())
 	}
 	slices.Sort(texts)
 	if len(texts) == 0 {
-		return e.Message
+		return e.Message.String()
 	}
 	return strings.Join(texts, " ")
 }

@@ -53,7 +53,7 @@ func (o *OwnContracts) Register(ctx context.Context) error {
 		err := o.register(ctx, own)
 		if refused, ok := errors.AsType[*registry.Error](err); ok {
 			o.cfg.Log.WarnContext(ctx, "own description is not in the register", slog.String("contract", own.ID),
-				slog.String("version", own.version), slog.String("reason", refused.Message))
+				slog.String("version", own.version), slog.String("reason", refused.Message.String()))
 		} else if err != nil {
 			return fmt.Errorf("register %s: %w", own.ID, err)
 		}

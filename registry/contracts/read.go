@@ -10,6 +10,7 @@ import (
 	"schakel/registry"
 	"schakel/registry/contracts/contract"
 	"schakel/store"
+	"schakel/templates/i18n"
 )
 
 // ContractSummary is a contract with its latest version, if it has one.
@@ -141,7 +142,7 @@ func gone(v store.ContractVersion) error {
 	if v.StatusReason != "" {
 		text += " The reason: " + v.StatusReason
 	}
-	return &registry.Error{Code: registry.CodeGone, Message: text}
+	return &registry.Error{Code: registry.CodeGone, Message: i18n.Message(text)}
 }
 
 // Served finds a version whose document may be handed out: one that is withdrawn is gone, also for who maintains it.

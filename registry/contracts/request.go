@@ -8,6 +8,7 @@ import (
 
 	"schakel/registry"
 	"schakel/store"
+	"schakel/templates/i18n"
 )
 
 // mustAsk reports whether an actor must ask an administrator to publish what it
@@ -145,7 +146,7 @@ func named(v store.ContractVersion, digest string) error {
 }
 
 func draftChanged(v store.ContractVersion) error {
-	return &registry.Error{Code: registry.CodeDraftChanged, Message: "Version " + v.Version + " was not published: its draft was replaced since you looked at it. Review the draft as it is now, and publish that with its digest."}
+	return &registry.Error{Code: registry.CodeDraftChanged, Message: i18n.Message("Version " + v.Version + " was not published: its draft was replaced since you looked at it. Review the draft as it is now, and publish that with its digest.")}
 }
 
 // sameBytes reports whether two readings of a version have the same upload and the same document made of it.

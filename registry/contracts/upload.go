@@ -19,6 +19,7 @@ import (
 	"schakel/registry/contracts/bundle"
 	"schakel/registry/contracts/contract"
 	"schakel/store"
+	"schakel/templates/i18n"
 )
 
 // InvalidDocumentError says that a document cannot be registered, with all that
@@ -38,7 +39,7 @@ func (e *InvalidDocumentError) Unwrap() error {
 	if len(e.Findings) > 0 {
 		text = e.Findings[0].Detail
 	}
-	return registry.Invalid(registry.Problems{"document": text})
+	return registry.Invalid(registry.Problems{"document": i18n.Message(text)})
 }
 
 // Upload is a document for a contract, or a zip of it with the files it refers to.
@@ -106,7 +107,7 @@ func (c *Contracts) Upload(ctx context.Context, actor registry.Actor, id string,
 	draft.CreatedBy = actor.Name
 	err = c.change(ctx, actor, id, func(tx *store.Tx, row *store.Contract) error {
 		if row.Kind != string(doc.Kind) {
-			return registry.Invalid(registry.Problems{"document": fmt.Sprintf("This is an %s document; the contract is %s.", doc.Kind, row.Kind)})
+			return registry.Invalid(registry.Problems{"document": i18n.Message(fmt.Sprintf("This is an %s document; the contract is %s.", doc.Kind, row.Kind))})
 		}
 		if err := refuseCopy(ctx, tx, row.ID); err != nil {
 			return err
@@ -126,7 +127,7 @@ func draftOf(id string, in Upload, read *contract.Upload, findings []contract.Fi
 		version = strings.TrimSpace(doc.Version)
 	}
 	if text := registry.CheckVersion(version); text != "" {
-		return store.ContractVersion{}, registry.Invalid(registry.Problems{"version": text})
+		return store.ContractVersion{}, registry.Invalid(registry.Problems{"version": i18n.Message(text)})
 	}
 	list, err := json.Marshal(append([]contract.Finding{}, findings...))
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"schakel/registry"
 	"schakel/store"
+	"schakel/templates/i18n"
 )
 
 // WithdrawalEffect tells whom the withdrawal of a version would hit.
@@ -46,7 +47,7 @@ func (c *Contracts) WithdrawalEffect(ctx context.Context, actor registry.Actor, 
 	}
 	others := about.OwnerPartnerID != "" && !actor.Administrator && !reader.Owns(about)
 	if others || !reader.Maintains(about) {
-		return effect, &registry.Error{Code: registry.CodeForbidden, Message: "Only who maintains contract " + id + " can withdraw its versions."}
+		return effect, &registry.Error{Code: registry.CodeForbidden, Message: i18n.Message("Only who maintains contract " + id + " can withdraw its versions.")}
 	}
 	v, err := c.Version(ctx, reader, id, version)
 	if err != nil {

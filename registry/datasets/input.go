@@ -12,6 +12,7 @@ import (
 
 	"schakel/registry"
 	"schakel/store"
+	"schakel/templates/i18n"
 )
 
 // Bounds of a dataset.
@@ -88,30 +89,30 @@ func (in DatasetInput) check() registry.Problems {
 	in.checkElements(wrong)
 	registry.CheckBetween(wrong, "perFile", in.PerFile, 1, mostPerFile)
 	if _, err := registry.ParseSchedule(in.DeltaSchedule, leastDeltaPause); in.DeltaSchedule != "" && err != nil {
-		wrong.Add("deltaSchedule", registry.AsSentence(err.Error()))
+		wrong.Add("deltaSchedule", i18n.Message(registry.AsSentence(err.Error())))
 	}
 	if _, err := registry.ParseSchedule(in.SnapshotSchedule, leastSnapshotPause); in.SnapshotSchedule != "" && err != nil {
-		wrong.Add("snapshotSchedule", registry.AsSentence(err.Error()))
+		wrong.Add("snapshotSchedule", i18n.Message(registry.AsSentence(err.Error())))
 	}
 	return wrong
 }
 
 func (in DatasetInput) checkRoot(wrong registry.Problems) {
-	wrong.Add("rootPrefix", checkPrefix(in.RootPrefix))
-	wrong.Add("rootSpace", checkNamespace(in.RootSpace))
+	wrong.Add("rootPrefix", (checkPrefix(in.RootPrefix)))
+	wrong.Add("rootSpace", (checkNamespace(in.RootSpace)))
 	wrong.AddIf(!xmlName.MatchString(in.RootLocal), "rootLocal", "Use the name of an XML element without prefix, such as bgtMutaties.")
-	wrong.AddIf(len(in.Namespaces) > mostNamespaces, "namespaces", fmt.Sprintf("Give at most %d namespaces.", mostNamespaces))
+	wrong.AddIf(len(in.Namespaces) > mostNamespaces, "namespaces", i18n.Message(fmt.Sprintf("Give at most %d namespaces.", mostNamespaces)))
 	for _, prefix := range slices.Sorted(maps.Keys(in.Namespaces)) {
-		for _, text := range []string{checkPrefix(prefix), checkNamespace(in.Namespaces[prefix])} {
-			wrong.AddIf(text != "", "namespaces", prefix+": "+text)
+		for _, text := range []i18n.Message{checkPrefix(prefix), checkNamespace(in.Namespaces[prefix])} {
+			wrong.AddIf(text != "", "namespaces", i18n.M("%s: %s", prefix, text))
 		}
 	}
 	if space, there := in.Namespaces[in.RootPrefix]; there && space != in.RootSpace {
-		wrong.Add("namespaces", "Prefix "+in.RootPrefix+" is that of the root element; leave it out here.")
+		wrong.Add("namespaces", i18n.Message("Prefix "+in.RootPrefix+" is that of the root element; leave it out here."))
 	}
 }
 
-func checkPrefix(prefix string) string {
+func checkPrefix(prefix string) i18n.Message {
 	if !xmlName.MatchString(prefix) || strings.HasPrefix(strings.ToLower(prefix), "xml") {
 		return "Use a prefix of letters, digits, hyphens and dots that does not begin with xml, such as bgt."
 	}
@@ -124,7 +125,7 @@ var takenSpaces = []string{
 	"http://www.w3.org/XML/1998/namespace", "http://www.w3.org/2000/xmlns/",
 }
 
-func checkNamespace(space string) string {
+func checkNamespace(space string) i18n.Message {
 	if slices.Contains(takenSpaces, space) {
 		return "This namespace is that of the format or of XML; use that of the objects."
 	}
@@ -137,9 +138,9 @@ func checkNamespace(space string) string {
 
 func (in DatasetInput) checkElements(wrong registry.Problems) {
 	wrong.AddIf(len(in.ObjectTypes) == 0, "objectTypes", "Give at least one object type.")
-	wrong.Add("objectTypes", checkNames(in.ObjectTypes))
-	wrong.Add("geometryElements", checkNames(in.GeometryElements))
-	wrong.Add("keyElements", checkNames(in.KeyElements))
+	wrong.Add("objectTypes", (checkNames(in.ObjectTypes)))
+	wrong.Add("geometryElements", (checkNames(in.GeometryElements)))
+	wrong.Add("keyElements", (checkNames(in.KeyElements)))
 	wrong.AddIf(!slices.Contains([]int64{registry.CRSNone, registry.CRSRijksdriehoek, registry.CRSWGS84}, in.CRS),
 		"crs", "Choose 28992 (Rijksdriehoek), 4326 (WGS 84), or 0 when the objects have no geometry.")
 	switch in.AreaKind {
@@ -154,17 +155,17 @@ func (in DatasetInput) checkElements(wrong registry.Problems) {
 }
 
 // checkNames wants local names of XML elements, each once: featuretypes are compared without regard to case (MUT-63).
-func checkNames(names []string) string {
+func checkNames(names []string) i18n.Message {
 	if len(names) > mostElements {
-		return fmt.Sprintf("Give at most %d names.", mostElements)
+		return i18n.Message(fmt.Sprintf("Give at most %d names.", mostElements))
 	}
 	seen := map[string]bool{}
 	for _, name := range names {
 		switch folded := strings.ToLower(name); {
 		case !xmlName.MatchString(name):
-			return name + " is not the name of an XML element without prefix, such as Pand."
+			return i18n.Message(name + " is not the name of an XML element without prefix, such as Pand.")
 		case seen[folded]:
-			return name + " is there twice."
+			return i18n.Message(name + " is there twice.")
 		default:
 			seen[folded] = true
 		}
@@ -177,7 +178,7 @@ func checkNames(names []string) string {
 func (in DatasetInput) checkKept(before store.Dataset, areas int, wrong registry.Problems) {
 	if before.LastSeq > 0 {
 		for _, name := range before.ObjectTypes {
-			wrong.AddIf(!slices.Contains(in.ObjectTypes, name), "objectTypes", name+" must stay: there may be objects of it.")
+			wrong.AddIf(!slices.Contains(in.ObjectTypes, name), "objectTypes", i18n.Message(name+" must stay: there may be objects of it."))
 		}
 		wrong.AddIf(in.CRS != before.CRS, "crs", "This stays, because objects were published. Make another dataset.")
 	}
@@ -185,10 +186,10 @@ func (in DatasetInput) checkKept(before store.Dataset, areas int, wrong registry
 		return
 	}
 	text := fmt.Sprintf("This stays while subscriptions are bounded by an area (%d now): the area would select other objects.", areas)
-	wrong.AddIf(in.CRS != before.CRS, "crs", text)
-	wrong.AddIf(in.AreaKind != before.AreaKind, "areaKind", text)
-	wrong.AddIf(!slices.Equal(in.GeometryElements, []string(before.GeometryElements)), "geometryElements", text)
-	wrong.AddIf(!slices.Equal(in.KeyElements, []string(before.KeyElements)), "keyElements", text)
+	wrong.AddIf(in.CRS != before.CRS, "crs", i18n.Message(text))
+	wrong.AddIf(in.AreaKind != before.AreaKind, "areaKind", i18n.Message(text))
+	wrong.AddIf(!slices.Equal(in.GeometryElements, []string(before.GeometryElements)), "geometryElements", i18n.Message(text))
+	wrong.AddIf(!slices.Equal(in.KeyElements, []string(before.KeyElements)), "keyElements", i18n.Message(text))
 }
 
 // fill writes checked input into a dataset.

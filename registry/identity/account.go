@@ -11,6 +11,7 @@ import (
 
 	"schakel/registry"
 	"schakel/store"
+	"schakel/templates/i18n"
 )
 
 // Accounts are the people who can log in to the portal: how they come to be, log in, and change their password. A change of what
@@ -88,7 +89,7 @@ func (a *Accounts) CreateAdministrator(ctx context.Context, token, name, email, 
 	in := NewAccount{Email: email, Name: name, Role: store.RoleAdministrator}
 	account, problems := in.check()
 	if text := CheckPassword(password, account.Email); text != "" {
-		problems["password"] = text
+		problems["password"] = i18n.Message(text)
 	}
 	if len(problems) > 0 {
 		return store.Account{}, registry.Invalid(problems)
@@ -199,7 +200,7 @@ func (a *Accounts) ChangePassword(ctx context.Context, id, current, password, ad
 		return store.Account{}, err
 	}
 	if !ok {
-		return store.Account{}, registry.Invalid(map[string]string{"current": "This is not your current password."})
+		return store.Account{}, registry.Invalid(map[string]i18n.Message{"current": "This is not your current password."})
 	}
 	hash, err := a.NewHash(ctx, password, account.Email, "password")
 	if err != nil {
@@ -230,7 +231,7 @@ func (a *Accounts) EndSessions(ctx context.Context, id string) error {
 // will not do.
 func (a *Accounts) NewHash(ctx context.Context, password, email, field string) (string, error) {
 	if text := CheckPassword(password, email); text != "" {
-		return "", registry.Invalid(map[string]string{field: text})
+		return "", registry.Invalid(map[string]i18n.Message{field: i18n.Message(text)})
 	}
 	return a.hasher.hash(ctx, password)
 }
@@ -255,17 +256,17 @@ func (a *Accounts) SetPassword(ctx context.Context, tx *store.Tx, id, hash strin
 func insertAccount(ctx context.Context, tx *store.Tx, account *store.Account) error {
 	err := tx.InsertAccount(ctx, account)
 	if errors.Is(err, store.ErrConflict) {
-		return registry.Invalid(map[string]string{"email": "There is an account with this e-mail address already."})
+		return registry.Invalid(map[string]i18n.Message{"email": "There is an account with this e-mail address already."})
 	}
 	return registry.Wrap("add account", err)
 }
 
 // check makes the account of valid input, and returns the problems by field.
-func (in NewAccount) check() (store.Account, map[string]string) {
+func (in NewAccount) check() (store.Account, map[string]i18n.Message) {
 	account := store.Account{
 		Email: registry.CleanEmail(in.Email), Name: strings.TrimSpace(in.Name), Role: in.Role, PartnerID: in.PartnerID,
 	}
-	problems := map[string]string{}
+	problems := map[string]i18n.Message{}
 	if !registry.ValidEmail(account.Email) {
 		problems["email"] = "Enter an e-mail address, as name@example.nl."
 	}

@@ -107,6 +107,18 @@ func (a *Accounts) NoteLogin(ctx context.Context, id string) error {
 	})
 }
 
+// SetLanguage remembers the language in which someone reads the portal.
+func (a *Accounts) SetLanguage(ctx context.Context, id, language string) error {
+	return a.db.Write(ctx, func(tx *store.Tx) error {
+		account, err := tx.Account(ctx, id)
+		if err != nil {
+			return fmt.Errorf("find account: %w", err)
+		}
+		account.Language = language
+		return tx.UpdateAccount(ctx, &account)
+	})
+}
+
 // loggedIn reads the account again inside the transaction: it may have been blocked while its password was checked.
 func loggedIn(ctx context.Context, tx *store.Tx, id string) (store.Account, error) {
 	account, err := tx.Account(ctx, id)

@@ -10,6 +10,7 @@ import (
 	"schakel/registry"
 	"schakel/registry/identity/token"
 	"schakel/store"
+	"schakel/templates/i18n"
 )
 
 // Bounds of what one client can have.
@@ -20,7 +21,7 @@ func MayPublishType(c store.Client, eventType string) error {
 	if slices.ContainsFunc(c.PublishTypes, func(p string) bool { return matches(p, eventType) }) {
 		return nil
 	}
-	return &registry.Error{Code: registry.CodeForbidden, Message: "This client may not publish events of type " + eventType + "."}
+	return &registry.Error{Code: registry.CodeForbidden, Message: i18n.Message("This client may not publish events of type " + eventType + ".")}
 }
 
 // MayPublishFrom answers an *Error when a client may not publish events from this source (CE-10).
@@ -28,7 +29,7 @@ func MayPublishFrom(c store.Client, source string) error {
 	if slices.ContainsFunc(c.PublishSources, func(p string) bool { return matches(p, source) }) {
 		return nil
 	}
-	return &registry.Error{Code: registry.CodeForbidden, Message: "This client may not publish events from source " + source + "."}
+	return &registry.Error{Code: registry.CodeForbidden, Message: i18n.Message("This client may not publish events from source " + source + ".")}
 }
 
 // matches compares a value with a pattern: the value itself, or a prefix and a star.
@@ -54,8 +55,8 @@ func (c *Clients) check(in NewClient, methods []string, administrator bool) regi
 		wrong.AddIf(!slices.Contains(AllScopes(), s), "scopes", "Choose from the scopes that are listed.")
 	}
 	publishes := slices.Contains(in.Scopes, ScopeEventsPublish)
-	wrong.Add("publishTypes", checkPatterns(in.PublishTypes, publishes, checkTypePattern))
-	wrong.Add("publishSources", checkPatterns(in.PublishSources, publishes, func(s string) string {
+	wrong.Add("publishTypes", (checkPatterns(in.PublishTypes, publishes, checkTypePattern)))
+	wrong.Add("publishSources", checkPatterns(in.PublishSources, publishes, func(s string) i18n.Message {
 		return checkSourcePattern(s, administrator)
 	}))
 	return wrong
@@ -77,16 +78,16 @@ func (c *Clients) checkKeys(in NewClient, methods []string, wrong registry.Probl
 		wrong.Add("jwksUri", "Give the public keys or their address, not both.")
 	case in.JWKS != "":
 		if err := token.ParseJWKS([]byte(in.JWKS)); err != nil {
-			wrong.Add("jwks", "These keys cannot be used: "+err.Error()+".")
+			wrong.Add("jwks", i18n.Message("These keys cannot be used: "+err.Error()+"."))
 		}
 	default:
 		if err := c.cfg.CheckURL(in.JWKSURI); err != nil {
-			wrong.Add("jwksUri", err.Error())
+			wrong.Add("jwksUri", i18n.Message(err.Error()))
 		}
 	}
 }
 
-func checkPatterns(list []string, needed bool, check func(string) string) string {
+func checkPatterns(list []string, needed bool, check func(string) i18n.Message) i18n.Message {
 	switch {
 	case needed && len(list) == 0:
 		return "Say what the client is to publish: at least one."
@@ -97,14 +98,14 @@ func checkPatterns(list []string, needed bool, check func(string) string) string
 	}
 	for _, s := range list {
 		if text := check(s); text != "" {
-			return s + ": " + text
+			return i18n.M("%s: %s", s, text)
 		}
 	}
 	return ""
 }
 
 // checkTypePattern wants an event type, or a prefix of two labels or more.
-func checkTypePattern(s string) string {
+func checkTypePattern(s string) i18n.Message {
 	name, isPrefix := strings.CutSuffix(s, ".*")
 	if !registry.ValidEventType(name) {
 		return "use letters, digits and . _ - : / such as nl.example.student.enrolled, or a prefix such as nl.example.*"
@@ -117,7 +118,7 @@ func checkTypePattern(s string) string {
 
 // checkSourcePattern wants a URI-reference (CE-09), or a prefix that ends where
 // a part of it ends: https://example.nl* would take in https://example.nl.evil.org.
-func checkSourcePattern(s string, administrator bool) string {
+func checkSourcePattern(s string, administrator bool) i18n.Message {
 	prefix, isPrefix := strings.CutSuffix(s, "*")
 	switch {
 	case s == "*" && administrator:
@@ -149,7 +150,7 @@ func (c *Clients) WhyNot(ctx context.Context, client store.Client, eventType, so
 		err = MayPublishFrom(client, source)
 	}
 	if e, ok := errors.AsType[*registry.Error](err); ok {
-		return e.Message, nil
+		return e.Message.String(), nil
 	}
 	return "", err
 }

@@ -8,6 +8,7 @@ import (
 
 	"schakel/registry"
 	"schakel/store"
+	"schakel/templates/i18n"
 )
 
 // Mails are the messages to people. They are written in the transaction of what they tell of; a [Mailer] sends them afterwards.
@@ -118,7 +119,7 @@ func (m *Mails) PasswordLink(ctx context.Context, accounts PasswordLinks, email 
 func (m *Mails) RequestPassword(ctx context.Context, accounts PasswordLinks, email, addr string) error {
 	email = registry.CleanEmail(email)
 	if !registry.ValidEmail(email) {
-		return registry.Invalid(map[string]string{"email": "Fill in an e-mail address, such as name@example.nl."})
+		return registry.Invalid(map[string]i18n.Message{"email": "Fill in an e-mail address, such as name@example.nl."})
 	}
 	var leftAddress, leftAccount time.Duration
 	err := m.cfg.DB.Write(ctx, func(tx *store.Tx) (err error) {

@@ -8,6 +8,7 @@ import (
 
 	"schakel/registry"
 	"schakel/store"
+	"schakel/templates/i18n"
 )
 
 // Correct changes what a partner registered: its name, its numbers and its contact person; what else stands in the registration
@@ -21,7 +22,7 @@ func (p *Partners) Correct(ctx context.Context, actor registry.Actor, id string,
 	wrong := registry.Problems{}
 	wrong.Add("name", registry.CheckLine(in.Name, 2, 120))
 	in.checkNumbers(wrong)
-	wrong.Add("kvk", CheckKVK(in.KVK, in.OIN))
+	wrong.Add("kvk", i18n.Message(CheckKVK(in.KVK, in.OIN)))
 	in.Contact.check(wrong)
 	if err := wrong.Err(); err != nil {
 		return err
@@ -42,7 +43,7 @@ func (p *Partners) correct(ctx context.Context, tx *store.Tx, actor registry.Act
 	}
 	wrong := registry.Problems{}
 	if row.EmailConfirmedAt.IsZero() && in.Contact.Email != row.ContactEmail {
-		wrong.Add("email", "The link that confirms the registration went to "+row.ContactEmail+". Confirm it first, or let the organisation register again.")
+		wrong.Add("email", i18n.Message("The link that confirms the registration went to "+row.ContactEmail+". Confirm it first, or let the organisation register again."))
 	}
 	taken, err := numberTaken(ctx, tx, in, row.ID)
 	switch {

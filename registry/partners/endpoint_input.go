@@ -14,6 +14,7 @@ import (
 	"schakel/registry/identity/token"
 	"schakel/registry/jsonpointer"
 	"schakel/store"
+	"schakel/templates/i18n"
 )
 
 // Defaults of an endpoint.
@@ -64,7 +65,7 @@ func (in EndpointInput) clean() EndpointInput {
 
 // Wrong returns the problems by field of input for an endpoint that is now as old, before anything is looked up; a
 // zero old is a new one. Create and Update answer the same.
-func (e *Endpoints) Wrong(in EndpointInput, old store.Endpoint) map[string]string {
+func (e *Endpoints) Wrong(in EndpointInput, old store.Endpoint) map[string]i18n.Message {
 	in = in.clean()
 	if old.ID != "" {
 		in.Kind = old.Kind
@@ -93,25 +94,25 @@ func (e *Endpoints) check(in EndpointInput, old store.Endpoint) registry.Problem
 func (e *Endpoints) checkWebhook(in EndpointInput, old store.Endpoint, wrong registry.Problems) {
 	wrong.AddIf(in.ContentMode != registry.ModeStructured && in.ContentMode != registry.ModeBinary, "contentMode", "Choose structured or binary.")
 	if err := e.cfg.CheckURL(in.URL); err != nil {
-		wrong.Add("url", err.Error())
+		wrong.Add("url", i18n.Message(err.Error()))
 	}
 	wrong.AddIf(!slices.Contains(e.TokenAuthMethods(), in.TokenAuthMethod), "tokenAuthMethod", "Choose from the methods that are listed.")
 	if in.TokenAuthMethod == registry.TokenAuthNone {
 		return
 	}
 	if err := e.cfg.CheckURL(in.TokenURL); err != nil {
-		wrong.Add("tokenUrl", err.Error())
+		wrong.Add("tokenUrl", i18n.Message(err.Error()))
 	}
 	wrong.Add("tokenClientId", registry.CheckLine(in.TokenClientID, 1, 255))
 	wrong.Add("tokenScope", registry.CheckLine(in.TokenScope, 0, 1000))
 	if usesSecret(in.TokenAuthMethod) {
-		wrong.Add("tokenSecret", checkTokenSecret(in, old))
+		wrong.Add("tokenSecret", (checkTokenSecret(in, old)))
 	}
 }
 
 // checkTokenSecret asks the secret again when something else than before would get it or what it gives access to: who took over a
 // session cannot read the secret, and must not be able to have it sent to a server of its own either.
-func checkTokenSecret(in EndpointInput, old store.Endpoint) string {
+func checkTokenSecret(in EndpointInput, old store.Endpoint) i18n.Message {
 	switch {
 	case in.TokenSecret != "":
 		return registry.CheckLine(in.TokenSecret, 1, 1000)
@@ -165,7 +166,7 @@ func (e *Endpoints) checkSending(in EndpointInput, wrong registry.Problems) {
 		if e.cfg.CheckWindows == nil {
 			wrong.Add("windows", "Windows cannot be used here.")
 		} else if err := e.cfg.CheckWindows(in.Windows); err != nil {
-			wrong.Add("windows", registry.AsSentence(err.Error()))
+			wrong.Add("windows", i18n.Message(registry.AsSentence(err.Error())))
 		}
 	}
 	if in.BatchEvents == 0 {
@@ -189,7 +190,7 @@ func (e *Endpoints) checkContract(ctx context.Context, owner store.Partner, in *
 	version, content, err := e.contracts.Document(ctx, registry.ReaderOf(owner), in.ContractID, in.ContractVersion)
 	refused, _ := errors.AsType[*registry.Error](err)
 	if refused != nil && refused.Code == registry.CodeNotFound || err == nil && version.PublishedAt.IsZero() {
-		return registry.Invalid(registry.Problems{"contractId": "There is no published version " + in.ContractVersion + " of a contract " + in.ContractID + " in the register."})
+		return registry.Invalid(registry.Problems{"contractId": i18n.Message("There is no published version " + in.ContractVersion + " of a contract " + in.ContractID + " in the register.")})
 	}
 	if err != nil {
 		return err
@@ -200,7 +201,7 @@ func (e *Endpoints) checkContract(ctx context.Context, owner store.Partner, in *
 	case err != nil || doc == nil || doc.Kind != contract.OpenAPI:
 		return registry.Invalid(registry.Problems{"contractId": "Name an OpenAPI contract: it tells how your API is called."})
 	case in.BatchEvents > 0 && !takesBatches(doc):
-		return registry.Invalid(registry.Problems{"batchEvents": "No POST operation or webhook of " + in.ContractID + " " + in.ContractVersion + " takes " + batchType + ". Leave batches out, or publish a version that takes them."})
+		return registry.Invalid(registry.Problems{"batchEvents": i18n.Message("No POST operation or webhook of " + in.ContractID + " " + in.ContractVersion + " takes " + batchType + ". Leave batches out, or publish a version that takes them.")})
 	}
 	return nil
 }

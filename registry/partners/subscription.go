@@ -10,6 +10,7 @@ import (
 
 	"schakel/registry"
 	"schakel/store"
+	"schakel/templates/i18n"
 )
 
 // Subscriptions are the wishes of partners to get event types, or what changes in a dataset, at an endpoint.
@@ -66,7 +67,7 @@ func (s *Subscriptions) Request(ctx context.Context, actor registry.Actor, in Su
 			return err
 		}
 		if endpoint.Kind == store.EndpointFiles {
-			return registry.Invalid(registry.Problems{"endpoint": "Endpoint " + endpoint.Name + " is of kind files, which gets no events. Choose or make an endpoint of another kind, or subscribe to a dataset."})
+			return registry.Invalid(registry.Problems{"endpoint": i18n.Message("Endpoint " + endpoint.Name + " is of kind files, which gets no events. Choose or make an endpoint of another kind, or subscribe to a dataset.")})
 		}
 		if err := checkTypes(ctx, tx, partner, in.Types); err != nil {
 			return err
@@ -147,7 +148,7 @@ func checkTypes(ctx context.Context, tx *store.Tx, partner store.Partner, types 
 			return fmt.Errorf("look who sees the event type: %w", second)
 		}
 		if err != nil || !seen {
-			return registry.Invalid(registry.Problems{"types": "Choose from the catalogue: there is no event type " + name + "."})
+			return registry.Invalid(registry.Problems{"types": i18n.Message("Choose from the catalogue: there is no event type " + name + ".")})
 		}
 	}
 	return nil
@@ -162,7 +163,7 @@ func checkOthers(ctx context.Context, tx *store.Tx, endpoint store.Endpoint, typ
 	for _, other := range others {
 		for _, name := range types {
 			if slices.Contains(other.Types, name) && overlaps(other.Versions, versions, name) {
-				return registry.Invalid(registry.Problems{"types": "Endpoint " + endpoint.Name + " has a subscription to " + name + " already."})
+				return registry.Invalid(registry.Problems{"types": i18n.Message("Endpoint " + endpoint.Name + " has a subscription to " + name + " already.")})
 			}
 		}
 	}
@@ -215,7 +216,7 @@ func settleVersions(ctx context.Context, q *store.Queries, types []string, asked
 	settled := map[string]string{}
 	for _, name := range slices.Sorted(maps.Keys(asked)) {
 		if !slices.Contains(types, name) {
-			return nil, registry.Invalid(registry.Problems{"versions": "There is a version for " + name + ", which is not among the event types you ask for."})
+			return nil, registry.Invalid(registry.Problems{"versions": i18n.Message("There is a version for " + name + ", which is not among the event types you ask for.")})
 		}
 	}
 	for _, name := range types {
@@ -233,7 +234,7 @@ func settleVersions(ctx context.Context, q *store.Queries, types []string, asked
 		case slices.ContainsFunc(lines, func(l registry.VersionLineOf) bool { return l.Line == line }):
 			settled[name] = line
 		default:
-			return nil, registry.Invalid(registry.Problems{"versions": "There is no version " + want + " of event type " + name + ". Choose " + lineNames(lines) + "."})
+			return nil, registry.Invalid(registry.Problems{"versions": i18n.Message("There is no version " + want + " of event type " + name + ". Choose " + lineNames(lines) + ".")})
 		}
 	}
 	return settled, nil

@@ -8,6 +8,7 @@ import (
 
 	"schakel/registry"
 	"schakel/store"
+	"schakel/templates/i18n"
 )
 
 // AreaInput bounds a subscription to a dataset; the zero AreaInput is everything (MUT-40).
@@ -41,9 +42,9 @@ func readArea(c registry.Config, d store.Dataset, in AreaInput) (*store.Mutation
 	in.Name, in.Text, in.Keys = strings.TrimSpace(in.Name), strings.TrimSpace(in.Text), tidyKeys(in.Keys)
 	wrong.Add("areaName", registry.CheckLine(in.Name, 0, 120))
 	wrong.AddIf(in.Text != "" && d.AreaKind != store.AreaGeometry,
-		"area", "Subscriptions to dataset "+d.ID+" cannot be bounded by a polygon. Leave this out.")
+		"area", i18n.Message("Subscriptions to dataset "+d.ID+" cannot be bounded by a polygon. Leave this out."))
 	wrong.AddIf(len(in.Keys) > 0 && d.AreaKind != store.AreaKeys,
-		"keys", "Subscriptions to dataset "+d.ID+" cannot be bounded by keys. Leave this out.")
+		"keys", i18n.Message("Subscriptions to dataset "+d.ID+" cannot be bounded by keys. Leave this out."))
 	area := &store.MutationArea{DatasetID: d.ID, Name: in.Name, Kind: d.AreaKind, Keys: in.Keys}
 	if in.Text != "" {
 		readBoundary(c, d, in, area, wrong)
@@ -74,7 +75,7 @@ func readBoundary(c registry.Config, d store.Dataset, in AreaInput, area *store.
 	}
 	wkt, err := c.ReadArea(in.Text, int(crs), int(d.CRS))
 	if err != nil {
-		wrong.Add("area", registry.AsSentence(err.Error()))
+		wrong.Add("area", i18n.Message(registry.AsSentence(err.Error())))
 		return
 	}
 	area.Given, area.GivenCRS, area.WKT = in.Text, crs, wkt
@@ -82,7 +83,7 @@ func readBoundary(c registry.Config, d store.Dataset, in AreaInput, area *store.
 
 func checkKeys(keys []string, wrong registry.Problems) {
 	if len(keys) > mostKeys {
-		wrong.Add("keys", fmt.Sprintf("Give at most %d keys.", mostKeys))
+		wrong.Add("keys", i18n.Message(fmt.Sprintf("Give at most %d keys.", mostKeys)))
 		return
 	}
 	for _, key := range keys {

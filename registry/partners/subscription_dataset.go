@@ -10,6 +10,7 @@ import (
 
 	"schakel/registry"
 	"schakel/store"
+	"schakel/templates/i18n"
 )
 
 // DatasetRequest holds the request of a partner for a dataset.
@@ -69,20 +70,20 @@ func askedDataset(ctx context.Context, tx *store.Tx, id string) (store.Dataset, 
 func readSelection(c registry.Config, d store.Dataset, asked []string, in AreaInput) (store.Strings, *store.MutationArea, registry.Problems) {
 	area, wrong := readArea(c, d, in)
 	types, text := pickObjectTypes(d, asked)
-	wrong.Add("objectTypes", text)
+	wrong.Add("objectTypes", i18n.Message(text))
 	return types, area, wrong
 }
 
 func (s *Subscriptions) checkFilesEndpoint(ctx context.Context, tx *store.Tx, endpoint store.Endpoint, dataset store.Dataset) error {
 	if endpoint.Kind != store.EndpointFiles {
-		return registry.Invalid(registry.Problems{"endpoint": "Endpoint " + endpoint.Name + " is of kind " + endpoint.Kind + ", which gets events. Choose or make an endpoint of kind files."})
+		return registry.Invalid(registry.Problems{"endpoint": i18n.Message("Endpoint " + endpoint.Name + " is of kind " + endpoint.Kind + ", which gets events. Choose or make an endpoint of kind files.")})
 	}
 	_, others, err := tx.Subscriptions(ctx, store.SubscriptionFilter{EndpointID: endpoint.ID, DatasetID: dataset.ID, Open: true})
 	if err != nil {
 		return fmt.Errorf("list subscriptions: %w", err)
 	}
 	if others > 0 {
-		return registry.Invalid(registry.Problems{"dataset": "Endpoint " + endpoint.Name + " has a subscription to dataset " + dataset.ID + " already. Change its area, or make another endpoint of kind files."})
+		return registry.Invalid(registry.Problems{"dataset": i18n.Message("Endpoint " + endpoint.Name + " has a subscription to dataset " + dataset.ID + " already. Change its area, or make another endpoint of kind files.")})
 	}
 	return nil
 }

@@ -14,6 +14,7 @@ import (
 
 	"schakel/registry"
 	"schakel/store"
+	"schakel/templates/i18n"
 )
 
 // SubscriptionChange holds a partner's own change of a subscription; nil leaves a member as it is.
@@ -112,13 +113,13 @@ func selectionProblems(c registry.Config, filters, orderBy string) registry.Prob
 		if c.CheckFilters == nil {
 			wrong.Add("filters", "Filters cannot be used here.")
 		} else if err := c.CheckFilters(filters); err != nil {
-			wrong.Add("filters", err.Error())
+			wrong.Add("filters", i18n.Message(err.Error()))
 		}
 	}
 	switch {
 	case orderBy == "":
 	case orderBy == "data", orderBy == "id":
-		wrong.Add("orderBy", "Choose another attribute than "+orderBy+", one that several events share, such as subject.")
+		wrong.Add("orderBy", i18n.Message("Choose another attribute than "+orderBy+", one that several events share, such as subject."))
 	case !orderAttribute.MatchString(orderBy):
 		wrong.Add("orderBy", "Fill in the name of one attribute: at most 20 lower-case letters and digits, such as subject.")
 	}
@@ -218,7 +219,7 @@ func (r Retry) stored() string {
 }
 
 // SettingReader reads the text of the setting with a key into a profile, and explains what is wrong with it.
-type SettingReader func(to *registry.Profile, key, text string) (wrong string)
+type SettingReader func(to *registry.Profile, key, text string) (wrong i18n.Message)
 
 // read reads what was typed, within the bounds of the settings of the chain. Fields: retryWaits, retryAttempts, retryDeadline.
 func (in RetryInput) read(set registry.Profile, readSetting SettingReader) (string, registry.Problems) {
@@ -231,9 +232,9 @@ func (in RetryInput) read(set registry.Profile, readSetting SettingReader) (stri
 		if strings.TrimSpace(part.text) == "" {
 			continue
 		}
-		wrong.Add(part.field, readSetting(&typed, part.key, part.text))
+		wrong.Add(part.field, i18n.Message(readSetting(&typed, part.key, part.text)))
 	}
 	wrong.AddIf(typed.RetryDeadline > set.KeyLifetime && wrong["retryDeadline"] == "",
-		"retryDeadline", "Retries end when the Idempotency-Key does (IDEM-12): choose at most "+registry.FormatDuration(set.KeyLifetime)+".")
+		"retryDeadline", i18n.Message("Retries end when the Idempotency-Key does (IDEM-12): choose at most "+registry.FormatDuration(set.KeyLifetime)+"."))
 	return Retry{Waits: typed.RetryWaits, MaxAttempts: typed.RetryAttempts, Deadline: typed.RetryDeadline}.stored(), wrong
 }

@@ -6,6 +6,7 @@ import (
 
 	"schakel/registry"
 	"schakel/registry/amqp/cpa"
+	"schakel/templates/i18n"
 )
 
 // LenientProfile is the profile of an installation that chooses to start leniently. It relaxes three rules: an
@@ -78,9 +79,9 @@ func profileOf(base registry.Profile, values map[string]string, bounds bool) (re
 		if !named {
 			continue
 		}
-		wrong.Add(s.Key, s.set(&p, text))
+		wrong.Add(s.Key, i18n.Message(s.set(&p, text)))
 		if bounds && s.Value(&p) != s.Value(&base) {
-			wrong.Add(s.Key, s.check(&p))
+			wrong.Add(s.Key, i18n.Message(s.check(&p)))
 		}
 	}
 	if bounds && len(wrong) == 0 {
@@ -92,13 +93,13 @@ func profileOf(base registry.Profile, values map[string]string, bounds bool) (re
 // checkTogether holds settings against each other.
 func checkTogether(p *registry.Profile, wrong registry.Problems) {
 	wrong.AddIf(p.MaxBatchBytes < p.MaxEventBytes+2,
-		"events.max_batch_bytes", "A batch must have room for the largest event: choose at least "+strconv.Itoa(p.MaxEventBytes+2)+", or lower the largest event.")
+		"events.max_batch_bytes", i18n.Message("A batch must have room for the largest event: choose at least "+strconv.Itoa(p.MaxEventBytes+2)+", or lower the largest event."))
 	wrong.AddIf(p.MaxObjectBytes < p.MaxEventBytes,
-		"events.max_object_bytes", "Data that is too large for an event must fit: choose at least "+strconv.Itoa(p.MaxEventBytes)+", or lower the largest event.")
+		"events.max_object_bytes", i18n.Message("Data that is too large for an event must fit: choose at least "+strconv.Itoa(p.MaxEventBytes)+", or lower the largest event."))
 	wrong.AddIf(p.RetryDeadline > p.KeyLifetime,
-		"sending.deadline", "Retries end when the Idempotency-Key does (IDEM-12): choose at most "+registry.FormatDuration(p.KeyLifetime)+", or lengthen the lifetime of keys.")
+		"sending.deadline", i18n.Message("Retries end when the Idempotency-Key does (IDEM-12): choose at most "+registry.FormatDuration(p.KeyLifetime)+", or lengthen the lifetime of keys."))
 	wrong.AddIf(p.CircuitMaxWait < p.CircuitWait,
-		"sending.circuit_max_wait", "Choose at least the first pause, "+registry.FormatDuration(p.CircuitWait)+".")
+		"sending.circuit_max_wait", i18n.Message("Choose at least the first pause, "+registry.FormatDuration(p.CircuitWait)+"."))
 }
 
 // strictOf takes everything back to what the profile asks, and leaves what it leaves free as it is.

@@ -121,7 +121,7 @@ func (f File) Problems(err error) (*ProfileFileError, bool) {
 	}
 	var list []FileProblem
 	for key, text := range refused.Fields {
-		list = append(list, FileProblem{Line: f.lines[key], Key: key, Text: text})
+		list = append(list, FileProblem{Line: f.lines[key], Key: key, Text: text.String()})
 	}
 	slices.SortFunc(list, func(a, b FileProblem) int {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), strings.Compare(a.Key, b.Key))

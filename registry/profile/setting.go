@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"schakel/registry"
+	"schakel/templates/i18n"
 )
 
 // Setting is one setting of a Profile. Page, file, command line and published texts all tell it from here.
@@ -201,24 +202,24 @@ const maxWaits = 20
 
 // set reads a value into a profile; it answers what is wrong with the text, with
 // the remedy. A profile with a wrong value stays as it was.
-func (s Setting) set(p *registry.Profile, text string) string {
+func (s Setting) set(p *registry.Profile, text string) i18n.Message {
 	text = strings.TrimSpace(text)
 	switch to := s.at(p).(type) {
 	case *string:
 		if s.index(text) < 0 {
-			return "Choose one of: " + s.choiceList() + "."
+			return i18n.Message("Choose one of: " + s.choiceList() + ".")
 		}
 		*to = text
 	case *int:
 		n, err := strconv.Atoi(text)
 		if err != nil {
-			return "Write a whole number, such as " + s.example() + "."
+			return i18n.Message("Write a whole number, such as " + s.example() + ".")
 		}
 		*to = n
 	case *float64:
 		n, err := strconv.ParseFloat(text, 64)
 		if err != nil || math.IsNaN(n) || math.IsInf(n, 0) || strings.ContainsAny(text, "xXeEpP_") {
-			return "Write a number, such as " + s.example() + "."
+			return i18n.Message("Write a number, such as " + s.example() + ".")
 		}
 		*to = n
 	case *time.Duration:
@@ -236,7 +237,7 @@ func (s Setting) set(p *registry.Profile, text string) string {
 	case *[]string:
 		list, wrong := parseWords(text)
 		if wrong != "" {
-			return wrong
+			return i18n.Message(wrong)
 		}
 		*to = list
 	}
@@ -244,7 +245,7 @@ func (s Setting) set(p *registry.Profile, text string) string {
 }
 
 // ReadSetting reads the text of the setting with a key into a profile, and explains what is wrong with it.
-func ReadSetting(p *registry.Profile, key, text string) string {
+func ReadSetting(p *registry.Profile, key, text string) i18n.Message {
 	s, known := SettingOf(key)
 	if !known {
 		panic("there is no setting " + key)
@@ -271,17 +272,17 @@ func parseWords(text string) (list []string, wrong string) {
 }
 
 // check holds the value in a profile against the bounds of the setting.
-func (s Setting) check(p *registry.Profile) string {
+func (s Setting) check(p *registry.Profile) i18n.Message {
 	if s.Choices != nil {
 		return ""
 	}
 	for _, text := range s.parts(p) {
 		if n := s.size(text); n < s.size(s.Least) || n > s.size(s.Most) {
-			return "Choose from " + s.Least + " to " + s.Most + s.unitEnd() + "; " + text + " is outside that."
+			return i18n.Message("Choose from " + s.Least + " to " + s.Most + s.unitEnd() + "; " + text + " is outside that.")
 		}
 	}
 	if list, ok := s.at(p).(*[]time.Duration); ok && len(*list) > maxWaits {
-		return "Use at most " + strconv.Itoa(maxWaits) + " pauses; the last one repeats."
+		return i18n.Message("Use at most " + strconv.Itoa(maxWaits) + " pauses; the last one repeats.")
 	}
 	return ""
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"schakel/registry"
+	"schakel/templates/i18n"
 )
 
 // TestSettingsTable holds the one table of settings against itself.
@@ -103,9 +104,9 @@ func TestProfileRefusals(t *testing.T) {
 		_, wrong := profileOf(DefaultProfile(), map[string]string{tc.key: tc.value}, true)
 		text := wrong[tc.key]
 		if tc.wants == "" {
-			text = strings.Join(slices.Collect(mapValues(wrong)), " ")
+			text = i18n.Message(strings.Join(slices.Collect(mapValues(wrong)), " "))
 		}
-		if len(wrong) != 1 || text == "" || !strings.Contains(text, tc.wants) {
+		if len(wrong) != 1 || text == "" || !strings.Contains(text.String(), tc.wants) {
 			t.Errorf("%s %q: %v", tc.key, tc.value, wrong)
 		}
 	}
@@ -114,7 +115,7 @@ func TestProfileRefusals(t *testing.T) {
 func mapValues(p registry.Problems) func(func(string) bool) {
 	return func(yield func(string) bool) {
 		for _, text := range p {
-			if !yield(text) {
+			if !yield(text.String()) {
 				return
 			}
 		}

@@ -36,10 +36,15 @@ func newAdministrator(t *testing.T, a *identity.Accounts, email string) store.Ac
 }
 
 func fieldsOf(err error) map[string]string {
-	if e, ok := errors.AsType[*registry.Error](err); ok {
-		return e.Fields
+	e, ok := errors.AsType[*registry.Error](err)
+	if !ok {
+		return nil
 	}
-	return nil
+	fields := make(map[string]string, len(e.Fields))
+	for name, text := range e.Fields {
+		fields[name] = text.String()
+	}
+	return fields
 }
 
 func wantField(t *testing.T, field string, err error) {

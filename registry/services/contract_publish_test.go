@@ -228,7 +228,7 @@ func TestAdviceAndTheScoreToPublish(t *testing.T) {
 
 		w.setSetting(t, "register.min_score", "100")
 		_, err = w.publish(ctx, w.admin, in.ID, "1.0.0", "")
-		if e, ok := errors.AsType[*registry.Error](err); !ok || e.Code != registry.CodeConflict || !strings.Contains(e.Message, "100") {
+		if e, ok := errors.AsType[*registry.Error](err); !ok || e.Code != registry.CodeConflict || !strings.Contains(e.Message.String(), "100") {
 			t.Errorf("published below the score: %v", err)
 		}
 		good := strings.Replace(scoredAPI, "version: 1.0.0}", "version: 1.0.0, contact: {name: A, email: a@example.nl, url: https://example.nl}}", 1)

@@ -9,6 +9,7 @@ import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
 import (
+	"schakel/templates/i18n"
 	"schakel/templates/ui"
 	"time"
 )
@@ -21,12 +22,13 @@ type AccountView struct {
 	// ThisLogin began this session, or a later one elsewhere; LastLogin is the one before it.
 	Since, ThisLogin, LastLogin, Now time.Time
 	// Wrong holds the problems by field.
-	Wrong map[string]string
+	Wrong map[string]i18n.Message
 }
 
 // PasswordView fills the page behind an invitation or reset link.
 type PasswordView struct {
-	Action, Email, Wrong string
+	Action, Email string
+	Wrong         i18n.Message
 }
 
 func (v AccountView) items() []ui.Item {
@@ -123,7 +125,7 @@ func AccountPage(p ui.Page, v AccountView) templ.Component {
 						var templ_7745c5c3_Var5 string
 						templ_7745c5c3_Var5, templ_7745c5c3_Err = templ.JoinStringErrs(v.Email)
 						if templ_7745c5c3_Err != nil {
-							return templ.Error{Err: templ_7745c5c3_Err, FileName: `account/account.templ`, Line: 44, Col: 81}
+							return templ.Error{Err: templ_7745c5c3_Err, FileName: `account/account.templ`, Line: 46, Col: 81}
 						}
 						_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var5))
 						if templ_7745c5c3_Err != nil {

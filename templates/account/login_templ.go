@@ -8,14 +8,17 @@ package account
 import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
-import "schakel/templates/ui"
+import (
+	"schakel/templates/i18n"
+	"schakel/templates/ui"
+)
 
 // LoginView fills the login page.
 type LoginView struct {
 	// Email as typed; Next is the page to go to after login.
 	Email, Next string
 	// Wrong explains why the last try failed; empty at first.
-	Wrong string
+	Wrong i18n.Message
 	// ProviderLabel and ProviderHref lead to login elsewhere; empty when there is none.
 	ProviderLabel, ProviderHref string
 }
@@ -170,8 +173,8 @@ func LoginPage(p ui.Page, v LoginView) templ.Component {
 
 // ForgottenView fills the page for a lost password.
 type ForgottenView struct {
-	Email string // as typed
-	Wrong string // why it was refused; empty at first
+	Email string       // as typed
+	Wrong i18n.Message // why it was refused; empty at first
 }
 
 // ForgottenPage asks for the e-mail address of an account.

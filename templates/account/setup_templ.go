@@ -8,7 +8,10 @@ package account
 import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
-import "schakel/templates/ui"
+import (
+	"schakel/templates/i18n"
+	"schakel/templates/ui"
+)
 
 // SetupView fills the page of the first start.
 type SetupView struct {
@@ -21,7 +24,7 @@ type SetupView struct {
 	// Relaxations lists what lenient settings change.
 	Relaxations []Relaxation
 	// Wrong holds the problems by field.
-	Wrong map[string]string
+	Wrong map[string]i18n.Message
 }
 
 // The values of SetupView.Start.

@@ -9,6 +9,7 @@ import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
 import (
+	"schakel/templates/i18n"
 	"schakel/templates/ui"
 	"time"
 )
@@ -17,7 +18,7 @@ import (
 type AdminAccountsView struct {
 	Rows        []ui.AccountRow
 	Name, Email string
-	Wrong       map[string]string
+	Wrong       map[string]i18n.Message
 	Now         time.Time
 }
 
@@ -159,7 +160,7 @@ func AdminAccounts(p ui.Page, v AdminAccountsView) templ.Component {
 			var templ_7745c5c3_Var6 string
 			templ_7745c5c3_Var6, templ_7745c5c3_Err = templ.JoinStringErrs("People of a partner stand on the page of that partner. ")
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/accounts.templ`, Line: 38, Col: 62}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/accounts.templ`, Line: 39, Col: 62}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var6))
 			if templ_7745c5c3_Err != nil {

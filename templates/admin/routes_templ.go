@@ -9,6 +9,7 @@ import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
 import (
+	"schakel/templates/i18n"
 	"schakel/templates/ui"
 	"time"
 )
@@ -19,7 +20,7 @@ type AdminRoutesView struct {
 	From, To, EventType string
 	Partners            []ui.Option
 	EventTypes          []ui.Option
-	Wrong               map[string]string
+	Wrong               map[string]i18n.Message
 	Now                 time.Time
 }
 

@@ -8,12 +8,15 @@ package admin
 import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
-import "schakel/templates/ui"
+import (
+	"schakel/templates/i18n"
+	"schakel/templates/ui"
+)
 
 // SettingsImportView asks for a file of settings, with what was wrong with the last.
 type SettingsImportView struct {
 	Text     string
-	Wrong    map[string]string
+	Wrong    map[string]i18n.Message
 	Problems []FileProblemRow
 }
 
@@ -26,7 +29,7 @@ type FileProblemRow struct {
 type SettingsPreviewView struct {
 	Text, Version, Reason string
 	Changes               []SettingChangeRow
-	Wrong                 map[string]string
+	Wrong                 map[string]i18n.Message
 }
 
 // SettingChangeRow is one setting that becomes another.

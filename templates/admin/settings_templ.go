@@ -9,10 +9,10 @@ import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
 import (
+	"schakel/templates/i18n"
+	"schakel/templates/ui"
 	"strings"
 	"time"
-
-	"schakel/templates/ui"
 )
 
 // SettingsView is the profile of the chain collaboration.
@@ -24,7 +24,7 @@ type SettingsView struct {
 	Now   time.Time
 	// Strict is the form that takes every relaxation back; nil when there is none.
 	Strict  *ui.Danger
-	Message string
+	Message i18n.Message
 	History ui.History
 }
 
@@ -403,7 +403,7 @@ type SettingsFormView struct {
 	Groups  []SettingFormGroup
 	Version string
 	Reason  string
-	Wrong   map[string]string
+	Wrong   map[string]i18n.Message
 	Errors  []ui.FieldError
 	// Changes would be made now; set when someone else changed the settings meanwhile.
 	Changes []SettingChangeRow
@@ -576,7 +576,7 @@ func SettingsFormPage(p ui.Page, v SettingsFormView) templ.Component {
 	})
 }
 
-func reasonOfChange(value, wrong string) templ.Component {
+func reasonOfChange(value string, wrong i18n.Message) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {

@@ -8,7 +8,10 @@ package amqp
 import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
-import "schakel/templates/ui"
+import (
+	"schakel/templates/i18n"
+	"schakel/templates/ui"
+)
 
 // AMQPBrokerFormView asks how a message broker is reached. All values are as typed.
 type AMQPBrokerFormView struct {
@@ -16,7 +19,7 @@ type AMQPBrokerFormView struct {
 	New, HasPassword, HasKey, Enabled                              bool
 	Name, Dialect, URL, Namespace, SASL, Username, CA, Certificate string
 	Dialects, Logins                                               []ui.Option
-	Wrong                                                          map[string]string
+	Wrong                                                          map[string]i18n.Message
 	History                                                        ui.History
 }
 
@@ -27,7 +30,7 @@ type AMQPProcessFormView struct {
 	Own, Name, Subject, Mode, Service, Does, FromRole, ToRole, CPAID string
 	Sends, Receives, Handler                                         string
 	Parties, Subjects, Handlers                                      []ui.Option
-	Wrong                                                            map[string]string
+	Wrong                                                            map[string]i18n.Message
 }
 
 func (v AMQPBrokerFormView) errors() []ui.FieldError {
@@ -531,7 +534,7 @@ type AMQPPartyFormView struct {
 	Async, Sync, Reply, Error, Dead, Inbound string
 	Client, Mode, Wait, Apprec               string
 	Brokers, Clients, Kinds                  []ui.Option
-	Wrong                                    map[string]string
+	Wrong                                    map[string]i18n.Message
 }
 
 func (v AMQPPartyFormView) errors() []ui.FieldError {

@@ -8,14 +8,17 @@ package amqp
 import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
-import "schakel/templates/ui"
+import (
+	"schakel/templates/i18n"
+	"schakel/templates/ui"
+)
 
 // AMQPImportView asks for a document about parties, and shows what it would change.
 type AMQPImportView struct {
 	Action, Cancel, Text, Kind string
 	Findings                   []string
 	Parties                    []AMQPImportRow
-	Wrong                      map[string]string
+	Wrong                      map[string]i18n.Message
 }
 
 // AMQPImportRow is a party of the document.
@@ -422,7 +425,7 @@ func plainList(lines []string) templ.Component {
 				var templ_7745c5c3_Var13 string
 				templ_7745c5c3_Var13, templ_7745c5c3_Err = templ.JoinStringErrs(line)
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `amqp/import.templ`, Line: 85, Col: 51}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `amqp/import.templ`, Line: 88, Col: 51}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var13))
 				if templ_7745c5c3_Err != nil {

@@ -8,7 +8,10 @@ package contracts
 import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
-import "schakel/templates/ui"
+import (
+	"schakel/templates/i18n"
+	"schakel/templates/ui"
+)
 
 // ContractFormView is the form for the metadata of a contract.
 type ContractFormView struct {
@@ -24,7 +27,7 @@ type ContractFormView struct {
 	Visibility                      string
 	// Partners can own it and Named see it by name; for administrators only.
 	Partners, Named []ui.Option
-	Wrong           map[string]string
+	Wrong           map[string]i18n.Message
 }
 
 func (v ContractFormView) errors() []ui.FieldError {
@@ -44,7 +47,7 @@ func visibilityOptions(byName bool) []ui.Option {
 	return append(options, ui.Option{Value: "internal", Label: visibilityName("internal"), Hint: "And the partner that owns it, if one does."})
 }
 
-func namedField(options []ui.Option, wrong string) ui.Field {
+func namedField(options []ui.Option, wrong i18n.Message) ui.Field {
 	return ui.Field{Name: "partners", Label: "The partners that see it", Hint: "For the choice of some partners.", Error: wrong, Options: options}
 }
 
@@ -351,7 +354,7 @@ type UploadView struct {
 	Findings      []FindingRow
 	// Source is the refused document, to which the findings lead.
 	Source SourceView
-	Wrong  map[string]string
+	Wrong  map[string]i18n.Message
 }
 
 // UploadPage asks for the document of a new version.
@@ -523,7 +526,7 @@ type VisibilityView struct {
 	Loses, Everybody bool
 	Losing           []LosingRow
 	LosingTotal      int
-	Wrong            map[string]string
+	Wrong            map[string]i18n.Message
 }
 
 // LosingRow is a partner that would not see a contract any more.

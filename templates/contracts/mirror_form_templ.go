@@ -8,7 +8,10 @@ package contracts
 import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
-import "schakel/templates/ui"
+import (
+	"schakel/templates/i18n"
+	"schakel/templates/ui"
+)
 
 // MirrorFormView asks what to mirror. All values are as typed.
 type MirrorFormView struct {
@@ -17,7 +20,7 @@ type MirrorFormView struct {
 	Name, Kind, URL, URLs, Partner, Schedule string
 	Contracts, Prefix                        string
 	Kinds, Partners                          []ui.Option
-	Wrong                                    map[string]string
+	Wrong                                    map[string]i18n.Message
 }
 
 func (v MirrorFormView) errors() []ui.FieldError {

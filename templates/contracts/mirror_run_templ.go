@@ -9,9 +9,9 @@ import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
 import (
-	"time"
-
+	"schakel/templates/i18n"
 	"schakel/templates/ui"
+	"time"
 )
 
 // MirrorRunView is one run of a mirror with its log.
@@ -187,7 +187,8 @@ type MirrorAlarmView struct {
 	Found, Seen, Settled, Now  time.Time
 	SettledBy, Reason          string
 	DownloadHref, SettleAction string
-	ReasonTyped, ReasonError   string
+	ReasonTyped                string
+	ReasonError                i18n.Message
 	// Unknown explains why the two cannot be compared; empty when they were.
 	Unknown     string
 	Changes     []ContractChangeRow

@@ -8,7 +8,10 @@ package contracts
 import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
-import "schakel/templates/ui"
+import (
+	"schakel/templates/i18n"
+	"schakel/templates/ui"
+)
 
 // PublishView shows the effects of publishing a version, before it is done.
 type PublishView struct {
@@ -40,7 +43,7 @@ type PublishView struct {
 	Asks          bool
 	RequestReason string
 	Reason        string
-	Wrong         map[string]string
+	Wrong         map[string]i18n.Message
 }
 
 // BoundRow is an approved subscription to event types that break.
@@ -293,7 +296,7 @@ func PublishPage(p ui.Page, v PublishView) templ.Component {
 						var templ_7745c5c3_Var6 string
 						templ_7745c5c3_Var6, templ_7745c5c3_Err = templ.JoinStringErrs(" to publish it under a number that tells that it breaks something. You can delete this draft then.")
 						if templ_7745c5c3_Err != nil {
-							return templ.Error{Err: templ_7745c5c3_Err, FileName: `contracts/publish.templ`, Line: 143, Col: 108}
+							return templ.Error{Err: templ_7745c5c3_Err, FileName: `contracts/publish.templ`, Line: 146, Col: 108}
 						}
 						_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var6))
 						if templ_7745c5c3_Err != nil {
@@ -526,7 +529,7 @@ func (r TypeChange) eventTypeCell() templ.Component {
 			var templ_7745c5c3_Var13 string
 			templ_7745c5c3_Var13, templ_7745c5c3_Err = templ.JoinStringErrs(r.Title)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `contracts/publish.templ`, Line: 190, Col: 12}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `contracts/publish.templ`, Line: 193, Col: 12}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var13))
 			if templ_7745c5c3_Err != nil {

@@ -9,6 +9,7 @@ import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
 import (
+	"schakel/templates/i18n"
 	"schakel/templates/ui"
 	"time"
 )
@@ -28,7 +29,7 @@ type SubscribeView struct {
 	Preview             *ui.MapView
 	PreviewText         string
 	MaxBytes            int64
-	Wrong               map[string]string
+	Wrong               map[string]i18n.Message
 }
 
 func (v SubscribeView) errors() []ui.FieldError {
@@ -359,7 +360,7 @@ func (v SubscribeView) freshHint() string {
 	return "You have no endpoint of kind files yet. Give it a name, such as Our copy; it needs no address, because you fetch from here."
 }
 
-func (v SubscribeView) freshError() string {
+func (v SubscribeView) freshError() i18n.Message {
 	if len(v.Endpoints) == 0 && v.Wrong["newEndpoint"] == "" {
 		return v.Wrong["endpoint"]
 	}
@@ -437,7 +438,7 @@ func textLines(list []string) templ.Component {
 			var templ_7745c5c3_Var10 string
 			templ_7745c5c3_Var10, templ_7745c5c3_Err = templ.JoinStringErrs(one)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `datasets/area.templ`, Line: 147, Col: 8}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `datasets/area.templ`, Line: 148, Col: 8}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var10))
 			if templ_7745c5c3_Err != nil {

@@ -8,7 +8,10 @@ package datasets
 import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
-import "schakel/templates/ui"
+import (
+	"schakel/templates/i18n"
+	"schakel/templates/ui"
+)
 
 // DatasetFormView asks what a dataset is. All values are as typed.
 type DatasetFormView struct {
@@ -20,7 +23,7 @@ type DatasetFormView struct {
 	CRS, AreaKind                          string
 	GeometryElements, KeyElements, PerFile string
 	DeltaSchedule, SnapshotSchedule        string
-	Wrong                                  map[string]string
+	Wrong                                  map[string]i18n.Message
 }
 
 func (v DatasetFormView) errors() []ui.FieldError {

@@ -9,6 +9,7 @@ import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
 import (
+	"schakel/templates/i18n"
 	"schakel/templates/ui"
 	"strconv"
 	"time"
@@ -22,7 +23,7 @@ type ImportView struct {
 	Kind, Replace string
 	Problems      []ImportProblem
 	Publication   *PublicationRow // what of a refused file is in
-	Wrong         map[string]string
+	Wrong         map[string]i18n.Message
 	Now           time.Time
 }
 
@@ -38,7 +39,7 @@ func (v ImportView) errors() []ui.FieldError {
 	if len(v.Problems) > 0 {
 		list = append(list, ui.FieldError{Text: "The file was refused: see what is wrong with it in the table."})
 	}
-	return append(list, ui.NamedErrors(map[string]string{"file": v.Wrong["file"], "kind": v.Wrong["kind"], "replace": v.Wrong["replace"]},
+	return append(list, ui.NamedErrors(map[string]i18n.Message{"file": v.Wrong["file"], "kind": v.Wrong["kind"], "replace": v.Wrong["replace"]},
 		ui.Labelled{"kind", "Kind"}, ui.Labelled{"replace", "Reason"}, ui.Labelled{"file", "File"})...)
 }
 
@@ -821,7 +822,7 @@ func (r ImportProblem) whatCell() templ.Component {
 		var templ_7745c5c3_Var25 string
 		templ_7745c5c3_Var25, templ_7745c5c3_Err = templ.JoinStringErrs(r.Detail)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `datasets/import.templ`, Line: 225, Col: 12}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `datasets/import.templ`, Line: 226, Col: 12}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var25))
 		if templ_7745c5c3_Err != nil {
@@ -839,7 +840,7 @@ func (r ImportProblem) whatCell() templ.Component {
 			var templ_7745c5c3_Var26 string
 			templ_7745c5c3_Var26, templ_7745c5c3_Err = templ.JoinStringErrs(r.Remedy)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `datasets/import.templ`, Line: 228, Col: 49}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `datasets/import.templ`, Line: 229, Col: 49}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var26))
 			if templ_7745c5c3_Err != nil {
@@ -883,7 +884,7 @@ func (r ImportProblem) stateCell() templ.Component {
 			var templ_7745c5c3_Var28 string
 			templ_7745c5c3_Var28, templ_7745c5c3_Err = templ.JoinStringErrs("–")
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `datasets/import.templ`, Line: 235, Col: 9}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `datasets/import.templ`, Line: 236, Col: 9}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var28))
 			if templ_7745c5c3_Err != nil {

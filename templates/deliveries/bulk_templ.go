@@ -8,7 +8,10 @@ package deliveries
 import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
-import "schakel/templates/ui"
+import (
+	"schakel/templates/i18n"
+	"schakel/templates/ui"
+)
 
 // DeliveryAllView is the page that counts before it acts on all deliveries of a filter.
 type DeliveryAllView struct {
@@ -25,16 +28,18 @@ type DeliveryAllView struct {
 	// Warnings name the endpoints that are not sent to now.
 	Warnings []string
 	// Discard offers to discard them too.
-	Discard       bool
-	Reason, Wrong string
+	Discard bool
+	Reason  string
+	Wrong   i18n.Message
 }
 
 // DeliveryDiscardView asks why ticked deliveries are discarded.
 type DeliveryDiscardView struct {
-	Action, Back  string
-	IDs           []string
-	Count         int
-	Reason, Wrong string
+	Action, Back string
+	IDs          []string
+	Count        int
+	Reason       string
+	Wrong        i18n.Message
 }
 
 func (v DeliveryAllView) errors() []ui.FieldError {

@@ -9,6 +9,7 @@ import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
 import (
+	"schakel/templates/i18n"
 	"schakel/templates/ui"
 	"time"
 )
@@ -26,7 +27,7 @@ type AdminClientView struct {
 	// Secret is shown the one time it was made.
 	Secret  string
 	Acts    ui.ActsView
-	Message string
+	Message i18n.Message
 	History ui.History
 }
 

@@ -9,6 +9,7 @@ import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
 import (
+	"schakel/templates/i18n"
 	"schakel/templates/ui"
 	"time"
 )
@@ -38,7 +39,7 @@ type AdminEndpointView struct {
 	DeliveriesHref, EditHref, TestAction string
 	ReplayHref                           string
 	Acts                                 ui.ActsView
-	Message                              string
+	Message                              i18n.Message
 	Subscriptions                        []SubscriptionRow
 	History                              ui.History
 }

@@ -9,6 +9,7 @@ import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
 import (
+	"schakel/templates/i18n"
 	"schakel/templates/ui"
 	"time"
 )
@@ -24,7 +25,7 @@ type AdminPartnerView struct {
 	// Grants describes the rights that an approval would give, in sentences; empty when there is nothing to approve.
 	Grants        []string
 	Acts          ui.ActsView
-	Message       string
+	Message       i18n.Message
 	Endpoints     []ui.EndpointRow
 	Subscriptions []SubscriptionRow
 	Clients       []ClientRow
@@ -159,7 +160,7 @@ func AdminPartner(p ui.Page, v AdminPartnerView) templ.Component {
 						var templ_7745c5c3_Var4 string
 						templ_7745c5c3_Var4, templ_7745c5c3_Err = templ.JoinStringErrs(g)
 						if templ_7745c5c3_Err != nil {
-							return templ.Error{Err: templ_7745c5c3_Err, FileName: `partners/admin_partner.templ`, Line: 95, Col: 13}
+							return templ.Error{Err: templ_7745c5c3_Err, FileName: `partners/admin_partner.templ`, Line: 96, Col: 13}
 						}
 						_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var4))
 						if templ_7745c5c3_Err != nil {

@@ -8,7 +8,10 @@ package partners
 import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
-import "schakel/templates/ui"
+import (
+	"schakel/templates/i18n"
+	"schakel/templates/ui"
+)
 
 // EndpointFormView asks where an organisation receives. All values are as typed.
 type EndpointFormView struct {
@@ -35,7 +38,7 @@ type EndpointFormView struct {
 	HasSecret bool
 	// JWKS is the address of our public keys.
 	JWKS  string
-	Wrong map[string]string
+	Wrong map[string]i18n.Message
 }
 
 func (v EndpointFormView) errors() []ui.FieldError {

@@ -9,30 +9,32 @@ import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
 import (
+	"schakel/templates/i18n"
 	"schakel/templates/ui"
 	"time"
 )
 
 // EndpointView is one endpoint and what can be done with it.
 type EndpointView struct {
-	Href                                         string
-	State, Reason, Kind, URL, ContentMode        string
-	Method, TokenURL, TokenClientID, TokenScope  string
-	Secret                                       string // whether there is one, in words
-	Rate, Concurrency, Timeout                   string
-	Circuit, CircuitText, WaitText               string
-	When, Closing                                string // when it may be sent to; why it waits now, or empty
-	Batches, Contract, ContractHref              string
-	ID                                           string
-	JWKS                                         string // set when we sign with our own key
-	Created, Changed, Now, Unasked               time.Time
-	Subscriptions                                []EndpointSubscription
-	DeliveriesHref, NewSubscription              string
-	ReplayHref                                   string // offers what it never got; empty when nothing can be sent
-	Closed                                       string
-	CanTest, CanPause, CanResume, CanEnd         bool
-	EndReason, EndError, PauseReason, PauseError string
-	PausedBy                                     string // the administrator who paused it, whom alone it waits for
+	Href                                        string
+	State, Reason, Kind, URL, ContentMode       string
+	Method, TokenURL, TokenClientID, TokenScope string
+	Secret                                      string // whether there is one, in words
+	Rate, Concurrency, Timeout                  string
+	Circuit, CircuitText, WaitText              string
+	When, Closing                               string // when it may be sent to; why it waits now, or empty
+	Batches, Contract, ContractHref             string
+	ID                                          string
+	JWKS                                        string // set when we sign with our own key
+	Created, Changed, Now, Unasked              time.Time
+	Subscriptions                               []EndpointSubscription
+	DeliveriesHref, NewSubscription             string
+	ReplayHref                                  string // offers what it never got; empty when nothing can be sent
+	Closed                                      string
+	CanTest, CanPause, CanResume, CanEnd        bool
+	EndReason, PauseReason                      string
+	EndError, PauseError                        i18n.Message
+	PausedBy                                    string // the administrator who paused it, whom alone it waits for
 	// Queue counts the pending deliveries.
 	Queue EndpointQueue
 	// Traffic charts the last 24 hours; nil when nothing is delivered here.

@@ -9,6 +9,7 @@ import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
 import (
+	"schakel/templates/i18n"
 	"schakel/templates/ui"
 	"time"
 )
@@ -23,7 +24,7 @@ type OrganisationView struct {
 	DecidedBy                 string
 	Now                       time.Time
 	ContactName, Email, Phone string // as typed
-	Wrong                     map[string]string
+	Wrong                     map[string]i18n.Message
 }
 
 func (v OrganisationView) items() []ui.Item {

@@ -9,6 +9,7 @@ import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
 import (
+	"schakel/templates/i18n"
 	"schakel/templates/ui"
 	"time"
 )
@@ -25,15 +26,16 @@ type ReadKeysView struct {
 	// Closed explains why nothing can be changed now; empty when it can.
 	Closed string
 	// Made and Plain are a new key's name and the key itself, the one time that it is shown.
-	Made, Plain                         string
-	Name, Expires                       string
-	Wrong                               map[string]string
-	RevokeID, RevokeReason, RevokeError string
-	Rows                                []ReadKeyRow
-	Total                               int
-	Pager                               *ui.Pager
-	Example, Renovate                   string
-	Now                                 time.Time
+	Made, Plain            string
+	Name, Expires          string
+	Wrong                  map[string]i18n.Message
+	RevokeID, RevokeReason string
+	RevokeError            i18n.Message
+	Rows                   []ReadKeyRow
+	Total                  int
+	Pager                  *ui.Pager
+	Example, Renovate      string
+	Now                    time.Time
 }
 
 func (v ReadKeysView) errors() []ui.FieldError {
@@ -285,7 +287,7 @@ func (r ReadKeyRow) throughCell() templ.Component {
 			var templ_7745c5c3_Var8 string
 			templ_7745c5c3_Var8, templ_7745c5c3_Err = templ.JoinStringErrs(r.Expires.Add(-time.Second).Format(time.DateOnly))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `partners/read_keys.templ`, Line: 86, Col: 53}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `partners/read_keys.templ`, Line: 88, Col: 53}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var8))
 			if templ_7745c5c3_Err != nil {

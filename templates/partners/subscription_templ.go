@@ -9,9 +9,9 @@ import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
 import (
-	"time"
-
+	"schakel/templates/i18n"
 	"schakel/templates/ui"
+	"time"
 )
 
 // Selected describes what a subscription to event types selects and how that is sent; its own page and that of administrators
@@ -51,8 +51,10 @@ type SubscriptionView struct {
 	Pull                         bool
 	Closed                       string
 	CanPause, CanUnpause, CanEnd bool
-	PauseReason, PauseError      string
-	EndReason, EndError          string
+	PauseReason                  string
+	PauseError                   i18n.Message
+	EndReason                    string
+	EndError                     i18n.Message
 }
 
 // SubscriptionType is an event type of a subscription; a gone one has no Href.
@@ -389,7 +391,7 @@ type SubscriptionFormView struct {
 	Endpoint, Name, Purpose string
 	Endpoints               []ui.Option
 	NewEndpoint             string
-	Wrong                   map[string]string
+	Wrong                   map[string]i18n.Message
 	Selection               ui.SelectionView
 	// Preview shows the outcome of trying the filters; nil when nobody asked.
 	Preview *ui.PreviewView
@@ -783,7 +785,7 @@ func (r SubscriptionType) eventTypeCell() templ.Component {
 			var templ_7745c5c3_Var18 string
 			templ_7745c5c3_Var18, templ_7745c5c3_Err = templ.JoinStringErrs(r.Name)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `partners/subscription.templ`, Line: 284, Col: 10}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `partners/subscription.templ`, Line: 286, Col: 10}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var18))
 			if templ_7745c5c3_Err != nil {

@@ -8,7 +8,10 @@ package ui
 import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
-import "time"
+import (
+	"schakel/templates/i18n"
+	"time"
+)
 
 // Act is one thing that can be done at once: a button that posts to Action.
 type Act struct {
@@ -77,10 +80,10 @@ func TextItem(items []Item, label, text string) []Item {
 }
 
 // OneMessage is an error summary of a sentence that belongs to no field.
-func OneMessage(text string) []FieldError { return OneError("", text) }
+func OneMessage(text i18n.Message) []FieldError { return OneError("", text) }
 
 // OneError is an error summary of a sentence about one field; nothing when it is empty.
-func OneError(field, text string) []FieldError {
+func OneError(field string, text i18n.Message) []FieldError {
 	if text == "" {
 		return nil
 	}
@@ -345,7 +348,7 @@ func PlainText(text string) templ.Component {
 		var templ_7745c5c3_Var8 string
 		templ_7745c5c3_Var8, templ_7745c5c3_Err = templ.JoinStringErrs(text)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `ui/acts.templ`, Line: 153, Col: 7}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `ui/acts.templ`, Line: 156, Col: 7}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var8))
 		if templ_7745c5c3_Err != nil {
@@ -384,7 +387,7 @@ func Lines(text string) templ.Component {
 		var templ_7745c5c3_Var10 string
 		templ_7745c5c3_Var10, templ_7745c5c3_Err = templ.JoinStringErrs(text)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `ui/acts.templ`, Line: 158, Col: 35}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `ui/acts.templ`, Line: 161, Col: 35}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var10))
 		if templ_7745c5c3_Err != nil {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/a-h/templ"
+	"schakel/templates/i18n"
 )
 
 // Field describes one question of a form, for every kind of control.
@@ -22,7 +23,7 @@ type Field struct {
 	// Type of a TextField: "text" (default), "email", "url", "password", ...
 	Type string
 	// Error describes the problem and its remedy; empty when all is well.
-	Error string
+	Error i18n.Message
 	// Required is false for what may stay empty; the label then says so.
 	Required bool
 	// Depends is set for what is needed with some of the other answers only: its
@@ -52,7 +53,8 @@ type Option struct {
 // FieldError is one line of an ErrorSummary: the id of the control that is
 // wrong (empty when no single one is) and what is wrong with it.
 type FieldError struct {
-	Field, Text string
+	Field string
+	Text  i18n.Message
 }
 
 // Hidden is a value that a form carries along unseen.
@@ -82,7 +84,7 @@ type Danger struct {
 	ReasonName  string
 	ReasonLabel string
 	ReasonValue string
-	ReasonError string
+	ReasonError i18n.Message
 	Hidden      []Hidden
 }
 

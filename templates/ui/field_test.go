@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/a-h/templ"
+	"schakel/templates/i18n"
 	"schakel/templates/ui/uitest"
 )
 
@@ -97,7 +98,7 @@ func TestErrorSummaryDrawsNothingWithoutErrors(t *testing.T) {
 func TestDangerActionOpensWhenTheReasonWasRefused(t *testing.T) {
 	t.Parallel()
 	for message, want := range map[string]bool{"": false, "Give a reason": true} {
-		c := DangerAction(Danger{ID: "d", Label: "End", Action: "/end", Button: "End", ReasonName: "reason", ReasonError: message})
+		c := DangerAction(Danger{ID: "d", Label: "End", Action: "/end", Button: "End", ReasonName: "reason", ReasonError: i18n.Message(message)})
 		if _, open := uitest.Attr(uitest.Find(t, c, "class", "schakel-danger"), "open"); open != want {
 			t.Errorf("error %q: open = %v, want %v", message, open, want)
 		}
@@ -107,8 +108,8 @@ func TestDangerActionOpensWhenTheReasonWasRefused(t *testing.T) {
 // TestNamedErrorsListEachProblemOnce: what belongs to no field stood twice in the summary of five forms.
 func TestNamedErrorsListEachProblemOnce(t *testing.T) {
 	t.Parallel()
-	got := NamedErrors(map[string]string{"": "It was changed meanwhile.", "name": "Too long.", "other": "Not known."}, Labelled{"name", "Name"})
-	want := []FieldError{{Text: "It was changed meanwhile."}, {Field: "name", Text: "Name: Too long."}, {Text: "Not known."}}
+	got := NamedErrors(map[string]i18n.Message{"": "It was changed meanwhile.", "name": "Too long.", "other": "Not known."}, Labelled{"name", "Name"})
+	want := []FieldError{{Text: "It was changed meanwhile."}, {Field: "name", Text: i18n.M("%s: %s", "Name", i18n.Message("Too long."))}, {Text: "Not known."}}
 	if !slices.Equal(got, want) {
 		t.Errorf("%+v", got)
 	}

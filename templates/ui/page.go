@@ -1,5 +1,7 @@
 package ui
 
+import "schakel/templates/i18n"
+
 import "github.com/a-h/templ"
 
 // Page holds the data with which Layout draws the frame around the content of a page.
@@ -14,6 +16,8 @@ type Page struct {
 	Actions templ.Component
 	// Lang is the language of the page as a BCP 47 tag; empty means "en".
 	Lang string
+	// Here is the address of this page, to which the choice of a language comes back; empty offers none.
+	Here string
 	// User is the person who is logged in; nil for a visitor.
 	User *UserView
 	// Nav is the main navigation of this role; an empty Nav draws none.
@@ -62,7 +66,7 @@ type Crumb struct {
 // Flash is a message about what the last request did.
 type Flash struct {
 	Kind Kind
-	Text string
+	Text i18n.Message
 }
 
 // Kind rates something from good to bad; it chooses colour, shape and role.

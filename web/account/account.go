@@ -8,6 +8,7 @@ import (
 	"schakel/registry"
 	"schakel/store"
 	view "schakel/templates/account"
+	"schakel/templates/i18n"
 	"schakel/templates/ui"
 	"schakel/web/site"
 )
@@ -54,11 +55,11 @@ func (a *logins) freshSession(c echo.Context, account store.Account, text string
 	if err := a.StartSession(c, account.ID, account.SessionEpoch); err != nil {
 		return err
 	}
-	a.Flash(c, ui.KindOK, text)
+	a.Flash(c, ui.KindOK, i18n.Message(text))
 	return c.Redirect(http.StatusSeeOther, "/account")
 }
 
-func (a *logins) showAccount(c echo.Context, status int, wrong map[string]string) error {
+func (a *logins) showAccount(c echo.Context, status int, wrong map[string]i18n.Message) error {
 	account := site.AccountOf(c)
 	p := a.Page(c, "Your account")
 	p.Invalid = len(wrong) > 0

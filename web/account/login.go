@@ -11,6 +11,7 @@ import (
 	"schakel/registry"
 	"schakel/registry/identity"
 	view "schakel/templates/account"
+	"schakel/templates/i18n"
 	"schakel/templates/ui"
 	"schakel/web/site"
 )
@@ -38,7 +39,7 @@ func (a *logins) login(c echo.Context) error {
 		return a.showLogin(c, http.StatusUnauthorized, v)
 	}
 	if e, ok := errors.AsType[*registry.ThrottledError](err); ok {
-		v.Wrong = waitText(e.After)
+		v.Wrong = i18n.Message(waitText(e.After))
 		setRetryAfter(c, e.After)
 		return a.showLogin(c, http.StatusTooManyRequests, v)
 	}
@@ -84,5 +85,5 @@ func waitText(after time.Duration) string {
 
 // tooMany refuses a form that was sent too often.
 func tooMany(field, text string) error {
-	return &site.FormRefused{Status: http.StatusTooManyRequests, Wrong: site.FormErrors{field: text}}
+	return &site.FormRefused{Status: http.StatusTooManyRequests, Wrong: site.FormErrors{field: i18n.Message(text)}}
 }

@@ -45,6 +45,7 @@ func (a *logins) mountLogins() {
 	visitor.GET("/login", a.loginForm)
 	visitor.POST("/login", a.login)
 	visitor.POST("/logout", a.logout)
+	visitor.POST("/language", a.ChooseLanguage)
 	visitor.GET("/account/invitation/:token", a.invitationForm)
 	visitor.POST("/account/invitation/:token", a.invitation)
 	visitor.GET("/account/password-reset/:token", a.resetForm)

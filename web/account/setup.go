@@ -11,6 +11,7 @@ import (
 	"schakel/registry/profile"
 	"schakel/store"
 	view "schakel/templates/account"
+	"schakel/templates/i18n"
 	"schakel/templates/ui"
 	"schakel/web/site"
 )
@@ -32,7 +33,7 @@ func (a *logins) setup(c echo.Context) error {
 	}
 	return site.Submit(c, read, func(in view.SetupView) error {
 		if in.Start != view.StartStrict && in.Start != view.StartLenient {
-			return registry.Invalid(map[string]string{"start": "Choose strict or lenient."})
+			return registry.Invalid(map[string]i18n.Message{"start": "Choose strict or lenient."})
 		}
 		account, err := a.Cfg.Accounts.CreateAdministrator(c.Request().Context(), c.Param("token"), in.Name, in.Email, password)
 		if err != nil {

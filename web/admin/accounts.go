@@ -6,6 +6,7 @@ import (
 	"github.com/labstack/echo/v4"
 	"schakel/store"
 	view "schakel/templates/admin"
+	"schakel/templates/i18n"
 	"schakel/templates/ui"
 	"schakel/web/site"
 )
@@ -27,7 +28,7 @@ func (p *pages) adminInvite(c echo.Context) error {
 			return err
 		}
 		err = p.Registry.Mails.PasswordLink(ctx, p.Registry.Accounts, account.Email)
-		return p.Saved(c, err, "/admin/accounts", p.Mailed(account.Name+" is invited.", "The mail with the link is on its way.", handOver))
+		return p.Saved(c, err, "/admin/accounts", p.Mailed(i18n.Message(account.Name+" is invited."), "The mail with the link is on its way.", handOver))
 	}, p.showAccounts)
 }
 
@@ -46,14 +47,14 @@ func (p *pages) adminChangeAccount(c echo.Context) error {
 	if account.PartnerID != "" {
 		back = "/admin/partners/" + account.PartnerID
 	}
-	var said string
+	var said i18n.Message
 	switch c.Param("change") {
 	case "block":
-		err, said = accounts.Block(ctx, site.Actor(c), account.ID), account.Name+" is blocked and logged out everywhere."
+		err, said = accounts.Block(ctx, site.Actor(c), account.ID), i18n.M("%s is blocked and logged out everywhere.", account.Name)
 	case "unblock":
-		err, said = accounts.Unblock(ctx, site.Actor(c), account.ID), account.Name+" can log in again."
+		err, said = accounts.Unblock(ctx, site.Actor(c), account.ID), i18n.M("%s can log in again.", account.Name)
 	case "link":
-		err, said = p.Registry.Mails.PasswordLink(ctx, accounts, account.Email), p.Mailed("There is a new link to choose a password.", "It is on its way to "+account.Email+".", handOver)
+		err, said = p.Registry.Mails.PasswordLink(ctx, accounts, account.Email), p.Mailed("There is a new link to choose a password.", i18n.Message("It is on its way to "+account.Email+"."), handOver)
 	default:
 		return store.ErrNotFound
 	}
@@ -61,7 +62,7 @@ func (p *pages) adminChangeAccount(c echo.Context) error {
 		p.Flash(c, ui.KindWarning, wrong[""])
 		return c.Redirect(http.StatusSeeOther, back)
 	}
-	return p.Saved(c, err, back, said)
+	return p.Saved(c, err, back, i18n.Message(said))
 }
 
 func (p *pages) showAccounts(c echo.Context, status int, v view.AdminAccountsView, wrong site.FormErrors) error {

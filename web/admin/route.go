@@ -9,6 +9,7 @@ import (
 	"schakel/registry/partners"
 	"schakel/store"
 	view "schakel/templates/admin"
+	"schakel/templates/i18n"
 	"schakel/templates/ui"
 	"schakel/web/site"
 )
@@ -25,7 +26,7 @@ func (p *pages) adminAddRoute(c echo.Context) error {
 	}
 	return site.Submit(c, read, func(in partners.NewRoute) error {
 		_, err := p.Registry.Routes.Add(c.Request().Context(), site.Actor(c), in)
-		return p.Saved(c, err, "/admin/routes", "The route is open: "+in.EventType+" may pass from now on.")
+		return p.Saved(c, err, "/admin/routes", i18n.Message("The route is open: "+in.EventType+" may pass from now on."))
 	}, p.showRoutes)
 }
 

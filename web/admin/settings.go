@@ -10,6 +10,7 @@ import (
 	"schakel/registry/profile"
 	"schakel/store"
 	view "schakel/templates/admin"
+	"schakel/templates/i18n"
 	"schakel/templates/ui"
 	"schakel/web/site"
 )
@@ -103,7 +104,7 @@ func strictDanger(state *profile.ProfileState) *ui.Danger {
 func (p *pages) strictSettings(c echo.Context) error {
 	return site.Submit(c, readSettings, func(in settingsForm) error {
 		if in.reason == "" {
-			return registry.Invalid(map[string]string{"reason": "Say why; it is kept in the audit trail."})
+			return registry.Invalid(map[string]i18n.Message{"reason": "Say why; it is kept in the audit trail."})
 		}
 		ctx := c.Request().Context()
 		state, err := p.Registry.Profile.Load(ctx)

@@ -9,6 +9,7 @@ import (
 	"github.com/labstack/echo/v4"
 	"schakel/registry/profile"
 	view "schakel/templates/admin"
+	"schakel/templates/i18n"
 	"schakel/templates/ui"
 	"schakel/web/site"
 )
@@ -35,7 +36,7 @@ type settingsForm struct {
 func (p *pages) saveSettings(c echo.Context) error {
 	return site.Submit(c, readSettings, func(in settingsForm) error {
 		_, changes, err := p.Registry.Profile.Save(c.Request().Context(), site.Actor(c), profile.ProfileChange{Version: in.version, Values: in.values, Reason: in.reason})
-		return p.Saved(c, err, "/admin/settings", savedText(changes))
+		return p.Saved(c, err, "/admin/settings", i18n.Message(savedText(changes)))
 	}, func(c echo.Context, status int, in settingsForm, wrong site.FormErrors) error {
 		if status == http.StatusConflict {
 			state, would, err := p.Registry.Profile.Compare(c.Request().Context(), in.values)
@@ -85,15 +86,15 @@ func settingErrors(wrong site.FormErrors) []ui.FieldError {
 	var list []ui.FieldError
 	for _, s := range profile.Settings() {
 		if text := wrong[s.Key]; text != "" {
-			list = append(list, ui.FieldError{Field: s.Key, Text: s.Title + ": " + text})
+			list = append(list, ui.FieldError{Field: s.Key, Text: i18n.M("%s: %s", s.Title, text)})
 		}
 	}
 	return append(list, wrong.Summary("reason")...)
 }
 
 // settingField asks for a setting. What the profile asks for is named.
-func settingField(s profile.Setting, value, wrong string) view.SettingField {
-	f := ui.Field{Name: s.Key, Label: s.Title, Hint: s.Explain + " (" + strings.Join(s.Rules, ", ") + ")", Value: value, Error: wrong, Required: true}
+func settingField(s profile.Setting, value string, wrong i18n.Message) view.SettingField {
+	f := ui.Field{Name: s.Key, Label: s.Title, Hint: s.Explain + " (" + strings.Join(s.Rules, ", ") + ")", Value: value, Error: i18n.Message(wrong), Required: true}
 	for _, choice := range s.Choices {
 		option := ui.Option{Value: choice.Value, Label: choice.Text, Selected: choice.Value == value}
 		switch s.Standing(choice.Value) {
@@ -202,5 +203,5 @@ func (p *pages) applySettings(c echo.Context) error {
 	if status, wrong := site.FormRefusal(err); wrong != nil {
 		return p.preview(c, in, status, view.SettingsPreviewView{Reason: change.Reason, Wrong: wrong})
 	}
-	return p.Saved(c, err, "/admin/settings", savedText(changes))
+	return p.Saved(c, err, "/admin/settings", i18n.Message(savedText(changes)))
 }

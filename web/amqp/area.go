@@ -6,6 +6,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 	"schakel/registry"
+	"schakel/templates/i18n"
 	"schakel/templates/ui"
 	"schakel/web/site"
 )
@@ -97,7 +98,7 @@ func (a AMQPArea) changed(c echo.Context, href, text string) error {
 	if a.AMQP != nil {
 		a.AMQP.Reload()
 	}
-	return a.Done(c, href, text)
+	return a.Done(c, href, i18n.Message(text))
 }
 
 // settled is [site.OwnerPages.Settled] for a change of a broker or party.
@@ -105,7 +106,7 @@ func (a AMQPArea) settled(c echo.Context, err error, href, text string) error {
 	if err == nil && a.AMQP != nil {
 		a.AMQP.Reload()
 	}
-	return a.OwnPages(a.Base).Settled(c, err, href, text)
+	return a.OwnPages(a.Base).Settled(c, err, href, i18n.Message(text))
 }
 
 // saved is settled for a form, which shows a refusal itself.

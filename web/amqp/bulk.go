@@ -11,6 +11,7 @@ import (
 	"schakel/delivery/outbox"
 	"schakel/store"
 	view "schakel/templates/amqp"
+	"schakel/templates/i18n"
 	"schakel/templates/ui"
 	"schakel/web/api"
 	"schakel/web/site"
@@ -91,14 +92,14 @@ func (a AMQPArea) actOnAll(c echo.Context) error {
 	do, reason := amqpBulks()[i], form.Get("reason")
 	if do.do == amqp.OperationDrop {
 		if text := site.ReasonError(reason); text != "" {
-			return a.refuse(c, back, text)
+			return a.refuse(c, back, text.String())
 		}
 	}
 	n, err := a.AMQP.AskAll(c.Request().Context(), site.EngineActor(c), f, do.do, site.Clean(reason))
 	if err != nil {
 		return err
 	}
-	return a.Done(c, back, do.verb+" is asked for "+ui.Plural(n, do.noun, do.nouns)+". They are done one by one; this list tells what became of each.")
+	return a.Done(c, back, i18n.Message(do.verb+" is asked for "+ui.Plural(n, do.noun, do.nouns)+". They are done one by one; this list tells what became of each."))
 }
 
 // amqpActionRequest asks for something to be done with all messages of a filter.
@@ -123,7 +124,7 @@ func (in amqpActionRequest) filter() (store.AMQPFilter, error) {
 		{"direction", in.Direction, []string{store.AMQPIn, store.AMQPOut, ""}},
 	} {
 		if !slices.Contains(one.words, one.value) {
-			return store.AMQPFilter{}, site.FieldProblem(one.name, one.name+" must be one of: "+strings.Join(slices.DeleteFunc(one.words, func(w string) bool { return w == "" }), ", "))
+			return store.AMQPFilter{}, site.FieldProblem(one.name, i18n.M("%s must be one of: %s", one.name, strings.Join(slices.DeleteFunc(one.words, func(w string) bool { return w == "" }), ", ")))
 		}
 	}
 	f := store.AMQPFilter{Direction: in.Direction, PartyID: in.PartyID}

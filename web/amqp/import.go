@@ -11,6 +11,7 @@ import (
 	"github.com/labstack/echo/v4"
 	registryamqp "schakel/registry/amqp"
 	view "schakel/templates/amqp"
+	"schakel/templates/i18n"
 	"schakel/templates/ui"
 	"schakel/web/site"
 )
@@ -74,15 +75,15 @@ func (a AMQPArea) previewImport(c echo.Context, status int, in site.DocumentForm
 }
 
 // joinedProblems joins the problems of all fields into one line: the fields are not on the page.
-func joinedProblems(wrong site.FormErrors) map[string]string {
+func joinedProblems(wrong site.FormErrors) map[string]i18n.Message {
 	var texts []string
 	for _, f := range site.SortedFields(wrong) {
-		texts = append(texts, f.Text)
+		texts = append(texts, f.Text.String())
 	}
 	if len(texts) == 0 {
 		return nil
 	}
-	return map[string]string{"": strings.Join(texts, " ")}
+	return map[string]i18n.Message{"": i18n.Raw(strings.Join(texts, " "))}
 }
 
 func (a AMQPArea) importRow(p registryamqp.ImportParty) view.AMQPImportRow {

@@ -11,6 +11,7 @@ import (
 	"schakel/delivery/outbox"
 	"schakel/store"
 	view "schakel/templates/amqp"
+	"schakel/templates/i18n"
 	"schakel/templates/ui"
 	"schakel/web/api"
 	"schakel/web/site"
@@ -68,7 +69,7 @@ func (a AMQPArea) dropMessage(c echo.Context) error {
 			return a.refuse(c, a.message(m.ID), a.whyNot(""))
 		}
 		return a.acted(c, a.AMQP.Drop(c.Request().Context(), site.EngineActor(c), m.ID, reason), m.ID, "The message is dropped.")
-	}, func(reason, wrong string) error { return a.showMessage(c, reason, wrong) })
+	}, func(reason string, wrong i18n.Message) error { return a.showMessage(c, reason, wrong) })
 }
 
 // acted goes back to a message; why something was not done is told there.
@@ -81,11 +82,11 @@ func (a AMQPArea) acted(c echo.Context, err error, id, text string) error {
 			return a.refuse(c, a.message(id), site.Sentence(known))
 		}
 	}
-	return a.Saved(c, err, a.message(id), text)
+	return a.Saved(c, err, a.message(id), i18n.Message(text))
 }
 
 func (a AMQPArea) refuse(c echo.Context, href, why string) error {
-	a.Flash(c, ui.KindWarning, why)
+	a.Flash(c, ui.KindWarning, i18n.Message(why))
 	return c.Redirect(http.StatusSeeOther, href)
 }
 

@@ -11,6 +11,7 @@ import (
 	"schakel/delivery/amqp"
 	"schakel/store"
 	view "schakel/templates/amqp"
+	"schakel/templates/i18n"
 	"schakel/templates/ui"
 	"schakel/web/site"
 )
@@ -28,7 +29,7 @@ func (a AMQPArea) ownMessage(c echo.Context) (store.AMQPMessage, error) {
 }
 
 // showMessage draws the page; reason and wrong are of a drop that was refused.
-func (a AMQPArea) showMessage(c echo.Context, reason, wrong string) error {
+func (a AMQPArea) showMessage(c echo.Context, reason string, wrong i18n.Message) error {
 	ctx := c.Request().Context()
 	m, err := a.ownMessage(c)
 	if err != nil {
@@ -173,7 +174,7 @@ func traceMoments(traces []store.AMQPTrace) []ui.Moment {
 }
 
 // offer puts the buttons on the page. One that is not allowed says why.
-func (a AMQPArea) offer(ctx context.Context, v *view.AMQPMessageView, m store.AMQPMessage, answers []store.AMQPMessage, reason, wrong string) {
+func (a AMQPArea) offer(ctx context.Context, v *view.AMQPMessageView, m store.AMQPMessage, answers []store.AMQPMessage, reason string, wrong i18n.Message) {
 	here := a.message(m.ID)
 	if m.Direction == store.AMQPOut && (m.Kind == store.AMQPBusiness || m.Kind == store.AMQPRequest) {
 		v.Acts = append(v.Acts, view.AMQPAct{Label: "Resend", Action: here + "/resend", WhyNot: a.whyNot(a.whyNotResent(ctx, m, amqp.MayResend(m, a.Cfg.Now())))})

@@ -9,6 +9,7 @@ import (
 	"schakel/delivery/amqp"
 	"schakel/delivery/outbox"
 	"schakel/store"
+	"schakel/templates/i18n"
 	"schakel/web/api"
 	"schakel/web/site"
 )
@@ -182,7 +183,7 @@ func (m *handlers) postAMQPDrop(c echo.Context) error {
 
 func amqpProblem(err error) error {
 	if why, ok := errors.AsType[amqp.Refused](err); ok {
-		return site.NewProblem(http.StatusConflict, "conflict", string(why))
+		return site.NewProblem(http.StatusConflict, "conflict", i18n.Message(string(why)))
 	}
 	if errors.Is(err, outbox.ErrReasonMissing) {
 		p := site.NewProblem(http.StatusBadRequest, "invalid", "Say why the message is dropped.")

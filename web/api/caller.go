@@ -158,7 +158,7 @@ func (m *API) OrReadKey(otherwise echo.MiddlewareFunc) echo.MiddlewareFunc {
 			}
 			key, partner, err := m.Registry.ReadKeys.Authenticate(c.Request().Context(), plain)
 			if refused, ok := errors.AsType[*registry.Error](err); ok {
-				return site.InvalidToken(strings.TrimSuffix(strings.ToLower(refused.Message[:1])+refused.Message[1:], "."))
+				return site.InvalidToken(decapitalised(refused.Message.String()))
 			}
 			if err != nil {
 				return err
@@ -217,4 +217,9 @@ func (m *API) FewAtOnce(s *site.Shares, refusal func() error) echo.MiddlewareFun
 			return next(c)
 		}
 	}
+}
+
+// decapitalised is a sentence as a part of another one.
+func decapitalised(sentence string) string {
+	return strings.TrimSuffix(strings.ToLower(sentence[:1])+sentence[1:], ".")
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/labstack/echo/v4"
 	"schakel/registry"
 	"schakel/registry/profile"
+	"schakel/templates/i18n"
 	"schakel/web/site"
 )
 
@@ -41,7 +42,7 @@ func (m *API) IdempotencyKey(c echo.Context, set *profile.ProfileState) (string,
 func (m *API) SentKey(c echo.Context, set *profile.ProfileState) (string, error) {
 	key, err := readIdempotencyKey(c.Request().Header.Values("Idempotency-Key"), set.KeySyntax == registry.KeyLenient)
 	if err != nil {
-		return "", site.NewProblem(http.StatusBadRequest, "key-invalid", err.Error()+".")
+		return "", site.NewProblem(http.StatusBadRequest, "key-invalid", i18n.Message(err.Error()+"."))
 	}
 	return key, nil
 }

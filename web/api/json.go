@@ -14,6 +14,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 	"schakel/registry/jsonpointer"
+	"schakel/templates/i18n"
 	"schakel/web/site"
 )
 
@@ -80,7 +81,7 @@ func DecodeStrict(body []byte, dest any) error {
 		return nil
 	}
 	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok && wrong.Field != "" {
-		return site.FieldProblem(strings.ReplaceAll(wrong.Field, ".", "/"), "this must not be a JSON "+wrong.Value)
+		return site.FieldProblem(strings.ReplaceAll(wrong.Field, ".", "/"), i18n.Message("this must not be a JSON "+wrong.Value))
 	}
 	if name, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
 		return site.FieldProblem(strings.Trim(name, `"`), "there is no such member here; look for a spelling mistake")
@@ -160,7 +161,9 @@ func (w *memberWalk) value(shape reflect.Type, at string) bool {
 	return true
 }
 
-func notReadable(why string) error { return site.NewProblem(http.StatusBadRequest, "json-syntax", why) }
+func notReadable(why string) error {
+	return site.NewProblem(http.StatusBadRequest, "json-syntax", i18n.Message(why))
+}
 
 func (w *memberWalk) object(shape reflect.Type, at string) bool {
 	seen := make(map[string]bool)
@@ -206,7 +209,7 @@ func (w *memberWalk) array(shape reflect.Type, at string) bool {
 }
 
 func (w *memberWalk) refuse(at, text string) bool {
-	w.wrong = site.FieldProblem(strings.TrimPrefix(at, "/"), text)
+	w.wrong = site.FieldProblem(strings.TrimPrefix(at, "/"), i18n.Message(text))
 	return false
 }
 

@@ -41,7 +41,7 @@ func (p *pages) changesPage(compared *comparisons) echo.HandlerFunc {
 		case isNotFound(err) && site.Clean(c.QueryParam("from")) == "":
 			v.Message = "There is no version before this one. Choose one to compare with."
 		case refused != nil:
-			v.Message = refused[""]
+			v.Message = refused[""].String()
 		case err != nil:
 			return err
 		default:

@@ -18,6 +18,7 @@ import (
 	"schakel/registry/contracts/contract"
 	"schakel/store"
 	view "schakel/templates/contracts"
+	"schakel/templates/i18n"
 	"schakel/web/api"
 	"schakel/web/site"
 )
@@ -53,7 +54,7 @@ func CheckEvent(payloads *contracts.Payloads, name string, content []byte, versi
 			return answer, err
 		}
 		if e.Type != name {
-			answer.add(content, "/type", site.ProblemError{Attribute: "type", Code: "type-differs", Detail: "This is an event of type " + site.Shown(e.Type) + "."})
+			answer.add(content, "/type", site.ProblemError{Attribute: "type", Code: "type-differs", Detail: i18n.Message("This is an event of type " + site.Shown(e.Type) + ".")})
 			return answer, nil
 		}
 		offer, within = site.OfferOf(&e), "/data"
@@ -70,10 +71,10 @@ func CheckEvent(payloads *contracts.Payloads, name string, content []byte, versi
 		if m.Attribute == "data" {
 			at = within + m.Pointer
 		}
-		answer.add(content, at, site.ProblemError{Attribute: m.Attribute, Code: m.Code, Detail: m.Detail})
+		answer.add(content, at, site.ProblemError{Attribute: m.Attribute, Code: m.Code, Detail: i18n.Message(m.Detail)})
 	}
 	for _, n := range j.Notes {
-		answer.Advice = append(answer.Advice, site.ProblemError{Attribute: n.Attribute, Code: n.Code, Detail: n.Detail})
+		answer.Advice = append(answer.Advice, site.ProblemError{Attribute: n.Attribute, Code: n.Code, Detail: i18n.Message(n.Detail)})
 	}
 	answer.Valid = len(answer.Findings) == 0
 	return answer, nil
@@ -91,7 +92,7 @@ func (t *EventCheck) add(content []byte, pointer string, found site.ProblemError
 func eventFindings(invalid *event.Invalid) []site.ProblemError {
 	var list []site.ProblemError
 	for _, p := range invalid.Problems {
-		list = append(list, site.ProblemError{Attribute: p.Attribute, Pointer: p.Pointer, Line: p.Line, Column: p.Column, Code: p.Code, Detail: site.Capital(p.Detail) + "."})
+		list = append(list, site.ProblemError{Attribute: p.Attribute, Pointer: p.Pointer, Line: p.Line, Column: p.Column, Code: p.Code, Detail: i18n.Message(site.Capital(p.Detail) + ".")})
 	}
 	return list
 }
@@ -144,14 +145,14 @@ func (p *pages) fillCheck(v *view.EventCheckView, name string, lines []registry.
 	}
 	v.Done, v.Valid, v.Fits = true, made.Valid, strings.Join(made.Fits, " and ")
 	for _, f := range made.Findings {
-		row := view.EventCheckRow{Pointer: f.Pointer, Text: f.Detail, Code: f.Code}
+		row := view.EventCheckRow{Pointer: f.Pointer, Text: f.Detail.String(), Code: f.Code}
 		if f.Line > 0 {
 			row.Place = strconv.Itoa(f.Line) + ":" + strconv.Itoa(f.Column)
 		}
 		v.Rows = append(v.Rows, row)
 	}
 	for _, a := range made.Advice {
-		v.Notes = append(v.Notes, a.Detail)
+		v.Notes = append(v.Notes, a.Detail.String())
 	}
 	return nil
 }

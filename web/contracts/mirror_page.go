@@ -8,6 +8,7 @@ import (
 	"schakel/registry/contracts"
 	"schakel/store"
 	view "schakel/templates/contracts"
+	"schakel/templates/i18n"
 	"schakel/templates/ui"
 	"schakel/web/site"
 )
@@ -23,7 +24,7 @@ const (
 func (p *pages) mirrorPage(c echo.Context) error { return p.showMirrorPage(c, http.StatusOK, "", "") }
 
 // showMirrorPage shows the page, with the reason for a removal that was refused.
-func (p *pages) showMirrorPage(c echo.Context, status int, typed, wrong string) error {
+func (p *pages) showMirrorPage(c echo.Context, status int, typed string, wrong i18n.Message) error {
 	ctx, who := c.Request().Context(), site.Actor(c)
 	s, err := p.Registry.Mirrors.Get(ctx, who, c.Param("id"))
 	if err != nil {
@@ -32,7 +33,7 @@ func (p *pages) showMirrorPage(c echo.Context, status int, typed, wrong string) 
 	v := view.MirrorView{
 		Name: s.Name, Kind: mirrorKindName(s.Kind), URL: s.URL, URLs: s.URLs, Contracts: s.Contracts, Schedule: s.Schedule, Prefix: s.Prefix,
 		HasKey: s.Secret != "", Enabled: s.Enabled, Asked: s.AskedAt.Time, Next: s.Next, Created: s.CreatedAt.Time, CreatedBy: s.CreatedBy, Now: p.Cfg.Now(),
-		RemoveAction: mirrorHref(s.ID) + "/removal", RemoveTyped: typed, RemoveError: wrong,
+		RemoveAction: mirrorHref(s.ID) + "/removal", RemoveTyped: typed, RemoveError: i18n.Message(wrong),
 	}
 	if s.PartnerID != "" {
 		if v.Partner, err = p.AdminNames().PartnerLink(ctx, s.PartnerID); err != nil {
@@ -120,7 +121,7 @@ func (p *pages) mirrorAlarmPage(c echo.Context) error {
 	return p.showAlarm(c, http.StatusOK, "", "")
 }
 
-func (p *pages) showAlarm(c echo.Context, status int, typed, wrong string) error {
+func (p *pages) showAlarm(c echo.Context, status int, typed string, wrong i18n.Message) error {
 	ctx, who, id := c.Request().Context(), site.Actor(c), c.Param("id")
 	s, err := p.Registry.Mirrors.Get(ctx, who, id)
 	if err != nil {
@@ -138,11 +139,11 @@ func (p *pages) showAlarm(c echo.Context, status int, typed, wrong string) error
 		Ours: ui.Named{Name: a.ContractID + " " + a.Version, Href: site.ContractVersionHref(a.ContractID, a.Version)}, URL: a.OriginURL,
 		OurDigest: ours.Digest, OurSize: ours.Size, Digest: a.Digest, Size: a.Size, Found: a.FoundAt.Time, Seen: a.SeenAt.Time, Settled: a.SettledAt.Time,
 		SettledBy: a.SettledBy, Reason: a.Reason, DownloadHref: alarmHref(a) + "/content", SettleAction: alarmHref(a) + "/settlement",
-		ReasonTyped: typed, ReasonError: wrong, Now: p.Cfg.Now(),
+		ReasonTyped: typed, ReasonError: i18n.Message(wrong), Now: p.Cfg.Now(),
 	}
 	changes, err := p.Registry.Mirrors.AlarmChanges(ctx, who, id, a.ID)
 	if _, refused := site.FormRefusal(err); refused != nil {
-		v.Unknown = refused[""]
+		v.Unknown = refused[""].String()
 	} else if err != nil {
 		return err
 	}
@@ -170,7 +171,9 @@ func (p *pages) settleAlarm(c echo.Context) error {
 		id := c.Param("id")
 		err := p.Registry.Mirrors.Settle(c.Request().Context(), site.Actor(c), id, c.Param("alarm"), reason)
 		return p.OwnPages("/admin").Settled(c, err, mirrorHref(id), "The alarm is settled. The copy stays as it was.")
-	}, func(reason, wrong string) error { return p.showAlarm(c, http.StatusUnprocessableEntity, reason, wrong) })
+	}, func(reason string, wrong i18n.Message) error {
+		return p.showAlarm(c, http.StatusUnprocessableEntity, reason, wrong)
+	})
 }
 
 func mirrorCopyRows(copies []store.MirrorContract) []view.MirrorCopyRow {
@@ -208,8 +211,8 @@ func (p *pages) removeMirror(c echo.Context) error {
 		return err
 	}
 	return site.WithReason(c, site.AnyReason, func(reason string) error {
-		return p.Saved(c, p.Registry.Mirrors.Remove(ctx, site.Actor(c), id, reason), MirrorPages, s.Name+" is not mirrored any more. Its copies stay.")
-	}, func(reason, wrong string) error {
+		return p.Saved(c, p.Registry.Mirrors.Remove(ctx, site.Actor(c), id, reason), MirrorPages, i18n.Message(s.Name+" is not mirrored any more. Its copies stay."))
+	}, func(reason string, wrong i18n.Message) error {
 		return p.showMirrorPage(c, http.StatusUnprocessableEntity, reason, wrong)
 	})
 }

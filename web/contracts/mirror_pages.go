@@ -10,6 +10,7 @@ import (
 	"schakel/registry/contracts"
 	"schakel/store"
 	view "schakel/templates/contracts"
+	"schakel/templates/i18n"
 	"schakel/templates/ui"
 	"schakel/web/site"
 )
@@ -109,7 +110,7 @@ func (p *pages) createMirror(c echo.Context) error {
 	}
 	return site.SubmitAbout(c, store.MirrorSource{}, read, func(in contracts.MirrorInput) error {
 		made, err := p.Registry.Mirrors.Create(c.Request().Context(), site.Actor(c), in)
-		return p.Saved(c, err, mirrorHref(made.ID), made.Name+" is mirrored on its schedule. Run it at once to see what comes.")
+		return p.Saved(c, err, mirrorHref(made.ID), i18n.Message(made.Name+" is mirrored on its schedule. Run it at once to see what comes."))
 	}, p.showMirrorForm)
 }
 

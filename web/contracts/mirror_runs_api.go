@@ -127,7 +127,7 @@ func (m *handlers) showMirrorAlarm(c echo.Context, who api.Caller) error {
 	answer := newMirrorAlarmAnswer(row)
 	changes, err := m.Registry.Mirrors.AlarmChanges(ctx, who.Actor(), id, alarmID)
 	if _, wrong := site.FormRefusal(err); wrong != nil {
-		answer.Unknown = wrong[""]
+		answer.Unknown = wrong[""].String()
 	} else if err != nil {
 		return err
 	}

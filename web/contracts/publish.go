@@ -13,6 +13,7 @@ import (
 	"schakel/registry/contracts/contract"
 	"schakel/store"
 	view "schakel/templates/contracts"
+	"schakel/templates/i18n"
 	"schakel/templates/ui"
 	"schakel/web/site"
 )
@@ -34,12 +35,12 @@ func (p *pages) publishVersion(c echo.Context) error {
 	return site.Submit(c, read, func(in contracts.PublishInput) error {
 		id, version := about.ID, c.Param("version")
 		v, err := p.Registry.Contracts.Publish(c.Request().Context(), site.Actor(c), id, version, in)
-		done := "Version " + version + " is published."
+		done := i18n.M("Version %s is published.", version)
 		switch v.Status {
 		case store.VersionDeprecated:
-			done = "Version " + version + " is published, and deprecated as it is at its source."
+			done = i18n.M("Version %s is published, and deprecated as it is at its source.", version)
 		case store.VersionDraft:
-			done = p.Mailed("The publication of version "+version+" is asked for.", "You get a mail when an administrator has decided.", "Look here whether it is published.")
+			done = p.Mailed(i18n.M("The publication of version %s is asked for.", version), "You get a mail when an administrator has decided.", "Look here whether it is published.")
 		}
 		return p.Saved(c, err, site.ContractVersionHref(id, version), done)
 	}, p.showPublish)

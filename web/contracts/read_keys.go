@@ -9,6 +9,7 @@ import (
 	"schakel/registry"
 	"schakel/registry/identity"
 	"schakel/store"
+	"schakel/templates/i18n"
 	view "schakel/templates/partners"
 	"schakel/templates/ui"
 	"schakel/web/site"
@@ -55,7 +56,7 @@ func (d ownerPages) createReadKey(c echo.Context) error {
 		if typed.Expires != "" {
 			day, err := time.Parse(time.DateOnly, typed.Expires)
 			if err != nil {
-				return registry.Invalid(map[string]string{"expires": "Write the day as 2030-01-31."})
+				return registry.Invalid(map[string]i18n.Message{"expires": "Write the day as 2030-01-31."})
 			}
 			in.Expires = day.AddDate(0, 0, 1) // it works through its last day
 		}
@@ -84,8 +85,8 @@ func (d ownerPages) revokeReadKey(c echo.Context) error {
 		}
 		return site.WithReason(c, site.ShortReason, func(reason string) error {
 			err := d.Registry.ReadKeys.Revoke(c.Request().Context(), site.Actor(c), id, reason)
-			return d.Settled(c, err, d.Href("/keys"), "Key "+key.Name+" is revoked: it does not work any more.")
-		}, func(reason, wrong string) error {
+			return d.Settled(c, err, d.Href("/keys"), i18n.Message("Key "+key.Name+" is revoked: it does not work any more."))
+		}, func(reason string, wrong i18n.Message) error {
 			return d.showReadKeys(c, http.StatusUnprocessableEntity, view.ReadKeysView{RevokeID: id, RevokeReason: reason, RevokeError: wrong}, nil)
 		})
 	}

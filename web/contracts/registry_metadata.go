@@ -6,6 +6,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 	"schakel/registry/contracts"
+	"schakel/templates/i18n"
 	"schakel/web/api"
 	"schakel/web/site"
 )
@@ -90,7 +91,7 @@ func visibilityLossProblem(lost *contracts.SightLossError) error {
 		if l.Subscriptions > 0 {
 			detail += " Its approved subscriptions to event types of this contract go on."
 		}
-		p.Errors = append(p.Errors, site.ProblemError{Pointer: "/visibility", Code: l.ID, Detail: detail})
+		p.Errors = append(p.Errors, site.ProblemError{Pointer: "/visibility", Code: l.ID, Detail: i18n.Message(detail)})
 	}
 	return p
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/labstack/echo/v4"
 	"schakel/registry/contracts"
 	"schakel/store"
+	"schakel/templates/i18n"
 	"schakel/web/api"
 	"schakel/web/site"
 )
@@ -64,9 +65,9 @@ func breakingProblem(err error) error {
 	if detail == "" {
 		detail = "This version breaks what was agreed in version " + refused.Before.Version + ". Give it number " + refused.Suggested + "."
 	}
-	p := site.NewProblem(http.StatusConflict, "breaking-change", detail+" Or send a reason to publish it as it is.")
+	p := site.NewProblem(http.StatusConflict, "breaking-change", i18n.Message(detail+" Or send a reason to publish it as it is."))
 	for _, change := range refused.Breaking[:min(len(refused.Breaking), maxListedChanges)] {
-		p.Errors = append(p.Errors, site.ProblemError{Pointer: change.Pointer, Code: change.Code, Detail: strings.TrimSpace(change.Text + " " + change.Why)})
+		p.Errors = append(p.Errors, site.ProblemError{Pointer: change.Pointer, Code: change.Code, Detail: i18n.Message(strings.TrimSpace(change.Text + " " + change.Why))})
 	}
 	return p
 }
@@ -77,7 +78,7 @@ func incompleteProblem(err *contracts.IncompleteError) error {
 	p := site.NewProblem(http.StatusConflict, "document-incomplete", "The document refers to what was not uploaded. Upload the version again as a zip with all its files, then publish it.")
 	for _, f := range err.Missing {
 		p.Errors = append(p.Errors, site.ProblemError{
-			Severity: f.Severity, Pointer: f.Pointer, Line: f.Line, Column: f.Column, Code: f.Code, Detail: strings.TrimSpace(inFile(f) + f.Detail + " " + f.Remedy),
+			Severity: f.Severity, Pointer: f.Pointer, Line: f.Line, Column: f.Column, Code: f.Code, Detail: i18n.Message(strings.TrimSpace(inFile(f) + f.Detail + " " + f.Remedy)),
 		})
 	}
 	return p

@@ -15,6 +15,7 @@ import (
 	"schakel/registry/contracts/contract"
 	"schakel/registry/contracts/lint"
 	"schakel/store"
+	"schakel/templates/i18n"
 	"schakel/web/api"
 	"schakel/web/site"
 )
@@ -166,7 +167,7 @@ func documentProblem(err error) error {
 	p := site.NewProblem(http.StatusBadRequest, "document-invalid", "The document cannot be registered as it is. Mend what the errors name and send it again.")
 	for _, f := range invalid.Findings {
 		p.Errors = append(p.Errors, site.ProblemError{
-			Severity: f.Severity, Pointer: f.Pointer, Line: f.Line, Column: f.Column, Code: f.Code, Detail: strings.TrimSpace(inFile(f) + f.Detail + " " + f.Remedy),
+			Severity: f.Severity, Pointer: f.Pointer, Line: f.Line, Column: f.Column, Code: f.Code, Detail: i18n.Message(strings.TrimSpace(inFile(f) + f.Detail + " " + f.Remedy)),
 		})
 	}
 	return p

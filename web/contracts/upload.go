@@ -11,6 +11,7 @@ import (
 	"schakel/registry/contracts"
 	"schakel/registry/contracts/contract"
 	view "schakel/templates/contracts"
+	"schakel/templates/i18n"
 	"schakel/templates/ui"
 	"schakel/web/site"
 )
@@ -47,7 +48,7 @@ func (p *pages) uploadVersion(c echo.Context) error {
 		}
 		return p.showUpload(c, status, in, nil, wrong)
 	}
-	return p.Saved(c, err, site.ContractVersionHref(id, version.Version), "Version "+version.Version+" is uploaded.")
+	return p.Saved(c, err, site.ContractVersionHref(id, version.Version), i18n.Message("Version "+version.Version+" is uploaded."))
 }
 
 // worstFirst puts what stops a document before what is only advice.

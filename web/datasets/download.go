@@ -9,6 +9,7 @@ import (
 	"github.com/labstack/echo/v4"
 	"schakel/delivery/mutation/export"
 	"schakel/store"
+	"schakel/templates/i18n"
 	"schakel/templates/ui"
 	"schakel/web/site"
 )
@@ -62,7 +63,7 @@ func (p *Pages) notThere(c echo.Context, err error, back string) error {
 	default:
 		return err
 	}
-	p.Flash(c, ui.KindWarning, text)
+	p.Flash(c, ui.KindWarning, i18n.Message(text))
 	return c.Redirect(http.StatusSeeOther, back)
 }
 
@@ -73,7 +74,7 @@ func (p *Pages) sendOffer(c echo.Context, o export.Offer, name, back string) err
 		if o.Failed != "" {
 			text = "The file for this area could not be made: " + o.Failed
 		}
-		p.Flash(c, ui.KindWarning, text)
+		p.Flash(c, ui.KindWarning, i18n.Message(text))
 		return c.Redirect(http.StatusSeeOther, back)
 	}
 	ctx := c.Request().Context()

@@ -14,6 +14,7 @@ import (
 	"schakel/registry/datasets"
 	"schakel/store"
 	view "schakel/templates/datasets"
+	"schakel/templates/i18n"
 	"schakel/templates/ui"
 	"schakel/web/site"
 )
@@ -39,7 +40,7 @@ func (p *Pages) createDataset(c echo.Context) error {
 			return registry.Invalid(in.wrong)
 		}
 		made, err := p.Registry.Datasets.Create(c.Request().Context(), site.Actor(c), in.DatasetInput)
-		return p.Saved(c, err, datasetHref(made.ID), made.Title+" is there. Now publish its initial state: import a file, or let a client of yours do it.")
+		return p.Saved(c, err, datasetHref(made.ID), i18n.Message(made.Title+" is there. Now publish its initial state: import a file, or let a client of yours do it."))
 	}, p.showDatasetForm)
 }
 
@@ -97,7 +98,7 @@ func readDataset(form site.Form) datasetForm {
 			break
 		}
 		if d.Namespaces[prefix] != "" {
-			d.wrong["namespaces"] = "The prefix " + prefix + " is there twice."
+			d.wrong["namespaces"] = i18n.Message("The prefix " + prefix + " is there twice.")
 			break
 		}
 		d.Namespaces[prefix] = strings.TrimSpace(space)
@@ -171,8 +172,8 @@ func (p *Pages) stopDataset(c echo.Context, verb, back, text string, do func(ctx
 		return err
 	}
 	return site.WithReason(c, site.ShortReason, func(reason string) error {
-		return p.OwnPages("/admin").Settled(c, do(c.Request().Context(), site.Actor(c), id, reason), back, text)
-	}, func(reason, wrong string) error {
+		return p.OwnPages("/admin").Settled(c, do(c.Request().Context(), site.Actor(c), id, reason), back, i18n.Message(text))
+	}, func(reason string, wrong i18n.Message) error {
 		return p.showDataset(c, http.StatusUnprocessableEntity, datasetRefusal{verb, reason, wrong})
 	})
 }

@@ -19,6 +19,7 @@ import (
 	"schakel/delivery/mutation/ingest"
 	"schakel/store"
 	view "schakel/templates/datasets"
+	"schakel/templates/i18n"
 	"schakel/templates/ui"
 	"schakel/web/site"
 )
@@ -87,7 +88,7 @@ func (p *Pages) importFile(c echo.Context) error {
 	if receipt.Replayed {
 		text = "This file was in already: nothing was taken in twice."
 	}
-	return p.Done(c, publicationRow(receipt.Publication).Href, text)
+	return p.Done(c, publicationRow(receipt.Publication).Href, i18n.Message(text))
 }
 
 // readImport reads the fields up to the file, which is the last; the part is nil without one.

@@ -8,10 +8,10 @@ import (
 	"time"
 
 	"github.com/labstack/echo/v4"
-
 	"schakel/delivery/mutation/export"
 	"schakel/registry/datasets"
 	"schakel/store"
+	"schakel/templates/i18n"
 	"schakel/web/api"
 	"schakel/web/site"
 )
@@ -77,11 +77,11 @@ func (m *handlers) deliveryProblem(dataset string, err error) error {
 	}
 	switch {
 	case errors.Is(err, export.ErrDeltaUnknown):
-		return site.NewProblem(http.StatusNotFound, "delta-unknown", "Dataset "+dataset+" has no such delta. List them with GET "+datasetPath(dataset)+"/deltas.")
+		return site.NewProblem(http.StatusNotFound, "delta-unknown", i18n.Message("Dataset "+dataset+" has no such delta. List them with GET "+datasetPath(dataset)+"/deltas."))
 	case errors.Is(err, export.ErrUnreadable):
 		return site.NewProblem(http.StatusConflict, "area-unreadable", "The area of your subscription cannot be read, so it is not known what you get. Set it again with PUT "+site.MutationsBase+"/subscriptions/{id}/area, or ask the administrator.")
 	case errors.Is(err, export.ErrNoSnapshot):
-		return site.NewProblem(http.StatusNotFound, "no-snapshot", "Dataset "+dataset+" has no snapshot yet. Ask the administrator to make one, or try again later.")
+		return site.NewProblem(http.StatusNotFound, "no-snapshot", i18n.Message("Dataset "+dataset+" has no snapshot yet. Ask the administrator to make one, or try again later."))
 	}
 	return err
 }
@@ -95,11 +95,11 @@ func (m *handlers) goneProblem(dataset string, gone *export.GoneError) error {
 		if gone.Reason != "" {
 			reason += ", which ended because: " + gone.Reason
 		}
-		return site.NewProblem(http.StatusGone, "lineage-changed", "This cannot be gone on from: "+reason+"."+back)
+		return site.NewProblem(http.StatusGone, "lineage-changed", i18n.Message("This cannot be gone on from: "+reason+"."+back))
 	case errors.Is(gone.Kind, export.ErrDeltaExpired):
-		return site.NewProblem(http.StatusGone, "delta-expired", "This delta was kept until 31 days after the end of its window"+untilWhen(gone.ExpiredAt)+", and is gone. A copy that is this far behind begins anew."+back)
+		return site.NewProblem(http.StatusGone, "delta-expired", i18n.Message("This delta was kept until 31 days after the end of its window"+untilWhen(gone.ExpiredAt)+", and is gone. A copy that is this far behind begins anew."+back))
 	}
-	return site.NewProblem(http.StatusGone, "download-gone", "A download is kept for 7 days after it was ready, or until it makes room for a newer one; this one is gone"+strings.Replace(untilWhen(gone.ExpiredAt), ",", " since", 1)+". Ask for it again.")
+	return site.NewProblem(http.StatusGone, "download-gone", i18n.Message("A download is kept for 7 days after it was ready, or until it makes room for a newer one; this one is gone"+strings.Replace(untilWhen(gone.ExpiredAt), ",", " since", 1)+". Ask for it again."))
 }
 
 func untilWhen(t time.Time) string {
@@ -115,7 +115,7 @@ func readyOrWait(o export.Offer) error {
 	case o.Ready:
 		return nil
 	case o.Failed != "":
-		return site.NewProblem(http.StatusInternalServerError, "download-failed", "The file for your area could not be made: "+o.Failed+". The administrator sees this too.")
+		return site.NewProblem(http.StatusInternalServerError, "download-failed", i18n.Message("The file for your area could not be made: "+o.Failed+". The administrator sees this too."))
 	}
 	return site.RetryLater(http.StatusServiceUnavailable, "not-ready", "The file for your area is being made. Ask again in a moment.", notReadyAfter)
 }

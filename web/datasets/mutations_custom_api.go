@@ -10,10 +10,10 @@ import (
 	"time"
 
 	"github.com/labstack/echo/v4"
-
 	"schakel/delivery/mutation/export"
 	"schakel/registry"
 	"schakel/store"
+	"schakel/templates/i18n"
 	"schakel/web/api"
 	"schakel/web/site"
 )
@@ -64,17 +64,17 @@ func (m *handlers) requestCustom(c echo.Context, in deltaCustomRequest) error {
 		By: r.Client.ID, ObjectTypes: types, Geofilter: in.Geofilter, DeltaID: in.DeltaID,
 	})
 	if full, ok := errors.AsType[*export.RoomError](err); ok {
-		return site.RetryLater(http.StatusTooManyRequests, "too-large-downloads", fmt.Sprintf(
+		return site.RetryLater(http.StatusTooManyRequests, "too-large-downloads", i18n.M(
 			"The downloads that your organisation asked for take %d MiB, which is as much as is kept. From %s on the oldest of them makes room.",
 			full.Most>>20, full.Until.UTC().Format(time.RFC3339)), full.Until.Sub(m.App.Cfg.Now()))
 	}
 	switch {
 	case errors.Is(err, export.ErrGeofilter):
-		return site.FieldProblem("geofilter", strings.ReplaceAll(err.Error(), "\n", ": "))
+		return site.FieldProblem("geofilter", i18n.Message(strings.ReplaceAll(err.Error(), "\n", ": ")))
 	case errors.Is(err, export.ErrTooMany):
-		return site.RetryLater(http.StatusTooManyRequests, "too-many-downloads", fmt.Sprintf("Your organisation waits for %d downloads already. Fetch those first.", export.MostWaiting), notReadyAfter)
+		return site.RetryLater(http.StatusTooManyRequests, "too-many-downloads", i18n.Message(fmt.Sprintf("Your organisation waits for %d downloads already. Fetch those first.", export.MostWaiting)), notReadyAfter)
 	case errors.Is(err, export.ErrObjectType):
-		return site.FieldProblem("featuretypes", err.Error())
+		return site.FieldProblem("featuretypes", i18n.Message(err.Error()))
 	case err != nil:
 		return m.deliveryProblem(r.access.Dataset.ID, err)
 	}
@@ -87,10 +87,10 @@ func (m *handlers) requestCustom(c echo.Context, in deltaCustomRequest) error {
 // check wants a format and at least one object type of the dataset, each once; case does not count.
 func (in deltaCustomRequest) check(d store.Dataset) ([]string, error) {
 	if formats := datasetFormats(d); !slices.Contains(formats, in.Format) {
-		return nil, site.FieldProblem("format", "this dataset is delivered as "+strings.Join(formats, ", ")+", in the form in which its objects were published; ask for that")
+		return nil, site.FieldProblem("format", i18n.Message("this dataset is delivered as "+strings.Join(formats, ", ")+", in the form in which its objects were published; ask for that"))
 	}
 	if len(in.FeatureTypes) == 0 {
-		return nil, site.FieldProblem("featuretypes", "name at least one of "+strings.Join(d.ObjectTypes, ", "))
+		return nil, site.FieldProblem("featuretypes", i18n.Message("name at least one of "+strings.Join(d.ObjectTypes, ", ")))
 	}
 	seen := make(map[string]bool, len(in.FeatureTypes))
 	var types []string
@@ -99,9 +99,9 @@ func (in deltaCustomRequest) check(d store.Dataset) ([]string, error) {
 		known, ok := registry.DatasetObjectType(d, name)
 		switch {
 		case !ok:
-			return nil, site.FieldProblem(at, "this dataset has no type "+name+"; choose from "+strings.Join(d.ObjectTypes, ", "))
+			return nil, site.FieldProblem(at, i18n.Message("this dataset has no type "+name+"; choose from "+strings.Join(d.ObjectTypes, ", ")))
 		case seen[known]:
-			return nil, site.FieldProblem(at, name+" is there twice")
+			return nil, site.FieldProblem(at, i18n.Message(name+" is there twice"))
 		}
 		seen[known] = true
 		types = append(types, known)
@@ -161,7 +161,7 @@ func (m *handlers) completed(c echo.Context) (datasetReader, store.MutationDownl
 }
 
 func downloadFailed(row store.MutationDownload) error {
-	return site.NewProblem(http.StatusInternalServerError, "download-failed", "The download could not be made: "+row.Error+". Ask for it again; the administrator sees this too.")
+	return site.NewProblem(http.StatusInternalServerError, "download-failed", i18n.Message("The download could not be made: "+row.Error+". Ask for it again; the administrator sees this too."))
 }
 
 // showDownload answers the manifest of a download.

@@ -16,6 +16,7 @@ import (
 	"schakel/delivery/mutation/ingest"
 	"schakel/registry"
 	"schakel/store"
+	"schakel/templates/i18n"
 	"schakel/templates/ui"
 	"schakel/web/api"
 	"schakel/web/site"
@@ -172,7 +173,7 @@ func (m *handlers) publishProblem(c echo.Context, who api.Caller, key string, er
 	case errors.Is(err, ingest.ErrEnded):
 		return site.NewProblem(http.StatusConflict, "conflict", "This dataset has ended: nothing is published in it any more.")
 	case errors.Is(err, ingest.ErrNotEmpty):
-		return site.NewProblem(http.StatusConflict, "dataset-not-empty", site.Capital(err.Error())+".")
+		return site.NewProblem(http.StatusConflict, "dataset-not-empty", i18n.Message(site.Capital(err.Error())+"."))
 	case errors.Is(err, ingest.ErrOtherContent):
 		return m.KeyReused()
 	case errors.Is(err, ingest.ErrElsewhere):
@@ -200,9 +201,9 @@ func brokenOff(err error) bool {
 func (m *handlers) brokenOff(c echo.Context, who api.Caller, key string) error {
 	p, err := m.DB.PublicationByKey(c.Request().Context(), c.Param("datasetId"), who.Client.ID, key)
 	if err != nil {
-		return site.NewProblem(http.StatusBadRequest, "body-broken", brokenDetail(0))
+		return site.NewProblem(http.StatusBadRequest, "body-broken", i18n.Message(brokenDetail(0)))
 	}
-	problem := site.NewProblem(http.StatusBadRequest, "body-broken", brokenDetail(p.Groups))
+	problem := site.NewProblem(http.StatusBadRequest, "body-broken", i18n.Message(brokenDetail(p.Groups)))
 	problem.Publication = &site.ProblemPublication{ID: p.ID, Groups: p.Groups}
 	return problem
 }
@@ -230,16 +231,16 @@ func refusedDetail(groups int64) string {
 // refusedProblem names every mistake with its place. What came before it is in.
 func refusedProblem(refused *ingest.Refused) error {
 	in := refusedDetail(refused.Publication.Groups)
-	p := site.NewProblem(http.StatusUnprocessableEntity, "mutations-refused", "A group breaks a rule; errors says which and where. "+in)
+	p := site.NewProblem(http.StatusUnprocessableEntity, "mutations-refused", i18n.Message("A group breaks a rule; errors says which and where. "+in))
 	switch refused.Problems[0].Code {
 	case ingest.CodeSyntax:
-		p = site.NewProblem(http.StatusBadRequest, "mutations-unreadable", "The body cannot be read any further; errors says why and where. "+in)
+		p = site.NewProblem(http.StatusBadRequest, "mutations-unreadable", i18n.Message("The body cannot be read any further; errors says why and where. "+in))
 	case ingest.CodeLimit:
-		p = site.NewProblem(http.StatusRequestEntityTooLarge, "too-large", "The body holds more than is taken here; errors says where. "+in)
+		p = site.NewProblem(http.StatusRequestEntityTooLarge, "too-large", i18n.Message("The body holds more than is taken here; errors says where. "+in))
 	}
 	for _, found := range refused.Problems {
 		p.Errors = append(p.Errors, site.ProblemError{
-			File: found.File, Line: found.Line, Column: found.Column, Group: int64(found.Group), Mutation: found.Mutation, Code: found.Code, Detail: withRemedy(found.Detail, found.Remedy),
+			File: found.File, Line: found.Line, Column: found.Column, Group: int64(found.Group), Mutation: found.Mutation, Code: found.Code, Detail: i18n.Message(withRemedy(found.Detail, found.Remedy)),
 		})
 	}
 	if refused.Publication.ID != "" {

@@ -94,7 +94,7 @@ func (d ownerPages) follow(f registry.DatasetFollower) string {
 func (d ownerPages) fillFollow(ctx context.Context, owner store.Partner, f registry.DatasetFollower, own *view.OwnFollow, several bool) error {
 	access, err := d.Registry.Datasets.Access(ctx, owner, f.Subscription.DatasetID, f.Subscription.ID)
 	if e, ok := errors.AsType[*registry.Error](err); ok && e.Code == registry.CodeForbidden {
-		own.Notice = e.Message
+		own.Notice = e.Message.String()
 		return nil
 	}
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"schakel/delivery/mutation/export"
 	"schakel/store"
 	view "schakel/templates/datasets"
+	"schakel/templates/i18n"
 	"schakel/templates/ui"
 	"schakel/web/site"
 )
@@ -26,7 +27,8 @@ const (
 
 // datasetRefusal is an action on a dataset that was refused, with the reason that was typed.
 type datasetRefusal struct {
-	verb, typed, wrong string
+	verb, typed string
+	wrong       i18n.Message
 }
 
 // datasetPage shows a dataset to an administrator.

@@ -17,6 +17,7 @@ import (
 	"schakel/registry/partners"
 	"schakel/store"
 	view "schakel/templates/datasets"
+	"schakel/templates/i18n"
 	"schakel/templates/ui"
 	"schakel/web/site"
 )
@@ -125,7 +126,7 @@ func (d ownerPages) subscribe(c echo.Context) error {
 		made, err := d.Registry.Subscriptions.RequestDataset(c.Request().Context(), site.Actor(c), partners.DatasetRequest{
 			Dataset: set.ID, EndpointID: in.endpoint, Name: in.name, Purpose: in.purpose, ObjectTypes: in.types, Area: in.bounds(),
 		})
-		return d.SettledForm(c, err, d.Dataset(set.ID), "Your request is sent: "+cmp.Or(made.Name, set.Title)+". You can fetch once the administrator approves it.")
+		return d.SettledForm(c, err, d.Dataset(set.ID), i18n.Message("Your request is sent: "+cmp.Or(made.Name, set.Title)+". You can fetch once the administrator approves it."))
 	}, func(c echo.Context, status int, in *subscribeForm, wrong site.FormErrors) error {
 		return d.showSubscribe(c, status, owner, nil, *in, wrong)
 	})
@@ -141,7 +142,7 @@ func (d ownerPages) endpointFor(c echo.Context, owner store.Partner, in *subscri
 	}
 	made, err := d.Registry.Endpoints.Create(c.Request().Context(), site.Actor(c), owner.ID, partners.EndpointInput{Name: in.fresh, Kind: store.EndpointFiles})
 	if _, wrong := site.FormRefusal(err); wrong != nil {
-		return registry.Invalid(map[string]string{"newEndpoint": cmp.Or(wrong["name"], site.SortedFields(wrong)[0].Text)})
+		return registry.Invalid(map[string]i18n.Message{"newEndpoint": cmp.Or(wrong["name"], site.SortedFields(wrong)[0].Text)})
 	}
 	in.endpoint, in.fresh = made.ID, ""
 	return err
@@ -226,7 +227,7 @@ func (d ownerPages) previewArea(set store.Dataset, in subscribeForm, v *view.Sub
 	}
 	shape, err := area.Parse(given.Text, area.Options{Dataset: area.CRS(set.CRS), Given: area.CRS(given.CRS)})
 	if err != nil {
-		v.Wrong = site.FormErrors{"area": site.Capital(err.Error())}
+		v.Wrong = site.FormErrors{"area": i18n.Message(site.Capital(err.Error()))}
 		return http.StatusUnprocessableEntity
 	}
 	name := cmp.Or(given.Name, "The area")

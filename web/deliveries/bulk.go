@@ -11,6 +11,7 @@ import (
 	"schakel/delivery/outbox"
 	"schakel/store"
 	view "schakel/templates/deliveries"
+	"schakel/templates/i18n"
 	"schakel/templates/ui"
 	"schakel/web/site"
 )
@@ -103,9 +104,9 @@ func isRefusal(err error) bool {
 func (p *Pages) bulkDone(c echo.Context, back string, done, refused int, one, many string) error {
 	text := bulkText(done, refused, one, many)
 	if refused == 0 {
-		return p.Done(c, back, text)
+		return p.Done(c, back, i18n.Message(text))
 	}
-	p.Flash(c, ui.KindWarning, text)
+	p.Flash(c, ui.KindWarning, i18n.Message(text))
 	return c.Redirect(http.StatusSeeOther, back)
 }
 
@@ -185,7 +186,7 @@ func (p *Pages) countedFilter(c echo.Context, queue site.DeliveryQueue, q site.D
 	return filter, wrong
 }
 
-func (p *Pages) showDeliveryAll(c echo.Context, queue site.DeliveryQueue, q site.DeliveryQuery, counted time.Time, reason, reasonWrong string) error {
+func (p *Pages) showDeliveryAll(c echo.Context, queue site.DeliveryQueue, q site.DeliveryQuery, counted time.Time, reason string, reasonWrong i18n.Message) error {
 	filter, wrong := p.countedFilter(c, queue, q, counted)
 	if len(wrong) > 0 {
 		// The list shows what is wrong with the filter.
@@ -198,7 +199,7 @@ func (p *Pages) showDeliveryAll(c echo.Context, queue site.DeliveryQueue, q site
 	}
 	v := view.DeliveryAllView{
 		Action: queue.Path + "/all", Back: queue.Path + "?" + q.Values().Encode(), Count: preview.Total, More: preview.More, Discard: queue.Admin,
-		Reason: reason, Wrong: reasonWrong, Hidden: hiddenQuery(q, counted),
+		Reason: reason, Wrong: i18n.Message(reasonWrong), Hidden: hiddenQuery(q, counted),
 	}
 	if v.Warnings, err = p.stoppedWarnings(ctx, endpointsOf(preview)); err != nil {
 		return err

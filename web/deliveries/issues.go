@@ -9,6 +9,7 @@ import (
 	"schakel/registry"
 	"schakel/store"
 	view "schakel/templates/deliveries"
+	"schakel/templates/i18n"
 	"schakel/templates/ui"
 	"schakel/web/site"
 )
@@ -127,6 +128,6 @@ func (p *Pages) decideIssue(area site.DeliveryArea, action string) echo.HandlerF
 		if action == registry.ActionIssueResolved {
 			text = "The issue is resolved. The same failure reopens it."
 		}
-		return p.Saved(c, err, area.Base+"/issues", text)
+		return p.Saved(c, err, area.Base+"/issues", i18n.Message(text))
 	}
 }

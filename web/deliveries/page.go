@@ -12,6 +12,7 @@ import (
 	"schakel/delivery/outbox"
 	"schakel/store"
 	view "schakel/templates/deliveries"
+	"schakel/templates/i18n"
 	"schakel/templates/ui"
 	"schakel/web/site"
 )
@@ -46,7 +47,7 @@ func (p *Pages) resendDelivery(area site.DeliveryArea) echo.HandlerFunc {
 		}
 		err = p.Engine.Resend(c.Request().Context(), site.EngineActor(c), d.ID)
 		if errors.Is(err, outbox.ErrNotResendable) || errors.Is(err, outbox.ErrEventExpired) {
-			p.Flash(c, ui.KindWarning, site.Sentence(err))
+			p.Flash(c, ui.KindWarning, i18n.Message(site.Sentence(err)))
 			return c.Redirect(http.StatusSeeOther, back)
 		}
 		if err != nil {
@@ -65,11 +66,13 @@ func (p *Pages) discardDelivery(c echo.Context) error {
 		here := site.AdministratorArea().Delivery(c.Param("id"))
 		err := p.Engine.Discard(c.Request().Context(), site.EngineActor(c), c.Param("id"), reason)
 		if errors.Is(err, outbox.ErrNotDiscardable) {
-			p.Flash(c, ui.KindWarning, site.Sentence(err))
+			p.Flash(c, ui.KindWarning, i18n.Message(site.Sentence(err)))
 			return c.Redirect(http.StatusSeeOther, here)
 		}
 		return p.Saved(c, err, here, "The delivery is discarded.")
-	}, func(reason, wrong string) error { return p.showDelivery(c, site.AdministratorArea(), reason, wrong) })
+	}, func(reason string, wrong i18n.Message) error {
+		return p.showDelivery(c, site.AdministratorArea(), reason, wrong)
+	})
 }
 
 // deliveryData sends the data of the event of a delivery as a file.
@@ -103,7 +106,7 @@ func (p *Pages) ownDelivery(c echo.Context, area site.DeliveryArea) (store.Deliv
 }
 
 // showDelivery draws the page; reason and wrong are of a discard that was refused.
-func (p *Pages) showDelivery(c echo.Context, area site.DeliveryArea, reason, wrong string) error {
+func (p *Pages) showDelivery(c echo.Context, area site.DeliveryArea, reason string, wrong i18n.Message) error {
 	ctx := c.Request().Context()
 	d, err := p.ownDelivery(c, area)
 	if err != nil {
@@ -174,7 +177,7 @@ func (p *Pages) eventOf(ctx context.Context, area site.DeliveryArea, at Delivery
 	return v, err
 }
 
-func discardDanger(d store.Delivery, reason, wrong string) *ui.Danger {
+func discardDanger(d store.Delivery, reason string, wrong i18n.Message) *ui.Danger {
 	if wrong == "" && d.Status != store.DeliveryHeld && d.Status != store.DeliveryDead {
 		return nil
 	}

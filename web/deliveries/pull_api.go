@@ -12,6 +12,7 @@ import (
 	"schakel/delivery/pull"
 	"schakel/store"
 	view "schakel/templates/deliveries"
+	"schakel/templates/i18n"
 	"schakel/templates/ui"
 	"schakel/web/api"
 	"schakel/web/site"
@@ -90,10 +91,10 @@ func seconds(n int) time.Duration {
 // pullProblem is the answer when a verb could not be done at all.
 func pullProblem(err error) error {
 	if wrong, ok := errors.AsType[*pull.InputError](err); ok {
-		return site.FieldProblem(wrong.Field, wrong.Text)
+		return site.FieldProblem(wrong.Field, i18n.Message(wrong.Text))
 	}
 	if stopped, ok := errors.AsType[*pull.StoppedError](err); ok {
-		return site.NewProblem(http.StatusConflict, "subscription-stopped", stopped.Text)
+		return site.NewProblem(http.StatusConflict, "subscription-stopped", i18n.Message(stopped.Text))
 	}
 	if errors.Is(err, pull.ErrNotPull) {
 		return site.NewProblem(http.StatusConflict, "not-a-pull-subscription",

@@ -12,6 +12,7 @@ import (
 	"schakel/delivery/outbox"
 	"schakel/store"
 	view "schakel/templates/deliveries"
+	"schakel/templates/i18n"
 	"schakel/templates/ui"
 	"schakel/web/site"
 )
@@ -208,7 +209,7 @@ func (q replayQuery) replay(area site.DeliveryArea) (outbox.Replay, site.FormErr
 		wrong["partner"] = "Choose a partner, or an endpoint."
 	}
 	if len(r.EventIDs) > maxTypedIDs {
-		wrong["events"] = "At most " + ui.Count(maxTypedIDs) + " ids can be filled in here; the API takes more."
+		wrong["events"] = i18n.Message("At most " + ui.Count(maxTypedIDs) + " ids can be filled in here; the API takes more.")
 	}
 	return r, wrong
 }
@@ -220,14 +221,14 @@ func replayRefusal(err error, q replayQuery) (site.FormErrors, bool) {
 		field = "subscription"
 	}
 	if errors.Is(err, outbox.ErrTooManyEvents) {
-		return site.FormErrors{"events": site.Sentence(outbox.ErrTooManyEvents)}, true
+		return site.FormErrors{"events": i18n.Message(site.Sentence(outbox.ErrTooManyEvents))}, true
 	}
 	if errors.Is(err, store.ErrNotFound) {
 		return site.FormErrors{field: "There is no such subscription."}, true
 	}
 	for _, known := range []error{outbox.ErrNothingSelected, outbox.ErrTooManySubscriptions, outbox.ErrNotApproved, outbox.ErrTooManyJobs} {
 		if errors.Is(err, known) {
-			return site.FormErrors{field: site.Sentence(known)}, true
+			return site.FormErrors{field: i18n.Message(site.Sentence(known))}, true
 		}
 	}
 	return nil, false

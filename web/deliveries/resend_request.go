@@ -7,6 +7,7 @@ import (
 
 	"schakel/delivery/outbox"
 	"schakel/store"
+	"schakel/templates/i18n"
 	"schakel/web/api"
 	"schakel/web/site"
 )
@@ -54,7 +55,7 @@ func (r resendRequest) check() error {
 	for _, l := range lists {
 		switch {
 		case l.list != nil && len(l.list) == 0:
-			return site.FieldProblem(l.name, l.name+" must not be an empty list; leave out what should not select")
+			return site.FieldProblem(l.name, i18n.Message(l.name+" must not be an empty list; leave out what should not select"))
 		case len(l.list) > MaxResendIDs:
 			return site.FieldProblem(l.name, "at most 1000 are taken; select more by another member")
 		case slices.Contains(l.list, ""):

@@ -8,6 +8,7 @@ import (
 	"github.com/labstack/echo/v4"
 	"schakel/delivery/outbox"
 	"schakel/store"
+	"schakel/templates/i18n"
 	"schakel/web/api"
 	"schakel/web/site"
 )
@@ -62,11 +63,11 @@ func replayProblem(err error) error {
 	case errors.Is(err, store.ErrNotFound):
 		return site.FieldProblem("subscriptionIds", "one of these subscriptions does not exist, or is not yours")
 	case errors.Is(err, outbox.ErrNothingSelected), errors.Is(err, outbox.ErrTooManySubscriptions):
-		return site.FieldProblem("subscriptionIds", err.Error())
+		return site.FieldProblem("subscriptionIds", i18n.Message(err.Error()))
 	case errors.Is(err, outbox.ErrTooManyEvents):
-		return site.FieldProblem("eventIds", err.Error())
+		return site.FieldProblem("eventIds", i18n.Message(err.Error()))
 	case errors.Is(err, outbox.ErrTooManyJobs):
-		return site.NewProblem(http.StatusConflict, "too-many-jobs", site.Sentence(outbox.ErrTooManyJobs))
+		return site.NewProblem(http.StatusConflict, "too-many-jobs", i18n.Message(site.Sentence(outbox.ErrTooManyJobs)))
 	case errors.Is(err, outbox.ErrNotApproved):
 		return site.NewProblem(http.StatusConflict, "subscription-stopped", "A subscription that is selected is not approved now, so nothing may be sent to it.")
 	}

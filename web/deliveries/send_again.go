@@ -11,6 +11,7 @@ import (
 	"github.com/labstack/echo/v4"
 	"schakel/store"
 	view "schakel/templates/deliveries"
+	"schakel/templates/i18n"
 	"schakel/templates/ui"
 	"schakel/web/site"
 )
@@ -87,7 +88,7 @@ func (p *Pages) showSendAgain(c echo.Context, area site.DeliveryArea, q replayQu
 		for i := range fields {
 			fields[i].Error = wrong[fields[i].Name]
 			if fields[i].Error != "" {
-				v.Errors = append(v.Errors, ui.FieldError{Field: cmp.Or(fields[i].ID, fields[i].Name), Text: fields[i].Label + ": " + fields[i].Error})
+				v.Errors = append(v.Errors, ui.FieldError{Field: cmp.Or(fields[i].ID, fields[i].Name), Text: i18n.M("%s: %s", fields[i].Label, fields[i].Error)})
 			}
 		}
 	}

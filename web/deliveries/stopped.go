@@ -12,6 +12,7 @@ import (
 	"schakel/delivery/outbox"
 	"schakel/store"
 	view "schakel/templates/deliveries"
+	"schakel/templates/i18n"
 	"schakel/templates/ui"
 	"schakel/web/site"
 )
@@ -85,7 +86,7 @@ func (p *Pages) rowWarnings(ctx context.Context, rows []store.Delivery) ([]strin
 func saidBelow(flash *ui.Flash, warnings []string) {
 	for _, text := range warnings {
 		if flash != nil {
-			flash.Text = strings.ReplaceAll(flash.Text, " "+text, "")
+			flash.Text = i18n.Message(strings.ReplaceAll(string(flash.Text), " "+text, ""))
 		}
 	}
 }
@@ -122,10 +123,10 @@ func (p *Pages) resent(c echo.Context, href, text string, refused int, ids ...st
 		return err
 	}
 	if len(warnings) == 0 && refused == 0 {
-		return p.Done(c, href, text)
+		return p.Done(c, href, i18n.Message(text))
 	}
 	p.Engine.Changed()
-	p.Flash(c, ui.KindWarning, strings.Join(append([]string{text}, warnings...), " "))
+	p.Flash(c, ui.KindWarning, i18n.Message(strings.Join(append([]string{text}, warnings...), " ")))
 	return c.Redirect(http.StatusSeeOther, href)
 }
 

@@ -14,6 +14,7 @@ import (
 	"schakel/registry"
 	"schakel/registry/identity"
 	"schakel/registry/profile"
+	"schakel/templates/i18n"
 	"schakel/web/api"
 	"schakel/web/site"
 )
@@ -70,7 +71,7 @@ func (m *handlers) allowEvents(ctx context.Context, set *profile.ProfileState, w
 
 func detailOf(err error) string {
 	if e, ok := errors.AsType[*registry.Error](err); ok {
-		return e.Message
+		return e.Message.String()
 	}
 	return "This is not granted to the client."
 }
@@ -82,7 +83,7 @@ type place struct {
 }
 
 func (p place) problem(attribute, detail string) site.ProblemError {
-	found := site.ProblemError{Attribute: attribute, Pointer: "/" + attribute, Code: attribute + "-refused", Detail: detail}
+	found := site.ProblemError{Attribute: attribute, Pointer: "/" + attribute, Code: attribute + "-refused", Detail: i18n.Message(detail)}
 	if p.batch {
 		found.Index, found.Pointer = &p.index, "/"+strconv.Itoa(p.index)+found.Pointer
 	}

@@ -16,6 +16,7 @@ import (
 	"schakel/delivery/outbox"
 	"schakel/registry"
 	"schakel/registry/profile"
+	"schakel/templates/i18n"
 	"schakel/web/api"
 	"schakel/web/site"
 )
@@ -158,8 +159,8 @@ func (m *handlers) storeLargeData(ctx context.Context, set *profile.ProfileState
 }
 
 func largeProblem(mode event.Mode, found *claimcheck.Problem) error {
-	p := site.NewProblem(http.StatusRequestEntityTooLarge, "too-large", "Nothing of this request was stored: "+found.Error()+".")
-	entry := site.ProblemError{Attribute: "data", Pointer: "/data", Code: "too-large", Detail: found.Error()}
+	p := site.NewProblem(http.StatusRequestEntityTooLarge, "too-large", i18n.Message("Nothing of this request was stored: "+found.Error()+"."))
+	entry := site.ProblemError{Attribute: "data", Pointer: "/data", Code: "too-large", Detail: i18n.Message(found.Error())}
 	if mode == event.Batch {
 		entry.Index, entry.Pointer = &found.Index, "/"+strconv.Itoa(found.Index)+entry.Pointer
 	}

@@ -10,6 +10,7 @@ import (
 	"schakel/registry"
 	"schakel/registry/profile"
 	"schakel/store"
+	"schakel/templates/i18n"
 	"schakel/web/site"
 )
 
@@ -83,7 +84,7 @@ func (m *handlers) payloadProblem(p *payloads) error {
 	if t := p.against; t.ID != "" {
 		detail += fmt.Sprintf(" The contract is %s version %s: %s", t.ContractID, t.ContractVersion, m.App.Absolute(site.ContractVersionHref(t.ContractID, t.ContractVersion)))
 	}
-	problem := site.NewProblem(http.StatusBadRequest, "payload-refused", detail)
+	problem := site.NewProblem(http.StatusBadRequest, "payload-refused", i18n.Message(detail))
 	problem.Errors = p.refused[:min(len(p.refused), maxAdvice)]
 	return problem
 }
@@ -156,7 +157,7 @@ func bindSource(set *profile.ProfileState, err error) (advised string, refused e
 	case err == nil || set.SourceBinding == registry.PolicyOff:
 		return "", nil
 	case set.SourceBinding == registry.PolicyWarn && e != nil:
-		return e.Message, nil
+		return e.Message.String(), nil
 	}
 	return "", err
 }

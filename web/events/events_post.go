@@ -15,6 +15,7 @@ import (
 	"schakel/delivery/outbox"
 	"schakel/registry"
 	"schakel/registry/profile"
+	"schakel/templates/i18n"
 	"schakel/web/api"
 	"schakel/web/site"
 )
@@ -228,20 +229,20 @@ func eventProblem(err error) error {
 		for _, found := range invalid.Problems {
 			p.Errors = append(p.Errors, site.ProblemError{
 				Index: batchIndex(found.Index), Attribute: found.Attribute, Pointer: found.Pointer, Line: found.Line, Column: found.Column,
-				Code: found.Code, Detail: found.Detail,
+				Code: found.Code, Detail: i18n.Message(found.Detail),
 			})
 		}
 		return p
 	}
 	if large, ok := errors.AsType[*event.TooLarge](err); ok {
-		p := site.NewProblem(http.StatusRequestEntityTooLarge, "too-large", "Nothing of this request was stored, it is "+large.Error()+". Send less, or put large data elsewhere and refer to it with dataref.")
+		p := site.NewProblem(http.StatusRequestEntityTooLarge, "too-large", i18n.Message("Nothing of this request was stored, it is "+large.Error()+". Send less, or put large data elsewhere and refer to it with dataref."))
 		if large.Index >= 0 {
-			p.Errors = []site.ProblemError{{Index: batchIndex(large.Index), Code: "too-large", Detail: large.Error()}}
+			p.Errors = []site.ProblemError{{Index: batchIndex(large.Index), Code: "too-large", Detail: i18n.Message(large.Error())}}
 		}
 		return p
 	}
 	if errors.Is(err, event.ErrUnsupportedFormat) {
-		return site.NewProblem(http.StatusUnsupportedMediaType, "not-a-cloudevent", "This is "+err.Error()+".").
+		return site.NewProblem(http.StatusUnsupportedMediaType, "not-a-cloudevent", i18n.Message("This is "+err.Error()+".")).
 			With("Accept-Post", event.MediaType+", "+event.BatchMediaType)
 	}
 	return err

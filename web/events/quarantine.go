@@ -11,6 +11,7 @@ import (
 	"schakel/delivery/outbox"
 	"schakel/store"
 	view "schakel/templates/events"
+	"schakel/templates/i18n"
 	"schakel/templates/ui"
 	"schakel/web/site"
 )
@@ -71,7 +72,7 @@ func (p *pages) clientName(ctx context.Context, id string) (string, error) {
 func (p *pages) quarantinePage(c echo.Context) error { return p.showQuarantine(c, "", "") }
 
 // showQuarantine draws the page; reason and wrong are of a discard that was refused.
-func (p *pages) showQuarantine(c echo.Context, reason, wrong string) error {
+func (p *pages) showQuarantine(c echo.Context, reason string, wrong i18n.Message) error {
 	ctx := c.Request().Context()
 	q, err := p.DB.Quarantine(ctx, c.Param("id"))
 	if err != nil {
@@ -150,7 +151,7 @@ func (p *pages) releaseQuarantined(c echo.Context) error {
 	here := QuarantinePath + "/" + c.Param("id")
 	receipt, err := p.Engine.Release(c.Request().Context(), site.EngineActor(c), c.Param("id"))
 	if quarantineRefusal(err) {
-		p.Flash(c, ui.KindWarning, site.Sentence(err))
+		p.Flash(c, ui.KindWarning, i18n.Message(site.Sentence(err)))
 		return c.Redirect(http.StatusSeeOther, here)
 	}
 	if err != nil {
@@ -166,7 +167,7 @@ func (p *pages) releaseQuarantined(c echo.Context) error {
 	if known > 0 {
 		text += " " + ui.Plural(known, "was", "were") + " sent before and stay as they are."
 	}
-	return p.Done(c, here, text)
+	return p.Done(c, here, i18n.Message(text))
 }
 
 // releaseProblem is the page of a release that could not be done now; the request waits as it did.
@@ -194,9 +195,9 @@ func (p *pages) discardQuarantined(c echo.Context) error {
 		here := QuarantinePath + "/" + c.Param("id")
 		err := p.Engine.DiscardQuarantined(c.Request().Context(), site.EngineActor(c), c.Param("id"), reason)
 		if quarantineRefusal(err) {
-			p.Flash(c, ui.KindWarning, site.Sentence(err))
+			p.Flash(c, ui.KindWarning, i18n.Message(site.Sentence(err)))
 			return c.Redirect(http.StatusSeeOther, here)
 		}
 		return p.Saved(c, err, here, "The request is discarded.")
-	}, func(reason, wrong string) error { return p.showQuarantine(c, reason, wrong) })
+	}, func(reason string, wrong i18n.Message) error { return p.showQuarantine(c, reason, wrong) })
 }

@@ -9,6 +9,7 @@ import (
 	"schakel/delivery/event"
 	"schakel/delivery/outbox"
 	"schakel/store"
+	"schakel/templates/i18n"
 	"schakel/web/api"
 	"schakel/web/site"
 )
@@ -113,7 +114,7 @@ func (m *handlers) postQuarantineDiscard(c echo.Context, who api.Caller) error {
 func quarantineProblem(err error) error {
 	switch {
 	case quarantineRefusal(err):
-		return site.NewProblem(http.StatusConflict, "conflict", site.Sentence(err))
+		return site.NewProblem(http.StatusConflict, "conflict", i18n.Message(site.Sentence(err)))
 	case errors.Is(err, outbox.ErrReasonMissing):
 		p := site.NewProblem(http.StatusBadRequest, "invalid", "Say why the request is discarded.")
 		p.Errors = []site.ProblemError{{Pointer: "/reason", Code: "missing", Detail: "A discard needs a reason, which the audit trail keeps."}}

@@ -10,6 +10,7 @@ import (
 	"schakel/delivery/outbox"
 	"schakel/registry"
 	"schakel/store"
+	"schakel/templates/i18n"
 	view "schakel/templates/partners"
 	"schakel/templates/ui"
 	"schakel/web/site"
@@ -126,7 +127,7 @@ func (p *pages) adminEndpointTest(c echo.Context) error {
 	}
 	_, delivery, err := p.Engine.SendTest(c.Request().Context(), site.EngineActor(c), c.Param("id"), testSource(own))
 	if errors.Is(err, outbox.ErrNothingSent) {
-		p.Flash(c, ui.KindWarning, site.Sentence(err))
+		p.Flash(c, ui.KindWarning, i18n.Message(site.Sentence(err)))
 		return c.Redirect(http.StatusSeeOther, "/admin/endpoints/"+c.Param("id"))
 	}
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 	"schakel/registry/identity"
 	"schakel/registry/identity/token"
 	"schakel/store"
+	"schakel/templates/i18n"
 	view "schakel/templates/partners"
 	"schakel/templates/ui"
 	"schakel/web/site"
@@ -67,7 +68,7 @@ func (d ownerPages) revokeClient(c echo.Context) error {
 	return site.WithReason(c, site.ShortReason, func(reason string) error {
 		err := d.Registry.Clients.Revoke(c.Request().Context(), site.Actor(c), client.ID, reason)
 		return d.Settled(c, err, d.Href("/clients/"+client.ID), "The client is revoked: its secret, keys and tokens do not work any more.")
-	}, func(reason, wrong string) error {
+	}, func(reason string, wrong i18n.Message) error {
 		return d.showClient(c, http.StatusUnprocessableEntity, owner, client, func(v *view.ClientView) { v.RevokeReason, v.RevokeError = reason, wrong })
 	})
 }

@@ -9,6 +9,7 @@ import (
 	"schakel/registry/identity"
 	"schakel/registry/identity/token"
 	"schakel/store"
+	"schakel/templates/i18n"
 	view "schakel/templates/partners"
 	"schakel/templates/ui"
 	"schakel/web/site"
@@ -49,7 +50,7 @@ func (d ownerPages) createClient(c echo.Context) error {
 			d.Engine.Changed()
 			return d.showClient(c, http.StatusOK, owner, made, func(v *view.ClientView) { v.Secret = secret })
 		}
-		return d.Done(c, d.Href("/clients/"+made.ID), "Client "+made.Name+" is added.")
+		return d.Done(c, d.Href("/clients/"+made.ID), i18n.Message("Client "+made.Name+" is added."))
 	}, d.showClientForm)
 }
 
@@ -84,7 +85,7 @@ func (d ownerPages) updateClient(c echo.Context) error {
 		if err == nil && changed.Waiting() {
 			text = "The client is saved. What you ask for in addition waits for the administrator."
 		}
-		return d.Settled(c, err, d.Href("/clients/"+client.ID), text)
+		return d.Settled(c, err, d.Href("/clients/"+client.ID), i18n.Message(text))
 	}, d.showClientForm)
 }
 

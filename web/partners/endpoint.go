@@ -12,6 +12,7 @@ import (
 	"schakel/registry"
 	"schakel/registry/identity/token"
 	"schakel/store"
+	"schakel/templates/i18n"
 	view "schakel/templates/partners"
 	"schakel/templates/ui"
 	"schakel/web/site"
@@ -59,33 +60,35 @@ func testSource(own store.Partner) string {
 
 // notNow goes back to a page with the reason why something was not done.
 func (d ownerPages) notNow(c echo.Context, href, text string) error {
-	d.Flash(c, ui.KindWarning, text)
+	d.Flash(c, ui.KindWarning, i18n.Message(text))
 	return c.Redirect(http.StatusSeeOther, href)
 }
 
 // pauseEndpoint stops sending for a time.
 func (d ownerPages) pauseEndpoint(c echo.Context) error {
 	return d.stopEndpoint(c, d.Registry.Endpoints.Pause, "The endpoint is paused. What is for it waits.",
-		func(v *view.EndpointView, reason, wrong string) { v.PauseReason, v.PauseError = reason, wrong })
+		func(v *view.EndpointView, reason string, wrong i18n.Message) {
+			v.PauseReason, v.PauseError = reason, wrong
+		})
 }
 
 // endEndpoint ends an endpoint and its subscriptions.
 func (d ownerPages) endEndpoint(c echo.Context) error {
 	return d.stopEndpoint(c, d.Registry.Endpoints.End, "The endpoint has ended.",
-		func(v *view.EndpointView, reason, wrong string) { v.EndReason, v.EndError = reason, wrong })
+		func(v *view.EndpointView, reason string, wrong i18n.Message) { v.EndReason, v.EndError = reason, wrong })
 }
 
 // stopEndpoint does what needs a reason; show puts a refused one back on the page.
 func (d ownerPages) stopEndpoint(c echo.Context, stop func(context.Context, registry.Actor, string, string) error, text string,
-	show func(v *view.EndpointView, reason, wrong string),
+	show func(v *view.EndpointView, reason string, wrong i18n.Message),
 ) error {
 	_, e, err := d.ownEndpoint(c)
 	if err != nil {
 		return err
 	}
 	return site.WithReason(c, site.ShortReason, func(reason string) error {
-		return d.Settled(c, stop(c.Request().Context(), site.Actor(c), e.ID, reason), d.Href("/endpoints/"+e.ID), text)
-	}, func(reason, wrong string) error {
+		return d.Settled(c, stop(c.Request().Context(), site.Actor(c), e.ID, reason), d.Href("/endpoints/"+e.ID), i18n.Message(text))
+	}, func(reason string, wrong i18n.Message) error {
 		return d.showEndpoint(c, http.StatusUnprocessableEntity, func(v *view.EndpointView) { show(v, reason, wrong) })
 	})
 }

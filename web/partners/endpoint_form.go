@@ -14,6 +14,7 @@ import (
 	"schakel/registry/contracts/contract"
 	"schakel/registry/partners"
 	"schakel/store"
+	"schakel/templates/i18n"
 	view "schakel/templates/partners"
 	"schakel/templates/ui"
 	"schakel/web/site"
@@ -52,12 +53,12 @@ func (d ownerPages) createEndpoint(c echo.Context) error {
 		if err != nil {
 			return d.Settled(c, err, d.Href("/endpoints"), "")
 		}
-		return d.Done(c, d.Href("/endpoints/"+made.ID), "Endpoint "+made.Name+" is added. "+map[string]string{
+		return d.Done(c, d.Href("/endpoints/"+made.ID), i18n.M("Endpoint %s is added. %s", made.Name, map[string]i18n.Message{
 			store.EndpointWebhook: "Send it a test event to see whether it answers.",
 			store.EndpointPull:    "Ask for a subscription with it; this page tells how to receive.",
 			store.EndpointFiles:   "Ask for a subscription to a dataset with it.",
 			store.EndpointAMQP:    "Fill in its party: the HER-id and queues that events go to.",
-		}[made.Kind])
+		}[made.Kind]))
 	}, d.showEndpointForm)
 }
 
@@ -220,7 +221,7 @@ func readSending(form site.Form, in *partners.EndpointInput, wrong site.FormErro
 	in.ContractID, in.ContractVersion = typed.ContractID, typed.ContractVersion
 	week, err := window.ParseLines(cmp.Or(typed.TimeZone, defaultZone), typed.Windows)
 	if err != nil {
-		wrong["windows"] = site.Capital(err.Error()) + "."
+		wrong["windows"] = i18n.Message(site.Capital(err.Error()) + ".")
 		return
 	}
 	in.Windows = week.String()

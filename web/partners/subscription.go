@@ -10,6 +10,7 @@ import (
 	"schakel/registry"
 	"schakel/registry/partners"
 	"schakel/store"
+	"schakel/templates/i18n"
 	view "schakel/templates/partners"
 	"schakel/templates/ui"
 	"schakel/web/site"
@@ -23,18 +24,22 @@ func (d ownerPages) subscription(c echo.Context) error {
 // pauseSubscription stops sending for a time; events stay stored.
 func (d ownerPages) pauseSubscription(c echo.Context) error {
 	return d.stopSubscription(c, d.Registry.Subscriptions.Pause, "The subscription is paused. Events are kept and wait for you.",
-		func(v *view.SubscriptionView, reason, wrong string) { v.PauseReason, v.PauseError = reason, wrong })
+		func(v *view.SubscriptionView, reason string, wrong i18n.Message) {
+			v.PauseReason, v.PauseError = reason, wrong
+		})
 }
 
 // endSubscription ends a subscription, or takes a request back.
 func (d ownerPages) endSubscription(c echo.Context) error {
 	return d.stopSubscription(c, d.Registry.Subscriptions.End, "The subscription has ended.",
-		func(v *view.SubscriptionView, reason, wrong string) { v.EndReason, v.EndError = reason, wrong })
+		func(v *view.SubscriptionView, reason string, wrong i18n.Message) {
+			v.EndReason, v.EndError = reason, wrong
+		})
 }
 
 // stopSubscription does what needs a reason; show puts a refused one back on the page.
 func (d ownerPages) stopSubscription(c echo.Context, stop func(context.Context, registry.Actor, string, string) error, text string,
-	show func(v *view.SubscriptionView, reason, wrong string),
+	show func(v *view.SubscriptionView, reason string, wrong i18n.Message),
 ) error {
 	_, grant, err := d.ownSubscription(c)
 	if err != nil {
@@ -42,8 +47,8 @@ func (d ownerPages) stopSubscription(c echo.Context, stop func(context.Context, 
 	}
 	id := grant.Subscription.ID
 	return site.WithReason(c, site.ShortReason, func(reason string) error {
-		return d.Settled(c, stop(c.Request().Context(), site.Actor(c), id, reason), d.Href("/subscriptions/"+id), text)
-	}, func(reason, wrong string) error {
+		return d.Settled(c, stop(c.Request().Context(), site.Actor(c), id, reason), d.Href("/subscriptions/"+id), i18n.Message(text))
+	}, func(reason string, wrong i18n.Message) error {
 		return d.showSubscription(c, http.StatusUnprocessableEntity, func(v *view.SubscriptionView) { show(v, reason, wrong) })
 	})
 }
@@ -59,7 +64,7 @@ func (d ownerPages) resumeSubscription(c echo.Context) error {
 	if grant.Endpoint.Kind == store.EndpointPull {
 		text = "Events can be fetched again, with what waited first."
 	}
-	return d.Settled(c, err, d.Href("/subscriptions/"+grant.Subscription.ID), text)
+	return d.Settled(c, err, d.Href("/subscriptions/"+grant.Subscription.ID), i18n.Message(text))
 }
 
 func (d ownerPages) showSubscription(c echo.Context, status int, change func(*view.SubscriptionView)) error {

@@ -11,6 +11,7 @@ import (
 	"schakel/registry"
 	"schakel/registry/partners"
 	"schakel/store"
+	"schakel/templates/i18n"
 	view "schakel/templates/partners"
 	"schakel/templates/ui"
 	"schakel/web/site"
@@ -70,9 +71,9 @@ func (d ownerPages) sendRequest(c echo.Context, owner store.Partner, typed typed
 		Name: typed.Get("name"), EndpointID: typed.Get("endpoint"), Purpose: typed.Get("purpose"),
 		Filters: typed.chosen.filters(), OrderBy: typed.chosen.orderBy(), Retry: typed.chosen.retry, Dedupe: typed.chosen.dedupe,
 	}
-	var twice string
+	var twice i18n.Message
 	if in.Types, in.Versions, twice = chosenTypes(typed.List("types")); twice != "" {
-		return registry.Invalid(typed.chosen.merged(map[string]string{"types": twice}))
+		return registry.Invalid(typed.chosen.merged(map[string]i18n.Message{"types": twice}))
 	}
 	var err error
 	if in.EndpointID, err = d.EndpointOf(c, owner, in.EndpointID); err != nil {
@@ -103,7 +104,7 @@ func (d ownerPages) previewSubscription(c echo.Context, owner store.Partner, typ
 	ctx := c.Request().Context()
 	chosen, asked, twice := chosenTypes(typed.List("types"))
 	if twice != "" {
-		return registry.Invalid(map[string]string{"types": twice})
+		return registry.Invalid(map[string]i18n.Message{"types": twice})
 	}
 	types, err := d.knownTypes(c, chosen)
 	if err != nil {
@@ -112,7 +113,7 @@ func (d ownerPages) previewSubscription(c echo.Context, owner store.Partner, typ
 	maps.DeleteFunc(asked, func(name, _ string) bool { return !slices.Contains(types, name) })
 	lines, err := d.Registry.Subscriptions.Settled(ctx, types, asked)
 	if fields, ok := site.Refused(err); ok {
-		return registry.Invalid(map[string]string{"types": fields["versions"]})
+		return registry.Invalid(map[string]i18n.Message{"types": fields["versions"]})
 	}
 	if err != nil {
 		return err
@@ -177,7 +178,7 @@ const LineMark = "@"
 
 // chosenTypes reads the event types that are ticked, with the line of versions of
 // those that have several; wrong is set when a type is ticked twice.
-func chosenTypes(values []string) (types []string, versions map[string]string, wrong string) {
+func chosenTypes(values []string) (types []string, versions map[string]string, wrong i18n.Message) {
 	versions = map[string]string{}
 	for _, value := range values {
 		name, line := value, ""
@@ -185,7 +186,7 @@ func chosenTypes(values []string) (types []string, versions map[string]string, w
 			name, line = value[:i], value[i+1:]
 		}
 		if slices.Contains(types, name) {
-			wrong = "Choose one version of " + name + ". For another one, ask for a subscription of its own."
+			wrong = i18n.Message("Choose one version of " + name + ". For another one, ask for a subscription of its own.")
 			continue
 		}
 		types = append(types, name)

@@ -16,6 +16,7 @@ import (
 	"schakel/registry"
 	"schakel/registry/partners"
 	"schakel/store"
+	"schakel/templates/i18n"
 	"schakel/templates/ui"
 	"schakel/web/site"
 )
@@ -103,23 +104,23 @@ func (s selection) orderBy() string {
 }
 
 // wrong returns the problems of the filters, by control.
-func (s selection) wrong() map[string]string {
-	wrong := map[string]string{}
+func (s selection) wrong() map[string]i18n.Message {
+	wrong := map[string]i18n.Message{}
 	for i, row := range s.rows {
 		if empty(row) {
 			continue
 		}
 		control, text := rowProblem(row)
 		if text != "" {
-			wrong[ui.FilterControl(i, control)] = text
+			wrong[ui.FilterControl(i, control)] = i18n.Message(text)
 		}
 	}
 	if text := filterText(filter.Check(s.others)); text != "" {
-		wrong["filters"] = text
+		wrong["filters"] = i18n.Message(text)
 	}
 	if len(wrong) == 0 {
 		if text := filterText(filter.Check(s.filters())); text != "" {
-			wrong["filters"] = text
+			wrong["filters"] = i18n.Message(text)
 		}
 	}
 	return wrong
@@ -153,7 +154,7 @@ func filterText(err error) string {
 }
 
 // merged puts what the registry refused beside the controls where it was typed.
-func (s selection) merged(refused map[string]string) map[string]string {
+func (s selection) merged(refused map[string]i18n.Message) map[string]i18n.Message {
 	all := maps.Clone(refused)
 	if found := s.wrong(); len(found) > 0 {
 		delete(all, "filters")
@@ -166,7 +167,7 @@ func (s selection) merged(refused map[string]string) map[string]string {
 	return all
 }
 
-func (s selection) view(action string, wrong map[string]string) ui.SelectionView {
+func (s selection) view(action string, wrong map[string]i18n.Message) ui.SelectionView {
 	v := ui.SelectionView{Dedupe: s.dedupe, Others: s.others, Order: s.order, OrderOther: s.other, Retry: retryView(s.retry), Wrong: wrong, MoreAction: action}
 	for _, row := range s.rows {
 		comparison := row.Dialect

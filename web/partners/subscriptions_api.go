@@ -9,6 +9,7 @@ import (
 	"github.com/labstack/echo/v4"
 	"schakel/registry/partners"
 	"schakel/store"
+	"schakel/templates/i18n"
 	"schakel/web/api"
 	"schakel/web/site"
 )
@@ -135,7 +136,7 @@ func (m *handlers) ofEvents(next echo.HandlerFunc) echo.HandlerFunc {
 		}
 		found, err := m.Registry.Subscriptions.Get(c.Request().Context(), who.Scope(), c.Param("subscriptionId"))
 		if err == nil && found.DatasetID != "" {
-			return site.NewProblem(http.StatusNotFound, "not-found", "This subscription is to a dataset. It is at "+site.MutationsBase+"/subscriptions/"+found.ID+".")
+			return site.NewProblem(http.StatusNotFound, "not-found", i18n.Message("This subscription is to a dataset. It is at "+site.MutationsBase+"/subscriptions/"+found.ID+"."))
 		}
 		if err != nil {
 			return err

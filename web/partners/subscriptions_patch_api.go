@@ -11,6 +11,7 @@ import (
 	"schakel/registry"
 	"schakel/registry/partners"
 	"schakel/store"
+	"schakel/templates/i18n"
 	"schakel/web/api"
 	"schakel/web/site"
 )
@@ -95,7 +96,7 @@ func filterProblem(err error, filters []byte) error {
 	p := site.RegistryProblem(refused)
 	for i := range p.Errors {
 		if p.Errors[i].Pointer == "/filters" {
-			p.Errors[i].Pointer, p.Errors[i].Detail = "/filters"+wrong.Pointer, site.Capital(wrong.Detail)+"."
+			p.Errors[i].Pointer, p.Errors[i].Detail = "/filters"+wrong.Pointer, i18n.Message(site.Capital(wrong.Detail)+".")
 		}
 	}
 	return p

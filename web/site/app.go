@@ -21,6 +21,7 @@ import (
 	"github.com/labstack/echo/v4"
 	"schakel/registry/identity"
 	"schakel/static"
+	"schakel/templates/i18n"
 )
 
 // AppConfig holds what all pages and APIs need. What is not marked optional must be set.
@@ -40,6 +41,10 @@ type AppConfig struct {
 	// Navigation knows the counts in the menu. Optional: those of the Portal's
 	// database, or no counts.
 	Navigation NavigationSource
+	// Language is that of pages for whoever names none; empty is English.
+	Language i18n.Lang
+	// TimeZone is that of times on pages for whoever's is not known; nil is UTC.
+	TimeZone *time.Location
 	// Tokens check the access tokens of the APIs. Optional: no API takes any token.
 	Tokens TokenVerifier
 	// OIDC is login at an OpenID provider. Optional: local accounts only.

@@ -30,6 +30,7 @@ func (a *App) withAccount(next echo.HandlerFunc) echo.HandlerFunc {
 		}
 		a.touchSession(ctx)
 		c.Set(contextAccount, account)
+		a.setLocale(c)
 		return next(c)
 	}
 }
@@ -67,6 +68,7 @@ func (a *App) recognise(c echo.Context) {
 	}
 	if account, err := a.sessionAccount(ctx); err == nil && account != nil {
 		c.Set(contextAccount, account)
+		a.setLocale(c)
 	}
 }
 

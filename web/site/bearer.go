@@ -10,6 +10,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 	"schakel/registry/identity/token"
+	"schakel/templates/i18n"
 )
 
 // The scopes of access tokens (api.md, SEC-10).
@@ -42,7 +43,7 @@ func (a *App) RequireScope(scopes ...string) echo.MiddlewareFunc {
 				return err
 			}
 			if !slices.ContainsFunc(scopes, func(s string) bool { return slices.Contains(claims.Scopes, s) }) {
-				return NewProblem(http.StatusForbidden, "insufficient-scope", "This needs a token with the scope "+strings.Join(scopes, " or ")+".").
+				return NewProblem(http.StatusForbidden, "insufficient-scope", i18n.Message("This needs a token with the scope "+strings.Join(scopes, " or ")+".")).
 					With("WWW-Authenticate", `Bearer error="insufficient_scope", scope=`+strconv.Quote(strings.Join(scopes, " ")))
 			}
 			c.Set(ContextClaims, claims)
@@ -101,6 +102,6 @@ func (a *App) claims(c echo.Context) (token.Claims, error) {
 
 // InvalidToken is a 401 that says why; WWW-Authenticate only informs (CE-69).
 func InvalidToken(reason string) *Problem {
-	return NewProblem(http.StatusUnauthorized, "token-invalid", "The access token was not accepted: "+reason+".").
+	return NewProblem(http.StatusUnauthorized, "token-invalid", i18n.Message("The access token was not accepted: "+reason+".")).
 		With("WWW-Authenticate", `Bearer error="invalid_token", error_description=`+strconv.QuoteToASCII(reason))
 }

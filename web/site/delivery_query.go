@@ -7,6 +7,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 	"schakel/store"
+	"schakel/templates/i18n"
 	"schakel/templates/ui"
 )
 
@@ -135,7 +136,7 @@ func FieldErrors(fields []ui.Field) []ui.FieldError {
 	var list []ui.FieldError
 	for _, f := range fields {
 		if f.Error != "" {
-			list = append(list, ui.FieldError{Field: f.ID, Text: f.Label + ": " + f.Error})
+			list = append(list, ui.FieldError{Field: f.ID, Text: i18n.M("%s: %s", f.Label, f.Error)})
 		}
 	}
 	return list

@@ -36,8 +36,9 @@ func RegistryProblem(e *registry.Error) *Problem {
 // errorPage shows a problem to a person. It works without a session too: the
 // error may be that there is none.
 func (a *App) errorPage(c echo.Context, p *Problem) error {
+	a.setLocale(c)
 	a.recognise(c)
-	f := ui.Failure{Status: p.Status, Detail: p.Detail}
+	f := ui.Failure{Status: p.Status, Detail: p.Detail.In(c.Request().Context())}
 	f.NextText, f.NextLabel, f.NextHref = a.nextStep(c, p)
 	if p.Logged {
 		f.Reference = RequestIDOf(c)

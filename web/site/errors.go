@@ -6,21 +6,23 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strconv"
 	"time"
 
 	"github.com/labstack/echo/v4"
 	"schakel/registry"
 	"schakel/store"
+	"schakel/templates/i18n"
 )
 
 // Problem is an answer of an API that is not a success (RFC 9457, as the NL API
 // Design Rules ask). Detail advises what to do about it.
 type Problem struct {
 	Type     string         `json:"type"`
-	Title    string         `json:"title"`
+	Title    i18n.Message   `json:"title"`
 	Status   int            `json:"status"`
-	Detail   string         `json:"detail"`
+	Detail   i18n.Message   `json:"detail"`
 	Code     string         `json:"code,omitempty"`
 	Instance string         `json:"instance,omitempty"`
 	Errors   []ProblemError `json:"errors,omitempty"`
@@ -37,17 +39,17 @@ type Problem struct {
 // Attribute is that of an event (CE-57), Severity that of a finding in a document;
 // File, Group and Mutation are places in a mutation delivery, from 1.
 type ProblemError struct {
-	Index     *int   `json:"index,omitempty"`
-	Attribute string `json:"attribute,omitempty"`
-	Pointer   string `json:"pointer,omitempty"`
-	File      string `json:"file,omitempty"`
-	Group     int64  `json:"group,omitempty"`
-	Mutation  int    `json:"mutation,omitempty"`
-	Line      int    `json:"line,omitempty"`
-	Column    int    `json:"column,omitempty"`
-	Severity  string `json:"severity,omitempty"`
-	Code      string `json:"code,omitempty"`
-	Detail    string `json:"detail"`
+	Index     *int         `json:"index,omitempty"`
+	Attribute string       `json:"attribute,omitempty"`
+	Pointer   string       `json:"pointer,omitempty"`
+	File      string       `json:"file,omitempty"`
+	Group     int64        `json:"group,omitempty"`
+	Mutation  int          `json:"mutation,omitempty"`
+	Line      int          `json:"line,omitempty"`
+	Column    int          `json:"column,omitempty"`
+	Severity  string       `json:"severity,omitempty"`
+	Code      string       `json:"code,omitempty"`
+	Detail    i18n.Message `json:"detail"`
 }
 
 // ProblemPublication is a publication of mutations that ended before its end, and how
@@ -58,7 +60,7 @@ type ProblemPublication struct {
 }
 
 // Error implements error, so that a handler can return a Problem it made itself.
-func (p *Problem) Error() string { return strconv.Itoa(p.Status) + " " + p.Detail }
+func (p *Problem) Error() string { return strconv.Itoa(p.Status) + " " + p.Detail.String() }
 
 // With adds a header to the answer.
 func (p *Problem) With(name, value string) *Problem {
@@ -73,12 +75,12 @@ func (p *Problem) With(name, value string) *Problem {
 const noType = "about:blank"
 
 // NewProblem makes a problem that a handler returns.
-func NewProblem(status int, code, detail string) *Problem {
-	return &Problem{Type: noType, Title: http.StatusText(status), Status: status, Code: code, Detail: detail}
+func NewProblem(status int, code string, detail i18n.Message) *Problem {
+	return &Problem{Type: noType, Title: statusTitle(status), Status: status, Code: code, Detail: detail}
 }
 
 // RetryLater is a problem that passes by itself.
-func RetryLater(status int, code, detail string, after time.Duration) *Problem {
+func RetryLater(status int, code string, detail i18n.Message, after time.Duration) *Problem {
 	seconds := max(1, int((after+time.Second-1)/time.Second))
 	return NewProblem(status, code, detail).With("Retry-After", strconv.Itoa(seconds))
 }
@@ -99,7 +101,7 @@ func ProblemOf(err error) *Problem {
 	}
 	if e, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return NewProblem(http.StatusRequestEntityTooLarge, "too-large",
-			"The body may hold at most "+strconv.FormatInt(e.Limit, 10)+" bytes.")
+			i18n.M("The body may hold at most %s bytes.", strconv.FormatInt(e.Limit, 10)))
 	}
 	if e, ok := errors.AsType[*echo.HTTPError](err); ok {
 		return echoProblem(e)
@@ -127,9 +129,13 @@ func ProblemOf(err error) *Problem {
 
 // echoProblem keeps the message of errors made here; echo's own are only a title.
 func echoProblem(e *echo.HTTPError) *Problem {
-	p := NewProblem(e.Code, "", http.StatusText(e.Code)+".")
-	if text, ok := e.Message.(string); ok && text != http.StatusText(e.Code) {
+	p := NewProblem(e.Code, "", i18n.Message(http.StatusText(e.Code)+"."))
+	if text, ok := e.Message.(i18n.Message); ok {
 		p.Detail = text
+		return p
+	}
+	if text, ok := e.Message.(string); ok && text != http.StatusText(e.Code) {
+		p.Detail = i18n.Message(text)
 		return p
 	}
 	switch e.Code {
@@ -182,7 +188,7 @@ func (a *App) writeProblem(c echo.Context, p Problem) error {
 	if p.Logged {
 		p.Instance = "urn:schakel:" + RequestIDOf(c)
 	}
-	body, err := json.Marshal(a.typed(p))
+	body, err := json.Marshal(a.typed(p).in(a.apiLocale(c)))
 	if err != nil {
 		return err
 	}
@@ -196,8 +202,21 @@ func (e ProblemError) Coded(code string) ProblemError {
 }
 
 // FieldProblem is a 400 about one query key or member.
-func FieldProblem(name, text string) error {
+func FieldProblem(name string, text i18n.Message) error {
 	p := NewProblem(http.StatusBadRequest, "invalid", "Mend what the errors name and send the request again.")
-	p.Errors = []ProblemError{{Pointer: "/" + name, Code: "invalid", Detail: text + "."}}
+	p.Errors = []ProblemError{{Pointer: "/" + name, Code: "invalid", Detail: i18n.M("%s.", text)}}
+	return p
+}
+
+// statusTitle is the text of a status of HTTP.
+func statusTitle(status int) i18n.Message { return i18n.Message(http.StatusText(status)) }
+
+// in is the problem with its texts written for one reader.
+func (p Problem) in(l *i18n.Locale) Problem {
+	p.Title, p.Detail = i18n.Message(l.Text(p.Title)), i18n.Message(l.Text(p.Detail))
+	p.Errors = slices.Clone(p.Errors)
+	for i := range p.Errors {
+		p.Errors[i].Detail = i18n.Message(l.Text(p.Errors[i].Detail))
+	}
 	return p
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/labstack/echo/v4"
 	"schakel/registry"
 	"schakel/registry/partners"
+	"schakel/templates/i18n"
 	"schakel/templates/ui"
 )
 
@@ -98,10 +99,10 @@ func Clean(s string) string {
 }
 
 // FormErrors collects what is wrong with a form, by the name of the field.
-type FormErrors map[string]string
+type FormErrors map[string]i18n.Message
 
 // With adds what is wrong in other fields.
-func (e FormErrors) With(others map[string]string) FormErrors {
+func (e FormErrors) With(others map[string]i18n.Message) FormErrors {
 	for name, text := range others {
 		if e[name] == "" {
 			e[name] = text
@@ -142,7 +143,7 @@ func HiddenFields(values url.Values) []ui.Hidden {
 }
 
 // Refused gives what is wrong with a form by field; ok is false for any other error.
-func Refused(err error) (fields map[string]string, ok bool) {
+func Refused(err error) (fields map[string]i18n.Message, ok bool) {
 	e, ok := errors.AsType[*registry.Error](err)
 	if !ok || len(e.Fields) == 0 {
 		return nil, false
@@ -229,7 +230,7 @@ func SubmitAbout[About, In any](c echo.Context, about About, read func(Form) In,
 }
 
 // WithReason handles a button that asks why. A reason that check or do refuses is shown again beside its field.
-func WithReason(c echo.Context, check func(reason string) (wrong string), do func(reason string) error, again func(reason, wrong string) error) error {
+func WithReason(c echo.Context, check func(reason string) (wrong i18n.Message), do func(reason string) error, again func(reason string, wrong i18n.Message) error) error {
 	form, err := ReadForm(c)
 	if err != nil {
 		return err
@@ -246,10 +247,10 @@ func WithReason(c echo.Context, check func(reason string) (wrong string), do fun
 }
 
 // AnyReason is the check of a reason that is left to the registry.
-func AnyReason(string) string { return "" }
+func AnyReason(string) i18n.Message { return "" }
 
 // ShortReason describes the problem of a reason of a few letters; "" when it will do.
-func ShortReason(reason string) string {
+func ShortReason(reason string) i18n.Message {
 	if len([]rune(reason)) < 3 {
 		return "Give a reason of at least 3 characters; it is kept in the audit trail."
 	}
@@ -257,12 +258,12 @@ func ShortReason(reason string) string {
 }
 
 // ReasonError describes the problem of a reason that is missing or too long; "" when it will do.
-func ReasonError(reason string) string {
+func ReasonError(reason string) i18n.Message {
 	switch {
 	case reason == "":
 		return "Say why. The audit trail keeps it."
 	case len(reason) > MaxReasonBytes:
-		return "Keep the reason shorter than " + ui.Count(MaxReasonBytes) + " characters."
+		return i18n.M("Keep the reason shorter than %d characters.", MaxReasonBytes)
 	}
 	return ""
 }

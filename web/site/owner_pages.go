@@ -10,6 +10,7 @@ import (
 	"github.com/labstack/echo/v4"
 	"schakel/registry"
 	"schakel/store"
+	"schakel/templates/i18n"
 	"schakel/templates/ui"
 )
 
@@ -72,7 +73,7 @@ func Waits(owner store.Partner) string {
 
 // Settled ends an action: on to a page of ours with a message. What the state
 // of a thing did not allow is told on that page, too.
-func (d OwnerPages) Settled(c echo.Context, err error, href, text string) error {
+func (d OwnerPages) Settled(c echo.Context, err error, href string, text i18n.Message) error {
 	if e, ok := errors.AsType[*registry.Error](err); ok && len(e.Fields) == 0 &&
 		(e.Code == registry.CodeConflict || e.Code == registry.CodeForbidden) {
 		d.Flash(c, ui.KindWarning, e.Message)
@@ -85,7 +86,7 @@ func (d OwnerPages) Settled(c echo.Context, err error, href, text string) error 
 }
 
 // SettledForm is Settled for a form, which shows a refusal itself.
-func (d OwnerPages) SettledForm(c echo.Context, err error, href, text string) error {
+func (d OwnerPages) SettledForm(c echo.Context, err error, href string, text i18n.Message) error {
 	if _, wrong := FormRefusal(err); wrong != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/labstack/echo/v4"
 	"schakel/static"
 	"schakel/store"
+	"schakel/templates/i18n"
 	"schakel/templates/ui"
 )
 
@@ -18,7 +19,7 @@ import (
 func (a *App) framePage(c echo.Context, title string) ui.Page {
 	account := a.CurrentAccount(c)
 	return ui.Page{
-		Title: title, Version: a.Cfg.Version, Asset: static.Path,
+		Title: title, Lang: string(i18n.From(c.Request().Context()).Lang), Here: here(c), Version: a.Cfg.Version, Asset: static.Path,
 		User: a.userView(c, account), Nav: a.navigation(c, account),
 		Crumbs: []ui.Crumb{{Label: "Start", Href: HomeOf(account)}},
 	}
@@ -30,16 +31,16 @@ func (a *App) Page(c echo.Context, title string) ui.Page {
 	p := a.framePage(c, title)
 	ctx := c.Request().Context()
 	if text := a.sessions.PopString(ctx, keyFlashText); text != "" {
-		p.Flash = &ui.Flash{Kind: ui.Kind(a.sessions.PopString(ctx, keyFlashKind)), Text: text}
+		p.Flash = &ui.Flash{Kind: ui.Kind(a.sessions.PopString(ctx, keyFlashKind)), Text: i18n.Message(text)}
 	}
 	return p
 }
 
 // Flash leaves a message for the next page of this reader.
-func (a *App) Flash(c echo.Context, kind ui.Kind, text string) {
+func (a *App) Flash(c echo.Context, kind ui.Kind, text i18n.Message) {
 	ctx := c.Request().Context()
 	a.sessions.Put(ctx, keyFlashKind, string(kind))
-	a.sessions.Put(ctx, keyFlashText, text)
+	a.sessions.Put(ctx, keyFlashText, string(text))
 }
 
 // Render writes a component as the answer. It is rendered whole first, so that a
@@ -71,7 +72,7 @@ func (a *App) userView(c echo.Context, account *store.Account) *ui.UserView {
 }
 
 // SortedFields lists what is wrong by field, in the order of their names.
-func SortedFields(fields map[string]string) []ui.FieldError {
+func SortedFields(fields map[string]i18n.Message) []ui.FieldError {
 	var list []ui.FieldError
 	for _, name := range slices.SortedFunc(maps.Keys(fields), cmp.Compare[string]) {
 		list = append(list, ui.FieldError{Field: name, Text: fields[name]})

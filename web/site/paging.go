@@ -10,6 +10,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 	"schakel/store"
+	"schakel/templates/i18n"
 	"schakel/templates/ui"
 )
 
@@ -176,7 +177,7 @@ func APIChoice(c echo.Context, name string, words []string) (string, error) {
 		return value, nil
 	}
 	last := len(words) - 1
-	return "", FieldProblem(name, name+" must be "+strings.Join(words[:last], ", ")+" or "+words[last])
+	return "", FieldProblem(name, i18n.Message(name+" must be "+strings.Join(words[:last], ", ")+" or "+words[last]))
 }
 
 // PageChoice reads a query key of a page that takes a few words. Another word narrows nothing, so that a list shows all

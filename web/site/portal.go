@@ -13,6 +13,7 @@ import (
 	"schakel/registry"
 	"schakel/registry/services"
 	"schakel/store"
+	"schakel/templates/i18n"
 	"schakel/templates/ui"
 )
 
@@ -86,14 +87,14 @@ func EngineActor(c echo.Context) outbox.Actor {
 }
 
 // Done tells the engine that something changed, leaves a message and goes to a page of ours: the end of every form.
-func (p *Portal) Done(c echo.Context, href, text string) error {
+func (p *Portal) Done(c echo.Context, href string, text i18n.Message) error {
 	p.Engine.Changed()
 	p.Flash(c, ui.KindOK, text)
 	return c.Redirect(http.StatusSeeOther, href)
 }
 
 // Saved is Done, unless err.
-func (p *Portal) Saved(c echo.Context, err error, href, text string) error {
+func (p *Portal) Saved(c echo.Context, err error, href string, text i18n.Message) error {
 	if err != nil {
 		return err
 	}

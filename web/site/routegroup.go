@@ -25,7 +25,7 @@ func (a *App) Pages(prefix string, with ...echo.MiddlewareFunc) RouteGroup {
 
 // PagesUpTo is pages for forms of another size, such as uploads.
 func (a *App) PagesUpTo(limit int64, prefix string, with ...echo.MiddlewareFunc) RouteGroup {
-	frame := []echo.MiddlewareFunc{bodyLimit(limit), a.sameOrigin, a.withSession, a.withAccount}
+	frame := []echo.MiddlewareFunc{bodyLimit(limit), a.withLocale, a.sameOrigin, a.withSession, a.withAccount}
 	return RouteGroup{a.Echo, a.public, prefix, append(frame, with...)}
 }
 

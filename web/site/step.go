@@ -9,6 +9,7 @@ import (
 	"github.com/labstack/echo/v4"
 	"schakel/registry"
 	"schakel/store"
+	"schakel/templates/i18n"
 	"schakel/templates/ui"
 )
 
@@ -45,7 +46,7 @@ func ByIDAlone(do func(ctx context.Context, actor registry.Actor, id string) err
 type Refusal struct {
 	Status               int
 	Verb, reason         string
-	ReasonError, Message string
+	ReasonError, Message i18n.Message
 }
 
 // Code is the status of the page that shows the refusal; 200 without one.
@@ -78,7 +79,7 @@ func (s Step) danger(base string, r Refusal, hidden []ui.Hidden) ui.Danger {
 		d.ReasonName, d.ReasonLabel = "reason", "Reason, as the other side will read it"
 	}
 	if r.Verb == s.Verb {
-		d.ReasonValue, d.ReasonError = r.reason, r.ReasonError
+		d.ReasonValue, d.ReasonError = r.reason, i18n.Message(r.ReasonError)
 	}
 	return d
 }
@@ -103,17 +104,17 @@ func (p *Portal) Take(c echo.Context, s Step, back string, again func(echo.Conte
 		return err
 	}
 	if s.Mails {
-		return p.Done(c, back, p.Mailed(s.Done, "The partner is told by mail.", "Tell the partner."))
+		return p.Done(c, back, p.Mailed(i18n.Message(s.Done), "The partner is told by mail.", "Tell the partner."))
 	}
-	return p.Done(c, back, s.Done)
+	return p.Done(c, back, i18n.Message(s.Done))
 }
 
 // Mailed ends a message with who gets a mail, or, where no mail is sent, with what is left to do by hand.
-func (p *Portal) Mailed(text, sent, unsent string) string {
+func (p *Portal) Mailed(text, sent, unsent i18n.Message) i18n.Message {
 	if p.NoMail() {
-		return text + " No mail was sent, since there is no mail server. " + unsent
+		return i18n.M("%s No mail was sent, since there is no mail server. %s", text, unsent)
 	}
-	return text + " " + sent
+	return i18n.M("%s %s", text, sent)
 }
 
 // fill takes over what the registry said; false for what the page cannot show.
