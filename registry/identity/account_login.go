@@ -12,6 +12,7 @@ import (
 	"github.com/alexedwards/argon2id"
 	"schakel/registry"
 	"schakel/store"
+	"schakel/templates/i18n"
 )
 
 // ErrLogin is the one answer to a login that does not succeed: it does not tell whether the account exists.
@@ -107,14 +108,24 @@ func (a *Accounts) NoteLogin(ctx context.Context, id string) error {
 	})
 }
 
-// SetLanguage remembers the language in which someone reads the portal.
-func (a *Accounts) SetLanguage(ctx context.Context, id, language string) error {
+// SetLocale stores the language and the IANA time zone of pages and mails for someone; an empty one is as the browser says.
+func (a *Accounts) SetLocale(ctx context.Context, id, language, timeZone string) error {
+	wrong := registry.Problems{}
+	if _, known := i18n.LangOf(language); language != "" && !known {
+		wrong["language"] = "identity.language-unknown"
+	}
+	if _, err := time.LoadLocation(timeZone); err != nil || timeZone == "Local" {
+		wrong["timeZone"] = "identity.time-zone-unknown"
+	}
+	if err := wrong.Err(); err != nil {
+		return err
+	}
 	return a.db.Write(ctx, func(tx *store.Tx) error {
 		account, err := tx.Account(ctx, id)
 		if err != nil {
 			return fmt.Errorf("find account: %w", err)
 		}
-		account.Language = language
+		account.Language, account.TimeZone = language, timeZone
 		return tx.UpdateAccount(ctx, &account)
 	})
 }
