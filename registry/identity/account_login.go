@@ -191,19 +191,19 @@ const (
 
 // CheckPassword returns the problem, as a sentence, of a new password for the
 // account with this e-mail address; empty when it will do.
-func CheckPassword(password, email string) string {
+func CheckPassword(password, email string) i18n.Message {
 	switch n := utf8.RuneCountInString(password); {
 	case !utf8.ValidString(password):
-		return "Use text only."
+		return "identity.password-no-text"
 	case n < MinPasswordLength:
-		return fmt.Sprintf("Use at least %d characters; a few words in a row are fine.", MinPasswordLength)
+		return i18n.M("identity.password-short", MinPasswordLength)
 	case n > MaxPasswordLength:
-		return fmt.Sprintf("Use at most %d characters.", MaxPasswordLength)
+		return i18n.M("identity.password-long", MaxPasswordLength)
 	case distinct(password) < minDistinct:
-		return "Use more different characters."
+		return "identity.password-distinct"
 	}
 	if email = strings.TrimSpace(email); email != "" && strings.Contains(strings.ToLower(password), strings.ToLower(email)) {
-		return "Use a password that does not hold your e-mail address."
+		return "identity.password-email"
 	}
 	return ""
 }
