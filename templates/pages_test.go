@@ -42,7 +42,7 @@ func administratorPages() map[string]templ.Component {
 	finding := contractsview.FindingRow{Severity: "error", Code: "x", Pointer: "/info", Detail: "No title.", Remedy: "Add it.", Line: 2, Column: 1, Href: "#L2", Excerpt: "info:"}
 	kind := ui.GrantedType{Name: "nl.a", Title: "A", Href: "/t", Contract: partner, Status: "published", Known: true}
 	return map[string]templ.Component{
-		"overview": adminview.AdminOverview(p, adminview.AdminOverviewView{Waiting: []ui.Tile{{Label: "Registrations", Value: "1"}}, Period: "now", Endpoints: []ui.EndpointRow{point}, History: past, Now: uitest.Now(), Every: time.Second}),
+		"overview": adminview.AdminOverview(p, adminview.AdminOverviewView{Tasks: []ui.Tile{{Label: "Registrations", Value: "1"}}, Period: "now", Endpoints: []ui.EndpointRow{point}, History: past, Now: uitest.Now(), Every: time.Second}),
 		"partners": partnersview.AdminPartners(p, partnersview.AdminPartnersView{Statuses: ui.StateOptions("requested"), Rows: []partnersview.PartnerRow{{Name: "ROC", Href: "/p", Number: "1", Status: "requested", Unconfirmed: true}}, Total: 1, Now: uitest.Now()}),
 		"partner": partnersview.AdminPartner(p, partnersview.AdminPartnerView{
 			OIN: "1", Grants: []string{"All"}, Acts: todo, Message: "No.", Endpoints: []ui.EndpointRow{point},
@@ -257,7 +257,7 @@ func TestSettingsPages(t *testing.T) {
 	t.Parallel()
 	p := galleryPage()
 	row := func(s adminview.SettingStanding) adminview.SettingRow {
-		return adminview.SettingRow{Title: "Key", Value: "Not looked at", Asked: "Required", Rules: "IDEM-02, OPEN-04", Relaxes: "IDEM-02", Standing: s}
+		return adminview.SettingRow{Title: "Key", Value: "Not looked at", Asked: "Required", Rules: "IDEM-02, OPEN-04", Standing: s}
 	}
 	changes := []adminview.SettingChangeRow{{Title: "Key", Before: "Required", After: "Not looked at", Rules: "IDEM-02", Standing: "relaxed"}}
 	form := adminview.SettingsFormView{
