@@ -270,7 +270,7 @@ func importProblems(problems []ImportProblem) templ.Component {
 		}
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Err = ui.Rows(ui.TableView{ID: "problems", Caption: i18n.T(ctx, "datasets.import.problems"), Total: len(problems), Noun: [2]string{i18n.T(ctx, "datasets.noun.problem-one"), i18n.T(ctx, "datasets.noun.problem-other")},
-			Columns: []ui.Column{{Label: i18n.T(ctx, "datasets.what")}, {Label: i18n.T(ctx, "datasets.place")}, {Label: i18n.T(ctx, "datasets.state")}, {Label: i18n.T(ctx, "datasets.code")}}}, problems, func(r ImportProblem) ui.Cells {
+			Columns: []ui.Column{{Label: i18n.T(ctx, "datasets.what")}, {Label: i18n.T(ctx, "datasets.place")}, {Label: i18n.T(ctx, "datasets.object-state")}, {Label: i18n.T(ctx, "datasets.code")}}}, problems, func(r ImportProblem) ui.Cells {
 			return ui.Cells{r.whatCell(), ui.Breakable(r.place(ctx)), r.stateCell(), ui.Identifier(r.Code)}
 		}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {

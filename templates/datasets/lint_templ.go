@@ -68,7 +68,7 @@ func (r LintReport) verdict(ctx context.Context) (ui.Kind, string) {
 func (r LintReport) table(ctx context.Context) ui.TableView {
 	return ui.TableView{
 		ID: "findings", Caption: i18n.T(ctx, "datasets.lint.findings"), Total: int(r.Errors + r.Warnings), Noun: [2]string{i18n.T(ctx, "datasets.noun.finding-one"), i18n.T(ctx, "datasets.noun.finding-other")},
-		Columns: []ui.Column{{Label: i18n.T(ctx, "datasets.what")}, {Label: i18n.T(ctx, "datasets.lint.severity")}, {Label: i18n.T(ctx, "datasets.place")}, {Label: i18n.T(ctx, "datasets.state")}, {Label: i18n.T(ctx, "datasets.lint.rule")}},
+		Columns: []ui.Column{{Label: i18n.T(ctx, "datasets.what")}, {Label: i18n.T(ctx, "datasets.lint.severity")}, {Label: i18n.T(ctx, "datasets.place")}, {Label: i18n.T(ctx, "datasets.object-state")}, {Label: i18n.T(ctx, "datasets.lint.rule")}},
 	}
 }
 

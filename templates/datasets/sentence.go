@@ -25,8 +25,10 @@ func sentence(text string, components ...templ.Component) templ.Component {
 			if text = text[at:]; text == "" {
 				return nil
 			}
-			if err := components[text[0]].Render(ctx, w); err != nil {
-				return err
+			if n := int(text[0]); n < len(components) {
+				if err := components[n].Render(ctx, w); err != nil {
+					return err
+				}
 			}
 			text = text[1:]
 		}
