@@ -172,8 +172,8 @@ func sampleGroups() deliveriesview.JobGroupsView {
 	}}}
 }
 
-func sampleSendAgain() deliveriesview.SendAgainView {
-	return deliveriesview.SendAgainView{
+func sampleAgain() deliveriesview.AgainView {
+	return deliveriesview.AgainView{
 		Failed: "/f", Replay: "/r", Limited: true, Errors: []ui.FieldError{{Field: "moment", Text: "Fill it in."}},
 		FailedFields: []ui.Field{
 			{Name: "since", Label: "Since", Type: "radio", Required: true, Value: "day", Options: []ui.Option{{Value: "day", Label: "a day ago"}, {Value: "own", Label: "a moment"}}},
@@ -188,9 +188,9 @@ func sampleSendAgain() deliveriesview.SendAgainView {
 func TestQueuePages(t *testing.T) {
 	t.Parallel()
 	p, list := galleryPage(), sampleDeliveries()
-	running := deliveriesview.JobView{Self: "/admin/jobs/1", State: "running", Verb: "resent", Noun: [2]string{"delivery", "deliveries"}, Total: 10, Done: 3, Refused: 1, Cancel: "/admin/jobs/1/cancel", List: "/admin/deliveries", Filter: []ui.Item{{Label: "State", Text: "Held"}}, Created: uitest.Now(), Now: uitest.Now()}
+	running := deliveriesview.JobView{Self: "/admin/jobs/1", State: "running", Action: "resend", Total: 10, Done: 3, Refused: 1, Cancel: "/admin/jobs/1/cancel", List: "/admin/deliveries", Filter: []ui.Item{{Label: "State", Text: "Held"}}, Created: uitest.Now(), Now: uitest.Now()}
 	replaying := running
-	replaying.Verb, replaying.Noun, replaying.More = "offered", [2]string{"event", "events"}, true
+	replaying.Action, replaying.More = "replay", true
 	replaying.Parts = []deliveriesview.JobPart{{Endpoint: ui.Named{Name: "Main", Href: "/e"}, Subscription: ui.Named{Name: "Enrolments", Href: "/s"}, State: "running", Text: "waits", Done: 1, Total: 2, More: true}}
 	for name, doc := range map[string]string{
 		"list":      uitest.Render(t, deliveriesview.DeliveryList(p, list)),
@@ -202,7 +202,7 @@ func TestQueuePages(t *testing.T) {
 		"replaying": uitest.Render(t, deliveriesview.Job(p, replaying)),
 		"replay":    uitest.Render(t, deliveriesview.Replay(p, deliveriesview.ReplayView{Action: "/a", Change: "/b", Count: 2, More: true, Limited: true, Repeats: true, Groups: sampleGroups(), Filter: []ui.Item{{Label: "Mode", Text: "all"}}})),
 		"no replay": uitest.Render(t, deliveriesview.Replay(p, deliveriesview.ReplayView{Action: "/a", Change: "/b"})),
-		"again":     uitest.Render(t, deliveriesview.SendAgain(p, sampleSendAgain())),
+		"again":     uitest.Render(t, deliveriesview.Again(p, sampleAgain())),
 		"jobs":      uitest.Render(t, deliveriesview.JobList(p, deliveriesview.JobListView{Rows: []deliveriesview.JobRow{{Href: "/admin/jobs/1", Title: "Resend", State: "done", Created: uitest.Now()}}, Table: ui.TableView{ID: "jobs", Caption: "Jobs", Total: 1}, Now: uitest.Now()})),
 		"event":     uitest.Render(t, eventsview.EventPage(p, eventsview.EventPageView{Event: sampleEvent(), Facts: []ui.Item{{Label: "Our id", Text: "evt_1"}}, Deliveries: list, Now: uitest.Now()})),
 		"events":    uitest.Render(t, eventsview.EventList(p, eventsview.EventListView{Path: "/admin/events", Rows: []eventsview.EventRow{{Type: "nl.x", Href: "/e", CEID: "1", Source: "urn:x", Test: true, Accepted: uitest.Now()}}, Table: ui.TableView{ID: "events", Caption: "Events", Total: 1}, Now: uitest.Now()})),

@@ -167,7 +167,7 @@ func TestTickedRowsAreResent(t *testing.T) {
 	w.subscriptionIs(w.other, store.SubscriptionSuspended)
 	back := "/admin/dead-letters?kind=attempts-exhausted"
 	wantRedirect(t, w.admin.post("/admin/dead-letters", url.Values{"action": {"resend"}, "id": {one.ID, two.ID, "dlv_unknown"}, "back": {back}}), back)
-	shows(t, w.admin.get(back), http.StatusOK, "1 delivery waits to be sent again.", "With 2 others it could not be done")
+	shows(t, w.admin.get(back), http.StatusOK, "1 delivery waits to be resent.", "With 2 others it could not be done")
 	w.wantState(one.ID, store.DeliveryPending)
 	w.wantState(two.ID, store.DeliveryDead) // its subscription is not approved (G2)
 	w.wantState(left.ID, store.DeliveryDead)
@@ -222,7 +222,7 @@ func TestPartnerBulkReachesItsOwnOnly(t *testing.T) {
 	w := newQueueWorld(t)
 	mine, theirs := w.dead(w.first), w.dead(w.other)
 	wantRedirect(t, w.first.browser.post("/partner/deliveries", url.Values{"action": {"resend"}, "id": {mine.ID, theirs.ID}}), "/partner/deliveries")
-	shows(t, w.first.browser.get("/partner/deliveries"), http.StatusOK, "1 delivery waits to be sent again. With 1 other it could not be done")
+	shows(t, w.first.browser.get("/partner/deliveries"), http.StatusOK, "1 delivery waits to be resent. With 1 other it could not be done")
 	w.wantState(mine.ID, store.DeliveryPending)
 	w.wantState(theirs.ID, store.DeliveryDead)
 	wantStatus(t, w.first.browser.post("/partner/deliveries", url.Values{"action": {"discard"}, "id": {mine.ID}, "reason": {"x"}}), http.StatusBadRequest)
@@ -398,7 +398,7 @@ func TestRetryAfterIsTold(t *testing.T) {
 		Delivery: d, Endpoint: ep, Partner: store.Partner{Status: store.PartnerApproved},
 		Subscription: store.Subscription{Status: store.SubscriptionApproved, Sending: true},
 	}
-	if text := at.WaitsFor(now); !strings.Contains(text, "Retry-After") {
+	if text := at.WaitsFor(t.Context(), now); !strings.Contains(text, "Retry-After") {
 		t.Errorf("%q", text)
 	}
 	ep.ProbeOwner = "node_1"

@@ -41,15 +41,15 @@ func TestDeliveryPageSaysHowItIs(t *testing.T) {
 	w := newQueueWorld(t)
 	none := store.Attempt{ErrorKind: outbound.KindTimeout, Error: "roc.example.nl: timeout", DurationUS: 30_000_000}
 	retrying := w.attempt(w.deliver(w.event(event.DataNone, ""), w.first), store.DeliveryRetrying, webhook.ReasonUnreachable, none)
-	shows(t, w.admin.get("/admin/deliveries/"+retrying.ID), http.StatusOK, "Retrying: No answer from the receiver", "Try now", "Next try:", "in 1 min 30 s",
+	shows(t, w.admin.get("/admin/deliveries/"+retrying.ID), http.StatusOK, "Retrying: No answer from the receiver", "Try now", "Next attempt:", "in 1 min 30 s",
 		"No answer in time", "Nothing came back.", "The event has no data.")
 	done := w.attempt(w.deliver(w.event(event.DataText, "hello"), w.other), store.DeliveryDelivered, "", store.Attempt{StatusCode: 202})
-	page := shows(t, w.admin.get("/admin/deliveries/"+done.ID), http.StatusOK, "Delivered", "it answered 202", "Send again", "hello")
+	page := shows(t, w.admin.get("/admin/deliveries/"+done.ID), http.StatusOK, "Delivered", "it answered 202", "Resend", "hello")
 	lacks(t, page, "Discard this delivery")
 	pending := w.deliver(w.event(event.DataNone, ""), w.other)
-	shows(t, w.admin.get("/admin/deliveries/"+pending.ID), http.StatusOK, "Pending", "It was not tried yet.", "Next try:")
+	shows(t, w.admin.get("/admin/deliveries/"+pending.ID), http.StatusOK, "Pending", "No attempt was made yet.", "Next attempt:")
 	w.subscriptionIs(w.other, store.SubscriptionPaused)
-	lacks(t, shows(t, w.admin.get("/admin/deliveries/"+pending.ID), http.StatusOK, "nothing is sent to it"), "Next try:")
+	lacks(t, shows(t, w.admin.get("/admin/deliveries/"+pending.ID), http.StatusOK, "nothing is sent to it"), "Next attempt:")
 }
 
 func TestDeliveryPageShowsItsKin(t *testing.T) {
@@ -145,7 +145,7 @@ func TestManyAttemptsAreCut(t *testing.T) {
 		attempts[i] = store.Attempt{Number: int64(i + 1), StartedAt: store.At(time.Unix(int64(i), 0)), StatusCode: 500}
 	}
 	attempts[len(attempts)-1].Number-- // as after a crash
-	views, earlier := webdeliveries.AttemptViews(attempts, site.AdministratorArea())
+	views, earlier := webdeliveries.AttemptViews(t.Context(), attempts, site.AdministratorArea())
 	if len(views) != webdeliveries.MaxShownAttempts || earlier != 3 || views[0].At.Unix() != int64(len(attempts)-1) {
 		t.Fatalf("%d attempts, %d earlier, the first at %v", len(views), earlier, views[0].At)
 	}
@@ -156,7 +156,7 @@ func TestManyAttemptsAreCut(t *testing.T) {
 		}
 		seen[v.Number] = true
 	}
-	if views, earlier := webdeliveries.AttemptViews(nil, site.AdministratorArea()); len(views) != 0 || earlier != 0 {
+	if views, earlier := webdeliveries.AttemptViews(t.Context(), nil, site.AdministratorArea()); len(views) != 0 || earlier != 0 {
 		t.Error("no attempts are some")
 	}
 }
@@ -174,7 +174,7 @@ func TestAddressesAndHeadersAreShownSafely(t *testing.T) {
 		"": "", "[]": "(the headers as stored cannot be read)",
 		`{"B":["2","3"],"A":["1"],"cookie":["hush"]}`: "A: 1\nB: 2\nB: 3\ncookie: [redacted]\n",
 	} {
-		if got := webdeliveries.HeaderLines(stored); got != want {
+		if got := webdeliveries.HeaderLines(t.Context(), stored); got != want {
 			t.Errorf("%s is shown as %q", stored, got)
 		}
 	}

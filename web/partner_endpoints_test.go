@@ -377,5 +377,5 @@ func TestBatchPage(t *testing.T) { // guarantee G7
 	w.write(func(tx *store.Tx) error {
 		return tx.DissolveBatch(t.Context(), b, "", store.BatchRejected, func() string { return "another" })
 	})
-	shows(t, w.admin.get("/admin/batches/"+b.ID), http.StatusOK, "The receiver refused this batch for what is in it")
+	shows(t, w.admin.get("/admin/batches/"+b.ID), http.StatusOK, "The receiver rejected this batch for what is in it")
 }

@@ -296,7 +296,7 @@ func TestDeliveryPageSaysBehindWhichItWaits(t *testing.T) {
 	for base, b := range map[string]*browser{"/admin": w.admin, "/partner": w.first.browser} {
 		page := shows(t, b.get(base+"/deliveries/"+waiting.ID), http.StatusOK, "It waits behind an earlier delivery with the same key")
 		wantWords(t, page, `href="`+base+"/deliveries/"+rejected.ID+`"`)
-		lacks(t, page, "Next try:")
+		lacks(t, page, "Next attempt:")
 		lacks(t, text(b.get(base+"/deliveries/"+rejected.ID)), "It waits behind")
 	}
 }

@@ -73,18 +73,18 @@ func TestEveryWayToResendWarns(t *testing.T) {
 			shows(t, w.admin.get("/admin/dead-letters"), http.StatusOK, warning)
 			lacks(t, shows(t, w.admin.get("/admin/deliveries/"+healthy.ID), http.StatusOK, "Resend"), warning)
 			shows(t, w.admin.get("/admin/dead-letters/all"), http.StatusOK, warning)
-			shows(t, w.admin.get("/admin/replays?endpoint="+w.first.endpoint), http.StatusOK, "to offer again", warning)
+			shows(t, w.admin.get("/admin/replays?endpoint="+w.first.endpoint), http.StatusOK, "to replay", warning)
 
 			wantRedirect(t, w.admin.post(here+"/resend", url.Values{"back": {"/admin/dead-letters"}}), "/admin/dead-letters")
-			shows(t, w.admin.get("/admin/dead-letters?eventType=nl.none"), http.StatusOK, "The delivery waits to be sent again.", warning) // in the message alone: no row is shown
+			shows(t, w.admin.get("/admin/dead-letters?eventType=nl.none"), http.StatusOK, "The delivery waits to be resent.", warning) // in the message alone: no row is shown
 			wantRedirect(t, w.admin.post("/admin/dead-letters", url.Values{"id": {ticked.ID, healthy.ID}, "action": {"resend"}}), "/admin/dead-letters")
-			shows(t, w.admin.get("/admin/dead-letters?eventType=nl.none"), http.StatusOK, "2 deliveries wait to be sent again.", warning)
+			shows(t, w.admin.get("/admin/dead-letters?eventType=nl.none"), http.StatusOK, "2 deliveries wait to be resent.", warning)
 			wantRedirect(t, w.admin.post("/admin/deliveries/"+third.ID+"/resend", url.Values{}), "/admin/deliveries/"+third.ID)
 
 			w.attempt(w.deliver(w.event(event.DataNone, ""), w.other), store.DeliveryDead, webhook.ReasonAttempts, store.Attempt{StatusCode: 500})
 			last := w.dead(w.other)
 			wantRedirect(t, w.admin.post("/admin/deliveries/"+last.ID+"/resend", url.Values{"back": {"/admin/dead-letters"}}), "/admin/dead-letters")
-			lacks(t, shows(t, w.admin.get("/admin/dead-letters?eventType=nl.none"), http.StatusOK, "The delivery waits to be sent again."), warning)
+			lacks(t, shows(t, w.admin.get("/admin/dead-letters?eventType=nl.none"), http.StatusOK, "The delivery waits to be resent."), warning)
 		})
 	}
 }
@@ -111,7 +111,7 @@ func TestAWarningStandsOnce(t *testing.T) {
 			once := func(id, back string) {
 				t.Helper()
 				wantRedirect(t, w.admin.post("/admin/deliveries/"+id+"/resend", url.Values{"back": {back}}), back)
-				page := shows(t, w.admin.get(back), http.StatusOK, "The delivery waits to be sent again.")
+				page := shows(t, w.admin.get(back), http.StatusOK, "The delivery waits to be resent.")
 				if n := strings.Count(page, warning); n > 1 {
 					t.Errorf("%s says %d times why it waits", back, n)
 				}
@@ -136,7 +136,7 @@ func TestRowsTellResendsFromReplays(t *testing.T) {
 		return v
 	}()))
 	w.runJob(resend)
-	page = shows(t, w.admin.get("/admin/replays?endpoint="+w.first.endpoint), http.StatusOK, "to offer again")
+	page = shows(t, w.admin.get("/admin/replays?endpoint="+w.first.endpoint), http.StatusOK, "to replay")
 	replay := redirected(t, w.admin.post("/admin/replays", hiddenOf(t, page, "/admin/replays")))
 	w.runJob(replay)
 	lacks(t, shows(t, w.admin.get("/admin/deliveries?job="+idOf(resend)), http.StatusOK, "1 delivery", "resent"), "replayed", "offered again")
@@ -157,7 +157,7 @@ func TestAdministratorReplaysWhatAnEndpointNeverGot(t *testing.T) {
 	w.clock.Advance(time.Minute)
 	shows(t, w.admin.get("/admin/endpoints/"+w.first.endpoint), http.StatusOK, "Offer what it never got")
 	page := shows(t, w.admin.get("/admin/replays?endpoint="+w.first.endpoint), http.StatusOK,
-		"1 event to offer again", "what was never received", "Hook of first@example.nl", "Enrolments", queueType, "Partner of first@example.nl", "Offer 1 event again")
+		"1 event to replay", "what was never received", "Hook of first@example.nl", "Enrolments", queueType, "Partner of first@example.nl", "Replay 1 event")
 	job := redirected(t, w.admin.post("/admin/replays", hiddenOf(t, page, "/admin/replays")))
 	shows(t, w.admin.get(job), http.StatusOK, "Replay of 1 event", "Running", "0 of 1 event handled", "For each subscription", "Stop this job")
 	w.runJob(job)
@@ -166,11 +166,11 @@ func TestAdministratorReplaysWhatAnEndpointNeverGot(t *testing.T) {
 	_, id, _ := strings.Cut(list, `href="/admin/deliveries/dlv_`)
 	id, _, _ = strings.Cut(id, `"`)
 	shows(t, w.admin.get("/admin/deliveries/dlv_"+id), http.StatusOK, "Replayed by job", idOf(job))
-	shows(t, w.admin.get("/admin/replays?endpoint="+w.first.endpoint), http.StatusOK, "0 events to offer again", "No stored event is to be offered")
+	shows(t, w.admin.get("/admin/replays?endpoint="+w.first.endpoint), http.StatusOK, "0 events to replay", "No stored event is to be replayed")
 	if said := w.audited("job", idOf(job)); len(said) != 1 || said[0] != "Ada Admin started a job to offer 1 event again." {
 		t.Errorf("audited %q", said)
 	}
-	shows(t, w.admin.get("/admin/jobs"), http.StatusOK, "Replay of 1 event", "Send again…")
+	shows(t, w.admin.get("/admin/jobs"), http.StatusOK, "Replay of 1 event", "Resend or replay…")
 }
 
 func TestPartnerReplaysItsOwnSinceItsApproval(t *testing.T) { // guarantees G2, G3, G7
@@ -192,7 +192,7 @@ func TestPartnerReplaysItsOwnSinceItsApproval(t *testing.T) { // guarantees G2, 
 	mine := w.first.browser
 	shows(t, mine.get("/partner/subscriptions/"+w.first.subscription), http.StatusOK, "Offer everything that it never got")
 	shows(t, mine.get("/partner/endpoints/"+w.first.endpoint), http.StatusOK, "Offer everything that this endpoint never got")
-	page := shows(t, mine.get("/partner/replays?subscription="+w.first.subscription), http.StatusOK, "1 event to offer again", "before your subscription was approved")
+	page := shows(t, mine.get("/partner/replays?subscription="+w.first.subscription), http.StatusOK, "1 event to replay", "before your subscription was approved")
 	job := mine.post("/partner/replays", hiddenOf(t, page, "/partner/replays")).Header.Get("Location")
 	shows(t, mine.get(job), http.StatusOK, "Replay of 1 event")
 	wantStatus(t, w.other.browser.get(job), http.StatusNotFound)

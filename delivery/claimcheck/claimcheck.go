@@ -10,12 +10,13 @@ import (
 	"context"
 	"crypto/sha256"
 	"errors"
-	"fmt"
 	"io"
 	"slices"
+	"strconv"
 
 	"schakel/delivery/event"
 	"schakel/store"
+	"schakel/templates/i18n"
 )
 
 // Objects is an object store.
@@ -63,14 +64,18 @@ type Problem struct {
 }
 
 // Error explains to the sender what to do.
-func (p *Problem) Error() string {
+func (p *Problem) Error() string { return p.Message().String() }
+
+// Message explains to the sender what to do.
+func (p *Problem) Message() i18n.Message {
+	got, most := strconv.Itoa(p.Got), strconv.Itoa(p.Max)
 	switch {
 	case p.Twice:
-		return "the event has a dataref and data that is too large to travel with it; send the event with the dataref alone, or without it"
+		return "events.too-large.twice"
 	case p.Bare:
-		return fmt.Sprintf("the event is too large even without its data: %d bytes, at most %d are taken; move attributes into the data", p.Got, p.Max)
+		return i18n.M("events.too-large.bare", got, most)
 	}
-	return fmt.Sprintf("the data is too large: %d bytes, at most %d are taken", p.Got, p.Max)
+	return i18n.M("events.too-large.data", got, most)
 }
 
 // Stored holds the events of a request, oversize data replaced by references.

@@ -47,7 +47,7 @@ func (e *Event) Advice(policy Policy) []Problem {
 		adviseType(e.Type, &f)
 	}
 	if strings.Contains(e.DataSchema, "#") {
-		f.add(noPlace, "dataschema", AdviceFragment, "dataschema has a fragment, which an absolute URI has not; refer to the whole document")
+		f.add(noPlace, "dataschema", AdviceFragment, "events.advice.fragment")
 	}
 	for name, value := range e.All() {
 		policy.attribute(e, name, value, &f)
@@ -58,7 +58,7 @@ func (e *Event) Advice(policy Policy) []Problem {
 func (p Policy) source(source string, f *findings) {
 	lower := strings.ToLower(source)
 	if strings.HasPrefix(lower, "http:") || strings.HasPrefix(lower, "https:") {
-		f.add(noPlace, "source", AdviceLocation, "source is a web address; it names a system and must not point to where data is kept")
+		f.add(noPlace, "source", AdviceLocation, "events.advice.location")
 	}
 	rest, urn := strings.CutPrefix(lower, "urn:nld:")
 	oin, isOIN := strings.CutPrefix(rest, "oin:")
@@ -67,17 +67,17 @@ func (p Policy) source(source string, f *findings) {
 	switch {
 	case p.Source == SourceAny:
 	case !urn || rest == "":
-		f.add(noPlace, "source", AdviceSource, "source should be a URN such as urn:nld:oin:<20 digits>:systeem:<name>")
+		f.add(noPlace, "source", AdviceSource, "events.advice.source")
 	case isOIN && !digits:
-		f.add(noPlace, "source", AdviceOIN, "the OIN in source must have 20 digits; check it in the OIN register")
+		f.add(noPlace, "source", AdviceOIN, "events.advice.oin-digits")
 	case p.Source == SourceOIN && !isOIN:
-		f.add(noPlace, "source", AdviceOIN, "this chain wants an OIN in source: urn:nld:oin:<20 digits>:systeem:<name>")
+		f.add(noPlace, "source", AdviceOIN, "events.advice.oin")
 	}
 }
 
 func (p Policy) attribute(e *Event, name, value string, f *findings) {
 	if len(name) > 20 {
-		f.add(noPlace, name, AdviceNameLength, "the attribute name "+quoted(name)+" is longer than the advised 20 characters; shorten it")
+		f.add(noPlace, name, AdviceNameLength, "events.advice.name-length", quoted(name))
 	}
 	switch name {
 	case "specversion", "time":
@@ -86,12 +86,12 @@ func (p Policy) attribute(e *Event, name, value string, f *findings) {
 		// A counter of nine digits would now and then look like a BSN.
 		kind, _ := e.Extension("sequencetype")
 		if strings.EqualFold(kind, "Integer") && !isInt32(value) {
-			f.add(noPlace, name, AdviceSequence, "sequencetype is Integer, so sequence must be a whole number of 32 bits in a string")
+			f.add(noPlace, name, AdviceSequence, "events.advice.sequence")
 		}
 		return
 	case "expirytime", "recordedtime":
 		if !isTime(value) {
-			f.add(noPlace, name, AdviceTimestamp, name+` is not an RFC 3339 time; write it like "2026-05-01T09:30:00Z"`)
+			f.add(noPlace, name, AdviceTimestamp, "events.advice.time", name)
 		}
 		return
 	}
@@ -111,10 +111,10 @@ func adviseType(kind string, f *findings) {
 		}
 	}
 	if versions > 1 {
-		f.add(noPlace, "type", AdviceTypeVersion, `type must have at most one version number, with the prefix "v", such as ".v2"`)
+		f.add(noPlace, "type", AdviceTypeVersion, "events.advice.type-version")
 	}
 	if !isReverseDNS(labels) {
-		f.add(noPlace, "type", AdviceType, "type should start with a domain name in reverse, such as nl.example.students.student-changed")
+		f.add(noPlace, "type", AdviceType, "events.advice.type")
 	}
 }
 
@@ -147,10 +147,10 @@ func isLabel(label string) bool {
 // adviseSensitive looks for personal data in a context attribute, which every party on the way may log (EDU-26).
 func adviseSensitive(name, value string, f *findings) {
 	if hasBSN(value) {
-		f.add(noPlace, name, AdviceBSN, name+" seems to hold a citizen service number (BSN); move it into data")
+		f.add(noPlace, name, AdviceBSN, "events.advice.bsn", name)
 	}
 	if hasEmail(value) {
-		f.add(noPlace, name, AdviceEmailAddress, name+" seems to hold an e-mail address; move it into data")
+		f.add(noPlace, name, AdviceEmailAddress, "events.advice.email", name)
 	}
 }
 

@@ -21,7 +21,7 @@ func ParseBinary(header http.Header, body []byte, limits Limits) (Event, error) 
 	f := findings{body: body, index: -1}
 	e := compose(headerPairs(header, &f), &f, limits)
 	if len(body) == 0 {
-		f.add(noPlace, "", CodeEmptyBody, "the request has no body; send the data in it, or use structured mode for an event without data")
+		f.add(noPlace, "", CodeEmptyBody, "events.mistake.empty-body-binary")
 	} else {
 		e.takeBody(body, &f, limits)
 	}
@@ -40,13 +40,12 @@ func headerPairs(header http.Header, f *findings) []pair {
 			continue
 		}
 		if name == "datacontenttype" {
-			f.add(noPlace, name, CodeHeaderRefused, "the header ce-datacontenttype is not allowed; use Content-Type")
+			f.add(noPlace, name, CodeHeaderRefused, "events.mistake.header-refused")
 			continue
 		}
 		value, ok := decodeHeader(values[0])
 		if !ok {
-			f.add(noPlace, name, CodeHeaderEncoding, "the header ce-"+shown(name)+
-				" has broken quotes, percent-encoding or UTF-8; encode space, quote, percent and everything outside ASCII as %XX of UTF-8")
+			f.add(noPlace, name, CodeHeaderEncoding, "events.mistake.header-encoding", shown(name))
 		}
 		for range values {
 			pairs = append(pairs, pair{name: name, value: value, broken: !ok})

@@ -50,9 +50,9 @@ func compose(pairs []pair, f *findings, limits Limits) Event {
 	for i, p := range pairs {
 		switch {
 		case i > 0 && pairs[i-1].name == p.name:
-			f.add(noPlace, p.name, CodeDuplicate, quoted(p.name)+" is given twice; keep one")
+			f.add(noPlace, p.name, CodeDuplicate, "events.mistake.given-twice", quoted(p.name))
 		case i == limits.Attributes:
-			f.add(noPlace, p.name, CodeCount, "the event has more attributes than are taken; move some into data")
+			f.add(noPlace, p.name, CodeCount, "events.mistake.too-many")
 		default:
 			d.compose(p, f, limits)
 		}
@@ -63,8 +63,8 @@ func compose(pairs []pair, f *findings, limits Limits) Event {
 }
 
 func (d *draft) compose(p pair, f *findings, limits Limits) {
-	if code, detail := checkName([]byte(p.name), limits.NameLength); code != "" {
-		f.add(noPlace, p.name, code, detail)
+	if code, key, args := checkName([]byte(p.name), limits.NameLength); code != "" {
+		f.add(noPlace, p.name, code, key, args...)
 		return
 	}
 	at := slotOf([]byte(p.name))
@@ -76,7 +76,7 @@ func (d *draft) compose(p pair, f *findings, limits Limits) {
 		return
 	}
 	if !readable {
-		f.add(noPlace, p.name, CodeCharacters, p.name+" holds a control character, a noncharacter or broken UTF-8; remove it")
+		f.add(noPlace, p.name, CodeCharacters, "events.mistake.characters", p.name)
 		return
 	}
 	d.begin([]byte(p.name))
@@ -91,8 +91,7 @@ func (e *Event) takeBody(data []byte, f *findings, limits Limits) {
 	if problem == nil || e.DataContentType == "" {
 		return
 	}
-	f.add(problem.off, "data", CodeDataNotJSON,
-		"the content type is JSON but the data is not: "+problem.detail+"; correct one of them")
+	f.add(problem.off, "data", CodeDataNotJSON, "events.mistake.data-not-json", problem.detail)
 }
 
 // The attributes that have rules of their own, in the order in which their absence or their problems are reported.
@@ -195,30 +194,30 @@ type rule struct {
 	required bool
 	holds    func(string) bool
 	code     string
-	detail   string // the problem and its correction
+	key      string // of the problem and its correction
 }
 
 // ruleOf returns the rule of a slot. A switch and not a table, so that it is immutable and costs nothing to make.
 func ruleOf(slot int) rule {
 	switch slot {
 	case slotSpecVersion:
-		return rule{"specversion", true, isSpecVersion, CodeSpecVersion, `specversion must be the string "1.0"; write exactly that`}
+		return rule{"specversion", true, isSpecVersion, CodeSpecVersion, "events.mistake.specversion"}
 	case slotID:
 		return rule{name: "id", required: true}
 	case slotSource:
-		return rule{"source", true, isReference, CodeURIReference, "source is not a URI-reference (RFC 3986); percent-encode what a URI may not hold"}
+		return rule{"source", true, isReference, CodeURIReference, "events.mistake.source"}
 	case slotType:
 		return rule{name: "type", required: true}
 	case slotSubject:
 		return rule{name: "subject"}
 	case slotTime:
-		return rule{"time", false, isTime, CodeTime, `time is not an RFC 3339 time; write it like "2026-05-01T09:30:00Z" or with an offset like "+02:00"`}
+		return rule{"time", false, isTime, CodeTime, "events.mistake.time"}
 	case slotDataContentType:
-		return rule{"datacontenttype", false, isMediaType, CodeMediaType, `datacontenttype is not a media type (RFC 2046); write it like "application/json"`}
+		return rule{"datacontenttype", false, isMediaType, CodeMediaType, "events.mistake.datacontenttype"}
 	case slotDataSchema:
-		return rule{"dataschema", false, isURI, CodeURI, "dataschema is not an absolute URI (RFC 3986); start it with a scheme such as https:"}
+		return rule{"dataschema", false, isURI, CodeURI, "events.mistake.dataschema"}
 	case slotDataRef:
-		return rule{"dataref", false, isReference, CodeURIReference, "dataref is not a URI-reference (RFC 3986); percent-encode what a URI may not hold"}
+		return rule{"dataref", false, isReference, CodeURIReference, "events.mistake.dataref"}
 	default:
 		return rule{name: "sequence"}
 	}
@@ -241,7 +240,7 @@ func (d *draft) check(f *findings, start int) {
 		if !found.given {
 			if i <= slotType {
 				name := ruleOf(i).name
-				f.add(start, name, CodeMissing, name+" is missing; every event needs "+name+" with a value that is not empty")
+				f.add(start, name, CodeMissing, "events.mistake.missing", name)
 			}
 			continue
 		}
@@ -254,35 +253,40 @@ func (d *draft) check(f *findings, start int) {
 func (r rule) check(found *slot, f *findings) {
 	switch {
 	case found.value == "":
-		remedy := "; give it a value or leave it out"
+		key := "events.mistake.empty"
 		if r.required {
-			remedy = "; give it a value"
+			key = "events.mistake.empty-required"
 		}
-		f.add(found.off, r.name, CodeEmpty, r.name+" is empty"+remedy)
+		f.add(found.off, r.name, CodeEmpty, key, r.name)
 	case r.tooLong(found.value):
-		f.add(found.off, r.name, CodeLength, r.name+" is longer than the "+strconv.Itoa(maxIdentity)+" bytes that are taken; shorten it")
+		f.add(found.off, r.name, CodeLength, "events.mistake.too-long", r.name, strconv.Itoa(maxIdentity))
 	case r.holds != nil && !r.holds(found.value):
-		f.add(found.off, r.name, r.code, r.detail)
+		f.add(found.off, r.name, r.code, r.key)
 	}
 }
 
-// checkName returns the problem of the name of an attribute (CE-02); "" when there is none.
-func checkName(name []byte, limit int) (code, detail string) {
+// checkName returns the problem of the name of an attribute (CE-02), with the key of its text and what stands in that; "" when there
+// is none.
+func checkName(name []byte, limit int) (code, key string, args []any) {
 	if string(name) == "data" || len(name) == 0 {
-		return CodeName, "an attribute may not be called " + quoted(string(name)) + "; give it another name"
+		return CodeName, "events.mistake.name-data", []any{quoted(string(name))}
 	}
 	for _, c := range name {
 		if (c < 'a' || c > 'z') && !isDigit(c) {
-			return CodeName, "the attribute name " + quoted(string(name)) + " may hold only a-z and 0-9; " + remedy(name)
+			if plain := plainName(name); plain != "" {
+				return CodeName, "events.mistake.name-write", []any{quoted(string(name)), quoted(plain)}
+			}
+			return CodeName, "events.mistake.name-rename", []any{quoted(string(name))}
 		}
 	}
 	if len(name) > limit {
-		return CodeNameLength, "the attribute name " + quoted(string(name)) + " is longer than is taken; shorten it to at most 20 characters"
+		return CodeNameLength, "events.mistake.name-length", []any{quoted(string(name))}
 	}
-	return "", ""
+	return "", "", nil
 }
 
-func remedy(name []byte) string {
+// plainName leaves out of a name what an attribute may not hold.
+func plainName(name []byte) string {
 	var plain []byte
 	for _, c := range name {
 		switch {
@@ -292,8 +296,5 @@ func remedy(name []byte) string {
 			plain = append(plain, c)
 		}
 	}
-	if len(plain) == 0 {
-		return "rename it"
-	}
-	return "write it as " + quoted(string(plain))
+	return string(plain)
 }

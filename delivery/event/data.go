@@ -14,7 +14,7 @@ func (r *reader) takeData(e *Event) {
 	given := r.data.to > 0
 	switch contentType := &r.draft.slots[slotDataContentType]; {
 	case given && r.data.base64Given:
-		r.add(r.data.offBase64, "data_base64", CodeDataTwice, "the event has data and data_base64; keep one")
+		r.add(r.data.offBase64, "data_base64", CodeDataTwice, "events.mistake.data-twice")
 	case r.data.base64Given:
 		r.takeBase64(e)
 	case !given:
@@ -30,15 +30,14 @@ func (r *reader) takeData(e *Event) {
 func (r *reader) takeText(e *Event) {
 	raw := r.Buf[r.data.from:r.data.to]
 	if raw[0] != '"' {
-		r.add(r.data.from, "data", CodeDataNotText,
-			"datacontenttype is not JSON, so data must be a JSON string with the text; for bytes use data_base64")
+		r.add(r.data.from, "data", CodeDataNotText, "events.mistake.data-not-text")
 		return
 	}
 	raw = raw[1 : len(raw)-1]
 	if bytes.IndexByte(raw, '\\') >= 0 {
 		decoded, ok := strictjson.Unescape(make([]byte, 0, len(raw)), raw)
 		if !ok {
-			r.add(r.data.from, "data", CodeCharacters, "data holds half a surrogate pair; write whole characters")
+			r.add(r.data.from, "data", CodeCharacters, "events.mistake.data-characters")
 			return
 		}
 		raw = decoded
@@ -48,19 +47,17 @@ func (r *reader) takeText(e *Event) {
 
 func (r *reader) takeBase64(e *Event) {
 	if !r.data.base64Readable {
-		r.add(r.data.offBase64, "data_base64", CodeDataBase64, "data_base64 must be a string with base64 (RFC 4648, 4)")
+		r.add(r.data.offBase64, "data_base64", CodeDataBase64, "events.mistake.base64-string")
 		return
 	}
 	raw := r.Buf[r.data.base64.From:r.data.base64.To]
 	decoded, ok := decodeBase64(raw, r.data.base64.Plain)
 	if !ok {
-		r.add(r.data.offBase64, "data_base64", CodeDataBase64,
-			"data_base64 is not base64 (RFC 4648, 4); use the standard alphabet with padding and no line breaks")
+		r.add(r.data.offBase64, "data_base64", CodeDataBase64, "events.mistake.base64")
 		return
 	}
 	if problem := e.setBytes(decoded, r.limits.Depth-1); problem != nil && e.DataContentType != "" {
-		r.add(r.data.offBase64, "data_base64", CodeDataNotJSON,
-			"datacontenttype is JSON but data_base64 does not hold JSON; correct one of them")
+		r.add(r.data.offBase64, "data_base64", CodeDataNotJSON, "events.mistake.base64-not-json")
 	}
 }
 
@@ -97,13 +94,11 @@ func (e *Event) setBytes(data []byte, depth int) *fault {
 // checkJSON reports why data is not one JSON value, nil when it is.
 func checkJSON(data []byte, depth int) *fault {
 	if !utf8.Valid(data) {
-		return &fault{firstBroken(data), CodeUTF8, "it is not UTF-8"}
+		return &fault{firstBroken(data), CodeUTF8, "events.mistake.data-utf8"}
 	}
 	s := strictjson.Scanner{Buf: data, Depth: depth}
 	if s.Peek(); !s.Value() || !s.AtEnd() {
-		problem := syntaxFault(&s)
-		problem.detail = strings.TrimPrefix(problem.detail, "the JSON text breaks off; ")
-		return problem
+		return syntaxFault(&s)
 	}
 	return nil
 }

@@ -57,7 +57,7 @@ func (b *batch) read() bool {
 		if !b.Value() || !b.AtEnd() {
 			return false
 		}
-		b.add(start, "", CodeNotArray, "a batch must be a JSON array of events; put them between [ and ]")
+		b.add(start, "", CodeNotArray, "events.mistake.batch-not-array")
 		return true
 	}
 	if !b.Open() {

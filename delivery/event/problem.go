@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"schakel/registry/strictjson"
+	"schakel/templates/i18n"
 )
 
 // Codes of problems: stable words for machines, one for each kind of mistake.
@@ -53,7 +54,7 @@ var ErrTooLarge = errors.New("too large")
 
 // TooLarge reports the limit that was passed; it is answered with 413 (CE-32, CE-56).
 type TooLarge struct {
-	Limit string // "event bytes", "batch bytes" or "batch events"
+	Limit string // "event bytes", "batch bytes", "batch events" or "bytes of body"
 	Index int    // position of the event in a batch, -1 when not about one event
 	Max   int    // the limit
 	Got   int    // the size; for "batch events" the count at which reading stopped
@@ -64,19 +65,33 @@ func (t *TooLarge) Error() string {
 	return fmt.Sprintf("too large: %d %s, at most %d are taken", t.Got, t.Limit, t.Max)
 }
 
+// Message is the error for people.
+func (t *TooLarge) Message() i18n.Message {
+	got, most := strconv.Itoa(t.Got), strconv.Itoa(t.Max)
+	switch t.Limit {
+	case "batch bytes":
+		return i18n.M("events.too-large.batch-bytes", got, most)
+	case "batch events":
+		return i18n.M("events.too-large.batch-events", got, most)
+	case "bytes of body":
+		return i18n.M("events.too-large.body-bytes", got, most)
+	}
+	return i18n.M("events.too-large.event-bytes", got, most)
+}
+
 // Is makes errors.Is(err, ErrTooLarge) true.
 func (t *TooLarge) Is(target error) bool { return target == ErrTooLarge }
 
 // Problem is one mistake in an event, or one piece of advice about it. It never
 // repeats an attribute's value, so it may be logged (EDU-26).
 type Problem struct {
-	Index     int    // position in the batch from 0, -1 when not a batch
-	Attribute string // name of the attribute, "data", "data_base64", or "" for the whole
-	Pointer   string // RFC 6901 pointer into the body, such as "/id" or "/3/time"
-	Code      string // one of the Code constants
-	Detail    string // the problem and its correction, in English
-	Line      int    // line in the body from 1, 0 when there is no place in the body
-	Column    int    // column in characters from 1, 0 when there is no place in the body
+	Index     int          // position in the batch from 0, -1 when not a batch
+	Attribute string       // name of the attribute, "data", "data_base64", or "" for the whole
+	Pointer   string       // RFC 6901 pointer into the body, such as "/id" or "/3/time"
+	Code      string       // one of the Code constants
+	Detail    i18n.Message // the problem and its correction
+	Line      int          // line in the body from 1, 0 when there is no place in the body
+	Column    int          // column in characters from 1, 0 when there is no place in the body
 }
 
 // Invalid is the error for an event or a batch that breaks rules (400).
@@ -89,7 +104,7 @@ func (e *Invalid) Error() string {
 	if len(e.Problems) == 0 {
 		return "invalid event"
 	}
-	text := "invalid event: " + e.Problems[0].Detail
+	text := "invalid event: " + e.Problems[0].Detail.String()
 	if more := len(e.Problems) - 1; more > 0 {
 		text += fmt.Sprintf(" (and %d more)", more)
 	}
@@ -105,10 +120,17 @@ type findings struct {
 	list  []Problem
 }
 
-func (f *findings) add(off int, attribute, code, detail string) {
-	if f.full() {
-		return
+// add records a problem with the key of its text and what stands in it, unless there are enough.
+func (f *findings) add(off int, attribute, code, key string, args ...any) {
+	if !f.full() {
+		f.record(off, attribute, code, i18n.M(key, args...))
 	}
+}
+
+// addFault records why the text cannot be read on.
+func (f *findings) addFault(found *fault) { f.record(found.off, "", found.code, found.detail) }
+
+func (f *findings) record(off int, attribute, code string, detail i18n.Message) {
 	problem := Problem{
 		Index: f.index, Attribute: shown(attribute), Pointer: f.pointer(attribute), Code: code, Detail: detail,
 	}
@@ -158,37 +180,35 @@ func place(body []byte, off int) (line, column int) {
 
 // fault is why JSON text cannot be read, and where.
 type fault struct {
-	off          int
-	code, detail string
+	off    int
+	code   string
+	detail i18n.Message
 }
 
 func syntaxFault(s *strictjson.Scanner) *fault {
 	f := &fault{off: s.Fault.Offset, code: CodeSyntax}
 	switch s.Fault.Kind {
 	case strictjson.TooDeep:
-		f.code, f.detail = CodeDepth, "the JSON nests too deep; flatten the data or refer to it with dataref"
+		f.code, f.detail = CodeDepth, "events.json.depth"
 		return f
 	case strictjson.NoValue:
-		f.detail = "expected a JSON value"
+		f.detail = "events.json.value"
 	case strictjson.NoName:
-		f.detail = "expected a member name in double quotes"
+		f.detail = "events.json.name"
 	case strictjson.NoColon:
-		f.detail = `expected ":" after the member name`
+		f.detail = "events.json.colon"
 	case strictjson.NoComma:
-		f.detail = `expected "," or "` + string(s.Fault.Closing) + `"`
+		f.detail = i18n.M("events.json.comma", string(s.Fault.Closing))
 	case strictjson.NoDigit:
-		f.detail = "expected a digit"
+		f.detail = "events.json.digit"
 	case strictjson.NoQuote:
-		f.detail = "a string is not closed"
+		f.detail = "events.json.quote"
 	case strictjson.BadEscape:
-		f.detail = `broken escape; only \" \\ \/ \b \f \n \r \t and \u with four hexadecimal digits exist`
+		f.detail = "events.json.escape"
 	case strictjson.BareControl:
-		f.detail = "a control character stands bare in a string; escape it"
+		f.detail = "events.json.control"
 	case strictjson.Trailing:
-		f.detail = "nothing may follow the JSON value; remove what stands after it"
-	}
-	if f.off >= len(s.Buf) {
-		f.detail = "the JSON text breaks off; " + f.detail
+		f.detail = "events.json.trailing"
 	}
 	return f
 }

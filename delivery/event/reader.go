@@ -5,6 +5,7 @@ import (
 	"unicode/utf8"
 
 	"schakel/registry/strictjson"
+	"schakel/templates/i18n"
 )
 
 // reader reads events in the JSON format (CE-40 to CE-44) from one body. Breaches of the JSON
@@ -41,13 +42,13 @@ func newReader(body []byte, limits Limits) *reader {
 // begin rejects input that no JSON text may be.
 func (r *reader) begin() bool {
 	if len(r.Buf) == 0 {
-		return r.fail(noPlace, CodeEmptyBody, "the request has no body; send the event in it")
+		return r.fail(noPlace, CodeEmptyBody, "events.mistake.empty-body")
 	}
 	if bytes.HasPrefix(r.Buf, []byte("\xEF\xBB\xBF")) {
-		return r.fail(0, CodeSyntax, "the JSON starts with a byte order mark; remove it")
+		return r.fail(0, CodeSyntax, "events.mistake.byte-order-mark")
 	}
 	if !utf8.Valid(r.Buf) {
-		return r.fail(firstBroken(r.Buf), CodeUTF8, "the bytes are not UTF-8; encode the JSON in UTF-8")
+		return r.fail(firstBroken(r.Buf), CodeUTF8, "events.mistake.utf8")
 	}
 	r.Peek()
 	return true
@@ -67,13 +68,15 @@ func firstBroken(b []byte) int {
 // err returns all findings, the one that ended the reading last.
 func (r *reader) err(ok bool) error {
 	if !ok {
-		attribute := ""
 		r.list = r.list[:min(len(r.list), maxProblems-1)]
 		f := r.stop
 		if f == nil {
 			f = syntaxFault(&r.Scanner)
+			if f.off >= len(r.Buf) {
+				f.detail = i18n.M("events.json.breaks-off", f.detail)
+			}
 		}
-		r.add(f.off, attribute, f.code, f.detail)
+		r.addFault(f)
 	}
 	return r.findings.err()
 }
@@ -85,7 +88,7 @@ func (r *reader) event() (Event, bool) {
 		if !r.Value() {
 			return Event{}, false
 		}
-		r.add(r.start, "", CodeNotObject, "an event must be a JSON object; put its attributes between { and }")
+		r.add(r.start, "", CodeNotObject, "events.mistake.not-object")
 		return Event{}, true
 	}
 	r.draft = newDraft(len(r.Buf) - r.Pos)
@@ -129,11 +132,11 @@ func (r *reader) member(found strictjson.Text, off int) bool {
 		}
 	}
 	if r.seen(name) {
-		r.add(off, string(name), CodeDuplicate, quoted(string(name))+" stands twice in the event; keep one")
+		r.add(off, string(name), CodeDuplicate, "events.mistake.stands-twice", quoted(string(name)))
 		return r.Value()
 	}
 	if len(r.names) > r.limits.Attributes+2 {
-		return r.fail(off, CodeCount, "the event has more attributes than are taken; move some into data")
+		return r.fail(off, CodeCount, "events.mistake.too-many")
 	}
 	switch string(name) {
 	case "data":
@@ -144,8 +147,8 @@ func (r *reader) member(found strictjson.Text, off int) bool {
 	case "data_base64":
 		return r.base64()
 	}
-	if code, detail := checkName(name, r.limits.NameLength); code != "" {
-		r.add(off, string(name), code, detail)
+	if code, key, args := checkName(name, r.limits.NameLength); code != "" {
+		r.add(off, string(name), code, key, args...)
 		return r.Value()
 	}
 	return r.attribute(name)
@@ -173,7 +176,7 @@ func (r *reader) base64() bool {
 }
 
 // fail ends the reading for another reason than the grammar.
-func (r *reader) fail(off int, code, detail string) bool {
+func (r *reader) fail(off int, code string, detail i18n.Message) bool {
 	r.stop = &fault{off, code, detail}
 	return false
 }
@@ -185,7 +188,7 @@ func (r *reader) attribute(name []byte) bool {
 	case c == '"':
 		return r.textAttribute(name, off)
 	case c == '{' || c == '[':
-		r.rejectType(name, off, "an object or an array is no attribute value; put it in data")
+		r.rejectType(name, off, "events.mistake.type-object")
 		return r.Value()
 	case c == '-' || isDigit(c):
 		return r.numberAttribute(name, off)
@@ -205,8 +208,7 @@ func (r *reader) textAttribute(name []byte, off int) bool {
 		decoded, whole := strictjson.Unescape(nil, r.Buf[found.From:found.To])
 		if value = string(decoded); !whole || !allowed(value) {
 			r.given(at, off)
-			r.add(off, string(name), CodeCharacters, string(name)+
-				" holds a control character, a noncharacter or half a surrogate pair; remove it")
+			r.add(off, string(name), CodeCharacters, "events.mistake.characters-json", string(name))
 			return true
 		}
 	}
@@ -233,8 +235,7 @@ func (r *reader) numberAttribute(name []byte, off int) bool {
 	switch {
 	case r.mustBeText(name, off):
 	case !found.Whole || !isInt32(string(raw)):
-		r.add(off, string(name), CodeInteger, string(name)+
-			" must be a whole number from -2147483648 to 2147483647 without fraction or exponent; otherwise write it as a string")
+		r.add(off, string(name), CodeInteger, "events.mistake.integer", string(name))
 	default:
 		r.draft.begin(name)
 		r.draft.json = append(r.draft.json, raw...)
@@ -260,13 +261,13 @@ func (r *reader) mustBeText(name []byte, off int) bool {
 	if slotOf(name) == slotCount {
 		return false
 	}
-	r.rejectType(name, off, "it must be a string; put the value in double quotes")
+	r.rejectType(name, off, "events.mistake.type-text")
 	return true
 }
 
-func (r *reader) rejectType(name []byte, off int, detail string) {
+func (r *reader) rejectType(name []byte, off int, key string) {
 	r.given(slotOf(name), off)
-	r.add(off, string(name), CodeType, string(name)+" has a value of the wrong type: "+detail)
+	r.add(off, string(name), CodeType, key, string(name))
 }
 
 // given marks an attribute that is present but unusable, so that it is not reported missing as well.

@@ -96,7 +96,7 @@ func (e *Engine) startJob(ctx context.Context, actor Actor, n job, audited map[s
 const maxJobs = 20
 
 // ErrTooManyJobs: a partner has to wait for its jobs before it starts more; the text may be shown.
-var ErrTooManyJobs = errors.New("twenty jobs of your organisation run already: wait until one is done, or stop one")
+var ErrTooManyJobs = refusal("outbox.too-many-jobs")
 
 func mayStartJob(ctx context.Context, tx *store.Tx, actor Actor) error {
 	if actor.PartnerID == "" {

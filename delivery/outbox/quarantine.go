@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 	"schakel/delivery/event"
 	"schakel/store"
+	"schakel/templates/i18n"
 )
 
 // maxQuarantined bounds the requests of one client that wait in the quarantine; more are rejected, as without one.
@@ -17,15 +18,15 @@ const maxQuarantined = 1000
 // Errors of what people do with quarantined requests; the texts may be shown.
 var (
 	// ErrDecided: somebody released or discarded the request before.
-	ErrDecided = errors.New("this request was released or discarded already")
+	ErrDecided = refusal("outbox.decided")
 	// ErrAllKnown: a release would add nothing, because the client's events are known by these ids already (G4).
-	ErrAllKnown = errors.New("every event of this request has the source and id of one that this client sent before, so it counts as that one; discard the request and have the sender send it under a new id")
+	ErrAllKnown = refusal("outbox.all-known")
 	// ErrSenderStopped: the partner that sent the request is not approved now.
-	ErrSenderStopped = errors.New("the partner that sent this request is not approved now, so nothing of it is accepted")
+	ErrSenderStopped = refusal("outbox.sender-stopped")
 	// ErrClientStopped: the client that sent the request was revoked.
-	ErrClientStopped = errors.New("the client that sent this request is revoked, so nothing of it is accepted; discard the request")
+	ErrClientStopped = refusal("outbox.client-stopped")
 	// ErrNotGranted: intake would reject an event of the request today, for the reason that follows in the error.
-	ErrNotGranted = errors.New("the client that sent this request may not send all of it now, so nothing of it is accepted")
+	ErrNotGranted = refusal("outbox.not-granted")
 )
 
 // quarantine stores a request whose key was used for something else (error E11). The same request again gets the same receipt.
@@ -151,7 +152,7 @@ func errDecidedBy(ctx context.Context, db *store.Queries, id string) error {
 	if err != nil || q.DecidedBy == "" {
 		return ErrDecided
 	}
-	return fmt.Errorf("%w, by %s", ErrDecided, q.DecidedBy)
+	return &Refusal{Message: i18n.M("outbox.decided-by", q.DecidedBy), of: ErrDecided}
 }
 
 // takeReleaseKey uses up the key of a release, with a fingerprint that no request has. When the release has used it already,
@@ -264,7 +265,7 @@ func (e *Engine) checkSender(ctx context.Context, s *Submission) error {
 			return fmt.Errorf("judge quarantined event: %w", err)
 		}
 		if why != "" {
-			return fmt.Errorf("%w: %s", ErrNotGranted, strings.TrimSuffix(why, "."))
+			return &Refusal{Message: i18n.M("outbox.not-granted-why", why), of: ErrNotGranted}
 		}
 	}
 	return nil

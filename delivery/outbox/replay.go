@@ -3,7 +3,6 @@ package outbox
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -23,13 +22,13 @@ const (
 // Errors of a replay that cannot be started; the texts may be shown.
 var (
 	// ErrNothingSelected: no approved subscription gets any of these events.
-	ErrNothingSelected = errors.New("no approved subscription is selected that gets events of these types")
+	ErrNothingSelected = refusal("outbox.nothing-selected")
 	// ErrTooManySubscriptions: a replay serves at most a thousand subscriptions.
-	ErrTooManySubscriptions = errors.New("more than 1,000 subscriptions are selected: choose a partner, an endpoint or subscriptions")
+	ErrTooManySubscriptions = refusal("outbox.too-many-subscriptions")
 	// ErrTooManyEvents: the ids stand for more events than can be chosen by id.
-	ErrTooManyEvents = errors.New("more than 10,000 events have these ids: choose them by event type and time, or by the ids that Schakel gave them")
+	ErrTooManyEvents = refusal("outbox.too-many-events")
 	// ErrNotApproved: nothing may be sent to a named subscription now.
-	ErrNotApproved = errors.New("a subscription that is selected is not approved now, so nothing may be sent to it")
+	ErrNotApproved = refusal("outbox.not-approved")
 )
 
 // Replay selects stored events and the subscriptions that they are delivered to again (EDU-18, EDU-N11). Empty members select

@@ -3,7 +3,6 @@ package outbox
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -16,13 +15,13 @@ import (
 // Errors of what people do with deliveries; the texts may be shown.
 var (
 	// ErrNotResendable: the delivery is on its way or discarded, or its subscription may not be sent to.
-	ErrNotResendable = errors.New("this delivery cannot be resent: it is on its way already, was discarded, or its subscription is not approved")
+	ErrNotResendable = refusal("outbox.not-resendable")
 	// ErrEventExpired: the event's expirytime has passed.
-	ErrEventExpired = errors.New("this delivery cannot be resent: its event has expired, by its attribute expirytime; if it is still of use, its producer can publish it as a new event")
+	ErrEventExpired = refusal("outbox.event-expired")
 	// ErrNotDiscardable: only a held or dead delivery can be discarded.
-	ErrNotDiscardable = errors.New("only a delivery in the error queue or the dead-letter queue can be discarded")
+	ErrNotDiscardable = refusal("outbox.not-discardable")
 	// ErrReasonMissing: a discard needs a reason, which the audit trail records.
-	ErrReasonMissing = errors.New("say why it is discarded")
+	ErrReasonMissing = refusal("outbox.reason-missing")
 )
 
 // Actor identifies the caller; PartnerID limits it to deliveries of that partner, and is empty for an administrator.
@@ -133,7 +132,7 @@ func (a Actor) auditDelivery(ctx context.Context, tx *store.Tx, action string, d
 const TestEventType = "nl.schakel.endpoint.test.v1"
 
 // ErrNothingSent: a consumer fetches from the endpoint. The text may be shown.
-var ErrNothingSent = errors.New("nothing is sent to an endpoint of kind pull, so there is nothing to test; receive from it as its page shows")
+var ErrNothingSent = refusal("outbox.nothing-sent")
 
 // SendTest queues a test event to an endpoint of an approved partner, outside any subscription, and returns its event and
 // delivery ids. It is sent outside the delivery windows too. It is delivered like any other: with a token, retries and an end

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"schakel/store"
+	"schakel/templates/i18n"
 )
 
 // Bounds of input.
@@ -79,16 +80,19 @@ func (s *Service) Wake(endpoints map[string]struct{}) { s.waiters.wake(endpoints
 var ErrNotPull = errors.New("the endpoint of this subscription is not of kind pull")
 
 // InputError reports a value that is out of bounds.
-type InputError struct{ Field, Text string }
+type InputError struct {
+	Field string
+	Text  i18n.Message
+}
 
 // Error implements error.
-func (e *InputError) Error() string { return e.Field + ": " + e.Text }
+func (e *InputError) Error() string { return e.Field + ": " + e.Text.String() }
 
 // StoppedError: nothing may be received now. Text explains why, and what to do.
-type StoppedError struct{ Text string }
+type StoppedError struct{ Text i18n.Message }
 
 // Error implements error.
-func (e *StoppedError) Error() string { return e.Text }
+func (e *StoppedError) Error() string { return e.Text.String() }
 
 // endpoint finds the endpoint of a subscription, which must be of kind pull.
 func (s *Service) endpoint(ctx context.Context, sub store.Subscription) (store.Endpoint, error) {
@@ -119,19 +123,41 @@ func (s *Service) open(ctx context.Context, subscriptionID string) error {
 func stopped(sub store.Subscription, e store.Endpoint) error {
 	switch {
 	case e.Status == store.EndpointPaused:
-		return &StoppedError{"The endpoint is paused. Resume it in the portal; what came in meanwhile was kept."}
+		return &StoppedError{"outbox.pull.endpoint-paused"}
 	case e.Status != store.EndpointActive:
-		return &StoppedError{"The endpoint is " + e.Status + ". Ask the administrator."}
+		return &StoppedError{endpointText(e.Status)}
 	case sub.Status == store.SubscriptionPaused:
-		return &StoppedError{"The subscription is paused. Set its status to approved to go on; what came in meanwhile was kept."}
+		return &StoppedError{"outbox.pull.subscription-paused"}
 	case sub.Status == store.SubscriptionRequested:
-		return &StoppedError{"The subscription waits for approval by an administrator."}
+		return &StoppedError{"outbox.pull.subscription-requested"}
 	case !sub.Sending && sub.Status == store.SubscriptionApproved:
-		return &StoppedError{"The organisation may not receive events now. Ask the administrator."}
+		return &StoppedError{"outbox.pull.organisation"}
 	case !sub.Sending:
-		return &StoppedError{"The subscription is " + sub.Status + ". Ask the administrator."}
+		return &StoppedError{subscriptionText(sub.Status)}
 	}
 	return nil
+}
+
+func endpointText(status string) i18n.Message {
+	switch status {
+	case store.EndpointSuspended:
+		return "outbox.pull.endpoint-suspended"
+	case store.EndpointEnded:
+		return "outbox.pull.endpoint-ended"
+	}
+	return i18n.M("outbox.pull.endpoint-other", status)
+}
+
+func subscriptionText(status string) i18n.Message {
+	switch status {
+	case store.SubscriptionSuspended:
+		return "outbox.pull.subscription-suspended"
+	case store.SubscriptionEnded:
+		return "outbox.pull.subscription-ended"
+	case store.SubscriptionRejected:
+		return "outbox.pull.subscription-rejected"
+	}
+	return i18n.M("outbox.pull.subscription-other", status)
 }
 
 // sweepStep bounds the rows one transaction of the sweep changes, so that others do not wait long for the writer.
@@ -157,7 +183,7 @@ func (s *Service) Sweep(ctx context.Context) error {
 
 func between(field string, n, least, most time.Duration) error {
 	if n < least || n > most {
-		return &InputError{field, fmt.Sprintf("%s must be from %d to %d seconds", field, least/time.Second, most/time.Second)}
+		return &InputError{field, i18n.M("outbox.pull.between", field, int64(least/time.Second), int64(most/time.Second))}
 	}
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"schakel/delivery/event"
 	"schakel/store"
+	"schakel/templates/i18n"
 )
 
 // Request is one call of receive.
@@ -38,7 +39,7 @@ func (r *Request) check() error {
 		r.Allowed = func(context.Context) error { return nil }
 	}
 	if r.Events < 1 || r.Events > MaxEvents {
-		return &InputError{"maxEvents", fmt.Sprintf("maxEvents must be from 1 to %d", MaxEvents)}
+		return &InputError{"maxEvents", i18n.M("outbox.pull.max-events", MaxEvents)}
 	}
 	if err := between("maxWaitTime", r.Wait, 0, MaxWait); err != nil {
 		return err
@@ -150,7 +151,10 @@ const (
 )
 
 // Failure reports a lock token that could not be settled.
-type Failure struct{ LockToken, Code, Text string }
+type Failure struct {
+	LockToken, Code string
+	Text            i18n.Message
+}
 
 // Settled lists the lock tokens that were settled and those that were not, both in the order in which they were given.
 type Settled struct {
@@ -202,7 +206,7 @@ func (s *Service) Renew(ctx context.Context, sub store.Subscription, tokens []st
 
 func (s *Service) settle(ctx context.Context, sub store.Subscription, tokens []string, verb func(*store.Tx, []store.PullLock) ([]store.PullVerdict, error)) (Settled, error) {
 	if len(tokens) < 1 || len(tokens) > MaxTokens {
-		return Settled{}, &InputError{"lockTokens", fmt.Sprintf("lockTokens must have from 1 to %d tokens", MaxTokens)}
+		return Settled{}, &InputError{"lockTokens", i18n.M("outbox.pull.tokens", MaxTokens)}
 	}
 	if _, err := s.endpoint(ctx, sub); err != nil {
 		return Settled{}, err
@@ -229,11 +233,11 @@ func sorted(tokens []string, verdicts []store.PullVerdict) Settled {
 		case store.PullDone:
 			s.Succeeded = append(s.Succeeded, t)
 		case store.PullLost:
-			s.Failed = append(s.Failed, Failure{t, CodeLockLost, "The lease ended, or it was settled before. If it was not acknowledged, the event can be received again."})
+			s.Failed = append(s.Failed, Failure{t, CodeLockLost, "outbox.pull.lock-lost"})
 		case store.PullStopped:
-			s.Failed = append(s.Failed, Failure{t, CodeStopped, "Nothing may be received from this subscription now, so the lease is not made longer."})
+			s.Failed = append(s.Failed, Failure{t, CodeStopped, "outbox.pull.lock-stopped"})
 		default:
-			s.Failed = append(s.Failed, Failure{t, CodeUnknownToken, "This subscription never gave out this lock token. Send it as it was received."})
+			s.Failed = append(s.Failed, Failure{t, CodeUnknownToken, "outbox.pull.lock-unknown"})
 		}
 	}
 	return s

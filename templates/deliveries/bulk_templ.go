@@ -9,6 +9,8 @@ import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
 import (
+	"context"
+
 	"schakel/templates/i18n"
 	"schakel/templates/ui"
 )
@@ -53,29 +55,31 @@ func (v DeliveryAllView) hidden(action string) []ui.Hidden {
 	return append([]ui.Hidden{{Name: "action", Value: action}}, v.Hidden...)
 }
 
-func (v DeliveryAllView) danger() ui.Danger {
+func (v DeliveryAllView) danger(ctx context.Context) ui.Danger {
+	label := i18n.T(ctx, "deliveries.bulk.discard", v.Count)
+	if v.More {
+		label = i18n.T(ctx, "deliveries.bulk.discard-more", v.Count)
+	}
 	return ui.Danger{
-		ID: "discard", Label: "Discard " + v.them(), Button: "Discard " + v.them(), Action: v.Action,
-		Explain:    "They leave the queue for good and are never sent again. The events themselves are kept.",
-		ReasonName: "reason", ReasonLabel: "Why are they discarded?", ReasonValue: v.Reason, ReasonError: v.Wrong, Hidden: v.hidden("discard"),
+		ID: "discard", Label: label, Button: label, Action: v.Action,
+		Explain:    i18n.T(ctx, "deliveries.bulk.discard-text"),
+		ReasonName: "reason", ReasonLabel: i18n.T(ctx, "deliveries.bulk.discard-why"), ReasonValue: v.Reason, ReasonError: v.Wrong, Hidden: v.hidden("discard"),
 	}
 }
 
-func (v DeliveryAllView) them() string { return v.more(ui.Plural(v.Count, "delivery", "deliveries")) }
+func (v DeliveryAllView) resend(ctx context.Context) string {
+	if v.More {
+		return i18n.T(ctx, "deliveries.bulk.resend-more", v.Count)
+	}
+	return i18n.T(ctx, "deliveries.bulk.resend", v.Count)
+}
 
 // Title counts the deliveries that match.
-func (v DeliveryAllView) Title() string {
+func (v DeliveryAllView) Title(ctx context.Context) string {
 	if v.More {
-		return "More than " + ui.Plural(v.Count, "delivery matches", "deliveries match")
+		return i18n.T(ctx, "deliveries.bulk.match-more", v.Count)
 	}
-	return ui.Plural(v.Count, "delivery matches", "deliveries match")
-}
-
-func (v DeliveryAllView) more(text string) string {
-	if v.More {
-		return "more than " + text
-	}
-	return text
+	return i18n.T(ctx, "deliveries.bulk.match", v.Count)
 }
 
 func (v DeliveryDiscardView) hidden() []ui.Hidden {
@@ -153,7 +157,7 @@ func DeliveryAll(p ui.Page, v DeliveryAllView) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Card("What is selected").Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Card(i18n.T(ctx, "deliveries.selection")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -162,7 +166,7 @@ func DeliveryAll(p ui.Page, v DeliveryAllView) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if v.Count == 0 {
-				templ_7745c5c3_Err = ui.EmptyState(ui.Empty{Text: "Nothing matches any more, so there is nothing to do.", ActionLabel: "Back to the list", ActionHref: v.Back}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.EmptyState(ui.Empty{Text: i18n.T(ctx, "deliveries.bulk.nothing"), ActionLabel: i18n.T(ctx, "deliveries.to-list"), ActionHref: v.Back}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -195,7 +199,7 @@ func DeliveryAll(p ui.Page, v DeliveryAllView) templ.Component {
 						}()
 					}
 					ctx = templ.InitializeContext(ctx)
-					templ_7745c5c3_Err = ui.Text("Each goes out again as the same event with the same id. It is done bit by bit; you can watch it and stop it. What changed after this count is left alone.").Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Text(i18n.T(ctx, "deliveries.bulk.resend-text")).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -227,7 +231,7 @@ func DeliveryAll(p ui.Page, v DeliveryAllView) templ.Component {
 								}()
 							}
 							ctx = templ.InitializeContext(ctx)
-							templ_7745c5c3_Err = ui.Button(ui.Primary, "Resend "+v.them()).Render(ctx, templ_7745c5c3_Buffer)
+							templ_7745c5c3_Err = ui.Button(ui.Primary, v.resend(ctx)).Render(ctx, templ_7745c5c3_Buffer)
 							if templ_7745c5c3_Err != nil {
 								return templ_7745c5c3_Err
 							}
@@ -235,7 +239,7 @@ func DeliveryAll(p ui.Page, v DeliveryAllView) templ.Component {
 							if templ_7745c5c3_Err != nil {
 								return templ_7745c5c3_Err
 							}
-							templ_7745c5c3_Err = ui.LinkButton(ui.Subtle, "Back to the list", v.Back).Render(ctx, templ_7745c5c3_Buffer)
+							templ_7745c5c3_Err = ui.LinkButton(ui.Subtle, i18n.T(ctx, "deliveries.to-list"), v.Back).Render(ctx, templ_7745c5c3_Buffer)
 							if templ_7745c5c3_Err != nil {
 								return templ_7745c5c3_Err
 							}
@@ -253,7 +257,7 @@ func DeliveryAll(p ui.Page, v DeliveryAllView) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.Card("Send them again").Render(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Card(i18n.T(ctx, "deliveries.bulk.resend-title")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -262,7 +266,7 @@ func DeliveryAll(p ui.Page, v DeliveryAllView) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				if v.Discard {
-					templ_7745c5c3_Err = ui.DangerAction(v.danger()).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.DangerAction(v.danger(ctx)).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -320,7 +324,7 @@ func DeliveryDiscard(p ui.Page, v DeliveryDiscardView) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Text("They leave the queue for good and are never sent again. The events themselves are kept.").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Text(i18n.T(ctx, "deliveries.bulk.discard-text")).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -340,7 +344,7 @@ func DeliveryDiscard(p ui.Page, v DeliveryDiscardView) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = ui.TextArea(ui.Field{Name: "reason", Label: "Why are they discarded?", Hint: "The audit trail keeps this.", Value: v.Reason, Error: v.Wrong, Required: true, Rows: 3, MaxLength: 1000}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.TextArea(ui.Field{Name: "reason", Label: i18n.T(ctx, "deliveries.bulk.discard-why"), Hint: i18n.T(ctx, "deliveries.bulk.discard-hint"), Value: v.Reason, Error: v.Wrong, Required: true, Rows: 3, MaxLength: 1000}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -360,7 +364,7 @@ func DeliveryDiscard(p ui.Page, v DeliveryDiscardView) templ.Component {
 						}()
 					}
 					ctx = templ.InitializeContext(ctx)
-					templ_7745c5c3_Err = ui.Button(ui.Dangerous, "Discard "+ui.Plural(v.Count, "delivery", "deliveries")).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Button(ui.Dangerous, i18n.T(ctx, "deliveries.bulk.discard", v.Count)).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -368,7 +372,7 @@ func DeliveryDiscard(p ui.Page, v DeliveryDiscardView) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = ui.LinkButton(ui.Subtle, "Back to the list", v.Back).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.LinkButton(ui.Subtle, i18n.T(ctx, "deliveries.to-list"), v.Back).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}

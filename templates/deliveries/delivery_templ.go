@@ -9,9 +9,11 @@ import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
 import (
+	"context"
 	"strconv"
 	"time"
 
+	"schakel/templates/i18n"
 	"schakel/templates/ui"
 )
 
@@ -44,7 +46,7 @@ type DeliveryView struct {
 	Now    time.Time
 }
 
-// AttemptView is one try: what was sent and what came back.
+// AttemptView is one attempt: what was sent and what came back.
 type AttemptView struct {
 	Number  int
 	At      time.Time
@@ -81,7 +83,7 @@ func (v DeliveryView) every() time.Duration {
 	return 30 * time.Second
 }
 
-func (v DeliveryView) moments() []ui.Moment {
+func (v DeliveryView) moments(ctx context.Context) []ui.Moment {
 	moments := make([]ui.Moment, len(v.Attempts))
 	for i, a := range v.Attempts {
 		kind := ui.KindError
@@ -90,7 +92,7 @@ func (v DeliveryView) moments() []ui.Moment {
 		}
 		moments[i] = ui.Moment{At: a.At, Kind: kind, Title: a.Title, Text: a.Text}
 		if !a.Fetched {
-			moments[i].Detail, moments[i].DetailLabel = attemptDetail(a), "What was sent and what came back"
+			moments[i].Detail, moments[i].DetailLabel = attemptDetail(a), i18n.T(ctx, "deliveries.attempts.detail")
 		}
 	}
 	return moments
@@ -98,11 +100,11 @@ func (v DeliveryView) moments() []ui.Moment {
 
 func (a AttemptView) id(part string) string { return "attempt-" + strconv.Itoa(a.Number) + "-" + part }
 
-func (a AttemptView) bodyLabel() string {
+func (a AttemptView) bodyLabel(ctx context.Context) string {
 	if a.BodyCut {
-		return "The beginning of its body"
+		return i18n.T(ctx, "deliveries.attempts.body-beginning")
 	}
-	return "Its body"
+	return i18n.T(ctx, "deliveries.attempts.body")
 }
 
 // Delivery is the page of one delivery.
@@ -178,7 +180,7 @@ func Delivery(p ui.Page, v DeliveryView) templ.Component {
 					var templ_7745c5c3_Var5 string
 					templ_7745c5c3_Var5, templ_7745c5c3_Err = templ.JoinStringErrs(v.Headline)
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `deliveries/delivery.templ`, Line: 106, Col: 53}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `delivery.templ`, Line: 108, Col: 53}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var5))
 					if templ_7745c5c3_Err != nil {
@@ -214,24 +216,15 @@ func Delivery(p ui.Page, v DeliveryView) templ.Component {
 							return templ_7745c5c3_Err
 						}
 						var templ_7745c5c3_Var6 string
-						templ_7745c5c3_Var6, templ_7745c5c3_Err = templ.JoinStringErrs("It waits behind ")
+						templ_7745c5c3_Var6, templ_7745c5c3_Err = templ.JoinStringErrs(i18n.T(ctx, "deliveries.page.behind") + " ")
 						if templ_7745c5c3_Err != nil {
-							return templ.Error{Err: templ_7745c5c3_Err, FileName: `deliveries/delivery.templ`, Line: 115, Col: 26}
+							return templ.Error{Err: templ_7745c5c3_Err, FileName: `delivery.templ`, Line: 117, Col: 51}
 						}
 						_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var6))
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
-						templ_7745c5c3_Err = ui.Link("an earlier delivery with the same key", v.Behind).Render(ctx, templ_7745c5c3_Buffer)
-						if templ_7745c5c3_Err != nil {
-							return templ_7745c5c3_Err
-						}
-						var templ_7745c5c3_Var7 string
-						templ_7745c5c3_Var7, templ_7745c5c3_Err = templ.JoinStringErrs(", because its subscription wants those in order.")
-						if templ_7745c5c3_Err != nil {
-							return templ.Error{Err: templ_7745c5c3_Err, FileName: `deliveries/delivery.templ`, Line: 117, Col: 58}
-						}
-						_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var7))
+						templ_7745c5c3_Err = ui.Link(i18n.T(ctx, "deliveries.page.see-behind"), v.Behind).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
@@ -249,12 +242,12 @@ func Delivery(p ui.Page, v DeliveryView) templ.Component {
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
-						var templ_7745c5c3_Var8 string
-						templ_7745c5c3_Var8, templ_7745c5c3_Err = templ.JoinStringErrs("Next try: ")
+						var templ_7745c5c3_Var7 string
+						templ_7745c5c3_Var7, templ_7745c5c3_Err = templ.JoinStringErrs(i18n.T(ctx, "deliveries.attempts.next-label") + " ")
 						if templ_7745c5c3_Err != nil {
-							return templ.Error{Err: templ_7745c5c3_Err, FileName: `deliveries/delivery.templ`, Line: 122, Col: 20}
+							return templ.Error{Err: templ_7745c5c3_Err, FileName: `delivery.templ`, Line: 123, Col: 59}
 						}
-						_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var8))
+						_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var7))
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
@@ -262,12 +255,12 @@ func Delivery(p ui.Page, v DeliveryView) templ.Component {
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
-						var templ_7745c5c3_Var9 string
-						templ_7745c5c3_Var9, templ_7745c5c3_Err = templ.JoinStringErrs(" (" + ui.Relative(v.Due, v.Now) + ")")
+						var templ_7745c5c3_Var8 string
+						templ_7745c5c3_Var8, templ_7745c5c3_Err = templ.JoinStringErrs(" (" + i18n.Relative(ctx, v.Due, v.Now) + ")")
 						if templ_7745c5c3_Err != nil {
-							return templ.Error{Err: templ_7745c5c3_Err, FileName: `deliveries/delivery.templ`, Line: 124, Col: 46}
+							return templ.Error{Err: templ_7745c5c3_Err, FileName: `delivery.templ`, Line: 125, Col: 53}
 						}
-						_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var9))
+						_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var8))
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
@@ -304,7 +297,7 @@ func Delivery(p ui.Page, v DeliveryView) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Var10 := templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
+				templ_7745c5c3_Var9 := templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 					templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 					templ_7745c5c3_Buffer, templ_7745c5c3_IsBuffer := templruntime.GetBuffer(templ_7745c5c3_W)
 					if !templ_7745c5c3_IsBuffer {
@@ -322,7 +315,7 @@ func Delivery(p ui.Page, v DeliveryView) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.Card("This delivery").Render(templ.WithChildren(ctx, templ_7745c5c3_Var10), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Card(i18n.T(ctx, "deliveries.page.title")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var9), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -330,7 +323,7 @@ func Delivery(p ui.Page, v DeliveryView) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Var11 := templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
+				templ_7745c5c3_Var10 := templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 					templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 					templ_7745c5c3_Buffer, templ_7745c5c3_IsBuffer := templruntime.GetBuffer(templ_7745c5c3_W)
 					if !templ_7745c5c3_IsBuffer {
@@ -343,7 +336,7 @@ func Delivery(p ui.Page, v DeliveryView) templ.Component {
 					}
 					ctx = templ.InitializeContext(ctx)
 					if len(v.Attempts) == 0 {
-						templ_7745c5c3_Err = ui.Text("It was not tried yet.").Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = ui.Text(i18n.T(ctx, "deliveries.attempts.none")).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
@@ -352,7 +345,7 @@ func Delivery(p ui.Page, v DeliveryView) templ.Component {
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
-						templ_7745c5c3_Err = ui.Timeline(v.moments(), v.Now).Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = ui.Timeline(v.moments(ctx), v.Now).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
@@ -361,7 +354,7 @@ func Delivery(p ui.Page, v DeliveryView) templ.Component {
 							return templ_7745c5c3_Err
 						}
 						if v.Earlier > 0 {
-							templ_7745c5c3_Err = ui.Text(ui.Plural(v.Earlier, "earlier attempt is", "earlier attempts are")+" not shown.").Render(ctx, templ_7745c5c3_Buffer)
+							templ_7745c5c3_Err = ui.Text(i18n.T(ctx, "deliveries.attempts.earlier", v.Earlier)).Render(ctx, templ_7745c5c3_Buffer)
 							if templ_7745c5c3_Err != nil {
 								return templ_7745c5c3_Err
 							}
@@ -369,7 +362,7 @@ func Delivery(p ui.Page, v DeliveryView) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.Card("Attempts").Render(templ.WithChildren(ctx, templ_7745c5c3_Var11), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Card(i18n.T(ctx, "deliveries.attempts.title")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var10), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -412,7 +405,7 @@ func Delivery(p ui.Page, v DeliveryView) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if len(v.Audit) > 0 {
-				templ_7745c5c3_Var12 := templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
+				templ_7745c5c3_Var11 := templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 					templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 					templ_7745c5c3_Buffer, templ_7745c5c3_IsBuffer := templruntime.GetBuffer(templ_7745c5c3_W)
 					if !templ_7745c5c3_IsBuffer {
@@ -438,7 +431,7 @@ func Delivery(p ui.Page, v DeliveryView) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.Card("What people did with it").Render(templ.WithChildren(ctx, templ_7745c5c3_Var12), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Card(i18n.T(ctx, "deliveries.page.people")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var11), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -469,9 +462,9 @@ func attemptDetail(a AttemptView) templ.Component {
 			}()
 		}
 		ctx = templ.InitializeContext(ctx)
-		templ_7745c5c3_Var13 := templ.GetChildren(ctx)
-		if templ_7745c5c3_Var13 == nil {
-			templ_7745c5c3_Var13 = templ.NopComponent
+		templ_7745c5c3_Var12 := templ.GetChildren(ctx)
+		if templ_7745c5c3_Var12 == nil {
+			templ_7745c5c3_Var12 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
 		if a.Batch != "" {
@@ -479,25 +472,16 @@ func attemptDetail(a AttemptView) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			var templ_7745c5c3_Var14 string
-			templ_7745c5c3_Var14, templ_7745c5c3_Err = templ.JoinStringErrs("It went with others in ")
+			var templ_7745c5c3_Var13 string
+			templ_7745c5c3_Var13, templ_7745c5c3_Err = templ.JoinStringErrs(i18n.T(ctx, "deliveries.attempts.in-batch") + " ")
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `deliveries/delivery.templ`, Line: 168, Col: 30}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `delivery.templ`, Line: 169, Col: 54}
 			}
-			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var14))
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ_7745c5c3_Err = ui.Link("a batch", a.Batch).Render(ctx, templ_7745c5c3_Buffer)
+			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var13))
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			var templ_7745c5c3_Var15 string
-			templ_7745c5c3_Var15, templ_7745c5c3_Err = templ.JoinStringErrs(".")
-			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `deliveries/delivery.templ`, Line: 170, Col: 8}
-			}
-			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var15))
+			templ_7745c5c3_Err = ui.Link(i18n.T(ctx, "deliveries.attempts.see-batch"), a.Batch).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -507,13 +491,13 @@ func attemptDetail(a AttemptView) templ.Component {
 			}
 		}
 		if a.URL != "" {
-			templ_7745c5c3_Err = ui.Code(a.id("sent"), "Sent, with the event as the body", a.Sent).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Code(a.id("sent"), i18n.T(ctx, "deliveries.attempts.sent"), a.Sent).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		}
 		if a.Answered {
-			templ_7745c5c3_Err = ui.Code(a.id("headers"), "What came back", a.Headers).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Code(a.id("headers"), i18n.T(ctx, "deliveries.attempts.answer"), a.Headers).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -522,19 +506,19 @@ func attemptDetail(a AttemptView) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if a.Body != "" {
-				templ_7745c5c3_Err = ui.Code(a.id("body"), a.bodyLabel(), a.Body).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Code(a.id("body"), a.bodyLabel(ctx), a.Body).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 			}
 		} else if a.Batch == "" {
-			templ_7745c5c3_Err = ui.Text("Nothing came back.").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Text(i18n.T(ctx, "deliveries.attempts.no-answer")).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		}
 		if !a.Next.IsZero() {
-			templ_7745c5c3_Err = ui.Text("The next try was planned for "+ui.Time(a.Next)+".").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Text(i18n.T(ctx, "deliveries.attempts.next-planned", a.Next)).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -571,12 +555,12 @@ func Batch(p ui.Page, v BatchView) templ.Component {
 			}()
 		}
 		ctx = templ.InitializeContext(ctx)
-		templ_7745c5c3_Var16 := templ.GetChildren(ctx)
-		if templ_7745c5c3_Var16 == nil {
-			templ_7745c5c3_Var16 = templ.NopComponent
+		templ_7745c5c3_Var14 := templ.GetChildren(ctx)
+		if templ_7745c5c3_Var14 == nil {
+			templ_7745c5c3_Var14 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Var17 := templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
+		templ_7745c5c3_Var15 := templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 			templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 			templ_7745c5c3_Buffer, templ_7745c5c3_IsBuffer := templruntime.GetBuffer(templ_7745c5c3_W)
 			if !templ_7745c5c3_IsBuffer {
@@ -589,7 +573,7 @@ func Batch(p ui.Page, v BatchView) templ.Component {
 			}
 			ctx = templ.InitializeContext(ctx)
 			if v.Apart != "" {
-				templ_7745c5c3_Var18 := templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
+				templ_7745c5c3_Var16 := templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 					templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 					templ_7745c5c3_Buffer, templ_7745c5c3_IsBuffer := templruntime.GetBuffer(templ_7745c5c3_W)
 					if !templ_7745c5c3_IsBuffer {
@@ -607,7 +591,7 @@ func Batch(p ui.Page, v BatchView) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.Alert(ui.KindInfo).Render(templ.WithChildren(ctx, templ_7745c5c3_Var18), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Alert(ui.KindInfo).Render(templ.WithChildren(ctx, templ_7745c5c3_Var16), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -616,7 +600,7 @@ func Batch(p ui.Page, v BatchView) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Var19 := templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
+			templ_7745c5c3_Var17 := templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 				templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 				templ_7745c5c3_Buffer, templ_7745c5c3_IsBuffer := templruntime.GetBuffer(templ_7745c5c3_W)
 				if !templ_7745c5c3_IsBuffer {
@@ -634,7 +618,7 @@ func Batch(p ui.Page, v BatchView) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Card("This batch").Render(templ.WithChildren(ctx, templ_7745c5c3_Var19), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Card(i18n.T(ctx, "deliveries.page.batch-title")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var17), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -643,7 +627,7 @@ func Batch(p ui.Page, v BatchView) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if len(v.Attempts) > 0 {
-				templ_7745c5c3_Var20 := templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
+				templ_7745c5c3_Var18 := templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 					templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 					templ_7745c5c3_Buffer, templ_7745c5c3_IsBuffer := templruntime.GetBuffer(templ_7745c5c3_W)
 					if !templ_7745c5c3_IsBuffer {
@@ -659,7 +643,7 @@ func Batch(p ui.Page, v BatchView) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = ui.Timeline(DeliveryView{Attempts: v.Attempts}.moments(), v.Now).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Timeline(DeliveryView{Attempts: v.Attempts}.moments(ctx), v.Now).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -669,7 +653,7 @@ func Batch(p ui.Page, v BatchView) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.Card("Attempts").Render(templ.WithChildren(ctx, templ_7745c5c3_Var20), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Card(i18n.T(ctx, "deliveries.attempts.title")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var18), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -684,7 +668,7 @@ func Batch(p ui.Page, v BatchView) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = ui.Layout(p).Render(templ.WithChildren(ctx, templ_7745c5c3_Var17), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Layout(p).Render(templ.WithChildren(ctx, templ_7745c5c3_Var15), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -9,8 +9,10 @@ import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
 import (
+	"context"
 	"time"
 
+	"schakel/templates/i18n"
 	"schakel/templates/ui"
 )
 
@@ -34,26 +36,27 @@ type IssueRow struct {
 	Acknowledge, Resolve                    string
 }
 
-func (v IssueListView) table() ui.TableView {
+func (v IssueListView) table(ctx context.Context) ui.TableView {
 	t := ui.TableView{
-		ID: "issues", Caption: "Issues", Total: v.Total, Noun: [2]string{"issue", "issues"}, Pager: v.Pager,
-		Columns: []ui.Column{{Label: "Cause"}, {Label: "Endpoint"}},
-		Empty:   ui.Empty{Text: "No delivery failed in this selection."},
+		ID: "issues", Caption: i18n.T(ctx, "deliveries.issues.title"), Total: v.Total, Noun: [2]string{"issue", "issues"}, Pager: v.Pager,
+		Columns: []ui.Column{{Label: i18n.T(ctx, "deliveries.issues.cause")}, {Label: i18n.T(ctx, "deliveries.endpoint")}},
+		Empty:   ui.Empty{Text: i18n.T(ctx, "deliveries.issues.none")},
 	}
 	if v.ShowPartner {
-		t.Columns = append(t.Columns, ui.Column{Label: "Partner"})
+		t.Columns = append(t.Columns, ui.Column{Label: i18n.T(ctx, "deliveries.partner")})
 	}
-	t.Columns = append(t.Columns, ui.Column{Label: "State"}, ui.Column{Label: "Failed attempts", Numeric: true}, ui.Column{Label: "First and last"},
-		ui.Column{Label: "Actions", Unseen: true})
+	t.Columns = append(t.Columns, ui.Column{Label: i18n.T(ctx, "deliveries.state-label")},
+		ui.Column{Label: i18n.T(ctx, "deliveries.issues.failures"), Numeric: true}, ui.Column{Label: i18n.T(ctx, "deliveries.issues.span")},
+		ui.Column{Label: i18n.T(ctx, "deliveries.actions"), Unseen: true})
 	return t
 }
 
-func (v IssueListView) cells(r IssueRow) ui.Cells {
+func (v IssueListView) cells(ctx context.Context, r IssueRow) ui.Cells {
 	all := ui.Cells{r.cause(), ui.PlainText(r.Endpoint)}
 	if v.ShowPartner {
 		all = append(all, ui.PlainText(r.Partner))
 	}
-	return append(all, ui.PlainText(r.State), ui.PlainText(ui.Count(r.Failures)), r.span(v.Now), r.actions())
+	return append(all, ui.PlainText(r.State), ui.PlainText(i18n.Count(ctx, r.Failures)), r.span(v.Now), r.actions())
 }
 
 // IssueList lists issues, those that failed last first.
@@ -98,7 +101,7 @@ func IssueList(p ui.Page, v IssueListView) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Rows(v.table(), v.Rows, v.cells).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Rows(v.table(ctx), v.Rows, func(r IssueRow) ui.Cells { return v.cells(ctx, r) }).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -148,7 +151,7 @@ func (r IssueRow) cause() templ.Component {
 		var templ_7745c5c3_Var4 string
 		templ_7745c5c3_Var4, templ_7745c5c3_Err = templ.JoinStringErrs(r.Detail)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `deliveries/issues.templ`, Line: 62, Col: 47}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `issues.templ`, Line: 65, Col: 47}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var4))
 		if templ_7745c5c3_Err != nil {
@@ -192,9 +195,9 @@ func (r IssueRow) span(now time.Time) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var6 string
-		templ_7745c5c3_Var6, templ_7745c5c3_Err = templ.JoinStringErrs(" to ")
+		templ_7745c5c3_Var6, templ_7745c5c3_Err = templ.JoinStringErrs(" – ")
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `deliveries/issues.templ`, Line: 69, Col: 10}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `issues.templ`, Line: 72, Col: 11}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var6))
 		if templ_7745c5c3_Err != nil {
@@ -233,18 +236,18 @@ func (r IssueRow) actions() templ.Component {
 			templ_7745c5c3_Var7 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = ui.Link("Dead letters", r.DeadLetters).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Link(i18n.T(ctx, "deliveries.issues.dead-letters"), r.DeadLetters).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		if r.Acknowledge != "" {
-			templ_7745c5c3_Err = ui.PostButton(ui.Subtle, "Acknowledge", r.Acknowledge).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.PostButton(ui.Subtle, i18n.T(ctx, "deliveries.issues.acknowledge"), r.Acknowledge).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		}
 		if r.Resolve != "" {
-			templ_7745c5c3_Err = ui.PostButton(ui.Subtle, "Resolve", r.Resolve).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.PostButton(ui.Subtle, i18n.T(ctx, "deliveries.issues.resolve"), r.Resolve).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

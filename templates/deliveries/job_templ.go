@@ -9,22 +9,30 @@ import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
 import (
-	"schakel/templates/ui"
+	"context"
 	"strconv"
 	"time"
+
+	"schakel/templates/i18n"
+	"schakel/templates/ui"
 )
 
-// JobView is a job that resends or discards many deliveries, or offers many events again.
+// The actions of jobs that are shown in other words than a resend.
+const (
+	actionDiscard = "discard"
+	actionReplay  = "replay"
+)
+
+// JobView is a job that resends or discards many deliveries, or replays many events.
 type JobView struct {
 	Self string
 	// State is running, done or cancelled.
 	State string
-	// Verb names the action: "resent", "discarded" or "offered".
-	Verb                 string
+	// Action is resend, discard or replay.
+	Action               string
 	Total, Done, Refused int
-	// More is set when there were more than Total; Noun names the items it handles.
+	// More is set when there were more than Total.
 	More bool
-	Noun [2]string
 	// Parts count the progress of a replay for each subscription.
 	Parts []JobPart
 	// Outcome counts its deliveries by state so far; Warnings name the causes that keep the rest waiting.
@@ -66,27 +74,35 @@ type JobPart struct {
 	More                   bool
 }
 
-func (v JobPart) of() string { return totalOf(v.Total, v.More) }
+func (v JobPart) of(ctx context.Context) string { return totalOf(ctx, v.Total, v.More) }
 
-func totalOf(n int, more bool) string {
+func totalOf(ctx context.Context, n int, more bool) string {
 	if more {
-		return "more than " + ui.Count(n)
+		return i18n.T(ctx, "deliveries.number-more", n)
 	}
-	return ui.Count(n)
+	return i18n.Count(ctx, n)
 }
 
-func (v JobView) matched() string {
-	text := ui.Plural(v.Total, v.Noun[0], v.Noun[1])
-	if v.More {
-		return "more than " + text
+// matched counts what the job handles: events of a replay, deliveries of any other.
+func (v JobView) matched(ctx context.Context) string {
+	switch {
+	case v.Action == actionReplay && v.More:
+		return i18n.T(ctx, "events.count-more", v.Total)
+	case v.Action == actionReplay:
+		return i18n.T(ctx, "events.count", v.Total)
+	case v.More:
+		return i18n.T(ctx, "deliveries.count-more", v.Total)
 	}
-	return text
+	return i18n.T(ctx, "deliveries.count", v.Total)
 }
 
-func (v JobView) parts() ui.TableView {
+func (v JobView) parts(ctx context.Context) ui.TableView {
 	return ui.TableView{
-		ID: "parts", Caption: "For each subscription", Total: len(v.Parts), Noun: [2]string{"subscription", "subscriptions"},
-		Columns: []ui.Column{{Label: "Endpoint"}, {Label: "Subscription"}, {Label: "State"}, {Label: "Offered", Numeric: true}, {Label: "Of", Numeric: true}},
+		ID: "parts", Caption: i18n.T(ctx, "deliveries.jobs.parts"), Total: len(v.Parts), Noun: [2]string{"subscription", "subscriptions"},
+		Columns: []ui.Column{
+			{Label: i18n.T(ctx, "deliveries.endpoint")}, {Label: i18n.T(ctx, "deliveries.subscription")}, {Label: i18n.T(ctx, "deliveries.state-label")},
+			{Label: i18n.T(ctx, "deliveries.jobs.part-replayed"), Numeric: true}, {Label: i18n.T(ctx, "deliveries.jobs.of"), Numeric: true},
+		},
 	}
 }
 
@@ -100,33 +116,46 @@ func (v JobView) every() time.Duration {
 	return 30 * time.Second
 }
 
-func (v JobView) progress() string {
-	return ui.Count(v.handled()) + " of " + v.matched() + " handled"
+func (v JobView) progress(ctx context.Context) string {
+	return i18n.T(ctx, "deliveries.jobs.progress", v.handled(), v.matched(ctx))
 }
 
-func (v JobView) items() []ui.Item {
+// labels name what was done so far, and what could not be done.
+func (v JobView) labels(ctx context.Context) (done, refused string) {
+	switch v.Action {
+	case actionDiscard:
+		return i18n.T(ctx, "deliveries.jobs.discarded"), i18n.T(ctx, "deliveries.jobs.not-discarded")
+	case actionReplay:
+		return i18n.T(ctx, "deliveries.jobs.replayed"), i18n.T(ctx, "deliveries.jobs.not-replayed")
+	}
+	return i18n.T(ctx, "deliveries.jobs.resent"), i18n.T(ctx, "deliveries.jobs.not-resent")
+}
+
+func (v JobView) items(ctx context.Context) []ui.Item {
+	done, refused := v.labels(ctx)
 	items := []ui.Item{
-		{Label: "State", Content: ui.State(v.State)},
-		{Label: "Matched at the start", Text: v.matched()},
-		{Label: "So far " + v.Verb, Text: ui.Count(v.Done)},
-		{Label: "Could not be " + v.Verb, Text: ui.Count(v.Refused)},
-		{Label: "Started by", Text: v.By},
-		{Label: "Started", Content: ui.Clock(v.Created, v.Now)},
+		{Label: i18n.T(ctx, "deliveries.state-label"), Content: ui.State(v.State)},
+		{Label: i18n.T(ctx, "deliveries.jobs.matched"), Text: v.matched(ctx)},
+		{Label: done, Text: i18n.Count(ctx, v.Done)},
+		{Label: refused, Text: i18n.Count(ctx, v.Refused)},
+		{Label: i18n.T(ctx, "deliveries.jobs.started-by"), Text: v.By},
+		{Label: i18n.T(ctx, "deliveries.jobs.started"), Content: ui.Clock(v.Created, v.Now)},
 	}
 	if !v.Finished.IsZero() {
-		items = append(items, ui.Item{Label: "Ended", Content: ui.Clock(v.Finished, v.Now)})
+		items = append(items, ui.Item{Label: i18n.T(ctx, "deliveries.jobs.ended"), Content: ui.Clock(v.Finished, v.Now)})
 	}
 	if v.Reason != "" {
-		items = append(items, ui.Item{Label: "Reason", Text: v.Reason})
+		items = append(items, ui.Item{Label: i18n.T(ctx, "deliveries.jobs.reason"), Text: v.Reason})
 	}
 	return items
 }
 
-func (v JobListView) table() ui.TableView {
+func (v JobListView) table(ctx context.Context) ui.TableView {
 	t := v.Table
 	t.Columns = []ui.Column{
-		{Label: "Job"}, {Label: "State"}, {Label: "Started"}, {Label: "By"},
-		{Label: "Done", Numeric: true}, {Label: "Refused", Numeric: true}, {Label: "Of", Numeric: true},
+		{Label: i18n.T(ctx, "deliveries.jobs.job")}, {Label: i18n.T(ctx, "deliveries.state-label")}, {Label: i18n.T(ctx, "deliveries.jobs.started")},
+		{Label: i18n.T(ctx, "deliveries.jobs.by")}, {Label: i18n.T(ctx, "deliveries.jobs.done"), Numeric: true},
+		{Label: i18n.T(ctx, "deliveries.jobs.not-done"), Numeric: true}, {Label: i18n.T(ctx, "deliveries.jobs.of"), Numeric: true},
 	}
 	return t
 }
@@ -194,9 +223,9 @@ func Job(p ui.Page, v JobView) templ.Component {
 						return templ_7745c5c3_Err
 					}
 					var templ_7745c5c3_Var5 string
-					templ_7745c5c3_Var5, templ_7745c5c3_Err = templ.JoinStringErrs(v.progress())
+					templ_7745c5c3_Var5, templ_7745c5c3_Err = templ.JoinStringErrs(v.progress(ctx))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `deliveries/job.templ`, Line: 132, Col: 45}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `job.templ`, Line: 161, Col: 48}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var5))
 					if templ_7745c5c3_Err != nil {
@@ -209,7 +238,7 @@ func Job(p ui.Page, v JobView) templ.Component {
 					var templ_7745c5c3_Var6 string
 					templ_7745c5c3_Var6, templ_7745c5c3_Err = templ.JoinStringErrs(strconv.Itoa(max(v.Total, v.handled(), 1)))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `deliveries/job.templ`, Line: 134, Col: 105}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `job.templ`, Line: 163, Col: 105}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var6))
 					if templ_7745c5c3_Err != nil {
@@ -222,7 +251,7 @@ func Job(p ui.Page, v JobView) templ.Component {
 					var templ_7745c5c3_Var7 string
 					templ_7745c5c3_Var7, templ_7745c5c3_Err = templ.JoinStringErrs(strconv.Itoa(v.handled()))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `deliveries/job.templ`, Line: 134, Col: 141}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `job.templ`, Line: 163, Col: 141}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var7))
 					if templ_7745c5c3_Err != nil {
@@ -232,7 +261,7 @@ func Job(p ui.Page, v JobView) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = ui.DescriptionList(v.items()).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.DescriptionList(v.items(ctx)).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -241,12 +270,12 @@ func Job(p ui.Page, v JobView) templ.Component {
 						return templ_7745c5c3_Err
 					}
 					if v.Cancel != "" {
-						templ_7745c5c3_Err = ui.PostButton(ui.Secondary, "Stop this job", v.Cancel).Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = ui.PostButton(ui.Secondary, i18n.T(ctx, "deliveries.jobs.stop"), v.Cancel).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
 					}
-					templ_7745c5c3_Err = ui.LinkButton(ui.Subtle, "See the deliveries", v.List).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.LinkButton(ui.Subtle, i18n.T(ctx, "deliveries.jobs.see-deliveries"), v.List).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -256,7 +285,7 @@ func Job(p ui.Page, v JobView) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.Card("Progress").Render(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Card(i18n.T(ctx, "deliveries.jobs.progress-title")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -277,7 +306,7 @@ func Job(p ui.Page, v JobView) templ.Component {
 							}()
 						}
 						ctx = templ.InitializeContext(ctx)
-						templ_7745c5c3_Err = ui.Text("What became of the deliveries until now.").Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = ui.Text(i18n.T(ctx, "deliveries.jobs.outcome-text")).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
@@ -291,7 +320,7 @@ func Job(p ui.Page, v JobView) templ.Component {
 						}
 						return nil
 					})
-					templ_7745c5c3_Err = ui.Card("Outcome").Render(templ.WithChildren(ctx, templ_7745c5c3_Var8), templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Card(i18n.T(ctx, "deliveries.jobs.outcome")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var8), templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -342,7 +371,7 @@ func Job(p ui.Page, v JobView) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Card("What is selected").Render(templ.WithChildren(ctx, templ_7745c5c3_Var9), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Card(i18n.T(ctx, "deliveries.selection")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var9), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -377,8 +406,8 @@ func jobParts(v JobView) templ.Component {
 			templ_7745c5c3_Var10 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = ui.Rows(v.parts(), v.Parts, func(r JobPart) ui.Cells {
-			return ui.Cells{r.Endpoint.Link(), r.Subscription.Link(), r.stateCell(), ui.PlainText(ui.Count(r.Done)), ui.PlainText(r.of())}
+		templ_7745c5c3_Err = ui.Rows(v.parts(ctx), v.Parts, func(r JobPart) ui.Cells {
+			return ui.Cells{r.Endpoint.Link(), r.Subscription.Link(), r.stateCell(), ui.PlainText(i18n.Count(ctx, r.Done)), ui.PlainText(r.of(ctx))}
 		}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
@@ -421,10 +450,10 @@ func JobList(p ui.Page, v JobListView) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = ui.Rows(v.table(), v.Rows, func(r JobRow) ui.Cells {
+			templ_7745c5c3_Err = ui.Rows(v.table(ctx), v.Rows, func(r JobRow) ui.Cells {
 				return ui.Cells{
-					ui.Link(r.Title, r.Href), ui.State(r.State), ui.Clock(r.Created, v.Now), ui.PlainText(r.By), ui.PlainText(ui.Count(r.Done)),
-					ui.PlainText(ui.Count(r.Refused)), ui.PlainText(totalOf(r.Total, r.More)),
+					ui.Link(r.Title, r.Href), ui.State(r.State), ui.Clock(r.Created, v.Now), ui.PlainText(r.By), ui.PlainText(i18n.Count(ctx, r.Done)),
+					ui.PlainText(i18n.Count(ctx, r.Refused)), ui.PlainText(totalOf(ctx, r.Total, r.More)),
 				}
 			}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
@@ -477,7 +506,7 @@ func (r JobPart) stateCell() templ.Component {
 			var templ_7745c5c3_Var14 string
 			templ_7745c5c3_Var14, templ_7745c5c3_Err = templ.JoinStringErrs(r.Text)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `deliveries/job.templ`, Line: 182, Col: 16}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `job.templ`, Line: 211, Col: 16}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var14))
 			if templ_7745c5c3_Err != nil {

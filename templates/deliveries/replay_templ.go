@@ -8,10 +8,15 @@ package deliveries
 import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
-import "schakel/templates/ui"
+import (
+	"context"
 
-// SendAgainView is the page on which somebody chooses what to send again.
-type SendAgainView struct {
+	"schakel/templates/i18n"
+	"schakel/templates/ui"
+)
+
+// AgainView is the page on which somebody chooses what to resend or replay.
+type AgainView struct {
 	// Failed takes the form of what failed, Replay that of a replay.
 	Failed, Replay             string
 	FailedFields, ReplayFields []ui.Field
@@ -21,7 +26,7 @@ type SendAgainView struct {
 	Limited bool
 }
 
-// ReplayView is a replay before it starts: what it would offer, and to whom.
+// ReplayView is a replay before it starts: what it would send, and to whom.
 type ReplayView struct {
 	// Action takes the form that starts it; Change is the form it came from.
 	Action, Change string
@@ -37,11 +42,10 @@ type ReplayView struct {
 	Warnings []string
 }
 
-// JobGroupsView counts the items of a job by endpoint, subscription and event type.
+// JobGroupsView counts the deliveries or events of a job by endpoint, subscription and event type.
 type JobGroupsView struct {
 	Rows []JobGroup
-	// Noun names the items counted; Left counts the groups that are not shown.
-	Noun        [2]string
+	// Left counts the groups that are not shown.
 	Total, Left int
 	ShowPartner bool
 }
@@ -53,30 +57,40 @@ type JobGroup struct {
 	Count                  int
 }
 
-func (v ReplayView) them() string {
-	text := ui.Plural(v.Count, "event", "events")
+// Title counts the events that would be replayed.
+func (v ReplayView) Title(ctx context.Context) string {
 	if v.More {
-		return "more than " + text
+		return i18n.T(ctx, "deliveries.replay.count-more", v.Count)
 	}
-	return text
+	return i18n.T(ctx, "deliveries.replay.count", v.Count)
 }
 
-func (v JobGroupsView) table() ui.TableView {
+func (v ReplayView) button(ctx context.Context) string {
+	if v.More {
+		return i18n.T(ctx, "deliveries.replay.button-more", v.Count)
+	}
+	return i18n.T(ctx, "deliveries.replay.button", v.Count)
+}
+
+func (v JobGroupsView) table(ctx context.Context) ui.TableView {
 	return ui.TableView{
-		ID: "groups", Caption: "For each endpoint", Total: len(v.Rows) + v.Left, Noun: [2]string{"group", "groups"},
-		Columns: []ui.Column{{Label: v.toLabel()}, {Label: "Subscription"}, {Label: "Event type"}, {Label: "Count", Numeric: true}},
+		ID: "groups", Caption: i18n.T(ctx, "deliveries.groups.title"), Total: len(v.Rows) + v.Left, Noun: [2]string{"group", "groups"},
+		Columns: []ui.Column{
+			{Label: v.toLabel(ctx)}, {Label: i18n.T(ctx, "deliveries.subscription")}, {Label: i18n.T(ctx, "deliveries.event-type")},
+			{Label: i18n.T(ctx, "deliveries.groups.count"), Numeric: true},
+		},
 	}
 }
 
-func (v JobGroupsView) toLabel() string {
+func (v JobGroupsView) toLabel(ctx context.Context) string {
 	if v.ShowPartner {
-		return "Endpoint and partner"
+		return i18n.T(ctx, "deliveries.endpoint-and-partner")
 	}
-	return "Endpoint"
+	return i18n.T(ctx, "deliveries.endpoint")
 }
 
-// SendAgain asks what to send again.
-func SendAgain(p ui.Page, v SendAgainView) templ.Component {
+// Again asks what to resend or replay.
+func Again(p ui.Page, v AgainView) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -129,7 +143,7 @@ func SendAgain(p ui.Page, v SendAgainView) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = ui.Text("Deliveries that are held or in the dead-letter queue and changed since then. You see how many there are before anything happens.").Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Text(i18n.T(ctx, "deliveries.again.failed-text")).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -140,7 +154,7 @@ func SendAgain(p ui.Page, v SendAgainView) templ.Component {
 				var templ_7745c5c3_Var4 templ.SafeURL
 				templ_7745c5c3_Var4, templ_7745c5c3_Err = templ.JoinURLErrs(v.Failed)
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `deliveries/replay.templ`, Line: 76, Col: 39}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `replay.templ`, Line: 90, Col: 39}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var4))
 				if templ_7745c5c3_Err != nil {
@@ -166,7 +180,7 @@ func SendAgain(p ui.Page, v SendAgainView) templ.Component {
 						}()
 					}
 					ctx = templ.InitializeContext(ctx)
-					templ_7745c5c3_Err = ui.Button(ui.Primary, "Count them").Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Button(ui.Primary, i18n.T(ctx, "deliveries.again.count-deliveries")).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -182,7 +196,7 @@ func SendAgain(p ui.Page, v SendAgainView) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Card("Everything that failed since a moment").Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Card(i18n.T(ctx, "deliveries.again.failed-title")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -202,7 +216,7 @@ func SendAgain(p ui.Page, v SendAgainView) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = ui.Text("Events that were accepted before are offered again, with the same id and source. Each goes only where it may go now: to an approved subscription, by its event types, filters and routes.").Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Text(i18n.T(ctx, "deliveries.again.replay-text")).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -211,7 +225,7 @@ func SendAgain(p ui.Page, v SendAgainView) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				if v.Limited {
-					templ_7745c5c3_Err = ui.Text("Events from before your subscription was approved are left out; the administrator can offer those.").Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Text(i18n.T(ctx, "deliveries.again.limited")).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -223,7 +237,7 @@ func SendAgain(p ui.Page, v SendAgainView) templ.Component {
 				var templ_7745c5c3_Var7 templ.SafeURL
 				templ_7745c5c3_Var7, templ_7745c5c3_Err = templ.JoinURLErrs(v.Replay)
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `deliveries/replay.templ`, Line: 88, Col: 39}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `replay.templ`, Line: 102, Col: 39}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var7))
 				if templ_7745c5c3_Err != nil {
@@ -253,7 +267,7 @@ func SendAgain(p ui.Page, v SendAgainView) templ.Component {
 						}()
 					}
 					ctx = templ.InitializeContext(ctx)
-					templ_7745c5c3_Err = ui.Button(ui.Primary, "Count them").Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Button(ui.Primary, i18n.T(ctx, "deliveries.again.count-events")).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -269,7 +283,7 @@ func SendAgain(p ui.Page, v SendAgainView) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Card("Stored events once more (replay)").Render(templ.WithChildren(ctx, templ_7745c5c3_Var6), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Card(i18n.T(ctx, "deliveries.again.replay-title")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var6), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -332,7 +346,7 @@ func fields(list []ui.Field) templ.Component {
 	})
 }
 
-// Replay shows what a replay would offer, and starts it.
+// Replay shows what a replay would send, and starts it.
 func Replay(p ui.Page, v ReplayView) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -387,14 +401,14 @@ func Replay(p ui.Page, v ReplayView) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				if v.Limited {
-					templ_7745c5c3_Err = ui.Text("Events from before your subscription was approved are left out; the administrator can offer those.").Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Text(i18n.T(ctx, "deliveries.again.limited")).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Card("What is selected").Render(templ.WithChildren(ctx, templ_7745c5c3_Var12), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Card(i18n.T(ctx, "deliveries.selection")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var12), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -403,7 +417,7 @@ func Replay(p ui.Page, v ReplayView) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if v.Count == 0 && !v.More {
-				templ_7745c5c3_Err = ui.EmptyState(ui.Empty{Text: "No stored event is to be offered: it was all received, or is on its way.", ActionLabel: "Change the selection", ActionHref: v.Change}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.EmptyState(ui.Empty{Text: i18n.T(ctx, "deliveries.replay.none"), ActionLabel: i18n.T(ctx, "deliveries.replay.change"), ActionHref: v.Change}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -437,7 +451,7 @@ func Replay(p ui.Page, v ReplayView) templ.Component {
 					}
 					ctx = templ.InitializeContext(ctx)
 					if v.Repeats {
-						templ_7745c5c3_Err = ui.Text("Also what was received before is offered again, under a new Idempotency-Key. A receiver that keeps to the id and source of events handles it once.").Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = ui.Text(i18n.T(ctx, "deliveries.replay.repeats")).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
@@ -446,7 +460,7 @@ func Replay(p ui.Page, v ReplayView) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = ui.Text("It is done bit by bit, under the rate limits of the endpoints, so that new events need not wait long. You can watch it and stop it.").Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Text(i18n.T(ctx, "deliveries.replay.text")).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -478,7 +492,7 @@ func Replay(p ui.Page, v ReplayView) templ.Component {
 								}()
 							}
 							ctx = templ.InitializeContext(ctx)
-							templ_7745c5c3_Err = ui.Button(ui.Primary, "Offer "+v.them()+" again").Render(ctx, templ_7745c5c3_Buffer)
+							templ_7745c5c3_Err = ui.Button(ui.Primary, v.button(ctx)).Render(ctx, templ_7745c5c3_Buffer)
 							if templ_7745c5c3_Err != nil {
 								return templ_7745c5c3_Err
 							}
@@ -486,7 +500,7 @@ func Replay(p ui.Page, v ReplayView) templ.Component {
 							if templ_7745c5c3_Err != nil {
 								return templ_7745c5c3_Err
 							}
-							templ_7745c5c3_Err = ui.LinkButton(ui.Subtle, "Change the selection", v.Change).Render(ctx, templ_7745c5c3_Buffer)
+							templ_7745c5c3_Err = ui.LinkButton(ui.Subtle, i18n.T(ctx, "deliveries.replay.change"), v.Change).Render(ctx, templ_7745c5c3_Buffer)
 							if templ_7745c5c3_Err != nil {
 								return templ_7745c5c3_Err
 							}
@@ -504,7 +518,7 @@ func Replay(p ui.Page, v ReplayView) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.Card("Offer them again").Render(templ.WithChildren(ctx, templ_7745c5c3_Var13), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Card(i18n.T(ctx, "deliveries.replay.card")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var13), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -541,14 +555,14 @@ func JobGroups(v JobGroupsView) templ.Component {
 			templ_7745c5c3_Var16 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = ui.Rows(v.table(), v.Rows, func(r JobGroup) ui.Cells {
-			return ui.Cells{r.endpointCell(v), r.Subscription.Link(), ui.PlainText(r.EventType), ui.PlainText(ui.Count(r.Count))}
+		templ_7745c5c3_Err = ui.Rows(v.table(ctx), v.Rows, func(r JobGroup) ui.Cells {
+			return ui.Cells{r.endpointCell(v), r.Subscription.Link(), ui.PlainText(r.EventType), ui.PlainText(i18n.Count(ctx, r.Count))}
 		}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		if v.Left > 0 {
-			templ_7745c5c3_Err = ui.Text(ui.Plural(v.Left, "smaller group is", "smaller groups are")+" not shown.").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Text(i18n.T(ctx, "deliveries.groups.left", v.Left)).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -594,7 +608,7 @@ func (r JobGroup) endpointCell(v JobGroupsView) templ.Component {
 			var templ_7745c5c3_Var18 string
 			templ_7745c5c3_Var18, templ_7745c5c3_Err = templ.JoinStringErrs(r.Partner)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `deliveries/replay.templ`, Line: 158, Col: 19}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `replay.templ`, Line: 172, Col: 19}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var18))
 			if templ_7745c5c3_Err != nil {

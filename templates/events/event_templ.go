@@ -9,8 +9,11 @@ import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
 import (
-	"schakel/templates/ui"
+	"context"
 	"time"
+
+	"schakel/templates/i18n"
+	"schakel/templates/ui"
 )
 
 // EventPageView is the page of one event.
@@ -41,9 +44,12 @@ type EventRow struct {
 	Test                              bool
 }
 
-func (v EventListView) table() ui.TableView {
+func (v EventListView) table(ctx context.Context) ui.TableView {
 	t := v.Table
-	t.Columns = []ui.Column{{Label: "Event"}, {Label: "Id and source"}, {Label: "From partner"}, {Label: "Accepted"}}
+	t.Columns = []ui.Column{
+		{Label: i18n.T(ctx, "events.event")}, {Label: i18n.T(ctx, "events.list.id-and-source")},
+		{Label: i18n.T(ctx, "events.list.from-partner")}, {Label: i18n.T(ctx, "events.list.accepted")},
+	}
 	return t
 }
 
@@ -99,7 +105,7 @@ func EventPage(p ui.Page, v EventPageView) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Card("This event").Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Card(i18n.T(ctx, "events.page.title")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -146,7 +152,7 @@ func EventPage(p ui.Page, v EventPageView) templ.Component {
 						}()
 					}
 					ctx = templ.InitializeContext(ctx)
-					templ_7745c5c3_Err = ui.Text(ui.Plural(len(v.LeftOut), "subscription", "subscriptions")+" got an event with this source and id before, and did not get this one:").Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Text(i18n.T(ctx, "events.page.left-out", len(v.LeftOut))).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -174,7 +180,7 @@ func EventPage(p ui.Page, v EventPageView) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.Card("Left out as a repeat").Render(templ.WithChildren(ctx, templ_7745c5c3_Var5), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Card(i18n.T(ctx, "events.page.left-out-title")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var5), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -248,7 +254,7 @@ func EventList(p ui.Page, v EventListView) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if !v.Invalid {
-				templ_7745c5c3_Err = ui.Rows(v.table(), v.Rows, func(r EventRow) ui.Cells {
+				templ_7745c5c3_Err = ui.Rows(v.table(ctx), v.Rows, func(r EventRow) ui.Cells {
 					return ui.Cells{r.eventCell(), r.idAndSourceCell(), ui.PlainText(r.Partner), ui.Clock(r.Accepted, v.Now)}
 				}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
@@ -298,13 +304,13 @@ func (r EventRow) eventCell() templ.Component {
 			var templ_7745c5c3_Var9 string
 			templ_7745c5c3_Var9, templ_7745c5c3_Err = templ.JoinStringErrs(" ")
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `events/event.templ`, Line: 84, Col: 8}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `event.templ`, Line: 90, Col: 8}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var9))
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Badge(ui.KindNeutral, "Test").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Badge(ui.KindNeutral, i18n.T(ctx, "events.test")).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -9,8 +9,12 @@ import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
 import (
-	"schakel/templates/ui"
+	"context"
+	"strconv"
 	"time"
+
+	"schakel/templates/i18n"
+	"schakel/templates/ui"
 )
 
 // QuarantineListView is a page of the requests that were quarantined.
@@ -46,11 +50,14 @@ type QuarantineView struct {
 	Now     time.Time
 }
 
-func (v QuarantineListView) table() ui.TableView {
+func (v QuarantineListView) table(ctx context.Context) ui.TableView {
 	return ui.TableView{
-		ID: "quarantine", Caption: "Quarantined requests", Total: v.Total, Noun: [2]string{"request", "requests"}, Pager: v.Pager,
-		Columns: []ui.Column{{Label: "Client"}, {Label: "Partner"}, {Label: "State"}, {Label: "Events", Numeric: true}, {Label: "Kept"}},
-		Empty:   ui.Empty{Text: "Nothing is in quarantine. A request comes here when its Idempotency-Key was used before for something else, and the settings say that such a request is kept aside.", ActionLabel: "See the settings", ActionHref: "/admin/settings"},
+		ID: "quarantine", Caption: i18n.T(ctx, "events.quarantine.caption"), Total: v.Total, Noun: [2]string{"request", "requests"}, Pager: v.Pager,
+		Columns: []ui.Column{
+			{Label: i18n.T(ctx, "events.quarantine.client")}, {Label: i18n.T(ctx, "events.quarantine.partner")}, {Label: i18n.T(ctx, "events.quarantine.state-label")},
+			{Label: i18n.T(ctx, "events.quarantine.events"), Numeric: true}, {Label: i18n.T(ctx, "events.quarantine.kept")},
+		},
+		Empty: ui.Empty{Text: i18n.T(ctx, "events.quarantine.none"), ActionLabel: i18n.T(ctx, "events.quarantine.see-settings"), ActionHref: "/admin/settings"},
 	}
 }
 
@@ -96,9 +103,9 @@ func QuarantineList(p ui.Page, v QuarantineListView) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Rows(v.table(), v.Rows, func(r QuarantineRow) ui.Cells {
+			templ_7745c5c3_Err = ui.Rows(v.table(ctx), v.Rows, func(r QuarantineRow) ui.Cells {
 				return ui.Cells{
-					ui.Link(r.Client, r.Href), ui.PlainText(r.Partner), ui.State(r.State), ui.PlainText(ui.Count(r.Events)), ui.Ago(r.Kept, v.Now),
+					ui.Link(r.Client, r.Href), ui.PlainText(r.Partner), ui.State(r.State), ui.PlainText(i18n.Count(ctx, r.Events)), ui.Ago(r.Kept, v.Now),
 				}
 			}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
@@ -174,7 +181,7 @@ func QuarantinePage(p ui.Page, v QuarantineView) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Card("This request").Render(templ.WithChildren(ctx, templ_7745c5c3_Var5), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Card(i18n.T(ctx, "events.quarantine.this")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var5), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -195,7 +202,7 @@ func QuarantinePage(p ui.Page, v QuarantineView) templ.Component {
 				}
 				ctx = templ.InitializeContext(ctx)
 				if len(v.First) == 0 {
-					templ_7745c5c3_Err = ui.Text("What the first request brought is not known any more.").Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Text(i18n.T(ctx, "events.quarantine.first-unknown")).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -223,7 +230,7 @@ func QuarantinePage(p ui.Page, v QuarantineView) templ.Component {
 						return templ_7745c5c3_Err
 					}
 					if v.MoreFirst > 0 {
-						templ_7745c5c3_Err = ui.Text("and "+ui.Count(v.MoreFirst)+" more").Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = ui.Text(i18n.T(ctx, "events.quarantine.first-more", v.MoreFirst)).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
@@ -231,7 +238,7 @@ func QuarantinePage(p ui.Page, v QuarantineView) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Card("Accepted under the same key before").Render(templ.WithChildren(ctx, templ_7745c5c3_Var6), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Card(i18n.T(ctx, "events.quarantine.first")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var6), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -252,7 +259,7 @@ func QuarantinePage(p ui.Page, v QuarantineView) templ.Component {
 						}()
 					}
 					ctx = templ.InitializeContext(ctx)
-					templ_7745c5c3_Err = ui.Text("A release accepts the events under a new key and delivers them to those who are subscribed now. Their ids stay as they are, so an event that the client sent before stays one event.").Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Text(i18n.T(ctx, "events.quarantine.release-text")).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -260,7 +267,7 @@ func QuarantinePage(p ui.Page, v QuarantineView) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = ui.PostButton(ui.Primary, "Release", v.Release).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.PostButton(ui.Primary, i18n.T(ctx, "events.quarantine.release"), v.Release).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -276,7 +283,7 @@ func QuarantinePage(p ui.Page, v QuarantineView) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.Card("Decide").Render(templ.WithChildren(ctx, templ_7745c5c3_Var7), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Card(i18n.T(ctx, "events.quarantine.decide")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var7), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -286,7 +293,7 @@ func QuarantinePage(p ui.Page, v QuarantineView) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if len(v.Events) < v.EventTotal {
-				templ_7745c5c3_Err = ui.Text("These are the first "+ui.Count(len(v.Events))+" of its "+ui.Count(v.EventTotal)+" events.").Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Text(i18n.T(ctx, "events.quarantine.first-of", len(v.Events), v.EventTotal)).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -313,7 +320,7 @@ func QuarantinePage(p ui.Page, v QuarantineView) templ.Component {
 						return templ_7745c5c3_Err
 					}
 					if e.Size > 0 {
-						templ_7745c5c3_Err = ui.Code("event-"+ui.Count(i+1), e.DataLabel(), e.Raw).Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = ui.Code("event-"+strconv.Itoa(i+1), e.DataLabel(), e.Raw).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}

@@ -92,7 +92,7 @@ func (t *EventCheck) add(content []byte, pointer string, found site.ProblemError
 func eventFindings(invalid *event.Invalid) []site.ProblemError {
 	var list []site.ProblemError
 	for _, p := range invalid.Problems {
-		list = append(list, site.ProblemError{Attribute: p.Attribute, Pointer: p.Pointer, Line: p.Line, Column: p.Column, Code: p.Code, Detail: i18n.Message(site.Capital(p.Detail) + ".")})
+		list = append(list, site.ProblemError{Attribute: p.Attribute, Pointer: p.Pointer, Line: p.Line, Column: p.Column, Code: p.Code, Detail: p.Detail})
 	}
 	return list
 }

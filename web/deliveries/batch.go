@@ -7,6 +7,7 @@ import (
 	"github.com/labstack/echo/v4"
 	"schakel/store"
 	view "schakel/templates/deliveries"
+	"schakel/templates/i18n"
 	"schakel/templates/ui"
 	"schakel/web/site"
 )
@@ -26,41 +27,40 @@ func (p *Pages) batchPage(area site.DeliveryArea) echo.HandlerFunc {
 		if !area.Admin && endpoint.PartnerID != area.Scope(c) {
 			return store.ErrNotFound
 		}
-		v := view.BatchView{Facts: batchFacts(area, b, endpoint), Apart: apartText(b.Reason), Now: p.Cfg.Now()}
+		v := view.BatchView{Facts: batchFacts(ctx, area, b, endpoint), Apart: apartText(ctx, b.Reason), Now: p.Cfg.Now()}
 		if v.Attempts, err = p.batchAttempts(ctx, area, b); err != nil {
 			return err
 		}
 		if v.Deliveries, err = p.batchDeliveries(c, area, b); err != nil {
 			return err
 		}
-		page := p.Page(c, "Batch of "+ui.Plural(len(b.Members), "event", "events"))
-		page.Crumbs = append(page.Crumbs, deliveriesCrumb(area), ui.Crumb{Label: "Batch"})
+		page := p.Page(c, i18n.T(ctx, "deliveries.batches.title", len(b.Members)))
+		page.Crumbs = append(page.Crumbs, deliveriesCrumb(ctx, area), ui.Crumb{Label: i18n.T(ctx, "deliveries.batch")})
 		return p.Render(c, 200, view.Batch(page, v))
 	}
 }
 
-func batchFacts(area site.DeliveryArea, b store.Batch, endpoint store.Endpoint) []ui.Item {
+func batchFacts(ctx context.Context, area site.DeliveryArea, b store.Batch, endpoint store.Endpoint) []ui.Item {
 	return []ui.Item{
-		{Label: "Batch id", Content: ui.Identifier(b.ID)},
-		{Label: "Endpoint", Content: ui.Link(endpoint.Name, area.Base+"/endpoints/"+endpoint.ID)},
-		{Label: "Events", Text: ui.Count(len(b.Members))},
-		{Label: "Size", Text: ui.Bytes(b.Size)},
-		{Label: "Made", Text: ui.Time(b.CreatedAt.Time)},
+		{Label: i18n.T(ctx, "deliveries.batches.id"), Content: ui.Identifier(b.ID)},
+		{Label: i18n.T(ctx, "deliveries.endpoint"), Content: ui.Link(endpoint.Name, area.Base+"/endpoints/"+endpoint.ID)},
+		{Label: i18n.T(ctx, "deliveries.batches.events"), Text: i18n.Count(ctx, len(b.Members))},
+		{Label: i18n.T(ctx, "deliveries.batches.size"), Text: i18n.Bytes(ctx, b.Size)},
+		{Label: i18n.T(ctx, "deliveries.facts.made"), Text: i18n.Time(ctx, b.CreatedAt.Time)},
 		{Label: "Idempotency-Key", Content: ui.Identifier(b.IdempotencyKey)},
-		{Label: "Key valid until", Text: ui.Time(b.KeyExpiresAt.Time)},
+		{Label: i18n.T(ctx, "deliveries.facts.key-until"), Text: i18n.Time(ctx, b.KeyExpiresAt.Time)},
 	}
 }
 
 // apartText explains why a batch was taken apart.
-func apartText(reason string) string {
+func apartText(ctx context.Context, reason string) string {
 	switch reason {
 	case "":
 		return ""
 	case store.BatchRejected:
-		return "The receiver refused this batch for what is in it, so each event was sent by itself afterwards, under a key of its own."
+		return i18n.T(ctx, "deliveries.batches.rejected")
 	}
-	return "Not all of this batch could be sent any more: a subscription was stopped, or the time of a delivery was over. What was left was sent by itself, under keys of its own. " +
-		"If an earlier try did arrive after all, the receiver knows the events by their source and id."
+	return i18n.T(ctx, "deliveries.batches.apart")
 }
 
 // batchAttempts are the requests made with a batch: what was sent and came back stands with its first member.
@@ -79,7 +79,7 @@ func (p *Pages) batchAttempts(ctx context.Context, area site.DeliveryArea, b sto
 			with = append(with, a)
 		}
 	}
-	views, _ := AttemptViews(with, area)
+	views, _ := AttemptViews(ctx, with, area)
 	return views, nil
 }
 
@@ -91,7 +91,7 @@ func (p *Pages) batchDeliveries(c echo.Context, area site.DeliveryArea, b store.
 	if err != nil {
 		return v, err
 	}
-	v.Table = ui.TableView{ID: "batch-deliveries", Caption: "Deliveries in this batch", Total: total, Noun: site.DeliveryNoun()}
+	v.Table = ui.TableView{ID: "batch-deliveries", Caption: i18n.T(ctx, "deliveries.batches.deliveries"), Total: total, Noun: site.DeliveryNoun()}
 	v.Rows, err = site.DeliveryRows(ctx, area, rows, p.DeliveryNamesOf(scope))
 	return v, err
 }
@@ -108,5 +108,5 @@ func (p *Pages) batchItem(ctx context.Context, area site.DeliveryArea, d store.D
 	if err != nil {
 		return nil, err
 	}
-	return []ui.Item{{Label: "Batch", Content: ui.Link("one of "+ui.Count(len(b.Members))+" in one request", area.Batch(b.ID))}}, nil
+	return []ui.Item{{Label: i18n.T(ctx, "deliveries.batch"), Content: ui.Link(i18n.T(ctx, "deliveries.batches.one-of", len(b.Members)), area.Batch(b.ID))}}, nil
 }

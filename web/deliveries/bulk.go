@@ -32,11 +32,11 @@ func (p *Pages) deliveryBulk(queue site.DeliveryQueue) echo.HandlerFunc {
 		}
 		ids, back := form.List("id"), backTo(form, queue.Path)
 		if len(ids) == 0 {
-			p.Flash(c, ui.KindWarning, "No delivery was ticked, so nothing was done.")
+			p.Flash(c, ui.KindWarning, "deliveries.bulk.none-ticked")
 			return c.Redirect(http.StatusSeeOther, back)
 		}
 		if len(ids) > site.MaxTicked {
-			return echo.NewHTTPError(http.StatusBadRequest, "At most "+ui.Count(site.MaxTicked)+" deliveries can be ticked; act on all that match instead.")
+			return echo.NewHTTPError(http.StatusBadRequest, i18n.M("deliveries.bulk.too-many-ticked", site.MaxTicked))
 		}
 		switch action := form.Get("action"); {
 		case action == actionResend:
@@ -44,7 +44,7 @@ func (p *Pages) deliveryBulk(queue site.DeliveryQueue) echo.HandlerFunc {
 		case action == actionDiscard && queue.Admin:
 			return p.discardTicked(c, queue, form, ids, back)
 		}
-		return echo.NewHTTPError(http.StatusBadRequest, "There is no such action here.")
+		return echo.NewHTTPError(http.StatusBadRequest, i18n.Message("deliveries.bulk.no-action"))
 	}
 }
 
@@ -56,18 +56,19 @@ func (p *Pages) resendTicked(c echo.Context, ids []string, back string) error {
 	if err != nil {
 		return err
 	}
-	return p.resent(c, back, bulkText(done, refused, "waits to be sent again.", "wait to be sent again."), refused, ids...)
+	return p.resent(c, back, withOthers(i18n.M("deliveries.bulk.resent", done), refused), refused, ids...)
 }
 
 func (p *Pages) discardTicked(c echo.Context, queue site.DeliveryQueue, form site.Form, ids []string, back string) error {
 	reason := form.Get("reason")
 	if wrong := site.ReasonError(reason); wrong != "" {
+		ctx := c.Request().Context()
 		v := view.DeliveryDiscardView{Action: queue.Path, Back: back, IDs: ids, Reason: reason, Count: len(ids)}
-		status, page := http.StatusOK, p.Page(c, "Discard "+ui.Plural(len(ids), "delivery", "deliveries"))
+		status, page := http.StatusOK, p.Page(c, i18n.T(ctx, "deliveries.bulk.discard", len(ids)))
 		if form.Checked("asked") {
 			status, page.Invalid, v.Wrong = http.StatusUnprocessableEntity, true, wrong
 		}
-		page.Crumbs = append(page.Crumbs, ui.Crumb{Label: queue.Title, Href: back}, ui.Crumb{Label: "Discard"})
+		page.Crumbs = append(page.Crumbs, ui.Crumb{Label: queue.Title, Href: back}, ui.Crumb{Label: i18n.T(ctx, "deliveries.discard")})
 		return p.Render(c, status, view.DeliveryDiscard(page, v))
 	}
 	actor := site.EngineActor(c)
@@ -77,7 +78,7 @@ func (p *Pages) discardTicked(c echo.Context, queue site.DeliveryQueue, form sit
 	if err != nil {
 		return err
 	}
-	return p.bulkDone(c, back, done, refused, "was discarded.", "were discarded.")
+	return p.bulkDone(c, back, withOthers(i18n.M("deliveries.bulk.discarded", done), refused), refused)
 }
 
 // eachDelivery does something with each delivery and counts those it could not be
@@ -100,27 +101,29 @@ func isRefusal(err error) bool {
 	return errors.Is(err, outbox.ErrNotResendable) || errors.Is(err, outbox.ErrEventExpired) || errors.Is(err, outbox.ErrNotDiscardable) || errors.Is(err, store.ErrNotFound)
 }
 
-// bulkDone reports the number of rows handled, and goes back to the list.
-func (p *Pages) bulkDone(c echo.Context, back string, done, refused int, one, many string) error {
-	text := bulkText(done, refused, one, many)
+// bulkDone reports what was done with the rows, and goes back to the list.
+func (p *Pages) bulkDone(c echo.Context, back string, text i18n.Message, refused int) error {
 	if refused == 0 {
-		return p.Done(c, back, i18n.Message(text))
+		return p.Done(c, back, text)
 	}
-	p.Flash(c, ui.KindWarning, i18n.Message(text))
+	p.Flash(c, ui.KindWarning, text)
 	return c.Redirect(http.StatusSeeOther, back)
 }
 
-// bulkText counts the rows that it was done with, and those it was not.
-func bulkText(done, refused int, one, many string) string {
-	text := ui.Plural(done, "delivery", "deliveries") + " " + many
-	if done == 1 {
-		text = "1 delivery " + one
+// withOthers adds to what was done the count of the rows that it could not be done with.
+func withOthers(done i18n.Message, refused int) i18n.Message {
+	if refused == 0 {
+		return done
 	}
-	if refused > 0 {
-		text += " With " + ui.Plural(refused, "other", "others") +
-			" it could not be done: on its way already, discarded, its event expired, or its subscription is not approved."
+	return sentences(done, i18n.M("deliveries.bulk.others", refused))
+}
+
+// sentences puts sentences after each other.
+func sentences(first i18n.Message, more ...i18n.Message) i18n.Message {
+	for _, next := range more {
+		first = i18n.M("deliveries.two-sentences", first, next)
 	}
-	return text
+	return first
 }
 
 // backTo is the list that the form was on, with its filter: only ever the list at path.
@@ -151,11 +154,11 @@ func (p *Pages) startDeliveryJob(queue site.DeliveryQueue) echo.HandlerFunc {
 		q := site.ReadDeliveryQuery(form.Get)
 		counted, err := time.Parse(time.RFC3339Nano, form.Get("counted"))
 		if err != nil {
-			return echo.NewHTTPError(http.StatusBadRequest, "The form does not say when the deliveries were counted. Count them again.")
+			return echo.NewHTTPError(http.StatusBadRequest, i18n.Message("deliveries.bulk.not-counted"))
 		}
 		action, reason := form.Get("action"), form.Get("reason")
 		if action != actionResend && (action != actionDiscard || !queue.Admin) {
-			return echo.NewHTTPError(http.StatusBadRequest, "There is no such action here.")
+			return echo.NewHTTPError(http.StatusBadRequest, i18n.Message("deliveries.bulk.no-action"))
 		}
 		if wrong := site.ReasonError(reason); action == actionDiscard && wrong != "" {
 			return p.showDeliveryAll(c, queue, q, counted, reason, wrong)
@@ -166,7 +169,7 @@ func (p *Pages) startDeliveryJob(queue site.DeliveryQueue) echo.HandlerFunc {
 		}
 		job, err := p.Engine.StartJob(c.Request().Context(), site.EngineActor(c), action, filter, reason)
 		if errors.Is(err, outbox.ErrTooManyJobs) {
-			return echo.NewHTTPError(http.StatusConflict, site.Sentence(outbox.ErrTooManyJobs))
+			return echo.NewHTTPError(http.StatusConflict, outbox.RefusalText(err))
 		}
 		if err != nil {
 			return err
@@ -199,7 +202,7 @@ func (p *Pages) showDeliveryAll(c echo.Context, queue site.DeliveryQueue, q site
 	}
 	v := view.DeliveryAllView{
 		Action: queue.Path + "/all", Back: queue.Path + "?" + q.Values().Encode(), Count: preview.Total, More: preview.More, Discard: queue.Admin,
-		Reason: reason, Wrong: i18n.Message(reasonWrong), Hidden: hiddenQuery(q, counted),
+		Reason: reason, Wrong: reasonWrong, Hidden: hiddenQuery(q, counted),
 	}
 	if v.Warnings, err = p.stoppedWarnings(ctx, endpointsOf(preview)); err != nil {
 		return err
@@ -207,14 +210,14 @@ func (p *Pages) showDeliveryAll(c echo.Context, queue site.DeliveryQueue, q site
 	if v.Filter, err = p.filterWords(ctx, queue, q, queue.Scope(c)); err != nil {
 		return err
 	}
-	if v.Groups, err = p.jobGroups(ctx, queue.DeliveryArea, queue.Scope(c), preview, site.DeliveryNoun()); err != nil {
+	if v.Groups, err = p.jobGroups(ctx, queue.DeliveryArea, queue.Scope(c), preview); err != nil {
 		return err
 	}
-	status, page := http.StatusOK, p.Page(c, v.Title())
+	status, page := http.StatusOK, p.Page(c, v.Title(ctx))
 	if reasonWrong != "" {
 		status, page.Invalid = http.StatusUnprocessableEntity, true
 	}
-	page.Crumbs = append(page.Crumbs, ui.Crumb{Label: queue.Title, Href: v.Back}, ui.Crumb{Label: "All that match"})
+	page.Crumbs = append(page.Crumbs, ui.Crumb{Label: queue.Title, Href: v.Back}, ui.Crumb{Label: i18n.T(ctx, "deliveries.bulk.all-crumb")})
 	return p.Render(c, status, view.DeliveryAll(page, v))
 }
 
@@ -234,19 +237,19 @@ func (p *Pages) filterWords(ctx context.Context, queue site.DeliveryQueue, q sit
 	if err != nil {
 		return nil, err
 	}
-	items := []ui.Item{{Label: "State", Text: listed(queue.Resendable(q.Status), stateWord)}}
+	items := []ui.Item{{Label: i18n.T(ctx, "deliveries.state-label"), Text: states(ctx, queue.Resendable(q.Status))}}
 	for _, item := range []ui.Item{
-		{Label: "Partner", Text: partner},
-		{Label: "Endpoint", Text: endpoint},
-		{Label: "Subscription", Text: q.Subscription},
-		{Label: "Event type", Text: q.EventType},
-		{Label: "Event id", Text: q.Event},
-		{Label: "Kind of error", Text: q.KindWords(queue)},
-		{Label: "Cause of the issue", Text: q.Cause},
-		{Label: "Changed from", Text: site.MomentWords(q.From)},
-		{Label: "Changed until", Text: site.MomentWords(q.Until)},
-		{Label: "Made from", Text: site.MomentWords(q.Made)},
-		{Label: "Resend or replay (job)", Text: q.Job},
+		{Label: i18n.T(ctx, "deliveries.partner"), Text: partner},
+		{Label: i18n.T(ctx, "deliveries.endpoint"), Text: endpoint},
+		{Label: i18n.T(ctx, "deliveries.subscription"), Text: q.Subscription},
+		{Label: i18n.T(ctx, "deliveries.event-type"), Text: q.EventType},
+		{Label: i18n.T(ctx, "deliveries.event-id"), Text: q.Event},
+		{Label: i18n.T(ctx, "deliveries.kind-of-error"), Text: q.KindWords(queue)},
+		{Label: i18n.T(ctx, "deliveries.cause-of-issue"), Text: q.Cause},
+		{Label: i18n.T(ctx, "deliveries.changed-from"), Text: site.MomentWords(q.From)},
+		{Label: i18n.T(ctx, "deliveries.changed-until"), Text: site.MomentWords(q.Until)},
+		{Label: i18n.T(ctx, "deliveries.made-from"), Text: site.MomentWords(q.Made)},
+		{Label: i18n.T(ctx, "deliveries.by-job"), Text: q.Job},
 	} {
 		if item.Text != "" {
 			items = append(items, item)

@@ -72,7 +72,7 @@ func deliveryFilterOf(c echo.Context) (store.DeliveryFilter, error) {
 func checkStatuses(statuses []string) error {
 	for _, s := range statuses {
 		if !slices.Contains(site.DeliveryStatuses(), s) {
-			return site.FieldProblem("status", "status must be pending, retrying, delivered, held, dead or discarded")
+			return site.FieldProblem("status", "deliveries.api.status")
 		}
 	}
 	return nil

@@ -1,6 +1,7 @@
 package deliveries
 
 import (
+	"context"
 	"net/http"
 	"net/url"
 	"strings"
@@ -33,14 +34,14 @@ func (p *Pages) issueList(area site.DeliveryArea) echo.HandlerFunc {
 			return err
 		}
 		v := view.IssueListView{Path: area.Base + "/issues", Total: total, Pager: site.LongPager(c, paging, total), ShowPartner: area.Admin, Now: p.Cfg.Now()}
-		options := []ui.Option{{Label: "All states"}}
+		options := []ui.Option{{Label: i18n.T(ctx, "deliveries.list.all-states")}}
 		for _, s := range issueStatuses() {
-			options = append(options, ui.Option{Value: s, Label: site.Capital(s)})
+			options = append(options, ui.Option{Value: s, Label: i18n.Of(ctx, "deliveries.issue-state", s)})
 		}
-		v.Fields = []ui.Field{site.ChoiceField("state", "State", status, options)}
+		v.Fields = []ui.Field{site.ChoiceField("state", i18n.T(ctx, "deliveries.state-label"), status, options)}
 		names := p.DeliveryNamesOf(scope)
 		for _, i := range rows {
-			row := issueRow(area, i)
+			row := issueRow(ctx, area, i)
 			if row.Endpoint, err = names.Endpoint(ctx, i.EndpointID); err != nil {
 				return err
 			}
@@ -51,17 +52,17 @@ func (p *Pages) issueList(area site.DeliveryArea) echo.HandlerFunc {
 			}
 			v.Rows = append(v.Rows, row)
 		}
-		page := p.Page(c, "Issues")
-		page.Lead = "Failed attempts, grouped by endpoint and cause. An issue resolves by itself when deliveries arrive again and none waits for its cause."
-		page.Crumbs = append(page.Crumbs, deliveriesCrumb(area), ui.Crumb{Label: "Issues"})
+		page := p.Page(c, i18n.T(ctx, "deliveries.issues.title"))
+		page.Lead = i18n.T(ctx, "deliveries.issues.lead")
+		page.Crumbs = append(page.Crumbs, deliveriesCrumb(ctx, area), ui.Crumb{Label: i18n.T(ctx, "deliveries.issues.title")})
 		return p.Render(c, http.StatusOK, view.IssueList(page, v))
 	}
 }
 
-func issueRow(area site.DeliveryArea, i store.Issue) view.IssueRow {
+func issueRow(ctx context.Context, area site.DeliveryArea, i store.Issue) view.IssueRow {
 	here := area.Base + "/issues/" + i.ID
 	r := view.IssueRow{
-		Cause: issueCause(i.Cause), Detail: site.Shown(i.Detail), State: issueState(i), Failures: int(i.Failures), First: i.FirstAt.Time, Last: i.LastAt.Time,
+		Cause: issueCause(ctx, i.Cause), Detail: site.Shown(i.Detail), State: issueState(ctx, i), Failures: int(i.Failures), First: i.FirstAt.Time, Last: i.LastAt.Time,
 		Sample: area.Delivery(i.DeliveryID),
 	}
 	q := url.Values{"endpoint": {i.EndpointID}, "cause": {i.Cause}}
@@ -80,22 +81,22 @@ func issueRow(area site.DeliveryArea, i store.Issue) view.IssueRow {
 }
 
 // issueState names the state, and who decided.
-func issueState(i store.Issue) string {
+func issueState(ctx context.Context, i store.Issue) string {
 	switch {
 	case i.Status == store.IssueAcknowledged:
-		return "Acknowledged by " + i.AcknowledgedBy
+		return i18n.T(ctx, "deliveries.issues.acknowledged-by", i.AcknowledgedBy)
 	case i.Status == store.IssueResolved && i.ResolvedBy != "":
-		return "Resolved by " + i.ResolvedBy
+		return i18n.T(ctx, "deliveries.issues.resolved-by", i.ResolvedBy)
 	case i.Status == store.IssueResolved:
-		return "Resolved by itself"
+		return i18n.T(ctx, "deliveries.issues.resolved-itself")
 	}
-	return site.Capital(i.Status)
+	return i18n.Of(ctx, "deliveries.issue-state", i.Status)
 }
 
 // issueCause describes the key of a cause.
-func issueCause(cause string) string {
+func issueCause(ctx context.Context, cause string) string {
 	if status, ok := strings.CutPrefix(cause, "http-"); ok {
-		return "Answered " + status
+		return i18n.T(ctx, "deliveries.issues.answered", status)
 	}
 	return site.FailureKind(cause)
 }
@@ -121,13 +122,13 @@ func (p *Pages) decideIssue(area site.DeliveryArea, action string) echo.HandlerF
 			}
 			return tx.InsertAudit(ctx, store.Audit{
 				ActorKind: who.Kind, ActorID: who.ID, ActorName: who.Name, Action: action, ObjectKind: "issue", ObjectID: i.ID,
-				ObjectName: issueCause(i.Cause), PartnerID: i.PartnerID, Detail: "{}",
+				ObjectName: issueCause(context.Background(), i.Cause), PartnerID: i.PartnerID, Detail: "{}",
 			})
 		})
-		text := "The issue is acknowledged: others see that you look into it."
+		text := i18n.Message("deliveries.issues.was-acknowledged")
 		if action == registry.ActionIssueResolved {
-			text = "The issue is resolved. The same failure reopens it."
+			text = "deliveries.issues.was-resolved"
 		}
-		return p.Saved(c, err, area.Base+"/issues", i18n.Message(text))
+		return p.Saved(c, err, area.Base+"/issues", text)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"schakel/delivery/outbox"
 	"schakel/store"
 	view "schakel/templates/deliveries"
+	"schakel/templates/i18n"
 	"schakel/templates/ui"
 	"schakel/web/site"
 )
@@ -17,30 +18,30 @@ import (
 // jobList shows the jobs over many deliveries: those of administrators, or of the partner.
 func (p *Pages) jobList(area site.DeliveryArea) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		paging := site.PagePaging(c)
-		jobs, total, err := p.DB.ResendJobs(c.Request().Context(), store.JobFilter{
+		ctx, paging := c.Request().Context(), site.PagePaging(c)
+		jobs, total, err := p.DB.ResendJobs(ctx, store.JobFilter{
 			PartnerID: area.Scope(c), Everybody: area.Admin, Page: paging,
 		})
 		if err != nil {
 			return err
 		}
 		v := view.JobListView{Path: area.Base + "/jobs", Now: p.Cfg.Now(), Table: ui.TableView{
-			ID: "jobs", Caption: "Jobs", Total: total, Noun: [2]string{"job", "jobs"}, Pager: site.Pager(c, paging, total),
+			ID: "jobs", Caption: i18n.T(ctx, "deliveries.jobs.title"), Total: total, Noun: [2]string{"job", "jobs"}, Pager: site.Pager(c, paging, total),
 			Empty: ui.Empty{
-				Text:        "No job was started yet. One starts when you act on all deliveries that match a filter, or send events again.",
-				ActionLabel: "See deliveries", ActionHref: area.Base + "/deliveries",
+				Text:        i18n.T(ctx, "deliveries.jobs.none"),
+				ActionLabel: i18n.T(ctx, "deliveries.list.see"), ActionHref: area.Base + "/deliveries",
 			},
 		}}
 		for _, j := range jobs {
 			v.Rows = append(v.Rows, view.JobRow{
-				Href: area.Job(j.ID), Title: jobTitle(j), State: j.Status, By: j.CreatedBy,
+				Href: area.Job(j.ID), Title: jobTitle(ctx, j), State: j.Status, By: j.CreatedBy,
 				Done: int(j.Done), Refused: int(j.Refused), Total: int(j.Total), More: j.TotalMore, Created: j.CreatedAt.Time,
 			})
 		}
-		page := p.Page(c, "Jobs")
-		page.Lead = "Each resends or discards many deliveries, or offers many stored events again, bit by bit."
-		page.Actions = ui.LinkButton(ui.Primary, "Send again…", area.Base+"/jobs/new")
-		page.Crumbs = append(page.Crumbs, deliveriesCrumb(area), ui.Crumb{Label: "Jobs"})
+		page := p.Page(c, i18n.T(ctx, "deliveries.jobs.title"))
+		page.Lead = i18n.T(ctx, "deliveries.jobs.lead")
+		page.Actions = ui.LinkButton(ui.Primary, i18n.T(ctx, "deliveries.jobs.new"), area.Base+"/jobs/new")
+		page.Crumbs = append(page.Crumbs, deliveriesCrumb(ctx, area), ui.Crumb{Label: i18n.T(ctx, "deliveries.jobs.title")})
 		return p.Render(c, http.StatusOK, view.JobList(page, v))
 	}
 }
@@ -54,14 +55,11 @@ func (p *Pages) jobPage(area site.DeliveryArea) echo.HandlerFunc {
 			return err
 		}
 		v := view.JobView{
-			Self: area.Job(j.ID), State: j.Status, Verb: "resent", Noun: site.DeliveryNoun(), Total: int(j.Total), More: j.TotalMore, Done: int(j.Done), Refused: int(j.Refused),
+			Self: area.Job(j.ID), State: j.Status, Action: j.Action, Total: int(j.Total), More: j.TotalMore, Done: int(j.Done), Refused: int(j.Refused),
 			Reason: j.Reason, By: j.CreatedBy, Created: j.CreatedAt.Time, Finished: j.FinishedAt.Time, List: area.Base + "/deliveries", Now: p.Cfg.Now(),
 		}
-		switch j.Action {
-		case actionDiscard:
-			v.Verb = "discarded"
-		case outbox.ActionReplay:
-			v.Verb, v.Noun, v.List = "offered", [2]string{"event", "events"}, v.List+"?job="+j.ID
+		if j.Action == outbox.ActionReplay {
+			v.List += "?job=" + j.ID
 			if v.Parts, err = p.jobParts(ctx, area, j); err != nil {
 				return err
 			}
@@ -78,8 +76,8 @@ func (p *Pages) jobPage(area site.DeliveryArea) echo.HandlerFunc {
 		if v.Filter, err = p.jobFilter(ctx, j, area); err != nil {
 			return err
 		}
-		page := p.Page(c, jobTitle(j))
-		page.Crumbs = append(page.Crumbs, deliveriesCrumb(area), ui.Crumb{Label: "Jobs", Href: area.Base + "/jobs"}, ui.Crumb{Label: "Job"})
+		page := p.Page(c, jobTitle(ctx, j))
+		page.Crumbs = append(page.Crumbs, deliveriesCrumb(ctx, area), ui.Crumb{Label: i18n.T(ctx, "deliveries.jobs.title"), Href: area.Base + "/jobs"}, ui.Crumb{Label: i18n.T(ctx, "deliveries.jobs.job")})
 		return p.Render(c, http.StatusOK, view.Job(page, v))
 	}
 }
@@ -94,7 +92,7 @@ func (p *Pages) cancelJob(area site.DeliveryArea) echo.HandlerFunc {
 		if err := p.Engine.CancelJob(c.Request().Context(), site.EngineActor(c), j.ID); err != nil {
 			return err
 		}
-		return p.Done(c, area.Job(j.ID), "The job is stopped. What it did before stays done.")
+		return p.Done(c, area.Job(j.ID), "deliveries.jobs.stopped")
 	}
 }
 
@@ -107,18 +105,21 @@ func (p *Pages) ownJob(c echo.Context, area site.DeliveryArea) (store.ResendJob,
 	return j, err
 }
 
-func jobTitle(j store.ResendJob) string {
+func jobTitle(ctx context.Context, j store.ResendJob) string {
 	switch j.Action {
 	case actionDiscard:
-		return "Discard " + ui.Plural(int(j.Total), "delivery", "deliveries")
+		return i18n.T(ctx, "deliveries.bulk.discard", int(j.Total))
 	case outbox.ActionReplay:
-		return "Replay of " + site.AtLeast(j.TotalMore) + ui.Plural(int(j.Total), "event", "events")
+		if j.TotalMore {
+			return i18n.T(ctx, "deliveries.jobs.replay-title-more", int(j.Total))
+		}
+		return i18n.T(ctx, "deliveries.jobs.replay-title", int(j.Total))
 	}
-	return "Resend " + ui.Plural(int(j.Total), "delivery", "deliveries")
+	return i18n.T(ctx, "deliveries.bulk.resend", int(j.Total))
 }
 
-func deliveriesCrumb(area site.DeliveryArea) ui.Crumb {
-	return ui.Crumb{Label: "Deliveries", Href: area.Base + "/deliveries"}
+func deliveriesCrumb(ctx context.Context, area site.DeliveryArea) ui.Crumb {
+	return ui.Crumb{Label: i18n.T(ctx, "deliveries.title"), Href: area.Base + "/deliveries"}
 }
 
 // jobFilter describes the selection of a job in words.
@@ -141,18 +142,18 @@ func (p *Pages) jobFilter(ctx context.Context, j store.ResendJob, area site.Deli
 	}
 	var items []ui.Item
 	for _, item := range []ui.Item{
-		{Label: "State", Text: listed(f.Statuses, stateWord)},
-		{Label: "Partner", Text: partner},
-		{Label: "Endpoint", Text: endpoint},
-		{Label: "Subscription", Text: f.SubscriptionID},
-		{Label: "Event type", Text: f.EventType},
-		{Label: "Event id", Text: f.CEID + f.EventID},
-		{Label: "Subject", Text: f.Subject},
-		{Label: "Kind of error", Text: listed(kindsOf(f), reasonLabel)},
-		{Label: "Changed from", Text: moment(f.From)},
-		{Label: "Changed before", Text: moment(f.Until)},
-		{Label: "Chosen by id", Text: chosen(f.IDs)},
-		{Label: "Resend or replay (job)", Text: f.ReplayOf},
+		{Label: i18n.T(ctx, "deliveries.state-label"), Text: states(ctx, f.Statuses)},
+		{Label: i18n.T(ctx, "deliveries.partner"), Text: partner},
+		{Label: i18n.T(ctx, "deliveries.endpoint"), Text: endpoint},
+		{Label: i18n.T(ctx, "deliveries.subscription"), Text: f.SubscriptionID},
+		{Label: i18n.T(ctx, "deliveries.event-type"), Text: f.EventType},
+		{Label: i18n.T(ctx, "deliveries.event-id"), Text: f.CEID + f.EventID},
+		{Label: i18n.T(ctx, "deliveries.subject"), Text: f.Subject},
+		{Label: i18n.T(ctx, "deliveries.kind-of-error"), Text: listed(kindsOf(f), reasonLabel)},
+		{Label: i18n.T(ctx, "deliveries.changed-from"), Text: moment(ctx, f.From)},
+		{Label: i18n.T(ctx, "deliveries.changed-before"), Text: moment(ctx, f.Until)},
+		{Label: i18n.T(ctx, "deliveries.chosen-by-id"), Text: chosen(ctx, f.IDs)},
+		{Label: i18n.T(ctx, "deliveries.by-job"), Text: f.ReplayOf},
 	} {
 		if item.Text != "" {
 			items = append(items, item)
@@ -178,16 +179,21 @@ func listed(codes []string, word func(string) string) string {
 	return strings.Join(words, ", ")
 }
 
-func moment(t store.Time) string {
+// states names states of deliveries.
+func states(ctx context.Context, statuses []string) string {
+	return listed(statuses, func(status string) string { return stateWord(ctx, status) })
+}
+
+func moment(ctx context.Context, t store.Time) string {
 	if t.IsZero() {
 		return ""
 	}
-	return ui.Time(t.Time)
+	return i18n.Time(ctx, t.Time)
 }
 
-func chosen(ids []string) string {
+func chosen(ctx context.Context, ids []string) string {
 	if len(ids) == 0 {
 		return ""
 	}
-	return ui.Plural(len(ids), "delivery", "deliveries")
+	return i18n.T(ctx, "deliveries.count", len(ids))
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/labstack/echo/v4"
 	"schakel/store"
 	view "schakel/templates/deliveries"
+	"schakel/templates/i18n"
 	"schakel/templates/ui"
 	"schakel/web/site"
 )
@@ -30,7 +31,7 @@ func (p *Pages) deliveryList(queue site.DeliveryQueue) echo.HandlerFunc {
 			return err
 		}
 		page := p.Page(c, queue.Title)
-		page.Lead, page.Actions = queue.Lead, ui.LinkButton(ui.Subtle, "Send again, and jobs", queue.Base+"/jobs")
+		page.Lead, page.Actions = queue.Lead, ui.LinkButton(ui.Subtle, i18n.T(ctx, "deliveries.list.jobs-link"), queue.Base+"/jobs")
 		page.Crumbs = append(page.Crumbs, ui.Crumb{Label: queue.Title})
 		if len(wrong) > 0 {
 			page.Invalid, v.Invalid, v.Errors = true, true, site.FieldErrors(fields)
@@ -49,51 +50,51 @@ func (p *Pages) deliveryList(queue site.DeliveryQueue) echo.HandlerFunc {
 		if v.Warnings, err = p.rowWarnings(ctx, list.Rows); err != nil {
 			return err
 		}
-		saidBelow(page.Flash, v.Warnings)
-		v.Table = queueTable(queue, q, list.Total)
+		saidBelow(ctx, page.Flash, v.Warnings)
+		v.Table = queueTable(ctx, queue, q, list.Total)
 		v.Table.Bulk.Hidden = []ui.Hidden{{Name: "back", Value: v.Self}}
 		v.Table.Pager = site.LongPager(c, paging, list.Total)
 		if before := site.OlderThan(paging, list); before != "" {
 			v.Older, v.Table.Pager.More = site.WithBefore(c.Request().URL, before), false
 		}
 		if list.Older != "" {
-			v.Searched = "Only the newest " + ui.Count(store.SearchBound) + " deliveries were searched. "
+			v.Searched = i18n.T(ctx, "deliveries.list.searched", store.SearchBound) + " "
 		}
 		return p.Render(c, http.StatusOK, view.DeliveryList(page, v))
 	}
 }
 
 // queueTable describes the list and what can be done with its rows.
-func queueTable(queue site.DeliveryQueue, q site.DeliveryQuery, total int) ui.TableView {
+func queueTable(ctx context.Context, queue site.DeliveryQueue, q site.DeliveryQuery, total int) ui.TableView {
 	t := ui.TableView{
 		ID: "deliveries", Caption: queue.Caption, Total: total, Most: store.ListBound, Noun: site.DeliveryNoun(),
 		Empty: ui.Empty{Text: queue.Empty},
 		Bulk: &ui.BulkView{Action: queue.Path, Buttons: []ui.BulkButton{
-			{Label: "Resend", Value: actionResend, Kind: ui.Secondary},
+			{Label: i18n.T(ctx, "deliveries.resend"), Value: actionResend, Kind: ui.Secondary},
 		}},
 	}
 	values := q.Values()
 	if len(values) > 0 {
-		t.Empty = ui.Empty{Text: "Nothing matches this filter.", ActionLabel: "Clear the filter", ActionHref: queue.Path}
+		t.Empty = ui.Empty{Text: i18n.T(ctx, "deliveries.list.no-match"), ActionLabel: i18n.T(ctx, "deliveries.list.clear-filter"), ActionHref: queue.Path}
 	} else if queue.Admin && len(queue.Statuses) > 0 {
-		t.Empty.ActionLabel, t.Empty.ActionHref = "See all deliveries", "/admin/deliveries"
+		t.Empty.ActionLabel, t.Empty.ActionHref = i18n.T(ctx, "deliveries.list.see-all"), "/admin/deliveries"
 	}
 	if queue.Admin {
-		t.Bulk.Buttons = append(t.Bulk.Buttons, ui.BulkButton{Label: "Discard…", Value: actionDiscard, Kind: ui.Subtle})
+		t.Bulk.Buttons = append(t.Bulk.Buttons, ui.BulkButton{Label: i18n.T(ctx, "deliveries.discard-ellipsis"), Value: actionDiscard, Kind: ui.Subtle})
 	}
-	t.Bulk.AllLabel = "All " + ui.Count(total) + " that match…"
+	t.Bulk.AllLabel = i18n.T(ctx, "deliveries.list.all-count", total)
 	if total > store.ListBound {
-		t.Bulk.AllLabel = "All that match…"
+		t.Bulk.AllLabel = i18n.T(ctx, "deliveries.list.all")
 	}
 	if len(queue.Statuses) == 0 && q.Status == "" {
-		t.Bulk.AllLabel = "All held and dead ones that match…"
+		t.Bulk.AllLabel = i18n.T(ctx, "deliveries.list.all-dead")
 	}
 	t.Bulk.AllHref = queue.Path + "/all?" + values.Encode()
 	if queue.Errors && q.Show == site.ShowStopped {
-		t.Bulk.AllLabel = "All held ones that match…" // what is pending cannot be sent again
+		t.Bulk.AllLabel = i18n.T(ctx, "deliveries.list.all-held") // what is pending cannot be resent
 	}
 	if q.Status == store.DeliveryPending || q.Status == store.DeliveryDiscarded {
-		t.Bulk.AllLabel, t.Bulk.AllHref = "", "" // neither can be sent again
+		t.Bulk.AllLabel, t.Bulk.AllHref = "", "" // neither can be resent
 	}
 	return t
 }
@@ -115,7 +116,7 @@ func (p *Pages) OtherDeliveries(c echo.Context, area site.DeliveryArea, eventID,
 		}
 	}
 	total -= len(rows) - len(visible)
-	v.Table = ui.TableView{ID: "other-deliveries", Caption: "Other deliveries of this event", Total: total, Noun: site.DeliveryNoun()}
+	v.Table = ui.TableView{ID: "other-deliveries", Caption: i18n.T(ctx, "deliveries.list.others"), Total: total, Noun: site.DeliveryNoun()}
 	v.Rows, err = site.DeliveryRows(ctx, area, visible, p.DeliveryNamesOf(scope))
 	return v, err
 }
@@ -131,7 +132,7 @@ func (p *Pages) filterFields(ctx context.Context, queue site.DeliveryQueue, q si
 		if err != nil {
 			return nil, err
 		}
-		fields = append(fields, site.ChoiceField("partner", "Partner", q.Partner, options))
+		fields = append(fields, site.ChoiceField("partner", i18n.T(ctx, "deliveries.partner"), q.Partner, options))
 	}
 	endpoints, err := p.EndpointOptions(ctx, cmp.Or(partner, q.Partner), names)
 	if err != nil {
@@ -145,52 +146,49 @@ func (p *Pages) filterFields(ctx context.Context, queue site.DeliveryQueue, q si
 	if err != nil {
 		return nil, err
 	}
-	fields = append(fields, site.ChoiceField("endpoint", "Endpoint", q.Endpoint, endpoints), site.ChoiceField("type", "Event type", q.EventType, types))
-	fields = append(fields, stateField(queue, q)...)
-	fields = append(fields, site.ChoiceField("kind", "Kind of error", q.Reason, reasons),
-		ui.Field{Name: "event", Label: "Delivery or event id", Value: q.Event, MaxLength: site.MaxFilterText},
-		ui.Field{Name: "subject", Label: "Subject", Value: q.Subject, MaxLength: site.MaxFilterText},
-		ui.Field{Name: "from", Label: "Changed from", Type: site.MomentField(q.From), Value: q.From},
-		ui.Field{Name: "until", Label: "Changed until", Type: site.MomentField(q.Until), Value: q.Until})
+	fields = append(fields, site.ChoiceField("endpoint", i18n.T(ctx, "deliveries.endpoint"), q.Endpoint, endpoints), site.ChoiceField("type", i18n.T(ctx, "deliveries.event-type"), q.EventType, types))
+	fields = append(fields, stateField(ctx, queue, q)...)
+	fields = append(fields, site.ChoiceField("kind", i18n.T(ctx, "deliveries.kind-of-error"), q.Reason, reasons),
+		ui.Field{Name: "event", Label: i18n.T(ctx, "deliveries.list.delivery-or-event-id"), Value: q.Event, MaxLength: site.MaxFilterText},
+		ui.Field{Name: "subject", Label: i18n.T(ctx, "deliveries.subject"), Value: q.Subject, MaxLength: site.MaxFilterText},
+		ui.Field{Name: "from", Label: i18n.T(ctx, "deliveries.changed-from"), Type: site.MomentField(q.From), Value: q.From},
+		ui.Field{Name: "until", Label: i18n.T(ctx, "deliveries.changed-until"), Type: site.MomentField(q.Until), Value: q.Until})
 	if q.Made != "" {
-		fields = append(fields, ui.Field{Name: "made", Label: "Made from", Type: site.MomentField(q.Made), Value: q.Made})
+		fields = append(fields, ui.Field{Name: "made", Label: i18n.T(ctx, "deliveries.made-from"), Type: site.MomentField(q.Made), Value: q.Made})
 	}
 	if q.Subscription != "" {
-		fields = append(fields, ui.Field{Name: "subscription", Label: "Subscription", Value: q.Subscription, MaxLength: site.MaxFilterText})
+		fields = append(fields, ui.Field{Name: "subscription", Label: i18n.T(ctx, "deliveries.subscription"), Value: q.Subscription, MaxLength: site.MaxFilterText})
 	}
 	if q.Cause != "" {
-		fields = append(fields, ui.Field{Name: "cause", Label: "Cause of the issue", Value: q.Cause, MaxLength: site.MaxFilterText})
+		fields = append(fields, ui.Field{Name: "cause", Label: i18n.T(ctx, "deliveries.cause-of-issue"), Value: q.Cause, MaxLength: site.MaxFilterText})
 	}
 	if q.Job != "" {
-		fields = append(fields, ui.Field{Name: "job", Label: "Resend or replay (job)", Value: q.Job, MaxLength: site.MaxFilterText})
+		fields = append(fields, ui.Field{Name: "job", Label: i18n.T(ctx, "deliveries.by-job"), Value: q.Job, MaxLength: site.MaxFilterText})
 	}
 	return site.WithErrors(fields, wrong), nil
 }
 
 // stateField asks for a state, or in the error queue for which held deliveries.
-func stateField(queue site.DeliveryQueue, q site.DeliveryQuery) []ui.Field {
+func stateField(ctx context.Context, queue site.DeliveryQueue, q site.DeliveryQuery) []ui.Field {
 	switch {
 	case queue.Errors:
-		return []ui.Field{site.ChoiceField("show", "Show", q.Show, []ui.Option{
-			{Value: site.ShowRefused, Label: "Refused by the other side"},
-			{Value: site.ShowStopped, Label: "Waiting for a stopped endpoint or subscription"},
-			{Value: site.ShowHeld, Label: "Everything that is held"},
+		return []ui.Field{site.ChoiceField("show", i18n.T(ctx, "deliveries.list.show"), q.Show, []ui.Option{
+			{Value: site.ShowRefused, Label: i18n.T(ctx, "deliveries.list.show-rejected")},
+			{Value: site.ShowStopped, Label: i18n.T(ctx, "deliveries.list.show-stopped")},
+			{Value: site.ShowHeld, Label: i18n.T(ctx, "deliveries.list.show-held")},
 		})}
 	case len(queue.Statuses) > 0:
 		return nil
 	}
-	options := []ui.Option{{Label: "All states"}}
+	options := []ui.Option{{Label: i18n.T(ctx, "deliveries.list.all-states")}}
 	for _, status := range site.DeliveryStatuses() {
-		options = append(options, ui.Option{Value: status, Label: stateWord(status)})
+		options = append(options, ui.Option{Value: status, Label: stateWord(ctx, status)})
 	}
-	return []ui.Field{site.ChoiceField("status", "State", q.Status, options)}
+	return []ui.Field{site.ChoiceField("status", i18n.T(ctx, "deliveries.state-label"), q.Status, options)}
 }
 
-func stateWord(status string) string {
-	if status == store.DeliveryDead {
-		return "Dead letter"
-	}
-	return site.Capital(status)
+func stateWord(ctx context.Context, status string) string {
+	return i18n.Of(ctx, "deliveries.state", status)
 }
 
 // reasonOptions are the kinds of error among what the queue holds.
@@ -199,7 +197,7 @@ func (p *Pages) reasonOptions(ctx context.Context, queue site.DeliveryQueue, par
 	if err != nil {
 		return nil, err
 	}
-	options := []ui.Option{{Label: "All kinds"}}
+	options := []ui.Option{{Label: i18n.T(ctx, "deliveries.list.all-kinds")}}
 	for _, code := range codes {
 		options = append(options, ui.Option{Value: code, Label: site.ReasonOf(code).Label})
 	}

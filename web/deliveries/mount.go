@@ -83,7 +83,7 @@ func (p *Pages) routesDelivery(g site.RouteGroup, area site.DeliveryArea) {
 	g.POST("/issues/:id/acknowledge", p.decideIssue(area, registry.ActionIssueAcknowledged))
 	g.POST("/issues/:id/resolve", p.decideIssue(area, registry.ActionIssueResolved))
 	g.GET("/jobs", p.jobList(area))
-	g.GET("/jobs/new", p.sendAgain(area))
+	g.GET("/jobs/new", p.askAgain(area))
 	g.GET("/jobs/failed", p.failedSince(area))
 	g.GET("/replays", p.replayPage(area), p.FewCounts)
 	g.POST("/replays", p.startReplay(area), p.FewCounts)

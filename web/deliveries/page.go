@@ -47,16 +47,16 @@ func (p *Pages) resendDelivery(area site.DeliveryArea) echo.HandlerFunc {
 		}
 		err = p.Engine.Resend(c.Request().Context(), site.EngineActor(c), d.ID)
 		if errors.Is(err, outbox.ErrNotResendable) || errors.Is(err, outbox.ErrEventExpired) {
-			p.Flash(c, ui.KindWarning, i18n.Message(site.Sentence(err)))
+			p.Flash(c, ui.KindWarning, outbox.RefusalText(err))
 			return c.Redirect(http.StatusSeeOther, back)
 		}
 		if err != nil {
 			return err
 		}
 		if back == area.Delivery(d.ID) {
-			return p.resent(c, back, "The delivery waits to be sent again.", 0) // its page names the cause of the wait
+			return p.resent(c, back, "deliveries.page.resent", 0) // its page names the cause of the wait
 		}
-		return p.resent(c, back, "The delivery waits to be sent again.", 0, d.ID)
+		return p.resent(c, back, "deliveries.page.resent", 0, d.ID)
 	}
 }
 
@@ -66,10 +66,10 @@ func (p *Pages) discardDelivery(c echo.Context) error {
 		here := site.AdministratorArea().Delivery(c.Param("id"))
 		err := p.Engine.Discard(c.Request().Context(), site.EngineActor(c), c.Param("id"), reason)
 		if errors.Is(err, outbox.ErrNotDiscardable) {
-			p.Flash(c, ui.KindWarning, i18n.Message(site.Sentence(err)))
+			p.Flash(c, ui.KindWarning, outbox.RefusalText(err))
 			return c.Redirect(http.StatusSeeOther, here)
 		}
-		return p.Saved(c, err, here, "The delivery is discarded.")
+		return p.Saved(c, err, here, "deliveries.page.was-discarded")
 	}, func(reason string, wrong i18n.Message) error {
 		return p.showDelivery(c, site.AdministratorArea(), reason, wrong)
 	})
@@ -116,7 +116,7 @@ func (p *Pages) showDelivery(c echo.Context, area site.DeliveryArea, reason stri
 	if err != nil {
 		return err
 	}
-	v := deliveryView(area, at, p.Cfg.Now())
+	v := deliveryView(ctx, area, at, p.Cfg.Now())
 	batch, err := p.batchItem(ctx, area, d)
 	if err != nil {
 		return err
@@ -125,7 +125,7 @@ func (p *Pages) showDelivery(c echo.Context, area site.DeliveryArea, reason stri
 	if err != nil {
 		return err
 	}
-	v.Facts = slices.Concat(deliveryFacts(area, at, v.Now), batch, sent)
+	v.Facts = slices.Concat(deliveryFacts(ctx, area, at, v.Now), batch, sent)
 	behind, err := p.DB.WaitsFor(ctx, d.ID)
 	if err != nil {
 		return err
@@ -140,13 +140,13 @@ func (p *Pages) showDelivery(c echo.Context, area site.DeliveryArea, reason stri
 	if err != nil {
 		return err
 	}
-	v.Attempts, v.Earlier = AttemptViews(attempts, area)
+	v.Attempts, v.Earlier = AttemptViews(ctx, attempts, area)
 	if v.Others, err = p.OtherDeliveries(c, area, d.EventID, d.ID); err != nil {
 		return err
 	}
 	v.Others.Self = ""
 	if area.Admin {
-		v.Discard = discardDanger(d, reason, wrong)
+		v.Discard = discardDanger(ctx, d, reason, wrong)
 		if v.Audit, err = p.deliveryAudit(ctx, c, d.ID); err != nil {
 			return err
 		}
@@ -155,14 +155,14 @@ func (p *Pages) showDelivery(c echo.Context, area site.DeliveryArea, reason stri
 	if wrong != "" {
 		status, page.Invalid, v.Errors = http.StatusUnprocessableEntity, true, []ui.FieldError{{Field: "discard-reason", Text: wrong}}
 	}
-	page.Crumbs = append(page.Crumbs, deliveriesCrumb(area), ui.Crumb{Label: "Delivery"})
+	page.Crumbs = append(page.Crumbs, deliveriesCrumb(ctx, area), ui.Crumb{Label: i18n.T(ctx, "deliveries.delivery")})
 	return p.Render(c, status, view.Delivery(page, v))
 }
 
 // eventOf shows the event of a delivery, to a partner only what it may read.
 func (p *Pages) eventOf(ctx context.Context, area site.DeliveryArea, at DeliveryContext) (ui.EventView, error) {
 	if !at.mayRead(area) {
-		return ui.EventView{Withheld: "The event has not arrived, and your subscription is not approved now. It is shown here when it is."}, nil
+		return ui.EventView{Withheld: i18n.T(ctx, "deliveries.page.withheld")}, nil
 	}
 	e, err := p.DB.Event(ctx, at.Delivery.EventID)
 	if err != nil {
@@ -177,14 +177,14 @@ func (p *Pages) eventOf(ctx context.Context, area site.DeliveryArea, at Delivery
 	return v, err
 }
 
-func discardDanger(d store.Delivery, reason string, wrong i18n.Message) *ui.Danger {
+func discardDanger(ctx context.Context, d store.Delivery, reason string, wrong i18n.Message) *ui.Danger {
 	if wrong == "" && d.Status != store.DeliveryHeld && d.Status != store.DeliveryDead {
 		return nil
 	}
 	return &ui.Danger{
-		ID: "discard", Label: "Discard this delivery", Button: "Discard", Action: site.AdministratorArea().Delivery(d.ID) + "/discard",
-		Explain:    "It leaves the queue for good and is never sent again. The event itself is kept.",
-		ReasonName: "reason", ReasonLabel: "Why is it discarded?", ReasonValue: reason, ReasonError: wrong,
+		ID: "discard", Label: i18n.T(ctx, "deliveries.page.discard-title"), Button: i18n.T(ctx, "deliveries.discard"), Action: site.AdministratorArea().Delivery(d.ID) + "/discard",
+		Explain:    i18n.T(ctx, "deliveries.page.discard-text"),
+		ReasonName: "reason", ReasonLabel: i18n.T(ctx, "deliveries.page.discard-why"), ReasonValue: reason, ReasonError: wrong,
 	}
 }
 

@@ -13,7 +13,6 @@ import (
 	"schakel/store"
 	view "schakel/templates/deliveries"
 	"schakel/templates/i18n"
-	"schakel/templates/ui"
 	"schakel/web/api"
 	"schakel/web/site"
 )
@@ -91,53 +90,53 @@ func seconds(n int) time.Duration {
 // pullProblem is the answer when a verb could not be done at all.
 func pullProblem(err error) error {
 	if wrong, ok := errors.AsType[*pull.InputError](err); ok {
-		return site.FieldProblem(wrong.Field, i18n.Message(wrong.Text))
+		return site.FieldProblem(wrong.Field, wrong.Text)
 	}
 	if stopped, ok := errors.AsType[*pull.StoppedError](err); ok {
-		return site.NewProblem(http.StatusConflict, "subscription-stopped", i18n.Message(stopped.Text))
+		return site.NewProblem(http.StatusConflict, "subscription-stopped", stopped.Text)
 	}
 	if errors.Is(err, pull.ErrNotPull) {
-		return site.NewProblem(http.StatusConflict, "not-a-pull-subscription",
-			"The events of this subscription are sent to its endpoint. To receive them here, make an endpoint of kind pull and ask for a subscription with that one.")
+		return site.NewProblem(http.StatusConflict, "not-a-pull-subscription", "outbox.pull.not-pull")
 	}
 	return err
 }
 
-// receiveTitle names the outcome of a receive; "" for the kind of an attempt that we made.
-func receiveTitle(kind string) string {
-	switch kind {
+// receiveTitle names a receive by its number and outcome; "" for an attempt that we made.
+func receiveTitle(ctx context.Context, a store.Attempt) string {
+	switch a.ErrorKind {
 	case store.PullReceived:
-		return "in the hands of the consumer"
+		return i18n.T(ctx, "deliveries.receive.received", a.Number)
 	case store.PullAcknowledged:
-		return "acknowledged"
+		return i18n.T(ctx, "deliveries.receive.acknowledged", a.Number)
 	case store.PullReleased:
-		return "given back"
+		return i18n.T(ctx, "deliveries.receive.released", a.Number)
 	case store.PullRejected:
-		return "rejected"
+		return i18n.T(ctx, "deliveries.receive.rejected", a.Number)
 	case store.PullExpired:
-		return "not answered in time"
+		return i18n.T(ctx, "deliveries.receive.expired", a.Number)
 	}
 	return ""
 }
 
 // receiveView shows one receive of a consumer that fetches, and how it ended.
-func receiveView(a store.Attempt, place int, title string) view.AttemptView {
+func receiveView(ctx context.Context, a store.Attempt, place int, title string) view.AttemptView {
 	v := view.AttemptView{
 		Number: place, At: a.StartedAt.Time, OK: a.ErrorKind == store.PullAcknowledged || a.ErrorKind == store.PullReceived,
-		Title: "Receive " + strconv.FormatInt(a.Number, 10) + ": " + title, Fetched: true,
+		Title: title, Fetched: true,
 	}
-	switch {
-	case a.ErrorKind == store.PullReceived:
-		v.Text = "Its lease ends at " + ui.Time(a.NextAt.Time) + "."
-	default:
-		v.Text = attemptText(a)
+	var texts []i18n.Message
+	if client := receiver(a); client != "" {
+		texts = append(texts, i18n.M("deliveries.receive.by", site.Shown(client)))
+	}
+	if a.ErrorKind == store.PullReceived {
+		texts = append(texts, i18n.M("deliveries.receive.lease-ends", a.NextAt.Time))
+	} else {
+		texts = append(texts, attemptText(ctx, a)...)
 		if !a.NextAt.IsZero() {
-			v.Text += " It can be received again from " + ui.Time(a.NextAt.Time) + " on."
+			texts = append(texts, i18n.M("deliveries.receive.again-from", a.NextAt.Time))
 		}
 	}
-	if client := receiver(a); client != "" {
-		v.Text = "Received by " + site.Shown(client) + ". " + v.Text
-	}
+	v.Text = sentences(texts[0], texts[1:]...).In(ctx)
 	return v
 }
 
@@ -207,7 +206,7 @@ func (m *handlers) postRelease(c echo.Context) error {
 		if raw := c.QueryParam("releaseDelayInSeconds"); raw != "" {
 			n, err := strconv.Atoi(raw)
 			if err != nil || in.ReleaseDelayInSeconds != nil && n != delay {
-				return pull.Settled{}, &pull.InputError{Field: "releaseDelayInSeconds", Text: "releaseDelayInSeconds must be one whole number of seconds"}
+				return pull.Settled{}, &pull.InputError{Field: "releaseDelayInSeconds", Text: "outbox.pull.delay-number"}
 			}
 			delay = n
 		}
@@ -230,7 +229,7 @@ func (m *handlers) postRenew(c echo.Context) error {
 }
 
 func onlyTokens() error {
-	return &pull.InputError{Field: "releaseDelayInSeconds", Text: "releaseDelayInSeconds is for release, and lockDuration for renew"}
+	return &pull.InputError{Field: "releaseDelayInSeconds", Text: "outbox.pull.only-tokens"}
 }
 
 func (m *handlers) settle(c echo.Context, verb func(context.Context, store.Subscription, settleRequest) (pull.Settled, error)) error {
@@ -248,7 +247,7 @@ func (m *handlers) settle(c echo.Context, verb func(context.Context, store.Subsc
 	}
 	answer := SettleAnswer{SucceededLockTokens: api.NotNil(done.Succeeded), FailedLockTokens: make([]failedToken, len(done.Failed))}
 	for i, f := range done.Failed {
-		answer.FailedLockTokens[i] = failedToken{f.LockToken, tokenError{f.Code, f.Text}}
+		answer.FailedLockTokens[i] = failedToken{f.LockToken, tokenError{f.Code, api.Locale(c).Text(f.Text)}}
 	}
 	return c.JSON(http.StatusOK, answer)
 }

@@ -20,17 +20,17 @@ import (
 // maxShownGroups bounds the rows of a preview.
 const maxShownGroups = 200
 
-// replayPage counts what a replay would offer before it starts.
+// replayPage counts what a replay would send before it starts.
 func (p *Pages) replayPage(area site.DeliveryArea) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		ctx, q := c.Request().Context(), readReplayQuery(c.QueryParam)
 		r, wrong := q.replay(area)
 		if len(wrong) > 0 {
-			return p.showSendAgain(c, area, q, wrong)
+			return p.showAgain(c, area, q, wrong)
 		}
 		counted, err := p.Engine.PreviewReplay(ctx, site.EngineActor(c), r)
 		if wrong, ok := replayRefusal(err, q); ok {
-			return p.showSendAgain(c, area, q, wrong)
+			return p.showAgain(c, area, q, wrong)
 		}
 		if err != nil {
 			return err
@@ -42,18 +42,14 @@ func (p *Pages) replayPage(area site.DeliveryArea) echo.HandlerFunc {
 		if v.Filter, err = p.replayWords(ctx, r, area.Scope(c)); err != nil {
 			return err
 		}
-		if v.Groups, err = p.jobGroups(ctx, area, area.Scope(c), counted, [2]string{"event", "events"}); err != nil {
+		if v.Groups, err = p.jobGroups(ctx, area, area.Scope(c), counted); err != nil {
 			return err
 		}
 		if v.Warnings, err = p.stoppedWarnings(ctx, endpointsOf(counted)); err != nil {
 			return err
 		}
-		title := ui.Plural(counted.Total, "event to offer again", "events to offer again")
-		if counted.More {
-			title = "More than " + title
-		}
-		page := p.Page(c, title)
-		page.Crumbs = append(page.Crumbs, deliveriesCrumb(area), ui.Crumb{Label: "Send again", Href: v.Change}, ui.Crumb{Label: "Replay"})
+		page := p.Page(c, v.Title(ctx))
+		page.Crumbs = append(page.Crumbs, deliveriesCrumb(ctx, area), ui.Crumb{Label: i18n.T(ctx, "deliveries.again.title"), Href: v.Change}, ui.Crumb{Label: i18n.T(ctx, "deliveries.replay.title")})
 		return p.Render(c, http.StatusOK, view.Replay(page, v))
 	}
 }
@@ -68,11 +64,11 @@ func (p *Pages) startReplay(area site.DeliveryArea) echo.HandlerFunc {
 		q := readReplayQuery(form.Get)
 		r, wrong := q.replay(area)
 		if len(wrong) > 0 {
-			return p.showSendAgain(c, area, q, wrong)
+			return p.showAgain(c, area, q, wrong)
 		}
 		job, err := p.Engine.StartReplay(c.Request().Context(), site.EngineActor(c), r)
 		if wrong, ok := replayRefusal(err, q); ok {
-			return p.showSendAgain(c, area, q, wrong)
+			return p.showAgain(c, area, q, wrong)
 		}
 		if err != nil {
 			return err
@@ -82,8 +78,8 @@ func (p *Pages) startReplay(area site.DeliveryArea) echo.HandlerFunc {
 }
 
 // jobGroups shows what a job touches, the largest groups of it.
-func (p *Pages) jobGroups(ctx context.Context, area site.DeliveryArea, scope string, counted outbox.Preview, noun [2]string) (view.JobGroupsView, error) {
-	v := view.JobGroupsView{Noun: noun, Total: counted.Total, ShowPartner: area.Admin, Left: max(0, len(counted.Groups)-maxShownGroups)}
+func (p *Pages) jobGroups(ctx context.Context, area site.DeliveryArea, scope string, counted outbox.Preview) (view.JobGroupsView, error) {
+	v := view.JobGroupsView{Total: counted.Total, ShowPartner: area.Admin, Left: max(0, len(counted.Groups)-maxShownGroups)}
 	names := p.DeliveryNamesOf(scope)
 	for _, g := range counted.Groups[:len(counted.Groups)-v.Left] {
 		row := view.JobGroup{EventType: g.EventType, Count: g.Count}
@@ -108,7 +104,7 @@ func (p *Pages) jobTarget(ctx context.Context, area site.DeliveryArea, names *si
 	}
 	endpoint.Href = area.Base + "/endpoints/" + endpointID
 	if subscriptionID == "" {
-		return endpoint, ui.Named{Name: "none: tests of the endpoint"}, nil
+		return endpoint, ui.Named{Name: i18n.T(ctx, "deliveries.groups.no-subscription")}, nil
 	}
 	subscription, err = names.Subscription(ctx, area, subscriptionID)
 	return endpoint, subscription, err
@@ -123,7 +119,7 @@ func (p *Pages) jobParts(ctx context.Context, area site.DeliveryArea, j store.Re
 	names := p.DeliveryNamesOf(area.PartnerOf(j))
 	parts := make([]view.JobPart, len(rows))
 	for i, r := range rows {
-		parts[i] = view.JobPart{State: r.Status, Text: partText(r, j), Done: int(r.Done), Total: int(r.Total), More: r.TotalMore}
+		parts[i] = view.JobPart{State: r.Status, Text: partText(ctx, r, j), Done: int(r.Done), Total: int(r.Total), More: r.TotalMore}
 		if r.Status == store.JobRunning && j.Status == store.JobCancelled {
 			parts[i].State = store.JobCancelled
 		}
@@ -135,18 +131,18 @@ func (p *Pages) jobParts(ctx context.Context, area site.DeliveryArea, j store.Re
 }
 
 // partText explains why a part does not go on, or ended early.
-func partText(r store.ReplayPart, j store.ResendJob) string {
+func partText(ctx context.Context, r store.ReplayPart, j store.ResendJob) string {
 	switch {
 	case r.Reason == store.ReasonSubscriptionEnded:
-		return "the subscription ended"
+		return i18n.T(ctx, "deliveries.jobs.part-ended")
 	case r.Status != store.JobRunning || j.Status != store.JobRunning:
 		return ""
 	case r.Reason == outbox.ReasonBusy:
-		return "waits until the endpoint took what waits there"
+		return i18n.T(ctx, "deliveries.jobs.part-busy")
 	case r.Reason == store.ReasonSubscriptionPaused:
-		return "waits while the subscription is paused"
+		return i18n.T(ctx, "deliveries.jobs.part-paused")
 	case r.Reason == store.ReasonSubscriptionSuspended:
-		return "waits while the subscription or its partner is suspended"
+		return i18n.T(ctx, "deliveries.jobs.part-suspended")
 	}
 	return ""
 }
@@ -203,13 +199,13 @@ func (q replayQuery) replay(area site.DeliveryArea) (outbox.Replay, site.FormErr
 	}
 	r.From, r.Until = site.Period(q.from, q.until, wrong)
 	if q.mode != outbox.ReplayMissing && q.mode != outbox.ReplayAll {
-		wrong["mode"] = "Choose which events."
+		wrong["mode"] = "deliveries.again.choose-which"
 	}
 	if area.Admin && r.PartnerID == "" && r.EndpointID == "" && len(r.SubscriptionIDs) == 0 {
-		wrong["partner"] = "Choose a partner, or an endpoint."
+		wrong["partner"] = "deliveries.again.choose-partner"
 	}
 	if len(r.EventIDs) > maxTypedIDs {
-		wrong["events"] = i18n.Message("At most " + ui.Count(maxTypedIDs) + " ids can be filled in here; the API takes more.")
+		wrong["events"] = i18n.M("deliveries.again.too-many-ids", maxTypedIDs)
 	}
 	return r, wrong
 }
@@ -221,14 +217,14 @@ func replayRefusal(err error, q replayQuery) (site.FormErrors, bool) {
 		field = "subscription"
 	}
 	if errors.Is(err, outbox.ErrTooManyEvents) {
-		return site.FormErrors{"events": i18n.Message(site.Sentence(outbox.ErrTooManyEvents))}, true
+		return site.FormErrors{"events": outbox.RefusalText(err)}, true
 	}
 	if errors.Is(err, store.ErrNotFound) {
-		return site.FormErrors{field: "There is no such subscription."}, true
+		return site.FormErrors{field: "deliveries.again.no-subscription"}, true
 	}
 	for _, known := range []error{outbox.ErrNothingSelected, outbox.ErrTooManySubscriptions, outbox.ErrNotApproved, outbox.ErrTooManyJobs} {
 		if errors.Is(err, known) {
-			return site.FormErrors{field: i18n.Message(site.Sentence(known))}, true
+			return site.FormErrors{field: outbox.RefusalText(known)}, true
 		}
 	}
 	return nil, false
@@ -245,24 +241,24 @@ func (p *Pages) replayWords(ctx context.Context, r outbox.Replay, scope string) 
 	if err != nil {
 		return nil, err
 	}
-	which := "what was never received"
+	which := i18n.T(ctx, "deliveries.replay.which-missing")
 	if r.Mode == outbox.ReplayAll {
-		which = "everything, once more"
+		which = i18n.T(ctx, "deliveries.replay.which-all")
 	}
 	ids := ""
 	if len(r.EventIDs) > 0 {
-		ids = ui.Plural(len(r.EventIDs), "event", "events")
+		ids = i18n.T(ctx, "events.count", len(r.EventIDs))
 	}
-	items := []ui.Item{{Label: "Which events", Text: which}}
+	items := []ui.Item{{Label: i18n.T(ctx, "deliveries.again.which"), Text: which}}
 	for _, item := range []ui.Item{
-		{Label: "Partner", Text: partner},
-		{Label: "Endpoint", Text: endpoint},
-		{Label: "Subscription", Text: strings.Join(r.SubscriptionIDs, ", ")},
-		{Label: "Event type", Text: strings.Join(r.Types, ", ")},
-		{Label: "Subject", Text: r.Subject},
-		{Label: "Accepted from", Text: moment(r.From)},
-		{Label: "Accepted before", Text: moment(r.Until)},
-		{Label: "Chosen by id", Text: ids},
+		{Label: i18n.T(ctx, "deliveries.partner"), Text: partner},
+		{Label: i18n.T(ctx, "deliveries.endpoint"), Text: endpoint},
+		{Label: i18n.T(ctx, "deliveries.subscription"), Text: strings.Join(r.SubscriptionIDs, ", ")},
+		{Label: i18n.T(ctx, "deliveries.event-type"), Text: strings.Join(r.Types, ", ")},
+		{Label: i18n.T(ctx, "deliveries.subject"), Text: r.Subject},
+		{Label: i18n.T(ctx, "deliveries.accepted-from"), Text: moment(ctx, r.From)},
+		{Label: i18n.T(ctx, "deliveries.accepted-before"), Text: moment(ctx, r.Until)},
+		{Label: i18n.T(ctx, "deliveries.chosen-by-id"), Text: ids},
 	} {
 		if item.Text != "" {
 			items = append(items, item)

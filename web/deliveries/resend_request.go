@@ -55,11 +55,11 @@ func (r resendRequest) check() error {
 	for _, l := range lists {
 		switch {
 		case l.list != nil && len(l.list) == 0:
-			return site.FieldProblem(l.name, i18n.Message(l.name+" must not be an empty list; leave out what should not select"))
+			return site.FieldProblem(l.name, i18n.M("deliveries.api.empty-list", l.name))
 		case len(l.list) > MaxResendIDs:
-			return site.FieldProblem(l.name, "at most 1000 are taken; select more by another member")
+			return site.FieldProblem(l.name, i18n.M("deliveries.api.too-many", MaxResendIDs))
 		case slices.Contains(l.list, ""):
-			return site.FieldProblem(l.name, "an empty text selects nothing")
+			return site.FieldProblem(l.name, "deliveries.api.empty-text")
 		}
 	}
 	return r.checkAction()
@@ -79,16 +79,16 @@ func (r resendRequest) checkAction() error {
 			"subscriptionId": r.SubscriptionID != "", "eventId": r.EventID != "", "eventType": r.EventType != "",
 		}
 		if r.Mode != outbox.ReplayMissing && r.Mode != outbox.ReplayAll {
-			return site.FieldProblem("mode", "mode must be missing or all")
+			return site.FieldProblem("mode", "deliveries.api.mode")
 		}
 	default:
-		return site.FieldProblem("action", "action must be resend or replay")
+		return site.FieldProblem("action", "deliveries.api.action")
 	}
 	for _, name := range []string{
 		"mode", "subscriptionIds", "eventTypes", "eventIds", "subject", "deliveryIds", "status", "reason", "subscriptionId", "eventId", "eventType",
 	} {
 		if others[name] {
-			return site.FieldProblem(name, "this member does not go with the action")
+			return site.FieldProblem(name, "deliveries.api.other-action")
 		}
 	}
 	return nil

@@ -8,13 +8,12 @@ import (
 	"github.com/labstack/echo/v4"
 	"schakel/delivery/outbox"
 	"schakel/store"
-	"schakel/templates/i18n"
 	"schakel/web/api"
 	"schakel/web/site"
 )
 
-// postResend starts a job that resends the caller's own deliveries, or offers
-// stored events again to its own subscriptions.
+// postResend starts a job that resends the caller's own deliveries, or replays
+// stored events to its own subscriptions.
 func (m *handlers) postResend(c echo.Context) error {
 	who, request, err := m.resendOf(c)
 	if err != nil {
@@ -61,17 +60,26 @@ func (m *handlers) resendOf(c echo.Context) (api.Caller, resendRequest, error) {
 func replayProblem(err error) error {
 	switch {
 	case errors.Is(err, store.ErrNotFound):
-		return site.FieldProblem("subscriptionIds", "one of these subscriptions does not exist, or is not yours")
+		return site.FieldProblem("subscriptionIds", "deliveries.api.subscriptions")
 	case errors.Is(err, outbox.ErrNothingSelected), errors.Is(err, outbox.ErrTooManySubscriptions):
-		return site.FieldProblem("subscriptionIds", i18n.Message(err.Error()))
+		return refusedField("subscriptionIds", err)
 	case errors.Is(err, outbox.ErrTooManyEvents):
-		return site.FieldProblem("eventIds", i18n.Message(err.Error()))
+		return refusedField("eventIds", err)
 	case errors.Is(err, outbox.ErrTooManyJobs):
-		return site.NewProblem(http.StatusConflict, "too-many-jobs", i18n.Message(site.Sentence(outbox.ErrTooManyJobs)))
+		return site.NewProblem(http.StatusConflict, "too-many-jobs", outbox.RefusalText(err))
 	case errors.Is(err, outbox.ErrNotApproved):
-		return site.NewProblem(http.StatusConflict, "subscription-stopped", "A subscription that is selected is not approved now, so nothing may be sent to it.")
+		return site.NewProblem(http.StatusConflict, "subscription-stopped", outbox.RefusalText(err))
 	}
 	return err
+}
+
+// refusedField is a 400 about a member that the engine refused; its text is a sentence already.
+func refusedField(name string, err error) error {
+	refused := site.FieldProblem(name, "")
+	if p, ok := errors.AsType[*site.Problem](refused); ok {
+		p.Errors[0].Detail = outbox.RefusalText(err)
+	}
+	return refused
 }
 
 // listResends lists the jobs of the caller's partner, newest first.

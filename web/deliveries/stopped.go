@@ -43,22 +43,22 @@ func stoppedEndpoints(ctx context.Context, db *store.DB, ids []string, now time.
 }
 
 // warning announces that deliveries to the endpoint wait, and names the cause.
-func (s stoppedEndpoint) warning() string {
-	name := "Endpoint " + s.endpoint.Name
+func (s stoppedEndpoint) warning() i18n.Message {
+	name := s.endpoint.Name
 	switch s.reason {
 	case "endpoint-paused":
-		return name + " is paused: what goes to it waits until the pause ends."
+		return i18n.M("deliveries.stopped.paused", name)
 	case "endpoint-suspended":
-		return name + " is suspended: what goes to it waits until the suspension is lifted."
+		return i18n.M("deliveries.stopped.suspended", name)
 	case "circuit-open":
-		return name + " is temporarily stopped (circuit open): it failed many times in a row. One delivery at a time is tried until one arrives."
+		return i18n.M("deliveries.stopped.circuit", name)
 	case "retry-after":
-		return name + ": the receiver asked for no requests until " + ui.Time(s.until.Time) + " (Retry-After). What goes to it waits until then."
+		return i18n.M("deliveries.stopped.retry-after", name, s.until.Time)
 	}
 	if s.until.IsZero() {
-		return name + " is outside its delivery window: what goes to it waits until it opens."
+		return i18n.M("deliveries.stopped.window", name)
 	}
-	return name + " is outside its delivery window: what goes to it waits until " + ui.Time(s.until.Time) + "."
+	return i18n.M("deliveries.stopped.window-until", name, s.until.Time)
 }
 
 // stoppedWarnings are the warnings about endpoints that are not sent to now.
@@ -66,7 +66,7 @@ func (p *Pages) stoppedWarnings(ctx context.Context, endpoints []string) ([]stri
 	stopped, err := stoppedEndpoints(ctx, p.DB, endpoints, p.Cfg.Now())
 	var texts []string
 	for _, s := range stopped {
-		texts = append(texts, s.warning())
+		texts = append(texts, s.warning().In(ctx))
 	}
 	return texts, err
 }
@@ -83,26 +83,29 @@ func (p *Pages) rowWarnings(ctx context.Context, rows []store.Delivery) ([]strin
 }
 
 // saidBelow takes warnings that a page shows by itself out of the message that the request before left, so that each stands once.
-func saidBelow(flash *ui.Flash, warnings []string) {
-	for _, text := range warnings {
-		if flash != nil {
-			flash.Text = i18n.Message(strings.ReplaceAll(string(flash.Text), " "+text, ""))
-		}
+func saidBelow(ctx context.Context, flash *ui.Flash, warnings []string) {
+	if flash == nil || len(warnings) == 0 {
+		return
 	}
+	said := flash.Text.In(ctx)
+	for _, text := range warnings {
+		said = strings.ReplaceAll(said, " "+text, "")
+	}
+	flash.Text = i18n.Raw(said)
 }
 
 // resendWarning is the warning before a resend to an endpoint; "" when it is sent to now.
-func resendWarning(ep store.Endpoint, now time.Time) string {
+func resendWarning(ctx context.Context, ep store.Endpoint, now time.Time) string {
 	reason, until := site.EndpointWait(ep, store.Delivery{SubscriptionID: "any"}, now)
 	if reason == "" {
 		return ""
 	}
-	return stoppedEndpoint{ep, reason, until}.warning()
+	return stoppedEndpoint{ep, reason, until}.warning().In(ctx)
 }
 
-// resent announces that deliveries are sent again, with a warning when some were refused or their endpoints are not sent to now, and goes
+// resent announces that deliveries are resent, with a warning when some were refused or their endpoints are not sent to now, and goes
 // back to a page.
-func (p *Pages) resent(c echo.Context, href, text string, refused int, ids ...string) error {
+func (p *Pages) resent(c echo.Context, href string, text i18n.Message, refused int, ids ...string) error {
 	ctx, actor := c.Request().Context(), site.EngineActor(c)
 	var endpoints []string
 	for _, id := range ids {
@@ -118,15 +121,18 @@ func (p *Pages) resent(c echo.Context, href, text string, refused int, ids ...st
 			endpoints = append(endpoints, d.EndpointID)
 		}
 	}
-	warnings, err := p.stoppedWarnings(ctx, endpoints)
+	stopped, err := stoppedEndpoints(ctx, p.DB, endpoints, p.Cfg.Now())
 	if err != nil {
 		return err
 	}
-	if len(warnings) == 0 && refused == 0 {
-		return p.Done(c, href, i18n.Message(text))
+	if len(stopped) == 0 && refused == 0 {
+		return p.Done(c, href, text)
+	}
+	for _, s := range stopped {
+		text = sentences(text, s.warning())
 	}
 	p.Engine.Changed()
-	p.Flash(c, ui.KindWarning, i18n.Message(strings.Join(append([]string{text}, warnings...), " ")))
+	p.Flash(c, ui.KindWarning, text)
 	return c.Redirect(http.StatusSeeOther, href)
 }
 
@@ -171,13 +177,13 @@ func (p *Pages) jobOutcome(ctx context.Context, j store.ResendJob, v *view.JobVi
 	if err != nil {
 		return err
 	}
-	for _, part := range []struct {
-		label string
-		n     int64
-	}{{"Delivered", o.Delivered}, {"Failed again", o.Failed}, {"Pending", o.Pending}, {"Discarded since", o.Discarded}} {
-		if part.n > 0 || part.label != "Discarded since" {
-			v.Outcome = append(v.Outcome, ui.Item{Label: part.label, Text: ui.Count(int(part.n))})
-		}
+	v.Outcome = []ui.Item{
+		{Label: i18n.T(ctx, "deliveries.jobs.outcome-delivered"), Text: i18n.Count(ctx, int(o.Delivered))},
+		{Label: i18n.T(ctx, "deliveries.jobs.outcome-failed"), Text: i18n.Count(ctx, int(o.Failed))},
+		{Label: i18n.T(ctx, "deliveries.jobs.outcome-pending"), Text: i18n.Count(ctx, int(o.Pending))},
+	}
+	if o.Discarded > 0 {
+		v.Outcome = append(v.Outcome, ui.Item{Label: i18n.T(ctx, "deliveries.jobs.outcome-discarded"), Text: i18n.Count(ctx, int(o.Discarded))})
 	}
 	v.Open = o.Pending > 0
 	waiting, err := p.DB.JobEndpoints(ctx, j.ID)

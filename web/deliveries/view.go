@@ -17,6 +17,7 @@ import (
 	"schakel/delivery/outbox"
 	"schakel/store"
 	view "schakel/templates/deliveries"
+	"schakel/templates/i18n"
 	"schakel/templates/ui"
 	"schakel/web/site"
 )
@@ -70,142 +71,146 @@ func (at DeliveryContext) maySend() bool {
 }
 
 // deliveryView builds the view of a delivery: its state and the actions on it.
-func deliveryView(area site.DeliveryArea, at DeliveryContext, now time.Time) view.DeliveryView {
+func deliveryView(ctx context.Context, area site.DeliveryArea, at DeliveryContext, now time.Time) view.DeliveryView {
 	d := at.Delivery
-	v := view.DeliveryView{Self: area.Delivery(d.ID), State: d.Status, Headline: stateWord(d.Status), Text: d.Detail, Now: now}
+	v := view.DeliveryView{Self: area.Delivery(d.ID), State: d.Status, Headline: stateWord(ctx, d.Status), Text: d.Detail, Now: now}
 	switch d.Status {
 	case store.DeliveryPending, store.DeliveryRetrying:
-		if v.Wait = at.WaitsFor(now); v.Wait == "" {
+		if v.Wait = at.WaitsFor(ctx, now); v.Wait == "" {
 			v.Due = d.DueAt.Time
 		}
 		if d.LeaseOwner != "" {
-			v.Wait, v.Due = "It is being sent at this moment.", time.Time{}
+			v.Wait, v.Due = i18n.T(ctx, "deliveries.page.sending"), time.Time{}
 		}
 	case store.DeliveryDelivered:
-		v.Text = "The receiver has it"
+		v.Text = i18n.T(ctx, "deliveries.page.delivered")
 		if d.LastStatus != 0 {
-			v.Text += ": it answered " + strconv.FormatInt(d.LastStatus, 10)
+			v.Text = i18n.T(ctx, "deliveries.page.delivered-answer", strconv.FormatInt(d.LastStatus, 10))
 		}
-		v.Text += "."
 	case store.DeliveryDiscarded:
-		if v.Headline, v.Text = "Discarded", d.Detail; d.Reason != store.ReasonEventExpired {
-			v.Headline, v.Text = "Discarded: it is not sent any more", "Reason: "+d.Detail
+		if d.Reason != store.ReasonEventExpired {
+			v.Headline, v.Text = i18n.T(ctx, "deliveries.page.discarded"), i18n.T(ctx, "deliveries.page.discarded-reason", d.Detail)
 		}
 	}
 	if d.Reason != "" && (d.Status != store.DeliveryDiscarded || d.Reason == store.ReasonEventExpired) {
 		words := site.ReasonOf(d.Reason)
-		v.Headline += ": " + words.Label
+		v.Headline = i18n.T(ctx, "deliveries.page.headline", v.Headline, words.Label)
 		if d.Detail == "" {
 			v.Text = words.Remedy
 		}
 	}
 	v.ResendLabel = site.ResendLabel(d)
 	if d.Status == store.DeliveryDelivered {
-		v.ResendLabel = "Send again"
+		v.ResendLabel = i18n.T(ctx, "deliveries.resend")
 	}
 	if v.ResendLabel != "" && at.maySend() {
 		v.Resend = v.Self + "/resend"
-		if warning := resendWarning(at.Endpoint, now); warning != "" && d.Status != store.DeliveryRetrying { // there it says already what it waits for
+		if warning := resendWarning(ctx, at.Endpoint, now); warning != "" && d.Status != store.DeliveryRetrying { // there it says already what it waits for
 			v.Warnings = []string{warning}
 		}
 	} else if v.ResendLabel != "" && d.Status != store.DeliveryDelivered && !slices.Contains(site.StoppedReasons(), d.Reason) {
-		v.Wait = "It can be resent once the subscription is approved and its endpoint in use."
+		v.Wait = i18n.T(ctx, "deliveries.page.resend-later")
 	}
 	return v
 }
 
 // WaitsFor explains why an open delivery is not tried yet; "" when only time stands between.
-func (at DeliveryContext) WaitsFor(now time.Time) string {
+func (at DeliveryContext) WaitsFor(ctx context.Context, now time.Time) string {
 	ep := at.Endpoint
 	switch {
 	case ep.Status == store.EndpointPaused:
-		return "The endpoint is paused. It follows when the endpoint is resumed."
+		return i18n.T(ctx, "deliveries.wait.paused")
 	case ep.Status == store.EndpointSuspended:
-		return "The endpoint is suspended. It follows when the suspension is lifted."
+		return i18n.T(ctx, "deliveries.wait.suspended")
 	case !at.maySend():
-		return "The subscription is not approved now, so nothing is sent to it."
+		return i18n.T(ctx, "deliveries.wait.not-approved")
 	case at.Delivery.SubscriptionID != "" && site.OpensText(ep, now) != "":
-		return site.OpensText(ep, now) + " The lifetime of its Idempotency-Key goes on meanwhile."
+		return i18n.T(ctx, "deliveries.wait.key", site.OpensText(ep, now))
 	case ep.Circuit == store.CircuitOpen:
-		return "The endpoint failed many times in a row, so it is left alone for a while. One delivery tries it at " + ui.Time(ep.CircuitProbeAt.Time) + "."
+		return i18n.T(ctx, "deliveries.wait.circuit", ep.CircuitProbeAt.Time)
 	case ep.Circuit == store.CircuitHalfOpen:
-		return "The endpoint failed many times in a row. One delivery is trying whether it works again."
+		return i18n.T(ctx, "deliveries.wait.probe")
 	case ep.WaitsAt(now):
-		return "The receiver asked for no requests until " + ui.Time(ep.WaitUntil.Time) + " (Retry-After). Then one delivery tries it, and the others follow."
+		return i18n.T(ctx, "deliveries.wait.retry-after", ep.WaitUntil.Time)
 	}
 	return ""
 }
 
 // deliveryFacts are the properties of a delivery.
-func deliveryFacts(area site.DeliveryArea, at DeliveryContext, now time.Time) []ui.Item {
+func deliveryFacts(ctx context.Context, area site.DeliveryArea, at DeliveryContext, now time.Time) []ui.Item {
 	d := at.Delivery
 	items := []ui.Item{
-		{Label: "State", Content: ui.State(d.Status)},
-		{Label: "Delivery id", Content: ui.Identifier(d.ID)},
+		{Label: i18n.T(ctx, "deliveries.state-label"), Content: ui.State(d.Status)},
+		{Label: i18n.T(ctx, "deliveries.facts.id"), Content: ui.Identifier(d.ID)},
 	}
 	if area.Admin {
-		items = append(items, ui.Item{Label: "Event", Content: ui.Link(d.EventID, "/admin/events/"+d.EventID)},
-			ui.Item{Label: "Partner", Content: ui.Link(cmp.Or(at.Partner.Name, d.PartnerID), "/admin/partners/"+d.PartnerID)})
+		items = append(items, ui.Item{Label: i18n.T(ctx, "deliveries.event"), Content: ui.Link(d.EventID, "/admin/events/"+d.EventID)},
+			ui.Item{Label: i18n.T(ctx, "deliveries.partner"), Content: ui.Link(cmp.Or(at.Partner.Name, d.PartnerID), "/admin/partners/"+d.PartnerID)})
 	}
 	items = append(items, ui.Item{
-		Label: "Endpoint", Content: ui.Link(cmp.Or(at.Endpoint.Name, d.EndpointID), area.Base+"/endpoints/"+d.EndpointID),
+		Label: i18n.T(ctx, "deliveries.endpoint"), Content: ui.Link(cmp.Or(at.Endpoint.Name, d.EndpointID), area.Base+"/endpoints/"+d.EndpointID),
 	})
-	items = append(items, subscriptionItem(area, at),
-		ui.Item{Label: "Tries", Text: triesText(d)},
-		ui.Item{Label: createdLabel(at), Content: ui.Clock(d.CreatedAt.Time, now)},
-		ui.Item{Label: "Last changed", Content: ui.Clock(d.UpdatedAt.Time, now)})
+	items = append(items, subscriptionItem(ctx, area, at),
+		ui.Item{Label: i18n.T(ctx, "deliveries.facts.attempts"), Text: attemptsText(ctx, d)},
+		ui.Item{Label: createdLabel(ctx, at), Content: ui.Clock(d.CreatedAt.Time, now)},
+		ui.Item{Label: i18n.T(ctx, "deliveries.facts.changed"), Content: ui.Clock(d.UpdatedAt.Time, now)})
 	if d.ReplayOf != "" {
-		items = append(items, jobItem(area, at))
+		items = append(items, jobItem(ctx, area, at))
 	}
 	if !d.ExpiresAt.IsZero() {
-		items = append(items, ui.Item{Label: "Event expires", Content: ui.Clock(d.ExpiresAt.Time, now)})
+		items = append(items, ui.Item{Label: i18n.T(ctx, "deliveries.facts.expires"), Content: ui.Clock(d.ExpiresAt.Time, now)})
 	}
 	if !d.DeliveredAt.IsZero() {
-		items = append(items, ui.Item{Label: "Delivered", Content: ui.Clock(d.DeliveredAt.Time, now)})
+		items = append(items, ui.Item{Label: i18n.T(ctx, "deliveries.facts.delivered"), Content: ui.Clock(d.DeliveredAt.Time, now)})
 	}
 	return append(items,
 		ui.Item{Label: "Idempotency-Key", Content: ui.Identifier(d.IdempotencyKey)},
-		ui.Item{Label: "Key valid until", Content: ui.Clock(d.KeyExpiresAt.Time, now)})
+		ui.Item{Label: i18n.T(ctx, "deliveries.facts.key-until"), Content: ui.Clock(d.KeyExpiresAt.Time, now)})
 }
 
 // createdLabel names what made a delivery: the event was accepted, or it was replayed later.
-func createdLabel(at DeliveryContext) string {
+func createdLabel(ctx context.Context, at DeliveryContext) string {
 	if at.Delivery.ReplayOf != "" && at.jobAction != outbox.ActionResend {
-		return "Made"
+		return i18n.T(ctx, "deliveries.facts.made")
 	}
-	return "Accepted"
+	return i18n.T(ctx, "deliveries.facts.accepted")
 }
 
 // jobItem names the job that resent a delivery, or replayed its event. Partners see their own jobs.
-func jobItem(area site.DeliveryArea, at DeliveryContext) ui.Item {
-	id, label := at.Delivery.ReplayOf, site.Capital(site.OnceMore(at.jobAction))+" by job"
+func jobItem(ctx context.Context, area site.DeliveryArea, at DeliveryContext) ui.Item {
+	id, label := at.Delivery.ReplayOf, i18n.T(ctx, "deliveries.facts.again-by-job") // a job that is not stored any more may have been either
+	switch at.jobAction {
+	case outbox.ActionResend:
+		label = i18n.T(ctx, "deliveries.facts.resent-by-job")
+	case outbox.ActionReplay:
+		label = i18n.T(ctx, "deliveries.facts.replayed-by-job")
+	}
 	if area.Admin {
 		return ui.Item{Label: label, Content: ui.Link(id, area.Job(id))}
 	}
 	return ui.Item{Label: label, Content: ui.Identifier(id)}
 }
 
-func subscriptionItem(area site.DeliveryArea, at DeliveryContext) ui.Item {
+func subscriptionItem(ctx context.Context, area site.DeliveryArea, at DeliveryContext) ui.Item {
 	id := at.Delivery.SubscriptionID
 	if id == "" {
-		return ui.Item{Label: "Subscription", Text: "none: a test of the endpoint"}
+		return ui.Item{Label: i18n.T(ctx, "deliveries.subscription"), Text: i18n.T(ctx, "deliveries.facts.no-subscription")}
 	}
-	return ui.Item{Label: "Subscription", Content: ui.Link(cmp.Or(at.Subscription.Name, id), area.Base+"/subscriptions/"+id)}
+	return ui.Item{Label: i18n.T(ctx, "deliveries.subscription"), Content: ui.Link(cmp.Or(at.Subscription.Name, id), area.Base+"/subscriptions/"+id)}
 }
 
-func triesText(d store.Delivery) string {
-	text := ui.Count(int(d.Attempts))
+func attemptsText(ctx context.Context, d store.Delivery) string {
 	if d.Round < d.Attempts {
-		text += ", of which " + ui.Count(int(d.Round)) + " since it was last resent"
+		return i18n.T(ctx, "deliveries.facts.attempts-since", d.Attempts, d.Round)
 	}
-	return text
+	return i18n.Count(ctx, int(d.Attempts))
 }
 
 // AttemptViews shows the newest attempts, newest first; earlier counts those it left out.
-func AttemptViews(attempts []store.Attempt, area site.DeliveryArea) (views []view.AttemptView, earlier int) {
+func AttemptViews(ctx context.Context, attempts []store.Attempt, area site.DeliveryArea) (views []view.AttemptView, earlier int) {
 	earlier = max(0, len(attempts)-MaxShownAttempts)
 	for _, a := range slices.Backward(attempts[earlier:]) {
-		v := attemptView(a, earlier+len(attempts[earlier:])-len(views))
+		v := attemptView(ctx, a, earlier+len(attempts[earlier:])-len(views))
 		if a.BatchID != "" {
 			v.Batch = area.Batch(a.BatchID)
 		}
@@ -214,42 +219,43 @@ func AttemptViews(attempts []store.Attempt, area site.DeliveryArea) (views []vie
 	return views, earlier
 }
 
-// attemptView shows one try. The place names it on the page: after a crash two
-// tries can have the same number.
-func attemptView(a store.Attempt, place int) view.AttemptView {
-	if title := receiveTitle(a.ErrorKind); title != "" {
-		return receiveView(a, place, title)
+// attemptView shows one attempt. The place names it on the page: after a crash two
+// attempts can have the same number.
+func attemptView(ctx context.Context, a store.Attempt, place int) view.AttemptView {
+	if title := receiveTitle(ctx, a); title != "" {
+		return receiveView(ctx, a, place, title)
 	}
 	v := view.AttemptView{
 		Number: place, At: a.StartedAt.Time, OK: a.StatusCode >= 200 && a.StatusCode < 300,
-		Title: "Attempt " + strconv.FormatInt(a.Number, 10) + ": " + attemptTitle(a), Text: attemptText(a),
-		Next: a.NextAt.Time, URL: a.URL, Answered: a.StatusCode != 0,
+		Title: attemptTitle(ctx, a), Next: a.NextAt.Time, URL: a.URL, Answered: a.StatusCode != 0,
 	}
-	v.Sent = "POST " + site.Shown(SafeURL(a.URL)) + "\n" + HeaderLines(a.RequestHeaders)
+	texts := attemptText(ctx, a)
+	v.Text = sentences(texts[0], texts[1:]...).In(ctx)
+	v.Sent = "POST " + site.Shown(SafeURL(a.URL)) + "\n" + HeaderLines(ctx, a.RequestHeaders)
 	if v.Answered {
-		v.Headers = statusLine(a.StatusCode) + "\n" + HeaderLines(a.ResponseHeaders)
+		v.Headers = statusLine(a.StatusCode) + "\n" + HeaderLines(ctx, a.ResponseHeaders)
 		v.Body, v.BodyCut = site.Readable(a.ResponseBody, site.MaxShownValue)
 	}
 	return v
 }
 
-func attemptTitle(a store.Attempt) string {
+func attemptTitle(ctx context.Context, a store.Attempt) string {
 	if a.StatusCode != 0 {
-		return "answered " + statusLine(a.StatusCode)
+		return i18n.T(ctx, "deliveries.attempts.answered", a.Number, statusLine(a.StatusCode))
 	}
-	return site.FailureKind(a.ErrorKind)
+	return i18n.T(ctx, "deliveries.attempts.failed", a.Number, site.FailureKind(a.ErrorKind))
 }
 
-func attemptText(a store.Attempt) string {
-	took := "less than 1 ms"
+// attemptText tells how long an attempt took, and what was stored about its failure.
+func attemptText(ctx context.Context, a store.Attempt) []i18n.Message {
+	texts := []i18n.Message{"deliveries.attempts.took-less"}
 	if d := time.Duration(a.DurationUS) * time.Microsecond; d >= time.Millisecond {
-		took = ui.Duration(d)
+		texts[0] = i18n.M("deliveries.attempts.took", i18n.Duration(ctx, d))
 	}
-	text := "It took " + took + "."
 	if a.Error != "" {
-		text += " " + site.Shown(a.Error)
+		texts = append(texts, i18n.Raw(site.Shown(a.Error)))
 	}
-	return text
+	return texts
 }
 
 func statusLine(status int64) string {
@@ -257,13 +263,13 @@ func statusLine(status int64) string {
 }
 
 // HeaderLines writes stored headers a line each, by name.
-func HeaderLines(stored string) string {
+func HeaderLines(ctx context.Context, stored string) string {
 	if stored == "" {
 		return ""
 	}
 	var header http.Header
 	if err := json.Unmarshal([]byte(stored), &header); err != nil {
-		return "(the headers as stored cannot be read)"
+		return i18n.T(ctx, "deliveries.attempts.headers-unreadable")
 	}
 	var b strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(header)) {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 	"schakel/store"
+	"schakel/templates/i18n"
 	"schakel/templates/ui"
 	"schakel/web/api"
 	"schakel/web/site"
@@ -122,7 +123,7 @@ func (p *pages) leftOut(ctx context.Context, eventID string) (list []ui.Named, e
 		if err != nil && !errors.Is(err, store.ErrNotFound) {
 			return nil, err
 		}
-		list = append(list, ui.Named{Name: partner + ": " + cmp.Or(s.Name, row.SubscriptionID), Href: "/admin/subscriptions/" + row.SubscriptionID})
+		list = append(list, ui.Named{Name: i18n.T(ctx, "events.page.left-out-one", partner, cmp.Or(s.Name, row.SubscriptionID)), Href: "/admin/subscriptions/" + row.SubscriptionID})
 	}
 	return list, nil
 }
@@ -168,5 +169,5 @@ func (m *handlers) objectRights(ctx context.Context, who api.Caller, o store.Obj
 }
 
 func objectGone() error {
-	return site.NewProblem(http.StatusGone, "object-gone", "This data was removed with its event: it was kept as long as this chain keeps events. Ask the publisher of the event to send it again, if you still need it.")
+	return site.NewProblem(http.StatusGone, "object-gone", "events.api.object-gone")
 }

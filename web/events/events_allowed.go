@@ -48,7 +48,7 @@ func (m *handlers) allowEvents(ctx context.Context, set *profile.ProfileState, w
 			return nil, nil, err
 		}
 		if len(live) == 0 && set.UnknownTypes != registry.PolicyAccept {
-			unknown = append(unknown, at.problem("type", "No published contract defines this event type."))
+			unknown = append(unknown, at.problem("type", "events.api.unknown-type"))
 			continue
 		}
 		if err := m.checkPayload(set, at, e, live, &data, &findings); err != nil {
@@ -57,11 +57,11 @@ func (m *handlers) allowEvents(ctx context.Context, set *profile.ProfileState, w
 	}
 	switch {
 	case len(denied) > 0:
-		p := site.NewProblem(http.StatusForbidden, "not-granted", "This client may not publish this. Ask the administrator for the types and sources it needs. Nothing of this request was stored.")
+		p := site.NewProblem(http.StatusForbidden, "not-granted", "events.api.not-granted")
 		p.Errors = denied
 		return nil, nil, p
 	case len(unknown) > 0:
-		p := site.NewProblem(http.StatusBadRequest, "unknown-type", "No published contract defines this type. Publish the contract first. Nothing of this request was stored.")
+		p := site.NewProblem(http.StatusBadRequest, "unknown-type", "events.api.unknown-types")
 		p.Errors = unknown
 		return nil, nil, p
 	}
@@ -69,11 +69,11 @@ func (m *handlers) allowEvents(ctx context.Context, set *profile.ProfileState, w
 	return findings.warnings, data.versions, cmp.Or(findings.err(), m.payloadProblem(&data))
 }
 
-func detailOf(err error) string {
+func detailOf(err error) i18n.Message {
 	if e, ok := errors.AsType[*registry.Error](err); ok {
-		return e.Message.String()
+		return e.Message
 	}
-	return "This is not granted to the client."
+	return "events.api.not-granted-one"
 }
 
 // place is which event of a request an error is about.
@@ -82,8 +82,8 @@ type place struct {
 	index int
 }
 
-func (p place) problem(attribute, detail string) site.ProblemError {
-	found := site.ProblemError{Attribute: attribute, Pointer: "/" + attribute, Code: attribute + "-refused", Detail: i18n.Message(detail)}
+func (p place) problem(attribute string, detail i18n.Message) site.ProblemError {
+	found := site.ProblemError{Attribute: attribute, Pointer: "/" + attribute, Code: attribute + "-refused", Detail: detail}
 	if p.batch {
 		found.Index, found.Pointer = &p.index, "/"+strconv.Itoa(p.index)+found.Pointer
 	}

@@ -103,7 +103,7 @@ func (m *handlers) makeRoom(c echo.Context, who api.Caller, set *profile.Profile
 	}
 	give, ok := m.large.Take(who.Partner.ID, bodyCopies*size)
 	if !ok {
-		return nil, site.RetryLater(http.StatusTooManyRequests, "too-many-uploads", "There is no room for another large event now. Send large events one after the other, and repeat this request with the same key.", 5*time.Second)
+		return nil, site.RetryLater(http.StatusTooManyRequests, "too-many-uploads", "events.api.no-room", 5*time.Second)
 	}
 	if err := m.App.ExtendDeadlines(c, site.UploadTime); err != nil {
 		give()
@@ -159,8 +159,8 @@ func (m *handlers) storeLargeData(ctx context.Context, set *profile.ProfileState
 }
 
 func largeProblem(mode event.Mode, found *claimcheck.Problem) error {
-	p := site.NewProblem(http.StatusRequestEntityTooLarge, "too-large", i18n.Message("Nothing of this request was stored: "+found.Error()+"."))
-	entry := site.ProblemError{Attribute: "data", Pointer: "/data", Code: "too-large", Detail: i18n.Message(found.Error())}
+	p := site.NewProblem(http.StatusRequestEntityTooLarge, "too-large", i18n.M("events.api.large-data", found.Message()))
+	entry := site.ProblemError{Attribute: "data", Pointer: "/data", Code: "too-large", Detail: found.Message()}
 	if mode == event.Batch {
 		entry.Index, entry.Pointer = &found.Index, "/"+strconv.Itoa(found.Index)+entry.Pointer
 	}

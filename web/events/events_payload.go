@@ -58,13 +58,13 @@ func (m *handlers) checkPayload(set *profile.ProfileState, at place, e *event.Ev
 	}
 	p.versions = append(p.versions, j.Versions())
 	for _, note := range j.Notes {
-		findings.warnings = append(findings.warnings, at.problem(note.Attribute, note.Detail).Coded(note.Code))
+		findings.warnings = append(findings.warnings, at.problem(note.Attribute, i18n.Message(note.Detail)).Coded(note.Code))
 	}
 	if len(j.Misfits) > 0 && p.against.ID == "" {
 		p.against = j.Against
 	}
 	for _, misfit := range j.Misfits {
-		entry := at.problem(misfit.Attribute, misfit.Detail).Coded(misfit.Code)
+		entry := at.problem(misfit.Attribute, i18n.Message(misfit.Detail)).Coded(misfit.Code)
 		entry.Pointer += misfit.Pointer
 		if set.Payload == registry.PolicyWarn {
 			findings.warnings = append(findings.warnings, entry)
@@ -80,11 +80,11 @@ func (m *handlers) payloadProblem(p *payloads) error {
 	if len(p.refused) == 0 {
 		return nil
 	}
-	detail := "These events do not fit their contract; the errors say where. Nothing of this request was stored. Mend them and send them under a new Idempotency-Key."
+	detail := i18n.Message("events.api.payload")
 	if t := p.against; t.ID != "" {
-		detail += fmt.Sprintf(" The contract is %s version %s: %s", t.ContractID, t.ContractVersion, m.App.Absolute(site.ContractVersionHref(t.ContractID, t.ContractVersion)))
+		detail = i18n.M("events.api.payload-contract", t.ContractID, t.ContractVersion, m.App.Absolute(site.ContractVersionHref(t.ContractID, t.ContractVersion)))
 	}
-	problem := site.NewProblem(http.StatusBadRequest, "payload-refused", i18n.Message(detail))
+	problem := site.NewProblem(http.StatusBadRequest, "payload-refused", detail)
 	problem.Errors = p.refused[:min(len(p.refused), maxAdvice)]
 	return problem
 }
@@ -145,19 +145,19 @@ func (a *advice) err() error {
 	if len(a.refused) == 0 {
 		return nil
 	}
-	p := site.NewProblem(http.StatusBadRequest, "profile-refused", "The settings of this chain do not take these events; the errors say why. Nothing of this request was stored. Mend them and send them under a new Idempotency-Key.")
+	p := site.NewProblem(http.StatusBadRequest, "profile-refused", "events.api.profile")
 	p.Errors = a.refused[:min(len(a.refused), maxAdvice)]
 	return p
 }
 
 // bindSource decides about an event whose source its client was not
 // granted (CE-10): refused rejects it, advised goes out with the answer.
-func bindSource(set *profile.ProfileState, err error) (advised string, refused error) {
+func bindSource(set *profile.ProfileState, err error) (advised i18n.Message, refused error) {
 	switch e, _ := errors.AsType[*registry.Error](err); {
 	case err == nil || set.SourceBinding == registry.PolicyOff:
 		return "", nil
 	case set.SourceBinding == registry.PolicyWarn && e != nil:
-		return e.Message.String(), nil
+		return e.Message, nil
 	}
 	return "", err
 }

@@ -35,7 +35,7 @@ func (m *handlers) postEvents(c echo.Context, who api.Caller) error {
 		return err
 	}
 	if after, ok := m.rates.allow(who.Client.ID, set.ClientRate, set.ClientBurst); !ok {
-		return site.RetryLater(http.StatusTooManyRequests, "too-many-requests", "This client sends faster than it may. Wait as long as Retry-After says.", after)
+		return site.RetryLater(http.StatusTooManyRequests, "too-many-requests", "events.api.too-fast", after)
 	}
 	in, err := m.readEvents(c, who, set)
 	if err != nil {
@@ -60,7 +60,7 @@ func (m *handlers) postEvents(c echo.Context, who api.Caller) error {
 		return m.intakeProblem(err)
 	}
 	setLocation(c.Response().Header(), in.mode, receipt)
-	return c.JSON(http.StatusAccepted, m.accepted(receipt, warnings))
+	return c.JSON(http.StatusAccepted, m.accepted(c, receipt, warnings))
 }
 
 // setLocation links to the status of the accepted events.
@@ -80,11 +80,19 @@ type acceptedAnswer struct {
 	Advice []site.ProblemError `json:"advice,omitempty"`
 }
 
-func (m *handlers) accepted(r outbox.Receipt, warnings []site.ProblemError) acceptedAnswer {
+func (m *handlers) accepted(c echo.Context, r outbox.Receipt, warnings []site.ProblemError) acceptedAnswer {
 	for _, t := range warnings {
 		m.Advised(t.Code)
 	}
-	return acceptedAnswer{r, warnings[:min(len(warnings), maxAdvice)]}
+	answer := acceptedAnswer{r, warnings[:min(len(warnings), maxAdvice)]}
+	if len(warnings) == 0 {
+		return answer
+	}
+	reader := api.Locale(c)
+	for i, t := range answer.Advice {
+		answer.Advice[i].Detail = i18n.Message(reader.Text(t.Detail))
+	}
+	return answer
 }
 
 // intake is a request with its events. done gives back the room that its body takes.
@@ -151,7 +159,7 @@ func (m *handlers) readLarger(r *http.Request, body []byte, set *profile.Profile
 
 // noBatches is the answer to a batch where the chain takes none (EDU-16).
 func noBatches() error {
-	return site.NewProblem(http.StatusUnsupportedMediaType, "not-a-cloudevent", "This chain takes no batches. Send each event in a request of its own.").
+	return site.NewProblem(http.StatusUnsupportedMediaType, "not-a-cloudevent", "events.api.no-batches").
 		With("Accept-Post", event.MediaType)
 }
 
@@ -225,24 +233,24 @@ func eventProblem(err error) error {
 		return nil
 	}
 	if invalid, ok := errors.AsType[*event.Invalid](err); ok {
-		p := site.NewProblem(http.StatusBadRequest, "event-invalid", "Nothing of this request was stored. Mend what the errors name and send it again, under a new Idempotency-Key.")
+		p := site.NewProblem(http.StatusBadRequest, "event-invalid", "events.api.invalid")
 		for _, found := range invalid.Problems {
 			p.Errors = append(p.Errors, site.ProblemError{
 				Index: batchIndex(found.Index), Attribute: found.Attribute, Pointer: found.Pointer, Line: found.Line, Column: found.Column,
-				Code: found.Code, Detail: i18n.Message(found.Detail),
+				Code: found.Code, Detail: found.Detail,
 			})
 		}
 		return p
 	}
 	if large, ok := errors.AsType[*event.TooLarge](err); ok {
-		p := site.NewProblem(http.StatusRequestEntityTooLarge, "too-large", i18n.Message("Nothing of this request was stored, it is "+large.Error()+". Send less, or put large data elsewhere and refer to it with dataref."))
+		p := site.NewProblem(http.StatusRequestEntityTooLarge, "too-large", i18n.M("events.api.too-large", large.Message()))
 		if large.Index >= 0 {
-			p.Errors = []site.ProblemError{{Index: batchIndex(large.Index), Code: "too-large", Detail: i18n.Message(large.Error())}}
+			p.Errors = []site.ProblemError{{Index: batchIndex(large.Index), Code: "too-large", Detail: large.Message()}}
 		}
 		return p
 	}
 	if errors.Is(err, event.ErrUnsupportedFormat) {
-		return site.NewProblem(http.StatusUnsupportedMediaType, "not-a-cloudevent", i18n.Message("This is "+err.Error()+".")).
+		return site.NewProblem(http.StatusUnsupportedMediaType, "not-a-cloudevent", "events.api.not-cloudevents").
 			With("Accept-Post", event.MediaType+", "+event.BatchMediaType)
 	}
 	return err
@@ -264,9 +272,9 @@ func (m *handlers) intakeProblem(err error) error {
 	case errors.Is(err, outbox.ErrKeyReused):
 		return m.KeyReused()
 	case errors.Is(err, outbox.ErrBusy):
-		return site.RetryLater(http.StatusServiceUnavailable, "busy", "More events come in than can be stored now. Repeat this request, with the same key.", 2*time.Second)
+		return site.RetryLater(http.StatusServiceUnavailable, "busy", "events.api.busy", 2*time.Second)
 	case errors.Is(err, outbox.ErrUnavailable):
-		p := site.RetryLater(http.StatusServiceUnavailable, "store-unavailable", "The events could not be stored. Repeat this request, with the same key.", 5*time.Second)
+		p := site.RetryLater(http.StatusServiceUnavailable, "store-unavailable", "events.api.unavailable", 5*time.Second)
 		p.Logged = true
 		return errors.Join(p, err)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/labstack/echo/v4"
 	"schakel/store"
 	view "schakel/templates/events"
+	"schakel/templates/i18n"
 	"schakel/templates/ui"
 	"schakel/web/site"
 )
@@ -28,15 +29,15 @@ func (p *pages) eventList(c echo.Context) error {
 		return err
 	}
 	v := view.EventListView{Path: "/admin/events", Now: p.Cfg.Now(), Fields: site.WithErrors([]ui.Field{
-		site.ChoiceField("partner", "From partner", q.Partner, partners), site.ChoiceField("type", "Event type", q.EventType, types),
-		{Name: "event", Label: "Event id", Value: q.Event, MaxLength: site.MaxFilterText},
-		{Name: "subject", Label: "Subject", Hint: "Among the newest " + ui.Count(store.SearchBound) + " events.", Value: q.Subject, MaxLength: site.MaxFilterText},
-		{Name: "from", Label: "Accepted from", Type: site.MomentField(q.From), Value: q.From},
-		{Name: "until", Label: "Accepted until", Type: site.MomentField(q.Until), Value: q.Until},
+		site.ChoiceField("partner", i18n.T(ctx, "events.list.from-partner"), q.Partner, partners), site.ChoiceField("type", i18n.T(ctx, "events.list.event-type"), q.EventType, types),
+		{Name: "event", Label: i18n.T(ctx, "events.list.event-id"), Value: q.Event, MaxLength: site.MaxFilterText},
+		{Name: "subject", Label: i18n.T(ctx, "events.list.subject"), Hint: i18n.T(ctx, "events.list.subject-hint", store.SearchBound), Value: q.Subject, MaxLength: site.MaxFilterText},
+		{Name: "from", Label: i18n.T(ctx, "events.list.accepted-from"), Type: site.MomentField(q.From), Value: q.From},
+		{Name: "until", Label: i18n.T(ctx, "events.list.accepted-until"), Type: site.MomentField(q.Until), Value: q.Until},
 	}, wrong)}
-	page := p.Page(c, "Events")
-	page.Lead = "What was accepted, newest first. Each event is kept byte for byte as it came."
-	page.Crumbs = append(page.Crumbs, ui.Crumb{Label: "Events"})
+	page := p.Page(c, i18n.T(ctx, "events.title"))
+	page.Lead = i18n.T(ctx, "events.list.lead")
+	page.Crumbs = append(page.Crumbs, ui.Crumb{Label: i18n.T(ctx, "events.title")})
 	if len(wrong) > 0 {
 		page.Invalid, v.Invalid, v.Errors = true, true, site.FieldErrors(v.Fields)
 		return p.Render(c, http.StatusUnprocessableEntity, view.EventList(page, v))
@@ -63,18 +64,18 @@ func (p *pages) eventList(c echo.Context) error {
 			Accepted: e.AcceptedAt.Time, Test: e.Test,
 		})
 	}
-	v.Table = eventTable(len(q.Values()) > 0, total)
+	v.Table = eventTable(ctx, len(q.Values()) > 0, total)
 	v.Table.Pager = site.LongPager(c, paging, total)
 	return p.Render(c, http.StatusOK, view.EventList(page, v))
 }
 
-func eventTable(filtered bool, total int) ui.TableView {
+func eventTable(ctx context.Context, filtered bool, total int) ui.TableView {
 	t := ui.TableView{
-		ID: "events", Caption: "Accepted events", Total: total, Most: store.ListBound, Noun: [2]string{"event", "events"},
-		Empty: ui.Empty{Text: "No event was accepted yet. A client that may publish sends them to /events/v1/events.", ActionLabel: "See the clients", ActionHref: "/admin/clients"},
+		ID: "events", Caption: i18n.T(ctx, "events.list.caption"), Total: total, Most: store.ListBound, Noun: [2]string{"event", "events"},
+		Empty: ui.Empty{Text: i18n.T(ctx, "events.list.none", "/events/v1/events"), ActionLabel: i18n.T(ctx, "events.list.see-clients"), ActionHref: "/admin/clients"},
 	}
 	if filtered {
-		t.Empty = ui.Empty{Text: "Nothing matches this filter.", ActionLabel: "Clear the filter", ActionHref: "/admin/events"}
+		t.Empty = ui.Empty{Text: i18n.T(ctx, "events.list.no-match"), ActionLabel: i18n.T(ctx, "events.list.clear-filter"), ActionHref: "/admin/events"}
 	}
 	return t
 }
@@ -95,8 +96,8 @@ func (p *pages) eventPage(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	deliveries.Self, deliveries.Table.Caption = here, "Deliveries of this event"
-	deliveries.Table.Empty = ui.Empty{Text: "Nobody was subscribed to this event when it was accepted.", ActionLabel: "See the subscriptions", ActionHref: "/admin/subscriptions"}
+	deliveries.Self, deliveries.Table.Caption = here, i18n.T(ctx, "events.page.deliveries")
+	deliveries.Table.Empty = ui.Empty{Text: i18n.T(ctx, "events.page.nobody"), ActionLabel: i18n.T(ctx, "events.page.see-subscriptions"), ActionHref: "/admin/subscriptions"}
 	v := view.EventPageView{Event: site.EventView(e, here+"/data"), Facts: facts, Deliveries: deliveries, Now: p.Cfg.Now()}
 	if v.Event.Object, err = p.ObjectView(ctx, e.ID, here+"/object"); err != nil {
 		return err
@@ -105,7 +106,7 @@ func (p *pages) eventPage(c echo.Context) error {
 		return err
 	}
 	page := p.Page(c, site.Shown(e.CEType))
-	page.Crumbs = append(page.Crumbs, ui.Crumb{Label: "Events", Href: "/admin/events"}, ui.Crumb{Label: "Event"})
+	page.Crumbs = append(page.Crumbs, ui.Crumb{Label: i18n.T(ctx, "events.title"), Href: "/admin/events"}, ui.Crumb{Label: i18n.T(ctx, "events.event")})
 	return p.Render(c, http.StatusOK, view.EventPage(page, v))
 }
 
@@ -123,19 +124,19 @@ func (p *pages) eventFacts(c echo.Context, e store.Event) ([]ui.Item, error) {
 		return nil, err
 	}
 	if e.Test {
-		client = "none: a test of an endpoint"
+		client = i18n.T(ctx, "events.page.no-client")
 	}
 	items := []ui.Item{
-		{Label: "Our id", Content: ui.Identifier(e.ID)},
-		{Label: "Received from", Text: partner},
-		{Label: "Through client", Text: client},
-		{Label: "Accepted", Content: ui.Clock(e.AcceptedAt.Time, p.Cfg.Now())},
+		{Label: i18n.T(ctx, "events.page.our-id"), Content: ui.Identifier(e.ID)},
+		{Label: i18n.T(ctx, "events.page.received-from"), Text: partner},
+		{Label: i18n.T(ctx, "events.page.through-client"), Text: client},
+		{Label: i18n.T(ctx, "events.list.accepted"), Content: ui.Clock(e.AcceptedAt.Time, p.Cfg.Now())},
 	}
 	if e.Audience.Everyone() {
 		return items, nil
 	}
 	only, err := p.audienceText(ctx, e.Audience)
-	return append(items, ui.Item{Label: "Only for", Text: only}), err
+	return append(items, ui.Item{Label: i18n.T(ctx, "events.page.only-for"), Text: only}), err
 }
 
 // audienceText names whom an event is for, when it is not for everyone.

@@ -30,11 +30,11 @@ func (p *pages) quarantineList(c echo.Context) error {
 		return err
 	}
 	v := view.QuarantineListView{Path: QuarantinePath, Total: total, Pager: site.LongPager(c, paging, total), Now: p.Cfg.Now()}
-	v.Fields = []ui.Field{site.ChoiceField("state", "State", status, []ui.Option{
-		{Value: "", Label: "All"},
-		{Value: store.QuarantineOpen, Label: "Waiting"},
-		{Value: store.QuarantineReleased, Label: "Released"},
-		{Value: store.QuarantineDiscarded, Label: "Discarded"},
+	v.Fields = []ui.Field{site.ChoiceField("state", i18n.T(ctx, "events.quarantine.state-label"), status, []ui.Option{
+		{Value: "", Label: i18n.T(ctx, "events.quarantine.all")},
+		{Value: store.QuarantineOpen, Label: i18n.T(ctx, "events.quarantine.waiting")},
+		{Value: store.QuarantineReleased, Label: i18n.T(ctx, "events.quarantine.released")},
+		{Value: store.QuarantineDiscarded, Label: i18n.T(ctx, "events.quarantine.discarded")},
 	})}
 	names := p.DeliveryNames()
 	for _, q := range rows {
@@ -47,8 +47,8 @@ func (p *pages) quarantineList(c echo.Context) error {
 		}
 		v.Rows = append(v.Rows, row)
 	}
-	page := p.Frame(c, "Quarantine")
-	page.Lead = "Requests whose Idempotency-Key was used before for something else. Nothing of them is delivered until you release them."
+	page := p.Frame(c, i18n.T(ctx, "events.quarantine.title"))
+	page.Lead = i18n.T(ctx, "events.quarantine.lead")
 	return p.Render(c, http.StatusOK, view.QuarantineList(page, v))
 }
 
@@ -96,12 +96,12 @@ func (p *pages) showQuarantine(c echo.Context, reason string, wrong i18n.Message
 		here := QuarantinePath + "/" + q.ID
 		v.Release = here + "/release"
 		v.Discard = &ui.Danger{
-			ID: "discard", Label: "Discard this request", Button: "Discard", Action: here + "/discard",
-			Explain:    "Its events are never accepted. The sender was answered 202, so tell it.",
-			ReasonName: "reason", ReasonLabel: "Why is it discarded?", ReasonValue: reason, ReasonError: wrong,
+			ID: "discard", Label: i18n.T(ctx, "events.quarantine.discard-title"), Button: i18n.T(ctx, "events.quarantine.discard"), Action: here + "/discard",
+			Explain:    i18n.T(ctx, "events.quarantine.discard-text"),
+			ReasonName: "reason", ReasonLabel: i18n.T(ctx, "events.quarantine.discard-why"), ReasonValue: reason, ReasonError: wrong,
 		}
 	}
-	status, page := http.StatusOK, p.Frame(c, "Quarantined request", ui.Crumb{Label: "Quarantine", Href: QuarantinePath})
+	status, page := http.StatusOK, p.Frame(c, i18n.T(ctx, "events.quarantine.request"), ui.Crumb{Label: i18n.T(ctx, "events.quarantine.title"), Href: QuarantinePath})
 	if wrong != "" {
 		status, page.Invalid, v.Errors = http.StatusUnprocessableEntity, true, []ui.FieldError{{Field: "discard-reason", Text: wrong}}
 	}
@@ -128,20 +128,20 @@ func (p *pages) quarantineFacts(ctx context.Context, q store.Quarantine) ([]ui.I
 		return nil, err
 	}
 	items := []ui.Item{
-		{Label: "State", Content: ui.State(quarantineState(q.Status))},
-		{Label: "Why", Text: "Its Idempotency-Key was used before for a request with other content."},
-		{Label: "Client", Content: ui.Link(client, "/admin/clients/"+q.ClientID)},
-		{Label: "Partner", Content: ui.Link(partner, "/admin/partners/"+q.PartnerID)},
+		{Label: i18n.T(ctx, "events.quarantine.state-label"), Content: ui.State(quarantineState(q.Status))},
+		{Label: i18n.T(ctx, "events.quarantine.why"), Text: i18n.T(ctx, "events.quarantine.why-text")},
+		{Label: i18n.T(ctx, "events.quarantine.client"), Content: ui.Link(client, "/admin/clients/"+q.ClientID)},
+		{Label: i18n.T(ctx, "events.quarantine.partner"), Content: ui.Link(partner, "/admin/partners/"+q.PartnerID)},
 		{Label: "Idempotency-Key", Content: ui.Identifier(q.IdempotencyKey)},
-		{Label: "Events", Text: ui.Count(int(q.Events))},
-		{Label: "Kept", Content: ui.Clock(q.CreatedAt.Time, p.Cfg.Now())},
+		{Label: i18n.T(ctx, "events.quarantine.events"), Text: i18n.Count(ctx, int(q.Events))},
+		{Label: i18n.T(ctx, "events.quarantine.kept"), Content: ui.Clock(q.CreatedAt.Time, p.Cfg.Now())},
 	}
 	if q.Status == store.QuarantineOpen {
 		return items, nil
 	}
-	items = append(items, ui.Item{Label: "Decided", Content: ui.Clock(q.DecidedAt.Time, p.Cfg.Now())}, ui.Item{Label: "By", Text: q.DecidedBy})
+	items = append(items, ui.Item{Label: i18n.T(ctx, "events.quarantine.decided"), Content: ui.Clock(q.DecidedAt.Time, p.Cfg.Now())}, ui.Item{Label: i18n.T(ctx, "events.quarantine.by"), Text: q.DecidedBy})
 	if q.Reason != "" {
-		items = append(items, ui.Item{Label: "Reason", Text: q.Reason})
+		items = append(items, ui.Item{Label: i18n.T(ctx, "events.quarantine.reason"), Text: q.Reason})
 	}
 	return items, nil
 }
@@ -151,7 +151,7 @@ func (p *pages) releaseQuarantined(c echo.Context) error {
 	here := QuarantinePath + "/" + c.Param("id")
 	receipt, err := p.Engine.Release(c.Request().Context(), site.EngineActor(c), c.Param("id"))
 	if quarantineRefusal(err) {
-		p.Flash(c, ui.KindWarning, i18n.Message(site.Sentence(err)))
+		p.Flash(c, ui.KindWarning, outbox.RefusalText(err))
 		return c.Redirect(http.StatusSeeOther, here)
 	}
 	if err != nil {
@@ -163,20 +163,20 @@ func (p *pages) releaseQuarantined(c echo.Context) error {
 			known++
 		}
 	}
-	text := ui.Plural(len(receipt.Events)-known, "event is", "events are") + " accepted and delivered to those who are subscribed."
+	text := i18n.M("events.quarantine.accepted", len(receipt.Events)-known)
 	if known > 0 {
-		text += " " + ui.Plural(known, "was", "were") + " sent before and stay as they are."
+		text = i18n.M("events.quarantine.accepted-known", text, known)
 	}
-	return p.Done(c, here, i18n.Message(text))
+	return p.Done(c, here, text)
 }
 
 // releaseProblem is the page of a release that could not be done now; the request waits as it did.
 func releaseProblem(err error) error {
 	switch {
 	case errors.Is(err, outbox.ErrBusy):
-		return site.RetryLater(http.StatusServiceUnavailable, "busy", "More events come in than can be stored now. Nothing was released; release the request again in a moment.", 2*time.Second)
+		return site.RetryLater(http.StatusServiceUnavailable, "busy", "events.quarantine.busy", 2*time.Second)
 	case errors.Is(err, outbox.ErrUnavailable):
-		p := site.RetryLater(http.StatusServiceUnavailable, "store-unavailable", "The events could not be stored. Nothing was released; release the request again in a moment.", 5*time.Second)
+		p := site.RetryLater(http.StatusServiceUnavailable, "store-unavailable", "events.quarantine.unavailable", 5*time.Second)
 		p.Logged = true
 		return errors.Join(p, err)
 	}
@@ -195,9 +195,9 @@ func (p *pages) discardQuarantined(c echo.Context) error {
 		here := QuarantinePath + "/" + c.Param("id")
 		err := p.Engine.DiscardQuarantined(c.Request().Context(), site.EngineActor(c), c.Param("id"), reason)
 		if quarantineRefusal(err) {
-			p.Flash(c, ui.KindWarning, i18n.Message(site.Sentence(err)))
+			p.Flash(c, ui.KindWarning, outbox.RefusalText(err))
 			return c.Redirect(http.StatusSeeOther, here)
 		}
-		return p.Saved(c, err, here, "The request is discarded.")
+		return p.Saved(c, err, here, "events.quarantine.was-discarded")
 	}, func(reason string, wrong i18n.Message) error { return p.showQuarantine(c, reason, wrong) })
 }

@@ -9,7 +9,6 @@ import (
 	"schakel/delivery/event"
 	"schakel/delivery/outbox"
 	"schakel/store"
-	"schakel/templates/i18n"
 	"schakel/web/api"
 	"schakel/web/site"
 )
@@ -114,10 +113,10 @@ func (m *handlers) postQuarantineDiscard(c echo.Context, who api.Caller) error {
 func quarantineProblem(err error) error {
 	switch {
 	case quarantineRefusal(err):
-		return site.NewProblem(http.StatusConflict, "conflict", i18n.Message(site.Sentence(err)))
+		return site.NewProblem(http.StatusConflict, "conflict", outbox.RefusalText(err))
 	case errors.Is(err, outbox.ErrReasonMissing):
-		p := site.NewProblem(http.StatusBadRequest, "invalid", "Say why the request is discarded.")
-		p.Errors = []site.ProblemError{{Pointer: "/reason", Code: "missing", Detail: "A discard needs a reason, which the audit trail keeps."}}
+		p := site.NewProblem(http.StatusBadRequest, "invalid", "events.quarantine.say-why")
+		p.Errors = []site.ProblemError{{Pointer: "/reason", Code: "missing", Detail: "events.quarantine.needs-reason"}}
 		return p
 	}
 	return err

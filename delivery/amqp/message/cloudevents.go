@@ -9,6 +9,7 @@ import (
 
 	amqp "github.com/Azure/go-amqp"
 	"schakel/delivery/event"
+	"schakel/templates/i18n"
 )
 
 // The prefixes of application properties that hold a CloudEvents attribute. The first is written; both are read.
@@ -124,7 +125,7 @@ func decodeBinary(properties map[string]any, contentType string, body []byte, li
 func eventAttributes(properties map[string]any) (map[string]string, error) {
 	attributes := map[string]string{}
 	var problems []event.Problem
-	refuse := func(name, code, detail string) {
+	refuse := func(name, code string, detail i18n.Message) {
 		problems = append(problems, event.Problem{Index: -1, Attribute: name, Code: code, Detail: detail})
 	}
 	for key, value := range properties {
