@@ -66,9 +66,22 @@ func subscriptionView(ctx context.Context, g partners.Grant) view.AdminSubscript
 		v.Types = append(v.Types, grantedType(ctx, t))
 	}
 	for _, s := range g.Sources {
-		v.Sources = append(v.Sources, view.GrantedSource{Type: s.Type, Partner: s.PartnerName, Source: s.Source, Own: s.Own})
+		v.Sources = append(v.Sources, view.GrantedSource{Type: s.Type, Partner: s.PartnerName, Source: sourceWords(ctx, s.Source), Own: s.Own})
 	}
 	return v
+}
+
+// sourceWords names where a publisher's events come from: a source, or what stands in place of one.
+func sourceWords(ctx context.Context, source string) string {
+	switch source {
+	case partners.AnySource:
+		return i18n.T(ctx, "partners.source.any")
+	case partners.OverAMQP:
+		return i18n.T(ctx, "partners.source.amqp")
+	case partners.BySchakel:
+		return i18n.T(ctx, "partners.source.schakel")
+	}
+	return source
 }
 
 func grantedType(ctx context.Context, t partners.GrantType) ui.GrantedType {
