@@ -10,6 +10,7 @@ import (
 	"schakel/registry"
 	"schakel/registry/contracts/mirror"
 	"schakel/store"
+	"schakel/templates/i18n"
 )
 
 // atSource begins the reason of a status that was taken over from the source.
@@ -38,15 +39,15 @@ func (r *mirrorRun) mark(ctx context.Context, originID string, copied store.Mirr
 	return nil
 }
 
-func markText(status, reason string) string {
-	text := map[string]string{
-		store.VersionDeprecated: "It is deprecated at the source, and so is our copy.",
-		store.VersionWithdrawn:  "It is withdrawn at the source. Our copy stays, and is deprecated.",
-		store.MirrorGone:        "The source offers another version, or none, in its place. Our copy stays.",
-		store.VersionPublished:  "The source offers it as published again.",
+func markText(status, reason string) i18n.Message {
+	text := map[string]i18n.Message{
+		store.VersionDeprecated: "contracts.run.deprecated",
+		store.VersionWithdrawn:  "contracts.run.withdrawn",
+		store.MirrorGone:        "contracts.run.gone",
+		store.VersionPublished:  "contracts.run.published",
 	}[status]
 	if reason != "" {
-		text += " The reason: " + reason
+		return i18n.M("contracts.run.because", text, shown(reason, 500, false))
 	}
 	return text
 }
@@ -96,7 +97,7 @@ func (r *mirrorRun) about(ctx context.Context, c mirror.Contract, copied *store.
 	if title == copied.OriginTitle && description == copied.OriginDescription {
 		return nil
 	}
-	said := ""
+	var said i18n.Message
 	err := r.cfg.DB.Write(ctx, func(tx *store.Tx) error {
 		row, err := tx.Contract(ctx, copied.ContractID)
 		if err != nil {
@@ -109,9 +110,9 @@ func (r *mirrorRun) about(ctx context.Context, c mirror.Contract, copied *store.
 		if row.Description == copied.OriginDescription {
 			ours.Description = description
 		}
-		said = "The source tells other things about it. A person wrote the texts here, so they stay."
+		said = "contracts.run.texts-stay"
 		if ours.Title != row.Title || ours.Description != row.Description {
-			said = "The source tells other things about it, and our copy follows."
+			said = "contracts.run.texts-follow"
 			if err := tx.UpdateContract(ctx, &ours); err != nil {
 				return err
 			}
@@ -172,7 +173,11 @@ func (m *Mirrors) Remove(ctx context.Context, actor registry.Actor, id, reason s
 		if err != nil {
 			return registry.Found("mirror", err)
 		}
-		if err := tx.RemoveMirrorSource(ctx, id, actor.Name, strings.TrimSpace("The mirror was removed. "+reason)); err != nil {
+		why := i18n.Message("contracts.mirror-refused.removed")
+		if reason != "" {
+			why = i18n.M("contracts.mirror-refused.removed-because", reason)
+		}
+		if err := tx.RemoveMirrorSource(ctx, id, actor.Name, string(why)); err != nil {
 			return fmt.Errorf("remove mirror: %w", err)
 		}
 		return registry.Record(ctx, tx, actor, registry.ActionMirrorRemoved, mirrorObject(row), registry.Details{"reason": reason, "url": row.URL, "urls": row.URLs})
@@ -183,7 +188,7 @@ func (m *Mirrors) Remove(ctx context.Context, actor registry.Actor, id, reason s
 func (r *mirrorRun) removed(ctx context.Context) (bool, error) {
 	_, err := r.cfg.DB.MirrorSource(ctx, r.source.ID)
 	if errors.Is(err, store.ErrNotFound) {
-		r.row.Error = "The mirror was removed while it ran."
+		r.row.Error = "contracts.run.removed"
 		return true, nil
 	}
 	if err != nil {

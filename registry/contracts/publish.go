@@ -99,7 +99,7 @@ func (c *Contracts) Publish(ctx context.Context, actor registry.Actor, id, versi
 func (c *Contracts) Deprecate(ctx context.Context, actor registry.Actor, id, version string, sunset time.Time, reason string) (store.ContractVersion, error) {
 	return c.move(ctx, actor, id, version, "deprecate", reason, func(tx *store.Tx, row store.Contract, v *store.ContractVersion) error {
 		if !sunset.IsZero() && sunset.Before(tx.Now.Time) {
-			return registry.Invalid(registry.Problems{"sunset": "Choose a day in the future."})
+			return registry.Invalid(registry.Problems{"sunset": "contracts.version-refused.sunset-past"})
 		}
 		v.DeprecatedAt, v.SunsetAt = tx.Now, store.At(sunset)
 		if err := tx.SetEventTypeStatus(ctx, v.ID, store.VersionDeprecated); err != nil {
@@ -189,7 +189,7 @@ func fillCatalogue(ctx context.Context, tx *store.Tx, c store.Contract, v store.
 			return fmt.Errorf("find event type: %w", err)
 		}
 		if err == nil && other.ContractID != c.ID {
-			return registry.Conflict("Event type %s is defined by contract %s already.", t.Type, other.ContractID)
+			return registry.Conflict("contracts.version-refused.type-taken", t.Type, other.ContractID)
 		}
 		rows[i] = store.EventType{
 			Name: storable(t.Type), ContractID: c.ID, ContractVersion: v.Version, SortKey: v.SortKey, MessageName: storable(t.MessageName),

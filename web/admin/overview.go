@@ -66,7 +66,7 @@ func (p *pages) ownTroubles(ctx context.Context) ([]string, error) {
 	}
 	var texts []string
 	for _, t := range troubles {
-		texts = append(texts, t.Text+" Others build on what the register says: tell them, or update the program.")
+		texts = append(texts, t.Text.In(ctx)+" Others build on what the register says: tell them, or update the program.")
 	}
 	return texts, nil
 }
