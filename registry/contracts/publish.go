@@ -10,6 +10,7 @@ import (
 	"schakel/registry"
 	"schakel/registry/contracts/contract"
 	"schakel/store"
+	"schakel/templates/i18n"
 )
 
 // versionMove gives the changes of state of a contract version:
@@ -311,21 +312,21 @@ func mailLine(c registry.Config, row store.Contract, v store.ContractVersion, ch
 	path := contractPage(row.ID, v.Version)
 	switch change {
 	case lineAppeared:
-		return c.Letter(row.Title+" has a version "+line, path,
-			"Version "+v.Version+" of contract "+row.Title+" is published. You are subscribed to:", registry.Bullets(types),
-			"A subscription to one version stays at that version. Ask for another subscription when you are ready for "+line+", and end the old one. "+
-				"A subscription to every version gets "+line+" too, from now on. See what changed:")
+		return c.Letter(i18n.Message(row.Title+" has a version "+line), path,
+			i18n.Message("Version "+v.Version+" of contract "+row.Title+" is published. You are subscribed to:"), registry.Bullets(types),
+			i18n.Message("A subscription to one version stays at that version. Ask for another subscription when you are ready for "+line+", and end the old one. "+
+				"A subscription to every version gets "+line+" too, from now on. See what changed:"))
 	case lineDeprecated:
 		until := "It can be used until further notice."
 		if !v.SunsetAt.IsZero() {
 			until = "It can be used until " + registry.FormatDay(v.SunsetAt) + "."
 		}
-		return c.Letter("Version "+line+" of "+row.Title+" is deprecated", path,
-			"Version "+v.Version+" of contract "+row.Title+" is deprecated, and there is no other of "+line+". "+until+" You are subscribed to:",
+		return c.Letter(i18n.Message("Version "+line+" of "+row.Title+" is deprecated"), path,
+			i18n.Message("Version "+v.Version+" of contract "+row.Title+" is deprecated, and there is no other of "+line+". "+until+" You are subscribed to:"),
 			registry.Bullets(types), registry.Because(v.StatusReason), "Look which version comes after it, and ask for a subscription to that:")
 	default:
-		return c.Letter("Version "+line+" of "+row.Title+" is withdrawn", "/event-types",
-			"Version "+v.Version+" of contract "+row.Title+" is withdrawn, and there is no other of "+line+". You are subscribed to:",
+		return c.Letter(i18n.Message("Version "+line+" of "+row.Title+" is withdrawn"), "/event-types",
+			i18n.Message("Version "+v.Version+" of contract "+row.Title+" is withdrawn, and there is no other of "+line+". You are subscribed to:"),
 			registry.Bullets(types), registry.Because(v.StatusReason), "Nothing is sent in this version any more. See which event types there are:")
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 	"schakel/registry"
 	"schakel/store"
+	"schakel/templates/i18n"
 )
 
 // Datasets are the registers whose changes are delivered as mutation files. An administrator makes them; partners ask
@@ -275,7 +276,7 @@ func (d *Datasets) Worked(ctx context.Context, datasetID, kind string) error {
 }
 
 func mailDatasetFails(c registry.Config, row store.Dataset, t store.MutationTrouble) registry.Message {
-	return c.Letter("A "+t.Kind+" of dataset "+row.Title+" failed", "/admin/datasets/"+row.ID,
-		"A "+t.Kind+" of dataset "+row.Title+" could not be made: "+t.Error,
+	return c.Letter(i18n.Message("A "+t.Kind+" of dataset "+row.Title+" failed"), "/admin/datasets/"+row.ID,
+		i18n.Message("A "+t.Kind+" of dataset "+row.Title+" could not be made: "+t.Error),
 		"It is tried again by itself, and nothing that was published is lost. Until it works, followers get nothing newer. The page of the dataset tells how often it failed; no other mail is sent before it worked once.")
 }

@@ -10,6 +10,7 @@ import (
 
 	"schakel/registry"
 	"schakel/store"
+	"schakel/templates/i18n"
 )
 
 // Followers lists the open subscriptions to a dataset within a scope, oldest first.
@@ -114,7 +115,7 @@ func (d *Datasets) mayRead(ctx context.Context, row store.Dataset, f registry.Da
 	case sub.Status == store.SubscriptionPaused:
 		return registry.Forbidden("Subscription %s to dataset %s is paused. End the pause at %s.", sub.ID, row.ID, d.subscriptionPage(sub))
 	default:
-		why := registry.Because(sub.StatusReason)
+		why := registry.Because(sub.StatusReason).String()
 		if why != "" {
 			why = strings.TrimSuffix(why, ".") + ". "
 		}
@@ -178,8 +179,8 @@ func (d *Datasets) endRequests(ctx context.Context, tx *store.Tx, row store.Data
 }
 
 func mailDatasetEnded(c registry.Config, row store.Dataset, p store.Partner, reason string) registry.Message {
-	return c.Letter("Dataset "+row.Title+" has ended", registry.TrafficPath(p)+"/datasets/"+row.ID,
-		c.Organisation+" ended dataset "+row.Title+". No changes come any more.", registry.Because(reason),
+	return c.Letter(i18n.Message("Dataset "+row.Title+" has ended"), registry.TrafficPath(p)+"/datasets/"+row.ID,
+		i18n.Message(c.Organisation+" ended dataset "+row.Title+". No changes come any more."), registry.Because(reason),
 		"Its last delta is cut now, and what was cut can be fetched for 31 days. Bring your copy to its end before; it stays right after that. A request that was not approved yet has ended.")
 }
 

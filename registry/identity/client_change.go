@@ -12,6 +12,7 @@ import (
 	"schakel/registry"
 	"schakel/registry/identity/token"
 	"schakel/store"
+	"schakel/templates/i18n"
 )
 
 // apply writes what is asked into a client. What an administrator asks for is granted; what a partner asks for beyond the free
@@ -284,8 +285,8 @@ func union(a, b store.Strings) store.Strings {
 }
 
 func mailClientWaits(c registry.Config, p store.Partner, client store.Client) registry.Message {
-	return c.Letter("Client of "+p.Name+" asks for more", "/admin/clients/"+client.ID,
-		"Client "+client.Name+" of "+p.Name+" asks for what only an administrator can grant:",
+	return c.Letter(i18n.Message("Client of "+p.Name+" asks for more"), "/admin/clients/"+client.ID,
+		i18n.Message("Client "+client.Name+" of "+p.Name+" asks for what only an administrator can grant:"),
 		registry.Bullets(client.RequestedScopes, client.RequestedTypes, client.RequestedSources))
 }
 
@@ -294,7 +295,7 @@ func mailClientDecision(c registry.Config, asked store.Client, owner store.Partn
 	if d.Approve {
 		verb = "granted"
 	}
-	return c.Letter("Request of client "+asked.Name+" is "+verb, registry.PartnerPath(owner)+"/clients/"+asked.ID,
-		fmt.Sprintf("%s %s what client %s asked for:", c.Organisation, verb, asked.Name),
+	return c.Letter(i18n.Message("Request of client "+asked.Name+" is "+verb), registry.PartnerPath(owner)+"/clients/"+asked.ID,
+		i18n.Message(fmt.Sprintf("%s %s what client %s asked for:", c.Organisation, verb, asked.Name)),
 		registry.Bullets(asked.RequestedScopes, asked.RequestedTypes, asked.RequestedSources), registry.Because(d.Reason))
 }
