@@ -13,8 +13,21 @@ import (
 	"schakel/templates/i18n"
 )
 
-// atSource begins the reason of a status that was taken over from the source.
-const atSource = "At the source: "
+// fromSource reports whether the reason of a status was taken over from the source. Those of older releases are stored in English.
+func fromSource(reason string) bool {
+	return strings.HasPrefix(reason, "contracts.at-source.") || strings.HasPrefix(reason, "At the source: ")
+}
+
+// atSource is the reason of a status that was taken over from the source; why is the one given there, if any.
+func atSource(status, why string) i18n.Message {
+	switch {
+	case why != "":
+		return i18n.M("contracts.at-source.because", shown(why, 900, false))
+	case status == store.VersionWithdrawn:
+		return "contracts.at-source.withdrawn"
+	}
+	return "contracts.at-source.deprecated"
+}
 
 // mark writes down what the source says of a copied version, when that is something else than before. Our version follows a
 // deprecation, and the end of it. What was withdrawn there is deprecated here, not hidden: who builds on the copy must see it.
@@ -60,16 +73,13 @@ func (r *mirrorRun) follow(ctx context.Context, copied store.MirrorCopy, v mirro
 	}
 	switch {
 	case ours.Status == store.VersionPublished && (v.Status == mirror.Deprecated || v.Status == mirror.Withdrawn):
-		reason := v.Reason
-		if reason == "" {
-			reason = v.Status + "."
-		}
 		sunset := v.Sunset
 		if sunset.Before(r.cfg.Now()) {
 			sunset = time.Time{} // it is over there; here it was just heard of
 		}
-		_, err = r.contracts.Deprecate(ctx, r.actor, copied.ContractID, copied.Version, sunset, shown(atSource+reason, 900, false))
-	case ours.Status == store.VersionDeprecated && v.Status == mirror.Published && strings.HasPrefix(ours.StatusReason, atSource):
+		own := atSource(v.Status, v.Reason)
+		_, err = r.contracts.deprecate(ctx, r.actor, copied.ContractID, copied.Version, sunset, own.String(), own)
+	case ours.Status == store.VersionDeprecated && v.Status == mirror.Published && fromSource(ours.StatusReason):
 		_, err = r.contracts.Undeprecate(ctx, r.actor, copied.ContractID, copied.Version)
 	}
 	if refused, ok := errors.AsType[*registry.Error](err); ok && refused.Code == registry.CodeConflict {
@@ -144,11 +154,11 @@ func followSource(ctx context.Context, tx *store.Tx, v *store.ContractVersion) e
 	if !AdvisedAgainst(from) {
 		return nil
 	}
-	reason := atSource + from.SourceStatus + "."
+	reason := atSource(from.SourceStatus, "")
 	if v.StatusReason != "" {
-		reason += " Published all the same: " + v.StatusReason
+		reason = i18n.M("contracts.at-source.published-anyway", reason, v.StatusReason)
 	}
-	v.Status, v.StatusReason, v.DeprecatedAt = store.VersionDeprecated, shown(reason, 1000, false), tx.Now
+	v.Status, v.StatusReason, v.DeprecatedAt = store.VersionDeprecated, string(reason), tx.Now
 	return nil
 }
 

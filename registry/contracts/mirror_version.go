@@ -208,9 +208,9 @@ func (r *mirrorRun) raise(ctx context.Context, tx *store.Tx, aside *store.Mirror
 }
 
 func mailOtherBytes(c registry.Config, row store.Contract, aside store.MirrorAside) registry.Message {
-	return c.Letter(i18n.Message("Other bytes at the source: "+row.Title+" "+aside.Version), "/admin/mirrors/"+aside.SourceID+"/alarms/"+aside.ID,
-		i18n.Message("Version "+aside.Version+" of contract "+row.Title+" was copied from "+aside.OriginURL+". That address gives other bytes for the same version now."),
-		"A published version must never change. Our copy stays as it was; the other bytes are kept aside. Compare the two, and ask the source what happened:")
+	return c.Letter(i18n.M("contracts.mail.other-bytes", row.Title, aside.Version), "/admin/mirrors/"+aside.SourceID+"/alarms/"+aside.ID,
+		i18n.M("contracts.mail.other-bytes-text", aside.Version, row.Title, aside.OriginURL),
+		"contracts.mail.other-bytes-next")
 }
 
 // contractGone marks that the source does not offer a contract any more.

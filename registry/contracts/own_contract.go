@@ -87,7 +87,7 @@ func (o *OwnContracts) register(ctx context.Context, own ownVersion) error {
 	in := PublishInput{Digest: digestOf(own.Content)}
 	_, err = o.contracts.Publish(ctx, actor, own.ID, own.version, in)
 	if _, breaks := errors.AsType[*BreakingChangeError](err); breaks {
-		in.Reason = "This is what the program does since its update."
+		in.Reason = "contracts.own.reason" // a key, written for its reader where it is shown
 		_, err = o.contracts.Publish(ctx, actor, own.ID, own.version, in)
 	}
 	if err != nil {

@@ -140,7 +140,7 @@ func gone(v store.ContractVersion) error {
 	}
 	text := i18n.M("contracts.version-refused.withdrawn", v.Version, registry.FormatDay(v.WithdrawnAt))
 	if v.StatusReason != "" {
-		text = i18n.M("contracts.version-refused.withdrawn-because", v.Version, registry.FormatDay(v.WithdrawnAt), v.StatusReason)
+		text = i18n.M("contracts.version-refused.withdrawn-because", v.Version, registry.FormatDay(v.WithdrawnAt), i18n.Message(v.StatusReason))
 	}
 	return &registry.Error{Code: registry.CodeGone, Message: text}
 }

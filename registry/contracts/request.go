@@ -159,18 +159,17 @@ func contractPage(id, version string) string {
 }
 
 func mailPublicationWaits(c registry.Config, row store.Contract, v store.ContractVersion) registry.Message {
-	return c.Letter(i18n.Message(row.Owner+" asks for the publication of "+row.Title+" "+v.Version), contractPage(row.ID, v.Version),
-		i18n.Message(v.RequestedBy+" of "+row.Owner+" asks for the publication of version "+v.Version+" of contract "+row.Title+" ("+row.ID+")."),
-		registry.Because(v.RequestReason), "See what it changes and decide:")
+	return c.Letter(i18n.M("contracts.mail.asked", row.Owner, row.Title, v.Version), contractPage(row.ID, v.Version),
+		i18n.M("contracts.mail.asked-text", v.RequestedBy, row.Owner, v.Version, row.Title, row.ID),
+		registry.Because(v.RequestReason), "contracts.mail.asked-next")
 }
 
 func mailPublicationRefused(c registry.Config, row store.Contract, v store.ContractVersion, reason string) registry.Message {
-	return c.Letter(i18n.Message("Publication of "+row.Title+" "+v.Version+" is turned down"), contractPage(row.ID, v.Version),
-		i18n.Message(c.Organisation+" did not publish version "+v.Version+" of contract "+row.Title+". The draft is still there; upload it again when it is mended, and ask anew."),
-		registry.Because(reason))
+	return c.Letter(i18n.M("contracts.mail.refused", row.Title, v.Version), contractPage(row.ID, v.Version),
+		i18n.M("contracts.mail.refused-text", c.Organisation, v.Version, row.Title), registry.Because(reason))
 }
 
 func mailPublished(c registry.Config, row store.Contract, v store.ContractVersion) registry.Message {
-	return c.Letter(i18n.Message(row.Title+" "+v.Version+" is published"), contractPage(row.ID, v.Version),
-		i18n.Message(c.Organisation+" published version "+v.Version+" of contract "+row.Title+". From now on its bytes never change."))
+	return c.Letter(i18n.M("contracts.mail.published", row.Title, v.Version), contractPage(row.ID, v.Version),
+		i18n.M("contracts.mail.published-text", c.Organisation, v.Version, row.Title))
 }

@@ -374,7 +374,7 @@ func ContractPage(p ui.Page, v ContractView) templ.Component {
 			}
 			templ_7745c5c3_Err = ui.Rows(v.versions(ctx), v.Versions, func(r VersionRow) ui.Cells {
 				return ui.Cells{
-					ui.Link(r.Version, r.Href), r.stateCell(), ui.PlainText(r.Spec), ui.PlainText(ui.Bytes(r.Size)), r.publishedCell(v.Now),
+					ui.Link(r.Version, r.Href), r.stateCell(), ui.PlainText(r.Spec), ui.PlainText(i18n.Bytes(ctx, r.Size)), r.publishedCell(v.Now),
 					r.changesCell(),
 				}
 			}).Render(ctx, templ_7745c5c3_Buffer)

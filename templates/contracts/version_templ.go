@@ -88,7 +88,7 @@ func (v VersionView) about(ctx context.Context) []ui.Item {
 		items = append(items, ui.Item{Label: i18n.T(ctx, "contracts.version.score"), Content: ui.Badge(v.Score.kind(), v.Score.text(ctx))})
 	}
 	return append(items,
-		ui.Item{Label: i18n.T(ctx, "contracts.word.size"), Text: ui.Bytes(v.Size)},
+		ui.Item{Label: i18n.T(ctx, "contracts.word.size"), Text: i18n.Bytes(ctx, v.Size)},
 		ui.Item{Label: "SHA-256", Content: ui.Identifier(v.Digest)})
 }
 
@@ -101,7 +101,7 @@ func (v VersionView) course(ctx context.Context) []ui.Item {
 	items = ui.TextItem(items, i18n.T(ctx, "contracts.version.published-by"), v.PublishedBy)
 	items = ui.ClockItem(items, i18n.T(ctx, "contracts.word.deprecated"), v.Deprecated, v.Now)
 	if !v.Sunset.IsZero() {
-		items = append(items, ui.Item{Label: i18n.T(ctx, "contracts.word.can-be-used-until"), Text: ui.Day(v.Sunset)})
+		items = append(items, ui.Item{Label: i18n.T(ctx, "contracts.word.can-be-used-until"), Text: i18n.Day(ctx, v.Sunset)})
 	}
 	return ui.ClockItem(items, i18n.T(ctx, "contracts.version.withdrawn"), v.Withdrawn, v.Now)
 }
@@ -540,7 +540,7 @@ func VersionPage(p ui.Page, v VersionView) templ.Component {
 					if fetched(v.Files) {
 						cells = append(cells, r.fetchedCell())
 					}
-					return append(cells, ui.PlainText(ui.Bytes(r.Size)))
+					return append(cells, ui.PlainText(i18n.Bytes(ctx, r.Size)))
 				}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err

@@ -68,7 +68,7 @@ func (p *pages) showPublish(c echo.Context, status int, in contracts.PublishInpu
 	if err != nil {
 		return err
 	}
-	v.Asks, v.RequestReason = !itself, version.RequestReason
+	v.Asks, v.RequestReason = !itself, i18n.Message(version.RequestReason).In(ctx)
 	if origins, err := p.Registry.Contracts.Origins(ctx, about.ID); err != nil {
 		return err
 	} else if len(origins) == 0 { // nothing is uploaded to a copy

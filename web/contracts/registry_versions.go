@@ -71,7 +71,7 @@ type FindingAnswer struct {
 
 func newVersionAnswer(v store.ContractVersion) versionAnswer {
 	return versionAnswer{
-		Version: v.Version, Status: v.Status, StatusReason: v.StatusReason, SpecVersion: v.SpecVersion, Format: v.Format,
+		Version: v.Version, Status: v.Status, StatusReason: i18n.Message(v.StatusReason).String(), SpecVersion: v.SpecVersion, Format: v.Format,
 		Digest: "sha256:" + v.Digest, Size: v.Size, CreatedAt: v.CreatedAt, PublishedAt: v.PublishedAt,
 		DeprecatedAt: v.DeprecatedAt, SunsetAt: v.SunsetAt, WithdrawnAt: v.WithdrawnAt, RequestedAt: v.RequestedAt,
 	}
