@@ -242,15 +242,16 @@ func (m *handlers) postEventTypeValidation(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	answer.write(ctx)
+	lang, _ := i18n.Accepted(c.Request().Header.Get("Accept-Language"))
+	answer.write(i18n.NewLocale(lang, nil))
 	return c.JSON(http.StatusOK, answer)
 }
 
-// write puts what was found in the language of the reader.
-func (t *EventCheck) write(ctx context.Context) {
+// write puts what was found in the language of the client.
+func (t *EventCheck) write(l *i18n.Locale) {
 	for _, list := range [][]site.ProblemError{t.Findings, t.Advice} {
 		for i := range list {
-			list[i].Detail = i18n.Message(list[i].Detail.In(ctx))
+			list[i].Detail = i18n.Message(l.Text(list[i].Detail))
 		}
 	}
 }
