@@ -75,7 +75,7 @@ func administratorPages() map[string]templ.Component {
 		}),
 		"contract form": contractsview.ContractForm(p, contractsview.ContractFormView{New: true, Button: "Make", Wrong: map[string]i18n.Message{"id": "No.", "kind": "No.", "visibility": "No.", "": "Taken."}, Partners: []ui.Option{{Label: "Own"}}}),
 		"upload":        contractsview.UploadPage(p, contractsview.UploadView{Kind: "asyncapi", MaxBytes: 1 << 20, Text: "<script>", Findings: []contractsview.FindingRow{{Severity: "error", Line: 1, Detail: "<b>", Excerpt: "<i>"}}, Wrong: map[string]i18n.Message{"text": "No."}}),
-		"publish":       contractsview.PublishPage(p, contractsview.PublishView{Kind: "asyncapi", Changes: []contractsview.TypeChange{{Name: "nl.a", What: "New"}, {Name: "nl.b", What: "Taken"}}, Warnings: []contractsview.FindingRow{finding2(finding)}, Digest: "00"}),
+		"publish":       contractsview.PublishPage(p, contractsview.PublishView{Kind: "asyncapi", Changes: []contractsview.TypeChange{{Name: "nl.a", What: "new"}, {Name: "nl.b", What: "taken"}}, Warnings: []contractsview.FindingRow{finding2(finding)}, Digest: "00"}),
 		"publish breaking": contractsview.PublishPage(p, contractsview.PublishView{
 			Kind: "asyncapi", Before: "1.0.0", BrokenTotal: 2, Broken: []contractsview.ContractChangeRow{{Level: "breaking", Text: "<b>", Why: "w", Side: "consumer", Pointer: "/a", Removed: true, Code: "c"}},
 			Bound:       []contractsview.BoundRow{{Partner: "P", PartnerHref: "/p", Subscription: "S", SubscriptionHref: "/s", Types: []string{"nl.a"}}},
