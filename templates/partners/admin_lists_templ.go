@@ -9,6 +9,7 @@ import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
 import (
+	"context"
 	"time"
 
 	"schakel/templates/ui"
@@ -161,7 +162,7 @@ func (r PartnerRow) stateCell() templ.Component {
 			var templ_7745c5c3_Var5 string
 			templ_7745c5c3_Var5, templ_7745c5c3_Err = templ.JoinStringErrs(" ")
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `partners/admin_lists.templ`, Line: 56, Col: 8}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin_lists.templ`, Line: 57, Col: 8}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var5))
 			if templ_7745c5c3_Err != nil {
@@ -301,14 +302,14 @@ type AdminEndpointsView struct {
 	Now                time.Time
 }
 
-func (v AdminEndpointsView) table() ui.TableView {
+func (v AdminEndpointsView) table(ctx context.Context) ui.TableView {
 	empty := ui.Empty{Text: "No partner has an endpoint yet.", ActionLabel: "Make one for your own organisation", ActionHref: "/admin/own/endpoints/new"}
 	if v.Status+v.Partner != "" {
 		empty = ui.Empty{Text: "No endpoint matches this filter.", ActionLabel: "Show all endpoints", ActionHref: "/admin/endpoints"}
 	}
 	return ui.TableView{
 		ID: "endpoints", Caption: "Endpoints", Total: v.Total, Noun: [2]string{"endpoint", "endpoints"},
-		Columns: ui.EndpointColumns(), Empty: empty, Pager: v.Pager,
+		Columns: ui.EndpointColumns(ctx), Empty: empty, Pager: v.Pager,
 	}
 }
 
@@ -380,7 +381,7 @@ func AdminEndpoints(p ui.Page, v AdminEndpointsView) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Rows(v.table(), v.Rows, func(r ui.EndpointRow) ui.Cells { return ui.EndpointCells(r, v.Now) }).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Rows(v.table(ctx), v.Rows, func(r ui.EndpointRow) ui.Cells { return ui.EndpointCells(r, v.Now) }).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -468,7 +469,7 @@ func AdminClients(p ui.Page, v AdminClientsView) templ.Component {
 			var templ_7745c5c3_Var14 string
 			templ_7745c5c3_Var14, templ_7745c5c3_Err = templ.JoinStringErrs("The clients of a partner stand on the page of that partner. ")
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `partners/admin_lists.templ`, Line: 154, Col: 67}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin_lists.templ`, Line: 155, Col: 67}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var14))
 			if templ_7745c5c3_Err != nil {

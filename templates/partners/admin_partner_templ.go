@@ -9,6 +9,7 @@ import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
 import (
+	"context"
 	"schakel/templates/i18n"
 	"schakel/templates/ui"
 	"time"
@@ -65,9 +66,9 @@ func (v AdminPartnerView) contact() []ui.Item {
 	return []ui.Item{{Label: "Contact person", Text: v.ContactName}, {Label: "E-mail address", Text: v.Email}, {Label: "Phone", Text: v.Phone}, confirmed}
 }
 
-func (v AdminPartnerView) endpoints() ui.TableView {
+func (v AdminPartnerView) endpoints(ctx context.Context) ui.TableView {
 	return ui.TableView{
-		ID: "endpoints", Caption: "Endpoints", Total: len(v.Endpoints), Noun: [2]string{"endpoint", "endpoints"}, Columns: ui.EndpointColumns(),
+		ID: "endpoints", Caption: "Endpoints", Total: len(v.Endpoints), Noun: [2]string{"endpoint", "endpoints"}, Columns: ui.EndpointColumns(ctx),
 		Empty: ui.Empty{Text: "It has no endpoints yet. A partner adds them once it is approved."},
 	}
 }
@@ -86,10 +87,10 @@ func (v AdminPartnerView) clients() ui.TableView {
 	}
 }
 
-func (v AdminPartnerView) accounts() ui.TableView {
+func (v AdminPartnerView) accounts(ctx context.Context) ui.TableView {
 	return ui.TableView{
 		ID: "accounts", Caption: "People who can log in", Total: len(v.Accounts), Noun: [2]string{"account", "accounts"},
-		Columns: ui.AccountColumns(), Empty: ui.Empty{Text: "Nobody can log in for it."},
+		Columns: ui.AccountColumns(ctx), Empty: ui.Empty{Text: "Nobody can log in for it."},
 	}
 }
 
@@ -160,7 +161,7 @@ func AdminPartner(p ui.Page, v AdminPartnerView) templ.Component {
 						var templ_7745c5c3_Var4 string
 						templ_7745c5c3_Var4, templ_7745c5c3_Err = templ.JoinStringErrs(g)
 						if templ_7745c5c3_Err != nil {
-							return templ.Error{Err: templ_7745c5c3_Err, FileName: `partners/admin_partner.templ`, Line: 96, Col: 13}
+							return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin_partner.templ`, Line: 97, Col: 13}
 						}
 						_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var4))
 						if templ_7745c5c3_Err != nil {
@@ -282,7 +283,7 @@ func AdminPartner(p ui.Page, v AdminPartnerView) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Rows(v.endpoints(), v.Endpoints, func(r ui.EndpointRow) ui.Cells { return ui.EndpointCells(r, v.Now) }).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Rows(v.endpoints(ctx), v.Endpoints, func(r ui.EndpointRow) ui.Cells { return ui.EndpointCells(r, v.Now) }).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -298,7 +299,7 @@ func AdminPartner(p ui.Page, v AdminPartnerView) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Rows(v.accounts(), v.Accounts, func(r ui.AccountRow) ui.Cells { return ui.AccountCells(r, v.Now) }).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Rows(v.accounts(ctx), v.Accounts, func(r ui.AccountRow) ui.Cells { return ui.AccountCells(r, v.Now) }).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

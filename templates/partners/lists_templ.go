@@ -9,6 +9,7 @@ import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
 import (
+	"context"
 	"time"
 
 	"schakel/templates/ui"
@@ -34,7 +35,7 @@ type ClientListView struct {
 	Now            time.Time
 }
 
-func (v ClientListView) statuses() []ui.Option {
+func (v ClientListView) statuses(ctx context.Context) []ui.Option {
 	return []ui.Option{{Value: "", Label: "Any state"}, {Value: "active", Label: "Active"}, {Value: "waiting", Label: "Asks for something"}, {Value: "revoked", Label: "Revoked"}}
 }
 
@@ -110,7 +111,7 @@ func ClientListPage(p ui.Page, v ClientListView) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = ui.Select(ui.Field{Name: "status", Label: "State", Value: v.Status, Options: v.statuses()}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Select(ui.Field{Name: "status", Label: "State", Value: v.Status, Options: v.statuses(ctx)}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -165,7 +166,7 @@ type EndpointListView struct {
 	Now             time.Time
 }
 
-func (v EndpointListView) statuses() []ui.Option {
+func (v EndpointListView) statuses(ctx context.Context) []ui.Option {
 	return []ui.Option{{Value: "", Label: "Any state"}, {Value: "active", Label: "Active"}, {Value: "paused", Label: "Paused"}, {Value: "suspended", Label: "Suspended"}}
 }
 
@@ -241,7 +242,7 @@ func EndpointListPage(p ui.Page, v EndpointListView) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = ui.Select(ui.Field{Name: "status", Label: "State", Value: v.Status, Options: v.statuses()}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Select(ui.Field{Name: "status", Label: "State", Value: v.Status, Options: v.statuses(ctx)}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -296,10 +297,10 @@ type SubscriptionListView struct {
 	Now          time.Time
 }
 
-func (v SubscriptionListView) statuses() []ui.Option {
+func (v SubscriptionListView) statuses(ctx context.Context) []ui.Option {
 	options := []ui.Option{{Value: "", Label: "Any state"}}
 	for _, s := range []string{"requested", "approved", "paused", "suspended", "rejected", "ended"} {
-		options = append(options, ui.Option{Value: s, Label: ui.StateLabel(s)})
+		options = append(options, ui.Option{Value: s, Label: ui.StateLabel(ctx, s)})
 	}
 	return options
 }
@@ -368,7 +369,7 @@ func SubscriptionListPage(p ui.Page, v SubscriptionListView) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = ui.Select(ui.Field{Name: "status", Label: "State", Value: v.Status, Options: v.statuses()}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Select(ui.Field{Name: "status", Label: "State", Value: v.Status, Options: v.statuses(ctx)}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

@@ -9,6 +9,7 @@ import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
 import (
+	"context"
 	"schakel/templates/i18n"
 	"schakel/templates/ui"
 	"time"
@@ -63,10 +64,10 @@ type SubscriptionType struct {
 	Classification              string
 }
 
-func (v SubscriptionView) items() []ui.Item {
+func (v SubscriptionView) items(ctx context.Context) []ui.Item {
 	items := []ui.Item{{Label: "Endpoint", Content: ui.Link(v.Endpoint, v.EndpointHref)}}
 	if v.Dataset != nil {
-		items = append(items, v.Dataset.items()...)
+		items = append(items, v.Dataset.items(ctx)...)
 	} else {
 		if !v.Pull {
 			items = append(items, ui.Item{Label: "Sends to", Content: ui.Identifier(v.Host)})
@@ -203,7 +204,7 @@ func SubscriptionPage(p ui.Page, v SubscriptionView) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = ui.DescriptionList(v.items()).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.DescriptionList(v.items(ctx)).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -397,8 +398,8 @@ type SubscriptionFormView struct {
 	Preview *ui.PreviewView
 }
 
-func (v SubscriptionFormView) errors() []ui.FieldError {
-	labels := append([]ui.Labelled{{"types", "Event types"}}, v.Selection.Labels()...)
+func (v SubscriptionFormView) errors(ctx context.Context) []ui.FieldError {
+	labels := append([]ui.Labelled{{"types", "Event types"}}, v.Selection.Labels(ctx)...)
 	return ui.NamedErrors(v.Wrong, append(labels, ui.Labelled{"endpoint", "Endpoint"}, ui.Labelled{"name", "Name"}, ui.Labelled{"purpose", "Purpose"})...)
 }
 
@@ -446,7 +447,7 @@ func SubscriptionFormPage(p ui.Page, v SubscriptionFormView) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = ui.ErrorSummary(v.errors()).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.ErrorSummary(v.errors(ctx)).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -663,7 +664,7 @@ type SubscribedDataset struct {
 	ChangeHref string
 }
 
-func (s SubscribedDataset) items() []ui.Item {
+func (s SubscribedDataset) items(ctx context.Context) []ui.Item {
 	items := []ui.Item{{Label: "Dataset", Content: s.Dataset.Link()}}
 	if s.Area.Href == "" {
 		items = append(items, ui.Item{Label: "Area", Text: "everything"})
@@ -678,7 +679,7 @@ func (s SubscribedDataset) items() []ui.Item {
 	if s.ChangeHref != "" {
 		items = append(items, ui.Item{Label: "Change", Content: ui.Link("Change the area or the object types", s.ChangeHref)})
 	}
-	_, word := s.Copy.Progress()
+	_, word := s.Copy.Progress(ctx)
 	return append(items, ui.Item{Label: "Its copy", Text: word})
 }
 
@@ -785,7 +786,7 @@ func (r SubscriptionType) eventTypeCell() templ.Component {
 			var templ_7745c5c3_Var18 string
 			templ_7745c5c3_Var18, templ_7745c5c3_Err = templ.JoinStringErrs(r.Name)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `partners/subscription.templ`, Line: 286, Col: 10}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `subscription.templ`, Line: 287, Col: 10}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var18))
 			if templ_7745c5c3_Err != nil {

@@ -27,7 +27,7 @@ func (p *pages) adminPartners(c echo.Context) error {
 	}
 	v := view.AdminPartnersView{
 		Status: f.Status, Search: f.Search, Total: total, Pager: site.Pager(c, paging, total), Now: p.Cfg.Now(),
-		Statuses: ui.StateOptions(site.PartnerStatuses()...),
+		Statuses: ui.StateOptions(c.Request().Context(), site.PartnerStatuses()...),
 	}
 	for _, partner := range partners {
 		v.Rows = append(v.Rows, view.PartnerRow{
@@ -65,7 +65,7 @@ func (p *pages) adminSubscriptions(c echo.Context) error {
 	page.Actions = ui.LinkButton(ui.Secondary, "Ask for one for your own organisation", "/admin/own/subscriptions/new")
 	return p.Render(c, http.StatusOK, view.AdminSubscriptions(page, view.AdminSubscriptionsView{
 		Status: f.Status, Partner: f.PartnerID, EventType: f.EventType, Partners: partners,
-		Statuses: ui.StateOptions(site.SubscriptionStatuses()...),
+		Statuses: ui.StateOptions(c.Request().Context(), site.SubscriptionStatuses()...),
 		Rows:     rows, Total: total, Pager: site.Pager(c, paging, total), Now: p.Cfg.Now(),
 	}))
 }
@@ -90,7 +90,7 @@ func (p *pages) adminEndpoints(c echo.Context) error {
 	page.Actions = ui.LinkButton(ui.Secondary, "Add one of your own organisation", "/admin/own/endpoints/new")
 	return p.Render(c, http.StatusOK, view.AdminEndpoints(page, view.AdminEndpointsView{
 		Status: status, Partner: partner, Partners: partners, Total: len(rows), Now: p.Cfg.Now(),
-		Statuses: ui.StateOptions(site.EndpointStatuses()...),
+		Statuses: ui.StateOptions(c.Request().Context(), site.EndpointStatuses()...),
 		Rows:     site.OnPage(rows, paging), Pager: site.Pager(c, paging, len(rows)),
 	}))
 }
