@@ -45,7 +45,7 @@ func (d ownerPages) partnerHome(c echo.Context) error {
 		Tiles: d.tiles(h), Steps: d.steps(h), Queues: h.queues, Failures: d.failures(h), Waiting: d.waitingFor(h), Now: now,
 	}
 	for _, a := range h.changes {
-		v.Recent = append(v.Recent, ui.Moment{At: a.At.Time, Kind: ui.KindNeutral, Title: registry.Sentence(a)})
+		v.Recent = append(v.Recent, ui.Moment{At: a.At.Time, Kind: ui.KindNeutral, Title: registry.Sentence(c.Request().Context(), a)})
 	}
 	page := d.Page(c, h.owner.Name)
 	page.Badge = ui.State(h.owner.Status)

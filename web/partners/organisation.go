@@ -64,7 +64,7 @@ func (d ownerPages) partnerAudit(c echo.Context) error {
 	}
 	v.Total, v.Pager = total, site.Pager(c, paging, total)
 	for _, a := range rows {
-		v.Rows = append(v.Rows, view.ChangeRow{At: a.At.Time, Text: registry.Sentence(a)})
+		v.Rows = append(v.Rows, view.ChangeRow{At: a.At.Time, Text: registry.Sentence(c.Request().Context(), a)})
 	}
 	page := d.PageFrame(c, "Changes")
 	page.Lead = "Who did what for your organisation."
