@@ -30,9 +30,9 @@ func (p *pages) showEndpoint(c echo.Context, r site.Refusal) error {
 	if err != nil {
 		return err
 	}
-	v := endpointView(endpoint, partner, p.Cfg.Now())
-	v.Now, v.Message, v.Closing = p.Cfg.Now(), r.Message, site.ClosedText(endpoint, p.Cfg.Now())
-	v.Acts = site.Acts(p.endpointSteps(), "/admin/endpoints/"+endpoint.ID, endpoint.Status, r)
+	v := endpointView(ctx, endpoint, partner, p.Cfg.Now())
+	v.Now, v.Message, v.Closing = p.Cfg.Now(), r.Message, site.ClosedText(ctx, endpoint, p.Cfg.Now())
+	v.Acts = site.Acts(ctx, p.endpointSteps(), "/admin/endpoints/"+endpoint.ID, endpoint.Status, r)
 	v.Acts.Title = "What you can do"
 	if err := p.fillEndpoint(ctx, who, endpoint, &v); err != nil {
 		return err
@@ -47,14 +47,14 @@ func fetches(e store.Endpoint) bool {
 	return e.Kind == store.EndpointPull || e.Kind == store.EndpointFiles
 }
 
-func endpointView(e store.Endpoint, partner store.Partner, now time.Time) view.AdminEndpointView {
+func endpointView(ctx context.Context, e store.Endpoint, partner store.Partner, now time.Time) view.AdminEndpointView {
 	v := view.AdminEndpointView{
 		ID: e.ID, Kind: e.Kind, URL: e.URL, ContentMode: e.ContentMode, Status: e.Status, Reason: e.StatusReason,
 		Partner: ui.Named{Name: partner.Name, Href: "/admin/partners/" + partner.ID}, PartnerStatus: partner.Status,
 		TokenURL: e.TokenURL, TokenClientID: e.TokenClientID, TokenScope: e.TokenScope, TokenMethod: e.TokenAuthMethod,
 		Rate: int(e.RatePerSecond), Concurrency: int(e.MaxConcurrency), Timeout: time.Duration(e.TimeoutMS) * time.Millisecond,
 		Circuit: e.Circuit, Failures: int(e.CircuitFailures), OpenedAt: e.CircuitOpenedAt.Time, ProbeAt: e.CircuitProbeAt.Time, WaitUntil: e.WaitUntil.Time, Unasked: e.UnaskedAt.Time, Waits: e.WaitsAt(now),
-		Pull: fetches(e), When: site.WindowWords(e), Batches: batchWords(e), Contract: receiverContract(e),
+		Pull: fetches(e), When: site.WindowWords(ctx, e), Batches: batchWords(e), Contract: receiverContract(e),
 		Created: e.CreatedAt.Time, DeliveriesHref: "/admin/deliveries?endpoint=" + e.ID,
 	}
 	if e.Status != store.EndpointEnded && !fetches(e) && partner.Status == store.PartnerApproved {

@@ -138,29 +138,29 @@ func subscriptionRows(ctx context.Context, n site.AdminNames, subs []store.Subsc
 			return nil, err
 		}
 		rows = append(rows, view.SubscriptionRow{
-			Name: subscriptionName(s), Href: "/admin/subscriptions/" + s.ID, Partner: partner, Endpoint: endpoint,
-			Types: gets(s), Status: s.Status, Since: s.CreatedAt.Time,
+			Name: subscriptionName(ctx, s), Href: "/admin/subscriptions/" + s.ID, Partner: partner, Endpoint: endpoint,
+			Types: gets(ctx, s), Status: s.Status, Since: s.CreatedAt.Time,
 		})
 	}
 	return rows, nil
 }
 
 // gets returns the event types of a subscription, or its dataset.
-func gets(s store.Subscription) []string {
+func gets(ctx context.Context, s store.Subscription) []string {
 	if s.DatasetID != "" {
-		return []string{site.GetsText(s)}
+		return []string{site.GetsText(ctx, s)}
 	}
 	return s.Types
 }
 
 // subscriptionName returns the name of a subscription, or else its event types or
 // dataset.
-func subscriptionName(s store.Subscription) string {
+func subscriptionName(ctx context.Context, s store.Subscription) string {
 	switch {
 	case s.Name != "":
 		return s.Name
 	case s.DatasetID != "":
-		return site.GetsText(s)
+		return site.GetsText(ctx, s)
 	case len(s.Types) == 0:
 		return s.ID
 	case len(s.Types) == 1:

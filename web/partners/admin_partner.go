@@ -21,7 +21,7 @@ func (p *pages) showPartner(c echo.Context, r site.Refusal) error {
 	if err != nil {
 		return err
 	}
-	v := p.partnerView(partner, r)
+	v := p.partnerView(ctx, partner, r)
 	v.Now = p.Cfg.Now()
 	if err := p.fillPartner(ctx, site.Actor(c), partner, &v); err != nil {
 		return err
@@ -33,7 +33,7 @@ func (p *pages) showPartner(c echo.Context, r site.Refusal) error {
 }
 
 // partnerView builds the view of a partner.
-func (p *pages) partnerView(partner store.Partner, r site.Refusal) view.AdminPartnerView {
+func (p *pages) partnerView(ctx context.Context, partner store.Partner, r site.Refusal) view.AdminPartnerView {
 	v := view.AdminPartnerView{
 		OIN: partner.OIN, KVK: partner.KVK, HerID: partner.HerID, OrgNumber: partner.OrgNumber, ContactName: partner.ContactName, Email: partner.ContactEmail,
 		Phone: partner.ContactPhone, EndpointKinds: partner.EndpointKinds, Terms: partner.TermsVersion, TermsAt: partner.TermsAcceptedAt.Time,
@@ -50,7 +50,7 @@ func (p *pages) partnerView(partner store.Partner, r site.Refusal) view.AdminPar
 	if partner.Status == store.PartnerRequested && partner.EmailConfirmedAt.IsZero() {
 		steps = append(steps, p.confirmStep())
 	}
-	v.Acts = site.Acts(steps, "/admin/partners/"+partner.ID, partner.Status, r)
+	v.Acts = site.Acts(ctx, steps, "/admin/partners/"+partner.ID, partner.Status, r)
 	for i := range v.Acts.Danger {
 		if v.Acts.Danger[i].ID == "confirm" {
 			v.Acts.Danger[i].ReasonLabel = "How you know that this is the organisation"

@@ -1,6 +1,7 @@
 package partners
 
 import (
+	"context"
 	"github.com/labstack/echo/v4"
 	"schakel/registry"
 	"schakel/registry/partners"
@@ -21,7 +22,7 @@ func (p *pages) showSubscription(c echo.Context, r site.Refusal) error {
 		return err
 	}
 	sub := grant.Subscription
-	v := subscriptionView(grant)
+	v := subscriptionView(ctx, grant)
 	v.Now, v.Message = p.Cfg.Now(), r.Message
 	if v.Dataset, err = p.subscribedDataset(ctx, grant, "/admin"); err != nil {
 		return err
@@ -32,12 +33,12 @@ func (p *pages) showSubscription(c echo.Context, r site.Refusal) error {
 	if v.Orphaned, err = p.orphanedBy(ctx, sub); err != nil {
 		return err
 	}
-	v.Acts = site.Acts(p.subscriptionSteps(), "/admin/subscriptions/"+sub.ID, sub.Status, r, ui.Hidden{Name: "seen", Value: grant.Seen()})
+	v.Acts = site.Acts(ctx, p.subscriptionSteps(), "/admin/subscriptions/"+sub.ID, sub.Status, r, ui.Hidden{Name: "seen", Value: grant.Seen()})
 	v.History, err = p.History(ctx, store.AuditFilter{ObjectKind: "subscription", ObjectID: sub.ID}, "")
 	if err != nil {
 		return err
 	}
-	title := subscriptionName(sub)
+	title := subscriptionName(ctx, sub)
 	if sub.Name == "" {
 		title = "Subscription of " + grant.Partner.Name
 	}
@@ -47,7 +48,7 @@ func (p *pages) showSubscription(c echo.Context, r site.Refusal) error {
 }
 
 // subscriptionView builds the view of a grant, requested or approved.
-func subscriptionView(g partners.Grant) view.AdminSubscriptionView {
+func subscriptionView(ctx context.Context, g partners.Grant) view.AdminSubscriptionView {
 	sub := g.Subscription
 	v := view.AdminSubscriptionView{
 		ID: sub.ID, Name: sub.Name, Status: sub.Status, Reason: sub.StatusReason, Purpose: sub.Purpose,

@@ -31,8 +31,8 @@ func (d ownerPages) testEndpoint(c echo.Context) error {
 	}
 	here := d.Href("/endpoints/" + e.ID)
 	switch {
-	case site.Waits(owner) != "":
-		return d.notNow(c, here, site.Waits(owner))
+	case site.Waits(c.Request().Context(), owner) != "":
+		return d.notNow(c, here, site.Waits(c.Request().Context(), owner))
 	case e.Kind == store.EndpointAMQP && !d.takesTests(c.Request().Context(), e):
 		return d.notNow(c, here, "A health party takes business messages alone, so no test event is sent to it. Publish a business message instead.")
 	case e.Kind == store.EndpointPull:
@@ -113,10 +113,10 @@ func (d ownerPages) showEndpoint(c echo.Context, status int, change func(*view.E
 	if err != nil {
 		return err
 	}
-	v := d.endpointView(owner, e)
+	v := d.endpointView(c.Request().Context(), owner, e)
 	for _, s := range subs {
 		v.Subscriptions = append(v.Subscriptions, view.EndpointSubscription{
-			Label: site.SubscriptionLabel(s), Href: d.Href("/subscriptions/" + s.ID), State: s.Status, Types: site.GetsText(s),
+			Label: site.SubscriptionLabel(c.Request().Context(), s), Href: d.Href("/subscriptions/" + s.ID), State: s.Status, Types: site.GetsText(c.Request().Context(), s),
 		})
 	}
 	if v.Queue, err = d.queueOf(c.Request().Context(), e); err != nil {
@@ -163,21 +163,21 @@ func (d ownerPages) datasetsHref(c echo.Context) string {
 	return "/partner/datasets"
 }
 
-func (d ownerPages) endpointView(owner store.Partner, e store.Endpoint) view.EndpointView {
-	may := site.Waits(owner) == ""
+func (d ownerPages) endpointView(ctx context.Context, owner store.Partner, e store.Endpoint) view.EndpointView {
+	may := site.Waits(ctx, owner) == ""
 	v := view.EndpointView{
-		Href: d.Href("/endpoints/" + e.ID), State: e.Status, Reason: e.StatusReason, Kind: site.KindLabel(e.Kind), URL: e.URL, ContentMode: e.ContentMode,
+		Href: d.Href("/endpoints/" + e.ID), State: e.Status, Reason: e.StatusReason, Kind: site.KindLabel(ctx, e.Kind), URL: e.URL, ContentMode: e.ContentMode,
 		Method: e.TokenAuthMethod, TokenURL: e.TokenURL, TokenClientID: e.TokenClientID, TokenScope: e.TokenScope, Secret: "not needed",
 		Rate: "no limit", Concurrency: strconv.FormatInt(e.MaxConcurrency, 10), Timeout: strconv.FormatInt(e.TimeoutMS/1000, 10) + " s",
 		Circuit: e.Circuit, ID: e.ID, Created: e.CreatedAt.Time, Changed: e.UpdatedAt.Time, Now: d.Cfg.Now(),
 		DeliveriesHref: d.Deliveries + "?endpoint=" + url.QueryEscape(e.ID), NewSubscription: d.Href("/subscriptions/new?endpoint=" + url.QueryEscape(e.ID)),
-		Closed: site.Waits(owner), CanTest: may && e.Status == store.EndpointActive, CanPause: may && e.Status == store.EndpointActive,
+		Closed: site.Waits(ctx, owner), CanTest: may && e.Status == store.EndpointActive, CanPause: may && e.Status == store.EndpointActive,
 		CanResume: may && e.Status == store.EndpointPaused && (e.PausedBy == "" || owner.Own), PausedBy: e.PausedBy, CanEnd: may && e.Status != store.EndpointEnded,
 	}
 	if may && e.Status != store.EndpointEnded {
 		v.ReplayHref = d.Replays("endpoint", e.ID)
 	}
-	v.When, v.Closing, v.Batches = site.WindowWords(e), site.ClosedText(e, d.Cfg.Now()), batchWords(e)
+	v.When, v.Closing, v.Batches = site.WindowWords(ctx, e), site.ClosedText(ctx, e, d.Cfg.Now()), batchWords(e)
 	contract := receiverContract(e)
 	v.Contract, v.ContractHref = contract.Name, contract.Href
 	if e.TokenSecret != "" {

@@ -2,6 +2,7 @@ package partners
 
 import (
 	"cmp"
+	"context"
 	"net/http"
 	"net/url"
 	"slices"
@@ -22,7 +23,7 @@ import (
 
 // newEndpoint shows the form for another endpoint.
 func (d ownerPages) newEndpoint(c echo.Context) error {
-	if owner, err := d.Owner(c); err != nil || site.Waits(owner) != "" {
+	if owner, err := d.Owner(c); err != nil || site.Waits(c.Request().Context(), owner) != "" {
 		return d.Closed(c, err, "/endpoints")
 	}
 	kinds := d.Registry.Endpoints.ServedKinds()
@@ -65,7 +66,7 @@ func (d ownerPages) createEndpoint(c echo.Context) error {
 // editEndpoint shows the form with what an endpoint is now.
 func (d ownerPages) editEndpoint(c echo.Context) error {
 	owner, e, err := d.ownEndpoint(c)
-	if err != nil || site.Waits(owner) != "" || e.Status == store.EndpointEnded {
+	if err != nil || site.Waits(c.Request().Context(), owner) != "" || e.Status == store.EndpointEnded {
 		return d.Closed(c, err, "/endpoints/"+e.ID)
 	}
 	return d.showEndpointForm(c, http.StatusOK, e, endpointForm{typed: SendingOf(e), EndpointInput: partners.EndpointInput{
@@ -135,7 +136,7 @@ func (d ownerPages) showEndpointForm(c echo.Context, status int, e store.Endpoin
 	}
 	for _, kind := range d.Registry.Endpoints.ServedKinds() {
 		if v.New && kind != v.Kind {
-			v.Others = append(v.Others, ui.Crumb{Label: otherKind(kind), Href: d.Href("/endpoints/new?kind=" + url.QueryEscape(kind))})
+			v.Others = append(v.Others, ui.Crumb{Label: otherKind(c.Request().Context(), kind), Href: d.Href("/endpoints/new?kind=" + url.QueryEscape(kind))})
 		}
 	}
 	title := "Add an endpoint"
@@ -148,7 +149,7 @@ func (d ownerPages) showEndpointForm(c echo.Context, status int, e store.Endpoin
 }
 
 // otherKind leads to the form for another kind of endpoint.
-func otherKind(kind string) string {
+func otherKind(ctx context.Context, kind string) string {
 	switch kind {
 	case store.EndpointPull:
 		return "Fetch the events yourself instead (pull)"
@@ -157,7 +158,7 @@ func otherKind(kind string) string {
 	case store.EndpointWebhook:
 		return "Have the events sent to you instead (webhook)"
 	}
-	return "Receive by " + site.KindLabel(kind) + " instead"
+	return "Receive by " + site.KindLabel(ctx, kind) + " instead"
 }
 
 // tokenMethods names the methods of authentication for people.

@@ -41,8 +41,8 @@ func (d ownerPages) partnerHome(c echo.Context) error {
 	}
 	now := d.Cfg.Now()
 	v := view.PartnerHomeView{
-		State: h.owner.Status, StateText: site.Waits(h.owner), Reason: h.owner.StatusReason, Working: h.owner.Status == store.PartnerApproved,
-		Tiles: d.tiles(h), Steps: d.steps(h), Queues: h.queues, Failures: d.failures(h), Waiting: d.waitingFor(h), Now: now,
+		State: h.owner.Status, StateText: site.Waits(c.Request().Context(), h.owner), Reason: h.owner.StatusReason, Working: h.owner.Status == store.PartnerApproved,
+		Tiles: d.tiles(h), Steps: d.steps(h), Queues: h.queues, Failures: d.failures(h), Waiting: d.waitingFor(c.Request().Context(), h), Now: now,
 	}
 	for _, a := range h.changes {
 		v.Recent = append(v.Recent, ui.Moment{At: a.At.Time, Kind: ui.KindNeutral, Title: registry.Sentence(c.Request().Context(), a)})
@@ -171,12 +171,12 @@ func (d ownerPages) failures(h homeData) []view.FailureRow {
 	return rows
 }
 
-func (d ownerPages) waitingFor(h homeData) []view.WaitingRow {
+func (d ownerPages) waitingFor(ctx context.Context, h homeData) []view.WaitingRow {
 	var rows []view.WaitingRow
 	for _, s := range h.subs {
 		if s.Status == store.SubscriptionRequested {
 			rows = append(rows, view.WaitingRow{
-				What: site.FirstLine(s.Purpose, 120), Label: "Subscription: " + site.SubscriptionLabel(s), Href: d.Href("/subscriptions/" + s.ID), Since: s.CreatedAt.Time,
+				What: site.FirstLine(s.Purpose, 120), Label: "Subscription: " + site.SubscriptionLabel(ctx, s), Href: d.Href("/subscriptions/" + s.ID), Since: s.CreatedAt.Time,
 			})
 		}
 	}

@@ -40,7 +40,7 @@ func (d ownerPages) changeContact(c echo.Context) error {
 func (d ownerPages) showOrganisation(c echo.Context, status int, owner store.Partner, contact partners.Contact, wrong site.FormErrors) error {
 	var kinds []string
 	for _, k := range owner.EndpointKinds {
-		kinds = append(kinds, site.KindLabel(k))
+		kinds = append(kinds, site.KindLabel(c.Request().Context(), k))
 	}
 	v := view.OrganisationView{
 		State: owner.Status, Reason: owner.StatusReason, Name: owner.Name, OIN: owner.OIN, KVK: owner.KVK, HerID: owner.HerID, OrgNumber: owner.OrgNumber,

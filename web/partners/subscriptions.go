@@ -1,6 +1,7 @@
 package partners
 
 import (
+	"context"
 	"net/http"
 
 	"github.com/labstack/echo/v4"
@@ -31,7 +32,7 @@ func (d ownerPages) subscriptions(c echo.Context) error {
 		return err
 	}
 	v := view.SubscriptionListView{
-		Action: d.Href("/subscriptions"), NewHref: d.Href("/subscriptions/new"), Closed: site.Waits(owner), Now: d.Cfg.Now(),
+		Action: d.Href("/subscriptions"), NewHref: d.Href("/subscriptions/new"), Closed: site.Waits(c.Request().Context(), owner), Now: d.Cfg.Now(),
 		Type: site.Clean(c.QueryParam("type")), Status: site.PageChoice(c, "status", site.SubscriptionStatuses()), Endpoint: site.Clean(c.QueryParam("endpoint")),
 	}
 	ctx, paging := c.Request().Context(), site.PagePaging(c)
@@ -48,7 +49,7 @@ func (d ownerPages) subscriptions(c echo.Context) error {
 	v.Total, v.Pager = total, site.Pager(c, paging, total)
 	v.Endpoints = append([]ui.Option{{Value: "", Label: "Any endpoint"}}, endpointOptions(endpoints)...)
 	for _, s := range rows {
-		v.Rows = append(v.Rows, d.subscriptionRow(s, endpoints))
+		v.Rows = append(v.Rows, d.subscriptionRow(ctx, s, endpoints))
 	}
 	page := d.Page(c, "Subscriptions")
 	page.Lead = "The event types and datasets you get, or asked for."
@@ -58,9 +59,9 @@ func (d ownerPages) subscriptions(c echo.Context) error {
 	return d.Render(c, http.StatusOK, view.SubscriptionListPage(page, v))
 }
 
-func (d ownerPages) subscriptionRow(s store.Subscription, endpoints []store.Endpoint) view.OwnSubscription {
+func (d ownerPages) subscriptionRow(ctx context.Context, s store.Subscription, endpoints []store.Endpoint) view.OwnSubscription {
 	row := view.OwnSubscription{
-		Label: site.SubscriptionLabel(s), Href: d.Href("/subscriptions/" + s.ID), Types: site.GetsText(s), State: s.Status,
+		Label: site.SubscriptionLabel(ctx, s), Href: d.Href("/subscriptions/" + s.ID), Types: site.GetsText(ctx, s), State: s.Status,
 		Endpoint: "an endpoint that ended", EndpointHref: d.Href("/endpoints/" + s.EndpointID), Since: s.UpdatedAt.Time,
 	}
 	for _, e := range endpoints {

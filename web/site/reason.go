@@ -123,19 +123,19 @@ func amqpReasons() []string {
 // AMQPErrorWords are of the conditions of AMQP errors, section 2.2.6 of the profile (AMQP-100, AMQP-106, AMQP-127 to AMQP-137).
 func AMQPErrorWords() map[string]ReasonWords {
 	return map[string]ReasonWords{
-		string(message.InvalidCMS):         {"site.reason.not-a-signed-and-encrypted-message", "site.remedy.not-a-signed-and-encrypted-message"},
-		string(message.InvalidCertificate): {"site.reason.encrypted-for-another-certificate", "site.remedy.encrypted-for-another-certificate"},
-		string(message.ExpiredCertificate): {"site.reason.certificate-of-the-sender-has-expired", "site.remedy.certificate-of-the-sender-has-expired"},
-		string(message.RevokedCertificate): {"site.reason.certificate-of-the-sender-was-revoked", "site.remedy.certificate-of-the-sender-was-revoked"},
-		string(message.DecryptionFailed):   {"site.reason.could-not-be-decrypted", "site.remedy.could-not-be-decrypted"},
-		string(message.InvalidSignature):   {"site.reason.signature-is-not-right", "site.remedy.signature-is-not-right"},
+		string(message.InvalidCMS):           {"site.reason.not-a-signed-and-encrypted-message", "site.remedy.not-a-signed-and-encrypted-message"},
+		string(message.InvalidCertificate):   {"site.reason.encrypted-for-another-certificate", "site.remedy.encrypted-for-another-certificate"},
+		string(message.ExpiredCertificate):   {"site.reason.certificate-of-the-sender-has-expired", "site.remedy.certificate-of-the-sender-has-expired"},
+		string(message.RevokedCertificate):   {"site.reason.certificate-of-the-sender-was-revoked", "site.remedy.certificate-of-the-sender-was-revoked"},
+		string(message.DecryptionFailed):     {"site.reason.could-not-be-decrypted", "site.remedy.could-not-be-decrypted"},
+		string(message.InvalidSignature):     {"site.reason.signature-is-not-right", "site.remedy.signature-is-not-right"},
 		string(message.RequiredFieldMissing): {"site.reason.a-field-is-missing", "site.remedy.a-field-is-missing"},
-		string(message.InvalidFieldValue): {"site.reason.a-field-has-a-wrong-value", "site.remedy.a-field-has-a-wrong-value"},
-		string(message.InvalidEncoding):     {"site.reason.not-written-in-unicode", "site.remedy.not-written-in-unicode"},
-		string(message.SpoofingAttack):      {"site.reason.sender-is-not-who-it-says", "site.remedy.sender-is-not-who-it-says"},
-		string(message.NotInterpretableXML): {"site.reason.xml-cannot-be-read", "site.remedy.xml-cannot-be-read"},
-		string(message.NotWellFormedXML):    {"site.reason.xml-is-not-well-formed", "site.remedy.xml-is-not-well-formed"},
-		string(message.UnsupportedMessage):  {"site.reason.receiver-does-not-support-this-process", "site.remedy.receiver-does-not-support-this-process"},
+		string(message.InvalidFieldValue):    {"site.reason.a-field-has-a-wrong-value", "site.remedy.a-field-has-a-wrong-value"},
+		string(message.InvalidEncoding):      {"site.reason.not-written-in-unicode", "site.remedy.not-written-in-unicode"},
+		string(message.SpoofingAttack):       {"site.reason.sender-is-not-who-it-says", "site.remedy.sender-is-not-who-it-says"},
+		string(message.NotInterpretableXML):  {"site.reason.xml-cannot-be-read", "site.remedy.xml-cannot-be-read"},
+		string(message.NotWellFormedXML):     {"site.reason.xml-is-not-well-formed", "site.remedy.xml-is-not-well-formed"},
+		string(message.UnsupportedMessage):   {"site.reason.receiver-does-not-support-this-process", "site.remedy.receiver-does-not-support-this-process"},
 	}
 }
 
