@@ -145,7 +145,7 @@ func TestManyAttemptsAreCut(t *testing.T) {
 		attempts[i] = store.Attempt{Number: int64(i + 1), StartedAt: store.At(time.Unix(int64(i), 0)), StatusCode: 500}
 	}
 	attempts[len(attempts)-1].Number-- // as after a crash
-	views, earlier := webdeliveries.AttemptViews(attempts, site.AdministratorArea())
+	views, earlier := webdeliveries.AttemptViews(t.Context(), attempts, site.AdministratorArea())
 	if len(views) != webdeliveries.MaxShownAttempts || earlier != 3 || views[0].At.Unix() != int64(len(attempts)-1) {
 		t.Fatalf("%d attempts, %d earlier, the first at %v", len(views), earlier, views[0].At)
 	}
@@ -156,7 +156,7 @@ func TestManyAttemptsAreCut(t *testing.T) {
 		}
 		seen[v.Number] = true
 	}
-	if views, earlier := webdeliveries.AttemptViews(nil, site.AdministratorArea()); len(views) != 0 || earlier != 0 {
+	if views, earlier := webdeliveries.AttemptViews(t.Context(), nil, site.AdministratorArea()); len(views) != 0 || earlier != 0 {
 		t.Error("no attempts are some")
 	}
 }
@@ -229,7 +229,7 @@ func TestEveryKindOfFailureHasWords(t *testing.T) {
 	t.Parallel()
 	for _, file := range []string{"../delivery/outbound/errors.go", "../delivery/webhook/webhook.go"} {
 		for name, kind := range constants(t, file, "Kind") {
-			if words := site.FailureKind(kind); words == site.Capital(strings.ReplaceAll(kind, "-", " ")) && kind != "token" {
+			if words := site.FailureKind(t.Context(), kind); words == site.Capital(strings.ReplaceAll(kind, "-", " ")) && kind != "token" {
 				t.Errorf("%s: %s has no words", file, name)
 			}
 		}
@@ -239,7 +239,7 @@ func TestEveryKindOfFailureHasWords(t *testing.T) {
 func TestUnknownReasonIsToldAsNamed(t *testing.T) {
 	t.Parallel()
 	w := site.ReasonOf("broker-refused")
-	if w.Label != "Broker refused" || w.Remedy == "" || site.ReasonOf("").Label != "" {
+	if w.Label.String() != "Broker refused" || w.Remedy == "" || site.ReasonOf("").Label.String() != "" {
 		t.Errorf("got %+v", w)
 	}
 }
@@ -414,7 +414,7 @@ func (w *queueWorld) audited(kind, id string) []string {
 	noError(w.t, err)
 	var said []string
 	for _, row := range rows {
-		said = append(said, site.AuditSentence(row))
+		said = append(said, site.AuditSentence(h.ctx, row))
 	}
 	return said
 }

@@ -78,7 +78,7 @@ func (m *Mirrors) check(in MirrorInput) registry.Problems {
 	wrong.AddIf(strings.ContainsFunc(in.Secret, func(r rune) bool { return r <= ' ' || r > '~' }) || len(in.Secret) > 4000,
 		"secret", "A key is one line of letters, digits and signs, without spaces.")
 	if _, err := parseSchedule(in.Schedule); err != nil {
-		wrong.Add("schedule", i18n.Message(registry.AsSentence(err.Error())))
+		wrong.Add("schedule", registry.Explain(err))
 	}
 	wrong.AddIf(len(in.Contracts) > maxMirrorPatterns, "contracts", "Give at most 200 ids.")
 	for _, p := range in.Contracts {

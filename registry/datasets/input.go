@@ -89,10 +89,10 @@ func (in DatasetInput) check() registry.Problems {
 	in.checkElements(wrong)
 	registry.CheckBetween(wrong, "perFile", in.PerFile, 1, mostPerFile)
 	if _, err := registry.ParseSchedule(in.DeltaSchedule, leastDeltaPause); in.DeltaSchedule != "" && err != nil {
-		wrong.Add("deltaSchedule", i18n.Message(registry.AsSentence(err.Error())))
+		wrong.Add("deltaSchedule", registry.Explain(err))
 	}
 	if _, err := registry.ParseSchedule(in.SnapshotSchedule, leastSnapshotPause); in.SnapshotSchedule != "" && err != nil {
-		wrong.Add("snapshotSchedule", i18n.Message(registry.AsSentence(err.Error())))
+		wrong.Add("snapshotSchedule", registry.Explain(err))
 	}
 	return wrong
 }

@@ -9,6 +9,7 @@ import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
 import (
+	"context"
 	"schakel/templates/i18n"
 	"schakel/templates/ui"
 	"time"
@@ -22,9 +23,9 @@ type AdminAccountsView struct {
 	Now         time.Time
 }
 
-func (v AdminAccountsView) table() ui.TableView {
+func (v AdminAccountsView) table(ctx context.Context) ui.TableView {
 	return ui.TableView{
-		ID: "accounts", Caption: "Administrators", Total: len(v.Rows), Noun: [2]string{"account", "accounts"}, Columns: ui.AccountColumns(),
+		ID: "accounts", Caption: "Administrators", Total: len(v.Rows), Noun: [2]string{"account", "accounts"}, Columns: ui.AccountColumns(ctx),
 		Empty: ui.Empty{Text: "There are no administrators."},
 	}
 }
@@ -71,7 +72,7 @@ func AdminAccounts(p ui.Page, v AdminAccountsView) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Rows(v.table(), v.Rows, func(r ui.AccountRow) ui.Cells { return ui.AccountCells(r, v.Now) }).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Rows(v.table(ctx), v.Rows, func(r ui.AccountRow) ui.Cells { return ui.AccountCells(r, v.Now) }).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -160,7 +161,7 @@ func AdminAccounts(p ui.Page, v AdminAccountsView) templ.Component {
 			var templ_7745c5c3_Var6 string
 			templ_7745c5c3_Var6, templ_7745c5c3_Err = templ.JoinStringErrs("People of a partner stand on the page of that partner. ")
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/accounts.templ`, Line: 39, Col: 62}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `accounts.templ`, Line: 40, Col: 62}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var6))
 			if templ_7745c5c3_Err != nil {

@@ -9,6 +9,7 @@ import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
 import (
+	"context"
 	"schakel/templates/ui"
 	"time"
 )
@@ -26,10 +27,10 @@ type AdminOverviewView struct {
 	Every     time.Duration
 }
 
-func (v AdminOverviewView) troubled() ui.TableView {
+func (v AdminOverviewView) troubled(ctx context.Context) ui.TableView {
 	return ui.TableView{
 		ID: "troubled", Caption: "Endpoints that need a look", Total: len(v.Endpoints), Noun: [2]string{"endpoint", "endpoints"},
-		Columns: ui.EndpointColumns(),
+		Columns: ui.EndpointColumns(ctx),
 		Empty:   ui.Empty{Text: "Every endpoint takes what it is sent.", ActionLabel: "See all endpoints", ActionHref: "/admin/endpoints"},
 	}
 }
@@ -162,7 +163,7 @@ func AdminOverview(p ui.Page, v AdminOverviewView) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = ui.Rows(v.troubled(), v.Endpoints, func(r ui.EndpointRow) ui.Cells { return ui.EndpointCells(r, v.Now) }).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Rows(v.troubled(ctx), v.Endpoints, func(r ui.EndpointRow) ui.Cells { return ui.EndpointCells(r, v.Now) }).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

@@ -9,6 +9,7 @@ import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
 import (
+	"context"
 	"schakel/templates/i18n"
 	"schakel/templates/ui"
 	"time"
@@ -42,7 +43,7 @@ func (r MirrorLineRow) kind() ui.Kind {
 }
 
 // outcome names an outcome for people.
-func (r MirrorLineRow) outcome() string {
+func (r MirrorLineRow) outcome(ctx context.Context) string {
 	switch r.Outcome {
 	case "changed":
 		return "Other bytes"
@@ -53,7 +54,7 @@ func (r MirrorLineRow) outcome() string {
 	case "described":
 		return "Other texts"
 	}
-	return ui.StateLabel(r.Outcome)
+	return ui.StateLabel(ctx, r.Outcome)
 }
 
 func (v MirrorRunView) tiles() []ui.Tile {
@@ -156,7 +157,7 @@ func MirrorRunPage(p ui.Page, v MirrorRunView) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Err = ui.Rows(v.table(), v.Lines, func(r MirrorLineRow) ui.Cells {
-				return ui.Cells{ui.Identifier(r.Contract), ui.PlainText(r.Version), ui.Badge(r.kind(), r.outcome()), ui.PlainText(r.Text), r.copyCell()}
+				return ui.Cells{ui.Identifier(r.Contract), ui.PlainText(r.Version), ui.Badge(r.kind(), r.outcome(ctx)), ui.PlainText(r.Text), r.copyCell()}
 			}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err

@@ -310,7 +310,7 @@ func (v AdminEndpointsView) table(ctx context.Context) ui.TableView {
 	}
 	return ui.TableView{
 		ID: "endpoints", Caption: i18n.T(ctx, "partners.label.endpoints"), Total: v.Total, Noun: [2]string{i18n.T(ctx, "partners.noun.endpoint"), i18n.T(ctx, "partners.noun.endpoints")},
-		Columns: ui.EndpointColumns(), Empty: empty, Pager: v.Pager,
+		Columns: ui.EndpointColumns(ctx), Empty: empty, Pager: v.Pager,
 	}
 }
 

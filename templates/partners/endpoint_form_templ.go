@@ -212,7 +212,7 @@ func EndpointFormPage(p ui.Page, v EndpointFormView) templ.Component {
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
-						templ_7745c5c3_Err = ui.RadioGroup(v.choice("contentMode", i18n.T(ctx, "partners.endpoint.how-sent"), v.ContentMode, ui.ContentModes())).Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = ui.RadioGroup(v.choice("contentMode", i18n.T(ctx, "partners.endpoint.how-sent"), v.ContentMode, ui.ContentModes(ctx))).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}

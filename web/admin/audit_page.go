@@ -70,7 +70,7 @@ func (p *pages) auditFields(ctx context.Context, q auditQuery, wrong site.FormEr
 	}
 	actions := []ui.Option{{Label: "All actions"}}
 	for _, action := range site.AuditActions() {
-		actions = append(actions, ui.Option{Value: action, Label: site.ActionLabel(action)})
+		actions = append(actions, ui.Option{Value: action, Label: site.ActionLabel(ctx, action)})
 	}
 	return site.WithErrors([]ui.Field{
 		site.ChoiceField("partner", "Partner", q.partner, partners), site.ChoiceField("action", "Action", q.action, actions),
@@ -111,7 +111,7 @@ func (p *pages) auditRows(ctx context.Context, rows []store.Audit) ([]view.Audit
 			return nil, err
 		}
 		list[i] = view.AuditRow{
-			At: row.At.Time, Sentence: site.AuditSentence(row), Partner: partner,
+			At: row.At.Time, Sentence: site.AuditSentence(ctx, row), Partner: partner,
 			ObjectID: row.ObjectID, Href: auditHref(row),
 		}
 	}

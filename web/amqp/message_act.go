@@ -79,7 +79,7 @@ func (a AMQPArea) acted(c echo.Context, err error, id, text string) error {
 	}
 	for _, known := range []error{outbox.ErrNotResendable, outbox.ErrEventExpired} {
 		if errors.Is(err, known) {
-			return a.refuse(c, a.message(id), site.Sentence(known))
+			return a.refuse(c, a.message(id), site.Sentence(known).In(c.Request().Context()))
 		}
 	}
 	return a.Saved(c, err, a.message(id), i18n.Message(text))

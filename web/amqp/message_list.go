@@ -93,7 +93,7 @@ func (a AMQPArea) messageFields(c echo.Context, f store.AMQPFilter, kind, state 
 func (a AMQPArea) messageRow(c echo.Context, m store.AMQPMessage) view.AMQPMessageRow {
 	return view.AMQPMessageRow{
 		Href: a.message(m.ID), Kind: amqpKind(m.Kind), Out: m.Direction == store.AMQPOut, Party: a.other(c, m), MessageID: m.MessageID,
-		Subject: m.Subject, State: a.stateNow(c.Request().Context(), m), Reason: site.AMQPReasonOf(m.Reason).Label, At: m.CreatedAt.Time, Changed: m.UpdatedAt.Time,
+		Subject: m.Subject, State: a.stateNow(c.Request().Context(), m), Reason: site.AMQPReasonOf(m.Reason).Label.In(c.Request().Context()), At: m.CreatedAt.Time, Changed: m.UpdatedAt.Time,
 	}
 }
 

@@ -45,7 +45,7 @@ func (a AMQPArea) showMessage(c echo.Context, reason string, wrong i18n.Message)
 	}
 	words := site.AMQPReasonOf(m.Reason)
 	v := view.AMQPMessageView{
-		State: a.stateNow(ctx, m), About: a.aboutNow(ctx, m), Code: m.Reason, Cause: words.Label, Remedy: AMQPRemedy(m), Detail: remark(m), Codes: m.Codes,
+		State: a.stateNow(ctx, m), About: a.aboutNow(ctx, m), Code: m.Reason, Cause: words.Label.In(ctx), Remedy: AMQPRemedy(m), Detail: remark(m), Codes: m.Codes,
 		Facts: a.messageFacts(ctx, c, m), IDs: messageIDs(m), Trace: traceMoments(traces), Now: a.Cfg.Now(),
 	}
 	resent, err := a.resentItems(ctx, m)

@@ -45,7 +45,7 @@ func (a AMQPArea) showParty(c echo.Context, status int, typed string, wrong site
 		if err != nil {
 			return err
 		}
-		v.Closed = site.Waits(owner)
+		v.Closed = site.Waits(ctx, owner)
 	}
 	if err := a.fillParty(c, row, &v); err != nil {
 		return err

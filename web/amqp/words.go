@@ -186,10 +186,10 @@ func AMQPRemedy(m store.AMQPMessage) string {
 		return "" // that was done
 	}
 	if !rejectedByUs(m) {
-		return site.AMQPReasonOf(m.Reason).Remedy
+		return site.AMQPReasonOf(m.Reason).Remedy.String()
 	}
 	if m.Reason == store.AMQPOtherContent {
-		return site.AMQPReasonOf(m.Reason).Remedy
+		return site.AMQPReasonOf(m.Reason).Remedy.String()
 	}
 	if m.Kind == store.AMQPEvent || m.Status == store.AMQPQuarantined || m.Reason == "" {
 		return "" // the state gives the advice

@@ -114,7 +114,7 @@ func (p *pages) maintainVersion(c echo.Context, reader registry.Reader, v *view.
 		return err
 	}
 	asked := !row.RequestedAt.IsZero()
-	v.Acts = site.Acts(p.versionSteps(asked && reader.Administrator), base, row.Status, r)
+	v.Acts = site.Acts(c.Request().Context(), p.versionSteps(asked && reader.Administrator), base, row.Status, r)
 	v.Acts.Title = "What you can do"
 	switch row.Status {
 	case store.VersionDraft:

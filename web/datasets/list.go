@@ -142,7 +142,7 @@ func (p *Pages) datasetPublicationsPage(c echo.Context) error {
 	paging, here := site.PagePaging(c), datasetHref(d.ID)+"/publications"
 	statuses := []string{store.MutationRunning, store.MutationDone, store.MutationFailed, store.MutationCancelled}
 	v := view.DatasetListView{
-		Here: here, Filter: ui.StateOptions(statuses...), Status: site.PageChoice(c, "status", statuses), Now: p.Cfg.Now(),
+		Here: here, Filter: ui.StateOptions(c.Request().Context(), statuses...), Status: site.PageChoice(c, "status", statuses), Now: p.Cfg.Now(),
 		Empty: ui.Empty{Text: "Nothing came in yet.", ActionLabel: "Import a file", ActionHref: datasetHref(d.ID) + "/import"},
 	}
 	if v.Status != "" {
@@ -174,7 +174,7 @@ func (p *Pages) datasetFollowersPage(c echo.Context) error {
 	paging, here := site.PagePaging(c), datasetHref(d.ID)+"/followers"
 	statuses := []string{store.SubscriptionRequested, store.SubscriptionApproved, store.SubscriptionPaused, store.SubscriptionSuspended}
 	v := view.DatasetListView{
-		Here: here, Filter: ui.StateOptions(statuses...), Status: site.PageChoice(c, "status", statuses), Now: p.Cfg.Now(),
+		Here: here, Filter: ui.StateOptions(c.Request().Context(), statuses...), Status: site.PageChoice(c, "status", statuses), Now: p.Cfg.Now(),
 		Empty: ui.Empty{Text: "Nobody follows this dataset yet."},
 	}
 	if v.Status != "" {

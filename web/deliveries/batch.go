@@ -79,7 +79,7 @@ func (p *Pages) batchAttempts(ctx context.Context, area site.DeliveryArea, b sto
 			with = append(with, a)
 		}
 	}
-	views, _ := AttemptViews(with, area)
+	views, _ := AttemptViews(ctx, with, area)
 	return views, nil
 }
 
@@ -91,7 +91,7 @@ func (p *Pages) batchDeliveries(c echo.Context, area site.DeliveryArea, b store.
 	if err != nil {
 		return v, err
 	}
-	v.Table = ui.TableView{ID: "batch-deliveries", Caption: "Deliveries in this batch", Total: total, Noun: site.DeliveryNoun()}
+	v.Table = ui.TableView{ID: "batch-deliveries", Caption: "Deliveries in this batch", Total: total, Noun: site.DeliveryNoun(ctx)}
 	v.Rows, err = site.DeliveryRows(ctx, area, rows, p.DeliveryNamesOf(scope))
 	return v, err
 }

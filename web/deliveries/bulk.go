@@ -67,7 +67,7 @@ func (p *Pages) discardTicked(c echo.Context, queue site.DeliveryQueue, form sit
 		if form.Checked("asked") {
 			status, page.Invalid, v.Wrong = http.StatusUnprocessableEntity, true, wrong
 		}
-		page.Crumbs = append(page.Crumbs, ui.Crumb{Label: queue.Title, Href: back}, ui.Crumb{Label: "Discard"})
+		page.Crumbs = append(page.Crumbs, ui.Crumb{Label: queue.Title.In(c.Request().Context()), Href: back}, ui.Crumb{Label: "Discard"})
 		return p.Render(c, status, view.DeliveryDiscard(page, v))
 	}
 	actor := site.EngineActor(c)
@@ -207,14 +207,14 @@ func (p *Pages) showDeliveryAll(c echo.Context, queue site.DeliveryQueue, q site
 	if v.Filter, err = p.filterWords(ctx, queue, q, queue.Scope(c)); err != nil {
 		return err
 	}
-	if v.Groups, err = p.jobGroups(ctx, queue.DeliveryArea, queue.Scope(c), preview, site.DeliveryNoun()); err != nil {
+	if v.Groups, err = p.jobGroups(ctx, queue.DeliveryArea, queue.Scope(c), preview, site.DeliveryNoun(ctx)); err != nil {
 		return err
 	}
 	status, page := http.StatusOK, p.Page(c, v.Title())
 	if reasonWrong != "" {
 		status, page.Invalid = http.StatusUnprocessableEntity, true
 	}
-	page.Crumbs = append(page.Crumbs, ui.Crumb{Label: queue.Title, Href: v.Back}, ui.Crumb{Label: "All that match"})
+	page.Crumbs = append(page.Crumbs, ui.Crumb{Label: queue.Title.In(c.Request().Context()), Href: v.Back}, ui.Crumb{Label: "All that match"})
 	return p.Render(c, status, view.DeliveryAll(page, v))
 }
 
@@ -241,11 +241,11 @@ func (p *Pages) filterWords(ctx context.Context, queue site.DeliveryQueue, q sit
 		{Label: "Subscription", Text: q.Subscription},
 		{Label: "Event type", Text: q.EventType},
 		{Label: "Event id", Text: q.Event},
-		{Label: "Kind of error", Text: q.KindWords(queue)},
+		{Label: "Kind of error", Text: q.KindWords(ctx, queue)},
 		{Label: "Cause of the issue", Text: q.Cause},
-		{Label: "Changed from", Text: site.MomentWords(q.From)},
-		{Label: "Changed until", Text: site.MomentWords(q.Until)},
-		{Label: "Made from", Text: site.MomentWords(q.Made)},
+		{Label: "Changed from", Text: site.MomentWords(ctx, q.From)},
+		{Label: "Changed until", Text: site.MomentWords(ctx, q.Until)},
+		{Label: "Made from", Text: site.MomentWords(ctx, q.Made)},
 		{Label: "Resend or replay (job)", Text: q.Job},
 	} {
 		if item.Text != "" {

@@ -1,6 +1,7 @@
 package deliveries
 
 import (
+	"context"
 	"net/http"
 	"net/url"
 	"strings"
@@ -40,7 +41,7 @@ func (p *Pages) issueList(area site.DeliveryArea) echo.HandlerFunc {
 		v.Fields = []ui.Field{site.ChoiceField("state", "State", status, options)}
 		names := p.DeliveryNamesOf(scope)
 		for _, i := range rows {
-			row := issueRow(area, i)
+			row := issueRow(ctx, area, i)
 			if row.Endpoint, err = names.Endpoint(ctx, i.EndpointID); err != nil {
 				return err
 			}
@@ -58,10 +59,10 @@ func (p *Pages) issueList(area site.DeliveryArea) echo.HandlerFunc {
 	}
 }
 
-func issueRow(area site.DeliveryArea, i store.Issue) view.IssueRow {
+func issueRow(ctx context.Context, area site.DeliveryArea, i store.Issue) view.IssueRow {
 	here := area.Base + "/issues/" + i.ID
 	r := view.IssueRow{
-		Cause: issueCause(i.Cause), Detail: site.Shown(i.Detail), State: issueState(i), Failures: int(i.Failures), First: i.FirstAt.Time, Last: i.LastAt.Time,
+		Cause: issueCause(ctx, i.Cause), Detail: site.Shown(i.Detail), State: issueState(i), Failures: int(i.Failures), First: i.FirstAt.Time, Last: i.LastAt.Time,
 		Sample: area.Delivery(i.DeliveryID),
 	}
 	q := url.Values{"endpoint": {i.EndpointID}, "cause": {i.Cause}}
@@ -93,11 +94,11 @@ func issueState(i store.Issue) string {
 }
 
 // issueCause describes the key of a cause.
-func issueCause(cause string) string {
+func issueCause(ctx context.Context, cause string) string {
 	if status, ok := strings.CutPrefix(cause, "http-"); ok {
 		return "Answered " + status
 	}
-	return site.FailureKind(cause)
+	return site.FailureKind(ctx, cause)
 }
 
 // decideIssue acknowledges or resolves an issue; another partner's is not found (guarantee G7).
@@ -121,7 +122,7 @@ func (p *Pages) decideIssue(area site.DeliveryArea, action string) echo.HandlerF
 			}
 			return tx.InsertAudit(ctx, store.Audit{
 				ActorKind: who.Kind, ActorID: who.ID, ActorName: who.Name, Action: action, ObjectKind: "issue", ObjectID: i.ID,
-				ObjectName: issueCause(i.Cause), PartnerID: i.PartnerID, Detail: "{}",
+				ObjectName: issueCause(ctx, i.Cause), PartnerID: i.PartnerID, Detail: "{}",
 			})
 		})
 		text := "The issue is acknowledged: others see that you look into it."

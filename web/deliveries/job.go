@@ -54,7 +54,7 @@ func (p *Pages) jobPage(area site.DeliveryArea) echo.HandlerFunc {
 			return err
 		}
 		v := view.JobView{
-			Self: area.Job(j.ID), State: j.Status, Verb: "resent", Noun: site.DeliveryNoun(), Total: int(j.Total), More: j.TotalMore, Done: int(j.Done), Refused: int(j.Refused),
+			Self: area.Job(j.ID), State: j.Status, Verb: "resent", Noun: site.DeliveryNoun(ctx), Total: int(j.Total), More: j.TotalMore, Done: int(j.Done), Refused: int(j.Refused),
 			Reason: j.Reason, By: j.CreatedBy, Created: j.CreatedAt.Time, Finished: j.FinishedAt.Time, List: area.Base + "/deliveries", Now: p.Cfg.Now(),
 		}
 		switch j.Action {
@@ -112,7 +112,10 @@ func jobTitle(j store.ResendJob) string {
 	case actionDiscard:
 		return "Discard " + ui.Plural(int(j.Total), "delivery", "deliveries")
 	case outbox.ActionReplay:
-		return "Replay of " + site.AtLeast(j.TotalMore) + ui.Plural(int(j.Total), "event", "events")
+		if j.TotalMore {
+			return "Replay of more than " + ui.Plural(int(j.Total), "event", "events")
+		}
+		return "Replay of " + ui.Plural(int(j.Total), "event", "events")
 	}
 	return "Resend " + ui.Plural(int(j.Total), "delivery", "deliveries")
 }
@@ -148,7 +151,7 @@ func (p *Pages) jobFilter(ctx context.Context, j store.ResendJob, area site.Deli
 		{Label: "Event type", Text: f.EventType},
 		{Label: "Event id", Text: f.CEID + f.EventID},
 		{Label: "Subject", Text: f.Subject},
-		{Label: "Kind of error", Text: listed(kindsOf(f), reasonLabel)},
+		{Label: "Kind of error", Text: listed(kindsOf(f), func(code string) string { return site.ReasonOf(code).Label.In(ctx) })},
 		{Label: "Changed from", Text: moment(f.From)},
 		{Label: "Changed before", Text: moment(f.Until)},
 		{Label: "Chosen by id", Text: chosen(f.IDs)},
@@ -160,8 +163,6 @@ func (p *Pages) jobFilter(ctx context.Context, j store.ResendJob, area site.Deli
 	}
 	return items, nil
 }
-
-func reasonLabel(code string) string { return site.ReasonOf(code).Label }
 
 func kindsOf(f store.DeliveryFilter) []string {
 	if f.Reason != "" {

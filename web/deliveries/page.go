@@ -116,7 +116,7 @@ func (p *Pages) showDelivery(c echo.Context, area site.DeliveryArea, reason stri
 	if err != nil {
 		return err
 	}
-	v := deliveryView(area, at, p.Cfg.Now())
+	v := deliveryView(ctx, area, at, p.Cfg.Now())
 	batch, err := p.batchItem(ctx, area, d)
 	if err != nil {
 		return err
@@ -125,7 +125,7 @@ func (p *Pages) showDelivery(c echo.Context, area site.DeliveryArea, reason stri
 	if err != nil {
 		return err
 	}
-	v.Facts = slices.Concat(deliveryFacts(area, at, v.Now), batch, sent)
+	v.Facts = slices.Concat(deliveryFacts(ctx, area, at, v.Now), batch, sent)
 	behind, err := p.DB.WaitsFor(ctx, d.ID)
 	if err != nil {
 		return err
@@ -140,7 +140,7 @@ func (p *Pages) showDelivery(c echo.Context, area site.DeliveryArea, reason stri
 	if err != nil {
 		return err
 	}
-	v.Attempts, v.Earlier = AttemptViews(attempts, area)
+	v.Attempts, v.Earlier = AttemptViews(ctx, attempts, area)
 	if v.Others, err = p.OtherDeliveries(c, area, d.EventID, d.ID); err != nil {
 		return err
 	}
@@ -172,7 +172,7 @@ func (p *Pages) eventOf(ctx context.Context, area site.DeliveryArea, at Delivery
 	if area.Admin {
 		download = "/admin/events/" + e.ID + "/data"
 	}
-	v := site.EventView(e, download)
+	v := site.EventView(ctx, e, download)
 	v.Object, err = p.ObjectView(ctx, e.ID, strings.TrimSuffix(download, "/data")+"/object")
 	return v, err
 }
@@ -198,7 +198,7 @@ func (p *Pages) deliveryAudit(ctx context.Context, c echo.Context, id string) ([
 	}
 	moments := make([]ui.Moment, len(rows))
 	for i, row := range rows {
-		moments[i] = ui.Moment{At: row.At.Time, Kind: ui.KindInfo, Title: site.AuditSentence(row)}
+		moments[i] = ui.Moment{At: row.At.Time, Kind: ui.KindInfo, Title: site.AuditSentence(ctx, row)}
 	}
 	return moments, nil
 }

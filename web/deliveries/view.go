@@ -70,12 +70,12 @@ func (at DeliveryContext) maySend() bool {
 }
 
 // deliveryView builds the view of a delivery: its state and the actions on it.
-func deliveryView(area site.DeliveryArea, at DeliveryContext, now time.Time) view.DeliveryView {
+func deliveryView(ctx context.Context, area site.DeliveryArea, at DeliveryContext, now time.Time) view.DeliveryView {
 	d := at.Delivery
 	v := view.DeliveryView{Self: area.Delivery(d.ID), State: d.Status, Headline: stateWord(d.Status), Text: d.Detail, Now: now}
 	switch d.Status {
 	case store.DeliveryPending, store.DeliveryRetrying:
-		if v.Wait = at.WaitsFor(now); v.Wait == "" {
+		if v.Wait = at.WaitsFor(ctx, now); v.Wait == "" {
 			v.Due = d.DueAt.Time
 		}
 		if d.LeaseOwner != "" {
@@ -94,12 +94,12 @@ func deliveryView(area site.DeliveryArea, at DeliveryContext, now time.Time) vie
 	}
 	if d.Reason != "" && (d.Status != store.DeliveryDiscarded || d.Reason == store.ReasonEventExpired) {
 		words := site.ReasonOf(d.Reason)
-		v.Headline += ": " + words.Label
+		v.Headline += ": " + words.Label.In(ctx)
 		if d.Detail == "" {
-			v.Text = words.Remedy
+			v.Text = words.Remedy.In(ctx)
 		}
 	}
-	v.ResendLabel = site.ResendLabel(d)
+	v.ResendLabel = site.ResendLabel(ctx, d)
 	if d.Status == store.DeliveryDelivered {
 		v.ResendLabel = "Send again"
 	}
@@ -115,7 +115,7 @@ func deliveryView(area site.DeliveryArea, at DeliveryContext, now time.Time) vie
 }
 
 // WaitsFor explains why an open delivery is not tried yet; "" when only time stands between.
-func (at DeliveryContext) WaitsFor(now time.Time) string {
+func (at DeliveryContext) WaitsFor(ctx context.Context, now time.Time) string {
 	ep := at.Endpoint
 	switch {
 	case ep.Status == store.EndpointPaused:
@@ -124,8 +124,8 @@ func (at DeliveryContext) WaitsFor(now time.Time) string {
 		return "The endpoint is suspended. It follows when the suspension is lifted."
 	case !at.maySend():
 		return "The subscription is not approved now, so nothing is sent to it."
-	case at.Delivery.SubscriptionID != "" && site.OpensText(ep, now) != "":
-		return site.OpensText(ep, now) + " The lifetime of its Idempotency-Key goes on meanwhile."
+	case at.Delivery.SubscriptionID != "" && site.OpensText(ctx, ep, now) != "":
+		return site.OpensText(ctx, ep, now) + " The lifetime of its Idempotency-Key goes on meanwhile."
 	case ep.Circuit == store.CircuitOpen:
 		return "The endpoint failed many times in a row, so it is left alone for a while. One delivery tries it at " + ui.Time(ep.CircuitProbeAt.Time) + "."
 	case ep.Circuit == store.CircuitHalfOpen:
@@ -137,7 +137,7 @@ func (at DeliveryContext) WaitsFor(now time.Time) string {
 }
 
 // deliveryFacts are the properties of a delivery.
-func deliveryFacts(area site.DeliveryArea, at DeliveryContext, now time.Time) []ui.Item {
+func deliveryFacts(ctx context.Context, area site.DeliveryArea, at DeliveryContext, now time.Time) []ui.Item {
 	d := at.Delivery
 	items := []ui.Item{
 		{Label: "State", Content: ui.State(d.Status)},
@@ -155,7 +155,7 @@ func deliveryFacts(area site.DeliveryArea, at DeliveryContext, now time.Time) []
 		ui.Item{Label: createdLabel(at), Content: ui.Clock(d.CreatedAt.Time, now)},
 		ui.Item{Label: "Last changed", Content: ui.Clock(d.UpdatedAt.Time, now)})
 	if d.ReplayOf != "" {
-		items = append(items, jobItem(area, at))
+		items = append(items, jobItem(ctx, area, at))
 	}
 	if !d.ExpiresAt.IsZero() {
 		items = append(items, ui.Item{Label: "Event expires", Content: ui.Clock(d.ExpiresAt.Time, now)})
@@ -177,8 +177,8 @@ func createdLabel(at DeliveryContext) string {
 }
 
 // jobItem names the job that resent a delivery, or replayed its event. Partners see their own jobs.
-func jobItem(area site.DeliveryArea, at DeliveryContext) ui.Item {
-	id, label := at.Delivery.ReplayOf, site.Capital(site.OnceMore(at.jobAction))+" by job"
+func jobItem(ctx context.Context, area site.DeliveryArea, at DeliveryContext) ui.Item {
+	id, label := at.Delivery.ReplayOf, site.Capital(site.OnceMore(ctx, at.jobAction))+" by job"
 	if area.Admin {
 		return ui.Item{Label: label, Content: ui.Link(id, area.Job(id))}
 	}
@@ -202,10 +202,10 @@ func triesText(d store.Delivery) string {
 }
 
 // AttemptViews shows the newest attempts, newest first; earlier counts those it left out.
-func AttemptViews(attempts []store.Attempt, area site.DeliveryArea) (views []view.AttemptView, earlier int) {
+func AttemptViews(ctx context.Context, attempts []store.Attempt, area site.DeliveryArea) (views []view.AttemptView, earlier int) {
 	earlier = max(0, len(attempts)-MaxShownAttempts)
 	for _, a := range slices.Backward(attempts[earlier:]) {
-		v := attemptView(a, earlier+len(attempts[earlier:])-len(views))
+		v := attemptView(ctx, a, earlier+len(attempts[earlier:])-len(views))
 		if a.BatchID != "" {
 			v.Batch = area.Batch(a.BatchID)
 		}
@@ -216,13 +216,13 @@ func AttemptViews(attempts []store.Attempt, area site.DeliveryArea) (views []vie
 
 // attemptView shows one try. The place names it on the page: after a crash two
 // tries can have the same number.
-func attemptView(a store.Attempt, place int) view.AttemptView {
+func attemptView(ctx context.Context, a store.Attempt, place int) view.AttemptView {
 	if title := receiveTitle(a.ErrorKind); title != "" {
 		return receiveView(a, place, title)
 	}
 	v := view.AttemptView{
 		Number: place, At: a.StartedAt.Time, OK: a.StatusCode >= 200 && a.StatusCode < 300,
-		Title: "Attempt " + strconv.FormatInt(a.Number, 10) + ": " + attemptTitle(a), Text: attemptText(a),
+		Title: "Attempt " + strconv.FormatInt(a.Number, 10) + ": " + attemptTitle(ctx, a), Text: attemptText(a),
 		Next: a.NextAt.Time, URL: a.URL, Answered: a.StatusCode != 0,
 	}
 	v.Sent = "POST " + site.Shown(SafeURL(a.URL)) + "\n" + HeaderLines(a.RequestHeaders)
@@ -233,11 +233,11 @@ func attemptView(a store.Attempt, place int) view.AttemptView {
 	return v
 }
 
-func attemptTitle(a store.Attempt) string {
+func attemptTitle(ctx context.Context, a store.Attempt) string {
 	if a.StatusCode != 0 {
 		return "answered " + statusLine(a.StatusCode)
 	}
-	return site.FailureKind(a.ErrorKind)
+	return site.FailureKind(ctx, a.ErrorKind)
 }
 
 func attemptText(a store.Attempt) string {

@@ -97,7 +97,7 @@ func (p *pages) eventPage(c echo.Context) error {
 	}
 	deliveries.Self, deliveries.Table.Caption = here, "Deliveries of this event"
 	deliveries.Table.Empty = ui.Empty{Text: "Nobody was subscribed to this event when it was accepted.", ActionLabel: "See the subscriptions", ActionHref: "/admin/subscriptions"}
-	v := view.EventPageView{Event: site.EventView(e, here+"/data"), Facts: facts, Deliveries: deliveries, Now: p.Cfg.Now()}
+	v := view.EventPageView{Event: site.EventView(ctx, e, here+"/data"), Facts: facts, Deliveries: deliveries, Now: p.Cfg.Now()}
 	if v.Event.Object, err = p.ObjectView(ctx, e.ID, here+"/object"); err != nil {
 		return err
 	}
