@@ -414,7 +414,7 @@ func (w *queueWorld) audited(kind, id string) []string {
 	noError(w.t, err)
 	var said []string
 	for _, row := range rows {
-		said = append(said, site.AuditSentence(h.ctx, row))
+		said = append(said, site.AuditSentence(w.t.Context(), row))
 	}
 	return said
 }
