@@ -58,10 +58,10 @@ func comparisons(ctx context.Context) []Option {
 
 func orders(ctx context.Context) []Option {
 	return []Option{
-		{Value: "", Label: i18n.T(ctx, "ui.filter-order-none")},
-		{Value: "subject", Label: i18n.T(ctx, "ui.filter-order-subject")},
-		{Value: "partitionkey", Label: i18n.T(ctx, "ui.filter-order-partitionkey")},
-		{Value: OrderOther, Label: i18n.T(ctx, "ui.filter-order-other")},
+		{Value: "", Label: i18n.T(ctx, "ui.order-none")},
+		{Value: "subject", Label: i18n.T(ctx, "ui.order-subject")},
+		{Value: "partitionkey", Label: i18n.T(ctx, "ui.order-partitionkey")},
+		{Value: OrderOther, Label: i18n.T(ctx, "ui.order-other")},
 	}
 }
 
