@@ -3,7 +3,6 @@ package registry
 import (
 	"context"
 	"slices"
-	"strings"
 
 	"schakel/store"
 	"schakel/templates/i18n"
@@ -45,7 +44,7 @@ func (a Actor) RequireAdministrator() error {
 	if a.Administrator {
 		return nil
 	}
-	return &Error{Code: CodeForbidden, Message: "Only an administrator can do this."}
+	return &Error{Code: CodeForbidden, Message: "registry.administrator-only"}
 }
 
 // Scope bounds what a reader sees (guarantee G7). The zero Scope sees nothing,
@@ -118,7 +117,7 @@ func RequireApproved(p store.Partner) error {
 	if p.Status == store.PartnerApproved {
 		return nil
 	}
-	return &Error{Code: CodeForbidden, Message: i18n.Message("This is possible once the registration of " + p.Name + " is approved; it is " + p.Status + " now.")}
+	return &Error{Code: CodeForbidden, Message: i18n.M("registry.partner-not-approved", p.Name, i18n.Word("registry.state", p.Status))}
 }
 
 // maxPerPartner limits the endpoints, and the clients, of a partner: each costs the engine memory and the
@@ -130,7 +129,7 @@ func WithinMost(actor Actor, what string, there int) error {
 	if actor.Administrator || there < maxPerPartner {
 		return nil
 	}
-	return Conflict("Your organisation has %d %s, which is as many as it may have. End one that is not used, or ask the administrator.", there, what)
+	return Conflict("registry.most", there, i18n.Word("registry.plural", what))
 }
 
 // Reader identifies a reader of contracts and the catalogue. The zero Reader is anyone: it sees what is public and published.
@@ -197,9 +196,18 @@ func (t Transition) Check(actor Actor, what, now, reason string) error {
 		}
 	}
 	if !slices.Contains(t.From, now) {
-		return Conflict("You cannot %s this %s: it is %s, not %s.", t.verb, what, now, strings.Join(t.From, " or "))
+		return Conflict("registry.transition", i18n.Word("registry.verb", t.verb), i18n.Word("registry.this", what), i18n.Word("registry.state", now), anyState(t.From))
 	}
 	return CheckReason(reason, t.Reason)
+}
+
+// anyState names states of which one is needed.
+func anyState(states []string) i18n.Message {
+	text := i18n.Word("registry.state", states[0])
+	for _, s := range states[1:] {
+		text = i18n.M("registry.or", text, i18n.Word("registry.state", s))
+	}
+	return text
 }
 
 // Named gives a transition its verb.

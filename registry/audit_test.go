@@ -10,22 +10,22 @@ import (
 	"testing"
 
 	"schakel/store"
+	"schakel/templates/i18n"
 )
 
-// Every action that is declared in this package has a sentence, and no sentence is for an action that is not.
+// Every action that is declared in this package has a sentence.
 func TestEveryActionHasASentence(t *testing.T) {
 	t.Parallel()
 	declared := actions(t)
-	told := sentences()
-	if len(declared) < 40 || len(declared) != len(told) {
-		t.Errorf("%d actions, %d sentences", len(declared), len(told))
+	if len(declared) < 40 {
+		t.Errorf("%d actions", len(declared))
 	}
 	for name, action := range declared {
-		if told[action] == "" {
+		if !i18n.Has("audit", action) {
 			t.Errorf("%s (%s) has no sentence", name, action)
 		}
 		entry := store.Audit{Action: action, ActorName: "Anna", ObjectName: "Main", Detail: `{"partner":"Noord","types":["a.b","c.d"],"endpoint":"E"}`}
-		if got := Sentence(entry); strings.ContainsAny(got, "{}") || strings.Contains(got, "  ") || !strings.HasSuffix(got, ".") {
+		if got := Sentence(t.Context(), entry); strings.ContainsAny(got, "{}[]") || strings.Contains(got, "  ") || !strings.HasSuffix(got, ".") {
 			t.Errorf("%s is told as %q", action, got)
 		}
 	}
@@ -73,7 +73,7 @@ func TestSentence(t *testing.T) {
 		"Someone big bang theory {partner}.":       {Action: "theory.big-bang", ObjectName: "{partner}"},
 		"Anna sent a test event to endpoint Main.": {ActorName: "Anna", Action: ActionEndpointTested, ObjectName: "Main", Detail: `broken`},
 	} {
-		if got := Sentence(entry); got != want {
+		if got := Sentence(t.Context(), entry); got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}
@@ -82,7 +82,7 @@ func TestSentence(t *testing.T) {
 func FuzzSentence(f *testing.F) {
 	f.Add("Anna", ActionSubscriptionApproved, "Main", `{"types":["{from}"]}`)
 	f.Fuzz(func(t *testing.T, who, action, object, detail string) {
-		if Sentence(store.Audit{ActorName: who, Action: action, ObjectName: object, Detail: detail}) == "" {
+		if Sentence(t.Context(), store.Audit{ActorName: who, Action: action, ObjectName: object, Detail: detail}) == "" {
 			t.Error("nothing is told")
 		}
 	})

@@ -32,7 +32,7 @@ func FollowerOf(ctx context.Context, q *store.Queries, sub store.Subscription) (
 	}
 	area, err := q.MutationArea(ctx, f.Follower.AreaID)
 	if errors.Is(err, store.ErrNotFound) { // this follower gets nothing; those who list it still see it and the others
-		area, err = store.MutationArea{ID: f.Follower.AreaID, DatasetID: sub.DatasetID, PartnerID: sub.PartnerID, Name: "An area that is lost"}, nil
+		area, err = store.MutationArea{ID: f.Follower.AreaID, DatasetID: sub.DatasetID, PartnerID: sub.PartnerID, Name: f.Follower.AreaID}, nil
 	}
 	f.Area = &area
 	return f, Found("area", err)

@@ -50,7 +50,25 @@ func (e *Error) Error() string {
 
 // NotFound makes the refusal of something that is not there, or is not the asker's.
 func NotFound(what string) error {
-	return &Error{Code: CodeNotFound, Message: i18n.M("There is no such %s.", what)}
+	text := i18n.M("registry.not-found-other", what)
+	if name := strings.ReplaceAll(what, " ", "-"); i18n.Has("registry.not-found", name) {
+		text = i18n.Word("registry.not-found", name)
+	}
+	return &Error{Code: CodeNotFound, Message: text}
+}
+
+// Explained is an error with a text that may be shown.
+type Explained struct{ Message i18n.Message }
+
+// Error implements error.
+func (e Explained) Error() string { return e.Message.String() }
+
+// Explain gives the text of an error that may be shown: its own message, or what it says as a sentence.
+func Explain(err error) i18n.Message {
+	if e, ok := errors.AsType[Explained](err); ok {
+		return e.Message
+	}
+	return i18n.Raw(AsSentence(err.Error()))
 }
 
 // Conflict makes the refusal of what the state of something does not allow.
@@ -98,13 +116,13 @@ func (p Problems) Err() error {
 func CheckLine(text string, least, most int) i18n.Message {
 	switch n := utf8.RuneCountInString(text); {
 	case n < least && least == 1:
-		return "Fill this in."
+		return "registry.fill-in"
 	case n < least:
-		return i18n.M("Use at least %d characters.", least)
+		return i18n.M("registry.too-short", least)
 	case n > most:
-		return i18n.M("Use at most %d characters.", most)
+		return i18n.M("registry.too-long", most)
 	case !utf8.ValidString(text) || strings.ContainsFunc(text, unseen) || least > 0 && !strings.ContainsFunc(text, seen):
-		return "Use one line of plain text, without invisible characters."
+		return "registry.plain-line"
 	}
 	return ""
 }
@@ -136,7 +154,7 @@ func CheckReason(reason string, needed bool) error {
 
 // Invalid makes the refusal of input, with what is wrong by field.
 func Invalid(fields map[string]i18n.Message) error {
-	return &Error{Code: CodeInvalid, Message: "Some answers need another look.", Fields: fields}
+	return &Error{Code: CodeInvalid, Message: "registry.look-again", Fields: fields}
 }
 
 // Forbidden makes the refusal of what the asker may not do.

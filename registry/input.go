@@ -2,7 +2,6 @@ package registry
 
 import (
 	"errors"
-	"fmt"
 	"net/mail"
 	"net/url"
 	"slices"
@@ -66,7 +65,7 @@ func Origin(raw string) string {
 // CheckBetween adds a problem when a number is out of bounds.
 func CheckBetween(wrong Problems, field string, n, least, most int64) {
 	if n < least || n > most {
-		wrong.Add(field, i18n.M("Use a number from %d to %d.", least, most))
+		wrong.Add(field, i18n.M("registry.between", least, most))
 	}
 }
 
@@ -75,7 +74,7 @@ func AsSentence(text string) string {
 	if text == "" {
 		return ""
 	}
-	return strings.ToUpper(text[:1]) + text[1:] + "."
+	return strings.ToUpper(text[:1]) + strings.TrimSuffix(text[1:], ".") + "."
 }
 
 // FormatDay writes the day of an instant, or nothing when it is unset.
@@ -146,38 +145,32 @@ func FormatDuration(d time.Duration) string {
 
 // ParseSchedule reads a schedule as cron writes it. It refuses what comes round more often than once in least, or never.
 func ParseSchedule(text string, least time.Duration) (cron.Schedule, error) {
-	const example = `write it as cron does, such as "15 4 * * *" for every night at 4:15 UTC, or "@every 6h"`
 	// What sets a time zone is left out on purpose: every time here is UTC.
 	if text == "" || len(text) > 100 || strings.Contains(text, "=") {
-		return nil, errors.New(example)
+		return nil, Explained{"registry.schedule-bad"}
 	}
 	plan, err := cron.ParseStandard(text)
 	if err != nil {
-		return nil, errors.New(example)
+		return nil, Explained{"registry.schedule-bad"}
 	}
 	at := plan.Next(time.Unix(0, 0).UTC())
 	for range 50 {
 		next := plan.Next(at)
 		if at.IsZero() || next.IsZero() {
-			return nil, errors.New("this never comes round; " + example)
+			return nil, Explained{"registry.schedule-never"}
 		}
 		if next.Sub(at) < least {
-			return nil, fmt.Errorf("leave at least %s between two runs", inWords(least))
+			return nil, Explained{tooOften(least)}
 		}
 		at = next
 	}
 	return plan, nil
 }
 
-// inWords writes a whole number of minutes below ten, or an hour.
-func inWords(d time.Duration) string {
-	switch d {
-	case time.Hour:
-		return "an hour"
-	case time.Minute:
-		return "a minute"
-	case 5 * time.Minute:
-		return "five minutes"
+// tooOften asks for a pause between two runs.
+func tooOften(least time.Duration) i18n.Message {
+	if least == time.Hour {
+		return "registry.schedule-hour"
 	}
-	return d.String()
+	return i18n.M("registry.schedule-minutes", int(least/time.Minute))
 }

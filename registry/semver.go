@@ -3,12 +3,12 @@ package registry
 import (
 	"cmp"
 	"encoding/hex"
-	"fmt"
 	"slices"
 	"strings"
 
 	"golang.org/x/mod/semver"
 	"schakel/store"
+	"schakel/templates/i18n"
 )
 
 // maxVersionLength bounds a version number, in bytes.
@@ -16,20 +16,20 @@ const maxVersionLength = 100
 
 // CheckVersion returns the problem of the number of a contract version, empty when
 // it is a full semantic version (semver.org, 2.0.0).
-func CheckVersion(v string) string {
+func CheckVersion(v string) i18n.Message {
 	core, _, _ := strings.Cut(v, "+")
 	core, _, _ = strings.Cut(core, "-")
 	switch {
 	case v == "":
-		return "Fill in a version, such as 1.0.0."
+		return "registry.version-missing"
 	case len(v) > maxVersionLength:
-		return "Use at most 100 characters."
+		return i18n.M("registry.too-long", maxVersionLength)
 	case semver.IsValid("v"+v) && strings.Count(core, ".") == 2:
 		return ""
 	case semver.IsValid(v) && strings.Count(core, ".") == 2:
-		return fmt.Sprintf("%q is not a semantic version; write %s.", v, v[1:])
+		return i18n.M("registry.version-v", v, v[1:])
 	}
-	return fmt.Sprintf("%q is not a semantic version; write three numbers, such as 1.0.0 or 2.0.0-rc.1.", v)
+	return i18n.M("registry.version-bad", v)
 }
 
 // VersionSortKey makes text of a valid version that sorts as semantic versions do, also where text is sorted by the rules of a

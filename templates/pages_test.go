@@ -1,6 +1,7 @@
 package templates
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"time"

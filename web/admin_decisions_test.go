@@ -303,11 +303,11 @@ func TestAuditSentences(t *testing.T) {
 		"Ada sent a test event to endpoint Hook.":                  {Action: "endpoint.tested", ActorName: "Ada", ObjectName: "Hook", Detail: `{}`},
 		"Ada approved the registration of ROC.":                    {Action: registry.ActionPartnerApproved, ActorName: "Ada", ObjectName: "ROC", Detail: `{}`},
 	} {
-		if got := site.AuditSentence(entry); got != want {
+		if got := site.AuditSentence(t.Context(), entry); got != want {
 			t.Errorf("told as %q, want %q", got, want)
 		}
 	}
-	if got := site.ActionLabel("client.secret-rotated"); got != "Client: secret rotated" {
+	if got := site.ActionLabel(t.Context(), "client.secret-rotated"); got != "Client: secret rotated" {
 		t.Errorf("labelled %q", got)
 	}
 }

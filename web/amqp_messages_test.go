@@ -188,7 +188,7 @@ func TestAMQPMessageActions(t *testing.T) {
 func TestEveryAMQPReasonHasWords(t *testing.T) {
 	t.Parallel()
 	for _, c := range message.Conditions() {
-		if w := site.AMQPReasonOf(string(c)); w.Label == "" || w.Remedy == "" || strings.Contains(w.Label, ":") {
+		if w := site.AMQPReasonOf(string(c)); w.Label == "" || w.Remedy == "" || strings.Contains(w.Label.String(), ":") {
 			t.Errorf("%s: %+v", c, w)
 		}
 	}
@@ -204,7 +204,7 @@ func TestEveryAMQPReasonHasWords(t *testing.T) {
 			t.Errorf("%s has no words, or is not in the error queue", code)
 		}
 	}
-	if w := site.AMQPReasonOf("E31"); w.Label != "Rejected with code E31" {
+	if w := site.AMQPReasonOf("E31"); w.Label.String() != "Rejected with code E31" {
 		t.Errorf("%+v", w)
 	}
 }

@@ -369,7 +369,7 @@ func TestUnreadableHours(t *testing.T) {
 	if reason, _ := site.EndpointWait(ep, store.Delivery{}, now); reason != "" {
 		t.Errorf("a test event waits for %q", reason)
 	}
-	for _, text := range []string{site.OpensText(ep, now), site.ClosedText(ep, now), site.WindowWords(ep)} {
+	for _, text := range []string{site.OpensText(t.Context(), ep, now), site.ClosedText(t.Context(), ep, now), site.WindowWords(t.Context(), ep)} {
 		if !strings.Contains(text, "read") {
 			t.Errorf("%q", text)
 		}
@@ -378,7 +378,7 @@ func TestUnreadableHours(t *testing.T) {
 		t.Errorf("the form shows %q", v.Windows)
 	}
 	ep.Kind = store.EndpointPull
-	if text := site.OpensText(ep, now) + site.ClosedText(ep, now); text != "" {
+	if text := site.OpensText(t.Context(), ep, now) + site.ClosedText(t.Context(), ep, now); text != "" {
 		t.Errorf("of a pull endpoint: %q", text)
 	}
 }

@@ -229,7 +229,7 @@ func TestEveryKindOfFailureHasWords(t *testing.T) {
 	t.Parallel()
 	for _, file := range []string{"../delivery/outbound/errors.go", "../delivery/webhook/webhook.go"} {
 		for name, kind := range constants(t, file, "Kind") {
-			if words := site.FailureKind(kind); words == site.Capital(strings.ReplaceAll(kind, "-", " ")) && kind != "token" {
+			if words := site.FailureKind(t.Context(), kind); words == site.Capital(strings.ReplaceAll(kind, "-", " ")) && kind != "token" {
 				t.Errorf("%s: %s has no words", file, name)
 			}
 		}
@@ -239,7 +239,7 @@ func TestEveryKindOfFailureHasWords(t *testing.T) {
 func TestUnknownReasonIsToldAsNamed(t *testing.T) {
 	t.Parallel()
 	w := site.ReasonOf("broker-refused")
-	if w.Label != "Broker refused" || w.Remedy == "" || site.ReasonOf("").Label != "" {
+	if w.Label.String() != "Broker refused" || w.Remedy == "" || site.ReasonOf("").Label.String() != "" {
 		t.Errorf("got %+v", w)
 	}
 }
@@ -414,7 +414,7 @@ func (w *queueWorld) audited(kind, id string) []string {
 	noError(w.t, err)
 	var said []string
 	for _, row := range rows {
-		said = append(said, site.AuditSentence(row))
+		said = append(said, site.AuditSentence(w.t.Context(), row))
 	}
 	return said
 }

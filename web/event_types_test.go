@@ -182,12 +182,12 @@ func TestReadableJSON(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			if got := site.ReadableJSON(test.in); got != test.want {
+			if got := site.ReadableJSON(t.Context(), test.in); got != test.want {
 				t.Errorf("got %q, want %q", got, test.want)
 			}
 		})
 	}
-	long := site.ReadableJSON(strings.Repeat("é", site.MaxShownJSON))
+	long := site.ReadableJSON(t.Context(), strings.Repeat("é", site.MaxShownJSON))
 	if !strings.HasSuffix(long, "in the contract)") || !strings.HasPrefix(long, "é") {
 		t.Error("a long text is not cut between characters")
 	}

@@ -58,7 +58,7 @@ func TestIssuePages(t *testing.T) {
 		t.Error("the resolved one is not listed alone")
 	}
 	log, n, err := w.db.Audits(t.Context(), store.AuditFilter{Action: "issue.resolved"})
-	if err != nil || n != 1 || !strings.Contains(site.AuditSentence(log[0]), "Answered 503") {
+	if err != nil || n != 1 || !strings.Contains(site.AuditSentence(t.Context(), log[0]), "Answered 503") {
 		t.Errorf("%v, %v", log, err)
 	}
 }

@@ -408,7 +408,7 @@ func TestReplacedHistoryIsAudited(t *testing.T) {
 		t.Fatalf("%d entries, %v", total, err)
 	}
 	want := " replaced the whole history of dataset " + rows[0].ObjectName + ", so that every copy begins anew: “Measured anew”"
-	if got := registry.Sentence(rows[0]); rows[0].ActorKind != registry.ActorClient || rows[0].ActorName == "" || !strings.HasSuffix(got, want) {
+	if got := registry.Sentence(t.Context(), rows[0]); rows[0].ActorKind != registry.ActorClient || rows[0].ActorName == "" || !strings.HasSuffix(got, want) {
 		t.Errorf("%+v: %s", rows[0], got)
 	}
 }

@@ -78,8 +78,11 @@ func (w Week) Lines() []string {
 	return w.each(func(d time.Weekday) string { return dayWords()[d] }, "-", ",", "-")
 }
 
-// Words writes windows for people, such as Monday to Friday 07:00 to 19:00.
-func (w Week) Words() []string { return w.each(time.Weekday.String, " to ", ", ", " to ") }
+// Words writes windows for people, such as Monday to Friday 07:00 to 19:00, with the names of days and the words that stand
+// between days and between hours.
+func (w Week) Words(name func(time.Weekday) string, through, until string) []string {
+	return w.each(name, " "+through+" ", ", ", " "+until+" ")
+}
 
 // each writes every span: name names a day, through joins a range of days, also the next range, and until the hours.
 func (w Week) each(name func(time.Weekday) string, through, also, until string) []string {

@@ -135,7 +135,7 @@ func TestLines(t *testing.T) {
 	if got := w.Lines(); !slices.Equal(got, []string{"mon-fri 07:00-19:00", "sat,sun 09:00-12:00", "mon,fri-sun 22:00-02:00"}) {
 		t.Errorf("lines %q", got)
 	}
-	if got := w.Words(); got[0] != "Monday to Friday 07:00 to 19:00" || got[1] != "Saturday, Sunday 09:00 to 12:00" {
+	if got := w.Words(time.Weekday.String, "to", "to"); got[0] != "Monday to Friday 07:00 to 19:00" || got[1] != "Saturday, Sunday 09:00 to 12:00" {
 		t.Errorf("words %q", got)
 	}
 	again, err := ParseLines(w.TimeZone(), strings.Join(w.Lines(), "\n"))

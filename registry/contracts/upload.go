@@ -127,7 +127,7 @@ func draftOf(id string, in Upload, read *contract.Upload, findings []contract.Fi
 		version = strings.TrimSpace(doc.Version)
 	}
 	if text := registry.CheckVersion(version); text != "" {
-		return store.ContractVersion{}, registry.Invalid(registry.Problems{"version": i18n.Message(text)})
+		return store.ContractVersion{}, registry.Invalid(registry.Problems{"version": text})
 	}
 	list, err := json.Marshal(append([]contract.Finding{}, findings...))
 	if err != nil {

@@ -66,7 +66,7 @@ func (w *world) wantProfileAudit(t *testing.T) {
 		}
 	}
 	want := w.admin.Name + " changed Idempotency-Key on events from require to warn and Lifetime of a key from 168h to 200h: “an old system”"
-	if got := registry.Sentence(first); got != want {
+	if got := registry.Sentence(t.Context(), first); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }

@@ -260,7 +260,7 @@ func (w *world) lastSentence(t *testing.T) string {
 	t.Helper()
 	rows, _, err := w.Audit.List(t.Context(), registry.Scope{All: true}, store.AuditFilter{Page: store.Page{Number: 1, Size: 1}})
 	must(t, err)
-	return registry.Sentence(rows[0])
+	return registry.Sentence(t.Context(), rows[0])
 }
 
 // publish publishes the draft as the register holds it now.

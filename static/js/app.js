@@ -38,12 +38,12 @@
     if (!source || !label) return;
     try {
       await navigator.clipboard.writeText(source.textContent);
-      label.textContent = "Copied";
+      label.textContent = button.dataset.copied;
     } catch {
       getSelection().selectAllChildren(source);
-      label.textContent = "Selected: press Ctrl+C";
+      label.textContent = button.dataset.selected;
     }
-    setTimeout(() => { label.textContent = "Copy"; }, 3000);
+    setTimeout(() => { label.textContent = button.dataset.label; }, 3000);
   }
 
   function onClick(event) {
@@ -63,7 +63,7 @@
     const stop = !paused.has(id);
     if (stop) paused.add(id);
     else paused.delete(id);
-    button.textContent = stop ? "Resume updates" : "Pause updates";
+    button.textContent = stop ? button.dataset.resumeLabel : button.dataset.pauseLabel;
   }
 
   // A live part keeps still while the reader works in it.
@@ -101,10 +101,22 @@
       button.type = "button";
       button.className = "utrecht-button utrecht-button--subtle";
       button.dataset.pause = part.id;
-      button.textContent = "Pause updates";
+      button.dataset.pauseLabel = part.dataset.pauseLabel;
+      button.dataset.resumeLabel = part.dataset.resumeLabel;
+      button.textContent = part.dataset.pauseLabel;
       bar.append(button);
       part.before(bar);
     }
+  }
+
+  // Tells the server the time zone of the reader, in which it writes moments on pages.
+  function rememberZone() {
+    if (typeof Intl === "undefined" || !navigator.cookieEnabled) return;
+    const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
+    if (!zone) return;
+    const cookie = "schakel-zone=" + encodeURIComponent(zone);
+    if (document.cookie.split("; ").includes(cookie)) return;
+    document.cookie = cookie + "; Path=/; SameSite=Lax; Max-Age=31536000" + (location.protocol === "https:" ? "; Secure" : "");
   }
 
   document.addEventListener("change", onChange);
@@ -114,5 +126,6 @@
   document.addEventListener("htmx:after:request", onAnswer);
   document.addEventListener("htmx:after:swap", prepare);
   prepare();
+  rememberZone();
   document.querySelector("[data-focus]")?.focus();
 })();

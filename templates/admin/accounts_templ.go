@@ -25,7 +25,7 @@ type AdminAccountsView struct {
 
 func (v AdminAccountsView) table(ctx context.Context) ui.TableView {
 	return ui.TableView{
-		ID: "accounts", Caption: i18n.T(ctx, "admin.accounts.title"), Total: len(v.Rows), Noun: [2]string{i18n.T(ctx, "admin.account"), i18n.T(ctx, "admin.accounts")}, Columns: ui.AccountColumns(),
+		ID: "accounts", Caption: i18n.T(ctx, "admin.accounts.title"), Total: len(v.Rows), Noun: [2]string{i18n.T(ctx, "admin.account"), i18n.T(ctx, "admin.accounts")}, Columns: ui.AccountColumns(ctx),
 		Empty: ui.Empty{Text: i18n.T(ctx, "admin.accounts.none")},
 	}
 }
@@ -161,7 +161,7 @@ func AdminAccounts(p ui.Page, v AdminAccountsView) templ.Component {
 			var templ_7745c5c3_Var6 string
 			templ_7745c5c3_Var6, templ_7745c5c3_Err = templ.JoinStringErrs(i18n.T(ctx, "admin.accounts.of-partners"))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `accounts.templ`, Line: 40, Col: 46}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/accounts.templ`, Line: 40, Col: 46}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var6))
 			if templ_7745c5c3_Err != nil {
@@ -174,7 +174,7 @@ func AdminAccounts(p ui.Page, v AdminAccountsView) templ.Component {
 			var templ_7745c5c3_Var7 string
 			templ_7745c5c3_Var7, templ_7745c5c3_Err = templ.JoinStringErrs(" ")
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `accounts.templ`, Line: 41, Col: 8}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/accounts.templ`, Line: 41, Col: 8}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var7))
 			if templ_7745c5c3_Err != nil {

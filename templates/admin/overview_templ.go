@@ -31,7 +31,7 @@ type AdminOverviewView struct {
 func (v AdminOverviewView) troubled(ctx context.Context) ui.TableView {
 	return ui.TableView{
 		ID: "troubled", Caption: i18n.T(ctx, "admin.overview.troubled"), Total: len(v.Endpoints), Noun: [2]string{i18n.T(ctx, "admin.overview.endpoint"), i18n.T(ctx, "admin.overview.endpoints")},
-		Columns: ui.EndpointColumns(),
+		Columns: ui.EndpointColumns(ctx),
 		Empty:   ui.Empty{Text: i18n.T(ctx, "admin.overview.none-troubled"), ActionLabel: i18n.T(ctx, "admin.overview.see-endpoints"), ActionHref: "/admin/endpoints"},
 	}
 }

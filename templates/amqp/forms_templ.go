@@ -895,7 +895,7 @@ func amqpPartyQueues(v AMQPPartyFormView) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = ui.RadioGroup(ui.Field{Name: "contentMode", Label: i18n.T(ctx, "amqp.party.content-mode"), Value: v.Mode, Error: v.Wrong["contentMode"], Required: true, Options: ui.ContentModes()}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.RadioGroup(ui.Field{Name: "contentMode", Label: i18n.T(ctx, "amqp.party.content-mode"), Value: v.Mode, Error: v.Wrong["contentMode"], Required: true, Options: ui.ContentModes(ctx)}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

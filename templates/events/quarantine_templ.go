@@ -320,7 +320,7 @@ func QuarantinePage(p ui.Page, v QuarantineView) templ.Component {
 						return templ_7745c5c3_Err
 					}
 					if e.Size > 0 {
-						templ_7745c5c3_Err = ui.Code("event-"+strconv.Itoa(i+1), e.DataLabel(), e.Raw).Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = ui.Code("event-"+strconv.Itoa(i+1), e.DataLabel(ctx), e.Raw).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
@@ -332,7 +332,7 @@ func QuarantinePage(p ui.Page, v QuarantineView) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.Card(e.Heading(i+1)).Render(templ.WithChildren(ctx, templ_7745c5c3_Var8), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Card(e.Heading(ctx, i+1)).Render(templ.WithChildren(ctx, templ_7745c5c3_Var8), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

@@ -52,11 +52,12 @@ func (l *Locale) Time(t time.Time) string {
 		return l.T("time.never")
 	}
 	t = t.In(l.Zone)
-	return l.day(t) + t.Format(" 15:04:05 ") + zoneName(t)
+	return l.day(t) + t.Format(" 15:04:05 ") + l.ZoneName(t)
 }
 
-// zoneName is the short name of a zone, or its distance from UTC where it has none.
-func zoneName(t time.Time) string {
+// ZoneName is the short name of the zone of the reader at a moment, or its distance from UTC where it has none.
+func (l *Locale) ZoneName(t time.Time) string {
+	t = t.In(l.Zone)
 	name, _ := t.Zone()
 	if strings.HasPrefix(name, "+") || strings.HasPrefix(name, "-") {
 		return "UTC" + t.Format("-07:00")
@@ -75,9 +76,11 @@ func (l *Locale) Day(t time.Time) string {
 	return l.day(t.In(l.Zone))
 }
 
-func (l *Locale) day(t time.Time) string {
-	month := l.T("time.month-" + t.Format("01"))
-	return t.Format("2 ") + month + t.Format(" 2006")
+func (l *Locale) day(t time.Time) string { return l.ShortDay(t) + t.Format(" 2006") }
+
+// ShortDay writes the day and month of a time, in the zone that it has: "21 Nov".
+func (l *Locale) ShortDay(t time.Time) string {
+	return t.Format("2 ") + l.Of("time", "month-"+t.Format("01"))
 }
 
 // Day writes a date for the reader of a context.

@@ -127,6 +127,14 @@ func (l *Locale) Of(family, name string) string {
 	return name
 }
 
+// Word is the message of family.name, or the name itself when that is no key: [Of] for a reader who is known later.
+func Word(family, name string) Message {
+	if Has(family, name) {
+		return Message(family + "." + name)
+	}
+	return Raw(name)
+}
+
 // Has reports whether family.name is a key.
 func Has(family, name string) bool {
 	t := english().texts

@@ -68,7 +68,7 @@ func (v AdminPartnerView) contact(ctx context.Context) []ui.Item {
 
 func (v AdminPartnerView) endpoints(ctx context.Context) ui.TableView {
 	return ui.TableView{
-		ID: "endpoints", Caption: i18n.T(ctx, "partners.label.endpoints"), Total: len(v.Endpoints), Noun: [2]string{i18n.T(ctx, "partners.noun.endpoint"), i18n.T(ctx, "partners.noun.endpoints")}, Columns: ui.EndpointColumns(),
+		ID: "endpoints", Caption: i18n.T(ctx, "partners.label.endpoints"), Total: len(v.Endpoints), Noun: [2]string{i18n.T(ctx, "partners.noun.endpoint"), i18n.T(ctx, "partners.noun.endpoints")}, Columns: ui.EndpointColumns(ctx),
 		Empty: ui.Empty{Text: i18n.T(ctx, "partners.partner.no-endpoints")},
 	}
 }
@@ -90,7 +90,7 @@ func (v AdminPartnerView) clients(ctx context.Context) ui.TableView {
 func (v AdminPartnerView) accounts(ctx context.Context) ui.TableView {
 	return ui.TableView{
 		ID: "accounts", Caption: i18n.T(ctx, "partners.partner.people"), Total: len(v.Accounts), Noun: [2]string{i18n.T(ctx, "partners.noun.account"), i18n.T(ctx, "partners.noun.accounts")},
-		Columns: ui.AccountColumns(), Empty: ui.Empty{Text: i18n.T(ctx, "partners.partner.nobody-logs-in")},
+		Columns: ui.AccountColumns(ctx), Empty: ui.Empty{Text: i18n.T(ctx, "partners.partner.nobody-logs-in")},
 	}
 }
 
@@ -161,7 +161,7 @@ func AdminPartner(p ui.Page, v AdminPartnerView) templ.Component {
 						var templ_7745c5c3_Var4 string
 						templ_7745c5c3_Var4, templ_7745c5c3_Err = templ.JoinStringErrs(g)
 						if templ_7745c5c3_Err != nil {
-							return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin_partner.templ`, Line: 97, Col: 13}
+							return templ.Error{Err: templ_7745c5c3_Err, FileName: `partners/admin_partner.templ`, Line: 97, Col: 13}
 						}
 						_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var4))
 						if templ_7745c5c3_Err != nil {

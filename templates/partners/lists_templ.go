@@ -301,7 +301,7 @@ type SubscriptionListView struct {
 func (v SubscriptionListView) statuses(ctx context.Context) []ui.Option {
 	options := []ui.Option{{Value: "", Label: i18n.T(ctx, "partners.label.any-state")}}
 	for _, s := range []string{"requested", "approved", "paused", "suspended", "rejected", "ended"} {
-		options = append(options, ui.Option{Value: s, Label: ui.StateLabel(s)})
+		options = append(options, ui.Option{Value: s, Label: ui.StateLabel(ctx, s)})
 	}
 	return options
 }

@@ -399,7 +399,7 @@ type SubscriptionFormView struct {
 }
 
 func (v SubscriptionFormView) errors(ctx context.Context) []ui.FieldError {
-	labels := append([]ui.Labelled{{"types", i18n.T(ctx, "partners.label.event-types")}}, v.Selection.Labels()...)
+	labels := append([]ui.Labelled{{"types", i18n.T(ctx, "partners.label.event-types")}}, v.Selection.Labels(ctx)...)
 	return ui.NamedErrors(v.Wrong, append(labels, ui.Labelled{"endpoint", i18n.T(ctx, "partners.label.endpoint")}, ui.Labelled{"name", i18n.T(ctx, "partners.label.name")}, ui.Labelled{"purpose", i18n.T(ctx, "partners.label.purpose")})...)
 }
 
@@ -679,7 +679,7 @@ func (s SubscribedDataset) items(ctx context.Context) []ui.Item {
 	if s.ChangeHref != "" {
 		items = append(items, ui.Item{Label: i18n.T(ctx, "partners.label.change"), Content: ui.Link(i18n.T(ctx, "partners.subscription.change-area"), s.ChangeHref)})
 	}
-	_, word := s.Copy.Progress()
+	_, word := s.Copy.Progress(ctx)
 	return append(items, ui.Item{Label: i18n.T(ctx, "partners.subscription.its-copy"), Text: word})
 }
 
@@ -786,7 +786,7 @@ func (r SubscriptionType) eventTypeCell() templ.Component {
 			var templ_7745c5c3_Var18 string
 			templ_7745c5c3_Var18, templ_7745c5c3_Err = templ.JoinStringErrs(r.Name)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `subscription.templ`, Line: 287, Col: 10}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `partners/subscription.templ`, Line: 287, Col: 10}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var18))
 			if templ_7745c5c3_Err != nil {

@@ -8,30 +8,37 @@ package ui
 import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
-import "time"
+import (
+	"context"
+	"time"
+
+	"schakel/templates/i18n"
+)
 
 // Columns are the headings that DeliveryRows fills.
-func (v DeliveryListView) Columns() []Column {
+func (v DeliveryListView) Columns(ctx context.Context) []Column {
 	return []Column{
-		{Label: "Event"}, {Label: v.toLabel()}, {Label: "State"}, {Label: "Changed"},
-		{Label: "Tries", Numeric: true}, {Label: "Actions", Unseen: true},
+		{Label: i18n.T(ctx, "ui.event")}, {Label: v.toLabel(ctx)}, {Label: i18n.T(ctx, "ui.state")}, {Label: i18n.T(ctx, "ui.changed")},
+		{Label: i18n.T(ctx, "ui.attempts"), Numeric: true}, {Label: i18n.T(ctx, "ui.actions"), Unseen: true},
 	}
 }
 
-func (v DeliveryListView) table() TableView {
+func (v DeliveryListView) table(ctx context.Context) TableView {
 	t := v.Table
-	t.Columns = v.Columns()
+	t.Columns = v.Columns(ctx)
 	return t
 }
 
-func (v DeliveryListView) toLabel() string {
+func (v DeliveryListView) toLabel(ctx context.Context) string {
 	if v.ShowPartner {
-		return "Partner and endpoint"
+		return i18n.T(ctx, "ui.partner-and-endpoint")
 	}
-	return "Endpoint"
+	return i18n.T(ctx, "ui.endpoint")
 }
 
-func (r DeliveryRow) name() string { return r.EventType + " of " + Time(r.Changed) }
+func (r DeliveryRow) name(ctx context.Context) string {
+	return i18n.T(ctx, "ui.delivery-name", r.EventType, r.Changed)
+}
 
 // DeliveryListView is a list of deliveries, such as the dead-letter queue.
 type DeliveryListView struct {
@@ -103,13 +110,13 @@ func DeliveryTable(v DeliveryListView) templ.Component {
 			var templ_7745c5c3_Var2 string
 			templ_7745c5c3_Var2, templ_7745c5c3_Err = templ.JoinStringErrs(v.Searched)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `ui/delivery_table.templ`, Line: 66, Col: 15}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `ui/delivery_table.templ`, Line: 73, Col: 15}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var2))
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = Link("See older deliveries", v.Older).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = Link(i18n.T(ctx, "ui.older-deliveries"), v.Older).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -169,7 +176,7 @@ func deliveryRowsTable(v DeliveryListView) templ.Component {
 					}
 					ctx = templ.InitializeContext(ctx)
 					if v.Table.Bulk != nil {
-						templ_7745c5c3_Err = CellTick(v.Table.ID, r.ID, r.name()).Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = CellTick(v.Table.ID, r.ID, r.name(ctx)).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
@@ -191,7 +198,7 @@ func deliveryRowsTable(v DeliveryListView) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = Table(v.table()).Render(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = Table(v.table(ctx)).Render(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -238,7 +245,7 @@ func deliveryCells(v DeliveryListView, r DeliveryRow) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = CellHead("Event").Render(templ.WithChildren(ctx, templ_7745c5c3_Var7), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = CellHead(i18n.T(ctx, "ui.event")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var7), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -266,7 +273,7 @@ func deliveryCells(v DeliveryListView, r DeliveryRow) templ.Component {
 				var templ_7745c5c3_Var9 string
 				templ_7745c5c3_Var9, templ_7745c5c3_Err = templ.JoinStringErrs(r.Partner)
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `ui/delivery_table.templ`, Line: 92, Col: 20}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `ui/delivery_table.templ`, Line: 99, Col: 20}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var9))
 				if templ_7745c5c3_Err != nil {
@@ -284,7 +291,7 @@ func deliveryCells(v DeliveryListView, r DeliveryRow) templ.Component {
 			var templ_7745c5c3_Var10 string
 			templ_7745c5c3_Var10, templ_7745c5c3_Err = templ.JoinStringErrs(r.Endpoint)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `ui/delivery_table.templ`, Line: 94, Col: 20}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `ui/delivery_table.templ`, Line: 101, Col: 20}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var10))
 			if templ_7745c5c3_Err != nil {
@@ -296,7 +303,7 @@ func deliveryCells(v DeliveryListView, r DeliveryRow) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = Cell(v.toLabel()).Render(templ.WithChildren(ctx, templ_7745c5c3_Var8), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = Cell(v.toLabel(ctx)).Render(templ.WithChildren(ctx, templ_7745c5c3_Var8), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -328,7 +335,7 @@ func deliveryCells(v DeliveryListView, r DeliveryRow) templ.Component {
 				var templ_7745c5c3_Var12 string
 				templ_7745c5c3_Var12, templ_7745c5c3_Err = templ.JoinStringErrs(r.Reason)
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `ui/delivery_table.templ`, Line: 101, Col: 19}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `ui/delivery_table.templ`, Line: 108, Col: 19}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var12))
 				if templ_7745c5c3_Err != nil {
@@ -345,7 +352,7 @@ func deliveryCells(v DeliveryListView, r DeliveryRow) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = Cell("State").Render(templ.WithChildren(ctx, templ_7745c5c3_Var11), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = Cell(i18n.T(ctx, "ui.state")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var11), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -375,9 +382,9 @@ func deliveryCells(v DeliveryListView, r DeliveryRow) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var14 string
-				templ_7745c5c3_Var14, templ_7745c5c3_Err = templ.JoinStringErrs("next try ")
+				templ_7745c5c3_Var14, templ_7745c5c3_Err = templ.JoinStringErrs(i18n.T(ctx, "ui.next-attempt") + " ")
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `ui/delivery_table.templ`, Line: 110, Col: 18}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `ui/delivery_table.templ`, Line: 117, Col: 43}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var14))
 				if templ_7745c5c3_Err != nil {
@@ -398,7 +405,7 @@ func deliveryCells(v DeliveryListView, r DeliveryRow) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = Cell("Changed").Render(templ.WithChildren(ctx, templ_7745c5c3_Var13), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = Cell(i18n.T(ctx, "ui.changed")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var13), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -415,9 +422,9 @@ func deliveryCells(v DeliveryListView, r DeliveryRow) templ.Component {
 			}
 			ctx = templ.InitializeContext(ctx)
 			var templ_7745c5c3_Var16 string
-			templ_7745c5c3_Var16, templ_7745c5c3_Err = templ.JoinStringErrs(Count(r.Tries))
+			templ_7745c5c3_Var16, templ_7745c5c3_Err = templ.JoinStringErrs(i18n.Count(ctx, r.Tries))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `ui/delivery_table.templ`, Line: 117, Col: 18}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `ui/delivery_table.templ`, Line: 124, Col: 28}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var16))
 			if templ_7745c5c3_Err != nil {
@@ -425,7 +432,7 @@ func deliveryCells(v DeliveryListView, r DeliveryRow) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = CellNumber("Tries").Render(templ.WithChildren(ctx, templ_7745c5c3_Var15), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = CellNumber(i18n.T(ctx, "ui.attempts")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var15), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -8,6 +8,12 @@ package ui
 import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
+import (
+	"context"
+
+	"schakel/templates/i18n"
+)
+
 // EventView is an event with its data made readable.
 type EventView struct {
 	ID, CEID   string
@@ -26,11 +32,12 @@ type EventView struct {
 	Withheld string
 }
 
-func (v EventView) DataLabel() string {
+// DataLabel says what the data is, how large, and whether all of it is shown.
+func (v EventView) DataLabel(ctx context.Context) string {
 	if v.Cut {
-		return v.Kind + ", the beginning of " + Bytes(v.Size)
+		return i18n.T(ctx, "ui.data-cut", v.Kind, i18n.Bytes(ctx, v.Size))
 	}
-	return v.Kind + ", " + Bytes(v.Size)
+	return i18n.T(ctx, "ui.data-whole", v.Kind, i18n.Bytes(ctx, v.Size))
 }
 
 // ObjectView is the data of an event that is stored apart.
@@ -41,10 +48,10 @@ type ObjectView struct {
 	Goes string
 }
 
-func (o ObjectView) items() []Item {
+func (o ObjectView) items(ctx context.Context) []Item {
 	return []Item{
-		{Label: "Object", Content: Identifier(o.ID)}, {Label: "Size", Text: Bytes(o.Size)}, {Label: "Type", Text: o.Type},
-		{Label: "SHA-256", Content: Identifier(o.Digest)}, {Label: "Kept", Text: o.Goes},
+		{Label: i18n.T(ctx, "ui.object"), Content: Identifier(o.ID)}, {Label: i18n.T(ctx, "ui.size"), Text: i18n.Bytes(ctx, o.Size)}, {Label: i18n.T(ctx, "ui.type"), Text: o.Type},
+		{Label: "SHA-256", Content: Identifier(o.Digest)}, {Label: i18n.T(ctx, "ui.kept"), Text: o.Goes},
 	}
 }
 
@@ -89,7 +96,7 @@ func EventContent(v EventView) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = Card("Event").Render(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = Card(i18n.T(ctx, "ui.event")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -112,7 +119,7 @@ func EventContent(v EventView) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = Card("Event attributes").Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = Card(i18n.T(ctx, "ui.event-attributes")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -133,7 +140,7 @@ func EventContent(v EventView) templ.Component {
 				}
 				ctx = templ.InitializeContext(ctx)
 				if v.Object != nil {
-					templ_7745c5c3_Err = Text("The data is too large to travel in the event. It is kept apart; receivers fetch it from the address in dataref, with their own token.").Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = Text(i18n.T(ctx, "ui.event-data-apart")).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -141,7 +148,7 @@ func EventContent(v EventView) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = DescriptionList(v.Object.items()).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = DescriptionList(v.Object.items(ctx)).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -154,7 +161,7 @@ func EventContent(v EventView) templ.Component {
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
-						templ_7745c5c3_Err = Link("Download the data byte for byte", v.Object.Download).Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = Link(i18n.T(ctx, "ui.download-data"), v.Object.Download).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
@@ -170,7 +177,7 @@ func EventContent(v EventView) templ.Component {
 					}
 				} else {
 					if v.Pretty != "" {
-						templ_7745c5c3_Err = Code("event-data", v.DataLabel(), v.Pretty).Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = Code("event-data", v.DataLabel(ctx), v.Pretty).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
@@ -190,18 +197,18 @@ func EventContent(v EventView) templ.Component {
 								}()
 							}
 							ctx = templ.InitializeContext(ctx)
-							templ_7745c5c3_Err = Code("event-raw", "Without white space of ours", v.Raw).Render(ctx, templ_7745c5c3_Buffer)
+							templ_7745c5c3_Err = Code("event-raw", i18n.T(ctx, "ui.data-without-space"), v.Raw).Render(ctx, templ_7745c5c3_Buffer)
 							if templ_7745c5c3_Err != nil {
 								return templ_7745c5c3_Err
 							}
 							return nil
 						})
-						templ_7745c5c3_Err = Fold("Show the data as it came").Render(templ.WithChildren(ctx, templ_7745c5c3_Var5), templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = Fold(i18n.T(ctx, "ui.data-as-it-came")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var5), templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
 					} else {
-						templ_7745c5c3_Err = Code("event-data", v.DataLabel(), v.Raw).Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = Code("event-data", v.DataLabel(ctx), v.Raw).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
@@ -210,7 +217,7 @@ func EventContent(v EventView) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = Link("Download the data byte for byte", v.Download).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = Link(i18n.T(ctx, "ui.download-data"), v.Download).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -221,7 +228,7 @@ func EventContent(v EventView) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = Card("Event data").Render(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = Card(i18n.T(ctx, "ui.event-data")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -231,11 +238,11 @@ func EventContent(v EventView) templ.Component {
 }
 
 // Heading counts an event of a request and names it, if it can be read.
-func (e EventView) Heading(n int) string {
+func (e EventView) Heading(ctx context.Context, n int) string {
 	if e.CEID == "" {
-		return "Event " + Count(n)
+		return i18n.T(ctx, "ui.event-number", n)
 	}
-	return "Event " + Count(n) + ": " + e.CEID
+	return i18n.T(ctx, "ui.event-number-id", n, e.CEID)
 }
 
 var _ = templruntime.GeneratedTemplate

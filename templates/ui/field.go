@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"context"
 	"strconv"
 	"strings"
 
@@ -133,10 +134,10 @@ func (f Field) describedBy() string {
 	return strings.Join(ids, " ")
 }
 
-func (d Danger) reason() Field {
+func (d Danger) reason(ctx context.Context) Field {
 	label := d.ReasonLabel
 	if label == "" {
-		label = "Reason"
+		label = i18n.T(ctx, "ui.reason")
 	}
 	return Field{
 		Name: d.ReasonName, ID: d.ID + "-reason", Label: label,
@@ -209,11 +210,4 @@ func choiceClass(kind string) string {
 		return "utrecht-radio-button utrecht-radio-button--html-input"
 	}
 	return "utrecht-checkbox utrecht-checkbox--html-input"
-}
-
-func summaryTitle(n int) string {
-	if n == 1 {
-		return "There is a problem"
-	}
-	return "There are " + strconv.Itoa(n) + " problems"
 }

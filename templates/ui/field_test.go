@@ -109,7 +109,7 @@ func TestDangerActionOpensWhenTheReasonWasRefused(t *testing.T) {
 func TestNamedErrorsListEachProblemOnce(t *testing.T) {
 	t.Parallel()
 	got := NamedErrors(map[string]i18n.Message{"": "It was changed meanwhile.", "name": "Too long.", "other": "Not known."}, Labelled{"name", "Name"})
-	want := []FieldError{{Text: "It was changed meanwhile."}, {Field: "name", Text: i18n.M("%s: %s", "Name", i18n.Message("Too long."))}, {Text: "Not known."}}
+	want := []FieldError{{Text: "It was changed meanwhile."}, {Field: "name", Text: i18n.M("ui.named-error", "Name", i18n.Message("Too long."))}, {Text: "Not known."}}
 	if !slices.Equal(got, want) {
 		t.Errorf("%+v", got)
 	}

@@ -1,8 +1,11 @@
 package ui
 
-import "schakel/templates/i18n"
+import (
+	"context"
 
-import "github.com/a-h/templ"
+	"github.com/a-h/templ"
+	"schakel/templates/i18n"
+)
 
 // Page holds the data with which Layout draws the frame around the content of a page.
 type Page struct {
@@ -39,7 +42,7 @@ type Page struct {
 // UserView is the logged-in person as the header shows them.
 type UserView struct {
 	Name string
-	// Role is a word for people: "Administrator" or "Partner".
+	// Role is a word for people, such as "Administrator".
 	Role string
 	// PartnerName is the organisation the person acts for; may be empty.
 	PartnerName string
@@ -95,10 +98,10 @@ func (p Page) asset(name string) string {
 	return p.Asset(name)
 }
 
-func (p Page) windowTitle() string {
+func (p Page) windowTitle(ctx context.Context) string {
 	title := p.Title + " - Schakel"
 	if p.Invalid {
-		return "Error: " + title
+		return i18n.T(ctx, "ui.error") + " " + title
 	}
 	return title
 }

@@ -31,18 +31,18 @@ func TestPagerListsFirstLastAndNeighbours(t *testing.T) {
 func TestListsThatWereNotCountedToTheEnd(t *testing.T) {
 	t.Parallel()
 	table := TableView{Total: 10_001, Most: 10_000, Noun: [2]string{"delivery", "deliveries"}}
-	if got := table.count(); got != "More than 10,000 deliveries" {
+	if got := table.count(t.Context()); got != "More than 10,000 deliveries" {
 		t.Errorf("count %q", got)
 	}
-	if table.Total = 10_000; table.count() != "10,000 deliveries" {
-		t.Errorf("count %q", table.count())
+	if table.Total = 10_000; table.count(t.Context()) != "10,000 deliveries" {
+		t.Errorf("count %q", table.count(t.Context()))
 	}
 	for page, want := range map[int]string{1: "[1 2 0]", 3: "[1 2 3 4 0]", 200: "[1 0 199 200 201]", 300: "[1 0 299 300 301]"} {
 		p := Pager{Page: page, PerPage: 50, Total: 10_000, More: true}
 		if got := fmt.Sprint(p.around()); got != want {
 			t.Errorf("page %d: %s, want %s", page, got, want)
 		}
-		if got := p.summary(); !strings.HasSuffix(got, " of more than 10,000") {
+		if got := p.summary(t.Context()); !strings.HasSuffix(got, " of more than 10,000") {
 			t.Errorf("page %d: %s", page, got)
 		}
 	}

@@ -8,7 +8,12 @@ package ui
 import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
-import "time"
+import (
+	"context"
+	"time"
+
+	"schakel/templates/i18n"
+)
 
 // AccountRow is one person who can log in.
 type AccountRow struct {
@@ -20,8 +25,8 @@ type AccountRow struct {
 }
 
 // AccountColumns gives the columns of a table of AccountRows, in the order of the cells.
-func AccountColumns() []Column {
-	return []Column{{Label: "Name"}, {Label: "E-mail address"}, {Label: "State"}, {Label: "Last login"}, {Label: "Actions", Unseen: true}}
+func AccountColumns(ctx context.Context) []Column {
+	return []Column{{Label: i18n.T(ctx, "ui.name")}, {Label: i18n.T(ctx, "ui.email")}, {Label: i18n.T(ctx, "ui.state")}, {Label: i18n.T(ctx, "ui.last-login")}, {Label: i18n.T(ctx, "ui.actions"), Unseen: true}}
 }
 
 // EndpointRow is one endpoint of a list for administrators.
@@ -37,8 +42,10 @@ type EndpointRow struct {
 }
 
 // EndpointColumns gives the columns of a table of EndpointRows, in the order of the cells.
-func EndpointColumns() []Column {
-	return []Column{{Label: "Endpoint"}, {Label: "Partner"}, {Label: "Sends to"}, {Label: "State"}, {Label: "Waiting", Numeric: true}, {Label: "Oldest due"}}
+func EndpointColumns(ctx context.Context) []Column {
+	return []Column{
+		{Label: i18n.T(ctx, "ui.endpoint")}, {Label: i18n.T(ctx, "ui.partner")}, {Label: i18n.T(ctx, "ui.sends-to")}, {Label: i18n.T(ctx, "ui.state")}, {Label: i18n.T(ctx, "ui.waiting-column"), Numeric: true}, {Label: i18n.T(ctx, "ui.oldest-due")},
+	}
 }
 
 // FollowerRow is a subscription to a dataset, and how far its copy is.
@@ -58,45 +65,40 @@ type FollowerRow struct {
 
 // Progress gives the kind of badge and its text for how far the copy is. A copy that has to begin anew goes before one that is
 // deltas behind, because its follower must act.
-func (r FollowerRow) Progress() (Kind, string) {
+func (r FollowerRow) Progress(ctx context.Context) (Kind, string) {
 	switch {
 	case r.State == "requested":
-		return KindNeutral, "Not approved yet"
+		return KindNeutral, i18n.T(ctx, "ui.copy-unapproved")
 	case r.Lost:
-		return KindError, "Must begin anew"
+		return KindError, i18n.T(ctx, "ui.copy-lost")
 	case r.Fetched.IsZero():
-		return KindInfo, "Has not begun"
+		return KindInfo, i18n.T(ctx, "ui.copy-none")
 	case r.Behind == 0:
-		return KindOK, "Up to date"
+		return KindOK, i18n.T(ctx, "ui.copy-current")
 	}
-	return KindWarning, Plural(int(r.Behind), "delta", "deltas") + " behind"
+	return KindWarning, i18n.T(ctx, "ui.copy-behind", r.Behind)
 }
 
 // FetchedText names the last delta that was fetched, else the snapshot, because deltas only follow upon a snapshot.
-func (r FollowerRow) FetchedText() string {
+func (r FollowerRow) FetchedText(ctx context.Context) string {
 	switch {
 	case r.Delta > 0:
-		return "Delta " + Count(int(r.Delta))
+		return i18n.T(ctx, "ui.fetched-delta", r.Delta)
 	case r.Snapshot:
-		return "A snapshot"
+		return i18n.T(ctx, "ui.fetched-snapshot")
 	}
-	return "Nothing yet"
+	return i18n.T(ctx, "ui.fetched-nothing")
 }
 
 func EndpointCells(r EndpointRow, now time.Time) Cells {
-	return Cells{Link(r.Name, r.Href), r.Partner.Link(), OrDash(r.Host), r.stateCell(), PlainText(CountUpTo(r.Waiting, 10_000)), r.oldestDueCell(now)}
+	return Cells{Link(r.Name, r.Href), r.Partner.Link(), OrDash(r.Host), r.stateCell(), r.waitingCell(), r.oldestDueCell(now)}
 }
 
 func AccountCells(r AccountRow, now time.Time) Cells {
-	actions := Spaced(
-		When(r.LinkAction != "", PostButton(Subtle, "Mail a link", r.LinkAction)),
-		When(r.BlockAction != "", PostButton(Subtle, "Block", r.BlockAction)),
-		When(r.UnblockAction != "", PostButton(Subtle, "Unblock", r.UnblockAction)),
-	)
-	return Cells{r.nameCell(), PlainText(r.Email), State(r.Status), Ago(r.LastLogin, now), actions}
+	return Cells{r.nameCell(), PlainText(r.Email), State(r.Status), Ago(r.LastLogin, now), r.actionsCell()}
 }
 
-func (r EndpointRow) stateCell() templ.Component {
+func (r AccountRow) actionsCell() templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -117,6 +119,73 @@ func (r EndpointRow) stateCell() templ.Component {
 			templ_7745c5c3_Var1 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
+		templ_7745c5c3_Err = Spaced(
+			When(r.LinkAction != "", PostButton(Subtle, i18n.T(ctx, "ui.mail-link"), r.LinkAction)),
+			When(r.BlockAction != "", PostButton(Subtle, i18n.T(ctx, "ui.block"), r.BlockAction)),
+			When(r.UnblockAction != "", PostButton(Subtle, i18n.T(ctx, "ui.unblock"), r.UnblockAction)),
+		).Render(ctx, templ_7745c5c3_Buffer)
+		if templ_7745c5c3_Err != nil {
+			return templ_7745c5c3_Err
+		}
+		return nil
+	})
+}
+
+func (r EndpointRow) waitingCell() templ.Component {
+	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
+		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
+		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
+			return templ_7745c5c3_CtxErr
+		}
+		templ_7745c5c3_Buffer, templ_7745c5c3_IsBuffer := templruntime.GetBuffer(templ_7745c5c3_W)
+		if !templ_7745c5c3_IsBuffer {
+			defer func() {
+				templ_7745c5c3_BufErr := templruntime.ReleaseBuffer(templ_7745c5c3_Buffer)
+				if templ_7745c5c3_Err == nil {
+					templ_7745c5c3_Err = templ_7745c5c3_BufErr
+				}
+			}()
+		}
+		ctx = templ.InitializeContext(ctx)
+		templ_7745c5c3_Var2 := templ.GetChildren(ctx)
+		if templ_7745c5c3_Var2 == nil {
+			templ_7745c5c3_Var2 = templ.NopComponent
+		}
+		ctx = templ.ClearChildren(ctx)
+		var templ_7745c5c3_Var3 string
+		templ_7745c5c3_Var3, templ_7745c5c3_Err = templ.JoinStringErrs(i18n.CountUpTo(ctx, r.Waiting, 10_000))
+		if templ_7745c5c3_Err != nil {
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `ui/rows.templ`, Line: 102, Col: 41}
+		}
+		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var3))
+		if templ_7745c5c3_Err != nil {
+			return templ_7745c5c3_Err
+		}
+		return nil
+	})
+}
+
+func (r EndpointRow) stateCell() templ.Component {
+	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
+		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
+		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
+			return templ_7745c5c3_CtxErr
+		}
+		templ_7745c5c3_Buffer, templ_7745c5c3_IsBuffer := templruntime.GetBuffer(templ_7745c5c3_W)
+		if !templ_7745c5c3_IsBuffer {
+			defer func() {
+				templ_7745c5c3_BufErr := templruntime.ReleaseBuffer(templ_7745c5c3_Buffer)
+				if templ_7745c5c3_Err == nil {
+					templ_7745c5c3_Err = templ_7745c5c3_BufErr
+				}
+			}()
+		}
+		ctx = templ.InitializeContext(ctx)
+		templ_7745c5c3_Var4 := templ.GetChildren(ctx)
+		if templ_7745c5c3_Var4 == nil {
+			templ_7745c5c3_Var4 = templ.NopComponent
+		}
+		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<div>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
@@ -126,12 +195,12 @@ func (r EndpointRow) stateCell() templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if r.Circuit != "closed" && r.Circuit != "" {
-			var templ_7745c5c3_Var2 string
-			templ_7745c5c3_Var2, templ_7745c5c3_Err = templ.JoinStringErrs(" ")
+			var templ_7745c5c3_Var5 string
+			templ_7745c5c3_Var5, templ_7745c5c3_Err = templ.JoinStringErrs(" ")
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `ui/rows.templ`, Line: 95, Col: 8}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `ui/rows.templ`, Line: 109, Col: 8}
 			}
-			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var2))
+			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var5))
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -145,12 +214,12 @@ func (r EndpointRow) stateCell() templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			var templ_7745c5c3_Var3 string
-			templ_7745c5c3_Var3, templ_7745c5c3_Err = templ.JoinStringErrs(" " + r.Why)
+			var templ_7745c5c3_Var6 string
+			templ_7745c5c3_Var6, templ_7745c5c3_Err = templ.JoinStringErrs(" " + r.Why)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `ui/rows.templ`, Line: 99, Col: 44}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `ui/rows.templ`, Line: 113, Col: 44}
 			}
-			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var3))
+			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var6))
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -183,18 +252,18 @@ func (r EndpointRow) oldestDueCell(now time.Time) templ.Component {
 			}()
 		}
 		ctx = templ.InitializeContext(ctx)
-		templ_7745c5c3_Var4 := templ.GetChildren(ctx)
-		if templ_7745c5c3_Var4 == nil {
-			templ_7745c5c3_Var4 = templ.NopComponent
+		templ_7745c5c3_Var7 := templ.GetChildren(ctx)
+		if templ_7745c5c3_Var7 == nil {
+			templ_7745c5c3_Var7 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
 		if r.Waiting == 0 {
-			var templ_7745c5c3_Var5 string
-			templ_7745c5c3_Var5, templ_7745c5c3_Err = templ.JoinStringErrs("nothing waits")
+			var templ_7745c5c3_Var8 string
+			templ_7745c5c3_Var8, templ_7745c5c3_Err = templ.JoinStringErrs(i18n.T(ctx, "ui.nothing-waits"))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `ui/rows.templ`, Line: 106, Col: 19}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `ui/rows.templ`, Line: 120, Col: 35}
 			}
-			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var5))
+			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var8))
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -224,21 +293,21 @@ func (r AccountRow) nameCell() templ.Component {
 			}()
 		}
 		ctx = templ.InitializeContext(ctx)
-		templ_7745c5c3_Var6 := templ.GetChildren(ctx)
-		if templ_7745c5c3_Var6 == nil {
-			templ_7745c5c3_Var6 = templ.NopComponent
+		templ_7745c5c3_Var9 := templ.GetChildren(ctx)
+		if templ_7745c5c3_Var9 == nil {
+			templ_7745c5c3_Var9 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 5, "<div>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		var templ_7745c5c3_Var7 string
-		templ_7745c5c3_Var7, templ_7745c5c3_Err = templ.JoinStringErrs(r.Name)
+		var templ_7745c5c3_Var10 string
+		templ_7745c5c3_Var10, templ_7745c5c3_Err = templ.JoinStringErrs(r.Name)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `ui/rows.templ`, Line: 114, Col: 10}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `ui/rows.templ`, Line: 128, Col: 10}
 		}
-		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var7))
+		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var10))
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -247,12 +316,12 @@ func (r AccountRow) nameCell() templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if r.You {
-			var templ_7745c5c3_Var8 string
-			templ_7745c5c3_Var8, templ_7745c5c3_Err = templ.JoinStringErrs(" (you)")
+			var templ_7745c5c3_Var11 string
+			templ_7745c5c3_Var11, templ_7745c5c3_Err = templ.JoinStringErrs(" " + i18n.T(ctx, "ui.you"))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `ui/rows.templ`, Line: 116, Col: 13}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `ui/rows.templ`, Line: 130, Col: 32}
 			}
-			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var8))
+			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var11))
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

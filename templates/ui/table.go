@@ -4,9 +4,9 @@ import (
 	"context"
 	"io"
 	"slices"
-	"strconv"
 
 	"github.com/a-h/templ"
+	"schakel/templates/i18n"
 )
 
 // TableView describes a list. The rows are the children of Table.
@@ -21,7 +21,7 @@ type TableView struct {
 	Total int
 	// Most is up to where Total was counted: one above it says that there are more. 0 says that it was counted to the end.
 	Most int
-	// Noun names one and many rows, such as {"delivery", "deliveries"}.
+	// Noun names one and many rows in the language of the reader, such as {"delivery", "deliveries"}.
 	Noun [2]string
 	// Bulk draws a bar for ticked rows; nil draws none and no tick column.
 	Bulk *BulkView
@@ -82,15 +82,18 @@ type Pager struct {
 
 func (t TableView) bulkForm() string { return t.ID + "-bulk" }
 
-func (t TableView) count() string {
+func (t TableView) count(ctx context.Context) string {
 	one, many := t.Noun[0], t.Noun[1]
 	if one == "" {
-		one, many = "row", "rows"
+		one, many = i18n.T(ctx, "ui.row"), i18n.T(ctx, "ui.rows")
 	}
-	if t.Most > 0 && t.Total > t.Most {
-		return "More than " + Plural(t.Most, one, many)
+	switch {
+	case t.Most > 0 && t.Total > t.Most:
+		return i18n.T(ctx, "ui.rows-more", t.Most, many)
+	case t.Total == 1:
+		return i18n.T(ctx, "ui.rows-counted", t.Total, one)
 	}
-	return Plural(t.Total, one, many)
+	return i18n.T(ctx, "ui.rows-counted", t.Total, many)
 }
 
 // row draws the cells of a row; those beyond the columns leave a space only.
@@ -156,12 +159,12 @@ func (p Pager) pages() int {
 	return last
 }
 
-func (p Pager) summary() string {
+func (p Pager) summary(ctx context.Context) string {
 	first, last := (p.Page-1)*p.PerPage+1, p.Page*p.PerPage
 	if p.More {
-		return Count(first) + " to " + Count(last) + " of more than " + Count(p.Total)
+		return i18n.T(ctx, "ui.pager-more", first, last, p.Total)
 	}
-	return Count(first) + " to " + Count(min(last, p.Total)) + " of " + Count(p.Total)
+	return i18n.T(ctx, "ui.pager", first, min(last, p.Total), p.Total)
 }
 
 // around lists the pages to link to: first, last when it is known, and those near
@@ -187,8 +190,6 @@ func (p Pager) around() []int {
 	}
 	return list
 }
-
-func pageLabel(n int) string { return "Page " + strconv.Itoa(n) }
 
 // FirstFew keeps a cell small; the page of the thing shows the rest.
 func FirstFew(list []string) []string {

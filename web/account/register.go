@@ -63,7 +63,7 @@ func (p *pages) showRegister(c echo.Context, status int, in partners.Registratio
 	v := view.RegisterView{
 		Name: in.Name, OIN: in.OIN, KVK: in.KVK, HerID: in.HerID, OrgNumber: in.OrgNumber,
 		ContactName: in.Contact.Name, ContactEmail: in.Contact.Email, Phone: in.Contact.Phone,
-		Kinds: site.EndpointKindOptions(in.EndpointKinds), Terms: in.TermsAccepted, TermsVersion: p.Registry.Partners.TermsVersion(),
+		Kinds: site.EndpointKindOptions(c.Request().Context(), in.EndpointKinds), Terms: in.TermsAccepted, TermsVersion: p.Registry.Partners.TermsVersion(),
 		Organisation: organisation, Wrong: wrong,
 	}
 	page := p.Page(c, i18n.T(c.Request().Context(), "account.register"))

@@ -71,7 +71,7 @@ func (p *pages) auditFields(ctx context.Context, q auditQuery, wrong site.FormEr
 	}
 	actions := []ui.Option{{Label: i18n.T(ctx, "admin.audit.all-actions")}}
 	for _, action := range site.AuditActions() {
-		actions = append(actions, ui.Option{Value: action, Label: site.ActionLabel(action)})
+		actions = append(actions, ui.Option{Value: action, Label: site.ActionLabel(ctx, action)})
 	}
 	return site.WithErrors([]ui.Field{
 		site.ChoiceField("partner", i18n.T(ctx, "admin.audit.partner"), q.partner, partners), site.ChoiceField("action", i18n.T(ctx, "admin.audit.action"), q.action, actions),
@@ -112,7 +112,7 @@ func (p *pages) auditRows(ctx context.Context, rows []store.Audit) ([]view.Audit
 			return nil, err
 		}
 		list[i] = view.AuditRow{
-			At: row.At.Time, Sentence: site.AuditSentence(row), Partner: partner,
+			At: row.At.Time, Sentence: site.AuditSentence(ctx, row), Partner: partner,
 			ObjectID: row.ObjectID, Href: auditHref(row),
 		}
 	}

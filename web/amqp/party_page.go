@@ -46,7 +46,7 @@ func (a AMQPArea) showParty(c echo.Context, status int, typed string, wrong site
 		if err != nil {
 			return err
 		}
-		v.Closed = i18n.Message(site.Waits(owner)).In(ctx)
+		v.Closed = site.Waits(ctx, owner)
 	}
 	if err := a.fillParty(c, row, &v); err != nil {
 		return err

@@ -14,6 +14,7 @@ import (
 	"schakel/registry/contracts"
 	"schakel/registry/identity/token"
 	"schakel/store"
+	"schakel/templates/i18n"
 	"schakel/web/site"
 )
 
@@ -36,7 +37,7 @@ func (m *API) WithCaller(next echo.HandlerFunc) echo.HandlerFunc {
 		}
 		found, err := m.callers.Get(c.Request().Context(), claims.ClientID, m.loadCaller)
 		if errors.Is(err, store.ErrNotFound) {
-			return site.InvalidToken("its client does not exist any more")
+			return site.InvalidToken("site.token-client-gone")
 		}
 		if err != nil {
 			return err
@@ -62,7 +63,7 @@ func (m *API) loadCaller(ctx context.Context, clientID string) (*Caller, error) 
 func (m *API) Caller(c echo.Context) (Caller, error) {
 	found, ok := c.Get(contextCaller).(*Caller)
 	if !ok || found.Partner.ID == "" {
-		return Caller{}, site.NewProblem(http.StatusUnauthorized, "token-missing", "Send an access token as Authorization: Bearer.").
+		return Caller{}, site.NewProblem(http.StatusUnauthorized, "token-missing", "site.token-missing").
 			With("WWW-Authenticate", "Bearer")
 	}
 	return *found, nil
@@ -140,7 +141,7 @@ func (m *API) ByDecider(handle func(c echo.Context, who Caller) error) echo.Hand
 func (m *API) StillAllowed(ctx context.Context, who Caller) error {
 	now, err := m.loadCaller(ctx, who.Client.ID)
 	if errors.Is(err, store.ErrNotFound) || err == nil && (now.Client.Status != store.ClientActive || now.Partner.ID != who.Partner.ID) {
-		return site.InvalidToken("its client may not be used any more")
+		return site.InvalidToken("site.token-client-stopped")
 	}
 	return err
 }
@@ -158,7 +159,7 @@ func (m *API) OrReadKey(otherwise echo.MiddlewareFunc) echo.MiddlewareFunc {
 			}
 			key, partner, err := m.Registry.ReadKeys.Authenticate(c.Request().Context(), plain)
 			if refused, ok := errors.AsType[*registry.Error](err); ok {
-				return site.InvalidToken(decapitalised(refused.Message.String()))
+				return site.InvalidToken(i18n.Raw(decapitalised(refused.Message.String())))
 			}
 			if err != nil {
 				return err

@@ -1,22 +1,20 @@
 package api
 
 import (
-	"errors"
 	"net/http"
 	"strings"
 
 	"github.com/labstack/echo/v4"
 	"schakel/registry"
 	"schakel/registry/profile"
-	"schakel/templates/i18n"
 	"schakel/web/site"
 )
 
 // The ways in which an Idempotency-Key is wrong; the texts are shown.
 var (
-	errKeyTwice  = errors.New("send one Idempotency-Key, not several")
-	errKeyString = errors.New(`write the Idempotency-Key as a quoted string without parameters, like "8e03978e-40d5-43e8-bc93-6894a57f9324"`)
-	errKeyUUID   = errors.New("the Idempotency-Key must be a random UUID (version 4) of 36 characters, like 8e03978e-40d5-43e8-bc93-6894a57f9324")
+	errKeyTwice  = registry.Explained{Message: "api.key-twice"}
+	errKeyString = registry.Explained{Message: "api.key-string"}
+	errKeyUUID   = registry.Explained{Message: "api.key-uuid"}
 )
 
 // IdempotencyKey reads the key as the profile asks (IDEM-02, IDEM-I01). A key that
@@ -42,7 +40,7 @@ func (m *API) IdempotencyKey(c echo.Context, set *profile.ProfileState) (string,
 func (m *API) SentKey(c echo.Context, set *profile.ProfileState) (string, error) {
 	key, err := readIdempotencyKey(c.Request().Header.Values("Idempotency-Key"), set.KeySyntax == registry.KeyLenient)
 	if err != nil {
-		return "", site.NewProblem(http.StatusBadRequest, "key-invalid", i18n.Message(err.Error()+"."))
+		return "", site.NewProblem(http.StatusBadRequest, "key-invalid", registry.Explain(err))
 	}
 	return key, nil
 }
@@ -50,7 +48,7 @@ func (m *API) SentKey(c echo.Context, set *profile.ProfileState) (string, error)
 // KeyMissing answers a request that must have an Idempotency-Key and has none.
 func (m *API) KeyMissing() error {
 	return site.NewProblem(http.StatusBadRequest, "key-missing",
-		"Send an Idempotency-Key with a new random UUID (version 4) in quotes, and the same one when you repeat this request.")
+		"api.key-missing")
 }
 
 // readIdempotencyKey reads the values of the header: one Item of RFC 8941 that is

@@ -28,17 +28,17 @@ const MaxJSONBytes = 64 << 10
 func ReadJSON(c echo.Context, dest any) error {
 	media, _, err := mime.ParseMediaType(c.Request().Header.Get("Content-Type"))
 	if err != nil || media != "application/json" && media != "application/merge-patch+json" {
-		return site.NewProblem(http.StatusUnsupportedMediaType, "not-json", "Send the body as application/json.")
+		return site.NewProblem(http.StatusUnsupportedMediaType, "not-json", "api.not-json")
 	}
 	body, err := ReadAll(c.Request().Body)
 	if err != nil {
 		return err
 	}
 	if !utf8.Valid(body) {
-		return site.NewProblem(http.StatusBadRequest, "json-syntax", "The body is not UTF-8.")
+		return site.NewProblem(http.StatusBadRequest, "json-syntax", "api.not-utf8")
 	}
 	if site.EscapesNUL(body) {
-		return site.NewProblem(http.StatusBadRequest, "json-syntax", `The body has the character U+0000, written as \u0000. Leave that out.`)
+		return site.NewProblem(http.StatusBadRequest, "json-syntax", "api.nul")
 	}
 	if err := CheckMembers(body, reflect.TypeOf(dest), ""); err != nil {
 		return err
@@ -76,17 +76,17 @@ func DecodeStrict(body []byte, dest any) error {
 	err := decoder.Decode(dest)
 	if err == nil {
 		if _, end := decoder.Token(); !errors.Is(end, io.EOF) {
-			return site.NewProblem(http.StatusBadRequest, "json-syntax", "There is more after the JSON object; send one object.")
+			return site.NewProblem(http.StatusBadRequest, "json-syntax", "api.json-more")
 		}
 		return nil
 	}
 	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok && wrong.Field != "" {
-		return site.FieldProblem(strings.ReplaceAll(wrong.Field, ".", "/"), i18n.Message("this must not be a JSON "+wrong.Value))
+		return site.FieldProblem(strings.ReplaceAll(wrong.Field, ".", "/"), i18n.M("api.json-type", wrong.Value))
 	}
 	if name, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
-		return site.FieldProblem(strings.Trim(name, `"`), "there is no such member here; look for a spelling mistake")
+		return site.FieldProblem(strings.Trim(name, `"`), "api.member-unknown")
 	}
-	return site.NewProblem(http.StatusBadRequest, "json-syntax", "The body is not a JSON object that can be read.")
+	return site.NewProblem(http.StatusBadRequest, "json-syntax", "api.json-unreadable")
 }
 
 // ReadAll reads a body that the group bounds.
@@ -103,7 +103,7 @@ func ReadAll(r io.Reader) ([]byte, error) {
 
 // BrokenBody is the answer to a body that ends before its time.
 func BrokenBody(err error) error {
-	p := site.NewProblem(http.StatusBadRequest, "body-broken", "The body broke off before its end. Send the request again.")
+	p := site.NewProblem(http.StatusBadRequest, "body-broken", "api.body-broken")
 	return errors.Join(p, err)
 }
 
@@ -133,7 +133,7 @@ var rawMessage = reflect.TypeFor[json.RawMessage]()
 // value reads one value; false ends the walk.
 func (w *memberWalk) value(shape reflect.Type, at string) bool {
 	if w.depth++; w.depth > maxDepth {
-		w.wrong = notReadable("The body is nested too deep.")
+		w.wrong = notReadable("api.json-deep")
 		return false
 	}
 	defer func() { w.depth-- }()
@@ -153,16 +153,16 @@ func (w *memberWalk) value(shape reflect.Type, at string) bool {
 	case token == json.Delim('['):
 		return w.array(shape, at)
 	case at == "" && object:
-		w.wrong = notReadable("The body is not a JSON object.")
+		w.wrong = notReadable("api.json-object")
 		return false
 	case token == nil && shape != nil:
-		return w.refuse(at, "this must not be a JSON null; leave the member out")
+		return w.refuse(at, "api.json-null")
 	}
 	return true
 }
 
-func notReadable(why string) error {
-	return site.NewProblem(http.StatusBadRequest, "json-syntax", i18n.Message(why))
+func notReadable(why i18n.Message) error {
+	return site.NewProblem(http.StatusBadRequest, "json-syntax", why)
 }
 
 func (w *memberWalk) object(shape reflect.Type, at string) bool {
@@ -176,12 +176,12 @@ func (w *memberWalk) object(shape reflect.Type, at string) bool {
 		}
 		here := at + "/" + jsonpointer.Escape(name)
 		if seen[name] {
-			return w.refuse(here, "this member stands in the body twice")
+			return w.refuse(here, "api.member-twice")
 		}
 		seen[name] = true
 		inner, known := members[name]
 		if members != nil && !known {
-			return w.refuse(here, "there is no such member here; look for a spelling mistake")
+			return w.refuse(here, "api.member-unknown")
 		}
 		if shape != nil && shape.Kind() == reflect.Map {
 			inner = shape.Elem()
@@ -208,8 +208,8 @@ func (w *memberWalk) array(shape reflect.Type, at string) bool {
 	return err == nil
 }
 
-func (w *memberWalk) refuse(at, text string) bool {
-	w.wrong = site.FieldProblem(strings.TrimPrefix(at, "/"), i18n.Message(text))
+func (w *memberWalk) refuse(at string, text i18n.Message) bool {
+	w.wrong = site.FieldProblem(strings.TrimPrefix(at, "/"), text)
 	return false
 }
 

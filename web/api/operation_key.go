@@ -167,12 +167,12 @@ func (r *runningKeys) leave(name string) {
 
 // KeyInUse answers a request whose Idempotency-Key belongs to a request under way.
 func (m *API) KeyInUse() error {
-	return site.RetryLater(http.StatusConflict, "key-in-use", "The first request with this Idempotency-Key is still being handled. Repeat this one in a moment, with the same key.", time.Second)
+	return site.RetryLater(http.StatusConflict, "key-in-use", "api.key-in-use", time.Second)
 }
 
 // KeyReused answers a request whose Idempotency-Key belongs to other content.
 func (m *API) KeyReused() error {
-	return site.NewProblem(http.StatusUnprocessableEntity, "key-reused", "This Idempotency-Key was used for a request with other content. Send this one under a new key.")
+	return site.NewProblem(http.StatusUnprocessableEntity, "key-reused", "api.key-reused")
 }
 
 // claim inserts the key of an operation, before what the operation writes.

@@ -19,7 +19,7 @@ func QueryTime(name, raw string) (store.Time, error) {
 	}
 	t, err := time.Parse(time.RFC3339, raw)
 	if err != nil {
-		return store.Time{}, site.FieldProblem(name, i18n.Message(name+` must be a time like "2026-05-01T09:30:00Z"`))
+		return store.Time{}, site.FieldProblem(name, i18n.M("api.query-time", name))
 	}
 	return store.At(t), nil
 }
@@ -27,10 +27,10 @@ func QueryTime(name, raw string) (store.Time, error) {
 // ResendProblem turns the refusal of a resend into a problem document.
 func ResendProblem(err error) error {
 	if errors.Is(err, outbox.ErrEventExpired) {
-		return site.NewProblem(http.StatusConflict, "event-expired", i18n.Message(site.Sentence(outbox.ErrEventExpired)))
+		return site.NewProblem(http.StatusConflict, "event-expired", site.Sentence(outbox.ErrEventExpired))
 	}
 	if errors.Is(err, outbox.ErrNotResendable) {
-		return site.NewProblem(http.StatusConflict, "not-resendable", "The delivery cannot be resent: it is on its way already, was discarded, or its subscription is not approved.")
+		return site.NewProblem(http.StatusConflict, "not-resendable", "api.not-resendable")
 	}
 	return err
 }

@@ -30,7 +30,7 @@ func (p *pages) contractsPage(c echo.Context) error {
 		return err
 	}
 	v := view.ContractListView{
-		Kind: f.Kind, Status: f.Status, Owner: f.Owner, Search: f.Search, Statuses: ui.StateOptions(versionStatuses(reader)...),
+		Kind: f.Kind, Status: f.Status, Owner: f.Owner, Search: f.Search, Statuses: ui.StateOptions(c.Request().Context(), versionStatuses(reader)...),
 		Total: total, Pager: site.Pager(c, paging, total), ShowVisibility: reader.Administrator || reader.Internal,
 	}
 	if reader.Administrator || reader.PartnerID != "" && !reader.Internal {

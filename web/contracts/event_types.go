@@ -165,7 +165,7 @@ func (p *pages) showEventType(c echo.Context, status int, check *view.EventCheck
 		Name: t.Name, Title: t.Title, Summary: t.Summary, Description: paragraphs(t.Description), State: t.Status,
 		ContentType: t.ContentType, Message: t.MessageName, Contract: contract.Title, ContractHref: site.ContractHref(t.ContractID),
 		Version: t.ContractVersion, VersionHref: site.ContractHref(t.ContractID) + "/versions/" + url.PathEscape(t.ContractVersion),
-		Example: site.ReadableJSON(t.Example), Schema: site.ReadableJSON(t.DataSchema),
+		Example: site.ReadableJSON(ctx, t.Example), Schema: site.ReadableJSON(ctx, t.DataSchema),
 	}
 	lines, err := p.Registry.EventTypes.LinesOf(ctx, t.Name)
 	if err != nil {

@@ -103,7 +103,7 @@ func (d ownerPages) showReadKeys(c echo.Context, status int, v view.ReadKeysView
 	if err != nil {
 		return err
 	}
-	v.Action, v.Closed, v.Now, v.Total, v.Wrong = d.Href("/keys"), site.Waits(owner), d.Cfg.Now(), len(all), wrong
+	v.Action, v.Closed, v.Now, v.Total, v.Wrong = d.Href("/keys"), site.Waits(c.Request().Context(), owner), d.Cfg.Now(), len(all), wrong
 	paging := site.PagePaging(c)
 	v.Pager = site.Pager(c, paging, len(all))
 	for _, key := range site.OnPage(all, paging) {

@@ -115,7 +115,7 @@ func (p *pages) maintainVersion(c echo.Context, reader registry.Reader, v *view.
 		return err
 	}
 	asked := !row.RequestedAt.IsZero()
-	v.Acts = site.Acts(p.versionSteps(asked && reader.Administrator), base, row.Status, r)
+	v.Acts = site.Acts(ctx, p.versionSteps(asked && reader.Administrator), base, row.Status, r)
 	v.Acts.Title = i18n.T(ctx, "contracts.version.what-you-can-do")
 	switch row.Status {
 	case store.VersionDraft:

@@ -39,7 +39,7 @@ func (d ownerPages) catalogue(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	v := view.CatalogueView{Here: d.Href("/datasets"), Search: f.Text, Closed: site.Waits(owner), Total: total, Pager: site.Pager(c, paging, total), Now: d.Cfg.Now()}
+	v := view.CatalogueView{Here: d.Href("/datasets"), Search: f.Text, Closed: site.Waits(ctx, owner), Total: total, Pager: site.Pager(c, paging, total), Now: d.Cfg.Now()}
 	for _, set := range rows {
 		row := view.CatalogueRow{Title: set.Title, Href: d.Dataset(set.ID), Description: site.FirstLine(set.Description, shownDescription), Types: set.ObjectTypes, Areas: set.AreaKind, Ended: set.Status == store.DatasetEnded}
 		last, err := lastDelta(ctx, d.DB, set.ID)

@@ -147,7 +147,7 @@ func (p *Pages) datasetPublicationsPage(c echo.Context) error {
 	ctx, paging, here := c.Request().Context(), site.PagePaging(c), datasetHref(d.ID)+"/publications"
 	statuses := []string{store.MutationRunning, store.MutationDone, store.MutationFailed, store.MutationCancelled}
 	v := view.DatasetListView{
-		Here: here, Filter: ui.StateOptions(statuses...), Status: site.PageChoice(c, "status", statuses), Now: p.Cfg.Now(),
+		Here: here, Filter: ui.StateOptions(ctx, statuses...), Status: site.PageChoice(c, "status", statuses), Now: p.Cfg.Now(),
 		Empty: ui.Empty{Text: i18n.T(ctx, "datasets.admin.nothing-in"), ActionLabel: i18n.T(ctx, "datasets.admin.import"), ActionHref: datasetHref(d.ID) + "/import"},
 	}
 	if v.Status != "" {
@@ -179,7 +179,7 @@ func (p *Pages) datasetFollowersPage(c echo.Context) error {
 	ctx, paging, here := c.Request().Context(), site.PagePaging(c), datasetHref(d.ID)+"/followers"
 	statuses := []string{store.SubscriptionRequested, store.SubscriptionApproved, store.SubscriptionPaused, store.SubscriptionSuspended}
 	v := view.DatasetListView{
-		Here: here, Filter: ui.StateOptions(statuses...), Status: site.PageChoice(c, "status", statuses), Now: p.Cfg.Now(),
+		Here: here, Filter: ui.StateOptions(ctx, statuses...), Status: site.PageChoice(c, "status", statuses), Now: p.Cfg.Now(),
 		Empty: ui.Empty{Text: i18n.T(ctx, "datasets.list.no-followers")},
 	}
 	if v.Status != "" {

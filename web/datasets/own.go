@@ -32,7 +32,7 @@ func (d ownerPages) datasetPage(c echo.Context) error {
 		return err
 	}
 	v := view.PartnerDatasetView{
-		DatasetFacts: datasetFacts(set), Href: d.Dataset(set.ID), Closed: site.Waits(owner), Checked: set.CheckedAt.Time, Reason: set.LineageReason,
+		DatasetFacts: datasetFacts(set), Href: d.Dataset(set.ID), Closed: site.Waits(ctx, owner), Checked: set.CheckedAt.Time, Reason: set.LineageReason,
 		LineageAt: set.LineageAt.Time, Now: d.Cfg.Now(), Every: datasetEvery,
 	}
 	if v.Closed == "" && set.Status == store.DatasetActive {
@@ -72,7 +72,7 @@ func (d ownerPages) ownFollows(c echo.Context, owner store.Partner, set store.Da
 			return nil, err
 		}
 		own := view.OwnFollow{Waits: f.Follower.Reads, FollowerRow: row, ID: f.Subscription.ID, DeltasHref: d.follow(f) + "/deltas"}
-		if slices.Contains([]string{store.SubscriptionRequested, store.SubscriptionApproved, store.SubscriptionPaused}, f.Subscription.Status) && site.Waits(owner) == "" && set.Status == store.DatasetActive {
+		if slices.Contains([]string{store.SubscriptionRequested, store.SubscriptionApproved, store.SubscriptionPaused}, f.Subscription.Status) && site.Waits(ctx, owner) == "" && set.Status == store.DatasetActive {
 			own.ChangeHref = d.follow(f) + "/area"
 		}
 		if f.Area != nil {

@@ -97,7 +97,7 @@ func (in subscribeForm) bounds() partners.AreaInput {
 // subscribePage asks what of a dataset the organisation wants to follow.
 func (d ownerPages) subscribePage(c echo.Context) error {
 	owner, err := d.Owner(c)
-	if err != nil || site.Waits(owner) != "" {
+	if err != nil || site.Waits(c.Request().Context(), owner) != "" {
 		return d.Closed(c, err, "/datasets")
 	}
 	return d.showSubscribe(c, http.StatusOK, owner, nil, subscribeForm{}, nil)

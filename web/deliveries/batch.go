@@ -91,7 +91,7 @@ func (p *Pages) batchDeliveries(c echo.Context, area site.DeliveryArea, b store.
 	if err != nil {
 		return v, err
 	}
-	v.Table = ui.TableView{ID: "batch-deliveries", Caption: i18n.T(ctx, "deliveries.batches.deliveries"), Total: total, Noun: site.DeliveryNoun()}
+	v.Table = ui.TableView{ID: "batch-deliveries", Caption: i18n.T(ctx, "deliveries.batches.deliveries"), Total: total, Noun: site.DeliveryNoun(ctx)}
 	v.Rows, err = site.DeliveryRows(ctx, area, rows, p.DeliveryNamesOf(scope))
 	return v, err
 }

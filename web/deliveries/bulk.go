@@ -68,7 +68,7 @@ func (p *Pages) discardTicked(c echo.Context, queue site.DeliveryQueue, form sit
 		if form.Checked("asked") {
 			status, page.Invalid, v.Wrong = http.StatusUnprocessableEntity, true, wrong
 		}
-		page.Crumbs = append(page.Crumbs, ui.Crumb{Label: queue.Title, Href: back}, ui.Crumb{Label: i18n.T(ctx, "deliveries.discard")})
+		page.Crumbs = append(page.Crumbs, ui.Crumb{Label: queue.Title.In(ctx), Href: back}, ui.Crumb{Label: i18n.T(ctx, "deliveries.discard")})
 		return p.Render(c, status, view.DeliveryDiscard(page, v))
 	}
 	actor := site.EngineActor(c)
@@ -217,7 +217,7 @@ func (p *Pages) showDeliveryAll(c echo.Context, queue site.DeliveryQueue, q site
 	if reasonWrong != "" {
 		status, page.Invalid = http.StatusUnprocessableEntity, true
 	}
-	page.Crumbs = append(page.Crumbs, ui.Crumb{Label: queue.Title, Href: v.Back}, ui.Crumb{Label: i18n.T(ctx, "deliveries.bulk.all-crumb")})
+	page.Crumbs = append(page.Crumbs, ui.Crumb{Label: queue.Title.In(ctx), Href: v.Back}, ui.Crumb{Label: i18n.T(ctx, "deliveries.bulk.all-crumb")})
 	return p.Render(c, status, view.DeliveryAll(page, v))
 }
 
@@ -244,11 +244,11 @@ func (p *Pages) filterWords(ctx context.Context, queue site.DeliveryQueue, q sit
 		{Label: i18n.T(ctx, "deliveries.subscription"), Text: q.Subscription},
 		{Label: i18n.T(ctx, "deliveries.event-type"), Text: q.EventType},
 		{Label: i18n.T(ctx, "deliveries.event-id"), Text: q.Event},
-		{Label: i18n.T(ctx, "deliveries.kind-of-error"), Text: q.KindWords(queue)},
+		{Label: i18n.T(ctx, "deliveries.kind-of-error"), Text: q.KindWords(ctx, queue)},
 		{Label: i18n.T(ctx, "deliveries.cause-of-issue"), Text: q.Cause},
-		{Label: i18n.T(ctx, "deliveries.changed-from"), Text: site.MomentWords(q.From)},
-		{Label: i18n.T(ctx, "deliveries.changed-until"), Text: site.MomentWords(q.Until)},
-		{Label: i18n.T(ctx, "deliveries.made-from"), Text: site.MomentWords(q.Made)},
+		{Label: i18n.T(ctx, "deliveries.changed-from"), Text: site.MomentWords(ctx, q.From)},
+		{Label: i18n.T(ctx, "deliveries.changed-until"), Text: site.MomentWords(ctx, q.Until)},
+		{Label: i18n.T(ctx, "deliveries.made-from"), Text: site.MomentWords(ctx, q.Made)},
 		{Label: i18n.T(ctx, "deliveries.by-job"), Text: q.Job},
 	} {
 		if item.Text != "" {

@@ -98,7 +98,7 @@ func issueCause(ctx context.Context, cause string) string {
 	if status, ok := strings.CutPrefix(cause, "http-"); ok {
 		return i18n.T(ctx, "deliveries.issues.answered", status)
 	}
-	return site.FailureKind(cause)
+	return site.FailureKind(ctx, cause)
 }
 
 // decideIssue acknowledges or resolves an issue; another partner's is not found (guarantee G7).

@@ -149,7 +149,7 @@ func (p *Pages) jobFilter(ctx context.Context, j store.ResendJob, area site.Deli
 		{Label: i18n.T(ctx, "deliveries.event-type"), Text: f.EventType},
 		{Label: i18n.T(ctx, "deliveries.event-id"), Text: f.CEID + f.EventID},
 		{Label: i18n.T(ctx, "deliveries.subject"), Text: f.Subject},
-		{Label: i18n.T(ctx, "deliveries.kind-of-error"), Text: listed(kindsOf(f), reasonLabel)},
+		{Label: i18n.T(ctx, "deliveries.kind-of-error"), Text: listed(kindsOf(f), func(code string) string { return site.ReasonOf(code).Label.In(ctx) })},
 		{Label: i18n.T(ctx, "deliveries.changed-from"), Text: moment(ctx, f.From)},
 		{Label: i18n.T(ctx, "deliveries.changed-before"), Text: moment(ctx, f.Until)},
 		{Label: i18n.T(ctx, "deliveries.chosen-by-id"), Text: chosen(ctx, f.IDs)},
@@ -161,8 +161,6 @@ func (p *Pages) jobFilter(ctx context.Context, j store.ResendJob, area site.Deli
 	}
 	return items, nil
 }
-
-func reasonLabel(code string) string { return site.ReasonOf(code).Label }
 
 func kindsOf(f store.DeliveryFilter) []string {
 	if f.Reason != "" {

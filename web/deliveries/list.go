@@ -30,9 +30,9 @@ func (p *Pages) deliveryList(queue site.DeliveryQueue) echo.HandlerFunc {
 		if v.Also, err = p.amqpBeside(ctx, queue); err != nil {
 			return err
 		}
-		page := p.Page(c, queue.Title)
-		page.Lead, page.Actions = queue.Lead, ui.LinkButton(ui.Subtle, i18n.T(ctx, "deliveries.list.jobs-link"), queue.Base+"/jobs")
-		page.Crumbs = append(page.Crumbs, ui.Crumb{Label: queue.Title})
+		page := p.Page(c, queue.Title.In(ctx))
+		page.Lead, page.Actions = queue.Lead.In(ctx), ui.LinkButton(ui.Subtle, i18n.T(ctx, "deliveries.list.jobs-link"), queue.Base+"/jobs")
+		page.Crumbs = append(page.Crumbs, ui.Crumb{Label: queue.Title.In(ctx)})
 		if len(wrong) > 0 {
 			page.Invalid, v.Invalid, v.Errors = true, true, site.FieldErrors(fields)
 			return p.Render(c, http.StatusUnprocessableEntity, view.DeliveryList(page, v))
@@ -67,8 +67,8 @@ func (p *Pages) deliveryList(queue site.DeliveryQueue) echo.HandlerFunc {
 // queueTable describes the list and what can be done with its rows.
 func queueTable(ctx context.Context, queue site.DeliveryQueue, q site.DeliveryQuery, total int) ui.TableView {
 	t := ui.TableView{
-		ID: "deliveries", Caption: queue.Caption, Total: total, Most: store.ListBound, Noun: site.DeliveryNoun(),
-		Empty: ui.Empty{Text: queue.Empty},
+		ID: "deliveries", Caption: queue.Caption.In(ctx), Total: total, Most: store.ListBound, Noun: site.DeliveryNoun(ctx),
+		Empty: ui.Empty{Text: queue.Empty.In(ctx)},
 		Bulk: &ui.BulkView{Action: queue.Path, Buttons: []ui.BulkButton{
 			{Label: i18n.T(ctx, "deliveries.resend"), Value: actionResend, Kind: ui.Secondary},
 		}},
@@ -116,7 +116,7 @@ func (p *Pages) OtherDeliveries(c echo.Context, area site.DeliveryArea, eventID,
 		}
 	}
 	total -= len(rows) - len(visible)
-	v.Table = ui.TableView{ID: "other-deliveries", Caption: i18n.T(ctx, "deliveries.list.others"), Total: total, Noun: site.DeliveryNoun()}
+	v.Table = ui.TableView{ID: "other-deliveries", Caption: i18n.T(ctx, "deliveries.list.others"), Total: total, Noun: site.DeliveryNoun(ctx)}
 	v.Rows, err = site.DeliveryRows(ctx, area, visible, p.DeliveryNamesOf(scope))
 	return v, err
 }
@@ -199,7 +199,7 @@ func (p *Pages) reasonOptions(ctx context.Context, queue site.DeliveryQueue, par
 	}
 	options := []ui.Option{{Label: i18n.T(ctx, "deliveries.list.all-kinds")}}
 	for _, code := range codes {
-		options = append(options, ui.Option{Value: code, Label: site.ReasonOf(code).Label})
+		options = append(options, ui.Option{Value: code, Label: site.ReasonOf(code).Label.In(ctx)})
 	}
 	return options, nil
 }

@@ -172,7 +172,7 @@ func (p *Pages) eventOf(ctx context.Context, area site.DeliveryArea, at Delivery
 	if area.Admin {
 		download = "/admin/events/" + e.ID + "/data"
 	}
-	v := site.EventView(e, download)
+	v := site.EventView(ctx, e, download)
 	v.Object, err = p.ObjectView(ctx, e.ID, strings.TrimSuffix(download, "/data")+"/object")
 	return v, err
 }
@@ -198,7 +198,7 @@ func (p *Pages) deliveryAudit(ctx context.Context, c echo.Context, id string) ([
 	}
 	moments := make([]ui.Moment, len(rows))
 	for i, row := range rows {
-		moments[i] = ui.Moment{At: row.At.Time, Kind: ui.KindInfo, Title: site.AuditSentence(row)}
+		moments[i] = ui.Moment{At: row.At.Time, Kind: ui.KindInfo, Title: site.AuditSentence(ctx, row)}
 	}
 	return moments, nil
 }

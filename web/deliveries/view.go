@@ -96,10 +96,10 @@ func deliveryView(ctx context.Context, area site.DeliveryArea, at DeliveryContex
 		words := site.ReasonOf(d.Reason)
 		v.Headline = i18n.T(ctx, "deliveries.page.headline", v.Headline, words.Label)
 		if d.Detail == "" {
-			v.Text = words.Remedy
+			v.Text = words.Remedy.In(ctx)
 		}
 	}
-	v.ResendLabel = site.ResendLabel(d)
+	v.ResendLabel = site.ResendLabel(ctx, d)
 	if d.Status == store.DeliveryDelivered {
 		v.ResendLabel = i18n.T(ctx, "deliveries.resend")
 	}
@@ -124,8 +124,8 @@ func (at DeliveryContext) WaitsFor(ctx context.Context, now time.Time) string {
 		return i18n.T(ctx, "deliveries.wait.suspended")
 	case !at.maySend():
 		return i18n.T(ctx, "deliveries.wait.not-approved")
-	case at.Delivery.SubscriptionID != "" && site.OpensText(ep, now) != "":
-		return i18n.T(ctx, "deliveries.wait.key", site.OpensText(ep, now))
+	case at.Delivery.SubscriptionID != "" && site.OpensText(ctx, ep, now) != "":
+		return i18n.T(ctx, "deliveries.wait.key", site.OpensText(ctx, ep, now))
 	case ep.Circuit == store.CircuitOpen:
 		return i18n.T(ctx, "deliveries.wait.circuit", ep.CircuitProbeAt.Time)
 	case ep.Circuit == store.CircuitHalfOpen:
@@ -243,7 +243,7 @@ func attemptTitle(ctx context.Context, a store.Attempt) string {
 	if a.StatusCode != 0 {
 		return i18n.T(ctx, "deliveries.attempts.answered", a.Number, statusLine(a.StatusCode))
 	}
-	return i18n.T(ctx, "deliveries.attempts.failed", a.Number, site.FailureKind(a.ErrorKind))
+	return i18n.T(ctx, "deliveries.attempts.failed", a.Number, site.FailureKind(ctx, a.ErrorKind))
 }
 
 // attemptText tells how long an attempt took, and what was stored about its failure.

@@ -98,7 +98,7 @@ func (p *pages) eventPage(c echo.Context) error {
 	}
 	deliveries.Self, deliveries.Table.Caption = here, i18n.T(ctx, "events.page.deliveries")
 	deliveries.Table.Empty = ui.Empty{Text: i18n.T(ctx, "events.page.nobody"), ActionLabel: i18n.T(ctx, "events.page.see-subscriptions"), ActionHref: "/admin/subscriptions"}
-	v := view.EventPageView{Event: site.EventView(e, here+"/data"), Facts: facts, Deliveries: deliveries, Now: p.Cfg.Now()}
+	v := view.EventPageView{Event: site.EventView(ctx, e, here+"/data"), Facts: facts, Deliveries: deliveries, Now: p.Cfg.Now()}
 	if v.Event.Object, err = p.ObjectView(ctx, e.ID, here+"/object"); err != nil {
 		return err
 	}

@@ -90,7 +90,7 @@ func (p *pages) showQuarantine(c echo.Context, reason string, wrong i18n.Message
 	v.EventTotal = len(rows)
 	for _, row := range rows[:min(len(rows), MaxShownQuarantined)] {
 		e := store.Event{ID: q.ID, Attributes: row.Attributes, DataKind: row.DataKind, Data: row.Data}
-		v.Events = append(v.Events, site.EventView(e, ""))
+		v.Events = append(v.Events, site.EventView(ctx, e, ""))
 	}
 	if q.Status == store.QuarantineOpen {
 		here := QuarantinePath + "/" + q.ID

@@ -25,7 +25,7 @@ func (p *pages) showClient(c echo.Context, r site.Refusal) error {
 	client := grant.Client
 	v := clientView(ctx, grant)
 	v.Now, v.Message = p.Cfg.Now(), r.Message
-	v.Acts = site.Acts(p.clientSteps(), "/admin/clients/"+client.ID, clientState(client), r, ui.Hidden{Name: "seen", Value: grant.Seen})
+	v.Acts = site.Acts(ctx, p.clientSteps(), "/admin/clients/"+client.ID, clientState(client), r, ui.Hidden{Name: "seen", Value: grant.Seen})
 	if v.History, err = p.History(ctx, store.AuditFilter{ObjectKind: "client", ObjectID: client.ID}, ""); err != nil {
 		return err
 	}

@@ -31,8 +31,8 @@ func (p *pages) showEndpoint(c echo.Context, r site.Refusal) error {
 		return err
 	}
 	v := endpointView(ctx, endpoint, partner, p.Cfg.Now())
-	v.Now, v.Message, v.Closing = p.Cfg.Now(), r.Message, site.ClosedText(endpoint, p.Cfg.Now())
-	v.Acts = site.Acts(p.endpointSteps(), "/admin/endpoints/"+endpoint.ID, endpoint.Status, r)
+	v.Now, v.Message, v.Closing = p.Cfg.Now(), r.Message, site.ClosedText(ctx, endpoint, p.Cfg.Now())
+	v.Acts = site.Acts(ctx, p.endpointSteps(), "/admin/endpoints/"+endpoint.ID, endpoint.Status, r)
 	v.Acts.Title = i18n.T(ctx, "partners.endpoint.admin-acts")
 	if err := p.fillEndpoint(ctx, who, endpoint, &v); err != nil {
 		return err
@@ -54,7 +54,7 @@ func endpointView(ctx context.Context, e store.Endpoint, partner store.Partner, 
 		TokenURL: e.TokenURL, TokenClientID: e.TokenClientID, TokenScope: e.TokenScope, TokenMethod: e.TokenAuthMethod,
 		Rate: int(e.RatePerSecond), Concurrency: int(e.MaxConcurrency), Timeout: time.Duration(e.TimeoutMS) * time.Millisecond,
 		Circuit: e.Circuit, Failures: int(e.CircuitFailures), OpenedAt: e.CircuitOpenedAt.Time, ProbeAt: e.CircuitProbeAt.Time, WaitUntil: e.WaitUntil.Time, Unasked: e.UnaskedAt.Time, Waits: e.WaitsAt(now),
-		Pull: fetches(e), When: site.WindowWords(e), Batches: batchWords(ctx, e), Contract: receiverContract(e),
+		Pull: fetches(e), When: site.WindowWords(ctx, e), Batches: batchWords(ctx, e), Contract: receiverContract(e),
 		Created: e.CreatedAt.Time, DeliveriesHref: "/admin/deliveries?endpoint=" + e.ID,
 	}
 	if e.Status != store.EndpointEnded && !fetches(e) && partner.Status == store.PartnerApproved {

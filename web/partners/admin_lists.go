@@ -27,7 +27,7 @@ func (p *pages) adminPartners(c echo.Context) error {
 	}
 	v := view.AdminPartnersView{
 		Status: f.Status, Search: f.Search, Total: total, Pager: site.Pager(c, paging, total), Now: p.Cfg.Now(),
-		Statuses: ui.StateOptions(site.PartnerStatuses()...),
+		Statuses: ui.StateOptions(c.Request().Context(), site.PartnerStatuses()...),
 	}
 	for _, partner := range partners {
 		v.Rows = append(v.Rows, view.PartnerRow{
@@ -65,7 +65,7 @@ func (p *pages) adminSubscriptions(c echo.Context) error {
 	page.Actions = ui.LinkButton(ui.Secondary, i18n.T(ctx, "partners.subscription.ask-own"), "/admin/own/subscriptions/new")
 	return p.Render(c, http.StatusOK, view.AdminSubscriptions(page, view.AdminSubscriptionsView{
 		Status: f.Status, Partner: f.PartnerID, EventType: f.EventType, Partners: partners,
-		Statuses: ui.StateOptions(site.SubscriptionStatuses()...),
+		Statuses: ui.StateOptions(c.Request().Context(), site.SubscriptionStatuses()...),
 		Rows:     rows, Total: total, Pager: site.Pager(c, paging, total), Now: p.Cfg.Now(),
 	}))
 }
@@ -90,7 +90,7 @@ func (p *pages) adminEndpoints(c echo.Context) error {
 	page.Actions = ui.LinkButton(ui.Secondary, i18n.T(ctx, "partners.endpoint.add-own"), "/admin/own/endpoints/new")
 	return p.Render(c, http.StatusOK, view.AdminEndpoints(page, view.AdminEndpointsView{
 		Status: status, Partner: partner, Partners: partners, Total: len(rows), Now: p.Cfg.Now(),
-		Statuses: ui.StateOptions(site.EndpointStatuses()...),
+		Statuses: ui.StateOptions(c.Request().Context(), site.EndpointStatuses()...),
 		Rows:     site.OnPage(rows, paging), Pager: site.Pager(c, paging, len(rows)),
 	}))
 }
@@ -139,16 +139,16 @@ func subscriptionRows(ctx context.Context, n site.AdminNames, subs []store.Subsc
 		}
 		rows = append(rows, view.SubscriptionRow{
 			Name: subscriptionName(ctx, s), Href: "/admin/subscriptions/" + s.ID, Partner: partner, Endpoint: endpoint,
-			Types: gets(s), Status: s.Status, Since: s.CreatedAt.Time,
+			Types: gets(ctx, s), Status: s.Status, Since: s.CreatedAt.Time,
 		})
 	}
 	return rows, nil
 }
 
 // gets returns the event types of a subscription, or its dataset.
-func gets(s store.Subscription) []string {
+func gets(ctx context.Context, s store.Subscription) []string {
 	if s.DatasetID != "" {
-		return []string{site.GetsText(s)}
+		return []string{site.GetsText(ctx, s)}
 	}
 	return s.Types
 }
@@ -160,7 +160,7 @@ func subscriptionName(ctx context.Context, s store.Subscription) string {
 	case s.Name != "":
 		return s.Name
 	case s.DatasetID != "":
-		return site.GetsText(s)
+		return site.GetsText(ctx, s)
 	case len(s.Types) == 0:
 		return s.ID
 	case len(s.Types) == 1:

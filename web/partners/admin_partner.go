@@ -51,7 +51,7 @@ func (p *pages) partnerView(ctx context.Context, partner store.Partner, r site.R
 	if partner.Status == store.PartnerRequested && partner.EmailConfirmedAt.IsZero() {
 		steps = append(steps, p.confirmStep())
 	}
-	v.Acts = site.Acts(steps, "/admin/partners/"+partner.ID, partner.Status, r)
+	v.Acts = site.Acts(ctx, steps, "/admin/partners/"+partner.ID, partner.Status, r)
 	for i := range v.Acts.Danger {
 		if v.Acts.Danger[i].ID == "confirm" {
 			v.Acts.Danger[i].ReasonLabel = i18n.T(ctx, "partners.partner.how-you-know")

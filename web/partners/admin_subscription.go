@@ -34,7 +34,7 @@ func (p *pages) showSubscription(c echo.Context, r site.Refusal) error {
 	if v.Orphaned, err = p.orphanedBy(ctx, sub); err != nil {
 		return err
 	}
-	v.Acts = site.Acts(p.subscriptionSteps(), "/admin/subscriptions/"+sub.ID, sub.Status, r, ui.Hidden{Name: "seen", Value: grant.Seen()})
+	v.Acts = site.Acts(ctx, p.subscriptionSteps(), "/admin/subscriptions/"+sub.ID, sub.Status, r, ui.Hidden{Name: "seen", Value: grant.Seen()})
 	v.History, err = p.History(ctx, store.AuditFilter{ObjectKind: "subscription", ObjectID: sub.ID}, "")
 	if err != nil {
 		return err

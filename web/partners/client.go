@@ -91,10 +91,10 @@ func (d ownerPages) showClient(c echo.Context, status int, owner store.Partner, 
 func (d ownerPages) clientView(c echo.Context, owner store.Partner, client store.Client) (view.ClientView, error) {
 	v := view.ClientView{
 		Href: d.Href("/clients/" + client.ID), ID: client.ID, State: client.Status, Reason: client.StatusReason, Method: client.AuthMethod,
-		JWKSURI: client.JWKSURI, JWKS: site.ReadableJSON(client.JWKS), Scopes: client.Scopes, Types: client.PublishTypes, Sources: client.PublishSources,
+		JWKSURI: client.JWKSURI, JWKS: site.ReadableJSON(c.Request().Context(), client.JWKS), Scopes: client.Scopes, Types: client.PublishTypes, Sources: client.PublishSources,
 		RequestedScopes: client.RequestedScopes, RequestedTypes: client.RequestedTypes, RequestedSources: client.RequestedSources,
 		Created: client.CreatedAt.Time, Changed: client.UpdatedAt.Time, Decided: client.DecidedAt.Time, DecidedBy: client.DecidedBy, Now: d.Cfg.Now(),
-		Closed: site.Waits(owner), HasSecret: client.AuthMethod != token.PrivateKeyJWT, HasKeys: client.AuthMethod == token.PrivateKeyJWT && client.JWKSURI == "", CanChange: site.Waits(owner) == "" && client.Status == store.ClientActive,
+		Closed: site.Waits(c.Request().Context(), owner), HasSecret: client.AuthMethod != token.PrivateKeyJWT, HasKeys: client.AuthMethod == token.PrivateKeyJWT && client.JWKSURI == "", CanChange: site.Waits(c.Request().Context(), owner) == "" && client.Status == store.ClientActive,
 	}
 	v.TokenExample = TokenExample(client, d.Absolute(""))
 	if slices.Contains(client.Scopes, identity.ScopeEventsPublish) {

@@ -18,7 +18,7 @@ import (
 
 // newClient shows the form for another client.
 func (d ownerPages) newClient(c echo.Context) error {
-	if owner, err := d.Owner(c); err != nil || site.Waits(owner) != "" {
+	if owner, err := d.Owner(c); err != nil || site.Waits(c.Request().Context(), owner) != "" {
 		return d.Closed(c, err, "/clients")
 	}
 	in := identity.NewClient{AuthMethod: d.Registry.Clients.AuthMethods(c.Request().Context())[0]}
@@ -58,7 +58,7 @@ func (d ownerPages) createClient(c echo.Context) error {
 // editClient shows the form with what a client has and asked for.
 func (d ownerPages) editClient(c echo.Context) error {
 	owner, client, err := d.ownClient(c)
-	if err != nil || site.Waits(owner) != "" || client.Status != store.ClientActive {
+	if err != nil || site.Waits(c.Request().Context(), owner) != "" || client.Status != store.ClientActive {
 		return d.Closed(c, err, "/clients/"+client.ID)
 	}
 	return d.showClientForm(c, http.StatusOK, client, identity.NewClient{

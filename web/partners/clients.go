@@ -37,7 +37,7 @@ func (d ownerPages) clients(c echo.Context) error {
 		return err
 	}
 	v := view.ClientListView{
-		Action: d.Href("/clients"), NewHref: d.Href("/clients/new"), Closed: site.Waits(owner),
+		Action: d.Href("/clients"), NewHref: d.Href("/clients/new"), Closed: site.Waits(c.Request().Context(), owner),
 		Search: site.Clean(c.QueryParam("q")), Status: site.PageChoice(c, "status", []string{store.ClientActive, "waiting", store.ClientRevoked}), Now: d.Cfg.Now(),
 	}
 	found := searchClients(all, v.Search, v.Status)

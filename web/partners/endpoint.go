@@ -31,8 +31,8 @@ func (d ownerPages) testEndpoint(c echo.Context) error {
 	}
 	here := d.Href("/endpoints/" + e.ID)
 	switch {
-	case site.Waits(owner) != "":
-		return d.notNow(c, here, i18n.Message(site.Waits(owner)))
+	case site.Waits(c.Request().Context(), owner) != "":
+		return d.notNow(c, here, i18n.Raw(site.Waits(c.Request().Context(), owner)))
 	case e.Kind == store.EndpointAMQP && !d.takesTests(c.Request().Context(), e):
 		return d.notNow(c, here, "partners.endpoint.test-health")
 	case e.Kind == store.EndpointPull:
@@ -129,7 +129,7 @@ func (d ownerPages) showEndpoint(c echo.Context, status int, change func(*view.E
 	v := d.endpointView(c.Request().Context(), owner, e)
 	for _, s := range subs {
 		v.Subscriptions = append(v.Subscriptions, view.EndpointSubscription{
-			Label: site.SubscriptionLabel(s), Href: d.Href("/subscriptions/" + s.ID), State: s.Status, Types: site.GetsText(s),
+			Label: site.SubscriptionLabel(c.Request().Context(), s), Href: d.Href("/subscriptions/" + s.ID), State: s.Status, Types: site.GetsText(c.Request().Context(), s),
 		})
 	}
 	if v.Queue, err = d.queueOf(c.Request().Context(), e); err != nil {
@@ -177,20 +177,20 @@ func (d ownerPages) datasetsHref(c echo.Context) string {
 }
 
 func (d ownerPages) endpointView(ctx context.Context, owner store.Partner, e store.Endpoint) view.EndpointView {
-	may := site.Waits(owner) == ""
+	may := site.Waits(ctx, owner) == ""
 	v := view.EndpointView{
-		Href: d.Href("/endpoints/" + e.ID), State: e.Status, Reason: e.StatusReason, Kind: site.KindLabel(e.Kind), URL: e.URL, ContentMode: e.ContentMode,
+		Href: d.Href("/endpoints/" + e.ID), State: e.Status, Reason: e.StatusReason, Kind: site.KindLabel(ctx, e.Kind), URL: e.URL, ContentMode: e.ContentMode,
 		Method: e.TokenAuthMethod, TokenURL: e.TokenURL, TokenClientID: e.TokenClientID, TokenScope: e.TokenScope, Secret: i18n.T(ctx, "partners.endpoint.secret-not-needed"),
 		Rate: i18n.T(ctx, "partners.endpoint.no-limit"), Concurrency: i18n.Count(ctx, int(e.MaxConcurrency)), Timeout: i18n.Duration(ctx, time.Duration(e.TimeoutMS)*time.Millisecond),
 		Circuit: e.Circuit, ID: e.ID, Created: e.CreatedAt.Time, Changed: e.UpdatedAt.Time, Now: d.Cfg.Now(),
 		DeliveriesHref: d.Deliveries + "?endpoint=" + url.QueryEscape(e.ID), NewSubscription: d.Href("/subscriptions/new?endpoint=" + url.QueryEscape(e.ID)),
-		Closed: site.Waits(owner), CanTest: may && e.Status == store.EndpointActive, CanPause: may && e.Status == store.EndpointActive,
+		Closed: site.Waits(ctx, owner), CanTest: may && e.Status == store.EndpointActive, CanPause: may && e.Status == store.EndpointActive,
 		CanResume: may && e.Status == store.EndpointPaused && (e.PausedBy == "" || owner.Own), PausedBy: e.PausedBy, CanEnd: may && e.Status != store.EndpointEnded,
 	}
 	if may && e.Status != store.EndpointEnded {
 		v.ReplayHref = d.Replays("endpoint", e.ID)
 	}
-	v.When, v.Closing, v.Batches = site.WindowWords(e), site.ClosedText(e, d.Cfg.Now()), batchWords(ctx, e)
+	v.When, v.Closing, v.Batches = site.WindowWords(ctx, e), site.ClosedText(ctx, e, d.Cfg.Now()), batchWords(ctx, e)
 	contract := receiverContract(e)
 	v.Contract, v.ContractHref = contract.Name, contract.Href
 	if e.TokenSecret != "" {

@@ -23,7 +23,7 @@ import (
 
 // newEndpoint shows the form for another endpoint.
 func (d ownerPages) newEndpoint(c echo.Context) error {
-	if owner, err := d.Owner(c); err != nil || site.Waits(owner) != "" {
+	if owner, err := d.Owner(c); err != nil || site.Waits(c.Request().Context(), owner) != "" {
 		return d.Closed(c, err, "/endpoints")
 	}
 	kinds := d.Registry.Endpoints.ServedKinds()
@@ -61,7 +61,7 @@ func (d ownerPages) createEndpoint(c echo.Context) error {
 // editEndpoint shows the form with what an endpoint is now.
 func (d ownerPages) editEndpoint(c echo.Context) error {
 	owner, e, err := d.ownEndpoint(c)
-	if err != nil || site.Waits(owner) != "" || e.Status == store.EndpointEnded {
+	if err != nil || site.Waits(c.Request().Context(), owner) != "" || e.Status == store.EndpointEnded {
 		return d.Closed(c, err, "/endpoints/"+e.ID)
 	}
 	return d.showEndpointForm(c, http.StatusOK, e, endpointForm{typed: SendingOf(e), EndpointInput: partners.EndpointInput{
@@ -166,7 +166,7 @@ func otherKind(ctx context.Context, kind string) string {
 	case store.EndpointWebhook:
 		return i18n.T(ctx, "partners.endpoint.instead-webhook")
 	}
-	return i18n.T(ctx, "partners.endpoint.instead-other", site.KindLabel(kind))
+	return i18n.T(ctx, "partners.endpoint.instead-other", site.KindLabel(ctx, kind))
 }
 
 // tokenMethods names the methods of authentication for people.

@@ -21,7 +21,7 @@ func (d ownerPages) queueOf(ctx context.Context, e store.Endpoint) (view.Endpoin
 		return view.EndpointQueue{}, fmt.Errorf("read what waits at endpoint: %w", err)
 	}
 	now := d.Cfg.Now()
-	stop := site.StopOf(e, now)
+	stop := site.StopOf(ctx, e, now)
 	q := view.EndpointQueue{
 		Name: e.Name, Href: d.Href("/endpoints/" + e.ID), Waiting: queued.Waiting, Oldest: queued.Oldest.Time,
 		Why: stop.Why, Since: stop.Since, Next: stop.Next,
@@ -62,7 +62,7 @@ func (d ownerPages) queues(ctx context.Context, endpoints []store.Endpoint) ([]v
 
 // stoppedText explains that events of an approved subscription wait, because its endpoint is stopped; empty when they are sent.
 func stoppedText(ctx context.Context, e store.Endpoint, now time.Time) string {
-	stop := site.StopOf(e, now)
+	stop := site.StopOf(ctx, e, now)
 	if stop.Why == "" {
 		return ""
 	}

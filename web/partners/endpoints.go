@@ -39,7 +39,7 @@ func (d ownerPages) endpoints(c echo.Context) error {
 		return err
 	}
 	v := view.EndpointListView{
-		Action: d.Href("/endpoints"), NewHref: d.Href("/endpoints/new"), Closed: site.Waits(owner),
+		Action: d.Href("/endpoints"), NewHref: d.Href("/endpoints/new"), Closed: site.Waits(c.Request().Context(), owner),
 		Search: site.Clean(c.QueryParam("q")), Status: site.PageChoice(c, "status", site.EndpointStatuses()), Now: d.Cfg.Now(),
 	}
 	found := searchEndpoints(all, v.Search, v.Status)
@@ -47,7 +47,7 @@ func (d ownerPages) endpoints(c echo.Context) error {
 	v.Total, v.Pager = len(found), site.Pager(c, paging, len(found))
 	for _, e := range site.OnPage(found, paging) {
 		v.Rows = append(v.Rows, view.OwnEndpoint{
-			Name: e.Name, Href: d.Href("/endpoints/" + e.ID), Kind: site.KindLabel(e.Kind), Host: partners.EndpointHost(e),
+			Name: e.Name, Href: d.Href("/endpoints/" + e.ID), Kind: site.KindLabel(c.Request().Context(), e.Kind), Host: partners.EndpointHost(e),
 			State: e.Status, Circuit: e.Circuit, Since: e.UpdatedAt.Time,
 		})
 	}

@@ -42,11 +42,11 @@ func (d ownerPages) partnerHome(c echo.Context) error {
 	}
 	now := d.Cfg.Now()
 	v := view.PartnerHomeView{
-		State: h.owner.Status, StateText: site.Waits(h.owner), Reason: h.owner.StatusReason, Working: h.owner.Status == store.PartnerApproved,
+		State: h.owner.Status, StateText: site.Waits(c.Request().Context(), h.owner), Reason: h.owner.StatusReason, Working: h.owner.Status == store.PartnerApproved,
 		Tiles: d.tiles(c.Request().Context(), h), Steps: d.steps(c.Request().Context(), h), Queues: h.queues, Failures: d.failures(h), Waiting: d.waitingFor(c.Request().Context(), h), Now: now,
 	}
 	for _, a := range h.changes {
-		v.Recent = append(v.Recent, ui.Moment{At: a.At.Time, Kind: ui.KindNeutral, Title: registry.Sentence(a)})
+		v.Recent = append(v.Recent, ui.Moment{At: a.At.Time, Kind: ui.KindNeutral, Title: registry.Sentence(c.Request().Context(), a)})
 	}
 	page := d.Page(c, h.owner.Name)
 	page.Badge = ui.State(h.owner.Status)
@@ -176,7 +176,7 @@ func (d ownerPages) waitingFor(ctx context.Context, h homeData) []view.WaitingRo
 	for _, s := range h.subs {
 		if s.Status == store.SubscriptionRequested {
 			rows = append(rows, view.WaitingRow{
-				What: site.FirstLine(s.Purpose, 120), Label: i18n.T(ctx, "partners.home.subscription-named", site.SubscriptionLabel(s)), Href: d.Href("/subscriptions/" + s.ID), Since: s.CreatedAt.Time,
+				What: site.FirstLine(s.Purpose, 120), Label: i18n.T(ctx, "partners.home.subscription-named", site.SubscriptionLabel(ctx, s)), Href: d.Href("/subscriptions/" + s.ID), Since: s.CreatedAt.Time,
 			})
 		}
 	}

@@ -41,7 +41,7 @@ func (d ownerPages) changeContact(c echo.Context) error {
 func (d ownerPages) showOrganisation(c echo.Context, status int, owner store.Partner, contact partners.Contact, wrong site.FormErrors) error {
 	var kinds []string
 	for _, k := range owner.EndpointKinds {
-		kinds = append(kinds, site.KindLabel(k))
+		kinds = append(kinds, site.KindLabel(c.Request().Context(), k))
 	}
 	v := view.OrganisationView{
 		State: owner.Status, Reason: owner.StatusReason, Name: owner.Name, OIN: owner.OIN, KVK: owner.KVK, HerID: owner.HerID, OrgNumber: owner.OrgNumber,
@@ -65,7 +65,7 @@ func (d ownerPages) partnerAudit(c echo.Context) error {
 	}
 	v.Total, v.Pager = total, site.Pager(c, paging, total)
 	for _, a := range rows {
-		v.Rows = append(v.Rows, view.ChangeRow{At: a.At.Time, Text: registry.Sentence(a)})
+		v.Rows = append(v.Rows, view.ChangeRow{At: a.At.Time, Text: registry.Sentence(c.Request().Context(), a)})
 	}
 	page := d.PageFrame(c, i18n.T(c.Request().Context(), "partners.organisation.changes"))
 	page.Lead = i18n.T(c.Request().Context(), "partners.organisation.changes-lead")

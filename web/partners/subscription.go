@@ -86,27 +86,27 @@ func (d ownerPages) showSubscription(c echo.Context, status int, change func(*vi
 		return err
 	}
 	change(&v)
-	page := d.PageFrame(c, site.SubscriptionLabel(grant.Subscription), ui.Crumb{Label: i18n.T(c.Request().Context(), "partners.label.subscriptions"), Href: d.Href("/subscriptions")})
+	page := d.PageFrame(c, site.SubscriptionLabel(c.Request().Context(), grant.Subscription), ui.Crumb{Label: i18n.T(c.Request().Context(), "partners.label.subscriptions"), Href: d.Href("/subscriptions")})
 	page.Badge, page.Invalid = ui.State(grant.Subscription.Status), status != http.StatusOK
 	return d.Render(c, status, view.SubscriptionPage(page, v))
 }
 
 func (d ownerPages) subscriptionView(ctx context.Context, owner store.Partner, g partners.Grant) view.SubscriptionView {
-	s, may := g.Subscription, site.Waits(owner) == ""
+	s, may := g.Subscription, site.Waits(ctx, owner) == ""
 	v := view.SubscriptionView{
 		Href: d.Href("/subscriptions/" + s.ID), ID: s.ID, State: s.Status, StateText: subscriptionText(ctx, g, d.Cfg.Now()), Reason: s.StatusReason,
 		Purpose: s.Purpose, Endpoint: g.Endpoint.Name, EndpointHref: d.Href("/endpoints/" + g.Endpoint.ID), Host: g.Host,
 		Created: s.CreatedAt.Time, Decided: s.DecidedAt.Time, DecidedBy: s.DecidedBy, Now: d.Cfg.Now(),
-		DeliveriesHref: d.Deliveries + "?subscription=" + url.QueryEscape(s.ID), Closed: site.Waits(owner),
+		DeliveriesHref: d.Deliveries + "?subscription=" + url.QueryEscape(s.ID), Closed: site.Waits(ctx, owner),
 		Pull:     g.Endpoint.Kind == store.EndpointPull,
 		CanPause: may && s.Status == store.SubscriptionApproved, CanUnpause: may && s.Status == store.SubscriptionPaused,
 		CanEnd: may && s.Status != store.SubscriptionEnded && s.Status != store.SubscriptionRejected,
 	}
-	v.Stopped = s.Status == store.SubscriptionApproved && s.DatasetID == "" && site.StopOf(g.Endpoint, d.Cfg.Now()).Why != ""
+	v.Stopped = s.Status == store.SubscriptionApproved && s.DatasetID == "" && site.StopOf(ctx, g.Endpoint, d.Cfg.Now()).Why != ""
 	if s.Sending {
 		v.ReplayHref = d.Replays("subscription", s.ID)
 	}
-	if changeable(owner, s) {
+	if changeable(ctx, owner, s) {
 		v.ChangeHref = v.Href + "/selection"
 	}
 	for _, t := range g.Types {

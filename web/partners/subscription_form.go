@@ -23,7 +23,7 @@ const shownTypes = 50
 // newSubscription shows the form; a link may bring event types that are ticked.
 func (d ownerPages) newSubscription(c echo.Context) error {
 	owner, err := d.Owner(c)
-	if err != nil || site.Waits(owner) != "" {
+	if err != nil || site.Waits(c.Request().Context(), owner) != "" {
 		return d.Closed(c, err, "/subscriptions")
 	}
 	form, err := site.NewForm(c.QueryParams())

@@ -198,7 +198,7 @@ func (d ownerPages) subscriptionSelection(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	if !changeable(owner, grant.Subscription) {
+	if !changeable(c.Request().Context(), owner, grant.Subscription) {
 		return d.Closed(c, nil, "/subscriptions/"+grant.Subscription.ID)
 	}
 	chosen, err := selectionOf(grant.Subscription)
@@ -252,16 +252,16 @@ func (d ownerPages) showSelection(c echo.Context, status int, sub store.Subscrip
 		Selection: chosen.view(here+"/selection", wrong),
 	}
 	page := d.PageFrame(c, i18n.T(c.Request().Context(), "partners.selection.title"),
-		ui.Crumb{Label: i18n.T(c.Request().Context(), "partners.label.subscriptions"), Href: d.Href("/subscriptions")}, ui.Crumb{Label: site.SubscriptionLabel(sub), Href: here})
+		ui.Crumb{Label: i18n.T(c.Request().Context(), "partners.label.subscriptions"), Href: d.Href("/subscriptions")}, ui.Crumb{Label: site.SubscriptionLabel(c.Request().Context(), sub), Href: here})
 	page.Invalid = len(wrong) > 0
 	return d.Render(c, status, ui.SelectionFormPage(page, v))
 }
 
 // changeable reports whether an owner can change filters and order now.
-func changeable(owner store.Partner, sub store.Subscription) bool {
+func changeable(ctx context.Context, owner store.Partner, sub store.Subscription) bool {
 	switch sub.Status {
 	case store.SubscriptionRequested, store.SubscriptionApproved, store.SubscriptionPaused:
-		return site.Waits(owner) == ""
+		return site.Waits(ctx, owner) == ""
 	}
 	return false
 }

@@ -33,7 +33,7 @@ func (d ownerPages) subscriptions(c echo.Context) error {
 		return err
 	}
 	v := view.SubscriptionListView{
-		Action: d.Href("/subscriptions"), NewHref: d.Href("/subscriptions/new"), Closed: site.Waits(owner), Now: d.Cfg.Now(),
+		Action: d.Href("/subscriptions"), NewHref: d.Href("/subscriptions/new"), Closed: site.Waits(c.Request().Context(), owner), Now: d.Cfg.Now(),
 		Type: site.Clean(c.QueryParam("type")), Status: site.PageChoice(c, "status", site.SubscriptionStatuses()), Endpoint: site.Clean(c.QueryParam("endpoint")),
 	}
 	ctx, paging := c.Request().Context(), site.PagePaging(c)
@@ -62,7 +62,7 @@ func (d ownerPages) subscriptions(c echo.Context) error {
 
 func (d ownerPages) subscriptionRow(ctx context.Context, s store.Subscription, endpoints []store.Endpoint) view.OwnSubscription {
 	row := view.OwnSubscription{
-		Label: site.SubscriptionLabel(s), Href: d.Href("/subscriptions/" + s.ID), Types: site.GetsText(s), State: s.Status,
+		Label: site.SubscriptionLabel(ctx, s), Href: d.Href("/subscriptions/" + s.ID), Types: site.GetsText(ctx, s), State: s.Status,
 		Endpoint: i18n.T(ctx, "partners.subscription.endpoint-ended"), EndpointHref: d.Href("/endpoints/" + s.EndpointID), Since: s.UpdatedAt.Time,
 	}
 	for _, e := range endpoints {

@@ -1,7 +1,7 @@
 package site
 
 import (
-	"cmp"
+	"context"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -9,7 +9,7 @@ import (
 	"schakel/delivery/outbox"
 	"schakel/registry"
 	"schakel/store"
-	"schakel/templates/ui"
+	"schakel/templates/i18n"
 )
 
 // Actions that the delivery engine writes in the audit trail.
@@ -23,49 +23,39 @@ const (
 	auditTested     = "endpoint.tested"
 )
 
-// AuditSentence describes an entry of the audit trail, also those of the engine, in plain English.
-func AuditSentence(a store.Audit) string {
+// AuditSentence describes an entry of the audit trail to the reader of a context, those of jobs with what they count.
+func AuditSentence(ctx context.Context, a store.Audit) string {
 	var d struct {
-		Count  int    `json:"count"`
-		Total  int    `json:"total"`
-		More   bool   `json:"more"`
-		What   string `json:"what"`
-		Reason string `json:"reason"`
+		Count int    `json:"count"`
+		Total int    `json:"total"`
+		More  bool   `json:"more"`
+		What  string `json:"what"`
 	}
 	_ = json.Unmarshal([]byte(a.Detail), &d) // an entry without readable details is told without
-	count := ui.Plural(d.Count, "delivery", "deliveries")
-	var text string
-	switch a.Action {
-	case auditResent:
-		text = "resent a delivery of " + a.ObjectName
-	case auditDiscarded:
-		text = "discarded a delivery of " + a.ObjectName
-	case auditResendAll:
-		text = "started a job to resend " + count
-	case auditDiscardAll:
-		text = "started a job to discard " + count
-	case auditReplay:
-		text = "started a job to offer " + AtLeast(d.More) + ui.Plural(d.Count, "event", "events") + " again"
-	case auditCancelJob:
-		text = "stopped a job to " + cmp.Or(d.What, "resend") + " after " + ui.Count(d.Count) + " of " + ui.Count(d.Total)
-	case auditTested:
-		text = "sent a test event to endpoint " + a.ObjectName
-	default:
-		return registry.Sentence(a)
+	switch {
+	case a.Action == auditResendAll:
+		return registry.SentenceOf(ctx, a, i18n.T(ctx, "audit.resend-count", d.Count))
+	case a.Action == auditDiscardAll:
+		return registry.SentenceOf(ctx, a, i18n.T(ctx, "audit.discard-count", d.Count))
+	case a.Action == auditReplay && d.More:
+		return registry.SentenceOf(ctx, a, i18n.T(ctx, "audit.replay-more", d.Count))
+	case a.Action == auditReplay:
+		return registry.SentenceOf(ctx, a, i18n.T(ctx, "audit.replay-count", d.Count))
+	case a.Action == auditCancelJob:
+		return registry.SentenceOf(ctx, a, cancelled(ctx, d.What, d.Count, d.Total))
 	}
-	text = cmp.Or(a.ActorName, "Someone") + " " + text
-	if d.Reason != "" {
-		return text + ": “" + d.Reason + "”"
-	}
-	return text + "."
+	return registry.Sentence(ctx, a)
 }
 
-// AtLeast begins a count that stopped at its bound; empty for one that is exact.
-func AtLeast(more bool) string {
-	if more {
-		return "more than "
+// cancelled tells how far a job was that was stopped.
+func cancelled(ctx context.Context, what string, count, total int) string {
+	switch what {
+	case outbox.ActionDiscard:
+		return i18n.T(ctx, "audit.cancel-discard", count, total)
+	case outbox.ActionReplay:
+		return i18n.T(ctx, "audit.cancel-replay", count, total)
 	}
-	return ""
+	return i18n.T(ctx, "audit.cancel-resend", count, total)
 }
 
 // AuditActions are all actions that can be filtered by, by name.
@@ -136,10 +126,10 @@ func contractActions() []string {
 }
 
 // ActionLabel writes an action such as "client.secret-rotated" as "Client: secret rotated".
-func ActionLabel(action string) string {
-	noun, verb, ok := strings.Cut(strings.NewReplacer("-", " ", "_", " ", "amqp", "AMQP").Replace(action), ".")
+func ActionLabel(ctx context.Context, action string) string {
+	noun, verb, ok := strings.Cut(action, ".")
 	if !ok {
 		return Capital(noun)
 	}
-	return Capital(noun) + ": " + verb
+	return i18n.T(ctx, "audit.label", i18n.Of(ctx, "audit.noun", noun), i18n.Of(ctx, "audit.verb", verb))
 }

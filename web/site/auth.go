@@ -111,7 +111,7 @@ func (a *App) RequireAccount(next echo.HandlerFunc) echo.HandlerFunc {
 func (a *App) RequireAdministrator(next echo.HandlerFunc) echo.HandlerFunc {
 	return a.RequireAccount(func(c echo.Context) error {
 		if AccountOf(c).Role != store.RoleAdministrator {
-			return echo.NewHTTPError(http.StatusForbidden, "This page is for administrators.")
+			return echo.NewHTTPError(http.StatusForbidden, "site.page-administrators")
 		}
 		return next(c)
 	})
@@ -121,7 +121,7 @@ func (a *App) RequireAdministrator(next echo.HandlerFunc) echo.HandlerFunc {
 func (a *App) RequirePartner(next echo.HandlerFunc) echo.HandlerFunc {
 	return a.RequireAccount(func(c echo.Context) error {
 		if account := AccountOf(c); account.Role != store.RolePartner || account.PartnerID == "" {
-			return echo.NewHTTPError(http.StatusForbidden, "This page is for partners.")
+			return echo.NewHTTPError(http.StatusForbidden, "site.page-partners")
 		}
 		return next(c)
 	})

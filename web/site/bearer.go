@@ -43,7 +43,7 @@ func (a *App) RequireScope(scopes ...string) echo.MiddlewareFunc {
 				return err
 			}
 			if !slices.ContainsFunc(scopes, func(s string) bool { return slices.Contains(claims.Scopes, s) }) {
-				return NewProblem(http.StatusForbidden, "insufficient-scope", i18n.Message("This needs a token with the scope "+strings.Join(scopes, " or ")+".")).
+				return NewProblem(http.StatusForbidden, "insufficient-scope", i18n.M("site.scope-needed", anyScope(scopes))).
 					With("WWW-Authenticate", `Bearer error="insufficient_scope", scope=`+strconv.Quote(strings.Join(scopes, " ")))
 			}
 			c.Set(ContextClaims, claims)
@@ -82,26 +82,35 @@ func HasQueryToken(c echo.Context) bool {
 func (a *App) claims(c echo.Context) (token.Claims, error) {
 	if HasQueryToken(c) {
 		return token.Claims{}, NewProblem(http.StatusBadRequest, "token-in-query",
-			"Send the access token in the Authorization header; in the address it would end up in logs.")
+			"site.token-in-query")
 	}
 	values := c.Request().Header.Values("Authorization")
 	if len(values) == 0 {
 		return token.Claims{}, NewProblem(http.StatusUnauthorized, "token-missing",
-			"Send an access token as Authorization: Bearer.").With("WWW-Authenticate", "Bearer")
+			"site.token-missing").With("WWW-Authenticate", "Bearer")
 	}
 	scheme, bearer, _ := strings.Cut(values[0], " ")
 	if len(values) > 1 || !strings.EqualFold(scheme, "Bearer") || bearer == "" {
-		return token.Claims{}, InvalidToken("send one Authorization header with the scheme Bearer")
+		return token.Claims{}, InvalidToken("site.token-header")
 	}
 	claims, err := a.Cfg.Tokens.Verify(c.Request().Context(), bearer)
 	if e, ok := errors.AsType[*token.InvalidTokenError](err); ok {
-		return token.Claims{}, InvalidToken(e.Reason)
+		return token.Claims{}, InvalidToken(i18n.Message(e.Reason))
 	}
 	return claims, err
 }
 
 // InvalidToken is a 401 that says why; WWW-Authenticate only informs (CE-69).
-func InvalidToken(reason string) *Problem {
-	return NewProblem(http.StatusUnauthorized, "token-invalid", i18n.Message("The access token was not accepted: "+reason+".")).
-		With("WWW-Authenticate", `Bearer error="invalid_token", error_description=`+strconv.QuoteToASCII(reason))
+func InvalidToken(reason i18n.Message) *Problem {
+	return NewProblem(http.StatusUnauthorized, "token-invalid", i18n.M("site.token-invalid", reason)).
+		With("WWW-Authenticate", `Bearer error="invalid_token", error_description=`+strconv.QuoteToASCII(reason.String()))
+}
+
+// anyScope names scopes of which one is needed.
+func anyScope(scopes []string) i18n.Message {
+	text := i18n.Raw(scopes[0])
+	for _, s := range scopes[1:] {
+		text = i18n.M("site.or", text, s)
+	}
+	return text
 }

@@ -2,6 +2,7 @@ package site
 
 import (
 	"bytes"
+	"context"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	"github.com/labstack/echo/v4"
 	"schakel/delivery/event"
 	"schakel/store"
+	"schakel/templates/i18n"
 	"schakel/templates/ui"
 )
 
@@ -24,7 +26,7 @@ const (
 )
 
 // EventView shows an event: its attributes, and its data in words that can be read.
-func EventView(e store.Event, download string) ui.EventView {
+func EventView(ctx context.Context, e store.Event, download string) ui.EventView {
 	v := ui.EventView{ID: e.ID, CEID: e.CEID, Download: download, Size: int64(len(e.Data))}
 	if parsed, err := event.FromParts(e.Attributes, event.DataKind(e.DataKind), e.Data); err == nil {
 		for name, value := range parsed.All() {
@@ -34,19 +36,19 @@ func EventView(e store.Event, download string) ui.EventView {
 			}
 		}
 	} else {
-		v.Attributes = []ui.Item{{Label: "attributes as stored", Text: Shown(string(e.Attributes))}}
+		v.Attributes = []ui.Item{{Label: i18n.T(ctx, "site.data-attributes"), Text: Shown(string(e.Attributes))}}
 	}
 	switch event.DataKind(e.DataKind) {
 	case event.DataNone:
-		v.Kind = "The event has no data."
+		v.Kind = i18n.T(ctx, "site.data-none")
 		return v
 	case event.DataJSON:
 		v.Kind = "JSON"
 		v.Pretty = IndentedJSON(e.Data)
 	case event.DataText:
-		v.Kind = "Text"
+		v.Kind = i18n.T(ctx, "site.data-text")
 	default:
-		v.Kind = "Bytes"
+		v.Kind = i18n.T(ctx, "site.data-bytes")
 	}
 	v.Raw, v.Cut = Readable(e.Data, maxShownData)
 	return v
@@ -122,7 +124,7 @@ func SendData(c echo.Context, e store.Event) error {
 	name := e.ID + ".bin"
 	switch event.DataKind(e.DataKind) {
 	case event.DataNone:
-		return echo.NewHTTPError(http.StatusNotFound, "This event has no data.")
+		return echo.NewHTTPError(http.StatusNotFound, "site.no-data")
 	case event.DataJSON:
 		name = e.ID + ".json"
 	case event.DataText:

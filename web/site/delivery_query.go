@@ -1,6 +1,7 @@
 package site
 
 import (
+	"context"
 	"net/url"
 	"slices"
 	"strings"
@@ -77,7 +78,7 @@ func (q DeliveryQuery) Filter(queue DeliveryQueue, partner string) (store.Delive
 	if q.Status != "" && len(queue.Statuses) == 0 {
 		f.Statuses = []string{q.Status}
 		if !slices.Contains(DeliveryStatuses(), q.Status) {
-			wrong["status"] = "Choose a state from the list."
+			wrong["status"] = "site.state-choose"
 		}
 	}
 	if queue.Errors {
@@ -98,7 +99,7 @@ func (q DeliveryQuery) shown(wrong FormErrors) []string {
 	case ShowHeld:
 		return nil
 	}
-	wrong["show"] = "Choose from the list what to show."
+	wrong["show"] = "site.show-choose"
 	return ErrorQueueReasons()
 }
 
@@ -113,11 +114,7 @@ func DeliveryStatuses() []string {
 // that the page does not show another filter than the one it used.
 func ChoiceField(name, label, value string, options []ui.Option) ui.Field {
 	if !slices.ContainsFunc(options, func(o ui.Option) bool { return o.Value == value }) {
-		text := value
-		if name == "kind" {
-			text = ReasonOf(value).Label
-		}
-		options = append(options, ui.Option{Value: value, Label: text})
+		options = append(options, ui.Option{Value: value, Label: value})
 	}
 	return ui.Field{Name: name, Label: label, Value: value, Options: options}
 }
@@ -136,21 +133,21 @@ func FieldErrors(fields []ui.Field) []ui.FieldError {
 	var list []ui.FieldError
 	for _, f := range fields {
 		if f.Error != "" {
-			list = append(list, ui.FieldError{Field: f.ID, Text: i18n.M("%s: %s", f.Label, f.Error)})
+			list = append(list, ui.FieldError{Field: f.ID, Text: i18n.M("ui.named-error", f.Label, f.Error)})
 		}
 	}
 	return list
 }
 
 // KindWords describes the one kind of deliveries that a filter selects; empty for several.
-func (q DeliveryQuery) KindWords(queue DeliveryQueue) string {
+func (q DeliveryQuery) KindWords(ctx context.Context, queue DeliveryQueue) string {
 	switch {
 	case q.Reason != "":
-		return ReasonOf(q.Reason).Label
+		return ReasonOf(q.Reason).Label.In(ctx)
 	case queue.Errors && q.Show == ShowRefused:
-		return "Refused by the other side"
+		return i18n.T(ctx, "site.show-rejected")
 	case queue.Errors && q.Show == ShowStopped:
-		return "Waiting for a stopped endpoint or subscription"
+		return i18n.T(ctx, "site.show-stopped")
 	}
 	return ""
 }
@@ -187,51 +184,52 @@ func (a DeliveryArea) Job(id string) string { return a.Base + "/jobs/" + id }
 // DeliveryQueue is one list of deliveries, with what it holds and what can be done there.
 type DeliveryQueue struct {
 	DeliveryArea
-	Path, Title, Lead, Caption string
+	Path                 string
+	Title, Lead, Caption i18n.Message
 	// Statuses limits the list; empty lets the reader choose.
 	Statuses []string
 	// Errors narrows held deliveries to what the receiver refused, and asks
 	// whether to show the others too.
 	Errors bool
 	// Empty is the text of an empty list when nothing is filtered.
-	Empty string
+	Empty i18n.Message
 }
 
 // ErrorQueue describes the list of what was refused.
 func ErrorQueue() DeliveryQueue {
 	return DeliveryQueue{
-		DeliveryArea: AdministratorArea(), Path: "/admin/errors", Title: "Error queue", Caption: "Refused deliveries",
-		Lead:     "Deliveries that the other side told us it could not take. Trying again by itself would give the same, so each waits for a person.",
+		DeliveryArea: AdministratorArea(), Path: "/admin/errors", Title: "site.error-queue", Caption: "site.error-queue-caption",
+		Lead:     "site.error-queue-lead",
 		Statuses: []string{store.DeliveryHeld}, Errors: true,
-		Empty: "The other side refused nothing.",
+		Empty: "site.error-queue-empty",
 	}
 }
 
 // DeadLetterQueue describes the list of what stopped being tried.
 func DeadLetterQueue() DeliveryQueue {
 	return DeliveryQueue{
-		DeliveryArea: AdministratorArea(), Path: "/admin/dead-letters", Title: "Dead letters", Caption: "Dead letters",
-		Lead:     "Deliveries that are no longer tried. Nothing leaves this list but by a resend or a discard.",
+		DeliveryArea: AdministratorArea(), Path: "/admin/dead-letters", Title: "site.dead-letters", Caption: "site.dead-letters",
+		Lead:     "site.dead-letters-lead",
 		Statuses: []string{store.DeliveryDead},
-		Empty:    "Nothing has stopped being tried.",
+		Empty:    "site.dead-letters-empty",
 	}
 }
 
 // AllDeliveries describes the list of all deliveries.
 func AllDeliveries() DeliveryQueue {
 	return DeliveryQueue{
-		DeliveryArea: AdministratorArea(), Path: "/admin/deliveries", Title: "Deliveries", Caption: "Deliveries",
-		Lead:  "Every event for every subscription, newest first.",
-		Empty: "Nothing was sent yet. Deliveries appear when an event is accepted that a partner is subscribed to.",
+		DeliveryArea: AdministratorArea(), Path: "/admin/deliveries", Title: "site.deliveries", Caption: "site.deliveries",
+		Lead:  "site.deliveries-lead",
+		Empty: "site.deliveries-empty",
 	}
 }
 
 // OwnDeliveries describes the list of the deliveries of one partner.
 func OwnDeliveries() DeliveryQueue {
 	return DeliveryQueue{
-		DeliveryArea: PartnerArea(), Path: "/partner/deliveries", Title: "Deliveries", Caption: "Deliveries to you",
-		Lead:  "What we sent to your endpoints, newest first, and what is still to come.",
-		Empty: "Nothing was sent to you yet. Deliveries appear when an event is accepted that you are subscribed to.",
+		DeliveryArea: PartnerArea(), Path: "/partner/deliveries", Title: "site.deliveries", Caption: "site.own-deliveries-caption",
+		Lead:  "site.own-deliveries-lead",
+		Empty: "site.own-deliveries-empty",
 	}
 }
 

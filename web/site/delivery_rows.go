@@ -7,11 +7,14 @@ import (
 
 	"schakel/delivery/outbox"
 	"schakel/store"
+	"schakel/templates/i18n"
 	"schakel/templates/ui"
 )
 
 // DeliveryNoun gives the noun of a list of deliveries, for one and for more.
-func DeliveryNoun() [2]string { return [2]string{"delivery", "deliveries"} }
+func DeliveryNoun(ctx context.Context) [2]string {
+	return [2]string{i18n.T(ctx, "site.delivery-one"), i18n.T(ctx, "site.delivery-many")}
+}
 
 // DeliveryRows makes the rows of a list, with names for what they refer to.
 func DeliveryRows(ctx context.Context, area DeliveryArea, rows []store.Delivery, names *DeliveryNames) ([]ui.DeliveryRow, error) {
@@ -22,10 +25,10 @@ func DeliveryRows(ctx context.Context, area DeliveryArea, rows []store.Delivery,
 	}
 	for i, d := range rows {
 		r := ui.DeliveryRow{
-			ID: d.ID, EventType: d.EventType, Href: area.Delivery(d.ID), State: d.Status, Reason: rowReason(d, actions[d.ReplayOf]),
+			ID: d.ID, EventType: d.EventType, Href: area.Delivery(d.ID), State: d.Status, Reason: rowReason(ctx, d, actions[d.ReplayOf]),
 			Changed: d.UpdatedAt.Time, Due: NextAttempt(d).Time, Tries: int(d.Attempts),
 		}
-		if label := ResendLabel(d); label != "" {
+		if label := ResendLabel(ctx, d); label != "" {
 			r.Resend, r.ResendLabel = area.Delivery(d.ID)+"/resend", label
 		}
 		if r.Endpoint, err = names.Endpoint(ctx, d.EndpointID); err != nil {
@@ -54,38 +57,38 @@ func JobActions(ctx context.Context, db *store.DB, rows []store.Delivery) (map[s
 
 // OnceMore names the cause that sends a delivery once more: a job that resends deliveries, or one that replays stored events. A job that is
 // not stored any more may have been either.
-func OnceMore(action string) string {
+func OnceMore(ctx context.Context, action string) string {
 	switch action {
 	case outbox.ActionResend:
-		return "resent"
+		return i18n.T(ctx, "site.resent")
 	case outbox.ActionReplay:
-		return "replayed"
+		return i18n.T(ctx, "site.replayed")
 	}
-	return "sent again"
+	return i18n.T(ctx, "site.resent")
 }
 
 // rowReason explains the state of a delivery, with the status of the last answer.
-func rowReason(d store.Delivery, action string) string {
-	text := ReasonOf(d.Reason).Label
+func rowReason(ctx context.Context, d store.Delivery, action string) string {
+	text := ReasonOf(d.Reason).Label.In(ctx)
 	if text == "" && d.ReplayOf != "" {
-		return OnceMore(action)
+		return OnceMore(ctx, action)
 	}
 	if d.Reason == "" || d.LastStatus == 0 || d.Status == store.DeliveryDelivered {
 		return text
 	}
-	return text + " (" + strconv.FormatInt(d.LastStatus, 10) + ")"
+	return i18n.T(ctx, "site.reason-status", text, strconv.FormatInt(d.LastStatus, 10))
 }
 
 // ResendLabel labels the button that resends a delivery; "" where there is none.
-func ResendLabel(d store.Delivery) string {
+func ResendLabel(ctx context.Context, d store.Delivery) string {
 	switch d.Status {
 	case store.DeliveryRetrying:
-		return "Try now"
+		return i18n.T(ctx, "site.resend")
 	case store.DeliveryHeld, store.DeliveryDead:
 		if d.Reason != store.ReasonEndpointSuspended && slices.Contains(StoppedReasons(), d.Reason) {
 			return "" // its subscription is not approved
 		}
-		return "Resend"
+		return i18n.T(ctx, "site.resend")
 	}
 	return ""
 }

@@ -49,7 +49,7 @@ func ReadDocumentForm(c echo.Context) (DocumentForm, error) {
 	var in DocumentForm
 	parts, err := c.Request().MultipartReader()
 	if err != nil {
-		return in, echo.NewHTTPError(http.StatusUnsupportedMediaType, "Send this form as multipart/form-data.").SetInternal(err)
+		return in, echo.NewHTTPError(http.StatusUnsupportedMediaType, "site.form-multipart").SetInternal(err)
 	}
 	for {
 		part, err := parts.NextPart()
@@ -75,7 +75,7 @@ func (d *DocumentForm) set(name, fileName string, content []byte) error {
 		return nil
 	}
 	if !utf8.Valid(content) {
-		return echo.NewHTTPError(http.StatusBadRequest, "The form is not valid UTF-8.")
+		return echo.NewHTTPError(http.StatusBadRequest, "site.form-utf8")
 	}
 	switch name {
 	case "text":

@@ -1,11 +1,13 @@
 package site
 
 import (
+	"context"
 	"net/http"
 	"slices"
 
 	"github.com/labstack/echo/v4"
 	"schakel/registry"
+	"schakel/templates/i18n"
 	"schakel/templates/ui"
 )
 
@@ -43,44 +45,44 @@ func (a *App) errorPage(c echo.Context, p *Problem) error {
 	if p.Logged {
 		f.Reference = RequestIDOf(c)
 	}
-	page := a.framePage(c, errorTitle(p.Status))
+	page := a.framePage(c, errorTitle(c.Request().Context(), p.Status))
 	return a.Render(c, p.Status, ui.ErrorPage(page, f))
 }
 
-func errorTitle(status int) string {
+func errorTitle(ctx context.Context, status int) string {
 	switch status {
 	case http.StatusNotFound:
-		return "Page not found"
+		return i18n.T(ctx, "site.title-404")
 	case http.StatusGone:
-		return "This version is withdrawn"
+		return i18n.T(ctx, "site.title-410")
 	case http.StatusForbidden:
-		return "This is not for you to see"
+		return i18n.T(ctx, "site.title-403")
 	case http.StatusTooManyRequests:
-		return "Too many tries"
+		return i18n.T(ctx, "site.title-429")
 	case http.StatusRequestEntityTooLarge:
-		return "Too large"
+		return i18n.T(ctx, "site.title-413")
 	case http.StatusServiceUnavailable, http.StatusInternalServerError:
-		return "Something went wrong"
+		return i18n.T(ctx, "site.title-500")
 	}
-	return "This could not be done"
+	return i18n.T(ctx, "site.title-other")
 }
 
 // nextStep suggests the next step to the reader.
 func (a *App) nextStep(c echo.Context, p *Problem) (text, label, href string) {
-	home := HomeOf(a.CurrentAccount(c))
+	ctx, home := c.Request().Context(), HomeOf(a.CurrentAccount(c))
 	switch p.Status {
 	case http.StatusGone:
-		return "Look for another version of the contract.", "Go to the contracts", "/contracts"
+		return i18n.T(ctx, "site.next-410"), i18n.T(ctx, "site.go-contracts"), "/contracts"
 	case http.StatusNotFound:
-		return "Check the address, or find your way from the start.", "Go to the start", home
+		return i18n.T(ctx, "site.next-404"), i18n.T(ctx, "site.go-start"), home
 	case http.StatusForbidden:
-		return "Go back, and log in with another account if you have one.", "Go to the start", home
+		return i18n.T(ctx, "site.next-403"), i18n.T(ctx, "site.go-start"), home
 	case http.StatusInternalServerError:
-		return "Try again. If it keeps happening, give the reference below to the administrator.", "Go to the start", home
+		return i18n.T(ctx, "site.next-500"), i18n.T(ctx, "site.go-start"), home
 	case http.StatusServiceUnavailable, http.StatusTooManyRequests:
-		return "Wait a moment and try again.", "Go to the start", home
+		return i18n.T(ctx, "site.next-503"), i18n.T(ctx, "site.go-start"), home
 	}
-	return "Go back and mend what the message says.", "Go to the start", home
+	return i18n.T(ctx, "site.next-other"), i18n.T(ctx, "site.go-start"), home
 }
 
 // RoutesProblems registers the pages that explain problems, for anyone.
@@ -112,10 +114,11 @@ func ProblemTextOf(code string) (problemText, bool) {
 func (a *App) problemsPage(c echo.Context) error {
 	var v []ui.ProblemView
 	for _, t := range ProblemTexts() {
-		v = append(v, t.view())
+		v = append(v, t.view(c.Request().Context()))
 	}
-	page := a.Page(c, "Problems")
-	page.Lead = "What the APIs for machines answer when a request fails, as application/problem+json, and what to do about it."
+	ctx := c.Request().Context()
+	page := a.Page(c, i18n.T(ctx, "site.problems"))
+	page.Lead = i18n.T(ctx, "site.problems-lead")
 	return a.Render(c, http.StatusOK, ui.ProblemsPage(page, v))
 }
 
@@ -125,11 +128,15 @@ func (a *App) problemPage(c echo.Context) error {
 	if !known {
 		return echo.ErrNotFound
 	}
-	page := a.Page(c, "Problem "+t.Code)
-	page.Crumbs = append(page.Crumbs, ui.Crumb{Label: "Problems", Href: "/problems"}, ui.Crumb{Label: t.Code})
-	return a.Render(c, http.StatusOK, ui.ProblemPage(page, t.view()))
+	ctx := c.Request().Context()
+	page := a.Page(c, i18n.T(ctx, "site.problem", t.Code))
+	page.Crumbs = append(page.Crumbs, ui.Crumb{Label: i18n.T(ctx, "site.problems"), Href: "/problems"}, ui.Crumb{Label: t.Code})
+	return a.Render(c, http.StatusOK, ui.ProblemPage(page, t.view(ctx)))
 }
 
-func (t problemText) view() ui.ProblemView {
-	return ui.ProblemView{Code: t.Code, Status: t.Status, Title: http.StatusText(t.Status), Means: t.Means, Remedy: t.Remedy}
+func (t problemText) view(ctx context.Context) ui.ProblemView {
+	return ui.ProblemView{
+		Code: t.Code, Status: t.Status, Title: statusTitle(t.Status).In(ctx),
+		Means: i18n.Of(ctx, "site.problem-means", t.Code), Remedy: i18n.Of(ctx, "site.problem-remedy", t.Code),
+	}
 }

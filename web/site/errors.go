@@ -101,35 +101,35 @@ func ProblemOf(err error) *Problem {
 	}
 	if e, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return NewProblem(http.StatusRequestEntityTooLarge, "too-large",
-			i18n.M("The body may hold at most %s bytes.", strconv.FormatInt(e.Limit, 10)))
+			i18n.M("site.body-too-large", e.Limit))
 	}
 	if e, ok := errors.AsType[*echo.HTTPError](err); ok {
 		return echoProblem(e)
 	}
 	switch {
 	case errors.Is(err, store.ErrNotFound):
-		return NewProblem(http.StatusNotFound, "not-found", "There is nothing here, or it is not yours to see.")
+		return NewProblem(http.StatusNotFound, "not-found", "site.not-found")
 	case errors.Is(err, store.ErrConflict):
-		return NewProblem(http.StatusConflict, "conflict", "It changed meanwhile, or something with the same identity exists. Look at it again and retry.")
+		return NewProblem(http.StatusConflict, "conflict", "site.conflict")
 	case errors.Is(err, context.Canceled):
-		return NewProblem(StatusClientGone, "client-gone", "The request was broken off.")
+		return NewProblem(StatusClientGone, "client-gone", "site.broken-off")
 	case errors.Is(err, context.DeadlineExceeded):
-		p := RetryLater(http.StatusServiceUnavailable, "timeout", "This took too long. Try again in a moment.", 5*time.Second)
+		p := RetryLater(http.StatusServiceUnavailable, "timeout", "site.timeout", 5*time.Second)
 		p.Logged = true
 		return p
 	case store.Away(err):
-		p := RetryLater(http.StatusServiceUnavailable, "unavailable", "A part of Schakel that this needs does not answer now. Try again in a moment.", 5*time.Second)
+		p := RetryLater(http.StatusServiceUnavailable, "unavailable", "site.unavailable", 5*time.Second)
 		p.Logged = true
 		return p
 	}
-	p := NewProblem(http.StatusInternalServerError, "internal", "Something went wrong on our side.")
+	p := NewProblem(http.StatusInternalServerError, "internal", "site.internal")
 	p.Logged = true
 	return p
 }
 
 // echoProblem keeps the message of errors made here; echo's own are only a title.
 func echoProblem(e *echo.HTTPError) *Problem {
-	p := NewProblem(e.Code, "", i18n.Message(http.StatusText(e.Code)+"."))
+	p := NewProblem(e.Code, "", i18n.M("site.sentence", statusTitle(e.Code)))
 	if text, ok := e.Message.(i18n.Message); ok {
 		p.Detail = text
 		return p
@@ -140,9 +140,9 @@ func echoProblem(e *echo.HTTPError) *Problem {
 	}
 	switch e.Code {
 	case http.StatusNotFound:
-		p.Code, p.Detail = "not-found", "There is nothing at this address."
+		p.Code, p.Detail = "not-found", "site.no-address"
 	case http.StatusMethodNotAllowed:
-		p.Code, p.Detail = "method-not-allowed", "This address does not take that method; the Allow header says which it does."
+		p.Code, p.Detail = "method-not-allowed", "site.method-not-allowed"
 	}
 	return p
 }
@@ -152,7 +152,7 @@ func BadForm(err error) error {
 	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
 		return err
 	}
-	return echo.NewHTTPError(http.StatusBadRequest, "The form cannot be read.").SetInternal(err)
+	return echo.NewHTTPError(http.StatusBadRequest, "site.form-unreadable").SetInternal(err)
 }
 
 // handleError is echo's error handler: problem+json for the APIs, a page for people.
@@ -203,13 +203,18 @@ func (e ProblemError) Coded(code string) ProblemError {
 
 // FieldProblem is a 400 about one query key or member.
 func FieldProblem(name string, text i18n.Message) error {
-	p := NewProblem(http.StatusBadRequest, "invalid", "Mend what the errors name and send the request again.")
-	p.Errors = []ProblemError{{Pointer: "/" + name, Code: "invalid", Detail: i18n.M("%s.", text)}}
+	p := NewProblem(http.StatusBadRequest, "invalid", "site.mend-errors")
+	p.Errors = []ProblemError{{Pointer: "/" + name, Code: "invalid", Detail: i18n.M("site.sentence", text)}}
 	return p
 }
 
 // statusTitle is the text of a status of HTTP.
-func statusTitle(status int) i18n.Message { return i18n.Message(http.StatusText(status)) }
+func statusTitle(status int) i18n.Message {
+	if name := strconv.Itoa(status); i18n.Has("site.status", name) {
+		return i18n.Word("site.status", name)
+	}
+	return i18n.Raw(http.StatusText(status))
+}
 
 // in is the problem with its texts written for one reader.
 func (p Problem) in(l *i18n.Locale) Problem {

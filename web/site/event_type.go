@@ -2,6 +2,7 @@ package site
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"strings"
 	"unicode/utf8"
@@ -9,6 +10,7 @@ import (
 	"schakel/delivery/event"
 	"schakel/registry/contracts"
 	"schakel/store"
+	"schakel/templates/i18n"
 )
 
 // ContainsAll reports whether a text has all words.
@@ -21,8 +23,8 @@ func ContainsAll(text string, words []string) bool {
 	return true
 }
 
-// prettyJSON indents JSON for reading; what is not JSON is shown as it is.
-func ReadableJSON(text string) string {
+// ReadableJSON indents JSON for reading; what is not JSON is shown as it is.
+func ReadableJSON(ctx context.Context, text string) string {
 	var b bytes.Buffer
 	if len(text) <= MaxShownJSON && shallow(text) && json.Indent(&b, []byte(text), "", "  ") == nil {
 		text = b.String()
@@ -34,7 +36,7 @@ func ReadableJSON(text string) string {
 	for !utf8.RuneStart(text[cut]) {
 		cut--
 	}
-	return text[:cut] + "\n… (the rest is in the contract)"
+	return text[:cut] + "\n… " + i18n.T(ctx, "site.json-rest")
 }
 
 // shallow reports whether indenting stays in proportion: a row of ten thousand

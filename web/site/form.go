@@ -42,7 +42,7 @@ func ReadForm(c echo.Context) (Form, error) {
 	}
 	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil || kind != "application/x-www-form-urlencoded" {
-		return Form{}, echo.NewHTTPError(http.StatusUnsupportedMediaType, "Send this form as application/x-www-form-urlencoded.")
+		return Form{}, echo.NewHTTPError(http.StatusUnsupportedMediaType, "site.form-urlencoded")
 	}
 	if err := r.ParseForm(); err != nil {
 		return Form{}, BadForm(err)
@@ -56,10 +56,10 @@ func NewForm(values url.Values) (Form, error) {
 	for _, list := range values {
 		for _, v := range list {
 			if count++; count > MaxFormFields {
-				return Form{}, echo.NewHTTPError(http.StatusBadRequest, "The form has too many fields.")
+				return Form{}, echo.NewHTTPError(http.StatusBadRequest, "site.form-fields")
 			}
 			if !utf8.ValidString(v) {
-				return Form{}, echo.NewHTTPError(http.StatusBadRequest, "The form is not valid UTF-8.")
+				return Form{}, echo.NewHTTPError(http.StatusBadRequest, "site.form-utf8")
 			}
 		}
 	}
@@ -188,7 +188,7 @@ func FormNumber(form Form, name string, wrong FormErrors) int64 {
 	}
 	n, err := strconv.ParseInt(text, 10, 32)
 	if err != nil {
-		wrong[name] = "Use a whole number."
+		wrong[name] = "site.whole-number"
 	}
 	return n
 }
@@ -252,7 +252,7 @@ func AnyReason(string) i18n.Message { return "" }
 // ShortReason describes the problem of a reason of a few letters; "" when it will do.
 func ShortReason(reason string) i18n.Message {
 	if len([]rune(reason)) < 3 {
-		return "Give a reason of at least 3 characters; it is kept in the audit trail."
+		return "site.reason-short"
 	}
 	return ""
 }
@@ -261,9 +261,9 @@ func ShortReason(reason string) i18n.Message {
 func ReasonError(reason string) i18n.Message {
 	switch {
 	case reason == "":
-		return "Say why. The audit trail keeps it."
+		return "site.reason-missing"
 	case len(reason) > MaxReasonBytes:
-		return i18n.M("Keep the reason shorter than %d characters.", MaxReasonBytes)
+		return i18n.M("site.reason-long", MaxReasonBytes)
 	}
 	return ""
 }

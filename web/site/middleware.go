@@ -202,7 +202,7 @@ func (a *App) ExtendDeadlines(c echo.Context, limit time.Duration) error {
 func (a *App) sameOrigin(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		if err := a.origin.Check(c.Request()); err != nil {
-			return echo.NewHTTPError(http.StatusForbidden, "This request came from another site.").SetInternal(err)
+			return echo.NewHTTPError(http.StatusForbidden, "site.other-site").SetInternal(err)
 		}
 		return next(c)
 	}

@@ -1,11 +1,12 @@
 package site
 
 import (
+	"context"
 	"strings"
 	"time"
 
 	"schakel/store"
-	"schakel/templates/ui"
+	"schakel/templates/i18n"
 )
 
 // MomentLayout writes a moment as browsers do, and as our addresses do; in UTC.
@@ -19,9 +20,9 @@ func Period(from, until string, wrong FormErrors) (start, end store.Time) {
 		end = store.At(end.AddDate(0, 0, 1))
 	}
 	if !start.IsZero() && !end.IsZero() && !start.Before(end.Time) {
-		wrong["until"] = "The end is before the beginning."
+		wrong["until"] = "site.end-before"
 		if whole {
-			wrong["until"] = "The last day is before the first."
+			wrong["until"] = "site.day-before"
 		}
 	}
 	return start, end
@@ -37,7 +38,7 @@ func momentOrDay(name, raw string, wrong FormErrors) (at store.Time, whole bool)
 			return store.At(t), layout == time.DateOnly
 		}
 	}
-	wrong[name] = "Write the day as year-month-day, such as 2026-11-21, or a moment as 2026-11-21T09:30."
+	wrong[name] = "site.moment-bad"
 	return store.Time{}, false
 }
 
@@ -56,17 +57,17 @@ func Day(name, raw string, wrong FormErrors) store.Time {
 	}
 	t, err := time.Parse(time.DateOnly, raw)
 	if err != nil || t.Year() < 1970 {
-		wrong[name] = "Write the day as year-month-day, such as 2026-11-21."
+		wrong[name] = "site.day-bad"
 		return store.Time{}
 	}
 	return store.At(t)
 }
 
 // MomentWords writes what was typed as pages write moments; a day stays as it is.
-func MomentWords(raw string) string {
+func MomentWords(ctx context.Context, raw string) string {
 	at, whole := momentOrDay("", raw, FormErrors{})
 	if at.IsZero() || whole {
 		return raw
 	}
-	return ui.Time(at.Time)
+	return i18n.Time(ctx, at.Time)
 }

@@ -13,6 +13,7 @@ import (
 	"schakel/registry"
 	"schakel/registry/partners"
 	"schakel/store"
+	"schakel/templates/i18n"
 	"schakel/templates/ui"
 )
 
@@ -79,7 +80,7 @@ const maxPartnerOptions = 1000
 
 // PartnerOptions are the partners to filter by, the own organisation first.
 func (p *Portal) PartnerOptions(ctx context.Context, names *DeliveryNames) ([]ui.Option, error) {
-	options := []ui.Option{{Label: "All partners"}}
+	options := []ui.Option{{Label: i18n.T(ctx, "site.all-partners")}}
 	rows, _, err := p.DB.Partners(ctx, store.PartnerFilter{Page: store.Page{Number: 1, Size: maxPartnerOptions}})
 	if err != nil {
 		return nil, err
@@ -101,7 +102,7 @@ func (p *Portal) PartnerOptions(ctx context.Context, names *DeliveryNames) ([]ui
 
 // EndpointOptions are the endpoints of a partner to filter by, or everybody's.
 func (p *Portal) EndpointOptions(ctx context.Context, partner string, names *DeliveryNames) ([]ui.Option, error) {
-	options := []ui.Option{{Label: "All endpoints"}}
+	options := []ui.Option{{Label: i18n.T(ctx, "site.all-endpoints")}}
 	rows, err := p.DB.Endpoints(ctx, partner)
 	if err != nil {
 		return nil, err
@@ -139,7 +140,7 @@ func (p *Portal) TypeOptions(ctx context.Context, partner string) ([]ui.Option, 
 		}
 	}
 	slices.Sort(types)
-	options := []ui.Option{{Label: "All event types"}}
+	options := []ui.Option{{Label: i18n.T(ctx, "site.all-event-types")}}
 	for _, name := range slices.Compact(types) {
 		options = append(options, ui.Option{Value: name, Label: name})
 	}
@@ -148,7 +149,7 @@ func (p *Portal) TypeOptions(ctx context.Context, partner string) ([]ui.Option, 
 
 // RoutePartners are the partners a route can be between.
 func (p *Portal) RoutePartners(ctx context.Context, who registry.Actor) ([]ui.Option, error) {
-	options := []ui.Option{{Label: "Choose a partner"}}
+	options := []ui.Option{{Label: i18n.T(ctx, "site.choose-partner")}}
 	for _, status := range []string{store.PartnerApproved, store.PartnerSuspended, store.PartnerRequested} {
 		rows, _, err := p.Registry.Partners.List(ctx, who, store.PartnerFilter{Status: status})
 		if err != nil {
@@ -157,7 +158,7 @@ func (p *Portal) RoutePartners(ctx context.Context, who registry.Actor) ([]ui.Op
 		for _, row := range rows {
 			label := row.Name
 			if status != store.PartnerApproved {
-				label += " (" + status + ")"
+				label = i18n.T(ctx, "site.name-status", row.Name, i18n.Of(ctx, "registry.state", status))
 			}
 			options = append(options, ui.Option{Value: row.ID, Label: label})
 		}
@@ -166,7 +167,9 @@ func (p *Portal) RoutePartners(ctx context.Context, who registry.Actor) ([]ui.Op
 }
 
 // SubscriptionLabel returns the name of a subscription, or else its event types.
-func SubscriptionLabel(s store.Subscription) string { return cmp.Or(s.Name, GetsText(s)) }
+func SubscriptionLabel(ctx context.Context, s store.Subscription) string {
+	return cmp.Or(s.Name, GetsText(ctx, s))
+}
 
 // AdminNames finds the names of partners and endpoints for the rows of a list.
 type AdminNames struct{ *DeliveryNames }
@@ -242,11 +245,11 @@ func (p *Portal) AccountRows(ctx context.Context, who registry.Actor, partnerID 
 func byName(a, b store.Partner) int { return cmp.Compare(a.Name, b.Name) }
 
 // GetsText lists the event types of a subscription, or names its dataset.
-func GetsText(s store.Subscription) string {
+func GetsText(ctx context.Context, s store.Subscription) string {
 	if s.DatasetID != "" {
-		return "Dataset " + s.DatasetID
+		return i18n.T(ctx, "site.dataset", s.DatasetID)
 	}
-	return typesText(s.Types)
+	return typesText(ctx, s.Types)
 }
 
 // Backlogs counts the waiting deliveries by endpoint.
@@ -263,11 +266,11 @@ func (p *Portal) Backlogs(ctx context.Context) (map[string]store.Backlog, error)
 }
 
 // typesText names one or two event types, and counts more.
-func typesText(types []string) string {
+func typesText(ctx context.Context, types []string) string {
 	if len(types) <= 2 {
 		return strings.Join(types, ", ")
 	}
-	return types[0] + " and " + ui.Count(len(types)-1) + " more"
+	return i18n.T(ctx, "site.types-more", types[0], len(types)-1)
 }
 
 // Subscription names a subscription as its page does; what is not there any more is called by its id.
@@ -277,7 +280,7 @@ func (n *DeliveryNames) Subscription(ctx context.Context, area DeliveryArea, id 
 		if err != nil || !n.sees(row.PartnerID) {
 			return id, err
 		}
-		return SubscriptionLabel(row), nil
+		return SubscriptionLabel(ctx, row), nil
 	})
 	return ui.Named{Name: name, Href: area.Base + "/subscriptions/" + id}, err
 }

@@ -6,10 +6,10 @@ import (
 
 	"github.com/labstack/echo/v4"
 	"schakel/store"
+	"schakel/templates/i18n"
 	"schakel/templates/ui"
 )
 
-// Waiting counts the items that wait for someone's attention; the navigation shows it.
 // Waiting counts what waits for the reader of the menu.
 type Waiting struct {
 	Registrations, Subscriptions, Clients int
@@ -41,14 +41,15 @@ func HomeOf(account *store.Account) string {
 
 // navigation is the menu of whoever is asking.
 func (a *App) navigation(c echo.Context, account *store.Account) []ui.NavItem {
+	ctx := c.Request().Context()
 	var items []ui.NavItem
 	switch {
 	case account == nil:
-		items = visitorItems()
+		items = visitorItems(ctx)
 	case account.Role == store.RoleAdministrator:
-		items = administratorItems(a.Waiting(c, ""))
+		items = administratorItems(ctx, a.Waiting(c, ""))
 	default:
-		items = partnerItems(a.Waiting(c, account.PartnerID))
+		items = partnerItems(ctx, a.Waiting(c, account.PartnerID))
 	}
 	markCurrent(items, menuPath(c.Request().URL.Path))
 	return items
@@ -62,59 +63,59 @@ func (a *App) Waiting(c echo.Context, partnerID string) Waiting {
 	return a.Cfg.Navigation.Waiting(c.Request().Context(), partnerID)
 }
 
-func visitorItems() []ui.NavItem {
+func visitorItems(ctx context.Context) []ui.NavItem {
 	return []ui.NavItem{
-		{Label: "Contracts", Href: "/contracts"},
-		{Label: "Event types", Href: "/event-types"},
-		{Label: "Register your organisation", Href: "/register"},
+		{Label: i18n.T(ctx, "site.nav.contracts"), Href: "/contracts"},
+		{Label: i18n.T(ctx, "site.nav.event-types"), Href: "/event-types"},
+		{Label: i18n.T(ctx, "site.nav.register-your-organisation"), Href: "/register"},
 	}
 }
 
-func administratorItems(w Waiting) []ui.NavItem {
+func administratorItems(ctx context.Context, w Waiting) []ui.NavItem {
 	return []ui.NavItem{
-		{Label: "Overview", Href: "/admin"},
-		{Label: "Partners", Href: "/admin/partners", Waiting: "/admin/partners?status=requested", Count: w.Registrations, Group: "Agreed"},
-		{Label: "Subscriptions", Href: "/admin/subscriptions", Waiting: "/admin/subscriptions?status=requested", Count: w.Subscriptions, Group: "Agreed"},
-		{Label: "Clients", Href: "/admin/clients", Waiting: "/admin/clients#waiting", Count: w.Clients, Group: "Agreed"},
-		{Label: "Read-only keys", Href: "/admin/keys", Group: "Agreed"},
-		{Label: "Endpoints", Href: "/admin/endpoints", Group: "Agreed"},
-		{Label: "Routes", Href: "/admin/routes", Group: "Agreed"},
-		{Label: "Contracts", Href: "/contracts", Waiting: "/contracts#requested", Count: w.Publications, Group: "Agreed"},
-		{Label: "Event types", Href: "/event-types", Group: "Agreed"},
-		{Label: "Datasets", Href: "/admin/datasets", Group: "Agreed"},
-		{Label: "Mirrors", Href: "/admin/mirrors", Waiting: "/admin/mirrors?alarms=open", Count: w.Mirrors, Group: "Agreed"},
-		{Label: "Traffic", Href: "/admin/traffic", Group: "Moving"},
-		{Label: "Events", Href: "/admin/events", Group: "Moving"},
-		{Label: "Deliveries", Href: "/admin/deliveries", Group: "Moving"},
-		{Label: "Issues", Href: "/admin/issues", Group: "Moving"},
-		{Label: "Error queue", Href: "/admin/errors", Count: w.Errors, Group: "Moving"},
-		{Label: "Dead letters", Href: "/admin/dead-letters", Count: w.DeadLetters, Group: "Moving"},
-		{Label: "Quarantine", Href: "/admin/quarantine", Waiting: "/admin/quarantine?state=open", Count: w.Quarantined, Group: "Moving"},
-		{Label: "AMQP", Href: "/admin/amqp", Waiting: "/admin/amqp/messages?state=attention", Count: w.AMQP, Group: "Moving"},
-		{Label: "Settings", Href: "/admin/settings", Group: "This Schakel"},
-		{Label: "Audit trail", Href: "/admin/audit", Group: "This Schakel"},
-		{Label: "Mails", Href: "/admin/mails", Group: "This Schakel"},
-		{Label: "Administrators", Href: "/admin/accounts", Group: "This Schakel"},
-		{Label: "Your account", Href: "/account", Group: "This Schakel"},
+		{Label: i18n.T(ctx, "site.nav.overview"), Href: "/admin"},
+		{Label: i18n.T(ctx, "site.nav.partners"), Href: "/admin/partners", Waiting: "/admin/partners?status=requested", Count: w.Registrations, Group: i18n.T(ctx, "site.nav.partners-and-agreements")},
+		{Label: i18n.T(ctx, "site.nav.subscriptions"), Href: "/admin/subscriptions", Waiting: "/admin/subscriptions?status=requested", Count: w.Subscriptions, Group: i18n.T(ctx, "site.nav.partners-and-agreements")},
+		{Label: i18n.T(ctx, "site.nav.clients"), Href: "/admin/clients", Waiting: "/admin/clients#waiting", Count: w.Clients, Group: i18n.T(ctx, "site.nav.partners-and-agreements")},
+		{Label: i18n.T(ctx, "site.nav.read-only-keys"), Href: "/admin/keys", Group: i18n.T(ctx, "site.nav.partners-and-agreements")},
+		{Label: i18n.T(ctx, "site.nav.endpoints"), Href: "/admin/endpoints", Group: i18n.T(ctx, "site.nav.partners-and-agreements")},
+		{Label: i18n.T(ctx, "site.nav.routes"), Href: "/admin/routes", Group: i18n.T(ctx, "site.nav.partners-and-agreements")},
+		{Label: i18n.T(ctx, "site.nav.contracts"), Href: "/contracts", Waiting: "/contracts#requested", Count: w.Publications, Group: i18n.T(ctx, "site.nav.partners-and-agreements")},
+		{Label: i18n.T(ctx, "site.nav.event-types"), Href: "/event-types", Group: i18n.T(ctx, "site.nav.partners-and-agreements")},
+		{Label: i18n.T(ctx, "site.nav.datasets"), Href: "/admin/datasets", Group: i18n.T(ctx, "site.nav.partners-and-agreements")},
+		{Label: i18n.T(ctx, "site.nav.mirrors"), Href: "/admin/mirrors", Waiting: "/admin/mirrors?alarms=open", Count: w.Mirrors, Group: i18n.T(ctx, "site.nav.partners-and-agreements")},
+		{Label: i18n.T(ctx, "site.nav.traffic"), Href: "/admin/traffic", Group: i18n.T(ctx, "site.nav.traffic-group")},
+		{Label: i18n.T(ctx, "site.nav.events"), Href: "/admin/events", Group: i18n.T(ctx, "site.nav.traffic-group")},
+		{Label: i18n.T(ctx, "site.nav.deliveries"), Href: "/admin/deliveries", Group: i18n.T(ctx, "site.nav.traffic-group")},
+		{Label: i18n.T(ctx, "site.nav.issues"), Href: "/admin/issues", Group: i18n.T(ctx, "site.nav.traffic-group")},
+		{Label: i18n.T(ctx, "site.nav.error-queue"), Href: "/admin/errors", Count: w.Errors, Group: i18n.T(ctx, "site.nav.traffic-group")},
+		{Label: i18n.T(ctx, "site.nav.dead-letters"), Href: "/admin/dead-letters", Count: w.DeadLetters, Group: i18n.T(ctx, "site.nav.traffic-group")},
+		{Label: i18n.T(ctx, "site.nav.quarantine"), Href: "/admin/quarantine", Waiting: "/admin/quarantine?state=open", Count: w.Quarantined, Group: i18n.T(ctx, "site.nav.traffic-group")},
+		{Label: i18n.T(ctx, "site.nav.amqp"), Href: "/admin/amqp", Waiting: "/admin/amqp/messages?state=attention", Count: w.AMQP, Group: i18n.T(ctx, "site.nav.traffic-group")},
+		{Label: i18n.T(ctx, "site.nav.settings"), Href: "/admin/settings", Group: i18n.T(ctx, "site.nav.administration")},
+		{Label: i18n.T(ctx, "site.nav.audit-trail"), Href: "/admin/audit", Group: i18n.T(ctx, "site.nav.administration")},
+		{Label: i18n.T(ctx, "site.nav.mails"), Href: "/admin/mails", Group: i18n.T(ctx, "site.nav.administration")},
+		{Label: i18n.T(ctx, "site.nav.administrators"), Href: "/admin/accounts", Group: i18n.T(ctx, "site.nav.administration")},
+		{Label: i18n.T(ctx, "site.nav.your-account"), Href: "/account", Group: i18n.T(ctx, "site.nav.administration")},
 	}
 }
 
-func partnerItems(w Waiting) []ui.NavItem {
+func partnerItems(ctx context.Context, w Waiting) []ui.NavItem {
 	return []ui.NavItem{
-		{Label: "Overview", Href: "/partner"},
-		{Label: "Subscriptions", Href: "/partner/subscriptions", Group: "Your organisation"},
-		{Label: "Endpoints", Href: "/partner/endpoints", Group: "Your organisation"},
-		{Label: "Clients", Href: "/partner/clients", Group: "Your organisation"},
-		{Label: "Read-only keys", Href: "/partner/keys", Group: "Your organisation"},
-		{Label: "Traffic", Href: "/partner/traffic", Group: "Your organisation"},
-		{Label: "Deliveries", Href: "/partner/deliveries", Group: "Your organisation"},
-		{Label: "Issues", Href: "/partner/issues", Group: "Your organisation"},
-		{Label: "Held deliveries", Href: "/partner/deliveries?status=held", Count: w.Held, Group: "Your organisation"},
-		{Label: "Dead letters", Href: "/partner/deliveries?status=dead", Count: w.DeadLetters, Group: "Your organisation"},
-		{Label: "Contracts", Href: "/contracts", Group: "Catalogue"},
-		{Label: "Event types", Href: "/event-types", Group: "Catalogue"},
-		{Label: "Datasets", Href: "/partner/datasets", Group: "Catalogue"},
-		{Label: "Your account", Href: "/account", Group: "You"},
+		{Label: i18n.T(ctx, "site.nav.overview"), Href: "/partner"},
+		{Label: i18n.T(ctx, "site.nav.subscriptions"), Href: "/partner/subscriptions", Group: i18n.T(ctx, "site.nav.your-organisation")},
+		{Label: i18n.T(ctx, "site.nav.endpoints"), Href: "/partner/endpoints", Group: i18n.T(ctx, "site.nav.your-organisation")},
+		{Label: i18n.T(ctx, "site.nav.clients"), Href: "/partner/clients", Group: i18n.T(ctx, "site.nav.your-organisation")},
+		{Label: i18n.T(ctx, "site.nav.read-only-keys"), Href: "/partner/keys", Group: i18n.T(ctx, "site.nav.your-organisation")},
+		{Label: i18n.T(ctx, "site.nav.traffic"), Href: "/partner/traffic", Group: i18n.T(ctx, "site.nav.your-organisation")},
+		{Label: i18n.T(ctx, "site.nav.deliveries"), Href: "/partner/deliveries", Group: i18n.T(ctx, "site.nav.your-organisation")},
+		{Label: i18n.T(ctx, "site.nav.issues"), Href: "/partner/issues", Group: i18n.T(ctx, "site.nav.your-organisation")},
+		{Label: i18n.T(ctx, "site.nav.held-deliveries"), Href: "/partner/deliveries?status=held", Count: w.Held, Group: i18n.T(ctx, "site.nav.your-organisation")},
+		{Label: i18n.T(ctx, "site.nav.dead-letters"), Href: "/partner/deliveries?status=dead", Count: w.DeadLetters, Group: i18n.T(ctx, "site.nav.your-organisation")},
+		{Label: i18n.T(ctx, "site.nav.contracts"), Href: "/contracts", Group: i18n.T(ctx, "site.nav.catalogue")},
+		{Label: i18n.T(ctx, "site.nav.event-types"), Href: "/event-types", Group: i18n.T(ctx, "site.nav.catalogue")},
+		{Label: i18n.T(ctx, "site.nav.datasets"), Href: "/partner/datasets", Group: i18n.T(ctx, "site.nav.catalogue")},
+		{Label: i18n.T(ctx, "site.nav.your-account"), Href: "/account", Group: i18n.T(ctx, "site.nav.you")},
 	}
 }
 

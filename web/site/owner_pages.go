@@ -1,6 +1,7 @@
 package site
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"net/url"
@@ -57,18 +58,18 @@ func (d OwnerPages) Replays(what, id string) string {
 }
 
 // Waits explains why an organisation cannot add or change things yet; empty when it can.
-func Waits(owner store.Partner) string {
+func Waits(ctx context.Context, owner store.Partner) string {
 	switch owner.Status {
 	case store.PartnerApproved:
 		return ""
 	case store.PartnerRequested:
-		return "Your registration waits for approval. You can look around; adding and changing starts once it is approved."
+		return i18n.T(ctx, "site.waits-requested")
 	case store.PartnerSuspended:
-		return "Your organisation is suspended. You can look, but nothing is exchanged and nothing can be changed until the administrator lifts it."
+		return i18n.T(ctx, "site.waits-suspended")
 	case store.PartnerRejected:
-		return "Your registration was rejected, so nothing can be added or changed."
+		return i18n.T(ctx, "site.waits-rejected")
 	}
-	return "The exchange with your organisation has ended, so nothing can be added or changed."
+	return i18n.T(ctx, "site.waits-ended")
 }
 
 // Settled ends an action: on to a page of ours with a message. What the state

@@ -21,7 +21,7 @@ func (a *App) framePage(c echo.Context, title string) ui.Page {
 	return ui.Page{
 		Title: title, Lang: string(i18n.From(c.Request().Context()).Lang), Here: here(c), Version: a.Cfg.Version, Asset: static.Path,
 		User: a.userView(c, account), Nav: a.navigation(c, account),
-		Crumbs: []ui.Crumb{{Label: "Start", Href: HomeOf(account)}},
+		Crumbs: []ui.Crumb{{Label: i18n.T(c.Request().Context(), "site.start"), Href: HomeOf(account)}},
 	}
 }
 
@@ -60,9 +60,9 @@ func (a *App) userView(c echo.Context, account *store.Account) *ui.UserView {
 	if account == nil {
 		return nil
 	}
-	view := &ui.UserView{Name: account.Name, Role: "Partner"}
+	view := &ui.UserView{Name: account.Name, Role: i18n.T(c.Request().Context(), "site.role-partner")}
 	if account.Role == store.RoleAdministrator {
-		view.Role = "Administrator"
+		view.Role = i18n.T(c.Request().Context(), "site.role-administrator")
 		return view
 	}
 	if a.Cfg.Navigation != nil {

@@ -54,7 +54,7 @@ func WholeNumber(c echo.Context, name string, otherwise, most int) (int, error) 
 	}
 	n, err := strconv.Atoi(raw)
 	if err != nil || n < 1 || n > most {
-		return 0, echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("%s must be a whole number from 1 to %d.", name, most))
+		return 0, echo.NewHTTPError(http.StatusBadRequest, i18n.M("site.query-number", name, most))
 	}
 	return n, nil
 }
@@ -177,7 +177,7 @@ func APIChoice(c echo.Context, name string, words []string) (string, error) {
 		return value, nil
 	}
 	last := len(words) - 1
-	return "", FieldProblem(name, i18n.Message(name+" must be "+strings.Join(words[:last], ", ")+" or "+words[last]))
+	return "", FieldProblem(name, i18n.M("site.query-choice", name, strings.Join(words[:last], ", "), words[last]))
 }
 
 // PageChoice reads a query key of a page that takes a few words. Another word narrows nothing, so that a list shows all

@@ -20,7 +20,7 @@ func plainText(next echo.HandlerFunc) echo.HandlerFunc {
 			return echo.ErrNotFound
 		}
 		if query, err := url.QueryUnescape(u.RawQuery); err == nil && !isPlain(query) {
-			return echo.NewHTTPError(http.StatusBadRequest, "The query is not text in UTF-8, or has the character U+0000. Leave that out.")
+			return echo.NewHTTPError(http.StatusBadRequest, "site.query-text")
 		}
 		return next(c)
 	}

@@ -1,19 +1,20 @@
 package site
 
 import (
+	"context"
 	"maps"
 	"slices"
 	"strings"
 
 	"schakel/delivery/amqp"
 	"schakel/delivery/amqp/message"
-	"schakel/delivery/outbound"
 	"schakel/delivery/webhook"
 	"schakel/store"
+	"schakel/templates/i18n"
 )
 
 // ReasonWords explains a reason code to people: the problem, and its remedy.
-type ReasonWords struct{ Label, Remedy string }
+type ReasonWords struct{ Label, Remedy i18n.Message }
 
 // ErrorQueueReasons are the reasons for which the receiver, or what is set for
 // it, refused a delivery: the error queue holds the deliveries with one of these.
@@ -44,83 +45,60 @@ func ReasonOf(code string) ReasonWords {
 	if slices.Contains(amqpReasons(), code) {
 		return AMQPReasonOf(code)
 	}
-	return ReasonWords{Capital(strings.ReplaceAll(code, "-", " ")), "Read the attempts to find out what happened."}
+	return ReasonWords{i18n.Raw(Capital(strings.ReplaceAll(code, "-", " "))), "site.remedy.other"}
 }
 
 // HeldWords are of what waits for a decision of a person.
 func HeldWords() map[string]ReasonWords {
 	return map[string]ReasonWords{
-		store.ReasonEndpointSuspended:     {"Endpoint is suspended", "Mend why the endpoint was suspended, then lift the suspension: what waits follows by itself."},
-		store.ReasonSubscriptionPaused:    {"Subscription is paused", "It follows by itself when the partner ends the pause."},
-		store.ReasonSubscriptionSuspended: {"Subscription is suspended", "It follows by itself when an administrator resumes the subscription."},
-		store.ReasonSubscriptionEnded:     {"Subscription has ended", "It cannot be sent any more. Discard it. Once the partner has a new subscription, replay the event to it."},
-		webhook.ReasonAttempts:            {"Tried as often as allowed", "Find out from the attempts why the endpoint failed. When it works again, resend."},
-		webhook.ReasonDeadline:            {"Tried for too long", "Find out from the attempts why the endpoint failed. When it works again, resend."},
-		store.ReasonCountExceeded:         {"Received too often", "Its consumer received it again and again and never acknowledged it. Find out why the consumer fails on it, then resend."},
-		store.ReasonEventExpired:          {"Event has expired", "There is nothing to do: its producer said with expirytime that nobody wants it after that time."},
-		webhook.ReasonKeyExpired:          {"Idempotency key has expired", "Resend: it goes out under a new key. Ask the partner first whether the event arrived after all."},
+		store.ReasonEndpointSuspended:     {"site.reason.endpoint-is-suspended", "site.remedy.endpoint-is-suspended"},
+		store.ReasonSubscriptionPaused:    {"site.reason.subscription-is-paused", "site.remedy.subscription-is-paused"},
+		store.ReasonSubscriptionSuspended: {"site.reason.subscription-is-suspended", "site.remedy.subscription-is-suspended"},
+		store.ReasonSubscriptionEnded:     {"site.reason.subscription-has-ended", "site.remedy.subscription-has-ended"},
+		webhook.ReasonAttempts:            {"site.reason.tried-as-often-as-allowed", "site.remedy.tried-as-often-as-allowed"},
+		webhook.ReasonDeadline:            {"site.reason.tried-for-too-long", "site.remedy.tried-for-too-long"},
+		store.ReasonCountExceeded:         {"site.reason.received-too-often", "site.remedy.received-too-often"},
+		store.ReasonEventExpired:          {"site.reason.event-has-expired", "site.remedy.event-has-expired"},
+		webhook.ReasonKeyExpired:          {"site.reason.idempotency-key-has-expired", "site.remedy.idempotency-key-has-expired"},
 	}
 }
 
 // AnswerWords are of what the receiver answered.
 func AnswerWords() map[string]ReasonWords {
 	return map[string]ReasonWords{
-		webhook.ReasonDelivered:     {"Delivered", "There is nothing to do."},
-		webhook.ReasonBusy:          {"Receiver is busy", "It is tried again by itself. If it lasts, agree a lower rate for the endpoint with the partner."},
-		webhook.ReasonServerError:   {"Fault at the receiver", "It is tried again by itself. If it lasts, ask the partner to look into its log."},
-		webhook.ReasonTokenRenewed:  {"Access token was renewed", "The next try carries a new token; there is nothing to do."},
-		webhook.ReasonUnauthorized:  {"Access token refused", "Check the endpoint's token settings with the partner: token endpoint, client, scope and audience."},
-		webhook.ReasonForbidden:     {"Access refused", "Ask the partner to grant us access, then lift the suspension of the endpoint."},
-		webhook.ReasonGone:          {"Receiver was retired", "The partner must subscribe with another endpoint."},
-		webhook.ReasonRedirected:    {"Receiver sent us elsewhere", "Redirects are not followed. Set the endpoint's URL to the final address, then resend."},
-		webhook.ReasonRejected:      {"Rejected by the receiver", "Read what the receiver answered, have the receiver mended, then resend."},
-		webhook.ReasonBatchRejected: {"Batch rejected by the receiver", "There is nothing to do: it is sent by itself now. Read the answer if this happens often."},
-		webhook.ReasonUnexpected:    {"Answer makes no sense", "Check the endpoint's URL with the partner, then resend."},
+		webhook.ReasonDelivered:     {"site.reason.delivered", "site.remedy.delivered"},
+		webhook.ReasonBusy:          {"site.reason.receiver-is-busy", "site.remedy.receiver-is-busy"},
+		webhook.ReasonServerError:   {"site.reason.fault-at-the-receiver", "site.remedy.fault-at-the-receiver"},
+		webhook.ReasonTokenRenewed:  {"site.reason.access-token-was-renewed", "site.remedy.access-token-was-renewed"},
+		webhook.ReasonUnauthorized:  {"site.reason.access-token-refused", "site.remedy.access-token-refused"},
+		webhook.ReasonForbidden:     {"site.reason.access-refused", "site.remedy.access-refused"},
+		webhook.ReasonGone:          {"site.reason.receiver-was-retired", "site.remedy.receiver-was-retired"},
+		webhook.ReasonRedirected:    {"site.reason.receiver-sent-us-elsewhere", "site.remedy.receiver-sent-us-elsewhere"},
+		webhook.ReasonRejected:      {"site.reason.rejected-by-the-receiver", "site.remedy.rejected-by-the-receiver"},
+		webhook.ReasonBatchRejected: {"site.reason.batch-rejected-by-the-receiver", "site.remedy.batch-rejected-by-the-receiver"},
+		webhook.ReasonUnexpected:    {"site.reason.answer-makes-no-sense", "site.remedy.answer-makes-no-sense"},
 	}
 }
 
 // FailureWords are of what went wrong before there was an answer.
 func FailureWords() map[string]ReasonWords {
 	return map[string]ReasonWords{
-		webhook.ReasonUnreachable: {"No answer from the receiver", "It is tried again by itself. If it lasts, ask the partner whether the host is up."},
-		webhook.ReasonTLS:         {"No secure connection", "Ask the partner to mend the certificate or the TLS settings of the host."},
-		webhook.ReasonBlocked:     {"Address is not allowed", "Correct the endpoint's URL, or have the operator allow the range of addresses."},
-		webhook.ReasonBadAnswer:   {"Answer cannot be read", "Check with the partner that the endpoint's URL is a web server that takes events."},
-		store.ReasonReleased:      {"Given back by the consumer", "It can be received again; there is nothing to do. If it lasts, ask the partner why its consumer gives it back."},
-		store.ReasonLeaseExpired:  {"Consumer did not answer", "It can be received again; there is nothing to do. If it lasts, ask the partner whether its consumer fails."},
-		webhook.ReasonCanceled:    {"Stopped on our side", "It is tried again by itself; there is nothing to do."},
-		webhook.ReasonToken:       {"No access token", "Check the endpoint's token settings with the partner: token endpoint, client, scope and secret."},
-		webhook.ReasonRequest:     {"Request could not be made", "Mend the settings of the endpoint, then resend."},
+		webhook.ReasonUnreachable: {"site.reason.no-answer-from-the-receiver", "site.remedy.no-answer-from-the-receiver"},
+		webhook.ReasonTLS:         {"site.reason.no-secure-connection", "site.remedy.no-secure-connection"},
+		webhook.ReasonBlocked:     {"site.reason.address-is-not-allowed", "site.remedy.address-is-not-allowed"},
+		webhook.ReasonBadAnswer:   {"site.reason.answer-cannot-be-read", "site.remedy.answer-cannot-be-read"},
+		store.ReasonReleased:      {"site.reason.given-back-by-the-consumer", "site.remedy.given-back-by-the-consumer"},
+		store.ReasonLeaseExpired:  {"site.reason.consumer-did-not-answer", "site.remedy.consumer-did-not-answer"},
+		webhook.ReasonCanceled:    {"site.reason.stopped-on-our-side", "site.remedy.stopped-on-our-side"},
+		webhook.ReasonToken:       {"site.reason.no-access-token", "site.remedy.no-access-token"},
+		webhook.ReasonRequest:     {"site.reason.request-could-not-be-made", "site.remedy.request-could-not-be-made"},
 	}
 }
 
 // FailureKind explains in words why an attempt got no answer.
-func FailureKind(kind string) string {
-	switch kind {
-	case outbound.KindBlockedAddress:
-		return "The address is not allowed"
-	case outbound.KindDNS:
-		return "The host name was not found"
-	case outbound.KindConnect:
-		return "No connection"
-	case outbound.KindTLS:
-		return "No secure connection"
-	case outbound.KindTimeout:
-		return "No answer in time"
-	case outbound.KindResponseTooLarge:
-		return "The answer was too large"
-	case outbound.KindProtocol:
-		return "The answer was not HTTP"
-	case outbound.KindUnasked:
-		return "More than one answer on a connection"
-	case outbound.KindHeldBack:
-		return "Held back before it was sent"
-	case outbound.KindCanceled:
-		return "Stopped on our side"
-	case string(webhook.KindToken):
-		return "No access token"
-	case string(webhook.KindRequest):
-		return "The request could not be made"
+func FailureKind(ctx context.Context, kind string) string {
+	if words := i18n.Of(ctx, "site.failure", kind); words != kind {
+		return words
 	}
 	return Capital(strings.ReplaceAll(kind, "-", " "))
 }
@@ -145,55 +123,48 @@ func amqpReasons() []string {
 // AMQPErrorWords are of the conditions of AMQP errors, section 2.2.6 of the profile (AMQP-100, AMQP-106, AMQP-127 to AMQP-137).
 func AMQPErrorWords() map[string]ReasonWords {
 	return map[string]ReasonWords{
-		string(message.InvalidCMS):         {"Not a signed and encrypted message", "Its receiver could not read it as CMS. Find out with the sender what it is packed with; then send it again."},
-		string(message.InvalidCertificate): {"Encrypted for another certificate", "Fetch the receiver's certificate anew, from the address registry or the receiver; then send it again."},
-		string(message.ExpiredCertificate): {"Certificate of the sender has expired", "Register a certificate that is valid, with us and in the address registry; then send it again."},
-		string(message.RevokedCertificate): {"Certificate of the sender was revoked", "Register a new certificate, with us and in the address registry; then send it again."},
-		string(message.DecryptionFailed):   {"Could not be decrypted", "Check that the certificate is the receiver's newest; then send it again."},
-		string(message.InvalidSignature):   {"Signature is not right", "Check that the certificate that signs is the one in the address registry; then send it again."},
-		string(message.RequiredFieldMissing): {
-			"A field is missing",
-			"The data name the fields. Fill them in at the party or the process; then send it again.",
-		},
-		string(message.InvalidFieldValue): {
-			"A field has a wrong value",
-			"The data name the fields: often a HER-id, a queue or a subject. Correct the party or the process; then send it again.",
-		},
-		string(message.InvalidEncoding):     {"Not written in Unicode", "Publish the business message as UTF-8."},
-		string(message.SpoofingAttack):      {"Sender is not who it says", "The HER-id of the message and that of its business document differ. Find out why before anything is sent again."},
-		string(message.NotInterpretableXML): {"XML cannot be read", "Publish a corrected business message; its header must be a MsgHead."},
-		string(message.NotWellFormedXML):    {"XML is not well-formed", "Publish a corrected business message; its header must be a MsgHead."},
-		string(message.UnsupportedMessage):  {"Receiver does not support this process", "Agree the process with the receiver, and both add it to the party; then send it again."},
+		string(message.InvalidCMS):           {"site.reason.not-a-signed-and-encrypted-message", "site.remedy.not-a-signed-and-encrypted-message"},
+		string(message.InvalidCertificate):   {"site.reason.encrypted-for-another-certificate", "site.remedy.encrypted-for-another-certificate"},
+		string(message.ExpiredCertificate):   {"site.reason.certificate-of-the-sender-has-expired", "site.remedy.certificate-of-the-sender-has-expired"},
+		string(message.RevokedCertificate):   {"site.reason.certificate-of-the-sender-was-revoked", "site.remedy.certificate-of-the-sender-was-revoked"},
+		string(message.DecryptionFailed):     {"site.reason.could-not-be-decrypted", "site.remedy.could-not-be-decrypted"},
+		string(message.InvalidSignature):     {"site.reason.signature-is-not-right", "site.remedy.signature-is-not-right"},
+		string(message.RequiredFieldMissing): {"site.reason.a-field-is-missing", "site.remedy.a-field-is-missing"},
+		string(message.InvalidFieldValue):    {"site.reason.a-field-has-a-wrong-value", "site.remedy.a-field-has-a-wrong-value"},
+		string(message.InvalidEncoding):      {"site.reason.not-written-in-unicode", "site.remedy.not-written-in-unicode"},
+		string(message.SpoofingAttack):       {"site.reason.sender-is-not-who-it-says", "site.remedy.sender-is-not-who-it-says"},
+		string(message.NotInterpretableXML):  {"site.reason.xml-cannot-be-read", "site.remedy.xml-cannot-be-read"},
+		string(message.NotWellFormedXML):     {"site.reason.xml-is-not-well-formed", "site.remedy.xml-is-not-well-formed"},
+		string(message.UnsupportedMessage):   {"site.reason.receiver-does-not-support-this-process", "site.remedy.receiver-does-not-support-this-process"},
 	}
 }
 
 // appRecWords are of negative AppRecs, by the codes of list 8221 that the profile names (AMQP-109 to AMQP-112).
 func appRecWords() map[string]ReasonWords {
-	corrected := " Publish a corrected message with a MsgId of its own; the same one is not sent again."
 	return map[string]ReasonWords{
-		"E10":             {"Receiver in the document is another", "The HER-id of the receiver in the business document is not that of the queue." + corrected},
-		"T01":             {"Document cannot be read", "The XML of the business document has mistakes." + corrected},
-		"T02":             {"Document is not valid", "The business document does not keep to its schema, or lacks a value." + corrected},
-		"E21":             {"No recipient at the receiver", "The receiver has nobody who takes this message. Ask the receiver." + corrected},
-		"apprec-rejected": {"Rejected by the receiver", "The AppRec says why, in words." + corrected},
+		"E10":             {"site.reason.receiver-in-the-document-is-another", "site.remedy.receiver-in-the-document-is-another"},
+		"T01":             {"site.reason.document-cannot-be-read", "site.remedy.document-cannot-be-read"},
+		"T02":             {"site.reason.document-is-not-valid", "site.remedy.document-is-not-valid"},
+		"E21":             {"site.reason.no-recipient-at-the-receiver", "site.remedy.no-recipient-at-the-receiver"},
+		"apprec-rejected": {"site.reason.apprec-rejected", "site.remedy.apprec-rejected"},
 	}
 }
 
 // amqpUnsentWords are of what the bridge found out by itself.
 func amqpUnsentWords() map[string]ReasonWords {
 	return map[string]ReasonWords{
-		amqp.ReasonNoParty:     {"Endpoint has no party", "Fill in the HER-id or the queue at the endpoint, then resend."},
-		amqp.ReasonNoProcess:   {"No process for this event type", "Agree a process with the counterpart and add it to the party, then resend."},
-		amqp.ReasonDocument:    {"Business message is not right", "Publish a corrected event. It is not sent, because its receiver would refuse it."},
-		amqp.ReasonParty:       {"From or to somebody else", "The HER-ids in the business document are not those of the parties. Publish a corrected event."},
-		amqp.ReasonSentBefore:  {"Sent before", "A message with this MsgId was sent to this party before. Resend that one, or publish a message with a MsgId of its own."},
-		amqp.ReasonCertificate: {"No valid certificate", "Register a valid certificate for signing with our party and for encryption with theirs, then resend."},
-		amqp.ReasonNoQueue:     {"Queue does not exist", "Correct the queue at the party, or ask the counterpart to open it, then resend."},
-		amqp.ReasonRefused:     {"Refused by the broker", "Mend the cause with who runs the broker, then resend."},
-		store.AMQPOtherContent: {"Other content under a known MsgId", "Ask its sender which one is meant. If it is this one, they send it again with a MsgId of its own. Then drop this entry."},
-		amqp.ReasonNoRecipient: {"Nobody is subscribed", "Approve a subscription to the event type of the process; or remove that type from the process."},
-		"soap-fault":           {"Answered with a SOAP fault", "The fault says why. Mend the cause with the receiver, then resend."},
-		amqp.ReasonUnanswered:  {"No answer in time", "It is not asked again by itself. Resend it to ask once more."},
+		amqp.ReasonNoParty:     {"site.reason.endpoint-has-no-party", "site.remedy.endpoint-has-no-party"},
+		amqp.ReasonNoProcess:   {"site.reason.no-process-for-this-event-type", "site.remedy.no-process-for-this-event-type"},
+		amqp.ReasonDocument:    {"site.reason.business-message-is-not-right", "site.remedy.business-message-is-not-right"},
+		amqp.ReasonParty:       {"site.reason.from-or-to-somebody-else", "site.remedy.from-or-to-somebody-else"},
+		amqp.ReasonSentBefore:  {"site.reason.sent-before", "site.remedy.sent-before"},
+		amqp.ReasonCertificate: {"site.reason.no-valid-certificate", "site.remedy.no-valid-certificate"},
+		amqp.ReasonNoQueue:     {"site.reason.queue-does-not-exist", "site.remedy.queue-does-not-exist"},
+		amqp.ReasonRefused:     {"site.reason.refused-by-the-broker", "site.remedy.refused-by-the-broker"},
+		store.AMQPOtherContent: {"site.reason.other-content-under-a-known-msgid", "site.remedy.other-content-under-a-known-msgid"},
+		amqp.ReasonNoRecipient: {"site.reason.nobody-is-subscribed", "site.remedy.nobody-is-subscribed"},
+		"soap-fault":           {"site.reason.answered-with-a-soap-fault", "site.remedy.answered-with-a-soap-fault"},
+		amqp.ReasonUnanswered:  {"site.reason.no-answer-in-time", "site.remedy.no-answer-in-time"},
 	}
 }
 
@@ -205,7 +176,7 @@ func AMQPReasonOf(code string) ReasonWords {
 		}
 	}
 	if code != "" && code == string(message.ParseCondition(code)) && len(code) <= 4 {
-		return ReasonWords{"Rejected with code " + code, "The AppRec says why, in words. Publish a corrected message with a MsgId of its own; the same one is not sent again."}
+		return ReasonWords{i18n.M("site.reason.apprec-code", code), "site.remedy.apprec-rejected"}
 	}
 	return ReasonOf(code)
 }

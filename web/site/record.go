@@ -31,14 +31,14 @@ func (a *App) Record(c echo.Context, next echo.HandlerFunc) (*RecordedAnswer, er
 	}()
 	err := next(c)
 	if err != nil {
-		return a.recordProblem(err)
+		return a.recordProblem(c, err)
 	}
 	maps.DeleteFunc(held.header, func(name string, values []string) bool { return slices.Equal(before[name], values) })
 	return &RecordedAnswer{Status: held.status, Header: held.header, Body: held.body.Bytes()}, nil
 }
 
 // recordProblem is the answer to an error that a repeated request would meet again.
-func (a *App) recordProblem(err error) (*RecordedAnswer, error) {
+func (a *App) recordProblem(c echo.Context, err error) (*RecordedAnswer, error) {
 	p := ProblemOf(err)
 	got := &RecordedAnswer{Status: p.Status, Header: p.Header.Clone()}
 	if p.Logged || !got.Completed() {
@@ -48,7 +48,7 @@ func (a *App) recordProblem(err error) (*RecordedAnswer, error) {
 		got.Header = http.Header{}
 	}
 	got.Header.Set("Content-Type", problemType)
-	got.Body, err = json.Marshal(a.typed(*p))
+	got.Body, err = json.Marshal(a.typed(*p).in(a.apiLocale(c)))
 	return got, err
 }
 

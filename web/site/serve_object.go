@@ -13,6 +13,7 @@ import (
 	"github.com/labstack/echo/v4"
 	"schakel/delivery/claimcheck"
 	"schakel/store"
+	"schakel/templates/i18n"
 	"schakel/templates/ui"
 )
 
@@ -77,7 +78,7 @@ func (w *ObjectWriter) Write(p []byte) (int, error) {
 
 // RangeProblem answers a range that the data does not have.
 func RangeProblem(h http.Header) error {
-	p := NewProblem(http.StatusRequestedRangeNotSatisfiable, "range-refused", "The data has no such range. Content-Range says how long it is.")
+	p := NewProblem(http.StatusRequestedRangeNotSatisfiable, "range-refused", "site.range-refused")
 	for _, name := range []string{"Content-Type", "Content-Disposition", "ETag", "Repr-Digest", "Content-Length"} {
 		h.Del(name)
 	}
@@ -107,10 +108,10 @@ func (p *Portal) ObjectView(ctx context.Context, eventID, download string) (*ui.
 	o := objects[0]
 	v := &ui.ObjectView{
 		ID: o.ID, Type: o.ContentType, Digest: hex.EncodeToString(o.Digest), Size: o.Size, Download: download,
-		Goes: "As long as the event: it goes when all its deliveries have ended and the time that events are kept is over.",
+		Goes: i18n.T(ctx, "site.object-kept"),
 	}
 	if !o.GoneAt.IsZero() {
-		v.Download, v.Goes = "", "Removed on "+ui.Time(o.GoneAt.Time)+"."
+		v.Download, v.Goes = "", i18n.T(ctx, "site.object-gone", o.GoneAt.Time)
 	}
 	return v, nil
 }

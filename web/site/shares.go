@@ -104,7 +104,7 @@ func (s *Shares) leave(name string) {
 
 // TooManyUploads answers who has too many uploads under way.
 func TooManyUploads() error {
-	return RetryLater(http.StatusTooManyRequests, "too-many-uploads", "Your clients have other documents under way. Send one after the other.", 5*time.Second)
+	return RetryLater(http.StatusTooManyRequests, "too-many-uploads", "site.too-many-uploads", 5*time.Second)
 }
 
 // CountsPerPartner limits the counts of deliveries to resend that a partner may have under way at once, its people and
@@ -113,7 +113,7 @@ const CountsPerPartner = 2
 
 // TooManyCounts answers who has too many counts under way.
 func TooManyCounts() error {
-	return RetryLater(http.StatusTooManyRequests, "too-many-counts", "Your organisation has other counts of deliveries or events under way. Wait for those.", 3*time.Second)
+	return RetryLater(http.StatusTooManyRequests, "too-many-counts", "site.too-many-counts", 3*time.Second)
 }
 
 // FewCounts is fewAtOnce for people, behind requireAccount: those of one partner have a share together, an administrator

@@ -19,7 +19,7 @@ type Step struct {
 	// From are the states in which it can be taken.
 	From []string
 	// Label is the text of the button, explain announces the effect, done confirms it.
-	Label, Explain, Done string
+	Label, Explain, Done i18n.Message
 	// Kind styles a button which acts at once; empty asks for a second click.
 	Kind ui.ButtonKind
 	// Reason asks for a reason, which the partner gets.
@@ -58,28 +58,28 @@ func (r Refusal) Code() int {
 }
 
 // Acts are the steps that can be taken now; they post to base/{verb}.
-func Acts(steps []Step, base, status string, r Refusal, hidden ...ui.Hidden) ui.ActsView {
-	v := ui.ActsView{Title: "Decide"}
+func Acts(ctx context.Context, steps []Step, base, status string, r Refusal, hidden ...ui.Hidden) ui.ActsView {
+	v := ui.ActsView{Title: i18n.T(ctx, "site.decide")}
 	for _, s := range steps {
 		if !slices.Contains(s.From, status) {
 			continue
 		}
 		if s.Kind != "" {
-			v.Plain = append(v.Plain, ui.Act{Kind: s.Kind, Label: s.Label, Action: base + "/" + s.Verb, Hidden: hidden})
+			v.Plain = append(v.Plain, ui.Act{Kind: s.Kind, Label: s.Label.In(ctx), Action: base + "/" + s.Verb, Hidden: hidden})
 			continue
 		}
-		v.Danger = append(v.Danger, s.danger(base, r, hidden))
+		v.Danger = append(v.Danger, s.danger(ctx, base, r, hidden))
 	}
 	return v
 }
 
-func (s Step) danger(base string, r Refusal, hidden []ui.Hidden) ui.Danger {
-	d := ui.Danger{ID: s.Verb, Label: s.Label, Explain: s.Explain, Action: base + "/" + s.Verb, Button: s.Label, Hidden: hidden}
+func (s Step) danger(ctx context.Context, base string, r Refusal, hidden []ui.Hidden) ui.Danger {
+	d := ui.Danger{ID: s.Verb, Label: s.Label.In(ctx), Explain: s.Explain.In(ctx), Action: base + "/" + s.Verb, Button: s.Label.In(ctx), Hidden: hidden}
 	if s.Reason {
-		d.ReasonName, d.ReasonLabel = "reason", "Reason, as the other side will read it"
+		d.ReasonName, d.ReasonLabel = "reason", i18n.T(ctx, "site.reason-for-partner")
 	}
 	if r.Verb == s.Verb {
-		d.ReasonValue, d.ReasonError = r.reason, i18n.Message(r.ReasonError)
+		d.ReasonValue, d.ReasonError = r.reason, r.ReasonError
 	}
 	return d
 }
@@ -93,7 +93,7 @@ func (p *Portal) Take(c echo.Context, s Step, back string, again func(echo.Conte
 	}
 	r := Refusal{Verb: s.Verb, reason: form.Get("reason")}
 	if s.Reason && r.reason == "" {
-		r.Status, r.ReasonError = http.StatusUnprocessableEntity, "Say why; the other side is told."
+		r.Status, r.ReasonError = http.StatusUnprocessableEntity, "site.reason-for-partner-missing"
 		return again(c, r)
 	}
 	err = s.Do(c, Actor(c), r.reason)
@@ -104,17 +104,17 @@ func (p *Portal) Take(c echo.Context, s Step, back string, again func(echo.Conte
 		return err
 	}
 	if s.Mails {
-		return p.Done(c, back, p.Mailed(i18n.Message(s.Done), "The partner is told by mail.", "Tell the partner."))
+		return p.Done(c, back, p.Mailed(s.Done, "site.partner-mailed", "site.tell-partner"))
 	}
-	return p.Done(c, back, i18n.Message(s.Done))
+	return p.Done(c, back, s.Done)
 }
 
 // Mailed ends a message with who gets a mail, or, where no mail is sent, with what is left to do by hand.
 func (p *Portal) Mailed(text, sent, unsent i18n.Message) i18n.Message {
 	if p.NoMail() {
-		return i18n.M("%s No mail was sent, since there is no mail server. %s", text, unsent)
+		return i18n.M("site.not-mailed", text, unsent)
 	}
-	return i18n.M("%s %s", text, sent)
+	return i18n.M("site.two-sentences", text, sent)
 }
 
 // fill takes over what the registry said; false for what the page cannot show.
@@ -152,7 +152,7 @@ func (p *Portal) History(ctx context.Context, f store.AuditFilter, more string) 
 	}
 	h := ui.History{Now: p.Cfg.Now()}
 	for _, row := range rows {
-		h.Moments = append(h.Moments, ui.Moment{At: row.At.Time, Kind: ui.KindNeutral, Title: registry.Sentence(row)})
+		h.Moments = append(h.Moments, ui.Moment{At: row.At.Time, Kind: ui.KindNeutral, Title: AuditSentence(ctx, row)})
 	}
 	if total > len(rows) {
 		h.MoreHref = more

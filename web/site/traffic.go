@@ -4,19 +4,19 @@ import (
 	"context"
 	"math"
 	"net/url"
-	"strconv"
 	"time"
 
 	"schakel/store"
+	"schakel/templates/i18n"
 	"schakel/templates/ui"
 )
 
 // trafficPeriods are the periods of charts by the word in the address; the first is shown unless another is asked for.
 var trafficPeriods = []struct {
-	word, label string
-	period      store.TrafficPeriod
+	word   string
+	period store.TrafficPeriod
 }{
-	{"24h", "24 hours", store.LastDay}, {"1h", "1 hour", store.LastHour}, {"7d", "7 days", store.LastWeek}, {"30d", "30 days", store.LastMonth},
+	{"24h", store.LastDay}, {"1h", store.LastHour}, {"7d", store.LastWeek}, {"30d", store.LastMonth},
 }
 
 // TrafficPeriods lists the words for periods in an address.
@@ -34,7 +34,7 @@ func (p *Portal) Traffic(ctx context.Context, endpoints []string, word, here str
 	var v ui.TrafficView
 	chosen := trafficPeriods[0]
 	for _, t := range trafficPeriods {
-		link := ui.Named{Name: t.label}
+		link := ui.Named{Name: i18n.Of(ctx, "site.period", t.word)}
 		if t.word == word || word == "" && t.word == trafficPeriods[0].word {
 			chosen = t
 		} else {
@@ -52,13 +52,13 @@ func (p *Portal) Traffic(ctx context.Context, endpoints []string, word, here str
 	}
 	t := newTrafficSeries(points, len(endpoints) == 1 && endpoints[0] == store.AllEndpoints)
 	if t.sum == (store.Traffic{}) {
-		v.Nothing = "Nothing moved in the last " + chosen.label + ". What waited was not counted."
+		v.Nothing = i18n.T(ctx, "site.traffic-none", i18n.Of(ctx, "site.period", chosen.word))
 		if t.sampled {
-			v.Nothing = "Nothing moved and nothing waited in the last " + chosen.label + "."
+			v.Nothing = i18n.T(ctx, "site.traffic-none-waited", i18n.Of(ctx, "site.period", chosen.word))
 		}
 		return v, nil
 	}
-	v.Figures, v.Charts = t.figures(), t.charts(chosen.period.Step)
+	v.Figures, v.Charts = t.figures(ctx), t.charts(ctx, chosen.period.Step)
 	return v, nil
 }
 
@@ -134,85 +134,87 @@ func quantile(l store.Latencies, q float64) float64 {
 }
 
 // latencyText writes seconds of latency; what is above the last bound of the counts is not known closer.
-func latencyText(seconds float64) string {
+func latencyText(ctx context.Context, seconds float64) string {
 	d := time.Duration(seconds * float64(time.Second))
 	if last := store.LatencyBounds[len(store.LatencyBounds)-1]; d >= last {
-		return ui.Duration(d) + " or more"
+		return i18n.T(ctx, "site.latency-more", i18n.Duration(ctx, d))
 	}
 	if d < 10*time.Millisecond {
-		return "under 10 ms"
+		return i18n.T(ctx, "site.latency-less", i18n.Duration(ctx, 10*time.Millisecond))
 	}
-	return ui.Duration(d)
+	return i18n.Duration(ctx, d)
 }
 
-func countText(n float64) string {
+func countText(ctx context.Context, n float64) string {
 	if n != math.Trunc(n) {
 		return "" // half of an odd number names no line of the axis
 	}
-	return ui.Count(int(n))
+	return i18n.Count(ctx, int(n))
 }
 
-func percentText(n float64) string {
+func percentText(ctx context.Context, n float64) string {
 	// Rounded down: not all of 99.99% arrived.
-	return strconv.FormatFloat(math.Floor(n*10)/10, 'f', -1, 64) + "%"
+	return i18n.T(ctx, "site.percent", i18n.From(ctx).Decimal(math.Floor(n*10)/10, 1))
 }
 
-func ageText(seconds float64) string {
-	return ui.Duration(time.Duration(seconds * float64(time.Second)))
+func ageText(ctx context.Context, seconds float64) string {
+	return i18n.Duration(ctx, time.Duration(seconds*float64(time.Second)))
 }
 
-func (t *trafficSeries) cameLabel() string {
+func (t *trafficSeries) cameLabel(ctx context.Context) string {
 	if t.all {
-		return "Events accepted"
+		return i18n.T(ctx, "site.traffic-accepted")
 	}
-	return "New deliveries"
+	return i18n.T(ctx, "site.traffic-new")
 }
 
-func (t *trafficSeries) figures() []ui.Item {
+func (t *trafficSeries) figures(ctx context.Context) []ui.Item {
 	came := t.sum.Made
 	if t.all {
 		came = t.sum.Accepted
 	}
 	items := []ui.Item{
-		{Label: t.cameLabel(), Text: ui.Count(int(came))},
-		{Label: "Deliveries delivered", Text: ui.Count(int(t.sum.Delivered))},
-		{Label: "Failed attempts", Text: ui.Count(int(t.sum.Failed))},
-		{Label: "Became dead letters", Text: ui.Count(int(t.sum.Dead))},
+		{Label: t.cameLabel(ctx), Text: i18n.Count(ctx, int(came))},
+		{Label: i18n.T(ctx, "site.traffic-delivered"), Text: i18n.Count(ctx, int(t.sum.Delivered))},
+		{Label: i18n.T(ctx, "site.traffic-failed"), Text: i18n.Count(ctx, int(t.sum.Failed))},
+		{Label: i18n.T(ctx, "site.traffic-dead"), Text: i18n.Count(ctx, int(t.sum.Dead))},
 	}
 	if rate := successRate(t.sum); !math.IsNaN(rate) {
-		items = append(items, ui.Item{Label: "Attempts that arrived", Text: percentText(rate)})
+		items = append(items, ui.Item{Label: i18n.T(ctx, "site.traffic-arrived"), Text: percentText(ctx, rate)})
 	}
 	if p50 := quantile(t.sum.Latency, .5); !math.IsNaN(p50) {
-		items = append(items, ui.Item{Label: "Half arrived within", Text: latencyText(p50)}, ui.Item{Label: "95% arrived within", Text: latencyText(quantile(t.sum.Latency, .95))})
+		items = append(items, ui.Item{Label: i18n.T(ctx, "site.traffic-half"), Text: latencyText(ctx, p50)}, ui.Item{Label: i18n.T(ctx, "site.traffic-most", 95), Text: latencyText(ctx, quantile(t.sum.Latency, .95))})
 	}
 	if t.fresh {
-		items = append(items, ui.Item{Label: "Waited at the last look", Text: ui.CountUpTo(int(t.lastPending), store.ListBound)})
+		items = append(items, ui.Item{Label: i18n.T(ctx, "site.traffic-waited"), Text: i18n.CountUpTo(ctx, int(t.lastPending), store.ListBound)})
 	}
 	return items
 }
 
-func (t *trafficSeries) charts(step time.Duration) []ui.ChartView {
-	each := "Each point counts " + ui.Duration(step) + "; the last one goes on. "
+func (t *trafficSeries) charts(ctx context.Context, step time.Duration) []ui.ChartView {
+	in := func(format func(context.Context, float64) string) func(float64) string {
+		return func(n float64) string { return format(ctx, n) }
+	}
 	return []ui.ChartView{
 		{
-			ID: "chart-traffic", Title: "Traffic", Times: t.times, Format: countText, Note: each + "The counts of the last 10 seconds may lack.",
-			Series: []ui.ChartSeries{{Label: t.cameLabel(), Values: t.came}, {Label: "Delivered", Values: t.delivered}, {Label: "Dead letters", Values: t.dead}, {Label: "Failed attempts", Values: t.failed}},
+			ID: "chart-traffic", Title: i18n.T(ctx, "site.traffic"), Times: t.times, Format: in(countText), Note: i18n.T(ctx, "site.chart-traffic", i18n.Duration(ctx, step)),
+			Series: []ui.ChartSeries{{Label: t.cameLabel(ctx), Values: t.came}, {Label: i18n.T(ctx, "site.chart-delivered"), Values: t.delivered}, {Label: i18n.T(ctx, "site.dead-letters"), Values: t.dead}, {Label: i18n.T(ctx, "site.traffic-failed"), Values: t.failed}},
 		},
 		{
-			ID: "chart-success", Title: "Attempts that arrived", Times: t.times, Top: 100, Format: percentText, Note: "Points without attempts are left out.",
-			Series: []ui.ChartSeries{{Label: "Arrived", Values: t.rate}},
+			ID: "chart-success", Title: i18n.T(ctx, "site.traffic-arrived"), Times: t.times, Top: 100, Format: in(percentText), Note: i18n.T(ctx, "site.chart-success"),
+			Series: []ui.ChartSeries{{Label: i18n.T(ctx, "site.chart-arrived"), Values: t.rate}},
 		},
 		{
-			ID: "chart-latency", Title: "Latency", Times: t.times, Format: latencyText, Note: "From the acceptance of a delivery until it arrived, waits and retries included. Estimated from counts in 16 classes.",
-			Series: []ui.ChartSeries{{Label: "Half arrived within (p50)", Values: t.p50}, {Label: "95% arrived within (p95)", Values: t.p95}},
+			ID: "chart-latency", Title: i18n.T(ctx, "site.chart-latency"), Times: t.times, Format: in(latencyText), Note: i18n.T(ctx, "site.chart-latency-note"),
+			Series: []ui.ChartSeries{{Label: i18n.T(ctx, "site.chart-half"), Values: t.p50}, {Label: i18n.T(ctx, "site.chart-most", 95), Values: t.p95}},
 		},
 		{
-			ID: "chart-waiting", Title: "Waiting deliveries", Times: t.times, Format: countText, Note: "The most at a look once a minute. Of each endpoint up to 10,001 are counted, which stands for more than 10,000.",
-			Series: []ui.ChartSeries{{Label: "Waiting", Values: t.pending}},
+			ID: "chart-waiting", Title: i18n.T(ctx, "site.chart-waiting"), Times: t.times, Format: in(countText), Note: i18n.T(ctx, "site.chart-waiting-note", store.ListBound+1, store.ListBound),
+			Series: []ui.ChartSeries{{Label: i18n.T(ctx, "site.chart-waiting-line"), Values: t.pending}},
 		},
 		{
-			ID: "chart-oldest", Title: "Age of the oldest waiting delivery", Times: t.times, Format: ageText, Note: "The highest at a look once a minute, among up to 10,001 deliveries of each endpoint.",
-			Series: []ui.ChartSeries{{Label: "Oldest", Values: t.oldest}},
+			ID: "chart-oldest", Title: i18n.T(ctx, "site.chart-oldest"), Times: t.times, Format: in(ageText), Note: i18n.T(ctx, "site.chart-oldest-note", store.ListBound+1),
+			Series: []ui.ChartSeries{{Label: i18n.T(ctx, "site.chart-oldest-line"), Values: t.oldest}},
 		},
 	}
 }

@@ -7,7 +7,7 @@ import (
 
 	"schakel/delivery/window"
 	"schakel/store"
-	"schakel/templates/ui"
+	"schakel/templates/i18n"
 )
 
 // EndpointWait names the reason an endpoint is not sent to, and the end of the wait if a clock sets it.
@@ -44,23 +44,23 @@ func opensAt(ep store.Endpoint, now time.Time) time.Time {
 }
 
 // OpensText announces the window that a delivery waits for; "" when that is open.
-func OpensText(ep store.Endpoint, now time.Time) string {
+func OpensText(ctx context.Context, ep store.Endpoint, now time.Time) string {
 	if unreadableHours(ep) {
-		return "It waits because the hours of the endpoint cannot be read; set them again."
+		return i18n.T(ctx, "site.opens-unreadable")
 	}
-	if at := opensWords(ep, now); at != "" {
-		return "It waits for the window of the endpoint, which opens " + at + "."
+	if at := opensWords(ctx, ep, now); at != "" {
+		return i18n.T(ctx, "site.opens", at)
 	}
 	return ""
 }
 
 // ClosedText reports that an endpoint is outside its windows; "" when it is open.
-func ClosedText(ep store.Endpoint, now time.Time) string {
+func ClosedText(ctx context.Context, ep store.Endpoint, now time.Time) string {
 	if unreadableHours(ep) {
-		return "The hours of this endpoint cannot be read, so events wait. Set them again."
+		return i18n.T(ctx, "site.closed-unreadable")
 	}
-	if at := opensWords(ep, now); at != "" {
-		return "It is outside the hours of this endpoint now, so events wait. The next hours begin " + at + "."
+	if at := opensWords(ctx, ep, now); at != "" {
+		return i18n.T(ctx, "site.closed-until", at)
 	}
 	return ""
 }
@@ -73,35 +73,35 @@ type Stop struct {
 }
 
 // StopOf explains why an endpoint is not sent to now.
-func StopOf(ep store.Endpoint, now time.Time) Stop {
+func StopOf(ctx context.Context, ep store.Endpoint, now time.Time) Stop {
 	reason, until := EndpointWait(ep, store.Delivery{SubscriptionID: "any"}, now) // of events, not of tests of the endpoint
 	s := Stop{Since: ep.StatusAt.Time}
 	switch reason {
 	case "endpoint-paused":
-		s.Why, s.Next = "Paused by your organisation", "when you resume it"
+		s.Why, s.Next = i18n.T(ctx, "site.stop-paused"), i18n.T(ctx, "site.stop-paused-next")
 		if ep.PausedBy != "" {
-			s.Why, s.Next = "Paused by "+ep.PausedBy+", an administrator", "when an administrator resumes it"
+			s.Why, s.Next = i18n.T(ctx, "site.stop-paused-by", ep.PausedBy), i18n.T(ctx, "site.stop-administrator-next")
 		}
 	case "endpoint-suspended":
-		s.Why, s.Next = "Suspended", "when an administrator resumes it"
+		s.Why, s.Next = i18n.T(ctx, "site.stop-suspended"), i18n.T(ctx, "site.stop-administrator-next")
 	case "window":
-		s = Stop{Why: "Outside its delivery window", Next: opensWords(ep, now)}
+		s = Stop{Why: i18n.T(ctx, "site.stop-window"), Next: opensWords(ctx, ep, now)}
 		if until.IsZero() {
-			s = Stop{Why: "Its hours cannot be read", Next: "when you set the hours again"}
+			s = Stop{Why: i18n.T(ctx, "site.stop-unreadable"), Next: i18n.T(ctx, "site.stop-unreadable-next")}
 		}
 	case "circuit-open":
-		s = Stop{Why: "Temporarily stopped: it failed " + ui.Plural(int(ep.CircuitFailures), "time", "times") + " in a row", Since: ep.CircuitOpenedAt.Time, Next: ui.Time(until.Time)}
+		s = Stop{Why: i18n.T(ctx, "site.stop-circuit", ep.CircuitFailures), Since: ep.CircuitOpenedAt.Time, Next: i18n.Time(ctx, until.Time)}
 		if !until.After(now) {
-			s.Next = "now"
+			s.Next = i18n.T(ctx, "time.now")
 		}
 	case "retry-after":
-		s = Stop{Why: "Your receiver asked for no requests (Retry-After)", Next: ui.Time(until.Time)}
+		s = Stop{Why: i18n.T(ctx, "site.stop-retry-after"), Next: i18n.Time(ctx, until.Time)}
 	}
 	return s
 }
 
 // opensWords is when an endpoint that is outside its windows opens, in its own time; "" when it is open.
-func opensWords(ep store.Endpoint, now time.Time) string {
+func opensWords(ctx context.Context, ep store.Endpoint, now time.Time) string {
 	opens := opensAt(ep, now)
 	if opens.IsZero() {
 		return ""
@@ -114,19 +114,20 @@ func opensWords(ep store.Endpoint, now time.Time) string {
 	if zone, err := time.LoadLocation(week.TimeZone()); err == nil {
 		local = opens.In(zone)
 	}
-	return local.Format("Monday 2 January 15:04") + " (" + week.TimeZone() + ")"
+	return i18n.T(ctx, "site.window-opens", i18n.Of(ctx, "site.day", local.Format("Mon")), i18n.From(ctx).ShortDay(local), local.Format("15:04"), week.TimeZone())
 }
 
 // WindowWords describes the delivery windows of an endpoint.
-func WindowWords(ep store.Endpoint) string {
+func WindowWords(ctx context.Context, ep store.Endpoint) string {
 	week, err := window.Parse(ep.Windows)
 	switch {
 	case err != nil:
-		return "not readable: " + err.Error()
+		return i18n.T(ctx, "site.window-unreadable", err.Error())
 	case week.Always():
-		return "at any time"
+		return i18n.T(ctx, "site.window-always")
 	}
-	return strings.Join(week.Words(), "; ") + " (" + week.TimeZone() + ")"
+	words := week.Words(func(d time.Weekday) string { return i18n.Of(ctx, "site.day", d.String()[:3]) }, i18n.T(ctx, "site.window-through"), i18n.T(ctx, "site.window-until"))
+	return i18n.T(ctx, "site.window-words", strings.Join(words, "; "), week.TimeZone())
 }
 
 // DeliveryAnswer is a delivery as its receiver sees it.
