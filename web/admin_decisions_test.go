@@ -294,14 +294,14 @@ func TestEveryActionCanBeFilteredBy(t *testing.T) {
 func TestAuditSentences(t *testing.T) {
 	t.Parallel()
 	for want, entry := range map[string]store.Audit{
-		"Ada resent a delivery of x.":                              {Action: "delivery.resent", ActorName: "Ada", ObjectName: "x", Detail: `{"reason":""}`},
-		"Ada discarded a delivery of x: “Old.”":                    {Action: "delivery.discarded", ActorName: "Ada", ObjectName: "x", Detail: `{"reason":"Old."}`},
-		"Ada started a job to offer more than 1,204 events again.": {Action: "deliveries.replay", ActorName: "Ada", Detail: `{"count":1204,"more":true}`},
-		"Ada stopped a job to replay after 3 of 1,204.":            {Action: "deliveries.cancel", ActorName: "Ada", Detail: `{"what":"replay","count":3,"total":1204}`},
-		"Ada started a job to resend 1,204 deliveries.":            {Action: "deliveries.resend", ActorName: "Ada", Detail: `{"count":1204}`},
-		"Someone started a job to discard 0 deliveries.":           {Action: "deliveries.discard", Detail: `broken`},
-		"Ada sent a test event to endpoint Hook.":                  {Action: "endpoint.tested", ActorName: "Ada", ObjectName: "Hook", Detail: `{}`},
-		"Ada approved the registration of ROC.":                    {Action: registry.ActionPartnerApproved, ActorName: "Ada", ObjectName: "ROC", Detail: `{}`},
+		"Ada resent a delivery of x.":                         {Action: "delivery.resent", ActorName: "Ada", ObjectName: "x", Detail: `{"reason":""}`},
+		"Ada discarded a delivery of x: “Old.”":               {Action: "delivery.discarded", ActorName: "Ada", ObjectName: "x", Detail: `{"reason":"Old."}`},
+		"Ada started a job to replay more than 1,204 events.": {Action: "deliveries.replay", ActorName: "Ada", Detail: `{"count":1204,"more":true}`},
+		"Ada stopped a job to replay after 3 of 1,204.":       {Action: "deliveries.cancel", ActorName: "Ada", Detail: `{"what":"replay","count":3,"total":1204}`},
+		"Ada started a job to resend 1,204 deliveries.":       {Action: "deliveries.resend", ActorName: "Ada", Detail: `{"count":1204}`},
+		"Someone started a job to discard 0 deliveries.":      {Action: "deliveries.discard", Detail: `broken`},
+		"Ada sent a test event to endpoint Hook.":             {Action: "endpoint.tested", ActorName: "Ada", ObjectName: "Hook", Detail: `{}`},
+		"Ada approved the registration of ROC.":               {Action: registry.ActionPartnerApproved, ActorName: "Ada", ObjectName: "ROC", Detail: `{}`},
 	} {
 		if got := site.AuditSentence(t.Context(), entry); got != want {
 			t.Errorf("told as %q, want %q", got, want)

@@ -170,7 +170,7 @@ func TestAMQPMessageActions(t *testing.T) {
 	wantWords(t, text(w.admin.get(at(rejected.ID))), "does not wait for this")
 	wantRefused(t, w.admin.post(at(dead.ID)+"/drop", url.Values{"reason": {""}}), "Say why")
 	wantStatus(t, w.admin.post(at(dead.ID)+"/drop", url.Values{"reason": {"Sent in error."}}), http.StatusSeeOther)
-	wantWords(t, text(w.admin.get(at(dead.ID))), "The message is discarded.", "Ada Admin dropped AMQP message dead", "Sent in error.")
+	wantWords(t, text(w.admin.get(at(dead.ID))), "The message is discarded.", "Ada Admin discarded AMQP message dead", "Sent in error.")
 	wantWords(t, text(w.admin.get(at(processed.ID))), "Resend the AppRec", "Answers to it")
 	wantStatus(t, w.admin.post(at(processed.ID)+"/answer", nil), http.StatusSeeOther)
 	wantWords(t, text(w.admin.get(at(processed.ID))), "Its AppRec was not sent yet")

@@ -290,7 +290,7 @@ func TestAllThatMatchInTheErrorQueueLeavesWhatWaits(t *testing.T) {
 	waits := w.failed(w.other, store.DeliveryHeld, store.ReasonSubscriptionPaused)
 	w.subscriptionIs(w.other, store.SubscriptionPaused)
 	w.clock.Advance(time.Second)
-	page := shows(t, w.admin.get("/admin/errors/all"), http.StatusOK, "1 delivery matches", "Refused by the other side")
+	page := shows(t, w.admin.get("/admin/errors/all"), http.StatusOK, "1 delivery matches", "Rejected by the receiver")
 	form := hiddenOf(t, page, "/admin/errors/all")
 	form.Set("action", "discard")
 	shows(t, w.admin.post("/admin/errors/all", form), http.StatusUnprocessableEntity, "Say why", "1 delivery matches")

@@ -41,7 +41,7 @@ func TestDeliveryPageSaysHowItIs(t *testing.T) {
 	w := newQueueWorld(t)
 	none := store.Attempt{ErrorKind: outbound.KindTimeout, Error: "roc.example.nl: timeout", DurationUS: 30_000_000}
 	retrying := w.attempt(w.deliver(w.event(event.DataNone, ""), w.first), store.DeliveryRetrying, webhook.ReasonUnreachable, none)
-	shows(t, w.admin.get("/admin/deliveries/"+retrying.ID), http.StatusOK, "Retrying: No answer from the receiver", "Try now", "Next attempt:", "in 1 min 30 s",
+	shows(t, w.admin.get("/admin/deliveries/"+retrying.ID), http.StatusOK, "Retrying: No answer from the receiver", "Resend", "Next attempt:", "in 1 min 30 s",
 		"No answer in time", "Nothing came back.", "The event has no data.")
 	done := w.attempt(w.deliver(w.event(event.DataText, "hello"), w.other), store.DeliveryDelivered, "", store.Attempt{StatusCode: 202})
 	page := shows(t, w.admin.get("/admin/deliveries/"+done.ID), http.StatusOK, "Delivered", "it answered 202", "Resend", "hello")

@@ -25,7 +25,7 @@ func TestPartnerSeesItsOutage(t *testing.T) {
 		{"paused", func(ep *store.Endpoint) { ep.Status, ep.StatusReason = store.EndpointPaused, "Maintenance." }, "Paused by your organisation", "when you resume it", true},
 		{"paused by an administrator", func(ep *store.Endpoint) { ep.Status, ep.PausedBy = store.EndpointPaused, "Ada" }, "Paused by Ada, an administrator", "when an administrator resumes it", true},
 		{"suspended", func(ep *store.Endpoint) { ep.Status = store.EndpointSuspended }, "Suspended", "when an administrator resumes it", true},
-		{"outside its window", func(ep *store.Endpoint) { ep.Windows = "unreadable" }, "Its hours cannot be read", "when you set the hours again", false},
+		{"outside its window", func(ep *store.Endpoint) { ep.Windows = "unreadable" }, "Its delivery window cannot be read", "when you set the window again", false},
 		{"circuit open", func(ep *store.Endpoint) {
 			ep.Circuit, ep.CircuitFailures = store.CircuitOpen, 10
 			ep.CircuitOpenedAt, ep.CircuitProbeAt = ep.UpdatedAt, store.At(ep.UpdatedAt.Add(time.Hour))

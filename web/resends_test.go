@@ -167,7 +167,7 @@ func TestAdministratorReplaysWhatAnEndpointNeverGot(t *testing.T) {
 	id, _, _ = strings.Cut(id, `"`)
 	shows(t, w.admin.get("/admin/deliveries/dlv_"+id), http.StatusOK, "Replayed by job", idOf(job))
 	shows(t, w.admin.get("/admin/replays?endpoint="+w.first.endpoint), http.StatusOK, "0 events to replay", "No stored event is to be replayed")
-	if said := w.audited("job", idOf(job)); len(said) != 1 || said[0] != "Ada Admin started a job to offer 1 event again." {
+	if said := w.audited("job", idOf(job)); len(said) != 1 || said[0] != "Ada Admin started a job to replay 1 event." {
 		t.Errorf("audited %q", said)
 	}
 	shows(t, w.admin.get("/admin/jobs"), http.StatusOK, "Replay of 1 event", "Resend or replay…")

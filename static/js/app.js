@@ -116,7 +116,7 @@
     if (!zone) return;
     const cookie = "schakel-zone=" + encodeURIComponent(zone);
     if (document.cookie.split("; ").includes(cookie)) return;
-    document.cookie = cookie + "; Path=/; SameSite=Lax; Max-Age=31536000" + (location.protocol === "https:" ? "; Secure" : "");
+    document.cookie = cookie + "; Path=/; SameSite=Lax; Max-Age=31536000";
   }
 
   document.addEventListener("change", onChange);

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/a-h/templ"
+	"schakel/templates/i18n"
 	"schakel/templates/ui/uitest"
 )
 
@@ -73,5 +74,19 @@ func TestLivePartRefreshesItself(t *testing.T) {
 		if got, _ := uitest.Attr(part, key); got != want {
 			t.Errorf("%s = %q, want %q", key, got, want)
 		}
+	}
+}
+
+// TestTimesAreInTheZoneOfTheReader: the title has UTC where the reader has another zone.
+func TestTimesAreInTheZoneOfTheReader(t *testing.T) {
+	t.Parallel()
+	zone := time.FixedZone("CET", 60*60)
+	ctx := i18n.With(t.Context(), i18n.NewLocale(i18n.Dutch, zone))
+	var out strings.Builder
+	if err := Clock(uitest.Now().Add(-time.Hour), uitest.Now()).Render(ctx, &out); err != nil {
+		t.Fatal(err)
+	}
+	if got := out.String(); !strings.Contains(got, "21 nov 2026 14:03:05 CET") || !strings.Contains(got, `title="1 u geleden, 21 nov 2026 13:03:05 UTC"`) {
+		t.Errorf("got %s", got)
 	}
 }
