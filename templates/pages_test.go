@@ -44,7 +44,7 @@ func administratorPages() map[string]templ.Component {
 	kind := ui.GrantedType{Name: "nl.a", Title: "A", Href: "/t", Contract: partner, Status: "published", Known: true}
 	return map[string]templ.Component{
 		"overview": adminview.AdminOverview(p, adminview.AdminOverviewView{Tasks: []ui.Tile{{Label: "Registrations", Value: "1"}}, Period: "now", Endpoints: []ui.EndpointRow{point}, History: past, Now: uitest.Now(), Every: time.Second}),
-		"partners": partnersview.AdminPartners(p, partnersview.AdminPartnersView{Statuses: ui.StateOptions("requested"), Rows: []partnersview.PartnerRow{{Name: "ROC", Href: "/p", Number: "1", Status: "requested", Unconfirmed: true}}, Total: 1, Now: uitest.Now()}),
+		"partners": partnersview.AdminPartners(p, partnersview.AdminPartnersView{Statuses: ui.StateOptions(context.Background(), "requested"), Rows: []partnersview.PartnerRow{{Name: "ROC", Href: "/p", Number: "1", Status: "requested", Unconfirmed: true}}, Total: 1, Now: uitest.Now()}),
 		"partner": partnersview.AdminPartner(p, partnersview.AdminPartnerView{
 			OIN: "1", Grants: []string{"All"}, Acts: todo, Message: "No.", Endpoints: []ui.EndpointRow{point},
 			Subscriptions: []partnersview.SubscriptionRow{sub}, Clients: []partnersview.ClientRow{client}, Accounts: []ui.AccountRow{account}, History: past, Now: uitest.Now(),

@@ -243,7 +243,7 @@ func TestAMQPRemedyIsForTheReader(t *testing.T) {
 	t.Parallel()
 	for _, c := range message.Conditions() {
 		m := store.AMQPMessage{Direction: store.AMQPIn, Kind: store.AMQPBusiness, Status: store.AMQPRefused, Reason: string(c)}
-		if got := webamqp.AMQPRemedy(m).String(); got == "" || got == site.AMQPReasonOf(m.Reason).Remedy {
+		if got := webamqp.AMQPRemedy(m).String(); got == "" || got == site.AMQPReasonOf(m.Reason).Remedy.String() {
 			t.Errorf("%s: %q", c, got)
 		}
 	}
