@@ -276,9 +276,11 @@ func (d *Datasets) Worked(ctx context.Context, datasetID, kind string) error {
 }
 
 func mailDatasetFails(c registry.Config, row store.Dataset, t store.MutationTrouble) registry.Message {
-	subject, why := i18n.M("datasets.mail.failed-delta", row.Title), i18n.M("datasets.mail.failed-delta-why", row.Title, t.Error)
+	path := "/admin/datasets/" + row.ID
 	if t.Kind == store.TroubleSnapshot {
-		subject, why = i18n.M("datasets.mail.failed-snapshot", row.Title), i18n.M("datasets.mail.failed-snapshot-why", row.Title, t.Error)
+		return c.Letter(i18n.M("datasets.mail.failed-snapshot", row.Title), path,
+			i18n.M("datasets.mail.failed-snapshot-why", row.Title, t.Error), "datasets.mail.failed-next")
 	}
-	return c.Letter(subject, "/admin/datasets/"+row.ID, why, i18n.M("datasets.mail.failed-next"))
+	return c.Letter(i18n.M("datasets.mail.failed-delta", row.Title), path,
+		i18n.M("datasets.mail.failed-delta-why", row.Title, t.Error), "datasets.mail.failed-next")
 }

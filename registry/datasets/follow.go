@@ -198,7 +198,7 @@ func (d *Datasets) endRequests(ctx context.Context, tx *store.Tx, row store.Data
 
 func mailDatasetEnded(c registry.Config, row store.Dataset, p store.Partner, reason string) registry.Message {
 	return c.Letter(i18n.M("datasets.mail.ended", row.Title), registry.TrafficPath(p)+"/datasets/"+row.ID,
-		i18n.M("datasets.mail.ended-by", c.Organisation, row.Title), registry.Because(reason), i18n.M("datasets.mail.ended-next"))
+		i18n.M("datasets.mail.ended-by", c.Organisation, row.Title), registry.Because(reason), "datasets.mail.ended-next")
 }
 
 // EndFollowing ends the subscriptions to datasets that ended before a moment and of which no delta that ended after it is

@@ -88,23 +88,19 @@ func (m *handlers) deliveryProblem(dataset string, err error) error {
 // goneProblem reports that something expired, and names the way back (MUT-33, MUT-38).
 func (m *handlers) goneProblem(dataset string, gone *export.GoneError) error {
 	newest, at := m.App.Absolute(datasetPath(dataset)+"/snapshots/latest"), gone.ExpiredAt.UTC().Format(time.RFC3339)
-	var code string
-	var text i18n.Message
 	switch {
 	case errors.Is(gone.Kind, export.ErrLineageChanged) && gone.Reason != "":
-		code, text = "lineage-changed", i18n.M("datasets.api.lineage-changed-because", gone.Reason, newest)
+		return site.NewProblem(http.StatusGone, "lineage-changed", i18n.M("datasets.api.lineage-changed-because", gone.Reason, newest))
 	case errors.Is(gone.Kind, export.ErrLineageChanged):
-		code, text = "lineage-changed", i18n.M("datasets.api.lineage-changed", newest)
+		return site.NewProblem(http.StatusGone, "lineage-changed", i18n.M("datasets.api.lineage-changed", newest))
 	case errors.Is(gone.Kind, export.ErrDeltaExpired) && gone.ExpiredAt.IsZero():
-		code, text = "delta-expired", i18n.M("datasets.api.delta-expired", newest)
+		return site.NewProblem(http.StatusGone, "delta-expired", i18n.M("datasets.api.delta-expired", newest))
 	case errors.Is(gone.Kind, export.ErrDeltaExpired):
-		code, text = "delta-expired", i18n.M("datasets.api.delta-expired-at", at, newest)
+		return site.NewProblem(http.StatusGone, "delta-expired", i18n.M("datasets.api.delta-expired-at", at, newest))
 	case gone.ExpiredAt.IsZero():
-		code, text = "download-gone", "datasets.api.download-gone"
-	default:
-		code, text = "download-gone", i18n.M("datasets.api.download-gone-since", at)
+		return site.NewProblem(http.StatusGone, "download-gone", "datasets.api.download-gone")
 	}
-	return site.NewProblem(http.StatusGone, code, text)
+	return site.NewProblem(http.StatusGone, "download-gone", i18n.M("datasets.api.download-gone-since", at))
 }
 
 // readyOrWait refuses what is not there yet, or cannot be made.
