@@ -16,8 +16,8 @@ import (
 	"schakel/registry"
 	"schakel/registry/contracts"
 	"schakel/store"
-	"schakel/templates/i18n"
 	"schakel/store/needs"
+	"schakel/templates/i18n"
 )
 
 func TestContractInput(t *testing.T) {
