@@ -17,6 +17,7 @@ import (
 	"schakel/registry/contracts"
 	"schakel/store"
 	"schakel/store/needs"
+	"schakel/templates/i18n"
 )
 
 func TestContractInput(t *testing.T) {
@@ -443,8 +444,9 @@ func TestMirrorFilterThatMatchesNothing(t *testing.T) {
 			s := w.mirrors(t, o, func(in *contracts.MirrorInput) { in.Contracts, in.Name = []string{pattern}, pattern })
 			run, err := w.Mirrors.Run(t.Context(), s.ID, contracts.MirrorScheduled)
 			must(t, err)
-			if got := strings.Contains(run.Error, "None of the 1 contracts"); got != want || want && !strings.Contains(run.Error, "the first of the source are students") {
-				t.Errorf("%s: %q", pattern, run.Error)
+			said := i18n.Message(run.Error).String()
+			if got := strings.Contains(said, "None of the 1 contracts"); got != want || want && !strings.Contains(said, "the first of the source are students") {
+				t.Errorf("%s: %q", pattern, said)
 			}
 		}
 	})

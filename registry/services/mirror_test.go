@@ -9,6 +9,7 @@ import (
 	"schakel/registry"
 	"schakel/registry/contracts"
 	"schakel/store"
+	"schakel/templates/i18n"
 )
 
 // Rules: EDU-06e, EDU-N05, EDU-N06.
@@ -398,7 +399,7 @@ func TestMirrorDraftFollowsItsSourceWhenPublished(t *testing.T) {
 		w.mirrored(t, s, contracts.MirrorScheduled, 0, 2, 0, 0, 1, 0)
 		v, err := w.publish(ctx, w.admin, "noord-students", "1.1.0", "")
 		must(t, err)
-		if v.Status != store.VersionDeprecated || v.DeprecatedAt.IsZero() || !strings.HasPrefix(v.StatusReason, "At the source: ") {
+		if v.Status != store.VersionDeprecated || v.DeprecatedAt.IsZero() || !strings.HasPrefix(i18n.Message(v.StatusReason).String(), "At the source: ") {
 			t.Errorf("published as %+v", v)
 		}
 		audits, _, err := w.db.Audits(ctx, store.AuditFilter{ObjectID: "noord-students"})
