@@ -19,6 +19,7 @@ import (
 	"schakel/registry/mail"
 	"schakel/registry/partners"
 	"schakel/store"
+	"schakel/templates/i18n"
 	webcontracts "schakel/web/contracts"
 )
 
@@ -298,6 +299,7 @@ func (w *mailWorld) mailsOfDatasets() {
 		},
 		func() error { return w.reg.Subscriptions.Reject(ctx, w.portalHarness.admin, sub, "too large") },
 		func() error { return w.reg.Datasets.Failed(ctx, "houses", store.TroubleDelta, "the disk is full") },
+		func() error { return w.reg.Datasets.Failed(ctx, "houses", store.TroubleSnapshot, "the disk is full") },
 		func() error { return w.reg.Datasets.End(ctx, w.portalHarness.admin, "houses", "It moved.") },
 	} {
 		noError(w.t, step())
@@ -333,6 +335,9 @@ func (w *mailWorld) mailsOfTraffic() {
 	w.open()
 }
 
+// argument is an argument of a text that was written without any.
+var argument = regexp.MustCompile(`%!\w\(\w+\)`)
+
 // wantEveryKind reads the subjects that the program can write from its source: of each a mail must have been opened.
 func (w *mailWorld) wantEveryKind() {
 	files := must(filepath.Glob("../registry/*.go"))(w.t)
@@ -352,8 +357,11 @@ func (w *mailWorld) wantEveryKind() {
 			kinds++
 			ast.Inspect(call.Args[0], func(n ast.Node) bool {
 				if lit, ok := n.(*ast.BasicLit); ok && lit.Kind == token.STRING {
-					if words, _ := strconv.Unquote(lit.Value); !strings.Contains(all, words) {
-						w.t.Errorf("no mail of %s with %q was opened", name, words)
+					key, _ := strconv.Unquote(lit.Value)
+					for _, words := range argument.Split(i18n.Message(key).String(), -1) {
+						if !strings.Contains(all, words) {
+							w.t.Errorf("no mail of %s with %q was opened", name, words)
+						}
 					}
 				}
 				return true
