@@ -90,7 +90,5 @@ func linkHash(token string) []byte {
 
 // MailPassword makes the mail with a link to choose a password.
 func (c Config) MailPassword(purpose LinkPurpose, token string) Message {
-	return c.Letter("Choose a password", purpose.Path(token),
-		i18n.Message("Follow this link to choose a password for your account at "+c.Organisation+". It works once. "+
-			"If you did not ask for it, do nothing."))
+	return c.Letter("mail.password.subject", purpose.Path(token), i18n.M("mail.password.text", c.Organisation))
 }

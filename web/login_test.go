@@ -358,3 +358,27 @@ func TestForgottenPasswordCannotBeUsedToSendManyMails(t *testing.T) {
 		t.Errorf("%d mails to one account (%v)", total, err)
 	}
 }
+
+// TestOwnLanguage: who is logged in chooses the language and the time zone of pages, or follows the browser again.
+func TestOwnLanguage(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t, nil)
+	h.administrator(t)
+	b := h.browser().login(t, testEmail)
+	wantWords(t, text(b.get("/account")), "Language and time", `<option value="nb">Norsk bokmål</option>`, `<option value="Europe/Oslo">`)
+	save := func(language, zone string) *http.Response {
+		return b.post("/account/language", url.Values{"language": {language}, "timeZone": {zone}})
+	}
+	wantPage(t, save("xx", ""), http.StatusUnprocessableEntity, `href="#language"`, "Choose one of the languages of the list.")
+	wantPage(t, save("", "Europe/Nowhere"), http.StatusUnprocessableEntity, `href="#timeZone"`)
+	wantPage(t, save("", "Local"), http.StatusUnprocessableEntity, `href="#timeZone"`)
+
+	wantRedirect(t, save("nb", "Europe/Oslo"), "/account")
+	page := text(b.get("/account"))
+	wantWords(t, page, "Konto siden", `<option value="nb" selected>`, `<option value="Europe/Oslo" selected>`)
+	wantWords(t, text(h.browser().login(t, testEmail).get("/account")), "Konto siden")
+
+	wantRedirect(t, save("", ""), "/account")
+	b.header.Set("Accept-Language", "nl")
+	wantWords(t, text(b.get("/account")), "Account sinds")
+}

@@ -226,7 +226,7 @@ func (w *mailWorld) mailsOfEngine(p queueParty) {
 			w.reg.Mails.SubscriptionEnded(ctx, tx, sub, "The receiver answered 410."))
 	})
 	w.open()
-	for _, want := range []string{"2 held deliveries at endpoint", "1 dead letter at endpoint", "does not answer", "is suspended"} {
+	for _, want := range []string{"2 deliveries in the error queue at endpoint", "1 dead letter at endpoint", "does not answer", "is suspended"} {
 		if !strings.Contains(strings.Join(w.subjects[before:], "\n"), want+" ") && !strings.Contains(strings.Join(w.subjects[before:], "\n"), want+"\n") {
 			w.t.Errorf("no mail says %q: %q", want, w.subjects[before:])
 		}
@@ -238,7 +238,7 @@ func (w *mailWorld) mailsOfEngine(p queueParty) {
 			!strings.Contains(m.Subject+m.Body, " of "+partner.Name) && strings.Contains(m.Body, p.endpoint) {
 			w.t.Errorf("administrators do not learn which partner this is about:\n%s\n%s", m.Subject, m.Body)
 		}
-		if strings.Contains(m.Subject, "2 held deliveries") && !strings.Contains(m.Body, "- rejected: 2 deliveries, the last answer was 400") {
+		if strings.Contains(m.Subject, "2 deliveries in the error queue") && !strings.Contains(m.Body, "- rejected: 2 deliveries, the last answer was 400") {
 			w.t.Errorf("nobody learns how many were rejected, and how:\n%s\n%s", m.Subject, m.Body)
 		}
 	}

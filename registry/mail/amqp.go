@@ -2,11 +2,10 @@ package mail
 
 import (
 	"context"
-	"fmt"
 	"net/url"
 	"strconv"
-	"strings"
 
+	"schakel/registry"
 	"schakel/store"
 	"schakel/templates/i18n"
 )
@@ -42,54 +41,52 @@ func (m *Mails) AMQPWaiting(ctx context.Context, tx *store.Tx, trouble AMQPTroub
 	if len(groups) == 0 {
 		return nil
 	}
-	count, lines := 0, make([]string, len(groups))
+	count, lines := 0, make([]i18n.Message, len(groups))
 	for i, g := range groups {
 		count += g.Count
-		lines[i] = "- " + g.line(trouble)
+		lines[i] = registry.Bullet(g.line(trouble))
 	}
 	words := amqpTroubleWords(trouble)
-	subject := words.subject + ": " + messagesOf(count)
+	counted := i18n.M("mail.amqp.messages", count)
 	if len(groups) == 1 {
-		subject = words.subject + ": " + messagesOf(count) + " " + groups[0].who(trouble)
+		counted = groups[0].messages(trouble)
 	}
-	msg := m.cfg.Letter(i18n.Message(subject), amqpPath(trouble, groups), i18n.Message(words.what), i18n.Message(strings.Join(lines, "\n")), i18n.Message(words.remedy))
+	msg := m.cfg.Letter(i18n.M("mail.amqp.subject", words.subject, counted), amqpPath(trouble, groups), words.what).
+		Lines(lines...).Lines(words.remedy).Lines("mail.amqp.once-per-hour")
 	return m.cfg.MailAdministrators(ctx, tx, msg)
 }
 
-func messagesOf(n int) string {
-	if n == 1 {
-		return "1 message"
+// messages counts the messages and names their sender or receiver.
+func (g AMQPGroup) messages(trouble AMQPTrouble) i18n.Message {
+	if trouble == AMQPOverdue || trouble == AMQPAnswer {
+		return i18n.M("mail.amqp.messages-to", g.Count, g.party())
 	}
-	return strconv.Itoa(n) + " messages"
+	return i18n.M("mail.amqp.messages-from", g.Count, g.party())
 }
 
-// who names the counterpart.
-func (g AMQPGroup) who(trouble AMQPTrouble) string {
-	way := "from "
-	if trouble == AMQPOverdue || trouble == AMQPAnswer {
-		way = "to "
-	}
+func (g AMQPGroup) party() i18n.Message {
+	id := strconv.FormatInt(g.HerID, 10)
 	switch {
 	case g.Name != "" && g.HerID > 0:
-		return fmt.Sprintf("%s%s (HER-id %d)", way, g.Name, g.HerID)
+		return i18n.M("mail.amqp.party", g.Name, id)
 	case g.Name != "":
-		return way + g.Name
+		return i18n.Raw(g.Name)
 	case g.HerID > 0:
-		return fmt.Sprintf("%sHER-id %d", way, g.HerID)
+		return i18n.M("mail.amqp.party-her-id", id)
 	}
-	return way + "a sender that gives no HER-id"
+	return "mail.amqp.party-unknown"
 }
 
-func (g AMQPGroup) line(trouble AMQPTrouble) string {
-	text := messagesOf(g.Count) + " " + g.who(trouble)
+func (g AMQPGroup) line(trouble AMQPTrouble) i18n.Message {
+	text := g.messages(trouble)
 	if g.Queue != "" {
-		text += ", queue " + g.Queue
+		text = i18n.M("mail.amqp.in-queue", text, g.Queue)
 	}
 	if g.Own != "" && g.Own != g.Name {
-		text += " (of " + g.Own + ")"
+		text = i18n.M("mail.amqp.of-own", text, g.Own)
 	}
 	if g.Detail != "" && (trouble == AMQPUnchecked || trouble == AMQPAnswer) {
-		text += ": " + g.Detail
+		text = i18n.M("mail.amqp.with-detail", text, i18n.Message(g.Detail))
 	}
 	return text
 }
@@ -112,40 +109,17 @@ func amqpPath(trouble AMQPTrouble, groups []AMQPGroup) string {
 	return list + "?state=" + string(trouble)
 }
 
-type amqpWords struct{ subject, what, remedy string }
-
-const oncePerHour = " At most one mail an hour follows about the same sender or receiver."
+type amqpWords struct{ subject, what, remedy i18n.Message }
 
 func amqpTroubleWords(trouble AMQPTrouble) amqpWords {
 	return map[AMQPTrouble]amqpWords{
-		AMQPDead: {
-			"Dead letters by AMQP", "Messages are in a dead-letter queue: handling them failed ten times, for reasons on our side. They are stored here.",
-			"Remove the cause, then put them back on their queue." + oncePerHour,
-		},
-		AMQPOverdue: {
-			"AppRec overdue", "Messages that were sent have no AppRec in the time that was set for it.",
-			"Responsibility has not passed to the receiver. Ask the receiver, then resend what it did not get: once at most." + oncePerHour,
-		},
-		AMQPQuarantined: {
-			"AMQP messages in quarantine", "Messages came in whose sender cannot be answered: it is unknown, missing, one of our own, or may not send this. They are stored as received; their senders were told nothing.",
-			"Register the sender, then reprocess the messages: they are handled and answered as if they came in at that moment. Or drop them." + oncePerHour,
-		},
-		AMQPUnchecked: {
-			"AMQP messages wait for a revocation check", "Whether the certificates of these senders were revoked cannot be checked now. Their messages are stored, and their senders were told nothing.",
-			"They are handled without further action once the issuer's validation server answers. If it stays away, ask the issuer, or whoever runs your network." + oncePerHour,
-		},
-		AMQPContent: {
-			"Other content under a known MsgId", "Messages have a MsgId that a message of the same sender had before, and other content. The first was handled; these were not.",
-			"Ask the sender which one is meant. If it is this one, it sends it again with a MsgId of its own. Then drop the entry." + oncePerHour,
-		},
-		AMQPAnswer: {
-			"Answers by AMQP are not on their queue", "AppRecs or AMQP errors of ours could not be written. Until they are there, the other side does not know what became of its messages.",
-			"Remove the cause, then try them again." + oncePerHour,
-		},
-		AMQPHeld: {
-			"AMQP messages without a recipient", "Messages came in that nobody is subscribed to. They are held, and get no AppRec: their senders remain responsible for them.",
-			"Approve a subscription to the event type of the process. The messages are then delivered and acknowledged without further action." + oncePerHour,
-		},
+		AMQPDead:        {"mail.amqp.dead", "mail.amqp.dead-what", "mail.amqp.dead-remedy"},
+		AMQPOverdue:     {"mail.amqp.overdue", "mail.amqp.overdue-what", "mail.amqp.overdue-remedy"},
+		AMQPQuarantined: {"mail.amqp.quarantined", "mail.amqp.quarantined-what", "mail.amqp.quarantined-remedy"},
+		AMQPUnchecked:   {"mail.amqp.unchecked", "mail.amqp.unchecked-what", "mail.amqp.unchecked-remedy"},
+		AMQPContent:     {"mail.amqp.content", "mail.amqp.content-what", "mail.amqp.content-remedy"},
+		AMQPAnswer:      {"mail.amqp.answer", "mail.amqp.answer-what", "mail.amqp.answer-remedy"},
+		AMQPHeld:        {"mail.amqp.held", "mail.amqp.held-what", "mail.amqp.held-remedy"},
 	}[trouble]
 }
 
@@ -157,19 +131,17 @@ func (m *Mails) AMQPExpiry(ctx context.Context, tx *store.Tx, queues []AMQPQueue
 	if len(queues) == 0 {
 		return nil
 	}
-	lines := make([]string, len(queues))
+	lines := make([]i18n.Message, len(queues))
 	for i, q := range queues {
-		lines[i] = "- Queue " + q.Queue
+		line := i18n.M("mail.amqp.expiry-queue", q.Queue, i18n.Message(q.Detail))
 		if q.Own != "" {
-			lines[i] += " (of " + q.Own + ")"
+			line = i18n.M("mail.amqp.expiry-queue-of", q.Queue, q.Own, i18n.Message(q.Detail))
 		}
-		lines[i] += ": " + q.Detail
+		lines[i] = registry.Bullet(line)
 	}
-	subject := "Messages in queue " + queues[0].Queue + " expire"
+	subject := i18n.M("mail.amqp.expiry-one", queues[0].Queue)
 	if len(queues) > 1 {
-		subject = "Messages in " + strconv.Itoa(len(queues)) + " queues expire"
+		subject = i18n.M("mail.amqp.expiry", len(queues))
 	}
-	return m.cfg.MailAdministrators(ctx, tx, m.cfg.Letter(i18n.Message(subject), "/admin/amqp",
-		"A message on these queues must never expire: its sender counts on its AppRec. If Schakel does not read a queue in time, its messages are lost.",
-		i18n.Message(strings.Join(lines, "\n")), "Ask the operator of the broker to remove the time to live from these queues."))
+	return m.cfg.MailAdministrators(ctx, tx, m.cfg.Letter(subject, "/admin/amqp", "mail.amqp.expiry-what").Lines(lines...).Lines("mail.amqp.expiry-remedy"))
 }

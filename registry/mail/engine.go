@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"strconv"
 	"strings"
 
 	"schakel/registry"
@@ -20,11 +19,11 @@ func (m *Mails) EndpointFailing(ctx context.Context, tx *store.Tx, endpoint stor
 	if err != nil {
 		return fmt.Errorf("count what waits: %w", err)
 	}
-	since := endpoint.CircuitOpenedAt.Format("2 January 2006 15:04 MST")
 	return m.notifyBoth(ctx, tx, endpoint.PartnerID, func(r reader) registry.Message {
-		return m.cfg.Letter(i18n.Message("Endpoint "+endpoint.Name+r.of()+" does not answer"), r.endpoint(endpoint.ID),
-			i18n.Message("Nothing has arrived at endpoint "+endpoint.Name+r.of()+" since "+since+". "+deliveriesOf(waiting)+" to it wait; one at a time is tried, and all follow by themselves when one arrives."),
-			i18n.Message(lastCause(cause)), "When this goes on for days the endpoint is suspended. Nothing is lost by that.")
+		subject := r.about(i18n.M("mail.endpoint.failing", endpoint.Name), i18n.M("mail.endpoint.failing-of", endpoint.Name, r.partner.Name))
+		since := endpoint.CircuitOpenedAt.Time
+		what := r.about(i18n.M("mail.endpoint.nothing-since", endpoint.Name, since), i18n.M("mail.endpoint.nothing-since-of", endpoint.Name, r.partner.Name, since))
+		return m.cfg.Letter(subject, r.endpoint(endpoint.ID), what, i18n.M("mail.endpoint.pending", deliveriesOf(waiting)), lastCause(cause), "mail.endpoint.failing-next")
 	})
 }
 
@@ -36,9 +35,9 @@ func (m *Mails) EndpointSuspended(ctx context.Context, tx *store.Tx, endpoint st
 		return fmt.Errorf("count what waits: %w", err)
 	}
 	return m.notifyBoth(ctx, tx, endpoint.PartnerID, func(r reader) registry.Message {
-		return m.cfg.Letter(i18n.Message("Endpoint "+endpoint.Name+r.of()+" is suspended"), r.endpoint(endpoint.ID),
-			i18n.Message("Schakel suspended endpoint "+endpoint.Name+r.of()+" by itself: nothing is sent to it until a person resumes it. "+deliveriesOf(waiting)+" to it wait."),
-			registry.Because(reason))
+		subject := r.about(i18n.M("mail.endpoint.suspended", endpoint.Name), i18n.M("mail.endpoint.suspended-of", endpoint.Name, r.partner.Name))
+		what := r.about(i18n.M("mail.endpoint.suspended-what", endpoint.Name), i18n.M("mail.endpoint.suspended-what-of", endpoint.Name, r.partner.Name))
+		return m.cfg.Letter(subject, r.endpoint(endpoint.ID), what, i18n.M("mail.endpoint.suspended-pending", deliveriesOf(waiting)), registry.Because(reason))
 	})
 }
 
@@ -49,8 +48,9 @@ func (m *Mails) SubscriptionEnded(ctx context.Context, tx *store.Tx, subscriptio
 		return fmt.Errorf("find endpoint of subscription: %w", err)
 	}
 	return m.notifyBoth(ctx, tx, subscription.PartnerID, func(r reader) registry.Message {
-		return m.cfg.Letter(i18n.Message("Subscription"+r.of()+" is ended"), r.subscription(subscription.ID),
-			i18n.Message("Schakel ended the subscription"+r.of()+" at endpoint "+endpoint.Name+" by itself. It was to:"), registry.Bullets(registry.TypesWithVersions(subscription)), registry.Because(reason))
+		subject := r.about("mail.subscription.ended", i18n.M("mail.subscription.ended-of", r.partner.Name))
+		what := r.about(i18n.M("mail.subscription.ended-what", endpoint.Name), i18n.M("mail.subscription.ended-what-of", endpoint.Name, r.partner.Name))
+		return m.cfg.Letter(subject, r.subscription(subscription.ID), what, registry.Bullets(registry.TypesWithVersions(subscription)), registry.Because(reason))
 	})
 }
 
@@ -65,11 +65,12 @@ func (m *Mails) RequestQuarantined(ctx context.Context, tx *store.Tx, request st
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return fmt.Errorf("find client: %w", err)
 	}
-	name := strings.TrimSpace("client " + client.Name)
-	return m.cfg.MailAdministrators(ctx, tx, m.cfg.Letter(i18n.Message("A request of "+partner.Name+" is in quarantine"), "/admin/quarantine/"+request.ID,
-		i18n.Message(fmt.Sprintf("%s of %s used Idempotency-Key %s again with other content. The %s of the request are kept aside and are not delivered.",
-			strings.ToUpper(name[:1])+name[1:], partner.Name, request.IdempotencyKey, countOf(int(request.Events), "event", "events"))),
-		"Look at them, and at what was sent first under the key. Then release or discard them. More requests of the same client may follow; no other mail is sent while this one waits."))
+	what := i18n.M("mail.quarantine.what", client.Name, partner.Name, request.IdempotencyKey)
+	if client.Name == "" {
+		what = i18n.M("mail.quarantine.what-unknown", partner.Name, request.IdempotencyKey)
+	}
+	return m.cfg.MailAdministrators(ctx, tx, m.cfg.Letter(i18n.M("mail.quarantine.subject", partner.Name), "/admin/quarantine/"+request.ID,
+		what, i18n.M("mail.quarantine.events", request.Events), "mail.quarantine.remedy"))
 }
 
 // reader is a recipient of a mail that a partner and the administrators get, each with the pages that they may open.
@@ -78,12 +79,12 @@ type reader struct {
 	administrator bool
 }
 
-// of names the partner to those who have many.
-func (r reader) of() string {
+// about chooses the text that names the partner for those who have many.
+func (r reader) about(plain, named i18n.Message) i18n.Message {
 	if r.administrator {
-		return " of " + r.partner.Name
+		return named
 	}
-	return ""
+	return plain
 }
 
 func (r reader) desk() string {
@@ -118,24 +119,20 @@ func (m *Mails) notifyBoth(ctx context.Context, tx *store.Tx, partnerID string, 
 	return m.cfg.Mail(ctx, tx, partner.ContactEmail, msg(reader{partner, false}))
 }
 
-func lastCause(cause string) string {
+// lastCause is the paragraph with the cause of the last attempt, which may be a stored message.
+func lastCause(cause string) i18n.Message {
 	if cause = strings.TrimSpace(cause); cause == "" {
 		return ""
 	}
-	return "The last attempt: " + cause
+	return i18n.M("mail.last-attempt", i18n.Message(cause))
 }
 
-func deliveriesOf(n int) string { return countOf(n, "delivery", "deliveries") }
-
-// countOf writes the number of something that is counted up to store.ListBound.
-func countOf(n int, one, many string) string {
-	switch {
-	case n == 1:
-		return "1 " + one
-	case n > store.ListBound:
-		return fmt.Sprintf("more than %d %s", store.ListBound, many)
+// deliveriesOf writes a number of deliveries that is counted up to store.ListBound.
+func deliveriesOf(n int) i18n.Message {
+	if n > store.ListBound {
+		return i18n.M("mail.deliveries-more", store.ListBound)
 	}
-	return fmt.Sprintf("%d %s", n, many)
+	return i18n.M("mail.deliveries", n)
 }
 
 // stuck counts one endpoint's held deliveries or dead letters.
@@ -220,42 +217,46 @@ func byPartner(all []stuck) (groups [][]stuck) {
 
 // mailStuck has a paragraph with a link for each endpoint and state.
 func mailStuck(c registry.Config, r reader, all []stuck) registry.Message {
-	subject := "Held deliveries and dead letters at " + countOf(len(all), "endpoint", "endpoints")
+	subject := i18n.M("mail.stuck.subject", len(all))
 	if len(all) == 1 {
-		subject = all[0].what() + " at endpoint " + all[0].endpoint.Name + all[0].of(r)
+		first := all[0]
+		subject = r.about(i18n.M("mail.stuck.subject-at", first.what(), first.endpoint.Name), i18n.M("mail.stuck.subject-at-of", first.what(), first.endpoint.Name, first.partner.Name))
 	}
-	msg := c.Letter(i18n.Message(subject), "")
+	msg := c.Letter(subject, "")
 	for _, s := range all {
-		msg = msg.Lines(i18n.Message(s.paragraph(r)), i18n.Raw(c.BaseURL+s.page(r)))
+		lines := []i18n.Message{r.about(i18n.M("mail.stuck.at", s.endpoint.Name, s.what()), i18n.M("mail.stuck.at-of", s.endpoint.Name, s.partner.Name, s.what()))}
+		for _, cause := range s.causes {
+			lines = append(lines, registry.Bullet(causeOf(cause)))
+		}
+		msg = msg.Lines(append(lines, i18n.Raw(c.BaseURL+s.page(r)))...)
 	}
-	return msg.Lines("A held delivery follows by itself only when it waits for a paused or suspended endpoint or subscription. " +
-		"All others wait for a person, who mends the cause and resends or discards them. At most one mail an hour follows about the same endpoint.")
+	return msg.Lines("mail.stuck.remedy")
 }
 
 // what counts the deliveries as the page of the link does.
-func (s stuck) what() string {
-	if s.status == store.DeliveryDead {
-		return countOf(s.total, "dead letter", "dead letters")
+func (s stuck) what() i18n.Message {
+	more := s.total > store.ListBound
+	switch {
+	case s.status == store.DeliveryDead && more:
+		return i18n.M("mail.stuck.dead-more", store.ListBound)
+	case s.status == store.DeliveryDead:
+		return i18n.M("mail.stuck.dead", s.total)
+	case more:
+		return i18n.M("mail.stuck.held-more", store.ListBound)
 	}
-	return countOf(s.total, "held delivery", "held deliveries")
+	return i18n.M("mail.stuck.held", s.total)
 }
 
-// of names the partner to administrators.
-func (s stuck) of(r reader) string { return reader{s.partner, r.administrator}.of() }
-
-func (s stuck) paragraph(r reader) string {
-	lines := []string{"Endpoint " + s.endpoint.Name + s.of(r) + " has " + s.what() + ":"}
-	for _, cause := range s.causes {
-		line := "- " + strings.ReplaceAll(cause.Reason, "-", " ") + ": " + countOf(cause.Count, "delivery", "deliveries")
-		if d := cause.Newest; d.LastStatus != 0 {
-			line += ", the last answer was " + strconv.FormatInt(d.LastStatus, 10)
-		}
-		if d := cause.Newest; d.Detail != "" {
-			line += ". " + registry.OneLine(d.Detail)
-		}
-		lines = append(lines, line)
+func causeOf(cause store.Stuck) i18n.Message {
+	newest, count := cause.Newest, deliveriesOf(cause.Count)
+	text := i18n.M("mail.stuck.cause", reasonOf(cause.Reason), count)
+	if newest.LastStatus != 0 {
+		text = i18n.M("mail.stuck.cause-answer", reasonOf(cause.Reason), count, newest.LastStatus)
 	}
-	return strings.Join(lines, "\n")
+	if newest.Detail != "" {
+		text = i18n.M("mail.stuck.cause-detail", text, i18n.Message(registry.OneLine(newest.Detail)))
+	}
+	return text
 }
 
 // page lists exactly what is counted.

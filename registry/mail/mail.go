@@ -57,7 +57,7 @@ func (m *Mails) Read(ctx context.Context, actor registry.Actor, id string) (stor
 			return registry.Found("mail", err)
 		}
 		if !m.Unsent(mail) {
-			return registry.Conflict("This mail was sent, or is about to be. Only its recipient reads it.")
+			return registry.Conflict("mail.sent-already")
 		}
 		return registry.Record(ctx, tx, actor, registry.ActionMailRead, registry.ObjectOf("mail", mail.ID, mail.Subject, ""), registry.Details{"recipient": mail.Recipient})
 	})
@@ -82,10 +82,10 @@ func (m *Mails) DiskLow(ctx context.Context, dir string, free, size uint64) erro
 		if err := tx.SetSetting(ctx, name, tx.Now.Format(time.RFC3339)); err != nil {
 			return err
 		}
-		return m.cfg.MailAdministrators(ctx, tx, m.cfg.Letter("Low disk space", "/admin",
-			i18n.Message(fmt.Sprintf("%d of %d MiB are free on the volume of %s, which holds the database.", free>>20, size>>20, dir)),
-			"When it is full, events are rejected: their senders get the answer 503 and try again. Nothing that was accepted is lost.",
-			"Free space or enlarge the volume. Schakel goes on by itself when there is room."))
+		return m.cfg.MailAdministrators(ctx, tx, m.cfg.Letter("mail.disk.subject", "/admin",
+			i18n.M("mail.disk.free", int64(free>>20), int64(size>>20), dir),
+			"mail.disk.what",
+			"mail.disk.remedy"))
 	})
 	if err != nil {
 		return fmt.Errorf("mail about disk space: %w", err)
@@ -119,7 +119,7 @@ func (m *Mails) PasswordLink(ctx context.Context, accounts PasswordLinks, email 
 func (m *Mails) RequestPassword(ctx context.Context, accounts PasswordLinks, email, addr string) error {
 	email = registry.CleanEmail(email)
 	if !registry.ValidEmail(email) {
-		return registry.Invalid(map[string]i18n.Message{"email": "Fill in an e-mail address, such as name@example.nl."})
+		return registry.Invalid(map[string]i18n.Message{"email": "mail.email-wrong"})
 	}
 	var leftAddress, leftAccount time.Duration
 	err := m.cfg.DB.Write(ctx, func(tx *store.Tx) (err error) {
