@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"schakel/store"
+	"schakel/templates/i18n"
 )
 
 // Doer sends a request, as an http.Client does.
@@ -25,6 +26,9 @@ type Config struct {
 	BaseURL string
 	// Organisation is the name of the organisation that runs this Schakel.
 	Organisation string
+	// Language and TimeZone are those of mails to whoever chose none. Default English and UTC.
+	Language i18n.Lang
+	TimeZone *time.Location
 	// TermsVersion names the terms a partner accepts. Default "1".
 	TermsVersion string
 	// Vault seals secrets before they are stored.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"schakel/store"
+	"schakel/templates/i18n"
 )
 
 // LinkPurpose names the one use of a one-time link.
@@ -90,6 +91,6 @@ func linkHash(token string) []byte {
 // MailPassword makes the mail with a link to choose a password.
 func (c Config) MailPassword(purpose LinkPurpose, token string) Message {
 	return c.Letter("Choose a password", purpose.Path(token),
-		"Follow this link to choose a password for your account at "+c.Organisation+". It works once. "+
-			"If you did not ask for it, do nothing.")
+		i18n.Message("Follow this link to choose a password for your account at "+c.Organisation+". It works once. "+
+			"If you did not ask for it, do nothing."))
 }

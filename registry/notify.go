@@ -2,21 +2,68 @@ package registry
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
+	"time"
 
 	"schakel/store"
+	"schakel/templates/i18n"
 )
 
-// Message holds the subject and the text of a mail.
-type Message struct{ subject, body string }
+// Message is a mail. It is written in the language of its recipient when it is queued.
+type Message struct {
+	subject    i18n.Message
+	paragraphs [][]i18n.Message // the lines of each
+	link       string           // empty for none
+}
 
 // Mail queues a message; without a recipient there is nobody to tell.
 func (c Config) Mail(ctx context.Context, tx *store.Tx, to string, msg Message) error {
 	if to == "" {
 		return nil
 	}
-	return Wrap("queue mail", tx.InsertMail(ctx, &store.Mail{Recipient: to, Subject: msg.subject, Body: msg.body}))
+	locale, err := c.localeOf(ctx, tx, to)
+	if err != nil {
+		return err
+	}
+	mail := store.Mail{Recipient: to, Subject: OneLine(locale.Text(msg.subject)), Body: c.body(locale, msg)}
+	return Wrap("queue mail", tx.InsertMail(ctx, &mail))
+}
+
+// localeOf is the language and time zone of the account with an address; what it does not choose is the organisation's.
+func (c Config) localeOf(ctx context.Context, tx *store.Tx, email string) (*i18n.Locale, error) {
+	lang, zone := c.Language, c.TimeZone
+	account, err := tx.AccountByEmail(ctx, CleanEmail(email))
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return nil, fmt.Errorf("find the language of a recipient: %w", err)
+	}
+	if chosen, ok := i18n.LangOf(account.Language); ok {
+		lang = chosen
+	}
+	if account.TimeZone != "" {
+		if own, err := time.LoadLocation(account.TimeZone); err == nil {
+			zone = own
+		}
+	}
+	return i18n.NewLocale(lang, zone), nil
+}
+
+func (c Config) body(l *i18n.Locale, msg Message) string {
+	var body []string
+	for _, paragraph := range msg.paragraphs {
+		lines := make([]string, len(paragraph))
+		for i, line := range paragraph {
+			lines[i] = l.Text(line)
+		}
+		body = append(body, strings.Join(lines, "\n"))
+	}
+	if msg.link != "" {
+		body = append(body, msg.link)
+	}
+	body = append(body, l.T("mail.sent-by", c.Organisation))
+	return strings.Join(body, "\n\n") + "\n"
 }
 
 // MailAdministrators queues a message to everyone who can decide.
@@ -45,19 +92,25 @@ func Administrators(ctx context.Context, tx *store.Tx) ([]string, error) {
 	return people, nil
 }
 
-// Letter makes a mail of paragraphs, with the link it leads to.
-func (c Config) Letter(subject, path string, paragraphs ...string) Message {
-	var kept []string
-	for _, p := range paragraphs {
-		if p != "" {
-			kept = append(kept, p)
-		}
-	}
+// Letter makes a mail of paragraphs, with the link it leads to. Empty paragraphs are left out.
+func (c Config) Letter(subject i18n.Message, path string, paragraphs ...i18n.Message) Message {
+	msg := Message{subject: subject}
 	if path != "" {
-		kept = append(kept, c.BaseURL+path)
+		msg.link = c.BaseURL + path
 	}
-	kept = append(kept, "This message was sent by Schakel of "+c.Organisation+".")
-	return Message{subject: OneLine(subject), body: strings.Join(kept, "\n\n") + "\n"}
+	for _, p := range paragraphs {
+		msg = msg.Lines(p)
+	}
+	return msg
+}
+
+// Lines is the message with one more paragraph, of lines. Empty lines are left out.
+func (m Message) Lines(lines ...i18n.Message) Message {
+	lines = slices.DeleteFunc(slices.Clone(lines), func(line i18n.Message) bool { return line == "" })
+	if len(lines) > 0 {
+		m.paragraphs = append(slices.Clip(m.paragraphs), lines)
+	}
+	return m
 }
 
 // OneLine keeps what people typed from adding header lines.
@@ -80,21 +133,27 @@ func TrafficPath(p store.Partner) string {
 	return "/partner"
 }
 
-// Because makes the paragraph of a mail that gives a reason; empty without one.
-func Because(reason string) string {
+// Because makes the paragraph of a mail that gives a reason, of a person or a stored message; empty without one.
+func Because(reason string) i18n.Message {
 	if reason = strings.TrimSpace(reason); reason == "" {
 		return ""
 	}
-	return "The reason: " + reason
+	return i18n.M("mail.because", i18n.Message(reason))
 }
 
-// Bullets makes the paragraph of a mail that lists things.
-func Bullets(lists ...[]string) string {
+// Bullets makes the paragraph of a mail that lists names; empty without one.
+func Bullets(lists ...[]string) i18n.Message {
 	var lines []string
 	for _, list := range lists {
 		for _, item := range list {
 			lines = append(lines, "- "+item)
 		}
 	}
-	return strings.Join(lines, "\n")
+	if len(lines) == 0 {
+		return ""
+	}
+	return i18n.Raw(strings.Join(lines, "\n"))
 }
+
+// Bullet makes a line of a mail that is an item of a list.
+func Bullet(item i18n.Message) i18n.Message { return i18n.M("mail.item", item) }

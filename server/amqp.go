@@ -276,7 +276,7 @@ func (r amqpReady) Ready(ctx context.Context) error {
 	}
 	var troubles []string
 	if c := r.Clock(); !c.Synchronised {
-		troubles = append(troubles, c.Detail)
+		troubles = append(troubles, c.Detail.String())
 	}
 	connections, err := r.db.AMQPConnections(ctx, "")
 	if err != nil {

@@ -22,6 +22,7 @@ import (
 	"schakel/server/cli"
 	"schakel/server/release"
 	"schakel/store"
+	"schakel/templates/i18n"
 	"schakel/web"
 	"schakel/web/api"
 	"schakel/web/site"
@@ -74,6 +75,10 @@ func build(ctx context.Context, cfg ServeCmd, log *slog.Logger, fail func(error)
 	if p.outbound, err = cfg.OutboundFlags.Client(); err != nil {
 		return nil, err
 	}
+	zone, err := cfg.zone()
+	if err != nil {
+		return nil, err
+	}
 	reg, err := registryConfig(ctx, p.db, p.outbound, registryFlags{keyFile: cfg.SecretKeyFile, baseURL: p.base, organisation: cfg.Organisation, mailServer: cfg.SMTPHost != "", profile: profileDefaults(cfg.DeliveryFlags, cfg.LimitFlags)}, log)
 	if err != nil {
 		return nil, err
@@ -88,7 +93,7 @@ func build(ctx context.Context, cfg ServeCmd, log *slog.Logger, fail func(error)
 	if err != nil {
 		return nil, err
 	}
-	reg.MaxDocumentBytes = cfg.MaxDocumentBytes
+	reg.MaxDocumentBytes, reg.Language, reg.TimeZone = cfg.MaxDocumentBytes, i18n.Lang(cfg.Language), zone
 	if p.registry, err = services.New(reg, p.accounts, services.WithAddresses(addresses)); err != nil {
 		return nil, err
 	}
@@ -131,7 +136,7 @@ func build(ctx context.Context, cfg ServeCmd, log *slog.Logger, fail func(error)
 	webCfg := web.Config{AppConfig: site.AppConfig{
 		BaseURL: base, Version: release.Current().String(), Now: cli.Clock, Log: log,
 		Accounts: p.accounts, Sessions: p.db, OIDC: oidc,
-		TrustedProxies: cfg.TrustedProxy, Draining: draining,
+		TrustedProxies: cfg.TrustedProxy, Draining: draining, Language: i18n.Lang(cfg.Language), TimeZone: zone,
 	}}
 	if err := p.serve(cfg, &webCfg); err != nil {
 		return nil, err

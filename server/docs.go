@@ -5,6 +5,7 @@ import (
 
 	"schakel/delivery/amqp"
 	"schakel/delivery/mutation"
+	"schakel/delivery/webhook"
 	"schakel/registry/contracts/contract"
 	"schakel/server/release"
 	"schakel/web/site"
@@ -20,6 +21,10 @@ var rulesGuide string
 func guidesServed() []site.Doc {
 	const integrators, operators, developers = "For integrators", "For operators", "For developers"
 	return []site.Doc{
+		{
+			Name: "receivers", File: "delivery/webhook/receivers.md", Audience: integrators, Markdown: webhook.Guide(),
+			Answers: "How to receive events, with receivers in Python, Node.js, Go, Java and C#.",
+		},
 		{
 			Name: "pipelines", File: "registry/contracts/contract/pipelines.md", Audience: integrators, Markdown: contract.Guide(),
 			Answers: "How a build checks, publishes and fetches contracts, and how a register follows another.",

@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"net/url"
 	"strings"
+	"time"
 )
 
 // DatabaseFlags locate the data.
@@ -19,6 +20,8 @@ type DatabaseFlags struct {
 type OrganisationFlags struct {
 	Organisation string `default:"This organisation" help:"Name of the organisation that runs this Schakel, as partners read it."`
 	OIN          string `name:"oin" placeholder:"DIGITS" help:"Its OIN, 20 digits."`
+	Language     string `enum:"en,nl,nb" default:"en" help:"Language of pages and mails for whoever chose none and whose browser asks for none of ours: en (English), nl (Dutch) or nb (Norwegian bokmål)."`
+	TimeZone     string `default:"UTC" placeholder:"ZONE" help:"IANA time zone of times on pages and in mails for whoever's is not known, as Europe/Amsterdam."`
 }
 
 // HTTPFlags set the addresses on which the program listens and at which it is reached.
@@ -97,6 +100,24 @@ func (f HTTPFlags) baseURL() (*url.URL, error) {
 		scheme = "https"
 	}
 	return &url.URL{Scheme: scheme, Host: net.JoinHostPort("localhost", port)}, nil
+}
+
+// CheckFlags checks what flags cannot say one by one.
+func (f OrganisationFlags) CheckFlags() error {
+	_, err := f.zone()
+	return err
+}
+
+// zone is the time zone of the organisation.
+func (f OrganisationFlags) zone() (*time.Location, error) {
+	if f.TimeZone == "" {
+		return time.UTC, nil
+	}
+	zone, err := time.LoadLocation(f.TimeZone)
+	if err != nil || f.TimeZone == "Local" {
+		return nil, fmt.Errorf("--time-zone: there is no time zone %q; name one of the IANA database, as Europe/Amsterdam", f.TimeZone)
+	}
+	return zone, nil
 }
 
 // CheckFlags checks what flags cannot say one by one.

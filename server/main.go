@@ -56,6 +56,8 @@ type CLI struct {
 	Token   TokenCmd   `cmd:"" help:"Get an access token as a machine client, for curl and scripts."`
 	Publish PublishCmd `cmd:"" help:"Send an event from a file or standard input to a Schakel."`
 
+	Listen ListenCmd `cmd:"" help:"Receive the events of a pull subscription, and forward each to a program on this machine."`
+
 	Contract  contractcmd.Commands `cmd:"" help:"Validate, compare, publish and fetch contracts, for build pipelines."`
 	Mutations mutationcmd.Commands `cmd:"" help:"Publish, follow and check mutation files."`
 

@@ -57,7 +57,7 @@ func (p *program) ownContracts() Service {
 			}
 			var texts []string
 			for _, t := range troubles {
-				texts = append(texts, t.Text)
+				texts = append(texts, t.Text.String())
 			}
 			return warning(strings.Join(texts, " "))
 		},

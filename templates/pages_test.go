@@ -42,7 +42,7 @@ func administratorPages() map[string]templ.Component {
 	finding := contractsview.FindingRow{Severity: "error", Code: "x", Pointer: "/info", Detail: "No title.", Remedy: "Add it.", Line: 2, Column: 1, Href: "#L2", Excerpt: "info:"}
 	kind := ui.GrantedType{Name: "nl.a", Title: "A", Href: "/t", Contract: partner, Status: "published", Known: true}
 	return map[string]templ.Component{
-		"overview": adminview.AdminOverview(p, adminview.AdminOverviewView{Waiting: []ui.Tile{{Label: "Registrations", Value: "1"}}, Period: "now", Endpoints: []ui.EndpointRow{point}, History: past, Now: uitest.Now(), Every: time.Second}),
+		"overview": adminview.AdminOverview(p, adminview.AdminOverviewView{Tasks: []ui.Tile{{Label: "Registrations", Value: "1"}}, Period: "now", Endpoints: []ui.EndpointRow{point}, History: past, Now: uitest.Now(), Every: time.Second}),
 		"partners": partnersview.AdminPartners(p, partnersview.AdminPartnersView{Statuses: ui.StateOptions("requested"), Rows: []partnersview.PartnerRow{{Name: "ROC", Href: "/p", Number: "1", Status: "requested", Unconfirmed: true}}, Total: 1, Now: uitest.Now()}),
 		"partner": partnersview.AdminPartner(p, partnersview.AdminPartnerView{
 			OIN: "1", Grants: []string{"All"}, Acts: todo, Message: "No.", Endpoints: []ui.EndpointRow{point},
@@ -75,7 +75,7 @@ func administratorPages() map[string]templ.Component {
 		}),
 		"contract form": contractsview.ContractForm(p, contractsview.ContractFormView{New: true, Button: "Make", Wrong: map[string]i18n.Message{"id": "No.", "kind": "No.", "visibility": "No.", "": "Taken."}, Partners: []ui.Option{{Label: "Own"}}}),
 		"upload":        contractsview.UploadPage(p, contractsview.UploadView{Kind: "asyncapi", MaxBytes: 1 << 20, Text: "<script>", Findings: []contractsview.FindingRow{{Severity: "error", Line: 1, Detail: "<b>", Excerpt: "<i>"}}, Wrong: map[string]i18n.Message{"text": "No."}}),
-		"publish":       contractsview.PublishPage(p, contractsview.PublishView{Kind: "asyncapi", Changes: []contractsview.TypeChange{{Name: "nl.a", What: "New"}, {Name: "nl.b", What: "Taken"}}, Warnings: []contractsview.FindingRow{finding2(finding)}, Digest: "00"}),
+		"publish":       contractsview.PublishPage(p, contractsview.PublishView{Kind: "asyncapi", Changes: []contractsview.TypeChange{{Name: "nl.a", What: "new"}, {Name: "nl.b", What: "taken"}}, Warnings: []contractsview.FindingRow{finding2(finding)}, Digest: "00"}),
 		"publish breaking": contractsview.PublishPage(p, contractsview.PublishView{
 			Kind: "asyncapi", Before: "1.0.0", BrokenTotal: 2, Broken: []contractsview.ContractChangeRow{{Level: "breaking", Text: "<b>", Why: "w", Side: "consumer", Pointer: "/a", Removed: true, Code: "c"}},
 			Bound:       []contractsview.BoundRow{{Partner: "P", PartnerHref: "/p", Subscription: "S", SubscriptionHref: "/s", Types: []string{"nl.a"}}},
@@ -257,7 +257,7 @@ func TestSettingsPages(t *testing.T) {
 	t.Parallel()
 	p := galleryPage()
 	row := func(s adminview.SettingStanding) adminview.SettingRow {
-		return adminview.SettingRow{Title: "Key", Value: "Not looked at", Asked: "Required", Rules: "IDEM-02, OPEN-04", Relaxes: "IDEM-02", Standing: s}
+		return adminview.SettingRow{Title: "Key", Value: "Not looked at", Asked: "Required", Rules: "IDEM-02, OPEN-04", Standing: s}
 	}
 	changes := []adminview.SettingChangeRow{{Title: "Key", Before: "Required", After: "Not looked at", Rules: "IDEM-02", Standing: "relaxed"}}
 	form := adminview.SettingsFormView{

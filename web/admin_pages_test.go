@@ -41,7 +41,7 @@ func TestAdminPages(t *testing.T) {
 	sub := o.subscription(t, endpoint.ID)
 	client := o.waitingClient(t)
 	for path, wanted := range map[string][]string{
-		"/admin":                                   {"Waits for you", "Client requests", "Deliveries started", "asked for a subscription"},
+		"/admin":                                   {"Open tasks", "Client requests", "Deliveries started", "asked for a subscription"},
 		"/admin/partners":                          {"Leerlingzorg Zuid", "2 partners", "Anna de Vries"},
 		"/admin/partners?status=requested":         {"Leerlingzorg Zuid", "1 partner<"},
 		"/admin/partners?q=nobody":                 {"No partner matches this filter."},

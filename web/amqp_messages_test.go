@@ -39,12 +39,12 @@ func TestAMQPMessagePages(t *testing.T) {
 		{
 			"overdue",
 			func(m *store.AMQPMessage) { delivery(m); m.OverdueAt = store.At(w.clock.Now()) },
-			[]string{"AppRec is overdue", "can be sent again once", "/resend"},
+			[]string{"AppRec is overdue", "can be resent once", "/resend"},
 		},
 		{
 			"spent",
 			func(m *store.AMQPMessage) { delivery(m); m.OverdueAt, m.Resends = store.At(w.clock.Now()), 1 },
-			[]string{"sent again once at most", "1 time"},
+			[]string{"resent once at most", "1 time"},
 		},
 		{
 			"rejected",
@@ -67,14 +67,14 @@ func TestAMQPMessagePages(t *testing.T) {
 			func(m *store.AMQPMessage) {
 				m.Direction, m.Status, m.Queue, m.Encoded = store.AMQPIn, store.AMQPDead, "100_dl", []byte("x")
 			},
-			[]string{"Dead letter", "Put back on its queue", "Drop this message", "its sender was told nothing"},
+			[]string{"Dead letter", "Put back on its queue", "Discard this message", "its sender was told nothing"},
 		},
 		{
 			"quarantined",
 			func(m *store.AMQPMessage) {
 				m.Direction, m.Status, m.PartyID, m.PartnerID, m.Her = store.AMQPIn, store.AMQPQuarantined, "", "", 0
 			},
-			[]string{"Quarantined", "nobody was answered", "unknown", "Drop this message"},
+			[]string{"Quarantined", "nobody was answered", "unknown", "Discard this message"},
 		},
 		{
 			"processed", func(m *store.AMQPMessage) { m.Direction, m.Status = store.AMQPIn, store.AMQPProcessed },
@@ -121,7 +121,7 @@ func (w *amqpWorld) checkMessageFilter(t *testing.T) {
 	wantWords(t, text(w.admin.get("/admin/amqp/messages?kind=apprec")), "Nothing matches this filter")
 	wantRefused(t, w.admin.get("/admin/amqp/messages?from=yesterday"), "Write the day as year-month-day")
 	wantWords(t, text(w.admin.get("/admin/dead-letters")), "AMQP messages on dead-letter queues (1)")
-	wantWords(t, text(w.admin.get("/admin/errors")), "AMQP messages that were refused (2)")
+	wantWords(t, text(w.admin.get("/admin/errors")), "AMQP messages with an error (2)")
 	wantWords(t, text(w.admin.get("/admin/amqp")), "Wait for an AppRec", "Quarantined", "the oldest", "Chain clinic", "Legekontor", "It has no certificates.")
 }
 
@@ -170,8 +170,8 @@ func TestAMQPMessageActions(t *testing.T) {
 	wantWords(t, text(w.admin.get(at(rejected.ID))), "does not wait for this")
 	wantRefused(t, w.admin.post(at(dead.ID)+"/drop", url.Values{"reason": {""}}), "Say why")
 	wantStatus(t, w.admin.post(at(dead.ID)+"/drop", url.Values{"reason": {"Sent in error."}}), http.StatusSeeOther)
-	wantWords(t, text(w.admin.get(at(dead.ID))), "The message is dropped.", "Ada Admin dropped AMQP message dead", "Sent in error.")
-	wantWords(t, text(w.admin.get(at(processed.ID))), "Send the AppRec again", "Answers to it")
+	wantWords(t, text(w.admin.get(at(dead.ID))), "The message is discarded.", "Ada Admin dropped AMQP message dead", "Sent in error.")
+	wantWords(t, text(w.admin.get(at(processed.ID))), "Resend the AppRec", "Answers to it")
 	wantStatus(t, w.admin.post(at(processed.ID)+"/answer", nil), http.StatusSeeOther)
 	wantWords(t, text(w.admin.get(at(processed.ID))), "Its AppRec was not sent yet")
 	if now, err := w.db.AMQPMessage(t.Context(), answer.ID); err != nil || now.Status != store.AMQPDue {
@@ -233,7 +233,7 @@ func TestAMQPMessageIsResent(t *testing.T) {
 		_, err := tx.UpdateAMQPMessage(t.Context(), &first, store.AMQPFailed)
 		return err
 	}))
-	wantWords(t, text(w.admin.get(at)), "Replaced by a resend", "Sent again as", "/admin/amqp/messages/"+second.ID)
+	wantWords(t, text(w.admin.get(at)), "Replaced by a resend", "Resent as", "/admin/amqp/messages/"+second.ID)
 	wantWords(t, text(w.admin.get("/admin/amqp/messages/"+second.ID)), "Sent in place of", at)
 }
 
@@ -243,7 +243,7 @@ func TestAMQPRemedyIsForTheReader(t *testing.T) {
 	t.Parallel()
 	for _, c := range message.Conditions() {
 		m := store.AMQPMessage{Direction: store.AMQPIn, Kind: store.AMQPBusiness, Status: store.AMQPRefused, Reason: string(c)}
-		if got := webamqp.AMQPRemedy(m); got == "" || got == site.AMQPReasonOf(m.Reason).Remedy {
+		if got := webamqp.AMQPRemedy(m).String(); got == "" || got == site.AMQPReasonOf(m.Reason).Remedy {
 			t.Errorf("%s: %q", c, got)
 		}
 	}
@@ -256,7 +256,7 @@ func TestAMQPRemedyIsForTheReader(t *testing.T) {
 		{store.AMQPIn, store.AMQPBusiness, store.AMQPRejected, false},
 		{store.AMQPOut, store.AMQPAppRec, store.AMQPSent, false},
 	} {
-		got := webamqp.AMQPRemedy(store.AMQPMessage{Direction: tc.direction, Kind: tc.kind, Status: tc.status, Reason: "T02"})
+		got := webamqp.AMQPRemedy(store.AMQPMessage{Direction: tc.direction, Kind: tc.kind, Status: tc.status, Reason: "T02"}).String()
 		if ours := strings.Contains(got, "Publish a corrected message"); ours != tc.ours || got == "" {
 			t.Errorf("%s %s: %q", tc.direction, tc.kind, got)
 		}
@@ -295,7 +295,7 @@ func TestAMQPQueueLifetimes(t *testing.T) {
 	wantWords(t, page, "100_async", "None in its arguments", "whether a policy sets one", "100_error", "Not known", "does not tell over AMQP")
 	lacks(t, page, "Messages expire")
 	save(store.AMQPQueue{Name: "100_async", PartyID: w.own, Known: true, TTLMS: 900_000})
-	wantWords(t, text(w.admin.get("/admin/amqp")), "Messages expire in queues that we read", "Its messages expire after 15m0s")
+	wantWords(t, text(w.admin.get("/admin/amqp")), "Messages expire in queues that we read", "Its messages expire after 15 min")
 }
 
 // An administrator acts on all messages of a list: the page says on how many, the API does the same, and the audit trail has it.
@@ -317,14 +317,14 @@ func TestAMQPActionsOnAll(t *testing.T) {
 	w.message(t, "held", in(store.AMQPHeld, 200))
 	w.message(t, "rejected", func(m *store.AMQPMessage) { m.Status = store.AMQPRejected })
 	list := "/admin/amqp/messages"
-	wantWords(t, text(w.admin.get(list)), "Reprocess 4 messages", "Put back 1 dead letter", "Drop 6 messages")
-	wantWords(t, text(w.admin.get(list+"?state=quarantined&herId=555")), "Reprocess 2 messages", "Drop 2 messages")
+	wantWords(t, text(w.admin.get(list)), "Reprocess 4 messages", "Put back 1 dead letter", "Discard 6 messages")
+	wantWords(t, text(w.admin.get(list+"?state=quarantined&herId=555")), "Reprocess 2 messages", "Discard 2 messages")
 	wantWords(t, text(w.admin.get(list+"?herId=none")), "Reprocess 1 message")
 	wantRefused(t, w.admin.get(list+"?herId=x"), "Fill in a HER-id")
 	wantWords(t, text(w.admin.get(list+"/"+one.ID)), "Register the sender with its HER-id", "Reprocess this message", "HER-id 555")
 	wantWords(t, text(w.admin.get("/admin/amqp")), "Held, without a recipient")
 	wantStatus(t, w.admin.post(list+"/all/reprocess?state=quarantined&herId=555", nil), http.StatusSeeOther)
-	wantWords(t, text(w.admin.get(list)), "Reprocess is asked for 2 messages", "2 messages of this list are being worked on")
+	wantWords(t, text(w.admin.get(list)), "Reprocessing is requested for 2 messages", "2 messages of this list are being worked on")
 	asked, err := w.db.CountAMQPMessages(t.Context(), store.AMQPFilter{Asked: true, HerID: 555})
 	if err != nil || asked != 2 {
 		t.Errorf("%d asked, %v", asked, err)
@@ -457,7 +457,7 @@ func TestAMQPActsWithoutBridge(t *testing.T) {
 	t.Parallel()
 	h := newAPIHarness(t, nil)
 	dead := h.amqpMessage(t, h.newPartner(t, "Legekontor").ID, "dead", comeIn(store.AMQPDead))
-	if p := h.writer(t).postJSON(t, dead+"/put-back", "").problem(t, http.StatusConflict, "conflict"); p.Detail != webamqp.WithoutBridge {
+	if p := h.writer(t).postJSON(t, dead+"/put-back", "").problem(t, http.StatusConflict, "conflict"); string(p.Detail) != webamqp.WithoutBridge.String() {
 		t.Errorf("%q", p.Detail)
 	}
 }

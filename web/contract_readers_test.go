@@ -237,9 +237,9 @@ func TestRequestedPublicationsWaitOnTheOverview(t *testing.T) {
 	owner.post("/partner/contracts", url.Values{"id": {"grade-events"}, "kind": {"asyncapi"}, "title": {"Grades"}, "visibility": {"partners"}})
 	owner.upload(t, "/partner/contracts/grade-events/versions", nil, "grades.yaml", []byte(strings.ReplaceAll(sampleContract, "student.", "grade.")))
 	v := must(o.db.ContractVersion(t.Context(), "grade-events", "1.0.0"))(t)
-	lacks(t, o.page(t, "/admin"), "wait for you")
+	lacks(t, o.page(t, "/admin"), "to handle<")
 	owner.post("/partner/contracts/grade-events/versions/1.0.0/publication", url.Values{"digest": {v.Digest}})
-	wantWords(t, o.page(t, "/admin"), "Publications", `href="/contracts#requested"`, "wait for you")
+	wantWords(t, o.page(t, "/admin"), "Publications", `href="/contracts#requested"`, "to handle")
 	wantWords(t, o.page(t, "/contracts"), `id="requested"`, "1 version")
 }
 

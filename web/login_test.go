@@ -56,7 +56,7 @@ func TestSetupChoosesSettings(t *testing.T) {
 		})
 		token := must(h.accounts.SetupLink(t.Context()))(t)
 		b, path := h.browser(), registry.LinkSetup.Path(token)
-		wantWords(t, text(b.get(path)), "Lenient", "private_key_jwt alone", "IDEM-03", "EDU-21", "SEC-02")
+		wantWords(t, text(b.get(path)), "Lenient", "Idempotency-Key on other changes", "Versions of OpenAPI and AsyncAPI", "private_key_jwt alone")
 		form := url.Values{"name": {"Ada"}, "email": {"ada@example.nl"}, "password": {testPassword}, "start": {"loose"}}
 		wantStatus(t, b.post(path, form), http.StatusUnprocessableEntity)
 		form.Set("start", start)

@@ -28,7 +28,7 @@ func TestSubscriptionStory(t *testing.T) {
 	wantWords(t, page, `value="nl.example.student.enrolled" checked`, "nl.example.student.left", ">Because</textarea>", `value="Mine"`)
 
 	here := newSubscription(t, b, endpoint)
-	wantWords(t, text(b.get(here)), "has to decide", "Take this request back", "Student events 1.x, now 1.2.0", "internal")
+	wantWords(t, text(b.get(here)), "has to decide", "Withdraw this request", "Student events 1.x, now 1.2.0", "internal")
 	wantWords(t, text(b.get("/partner")), "Subscription: Enrolments")
 	noError(t, h.reg.Subscriptions.Approve(t.Context(), h.admin, idOf(here)))
 	wantWords(t, text(b.get(here)), "are sent to your endpoint", here+"/pause")

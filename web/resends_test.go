@@ -155,7 +155,7 @@ func TestAdministratorReplaysWhatAnEndpointNeverGot(t *testing.T) {
 	e := w.event(event.DataJSON, `{"n":2}`)
 	w.deliver(e, w.first)
 	w.clock.Advance(time.Minute)
-	shows(t, w.admin.get("/admin/endpoints/"+w.first.endpoint), http.StatusOK, "Offer what it never got")
+	shows(t, w.admin.get("/admin/endpoints/"+w.first.endpoint), http.StatusOK, "Replay what it never got")
 	page := shows(t, w.admin.get("/admin/replays?endpoint="+w.first.endpoint), http.StatusOK,
 		"1 event to replay", "what was never received", "Hook of first@example.nl", "Enrolments", queueType, "Partner of first@example.nl", "Replay 1 event")
 	job := redirected(t, w.admin.post("/admin/replays", hiddenOf(t, page, "/admin/replays")))
@@ -190,8 +190,8 @@ func TestPartnerReplaysItsOwnSinceItsApproval(t *testing.T) { // guarantees G2, 
 	w.event(event.DataJSON, `{"n":"after"}`)
 	w.clock.Advance(time.Minute)
 	mine := w.first.browser
-	shows(t, mine.get("/partner/subscriptions/"+w.first.subscription), http.StatusOK, "Offer everything that it never got")
-	shows(t, mine.get("/partner/endpoints/"+w.first.endpoint), http.StatusOK, "Offer everything that this endpoint never got")
+	shows(t, mine.get("/partner/subscriptions/"+w.first.subscription), http.StatusOK, "Replay everything that it never got")
+	shows(t, mine.get("/partner/endpoints/"+w.first.endpoint), http.StatusOK, "Replay everything that this endpoint never got")
 	page := shows(t, mine.get("/partner/replays?subscription="+w.first.subscription), http.StatusOK, "1 event to replay", "before your subscription was approved")
 	job := mine.post("/partner/replays", hiddenOf(t, page, "/partner/replays")).Header.Get("Location")
 	shows(t, mine.get(job), http.StatusOK, "Replay of 1 event")

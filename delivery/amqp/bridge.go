@@ -19,6 +19,7 @@ import (
 	"schakel/delivery/outbox"
 	"schakel/delivery/webhook"
 	"schakel/store"
+	"schakel/templates/i18n"
 )
 
 // Conn is the connection to one broker; [link.Connection] is one.
@@ -249,7 +250,7 @@ type ClockState struct {
 	Synchronised bool
 	Known        bool          // the system reported it
 	Error        time.Duration // the largest error it may have, as the system says
-	Detail       string        // for people
+	Detail       i18n.Message  // for people
 }
 
 // maxClockError is the error beyond which a clock counts as not synchronised.
@@ -260,7 +261,7 @@ func (b *Bridge) Clock() ClockState {
 	if s := b.clock.Load(); s != nil {
 		return *s
 	}
-	return ClockState{Detail: "The clock was not looked at yet."}
+	return ClockState{Detail: "amqp.clock.not-looked"}
 }
 
 func (b *Bridge) lookAtClock() {
@@ -277,17 +278,17 @@ func SystemClock() ClockState {
 	var t unix.Timex
 	state, err := unix.Adjtimex(&t)
 	if err != nil {
-		return ClockState{Detail: "The system does not tell whether its clock is synchronised."}
+		return ClockState{Detail: "amqp.clock.untold"}
 	}
 	s := ClockState{Known: true, Error: time.Duration(t.Maxerror) * time.Microsecond}
 	s.Synchronised = state != unix.TIME_ERROR && t.Status&unix.STA_UNSYNC == 0 && s.Error < maxClockError
 	switch {
 	case s.Synchronised:
-		s.Detail = "The clock is synchronised, to within " + s.Error.Round(time.Millisecond).String() + "."
+		s.Detail = i18n.M("amqp.clock.right-text", s.Error.Round(time.Millisecond).String())
 	case t.Status&unix.STA_UNSYNC != 0 || state == unix.TIME_ERROR:
-		s.Detail = "The clock follows no time server. Set up a time service, on the health network with ntp.nhn.no."
+		s.Detail = "amqp.clock.no-server"
 	default:
-		s.Detail = "The clock may be wrong by " + s.Error.Round(time.Millisecond).String() + ". Look at the time service."
+		s.Detail = i18n.M("amqp.clock.wrong-by", s.Error.Round(time.Millisecond).String())
 	}
 	return s
 }

@@ -152,7 +152,7 @@ func (b *Bridge) Retry(ctx context.Context, by outbox.Actor, id string) error {
 		return err
 	}
 	if m.Status != store.AMQPUnchecked && !isAnswer(m) {
-		return Refused("Its delivery is what can be sent again.")
+		return Refused("amqp.refused.delivery")
 	}
 	was := m.Status
 	if m.Status == store.AMQPUnsent {

@@ -135,7 +135,7 @@ func (b *Bridge) grant(ctx context.Context, m store.AMQPMessage) error {
 	why, refused := errors.AsType[Refused](err)
 	switch {
 	case refused:
-		b.note(ctx, m.ID, stepAsked, string(why))
+		b.note(ctx, m.ID, stepAsked, why.Error())
 	case errors.Is(err, outbox.ErrNotResendable) || errors.Is(err, outbox.ErrEventExpired):
 		b.note(ctx, m.ID, stepAsked, err.Error())
 	case err != nil && ctx.Err() == nil:

@@ -193,7 +193,7 @@ func writtenBefore(m store.AMQPMessage) (bool, error) {
 	case store.AMQPFailed, store.AMQPRejected, store.AMQPUnanswered:
 		return false, &held{reason: m.Reason, detail: m.Detail, written: true}
 	case store.AMQPReplaced:
-		return false, &held{reason: ReasonSentBefore, detail: MayResend(m, m.UpdatedAt.Time), written: true}
+		return false, &held{reason: ReasonSentBefore, detail: MayResend(m, m.UpdatedAt.Time).String(), written: true}
 	case store.AMQPOpenMessage:
 		if m.Kind == store.AMQPRequest {
 			return false, &held{reason: ReasonUnanswered, detail: "The program stopped while the answer was waited for. Resend it to ask once more.", written: true}
@@ -236,7 +236,7 @@ func (b *Bridge) supersede(ctx context.Context, tx *store.Tx, o *order, m store.
 	case store.AMQPSending:
 	default:
 		if why := MayResend(m, b.cfg.Now()); why != "" {
-			return &held{reason: ReasonSentBefore, detail: why}
+			return &held{reason: ReasonSentBefore, detail: why.String()}
 		}
 	}
 	if was == store.AMQPOpenMessage {

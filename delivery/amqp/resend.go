@@ -12,38 +12,39 @@ import (
 	goamqp "github.com/Azure/go-amqp"
 	"schakel/delivery/outbox"
 	"schakel/store"
+	"schakel/templates/i18n"
 )
 
 // Refused is why something cannot be done with a message, as a sentence for people.
-type Refused string
+type Refused i18n.Message
 
-// Error implements error.
-func (r Refused) Error() string { return string(r) }
+// Error implements error, in English.
+func (r Refused) Error() string { return i18n.Message(r).String() }
 
 // MayResend tells why a message of ours may not be sent again; empty when it may (AMQP-113, AMQP-118 to AMQP-121).
-func MayResend(m store.AMQPMessage, _ time.Time) string {
+func MayResend(m store.AMQPMessage, _ time.Time) i18n.Message {
 	if m.Direction != store.AMQPOut || m.DeliveryID == "" || m.Kind != store.AMQPBusiness && m.Kind != store.AMQPRequest {
-		return "Only a business message or request of ours can be sent again."
+		return "amqp.refused.not-ours"
 	}
 	switch m.Status {
 	case store.AMQPFailed, store.AMQPUnsent, store.AMQPUnanswered:
 		return ""
 	case store.AMQPSending:
-		return "It is on its way."
+		return "amqp.refused.on-its-way"
 	case store.AMQPRejected:
-		return "It got a negative AppRec. Publish a corrected message with a MsgId of its own; the same one is not sent again."
+		return "amqp.refused.negative"
 	case store.AMQPAcknowledged, store.AMQPPartly:
-		return "It got its AppRec."
+		return "amqp.refused.acknowledged"
 	case store.AMQPReplaced:
-		return "It was sent again before, under another messageId."
+		return "amqp.refused.replaced"
 	}
 	switch {
 	case m.Kind == store.AMQPRequest:
-		return "It waits for its answer."
+		return "amqp.refused.waits-for-answer"
 	case m.Resends > 0:
-		return "An identical message is sent again once at most. Ask the receiver by other means."
+		return "amqp.refused.once"
 	case m.OverdueAt.IsZero():
-		return "Its AppRec is not overdue yet."
+		return "amqp.refused.not-overdue"
 	}
 	return ""
 }
@@ -81,7 +82,7 @@ func (b *Bridge) PutBack(ctx context.Context, by outbox.Actor, id string) error 
 	original := bare(stored)
 	own := b.dir.Load().parties[m.OwnPartyID]
 	if own == nil {
-		return Refused("The party whose queue it is on is not in use.")
+		return Refused("amqp.refused.queue-party")
 	}
 	to := cmp.Or(store.AMQPParentQueue(m.Queue), store.AMQPQueueName(own.AsyncQueue))
 	if p := original.Properties; p != nil && p.To != nil && *p.To != "" {
@@ -89,11 +90,11 @@ func (b *Bridge) PutBack(ctx context.Context, by outbox.Actor, id string) error 
 	}
 	conn, err := b.connTo(own)
 	if err != nil {
-		return Refused("There is no connection to the broker now. Try again later.")
+		return Refused("amqp.refused.no-connection")
 	}
 	original.Header = &goamqp.MessageHeader{Durable: true}
 	if err := conn.Send(ctx, to, original); err != nil {
-		return Refused("The broker did not take it: " + err.Error())
+		return Refused(i18n.M("amqp.refused.broker", err.Error()))
 	}
 	return b.end(ctx, by, m, store.AMQPPutBack, stepPutBack, to)
 }
@@ -130,14 +131,14 @@ func MayDrop(m store.AMQPMessage) bool {
 }
 
 // whyNotDropped gives the reason that a message in one of the right states does not wait for a person.
-func whyNotDropped(m store.AMQPMessage) string {
+func whyNotDropped(m store.AMQPMessage) i18n.Message {
 	switch {
 	case m.Status == store.AMQPDuplicate && m.Reason != store.AMQPOtherContent:
-		return "It does not wait for anything: it was handled before."
+		return "amqp.refused.duplicate"
 	case m.Status == store.AMQPRejected && m.Direction == store.AMQPIn:
-		return "Its sender has our negative AppRec; nothing more is to be done."
+		return "amqp.refused.settled"
 	case m.Status == store.AMQPOpenMessage && (m.OverdueAt.IsZero() || m.Kind != store.AMQPBusiness):
-		return "Its AppRec is not overdue yet."
+		return "amqp.refused.not-overdue"
 	}
 	return ""
 }
@@ -154,7 +155,7 @@ func (b *Bridge) undecided(ctx context.Context, by outbox.Actor, id string, stat
 	if slices.Contains(states, m.Status) {
 		return m, nil
 	}
-	return m, Refused("It does not wait for this any more: it is " + m.Status + ".")
+	return m, Refused("amqp.refused.not-waiting")
 }
 
 // end writes what a person decided.
@@ -184,7 +185,7 @@ func (b *Bridge) AnswerAgain(ctx context.Context, by outbox.Actor, id string) er
 			continue
 		}
 		if a.Status != store.AMQPSent {
-			return Refused("Its AppRec was not sent yet; that is tried by itself.")
+			return Refused("amqp.act.apprec-unsent")
 		}
 		a.Status, a.DueAt = store.AMQPDue, b.now()
 		err := b.cfg.DB.Write(ctx, func(tx *store.Tx) error {
@@ -196,7 +197,7 @@ func (b *Bridge) AnswerAgain(ctx context.Context, by outbox.Actor, id string) er
 		signal(b.answers)
 		return err
 	}
-	return Refused("There is no AppRec of ours to this message.")
+	return Refused("amqp.act.no-apprec")
 }
 
 func (b *Bridge) audit(ctx context.Context, tx *store.Tx, by outbox.Actor, action string, m store.AMQPMessage, detail string) error {
@@ -216,7 +217,7 @@ func (b *Bridge) Reprocess(ctx context.Context, by outbox.Actor, id string) erro
 	after, err := b.reprocess(ctx, m)
 	if _, refused := errors.AsType[Refused](err); err != nil && !refused {
 		b.cfg.Log.WarnContext(ctx, "a stored message cannot be handled now", "message", id, "error", err)
-		return Refused("It could not be handled now: " + err.Error() + ". It is still stored; try again later.")
+		return Refused(i18n.M("amqp.refused.not-now", err.Error()))
 	}
 	if err != nil {
 		return err
@@ -228,9 +229,9 @@ func (b *Bridge) Reprocess(ctx context.Context, by outbox.Actor, id string) erro
 	case err != nil:
 		return err
 	case after.Status == store.AMQPQuarantined:
-		return Refused("It stays in quarantine: " + after.Detail + " Register its sender, with its HER-id and error queue, then reprocess it.")
+		return Refused(i18n.M("amqp.refused.quarantined", after.Detail))
 	case after.Status == store.AMQPHeld:
-		return Refused("It is still held: " + after.Detail + " Approve a subscription to it.")
+		return Refused(i18n.M("amqp.refused.held", after.Detail))
 	}
 	return nil
 }
@@ -238,24 +239,24 @@ func (b *Bridge) Reprocess(ctx context.Context, by outbox.Actor, id string) erro
 // reprocess handles a stored message and gives its row as it is then.
 func (b *Bridge) reprocess(ctx context.Context, m store.AMQPMessage) (store.AMQPMessage, error) {
 	if len(m.Encoded) == 0 {
-		return m, Refused("Its content was not stored: an older version of the program read it. Ask its sender to send it again, and drop this one.")
+		return m, Refused("amqp.refused.no-content")
 	}
 	if m.Kind == store.AMQPRequest {
-		return m, Refused("The sender of a synchronous request waits for seconds only. Drop it; the sender asks again.")
+		return m, Refused("amqp.refused.request")
 	}
 	if err := b.fresh(ctx); err != nil {
 		return m, fmt.Errorf("read parties: %w", err)
 	}
 	in, err := b.stored(ctx, m)
 	if errors.Is(err, errOurs) {
-		return m, Refused("The party whose queue it came by is not in use.")
+		return m, Refused("amqp.refused.came-party")
 	}
 	if err != nil {
 		return m, err
 	}
 	conn, err := b.connTo(in.own)
 	if err != nil {
-		return m, Refused("There is no connection to the broker now. Try again later.")
+		return m, Refused("amqp.refused.no-connection")
 	}
 	if m.Kind == store.AMQPEvent {
 		err = b.takeStoredEvent(ctx, in)

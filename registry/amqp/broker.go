@@ -30,7 +30,7 @@ func (a *AMQP) CreateBroker(ctx context.Context, actor registry.Actor, in Broker
 			return fmt.Errorf("count brokers: %w", err)
 		}
 		if len(all) >= maxBrokers {
-			return registry.Conflict("There are %d brokers, which is the most.", maxBrokers)
+			return registry.Conflict("amqp.broker.too-many", maxBrokers)
 		}
 		if err := tx.InsertAMQPBroker(ctx, &row); err != nil {
 			return brokerTaken(err)
@@ -73,7 +73,7 @@ func (a *AMQP) RemoveBroker(ctx context.Context, actor registry.Actor, id string
 		}
 		err = tx.DeleteAMQPBroker(ctx, id)
 		if errors.Is(err, store.ErrConflict) {
-			return registry.Conflict("There are parties at %s. Move them to another broker first, or switch this one off.", row.Name)
+			return registry.Conflict("amqp.broker.in-use", row.Name)
 		}
 		if err != nil {
 			return registry.Found("broker", err)
@@ -112,7 +112,7 @@ func (a *AMQP) fillBroker(in BrokerInput, row *store.AMQPBroker) error {
 
 func brokerTaken(err error) error {
 	if errors.Is(err, store.ErrConflict) {
-		return registry.Invalid(registry.Problems{"name": "There is a broker with this name already."})
+		return registry.Invalid(registry.Problems{"name": "amqp.broker.name-taken"})
 	}
 	return fmt.Errorf("save broker: %w", err)
 }
@@ -166,23 +166,23 @@ func (a *AMQP) checkBroker(in BrokerInput, old store.AMQPBroker) registry.Proble
 	wrong := registry.Problems{}
 	wrong.Add("name", registry.CheckLine(in.Name, 2, 120))
 	wrong.AddIf(!slices.Contains([]string{store.AMQPRabbitMQ4, store.AMQPRabbitMQ310, store.AMQPServiceBus}, in.Dialect),
-		"dialect", "Choose from the kinds that are listed.")
-	wrong.Add("url", (checkBrokerURL(in.URL, a.cfg.AllowOpenEndpoints)))
-	wrong.Add("namespace", (checkQueue(in.Namespace, true)))
+		"dialect", "amqp.broker.kind-bad")
+	wrong.Add("url", checkBrokerURL(in.URL, a.cfg.AllowOpenEndpoints))
+	wrong.Add("namespace", checkQueue(in.Namespace, true))
 	switch in.SASL {
 	case store.AMQPPlain:
 		wrong.Add("username", registry.CheckLine(in.Username, 1, 255))
-		wrong.Add("password", (checkBrokerPassword(in, old)))
+		wrong.Add("password", checkBrokerPassword(in, old))
 	case store.AMQPExternal:
-		wrong.AddIf(in.Certificate == "", "certificate", "Who logs in by certificate needs one: paste it with its private key.")
-		wrong.AddIf(strings.HasPrefix(in.URL, "amqp:"), "sasl", "A certificate is only shown over an encrypted connection: write amqps://.")
+		wrong.AddIf(in.Certificate == "", "certificate", "amqp.broker.login-certificate")
+		wrong.AddIf(strings.HasPrefix(in.URL, "amqp:"), "sasl", "amqp.broker.login-unencrypted")
 	case store.AMQPAnonymous:
 	default:
-		wrong.Add("sasl", "Choose from the ways that are listed.")
+		wrong.Add("sasl", "amqp.broker.login-bad")
 	}
 	if in.CA != "" {
 		if _, err := readCertificates(in.CA); err != nil {
-			wrong.Add("ca", i18n.Message(registry.AsSentence(err.Error())))
+			wrong.Add("ca", whyUnread(err))
 		}
 	}
 	return wrong
@@ -195,9 +195,9 @@ func checkBrokerPassword(in BrokerInput, old store.AMQPBroker) i18n.Message {
 	case in.Password != "":
 		return registry.CheckLine(in.Password, 1, 1000)
 	case old.Secret == "":
-		return "Fill in the password."
+		return "amqp.broker.password-missing"
 	case registry.Origin(in.URL) != registry.Origin(old.URL):
-		return "The host has changed: fill in the password again."
+		return "amqp.broker.password-host"
 	}
 	return ""
 }
@@ -205,21 +205,20 @@ func checkBrokerPassword(in BrokerInput, old store.AMQPBroker) i18n.Message {
 // checkBrokerURL judges the address of a broker. An address without encryption is only taken for this machine itself,
 // unless openly is set.
 func checkBrokerURL(raw string, openly bool) i18n.Message {
-	const example = "Write it in full, such as amqps://tb.test.nhn.no:5671."
 	u, err := url.Parse(raw)
 	switch {
 	case raw == "":
-		return "Fill in the address. " + example
+		return "amqp.broker.url-missing"
 	case err != nil || len(raw) > 2048 || u.Opaque != "" || u.Hostname() == "" || u.Scheme != "amqp" && u.Scheme != "amqps":
-		return "This is not the address of a broker. " + example
+		return "amqp.broker.url-bad"
 	case u.User != nil:
-		return "The address holds a user name or password. Leave it out; they go in the fields meant for them."
+		return "amqp.broker.url-login"
 	case strings.ContainsAny(raw, "#?"):
-		return "Leave out what stands after ? or #."
+		return "amqp.broker.url-query"
 	case u.Path != "" && u.Path != "/":
-		return "Leave out what stands after the host and port; the namespace has a field of its own."
+		return "amqp.broker.url-path"
 	case u.Scheme == "amqp" && !openly && !loopback(u.Hostname()):
-		return "Without encryption only this machine itself can be reached. Write amqps:// instead of amqp://."
+		return "amqp.broker.url-open"
 	}
 	return ""
 }
@@ -232,23 +231,23 @@ func loopback(host string) bool {
 // clientCertificate reads our certificate for a broker; the key is nil when the stored one stays.
 func (in BrokerInput) clientCertificate(old store.AMQPBroker, wrong registry.Problems) (chain string, key crypto.Signer) {
 	if in.Certificate == "" {
-		wrong.AddIf(in.PrivateKey != "", "certificate", "Paste the certificate of this private key too.")
+		wrong.AddIf(in.PrivateKey != "", "certificate", "amqp.broker.certificate-of-key")
 		return "", nil
 	}
 	list, err := readCertificates(in.Certificate)
 	switch {
 	case err != nil:
-		wrong.Add("certificate", i18n.Message(registry.AsSentence(err.Error())))
+		wrong.Add("certificate", whyUnread(err))
 		return "", nil
 	case len(list) != 1:
-		wrong.Add("certificate", "Paste one certificate, with those of the authorities after it.")
+		wrong.Add("certificate", "amqp.broker.one-certificate")
 		return "", nil
 	}
 	chain = writeChain(list[0])
 	if in.PrivateKey == "" {
-		wrong.AddIf(chain != old.Certificate || old.PrivateKey == "", "privateKey", "Paste the private key of this certificate.")
+		wrong.AddIf(chain != old.Certificate || old.PrivateKey == "", "privateKey", "amqp.broker.key-missing")
 		wrong.AddIf(registry.Origin(in.URL) != registry.Origin(old.URL) && old.ID != "",
-			"privateKey", "The host has changed: paste the private key again.")
+			"privateKey", "amqp.broker.key-host")
 		return chain, nil
 	}
 	return chain, keyThatFits(in.PrivateKey, list[0], "privateKey", wrong)
@@ -257,7 +256,7 @@ func (in BrokerInput) clientCertificate(old store.AMQPBroker, wrong registry.Pro
 func keyThatFits(text string, c certificateChain, field string, wrong registry.Problems) crypto.Signer {
 	keys, err := readKeys(text)
 	if err != nil {
-		wrong.Add(field, i18n.Message(registry.AsSentence(err.Error())))
+		wrong.Add(field, whyUnread(err))
 		return nil
 	}
 	for _, key := range keys {
@@ -265,6 +264,6 @@ func keyThatFits(text string, c certificateChain, field string, wrong registry.P
 			return key
 		}
 	}
-	wrong.Add(field, i18n.Message("This private key is not that of the certificate of "+c.leaf.Subject.CommonName+"."))
+	wrong.Add(field, i18n.M("amqp.certificate.key-of-other", c.leaf.Subject.CommonName))
 	return nil
 }

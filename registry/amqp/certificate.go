@@ -26,7 +26,7 @@ func (a *AMQP) AddCertificates(ctx context.Context, actor registry.Actor, partyI
 	added := 0
 	_, err := a.changeParty(ctx, actor, partyID, func(tx *store.Tx, row *store.AMQPParty) error {
 		if row.Kind != store.AMQPHealth {
-			return registry.Conflict("A party in CloudEvents signs and encrypts nothing, so it has no certificates.")
+			return registry.Conflict("amqp.certificate.cloudevents")
 		}
 		list, err := a.readEnterprise(certificates, keys, row.Own)
 		if err != nil {
@@ -48,12 +48,12 @@ func (a *AMQP) readEnterprise(certificates, keys string, own bool) ([]enterprise
 	wrong := registry.Problems{}
 	chains, err := readCertificates(certificates)
 	if err != nil {
-		wrong.Add("certificates", i18n.Message(registry.AsSentence(err.Error())))
+		wrong.Add("certificates", whyUnread(err))
 		return nil, wrong.Err()
 	}
 	list := make([]enterprise, 0, len(chains))
 	for _, c := range chains {
-		wrong.Add("certificates", (checkEnterprise(c.leaf)))
+		wrong.Add("certificates", checkEnterprise(c.leaf))
 		e := enterprise{certificateChain: c}
 		if own {
 			if key := keyThatFits(keys, c, "privateKeys", wrong); key != nil {
@@ -64,7 +64,7 @@ func (a *AMQP) readEnterprise(certificates, keys string, own bool) ([]enterprise
 		}
 		list = append(list, e)
 	}
-	wrong.AddIf(!own && keys != "", "privateKeys", "A private key is its owner's alone. Paste the certificates only.")
+	wrong.AddIf(!own && keys != "", "privateKeys", "amqp.certificate.key-not-yours")
 	return list, wrong.Err()
 }
 
@@ -85,7 +85,7 @@ func (a *AMQP) addCertificates(ctx context.Context, tx *store.Tx, actor registry
 				continue
 			}
 			if len(has) >= maxCertificates {
-				return 0, registry.Invalid(registry.Problems{"certificates": "A party has at most 20 certificates. Remove those that are not used any more."})
+				return 0, registry.Invalid(registry.Problems{"certificates": i18n.M("amqp.certificate.too-many", maxCertificates)})
 			}
 			if err := tx.InsertAMQPCertificate(ctx, &row); err != nil {
 				return 0, fmt.Errorf("add certificate: %w", err)
@@ -155,17 +155,31 @@ func thumbprint(c *x509.Certificate) string {
 	return strings.ToUpper(hex.EncodeToString(sum[:]))
 }
 
+// unreadError is why certificates or keys cannot be read, for people.
+type unreadError i18n.Message
+
+// Error implements error.
+func (e unreadError) Error() string { return i18n.Message(e).String() }
+
+// whyUnread gives the reason for people why certificates or keys cannot be read.
+func whyUnread(err error) i18n.Message {
+	if why, ok := errors.AsType[unreadError](err); ok {
+		return i18n.Message(why)
+	}
+	return i18n.Raw(registry.AsSentence(err.Error()))
+}
+
 // readCertificates reads certificates in PEM. Each that is no CA's begins a new one; those of CAs belong to the one before.
-// Its error is told to people.
+// Its error is an [unreadError].
 func readCertificates(text string) ([]certificateChain, error) {
 	var list []certificateChain
 	err := eachBlock(text, func(b *pem.Block) error {
 		if b.Type != "CERTIFICATE" {
-			return errors.New("this is a " + strings.ToLower(b.Type) + ", not a certificate")
+			return unreadError(i18n.M("amqp.pem.not-certificate", strings.ToLower(b.Type)))
 		}
 		c, err := x509.ParseCertificate(b.Bytes)
 		if err != nil {
-			return fmt.Errorf("a certificate in it cannot be read: %w", err)
+			return unreadError(i18n.M("amqp.pem.unreadable-certificate", err.Error()))
 		}
 		if last := len(list) - 1; c.IsCA && last >= 0 {
 			list[last].chain = append(list[last].chain, c)
@@ -192,11 +206,11 @@ func readKeys(text string) ([]crypto.Signer, error) {
 
 func readKey(b *pem.Block) (crypto.Signer, error) {
 	if b.Type == "ENCRYPTED PRIVATE KEY" || b.Headers["Proc-Type"] != "" {
-		return nil, errors.New("the private key is encrypted: take the password off first, for instance with openssl pkey; it is kept sealed here")
+		return nil, unreadError("amqp.pem.encrypted-key")
 	}
 	key, err := parseKey(b)
 	if err != nil {
-		return nil, errors.New("the private key cannot be read")
+		return nil, unreadError("amqp.pem.unreadable-key")
 	}
 	switch k := key.(type) {
 	case *rsa.PrivateKey:
@@ -206,7 +220,7 @@ func readKey(b *pem.Block) (crypto.Signer, error) {
 	case ed25519.PrivateKey:
 		return k, nil
 	}
-	return nil, errors.New("this kind of private key is not used here: take an RSA key")
+	return nil, unreadError("amqp.pem.unused-key")
 }
 
 func parseKey(b *pem.Block) (any, error) {
@@ -224,7 +238,7 @@ func parseKey(b *pem.Block) (any, error) {
 // eachBlock hands out the blocks of a PEM text, of which there must be one or more.
 func eachBlock(text string, fn func(*pem.Block) error) error {
 	if len(text) > maxPEMBytes {
-		return errors.New("this is too long: use at most 128 KB")
+		return unreadError("amqp.pem.too-long")
 	}
 	n := 0
 	for rest := []byte(text); ; n++ {
@@ -238,7 +252,7 @@ func eachBlock(text string, fn func(*pem.Block) error) error {
 		rest = more
 	}
 	if n == 0 {
-		return errors.New("paste it as PEM, a text that begins with -----BEGIN")
+		return unreadError("amqp.pem.missing")
 	}
 	return nil
 }
@@ -274,13 +288,13 @@ func checkEnterprise(c *x509.Certificate) i18n.Message {
 	key, ok := c.PublicKey.(*rsa.PublicKey)
 	switch {
 	case c.IsCA:
-		return i18n.Message("The certificate of " + c.Subject.CommonName + " is that of a certificate authority. Put the enterprise certificate first.")
+		return i18n.M("amqp.certificate.authority", c.Subject.CommonName)
 	case !ok:
-		return i18n.Message("The certificate of " + c.Subject.CommonName + " has no RSA key, which the profile uses for signing and encryption.")
+		return i18n.M("amqp.certificate.not-rsa", c.Subject.CommonName)
 	case key.N.BitLen() < leastRSABits:
-		return i18n.Message("The key of the certificate of " + c.Subject.CommonName + " is shorter than 2,048 bits.")
+		return i18n.M("amqp.certificate.short-key", c.Subject.CommonName, leastRSABits)
 	case len(purposesOf(c)) == 0:
-		return i18n.Message("The certificate of " + c.Subject.CommonName + " may, by its key usage, neither sign (Non-Repudiation) nor encrypt (Data Encipherment or Key Encipherment).")
+		return i18n.M("amqp.certificate.no-purpose", c.Subject.CommonName)
 	}
 	return ""
 }

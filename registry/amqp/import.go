@@ -18,8 +18,8 @@ import (
 
 // Import lists what a CPA, a CPP or communication details would add or change here.
 type Import struct {
-	Kind     string   // as people call the document
-	Findings []string // what is missing or odd in it, with the line
+	Kind     cpa.Kind
+	Findings []i18n.Message // what is missing or odd in it, with the line
 	Parties  []ImportParty
 }
 
@@ -29,7 +29,7 @@ type ImportParty struct {
 	// Party is our record of it; nil when nobody here has the HER-id.
 	Party *store.AMQPParty
 	// Changes describe what would be added or changed, and Asides what would not.
-	Changes, Asides []string
+	Changes, Asides []i18n.Message
 	// Open are the processes it supports that are not agreed here yet.
 	Open []cpa.Process
 }
@@ -41,11 +41,11 @@ func (a *AMQP) ReadImport(ctx context.Context, actor registry.Actor, document []
 	}
 	doc, err := cpa.Parse(document)
 	if err != nil {
-		return Import{}, registry.Invalid(registry.Problems{"text": i18n.Message(registry.AsSentence(err.Error()))})
+		return Import{}, registry.Invalid(registry.Problems{"text": unreadable(err)})
 	}
-	in := Import{Kind: string(doc.Kind)}
+	in := Import{Kind: doc.Kind}
 	for _, f := range doc.Findings {
-		in.Findings = append(in.Findings, f.String())
+		in.Findings = append(in.Findings, f.Message())
 	}
 	err = a.cfg.DB.Write(ctx, func(tx *store.Tx) error {
 		for _, d := range doc.Parties {
@@ -61,16 +61,35 @@ func (a *AMQP) ReadImport(ctx context.Context, actor registry.Actor, document []
 	return in, err
 }
 
+// unreadable gives the reason for people why a document is of no use.
+func unreadable(err error) i18n.Message {
+	for _, known := range []struct {
+		err  error
+		text i18n.Message
+	}{
+		{cpa.ErrTooLarge, "amqp.cpa.too-large"}, {cpa.ErrNotUTF8, "amqp.cpa.not-utf8"}, {cpa.ErrNotProfile, "amqp.cpa.not-profile"},
+		{cpa.ErrNoHerID, "amqp.cpa.no-her-id"}, {cpa.ErrNoChannel, "amqp.cpa.no-channel"},
+	} {
+		if errors.Is(err, known.err) {
+			return known.text
+		}
+	}
+	if detail, ok := strings.CutPrefix(err.Error(), cpa.ErrNotXML.Error()+": "); ok {
+		return i18n.M("amqp.cpa.not-read-detail", detail)
+	}
+	return "amqp.cpa.not-read"
+}
+
 // outdated says why an administrator may not want what a document says of a party any more, or not yet.
-func outdated(d cpa.Details, now time.Time) []string {
-	told := "What it says of HER-id " + strconv.Itoa(d.HerID)
+func outdated(d cpa.Details, now time.Time) []i18n.Message {
+	her := strconv.Itoa(d.HerID)
 	switch {
 	case d.ValidAt(now):
 		return nil
 	case now.Before(d.ValidFrom):
-		return []string{told + " is valid from " + d.ValidFrom.Format(time.DateOnly) + " on."}
+		return []i18n.Message{i18n.M("amqp.import.not-yet-valid", her, d.ValidFrom.Format(time.DateOnly))}
 	default:
-		return []string{told + " was valid until " + d.ValidUntil.Format(time.DateOnly) + ": ask for a newer document."}
+		return []i18n.Message{i18n.M("amqp.import.not-valid-any-more", her, d.ValidUntil.Format(time.DateOnly))}
 	}
 }
 
@@ -82,7 +101,7 @@ func (a *AMQP) TakeImport(ctx context.Context, actor registry.Actor, document []
 	}
 	doc, err := cpa.Parse(document)
 	if err != nil {
-		return store.AMQPParty{}, registry.Invalid(registry.Problems{"text": i18n.Message(registry.AsSentence(err.Error()))})
+		return store.AMQPParty{}, registry.Invalid(registry.Problems{"text": unreadable(err)})
 	}
 	details, ok := doc.Party(int(herID))
 	if !ok {
@@ -98,7 +117,7 @@ func (a *AMQP) TakeImport(ctx context.Context, actor registry.Actor, document []
 			return err
 		}
 		if len(one.Changes) == 0 {
-			return registry.Conflict("%s is like this already.", row.Name)
+			return registry.Conflict("amqp.import.like-this", row.Name)
 		}
 		*row = change.party
 		return a.applyImport(ctx, tx, actor, row, change)
@@ -157,20 +176,20 @@ func (a *AMQP) compareDetails(ctx context.Context, tx *store.Tx, kind cpa.Kind, 
 
 func (p *ImportParty) compareQueues(to *store.AMQPParty) {
 	for _, q := range []struct {
-		label, told string
-		now         *string
+		change, told string
+		now          *string
 	}{
-		{"asynchronous queue", p.Details.Queues.Async, &to.AsyncQueue},
-		{"synchronous queue", p.Details.Queues.Sync, &to.SyncQueue},
-		{"error queue", p.Details.Queues.Error, &to.ErrorQueue},
+		{"amqp.import.async-queue", p.Details.Queues.Async, &to.AsyncQueue},
+		{"amqp.import.sync-queue", p.Details.Queues.Sync, &to.SyncQueue},
+		{"amqp.import.error-queue", p.Details.Queues.Error, &to.ErrorQueue},
 	} {
 		if q.told != "" && q.told != *q.now {
-			p.Changes = append(p.Changes, "The "+q.label+" becomes "+q.told+"; it is "+*q.now+" now.")
+			p.Changes = append(p.Changes, i18n.M(q.change, q.told, *q.now))
 			*q.now = q.told
 		}
 	}
 	if parent := int64(p.Details.ParentHerID); parent > 0 && parent != to.ParentHerID && parent != to.HerID {
-		p.Changes = append(p.Changes, "The HER-id of its organisation becomes "+strconv.FormatInt(parent, 10)+".")
+		p.Changes = append(p.Changes, i18n.M("amqp.import.parent", strconv.FormatInt(parent, 10)))
 		to.ParentHerID = parent
 	}
 }
@@ -192,15 +211,27 @@ func (p *ImportParty) compareCertificates(ctx context.Context, tx *store.Tx, cha
 		has[print] = true
 		switch why := checkEnterprise(c); {
 		case change.party.Own:
-			p.Asides = append(p.Asides, "The certificate of "+name+" is ours: add it with its private key at the party.")
+			p.Asides = append(p.Asides, i18n.M("amqp.import.own-certificate", name))
 		case why != "":
-			p.Asides = append(p.Asides, why.String())
+			p.Asides = append(p.Asides, why)
 		default:
-			p.Changes = append(p.Changes, "A certificate of "+name+" for "+strings.Join(purposesOf(c), " and ")+", valid until "+c.NotAfter.UTC().Format("2006-01-02")+", is added.")
+			p.Changes = append(p.Changes, added(c))
 			change.certificates = append(change.certificates, enterprise{certificateChain: certificateChain{leaf: c}})
 		}
 	}
 	return nil
+}
+
+// added tells that a certificate is added, and for what.
+func added(c *x509.Certificate) i18n.Message {
+	name, until := c.Subject.CommonName, c.NotAfter.UTC().Format(time.DateOnly)
+	switch purposes := purposesOf(c); {
+	case len(purposes) > 1:
+		return i18n.M("amqp.import.sign-and-encrypt", name, until)
+	case slices.Contains(purposes, store.AMQPSign):
+		return i18n.M("amqp.import.sign", name, until)
+	}
+	return i18n.M("amqp.import.encrypt", name, until)
 }
 
 // compareProcesses puts what the agreement says on the processes that are agreed here (AMQP-27, AMQP-28, AMQP-31, AMQP-33).
@@ -220,7 +251,7 @@ func (p *ImportParty) compareProcesses(ctx context.Context, tx *store.Tx, change
 		if now.CPAID == row.CPAID && now.Service == row.Service && now.ToRole == row.ToRole && now.FromRole == row.FromRole {
 			continue
 		}
-		p.Changes = append(p.Changes, "The process "+row.Name+" gets the ids and roles of the agreement.")
+		p.Changes = append(p.Changes, i18n.M("amqp.import.process", row.Name))
 		change.processes = append(change.processes, now)
 	}
 	for _, told := range p.Details.Processes {

@@ -41,7 +41,7 @@ func (a *AMQP) CreateCounterpart(ctx context.Context, actor registry.Actor, endp
 			return err
 		}
 		if endpoint.Kind != store.EndpointAMQP || endpoint.Status == store.EndpointEnded {
-			return registry.Conflict("Only an endpoint of kind AMQP that has not ended has a party.")
+			return registry.Conflict("amqp.party.endpoint-bad")
 		}
 		row.PartnerID = endpoint.PartnerID
 		return a.addParty(ctx, tx, actor, in, &row)
@@ -105,7 +105,7 @@ func (a *AMQP) changeParty(ctx context.Context, actor registry.Actor, id string,
 
 func partyTaken(err error) error {
 	if errors.Is(err, store.ErrConflict) {
-		return registry.Invalid(registry.Problems{"herId": "There is a party with this HER-id, or at this endpoint, already."})
+		return registry.Invalid(registry.Problems{"herId": "amqp.party.her-id-taken"})
 	}
 	return fmt.Errorf("save party: %w", err)
 }
@@ -122,12 +122,12 @@ func partyDetails(p store.AMQPParty) registry.Details {
 func (a *AMQP) checkParty(ctx context.Context, tx *store.Tx, actor registry.Actor, in PartyInput, row store.AMQPParty) error {
 	wrong := in.check(row.Own)
 	if b, err := tx.AMQPBroker(ctx, in.BrokerID); err != nil || !b.Enabled && b.ID != row.BrokerID {
-		wrong.Add("brokerId", "Choose from the brokers that are listed.")
+		wrong.Add("brokerId", "amqp.party.broker-bad")
 	}
 	if in.ClientID != "" {
 		client, err := tx.Client(ctx, in.ClientID)
 		wrong.AddIf(err != nil || client.PartnerID != row.PartnerID || client.Status == store.ClientRevoked,
-			"clientId", "Choose a client of this partner that is not revoked.")
+			"clientId", "amqp.party.client-bad")
 	}
 	if err := checkReadQueues(ctx, tx, in, row, wrong); err != nil {
 		return err
@@ -143,8 +143,8 @@ func (a *AMQP) checkParty(ctx context.Context, tx *store.Tx, actor registry.Acto
 // checkClaims keeps the people of a partner from what an administrator decides: the queue that we read for it, and who
 // it is once processes are agreed with it. What comes in under a HER-id is taken for that partner's.
 func checkClaims(ctx context.Context, tx *store.Tx, in PartyInput, row store.AMQPParty, wrong registry.Problems) error {
-	wrong.AddIf(in.InboundQueue != row.InboundQueue, "inboundQueue", "An administrator names the queue that is read for you. Ask for it.")
-	wrong.AddIf(in.ClientID != row.ClientID, "clientId", "An administrator chooses the client whose rights hold. Ask for it.")
+	wrong.AddIf(in.InboundQueue != row.InboundQueue, "inboundQueue", "amqp.party.inbound-not-yours")
+	wrong.AddIf(in.ClientID != row.ClientID, "clientId", "amqp.party.client-not-yours")
 	if row.ID == "" || in.HerID == row.HerID && in.BrokerID == row.BrokerID {
 		return nil
 	}
@@ -156,9 +156,9 @@ func checkClaims(ctx context.Context, tx *store.Tx, in PartyInput, row store.AMQ
 		return nil
 	}
 	if in.HerID != row.HerID {
-		wrong.Add("herId", "Processes are agreed with this HER-id. Ask an administrator to change it.")
+		wrong.Add("herId", "amqp.party.her-id-agreed")
 	} else {
-		wrong.Add("brokerId", "Processes are agreed at this broker. Ask an administrator to change it.")
+		wrong.Add("brokerId", "amqp.party.broker-agreed")
 	}
 	return nil
 }
@@ -186,7 +186,7 @@ func checkReadQueues(ctx context.Context, tx *store.Tx, in PartyInput, row store
 			if slices.ContainsFunc(among, func(t namedQueue) bool {
 				return t.name != "" && store.AMQPQueueName(t.name) == store.AMQPQueueName(q.name)
 			}) {
-				wrong.Add(q.field, "This queue is that of another party already.")
+				wrong.Add(q.field, "amqp.party.queue-of-other")
 			}
 		}
 	}

@@ -17,6 +17,9 @@ const maxAnswerWait = 30 * 24 * time.Hour
 // maxHerID is the largest HER-id: the register hands out at most nine digits.
 const maxHerID = 999_999_999
 
+// maxQueueName is the longest name of a queue, in bytes.
+const maxQueueName = 300
+
 // PartyInput holds the input for a party.
 type PartyInput struct {
 	BrokerID string
@@ -98,41 +101,41 @@ func (in PartyInput) check(own bool) registry.Problems {
 	case store.AMQPCloudEvents:
 		in.checkCloudEvents(own, wrong)
 	default:
-		wrong.Add("kind", "Choose from the kinds that are listed.")
+		wrong.Add("kind", "amqp.party.kind-bad")
 	}
 	in.checkQueues(wrong)
 	return wrong
 }
 
 func (in PartyInput) checkHealth(own bool, wrong registry.Problems) {
-	wrong.AddIf(in.HerID < 1 || in.HerID > maxHerID, "herId", "Fill in the HER-id: a number of at most nine digits.")
+	wrong.AddIf(in.HerID < 1 || in.HerID > maxHerID, "herId", "amqp.party.her-id-bad")
 	wrong.AddIf(in.ParentHerID < 0 || in.ParentHerID > maxHerID || in.ParentHerID > 0 && in.ParentHerID == in.HerID,
-		"parentHerId", "Fill in the HER-id of the organisation it belongs to, or nothing.")
-	wrong.AddIf(!slices.Contains([]string{"", "1.0", "1.1"}, in.ApprecVersion), "apprecVersion", "Choose 1.0 or 1.1.")
+		"parentHerId", "amqp.party.her-id-parent-bad")
+	wrong.AddIf(!slices.Contains([]string{"", "1.0", "1.1"}, in.ApprecVersion), "apprecVersion", "amqp.party.apprec-version-bad")
 	wrong.AddIf(in.AnswerWait < 0 || in.AnswerWait > maxAnswerWait || in.AnswerWait > 0 && in.AnswerWait < time.Minute,
-		"answerWait", "Use 1 minute to 30 days, such as 30m or 4h, or nothing for the default.")
+		"answerWait", "amqp.party.apprec-wait-bad")
 	needed := map[string]string{"asyncQueue": in.AsyncQueue, "errorQueue": in.ErrorQueue}
 	if own {
 		needed["deadQueue"] = in.DeadQueue
 	}
 	for field, queue := range needed {
-		wrong.Add(field, (checkQueue(queue, in.HerID < 1)))
+		wrong.Add(field, checkQueue(queue, in.HerID < 1))
 	}
 }
 
 func (in PartyInput) checkCloudEvents(own bool, wrong registry.Problems) {
-	wrong.AddIf(own, "kind", "An own party follows the health profile. A partner's party in CloudEvents names the queue that is read for it.")
-	wrong.AddIf(in.ContentMode != registry.ModeStructured && in.ContentMode != registry.ModeBinary, "contentMode", "Choose structured or binary.")
-	wrong.AddIf(in.AsyncQueue == "" && in.InboundQueue == "", "asyncQueue", "Fill in the queue that we write to, the one that we read, or both.")
-	wrong.AddIf(in.InboundQueue != "" && in.ClientID == "", "clientId", "Choose the client whose rights hold for what comes in by this queue.")
+	wrong.AddIf(own, "kind", "amqp.party.own-kind-bad")
+	wrong.AddIf(in.ContentMode != registry.ModeStructured && in.ContentMode != registry.ModeBinary, "contentMode", "amqp.party.content-mode-bad")
+	wrong.AddIf(in.AsyncQueue == "" && in.InboundQueue == "", "asyncQueue", "amqp.party.queue-missing")
+	wrong.AddIf(in.InboundQueue != "" && in.ClientID == "", "clientId", "amqp.party.client-missing")
 }
 
 // checkQueues holds the names of the queues, and that no two are the same.
 func (in PartyInput) checkQueues(wrong registry.Problems) {
 	seen := map[string]bool{}
 	for _, q := range in.queues() {
-		wrong.Add(q.field, (checkQueue(q.name, true)))
-		wrong.AddIf(q.name != "" && seen[q.name], q.field, "Another queue of this party has this name.")
+		wrong.Add(q.field, checkQueue(q.name, true))
+		wrong.AddIf(q.name != "" && seen[q.name], q.field, "amqp.party.queue-twice")
 		seen[q.name] = true
 	}
 }
@@ -163,13 +166,13 @@ func checkQueue(name string, optional bool) i18n.Message {
 	case name == "" && optional:
 		return ""
 	case name == "":
-		return "Fill in the name of the queue."
-	case len(name) > 300:
-		return "Use at most 300 characters."
+		return "amqp.queue.name-missing"
+	case len(name) > maxQueueName:
+		return i18n.M("amqp.queue.name-long", maxQueueName)
 	case strings.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r > '~' || strings.ContainsRune(`"'\?#<>`, r) }):
-		return "Use letters, digits and . _ - / : $ without spaces, as 8141703_async or host/namespace/8141703_async."
+		return "amqp.queue.name-bad"
 	case strings.HasPrefix(name, "/") || strings.HasSuffix(name, "/") || strings.Contains(name, "//"):
-		return "Leave out the slash at the beginning and end."
+		return "amqp.queue.name-slash"
 	}
 	return ""
 }

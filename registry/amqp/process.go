@@ -42,7 +42,7 @@ func (a *AMQP) AddProcess(ctx context.Context, actor registry.Actor, partyID str
 			return err
 		}
 		if len(there) >= maxProcesses {
-			return registry.Conflict("There are %d processes with this party, which is the most.", maxProcesses)
+			return registry.Conflict("amqp.process.too-many", maxProcesses)
 		}
 		in.fill(&row)
 		if err := tx.InsertAMQPProcess(ctx, &row); err != nil {
@@ -95,7 +95,7 @@ func (a *AMQP) changeProcesses(ctx context.Context, actor registry.Actor, partyI
 	}
 	_, err := a.changeParty(ctx, actor, partyID, func(tx *store.Tx, p *store.AMQPParty) error {
 		if p.Own || p.Kind != store.AMQPHealth {
-			return registry.Conflict("Processes are agreed with a partner's party that follows the health profile.")
+			return registry.Conflict("amqp.process.party-bad")
 		}
 		there, err := tx.AMQPProcesses(ctx, partyID)
 		if err != nil {
@@ -114,13 +114,13 @@ func (a *AMQP) checkProcess(ctx context.Context, tx *store.Tx, in ProcessInput, 
 	}
 	wrong := in.check(state.AMQPSubjects, row.Subject)
 	if own, err := tx.AMQPParty(ctx, in.OwnPartyID); err != nil || !own.Own {
-		wrong.Add("ownPartyId", "Choose from our own parties.")
+		wrong.Add("ownPartyId", "amqp.process.own-party-bad")
 	}
 	if in.HandlerID != "" {
 		e, err := tx.Endpoint(ctx, in.HandlerID)
 		own, errOwn := tx.OwnPartner(ctx)
 		wrong.AddIf(err != nil || errOwn != nil || e.PartnerID != own.ID || e.Kind != store.EndpointWebhook || e.Status == store.EndpointEnded,
-			"handlerId", "Choose a webhook of the own organisation.")
+			"handlerId", "amqp.process.handler-bad")
 	}
 	for _, other := range there {
 		in.checkBeside(other, row.ID, wrong)
@@ -136,9 +136,9 @@ func (in ProcessInput) checkBeside(other store.AMQPProcess, id string, wrong reg
 	if other.ID == id {
 		return
 	}
-	wrong.AddIf(in.Sends != "" && other.Sends == in.Sends, "sends", i18n.Message("Events of this type go out by the process "+other.Name+" already."))
+	wrong.AddIf(in.Sends != "" && other.Sends == in.Sends, "sends", i18n.M("amqp.process.sends-taken", other.Name))
 	wrong.AddIf(in.Receives != "" && other.Receives != "" && other.OwnPartyID == in.OwnPartyID && other.Subject == in.Subject && other.Mode == in.Mode,
-		"subject", i18n.Message("What comes in with this subject belongs to the process "+other.Name+" already."))
+		"subject", i18n.M("amqp.process.subject-taken", other.Name))
 }
 
 // check judges input by itself. A subject that is there already may stay when the setting no longer has it.
@@ -146,8 +146,8 @@ func (in ProcessInput) check(subjects []string, was string) registry.Problems {
 	wrong := registry.Problems{}
 	wrong.Add("name", registry.CheckLine(in.Name, 2, 120))
 	wrong.AddIf((in.Subject != was || was == "") && !slices.Contains(subjects, in.Subject),
-		"subject", "Choose a code that the setting “Subjects of AMQP messages” has.")
-	wrong.AddIf(in.Mode != store.AMQPAsync && in.Mode != store.AMQPSync, "mode", "Choose asynchronous or synchronous.")
+		"subject", "amqp.process.subject-bad")
+	wrong.AddIf(in.Mode != store.AMQPAsync && in.Mode != store.AMQPSync, "mode", "amqp.process.mode-bad")
 	for field, text := range map[string]string{"service": in.Service, "action": in.Action, "cpaId": in.CPAID, "fromRole": in.FromRole, "toRole": in.ToRole} {
 		wrong.Add(field, registry.CheckLine(text, 0, 200))
 	}
@@ -157,15 +157,15 @@ func (in ProcessInput) check(subjects []string, was string) registry.Problems {
 
 func (in ProcessInput) checkTypes(wrong registry.Problems) {
 	for field, name := range map[string]string{"sends": in.Sends, "receives": in.Receives} {
-		wrong.AddIf(name != "" && !registry.ValidEventType(name), field, "Fill in one event type, such as no.example.dialogue.sent.")
+		wrong.AddIf(name != "" && !registry.ValidEventType(name), field, "amqp.process.type-bad")
 	}
 	switch {
 	case in.Sends == "" && in.Receives == "":
-		wrong.Add("sends", "Fill in the event type that goes out, the one of what comes in, or both.")
+		wrong.Add("sends", "amqp.process.type-missing")
 	case in.HandlerID != "" && in.Mode != store.AMQPSync:
-		wrong.Add("handlerId", "Only a synchronous process has someone who answers at once.")
+		wrong.Add("handlerId", "amqp.process.handler-async")
 	case in.HandlerID != "" && in.Receives == "":
-		wrong.Add("receives", "Fill in the event type that is handed to who answers.")
+		wrong.Add("receives", "amqp.process.handler-receives")
 	}
 }
 
@@ -197,7 +197,7 @@ func (in ProcessInput) checkRecipient(ctx context.Context, tx *store.Tx, row sto
 		return fmt.Errorf("look for recipient: %w", err)
 	}
 	wrong.AddIf(!there,
-		"receives", "Nobody is subscribed to this event type, so what comes in would reach nobody. Approve a subscription of your own organisation to it, or a route and a subscription of a partner; then add it here.")
+		"receives", "amqp.process.no-recipient")
 	return nil
 }
 
@@ -253,7 +253,7 @@ func KeepRecipients(ctx context.Context, tx *store.Tx, actor registry.Actor, cha
 	}
 	for _, one := range after {
 		if !slices.ContainsFunc(before, func(b Orphan) bool { return b.ID == one.ID }) {
-			return registry.Conflict("The process %s with %s would have no recipient: its messages become events of type %s, and nobody else is subscribed to them. Approve another subscription first, or remove that event type from the process.",
+			return registry.Conflict("amqp.process.last-recipient",
 				one.Name, one.Party, one.Receives)
 		}
 	}

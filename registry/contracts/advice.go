@@ -118,8 +118,7 @@ func (c *Contracts) scored(ctx context.Context, v store.ContractVersion) error {
 		return err
 	}
 	if report.Score < state.MinScore {
-		return registry.Conflict("Version %s has a score of %d of 100, and this chain asks for %d. Mend what the advice names and upload it again.",
-			v.Version, report.Score, state.MinScore)
+		return registry.Conflict("contracts.score-too-low", v.Version, report.Score, state.MinScore)
 	}
 	return nil
 }

@@ -43,7 +43,7 @@ func (c *Contracts) Pair(ctx context.Context, reader registry.Reader, id, versio
 		before, ok = versionBefore(versions, after, false)
 	}
 	if !ok {
-		return before, after, &registry.Error{Code: registry.CodeNotFound, Message: i18n.Message(fmt.Sprintf("There is no version before %s to compare with.", after.Version))}
+		return before, after, &registry.Error{Code: registry.CodeNotFound, Message: i18n.M("contracts.compare.none-before", after.Version)}
 	}
 	return before, after, nil
 }
@@ -78,7 +78,7 @@ func (c *Contracts) compareVersions(ctx context.Context, before, after store.Con
 			c.cfg.Log.LogAttrs(ctx, slog.LevelWarn, "versions cannot be compared", slog.String("contract", after.ContractID),
 				slog.String("from", before.Version), slog.String("to", after.Version), slog.Any("error", err))
 		}
-		return result, registry.Conflict("Versions %s and %s cannot be compared: they are too large, or refer to each other in too many ways.", before.Version, after.Version)
+		return result, registry.Conflict("contracts.compare.impossible", before.Version, after.Version)
 	}
 	result.Suggested = compare.Suggest(before.Version, result.Changes)
 	return result, nil
@@ -133,7 +133,7 @@ type Publication struct {
 	// Suggested is the version number that fits the changes.
 	Suggested string
 	// Unknown says why the two could not be compared; empty when they were.
-	Unknown string
+	Unknown i18n.Message
 	// NeedsReason is set when the version number promises that nothing breaks and something does, or that is not known.
 	NeedsReason bool
 }
@@ -151,13 +151,11 @@ func (e *BreakingChangeError) Error() string {
 
 // Unwrap makes it an *Error for whoever does not show changes.
 func (e *BreakingChangeError) Unwrap() error {
-	text := "Say why this is published under this version all the same: "
+	text := i18n.M("contracts.compare.reason-missing", e.Before.Version, e.Suggested)
 	if e.Unknown != "" {
-		text += e.Unknown
-	} else {
-		text += fmt.Sprintf("it breaks what was agreed in version %s. Its number would be %s.", e.Before.Version, e.Suggested)
+		text = i18n.M("contracts.compare.reason-missing-unknown", e.Unknown)
 	}
-	return registry.Invalid(registry.Problems{"reason": i18n.Message(text)})
+	return registry.Invalid(registry.Problems{"reason": text})
 }
 
 // Preview lists what publishing a version a reader may see would break.
@@ -177,7 +175,7 @@ func (c *Contracts) Preview(ctx context.Context, reader registry.Reader, id, ver
 	}
 	made, err := c.compareVersions(ctx, p.Before, v)
 	if refused, ok := errors.AsType[*registry.Error](err); ok && refused.Code == registry.CodeConflict {
-		p.Unknown = refused.Message.String()
+		p.Unknown = refused.Message
 	} else if err != nil {
 		return p, err
 	}
@@ -230,7 +228,7 @@ func sameBefore(ctx context.Context, tx *store.Tx, p Publication, v store.Contra
 		return fmt.Errorf("list contract versions: %w", err)
 	}
 	if before, _ := versionBefore(versions, v, true); before.ID != p.Before.ID {
-		return registry.Conflict("Another version was published or withdrawn a moment ago. Look at what this one changes again.")
+		return registry.Conflict("contracts.compare.overtaken")
 	}
 	return nil
 }

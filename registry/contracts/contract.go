@@ -35,8 +35,8 @@ const maxOwnedContracts = 200
 func (c *Contracts) Create(ctx context.Context, actor registry.Actor, in ContractInput) (store.Contract, error) {
 	in = in.clean()
 	wrong := in.check()
-	wrong.Add("id", i18n.Message(checkContractID(in.ID)))
-	wrong.AddIf(in.Kind != string(contract.OpenAPI) && in.Kind != string(contract.AsyncAPI), "kind", "Choose openapi or asyncapi.")
+	wrong.Add("id", checkContractID(in.ID))
+	wrong.AddIf(in.Kind != string(contract.OpenAPI) && in.Kind != string(contract.AsyncAPI), "kind", "contracts.input.kind")
 	for field, text := range checkVisibility(in.Visibility, in.PartnerIDs) {
 		wrong.Add(field, text)
 	}
@@ -60,7 +60,7 @@ func (c *Contracts) Create(ctx context.Context, actor registry.Actor, in Contrac
 		return registry.Record(ctx, tx, actor, registry.ActionContractCreated, contractObject(row), nil)
 	})
 	if errors.Is(err, store.ErrConflict) {
-		return store.Contract{}, registry.Conflict("There is a contract with id %s already.", in.ID)
+		return store.Contract{}, registry.Conflict("contracts.input.id-taken", in.ID)
 	}
 	return row, err
 }
@@ -72,20 +72,20 @@ func (in *ContractInput) claim(ctx context.Context, tx *store.Tx, actor registry
 	}
 	owner, err := registry.OwnerFor(ctx, tx, actor, in.OwnerPartnerID)
 	if refused, ok := errors.AsType[*registry.Error](err); ok && refused.Code == registry.CodeNotFound {
-		return &registry.Error{Code: registry.CodeForbidden, Message: "Only an administrator can do this for others than its own organisation."}
+		return &registry.Error{Code: registry.CodeForbidden, Message: "contracts.input.for-others"}
 	}
 	if err != nil {
 		return err
 	}
 	if in.Visibility == store.VisibilityNamed {
-		return registry.Invalid(registry.Problems{"visibility": "Choose public, partners or internal; an administrator can show it to some partners alone."})
+		return registry.Invalid(registry.Problems{"visibility": "contracts.input.visibility-partner"})
 	}
 	_, owned, err := tx.Contracts(ctx, store.ContractFilter{OwnerPartnerID: owner.ID, Page: store.Page{Number: 1, Size: 1}})
 	if err != nil {
 		return fmt.Errorf("count contracts: %w", err)
 	}
 	if owned >= maxOwnedContracts {
-		return registry.Conflict("%s owns %d contracts, which is the most. Ask an administrator.", owner.Name, owned)
+		return registry.Conflict("contracts.input.most-owned", owner.Name, owned)
 	}
 	in.OwnerPartnerID, in.Owner = owner.ID, ""
 	return nil
@@ -139,19 +139,19 @@ func amended(before, after store.Contract) (string, registry.Details, error) {
 	case !moved && before.Owner == after.Owner:
 		return registry.ActionContractUpdated, registry.Details{}, nil
 	case moved && after.Agreement == "":
-		return "", nil, registry.Invalid(registry.Problems{"agreement": "Say who decided on the new owner."})
+		return "", nil, registry.Invalid(registry.Problems{"agreement": "contracts.input.agreement-missing"})
 	}
 	return registry.ActionContractTransferred, registry.Details{"from": before.Owner, "to": after.Owner, "agreement": after.Agreement, "agreedOn": after.AgreedOn}, nil
 }
 
 // checkContractID wants kebab-case that is not a word of our own addresses.
-func checkContractID(id string) string {
+func checkContractID(id string) i18n.Message {
 	switch {
 	case len(id) < 2 || len(id) > 80 || !registry.AllOf(id, "abcdefghijklmnopqrstuvwxyz0123456789-"),
 		strings.HasPrefix(id, "-"), strings.HasSuffix(id, "-"), strings.Contains(id, "--"):
-		return "Use lower-case letters and digits, with single hyphens between words, such as student-events."
+		return "contracts.input.id-bad"
 	case id == "new":
-		return "This word is taken."
+		return "contracts.input.id-reserved"
 	}
 	return ""
 }
@@ -252,11 +252,11 @@ func (in ContractInput) check() registry.Problems {
 	} {
 		wrong.Add(field, registry.CheckLine(text, 0, 200))
 	}
-	wrong.AddIf(in.ContactEmail != "" && !registry.ValidEmail(in.ContactEmail), "contactEmail", "Enter an e-mail address, as name@example.nl.")
+	wrong.AddIf(in.ContactEmail != "" && !registry.ValidEmail(in.ContactEmail), "contactEmail", "contracts.input.email")
 	wrong.Add("idMeaning", registry.CheckProse(in.IDMeaning, 0, 1000))
 	wrong.Add("timeMeaning", registry.CheckProse(in.TimeMeaning, 0, 1000))
 	if _, err := time.Parse(time.DateOnly, in.AgreedOn); in.AgreedOn != "" && err != nil {
-		wrong.Add("agreedOn", "Write the day as 2026-05-01.")
+		wrong.Add("agreedOn", "contracts.input.agreed-on")
 	}
 	return wrong
 }
@@ -267,7 +267,7 @@ func (in ContractInput) fill(ctx context.Context, tx *store.Tx, c *store.Contrac
 		return fmt.Errorf("find owner: %w", err)
 	}
 	if err != nil {
-		return registry.Invalid(registry.Problems{"owner": "Choose an owner that is registered."})
+		return registry.Invalid(registry.Problems{"owner": "contracts.input.owner"})
 	}
 	if in.Owner == "" {
 		in.Owner = owner.Name

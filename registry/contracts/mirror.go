@@ -45,7 +45,7 @@ func (m *Mirrors) allow(ctx context.Context, actor registry.Actor) error {
 		return fmt.Errorf("find own organisation: %w", err)
 	}
 	if actor.PartnerID == "" || own.ID != actor.PartnerID {
-		return &registry.Error{Code: registry.CodeForbidden, Message: "Only the organisation that runs this Schakel can see and change what it mirrors."}
+		return &registry.Error{Code: registry.CodeForbidden, Message: "contracts.mirror-refused.own-only"}
 	}
 	return nil
 }
@@ -185,11 +185,11 @@ func (m *Mirrors) AlarmChanges(ctx context.Context, actor registry.Actor, id, al
 		return nil, fmt.Errorf("read what is kept aside: %w", err)
 	}
 	if read == nil {
-		return nil, registry.Conflict("What the source gives now is not a document that can be read.")
+		return nil, registry.Conflict("contracts.mirror-refused.unreadable")
 	}
 	changes, err := compare.Documents(old, read.Document)
 	if err != nil {
-		return nil, registry.Conflict("The two cannot be compared: they are of different kinds, too large, or refer to each other in too many ways.")
+		return nil, registry.Conflict("contracts.mirror-refused.incomparable")
 	}
 	return changes, nil
 }
@@ -207,7 +207,7 @@ func (m *Mirrors) Settle(ctx context.Context, actor registry.Actor, id, alarmID,
 	return m.cfg.DB.Write(ctx, func(tx *store.Tx) error {
 		err := tx.SettleMirrorAside(ctx, alarmID, actor.Name, reason)
 		if errors.Is(err, store.ErrConflict) {
-			return registry.Conflict("This alarm is settled already.")
+			return registry.Conflict("contracts.mirror-refused.settled")
 		}
 		if err != nil {
 			return fmt.Errorf("settle alarm: %w", err)
@@ -256,7 +256,7 @@ func isCopy(ctx context.Context, tx *store.Tx, contractID string) (bool, error) 
 func refuseCopy(ctx context.Context, tx *store.Tx, contractID string) error {
 	is, err := isCopy(ctx, tx, contractID)
 	if err == nil && is {
-		return registry.Conflict("This contract is a copy: its versions come from the register that it is mirrored from.")
+		return registry.Conflict("contracts.version-refused.is-copy")
 	}
 	return err
 }

@@ -13,6 +13,7 @@ import (
 	"schakel/registry/contracts/contract"
 	"schakel/registry/contracts/mirror"
 	"schakel/store"
+	"schakel/templates/i18n"
 )
 
 // add keeps a version that is new. It is published at once when nobody but the own organisation sees the contract; otherwise it
@@ -26,14 +27,15 @@ func (r *mirrorRun) add(ctx context.Context, c mirror.Contract, copied *store.Mi
 		return store.MirrorCopy{}, err
 	}
 	draft.CreatedBy = r.actor.Name
-	made, target, said := store.MirrorCopy{}, *copied, ""
+	made, target := store.MirrorCopy{}, *copied
+	var said i18n.Message
 	err = r.cfg.DB.Write(ctx, func(tx *store.Tx) error {
 		row, err := r.home(ctx, tx, c, &target, read)
 		if err != nil {
 			return err
 		}
 		if row.Kind != string(read.Document.Kind) {
-			return registry.Conflict("This is an %s document; the versions before it are %s.", read.Document.Kind, row.Kind)
+			return registry.Conflict("contracts.run.other-kind", string(read.Document.Kind), row.Kind)
 		}
 		draft.ContractID = row.ID
 		if err := tx.InsertContractVersion(ctx, &draft); err != nil {
@@ -71,22 +73,22 @@ func fileNameOf(originID string, read *contract.Upload) string {
 }
 
 // publishCopy freezes a version that came from a source, or leaves it for a person.
-func (r *mirrorRun) publishCopy(ctx context.Context, tx *store.Tx, row store.Contract, v *store.ContractVersion) (string, error) {
+func (r *mirrorRun) publishCopy(ctx context.Context, tx *store.Tx, row store.Contract, v *store.ContractVersion) (i18n.Message, error) {
 	if complete(*v) != nil {
-		return "It is kept as a draft: it refers to files that the source does not give with it.", nil
+		return "contracts.run.incomplete", nil
 	}
 	if row.Visibility != store.VisibilityInternal {
-		v.RequestedAt, v.RequestedBy, v.RequestReason = tx.Now, r.actor.Name, "New at the source. The copy is shown to others, so a person publishes it."
+		v.RequestedAt, v.RequestedBy, v.RequestReason = tx.Now, r.actor.Name, "contracts.run.new-at-source"
 		if err := tx.SetPublicationRequest(ctx, v); err != nil {
 			return "", fmt.Errorf("ask for publication: %w", err)
 		}
-		return "It is kept as a draft: others see this contract, so a person publishes it.", r.cfg.MailAdministrators(ctx, tx, mailPublicationWaits(r.cfg, row, *v))
+		return "contracts.run.person-publishes", r.cfg.MailAdministrators(ctx, tx, mailPublicationWaits(r.cfg, row, *v))
 	}
 	v.Status, v.PublishedAt, v.PublishedBy = store.VersionPublished, tx.Now, r.actor.Name
 	if err := tx.SetVersionStatus(ctx, v, store.VersionDraft); err != nil {
 		return "", fmt.Errorf("publish copy: %w", err)
 	}
-	return "It is copied.", nil
+	return "contracts.run.copied", nil
 }
 
 // home finds the contract that a version is a version of, or makes it.
@@ -129,7 +131,7 @@ func (r *mirrorRun) freeID(ctx context.Context, tx *store.Tx, originID string) (
 			return "", fmt.Errorf("find contract: %w", err)
 		}
 	}
-	return "", registry.Conflict("All ids that it could get are taken here.")
+	return "", registry.Conflict("contracts.run.ids-taken")
 }
 
 func (r *mirrorRun) title(c mirror.Contract, read *contract.Upload) string {

@@ -69,36 +69,36 @@ func (m *Mirrors) check(in MirrorInput) registry.Problems {
 	wrong := registry.Problems{}
 	wrong.Add("name", registry.CheckLine(in.Name, 2, 100))
 	kinds := []string{store.MirrorSchakel, store.MirrorCatalog, store.MirrorApicurio, store.MirrorURLs}
-	wrong.AddIf(!slices.Contains(kinds, in.Kind), "kind", "Choose schakel, catalog, apicurio or urls.")
+	wrong.AddIf(!slices.Contains(kinds, in.Kind), "kind", "contracts.mirror-refused.kind")
 	if in.Kind == store.MirrorURLs {
-		wrong.Add("urls", i18n.Message(m.checkList(in.URLs)))
+		wrong.Add("urls", m.checkList(in.URLs))
 	} else {
-		wrong.Add("url", i18n.Message(m.checkAddress(in.URL)))
+		wrong.Add("url", m.checkAddress(in.URL))
 	}
 	wrong.AddIf(strings.ContainsFunc(in.Secret, func(r rune) bool { return r <= ' ' || r > '~' }) || len(in.Secret) > 4000,
-		"secret", "A key is one line of letters, digits and signs, without spaces.")
+		"secret", "contracts.mirror-refused.key")
 	if _, err := parseSchedule(in.Schedule); err != nil {
-		wrong.Add("schedule", i18n.Message(registry.AsSentence(err.Error())))
+		wrong.Add("schedule", i18n.Raw(registry.AsSentence(err.Error())))
 	}
-	wrong.AddIf(len(in.Contracts) > maxMirrorPatterns, "contracts", "Give at most 200 ids.")
+	wrong.AddIf(len(in.Contracts) > maxMirrorPatterns, "contracts", "contracts.mirror-refused.most-ids")
 	for _, p := range in.Contracts {
 		wrong.Add("contracts", registry.CheckLine(p, 1, 300))
 	}
 	if text := checkContractID(in.Prefix); text != "" || len(in.Prefix) > maxMirrorPrefix {
-		wrong.Add("prefix", "Use at most 30 lower-case letters, digits and single hyphens, such as north.")
+		wrong.Add("prefix", "contracts.mirror-refused.prefix")
 	}
 	return wrong
 }
 
 func (m *Mirrors) checkAddress(text string) i18n.Message {
 	if text == "" {
-		return "Fill in the address of the register."
+		return "contracts.mirror-refused.address-missing"
 	}
 	if _, err := mirror.ParseURL(text); err != nil {
-		return i18n.Message(registry.AsSentence(err.Error()))
+		return i18n.Raw(registry.AsSentence(err.Error()))
 	}
 	if err := m.cfg.CheckURL(text); err != nil {
-		return i18n.Message(err.Error())
+		return i18n.Raw(err.Error())
 	}
 	return ""
 }
@@ -106,17 +106,17 @@ func (m *Mirrors) checkAddress(text string) i18n.Message {
 func (m *Mirrors) checkList(lines []string) i18n.Message {
 	entries, err := mirror.ParseList(lines)
 	if err != nil {
-		return i18n.Message(registry.AsSentence(err.Error()))
+		return i18n.Raw(registry.AsSentence(err.Error()))
 	}
 	if len(entries) == 0 {
-		return "Give at least one address."
+		return "contracts.mirror-refused.addresses-missing"
 	}
 	for _, e := range entries {
 		if text := registry.CheckLine(e.ID, 1, 300); text != "" {
 			return text
 		}
 		if err := m.cfg.CheckURL(e.URL); err != nil {
-			return i18n.Message(e.URL + ": " + err.Error())
+			return i18n.M("contracts.mirror-refused.address-bad", e.URL, err.Error())
 		}
 	}
 	return ""
@@ -147,11 +147,11 @@ func (m *Mirrors) Create(ctx context.Context, actor registry.Actor, in MirrorInp
 		}
 		for _, other := range all {
 			if other.Prefix == row.Prefix {
-				return registry.Invalid(registry.Problems{"prefix": i18n.Message("The mirror " + other.Name + " has this prefix.")})
+				return registry.Invalid(registry.Problems{"prefix": i18n.M("contracts.mirror-refused.prefix-taken", other.Name)})
 			}
 		}
 		if len(all) >= mostMirrors {
-			return registry.Conflict("There are %d mirrors, which is the most.", mostMirrors)
+			return registry.Conflict("contracts.mirror-refused.most", mostMirrors)
 		}
 		if err := tx.InsertMirrorSource(ctx, &row); err != nil {
 			return mirrorTaken(err)
@@ -177,7 +177,7 @@ func (m *Mirrors) Update(ctx context.Context, actor registry.Actor, id string, e
 		in = in.clean()
 		wrong := m.check(in)
 		wrong.AddIf(row.Secret != "" && in.Secret == "" && !in.NoSecret && keyGoesTo(row.URL, row.URLs) != keyGoesTo(in.URL, in.URLs),
-			"secret", "Fill in the key again: it was meant for another address.")
+			"secret", "contracts.mirror-refused.key-again")
 		if err := wrong.Err(); err != nil {
 			return err
 		}
@@ -224,14 +224,14 @@ func checkMirrorPartner(ctx context.Context, tx *store.Tx, id string) error {
 	}
 	p, err := tx.Partner(ctx, id)
 	if errors.Is(err, store.ErrNotFound) || err == nil && p.Own {
-		return registry.Invalid(registry.Problems{"partnerId": "Choose a partner that is registered."})
+		return registry.Invalid(registry.Problems{"partnerId": "contracts.mirror-refused.partner"})
 	}
 	return err
 }
 
 func mirrorTaken(err error) error {
 	if errors.Is(err, store.ErrConflict) {
-		return registry.Invalid(registry.Problems{"name": "There is a mirror with this name already."})
+		return registry.Invalid(registry.Problems{"name": "contracts.mirror-refused.name-taken"})
 	}
 	return fmt.Errorf("save mirror: %w", err)
 }
@@ -247,7 +247,7 @@ func (m *Mirrors) AskRun(ctx context.Context, actor registry.Actor, id string) e
 			return registry.Found("mirror", err)
 		}
 		if !row.Enabled {
-			return registry.Conflict("%s is switched off. Switch it on first.", row.Name)
+			return registry.Conflict("contracts.mirror-refused.switched-off", row.Name)
 		}
 		if err := tx.AskMirrorRun(ctx, id, actor.Name); err != nil {
 			return fmt.Errorf("ask for run: %w", err)

@@ -10,10 +10,24 @@ import (
 	"schakel/registry"
 	"schakel/registry/contracts/mirror"
 	"schakel/store"
+	"schakel/templates/i18n"
 )
 
-// atSource begins the reason of a status that was taken over from the source.
-const atSource = "At the source: "
+// fromSource reports whether the reason of a status was taken over from the source. Those of older releases are stored in English.
+func fromSource(reason string) bool {
+	return strings.HasPrefix(reason, "contracts.at-source.") || strings.HasPrefix(reason, "At the source: ")
+}
+
+// atSource is the reason of a status that was taken over from the source; why is the one given there, if any.
+func atSource(status, why string) i18n.Message {
+	switch {
+	case why != "":
+		return i18n.M("contracts.at-source.because", shown(why, 900, false))
+	case status == store.VersionWithdrawn:
+		return "contracts.at-source.withdrawn"
+	}
+	return "contracts.at-source.deprecated"
+}
 
 // mark writes down what the source says of a copied version, when that is something else than before. Our version follows a
 // deprecation, and the end of it. What was withdrawn there is deprecated here, not hidden: who builds on the copy must see it.
@@ -38,15 +52,15 @@ func (r *mirrorRun) mark(ctx context.Context, originID string, copied store.Mirr
 	return nil
 }
 
-func markText(status, reason string) string {
-	text := map[string]string{
-		store.VersionDeprecated: "It is deprecated at the source, and so is our copy.",
-		store.VersionWithdrawn:  "It is withdrawn at the source. Our copy stays, and is deprecated.",
-		store.MirrorGone:        "The source offers another version, or none, in its place. Our copy stays.",
-		store.VersionPublished:  "The source offers it as published again.",
+func markText(status, reason string) i18n.Message {
+	text := map[string]i18n.Message{
+		store.VersionDeprecated: "contracts.run.deprecated",
+		store.VersionWithdrawn:  "contracts.run.withdrawn",
+		store.MirrorGone:        "contracts.run.gone",
+		store.VersionPublished:  "contracts.run.published",
 	}[status]
 	if reason != "" {
-		text += " The reason: " + reason
+		return i18n.M("contracts.run.because", text, shown(reason, 500, false))
 	}
 	return text
 }
@@ -59,16 +73,13 @@ func (r *mirrorRun) follow(ctx context.Context, copied store.MirrorCopy, v mirro
 	}
 	switch {
 	case ours.Status == store.VersionPublished && (v.Status == mirror.Deprecated || v.Status == mirror.Withdrawn):
-		reason := v.Reason
-		if reason == "" {
-			reason = v.Status + "."
-		}
 		sunset := v.Sunset
 		if sunset.Before(r.cfg.Now()) {
 			sunset = time.Time{} // it is over there; here it was just heard of
 		}
-		_, err = r.contracts.Deprecate(ctx, r.actor, copied.ContractID, copied.Version, sunset, shown(atSource+reason, 900, false))
-	case ours.Status == store.VersionDeprecated && v.Status == mirror.Published && strings.HasPrefix(ours.StatusReason, atSource):
+		own := atSource(v.Status, v.Reason)
+		_, err = r.contracts.deprecate(ctx, r.actor, copied.ContractID, copied.Version, sunset, own.String(), own)
+	case ours.Status == store.VersionDeprecated && v.Status == mirror.Published && fromSource(ours.StatusReason):
 		_, err = r.contracts.Undeprecate(ctx, r.actor, copied.ContractID, copied.Version)
 	}
 	if refused, ok := errors.AsType[*registry.Error](err); ok && refused.Code == registry.CodeConflict {
@@ -96,7 +107,7 @@ func (r *mirrorRun) about(ctx context.Context, c mirror.Contract, copied *store.
 	if title == copied.OriginTitle && description == copied.OriginDescription {
 		return nil
 	}
-	said := ""
+	var said i18n.Message
 	err := r.cfg.DB.Write(ctx, func(tx *store.Tx) error {
 		row, err := tx.Contract(ctx, copied.ContractID)
 		if err != nil {
@@ -109,9 +120,9 @@ func (r *mirrorRun) about(ctx context.Context, c mirror.Contract, copied *store.
 		if row.Description == copied.OriginDescription {
 			ours.Description = description
 		}
-		said = "The source tells other things about it. A person wrote the texts here, so they stay."
+		said = "contracts.run.texts-stay"
 		if ours.Title != row.Title || ours.Description != row.Description {
-			said = "The source tells other things about it, and our copy follows."
+			said = "contracts.run.texts-follow"
 			if err := tx.UpdateContract(ctx, &ours); err != nil {
 				return err
 			}
@@ -143,11 +154,11 @@ func followSource(ctx context.Context, tx *store.Tx, v *store.ContractVersion) e
 	if !AdvisedAgainst(from) {
 		return nil
 	}
-	reason := atSource + from.SourceStatus + "."
+	reason := atSource(from.SourceStatus, "")
 	if v.StatusReason != "" {
-		reason += " Published all the same: " + v.StatusReason
+		reason = i18n.M("contracts.at-source.published-anyway", reason, v.StatusReason)
 	}
-	v.Status, v.StatusReason, v.DeprecatedAt = store.VersionDeprecated, shown(reason, 1000, false), tx.Now
+	v.Status, v.StatusReason, v.DeprecatedAt = store.VersionDeprecated, string(reason), tx.Now
 	return nil
 }
 
@@ -172,7 +183,11 @@ func (m *Mirrors) Remove(ctx context.Context, actor registry.Actor, id, reason s
 		if err != nil {
 			return registry.Found("mirror", err)
 		}
-		if err := tx.RemoveMirrorSource(ctx, id, actor.Name, strings.TrimSpace("The mirror was removed. "+reason)); err != nil {
+		why := i18n.Message("contracts.mirror-refused.removed")
+		if reason != "" {
+			why = i18n.M("contracts.mirror-refused.removed-because", reason)
+		}
+		if err := tx.RemoveMirrorSource(ctx, id, actor.Name, string(why)); err != nil {
 			return fmt.Errorf("remove mirror: %w", err)
 		}
 		return registry.Record(ctx, tx, actor, registry.ActionMirrorRemoved, mirrorObject(row), registry.Details{"reason": reason, "url": row.URL, "urls": row.URLs})
@@ -183,7 +198,7 @@ func (m *Mirrors) Remove(ctx context.Context, actor registry.Actor, id, reason s
 func (r *mirrorRun) removed(ctx context.Context) (bool, error) {
 	_, err := r.cfg.DB.MirrorSource(ctx, r.source.ID)
 	if errors.Is(err, store.ErrNotFound) {
-		r.row.Error = "The mirror was removed while it ran."
+		r.row.Error = "contracts.run.removed"
 		return true, nil
 	}
 	if err != nil {

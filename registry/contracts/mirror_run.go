@@ -12,6 +12,7 @@ import (
 	"schakel/registry"
 	"schakel/registry/contracts/mirror"
 	"schakel/store"
+	"schakel/templates/i18n"
 )
 
 // Bounds of one run, and of what one source may have us keep.
@@ -40,11 +41,11 @@ const (
 
 // MirrorLine tells of one contract or version that was not as before.
 type MirrorLine struct {
-	Contract string `json:"contract"` // as the source calls it
-	Version  string `json:"version,omitempty"`
-	Outcome  string `json:"outcome"`
-	Copy     string `json:"copy,omitempty"` // the id of the contract here
-	Text     string `json:"text"`
+	Contract string       `json:"contract"` // as the source calls it
+	Version  string       `json:"version,omitempty"`
+	Outcome  string       `json:"outcome"`
+	Copy     string       `json:"copy,omitempty"` // the id of the contract here
+	Text     i18n.Message `json:"text"`
 }
 
 // MirrorLines reads the log of a run.
@@ -111,7 +112,7 @@ func (m *Mirrors) Run(ctx context.Context, id, cause string) (store.MirrorRun, e
 // finish writes what came of the run, also when it was stopped.
 func (r *mirrorRun) finish(ctx context.Context, failure error) error {
 	if failure != nil && r.row.Error == "" {
-		r.row.Error = "The run could not be finished; the next one does the rest."
+		r.row.Error = "contracts.run.unfinished"
 	}
 	text, err := json.Marshal(append([]MirrorLine{}, r.lines...))
 	if err != nil {
@@ -139,10 +140,10 @@ func (r *mirrorRun) work(ctx context.Context) error {
 	defer cancel()
 	err := r.all(ctx)
 	if errors.Is(err, errEnough) {
-		r.row.Error, err = "The run took as much as a run may. The next one does the rest.", nil
+		r.row.Error, err = "contracts.run.enough", nil
 	}
 	if err != nil && ctx.Err() != nil && whole.Err() == nil {
-		r.row.Error, err = "The run took longer than half an hour. The next one does the rest.", nil
+		r.row.Error, err = "contracts.run.too-long", nil
 	}
 	return err
 }
@@ -156,12 +157,12 @@ func (r *mirrorRun) all(ctx context.Context) error {
 	}
 	r.copies = counts[r.source.ID]
 	if r.reads, err = r.driver(r.source); err != nil {
-		r.row.Error = registry.AsSentence(err.Error())
+		r.row.Error = string(sourceError(err))
 		return nil
 	}
 	there, err := r.reads.Contracts(ctx)
 	if err != nil {
-		r.row.Error = registry.AsSentence(err.Error())
+		r.row.Error = string(sourceError(err))
 		return ctx.Err()
 	}
 	known, err := r.cfg.DB.MirrorContracts(ctx, r.source.ID)
@@ -195,10 +196,15 @@ func (r *mirrorRun) all(ctx context.Context) error {
 		}
 	}
 	if chosen == 0 && len(there) > 0 && len(r.source.Contracts) > 0 {
-		r.row.Error = fmt.Sprintf("None of the %d contracts of the source is one of those to mirror (%s). Correct the ids of the mirror: the first of the source are %s.",
-			len(there), shown(strings.Join(r.source.Contracts, ", "), 200, false), shown(firstIDs(there), 200, false))
+		r.row.Error = string(i18n.M("contracts.run.none-chosen",
+			len(there), shown(strings.Join(r.source.Contracts, ", "), 200, false), shown(firstIDs(there), 200, false)))
 	}
 	return nil
+}
+
+// sourceError is what went wrong at the source, for the log of the run.
+func sourceError(err error) i18n.Message {
+	return i18n.Raw(shown(registry.AsSentence(err.Error()), 600, false))
 }
 
 func firstIDs(list []mirror.Contract) string {
@@ -212,11 +218,11 @@ func firstIDs(list []mirror.Contract) string {
 // contract goes through the versions of one contract; copied is our copy, without an id when there is none.
 func (r *mirrorRun) contract(ctx context.Context, c mirror.Contract, copied store.MirrorContract) error {
 	if text := registry.CheckLine(c.ID, 1, 300); text != "" {
-		r.note(MirrorLine{Contract: shown(c.ID, 60, false), Outcome: MirrorRefused, Text: "Its id cannot be kept: " + text.String()})
+		r.note(MirrorLine{Contract: shown(c.ID, 60, false), Outcome: MirrorRefused, Text: i18n.M("contracts.run.id-refused", text)})
 		return nil
 	}
 	if c.CopyOf != "" {
-		r.note(MirrorLine{Contract: c.ID, Outcome: MirrorSkipped, Copy: copied.ContractID, Text: "It is a copy there itself, of " + shown(c.CopyOf, 300, false) + ". Mirror it from there."})
+		r.note(MirrorLine{Contract: c.ID, Outcome: MirrorSkipped, Copy: copied.ContractID, Text: i18n.M("contracts.run.is-copy", shown(c.CopyOf, 300, false))})
 		return nil
 	}
 	versions, complete, err := r.reads.Versions(ctx, c)
@@ -224,7 +230,7 @@ func (r *mirrorRun) contract(ctx context.Context, c mirror.Contract, copied stor
 		return r.contractGone(ctx, copied)
 	}
 	if err != nil {
-		r.note(MirrorLine{Contract: c.ID, Outcome: MirrorFailed, Copy: copied.ContractID, Text: registry.AsSentence(err.Error())})
+		r.note(MirrorLine{Contract: c.ID, Outcome: MirrorFailed, Copy: copied.ContractID, Text: sourceError(err)})
 		return ctx.Err()
 	}
 	if !copied.GoneAt.IsZero() {
@@ -288,7 +294,6 @@ func (r *mirrorRun) note(l MirrorLine) {
 		r.row.Failed++
 	}
 	if len(r.lines) < maxRunLines {
-		l.Text = shown(l.Text, 600, false)
 		r.lines = append(r.lines, l)
 	}
 }

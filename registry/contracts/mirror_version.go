@@ -4,13 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
-	"strings"
 
 	"schakel/registry"
 	"schakel/registry/contracts/contract"
 	"schakel/registry/contracts/mirror"
 	"schakel/store"
+	"schakel/templates/i18n"
 )
 
 // version looks at one version at the source. It tells under which number it is known
@@ -34,7 +35,7 @@ func (r *mirrorRun) version(ctx context.Context, c mirror.Contract, copied *stor
 		return "", true, nil
 	}
 	if err != nil {
-		r.note(MirrorLine{Contract: c.ID, Version: shown(v.Number, 60, false), Outcome: MirrorFailed, Copy: copied.ContractID, Text: registry.AsSentence(err.Error())})
+		r.note(MirrorLine{Contract: c.ID, Version: shown(v.Number, 60, false), Outcome: MirrorFailed, Copy: copied.ContractID, Text: sourceError(err)})
 		return known.Version, known.VersionID != "", ctx.Err()
 	}
 	if r.bytes += int64(len(doc.Content)); r.bytes > maxRunBytes {
@@ -99,7 +100,7 @@ func (r *mirrorRun) differs(ctx context.Context, c mirror.Contract, copied *stor
 	case v.Number != "" && known.VersionID != "":
 		return known.Version, true, r.alarm(ctx, c, *copied, known, v, doc)
 	}
-	refuse := func(text string) (string, bool, error) {
+	refuse := func(text i18n.Message) (string, bool, error) {
 		r.note(MirrorLine{Contract: c.ID, Version: shown(number, 60, false), Outcome: MirrorRefused, Copy: copied.ContractID, Text: text})
 		return known.Version, known.VersionID != "", nil
 	}
@@ -107,7 +108,7 @@ func (r *mirrorRun) differs(ctx context.Context, c mirror.Contract, copied *stor
 		return refuse(firstFinding(findings))
 	}
 	if r.copies >= mostMirrorCopies {
-		return refuse("We keep 5,000 versions of this source, which is the most. Mirror fewer contracts.")
+		return refuse("contracts.run.most-versions")
 	}
 	made, err := r.add(ctx, c, copied, v, doc, read, findings, number)
 	if refused, ok := errors.AsType[*registry.Error](err); ok {
@@ -120,29 +121,29 @@ func (r *mirrorRun) differs(ctx context.Context, c mirror.Contract, copied *stor
 }
 
 // firstFinding returns the first reason for the refusal of a document, with its place.
-func firstFinding(findings []contract.Finding) string {
+func firstFinding(findings []contract.Finding) i18n.Message {
 	for _, f := range findings {
 		if f.Severity != contract.SeverityError {
 			continue
 		}
 		if f.Line > 0 {
-			return fmt.Sprintf("The document is not valid. Line %d: %s", f.Line, f.Detail)
+			return i18n.M("contracts.run.invalid-line", f.Line, i18n.Message(f.Detail))
 		}
-		return "The document is not valid. " + f.Detail
+		return i18n.M("contracts.run.invalid", i18n.Message(f.Detail))
 	}
-	return "The document is neither OpenAPI nor AsyncAPI that can be read."
+	return "contracts.run.unreadable"
 }
 
-func refusalText(e *registry.Error) string {
-	var texts []string
-	for _, text := range e.Fields {
-		texts = append(texts, text.String())
+func refusalText(e *registry.Error) i18n.Message {
+	text := e.Message
+	for i, field := range slices.Sorted(maps.Keys(e.Fields)) {
+		if i == 0 {
+			text = e.Fields[field]
+		} else {
+			text = i18n.M("contracts.run.two", text, e.Fields[field])
+		}
 	}
-	slices.Sort(texts)
-	if len(texts) == 0 {
-		return e.Message.String()
-	}
-	return strings.Join(texts, " ")
+	return text
 }
 
 // Bounds of what is kept aside: bytes of alarms that nobody settled yet.
@@ -158,7 +159,7 @@ func (r *mirrorRun) alarm(ctx context.Context, c mirror.Contract, copied store.M
 		SourceID: r.source.ID, ContractID: copied.ContractID, Version: ours.Version, OriginURL: v.URL,
 		Digest: digestOf(doc.Content), Size: int64(len(doc.Content)), Content: append([]byte{}, doc.Content...),
 	}
-	said := "The source gives other bytes than it did before. They are kept aside; our copy stays as it is."
+	said := i18n.Message("contracts.run.other-bytes")
 	err := r.cfg.DB.Write(ctx, func(tx *store.Tx) error {
 		all, _, err := tx.MirrorAsides(ctx, store.MirrorAsideFilter{ContractID: aside.ContractID, Version: aside.Version})
 		if err != nil {
@@ -167,7 +168,7 @@ func (r *mirrorRun) alarm(ctx context.Context, c mirror.Contract, copied store.M
 		open := 0
 		for _, one := range all {
 			if one.Digest == aside.Digest {
-				said = "The source still gives the other bytes that are kept aside."
+				said = "contracts.run.still-other-bytes"
 				return tx.SeeMirrorAside(ctx, one.ID)
 			}
 			if one.SettledAt.IsZero() {
@@ -179,7 +180,7 @@ func (r *mirrorRun) alarm(ctx context.Context, c mirror.Contract, copied store.M
 			return fmt.Errorf("count alarms: %w", err)
 		}
 		if open >= mostAsidesOfVersion || counts[r.source.ID] >= mostAsidesOfSource {
-			said = "The source gives other bytes once more. They are not kept: settle the alarms that there are first."
+			said = "contracts.run.more-other-bytes"
 			return nil
 		}
 		return r.raise(ctx, tx, &aside)
@@ -207,9 +208,9 @@ func (r *mirrorRun) raise(ctx context.Context, tx *store.Tx, aside *store.Mirror
 }
 
 func mailOtherBytes(c registry.Config, row store.Contract, aside store.MirrorAside) registry.Message {
-	return c.Letter("Other bytes at the source: "+row.Title+" "+aside.Version, "/admin/mirrors/"+aside.SourceID+"/alarms/"+aside.ID,
-		"Version "+aside.Version+" of contract "+row.Title+" was copied from "+aside.OriginURL+". That address gives other bytes for the same version now.",
-		"A published version must never change. Our copy stays as it was; the other bytes are kept aside. Compare the two, and ask the source what happened:")
+	return c.Letter(i18n.M("contracts.mail.other-bytes", row.Title, aside.Version), "/admin/mirrors/"+aside.SourceID+"/alarms/"+aside.ID,
+		i18n.M("contracts.mail.other-bytes-text", aside.Version, row.Title, aside.OriginURL),
+		"contracts.mail.other-bytes-next")
 }
 
 // contractGone marks that the source does not offer a contract any more.
@@ -226,7 +227,7 @@ func (r *mirrorRun) contractGone(ctx context.Context, copied store.MirrorContrac
 	if err != nil {
 		return fmt.Errorf("mark contract: %w", err)
 	}
-	r.note(MirrorLine{Contract: copied.OriginID, Outcome: MirrorMarked, Copy: copied.ContractID, Text: "The source does not offer this contract any more, or not to us. Our copy stays."})
+	r.note(MirrorLine{Contract: copied.OriginID, Outcome: MirrorMarked, Copy: copied.ContractID, Text: "contracts.run.contract-gone"})
 	return nil
 }
 
@@ -240,6 +241,6 @@ func (r *mirrorRun) contractBack(ctx context.Context, copied store.MirrorContrac
 	if err != nil {
 		return fmt.Errorf("take mark of contract away: %w", err)
 	}
-	r.note(MirrorLine{Contract: copied.OriginID, Outcome: MirrorMarked, Copy: copied.ContractID, Text: "The source offers this contract again."})
+	r.note(MirrorLine{Contract: copied.OriginID, Outcome: MirrorMarked, Copy: copied.ContractID, Text: "contracts.run.contract-back"})
 	return nil
 }

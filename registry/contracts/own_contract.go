@@ -9,6 +9,7 @@ import (
 	"schakel/registry"
 	"schakel/registry/contracts/contract"
 	"schakel/store"
+	"schakel/templates/i18n"
 )
 
 // OwnContracts keeps the descriptions of our own APIs in the register, as contracts like any other (EDU-06a, EDU-N03): public,
@@ -27,7 +28,8 @@ type ownVersion struct {
 
 // OwnTrouble explains why the register does not have one of our own descriptions as this program serves it.
 type OwnTrouble struct {
-	ContractID, Version, Text string
+	ContractID, Version string
+	Text                i18n.Message
 }
 
 // NewOwnContracts reads what the own documents say of themselves.
@@ -85,7 +87,7 @@ func (o *OwnContracts) register(ctx context.Context, own ownVersion) error {
 	in := PublishInput{Digest: digestOf(own.Content)}
 	_, err = o.contracts.Publish(ctx, actor, own.ID, own.version, in)
 	if _, breaks := errors.AsType[*BreakingChangeError](err); breaks {
-		in.Reason = "This is what the program does since its update."
+		in.Reason = "contracts.own.reason" // a key, written for its reader where it is shown
 		_, err = o.contracts.Publish(ctx, actor, own.ID, own.version, in)
 	}
 	if err != nil {
@@ -113,15 +115,14 @@ func (o *OwnContracts) Check(ctx context.Context) ([]OwnTrouble, error) {
 }
 
 // trouble says why a version is not what runs; empty when it is.
-func (own ownVersion) trouble(v store.ContractVersion) string {
-	name := "Version " + own.version + " of " + own.ID
+func (own ownVersion) trouble(v store.ContractVersion) i18n.Message {
 	switch {
 	case v.ID == "" || v.Status == store.VersionDraft:
-		return name + " describes what this program does, but is not published in the register."
+		return i18n.M("contracts.own.not-published", own.version, own.ID)
 	case v.Digest != digestOf(own.Content):
-		return name + " in the register has other bytes than the description of this program."
+		return i18n.M("contracts.own.other-bytes", own.version, own.ID)
 	case v.Status == store.VersionWithdrawn:
-		return name + " describes what this program does, but is withdrawn."
+		return i18n.M("contracts.own.withdrawn", own.version, own.ID)
 	}
 	return ""
 }

@@ -9,6 +9,7 @@ import (
 	"schakel/registry"
 	"schakel/registry/contracts/payload"
 	"schakel/store"
+	"schakel/templates/i18n"
 )
 
 // Payloads hold the data of events against the contract versions that define their type (CE-15, CE-18, EDU-08).
@@ -33,14 +34,17 @@ const (
 )
 
 // Note is something to tell the sender of an event that is taken.
-type Note struct{ Attribute, Code, Detail string }
+type Note struct {
+	Attribute, Code string
+	Detail          i18n.Message
+}
 
 // Misfit names a place where an event does not fit: an attribute, or a place in data.
 type Misfit struct {
 	Attribute string // data, datacontenttype or dataschema
 	Pointer   string // within the attribute
 	Code      string
-	Detail    string
+	Detail    i18n.Message
 }
 
 // Judgement holds the result of the check of an event against the versions of its type.
@@ -65,6 +69,15 @@ func (j *Judgement) Versions() string {
 	return strings.Join(list, " ")
 }
 
+// versionsText lists the versions for people: "1.0.0 and 2.0.0".
+func (j *Judgement) versionsText() i18n.Message {
+	text := i18n.Raw(j.Fits[0].ContractVersion)
+	for _, t := range j.Fits[1:] {
+		text = i18n.M("contracts.payload.and", text, t.ContractVersion)
+	}
+	return text
+}
+
 // maxVersionsTried bounds the versions that one event is held against.
 const maxVersionsTried = 20
 
@@ -76,7 +89,7 @@ func (p *Payloads) Judge(o Offer, versions []store.EventType) (Judgement, error)
 	candidates, ours := p.named(o.DataSchema, versions)
 	switch {
 	case ours && candidates == nil:
-		j.Misfits = []Misfit{{Attribute: "dataschema", Code: findVersion, Detail: "This version is not in the register, or does not define this event type, or was withdrawn."}}
+		j.Misfits = []Misfit{{Attribute: "dataschema", Code: findVersion, Detail: "contracts.payload.version-unknown"}}
 		if len(versions) > 0 {
 			j.Against = versions[0]
 		}
@@ -107,8 +120,7 @@ func (p *Payloads) Judge(o Offer, versions []store.EventType) (Judgement, error)
 		j.Against, j.Misfits = store.EventType{}, nil
 	}
 	if len(j.Fits) > 1 {
-		j.Notes = append(j.Notes, Note{"dataschema", NoteVersionUnclear, "This fits versions " + strings.ReplaceAll(j.Versions(), " ", " and ") +
-			", and goes to subscribers of each. Say in dataschema which one it is."})
+		j.Notes = append(j.Notes, Note{"dataschema", NoteVersionUnclear, i18n.M("contracts.payload.version-unclear", j.versionsText())})
 	}
 	return j, nil
 }
@@ -135,14 +147,14 @@ func fitsLineOf(fits []store.EventType, t store.EventType) bool {
 // against holds an event against one version. What cannot be checked fits, with a note.
 func (p *Payloads) against(o Offer, t store.EventType) ([]Misfit, *Note, error) {
 	if !o.fitsContentType(t.ContentType) {
-		return []Misfit{{Attribute: "datacontenttype", Code: findContentType, Detail: "Version " + t.ContractVersion + " of the contract has data as " + t.ContentType + "."}}, nil, nil
+		return []Misfit{{Attribute: "datacontenttype", Code: findContentType, Detail: i18n.M("contracts.payload.content-type", t.ContractVersion, t.ContentType)}}, nil, nil
 	}
 	if t.DataSchema == "" || o.Elsewhere && o.Empty {
 		return nil, nil, nil
 	}
 	schema, err := p.checker.Schema(t.ID, t.DataSchema)
 	if err != nil {
-		return nil, unchecked("The schema of the data in version " + t.ContractVersion + " of the contract cannot be used, so the data was not checked."), nil
+		return nil, unchecked(i18n.M("contracts.payload.schema-unusable", t.ContractVersion)), nil
 	}
 	switch {
 	case o.Empty:
@@ -150,7 +162,7 @@ func (p *Payloads) against(o Offer, t store.EventType) ([]Misfit, *Note, error) 
 	case !o.JSON:
 		return nil, nil, nil
 	case len(o.Data) > maxPayload:
-		return nil, unchecked("Data of more than 4 MiB is not held against its contract."), nil
+		return nil, unchecked("contracts.payload.too-large"), nil
 	}
 	found, err := schema.Check(o.Data)
 	if err != nil {
@@ -158,7 +170,7 @@ func (p *Payloads) against(o Offer, t store.EventType) ([]Misfit, *Note, error) 
 	}
 	var misfits []Misfit
 	for _, f := range found {
-		misfits = append(misfits, Misfit{Attribute: "data", Pointer: f.Pointer, Code: f.Code, Detail: registry.AsSentence(f.Detail)})
+		misfits = append(misfits, Misfit{Attribute: "data", Pointer: f.Pointer, Code: f.Code, Detail: i18n.Message(registry.AsSentence(f.Detail))})
 	}
 	return misfits, nil, nil
 }
@@ -172,26 +184,26 @@ func (p *Payloads) withoutData(schema *payload.Schema, t store.EventType) ([]Mis
 	if err != nil || len(found) == 0 {
 		return nil, nil, err
 	}
-	return []Misfit{{Attribute: "data", Code: findMissing, Detail: "Version " + t.ContractVersion + " of the contract requires data, and there is none."}}, nil, nil
+	return []Misfit{{Attribute: "data", Code: findMissing, Detail: i18n.M("contracts.payload.data-missing", t.ContractVersion)}}, nil, nil
 }
 
 // Trouble lists what keeps the data of an event type from being checked in full; empty when nothing does.
-func (p *Payloads) Trouble(t store.EventType) []string {
+func (p *Payloads) Trouble(t store.EventType) []i18n.Message {
 	if t.DataSchema == "" {
-		return []string{"The contract has no JSON Schema of the data, so data is not checked."}
+		return []i18n.Message{"contracts.payload.no-schema"}
 	}
 	schema, err := p.checker.Schema(t.ID, t.DataSchema)
 	if err != nil {
-		return []string{"The schema of the data cannot be used, so data is not checked: " + err.Error()}
+		return []i18n.Message{i18n.M("contracts.payload.schema-trouble", err.Error())}
 	}
-	var list []string
+	var list []i18n.Message
 	for _, pattern := range schema.Unchecked() {
-		list = append(list, "The pattern "+pattern+" is written for another engine and is not checked.")
+		list = append(list, i18n.M("contracts.payload.pattern", pattern))
 	}
 	return list
 }
 
-func unchecked(detail string) *Note { return &Note{"data", NoteUnchecked, detail} }
+func unchecked(detail i18n.Message) *Note { return &Note{"data", NoteUnchecked, detail} }
 
 func contractPathOf(t store.EventType) string {
 	return "contracts/" + url.PathEscape(t.ContractID) + "/versions/" + url.PathEscape(t.ContractVersion)

@@ -1,6 +1,7 @@
 package contracts
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"schakel/registry"
 	"schakel/registry/contracts/contract"
 	"schakel/store"
+	"schakel/templates/i18n"
 )
 
 // versionMove gives the changes of state of a contract version:
@@ -97,9 +99,17 @@ func (c *Contracts) Publish(ctx context.Context, actor registry.Actor, id, versi
 
 // Deprecate advises against a version, which can be used until sunset. A zero sunset is not decided yet.
 func (c *Contracts) Deprecate(ctx context.Context, actor registry.Actor, id, version string, sunset time.Time, reason string) (store.ContractVersion, error) {
+	return c.deprecate(ctx, actor, id, version, sunset, reason, "")
+}
+
+// deprecate is Deprecate with a reason of our own, which is stored as a message in place of the reason; empty for none.
+func (c *Contracts) deprecate(ctx context.Context, actor registry.Actor, id, version string, sunset time.Time, reason string, own i18n.Message) (store.ContractVersion, error) {
 	return c.move(ctx, actor, id, version, "deprecate", reason, func(tx *store.Tx, row store.Contract, v *store.ContractVersion) error {
+		if own != "" {
+			v.StatusReason = string(own)
+		}
 		if !sunset.IsZero() && sunset.Before(tx.Now.Time) {
-			return registry.Invalid(registry.Problems{"sunset": "Choose a day in the future."})
+			return registry.Invalid(registry.Problems{"sunset": "contracts.version-refused.sunset-past"})
 		}
 		v.DeprecatedAt, v.SunsetAt = tx.Now, store.At(sunset)
 		if err := tx.SetEventTypeStatus(ctx, v.ID, store.VersionDeprecated); err != nil {
@@ -147,9 +157,9 @@ func (c *Contracts) move(ctx context.Context, actor registry.Actor, id, version,
 		if err := tx.SetVersionStatus(ctx, &v, t.From...); err != nil {
 			return fmt.Errorf("%s version: %w", verb, err)
 		}
-		err = registry.Record(ctx, tx, actor, t.Action, versionObject(*row, v), registry.Details{"reason": reason, "sunset": registry.FormatDay(v.SunsetAt), "version": v.Version})
+		err = registry.Record(ctx, tx, actor, t.Action, versionObject(*row, v), registry.Details{"reason": i18n.Message(reason).String(), "sunset": registry.FormatDay(v.SunsetAt), "version": v.Version})
 		if err == nil && v.Status != t.To { // a copy that is advised against at its source
-			err = registry.Record(ctx, tx, actor, registry.ActionContractDeprecated, versionObject(*row, v), registry.Details{"reason": v.StatusReason, "version": v.Version})
+			err = registry.Record(ctx, tx, actor, registry.ActionContractDeprecated, versionObject(*row, v), registry.Details{"reason": i18n.Message(v.StatusReason).String(), "version": v.Version})
 		}
 		return err
 	})
@@ -189,7 +199,7 @@ func fillCatalogue(ctx context.Context, tx *store.Tx, c store.Contract, v store.
 			return fmt.Errorf("find event type: %w", err)
 		}
 		if err == nil && other.ContractID != c.ID {
-			return registry.Conflict("Event type %s is defined by contract %s already.", t.Type, other.ContractID)
+			return registry.Conflict("contracts.version-refused.type-taken", t.Type, other.ContractID)
 		}
 		rows[i] = store.EventType{
 			Name: storable(t.Type), ContractID: c.ID, ContractVersion: v.Version, SortKey: v.SortKey, MessageName: storable(t.MessageName),
@@ -285,47 +295,45 @@ func subscribersOf(ctx context.Context, tx *store.Tx, t store.EventType, change 
 	return err
 }
 
-// ofTypes names the subscriptions with those of their types that are touched.
-func ofTypes(subs []store.Subscription, touched map[string]bool) []string {
-	var list []string
+// ofTypes names the subscribed types that are touched, each with the versions that a subscription gets, as lines of a mail.
+func ofTypes(subs []store.Subscription, touched map[string]bool) []i18n.Message {
+	type wish struct{ name, line string }
+	var wishes []wish
 	for _, s := range subs {
 		for _, name := range s.Types {
 			if touched[name] {
-				list = append(list, name+": you get "+versionWords(s.Versions[name]))
+				wishes = append(wishes, wish{name, s.Versions[name]})
 			}
 		}
 	}
-	slices.Sort(list)
-	return slices.Compact(list)
-}
-
-func versionWords(line string) string {
-	if line == "" {
-		return "every version"
+	slices.SortFunc(wishes, func(a, b wish) int { return cmp.Or(cmp.Compare(a.name, b.name), cmp.Compare(a.line, b.line)) })
+	var lines []i18n.Message
+	for _, w := range slices.Compact(wishes) {
+		text := i18n.M("contracts.mail.you-get-all", w.name)
+		if w.line != "" {
+			text = i18n.M("contracts.mail.you-get", w.name, registry.LineName(w.line))
+		}
+		lines = append(lines, registry.Bullet(text))
 	}
-	return "version " + registry.LineName(line)
+	return lines
 }
 
-func mailLine(c registry.Config, row store.Contract, v store.ContractVersion, change lineChange, types []string) registry.Message {
+func mailLine(c registry.Config, row store.Contract, v store.ContractVersion, change lineChange, types []i18n.Message) registry.Message {
 	line := registry.LineName(store.VersionLine(v.Version))
 	path := contractPage(row.ID, v.Version)
 	switch change {
 	case lineAppeared:
-		return c.Letter(row.Title+" has a version "+line, path,
-			"Version "+v.Version+" of contract "+row.Title+" is published. You are subscribed to:", registry.Bullets(types),
-			"A subscription to one version stays at that version. Ask for another subscription when you are ready for "+line+", and end the old one. "+
-				"A subscription to every version gets "+line+" too, from now on. See what changed:")
+		return c.Letter(i18n.M("contracts.mail.appeared", row.Title, line), path, i18n.M("contracts.mail.appeared-text", v.Version, row.Title)).
+			Lines(types...).Lines(i18n.M("contracts.mail.appeared-next", line))
 	case lineDeprecated:
-		until := "It can be used until further notice."
+		text := i18n.M("contracts.mail.deprecated-text", v.Version, row.Title, line)
 		if !v.SunsetAt.IsZero() {
-			until = "It can be used until " + registry.FormatDay(v.SunsetAt) + "."
+			text = i18n.M("contracts.mail.deprecated-text-until", v.Version, row.Title, line, registry.FormatDay(v.SunsetAt))
 		}
-		return c.Letter("Version "+line+" of "+row.Title+" is deprecated", path,
-			"Version "+v.Version+" of contract "+row.Title+" is deprecated, and there is no other of "+line+". "+until+" You are subscribed to:",
-			registry.Bullets(types), registry.Because(v.StatusReason), "Look which version comes after it, and ask for a subscription to that:")
+		return c.Letter(i18n.M("contracts.mail.deprecated", line, row.Title), path, text).
+			Lines(types...).Lines(registry.Because(v.StatusReason)).Lines("contracts.mail.deprecated-next")
 	default:
-		return c.Letter("Version "+line+" of "+row.Title+" is withdrawn", "/event-types",
-			"Version "+v.Version+" of contract "+row.Title+" is withdrawn, and there is no other of "+line+". You are subscribed to:",
-			registry.Bullets(types), registry.Because(v.StatusReason), "Nothing is sent in this version any more. See which event types there are:")
+		return c.Letter(i18n.M("contracts.mail.withdrawn", line, row.Title), "/event-types", i18n.M("contracts.mail.withdrawn-text", v.Version, row.Title, line)).
+			Lines(types...).Lines(registry.Because(v.StatusReason)).Lines("contracts.mail.withdrawn-next")
 	}
 }

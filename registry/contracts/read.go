@@ -138,11 +138,26 @@ func gone(v store.ContractVersion) error {
 	if v.Status != store.VersionWithdrawn {
 		return nil
 	}
-	text := "Version " + v.Version + " was withdrawn on " + registry.FormatDay(v.WithdrawnAt) + "."
+	text := i18n.M("contracts.version-refused.withdrawn", v.Version, registry.FormatDay(v.WithdrawnAt))
 	if v.StatusReason != "" {
-		text += " The reason: " + v.StatusReason
+		text = i18n.M("contracts.version-refused.withdrawn-because", v.Version, registry.FormatDay(v.WithdrawnAt), i18n.Message(v.StatusReason))
 	}
-	return &registry.Error{Code: registry.CodeGone, Message: i18n.Message(text)}
+	return &registry.Error{Code: registry.CodeGone, Message: text}
+}
+
+// stateWord names the state of a version within a sentence.
+func stateWord(status string) i18n.Message {
+	switch status {
+	case store.VersionDraft:
+		return "contracts.state.draft"
+	case store.VersionPublished:
+		return "contracts.state.published"
+	case store.VersionDeprecated:
+		return "contracts.state.deprecated"
+	case store.VersionWithdrawn:
+		return "contracts.state.withdrawn"
+	}
+	return i18n.Raw(status)
 }
 
 // Served finds a version whose document may be handed out: one that is withdrawn is gone, also for who maintains it.
@@ -183,7 +198,7 @@ func Findings(v store.ContractVersion) ([]contract.Finding, error) {
 	for i := range list {
 		if list[i].Code == referenceOutside && v.Status == store.VersionDraft {
 			list[i].Code, list[i].Severity = contract.CodeReferenceMissing, contract.SeverityError
-			list[i].Remedy = "Upload the document again as a zip with all its files."
+			list[i].Remedy = "contracts.document.upload-zip"
 		}
 	}
 	return list, nil
@@ -216,11 +231,7 @@ func (e *IncompleteError) Error() string {
 
 // Unwrap makes it an *Error for whoever does not show the references.
 func (e *IncompleteError) Unwrap() error {
-	many := "a reference leads"
-	if len(e.Missing) > 1 {
-		many = fmt.Sprintf("%d references lead", len(e.Missing))
-	}
-	return registry.Conflict("Version %s cannot be published: %s to something that was not uploaded. Upload it again as a zip with all its files.", e.Version, many)
+	return registry.Conflict("contracts.version-refused.incomplete", e.Version, len(e.Missing))
 }
 
 // complete refuses a version that refers to what was not uploaded.
@@ -278,7 +289,7 @@ func (c *Contracts) DeleteDraft(ctx context.Context, actor registry.Actor, id, v
 			return registry.Found("version", err)
 		}
 		if v.Status != store.VersionDraft {
-			return registry.Conflict("Version %s is %s; only a draft can be deleted.", v.Version, v.Status)
+			return registry.Conflict("contracts.version-refused.not-draft", v.Version, stateWord(v.Status))
 		}
 		if err := refuseCopy(ctx, tx, id); err != nil {
 			return err

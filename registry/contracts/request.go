@@ -48,7 +48,7 @@ func (c *Contracts) requestPublication(ctx context.Context, actor registry.Actor
 		case !sameBytes(v, seen):
 			return draftChanged(v)
 		case !v.RequestedAt.IsZero():
-			return registry.Conflict("Publication of version %s is asked for already; an administrator decides.", v.Version)
+			return registry.Conflict("contracts.version-refused.asked-already", v.Version)
 		}
 		v.RequestedAt, v.RequestedBy, v.RequestReason = tx.Now, actor.Name, reason
 		if err := tx.SetPublicationRequest(ctx, &v); err != nil {
@@ -80,7 +80,7 @@ func (c *Contracts) RefusePublication(ctx context.Context, actor registry.Actor,
 			return registry.Found("version", err)
 		}
 		if v.Status != store.VersionDraft || v.RequestedAt.IsZero() {
-			return registry.Conflict("Nobody asks for the publication of version %s.", v.Version)
+			return registry.Conflict("contracts.version-refused.nobody-asks", v.Version)
 		}
 		v.RequestedAt, v.RequestedBy, v.RequestReason = store.Time{}, "", ""
 		if err := tx.SetPublicationRequest(ctx, &v); err != nil {
@@ -138,7 +138,7 @@ func named(v store.ContractVersion, digest string) error {
 	digest = strings.TrimPrefix(strings.TrimSpace(digest), "sha256:")
 	switch {
 	case digest == "":
-		return &registry.Error{Code: registry.CodeDigestMissing, Message: "Name the bytes to publish by their SHA-256 digest, as the register answered it for the draft that you reviewed."}
+		return &registry.Error{Code: registry.CodeDigestMissing, Message: "contracts.version-refused.digest-missing"}
 	case v.Status == store.VersionDraft && digest != v.Digest && digest != v.DocumentDigest():
 		return draftChanged(v)
 	}
@@ -146,7 +146,7 @@ func named(v store.ContractVersion, digest string) error {
 }
 
 func draftChanged(v store.ContractVersion) error {
-	return &registry.Error{Code: registry.CodeDraftChanged, Message: i18n.Message("Version " + v.Version + " was not published: its draft was replaced since you looked at it. Review the draft as it is now, and publish that with its digest.")}
+	return &registry.Error{Code: registry.CodeDraftChanged, Message: i18n.M("contracts.version-refused.draft-changed", v.Version)}
 }
 
 // sameBytes reports whether two readings of a version have the same upload and the same document made of it.
@@ -159,18 +159,17 @@ func contractPage(id, version string) string {
 }
 
 func mailPublicationWaits(c registry.Config, row store.Contract, v store.ContractVersion) registry.Message {
-	return c.Letter(row.Owner+" asks for the publication of "+row.Title+" "+v.Version, contractPage(row.ID, v.Version),
-		v.RequestedBy+" of "+row.Owner+" asks for the publication of version "+v.Version+" of contract "+row.Title+" ("+row.ID+").",
-		registry.Because(v.RequestReason), "See what it changes and decide:")
+	return c.Letter(i18n.M("contracts.mail.asked", row.Owner, row.Title, v.Version), contractPage(row.ID, v.Version),
+		i18n.M("contracts.mail.asked-text", v.RequestedBy, row.Owner, v.Version, row.Title, row.ID),
+		registry.Because(v.RequestReason), "contracts.mail.asked-next")
 }
 
 func mailPublicationRefused(c registry.Config, row store.Contract, v store.ContractVersion, reason string) registry.Message {
-	return c.Letter("Publication of "+row.Title+" "+v.Version+" is turned down", contractPage(row.ID, v.Version),
-		c.Organisation+" did not publish version "+v.Version+" of contract "+row.Title+". The draft is still there; upload it again when it is mended, and ask anew.",
-		registry.Because(reason))
+	return c.Letter(i18n.M("contracts.mail.refused", row.Title, v.Version), contractPage(row.ID, v.Version),
+		i18n.M("contracts.mail.refused-text", c.Organisation, v.Version, row.Title), registry.Because(reason))
 }
 
 func mailPublished(c registry.Config, row store.Contract, v store.ContractVersion) registry.Message {
-	return c.Letter(row.Title+" "+v.Version+" is published", contractPage(row.ID, v.Version),
-		c.Organisation+" published version "+v.Version+" of contract "+row.Title+". From now on its bytes never change.")
+	return c.Letter(i18n.M("contracts.mail.published", row.Title, v.Version), contractPage(row.ID, v.Version),
+		i18n.M("contracts.mail.published-text", c.Organisation, v.Version, row.Title))
 }

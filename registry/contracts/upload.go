@@ -35,11 +35,11 @@ func (e *InvalidDocumentError) Error() string {
 
 // Unwrap makes it an *Error for whoever does not show findings.
 func (e *InvalidDocumentError) Unwrap() error {
-	text := "The document cannot be registered as it is."
+	text := i18n.Message("contracts.document.unusable")
 	if len(e.Findings) > 0 {
-		text = e.Findings[0].Detail
+		text = i18n.Message(e.Findings[0].Detail)
 	}
-	return registry.Invalid(registry.Problems{"document": i18n.Message(text)})
+	return registry.Invalid(registry.Problems{"document": text})
 }
 
 // Upload is a document for a contract, or a zip of it with the files it refers to.
@@ -107,7 +107,7 @@ func (c *Contracts) Upload(ctx context.Context, actor registry.Actor, id string,
 	draft.CreatedBy = actor.Name
 	err = c.change(ctx, actor, id, func(tx *store.Tx, row *store.Contract) error {
 		if row.Kind != string(doc.Kind) {
-			return registry.Invalid(registry.Problems{"document": i18n.Message(fmt.Sprintf("This is an %s document; the contract is %s.", doc.Kind, row.Kind))})
+			return registry.Invalid(registry.Problems{"document": i18n.M("contracts.document.other-kind", string(doc.Kind), row.Kind)})
 		}
 		if err := refuseCopy(ctx, tx, row.ID); err != nil {
 			return err
@@ -168,7 +168,7 @@ func saveDraft(ctx context.Context, tx *store.Tx, actor registry.Actor, row stor
 		*draft = old
 		return nil
 	case old.Status != store.VersionDraft:
-		return registry.Conflict("Version %s of %s is %s and can never change. Give the new document another version.", old.Version, row.Title, old.Status)
+		return registry.Conflict("contracts.version-refused.frozen", old.Version, row.Title, stateWord(old.Status))
 	default:
 		draft.ID = old.ID
 		err = tx.ReplaceDraft(ctx, draft)
@@ -206,8 +206,8 @@ func (c *Contracts) judgeSpec(ctx context.Context, doc *contract.Document, findi
 	}
 	found := contract.Finding{
 		Severity: contract.SeverityWarning, Code: "spec-version", Pointer: "/" + string(doc.Kind),
-		Detail: "The document follows version " + doc.SpecVersion + "; this chain asks for OpenAPI 3.2 and AsyncAPI 3.1 (EDU-21).",
-		Remedy: "Convert the document, or ask the administrator to take other versions.",
+		Detail: string(i18n.M("contracts.document.spec-version", doc.SpecVersion)),
+		Remedy: "contracts.document.spec-version-remedy",
 	}
 	if state.SpecVersions == registry.PolicyRefuse {
 		found.Severity = contract.SeverityError
@@ -255,7 +255,7 @@ func (c *Contracts) fetchReferences(ctx context.Context, actor registry.Actor, i
 	if c.cfg.MaxDocumentBytes > 0 && int64(len(made.Zip)) > c.cfg.MaxDocumentBytes {
 		return in, 0, &InvalidDocumentError{Findings: []contract.Finding{{
 			Severity: contract.SeverityError, Code: "fetch-too-large", Line: 1, Column: 1,
-			Detail: "With all that the document refers to, it is over the size that this register takes.", Remedy: "Split the contract, or refer to less.",
+			Detail: "contracts.document.fetched-too-large", Remedy: "contracts.document.fetched-too-large-remedy",
 		}}}
 	}
 	if name := in.FileName; name != "" && !contract.IsArchive(in.Content) {
@@ -280,7 +280,7 @@ func (c *Contracts) fetcher(ctx context.Context, actor registry.Actor) (bundle.D
 		http = c.cfg.MirrorHTTP
 	}
 	if http == nil {
-		return nil, &registry.Error{Code: registry.CodeForbidden, Message: "This installation fetches nothing for you. Upload a zip with all that the document refers to; schakel contract bundle makes one."}
+		return nil, &registry.Error{Code: registry.CodeForbidden, Message: "contracts.document.no-fetch"}
 	}
 	return http, nil
 }

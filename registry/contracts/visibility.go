@@ -44,7 +44,7 @@ func (c *Contracts) SetVisibility(ctx context.Context, actor registry.Actor, id 
 		}
 		from, after := found.Visibility, audience{in.Visibility, in.named()}
 		if from == in.Visibility && slices.Equal(before.named, after.named) {
-			return registry.Conflict("It is shown like this already.")
+			return registry.Conflict("contracts.sight.same")
 		}
 		if err := show(ctx, tx, *found, after.named); err != nil {
 			return err
@@ -103,11 +103,11 @@ func checkVisibility(visibility string, partnerIDs []string) registry.Problems {
 	named := visibility == store.VisibilityNamed
 	switch {
 	case !slices.Contains(all, visibility):
-		wrong.Add("visibility", "Choose public, partners, named or internal.")
+		wrong.Add("visibility", "contracts.input.visibility")
 	case named && len(partnerIDs) == 0:
-		wrong.Add("partners", "Choose at least one partner.")
+		wrong.Add("partners", "contracts.input.partners-none")
 	case named && len(partnerIDs) > maxNamedPartners:
-		wrong.Add("partners", "Choose at most 500 partners, or show it to all.")
+		wrong.Add("partners", "contracts.input.partners-many")
 	}
 	return wrong
 }
@@ -120,7 +120,7 @@ func show(ctx context.Context, tx *store.Tx, row store.Contract, named []string)
 			return fmt.Errorf("find partner: %w", err)
 		}
 		if err != nil || p.Own || p.Status != store.PartnerApproved {
-			return registry.Invalid(registry.Problems{"partners": "Choose partners that are approved."})
+			return registry.Invalid(registry.Problems{"partners": "contracts.input.partners-approved"})
 		}
 	}
 	return registry.Wrap("name partners", tx.SetContractPartners(ctx, row.ID, named))
@@ -154,14 +154,13 @@ func (e *SightLossError) Error() string {
 
 // Unwrap makes it an *Error for whoever does not show partners.
 func (e *SightLossError) Unwrap() error {
-	who := fmt.Sprintf("%d partners that see it now", len(e.Partners))
-	switch {
-	case len(e.Partners) == 1:
-		who = e.Partners[0].Name + ", which sees it now,"
-	case len(e.Partners) == 0:
-		who = "everybody without an account"
+	switch len(e.Partners) {
+	case 0:
+		return registry.Conflict("contracts.sight.lost-everybody")
+	case 1:
+		return registry.Conflict("contracts.sight.lost-one", e.Partners[0].Name)
 	}
-	return registry.Conflict("Then %s would not see it any more. Confirm that.", who)
+	return registry.Conflict("contracts.sight.lost", len(e.Partners))
 }
 
 // SightLoss lists, for an administrator, the readers that would lose sight of a contract.

@@ -47,14 +47,14 @@ func (c *Contracts) WithdrawalEffect(ctx context.Context, actor registry.Actor, 
 	}
 	others := about.OwnerPartnerID != "" && !actor.Administrator && !reader.Owns(about)
 	if others || !reader.Maintains(about) {
-		return effect, &registry.Error{Code: registry.CodeForbidden, Message: i18n.Message("Only who maintains contract " + id + " can withdraw its versions.")}
+		return effect, &registry.Error{Code: registry.CodeForbidden, Message: i18n.M("contracts.version-refused.not-maintainer", id)}
 	}
 	v, err := c.Version(ctx, reader, id, version)
 	if err != nil {
 		return effect, err
 	}
 	if v.Status != store.VersionPublished && v.Status != store.VersionDeprecated {
-		return effect, registry.Conflict("Version %s is %s; only what is published or deprecated can be withdrawn.", v.Version, v.Status)
+		return effect, registry.Conflict("contracts.version-refused.not-withdrawable", v.Version, stateWord(v.Status))
 	}
 	if err := c.losing(ctx, &effect, v); err != nil {
 		return effect, err

@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 	"schakel/registry"
 	"schakel/store"
+	"schakel/templates/i18n"
 )
 
 // Datasets are the registers whose changes are delivered as mutation files. An administrator makes them; partners ask
@@ -59,7 +60,7 @@ func (d *Datasets) Create(ctx context.Context, actor registry.Actor, in DatasetI
 		in.fill(&row)
 		err := tx.InsertDataset(ctx, &row)
 		if errors.Is(err, store.ErrConflict) {
-			return registry.Invalid(registry.Problems{"id": "There is a dataset with this id already; ids are never given again."})
+			return registry.Invalid(registry.Problems{"id": "datasets.id-taken"})
 		}
 		if err != nil {
 			return fmt.Errorf("add dataset: %w", err)
@@ -193,7 +194,7 @@ func (d *Datasets) CancelPublication(ctx context.Context, actor registry.Actor, 
 		}
 		err = tx.CancelPublication(ctx, publicationID)
 		if errors.Is(err, store.ErrNotFound) {
-			return registry.Conflict("This publication does not run any more.")
+			return registry.Conflict("datasets.publication-over")
 		}
 		if err != nil {
 			return fmt.Errorf("stop publication: %w", err)
@@ -213,7 +214,7 @@ func (d *Datasets) change(ctx context.Context, actor registry.Actor, id string, 
 			return registry.Found("dataset", err)
 		}
 		if row.Status == store.DatasetEnded {
-			return registry.Conflict("Dataset %s has ended.", row.Title)
+			return registry.Conflict("datasets.has-ended", row.Title)
 		}
 		return fn(tx, &row)
 	})
@@ -275,7 +276,9 @@ func (d *Datasets) Worked(ctx context.Context, datasetID, kind string) error {
 }
 
 func mailDatasetFails(c registry.Config, row store.Dataset, t store.MutationTrouble) registry.Message {
-	return c.Letter("A "+t.Kind+" of dataset "+row.Title+" failed", "/admin/datasets/"+row.ID,
-		"A "+t.Kind+" of dataset "+row.Title+" could not be made: "+t.Error,
-		"It is tried again by itself, and nothing that was published is lost. Until it works, followers get nothing newer. The page of the dataset tells how often it failed; no other mail is sent before it worked once.")
+	subject, why := i18n.M("datasets.mail.failed-delta", row.Title), i18n.M("datasets.mail.failed-delta-why", row.Title, t.Error)
+	if t.Kind == store.TroubleSnapshot {
+		subject, why = i18n.M("datasets.mail.failed-snapshot", row.Title), i18n.M("datasets.mail.failed-snapshot-why", row.Title, t.Error)
+	}
+	return c.Letter(subject, "/admin/datasets/"+row.ID, why, i18n.M("datasets.mail.failed-next"))
 }

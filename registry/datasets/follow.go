@@ -10,6 +10,7 @@ import (
 
 	"schakel/registry"
 	"schakel/store"
+	"schakel/templates/i18n"
 )
 
 // Followers lists the open subscriptions to a dataset within a scope, oldest first.
@@ -70,7 +71,7 @@ func (d *Datasets) Access(ctx context.Context, partner store.Partner, datasetID,
 		return DatasetAccess{}, err
 	}
 	if partner.Status != store.PartnerApproved && !partner.Own {
-		return DatasetAccess{}, registry.Forbidden("Your organisation is %s: nothing is exchanged with it. Ask the administrator of %s.", partner.Status, d.cfg.Organisation)
+		return DatasetAccess{}, d.partnerForbidden(partner)
 	}
 	if err := d.mayRead(ctx, row, f); err != nil {
 		return DatasetAccess{}, err
@@ -99,9 +100,9 @@ func (d *Datasets) followerFor(ctx context.Context, partner store.Partner, row s
 		}
 	}
 	if row.Status == store.DatasetEnded {
-		return registry.DatasetFollower{}, registry.Forbidden("Dataset %s has ended, and the subscriptions to it too: no changes come any more, and what was cut is kept for 31 days only. A copy stays as it is; ask %s for what it lacks.", row.ID, d.cfg.Organisation)
+		return registry.DatasetFollower{}, registry.Forbidden("datasets.access.dataset-ended", row.ID, d.cfg.Organisation)
 	}
-	return registry.DatasetFollower{}, registry.Forbidden("Your organisation has no subscription to dataset %s. Ask for one with POST /mutations/v1/subscriptions, or at %s.", row.ID, d.page(row))
+	return registry.DatasetFollower{}, registry.Forbidden("datasets.access.no-subscription", row.ID, d.page(row))
 }
 
 // mayRead wants a subscription that is approved, or one of which a change waits for approval, at an endpoint in use.
@@ -110,24 +111,42 @@ func (d *Datasets) mayRead(ctx context.Context, row store.Dataset, f registry.Da
 	switch {
 	case sub.Status == store.SubscriptionApproved, sub.Status == store.SubscriptionRequested && f.Follower.Reads:
 	case sub.Status == store.SubscriptionRequested:
-		return registry.Forbidden("Subscription %s to dataset %s waits for approval by an administrator. Deltas are kept for 31 days, so nothing is lost by waiting.", sub.ID, row.ID)
+		return registry.Forbidden("datasets.access.requested", sub.ID, row.ID)
 	case sub.Status == store.SubscriptionPaused:
-		return registry.Forbidden("Subscription %s to dataset %s is paused. End the pause at %s.", sub.ID, row.ID, d.subscriptionPage(sub))
-	default:
-		why := registry.Because(sub.StatusReason)
-		if why != "" {
-			why = strings.TrimSuffix(why, ".") + ". "
+		return registry.Forbidden("datasets.access.paused", sub.ID, row.ID, d.subscriptionPage(sub))
+	default: // suspended
+		if why := strings.TrimSpace(sub.StatusReason); why != "" {
+			return registry.Forbidden("datasets.access.suspended-because", sub.ID, row.ID, strings.TrimSuffix(why, "."), d.cfg.Organisation)
 		}
-		return registry.Forbidden("Subscription %s to dataset %s is %s. %sAsk the administrator of %s.", sub.ID, row.ID, sub.Status, why, d.cfg.Organisation)
+		return registry.Forbidden("datasets.access.suspended", sub.ID, row.ID, d.cfg.Organisation)
 	}
 	endpoint, err := d.cfg.DB.Endpoint(ctx, sub.EndpointID)
 	if err != nil {
 		return registry.Found("endpoint", err)
 	}
-	if endpoint.Status != store.EndpointActive {
-		return registry.Forbidden("Endpoint %s of subscription %s is %s. Resume it at %s/partner/endpoints/%s.", endpoint.Name, sub.ID, endpoint.Status, d.cfg.BaseURL, endpoint.ID)
+	page := d.cfg.BaseURL + "/partner/endpoints/" + endpoint.ID
+	switch endpoint.Status {
+	case store.EndpointActive:
+		return nil
+	case store.EndpointPaused:
+		return registry.Forbidden("datasets.access.endpoint-paused", endpoint.Name, sub.ID, page)
+	case store.EndpointSuspended:
+		return registry.Forbidden("datasets.access.endpoint-suspended", endpoint.Name, sub.ID, page)
 	}
-	return nil
+	return registry.Forbidden("datasets.access.endpoint-ended", endpoint.Name, sub.ID, page)
+}
+
+// partnerForbidden refuses a partner that is not approved.
+func (d *Datasets) partnerForbidden(partner store.Partner) error {
+	switch partner.Status {
+	case store.PartnerRequested:
+		return registry.Forbidden("datasets.access.partner-requested", d.cfg.Organisation)
+	case store.PartnerSuspended:
+		return registry.Forbidden("datasets.access.partner-suspended", d.cfg.Organisation)
+	case store.PartnerRejected:
+		return registry.Forbidden("datasets.access.partner-rejected", d.cfg.Organisation)
+	}
+	return registry.Forbidden("datasets.access.partner-ended", d.cfg.Organisation)
 }
 
 func (d *Datasets) page(row store.Dataset) string {
@@ -178,9 +197,8 @@ func (d *Datasets) endRequests(ctx context.Context, tx *store.Tx, row store.Data
 }
 
 func mailDatasetEnded(c registry.Config, row store.Dataset, p store.Partner, reason string) registry.Message {
-	return c.Letter("Dataset "+row.Title+" has ended", registry.TrafficPath(p)+"/datasets/"+row.ID,
-		c.Organisation+" ended dataset "+row.Title+". No changes come any more.", registry.Because(reason),
-		"Its last delta is cut now, and what was cut can be fetched for 31 days. Bring your copy to its end before; it stays right after that. A request that was not approved yet has ended.")
+	return c.Letter(i18n.M("datasets.mail.ended", row.Title), registry.TrafficPath(p)+"/datasets/"+row.ID,
+		i18n.M("datasets.mail.ended-by", c.Organisation, row.Title), registry.Because(reason), i18n.M("datasets.mail.ended-next"))
 }
 
 // EndFollowing ends the subscriptions to datasets that ended before a moment and of which no delta that ended after it is

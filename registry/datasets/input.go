@@ -2,7 +2,6 @@ package datasets
 
 import (
 	"encoding/json"
-	"fmt"
 	"maps"
 	"net/url"
 	"regexp"
@@ -82,39 +81,39 @@ var (
 func (in DatasetInput) check() registry.Problems {
 	wrong := registry.Problems{}
 	wrong.AddIf(!datasetID.MatchString(in.ID),
-		"id", "Use a lower-case letter, and 1 to 39 lower-case letters, digits and hyphens after it, such as school-buildings.")
+		"id", "datasets.input.id")
 	wrong.Add("title", registry.CheckLine(in.Title, 2, 120))
 	wrong.Add("description", registry.CheckProse(in.Description, 0, 4000))
 	in.checkRoot(wrong)
 	in.checkElements(wrong)
 	registry.CheckBetween(wrong, "perFile", in.PerFile, 1, mostPerFile)
 	if _, err := registry.ParseSchedule(in.DeltaSchedule, leastDeltaPause); in.DeltaSchedule != "" && err != nil {
-		wrong.Add("deltaSchedule", i18n.Message(registry.AsSentence(err.Error())))
+		wrong.Add("deltaSchedule", i18n.Raw(registry.AsSentence(err.Error())))
 	}
 	if _, err := registry.ParseSchedule(in.SnapshotSchedule, leastSnapshotPause); in.SnapshotSchedule != "" && err != nil {
-		wrong.Add("snapshotSchedule", i18n.Message(registry.AsSentence(err.Error())))
+		wrong.Add("snapshotSchedule", i18n.Raw(registry.AsSentence(err.Error())))
 	}
 	return wrong
 }
 
 func (in DatasetInput) checkRoot(wrong registry.Problems) {
-	wrong.Add("rootPrefix", (checkPrefix(in.RootPrefix)))
-	wrong.Add("rootSpace", (checkNamespace(in.RootSpace)))
-	wrong.AddIf(!xmlName.MatchString(in.RootLocal), "rootLocal", "Use the name of an XML element without prefix, such as bgtMutaties.")
-	wrong.AddIf(len(in.Namespaces) > mostNamespaces, "namespaces", i18n.Message(fmt.Sprintf("Give at most %d namespaces.", mostNamespaces)))
+	wrong.Add("rootPrefix", checkPrefix(in.RootPrefix))
+	wrong.Add("rootSpace", checkNamespace(in.RootSpace))
+	wrong.AddIf(!xmlName.MatchString(in.RootLocal), "rootLocal", "datasets.input.root-local")
+	wrong.AddIf(len(in.Namespaces) > mostNamespaces, "namespaces", i18n.M("datasets.input.most-namespaces", mostNamespaces))
 	for _, prefix := range slices.Sorted(maps.Keys(in.Namespaces)) {
 		for _, text := range []i18n.Message{checkPrefix(prefix), checkNamespace(in.Namespaces[prefix])} {
-			wrong.AddIf(text != "", "namespaces", i18n.M("%s: %s", prefix, text))
+			wrong.AddIf(text != "", "namespaces", i18n.M("datasets.input.of-prefix", prefix, text))
 		}
 	}
 	if space, there := in.Namespaces[in.RootPrefix]; there && space != in.RootSpace {
-		wrong.Add("namespaces", i18n.Message("Prefix "+in.RootPrefix+" is that of the root element; leave it out here."))
+		wrong.Add("namespaces", i18n.M("datasets.input.root-prefix-again", in.RootPrefix))
 	}
 }
 
 func checkPrefix(prefix string) i18n.Message {
 	if !xmlName.MatchString(prefix) || strings.HasPrefix(strings.ToLower(prefix), "xml") {
-		return "Use a prefix of letters, digits, hyphens and dots that does not begin with xml, such as bgt."
+		return "datasets.input.prefix"
 	}
 	return ""
 }
@@ -127,45 +126,45 @@ var takenSpaces = []string{
 
 func checkNamespace(space string) i18n.Message {
 	if slices.Contains(takenSpaces, space) {
-		return "This namespace is that of the format or of XML; use that of the objects."
+		return "datasets.input.namespace-taken"
 	}
 	u, err := url.Parse(space)
 	if err != nil || !u.IsAbs() || len(space) > 300 || strings.ContainsAny(space, " \"<>") {
-		return "Use the address of a namespace, such as http://www.example.nl/schemas/buildings/1.0."
+		return "datasets.input.namespace"
 	}
 	return ""
 }
 
 func (in DatasetInput) checkElements(wrong registry.Problems) {
-	wrong.AddIf(len(in.ObjectTypes) == 0, "objectTypes", "Give at least one object type.")
-	wrong.Add("objectTypes", (checkNames(in.ObjectTypes)))
-	wrong.Add("geometryElements", (checkNames(in.GeometryElements)))
-	wrong.Add("keyElements", (checkNames(in.KeyElements)))
+	wrong.AddIf(len(in.ObjectTypes) == 0, "objectTypes", "datasets.input.object-types")
+	wrong.Add("objectTypes", checkNames(in.ObjectTypes))
+	wrong.Add("geometryElements", checkNames(in.GeometryElements))
+	wrong.Add("keyElements", checkNames(in.KeyElements))
 	wrong.AddIf(!slices.Contains([]int64{registry.CRSNone, registry.CRSRijksdriehoek, registry.CRSWGS84}, in.CRS),
-		"crs", "Choose 28992 (Rijksdriehoek), 4326 (WGS 84), or 0 when the objects have no geometry.")
+		"crs", "datasets.input.crs")
 	switch in.AreaKind {
 	case store.AreaNone:
 	case store.AreaGeometry:
-		wrong.AddIf(in.CRS == registry.CRSNone, "crs", "Choose 28992 or 4326: areas are compared with the geometry of objects.")
+		wrong.AddIf(in.CRS == registry.CRSNone, "crs", "datasets.input.crs-geometry")
 	case store.AreaKeys:
-		wrong.AddIf(len(in.KeyElements) == 0, "keyElements", "Name at least one element whose text is a key, such as schoolId.")
+		wrong.AddIf(len(in.KeyElements) == 0, "keyElements", "datasets.input.key-elements")
 	default:
-		wrong.Add("areaKind", "Choose none, geometry or keys.")
+		wrong.Add("areaKind", "datasets.input.area-kind")
 	}
 }
 
 // checkNames wants local names of XML elements, each once: featuretypes are compared without regard to case (MUT-63).
 func checkNames(names []string) i18n.Message {
 	if len(names) > mostElements {
-		return i18n.Message(fmt.Sprintf("Give at most %d names.", mostElements))
+		return i18n.M("datasets.input.most-names", mostElements)
 	}
 	seen := map[string]bool{}
 	for _, name := range names {
 		switch folded := strings.ToLower(name); {
 		case !xmlName.MatchString(name):
-			return i18n.Message(name + " is not the name of an XML element without prefix, such as Pand.")
+			return i18n.M("datasets.input.name", name)
 		case seen[folded]:
-			return i18n.Message(name + " is there twice.")
+			return i18n.M("datasets.input.name-twice", name)
 		default:
 			seen[folded] = true
 		}
@@ -178,18 +177,18 @@ func checkNames(names []string) i18n.Message {
 func (in DatasetInput) checkKept(before store.Dataset, areas int, wrong registry.Problems) {
 	if before.LastSeq > 0 {
 		for _, name := range before.ObjectTypes {
-			wrong.AddIf(!slices.Contains(in.ObjectTypes, name), "objectTypes", i18n.Message(name+" must stay: there may be objects of it."))
+			wrong.AddIf(!slices.Contains(in.ObjectTypes, name), "objectTypes", i18n.M("datasets.input.type-stays", name))
 		}
-		wrong.AddIf(in.CRS != before.CRS, "crs", "This stays, because objects were published. Make another dataset.")
+		wrong.AddIf(in.CRS != before.CRS, "crs", "datasets.input.published-stays")
 	}
 	if areas == 0 {
 		return
 	}
-	text := fmt.Sprintf("This stays while subscriptions are bounded by an area (%d now): the area would select other objects.", areas)
-	wrong.AddIf(in.CRS != before.CRS, "crs", i18n.Message(text))
-	wrong.AddIf(in.AreaKind != before.AreaKind, "areaKind", i18n.Message(text))
-	wrong.AddIf(!slices.Equal(in.GeometryElements, []string(before.GeometryElements)), "geometryElements", i18n.Message(text))
-	wrong.AddIf(!slices.Equal(in.KeyElements, []string(before.KeyElements)), "keyElements", i18n.Message(text))
+	text := i18n.M("datasets.input.areas-stay", areas)
+	wrong.AddIf(in.CRS != before.CRS, "crs", text)
+	wrong.AddIf(in.AreaKind != before.AreaKind, "areaKind", text)
+	wrong.AddIf(!slices.Equal(in.GeometryElements, []string(before.GeometryElements)), "geometryElements", text)
+	wrong.AddIf(!slices.Equal(in.KeyElements, []string(before.KeyElements)), "keyElements", text)
 }
 
 // fill writes checked input into a dataset.

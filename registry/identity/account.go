@@ -89,7 +89,7 @@ func (a *Accounts) CreateAdministrator(ctx context.Context, token, name, email, 
 	in := NewAccount{Email: email, Name: name, Role: store.RoleAdministrator}
 	account, problems := in.check()
 	if text := CheckPassword(password, account.Email); text != "" {
-		problems["password"] = i18n.Message(text)
+		problems["password"] = text
 	}
 	if len(problems) > 0 {
 		return store.Account{}, registry.Invalid(problems)
@@ -200,7 +200,7 @@ func (a *Accounts) ChangePassword(ctx context.Context, id, current, password, ad
 		return store.Account{}, err
 	}
 	if !ok {
-		return store.Account{}, registry.Invalid(map[string]i18n.Message{"current": "This is not your current password."})
+		return store.Account{}, registry.Invalid(map[string]i18n.Message{"current": "identity.current-password-wrong"})
 	}
 	hash, err := a.NewHash(ctx, password, account.Email, "password")
 	if err != nil {
@@ -231,7 +231,7 @@ func (a *Accounts) EndSessions(ctx context.Context, id string) error {
 // will not do.
 func (a *Accounts) NewHash(ctx context.Context, password, email, field string) (string, error) {
 	if text := CheckPassword(password, email); text != "" {
-		return "", registry.Invalid(map[string]i18n.Message{field: i18n.Message(text)})
+		return "", registry.Invalid(map[string]i18n.Message{field: text})
 	}
 	return a.hasher.hash(ctx, password)
 }
@@ -256,7 +256,7 @@ func (a *Accounts) SetPassword(ctx context.Context, tx *store.Tx, id, hash strin
 func insertAccount(ctx context.Context, tx *store.Tx, account *store.Account) error {
 	err := tx.InsertAccount(ctx, account)
 	if errors.Is(err, store.ErrConflict) {
-		return registry.Invalid(map[string]i18n.Message{"email": "There is an account with this e-mail address already."})
+		return registry.Invalid(map[string]i18n.Message{"email": "identity.email-taken"})
 	}
 	return registry.Wrap("add account", err)
 }
@@ -268,16 +268,16 @@ func (in NewAccount) check() (store.Account, map[string]i18n.Message) {
 	}
 	problems := map[string]i18n.Message{}
 	if !registry.ValidEmail(account.Email) {
-		problems["email"] = "Enter an e-mail address, as name@example.nl."
+		problems["email"] = "identity.email-wrong"
 	}
 	if n := utf8.RuneCountInString(account.Name); n == 0 || n > 200 {
-		problems["name"] = "Enter a name of at most 200 characters."
+		problems["name"] = "identity.name-wrong"
 	}
 	switch {
 	case in.Role == store.RoleAdministrator && in.PartnerID == "":
 	case in.Role == store.RolePartner && in.PartnerID != "":
 	default:
-		problems["role"] = "An administrator has no partner; any other account has one."
+		problems["role"] = "identity.role-wrong"
 	}
 	return account, problems
 }

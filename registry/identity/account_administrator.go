@@ -29,10 +29,10 @@ func (a *Accounts) InviteAdministrator(ctx context.Context, actor registry.Actor
 func (a *Accounts) Block(ctx context.Context, actor registry.Actor, id string) error {
 	return a.decide(ctx, actor, id, registry.ActionAccountBlocked, func(account *store.Account) error {
 		if account.ID == actor.ID {
-			return registry.Conflict("You cannot block your own account.")
+			return registry.Conflict("identity.block-own")
 		}
 		if account.Status == store.AccountBlocked {
-			return registry.Conflict("This account is blocked already.")
+			return registry.Conflict("identity.blocked-already")
 		}
 		account.Status = store.AccountBlocked
 		account.SessionEpoch++
@@ -44,7 +44,7 @@ func (a *Accounts) Block(ctx context.Context, actor registry.Actor, id string) e
 func (a *Accounts) Unblock(ctx context.Context, actor registry.Actor, id string) error {
 	return a.decide(ctx, actor, id, registry.ActionAccountUnblocked, func(account *store.Account) error {
 		if account.Status != store.AccountBlocked {
-			return registry.Conflict("This account is not blocked.")
+			return registry.Conflict("identity.not-blocked")
 		}
 		account.Status = store.AccountActive
 		if account.PasswordHash == "" && account.LastLoginAt.IsZero() {

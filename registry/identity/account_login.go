@@ -12,6 +12,7 @@ import (
 	"github.com/alexedwards/argon2id"
 	"schakel/registry"
 	"schakel/store"
+	"schakel/templates/i18n"
 )
 
 // ErrLogin is the one answer to a login that does not succeed: it does not tell whether the account exists.
@@ -107,14 +108,24 @@ func (a *Accounts) NoteLogin(ctx context.Context, id string) error {
 	})
 }
 
-// SetLanguage remembers the language in which someone reads the portal.
-func (a *Accounts) SetLanguage(ctx context.Context, id, language string) error {
+// SetLocale stores the language and the IANA time zone of pages and mails for someone; an empty one is as the browser says.
+func (a *Accounts) SetLocale(ctx context.Context, id, language, timeZone string) error {
+	wrong := registry.Problems{}
+	if _, known := i18n.LangOf(language); language != "" && !known {
+		wrong["language"] = "identity.language-unknown"
+	}
+	if _, err := time.LoadLocation(timeZone); err != nil || timeZone == "Local" {
+		wrong["timeZone"] = "identity.time-zone-unknown"
+	}
+	if err := wrong.Err(); err != nil {
+		return err
+	}
 	return a.db.Write(ctx, func(tx *store.Tx) error {
 		account, err := tx.Account(ctx, id)
 		if err != nil {
 			return fmt.Errorf("find account: %w", err)
 		}
-		account.Language = language
+		account.Language, account.TimeZone = language, timeZone
 		return tx.UpdateAccount(ctx, &account)
 	})
 }
@@ -180,19 +191,19 @@ const (
 
 // CheckPassword returns the problem, as a sentence, of a new password for the
 // account with this e-mail address; empty when it will do.
-func CheckPassword(password, email string) string {
+func CheckPassword(password, email string) i18n.Message {
 	switch n := utf8.RuneCountInString(password); {
 	case !utf8.ValidString(password):
-		return "Use text only."
+		return "identity.password-no-text"
 	case n < MinPasswordLength:
-		return fmt.Sprintf("Use at least %d characters; a few words in a row are fine.", MinPasswordLength)
+		return i18n.M("identity.password-short", MinPasswordLength)
 	case n > MaxPasswordLength:
-		return fmt.Sprintf("Use at most %d characters.", MaxPasswordLength)
+		return i18n.M("identity.password-long", MaxPasswordLength)
 	case distinct(password) < minDistinct:
-		return "Use more different characters."
+		return "identity.password-distinct"
 	}
 	if email = strings.TrimSpace(email); email != "" && strings.Contains(strings.ToLower(password), strings.ToLower(email)) {
-		return "Use a password that does not hold your e-mail address."
+		return "identity.password-email"
 	}
 	return ""
 }

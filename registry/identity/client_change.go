@@ -12,6 +12,7 @@ import (
 	"schakel/registry"
 	"schakel/registry/identity/token"
 	"schakel/store"
+	"schakel/templates/i18n"
 )
 
 // apply writes what is asked into a client. What an administrator asks for is granted; what a partner asks for beyond the free
@@ -44,7 +45,7 @@ func split(asked []string, granted store.Strings, free func(string) bool) (now, 
 func (c *Clients) Update(ctx context.Context, actor registry.Actor, id string, in NewClient) (store.Client, error) {
 	return c.change(ctx, actor, id, func(tx *store.Tx, client *store.Client) error {
 		if client.Status != store.ClientActive {
-			return registry.Conflict("This client is revoked.")
+			return registry.Conflict("identity.client-revoked")
 		}
 		asked := in.clean()
 		asked.AuthMethod = client.AuthMethod
@@ -75,7 +76,7 @@ func (c *Clients) Update(ctx context.Context, actor registry.Actor, id string, i
 func (c *Clients) RotateSecret(ctx context.Context, actor registry.Actor, id string) (client store.Client, secret string, err error) {
 	client, err = c.change(ctx, actor, id, func(tx *store.Tx, client *store.Client) error {
 		if client.Status != store.ClientActive || client.AuthMethod == token.PrivateKeyJWT {
-			return registry.Conflict("This client has no secret that works.")
+			return registry.Conflict("identity.client-no-secret")
 		}
 		secret, client.SecretHash = token.NewSecret()
 		client.TokenVersion++
@@ -96,17 +97,17 @@ func (c *Clients) AddKeyPair(ctx context.Context, actor registry.Actor, id strin
 	}
 	client, err = c.change(ctx, actor, id, func(tx *store.Tx, client *store.Client) error {
 		if client.Status != store.ClientActive || client.AuthMethod != token.PrivateKeyJWT {
-			return registry.Conflict("Only an active client with the method private_key_jwt has keys.")
+			return registry.Conflict("identity.client-no-keys")
 		}
 		if client.JWKSURI != "" {
-			return registry.Conflict("The keys of this client are fetched from %s: add the new key there.", client.JWKSURI)
+			return registry.Conflict("identity.keys-fetched", client.JWKSURI)
 		}
 		keys, err := token.AddKeys(client.JWKS, pair.Public)
 		if err != nil {
 			return fmt.Errorf("add key of client: %w", err)
 		}
 		if err := token.ParseJWKS([]byte(keys)); err != nil {
-			return registry.Conflict("This client cannot have another key: %s. Remove keys that are no longer used first.", err)
+			return registry.Conflict("identity.keys-full", err.Error())
 		}
 		client.JWKS = keys
 		if err := tx.UpdateClient(ctx, client); err != nil {
@@ -124,7 +125,7 @@ func (c *Clients) Revoke(ctx context.Context, actor registry.Actor, id, reason s
 	}
 	_, err := c.change(ctx, actor, id, func(tx *store.Tx, client *store.Client) error {
 		if client.Status != store.ClientActive {
-			return registry.Conflict("This client is revoked already.")
+			return registry.Conflict("identity.client-revoked-already")
 		}
 		revoke(client, reason)
 		if err := tx.UpdateClient(ctx, client); err != nil {
@@ -234,10 +235,10 @@ func (c *Clients) Decide(ctx context.Context, actor registry.Actor, id string, d
 	}
 	return c.change(ctx, actor, id, func(tx *store.Tx, client *store.Client) error {
 		if !client.Waiting() {
-			return registry.Conflict("This client asks for nothing (any more).")
+			return registry.Conflict("identity.nothing-asked")
 		}
 		if d.Seen != "" && d.Seen != ClientRequestSeen(*client) {
-			return registry.Conflict("The request has changed since you looked at it. Look again.")
+			return registry.Conflict("identity.request-changed")
 		}
 		owner, err := tx.Partner(ctx, client.PartnerID)
 		if err != nil {
@@ -284,17 +285,16 @@ func union(a, b store.Strings) store.Strings {
 }
 
 func mailClientWaits(c registry.Config, p store.Partner, client store.Client) registry.Message {
-	return c.Letter("Client of "+p.Name+" asks for more", "/admin/clients/"+client.ID,
-		"Client "+client.Name+" of "+p.Name+" asks for what only an administrator can grant:",
+	return c.Letter(i18n.M("identity.mail.waits", p.Name), "/admin/clients/"+client.ID,
+		i18n.M("identity.mail.waits-for", client.Name, p.Name),
 		registry.Bullets(client.RequestedScopes, client.RequestedTypes, client.RequestedSources))
 }
 
 func mailClientDecision(c registry.Config, asked store.Client, owner store.Partner, d Decision) registry.Message {
-	verb := "rejected"
+	subject, what := i18n.M("identity.mail.rejected", asked.Name), i18n.M("identity.mail.rejected-what", c.Organisation, asked.Name)
 	if d.Approve {
-		verb = "granted"
+		subject, what = i18n.M("identity.mail.granted", asked.Name), i18n.M("identity.mail.granted-what", c.Organisation, asked.Name)
 	}
-	return c.Letter("Request of client "+asked.Name+" is "+verb, registry.PartnerPath(owner)+"/clients/"+asked.ID,
-		fmt.Sprintf("%s %s what client %s asked for:", c.Organisation, verb, asked.Name),
+	return c.Letter(subject, registry.PartnerPath(owner)+"/clients/"+asked.ID, what,
 		registry.Bullets(asked.RequestedScopes, asked.RequestedTypes, asked.RequestedSources), registry.Because(d.Reason))
 }

@@ -21,7 +21,7 @@ func MayPublishType(c store.Client, eventType string) error {
 	if slices.ContainsFunc(c.PublishTypes, func(p string) bool { return matches(p, eventType) }) {
 		return nil
 	}
-	return &registry.Error{Code: registry.CodeForbidden, Message: i18n.Message("This client may not publish events of type " + eventType + ".")}
+	return &registry.Error{Code: registry.CodeForbidden, Message: i18n.M("identity.may-not-publish-type", eventType)}
 }
 
 // MayPublishFrom answers an *Error when a client may not publish events from this source (CE-10).
@@ -29,7 +29,7 @@ func MayPublishFrom(c store.Client, source string) error {
 	if slices.ContainsFunc(c.PublishSources, func(p string) bool { return matches(p, source) }) {
 		return nil
 	}
-	return &registry.Error{Code: registry.CodeForbidden, Message: i18n.Message("This client may not publish events from source " + source + ".")}
+	return &registry.Error{Code: registry.CodeForbidden, Message: i18n.M("identity.may-not-publish-source", source)}
 }
 
 // matches compares a value with a pattern: the value itself, or a prefix and a star.
@@ -52,7 +52,7 @@ func (c *Clients) check(in NewClient, methods []string, administrator bool) regi
 	wrong.Add("name", registry.CheckLine(in.Name, 2, 120))
 	c.checkKeys(in, methods, wrong)
 	for _, s := range in.Scopes {
-		wrong.AddIf(!slices.Contains(AllScopes(), s), "scopes", "Choose from the scopes that are listed.")
+		wrong.AddIf(!slices.Contains(AllScopes(), s), "scopes", "identity.scopes-wrong")
 	}
 	publishes := slices.Contains(in.Scopes, ScopeEventsPublish)
 	wrong.Add("publishTypes", (checkPatterns(in.PublishTypes, publishes, checkTypePattern)))
@@ -64,21 +64,21 @@ func (c *Clients) check(in NewClient, methods []string, administrator bool) regi
 
 func (c *Clients) checkKeys(in NewClient, methods []string, wrong registry.Problems) {
 	if !slices.Contains(methods, in.AuthMethod) {
-		wrong.Add("authMethod", "Choose from the methods that are listed.")
+		wrong.Add("authMethod", "identity.method-wrong")
 		return
 	}
 	if in.AuthMethod != token.PrivateKeyJWT {
-		wrong.AddIf(in.JWKS != "" || in.JWKSURI != "", "jwks", "Keys belong to the method private_key_jwt.")
+		wrong.AddIf(in.JWKS != "" || in.JWKSURI != "", "jwks", "identity.keys-of-method")
 		return
 	}
 	switch {
 	case in.JWKS == "" && in.JWKSURI == "":
-		wrong.Add("jwks", "Give the public keys, or the address where they are.")
+		wrong.Add("jwks", "identity.keys-missing")
 	case in.JWKS != "" && in.JWKSURI != "":
-		wrong.Add("jwksUri", "Give the public keys or their address, not both.")
+		wrong.Add("jwksUri", "identity.keys-both")
 	case in.JWKS != "":
 		if err := token.ParseJWKS([]byte(in.JWKS)); err != nil {
-			wrong.Add("jwks", i18n.Message("These keys cannot be used: "+err.Error()+"."))
+			wrong.Add("jwks", i18n.M("identity.keys-unusable", err.Error()))
 		}
 	default:
 		if err := c.cfg.CheckURL(in.JWKSURI); err != nil {
@@ -90,15 +90,15 @@ func (c *Clients) checkKeys(in NewClient, methods []string, wrong registry.Probl
 func checkPatterns(list []string, needed bool, check func(string) i18n.Message) i18n.Message {
 	switch {
 	case needed && len(list) == 0:
-		return "Say what the client is to publish: at least one."
+		return "identity.publish-missing"
 	case !needed && len(list) > 0:
-		return "Only a client with the scope events.publish publishes; leave this empty or add the scope."
+		return "identity.publish-without-scope"
 	case len(list) > maxPatterns:
-		return "Use at most 100; a prefix stands for many."
+		return "identity.publish-many"
 	}
 	for _, s := range list {
 		if text := check(s); text != "" {
-			return i18n.M("%s: %s", s, text)
+			return i18n.M("identity.pattern-wrong", s, text)
 		}
 	}
 	return ""
@@ -108,10 +108,10 @@ func checkPatterns(list []string, needed bool, check func(string) i18n.Message) 
 func checkTypePattern(s string) i18n.Message {
 	name, isPrefix := strings.CutSuffix(s, ".*")
 	if !registry.ValidEventType(name) {
-		return "use letters, digits and . _ - : / such as nl.example.student.enrolled, or a prefix such as nl.example.*"
+		return "identity.pattern-type"
 	}
 	if isPrefix && !strings.Contains(name, ".") {
-		return "a prefix has at least two parts, such as nl.example.*"
+		return "identity.pattern-type-prefix"
 	}
 	return ""
 }
@@ -124,16 +124,16 @@ func checkSourcePattern(s string, administrator bool) i18n.Message {
 	case s == "*" && administrator:
 		return ""
 	case strings.Contains(prefix, "*") || len(s) > 1000:
-		return "use one source, or a prefix that ends in *"
+		return "identity.pattern-source"
 	case isPrefix && !strings.HasSuffix(prefix, "/") && !strings.HasSuffix(prefix, ":") || strings.Trim(prefix, "/:") == "":
-		return "a prefix ends in /* or :* and says more than that, such as https://example.nl/* or urn:nld:oin:1234:*"
+		return "identity.pattern-source-prefix"
 	}
 	u, err := url.Parse(prefix)
 	if err != nil || strings.ContainsAny(prefix, " \t\r\n\"<>\\^`{|}") {
-		return "it is not a URI-reference"
+		return "identity.pattern-source-uri"
 	}
 	if isPrefix && u.Opaque == "" && u.Scheme != "" && u.Host == "" {
-		return "a prefix names the host, such as https://example.nl/*"
+		return "identity.pattern-source-host"
 	}
 	return ""
 }
@@ -158,7 +158,7 @@ func (c *Clients) WhyNot(ctx context.Context, client store.Client, eventType, so
 // MayPublishNow is MayPublishType for a client whose token is not at hand: it must have the scope as well.
 func MayPublishNow(client store.Client, eventType string) error {
 	if !slices.Contains(client.Scopes, ScopeEventsPublish) {
-		return &registry.Error{Code: registry.CodeForbidden, Message: "This client does not have the scope " + ScopeEventsPublish + "."}
+		return &registry.Error{Code: registry.CodeForbidden, Message: i18n.M("identity.scope-lacks", ScopeEventsPublish)}
 	}
 	return MayPublishType(client, eventType)
 }

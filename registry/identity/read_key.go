@@ -39,7 +39,7 @@ func (k *ReadKeys) Create(ctx context.Context, actor registry.Actor, partnerID s
 	wrong := registry.Problems{}
 	wrong.Add("name", registry.CheckLine(in.Name, 2, 100))
 	if now := k.cfg.Now(); !in.Expires.IsZero() && (in.Expires.Before(now) || in.Expires.After(now.Add(maxReadKeyLife))) {
-		wrong.Add("expires", "Choose a day in the future, at most five years away.")
+		wrong.Add("expires", "identity.read-key-expires")
 	}
 	if err := wrong.Err(); err != nil {
 		return key, "", err
@@ -103,7 +103,7 @@ func (k *ReadKeys) Revoke(ctx context.Context, actor registry.Actor, id, reason 
 		}
 		err = tx.RevokeReadKey(ctx, id, reason)
 		if errors.Is(err, store.ErrNotFound) {
-			return registry.Conflict("This key is revoked already.")
+			return registry.Conflict("identity.read-key-revoked")
 		}
 		if err != nil {
 			return fmt.Errorf("revoke read key: %w", err)
@@ -123,14 +123,14 @@ func (k *ReadKeys) Authenticate(ctx context.Context, plain string) (store.ReadKe
 		return key, store.Partner{}, registry.Found("key", err)
 	}
 	if !ReadKeyWorks(key, k.cfg.Now()) {
-		return key, store.Partner{}, &registry.Error{Code: registry.CodeNotFound, Message: "The key is revoked or over."}
+		return key, store.Partner{}, &registry.Error{Code: registry.CodeNotFound, Message: "identity.read-key-over"}
 	}
 	partner, err := k.cfg.DB.Partner(ctx, key.PartnerID)
 	if err != nil {
 		return key, partner, registry.Found("partner", err)
 	}
 	if partner.Status != store.PartnerApproved {
-		return key, partner, &registry.Error{Code: registry.CodeNotFound, Message: "The organisation of the key is not approved."}
+		return key, partner, &registry.Error{Code: registry.CodeNotFound, Message: "identity.read-key-partner"}
 	}
 	if k.cfg.Now().Sub(key.LastUsedAt.Time) > touchEvery {
 		err = k.cfg.DB.Write(ctx, func(tx *store.Tx) error { return tx.TouchReadKey(ctx, key.ID) })

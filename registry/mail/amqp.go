@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"schakel/store"
+	"schakel/templates/i18n"
 )
 
 // AMQPTrouble is why messages by AMQP wait for a person; its value is the state that the list of messages is filtered by.
@@ -51,7 +52,7 @@ func (m *Mails) AMQPWaiting(ctx context.Context, tx *store.Tx, trouble AMQPTroub
 	if len(groups) == 1 {
 		subject = words.subject + ": " + messagesOf(count) + " " + groups[0].who(trouble)
 	}
-	msg := m.cfg.Letter(subject, amqpPath(trouble, groups), words.what, strings.Join(lines, "\n"), words.remedy)
+	msg := m.cfg.Letter(i18n.Message(subject), amqpPath(trouble, groups), i18n.Message(words.what), i18n.Message(strings.Join(lines, "\n")), i18n.Message(words.remedy))
 	return m.cfg.MailAdministrators(ctx, tx, msg)
 }
 
@@ -168,7 +169,7 @@ func (m *Mails) AMQPExpiry(ctx context.Context, tx *store.Tx, queues []AMQPQueue
 	if len(queues) > 1 {
 		subject = "Messages in " + strconv.Itoa(len(queues)) + " queues expire"
 	}
-	return m.cfg.MailAdministrators(ctx, tx, m.cfg.Letter(subject, "/admin/amqp",
+	return m.cfg.MailAdministrators(ctx, tx, m.cfg.Letter(i18n.Message(subject), "/admin/amqp",
 		"A message on these queues must never expire: its sender counts on its AppRec. If Schakel does not read a queue in time, its messages are lost.",
-		strings.Join(lines, "\n"), "Ask the operator of the broker to remove the time to live from these queues."))
+		i18n.Message(strings.Join(lines, "\n")), "Ask the operator of the broker to remove the time to live from these queues."))
 }

@@ -10,6 +10,7 @@ import (
 
 	"schakel/registry"
 	"schakel/store"
+	"schakel/templates/i18n"
 )
 
 // EndpointFailing notifies the partner and the administrators that nothing has arrived at an endpoint for a while, and why; cause is
@@ -21,9 +22,9 @@ func (m *Mails) EndpointFailing(ctx context.Context, tx *store.Tx, endpoint stor
 	}
 	since := endpoint.CircuitOpenedAt.Format("2 January 2006 15:04 MST")
 	return m.notifyBoth(ctx, tx, endpoint.PartnerID, func(r reader) registry.Message {
-		return m.cfg.Letter("Endpoint "+endpoint.Name+r.of()+" does not answer", r.endpoint(endpoint.ID),
-			"Nothing has arrived at endpoint "+endpoint.Name+r.of()+" since "+since+". "+deliveriesOf(waiting)+" to it wait; one at a time is tried, and all follow by themselves when one arrives.",
-			lastCause(cause), "When this goes on for days the endpoint is suspended. Nothing is lost by that.")
+		return m.cfg.Letter(i18n.Message("Endpoint "+endpoint.Name+r.of()+" does not answer"), r.endpoint(endpoint.ID),
+			i18n.Message("Nothing has arrived at endpoint "+endpoint.Name+r.of()+" since "+since+". "+deliveriesOf(waiting)+" to it wait; one at a time is tried, and all follow by themselves when one arrives."),
+			i18n.Message(lastCause(cause)), "When this goes on for days the endpoint is suspended. Nothing is lost by that.")
 	})
 }
 
@@ -35,8 +36,8 @@ func (m *Mails) EndpointSuspended(ctx context.Context, tx *store.Tx, endpoint st
 		return fmt.Errorf("count what waits: %w", err)
 	}
 	return m.notifyBoth(ctx, tx, endpoint.PartnerID, func(r reader) registry.Message {
-		return m.cfg.Letter("Endpoint "+endpoint.Name+r.of()+" is suspended", r.endpoint(endpoint.ID),
-			"Schakel suspended endpoint "+endpoint.Name+r.of()+" by itself: nothing is sent to it until a person resumes it. "+deliveriesOf(waiting)+" to it wait.",
+		return m.cfg.Letter(i18n.Message("Endpoint "+endpoint.Name+r.of()+" is suspended"), r.endpoint(endpoint.ID),
+			i18n.Message("Schakel suspended endpoint "+endpoint.Name+r.of()+" by itself: nothing is sent to it until a person resumes it. "+deliveriesOf(waiting)+" to it wait."),
 			registry.Because(reason))
 	})
 }
@@ -48,8 +49,8 @@ func (m *Mails) SubscriptionEnded(ctx context.Context, tx *store.Tx, subscriptio
 		return fmt.Errorf("find endpoint of subscription: %w", err)
 	}
 	return m.notifyBoth(ctx, tx, subscription.PartnerID, func(r reader) registry.Message {
-		return m.cfg.Letter("Subscription"+r.of()+" is ended", r.subscription(subscription.ID),
-			"Schakel ended the subscription"+r.of()+" at endpoint "+endpoint.Name+" by itself. It was to:", registry.Bullets(registry.TypesWithVersions(subscription)), registry.Because(reason))
+		return m.cfg.Letter(i18n.Message("Subscription"+r.of()+" is ended"), r.subscription(subscription.ID),
+			i18n.Message("Schakel ended the subscription"+r.of()+" at endpoint "+endpoint.Name+" by itself. It was to:"), registry.Bullets(registry.TypesWithVersions(subscription)), registry.Because(reason))
 	})
 }
 
@@ -65,9 +66,9 @@ func (m *Mails) RequestQuarantined(ctx context.Context, tx *store.Tx, request st
 		return fmt.Errorf("find client: %w", err)
 	}
 	name := strings.TrimSpace("client " + client.Name)
-	return m.cfg.MailAdministrators(ctx, tx, m.cfg.Letter("A request of "+partner.Name+" is in quarantine", "/admin/quarantine/"+request.ID,
-		fmt.Sprintf("%s of %s used Idempotency-Key %s again with other content. The %s of the request are kept aside and are not delivered.",
-			strings.ToUpper(name[:1])+name[1:], partner.Name, request.IdempotencyKey, countOf(int(request.Events), "event", "events")),
+	return m.cfg.MailAdministrators(ctx, tx, m.cfg.Letter(i18n.Message("A request of "+partner.Name+" is in quarantine"), "/admin/quarantine/"+request.ID,
+		i18n.Message(fmt.Sprintf("%s of %s used Idempotency-Key %s again with other content. The %s of the request are kept aside and are not delivered.",
+			strings.ToUpper(name[:1])+name[1:], partner.Name, request.IdempotencyKey, countOf(int(request.Events), "event", "events"))),
 		"Look at them, and at what was sent first under the key. Then release or discard them. More requests of the same client may follow; no other mail is sent while this one waits."))
 }
 
@@ -223,13 +224,12 @@ func mailStuck(c registry.Config, r reader, all []stuck) registry.Message {
 	if len(all) == 1 {
 		subject = all[0].what() + " at endpoint " + all[0].endpoint.Name + all[0].of(r)
 	}
-	var paragraphs []string
+	msg := c.Letter(i18n.Message(subject), "")
 	for _, s := range all {
-		paragraphs = append(paragraphs, s.paragraph(r)+"\n"+c.BaseURL+s.page(r))
+		msg = msg.Lines(i18n.Message(s.paragraph(r)), i18n.Raw(c.BaseURL+s.page(r)))
 	}
-	paragraphs = append(paragraphs, "A held delivery follows by itself only when it waits for a paused or suspended endpoint or subscription. "+
+	return msg.Lines("A held delivery follows by itself only when it waits for a paused or suspended endpoint or subscription. " +
 		"All others wait for a person, who mends the cause and resends or discards them. At most one mail an hour follows about the same endpoint.")
-	return c.Letter(subject, "", paragraphs...)
 }
 
 // what counts the deliveries as the page of the link does.

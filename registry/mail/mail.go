@@ -83,7 +83,7 @@ func (m *Mails) DiskLow(ctx context.Context, dir string, free, size uint64) erro
 			return err
 		}
 		return m.cfg.MailAdministrators(ctx, tx, m.cfg.Letter("Low disk space", "/admin",
-			fmt.Sprintf("%d of %d MiB are free on the volume of %s, which holds the database.", free>>20, size>>20, dir),
+			i18n.Message(fmt.Sprintf("%d of %d MiB are free on the volume of %s, which holds the database.", free>>20, size>>20, dir)),
 			"When it is full, events are rejected: their senders get the answer 503 and try again. Nothing that was accepted is lost.",
 			"Free space or enlarge the volume. Schakel goes on by itself when there is room."))
 	})

@@ -22,37 +22,37 @@ func (p *Partners) Correct(ctx context.Context, actor registry.Actor, id string,
 	wrong := registry.Problems{}
 	wrong.Add("name", registry.CheckLine(in.Name, 2, 120))
 	in.checkNumbers(wrong)
-	wrong.Add("kvk", i18n.Message(CheckKVK(in.KVK, in.OIN)))
+	wrong.Add("kvk", CheckKVK(in.KVK, in.OIN))
 	in.Contact.check(wrong)
 	if err := wrong.Err(); err != nil {
 		return err
 	}
 	err := p.change(ctx, actor, id, func(tx *store.Tx, row *store.Partner) error { return p.correct(ctx, tx, actor, row, in) })
 	if errors.Is(err, store.ErrConflict) {
-		return registry.Conflict("Another partner took one of these numbers just now.")
+		return registry.Conflict("partners.partner.numbers-taken")
 	}
 	return err
 }
 
 func (p *Partners) correct(ctx context.Context, tx *store.Tx, actor registry.Actor, row *store.Partner, in Registration) error {
 	if row.Own {
-		return registry.Conflict("The name and OIN of the own organisation are set where the program is started.")
+		return registry.Conflict("partners.partner.own-fixed")
 	}
 	if row.Status == store.PartnerRejected || row.Status == store.PartnerEnded {
-		return registry.Conflict("The registration of %s is over. It would have to register again.", row.Name)
+		return registry.Conflict("partners.partner.over", row.Name)
 	}
 	wrong := registry.Problems{}
 	if row.EmailConfirmedAt.IsZero() && in.Contact.Email != row.ContactEmail {
-		wrong.Add("email", i18n.Message("The link that confirms the registration went to "+row.ContactEmail+". Confirm it first, or let the organisation register again."))
+		wrong.Add("email", i18n.M("partners.partner.confirm-first", row.ContactEmail))
 	}
 	taken, err := numberTaken(ctx, tx, in, row.ID)
 	switch {
 	case err != nil:
 		return err
 	case strings.HasPrefix(taken, "OIN"):
-		wrong.Add("oin", "Another partner is registered with this OIN.")
+		wrong.Add("oin", "partners.partner.oin-taken")
 	case taken != "":
-		wrong.Add("orgNumber", "Another partner is registered with this organisasjonsnummer.")
+		wrong.Add("orgNumber", "partners.partner.orgnr-taken")
 	}
 	if err := wrong.Err(); err != nil {
 		return err

@@ -108,7 +108,7 @@ func (e *Endpoints) Create(ctx context.Context, actor registry.Actor, partnerID 
 func (e *Endpoints) Update(ctx context.Context, actor registry.Actor, id string, in EndpointInput) (store.Endpoint, error) {
 	return e.change(ctx, actor, id, func(tx *store.Tx, endpoint *store.Endpoint) error {
 		if endpoint.Status == store.EndpointEnded {
-			return registry.Conflict("This endpoint has ended.")
+			return registry.Conflict("partners.endpoint.has-ended")
 		}
 		asked := in.clean()
 		asked.Kind = endpoint.Kind
@@ -246,7 +246,7 @@ func (e *Endpoints) move(ctx context.Context, actor registry.Actor, id, verb, re
 			}
 		}
 		if verb == "resume" && !actor.Administrator && endpoint.Status == store.EndpointPaused && endpoint.PausedBy != "" {
-			return registry.Forbidden("An administrator paused this endpoint, so only an administrator resumes it.")
+			return registry.Forbidden("partners.endpoint.paused-by-administrator")
 		}
 		if err := t.Check(actor, "endpoint", endpoint.Status, reason); err != nil {
 			return err

@@ -80,7 +80,7 @@ const LongestTimeout = time.Minute
 func (e *Endpoints) check(in EndpointInput, old store.Endpoint) registry.Problems {
 	wrong := registry.Problems{}
 	wrong.Add("name", registry.CheckLine(in.Name, 2, 120))
-	wrong.AddIf(old.ID == "" && !slices.Contains(e.cfg.ServedKinds, in.Kind), "kind", "Choose from the kinds that are listed.")
+	wrong.AddIf(old.ID == "" && !slices.Contains(e.cfg.ServedKinds, in.Kind), "kind", "partners.endpoint.kind-bad")
 	registry.CheckBetween(wrong, "ratePerSecond", in.RatePerSecond, 0, 10_000)
 	registry.CheckBetween(wrong, "maxConcurrency", in.MaxConcurrency, 1, 64)
 	registry.CheckBetween(wrong, "timeoutSeconds", in.TimeoutSeconds, 1, int64(LongestTimeout/time.Second))
@@ -92,21 +92,21 @@ func (e *Endpoints) check(in EndpointInput, old store.Endpoint) registry.Problem
 }
 
 func (e *Endpoints) checkWebhook(in EndpointInput, old store.Endpoint, wrong registry.Problems) {
-	wrong.AddIf(in.ContentMode != registry.ModeStructured && in.ContentMode != registry.ModeBinary, "contentMode", "Choose structured or binary.")
+	wrong.AddIf(in.ContentMode != registry.ModeStructured && in.ContentMode != registry.ModeBinary, "contentMode", "partners.endpoint.mode-bad")
 	if err := e.cfg.CheckURL(in.URL); err != nil {
-		wrong.Add("url", i18n.Message(err.Error()))
+		wrong.Add("url", i18n.Raw(err.Error()))
 	}
-	wrong.AddIf(!slices.Contains(e.TokenAuthMethods(), in.TokenAuthMethod), "tokenAuthMethod", "Choose from the methods that are listed.")
+	wrong.AddIf(!slices.Contains(e.TokenAuthMethods(), in.TokenAuthMethod), "tokenAuthMethod", "partners.endpoint.method-bad")
 	if in.TokenAuthMethod == registry.TokenAuthNone {
 		return
 	}
 	if err := e.cfg.CheckURL(in.TokenURL); err != nil {
-		wrong.Add("tokenUrl", i18n.Message(err.Error()))
+		wrong.Add("tokenUrl", i18n.Raw(err.Error()))
 	}
 	wrong.Add("tokenClientId", registry.CheckLine(in.TokenClientID, 1, 255))
 	wrong.Add("tokenScope", registry.CheckLine(in.TokenScope, 0, 1000))
 	if usesSecret(in.TokenAuthMethod) {
-		wrong.Add("tokenSecret", (checkTokenSecret(in, old)))
+		wrong.Add("tokenSecret", checkTokenSecret(in, old))
 	}
 }
 
@@ -117,9 +117,9 @@ func checkTokenSecret(in EndpointInput, old store.Endpoint) i18n.Message {
 	case in.TokenSecret != "":
 		return registry.CheckLine(in.TokenSecret, 1, 1000)
 	case old.TokenSecret == "":
-		return "Fill in the client secret."
+		return "partners.endpoint.secret-missing"
 	case registry.Origin(in.URL) != registry.Origin(old.URL), registry.Origin(in.TokenURL) != registry.Origin(old.TokenURL):
-		return "The host has changed: fill in the client secret again."
+		return "partners.endpoint.secret-host"
 	}
 	return ""
 }
@@ -164,9 +164,9 @@ const batchType = "application/cloudevents-batch+json"
 func (e *Endpoints) checkSending(in EndpointInput, wrong registry.Problems) {
 	if in.Windows != "" {
 		if e.cfg.CheckWindows == nil {
-			wrong.Add("windows", "Windows cannot be used here.")
+			wrong.Add("windows", "partners.endpoint.windows-unused")
 		} else if err := e.cfg.CheckWindows(in.Windows); err != nil {
-			wrong.Add("windows", i18n.Message(registry.AsSentence(err.Error())))
+			wrong.Add("windows", i18n.Raw(registry.AsSentence(err.Error())))
 		}
 	}
 	if in.BatchEvents == 0 {
@@ -178,7 +178,7 @@ func (e *Endpoints) checkSending(in EndpointInput, wrong registry.Problems) {
 		registry.CheckBetween(wrong, "batchBytes", in.BatchBytes, minBatchBytes, mostBatchBytes)
 	}
 	wrong.AddIf(in.ContractID == "" && !in.BatchStated,
-		"batchStated", "Batches go only to a receiver that asks for them (CE-56): name the contract of your API that takes them, or state that your receiver does.")
+		"batchStated", "partners.endpoint.batches-ground")
 }
 
 // checkContract holds an endpoint against the contract of the receiver's own API that it names: it must be one its owner
@@ -190,7 +190,7 @@ func (e *Endpoints) checkContract(ctx context.Context, owner store.Partner, in *
 	version, content, err := e.contracts.Document(ctx, registry.ReaderOf(owner), in.ContractID, in.ContractVersion)
 	refused, _ := errors.AsType[*registry.Error](err)
 	if refused != nil && refused.Code == registry.CodeNotFound || err == nil && version.PublishedAt.IsZero() {
-		return registry.Invalid(registry.Problems{"contractId": i18n.Message("There is no published version " + in.ContractVersion + " of a contract " + in.ContractID + " in the register.")})
+		return registry.Invalid(registry.Problems{"contractId": i18n.M("partners.endpoint.contract-unknown", in.ContractVersion, in.ContractID)})
 	}
 	if err != nil {
 		return err
@@ -199,9 +199,9 @@ func (e *Endpoints) checkContract(ctx context.Context, owner store.Partner, in *
 	doc, _, err := contract.Parse(content, contract.Limits{})
 	switch {
 	case err != nil || doc == nil || doc.Kind != contract.OpenAPI:
-		return registry.Invalid(registry.Problems{"contractId": "Name an OpenAPI contract: it tells how your API is called."})
+		return registry.Invalid(registry.Problems{"contractId": "partners.endpoint.contract-not-openapi"})
 	case in.BatchEvents > 0 && !takesBatches(doc):
-		return registry.Invalid(registry.Problems{"batchEvents": i18n.Message("No POST operation or webhook of " + in.ContractID + " " + in.ContractVersion + " takes " + batchType + ". Leave batches out, or publish a version that takes them.")})
+		return registry.Invalid(registry.Problems{"batchEvents": i18n.M("partners.endpoint.contract-no-batches", in.ContractID, in.ContractVersion, batchType)})
 	}
 	return nil
 }

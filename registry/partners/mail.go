@@ -3,58 +3,47 @@ package partners
 import (
 	"schakel/registry"
 	"schakel/store"
+	"schakel/templates/i18n"
 )
 
 func mailConfirm(c registry.Config, p store.Partner, token string) registry.Message {
-	return c.Letter("Confirm your registration at "+c.Organisation, registry.LinkConfirmEmail.Path(token),
-		"Someone, we think you, registered "+p.Name+" ("+Numbers(p)+") to exchange events with "+c.Organisation+".",
-		"Follow this link within 24 hours to confirm your e-mail address and choose a password. It works once. "+
-			"If it was not you, do nothing: the registration lapses.")
+	return c.Letter(i18n.M("partners.mail.confirm-subject", c.Organisation), registry.LinkConfirmEmail.Path(token),
+		i18n.M("partners.mail.confirm-registered", p.Name, Numbers(p), c.Organisation), "partners.mail.confirm-link")
 }
 
 func mailAccountExists(c registry.Config) registry.Message {
-	return c.Letter("You have an account already", "/login",
-		"Someone, we think you, registered an organisation at "+c.Organisation+" with your e-mail address.",
-		"You have an account with this address already, so nothing was changed. You can log in:")
+	return c.Letter("partners.mail.account-exists-subject", "/login",
+		i18n.M("partners.mail.account-exists-registered", c.Organisation), "partners.mail.account-exists-login")
 }
 
 func mailNumberExists(c registry.Config, number string) registry.Message {
-	return c.Letter("This organisation is registered already", "",
-		"Someone, we think you, registered an organisation with "+number+" at "+c.Organisation+".",
-		"There is a registration with this number already, so nothing was changed. Ask your colleagues who registered, "+
-			"or "+c.Organisation+" when you think this is wrong.")
+	return c.Letter("partners.mail.number-exists-subject", "",
+		i18n.M("partners.mail.number-exists-registered", number, c.Organisation), i18n.M("partners.mail.number-exists-ask", c.Organisation))
 }
 
 func mailNewRegistration(c registry.Config, p store.Partner) registry.Message {
-	return c.Letter("New registration: "+p.Name, "/admin/partners/"+p.ID,
-		p.Name+" ("+Numbers(p)+") registered and waits for approval.",
-		"Contact: "+p.ContactName+", "+p.ContactEmail+". See what it asks for and decide:")
+	return c.Letter(i18n.M("partners.mail.new-registration-subject", p.Name), "/admin/partners/"+p.ID,
+		i18n.M("partners.mail.new-registration-waits", p.Name, Numbers(p)), i18n.M("partners.mail.new-registration-contact", p.ContactName, p.ContactEmail))
 }
 
 func mailContactChanged(c registry.Config, p store.Partner) registry.Message {
-	return c.Letter("The contact person of "+p.Name+" has changed", "",
-		"From now on messages about "+p.Name+" go to another address than this one.",
-		"If you do not expect this, tell "+c.Organisation+".")
+	return c.Letter(i18n.M("partners.mail.contact-changed-subject", p.Name), "",
+		i18n.M("partners.mail.contact-changed-address", p.Name), i18n.M("partners.mail.contact-changed-tell", c.Organisation))
 }
 
 func mailPartnerDecision(c registry.Config, p store.Partner, verb string) registry.Message {
 	const path = "/partner"
 	switch verb {
 	case "approve":
-		return c.Letter(p.Name+" is approved", path, c.Organisation+" approved the registration of "+p.Name+".",
-			"You can add endpoints and clients, and ask for subscriptions:")
+		return c.Letter(i18n.M("partners.mail.approved-subject", p.Name), path, i18n.M("partners.mail.approved", c.Organisation, p.Name), "partners.mail.approved-next")
 	case "reject":
-		return c.Letter("The registration of "+p.Name+" is rejected", path,
-			c.Organisation+" rejected the registration of "+p.Name+".", registry.Because(p.StatusReason))
+		return c.Letter(i18n.M("partners.mail.rejected-subject", p.Name), path, i18n.M("partners.mail.rejected", c.Organisation, p.Name), registry.Because(p.StatusReason))
 	case "suspend":
-		return c.Letter(p.Name+" is suspended", path, c.Organisation+" suspended the exchange with "+p.Name+". "+
-			"Nothing is sent or accepted until this is lifted.", registry.Because(p.StatusReason))
+		return c.Letter(i18n.M("partners.mail.suspended-subject", p.Name), path, i18n.M("partners.mail.suspended", c.Organisation, p.Name), registry.Because(p.StatusReason))
 	case "resume":
-		return c.Letter(p.Name+" can exchange again", path, c.Organisation+" lifted the suspension of "+p.Name+". "+
-			"Your clients need new access tokens.")
+		return c.Letter(i18n.M("partners.mail.resumed-subject", p.Name), path, i18n.M("partners.mail.resumed", c.Organisation, p.Name))
 	default:
-		return c.Letter("The exchange with "+p.Name+" has ended", path,
-			c.Organisation+" ended the exchange with "+p.Name+".", registry.Because(p.StatusReason))
+		return c.Letter(i18n.M("partners.mail.ended-subject", p.Name), path, i18n.M("partners.mail.ended", c.Organisation, p.Name), registry.Because(p.StatusReason))
 	}
 }
 
@@ -62,35 +51,45 @@ func mailPartnerDecision(c registry.Config, p store.Partner, verb string) regist
 func mailEndpoint(c registry.Config, e store.Endpoint, p store.Partner, verb string) registry.Message {
 	path := registry.PartnerPath(p) + "/endpoints/" + e.ID
 	if verb == "suspend" {
-		return c.Letter("Endpoint "+e.Name+" is suspended", path,
-			c.Organisation+" suspended endpoint "+e.Name+": nothing is sent to it.", registry.Because(e.StatusReason))
+		return c.Letter(i18n.M("partners.mail.endpoint-suspended-subject", e.Name), path,
+			i18n.M("partners.mail.endpoint-suspended", c.Organisation, e.Name), registry.Because(e.StatusReason))
 	}
-	return c.Letter("Endpoint "+e.Name+" gets events again", path, c.Organisation+" lifted the suspension of endpoint "+e.Name+".")
+	return c.Letter(i18n.M("partners.mail.endpoint-released-subject", e.Name), path, i18n.M("partners.mail.endpoint-released", c.Organisation, e.Name))
 }
 
 func mailSubscriptionWaits(c registry.Config, s store.Subscription, p store.Partner, e store.Endpoint) registry.Message {
-	subject, asks := p.Name+" asks for a subscription", p.Name+" asks for these event types at endpoint "+e.Name+":"
+	subject, asks := i18n.M("partners.mail.subscription-asked-subject", p.Name), i18n.M("partners.mail.subscription-asked", p.Name, e.Name)
 	switch {
 	case s.DatasetID != "" && s.StatusReason != "": // it was open before
-		subject = p.Name + " asks for another area"
-		asks = p.Name + " changed what it gets at endpoint " + e.Name + ", and gets nothing until you decide:"
+		subject, asks = i18n.M("partners.mail.area-asked-subject", p.Name), i18n.M("partners.mail.area-asked", p.Name, e.Name)
 	case s.DatasetID != "":
-		asks = p.Name + " asks for this at endpoint " + e.Name + ":"
+		asks = i18n.M("partners.mail.dataset-asked", p.Name, e.Name)
 	}
-	return c.Letter(subject, "/admin/subscriptions/"+s.ID, asks, registry.Bullets(registry.TypesWithVersions(s)), "Purpose: "+s.Purpose)
+	return c.Letter(subject, "/admin/subscriptions/"+s.ID, asks, registry.Bullets(registry.TypesWithVersions(s)), i18n.M("partners.mail.purpose", s.Purpose))
 }
 
 func mailSubscriptionDecision(c registry.Config, s store.Subscription, p store.Partner, e store.Endpoint, verb string) registry.Message {
-	done := map[string]string{
-		"approve": "approved", "reject": "rejected", "suspend": "suspended", "resume": "resumed",
-		"pause": "paused", "unpause": "resumed", "end": "ended",
-	}[verb]
-	return c.Letter("Subscription is "+done, registry.PartnerPath(p)+"/subscriptions/"+s.ID,
-		c.Organisation+" "+done+" your subscription at endpoint "+e.Name+" to:", registry.Bullets(registry.TypesWithVersions(s)), registry.Because(s.StatusReason))
+	var subject i18n.Message
+	var done string
+	switch verb {
+	case "approve":
+		subject, done = "partners.mail.subscription-approved-subject", "partners.mail.subscription-approved"
+	case "reject":
+		subject, done = "partners.mail.subscription-rejected-subject", "partners.mail.subscription-rejected"
+	case "suspend":
+		subject, done = "partners.mail.subscription-suspended-subject", "partners.mail.subscription-suspended"
+	case "pause":
+		subject, done = "partners.mail.subscription-paused-subject", "partners.mail.subscription-paused"
+	case "resume", "unpause":
+		subject, done = "partners.mail.subscription-resumed-subject", "partners.mail.subscription-resumed"
+	default:
+		subject, done = "partners.mail.subscription-ended-subject", "partners.mail.subscription-ended"
+	}
+	return c.Letter(subject, registry.PartnerPath(p)+"/subscriptions/"+s.ID,
+		i18n.M(done, c.Organisation, e.Name), registry.Bullets(registry.TypesWithVersions(s)), registry.Because(s.StatusReason))
 }
 
 func mailChangeRejected(c registry.Config, s store.Subscription, p store.Partner, e store.Endpoint, reason string) registry.Message {
-	return c.Letter("Change of a subscription is rejected", registry.PartnerPath(p)+"/subscriptions/"+s.ID,
-		c.Organisation+" rejected the change that you asked for of your subscription to dataset "+s.DatasetID+" at endpoint "+e.Name+".",
-		registry.Because(reason), "You go on getting what you got before.")
+	return c.Letter("partners.mail.change-rejected-subject", registry.PartnerPath(p)+"/subscriptions/"+s.ID,
+		i18n.M("partners.mail.change-rejected", c.Organisation, s.DatasetID, e.Name), registry.Because(reason), "partners.mail.change-rejected-go-on")
 }

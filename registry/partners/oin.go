@@ -5,31 +5,32 @@ import (
 
 	"schakel/registry"
 	"schakel/store"
+	"schakel/templates/i18n"
 )
 
 // CheckOIN returns the problem, as a sentence, of an organisation identification number (SEC-15); empty when it may be one. It
 // has 20 places: a register in 8, a number of 8 or 9, zeros. Only what cannot be right is refused: the check on the digits of an
 // RSIN, and a register outside the published table's range. A number of an educational institution (BRIN) may hold capitals.
-func CheckOIN(oin string) string {
+func CheckOIN(oin string) i18n.Message {
 	const prefixRSIN, prefixBRIN = "00000001", "00000007"
 	digits := registry.AllDigits(oin)
 	switch {
 	case oin == "":
-		return "Fill in the OIN: 20 digits."
+		return "partners.number.oin-missing"
 	case len(oin) != 20 && digits && len(oin) == 9:
-		return "This looks like an RSIN. The OIN has 20 digits: 00000001, the RSIN, 000."
+		return "partners.number.oin-rsin"
 	case len(oin) != 20 && digits && len(oin) == 8:
-		return "This looks like a KvK number. The OIN has 20 digits: 00000003, the KvK number, 0000."
+		return "partners.number.oin-kvk"
 	case len(oin) != 20:
-		return "An OIN has exactly 20 digits."
+		return "partners.number.oin-length"
 	case !digits && !(strings.HasPrefix(oin, prefixBRIN) && registry.AllOf(oin, "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ")):
-		return "An OIN has digits only."
+		return "partners.number.oin-digits"
 	case !strings.HasPrefix(oin, "000000") || strings.HasPrefix(oin, "00000000"):
-		return "The first 8 digits name the register, such as 00000001 (RSIN) or 00000003 (KvK); these name none."
+		return "partners.number.oin-register"
 	case strings.Trim(oin[8:], "0") == "":
-		return "The number after the first 8 digits is missing."
+		return "partners.number.oin-rest"
 	case strings.HasPrefix(oin, prefixRSIN) && !elevenProof(oin[8:17]):
-		return "The RSIN in this OIN (digits 9 to 17) is not right: its check digit does not fit. Look for a typing error."
+		return "partners.number.oin-check"
 	}
 	return ""
 }
@@ -44,46 +45,46 @@ func elevenProof(nine string) bool {
 }
 
 // CheckKVK returns the problem of a KvK number; an empty one is fine.
-func CheckKVK(kvk, oin string) string {
+func CheckKVK(kvk, oin string) i18n.Message {
 	if kvk == "" {
 		return ""
 	}
 	if len(kvk) != 8 || !registry.AllDigits(kvk) || kvk == "00000000" {
-		return "A KvK number has 8 digits."
+		return "partners.number.kvk-length"
 	}
 	if rest, ok := strings.CutPrefix(oin, "00000003"); ok && len(oin) == 20 && rest[:8] != kvk {
-		return "This is another KvK number than the one in the OIN (" + rest[:8] + ")."
+		return i18n.M("partners.number.kvk-other", rest[:8])
 	}
 	return ""
 }
 
 // CheckHerID returns the problem of a HER-id, the number of a communication
 // party in the Norwegian address register; an empty one is fine.
-func CheckHerID(id string) string {
+func CheckHerID(id string) i18n.Message {
 	if id == "" {
 		return ""
 	}
 	if len(id) > 8 || !registry.AllDigits(id) || id[0] == '0' {
-		return "A HER-id is a number of at most 8 digits."
+		return "partners.number.her-bad"
 	}
 	return ""
 }
 
 // CheckOrgNumber explains the fault of an organisasjonsnummer of the Norwegian register of units; an empty one is fine. It has nine
 // digits, of which the last is a check digit: weights 3, 2, 7, 6, 5, 4, 3, 2, modulo 11.
-func CheckOrgNumber(number string) string {
+func CheckOrgNumber(number string) i18n.Message {
 	switch {
 	case number == "":
 		return ""
 	case len(number) != 9 || !registry.AllDigits(number) || number[0] == '0':
-		return "An organisasjonsnummer has 9 digits."
+		return "partners.number.orgnr-length"
 	}
 	sum := int(number[8] - '0')
 	for i, weight := range []int{3, 2, 7, 6, 5, 4, 3, 2} {
 		sum += weight * int(number[i]-'0')
 	}
 	if sum%11 != 0 {
-		return "This organisasjonsnummer is not right: its check digit does not fit. Look for a typing error."
+		return "partners.number.orgnr-check"
 	}
 	return ""
 }

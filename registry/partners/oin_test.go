@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"schakel/registry"
+	"schakel/templates/i18n"
 )
 
 // An OIN has twenty digits, of which the form is checked.
@@ -30,7 +31,7 @@ func TestCheckOIN(t *testing.T) {
 		"0000000700025lx00000":  "digits only",
 	} {
 		got := CheckOIN(oin)
-		if (want == "") != (got == "") || !strings.Contains(got, want) {
+		if (want == "") != (got == "") || !strings.Contains(got.String(), want) {
 			t.Errorf("%q: got %q, want %q", oin, got, want)
 		}
 	}
@@ -39,8 +40,9 @@ func TestCheckOIN(t *testing.T) {
 func TestCheckNumbers(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
-		name, got string
-		ok        bool
+		name string
+		got  i18n.Message
+		ok   bool
 	}{
 		{"no KvK", CheckKVK("", ""), true},
 		{"KvK", CheckKVK("12345678", "00000001003214345000"), true},

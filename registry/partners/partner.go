@@ -119,8 +119,8 @@ func (p *Partners) UpdateContact(ctx context.Context, actor registry.Actor, id s
 
 func (c Contact) check(wrong registry.Problems) {
 	wrong.Add("contactName", registry.CheckLine(c.Name, 2, 120))
-	wrong.AddIf(!registry.ValidEmail(c.Email), "email", "Enter an e-mail address, as name@example.nl.")
-	wrong.AddIf(len(c.Phone) > 30 || !registry.AllOf(c.Phone, "0123456789+-() ."), "phone", "Use digits, as +31 30 123 45 67.")
+	wrong.AddIf(!registry.ValidEmail(c.Email), "email", "partners.partner.email-bad")
+	wrong.AddIf(len(c.Phone) > 30 || !registry.AllOf(c.Phone, "0123456789+-() ."), "phone", "partners.partner.phone-bad")
 }
 
 // change reads a partner the actor may see and keeps others from changing it meanwhile. A partner may do so in every state.
@@ -191,13 +191,13 @@ func (p *Partners) move(ctx context.Context, actor registry.Actor, id, verb, rea
 	}
 	return p.change(ctx, actor, id, func(tx *store.Tx, row *store.Partner) error {
 		if row.Own {
-			return registry.Conflict("This is the own organisation.")
+			return registry.Conflict("partners.partner.is-own")
 		}
 		if err := t.Check(actor, "registration", row.Status, reason); err != nil {
 			return err
 		}
 		if verb == "approve" && row.EmailConfirmedAt.IsZero() {
-			return registry.Conflict("The e-mail address of %s is not confirmed yet.", row.Name)
+			return registry.Conflict("partners.partner.email-not-confirmed", row.Name)
 		}
 		row.Status, row.StatusReason, row.DecidedAt, row.DecidedBy = t.To, reason, tx.Now, actor.Name
 		if err := tx.UpdatePartner(ctx, row); err != nil {
@@ -226,14 +226,14 @@ func (p *Partners) Vouch(ctx context.Context, actor registry.Actor, id, reason s
 	}
 	return p.change(ctx, actor, id, func(tx *store.Tx, row *store.Partner) error {
 		if row.Status != store.PartnerRequested || !row.EmailConfirmedAt.IsZero() {
-			return registry.Conflict("This registration does not wait for its contact person.")
+			return registry.Conflict("partners.partner.not-waiting")
 		}
 		account, err := tx.AccountByEmail(ctx, row.ContactEmail)
 		if err != nil {
 			return registry.Found("account", err)
 		}
 		if account.PartnerID != row.ID {
-			return registry.Conflict("The account with the address %s belongs to another organisation.", row.ContactEmail)
+			return registry.Conflict("partners.partner.account-elsewhere", row.ContactEmail)
 		}
 		row.EmailConfirmedAt = tx.Now
 		if err := tx.UpdatePartner(ctx, row); err != nil {

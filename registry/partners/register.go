@@ -10,7 +10,6 @@ import (
 
 	"schakel/registry"
 	"schakel/store"
-	"schakel/templates/i18n"
 )
 
 // Registration holds the input of a visitor about its organisation.
@@ -218,16 +217,16 @@ func (in Registration) check(terms string) registry.Problems {
 	wrong := registry.Problems{}
 	wrong.Add("name", registry.CheckLine(in.Name, 2, 120))
 	in.checkNumbers(wrong)
-	wrong.Add("kvk", i18n.Message(CheckKVK(in.KVK, in.OIN)))
+	wrong.Add("kvk", CheckKVK(in.KVK, in.OIN))
 	in.Contact.check(wrong)
 	for _, kind := range in.EndpointKinds {
-		wrong.AddIf(!slices.Contains(endpointKinds(), kind), "endpointKinds", "Choose from the kinds that are listed.")
+		wrong.AddIf(!slices.Contains(endpointKinds(), kind), "endpointKinds", "partners.endpoint.kind-bad")
 	}
 	switch {
 	case !in.TermsAccepted:
-		wrong.Add("terms", "Accept the terms to register.")
+		wrong.Add("terms", "partners.partner.terms-accept")
 	case in.TermsVersion != terms:
-		wrong.Add("terms", "The terms have changed. Read them again and accept them.")
+		wrong.Add("terms", "partners.partner.terms-changed")
 	}
 	return wrong
 }
@@ -237,16 +236,16 @@ func (in Registration) checkNumbers(wrong registry.Problems) {
 	norwegian := in.OIN == "" && (in.OrgNumber != "" || in.HerID != "")
 	switch {
 	case !norwegian && in.OIN == "":
-		wrong.Add("oin", "Fill in the OIN: 20 digits. A Norwegian organisation has none: it fills in its organisasjonsnummer and HER-id.")
+		wrong.Add("oin", "partners.number.oin-or-norwegian")
 	case !norwegian:
-		wrong.Add("oin", i18n.Message(CheckOIN(in.OIN)))
+		wrong.Add("oin", CheckOIN(in.OIN))
 	case in.OrgNumber == "":
-		wrong.Add("orgNumber", "Fill in the organisasjonsnummer: 9 digits. An organisation with an OIN fills in that one.")
+		wrong.Add("orgNumber", "partners.number.orgnr-or-oin")
 	case in.HerID == "":
-		wrong.Add("herId", "Fill in the HER-id, from the Norwegian address register for health.")
+		wrong.Add("herId", "partners.number.her-missing")
 	}
-	wrong.Add("orgNumber", i18n.Message(CheckOrgNumber(in.OrgNumber)))
-	wrong.Add("herId", i18n.Message(CheckHerID(in.HerID)))
+	wrong.Add("orgNumber", CheckOrgNumber(in.OrgNumber))
+	wrong.Add("herId", CheckHerID(in.HerID))
 }
 
 func (in Registration) fill(p *store.Partner, now store.Time) {

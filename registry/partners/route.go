@@ -47,7 +47,7 @@ func (r *Routes) Add(ctx context.Context, actor registry.Actor, in NewRoute) (st
 		return registry.Record(ctx, tx, actor, registry.ActionRouteAdded, routeObject(route), routeDetails(route, from, to))
 	})
 	if errors.Is(err, store.ErrConflict) {
-		return store.Route{}, registry.Conflict("This route is there already.")
+		return store.Route{}, registry.Conflict("partners.route.there")
 	}
 	return route, err
 }
@@ -60,7 +60,7 @@ func (in NewRoute) check(ctx context.Context, tx *store.Tx) (from, to store.Part
 	if to, err = routePartner(ctx, tx, in.ToPartnerID, "to", wrong); err != nil {
 		return from, to, err
 	}
-	wrong.AddIf(!registry.ValidEventType(in.EventType), "eventType", "Fill in one event type, such as nl.example.student.enrolled.")
+	wrong.AddIf(!registry.ValidEventType(in.EventType), "eventType", "partners.route.type-bad")
 	return from, to, wrong.Err()
 }
 
@@ -71,9 +71,9 @@ func routePartner(ctx context.Context, tx *store.Tx, id, field string, wrong reg
 	}
 	switch {
 	case err != nil || partner.Status == store.PartnerEnded || partner.Status == store.PartnerRejected:
-		wrong.Add(field, "Choose a partner.")
+		wrong.Add(field, "partners.route.choose-partner")
 	case partner.Own:
-		wrong.Add(field, "Events of and for the own organisation need no route.")
+		wrong.Add(field, "partners.route.own")
 	}
 	return partner, nil
 }

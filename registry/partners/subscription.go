@@ -67,7 +67,7 @@ func (s *Subscriptions) Request(ctx context.Context, actor registry.Actor, in Su
 			return err
 		}
 		if endpoint.Kind == store.EndpointFiles {
-			return registry.Invalid(registry.Problems{"endpoint": i18n.Message("Endpoint " + endpoint.Name + " is of kind files, which gets no events. Choose or make an endpoint of another kind, or subscribe to a dataset.")})
+			return registry.Invalid(registry.Problems{"endpoint": i18n.M("partners.subscription.endpoint-files", endpoint.Name)})
 		}
 		if err := checkTypes(ctx, tx, partner, in.Types); err != nil {
 			return err
@@ -102,11 +102,11 @@ func (in SubscriptionRequest) check(wrong registry.Problems) registry.Problems {
 	wrong.Add("purpose", registry.CheckProse(in.Purpose, 3, 2000))
 	switch {
 	case len(in.Types) == 0:
-		wrong.Add("types", "Choose at least one event type.")
+		wrong.Add("types", "partners.subscription.choose-type")
 	case len(in.Types) > maxSubscriptionTypes:
-		wrong.Add("types", "Choose at most 200 event types; make another subscription for more.")
+		wrong.Add("types", "partners.subscription.most-types")
 	}
-	wrong.AddIf(in.EndpointID == "", "endpoint", "Choose an endpoint.")
+	wrong.AddIf(in.EndpointID == "", "endpoint", "partners.subscription.choose-endpoint")
 	return wrong
 }
 
@@ -130,7 +130,7 @@ func endpointFor(ctx context.Context, tx *store.Tx, actor registry.Actor, id str
 // endpointProblem makes an unknown endpoint a mistake in the form.
 func endpointProblem(err error) error {
 	if errors.Is(err, store.ErrNotFound) {
-		return registry.Invalid(registry.Problems{"endpoint": "Choose an endpoint that is in use."})
+		return registry.Invalid(registry.Problems{"endpoint": "partners.subscription.endpoint-gone"})
 	}
 	return registry.Found("endpoint", err)
 }
@@ -148,7 +148,7 @@ func checkTypes(ctx context.Context, tx *store.Tx, partner store.Partner, types 
 			return fmt.Errorf("look who sees the event type: %w", second)
 		}
 		if err != nil || !seen {
-			return registry.Invalid(registry.Problems{"types": i18n.Message("Choose from the catalogue: there is no event type " + name + ".")})
+			return registry.Invalid(registry.Problems{"types": i18n.M("partners.subscription.type-unknown", name)})
 		}
 	}
 	return nil
@@ -163,7 +163,7 @@ func checkOthers(ctx context.Context, tx *store.Tx, endpoint store.Endpoint, typ
 	for _, other := range others {
 		for _, name := range types {
 			if slices.Contains(other.Types, name) && overlaps(other.Versions, versions, name) {
-				return registry.Invalid(registry.Problems{"types": i18n.Message("Endpoint " + endpoint.Name + " has a subscription to " + name + " already.")})
+				return registry.Invalid(registry.Problems{"types": i18n.M("partners.subscription.type-twice", endpoint.Name, name)})
 			}
 		}
 	}
@@ -216,7 +216,7 @@ func settleVersions(ctx context.Context, q *store.Queries, types []string, asked
 	settled := map[string]string{}
 	for _, name := range slices.Sorted(maps.Keys(asked)) {
 		if !slices.Contains(types, name) {
-			return nil, registry.Invalid(registry.Problems{"versions": i18n.Message("There is a version for " + name + ", which is not among the event types you ask for.")})
+			return nil, registry.Invalid(registry.Problems{"versions": i18n.M("partners.subscription.version-of-other", name)})
 		}
 	}
 	for _, name := range types {
@@ -234,7 +234,7 @@ func settleVersions(ctx context.Context, q *store.Queries, types []string, asked
 		case slices.ContainsFunc(lines, func(l registry.VersionLineOf) bool { return l.Line == line }):
 			settled[name] = line
 		default:
-			return nil, registry.Invalid(registry.Problems{"versions": i18n.Message("There is no version " + want + " of event type " + name + ". Choose " + lineNames(lines) + ".")})
+			return nil, registry.Invalid(registry.Problems{"versions": i18n.M("partners.subscription.version-unknown", want, name, lineNames(lines))})
 		}
 	}
 	return settled, nil

@@ -42,9 +42,9 @@ func readArea(c registry.Config, d store.Dataset, in AreaInput) (*store.Mutation
 	in.Name, in.Text, in.Keys = strings.TrimSpace(in.Name), strings.TrimSpace(in.Text), tidyKeys(in.Keys)
 	wrong.Add("areaName", registry.CheckLine(in.Name, 0, 120))
 	wrong.AddIf(in.Text != "" && d.AreaKind != store.AreaGeometry,
-		"area", i18n.Message("Subscriptions to dataset "+d.ID+" cannot be bounded by a polygon. Leave this out."))
+		"area", i18n.M("partners.dataset.no-polygon", d.ID))
 	wrong.AddIf(len(in.Keys) > 0 && d.AreaKind != store.AreaKeys,
-		"keys", i18n.Message("Subscriptions to dataset "+d.ID+" cannot be bounded by keys. Leave this out."))
+		"keys", i18n.M("partners.dataset.no-keys", d.ID))
 	area := &store.MutationArea{DatasetID: d.ID, Name: in.Name, Kind: d.AreaKind, Keys: in.Keys}
 	if in.Text != "" {
 		readBoundary(c, d, in, area, wrong)
@@ -64,18 +64,18 @@ func readBoundary(c registry.Config, d store.Dataset, in AreaInput, area *store.
 	}
 	switch {
 	case crs != registry.CRSRijksdriehoek && crs != registry.CRSWGS84:
-		wrong.Add("areaCrs", "Choose 28992 (Rijksdriehoek) or 4326 (WGS 84).")
+		wrong.Add("areaCrs", "partners.dataset.crs-bad")
 		return
 	case len(in.Text) > mostAreaText:
-		wrong.Add("area", "The boundary is too long. Give one of at most 8 MiB.")
+		wrong.Add("area", "partners.dataset.area-long")
 		return
 	case c.ReadArea == nil:
-		wrong.Add("area", "Polygons cannot be used here.")
+		wrong.Add("area", "partners.dataset.area-unused")
 		return
 	}
 	wkt, err := c.ReadArea(in.Text, int(crs), int(d.CRS))
 	if err != nil {
-		wrong.Add("area", i18n.Message(registry.AsSentence(err.Error())))
+		wrong.Add("area", i18n.Raw(registry.AsSentence(err.Error())))
 		return
 	}
 	area.Given, area.GivenCRS, area.WKT = in.Text, crs, wkt
@@ -83,7 +83,7 @@ func readBoundary(c registry.Config, d store.Dataset, in AreaInput, area *store.
 
 func checkKeys(keys []string, wrong registry.Problems) {
 	if len(keys) > mostKeys {
-		wrong.Add("keys", i18n.Message(fmt.Sprintf("Give at most %d keys.", mostKeys)))
+		wrong.Add("keys", i18n.M("partners.dataset.most-keys", mostKeys))
 		return
 	}
 	for _, key := range keys {
@@ -92,12 +92,12 @@ func checkKeys(keys []string, wrong registry.Problems) {
 }
 
 // pickObjectTypes writes the object types that were asked for as the dataset does; all of them is none.
-func pickObjectTypes(d store.Dataset, asked []string) (store.Strings, string) {
+func pickObjectTypes(d store.Dataset, asked []string) (store.Strings, i18n.Message) {
 	var picked []string
 	for _, name := range registry.Filled(asked) {
 		known, ok := registry.DatasetObjectType(d, name)
 		if !ok {
-			return nil, "Dataset " + d.ID + " has no object type " + name + ". Choose from " + strings.Join(d.ObjectTypes, ", ") + "."
+			return nil, i18n.M("partners.dataset.object-type-unknown", d.ID, name, strings.Join(d.ObjectTypes, ", "))
 		}
 		if !slices.Contains(picked, known) {
 			picked = append(picked, known)

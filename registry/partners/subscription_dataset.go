@@ -37,7 +37,7 @@ func (s *Subscriptions) RequestDataset(ctx context.Context, actor registry.Actor
 		types, area, wrong := readSelection(s.cfg, dataset, in.ObjectTypes, in.Area)
 		wrong.Add("name", registry.CheckLine(in.Name, 0, 120))
 		wrong.Add("purpose", registry.CheckProse(in.Purpose, 3, 2000))
-		wrong.AddIf(in.EndpointID == "", "endpoint", "Choose an endpoint of kind files.")
+		wrong.AddIf(in.EndpointID == "", "endpoint", "partners.dataset.choose-endpoint")
 		if err := wrong.Err(); err != nil {
 			return err
 		}
@@ -62,7 +62,7 @@ func askedDataset(ctx context.Context, tx *store.Tx, id string) (store.Dataset, 
 		return row, fmt.Errorf("find dataset: %w", err)
 	}
 	if err != nil || row.Status != store.DatasetActive {
-		return row, registry.Invalid(registry.Problems{"dataset": "Choose a dataset that is delivered here."})
+		return row, registry.Invalid(registry.Problems{"dataset": "partners.dataset.choose"})
 	}
 	return row, nil
 }
@@ -70,20 +70,20 @@ func askedDataset(ctx context.Context, tx *store.Tx, id string) (store.Dataset, 
 func readSelection(c registry.Config, d store.Dataset, asked []string, in AreaInput) (store.Strings, *store.MutationArea, registry.Problems) {
 	area, wrong := readArea(c, d, in)
 	types, text := pickObjectTypes(d, asked)
-	wrong.Add("objectTypes", i18n.Message(text))
+	wrong.Add("objectTypes", text)
 	return types, area, wrong
 }
 
 func (s *Subscriptions) checkFilesEndpoint(ctx context.Context, tx *store.Tx, endpoint store.Endpoint, dataset store.Dataset) error {
 	if endpoint.Kind != store.EndpointFiles {
-		return registry.Invalid(registry.Problems{"endpoint": i18n.Message("Endpoint " + endpoint.Name + " is of kind " + endpoint.Kind + ", which gets events. Choose or make an endpoint of kind files.")})
+		return registry.Invalid(registry.Problems{"endpoint": i18n.M("partners.dataset.endpoint-kind", endpoint.Name, endpoint.Kind)})
 	}
 	_, others, err := tx.Subscriptions(ctx, store.SubscriptionFilter{EndpointID: endpoint.ID, DatasetID: dataset.ID, Open: true})
 	if err != nil {
 		return fmt.Errorf("list subscriptions: %w", err)
 	}
 	if others > 0 {
-		return registry.Invalid(registry.Problems{"dataset": i18n.Message("Endpoint " + endpoint.Name + " has a subscription to dataset " + dataset.ID + " already. Change its area, or make another endpoint of kind files.")})
+		return registry.Invalid(registry.Problems{"dataset": i18n.M("partners.dataset.twice", endpoint.Name, dataset.ID)})
 	}
 	return nil
 }
@@ -139,7 +139,7 @@ func (s *Subscriptions) ChangeArea(ctx context.Context, actor registry.Actor, id
 			return registry.Found("dataset", err)
 		}
 		if dataset.Status == store.DatasetEnded {
-			return registry.Conflict("Dataset %s has ended: what you get of it stays as it is.", dataset.Title)
+			return registry.Conflict("partners.dataset.ended-stays", dataset.Title)
 		}
 		types, area, wrong := readSelection(s.cfg, dataset, in.ObjectTypes, in.Area)
 		if err := wrong.Err(); err != nil {
@@ -181,10 +181,10 @@ func lockDatasetOf(ctx context.Context, tx *store.Tx, id string) error {
 
 func changeableArea(sub store.Subscription) error {
 	if sub.DatasetID == "" {
-		return registry.Conflict("This subscription is to event types: it has no area. Change its filters instead.")
+		return registry.Conflict("partners.subscription.no-area")
 	}
 	if !slices.Contains([]string{store.SubscriptionRequested, store.SubscriptionApproved, store.SubscriptionPaused}, sub.Status) {
-		return registry.Conflict("You cannot change the area of this subscription: it is %s.", sub.Status)
+		return registry.Conflict("partners.subscription.area-fixed", subscriptionState(sub.Status))
 	}
 	return nil
 }

@@ -43,10 +43,10 @@ func (s *Subscriptions) Change(ctx context.Context, actor registry.Actor, id str
 			return err
 		}
 		if sub.DatasetID != "" {
-			return registry.Conflict("This subscription is to a dataset: it has no filters, order or retries. Change its area instead.")
+			return registry.Conflict("partners.subscription.no-filters")
 		}
 		if !slices.Contains([]string{store.SubscriptionRequested, store.SubscriptionApproved, store.SubscriptionPaused}, sub.Status) {
-			return registry.Conflict("You cannot change this subscription: it is %s.", sub.Status)
+			return registry.Conflict("partners.subscription.fixed", subscriptionState(sub.Status))
 		}
 		before := sub
 		in.apply(&sub)
@@ -111,17 +111,17 @@ func selectionProblems(c registry.Config, filters, orderBy string) registry.Prob
 	wrong := registry.Problems{}
 	if filters != "" {
 		if c.CheckFilters == nil {
-			wrong.Add("filters", "Filters cannot be used here.")
+			wrong.Add("filters", "partners.filter.unused")
 		} else if err := c.CheckFilters(filters); err != nil {
-			wrong.Add("filters", i18n.Message(err.Error()))
+			wrong.Add("filters", i18n.Raw(err.Error()))
 		}
 	}
 	switch {
 	case orderBy == "":
 	case orderBy == "data", orderBy == "id":
-		wrong.Add("orderBy", i18n.Message("Choose another attribute than "+orderBy+", one that several events share, such as subject."))
+		wrong.Add("orderBy", i18n.M("partners.subscription.order-other", orderBy))
 	case !orderAttribute.MatchString(orderBy):
-		wrong.Add("orderBy", "Fill in the name of one attribute: at most 20 lower-case letters and digits, such as subject.")
+		wrong.Add("orderBy", "partners.subscription.order-bad")
 	}
 	return wrong
 }
@@ -232,9 +232,9 @@ func (in RetryInput) read(set registry.Profile, readSetting SettingReader) (stri
 		if strings.TrimSpace(part.text) == "" {
 			continue
 		}
-		wrong.Add(part.field, i18n.Message(readSetting(&typed, part.key, part.text)))
+		wrong.Add(part.field, readSetting(&typed, part.key, part.text))
 	}
 	wrong.AddIf(typed.RetryDeadline > set.KeyLifetime && wrong["retryDeadline"] == "",
-		"retryDeadline", i18n.Message("Retries end when the Idempotency-Key does (IDEM-12): choose at most "+registry.FormatDuration(set.KeyLifetime)+"."))
+		"retryDeadline", i18n.M("partners.retry.past-key", registry.FormatDuration(set.KeyLifetime)))
 	return Retry{Waits: typed.RetryWaits, MaxAttempts: typed.RetryAttempts, Deadline: typed.RetryDeadline}.stored(), wrong
 }

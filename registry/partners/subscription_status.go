@@ -7,6 +7,7 @@ import (
 
 	"schakel/registry"
 	"schakel/store"
+	"schakel/templates/i18n"
 )
 
 // subscriptionMove gives the changes of state of a subscription:
@@ -33,6 +34,23 @@ func subscriptionMove(verb string) registry.Transition {
 		"unpause": {Action: registry.ActionSubscriptionUnpaused, From: []string{paused}, To: approved},
 		"end":     {Action: registry.ActionSubscriptionEnded, From: []string{requested, approved, paused, suspended}, To: store.SubscriptionEnded},
 	}[verb].Named(verb)
+}
+
+// subscriptionState is the word for the state of a subscription.
+func subscriptionState(status string) i18n.Message {
+	switch status {
+	case store.SubscriptionRequested:
+		return "partners.subscription-state.requested"
+	case store.SubscriptionApproved:
+		return "partners.subscription-state.approved"
+	case store.SubscriptionPaused:
+		return "partners.subscription-state.paused"
+	case store.SubscriptionSuspended:
+		return "partners.subscription-state.suspended"
+	case store.SubscriptionRejected:
+		return "partners.subscription-state.rejected"
+	}
+	return "partners.subscription-state.ended"
 }
 
 // Approve starts a subscription.
@@ -164,7 +182,7 @@ func stillSeen(ctx context.Context, tx *store.Tx, sub store.Subscription, seen s
 		g.Dataset = &GrantDataset{Follower: f}
 	}
 	if g.Seen() != seen {
-		return registry.Conflict("What is asked for has changed since you looked at it. Look again.")
+		return registry.Conflict("partners.subscription.changed-since")
 	}
 	return nil
 }
@@ -175,17 +193,17 @@ func approvable(ctx context.Context, tx *store.Tx, sub store.Subscription, partn
 		return err
 	}
 	if endpoint.Status == store.EndpointEnded {
-		return registry.Conflict("Endpoint %s has ended.", endpoint.Name)
+		return registry.Conflict("partners.endpoint.named-ended", endpoint.Name)
 	}
 	if sub.DatasetID != "" {
 		if _, err := askedDataset(ctx, tx, sub.DatasetID); err != nil {
-			return registry.Conflict("Dataset %s has ended.", sub.DatasetID)
+			return registry.Conflict("partners.dataset.named-ended", sub.DatasetID)
 		}
 	}
 	for _, name := range sub.Types {
 		t, err := tx.EventType(ctx, name)
 		if errors.Is(err, store.ErrNotFound) {
-			return registry.Conflict("Event type %s is not in the catalogue any more.", name)
+			return registry.Conflict("partners.subscription.type-left", name)
 		}
 		if err != nil {
 			return fmt.Errorf("find event type: %w", err)
@@ -195,14 +213,14 @@ func approvable(ctx context.Context, tx *store.Tx, sub store.Subscription, partn
 			return fmt.Errorf("look who sees the event type: %w", err)
 		}
 		if !seen {
-			return registry.Conflict("%s does not see contract %s any more, which defines event type %s. Show it to the partner first.", partner.Name, t.ContractID, name)
+			return registry.Conflict("partners.subscription.contract-unseen", partner.Name, t.ContractID, name)
 		}
 		left, err := lineLeft(ctx, tx, name, sub.Versions[name])
 		if err != nil {
 			return err
 		}
 		if !left {
-			return registry.Conflict("Version %s of event type %s is not in the catalogue any more.", registry.LineName(sub.Versions[name]), name)
+			return registry.Conflict("partners.subscription.version-left", registry.LineName(sub.Versions[name]), name)
 		}
 	}
 	return nil

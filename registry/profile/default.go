@@ -79,9 +79,9 @@ func profileOf(base registry.Profile, values map[string]string, bounds bool) (re
 		if !named {
 			continue
 		}
-		wrong.Add(s.Key, i18n.Message(s.set(&p, text)))
+		wrong.Add(s.Key, s.set(&p, text))
 		if bounds && s.Value(&p) != s.Value(&base) {
-			wrong.Add(s.Key, i18n.Message(s.check(&p)))
+			wrong.Add(s.Key, s.check(&p))
 		}
 	}
 	if bounds && len(wrong) == 0 {
@@ -93,13 +93,13 @@ func profileOf(base registry.Profile, values map[string]string, bounds bool) (re
 // checkTogether holds settings against each other.
 func checkTogether(p *registry.Profile, wrong registry.Problems) {
 	wrong.AddIf(p.MaxBatchBytes < p.MaxEventBytes+2,
-		"events.max_batch_bytes", i18n.Message("A batch must have room for the largest event: choose at least "+strconv.Itoa(p.MaxEventBytes+2)+", or lower the largest event."))
+		"events.max_batch_bytes", i18n.M("profile.batch-too-small", strconv.Itoa(p.MaxEventBytes+2)))
 	wrong.AddIf(p.MaxObjectBytes < p.MaxEventBytes,
-		"events.max_object_bytes", i18n.Message("Data that is too large for an event must fit: choose at least "+strconv.Itoa(p.MaxEventBytes)+", or lower the largest event."))
+		"events.max_object_bytes", i18n.M("profile.object-too-small", strconv.Itoa(p.MaxEventBytes)))
 	wrong.AddIf(p.RetryDeadline > p.KeyLifetime,
-		"sending.deadline", i18n.Message("Retries end when the Idempotency-Key does (IDEM-12): choose at most "+registry.FormatDuration(p.KeyLifetime)+", or lengthen the lifetime of keys."))
+		"sending.deadline", i18n.M("profile.deadline-too-late", registry.FormatDuration(p.KeyLifetime)))
 	wrong.AddIf(p.CircuitMaxWait < p.CircuitWait,
-		"sending.circuit_max_wait", i18n.Message("Choose at least the first pause, "+registry.FormatDuration(p.CircuitWait)+"."))
+		"sending.circuit_max_wait", i18n.M("profile.longest-pause-too-short", registry.FormatDuration(p.CircuitWait)))
 }
 
 // strictOf takes everything back to what the profile asks, and leaves what it leaves free as it is.
@@ -121,7 +121,7 @@ type FixedChoice struct {
 	// ID is the open point, such as OPEN-05.
 	ID string
 	// Question and Answer are for people.
-	Question, Answer string
+	Question, Answer i18n.Message
 }
 
 // FixedChoices lists what has no setting, by open point. With the rules that the settings name, every open point has an answer.
@@ -131,58 +131,22 @@ func FixedChoices() []FixedChoice {
 
 func fixedExchange() []FixedChoice {
 	return []FixedChoice{
-		{
-			"OPEN-01", "Does a receiver get events by webhook, or does it fetch them?",
-			"Each receiver chooses for each endpoint: webhook or pull. It may have both.",
-		},
-		{
-			"OPEN-11", "How wide is a subscription: all students, or one?",
-			"As wide as the partners agree: each subscription names event types and may filter on source, subject and any other attribute.",
-		},
-		{
-			"OPEN-12", "Is the notification service of Edu-V 0.9.1 offered beside CloudEvents?",
-			"No. Subscribing and fetching events, the same flows, are offered by the API at /events/v1.",
-		},
-		{
-			"OPEN-13", "In which order does the intermediary do its work?",
-			"It answers 202 when the event is on disk, and never before. Delivery starts after that.",
-		},
-		{
-			"OPEN-15", "What happens to transactions that stay synchronous, such as the first load of data?",
-			"They stay what they are, beside this exchange. Events carry time and sequence, so that a receiver knows from which moment on to follow.",
-		},
-		{
-			"OPEN-17", "May part of a batch be taken (batch.partial)?",
-			"No, batch.partial is off: a batch with one event that is refused is refused whole, with the mistakes of every event, and nothing of it is stored.",
-		},
+		{"OPEN-01", "profile.open-01.question", "profile.open-01.answer"},
+		{"OPEN-11", "profile.open-11.question", "profile.open-11.answer"},
+		{"OPEN-12", "profile.open-12.question", "profile.open-12.answer"},
+		{"OPEN-13", "profile.open-13.question", "profile.open-13.answer"},
+		{"OPEN-15", "profile.open-15.question", "profile.open-15.answer"},
+		{"OPEN-17", "profile.open-17.question", "profile.open-17.answer"},
 	}
 }
 
 func fixedRoles() []FixedChoice {
 	return []FixedChoice{
-		{
-			"OPEN-03", "Which OAuth profile holds, also for parties that act for schools?",
-			"Client credentials with signed tokens, as the Edukoppeling profile asks. Which partner sends is known from the token; it can be held to the sources it may speak for with the setting for sources of others.",
-		},
-		{
-			"OPEN-05", "Must a partner use everything, or can parts stand alone?",
-			"Parts can stand alone: one who only sends, only receives or only reads contracts uses that part of the API and nothing else.",
-		},
-		{
-			"OPEN-06", "Is the register of contracts an API or a list of pages?",
-			"Both: /registry/v1 for machines, pages for people, and a fixed address for every version, whose bytes never change.",
-		},
-		{
-			"OPEN-09", "Who writes the contracts: the receiver, the sender, or one for all?",
-			"Whoever the partners agree on: each contract names its owner and its maintainer, and only these publish versions of it.",
-		},
-		{
-			"OPEN-14", "Does taking part begin with a form or with an API?",
-			"With a form and a person who approves it. After that subscriptions can be asked for by API too.",
-		},
-		{
-			"OPEN-16", "Is the profile one document, and is 'confidential client' the right word?",
-			"These are about the text of the profile; they change nothing in what is sent.",
-		},
+		{"OPEN-03", "profile.open-03.question", "profile.open-03.answer"},
+		{"OPEN-05", "profile.open-05.question", "profile.open-05.answer"},
+		{"OPEN-06", "profile.open-06.question", "profile.open-06.answer"},
+		{"OPEN-09", "profile.open-09.question", "profile.open-09.answer"},
+		{"OPEN-14", "profile.open-14.question", "profile.open-14.answer"},
+		{"OPEN-16", "profile.open-16.question", "profile.open-16.answer"},
 	}
 }

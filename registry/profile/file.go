@@ -12,6 +12,7 @@ import (
 
 	"go.yaml.in/yaml/v4"
 	"schakel/registry"
+	"schakel/templates/i18n"
 )
 
 const (
@@ -46,7 +47,7 @@ func (s Setting) export(b *strings.Builder, value string) {
 		fmt.Fprintf(b, "  #   %s: %s\n", c.Value, c.Text)
 	}
 	if s.Choices == nil {
-		fmt.Fprintf(b, "  #   From %s to %s%s.\n", s.Least, s.Most, s.unitEnd())
+		fmt.Fprintf(b, "  #   From %s to %s.\n", s.Least, s.amount(s.Most))
 	}
 	switch s.Standing(value) {
 	case StandingRelaxed:
@@ -69,7 +70,7 @@ func quoteWord(value string) string {
 type FileProblem struct {
 	Line, Column int // from 1; 0 when it is about the whole file
 	Key          string
-	Text         string
+	Text         i18n.Message
 }
 
 // String is the problem as one sentence with its place.
@@ -81,7 +82,7 @@ func (p FileProblem) String() string {
 	if p.Key != "" {
 		b.WriteString(p.Key + ": ")
 	}
-	return b.String() + p.Text
+	return b.String() + p.Text.String()
 }
 
 // ProfileFileError says that a file is no profile, with all that is wrong with it.
@@ -121,7 +122,7 @@ func (f File) Problems(err error) (*ProfileFileError, bool) {
 	}
 	var list []FileProblem
 	for key, text := range refused.Fields {
-		list = append(list, FileProblem{Line: f.lines[key], Key: key, Text: text.String()})
+		list = append(list, FileProblem{Line: f.lines[key], Key: key, Text: text})
 	}
 	slices.SortFunc(list, func(a, b FileProblem) int {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), strings.Compare(a.Key, b.Key))
@@ -136,7 +137,7 @@ type profileReader struct {
 	known    bool // the file says that it is a profile
 }
 
-func (r *profileReader) wrong(n *yaml.Node, key, text string) {
+func (r *profileReader) wrong(n *yaml.Node, key string, text i18n.Message) {
 	p := FileProblem{Key: key, Text: text}
 	if n != nil {
 		p.Line, p.Column = n.Line, n.Column
@@ -145,9 +146,8 @@ func (r *profileReader) wrong(n *yaml.Node, key, text string) {
 }
 
 func (r *profileReader) read(content []byte) {
-	const exported = "Export the settings to see what a profile file looks like."
 	if len(content) > MaxProfileBytes {
-		r.wrong(nil, "", "The file is larger than "+strconv.Itoa(MaxProfileBytes>>10)+" KiB. "+exported)
+		r.wrong(nil, "", i18n.M("profile.file.too-large", MaxProfileBytes>>10))
 		return
 	}
 	decoder := yaml.NewDecoder(bytes.NewReader(content))
@@ -155,22 +155,22 @@ func (r *profileReader) read(content []byte) {
 	err := decoder.Decode(&document)
 	switch {
 	case errors.Is(err, io.EOF):
-		r.wrong(nil, "", "The file is empty. "+exported)
+		r.wrong(nil, "", "profile.file.empty")
 		return
 	case err != nil:
-		r.wrong(nil, "", "The file cannot be read as YAML or JSON ("+strings.TrimPrefix(err.Error(), "yaml: ")+"). Mend it or export it anew.")
+		r.wrong(nil, "", i18n.M("profile.file.unreadable", strings.TrimPrefix(err.Error(), "yaml: ")))
 		return
 	case decoder.Decode(new(yaml.Node)) == nil:
-		r.wrong(nil, "", "The file holds several documents. Keep one.")
+		r.wrong(nil, "", "profile.file.several")
 		return
 	}
 	if len(document.Content) != 1 || document.Content[0].Kind != yaml.MappingNode {
-		r.wrong(&document, "", "The file must hold groups of settings by name. "+exported)
+		r.wrong(&document, "", "profile.file.no-groups")
 		return
 	}
 	r.members(document.Content[0], "", r.top)
 	if !r.known && len(r.problems) == 0 {
-		r.wrong(nil, "", "The file does not say that it is a profile. Add the line "+profileFormat+": "+profileVersion+", or choose another file.")
+		r.wrong(nil, "", i18n.M("profile.file.no-profile", profileFormat+": "+profileVersion))
 	}
 }
 
@@ -181,9 +181,9 @@ func (r *profileReader) members(mapping *yaml.Node, group string, each func(name
 		at, value := mapping.Content[i], mapping.Content[i+1]
 		switch {
 		case at.Kind != yaml.ScalarNode:
-			r.wrong(at, group, "A name must be plain text.")
+			r.wrong(at, group, "profile.file.name-form")
 		case seen[at.Value]:
-			r.wrong(at, group, quoted(at.Value)+" stands here twice. Keep one of them.")
+			r.wrong(at, group, i18n.M("profile.file.twice", quoted(at.Value)))
 		default:
 			seen[at.Value] = true
 			each(at.Value, at, value)
@@ -195,16 +195,16 @@ func (r *profileReader) top(name string, at, value *yaml.Node) {
 	if name == profileFormat {
 		r.known = true
 		if value.Kind != yaml.ScalarNode || value.Value != profileVersion {
-			r.wrong(at, name, "This Schakel reads version "+profileVersion+" of the format. Export the file from a Schakel of this version.")
+			r.wrong(at, name, i18n.M("profile.file.version", profileVersion))
 		}
 		return
 	}
 	if groupIndex(name) < 0 {
-		r.wrong(at, "", "There is no group "+quoted(name)+". "+nearest(name, groupKeys()))
+		r.wrong(at, "", noSuchGroup(name))
 		return
 	}
 	if value.Kind != yaml.MappingNode {
-		r.wrong(value, name, "Put the settings of the group below it, each on its own line.")
+		r.wrong(value, name, "profile.file.group-form")
 		return
 	}
 	r.members(value, name, func(setting string, at, value *yaml.Node) {
@@ -214,12 +214,12 @@ func (r *profileReader) top(name string, at, value *yaml.Node) {
 
 func (r *profileReader) setting(key string, at, value *yaml.Node) {
 	if _, ok := SettingOf(key); !ok {
-		r.wrong(at, "", "There is no setting "+quoted(key)+". "+nearest(key, settingKeys()))
+		r.wrong(at, "", noSuchSetting(key))
 		return
 	}
 	text, ok := scalars(value)
 	if !ok {
-		r.wrong(value, key, "Write one value, or a list of values.")
+		r.wrong(value, key, "profile.file.value-form")
 		return
 	}
 	r.file.Values[key], r.file.lines[key] = text, value.Line
@@ -277,7 +277,21 @@ func quoted(name string) string {
 	return strconv.Quote(name)
 }
 
-// nearest names the key that was probably meant.
+func noSuchGroup(name string) i18n.Message {
+	if meant := nearest(name, groupKeys()); meant != "" {
+		return i18n.M("profile.file.group-meant", quoted(name), meant)
+	}
+	return i18n.M("profile.file.no-such-group", quoted(name))
+}
+
+func noSuchSetting(key string) i18n.Message {
+	if meant := nearest(key, settingKeys()); meant != "" {
+		return i18n.M("profile.file.setting-meant", quoted(key), meant)
+	}
+	return i18n.M("profile.file.no-such-setting", quoted(key))
+}
+
+// nearest is the key that was probably meant; empty when none is near.
 func nearest(name string, keys []string) string {
 	best, least := "", 4
 	for _, key := range keys {
@@ -285,10 +299,7 @@ func nearest(name string, keys []string) string {
 			best, least = key, d
 		}
 	}
-	if best == "" {
-		return "Remove it; an exported file has all that there are."
-	}
-	return "Did you mean " + best + "?"
+	return best
 }
 
 // distance counts the letters to change to come from a to b, up to a bound that makes long names cheap.

@@ -150,7 +150,7 @@ func (p *Profiles) wanted(values map[string]string) (registry.Profile, error) {
 	wanted, wrong := profileOf(p.defaults, values, true)
 	for key := range values {
 		if _, known := SettingOf(key); !known {
-			wrong.Add(key, "There is no such setting.")
+			wrong.Add(key, "profile.unknown")
 		}
 	}
 	return wanted, wrong.Err()
@@ -206,7 +206,7 @@ func (p *Profiles) Save(ctx context.Context, actor registry.Actor, in ProfileCha
 }
 
 func changedMeanwhile() error {
-	return registry.Conflict("Someone else changed the settings meanwhile. Look at what they are now and make your change again.")
+	return registry.Conflict("profile.changed-meanwhile")
 }
 
 func (p *Profiles) save(ctx context.Context, tx *store.Tx, actor registry.Actor, in ProfileChange, wanted registry.Profile) (*ProfileState, []SettingChange, error) {
@@ -240,7 +240,7 @@ func profileDetails(changes []SettingChange, version int64, reason string) regis
 	var told []string
 	before, after := map[string]string{}, map[string]string{}
 	for _, c := range changes {
-		told = append(told, c.Title+" from "+c.Before+" to "+c.After)
+		told = append(told, c.Title.String()+" from "+c.Before+" to "+c.After)
 		before[c.Key], after[c.Key] = c.Before, c.After
 	}
 	return registry.Details{"settings": told, "before": before, "after": after, "version": version, "reason": reason}

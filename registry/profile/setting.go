@@ -16,7 +16,7 @@ type Setting struct {
 	// Key names it in files and forms: its group, a dot and a name.
 	Key string
 	// Title and Explain are for people.
-	Title, Explain string
+	Title, Explain i18n.Message
 	// Rules are the ids of the rules it is about.
 	Rules []string
 	// Strict is the value the profile asks for; empty where it leaves the choice.
@@ -25,8 +25,8 @@ type Setting struct {
 	Choices []Choice
 	// Least and Most bound a number or a time, as text.
 	Least, Most string
-	// Unit names the things a number counts; Zero is the meaning of 0 where that is no number of them.
-	Unit, Zero string
+	// Unit counts what a number is of; Zero is the meaning of 0 where that is no number of them.
+	Unit, Zero i18n.Message
 
 	// loose is the direction in which a number or time departs from the profile: 1 when it grows, -1 when it shrinks.
 	loose int
@@ -34,10 +34,16 @@ type Setting struct {
 }
 
 // Choice is one value of a setting and what it means.
-type Choice struct{ Value, Text string }
+type Choice struct {
+	Value string
+	Text  i18n.Message
+}
 
 // Group is a part of the settings.
-type Group struct{ Key, Title string }
+type Group struct {
+	Key   string
+	Title i18n.Message
+}
 
 // Standing relates a value to what the profile asks for.
 type Standing string
@@ -104,35 +110,38 @@ func (s Setting) Standing(value string) Standing {
 }
 
 // Text returns the meaning of a value: the text of a choice, or the value with its unit.
-func (s Setting) Text(value string) string {
+func (s Setting) Text(value string) i18n.Message {
 	if i := s.index(value); i >= 0 {
 		return s.Choices[i].Text
 	}
 	if s.Zero != "" && value == "0" {
 		return s.Zero
 	}
-	if s.Unit != "" && !s.isWords() {
-		return grouped(value) + " " + s.Unit
+	if s.isWords() {
+		return i18n.Raw(value)
 	}
-	return value
+	return s.amount(value)
+}
+
+// amount is a number with its unit, or a time.
+func (s Setting) amount(value string) i18n.Message {
+	if s.Unit == "" {
+		return i18n.Raw(value)
+	}
+	if n, err := strconv.Atoi(value); err == nil {
+		return i18n.M(string(s.Unit), n)
+	}
+	n, err := strconv.ParseFloat(value, 64)
+	if err != nil {
+		return i18n.Raw(value)
+	}
+	return i18n.M(string(s.Unit), n)
 }
 
 // Relaxes are the rules that a value departs from when it is relaxed: those of
 // the profile, without the open points of its review.
 func (s Setting) Relaxes() []string {
 	return slices.DeleteFunc(slices.Clone(s.Rules), func(rule string) bool { return strings.HasPrefix(rule, "OPEN-") })
-}
-
-// grouped writes a number with commas between its thousands.
-func grouped(number string) string {
-	whole, fraction, _ := strings.Cut(number, ".")
-	for i := len(whole) - 3; i > 0; i -= 3 {
-		whole = whole[:i] + "," + whole[i:]
-	}
-	if fraction == "" {
-		return whole
-	}
-	return whole + "." + fraction
 }
 
 func (s Setting) index(value string) int {
@@ -207,37 +216,37 @@ func (s Setting) set(p *registry.Profile, text string) i18n.Message {
 	switch to := s.at(p).(type) {
 	case *string:
 		if s.index(text) < 0 {
-			return i18n.Message("Choose one of: " + s.choiceList() + ".")
+			return i18n.M("profile.choose-one-of", s.choiceList())
 		}
 		*to = text
 	case *int:
 		n, err := strconv.Atoi(text)
 		if err != nil {
-			return i18n.Message("Write a whole number, such as " + s.example() + ".")
+			return i18n.M("profile.whole-number", s.example())
 		}
 		*to = n
 	case *float64:
 		n, err := strconv.ParseFloat(text, 64)
 		if err != nil || math.IsNaN(n) || math.IsInf(n, 0) || strings.ContainsAny(text, "xXeEpP_") {
-			return i18n.Message("Write a number, such as " + s.example() + ".")
+			return i18n.M("profile.number", s.example())
 		}
 		*to = n
 	case *time.Duration:
 		d, err := registry.ParseDuration(text)
 		if err != nil {
-			return "Write a time with its unit, such as 30s, 10m or 168h."
+			return "profile.time"
 		}
 		*to = d
 	case *[]time.Duration:
 		list, err := registry.ParseDurations(text)
 		if err != nil {
-			return "Write times with their units and commas between them, such as 5s, 30s, 10m."
+			return "profile.times"
 		}
 		*to = list
 	case *[]string:
 		list, wrong := parseWords(text)
 		if wrong != "" {
-			return i18n.Message(wrong)
+			return wrong
 		}
 		*to = list
 	}
@@ -257,14 +266,14 @@ func ReadSetting(p *registry.Profile, key, text string) i18n.Message {
 }
 
 // parseWords reads codes with commas or spaces between them.
-func parseWords(text string) (list []string, wrong string) {
+func parseWords(text string) (list []string, wrong i18n.Message) {
 	for word := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == ',' || r <= ' ' }) {
 		bad := func(r rune) bool { return r != '_' && (r < 'A' || r > 'Z') && (r < '0' || r > '9') }
 		if len(word) > 100 || strings.ContainsFunc(word, bad) {
-			return nil, "Write codes of capitals, digits and _ with commas between them, such as DIALOG_INNBYGGER_EKONTAKT."
+			return nil, "profile.codes"
 		}
 		if slices.Contains(list, word) {
-			return nil, "The code " + word + " stands there twice."
+			return nil, i18n.M("profile.code-twice", word)
 		}
 		list = append(list, word)
 	}
@@ -278,11 +287,11 @@ func (s Setting) check(p *registry.Profile) i18n.Message {
 	}
 	for _, text := range s.parts(p) {
 		if n := s.size(text); n < s.size(s.Least) || n > s.size(s.Most) {
-			return i18n.Message("Choose from " + s.Least + " to " + s.Most + s.unitEnd() + "; " + text + " is outside that.")
+			return i18n.M("profile.outside", s.Least, s.amount(s.Most), text)
 		}
 	}
 	if list, ok := s.at(p).(*[]time.Duration); ok && len(*list) > maxWaits {
-		return i18n.Message("Use at most " + strconv.Itoa(maxWaits) + " pauses; the last one repeats.")
+		return i18n.M("profile.most-pauses", maxWaits)
 	}
 	return ""
 }
@@ -293,13 +302,6 @@ func (s Setting) parts(p *registry.Profile) []string {
 		return []string{strconv.Itoa(len(*words))}
 	}
 	return strings.Split(s.Value(p), ", ")
-}
-
-func (s Setting) unitEnd() string {
-	if s.Unit == "" {
-		return ""
-	}
-	return " " + s.Unit
 }
 
 func (s Setting) choiceList() string {

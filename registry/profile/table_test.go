@@ -17,8 +17,13 @@ func TestSettingsTable(t *testing.T) {
 	standard, seen := DefaultProfile(), map[string]bool{}
 	for _, s := range Settings() {
 		value := s.Value(&standard)
-		if s.Key == "" || seen[s.Key] || groupIndex(s.Group()) < 0 || s.Title == "" || !strings.HasSuffix(s.Explain, ".") || len(s.Rules) == 0 {
+		if s.Key == "" || seen[s.Key] || groupIndex(s.Group()) < 0 || !written(s.Title) || !written(s.Explain) || !strings.HasSuffix(s.Explain.String(), ".") || len(s.Rules) == 0 {
 			t.Errorf("%s is not told well", s.Key)
+		}
+		for _, choice := range s.Choices {
+			if !written(choice.Text) {
+				t.Errorf("%s: %s has no text", s.Key, choice.Value)
+			}
 		}
 		seen[s.Key] = true
 		for _, text := range []string{value, s.Strict} {
@@ -50,6 +55,12 @@ func TestSettingsTable(t *testing.T) {
 	if list := Relaxations(lenient); len(list) != 3 || list[2].Before != AuthPrivateKey || list[2].After != AuthSecretBasic {
 		t.Errorf("lenient relaxes %+v", list)
 	}
+}
+
+// written reports whether a text is in the catalogues.
+func written(text i18n.Message) bool {
+	family, name, _ := strings.Cut(string(text), ".")
+	return i18n.Has(family, name)
 }
 
 func TestSettingStanding(t *testing.T) {
@@ -147,7 +158,7 @@ func TestEveryOpenPointHasAnAnswer(t *testing.T) {
 	}
 	var seen []string
 	for _, c := range FixedChoices() {
-		if c.Question == "" || c.Answer == "" || slices.Contains(seen, c.ID) {
+		if !written(c.Question) || !written(c.Answer) || slices.Contains(seen, c.ID) {
 			t.Errorf("%s: has no question or answer, or stands there twice", c.ID)
 		}
 		seen, answered[c.ID] = append(seen, c.ID), true

@@ -17,6 +17,7 @@ import (
 	registryamqp "schakel/registry/amqp"
 	"schakel/store"
 	"schakel/store/needs"
+	"schakel/templates/i18n"
 )
 
 // importDocument reads a document of another register.
@@ -44,11 +45,11 @@ func TestImportOfAnAgreement(t *testing.T) {
 		must(t, err)
 		read, err := w.AMQP.ReadImport(ctx, w.admin, document)
 		must(t, err)
-		if len(read.Parties) != 2 || !slices.Contains(read.Findings, "What it says of HER-id 93252 was valid until 2017-02-05: ask for a newer document.") {
+		if len(read.Parties) != 2 || !slices.Contains(english(read.Findings), "What it says of HER-id 93252 was valid until 2017-02-05: ask for a newer document.") {
 			t.Fatalf("%d parties, %q", len(read.Parties), read.Findings)
 		}
 		for _, one := range read.Parties {
-			told := strings.Join(one.Asides, " ")
+			told := strings.Join(english(one.Asides), " ")
 			seen := map[string]bool{process.Subject: true}
 			for _, open := range one.Open {
 				if seen[open.Subject] {
@@ -85,6 +86,15 @@ func TestImportOfAnAgreement(t *testing.T) {
 		_, err = w.AMQP.TakeImport(ctx, w.admin, document, 1)
 		wantCode(t, "import", registry.CodeNotFound, err)
 	})
+}
+
+// english writes messages in English.
+func english(list []i18n.Message) []string {
+	texts := make([]string, len(list))
+	for i, one := range list {
+		texts[i] = one.String()
+	}
+	return texts
 }
 
 // Communication details of the address registry are read in both their forms; of a HER-id that nobody has here nothing is taken.

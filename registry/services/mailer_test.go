@@ -10,9 +10,11 @@ import (
 	"testing"
 	"time"
 
+	"schakel/registry"
 	"schakel/registry/mail"
 	"schakel/store"
 	"schakel/store/storetest"
+	"schakel/templates/i18n"
 )
 
 // smtpServer is a small mail server: it takes each message, or answers the given reply to RCPT.
@@ -263,6 +265,34 @@ func TestAMQPExpiryMail(t *testing.T) {
 		must(t, w.db.Write(t.Context(), func(tx *store.Tx) error { return w.Mails.AMQPExpiry(t.Context(), tx, nil) }))
 		if n := len(w.mailsTo(t, "admin@example.nl")); n != before {
 			t.Error("a mail about nothing")
+		}
+	})
+}
+
+func TestMailsAreInTheLanguageOfTheirRecipient(t *testing.T) {
+	inWorlds(t, func(t *testing.T, w *world) {
+		must(t, w.db.Write(t.Context(), func(tx *store.Tx) error {
+			for email, chosen := range map[string][2]string{"anna@noord.example": {"nb", "Europe/Oslo"}, "piet@noord.example": {}} {
+				account := store.Account{Email: email, Name: email, Role: store.RolePartner, Status: store.AccountActive, Language: chosen[0], TimeZone: chosen[1]}
+				if err := tx.InsertAccount(t.Context(), &account); err != nil {
+					return err
+				}
+			}
+			return nil
+		}))
+		cfg := w.cfg
+		cfg.Language, cfg.TimeZone = i18n.Dutch, nil
+		noon := time.Date(2026, 7, 1, 10, 0, 0, 0, time.UTC)
+		msg := cfg.Letter("ui.log-out", "/login", registry.Because("Ø"), "", i18n.M("mail.item", noon)).Lines(registry.Bullet("ui.log-in"), i18n.Raw("x"))
+		for to, want := range map[string][2]string{
+			"Anna@noord.example": {"Logg ut", "Begrunnelse: Ø\n\n- 1 juli 2026 12:00:00 CEST\n\n- Logg inn\nx\n\n" + cfg.BaseURL + "/login\n\nDenne meldingen er sendt av Schakel hos " + cfg.Organisation + ".\n"},
+			"piet@noord.example": {"Uitloggen", "De reden: Ø\n\n- 1 jul 2026 10:00:00 UTC\n\n- Inloggen\nx\n\n" + cfg.BaseURL + "/login\n\nDit bericht is verzonden door Schakel van " + cfg.Organisation + ".\n"},
+			"jan@zuid.example":   {"Uitloggen", "De reden: Ø\n\n- 1 jul 2026 10:00:00 UTC\n\n- Inloggen\nx\n\n" + cfg.BaseURL + "/login\n\nDit bericht is verzonden door Schakel van " + cfg.Organisation + ".\n"},
+		} {
+			must(t, w.db.Write(t.Context(), func(tx *store.Tx) error { return cfg.Mail(t.Context(), tx, to, msg) }))
+			if got := w.mailsTo(t, to)[0]; got.Subject != want[0] || got.Body != want[1] {
+				t.Errorf("to %s: %q, %q", to, got.Subject, got.Body)
+			}
 		}
 	})
 }

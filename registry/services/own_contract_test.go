@@ -38,7 +38,7 @@ func (w *world) wantTrouble(t *testing.T, s *Services, want string) {
 	if want == "" && len(troubles) == 0 {
 		return
 	}
-	if len(troubles) != 1 || want == "" || !strings.Contains(troubles[0].Text, want) {
+	if len(troubles) != 1 || want == "" || !strings.Contains(troubles[0].Text.String(), want) {
 		t.Errorf("troubles %+v, want %q", troubles, want)
 	}
 }

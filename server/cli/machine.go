@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -103,6 +104,45 @@ func (m *Machine) Do(req *http.Request) (Answer, error) {
 		return Answer{}, fmt.Errorf("read answer: %w", err)
 	}
 	return Answer{resp.StatusCode, retryAfter(resp.Header), resp.Header, body}, nil
+}
+
+// Post sends a body with the token of the client until it is taken, refused, or the context ends, and gives the body of the answer. What is
+// refused is an [ExitError] with ExitRefused, what was given up one with ExitGaveUp.
+func (m *Machine) Post(ctx context.Context, address string, header http.Header, body []byte) ([]byte, error) {
+	freshToken := false
+	for try := 0; ; try++ {
+		a, err := m.tryPost(ctx, address, header, body)
+		switch {
+		case err == nil && a.Status >= 200 && a.Status < 300:
+			return a.Body, nil
+		case err == nil && a.Status == http.StatusUnauthorized && !freshToken:
+			m.Token, freshToken = "", true // it may have expired between two tries
+			continue
+		case err == nil && !Temporary(a.Status):
+			return a.Body, &ExitError{Code: ExitRefused, Err: fmt.Errorf("refused with status %d", a.Status)}
+		}
+		if waitErr := Wait(ctx, max(Backoff(try), a.RetryAfter)); waitErr != nil {
+			if err == nil {
+				err = fmt.Errorf("last answer had status %d", a.Status)
+			}
+			return a.Body, &ExitError{Code: ExitGaveUp, Err: fmt.Errorf("gave up: %w", err)}
+		}
+	}
+}
+
+func (m *Machine) tryPost(ctx context.Context, address string, header http.Header, body []byte) (Answer, error) {
+	if m.Token == "" {
+		if a, err := m.FetchToken(ctx); err != nil || a.Status != http.StatusOK {
+			return a, err
+		}
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(body))
+	if err != nil {
+		return Answer{}, fmt.Errorf("make request: %w", err)
+	}
+	req.Header = header.Clone()
+	req.Header.Set("Authorization", "Bearer "+m.Token)
+	return m.Do(req)
 }
 
 // retryAfter reads Retry-After, in seconds or as a date; nonsense is no wait.

@@ -83,7 +83,7 @@ func TestCommandLine(t *testing.T) {
 	s := trial.NewProgram(t, trial.NewPKI(t), demo.OwnA(), trial.SQLitePath(t))
 	for _, args := range []string{
 		"", "serve", "demo", "migrate", "user", "user add", "user reset", "user list",
-		"client", "client add", "client list", "client revoke", "client new-key", "token", "publish", "backup", "restore",
+		"client", "client add", "client list", "client revoke", "client new-key", "token", "publish", "listen", "backup", "restore",
 		"profile", "profile show", "profile export", "profile import",
 		"contract", "contract validate", "contract diff", "contract publish", "contract pull",
 	} {

@@ -9,6 +9,7 @@ import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
 import (
+	"context"
 	"schakel/templates/i18n"
 	"schakel/templates/ui"
 )
@@ -34,17 +35,14 @@ const (
 )
 
 // Relaxation is a setting that asks less than the profile.
-type Relaxation struct{ Title, Strict, Lenient, Rules string }
+type Relaxation struct{ Title, Strict, Lenient string }
 
-func (v SetupView) starts() []ui.Option {
+func (v SetupView) starts(ctx context.Context) []ui.Option {
 	return []ui.Option{
-		{Value: StartStrict, Label: "Strict", Hint: "Every rule of the Edukoppeling profile holds. Choose this for production.", Selected: v.Start != StartLenient},
-		{Value: StartLenient, Label: "Lenient", Hint: "The rules that are listed below are relaxed. Choose this to try things out, or while partners still move to the profile.", Selected: v.Start == StartLenient},
+		{Value: StartStrict, Label: i18n.T(ctx, "account.setup-strict"), Hint: i18n.T(ctx, "account.setup-strict-hint"), Selected: v.Start != StartLenient},
+		{Value: StartLenient, Label: i18n.T(ctx, "account.setup-lenient"), Hint: i18n.T(ctx, "account.setup-lenient-hint"), Selected: v.Start == StartLenient},
 	}
 }
-
-// passwordHint states the rules for a password, wherever one is chosen.
-const passwordHint = "At least 12 characters. A few words in a row are fine."
 
 // SetupPage asks for the first administrator.
 func SetupPage(p ui.Page, v SetupView) templ.Component {
@@ -100,7 +98,7 @@ func SetupPage(p ui.Page, v SetupView) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = ui.TextField(ui.Field{Name: "name", Label: "Your name", Value: v.Name, Error: v.Wrong["name"], Required: true, Autocomplete: "name", MaxLength: 200}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.TextField(ui.Field{Name: "name", Label: i18n.T(ctx, "account.setup-name"), Value: v.Name, Error: v.Wrong["name"], Required: true, Autocomplete: "name", MaxLength: 200}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -108,7 +106,7 @@ func SetupPage(p ui.Page, v SetupView) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = ui.TextField(ui.Field{Name: "email", Label: "E-mail address", Value: v.Email, Error: v.Wrong["email"], Type: "email", Required: true, Autocomplete: "username", MaxLength: 254}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.TextField(ui.Field{Name: "email", Label: i18n.T(ctx, "account.email"), Value: v.Email, Error: v.Wrong["email"], Type: "email", Required: true, Autocomplete: "username", MaxLength: 254}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -116,7 +114,7 @@ func SetupPage(p ui.Page, v SetupView) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = ui.TextField(ui.Field{Name: "password", Label: "Password", Hint: passwordHint, Error: v.Wrong["password"], Type: "password", Required: true, Autocomplete: "new-password", MaxLength: 128}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.TextField(ui.Field{Name: "password", Label: i18n.T(ctx, "account.password"), Hint: i18n.T(ctx, "account.password-hint"), Error: v.Wrong["password"], Type: "password", Required: true, Autocomplete: "new-password", MaxLength: 128}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -124,7 +122,7 @@ func SetupPage(p ui.Page, v SetupView) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = ui.RadioGroup(ui.Field{Name: "start", Label: "Settings to start with", Hint: "You can change each of them later, under Settings.", Value: v.Start, Error: v.Wrong["start"], Required: true, Options: v.starts()}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.RadioGroup(ui.Field{Name: "start", Label: i18n.T(ctx, "account.setup-start"), Hint: i18n.T(ctx, "account.setup-start-hint"), Value: v.Start, Error: v.Wrong["start"], Required: true, Options: v.starts(ctx)}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -144,13 +142,13 @@ func SetupPage(p ui.Page, v SetupView) templ.Component {
 						}()
 					}
 					ctx = templ.InitializeContext(ctx)
-					templ_7745c5c3_Err = ui.DescriptionList(v.differences()).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.DescriptionList(v.differences(ctx)).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.Fold("What is the difference?").Render(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Fold(i18n.T(ctx, "account.setup-difference")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -170,7 +168,7 @@ func SetupPage(p ui.Page, v SetupView) templ.Component {
 						}()
 					}
 					ctx = templ.InitializeContext(ctx)
-					templ_7745c5c3_Err = ui.Button(ui.Primary, "Create the administrator").Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Button(ui.Primary, i18n.T(ctx, "account.setup-button")).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -196,10 +194,10 @@ func SetupPage(p ui.Page, v SetupView) templ.Component {
 	})
 }
 
-func (v SetupView) differences() []ui.Item {
+func (v SetupView) differences(ctx context.Context) []ui.Item {
 	var items []ui.Item
 	for _, r := range v.Relaxations {
-		items = append(items, ui.Item{Label: r.Title + " (" + r.Rules + ")", Text: "Strict: " + r.Strict + ". Lenient: " + r.Lenient + "."})
+		items = append(items, ui.Item{Label: r.Title, Text: i18n.T(ctx, "account.setup-compared", r.Strict, r.Lenient)})
 	}
 	return items
 }

@@ -9,6 +9,7 @@ import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
 import (
+	"context"
 	"schakel/templates/i18n"
 	"schakel/templates/ui"
 	"time"
@@ -22,10 +23,10 @@ type AdminAccountsView struct {
 	Now         time.Time
 }
 
-func (v AdminAccountsView) table() ui.TableView {
+func (v AdminAccountsView) table(ctx context.Context) ui.TableView {
 	return ui.TableView{
-		ID: "accounts", Caption: "Administrators", Total: len(v.Rows), Noun: [2]string{"account", "accounts"}, Columns: ui.AccountColumns(),
-		Empty: ui.Empty{Text: "There are no administrators."},
+		ID: "accounts", Caption: i18n.T(ctx, "admin.accounts.title"), Total: len(v.Rows), Noun: [2]string{i18n.T(ctx, "admin.account"), i18n.T(ctx, "admin.accounts")}, Columns: ui.AccountColumns(),
+		Empty: ui.Empty{Text: i18n.T(ctx, "admin.accounts.none")},
 	}
 }
 
@@ -71,7 +72,7 @@ func AdminAccounts(p ui.Page, v AdminAccountsView) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Rows(v.table(), v.Rows, func(r ui.AccountRow) ui.Cells { return ui.AccountCells(r, v.Now) }).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Rows(v.table(ctx), v.Rows, func(r ui.AccountRow) ui.Cells { return ui.AccountCells(r, v.Now) }).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -103,7 +104,7 @@ func AdminAccounts(p ui.Page, v AdminAccountsView) templ.Component {
 						}()
 					}
 					ctx = templ.InitializeContext(ctx)
-					templ_7745c5c3_Err = ui.TextField(ui.Field{Name: "name", Label: "Name", Value: v.Name, Error: v.Wrong["name"], Required: true, MaxLength: 200}).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.TextField(ui.Field{Name: "name", Label: i18n.T(ctx, "admin.accounts.name"), Value: v.Name, Error: v.Wrong["name"], Required: true, MaxLength: 200}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -111,7 +112,7 @@ func AdminAccounts(p ui.Page, v AdminAccountsView) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = ui.TextField(ui.Field{Name: "email", Label: "E-mail address", Hint: "A link to choose a password is mailed here. It works for seven days.", Value: v.Email, Error: v.Wrong["email"], Type: "email", Required: true, MaxLength: 254}).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.TextField(ui.Field{Name: "email", Label: i18n.T(ctx, "admin.accounts.email"), Hint: i18n.T(ctx, "admin.accounts.email-hint"), Value: v.Email, Error: v.Wrong["email"], Type: "email", Required: true, MaxLength: 254}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -131,7 +132,7 @@ func AdminAccounts(p ui.Page, v AdminAccountsView) templ.Component {
 							}()
 						}
 						ctx = templ.InitializeContext(ctx)
-						templ_7745c5c3_Err = ui.Button(ui.Primary, "Invite").Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = ui.Button(ui.Primary, i18n.T(ctx, "admin.accounts.invite-button")).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
@@ -149,7 +150,7 @@ func AdminAccounts(p ui.Page, v AdminAccountsView) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Card("Invite an administrator").Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Card(i18n.T(ctx, "admin.accounts.invite")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -158,19 +159,32 @@ func AdminAccounts(p ui.Page, v AdminAccountsView) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var6 string
-			templ_7745c5c3_Var6, templ_7745c5c3_Err = templ.JoinStringErrs("People of a partner stand on the page of that partner. ")
+			templ_7745c5c3_Var6, templ_7745c5c3_Err = templ.JoinStringErrs(i18n.T(ctx, "admin.accounts.of-partners"))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/accounts.templ`, Line: 39, Col: 62}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `accounts.templ`, Line: 40, Col: 46}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var6))
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Link("Go to the partners", "/admin/partners").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 6, " ")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 6, "</p>")
+			var templ_7745c5c3_Var7 string
+			templ_7745c5c3_Var7, templ_7745c5c3_Err = templ.JoinStringErrs(" ")
+			if templ_7745c5c3_Err != nil {
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `accounts.templ`, Line: 41, Col: 8}
+			}
+			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var7))
+			if templ_7745c5c3_Err != nil {
+				return templ_7745c5c3_Err
+			}
+			templ_7745c5c3_Err = ui.Link(i18n.T(ctx, "admin.accounts.go-to-partners"), "/admin/partners").Render(ctx, templ_7745c5c3_Buffer)
+			if templ_7745c5c3_Err != nil {
+				return templ_7745c5c3_Err
+			}
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 7, "</p>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

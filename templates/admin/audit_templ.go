@@ -9,6 +9,8 @@ import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
 import (
+	"context"
+	"schakel/templates/i18n"
 	"schakel/templates/ui"
 	"time"
 )
@@ -32,9 +34,9 @@ type AuditRow struct {
 	Href string
 }
 
-func (v AuditView) table() ui.TableView {
+func (v AuditView) table(ctx context.Context) ui.TableView {
 	t := v.Table
-	t.Columns = []ui.Column{{Label: "When"}, {Label: "What happened"}, {Label: "Partner"}, {Label: "Links", Unseen: true}}
+	t.Columns = []ui.Column{{Label: i18n.T(ctx, "admin.audit.when")}, {Label: i18n.T(ctx, "admin.audit.what")}, {Label: i18n.T(ctx, "admin.audit.partner")}, {Label: i18n.T(ctx, "admin.audit.links"), Unseen: true}}
 	return t
 }
 
@@ -89,7 +91,7 @@ func AuditTrail(p ui.Page, v AuditView) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if !v.Invalid {
-				templ_7745c5c3_Err = ui.Rows(v.table(), v.Rows, func(r AuditRow) ui.Cells {
+				templ_7745c5c3_Err = ui.Rows(v.table(ctx), v.Rows, func(r AuditRow) ui.Cells {
 					return ui.Cells{ui.Clock(r.At, v.Now), ui.PlainText(r.Sentence), ui.PlainText(r.Partner), r.actionsCell()}
 				}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
@@ -135,7 +137,7 @@ func (r AuditRow) actionsCell() templ.Component {
 			var templ_7745c5c3_Var4 templ.SafeURL
 			templ_7745c5c3_Var4, templ_7745c5c3_Err = templ.JoinURLErrs(r.Href)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/audit.templ`, Line: 48, Col: 60}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `audit.templ`, Line: 50, Col: 60}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var4))
 			if templ_7745c5c3_Err != nil {
@@ -146,9 +148,9 @@ func (r AuditRow) actionsCell() templ.Component {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var5 string
-			templ_7745c5c3_Var5, templ_7745c5c3_Err = templ.JoinStringErrs("Open")
+			templ_7745c5c3_Var5, templ_7745c5c3_Err = templ.JoinStringErrs(i18n.T(ctx, "admin.audit.open"))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/audit.templ`, Line: 49, Col: 11}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `audit.templ`, Line: 51, Col: 36}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var5))
 			if templ_7745c5c3_Err != nil {
@@ -161,7 +163,7 @@ func (r AuditRow) actionsCell() templ.Component {
 			var templ_7745c5c3_Var6 string
 			templ_7745c5c3_Var6, templ_7745c5c3_Err = templ.JoinStringErrs(" " + r.ObjectID)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/audit.templ`, Line: 50, Col: 50}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `audit.templ`, Line: 52, Col: 50}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var6))
 			if templ_7745c5c3_Err != nil {

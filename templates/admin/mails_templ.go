@@ -9,8 +9,10 @@ import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
 import (
+	"context"
 	"time"
 
+	"schakel/templates/i18n"
 	"schakel/templates/ui"
 )
 
@@ -30,11 +32,11 @@ type MailRow struct {
 	Written, Sent, Due                      time.Time
 }
 
-func (v AdminMailsView) table() ui.TableView {
+func (v AdminMailsView) table(ctx context.Context) ui.TableView {
 	return ui.TableView{
-		ID: "mails", Caption: "Mails", Total: v.Total, Noun: [2]string{"mail", "mails"}, Pager: v.Pager,
-		Columns: []ui.Column{{Label: "Subject"}, {Label: "To"}, {Label: "State"}, {Label: "Tries", Numeric: true}, {Label: "Written"}, {Label: "Sent"}},
-		Empty:   ui.Empty{Text: "No mail was written yet. The first one goes out when an organisation registers."},
+		ID: "mails", Caption: i18n.T(ctx, "admin.mails.title"), Total: v.Total, Noun: [2]string{i18n.T(ctx, "admin.mails.mail"), i18n.T(ctx, "admin.mails.mails")}, Pager: v.Pager,
+		Columns: []ui.Column{{Label: i18n.T(ctx, "admin.mails.subject")}, {Label: i18n.T(ctx, "admin.mails.to")}, {Label: i18n.T(ctx, "admin.mails.state")}, {Label: i18n.T(ctx, "admin.mails.attempts"), Numeric: true}, {Label: i18n.T(ctx, "admin.mails.written")}, {Label: i18n.T(ctx, "admin.mails.sent")}},
+		Empty:   ui.Empty{Text: i18n.T(ctx, "admin.mails.none")},
 	}
 }
 
@@ -85,7 +87,7 @@ func AdminMails(p ui.Page, v AdminMailsView) templ.Component {
 						}()
 					}
 					ctx = templ.InitializeContext(ctx)
-					templ_7745c5c3_Err = ui.Text("There is no mail server, so mails are kept and nobody gets them. Start Schakel with --smtp-host and --smtp-from, or open a mail to hand over its link in another way.").Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Text(i18n.T(ctx, "admin.mails.no-server")).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -100,9 +102,9 @@ func AdminMails(p ui.Page, v AdminMailsView) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Rows(v.table(), v.Rows, func(r MailRow) ui.Cells {
+			templ_7745c5c3_Err = ui.Rows(v.table(ctx), v.Rows, func(r MailRow) ui.Cells {
 				return ui.Cells{
-					ui.Link(r.Subject, r.Href), ui.PlainText(r.Recipient), r.stateCell(), ui.PlainText(ui.Count(r.Attempts)), ui.Ago(r.Written, v.Now),
+					ui.Link(r.Subject, r.Href), ui.PlainText(r.Recipient), r.stateCell(), ui.PlainText(i18n.Count(ctx, r.Attempts)), ui.Ago(r.Written, v.Now),
 					r.sentCell(v.Now),
 				}
 			}).Render(ctx, templ_7745c5c3_Buffer)
@@ -130,15 +132,15 @@ type AdminMailView struct {
 	Paragraphs [][][]MailText
 }
 
-func (v AdminMailView) items() []ui.Item {
+func (v AdminMailView) items(ctx context.Context) []ui.Item {
 	items := []ui.Item{
-		{Label: "To", Text: v.Recipient}, {Label: "State", Content: ui.State(v.Status)}, {Label: "Tries", Text: ui.Count(v.Attempts)},
-		{Label: "Written", Content: ui.Clock(v.Written, v.Now)},
+		{Label: i18n.T(ctx, "admin.mails.to"), Text: v.Recipient}, {Label: i18n.T(ctx, "admin.mails.state"), Content: ui.State(v.Status)}, {Label: i18n.T(ctx, "admin.mails.attempts"), Text: i18n.Count(ctx, v.Attempts)},
+		{Label: i18n.T(ctx, "admin.mails.written"), Content: ui.Clock(v.Written, v.Now)},
 	}
 	if !v.Sent.IsZero() {
-		items = append(items, ui.Item{Label: "Sent", Content: ui.Clock(v.Sent, v.Now)})
+		items = append(items, ui.Item{Label: i18n.T(ctx, "admin.mails.sent"), Content: ui.Clock(v.Sent, v.Now)})
 	}
-	return ui.TextItem(items, "Last error", v.Error)
+	return ui.TextItem(items, i18n.T(ctx, "admin.mails.last-error"), v.Error)
 }
 
 // AdminMail shows what became of a mail, and its text when nobody got it and it was asked for.
@@ -175,7 +177,7 @@ func AdminMail(p ui.Page, v AdminMailView) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = ui.DescriptionList(v.items()).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.DescriptionList(v.items(ctx)).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -209,7 +211,7 @@ func AdminMail(p ui.Page, v AdminMailView) templ.Component {
 							}()
 						}
 						ctx = templ.InitializeContext(ctx)
-						templ_7745c5c3_Err = ui.Text("A link that confirms an address or sets a password works once, for whoever opens it first. Hand such a link to "+v.Recipient+" alone, and do not open it yourself.").Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = ui.Text(i18n.T(ctx, "admin.mails.for-recipient", v.Recipient)).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
@@ -229,7 +231,7 @@ func AdminMail(p ui.Page, v AdminMailView) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.Card("Text").Render(templ.WithChildren(ctx, templ_7745c5c3_Var6), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Card(i18n.T(ctx, "admin.mails.text")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var6), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -246,7 +248,7 @@ func AdminMail(p ui.Page, v AdminMailView) templ.Component {
 						}()
 					}
 					ctx = templ.InitializeContext(ctx)
-					templ_7745c5c3_Err = ui.Text("This mail was not sent. You can read it and hand its link over in another way. The audit trail tells that you did.").Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Text(i18n.T(ctx, "admin.mails.not-sent-explain")).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -278,7 +280,7 @@ func AdminMail(p ui.Page, v AdminMailView) templ.Component {
 								}()
 							}
 							ctx = templ.InitializeContext(ctx)
-							templ_7745c5c3_Err = ui.Button(ui.Secondary, "Show the text").Render(ctx, templ_7745c5c3_Buffer)
+							templ_7745c5c3_Err = ui.Button(ui.Secondary, i18n.T(ctx, "admin.mails.show-text")).Render(ctx, templ_7745c5c3_Buffer)
 							if templ_7745c5c3_Err != nil {
 								return templ_7745c5c3_Err
 							}
@@ -296,12 +298,12 @@ func AdminMail(p ui.Page, v AdminMailView) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.Card("Text").Render(templ.WithChildren(ctx, templ_7745c5c3_Var8), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Card(i18n.T(ctx, "admin.mails.text")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var8), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 			default:
-				templ_7745c5c3_Err = ui.Text("Only the recipient reads the text of a mail that was sent.").Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Text(i18n.T(ctx, "admin.mails.recipient-only")).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -342,8 +344,8 @@ type MailView struct {
 	Paragraphs  [][][]MailText
 }
 
-func (v MailView) items() []ui.Item {
-	return []ui.Item{{Label: "To", Text: v.To}, {Label: "Written", Content: ui.Clock(v.At, v.Now)}}
+func (v MailView) items(ctx context.Context) []ui.Item {
+	return []ui.Item{{Label: i18n.T(ctx, "admin.mails.to"), Text: v.To}, {Label: i18n.T(ctx, "admin.mails.written"), Content: ui.Clock(v.At, v.Now)}}
 }
 
 // MailboxPage lists what was mailed.
@@ -380,9 +382,9 @@ func MailboxPage(p ui.Page, v MailboxView) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = ui.Rows(ui.TableView{ID: "mails", Caption: "Mails", Total: v.Total, Noun: [2]string{"mail", "mails"},
-				Columns: []ui.Column{{Label: "Subject"}, {Label: "To"}, {Label: "Written"}},
-				Empty:   ui.Empty{Text: "No mails have been written yet.", ActionLabel: "Register an organisation", ActionHref: "/register"}, Pager: v.Pager}, v.Rows, func(r MailboxRow) ui.Cells {
+			templ_7745c5c3_Err = ui.Rows(ui.TableView{ID: "mails", Caption: i18n.T(ctx, "admin.mails.title"), Total: v.Total, Noun: [2]string{i18n.T(ctx, "admin.mails.mail"), i18n.T(ctx, "admin.mails.mails")},
+				Columns: []ui.Column{{Label: i18n.T(ctx, "admin.mails.subject")}, {Label: i18n.T(ctx, "admin.mails.to")}, {Label: i18n.T(ctx, "admin.mails.written")}},
+				Empty:   ui.Empty{Text: i18n.T(ctx, "admin.mailbox.none"), ActionLabel: i18n.T(ctx, "admin.mailbox.register"), ActionHref: "/register"}, Pager: v.Pager}, v.Rows, func(r MailboxRow) ui.Cells {
 				return ui.Cells{ui.Link(r.Subject, r.Href), ui.PlainText(r.To), ui.Ago(r.At, v.Now)}
 			}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
@@ -432,7 +434,7 @@ func MailPage(p ui.Page, v MailView) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = ui.DescriptionList(v.items()).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.DescriptionList(v.items(ctx)).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -478,7 +480,7 @@ func MailPage(p ui.Page, v MailView) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = ui.LinkButton(ui.Secondary, "All mails", "/mailbox").Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.LinkButton(ui.Secondary, i18n.T(ctx, "admin.mailbox.all"), "/mailbox").Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -542,7 +544,7 @@ func mailText(paragraphs [][][]MailText) templ.Component {
 						var templ_7745c5c3_Var18 string
 						templ_7745c5c3_Var18, templ_7745c5c3_Err = templ.JoinStringErrs(piece.Text)
 						if templ_7745c5c3_Err != nil {
-							return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/mails.templ`, Line: 165, Col: 18}
+							return templ.Error{Err: templ_7745c5c3_Err, FileName: `mails.templ`, Line: 167, Col: 18}
 						}
 						_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var18))
 						if templ_7745c5c3_Err != nil {
@@ -597,7 +599,7 @@ func (r MailRow) stateCell() templ.Component {
 			var templ_7745c5c3_Var20 string
 			templ_7745c5c3_Var20, templ_7745c5c3_Err = templ.JoinStringErrs(" " + r.Error)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/mails.templ`, Line: 177, Col: 46}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `mails.templ`, Line: 179, Col: 46}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var20))
 			if templ_7745c5c3_Err != nil {
@@ -644,9 +646,9 @@ func (r MailRow) sentCell(now time.Time) templ.Component {
 			}
 		} else if r.Status == "pending" && r.Attempts > 0 {
 			var templ_7745c5c3_Var22 string
-			templ_7745c5c3_Var22, templ_7745c5c3_Err = templ.JoinStringErrs("next try " + ui.Relative(r.Due, now))
+			templ_7745c5c3_Var22, templ_7745c5c3_Err = templ.JoinStringErrs(i18n.T(ctx, "admin.mails.next-attempt", i18n.Relative(ctx, r.Due, now)))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/mails.templ`, Line: 186, Col: 41}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `mails.templ`, Line: 188, Col: 75}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var22))
 			if templ_7745c5c3_Err != nil {
@@ -654,9 +656,9 @@ func (r MailRow) sentCell(now time.Time) templ.Component {
 			}
 		} else {
 			var templ_7745c5c3_Var23 string
-			templ_7745c5c3_Var23, templ_7745c5c3_Err = templ.JoinStringErrs("not sent")
+			templ_7745c5c3_Var23, templ_7745c5c3_Err = templ.JoinStringErrs(i18n.T(ctx, "admin.mails.not-sent"))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/mails.templ`, Line: 188, Col: 14}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `mails.templ`, Line: 190, Col: 39}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var23))
 			if templ_7745c5c3_Err != nil {

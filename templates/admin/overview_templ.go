@@ -9,6 +9,8 @@ import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
 import (
+	"context"
+	"schakel/templates/i18n"
 	"schakel/templates/ui"
 	"time"
 )
@@ -17,8 +19,8 @@ import (
 type AdminOverviewView struct {
 	// Warnings name the problems that need attention.
 	Warnings        []string
-	Waiting, Moving []ui.Tile
-	// Period names the time that Moving is about, such as "in the last 10 minutes".
+	Tasks, Activity []ui.Tile
+	// Period is the time that Activity is about, such as "10 min".
 	Period    string
 	Endpoints []ui.EndpointRow
 	History   ui.History
@@ -26,15 +28,15 @@ type AdminOverviewView struct {
 	Every     time.Duration
 }
 
-func (v AdminOverviewView) troubled() ui.TableView {
+func (v AdminOverviewView) troubled(ctx context.Context) ui.TableView {
 	return ui.TableView{
-		ID: "troubled", Caption: "Endpoints that need a look", Total: len(v.Endpoints), Noun: [2]string{"endpoint", "endpoints"},
+		ID: "troubled", Caption: i18n.T(ctx, "admin.overview.troubled"), Total: len(v.Endpoints), Noun: [2]string{i18n.T(ctx, "admin.overview.endpoint"), i18n.T(ctx, "admin.overview.endpoints")},
 		Columns: ui.EndpointColumns(),
-		Empty:   ui.Empty{Text: "Every endpoint takes what it is sent.", ActionLabel: "See all endpoints", ActionHref: "/admin/endpoints"},
+		Empty:   ui.Empty{Text: i18n.T(ctx, "admin.overview.none-troubled"), ActionLabel: i18n.T(ctx, "admin.overview.see-endpoints"), ActionHref: "/admin/endpoints"},
 	}
 }
 
-// AdminOverview shows what waits, what moves and what is stuck.
+// AdminOverview shows the open tasks, the activity, and the endpoints in trouble.
 func AdminOverview(p ui.Page, v AdminOverviewView) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -122,13 +124,13 @@ func AdminOverview(p ui.Page, v AdminOverviewView) templ.Component {
 						}()
 					}
 					ctx = templ.InitializeContext(ctx)
-					templ_7745c5c3_Err = ui.Tiles(v.Waiting).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Tiles(v.Tasks).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.Card("Waits for you").Render(templ.WithChildren(ctx, templ_7745c5c3_Var5), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Card(i18n.T(ctx, "admin.overview.tasks")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var5), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -148,13 +150,13 @@ func AdminOverview(p ui.Page, v AdminOverviewView) templ.Component {
 						}()
 					}
 					ctx = templ.InitializeContext(ctx)
-					templ_7745c5c3_Err = ui.Tiles(v.Moving).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Tiles(v.Activity).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.Card("Moving "+v.Period).Render(templ.WithChildren(ctx, templ_7745c5c3_Var6), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Card(i18n.T(ctx, "admin.overview.activity", v.Period)).Render(templ.WithChildren(ctx, templ_7745c5c3_Var6), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -162,7 +164,7 @@ func AdminOverview(p ui.Page, v AdminOverviewView) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = ui.Rows(v.troubled(), v.Endpoints, func(r ui.EndpointRow) ui.Cells { return ui.EndpointCells(r, v.Now) }).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Rows(v.troubled(ctx), v.Endpoints, func(r ui.EndpointRow) ui.Cells { return ui.EndpointCells(r, v.Now) }).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

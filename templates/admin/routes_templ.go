@@ -9,6 +9,7 @@ import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
 import (
+	"context"
 	"schakel/templates/i18n"
 	"schakel/templates/ui"
 	"time"
@@ -31,11 +32,11 @@ type RouteRow struct {
 	Since                 time.Time
 }
 
-func (v AdminRoutesView) table() ui.TableView {
+func (v AdminRoutesView) table(ctx context.Context) ui.TableView {
 	return ui.TableView{
-		ID: "routes", Caption: "Routes", Total: len(v.Rows), Noun: [2]string{"route", "routes"},
-		Columns: []ui.Column{{Label: "Event type"}, {Label: "From"}, {Label: "To"}, {Label: "Allowed by"}, {Label: "Since"}, {Label: "Actions", Unseen: true}},
-		Empty:   ui.Empty{Text: "No route is open: what a partner sends us goes to nobody but your own organisation."},
+		ID: "routes", Caption: i18n.T(ctx, "admin.routes.caption"), Total: len(v.Rows), Noun: [2]string{i18n.T(ctx, "admin.routes.route"), i18n.T(ctx, "admin.routes.routes")},
+		Columns: []ui.Column{{Label: i18n.T(ctx, "admin.routes.type")}, {Label: i18n.T(ctx, "admin.routes.from")}, {Label: i18n.T(ctx, "admin.routes.to")}, {Label: i18n.T(ctx, "admin.routes.by")}, {Label: i18n.T(ctx, "admin.routes.since")}, {Label: i18n.T(ctx, "admin.routes.actions"), Unseen: true}},
+		Empty:   ui.Empty{Text: i18n.T(ctx, "admin.routes.none")},
 	}
 }
 
@@ -93,7 +94,7 @@ func AdminRoutes(p ui.Page, v AdminRoutesView) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = ui.Text("An event that a partner sends us is handed to no partner, not even back to itself, unless a route allows it: this event type, from this partner, to that one. The receiving partner needs an approved subscription too. Events of your own organisation need no route.").Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Text(i18n.T(ctx, "admin.routes.explain")).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -107,10 +108,10 @@ func AdminRoutes(p ui.Page, v AdminRoutesView) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Rows(v.table(), v.Rows, func(r RouteRow) ui.Cells {
+			templ_7745c5c3_Err = ui.Rows(v.table(ctx), v.Rows, func(r RouteRow) ui.Cells {
 				return ui.Cells{
 					ui.Identifier(r.EventType), r.From.Link(), r.To.Link(), ui.PlainText(r.By), ui.Ago(r.Since, v.Now),
-					ui.PostButton(ui.Subtle, "Close", r.Remove),
+					ui.PostButton(ui.Subtle, i18n.T(ctx, "admin.routes.close"), r.Remove),
 				}
 			}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
@@ -144,7 +145,7 @@ func AdminRoutes(p ui.Page, v AdminRoutesView) templ.Component {
 						}()
 					}
 					ctx = templ.InitializeContext(ctx)
-					templ_7745c5c3_Err = ui.Select(ui.Field{Name: "from", Label: "Events received from", Value: v.From, Error: v.Wrong["from"], Required: true, Options: v.Partners}).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Select(ui.Field{Name: "from", Label: i18n.T(ctx, "admin.routes.received-from"), Value: v.From, Error: v.Wrong["from"], Required: true, Options: v.Partners}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -152,7 +153,7 @@ func AdminRoutes(p ui.Page, v AdminRoutesView) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = ui.Select(ui.Field{Name: "to", Label: "May go to", Value: v.To, Error: v.Wrong["to"], Required: true, Options: v.Partners}).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Select(ui.Field{Name: "to", Label: i18n.T(ctx, "admin.routes.may-go-to"), Value: v.To, Error: v.Wrong["to"], Required: true, Options: v.Partners}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -160,7 +161,7 @@ func AdminRoutes(p ui.Page, v AdminRoutesView) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = ui.Select(ui.Field{Name: "eventType", Label: "Event type", Value: v.EventType, Error: v.Wrong["eventType"], Required: true, Options: v.EventTypes}).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Select(ui.Field{Name: "eventType", Label: i18n.T(ctx, "admin.routes.type"), Value: v.EventType, Error: v.Wrong["eventType"], Required: true, Options: v.EventTypes}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -180,7 +181,7 @@ func AdminRoutes(p ui.Page, v AdminRoutesView) templ.Component {
 							}()
 						}
 						ctx = templ.InitializeContext(ctx)
-						templ_7745c5c3_Err = ui.Button(ui.Primary, "Open the route").Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = ui.Button(ui.Primary, i18n.T(ctx, "admin.routes.open-button")).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
@@ -198,7 +199,7 @@ func AdminRoutes(p ui.Page, v AdminRoutesView) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Card("Open a route").Render(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Card(i18n.T(ctx, "admin.routes.new")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

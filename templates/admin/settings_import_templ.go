@@ -9,6 +9,7 @@ import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
 import (
+	"context"
 	"schakel/templates/i18n"
 	"schakel/templates/ui"
 )
@@ -38,18 +39,18 @@ type SettingChangeRow struct {
 	Standing                    SettingStanding
 }
 
-func changesTable(caption string, rows []SettingChangeRow) ui.TableView {
+func changesTable(ctx context.Context, caption string, rows []SettingChangeRow) ui.TableView {
 	return ui.TableView{
-		ID: "changes", Caption: caption, Total: len(rows), Noun: [2]string{"change", "changes"},
-		Columns: []ui.Column{{Label: "Setting"}, {Label: "Now"}, {Label: "Becomes"}, {Label: "Standing"}, {Label: "Rules"}},
-		Empty:   ui.Empty{Text: "Nothing: the settings are like this already.", ActionLabel: "Back to the settings", ActionHref: "/admin/settings"},
+		ID: "changes", Caption: caption, Total: len(rows), Noun: [2]string{i18n.T(ctx, "admin.settings.change-noun"), i18n.T(ctx, "admin.settings.changes-noun")},
+		Columns: []ui.Column{{Label: i18n.T(ctx, "admin.settings.column-setting")}, {Label: i18n.T(ctx, "admin.settings.column-now")}, {Label: i18n.T(ctx, "admin.settings.column-becomes")}, {Label: i18n.T(ctx, "admin.settings.column-standing")}, {Label: i18n.T(ctx, "admin.settings.column-rules")}},
+		Empty:   ui.Empty{Text: i18n.T(ctx, "admin.settings.nothing-changes"), ActionLabel: i18n.T(ctx, "admin.settings.back"), ActionHref: "/admin/settings"},
 	}
 }
 
-func problemsTable(rows []FileProblemRow) ui.TableView {
+func problemsTable(ctx context.Context, rows []FileProblemRow) ui.TableView {
 	return ui.TableView{
-		ID: "problems", Caption: "What is wrong with the file", Total: len(rows), Noun: [2]string{"problem", "problems"}, Head: -1,
-		Columns: []ui.Column{{Label: "Line", Numeric: true}, {Label: "Setting"}, {Label: "What to do"}},
+		ID: "problems", Caption: i18n.T(ctx, "admin.settings.file-problems"), Total: len(rows), Noun: [2]string{i18n.T(ctx, "admin.settings.problem"), i18n.T(ctx, "admin.settings.problems")}, Head: -1,
+		Columns: []ui.Column{{Label: i18n.T(ctx, "admin.settings.column-line"), Numeric: true}, {Label: i18n.T(ctx, "admin.settings.column-setting")}, {Label: i18n.T(ctx, "admin.settings.column-remedy")}},
 	}
 }
 
@@ -96,7 +97,7 @@ func SettingsImportPage(p ui.Page, v SettingsImportView) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if len(v.Problems) > 0 {
-				templ_7745c5c3_Err = ui.Rows(problemsTable(v.Problems), v.Problems, func(r FileProblemRow) ui.Cells {
+				templ_7745c5c3_Err = ui.Rows(problemsTable(ctx, v.Problems), v.Problems, func(r FileProblemRow) ui.Cells {
 					return ui.Cells{ui.PlainText(r.Line), ui.PlainText(r.Setting), ui.PlainText(r.Text)}
 				}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
@@ -119,7 +120,7 @@ func SettingsImportPage(p ui.Page, v SettingsImportView) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = ui.FileField(ui.Field{Name: "document", Label: "File", Hint: "An exported profile, YAML or JSON, of at most 64 KiB. What it leaves out becomes as this installation was started.", Error: v.Wrong["document"], Accept: ".yaml,.yml,.json"}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.FileField(ui.Field{Name: "document", Label: i18n.T(ctx, "admin.settings.document"), Hint: i18n.T(ctx, "admin.settings.document-hint"), Error: v.Wrong["document"], Accept: ".yaml,.yml,.json"}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -127,7 +128,7 @@ func SettingsImportPage(p ui.Page, v SettingsImportView) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = ui.TextArea(ui.Field{Name: "text", Label: "Or paste it here", Value: v.Text, Error: v.Wrong["text"], Rows: 14}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.TextArea(ui.Field{Name: "text", Label: i18n.T(ctx, "admin.settings.paste"), Value: v.Text, Error: v.Wrong["text"], Rows: 14}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -147,7 +148,7 @@ func SettingsImportPage(p ui.Page, v SettingsImportView) templ.Component {
 						}()
 					}
 					ctx = templ.InitializeContext(ctx)
-					templ_7745c5c3_Err = ui.Button(ui.Primary, "Show what changes").Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Button(ui.Primary, i18n.T(ctx, "admin.settings.show-changes")).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -155,7 +156,7 @@ func SettingsImportPage(p ui.Page, v SettingsImportView) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = ui.LinkButton(ui.Subtle, "Cancel", "/admin/settings").Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.LinkButton(ui.Subtle, i18n.T(ctx, "admin.settings.cancel"), "/admin/settings").Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -223,7 +224,7 @@ func SettingsPreviewPage(p ui.Page, v SettingsPreviewView) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = settingChanges("What the file changes", v.Changes).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = settingChanges(i18n.T(ctx, "admin.settings.file-changes"), v.Changes).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -264,7 +265,7 @@ func SettingsPreviewPage(p ui.Page, v SettingsPreviewView) templ.Component {
 							}()
 						}
 						ctx = templ.InitializeContext(ctx)
-						templ_7745c5c3_Err = ui.Button(ui.Primary, "Change these settings").Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = ui.Button(ui.Primary, i18n.T(ctx, "admin.settings.confirm")).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
@@ -272,7 +273,7 @@ func SettingsPreviewPage(p ui.Page, v SettingsPreviewView) templ.Component {
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
-						templ_7745c5c3_Err = ui.LinkButton(ui.Subtle, "Cancel", "/admin/settings").Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = ui.LinkButton(ui.Subtle, i18n.T(ctx, "admin.settings.cancel"), "/admin/settings").Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
@@ -320,7 +321,7 @@ func settingChanges(caption string, rows []SettingChangeRow) templ.Component {
 			templ_7745c5c3_Var9 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = ui.Rows(changesTable(caption, rows), rows, func(r SettingChangeRow) ui.Cells {
+		templ_7745c5c3_Err = ui.Rows(changesTable(ctx, caption, rows), rows, func(r SettingChangeRow) ui.Cells {
 			return ui.Cells{ui.PlainText(r.Title), ui.PlainText(r.Before), ui.PlainText(r.After), r.Standing.badge(), ui.PlainText(r.Rules)}
 		}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {

@@ -9,6 +9,7 @@ import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
 import (
+	"context"
 	"schakel/templates/i18n"
 	"schakel/templates/ui"
 )
@@ -33,31 +34,55 @@ type AMQPProcessFormView struct {
 	Wrong                                                            map[string]i18n.Message
 }
 
-func (v AMQPBrokerFormView) errors() []ui.FieldError {
-	return ui.NamedErrors(v.Wrong, ui.Labelled{"name", "Name"}, ui.Labelled{"dialect", "Kind"}, ui.Labelled{"url", "Address"},
-		ui.Labelled{"namespace", "Namespace"}, ui.Labelled{"sasl", "How we log in"}, ui.Labelled{"username", "User name"}, ui.Labelled{"password", "Password"},
-		ui.Labelled{"ca", "Trusted authorities"}, ui.Labelled{"certificate", "Our certificate"}, ui.Labelled{"privateKey", "Private key"})
+func (v AMQPBrokerFormView) errors(ctx context.Context) []ui.FieldError {
+	return ui.NamedErrors(v.Wrong,
+		ui.Labelled{"name", i18n.T(ctx, "amqp.label.name")},
+		ui.Labelled{"dialect", i18n.T(ctx, "amqp.label.kind")},
+		ui.Labelled{"url", i18n.T(ctx, "amqp.label.address")},
+		ui.Labelled{"namespace", i18n.T(ctx, "amqp.broker.namespace")},
+		ui.Labelled{"sasl", i18n.T(ctx, "amqp.broker.login")},
+		ui.Labelled{"username", i18n.T(ctx, "amqp.broker.username")},
+		ui.Labelled{"password", i18n.T(ctx, "amqp.broker.password")},
+		ui.Labelled{"ca", i18n.T(ctx, "amqp.broker.authorities")},
+		ui.Labelled{"certificate", i18n.T(ctx, "amqp.broker.certificate")},
+		ui.Labelled{"privateKey", i18n.T(ctx, "amqp.broker.private-key")})
 }
 
-func (v AMQPBrokerFormView) passwordHint() string {
+func (v AMQPBrokerFormView) passwordHint(ctx context.Context) string {
 	if v.HasPassword {
-		return "A password is stored. Leave this empty to keep it; fill it in to replace it, or when the host changes."
+		return i18n.T(ctx, "amqp.broker.password-there")
 	}
-	return "It is sealed when it is stored, and never shown again."
+	return i18n.T(ctx, "amqp.broker.password-hint")
 }
 
-func (v AMQPBrokerFormView) keyHint() string {
+func (v AMQPBrokerFormView) keyHint(ctx context.Context) string {
 	if v.HasKey {
-		return "A key is stored. Leave this empty to keep it, as long as the certificate stays."
+		return i18n.T(ctx, "amqp.broker.private-key-there")
 	}
-	return "As PEM without a password. It is sealed when it is stored, and never shown again."
+	return i18n.T(ctx, "amqp.broker.private-key-hint")
 }
 
-func (v AMQPProcessFormView) errors() []ui.FieldError {
-	return ui.NamedErrors(v.Wrong, ui.Labelled{"ownPartyId", "Our party"}, ui.Labelled{"name", "Name"}, ui.Labelled{"subject", "Subject"},
-		ui.Labelled{"mode", "Mode"}, ui.Labelled{"sends", "Event type that goes out"}, ui.Labelled{"receives", "Event type of what comes in"},
-		ui.Labelled{"handlerId", "Who answers"}, ui.Labelled{"service", "Service"}, ui.Labelled{"action", "Action"}, ui.Labelled{"fromRole", "Our role"},
-		ui.Labelled{"toRole", "Their role"}, ui.Labelled{"cpaId", "CPA id"})
+func (v AMQPProcessFormView) errors(ctx context.Context) []ui.FieldError {
+	return ui.NamedErrors(v.Wrong,
+		ui.Labelled{"ownPartyId", i18n.T(ctx, "amqp.process.own-party")},
+		ui.Labelled{"name", i18n.T(ctx, "amqp.label.name")},
+		ui.Labelled{"subject", i18n.T(ctx, "amqp.label.subject")},
+		ui.Labelled{"mode", i18n.T(ctx, "amqp.process.mode")},
+		ui.Labelled{"sends", i18n.T(ctx, "amqp.process.sends")},
+		ui.Labelled{"receives", i18n.T(ctx, "amqp.process.receives")},
+		ui.Labelled{"handlerId", i18n.T(ctx, "amqp.process.handler")},
+		ui.Labelled{"service", i18n.T(ctx, "amqp.process.service")},
+		ui.Labelled{"action", i18n.T(ctx, "amqp.label.action")},
+		ui.Labelled{"fromRole", i18n.T(ctx, "amqp.process.from-role")},
+		ui.Labelled{"toRole", i18n.T(ctx, "amqp.process.to-role")},
+		ui.Labelled{"cpaId", i18n.T(ctx, "amqp.process.cpa-id")})
+}
+
+func modes(ctx context.Context) []ui.Option {
+	return []ui.Option{
+		{Value: "async", Label: i18n.T(ctx, "amqp.process.async"), Hint: i18n.T(ctx, "amqp.process.async-hint")},
+		{Value: "sync", Label: i18n.T(ctx, "amqp.process.sync"), Hint: i18n.T(ctx, "amqp.process.sync-hint")},
+	}
 }
 
 func (v AMQPProcessFormView) text(name, label, value, hint string) ui.Field {
@@ -98,7 +123,7 @@ func AMQPBrokerFormPage(p ui.Page, v AMQPBrokerFormView) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = ui.ErrorSummary(v.errors()).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.ErrorSummary(v.errors(ctx)).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -130,7 +155,7 @@ func AMQPBrokerFormPage(p ui.Page, v AMQPBrokerFormView) templ.Component {
 						}()
 					}
 					ctx = templ.InitializeContext(ctx)
-					templ_7745c5c3_Err = ui.TextField(ui.Field{Name: "name", Label: "Name", Value: v.Name, Error: v.Wrong["name"], Required: true, MaxLength: 120}).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.TextField(ui.Field{Name: "name", Label: i18n.T(ctx, "amqp.label.name"), Value: v.Name, Error: v.Wrong["name"], Required: true, MaxLength: 120}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -138,7 +163,7 @@ func AMQPBrokerFormPage(p ui.Page, v AMQPBrokerFormView) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = ui.RadioGroup(ui.Field{Name: "dialect", Label: "Kind", Value: v.Dialect, Error: v.Wrong["dialect"], Required: true, Options: v.Dialects}).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.RadioGroup(ui.Field{Name: "dialect", Label: i18n.T(ctx, "amqp.label.kind"), Value: v.Dialect, Error: v.Wrong["dialect"], Required: true, Options: v.Dialects}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -146,7 +171,7 @@ func AMQPBrokerFormPage(p ui.Page, v AMQPBrokerFormView) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = ui.TextField(ui.Field{Name: "url", Label: "Address", Hint: "Such as amqps://tb.test.nhn.no:5671.", Value: v.URL, Error: v.Wrong["url"], Required: true, MaxLength: 2000}).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.TextField(ui.Field{Name: "url", Label: i18n.T(ctx, "amqp.label.address"), Hint: i18n.T(ctx, "amqp.broker.address-hint"), Value: v.URL, Error: v.Wrong["url"], Required: true, MaxLength: 2000}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -154,13 +179,13 @@ func AMQPBrokerFormPage(p ui.Page, v AMQPBrokerFormView) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = ui.TextField(ui.Field{Name: "namespace", Label: "Namespace", Hint: "What the address registry writes before a queue, such as DigitalDialog.", Value: v.Namespace, Error: v.Wrong["namespace"], MaxLength: 300}).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.TextField(ui.Field{Name: "namespace", Label: i18n.T(ctx, "amqp.broker.namespace"), Hint: i18n.T(ctx, "amqp.broker.namespace-hint"), Value: v.Namespace, Error: v.Wrong["namespace"], MaxLength: 300}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.Fieldset("Broker").Render(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Fieldset(i18n.T(ctx, "amqp.label.broker")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -180,7 +205,7 @@ func AMQPBrokerFormPage(p ui.Page, v AMQPBrokerFormView) templ.Component {
 						}()
 					}
 					ctx = templ.InitializeContext(ctx)
-					templ_7745c5c3_Err = ui.RadioGroup(ui.Field{Name: "sasl", Label: "Method", Value: v.SASL, Error: v.Wrong["sasl"], Required: true, Options: v.Logins}).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.RadioGroup(ui.Field{Name: "sasl", Label: i18n.T(ctx, "amqp.broker.method"), Value: v.SASL, Error: v.Wrong["sasl"], Required: true, Options: v.Logins}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -188,7 +213,7 @@ func AMQPBrokerFormPage(p ui.Page, v AMQPBrokerFormView) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = ui.TextField(ui.Field{Name: "username", Label: "User name", Depends: true, Value: v.Username, Error: v.Wrong["username"], Autocomplete: "off", MaxLength: 255}).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.TextField(ui.Field{Name: "username", Label: i18n.T(ctx, "amqp.broker.username"), Depends: true, Value: v.Username, Error: v.Wrong["username"], Autocomplete: "off", MaxLength: 255}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -196,13 +221,13 @@ func AMQPBrokerFormPage(p ui.Page, v AMQPBrokerFormView) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = ui.TextField(ui.Field{Name: "password", Label: "Password", Depends: true, Hint: v.passwordHint(), Type: "password", Error: v.Wrong["password"], Autocomplete: "off", MaxLength: 1000}).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.TextField(ui.Field{Name: "password", Label: i18n.T(ctx, "amqp.broker.password"), Depends: true, Hint: v.passwordHint(ctx), Type: "password", Error: v.Wrong["password"], Autocomplete: "off", MaxLength: 1000}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.Fieldset("How we log in").Render(templ.WithChildren(ctx, templ_7745c5c3_Var5), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Fieldset(i18n.T(ctx, "amqp.broker.login")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var5), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -222,7 +247,7 @@ func AMQPBrokerFormPage(p ui.Page, v AMQPBrokerFormView) templ.Component {
 						}()
 					}
 					ctx = templ.InitializeContext(ctx)
-					templ_7745c5c3_Err = ui.TextArea(ui.Field{Name: "ca", Label: "Trusted authorities", Hint: "As PEM. Empty trusts those of the system.", Value: v.CA, Error: v.Wrong["ca"], Rows: 4, MaxLength: 128000}).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.TextArea(ui.Field{Name: "ca", Label: i18n.T(ctx, "amqp.broker.authorities"), Hint: i18n.T(ctx, "amqp.broker.authorities-hint"), Value: v.CA, Error: v.Wrong["ca"], Rows: 4, MaxLength: 128000}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -230,7 +255,7 @@ func AMQPBrokerFormPage(p ui.Page, v AMQPBrokerFormView) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = ui.TextArea(ui.Field{Name: "certificate", Label: "Our certificate", Hint: "As PEM, when the broker asks for one or we log in with it.", Value: v.Certificate, Error: v.Wrong["certificate"], Rows: 4, MaxLength: 128000}).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.TextArea(ui.Field{Name: "certificate", Label: i18n.T(ctx, "amqp.broker.certificate"), Hint: i18n.T(ctx, "amqp.broker.certificate-hint"), Value: v.Certificate, Error: v.Wrong["certificate"], Rows: 4, MaxLength: 128000}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -238,13 +263,13 @@ func AMQPBrokerFormPage(p ui.Page, v AMQPBrokerFormView) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = ui.TextArea(ui.Field{Name: "privateKey", Label: "Private key", Hint: v.keyHint(), Error: v.Wrong["privateKey"], Rows: 4, MaxLength: 128000}).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.TextArea(ui.Field{Name: "privateKey", Label: i18n.T(ctx, "amqp.broker.private-key"), Hint: v.keyHint(ctx), Error: v.Wrong["privateKey"], Rows: 4, MaxLength: 128000}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.Fieldset("Secure connection").Render(templ.WithChildren(ctx, templ_7745c5c3_Var6), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Fieldset(i18n.T(ctx, "amqp.broker.secure")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var6), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -252,7 +277,7 @@ func AMQPBrokerFormPage(p ui.Page, v AMQPBrokerFormView) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = ui.Checkbox(ui.Field{Name: "enabled", Label: "Connect to this broker", Value: ui.Ticked(v.Enabled)}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Checkbox(ui.Field{Name: "enabled", Label: i18n.T(ctx, "amqp.broker.connect"), Value: ui.Ticked(v.Enabled)}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -260,7 +285,7 @@ func AMQPBrokerFormPage(p ui.Page, v AMQPBrokerFormView) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = ui.SaveOrCancel(v.New, "Add broker", v.Cancel).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.SaveOrCancel(v.New, i18n.T(ctx, "amqp.broker.add"), v.Cancel).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -275,7 +300,7 @@ func AMQPBrokerFormPage(p ui.Page, v AMQPBrokerFormView) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if v.Remove != "" {
-				templ_7745c5c3_Err = ui.DangerAction(ui.Danger{ID: "remove", Label: "Remove this broker", Explain: "Only a broker that no party uses can be removed. Its stored password and key are erased.", Action: v.Remove, Button: "Remove broker"}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.DangerAction(ui.Danger{ID: "remove", Label: i18n.T(ctx, "amqp.broker.remove"), Explain: i18n.T(ctx, "amqp.broker.remove-explain"), Action: v.Remove, Button: i18n.T(ctx, "amqp.broker.remove-button")}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -334,7 +359,7 @@ func AMQPProcessFormPage(p ui.Page, v AMQPProcessFormView) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = ui.ErrorSummary(v.errors()).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.ErrorSummary(v.errors(ctx)).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -366,7 +391,7 @@ func AMQPProcessFormPage(p ui.Page, v AMQPProcessFormView) templ.Component {
 						}()
 					}
 					ctx = templ.InitializeContext(ctx)
-					templ_7745c5c3_Err = ui.TextField(ui.Field{Name: "name", Label: "Name", Value: v.Name, Error: v.Wrong["name"], Required: true, MaxLength: 120}).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.TextField(ui.Field{Name: "name", Label: i18n.T(ctx, "amqp.label.name"), Value: v.Name, Error: v.Wrong["name"], Required: true, MaxLength: 120}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -374,7 +399,7 @@ func AMQPProcessFormPage(p ui.Page, v AMQPProcessFormView) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = ui.Select(ui.Field{Name: "ownPartyId", Label: "Our party", Value: v.Own, Error: v.Wrong["ownPartyId"], Required: true, Options: v.Parties}).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Select(ui.Field{Name: "ownPartyId", Label: i18n.T(ctx, "amqp.process.own-party"), Value: v.Own, Error: v.Wrong["ownPartyId"], Required: true, Options: v.Parties}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -382,7 +407,7 @@ func AMQPProcessFormPage(p ui.Page, v AMQPProcessFormView) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = ui.Select(ui.Field{Name: "subject", Label: "Subject", Hint: "Code of list 8279. The settings say which codes there are.", Value: v.Subject, Error: v.Wrong["subject"], Required: true, Options: v.Subjects}).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Select(ui.Field{Name: "subject", Label: i18n.T(ctx, "amqp.label.subject"), Hint: i18n.T(ctx, "amqp.process.subject-hint"), Value: v.Subject, Error: v.Wrong["subject"], Required: true, Options: v.Subjects}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -390,15 +415,13 @@ func AMQPProcessFormPage(p ui.Page, v AMQPProcessFormView) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = ui.RadioGroup(ui.Field{Name: "mode", Label: "Mode", Value: v.Mode, Error: v.Wrong["mode"], Required: true, Options: []ui.Option{
-						{Value: "async", Label: "Asynchronous", Hint: "Answered by an AppRec."}, {Value: "sync", Label: "Synchronous", Hint: "Answered within 15 seconds, or not at all."},
-					}}).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.RadioGroup(ui.Field{Name: "mode", Label: i18n.T(ctx, "amqp.process.mode"), Value: v.Mode, Error: v.Wrong["mode"], Required: true, Options: modes(ctx)}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.Fieldset("Process").Render(templ.WithChildren(ctx, templ_7745c5c3_Var10), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Fieldset(i18n.T(ctx, "amqp.process.process")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var10), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -418,7 +441,7 @@ func AMQPProcessFormPage(p ui.Page, v AMQPProcessFormView) templ.Component {
 						}()
 					}
 					ctx = templ.InitializeContext(ctx)
-					templ_7745c5c3_Err = ui.TextField(v.text("sends", "Event type that goes out", v.Sends, "Events of this type are sent as messages of this process. Their data is the business document.")).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.TextField(v.text("sends", i18n.T(ctx, "amqp.process.sends"), v.Sends, i18n.T(ctx, "amqp.process.sends-hint"))).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -426,7 +449,7 @@ func AMQPProcessFormPage(p ui.Page, v AMQPProcessFormView) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = ui.TextField(v.text("receives", "Event type of what comes in", v.Receives, "What comes in by this process becomes an event of this type.")).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.TextField(v.text("receives", i18n.T(ctx, "amqp.process.receives"), v.Receives, i18n.T(ctx, "amqp.process.receives-hint"))).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -434,13 +457,13 @@ func AMQPProcessFormPage(p ui.Page, v AMQPProcessFormView) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = ui.Select(ui.Field{Name: "handlerId", Label: "Who answers", Hint: "Of a synchronous process: the webhook of our own that gets each request, and whose answer goes back.", Value: v.Handler, Error: v.Wrong["handlerId"], Options: v.Handlers}).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Select(ui.Field{Name: "handlerId", Label: i18n.T(ctx, "amqp.process.handler"), Hint: i18n.T(ctx, "amqp.process.handler-hint"), Value: v.Handler, Error: v.Wrong["handlerId"], Options: v.Handlers}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.Fieldset("Events").Render(templ.WithChildren(ctx, templ_7745c5c3_Var11), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Fieldset(i18n.T(ctx, "amqp.process.events")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var11), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -460,7 +483,7 @@ func AMQPProcessFormPage(p ui.Page, v AMQPProcessFormView) templ.Component {
 						}()
 					}
 					ctx = templ.InitializeContext(ctx)
-					templ_7745c5c3_Err = ui.TextField(v.text("cpaId", "CPA id", v.CPAID, "Empty when there is no CPA; then it is left out of messages.")).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.TextField(v.text("cpaId", i18n.T(ctx, "amqp.process.cpa-id"), v.CPAID, i18n.T(ctx, "amqp.process.cpa-id-hint"))).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -468,7 +491,7 @@ func AMQPProcessFormPage(p ui.Page, v AMQPProcessFormView) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = ui.TextField(v.text("service", "Service", v.Service, "")).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.TextField(v.text("service", i18n.T(ctx, "amqp.process.service"), v.Service, "")).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -476,7 +499,7 @@ func AMQPProcessFormPage(p ui.Page, v AMQPProcessFormView) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = ui.TextField(v.text("action", "Action", v.Does, "")).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.TextField(v.text("action", i18n.T(ctx, "amqp.label.action"), v.Does, "")).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -484,7 +507,7 @@ func AMQPProcessFormPage(p ui.Page, v AMQPProcessFormView) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = ui.TextField(v.text("fromRole", "Our role", v.FromRole, "")).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.TextField(v.text("fromRole", i18n.T(ctx, "amqp.process.from-role"), v.FromRole, "")).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -492,13 +515,13 @@ func AMQPProcessFormPage(p ui.Page, v AMQPProcessFormView) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = ui.TextField(v.text("toRole", "Their role", v.ToRole, "")).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.TextField(v.text("toRole", i18n.T(ctx, "amqp.process.to-role"), v.ToRole, "")).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.Fieldset("From the agreement").Render(templ.WithChildren(ctx, templ_7745c5c3_Var12), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Fieldset(i18n.T(ctx, "amqp.process.agreement")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var12), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -506,7 +529,7 @@ func AMQPProcessFormPage(p ui.Page, v AMQPProcessFormView) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = ui.SaveOrCancel(v.New, "Add process", v.Cancel).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.SaveOrCancel(v.New, i18n.T(ctx, "amqp.process.add-button"), v.Cancel).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -537,21 +560,32 @@ type AMQPPartyFormView struct {
 	Wrong                                    map[string]i18n.Message
 }
 
-func (v AMQPPartyFormView) errors() []ui.FieldError {
-	return ui.NamedErrors(v.Wrong, ui.Labelled{"kind", "Kind"}, ui.Labelled{"name", "Name"}, ui.Labelled{"brokerId", "Broker"},
-		ui.Labelled{"herId", "HER-id"}, ui.Labelled{"parentHerId", "HER-id of its organisation"}, ui.Labelled{"asyncQueue", v.asyncLabel()}, ui.Labelled{"syncQueue", "Synchronous queue"},
-		ui.Labelled{"replyQueue", "Reply queue"}, ui.Labelled{"errorQueue", "Error queue"}, ui.Labelled{"deadQueue", "Dead-letter queue"},
-		ui.Labelled{"inboundQueue", "Queue that we read"}, ui.Labelled{"clientId", "Client"}, ui.Labelled{"contentMode", "How an event is sent"},
-		ui.Labelled{"answerWait", "Time for an AppRec"}, ui.Labelled{"apprecVersion", "AppRec version"})
+func (v AMQPPartyFormView) errors(ctx context.Context) []ui.FieldError {
+	return ui.NamedErrors(v.Wrong,
+		ui.Labelled{"kind", i18n.T(ctx, "amqp.label.kind")},
+		ui.Labelled{"name", i18n.T(ctx, "amqp.label.name")},
+		ui.Labelled{"brokerId", i18n.T(ctx, "amqp.label.broker")},
+		ui.Labelled{"herId", i18n.T(ctx, "amqp.label.her-id")},
+		ui.Labelled{"parentHerId", i18n.T(ctx, "amqp.label.her-id-parent")},
+		ui.Labelled{"asyncQueue", v.asyncLabel(ctx)},
+		ui.Labelled{"syncQueue", i18n.T(ctx, "amqp.party.sync-queue")},
+		ui.Labelled{"replyQueue", i18n.T(ctx, "amqp.party.reply-queue")},
+		ui.Labelled{"errorQueue", i18n.T(ctx, "amqp.party.error-queue")},
+		ui.Labelled{"deadQueue", i18n.T(ctx, "amqp.party.dead-queue")},
+		ui.Labelled{"inboundQueue", i18n.T(ctx, "amqp.party.inbound-queue")},
+		ui.Labelled{"clientId", i18n.T(ctx, "amqp.party.client")},
+		ui.Labelled{"contentMode", i18n.T(ctx, "amqp.party.content-mode")},
+		ui.Labelled{"answerWait", i18n.T(ctx, "amqp.label.apprec-wait")},
+		ui.Labelled{"apprecVersion", i18n.T(ctx, "amqp.label.apprec-version")})
 }
 
 func (v AMQPPartyFormView) health() bool { return v.Kind != "cloudevents" }
 
-func (v AMQPPartyFormView) asyncLabel() string {
+func (v AMQPPartyFormView) asyncLabel(ctx context.Context) string {
 	if v.health() {
-		return "Asynchronous queue"
+		return i18n.T(ctx, "amqp.party.async-queue")
 	}
-	return "Queue that we write to"
+	return i18n.T(ctx, "amqp.party.outbound-queue")
 }
 
 func (v AMQPPartyFormView) queue(name, label, value, hint string) ui.Field {
@@ -592,7 +626,7 @@ func AMQPPartyFormPage(p ui.Page, v AMQPPartyFormView) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = ui.ErrorSummary(v.errors()).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.ErrorSummary(v.errors(ctx)).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -638,7 +672,7 @@ func AMQPPartyFormPage(p ui.Page, v AMQPPartyFormView) templ.Component {
 						}()
 					}
 					ctx = templ.InitializeContext(ctx)
-					templ_7745c5c3_Err = ui.TextField(ui.Field{Name: "name", Label: "Name", Value: v.Name, Error: v.Wrong["name"], Required: true, MaxLength: 120}).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.TextField(ui.Field{Name: "name", Label: i18n.T(ctx, "amqp.label.name"), Value: v.Name, Error: v.Wrong["name"], Required: true, MaxLength: 120}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -647,7 +681,7 @@ func AMQPPartyFormPage(p ui.Page, v AMQPPartyFormView) templ.Component {
 						return templ_7745c5c3_Err
 					}
 					if v.health() {
-						templ_7745c5c3_Err = ui.TextField(ui.Field{Name: "herId", Label: "HER-id", Hint: "As the address registry has it.", Value: v.Her, Error: v.Wrong["herId"], Required: true, InputMode: "numeric", MaxLength: 9}).Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = ui.TextField(ui.Field{Name: "herId", Label: i18n.T(ctx, "amqp.label.her-id"), Hint: i18n.T(ctx, "amqp.party.her-id-hint"), Value: v.Her, Error: v.Wrong["herId"], Required: true, InputMode: "numeric", MaxLength: 9}).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
@@ -655,7 +689,7 @@ func AMQPPartyFormPage(p ui.Page, v AMQPPartyFormView) templ.Component {
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
-						templ_7745c5c3_Err = ui.TextField(ui.Field{Name: "parentHerId", Label: "HER-id of its organisation", Hint: "When it is a service or a person.", Value: v.Parent, Error: v.Wrong["parentHerId"], InputMode: "numeric", MaxLength: 9}).Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = ui.TextField(ui.Field{Name: "parentHerId", Label: i18n.T(ctx, "amqp.label.her-id-parent"), Hint: i18n.T(ctx, "amqp.party.her-id-parent-hint"), Value: v.Parent, Error: v.Wrong["parentHerId"], InputMode: "numeric", MaxLength: 9}).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
@@ -664,13 +698,13 @@ func AMQPPartyFormPage(p ui.Page, v AMQPPartyFormView) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = ui.Select(ui.Field{Name: "brokerId", Label: "Broker", Hint: "The message broker that its queues are on.", Value: v.Broker, Error: v.Wrong["brokerId"], Required: true, Options: v.Brokers}).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Select(ui.Field{Name: "brokerId", Label: i18n.T(ctx, "amqp.label.broker"), Hint: i18n.T(ctx, "amqp.party.broker-hint"), Value: v.Broker, Error: v.Wrong["brokerId"], Required: true, Options: v.Brokers}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.Fieldset("Who it is").Render(templ.WithChildren(ctx, templ_7745c5c3_Var16), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Fieldset(i18n.T(ctx, "amqp.party.identity")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var16), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -699,7 +733,7 @@ func AMQPPartyFormPage(p ui.Page, v AMQPPartyFormView) templ.Component {
 							}()
 						}
 						ctx = templ.InitializeContext(ctx)
-						templ_7745c5c3_Err = ui.TextField(ui.Field{Name: "answerWait", Label: "Time for an AppRec", Hint: "Such as 30m or 4h: without one by then, the message counts as overdue. Empty is 4 hours.", Value: v.Wait, Error: v.Wrong["answerWait"], MaxLength: 20}).Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = ui.TextField(ui.Field{Name: "answerWait", Label: i18n.T(ctx, "amqp.label.apprec-wait"), Hint: i18n.T(ctx, "amqp.party.apprec-wait-hint"), Value: v.Wait, Error: v.Wrong["answerWait"], MaxLength: 20}).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
@@ -707,7 +741,7 @@ func AMQPPartyFormPage(p ui.Page, v AMQPPartyFormView) templ.Component {
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
-						templ_7745c5c3_Err = ui.Select(ui.Field{Name: "apprecVersion", Label: "AppRec version", Hint: "In which AppRecs to this party are written.", Value: v.Apprec, Error: v.Wrong["apprecVersion"], Options: []ui.Option{
+						templ_7745c5c3_Err = ui.Select(ui.Field{Name: "apprecVersion", Label: i18n.T(ctx, "amqp.label.apprec-version"), Hint: i18n.T(ctx, "amqp.party.apprec-version-hint"), Value: v.Apprec, Error: v.Wrong["apprecVersion"], Options: []ui.Option{
 							{Value: "1.1", Label: "1.1"}, {Value: "1.0", Label: "1.0"},
 						}}).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
@@ -715,7 +749,7 @@ func AMQPPartyFormPage(p ui.Page, v AMQPPartyFormView) templ.Component {
 						}
 						return nil
 					})
-					templ_7745c5c3_Err = ui.Fieldset("Acknowledgements").Render(templ.WithChildren(ctx, templ_7745c5c3_Var17), templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Fieldset(i18n.T(ctx, "amqp.party.acknowledgements")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var17), templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -724,7 +758,7 @@ func AMQPPartyFormPage(p ui.Page, v AMQPPartyFormView) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = ui.Checkbox(ui.Field{Name: "enabled", Label: "Exchange messages with it", Value: ui.Ticked(v.Enabled)}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Checkbox(ui.Field{Name: "enabled", Label: i18n.T(ctx, "amqp.party.enabled"), Value: ui.Ticked(v.Enabled)}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -732,7 +766,7 @@ func AMQPPartyFormPage(p ui.Page, v AMQPPartyFormView) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = ui.SaveOrCancel(v.New, "Add party", v.Cancel).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.SaveOrCancel(v.New, i18n.T(ctx, "amqp.party.add-button"), v.Cancel).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -786,7 +820,7 @@ func amqpPartyQueues(v AMQPPartyFormView) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = ui.Text("Leave them empty for the usual names, made of the HER-id. Schakel never makes a queue: they come with the registration in the address registry.").Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Text(i18n.T(ctx, "amqp.party.queues-hint")).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -794,7 +828,7 @@ func amqpPartyQueues(v AMQPPartyFormView) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = ui.TextField(v.queue("asyncQueue", v.asyncLabel(), v.Async, "Usually 12345_async.")).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.TextField(v.queue("asyncQueue", v.asyncLabel(ctx), v.Async, i18n.T(ctx, "amqp.party.async-queue-hint"))).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -802,7 +836,7 @@ func amqpPartyQueues(v AMQPPartyFormView) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = ui.TextField(v.queue("syncQueue", "Synchronous queue", v.Sync, "Usually 12345_sync.")).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.TextField(v.queue("syncQueue", i18n.T(ctx, "amqp.party.sync-queue"), v.Sync, i18n.T(ctx, "amqp.party.sync-queue-hint"))).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -811,7 +845,7 @@ func amqpPartyQueues(v AMQPPartyFormView) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				if v.Own {
-					templ_7745c5c3_Err = ui.TextField(v.queue("replyQueue", "Reply queue", v.Reply, "Where answers to our synchronous requests come. Usually 12345_reply.")).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.TextField(v.queue("replyQueue", i18n.T(ctx, "amqp.party.reply-queue"), v.Reply, i18n.T(ctx, "amqp.party.reply-queue-hint"))).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -820,7 +854,7 @@ func amqpPartyQueues(v AMQPPartyFormView) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = ui.TextField(v.queue("errorQueue", "Error queue", v.Error, "Usually 12345_error.")).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.TextField(v.queue("errorQueue", i18n.T(ctx, "amqp.party.error-queue"), v.Error, i18n.T(ctx, "amqp.party.error-queue-hint"))).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -829,14 +863,14 @@ func amqpPartyQueues(v AMQPPartyFormView) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				if v.Own {
-					templ_7745c5c3_Err = ui.TextField(v.queue("deadQueue", "Dead-letter queue", v.Dead, "Where the broker puts what was tried too often. Usually 12345_dl.")).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.TextField(v.queue("deadQueue", i18n.T(ctx, "amqp.party.dead-queue"), v.Dead, i18n.T(ctx, "amqp.party.dead-queue-hint"))).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Fieldset("Queues").Render(templ.WithChildren(ctx, templ_7745c5c3_Var19), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Fieldset(i18n.T(ctx, "amqp.party.queues")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var19), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -853,7 +887,7 @@ func amqpPartyQueues(v AMQPPartyFormView) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = ui.TextField(v.queue("asyncQueue", v.asyncLabel(), v.Async, "Events for this party go to this queue.")).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.TextField(v.queue("asyncQueue", v.asyncLabel(ctx), v.Async, i18n.T(ctx, "amqp.party.outbound-queue-hint"))).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -861,7 +895,7 @@ func amqpPartyQueues(v AMQPPartyFormView) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = ui.RadioGroup(ui.Field{Name: "contentMode", Label: "How an event is sent", Value: v.Mode, Error: v.Wrong["contentMode"], Required: true, Options: ui.ContentModes()}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.RadioGroup(ui.Field{Name: "contentMode", Label: i18n.T(ctx, "amqp.party.content-mode"), Value: v.Mode, Error: v.Wrong["contentMode"], Required: true, Options: ui.ContentModes()}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -870,7 +904,7 @@ func amqpPartyQueues(v AMQPPartyFormView) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				if v.Admin {
-					templ_7745c5c3_Err = ui.TextField(v.queue("inboundQueue", "Queue that we read", v.Inbound, "What this party sends us comes by this queue. Empty when it sends nothing.")).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.TextField(v.queue("inboundQueue", i18n.T(ctx, "amqp.party.inbound-queue"), v.Inbound, i18n.T(ctx, "amqp.party.inbound-queue-hint"))).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -878,19 +912,19 @@ func amqpPartyQueues(v AMQPPartyFormView) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = ui.Select(ui.Field{Name: "clientId", Label: "Client", Hint: "Whose rights hold for what comes in by that queue.", Value: v.Client, Error: v.Wrong["clientId"], Options: v.Clients}).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Select(ui.Field{Name: "clientId", Label: i18n.T(ctx, "amqp.party.client"), Hint: i18n.T(ctx, "amqp.party.client-hint"), Value: v.Client, Error: v.Wrong["clientId"], Options: v.Clients}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 				} else if v.Inbound != "" {
-					templ_7745c5c3_Err = ui.Text("An administrator decided that we read the queue "+v.Inbound+" for you.").Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Text(i18n.T(ctx, "amqp.party.inbound-decided", v.Inbound)).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Fieldset("Queues").Render(templ.WithChildren(ctx, templ_7745c5c3_Var20), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Fieldset(i18n.T(ctx, "amqp.party.queues")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var20), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

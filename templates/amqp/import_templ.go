@@ -15,10 +15,10 @@ import (
 
 // AMQPImportView asks for a document about parties, and shows what it would change.
 type AMQPImportView struct {
-	Action, Cancel, Text, Kind string
-	Findings                   []string
-	Parties                    []AMQPImportRow
-	Wrong                      map[string]i18n.Message
+	Action, Cancel, Text string
+	Findings             []string
+	Parties              []AMQPImportRow
+	Wrong                map[string]i18n.Message
 }
 
 // AMQPImportRow is a party of the document.
@@ -83,7 +83,7 @@ func AMQPImportPage(p ui.Page, v AMQPImportView) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = ui.FileField(ui.Field{Name: "document", Label: "File", Hint: "A CPA or CPP as XML, or communication details of the address registry as XML or JSON.", Error: v.Wrong["document"], Accept: ".xml,.json"}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.FileField(ui.Field{Name: "document", Label: i18n.T(ctx, "amqp.import.file"), Hint: i18n.T(ctx, "amqp.import.file-hint"), Error: v.Wrong["document"], Accept: ".xml,.json"}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -91,7 +91,7 @@ func AMQPImportPage(p ui.Page, v AMQPImportView) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = ui.TextArea(ui.Field{Name: "text", Label: "Or paste it here", Value: v.Text, Error: v.Wrong["text"], Rows: 14}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.TextArea(ui.Field{Name: "text", Label: i18n.T(ctx, "amqp.import.paste"), Value: v.Text, Error: v.Wrong["text"], Rows: 14}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -111,7 +111,7 @@ func AMQPImportPage(p ui.Page, v AMQPImportView) templ.Component {
 						}()
 					}
 					ctx = templ.InitializeContext(ctx)
-					templ_7745c5c3_Err = ui.Button(ui.Primary, "Show what changes").Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Button(ui.Primary, i18n.T(ctx, "amqp.import.show")).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -119,7 +119,7 @@ func AMQPImportPage(p ui.Page, v AMQPImportView) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = ui.LinkButton(ui.Subtle, "Cancel", v.Cancel).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.LinkButton(ui.Subtle, i18n.T(ctx, "amqp.cancel"), v.Cancel).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -200,7 +200,7 @@ func AMQPImportPreview(p ui.Page, v AMQPImportView) templ.Component {
 						}()
 					}
 					ctx = templ.InitializeContext(ctx)
-					templ_7745c5c3_Err = ui.Text("The document lacks things, or has odd ones. What can be read is shown below.").Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Text(i18n.T(ctx, "amqp.import.findings")).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -275,7 +275,7 @@ func AMQPImportPreview(p ui.Page, v AMQPImportView) templ.Component {
 						return templ_7745c5c3_Err
 					}
 					if len(party.Open) > 0 {
-						templ_7745c5c3_Err = ui.Text("It supports these processes too. Each needs event types here, so add those you use:").Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = ui.Text(i18n.T(ctx, "amqp.import.open")).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
@@ -331,7 +331,7 @@ func AMQPImportPreview(p ui.Page, v AMQPImportView) templ.Component {
 									}()
 								}
 								ctx = templ.InitializeContext(ctx)
-								templ_7745c5c3_Err = ui.Button(ui.Primary, "Take this over for "+party.Title).Render(ctx, templ_7745c5c3_Buffer)
+								templ_7745c5c3_Err = ui.Button(ui.Primary, i18n.T(ctx, "amqp.import.take", party.Title)).Render(ctx, templ_7745c5c3_Buffer)
 								if templ_7745c5c3_Err != nil {
 									return templ_7745c5c3_Err
 								}
@@ -371,7 +371,7 @@ func AMQPImportPreview(p ui.Page, v AMQPImportView) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = ui.LinkButton(ui.Subtle, "Another document", v.Action).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.LinkButton(ui.Subtle, i18n.T(ctx, "amqp.import.another"), v.Action).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -425,7 +425,7 @@ func plainList(lines []string) templ.Component {
 				var templ_7745c5c3_Var13 string
 				templ_7745c5c3_Var13, templ_7745c5c3_Err = templ.JoinStringErrs(line)
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `amqp/import.templ`, Line: 88, Col: 51}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `import.templ`, Line: 88, Col: 51}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var13))
 				if templ_7745c5c3_Err != nil {

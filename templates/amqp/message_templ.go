@@ -9,6 +9,8 @@ import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
 import (
+	"context"
+	"schakel/templates/i18n"
 	"schakel/templates/ui"
 	"strings"
 	"time"
@@ -45,13 +47,16 @@ func (v AMQPMessageView) kind() ui.Kind {
 	return v.State.Kind
 }
 
-func (v AMQPMessageView) cause() []ui.Item {
-	items := []ui.Item{{Label: "Cause", Text: v.Cause}, {Label: "Code", Content: ui.Identifier(v.Code)}}
-	items = ui.TextItem(items, "What it said", v.Detail)
-	if len(v.Codes) > 0 {
-		items = append(items, ui.Item{Label: "Data", Content: ui.Identifiers(v.Codes)})
+func (v AMQPMessageView) cause(ctx context.Context) []ui.Item {
+	items := []ui.Item{
+		{Label: i18n.T(ctx, "amqp.message.cause"), Text: v.Cause},
+		{Label: i18n.T(ctx, "amqp.message.code"), Content: ui.Identifier(v.Code)},
 	}
-	return ui.TextItem(items, "What to do", v.Remedy)
+	items = ui.TextItem(items, i18n.T(ctx, "amqp.message.said"), v.Detail)
+	if len(v.Codes) > 0 {
+		items = append(items, ui.Item{Label: i18n.T(ctx, "amqp.message.data"), Content: ui.Identifiers(v.Codes)})
+	}
+	return ui.TextItem(items, i18n.T(ctx, "amqp.message.remedy"), v.Remedy)
 }
 
 // AMQPMessagePage shows a message, with the cause in plain words and the buttons that are allowed.
@@ -137,13 +142,13 @@ func AMQPMessagePage(p ui.Page, v AMQPMessageView) templ.Component {
 						}()
 					}
 					ctx = templ.InitializeContext(ctx)
-					templ_7745c5c3_Err = ui.DescriptionList(v.cause()).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.DescriptionList(v.cause(ctx)).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.Card("What is wrong").Render(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Card(i18n.T(ctx, "amqp.message.wrong")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -166,7 +171,7 @@ func AMQPMessagePage(p ui.Page, v AMQPMessageView) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.Card("Remark").Render(templ.WithChildren(ctx, templ_7745c5c3_Var5), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Card(i18n.T(ctx, "amqp.message.remark")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var5), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -206,7 +211,7 @@ func AMQPMessagePage(p ui.Page, v AMQPMessageView) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.Card("What you can do").Render(templ.WithChildren(ctx, templ_7745c5c3_Var6), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Card(i18n.T(ctx, "amqp.message.acts")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var6), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -245,7 +250,7 @@ func AMQPMessagePage(p ui.Page, v AMQPMessageView) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.Card("Message").Render(templ.WithChildren(ctx, templ_7745c5c3_Var8), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Card(i18n.T(ctx, "amqp.message.message")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var8), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -271,7 +276,7 @@ func AMQPMessagePage(p ui.Page, v AMQPMessageView) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.Card("Ids").Render(templ.WithChildren(ctx, templ_7745c5c3_Var9), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Card(i18n.T(ctx, "amqp.message.ids")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var9), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -286,7 +291,7 @@ func AMQPMessagePage(p ui.Page, v AMQPMessageView) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if len(v.Answers) > 0 {
-				templ_7745c5c3_Err = ui.Rows(amqpTable("answers", "Answers to it", len(v.Answers)), v.Answers, func(r AMQPMessageRow) ui.Cells { return amqpMessageRow(r, v.Now) }).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Rows(amqpTable(ctx, "answers", i18n.T(ctx, "amqp.message.answers"), len(v.Answers)), v.Answers, func(r AMQPMessageRow) ui.Cells { return amqpMessageRow(ctx, r, v.Now) }).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -308,7 +313,7 @@ func AMQPMessagePage(p ui.Page, v AMQPMessageView) templ.Component {
 				}
 				ctx = templ.InitializeContext(ctx)
 				if len(v.Trace) == 0 {
-					templ_7745c5c3_Err = ui.Text("Nothing is known of its way.").Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Text(i18n.T(ctx, "amqp.message.trace-empty")).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -320,7 +325,7 @@ func AMQPMessagePage(p ui.Page, v AMQPMessageView) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Card("Who wrote and read it").Render(templ.WithChildren(ctx, templ_7745c5c3_Var10), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Card(i18n.T(ctx, "amqp.message.trace")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var10), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -418,7 +423,7 @@ func amqpAct(act AMQPAct) templ.Component {
 			var templ_7745c5c3_Var14 string
 			templ_7745c5c3_Var14, templ_7745c5c3_Err = templ.JoinStringErrs(act.whyID())
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `amqp/message.templ`, Line: 110, Col: 47}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `message.templ`, Line: 115, Col: 47}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var14))
 			if templ_7745c5c3_Err != nil {
@@ -429,9 +434,9 @@ func amqpAct(act AMQPAct) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var15 string
-			templ_7745c5c3_Var15, templ_7745c5c3_Err = templ.JoinStringErrs("Not now: " + act.WhyNot)
+			templ_7745c5c3_Var15, templ_7745c5c3_Err = templ.JoinStringErrs(i18n.T(ctx, "amqp.message.not-now", act.WhyNot))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `amqp/message.templ`, Line: 110, Col: 76}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `message.templ`, Line: 115, Col: 99}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var15))
 			if templ_7745c5c3_Err != nil {

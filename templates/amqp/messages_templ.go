@@ -9,6 +9,8 @@ import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
 import (
+	"context"
+	"schakel/templates/i18n"
 	"schakel/templates/ui"
 	"time"
 )
@@ -46,34 +48,30 @@ type AMQPMessageRow struct {
 	At, Changed                                   time.Time
 }
 
-func (r AMQPMessageRow) way() string {
+func (r AMQPMessageRow) way(ctx context.Context) string {
 	if r.Out {
-		return "to " + r.Party
+		return i18n.T(ctx, "amqp.messages.to", r.Party)
 	}
-	return "from " + r.Party
+	return i18n.T(ctx, "amqp.messages.from", r.Party)
 }
 
-func (v AMQPMessagesView) table() ui.TableView {
-	t := amqpTable("messages", "Messages", v.Total)
+func (v AMQPMessagesView) table(ctx context.Context) ui.TableView {
+	t := amqpTable(ctx, "messages", i18n.T(ctx, "amqp.messages.caption"), v.Total)
 	t.Pager = v.Pager
-	t.Empty = ui.Empty{Text: "Nothing was exchanged by AMQP yet. Messages appear when an event goes to an endpoint of kind AMQP, or something is read from a queue of ours."}
+	t.Empty = ui.Empty{Text: i18n.T(ctx, "amqp.messages.empty")}
 	if v.Filtered {
-		t.Empty = ui.Empty{Text: "Nothing matches this filter.", ActionLabel: "Clear the filter", ActionHref: v.Path}
+		t.Empty = ui.Empty{Text: i18n.T(ctx, "amqp.messages.no-match"), ActionLabel: i18n.T(ctx, "amqp.messages.clear-filter"), ActionHref: v.Path}
 	}
 	return t
 }
 
-func isAre(n int) string {
-	if n == 1 {
-		return "is"
-	}
-	return "are"
-}
-
-func amqpTable(id, caption string, total int) ui.TableView {
+func amqpTable(ctx context.Context, id, caption string, total int) ui.TableView {
 	return ui.TableView{
-		ID: id, Caption: caption, Total: total, Noun: [2]string{"message", "messages"},
-		Columns: []ui.Column{{Label: "Message"}, {Label: "Other side"}, {Label: "Subject"}, {Label: "State"}, {Label: "Changed"}},
+		ID: id, Caption: caption, Total: total, Noun: [2]string{i18n.T(ctx, "amqp.noun.message"), i18n.T(ctx, "amqp.noun.messages")},
+		Columns: []ui.Column{
+			{Label: i18n.T(ctx, "amqp.label.message")}, {Label: i18n.T(ctx, "amqp.label.party")}, {Label: i18n.T(ctx, "amqp.label.subject")},
+			{Label: i18n.T(ctx, "amqp.label.state")}, {Label: i18n.T(ctx, "amqp.label.changed")},
+		},
 	}
 }
 
@@ -140,7 +138,7 @@ func AMQPMessagesPage(p ui.Page, v AMQPMessagesView) templ.Component {
 						}()
 					}
 					ctx = templ.InitializeContext(ctx)
-					templ_7745c5c3_Err = ui.Rows(v.table(), v.Rows, func(r AMQPMessageRow) ui.Cells { return amqpMessageRow(r, v.Now) }).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Rows(v.table(ctx), v.Rows, func(r AMQPMessageRow) ui.Cells { return amqpMessageRow(ctx, r, v.Now) }).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -161,7 +159,7 @@ func AMQPMessagesPage(p ui.Page, v AMQPMessagesView) templ.Component {
 								}()
 							}
 							ctx = templ.InitializeContext(ctx)
-							templ_7745c5c3_Err = ui.Text(ui.Plural(v.Asked, "message", "messages")+" of this list "+isAre(v.Asked)+" being worked on.").Render(ctx, templ_7745c5c3_Buffer)
+							templ_7745c5c3_Err = ui.Text(i18n.T(ctx, "amqp.messages.in-progress", v.Asked)).Render(ctx, templ_7745c5c3_Buffer)
 							if templ_7745c5c3_Err != nil {
 								return templ_7745c5c3_Err
 							}
@@ -217,7 +215,7 @@ func AMQPMessagesPage(p ui.Page, v AMQPMessagesView) templ.Component {
 						}
 						return nil
 					})
-					templ_7745c5c3_Err = ui.Card("All messages of this list").Render(templ.WithChildren(ctx, templ_7745c5c3_Var5), templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Card(i18n.T(ctx, "amqp.messages.all")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var5), templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -233,8 +231,8 @@ func AMQPMessagesPage(p ui.Page, v AMQPMessagesView) templ.Component {
 	})
 }
 
-func amqpMessageRow(r AMQPMessageRow, now time.Time) ui.Cells {
-	return ui.Cells{r.messageCell(), ui.PlainText(r.way()), r.subjectCell(), r.stateCell(), ui.Ago(r.Changed, now)}
+func amqpMessageRow(ctx context.Context, r AMQPMessageRow, now time.Time) ui.Cells {
+	return ui.Cells{r.messageCell(), ui.PlainText(r.way(ctx)), r.subjectCell(), r.stateCell(), ui.Ago(r.Changed, now)}
 }
 
 func (r AMQPMessageRow) messageCell() templ.Component {
@@ -355,7 +353,7 @@ func (r AMQPMessageRow) stateCell() templ.Component {
 			var templ_7745c5c3_Var9 string
 			templ_7745c5c3_Var9, templ_7745c5c3_Err = templ.JoinStringErrs(r.Reason)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `amqp/messages.templ`, Line: 129, Col: 18}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `messages.templ`, Line: 127, Col: 18}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var9))
 			if templ_7745c5c3_Err != nil {

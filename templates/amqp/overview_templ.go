@@ -9,6 +9,8 @@ import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
 import (
+	"context"
+	"schakel/templates/i18n"
 	"schakel/templates/ui"
 	"time"
 )
@@ -46,7 +48,7 @@ type AMQPQueueRow struct {
 	Seen                       time.Time
 }
 
-// AMQPUnfitRow is a certificate of ours that is not used, and why.
+// AMQPUnfitRow is a certificate of ours that is not used, and why. Purpose is the stored code.
 type AMQPUnfitRow struct{ Party, Href, Purpose, Thumbprint, Detail string }
 
 // AMQPBrokerRow is a message broker.
@@ -63,19 +65,27 @@ type AMQPPartyRow struct {
 	Warnings                []string
 }
 
-func (v AMQPOverviewView) connections() ui.TableView {
+func (v AMQPOverviewView) connections(ctx context.Context) ui.TableView {
 	return ui.TableView{
-		ID: "connections", Caption: "Connections", Total: len(v.Connections), Noun: [2]string{"connection", "connections"},
-		Columns: []ui.Column{{Label: "Broker"}, {Label: "Node"}, {Label: "State"}, {Label: "Since"}, {Label: "Reconnects", Numeric: true}},
-		Empty:   ui.Empty{Text: "No node connects to a broker. That begins when a broker is added, switched on and has a party."},
+		ID: "connections", Caption: i18n.T(ctx, "amqp.connection.caption"), Total: len(v.Connections),
+		Noun: [2]string{i18n.T(ctx, "amqp.noun.connection"), i18n.T(ctx, "amqp.noun.connections")},
+		Columns: []ui.Column{
+			{Label: i18n.T(ctx, "amqp.label.broker")}, {Label: i18n.T(ctx, "amqp.connection.node")}, {Label: i18n.T(ctx, "amqp.label.state")},
+			{Label: i18n.T(ctx, "amqp.connection.since")}, {Label: i18n.T(ctx, "amqp.connection.reconnects"), Numeric: true},
+		},
+		Empty: ui.Empty{Text: i18n.T(ctx, "amqp.connection.empty")},
 	}
 }
 
-func (v AMQPOverviewView) queues() ui.TableView {
+func (v AMQPOverviewView) queues(ctx context.Context) ui.TableView {
 	return ui.TableView{
-		ID: "queues", Caption: "Queues that we read", Total: len(v.Queues), Noun: [2]string{"queue", "queues"},
-		Columns: []ui.Column{{Label: "Queue"}, {Label: "Broker"}, {Label: "Time to live"}, {Label: "Asked"}},
-		Empty:   ui.Empty{Text: "No broker was asked about a queue yet. That begins when a party is read from; queues of synchronous exchange are not listed, since their messages must expire."},
+		ID: "queues", Caption: i18n.T(ctx, "amqp.queue.caption"), Total: len(v.Queues),
+		Noun: [2]string{i18n.T(ctx, "amqp.noun.queue"), i18n.T(ctx, "amqp.noun.queues")},
+		Columns: []ui.Column{
+			{Label: i18n.T(ctx, "amqp.queue.queue")}, {Label: i18n.T(ctx, "amqp.label.broker")},
+			{Label: i18n.T(ctx, "amqp.queue.time-to-live")}, {Label: i18n.T(ctx, "amqp.queue.asked")},
+		},
+		Empty: ui.Empty{Text: i18n.T(ctx, "amqp.queue.empty")},
 	}
 }
 
@@ -90,19 +100,27 @@ func (v AMQPOverviewView) losing() int {
 	return n
 }
 
-func (v AMQPOverviewView) brokers() ui.TableView {
+func (v AMQPOverviewView) brokers(ctx context.Context) ui.TableView {
 	return ui.TableView{
-		ID: "brokers", Caption: "Brokers", Total: len(v.Brokers), Noun: [2]string{"broker", "brokers"},
-		Columns: []ui.Column{{Label: "Broker"}, {Label: "Address"}, {Label: "Kind"}, {Label: "State"}},
-		Empty:   ui.Empty{Text: "No message broker is known yet.", ActionLabel: "Add a broker", ActionHref: v.NewBroker},
+		ID: "brokers", Caption: i18n.T(ctx, "amqp.broker.caption"), Total: len(v.Brokers),
+		Noun: [2]string{i18n.T(ctx, "amqp.noun.broker"), i18n.T(ctx, "amqp.noun.brokers")},
+		Columns: []ui.Column{
+			{Label: i18n.T(ctx, "amqp.label.broker")}, {Label: i18n.T(ctx, "amqp.label.address")},
+			{Label: i18n.T(ctx, "amqp.label.kind")}, {Label: i18n.T(ctx, "amqp.label.state")},
+		},
+		Empty: ui.Empty{Text: i18n.T(ctx, "amqp.broker.empty"), ActionLabel: i18n.T(ctx, "amqp.overview.add-broker"), ActionHref: v.NewBroker},
 	}
 }
 
-func (v AMQPOverviewView) parties() ui.TableView {
+func (v AMQPOverviewView) parties(ctx context.Context) ui.TableView {
 	return ui.TableView{
-		ID: "parties", Caption: "Parties", Total: len(v.Parties), Noun: [2]string{"party", "parties"},
-		Columns: []ui.Column{{Label: "Party"}, {Label: "HER-id"}, {Label: "Of"}, {Label: "Broker"}, {Label: "State"}},
-		Empty:   ui.Empty{Text: "Nobody exchanges messages yet. Add a broker, then a party of our own; partners have theirs at their endpoints of kind AMQP."},
+		ID: "parties", Caption: i18n.T(ctx, "amqp.party.caption"), Total: len(v.Parties),
+		Noun: [2]string{i18n.T(ctx, "amqp.noun.party"), i18n.T(ctx, "amqp.noun.parties")},
+		Columns: []ui.Column{
+			{Label: i18n.T(ctx, "amqp.label.party")}, {Label: i18n.T(ctx, "amqp.label.her-id")}, {Label: i18n.T(ctx, "amqp.party.of")},
+			{Label: i18n.T(ctx, "amqp.label.broker")}, {Label: i18n.T(ctx, "amqp.label.state")},
+		},
+		Empty: ui.Empty{Text: i18n.T(ctx, "amqp.party.list-empty")},
 	}
 }
 
@@ -142,19 +160,19 @@ func AMQPActions(v AMQPOverviewView) templ.Component {
 			templ_7745c5c3_Var1 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = ui.LinkButton(ui.Secondary, "See messages", v.Messages).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.LinkButton(ui.Secondary, i18n.T(ctx, "amqp.overview.see-messages"), v.Messages).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = ui.LinkButton(ui.Secondary, "Add an own party", v.NewParty).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.LinkButton(ui.Secondary, i18n.T(ctx, "amqp.overview.add-own-party"), v.NewParty).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = ui.LinkButton(ui.Secondary, "Import", v.Import).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.LinkButton(ui.Secondary, i18n.T(ctx, "amqp.overview.import"), v.Import).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = ui.LinkButton(ui.Secondary, "Add a broker", v.NewBroker).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.LinkButton(ui.Secondary, i18n.T(ctx, "amqp.overview.add-broker"), v.NewBroker).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -223,7 +241,7 @@ func AMQPOverviewPage(p ui.Page, v AMQPOverviewView) templ.Component {
 				var templ_7745c5c3_Var5 string
 				templ_7745c5c3_Var5, templ_7745c5c3_Err = templ.JoinStringErrs(" " + v.ClockText)
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `amqp/overview.templ`, Line: 130, Col: 23}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `overview.templ`, Line: 148, Col: 23}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var5))
 				if templ_7745c5c3_Err != nil {
@@ -233,7 +251,7 @@ func AMQPOverviewPage(p ui.Page, v AMQPOverviewView) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = ui.Rows(v.connections(), v.Connections, func(r AMQPConnectionRow) ui.Cells { return amqpConnectionRow(r, v.Now) }).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Rows(v.connections(ctx), v.Connections, func(r AMQPConnectionRow) ui.Cells { return amqpConnectionRow(ctx, r, v.Now) }).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -260,7 +278,7 @@ func AMQPOverviewPage(p ui.Page, v AMQPOverviewView) templ.Component {
 						}()
 					}
 					ctx = templ.InitializeContext(ctx)
-					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 4, "<p class=\"utrecht-paragraph\">Messages expire in queues that we read, though their senders count on an AppRec. Ask the operator of the broker to remove their time to live: see the table of queues below.</p>")
+					templ_7745c5c3_Err = ui.Text(i18n.T(ctx, "amqp.overview.expiring")).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -271,7 +289,7 @@ func AMQPOverviewPage(p ui.Page, v AMQPOverviewView) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 5, " ")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 4, " ")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -292,24 +310,11 @@ func AMQPOverviewPage(p ui.Page, v AMQPOverviewView) templ.Component {
 						}()
 					}
 					ctx = templ.InitializeContext(ctx)
-					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 6, "<p class=\"utrecht-paragraph\">A certificate of")
+					templ_7745c5c3_Err = ui.Text(i18n.T(ctx, "amqp.overview.unfit", u.Party, i18n.Of(ctx, "amqp.purpose", u.Purpose))).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = ui.Link(u.Party, u.Href).Render(ctx, templ_7745c5c3_Buffer)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
-					var templ_7745c5c3_Var8 string
-					templ_7745c5c3_Var8, templ_7745c5c3_Err = templ.JoinStringErrs(" is not used for " + u.Purpose + ": its key usage does not fit. Replace it by one that does.")
-					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `amqp/overview.templ`, Line: 147, Col: 101}
-					}
-					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var8))
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
-					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 7, "</p><p class=\"utrecht-paragraph\">")
+					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 5, " <p class=\"utrecht-paragraph\">")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -317,16 +322,24 @@ func AMQPOverviewPage(p ui.Page, v AMQPOverviewView) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					var templ_7745c5c3_Var9 string
-					templ_7745c5c3_Var9, templ_7745c5c3_Err = templ.JoinStringErrs(" " + u.Detail)
+					var templ_7745c5c3_Var8 string
+					templ_7745c5c3_Var8, templ_7745c5c3_Err = templ.JoinStringErrs(" " + u.Detail)
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `amqp/overview.templ`, Line: 151, Col: 21}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `overview.templ`, Line: 163, Col: 21}
 					}
-					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var9))
+					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var8))
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 8, "</p>")
+					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 6, "</p><p class=\"utrecht-paragraph\">")
+					if templ_7745c5c3_Err != nil {
+						return templ_7745c5c3_Err
+					}
+					templ_7745c5c3_Err = ui.Link(i18n.T(ctx, "amqp.overview.unfit-see", u.Party), u.Href).Render(ctx, templ_7745c5c3_Buffer)
+					if templ_7745c5c3_Err != nil {
+						return templ_7745c5c3_Err
+					}
+					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 7, "</p>")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -337,11 +350,21 @@ func AMQPOverviewPage(p ui.Page, v AMQPOverviewView) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			}
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 8, " ")
+			if templ_7745c5c3_Err != nil {
+				return templ_7745c5c3_Err
+			}
+			templ_7745c5c3_Err = ui.Rows(v.queues(ctx), v.Queues, func(r AMQPQueueRow) ui.Cells { return amqpQueueRow(r, v.Now) }).Render(ctx, templ_7745c5c3_Buffer)
+			if templ_7745c5c3_Err != nil {
+				return templ_7745c5c3_Err
+			}
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 9, " ")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Rows(v.queues(), v.Queues, func(r AMQPQueueRow) ui.Cells { return amqpQueueRow(r, v.Now) }).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Rows(v.brokers(ctx), v.Brokers, func(r AMQPBrokerRow) ui.Cells {
+				return ui.Cells{ui.Link(r.Name, r.Href), ui.Identifier(r.URL), ui.PlainText(r.Dialect), ui.State(r.state())}
+			}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -349,9 +372,7 @@ func AMQPOverviewPage(p ui.Page, v AMQPOverviewView) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Rows(v.brokers(), v.Brokers, func(r AMQPBrokerRow) ui.Cells {
-				return ui.Cells{ui.Link(r.Name, r.Href), ui.Identifier(r.URL), ui.PlainText(r.Dialect), ui.State(r.state())}
-			}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Rows(v.parties(ctx), v.Parties, amqpPartyRow).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -359,16 +380,8 @@ func AMQPOverviewPage(p ui.Page, v AMQPOverviewView) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Rows(v.parties(), v.Parties, amqpPartyRow).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 12, " ")
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
 			if len(v.Without) > 0 {
-				templ_7745c5c3_Var10 := templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
+				templ_7745c5c3_Var9 := templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 					templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 					templ_7745c5c3_Buffer, templ_7745c5c3_IsBuffer := templruntime.GetBuffer(templ_7745c5c3_W)
 					if !templ_7745c5c3_IsBuffer {
@@ -380,16 +393,16 @@ func AMQPOverviewPage(p ui.Page, v AMQPOverviewView) templ.Component {
 						}()
 					}
 					ctx = templ.InitializeContext(ctx)
-					templ_7745c5c3_Err = ui.Text("Nothing can be sent to these endpoints until their HER-id or queue is filled in, by the partner or by you.").Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Text(i18n.T(ctx, "amqp.overview.without-party-text")).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 13, " <ul class=\"utrecht-unordered-list\">")
+					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 12, " <ul class=\"utrecht-unordered-list\">")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 					for _, e := range v.Without {
-						templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 14, "<li class=\"utrecht-unordered-list__item\">")
+						templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 13, "<li class=\"utrecht-unordered-list__item\">")
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
@@ -397,18 +410,18 @@ func AMQPOverviewPage(p ui.Page, v AMQPOverviewView) templ.Component {
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
-						templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 15, "</li>")
+						templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 14, "</li>")
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
 					}
-					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 16, "</ul>")
+					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 15, "</ul>")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.Card("Endpoints without a party").Render(templ.WithChildren(ctx, templ_7745c5c3_Var10), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Card(i18n.T(ctx, "amqp.overview.without-party")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var9), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -427,8 +440,8 @@ func amqpQueueRow(r AMQPQueueRow, now time.Time) ui.Cells {
 	return ui.Cells{r.queueCell(), ui.PlainText(r.Broker), r.timeToLiveCell(), ui.Ago(r.Seen, now)}
 }
 
-func amqpConnectionRow(r AMQPConnectionRow, now time.Time) ui.Cells {
-	return ui.Cells{ui.PlainText(r.Broker), ui.Identifier(r.Node), r.stateCell(), ui.Ago(r.Since, now), ui.PlainText(ui.Count(r.Reconnects))}
+func amqpConnectionRow(ctx context.Context, r AMQPConnectionRow, now time.Time) ui.Cells {
+	return ui.Cells{ui.PlainText(r.Broker), ui.Identifier(r.Node), r.stateCell(), ui.Ago(r.Since, now), ui.PlainText(i18n.Count(ctx, r.Reconnects))}
 }
 
 func amqpPartyRow(r AMQPPartyRow) ui.Cells {
@@ -451,9 +464,9 @@ func (r AMQPQueueRow) queueCell() templ.Component {
 			}()
 		}
 		ctx = templ.InitializeContext(ctx)
-		templ_7745c5c3_Var11 := templ.GetChildren(ctx)
-		if templ_7745c5c3_Var11 == nil {
-			templ_7745c5c3_Var11 = templ.NopComponent
+		templ_7745c5c3_Var10 := templ.GetChildren(ctx)
+		if templ_7745c5c3_Var10 == nil {
+			templ_7745c5c3_Var10 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
 		if r.Href == "" {
@@ -487,12 +500,12 @@ func (r AMQPQueueRow) timeToLiveCell() templ.Component {
 			}()
 		}
 		ctx = templ.InitializeContext(ctx)
-		templ_7745c5c3_Var12 := templ.GetChildren(ctx)
-		if templ_7745c5c3_Var12 == nil {
-			templ_7745c5c3_Var12 = templ.NopComponent
+		templ_7745c5c3_Var11 := templ.GetChildren(ctx)
+		if templ_7745c5c3_Var11 == nil {
+			templ_7745c5c3_Var11 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 17, "<div>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 16, "<div>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -500,20 +513,20 @@ func (r AMQPQueueRow) timeToLiveCell() templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 18, "<div>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 17, "<div>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		var templ_7745c5c3_Var13 string
-		templ_7745c5c3_Var13, templ_7745c5c3_Err = templ.JoinStringErrs(r.Detail)
+		var templ_7745c5c3_Var12 string
+		templ_7745c5c3_Var12, templ_7745c5c3_Err = templ.JoinStringErrs(r.Detail)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `amqp/overview.templ`, Line: 198, Col: 17}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `overview.templ`, Line: 213, Col: 17}
 		}
-		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var13))
+		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var12))
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 19, "</div></div>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 18, "</div></div>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -537,12 +550,12 @@ func (r AMQPConnectionRow) stateCell() templ.Component {
 			}()
 		}
 		ctx = templ.InitializeContext(ctx)
-		templ_7745c5c3_Var14 := templ.GetChildren(ctx)
-		if templ_7745c5c3_Var14 == nil {
-			templ_7745c5c3_Var14 = templ.NopComponent
+		templ_7745c5c3_Var13 := templ.GetChildren(ctx)
+		if templ_7745c5c3_Var13 == nil {
+			templ_7745c5c3_Var13 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 20, "<div>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 19, "<div>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -551,25 +564,25 @@ func (r AMQPConnectionRow) stateCell() templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if r.Detail != "" {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 21, "<div>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 20, "<div>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			var templ_7745c5c3_Var15 string
-			templ_7745c5c3_Var15, templ_7745c5c3_Err = templ.JoinStringErrs(r.Detail)
+			var templ_7745c5c3_Var14 string
+			templ_7745c5c3_Var14, templ_7745c5c3_Err = templ.JoinStringErrs(r.Detail)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `amqp/overview.templ`, Line: 206, Col: 18}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `overview.templ`, Line: 221, Col: 18}
 			}
-			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var15))
+			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var14))
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 22, "</div>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 21, "</div>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 23, "</div>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 22, "</div>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -593,13 +606,13 @@ func (r AMQPPartyRow) herIdCell() templ.Component {
 			}()
 		}
 		ctx = templ.InitializeContext(ctx)
-		templ_7745c5c3_Var16 := templ.GetChildren(ctx)
-		if templ_7745c5c3_Var16 == nil {
-			templ_7745c5c3_Var16 = templ.NopComponent
+		templ_7745c5c3_Var15 := templ.GetChildren(ctx)
+		if templ_7745c5c3_Var15 == nil {
+			templ_7745c5c3_Var15 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
 		if r.Her == "" {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 24, "–")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 23, "–")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -629,13 +642,18 @@ func (r AMQPPartyRow) ofCell() templ.Component {
 			}()
 		}
 		ctx = templ.InitializeContext(ctx)
-		templ_7745c5c3_Var17 := templ.GetChildren(ctx)
-		if templ_7745c5c3_Var17 == nil {
-			templ_7745c5c3_Var17 = templ.NopComponent
+		templ_7745c5c3_Var16 := templ.GetChildren(ctx)
+		if templ_7745c5c3_Var16 == nil {
+			templ_7745c5c3_Var16 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
 		if r.Own {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 25, "our own")
+			var templ_7745c5c3_Var17 string
+			templ_7745c5c3_Var17, templ_7745c5c3_Err = templ.JoinStringErrs(i18n.T(ctx, "amqp.party.own"))
+			if templ_7745c5c3_Err != nil {
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `overview.templ`, Line: 236, Col: 33}
+			}
+			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var17))
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -670,7 +688,7 @@ func (r AMQPPartyRow) stateCell() templ.Component {
 			templ_7745c5c3_Var18 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 26, "<div>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 24, "<div>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -679,25 +697,25 @@ func (r AMQPPartyRow) stateCell() templ.Component {
 			return templ_7745c5c3_Err
 		}
 		for _, w := range r.Warnings {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 27, "<div>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 25, "<div>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var19 string
 			templ_7745c5c3_Var19, templ_7745c5c3_Err = templ.JoinStringErrs(w)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `amqp/overview.templ`, Line: 231, Col: 11}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `overview.templ`, Line: 246, Col: 11}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var19))
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 28, "</div>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 26, "</div>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 29, "</div>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 27, "</div>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -9,6 +9,7 @@ import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
 import (
+	"context"
 	"schakel/templates/i18n"
 	"schakel/templates/ui"
 	"time"
@@ -35,42 +36,51 @@ type AMQPPartyView struct {
 	Now                      time.Time
 }
 
-// AMQPCertificateRow is an enterprise certificate of a party.
+// AMQPCertificateRow is an enterprise certificate of a party. Purpose and Source are the stored codes.
 type AMQPCertificateRow struct {
 	Subject, Purpose, Thumbprint, Source, Remove string
 	From, Until                                  time.Time
 	State                                        Mark
 }
 
-// AMQPProcessRow is a process that a party supports.
+// AMQPProcessRow is a process that a party supports. Mode is the stored code.
 type AMQPProcessRow struct {
 	Name, Href, Subject, Mode, Sends, Receives, Own, Remove string
 }
 
-func (v AMQPPartyView) errors() []ui.FieldError {
-	return ui.NamedErrors(v.Wrong, ui.Labelled{"certificates", "Certificates"}, ui.Labelled{"privateKeys", "Private keys"})
+func (v AMQPPartyView) errors(ctx context.Context) []ui.FieldError {
+	return ui.NamedErrors(v.Wrong, ui.Labelled{"certificates", i18n.T(ctx, "amqp.certificate.certificates")},
+		ui.Labelled{"privateKeys", i18n.T(ctx, "amqp.certificate.private-keys")})
 }
 
-func (v AMQPPartyView) certificates() ui.TableView {
-	empty := "No certificate is registered. Messages to this party cannot be encrypted, and its signatures not be checked."
+func (v AMQPPartyView) certificates(ctx context.Context) ui.TableView {
+	empty := i18n.T(ctx, "amqp.certificate.empty")
 	if v.Own {
-		empty = "No certificate is registered. Messages cannot be signed, and what comes in not be decrypted."
+		empty = i18n.T(ctx, "amqp.certificate.empty-own")
 	}
 	return ui.TableView{
-		ID: "certificates", Caption: "Certificates", Total: len(v.Certificates), Noun: [2]string{"certificate", "certificates"},
-		Columns: []ui.Column{{Label: "Certificate"}, {Label: "For"}, {Label: "State"}, {Label: "Valid"}, {Label: "Actions", Unseen: true}},
-		Empty:   ui.Empty{Text: empty},
+		ID: "certificates", Caption: i18n.T(ctx, "amqp.certificate.certificates"), Total: len(v.Certificates),
+		Noun: [2]string{i18n.T(ctx, "amqp.noun.certificate"), i18n.T(ctx, "amqp.noun.certificates")},
+		Columns: []ui.Column{
+			{Label: i18n.T(ctx, "amqp.certificate.certificate")}, {Label: i18n.T(ctx, "amqp.certificate.for")}, {Label: i18n.T(ctx, "amqp.label.state")},
+			{Label: i18n.T(ctx, "amqp.certificate.valid")}, {Label: i18n.T(ctx, "amqp.label.actions"), Unseen: true},
+		},
+		Empty: ui.Empty{Text: empty},
 	}
 }
 
-func (v AMQPPartyView) processes() ui.TableView {
+func (v AMQPPartyView) processes(ctx context.Context) ui.TableView {
 	t := ui.TableView{
-		ID: "processes", Caption: "Processes", Total: len(v.Processes), Noun: [2]string{"process", "processes"},
-		Columns: []ui.Column{{Label: "Process"}, {Label: "Subject"}, {Label: "With"}, {Label: "Event types"}, {Label: "Actions", Unseen: true}},
-		Empty:   ui.Empty{Text: "No process is agreed yet, so nothing is sent to this party or taken from it. An administrator adds what both sides support."},
+		ID: "processes", Caption: i18n.T(ctx, "amqp.process.processes"), Total: len(v.Processes),
+		Noun: [2]string{i18n.T(ctx, "amqp.noun.process"), i18n.T(ctx, "amqp.noun.processes")},
+		Columns: []ui.Column{
+			{Label: i18n.T(ctx, "amqp.process.process")}, {Label: i18n.T(ctx, "amqp.label.subject")}, {Label: i18n.T(ctx, "amqp.process.with")},
+			{Label: i18n.T(ctx, "amqp.process.event-types")}, {Label: i18n.T(ctx, "amqp.label.actions"), Unseen: true},
+		},
+		Empty: ui.Empty{Text: i18n.T(ctx, "amqp.process.empty-partner")},
 	}
 	if v.MayProcess {
-		t.Empty = ui.Empty{Text: "No process is agreed yet, so nothing is sent to this party or taken from it.", ActionLabel: "Add a process", ActionHref: v.NewProcess}
+		t.Empty = ui.Empty{Text: i18n.T(ctx, "amqp.process.empty"), ActionLabel: i18n.T(ctx, "amqp.process.add"), ActionHref: v.NewProcess}
 	}
 	return t
 }
@@ -109,7 +119,7 @@ func AMQPPartyPage(p ui.Page, v AMQPPartyView) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = ui.ErrorSummary(v.errors()).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.ErrorSummary(v.errors(ctx)).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -211,7 +221,7 @@ func AMQPPartyPage(p ui.Page, v AMQPPartyView) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.Card("Party").Render(templ.WithChildren(ctx, templ_7745c5c3_Var6), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Card(i18n.T(ctx, "amqp.label.party")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var6), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -237,7 +247,7 @@ func AMQPPartyPage(p ui.Page, v AMQPPartyView) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.Card("Queues").Render(templ.WithChildren(ctx, templ_7745c5c3_Var7), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Card(i18n.T(ctx, "amqp.party.queues")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var7), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -271,7 +281,7 @@ func AMQPPartyPage(p ui.Page, v AMQPPartyView) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Rows(amqpTable("messages", "Last messages", v.MessageTotal), v.Messages, func(r AMQPMessageRow) ui.Cells { return amqpMessageRow(r, v.Now) }).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Rows(amqpTable(ctx, "messages", i18n.T(ctx, "amqp.party.last-messages"), v.MessageTotal), v.Messages, func(r AMQPMessageRow) ui.Cells { return amqpMessageRow(ctx, r, v.Now) }).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -284,7 +294,7 @@ func AMQPPartyPage(p ui.Page, v AMQPPartyView) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = ui.Link("See all "+ui.Count(v.MessageTotal)+" messages", v.MessagesHref).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Link(i18n.T(ctx, "amqp.party.see-all-messages", v.MessageTotal), v.MessagesHref).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -334,10 +344,10 @@ func amqpCertificates(v AMQPPartyView) templ.Component {
 			templ_7745c5c3_Var8 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = ui.Rows(v.certificates(), v.Certificates, func(r AMQPCertificateRow) ui.Cells {
+		templ_7745c5c3_Err = ui.Rows(v.certificates(ctx), v.Certificates, func(r AMQPCertificateRow) ui.Cells {
 			return ui.Cells{
-				r.certificateCell(), ui.PlainText(r.Purpose), r.State.Badge(), ui.PlainText(ui.Day(r.From) + " to " + ui.Day(r.Until)),
-				ui.When(r.Remove != "", ui.PostButton(ui.Subtle, "Remove", r.Remove)),
+				r.certificateCell(), ui.PlainText(i18n.Of(ctx, "amqp.purpose", r.Purpose)), r.State.Badge(), ui.PlainText(i18n.T(ctx, "amqp.certificate.from-until", i18n.Day(ctx, r.From), i18n.Day(ctx, r.Until))),
+				ui.When(r.Remove != "", ui.PostButton(ui.Subtle, i18n.T(ctx, "amqp.remove"), r.Remove)),
 			}
 		}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
@@ -368,7 +378,7 @@ func amqpCertificates(v AMQPPartyView) templ.Component {
 						}()
 					}
 					ctx = templ.InitializeContext(ctx)
-					templ_7745c5c3_Err = ui.TextArea(ui.Field{Name: "certificates", Label: "Certificates", Hint: "As PEM: each begins with -----BEGIN CERTIFICATE-----. Those of authorities go after the one they belong to. Its key usage decides whether it signs, encrypts or both; the newest is used, older ones stay good for what is under way.", Value: v.Typed, Error: v.Wrong["certificates"], Required: true, Rows: 6, MaxLength: 128000}).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.TextArea(ui.Field{Name: "certificates", Label: i18n.T(ctx, "amqp.certificate.certificates"), Hint: i18n.T(ctx, "amqp.certificate.certificates-hint"), Value: v.Typed, Error: v.Wrong["certificates"], Required: true, Rows: 6, MaxLength: 128000}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -377,7 +387,7 @@ func amqpCertificates(v AMQPPartyView) templ.Component {
 						return templ_7745c5c3_Err
 					}
 					if v.Own {
-						templ_7745c5c3_Err = ui.TextArea(ui.Field{Name: "privateKeys", Label: "Private keys", Hint: "As PEM without a password, one for each certificate. They are sealed when they are stored, and never shown again.", Error: v.Wrong["privateKeys"], Required: true, Rows: 6, MaxLength: 128000}).Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = ui.TextArea(ui.Field{Name: "privateKeys", Label: i18n.T(ctx, "amqp.certificate.private-keys"), Hint: i18n.T(ctx, "amqp.certificate.private-keys-hint"), Error: v.Wrong["privateKeys"], Required: true, Rows: 6, MaxLength: 128000}).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
@@ -398,7 +408,7 @@ func amqpCertificates(v AMQPPartyView) templ.Component {
 							}()
 						}
 						ctx = templ.InitializeContext(ctx)
-						templ_7745c5c3_Err = ui.Button(ui.Secondary, "Add certificates").Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = ui.Button(ui.Secondary, i18n.T(ctx, "amqp.certificate.add")).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
@@ -416,7 +426,7 @@ func amqpCertificates(v AMQPPartyView) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Fold("Add certificates").Render(templ.WithChildren(ctx, templ_7745c5c3_Var9), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Fold(i18n.T(ctx, "amqp.certificate.add")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var9), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -446,10 +456,10 @@ func amqpProcesses(v AMQPPartyView) templ.Component {
 			templ_7745c5c3_Var12 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = ui.Rows(v.processes(), v.Processes, func(r AMQPProcessRow) ui.Cells {
+		templ_7745c5c3_Err = ui.Rows(v.processes(ctx), v.Processes, func(r AMQPProcessRow) ui.Cells {
 			return ui.Cells{
 				r.processCell(), SubjectCode(r.Subject), ui.PlainText(r.Own), r.eventTypesCell(),
-				ui.When(r.Remove != "", ui.PostButton(ui.Subtle, "Remove", r.Remove)),
+				ui.When(r.Remove != "", ui.PostButton(ui.Subtle, i18n.T(ctx, "amqp.remove"), r.Remove)),
 			}
 		}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
@@ -468,7 +478,7 @@ func amqpProcesses(v AMQPPartyView) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = ui.LinkButton(ui.Secondary, "Add a process", v.NewProcess).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.LinkButton(ui.Secondary, i18n.T(ctx, "amqp.process.add"), v.NewProcess).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -511,7 +521,7 @@ func (r AMQPCertificateRow) certificateCell() templ.Component {
 		var templ_7745c5c3_Var15 string
 		templ_7745c5c3_Var15, templ_7745c5c3_Err = templ.JoinStringErrs(r.Subject)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `amqp/party.templ`, Line: 150, Col: 18}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `party.templ`, Line: 160, Col: 18}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var15))
 		if templ_7745c5c3_Err != nil {
@@ -529,15 +539,15 @@ func (r AMQPCertificateRow) certificateCell() templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		if r.Source != "" {
+		if i18n.Has("amqp.source", r.Source) {
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 17, "<div>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var16 string
-			templ_7745c5c3_Var16, templ_7745c5c3_Err = templ.JoinStringErrs(r.Source)
+			templ_7745c5c3_Var16, templ_7745c5c3_Err = templ.JoinStringErrs(i18n.Of(ctx, "amqp.source", r.Source))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `amqp/party.templ`, Line: 155, Col: 18}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `party.templ`, Line: 165, Col: 47}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var16))
 			if templ_7745c5c3_Err != nil {
@@ -590,7 +600,7 @@ func (r AMQPProcessRow) processCell() templ.Component {
 			var templ_7745c5c3_Var18 string
 			templ_7745c5c3_Var18, templ_7745c5c3_Err = templ.JoinStringErrs(r.Name)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `amqp/party.templ`, Line: 166, Col: 12}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `party.templ`, Line: 176, Col: 12}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var18))
 			if templ_7745c5c3_Err != nil {
@@ -602,9 +612,9 @@ func (r AMQPProcessRow) processCell() templ.Component {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var19 string
-		templ_7745c5c3_Var19, templ_7745c5c3_Err = templ.JoinStringErrs(r.Mode)
+		templ_7745c5c3_Var19, templ_7745c5c3_Err = templ.JoinStringErrs(i18n.Of(ctx, "amqp.mode", r.Mode))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `amqp/party.templ`, Line: 169, Col: 15}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `party.templ`, Line: 179, Col: 42}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var19))
 		if templ_7745c5c3_Err != nil {
@@ -649,9 +659,9 @@ func (r AMQPProcessRow) eventTypesCell() templ.Component {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var21 string
-			templ_7745c5c3_Var21, templ_7745c5c3_Err = templ.JoinStringErrs("out: " + r.Sends)
+			templ_7745c5c3_Var21, templ_7745c5c3_Err = templ.JoinStringErrs(i18n.T(ctx, "amqp.process.out", r.Sends))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `amqp/party.templ`, Line: 176, Col: 27}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `party.templ`, Line: 186, Col: 50}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var21))
 			if templ_7745c5c3_Err != nil {
@@ -668,9 +678,9 @@ func (r AMQPProcessRow) eventTypesCell() templ.Component {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var22 string
-			templ_7745c5c3_Var22, templ_7745c5c3_Err = templ.JoinStringErrs("in: " + r.Receives)
+			templ_7745c5c3_Var22, templ_7745c5c3_Err = templ.JoinStringErrs(i18n.T(ctx, "amqp.process.in", r.Receives))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `amqp/party.templ`, Line: 179, Col: 29}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `party.templ`, Line: 189, Col: 52}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var22))
 			if templ_7745c5c3_Err != nil {

@@ -9,8 +9,10 @@ import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
 import (
+	"context"
+
+	"schakel/templates/i18n"
 	"schakel/templates/ui"
-	"strconv"
 )
 
 // AdviceView scores a version of a contract against the rules that make it easy to use.
@@ -62,51 +64,53 @@ func (s AdviceScore) kind() ui.Kind {
 	return ui.KindWarning
 }
 
-func (s AdviceScore) text() string { return strconv.Itoa(s.Points) + " of 100" }
+func (s AdviceScore) text(ctx context.Context) string {
+	return i18n.T(ctx, "contracts.advice.points", s.Points)
+}
 
-func (v AdviceView) tiles() []ui.Tile {
-	hint := "nothing is needed to publish"
+func (v AdviceView) tiles(ctx context.Context) []ui.Tile {
+	hint := i18n.T(ctx, "contracts.advice.no-least")
 	if v.Least > 0 {
-		hint = strconv.Itoa(v.Least) + " are needed to publish"
+		hint = i18n.T(ctx, "contracts.advice.least", v.Least)
 	}
-	tiles := []ui.Tile{{Label: "Score", Value: v.Score.text(), Hint: hint, Kind: v.Score.kind()}}
+	tiles := []ui.Tile{{Label: i18n.T(ctx, "contracts.version.score"), Value: v.Score.text(ctx), Hint: hint, Kind: v.Score.kind()}}
 	for _, s := range v.Sets {
-		tiles = append(tiles, ui.Tile{Label: s.Name, Value: s.text(), Hint: "of this part", Kind: s.kind()})
+		tiles = append(tiles, ui.Tile{Label: s.Name, Value: s.text(ctx), Hint: i18n.T(ctx, "contracts.advice.of-part"), Kind: s.kind()})
 	}
 	return tiles
 }
 
-func (v AdviceView) rulesTable() ui.TableView {
+func (v AdviceView) rulesTable(ctx context.Context) ui.TableView {
 	return ui.TableView{
-		ID: "rules", Caption: "Rules", Total: len(v.Rules), Noun: [2]string{"rule", "rules"},
-		Columns: []ui.Column{{Label: "Rule"}, {Label: "Weight"}, {Label: "Outcome"}, {Label: "Explained in"}},
-		Empty:   ui.Empty{Text: "No rule is like this.", ActionLabel: "See all rules", ActionHref: v.Action},
+		ID: "rules", Caption: i18n.T(ctx, "contracts.advice.rules"), Total: len(v.Rules), Noun: [2]string{i18n.T(ctx, "contracts.noun.rule"), i18n.T(ctx, "contracts.noun.rules")},
+		Columns: []ui.Column{{Label: i18n.T(ctx, "contracts.advice.rule")}, {Label: i18n.T(ctx, "contracts.advice.weight")}, {Label: i18n.T(ctx, "contracts.word.outcome")}, {Label: i18n.T(ctx, "contracts.advice.explained-in")}},
+		Empty:   ui.Empty{Text: i18n.T(ctx, "contracts.advice.no-rule"), ActionLabel: i18n.T(ctx, "contracts.advice.see-all"), ActionHref: v.Action},
 	}
 }
 
-func (g AdviceGroup) table() ui.TableView {
+func (g AdviceGroup) table(ctx context.Context) ui.TableView {
 	return ui.TableView{
-		ID: "rule-" + g.ID, Caption: g.Title, Total: g.Total, Noun: [2]string{"finding", "findings"},
-		Columns: []ui.Column{{Label: "Line", Numeric: true}, {Label: "Severity"}, {Label: "What"}, {Label: "Where"}}, Head: 2,
+		ID: "rule-" + g.ID, Caption: g.Title, Total: g.Total, Noun: [2]string{i18n.T(ctx, "contracts.noun.finding"), i18n.T(ctx, "contracts.noun.findings")},
+		Columns: []ui.Column{{Label: i18n.T(ctx, "contracts.word.line"), Numeric: true}, {Label: i18n.T(ctx, "contracts.word.severity")}, {Label: i18n.T(ctx, "contracts.word.what")}, {Label: i18n.T(ctx, "contracts.word.where")}}, Head: 2,
 	}
 }
 
 // ruleStates are the outcomes a rule can have, with the words for them.
-func ruleStates(chosen string) []ui.Option {
+func ruleStates(ctx context.Context, chosen string) []ui.Option {
 	return []ui.Option{
-		{Label: "Any outcome"},
-		{Value: "fails", Label: "Not kept", Selected: chosen == "fails"},
-		{Value: "holds", Label: "Kept", Selected: chosen == "holds"},
-		{Value: "not-applicable", Label: "Does not apply", Selected: chosen == "not-applicable"},
+		{Label: i18n.T(ctx, "contracts.advice.any-outcome")},
+		{Value: "fails", Label: i18n.T(ctx, "contracts.advice.fails"), Selected: chosen == "fails"},
+		{Value: "holds", Label: i18n.T(ctx, "contracts.advice.holds"), Selected: chosen == "holds"},
+		{Value: "not-applicable", Label: i18n.T(ctx, "contracts.advice.not-applicable"), Selected: chosen == "not-applicable"},
 	}
 }
 
-func ruleSeverities(chosen string) []ui.Option {
+func ruleSeverities(ctx context.Context, chosen string) []ui.Option {
 	return []ui.Option{
-		{Label: "Any weight"},
-		{Value: "error", Label: "Error, counts three times", Selected: chosen == "error"},
-		{Value: "warning", Label: "Warning, counts once", Selected: chosen == "warning"},
-		{Value: "info", Label: "Info, does not count", Selected: chosen == "info"},
+		{Label: i18n.T(ctx, "contracts.advice.any-weight")},
+		{Value: "error", Label: i18n.T(ctx, "contracts.advice.weight-error"), Selected: chosen == "error"},
+		{Value: "warning", Label: i18n.T(ctx, "contracts.advice.weight-warning"), Selected: chosen == "warning"},
+		{Value: "info", Label: i18n.T(ctx, "contracts.advice.weight-info"), Selected: chosen == "info"},
 	}
 }
 
@@ -144,7 +148,7 @@ func AdvicePage(p ui.Page, v AdviceView) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = ui.Tiles(v.tiles()).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Tiles(v.tiles(ctx)).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -152,7 +156,7 @@ func AdvicePage(p ui.Page, v AdviceView) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Text("The score counts the rules that are kept among those that apply. It does not say whether the document is valid: its page does.").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Text(i18n.T(ctx, "contracts.advice.lead")).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -173,7 +177,7 @@ func AdvicePage(p ui.Page, v AdviceView) templ.Component {
 						}()
 					}
 					ctx = templ.InitializeContext(ctx)
-					templ_7745c5c3_Err = ui.Select(ui.Field{Name: "state", Label: "Outcome", Value: v.State, Options: ruleStates(v.State)}).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Select(ui.Field{Name: "state", Label: i18n.T(ctx, "contracts.word.outcome"), Value: v.State, Options: ruleStates(ctx, v.State)}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -181,7 +185,7 @@ func AdvicePage(p ui.Page, v AdviceView) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = ui.Select(ui.Field{Name: "severity", Label: "Weight", Value: v.Severity, Options: ruleSeverities(v.Severity)}).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Select(ui.Field{Name: "severity", Label: i18n.T(ctx, "contracts.advice.weight"), Value: v.Severity, Options: ruleSeverities(ctx, v.Severity)}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -204,7 +208,7 @@ func AdvicePage(p ui.Page, v AdviceView) templ.Component {
 						}()
 					}
 					ctx = templ.InitializeContext(ctx)
-					templ_7745c5c3_Err = ui.LinkButton(ui.Secondary, "See all rules", v.Action).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.LinkButton(ui.Secondary, i18n.T(ctx, "contracts.advice.see-all"), v.Action).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -232,7 +236,7 @@ func AdvicePage(p ui.Page, v AdviceView) templ.Component {
 						}()
 					}
 					ctx = templ.InitializeContext(ctx)
-					templ_7745c5c3_Err = ui.Text("Every rule that applies is kept. There is nothing to mend.").Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Text(i18n.T(ctx, "contracts.advice.all-kept")).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -247,12 +251,12 @@ func AdvicePage(p ui.Page, v AdviceView) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Rows(v.rulesTable(), v.Rules, adviceRule).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Rows(v.rulesTable(ctx), v.Rules, adviceRule).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			for _, g := range v.Groups {
-				templ_7745c5c3_Err = ui.Rows(g.table(), g.Findings, findingRow).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Rows(g.table(ctx), g.Findings, findingRow).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -260,7 +264,7 @@ func AdvicePage(p ui.Page, v AdviceView) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = ui.Text("What to do: "+g.Remedy).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Text(i18n.T(ctx, "contracts.advice.what-to-do", g.Remedy)).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -281,7 +285,7 @@ func AdvicePage(p ui.Page, v AdviceView) templ.Component {
 							}()
 						}
 						ctx = templ.InitializeContext(ctx)
-						templ_7745c5c3_Err = ui.LinkButton(ui.Subtle, "See all of this rule", g.More).Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = ui.LinkButton(ui.Subtle, i18n.T(ctx, "contracts.advice.see-all-of-rule"), g.More).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
@@ -309,13 +313,13 @@ func AdvicePage(p ui.Page, v AdviceView) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = ui.DescriptionList([]ui.Item{{Label: "This advice", Content: ui.Identifier(v.API)}}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.DescriptionList([]ui.Item{{Label: i18n.T(ctx, "contracts.advice.this"), Content: ui.Identifier(v.API)}}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Card("For machines").Render(templ.WithChildren(ctx, templ_7745c5c3_Var7), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Card(i18n.T(ctx, "contracts.word.for-machines")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var7), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -355,15 +359,15 @@ func (r AdviceRule) weightCell() templ.Component {
 		}
 		ctx = templ.ClearChildren(ctx)
 		if r.State == "fails" {
-			templ_7745c5c3_Err = ui.Badge(severityKind(r.Severity), r.Severity).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = severity(r.Severity).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		} else {
 			var templ_7745c5c3_Var9 string
-			templ_7745c5c3_Var9, templ_7745c5c3_Err = templ.JoinStringErrs(r.Severity)
+			templ_7745c5c3_Var9, templ_7745c5c3_Err = templ.JoinStringErrs(i18n.Of(ctx, "contracts.severity", r.Severity))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `contracts/advice.templ`, Line: 149, Col: 14}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `advice.templ`, Line: 153, Col: 50}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var9))
 			if templ_7745c5c3_Err != nil {
@@ -397,15 +401,15 @@ func (r AdviceRule) outcomeCell() templ.Component {
 		ctx = templ.ClearChildren(ctx)
 		switch r.State {
 		case "fails":
-			templ_7745c5c3_Err = ui.Link("not kept, "+ui.Plural(r.Count, "finding", "findings"), r.Href).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Link(i18n.T(ctx, "contracts.advice.outcome-fails", r.Count), r.Href).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		case "holds":
 			var templ_7745c5c3_Var11 string
-			templ_7745c5c3_Var11, templ_7745c5c3_Err = templ.JoinStringErrs("kept")
+			templ_7745c5c3_Var11, templ_7745c5c3_Err = templ.JoinStringErrs(i18n.T(ctx, "contracts.advice.outcome-holds"))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `contracts/advice.templ`, Line: 158, Col: 11}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `advice.templ`, Line: 162, Col: 50}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var11))
 			if templ_7745c5c3_Err != nil {
@@ -413,9 +417,9 @@ func (r AdviceRule) outcomeCell() templ.Component {
 			}
 		default:
 			var templ_7745c5c3_Var12 string
-			templ_7745c5c3_Var12, templ_7745c5c3_Err = templ.JoinStringErrs("does not apply")
+			templ_7745c5c3_Var12, templ_7745c5c3_Err = templ.JoinStringErrs(i18n.T(ctx, "contracts.advice.outcome-not-applicable"))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `contracts/advice.templ`, Line: 160, Col: 21}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `advice.templ`, Line: 164, Col: 59}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var12))
 			if templ_7745c5c3_Err != nil {
@@ -462,7 +466,7 @@ func (r AdviceRule) explainedInCell() templ.Component {
 		var templ_7745c5c3_Var14 string
 		templ_7745c5c3_Var14, templ_7745c5c3_Err = templ.JoinStringErrs(r.Set)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `contracts/advice.templ`, Line: 168, Col: 9}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `advice.templ`, Line: 172, Col: 9}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var14))
 		if templ_7745c5c3_Err != nil {

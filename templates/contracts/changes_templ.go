@@ -9,8 +9,11 @@ import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
 import (
-	"schakel/templates/ui"
+	"context"
 	"strconv"
+
+	"schakel/templates/i18n"
+	"schakel/templates/ui"
 )
 
 // ContractChangesView lists the changes from one version of a contract to another.
@@ -45,73 +48,8 @@ type ContractChangeRow struct {
 	Removed bool
 }
 
-// direction names the direction in which the bound parties use the changed part.
-func (c ContractChangeRow) direction() string {
-	switch c.Direction {
-	case "sent":
-		return " (in what they send)"
-	case "read":
-		return " (in what they read)"
-	}
-	return ""
-}
-
-func (v ContractChangesView) counts() []ui.Tile {
-	tile := func(label string, n int, kind ui.Kind, hint string) ui.Tile {
-		if n == 0 {
-			kind = ui.KindNeutral
-		}
-		return ui.Tile{Label: label, Value: ui.Count(n), Hint: hint, Kind: kind}
-	}
-	return []ui.Tile{
-		tile("Breaking", v.Breaking, ui.KindError, "others must adapt"),
-		tile("Warnings", v.Warning, ui.KindWarning, "others may have to adapt"),
-		tile("Harmless", v.Info, ui.KindInfo, "nobody has to adapt"),
-	}
-}
-
-func (v ContractChangesView) summary() string {
-	text := "From version " + v.From + " to version " + v.To + "."
-	if v.Suggested != "" && v.Causes > 0 {
-		text += " By semantic versioning these changes make it version " + v.Suggested + "."
-	}
-	return text
-}
-
-func levelKind(level string) ui.Kind {
-	switch level {
-	case "breaking":
-		return ui.KindError
-	case "warning":
-		return ui.KindWarning
-	}
-	return ui.KindInfo
-}
-
-// sideName names the parties that may have to adapt.
-func sideName(side string) string {
-	switch side {
-	case "consumer":
-		return "who reads it or calls it"
-	case "producer":
-		return "who sends it"
-	}
-	return "both sides"
-}
-
-func changeColumns() []ui.Column {
-	return []ui.Column{{Label: "Level"}, {Label: "What changed"}, {Label: "Who is bound"}, {Label: "Where"}}
-}
-
-func (g ContractChangeGroup) table(i int) ui.TableView {
-	return ui.TableView{
-		ID: "cause-" + strconv.Itoa(i+1), Caption: g.Text, Total: g.Total, Noun: [2]string{"change", "changes"},
-		Columns: changeColumns(), Head: 1,
-	}
-}
-
-// ContractChangesPage shows what changed between two versions.
-func ContractChangesPage(p ui.Page, v ContractChangesView) templ.Component {
+// bound names the parties that may have to adapt, and the direction in which they use the changed part.
+func (c ContractChangeRow) boundCell() templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -132,7 +70,148 @@ func ContractChangesPage(p ui.Page, v ContractChangesView) templ.Component {
 			templ_7745c5c3_Var1 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Var2 := templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
+		switch c.Direction {
+		case "sent":
+			var templ_7745c5c3_Var2 string
+			templ_7745c5c3_Var2, templ_7745c5c3_Err = templ.JoinStringErrs(i18n.T(ctx, "contracts.changes.in-what-they-send", sideName(ctx, c.Side)))
+			if templ_7745c5c3_Err != nil {
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `changes.templ`, Line: 47, Col: 78}
+			}
+			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var2))
+			if templ_7745c5c3_Err != nil {
+				return templ_7745c5c3_Err
+			}
+		case "read":
+			var templ_7745c5c3_Var3 string
+			templ_7745c5c3_Var3, templ_7745c5c3_Err = templ.JoinStringErrs(i18n.T(ctx, "contracts.changes.in-what-they-read", sideName(ctx, c.Side)))
+			if templ_7745c5c3_Err != nil {
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `changes.templ`, Line: 49, Col: 78}
+			}
+			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var3))
+			if templ_7745c5c3_Err != nil {
+				return templ_7745c5c3_Err
+			}
+		default:
+			var templ_7745c5c3_Var4 string
+			templ_7745c5c3_Var4, templ_7745c5c3_Err = templ.JoinStringErrs(sideName(ctx, c.Side))
+			if templ_7745c5c3_Err != nil {
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `changes.templ`, Line: 51, Col: 26}
+			}
+			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var4))
+			if templ_7745c5c3_Err != nil {
+				return templ_7745c5c3_Err
+			}
+		}
+		return nil
+	})
+}
+
+// level is the badge of what a change asks of others.
+func (c ContractChangeRow) level() templ.Component {
+	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
+		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
+		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
+			return templ_7745c5c3_CtxErr
+		}
+		templ_7745c5c3_Buffer, templ_7745c5c3_IsBuffer := templruntime.GetBuffer(templ_7745c5c3_W)
+		if !templ_7745c5c3_IsBuffer {
+			defer func() {
+				templ_7745c5c3_BufErr := templruntime.ReleaseBuffer(templ_7745c5c3_Buffer)
+				if templ_7745c5c3_Err == nil {
+					templ_7745c5c3_Err = templ_7745c5c3_BufErr
+				}
+			}()
+		}
+		ctx = templ.InitializeContext(ctx)
+		templ_7745c5c3_Var5 := templ.GetChildren(ctx)
+		if templ_7745c5c3_Var5 == nil {
+			templ_7745c5c3_Var5 = templ.NopComponent
+		}
+		ctx = templ.ClearChildren(ctx)
+		templ_7745c5c3_Err = ui.Badge(levelKind(c.Level), i18n.Of(ctx, "contracts.level", c.Level)).Render(ctx, templ_7745c5c3_Buffer)
+		if templ_7745c5c3_Err != nil {
+			return templ_7745c5c3_Err
+		}
+		return nil
+	})
+}
+
+func (v ContractChangesView) counts(ctx context.Context) []ui.Tile {
+	tile := func(label string, n int, kind ui.Kind, hint string) ui.Tile {
+		if n == 0 {
+			kind = ui.KindNeutral
+		}
+		return ui.Tile{Label: label, Value: i18n.Count(ctx, n), Hint: hint, Kind: kind}
+	}
+	return []ui.Tile{
+		tile(i18n.T(ctx, "contracts.changes.breaking"), v.Breaking, ui.KindError, i18n.T(ctx, "contracts.changes.must-adapt")),
+		tile(i18n.T(ctx, "contracts.changes.warnings"), v.Warning, ui.KindWarning, i18n.T(ctx, "contracts.changes.may-have-to-adapt")),
+		tile(i18n.T(ctx, "contracts.changes.harmless"), v.Info, ui.KindInfo, i18n.T(ctx, "contracts.changes.nobody-adapts")),
+	}
+}
+
+func (v ContractChangesView) summary(ctx context.Context) string {
+	if v.Suggested != "" && v.Causes > 0 {
+		return i18n.T(ctx, "contracts.changes.from-to-suggested", v.From, v.To, v.Suggested)
+	}
+	return i18n.T(ctx, "contracts.changes.from-to", v.From, v.To)
+}
+
+func levelKind(level string) ui.Kind {
+	switch level {
+	case "breaking":
+		return ui.KindError
+	case "warning":
+		return ui.KindWarning
+	}
+	return ui.KindInfo
+}
+
+// sideName names the parties that may have to adapt.
+func sideName(ctx context.Context, side string) string {
+	switch side {
+	case "consumer":
+		return i18n.T(ctx, "contracts.side.consumer")
+	case "producer":
+		return i18n.T(ctx, "contracts.side.producer")
+	}
+	return i18n.T(ctx, "contracts.side.both")
+}
+
+func changeColumns(ctx context.Context) []ui.Column {
+	return []ui.Column{{Label: i18n.T(ctx, "contracts.changes.level")}, {Label: i18n.T(ctx, "contracts.changes.column-what")}, {Label: i18n.T(ctx, "contracts.changes.who-is-bound")}, {Label: i18n.T(ctx, "contracts.word.where")}}
+}
+
+func (g ContractChangeGroup) table(ctx context.Context, i int) ui.TableView {
+	return ui.TableView{
+		ID: "cause-" + strconv.Itoa(i+1), Caption: g.Text, Total: g.Total, Noun: [2]string{i18n.T(ctx, "contracts.noun.change"), i18n.T(ctx, "contracts.noun.changes")},
+		Columns: changeColumns(ctx), Head: 1,
+	}
+}
+
+// ContractChangesPage shows what changed between two versions.
+func ContractChangesPage(p ui.Page, v ContractChangesView) templ.Component {
+	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
+		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
+		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
+			return templ_7745c5c3_CtxErr
+		}
+		templ_7745c5c3_Buffer, templ_7745c5c3_IsBuffer := templruntime.GetBuffer(templ_7745c5c3_W)
+		if !templ_7745c5c3_IsBuffer {
+			defer func() {
+				templ_7745c5c3_BufErr := templruntime.ReleaseBuffer(templ_7745c5c3_Buffer)
+				if templ_7745c5c3_Err == nil {
+					templ_7745c5c3_Err = templ_7745c5c3_BufErr
+				}
+			}()
+		}
+		ctx = templ.InitializeContext(ctx)
+		templ_7745c5c3_Var6 := templ.GetChildren(ctx)
+		if templ_7745c5c3_Var6 == nil {
+			templ_7745c5c3_Var6 = templ.NopComponent
+		}
+		ctx = templ.ClearChildren(ctx)
+		templ_7745c5c3_Var7 := templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 			templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 			templ_7745c5c3_Buffer, templ_7745c5c3_IsBuffer := templruntime.GetBuffer(templ_7745c5c3_W)
 			if !templ_7745c5c3_IsBuffer {
@@ -149,12 +228,12 @@ func ContractChangesPage(p ui.Page, v ContractChangesView) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				var templ_7745c5c3_Var3 templ.SafeURL
-				templ_7745c5c3_Var3, templ_7745c5c3_Err = templ.JoinURLErrs(v.Action)
+				var templ_7745c5c3_Var8 templ.SafeURL
+				templ_7745c5c3_Var8, templ_7745c5c3_Err = templ.JoinURLErrs(v.Action)
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `contracts/changes.templ`, Line: 109, Col: 39}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `changes.templ`, Line: 117, Col: 39}
 				}
-				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var3))
+				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var8))
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -162,7 +241,7 @@ func ContractChangesPage(p ui.Page, v ContractChangesView) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = ui.Select(ui.Field{Name: "from", Label: "Compare with version", Value: v.From, Options: v.Others, Required: true}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Select(ui.Field{Name: "from", Label: i18n.T(ctx, "contracts.changes.compare-with"), Value: v.From, Options: v.Others, Required: true}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -170,11 +249,11 @@ func ContractChangesPage(p ui.Page, v ContractChangesView) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = ui.Button(ui.Secondary, "Compare").Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Button(ui.Secondary, i18n.T(ctx, "contracts.changes.compare")).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = ui.Link("Back to version "+v.To, v.VersionHref).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Link(i18n.T(ctx, "contracts.changes.back", v.To), v.VersionHref).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -188,7 +267,7 @@ func ContractChangesPage(p ui.Page, v ContractChangesView) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if v.Message != "" {
-				templ_7745c5c3_Var4 := templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
+				templ_7745c5c3_Var9 := templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 					templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 					templ_7745c5c3_Buffer, templ_7745c5c3_IsBuffer := templruntime.GetBuffer(templ_7745c5c3_W)
 					if !templ_7745c5c3_IsBuffer {
@@ -213,7 +292,7 @@ func ContractChangesPage(p ui.Page, v ContractChangesView) templ.Component {
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
-						templ_7745c5c3_Err = ui.Link("Back to version "+v.To, v.VersionHref).Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = ui.Link(i18n.T(ctx, "contracts.changes.back", v.To), v.VersionHref).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
@@ -224,7 +303,7 @@ func ContractChangesPage(p ui.Page, v ContractChangesView) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.Alert(ui.KindInfo).Render(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Alert(ui.KindInfo).Render(templ.WithChildren(ctx, templ_7745c5c3_Var9), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -234,7 +313,7 @@ func ContractChangesPage(p ui.Page, v ContractChangesView) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if v.Compared {
-				templ_7745c5c3_Err = ui.Text(v.summary()).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Text(v.summary(ctx)).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -242,7 +321,7 @@ func ContractChangesPage(p ui.Page, v ContractChangesView) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = ui.Tiles(v.counts()).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Tiles(v.counts(ctx)).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -251,7 +330,7 @@ func ContractChangesPage(p ui.Page, v ContractChangesView) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				if v.Causes == 0 {
-					templ_7745c5c3_Err = ui.EmptyState(ui.Empty{Text: "Both versions say the same.", ActionLabel: "Back to version " + v.To, ActionHref: v.VersionHref}).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.EmptyState(ui.Empty{Text: i18n.T(ctx, "contracts.changes.same"), ActionLabel: i18n.T(ctx, "contracts.changes.back", v.To), ActionHref: v.VersionHref}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -276,7 +355,7 @@ func ContractChangesPage(p ui.Page, v ContractChangesView) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Var5 := templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
+				templ_7745c5c3_Var10 := templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 					templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 					templ_7745c5c3_Buffer, templ_7745c5c3_IsBuffer := templruntime.GetBuffer(templ_7745c5c3_W)
 					if !templ_7745c5c3_IsBuffer {
@@ -288,20 +367,20 @@ func ContractChangesPage(p ui.Page, v ContractChangesView) templ.Component {
 						}()
 					}
 					ctx = templ.InitializeContext(ctx)
-					templ_7745c5c3_Err = ui.DescriptionList([]ui.Item{{Label: "These changes", Content: ui.Identifier(v.API)}}).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.DescriptionList([]ui.Item{{Label: i18n.T(ctx, "contracts.changes.these"), Content: ui.Identifier(v.API)}}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.Card("For machines").Render(templ.WithChildren(ctx, templ_7745c5c3_Var5), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Card(i18n.T(ctx, "contracts.word.for-machines")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var10), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = ui.Layout(p).Render(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Layout(p).Render(templ.WithChildren(ctx, templ_7745c5c3_Var7), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -325,23 +404,23 @@ func contractChangeGroup(g ContractChangeGroup, i int) templ.Component {
 			}()
 		}
 		ctx = templ.InitializeContext(ctx)
-		templ_7745c5c3_Var6 := templ.GetChildren(ctx)
-		if templ_7745c5c3_Var6 == nil {
-			templ_7745c5c3_Var6 = templ.NopComponent
+		templ_7745c5c3_Var11 := templ.GetChildren(ctx)
+		if templ_7745c5c3_Var11 == nil {
+			templ_7745c5c3_Var11 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = ui.Rows(g.table(i), g.Changes, contractChange).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Rows(g.table(ctx, i), g.Changes, contractChange).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		if g.Total > len(g.Changes) {
-			templ_7745c5c3_Err = ui.Text("The first "+ui.Count(len(g.Changes))+" are shown; the API gives all.").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Text(i18n.T(ctx, "contracts.changes.first-shown-api", len(g.Changes))).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		}
 		if len(g.EventTypes) > 0 {
-			templ_7745c5c3_Var7 := templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
+			templ_7745c5c3_Var12 := templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 				templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 				templ_7745c5c3_Buffer, templ_7745c5c3_IsBuffer := templruntime.GetBuffer(templ_7745c5c3_W)
 				if !templ_7745c5c3_IsBuffer {
@@ -377,7 +456,7 @@ func contractChangeGroup(g ContractChangeGroup, i int) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Fold("Event types it touches ("+ui.Count(len(g.EventTypes))+")").Render(templ.WithChildren(ctx, templ_7745c5c3_Var7), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Fold(i18n.T(ctx, "contracts.changes.touches", len(g.EventTypes))).Render(templ.WithChildren(ctx, templ_7745c5c3_Var12), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -388,7 +467,7 @@ func contractChangeGroup(g ContractChangeGroup, i int) templ.Component {
 
 // contractChange is the row of one change.
 func contractChange(r ContractChangeRow) ui.Cells {
-	return ui.Cells{ui.Badge(levelKind(r.Level), r.Level), r.whatChangedCell(), ui.PlainText(sideName(r.Side) + r.direction()), r.whereCell()}
+	return ui.Cells{r.level(), r.whatChangedCell(), r.boundCell(), r.whereCell()}
 }
 
 func (r ContractChangeRow) whatChangedCell() templ.Component {
@@ -407,9 +486,9 @@ func (r ContractChangeRow) whatChangedCell() templ.Component {
 			}()
 		}
 		ctx = templ.InitializeContext(ctx)
-		templ_7745c5c3_Var8 := templ.GetChildren(ctx)
-		if templ_7745c5c3_Var8 == nil {
-			templ_7745c5c3_Var8 = templ.NopComponent
+		templ_7745c5c3_Var13 := templ.GetChildren(ctx)
+		if templ_7745c5c3_Var13 == nil {
+			templ_7745c5c3_Var13 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 18, "<div><span class=\"schakel-lines\">")
@@ -462,21 +541,21 @@ func (r ContractChangeRow) whereCell() templ.Component {
 			}()
 		}
 		ctx = templ.InitializeContext(ctx)
-		templ_7745c5c3_Var9 := templ.GetChildren(ctx)
-		if templ_7745c5c3_Var9 == nil {
-			templ_7745c5c3_Var9 = templ.NopComponent
+		templ_7745c5c3_Var14 := templ.GetChildren(ctx)
+		if templ_7745c5c3_Var14 == nil {
+			templ_7745c5c3_Var14 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 23, "<div>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		var templ_7745c5c3_Var10 string
-		templ_7745c5c3_Var10, templ_7745c5c3_Err = templ.JoinStringErrs(r.Subject)
+		var templ_7745c5c3_Var15 string
+		templ_7745c5c3_Var15, templ_7745c5c3_Err = templ.JoinStringErrs(r.Subject)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `contracts/changes.templ`, Line: 187, Col: 13}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `changes.templ`, Line: 195, Col: 13}
 		}
-		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var10))
+		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var15))
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -489,12 +568,12 @@ func (r ContractChangeRow) whereCell() templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if r.Removed {
-			var templ_7745c5c3_Var11 string
-			templ_7745c5c3_Var11, templ_7745c5c3_Err = templ.JoinStringErrs(" in the old version")
+			var templ_7745c5c3_Var16 string
+			templ_7745c5c3_Var16, templ_7745c5c3_Err = templ.JoinStringErrs(" " + i18n.T(ctx, "contracts.changes.in-old"))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `contracts/changes.templ`, Line: 191, Col: 26}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `changes.templ`, Line: 199, Col: 50}
 			}
-			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var11))
+			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var16))
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -503,12 +582,12 @@ func (r ContractChangeRow) whereCell() templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			var templ_7745c5c3_Var12 string
-			templ_7745c5c3_Var12, templ_7745c5c3_Err = templ.JoinStringErrs("before at ")
+			var templ_7745c5c3_Var17 string
+			templ_7745c5c3_Var17, templ_7745c5c3_Err = templ.JoinStringErrs(i18n.T(ctx, "contracts.changes.before-at") + " ")
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `contracts/changes.templ`, Line: 194, Col: 17}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `changes.templ`, Line: 202, Col: 53}
 			}
-			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var12))
+			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var17))
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -521,12 +600,12 @@ func (r ContractChangeRow) whereCell() templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		var templ_7745c5c3_Var13 string
-		templ_7745c5c3_Var13, templ_7745c5c3_Err = templ.JoinStringErrs("rule " + r.Code)
+		var templ_7745c5c3_Var18 string
+		templ_7745c5c3_Var18, templ_7745c5c3_Err = templ.JoinStringErrs(i18n.T(ctx, "contracts.version.rule", r.Code))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `contracts/changes.templ`, Line: 198, Col: 20}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `changes.templ`, Line: 206, Col: 49}
 		}
-		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var13))
+		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var18))
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -9,9 +9,12 @@ import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
 import (
-	"schakel/templates/ui"
+	"context"
 	"strings"
 	"time"
+
+	"schakel/templates/i18n"
+	"schakel/templates/ui"
 )
 
 // ContractView is one contract with its versions.
@@ -50,32 +53,32 @@ type VersionRow struct {
 	ChangesHref, ChangesSince string
 }
 
-func (v ContractView) about() []ui.Item {
+func (v ContractView) about(ctx context.Context) []ui.Item {
 	items := []ui.Item{
-		{Label: "Id", Content: ui.Identifier(v.ID)}, {Label: "Kind", Text: kindName(v.Kind)}, {Label: "Owner", Text: v.Owner},
+		{Label: i18n.T(ctx, "contracts.word.id"), Content: ui.Identifier(v.ID)}, {Label: i18n.T(ctx, "contracts.word.kind"), Text: kindName(ctx, v.Kind)}, {Label: i18n.T(ctx, "contracts.word.owner"), Text: v.Owner},
 	}
-	items = ui.TextItem(items, "Maintained by", v.Maintainer)
+	items = ui.TextItem(items, i18n.T(ctx, "contracts.word.maintained-by"), v.Maintainer)
 	if v.ContactName+v.ContactEmail != "" {
-		items = append(items, ui.Item{Label: "Contact", Content: contact(v.ContactName, v.ContactEmail)})
+		items = append(items, ui.Item{Label: i18n.T(ctx, "contracts.word.contact"), Content: contact(v.ContactName, v.ContactEmail)})
 	}
-	items = ui.TextItem(items, "Classification", v.Classification)
-	items = ui.TextItem(items, "Based on", v.BasedOn)
-	items = ui.TextItem(items, "Agreement on the owner", v.agreement())
-	items = ui.TextItem(items, "Id of an event", v.IDMeaning)
-	items = ui.TextItem(items, "Time of an event", v.TimeMeaning)
-	items = append(items, ui.Item{Label: "Shown to", Content: v.shownTo()})
-	return ui.ClockItem(items, "Changed", v.Updated, v.Now)
+	items = ui.TextItem(items, i18n.T(ctx, "contracts.word.classification"), v.Classification)
+	items = ui.TextItem(items, i18n.T(ctx, "contracts.word.based-on"), v.BasedOn)
+	items = ui.TextItem(items, i18n.T(ctx, "contracts.word.agreement"), v.agreement(ctx))
+	items = ui.TextItem(items, i18n.T(ctx, "contracts.contract.id-meaning"), v.IDMeaning)
+	items = ui.TextItem(items, i18n.T(ctx, "contracts.contract.time-meaning"), v.TimeMeaning)
+	items = append(items, ui.Item{Label: i18n.T(ctx, "contracts.word.shown-to"), Content: v.shownTo()})
+	return ui.ClockItem(items, i18n.T(ctx, "contracts.word.changed"), v.Updated, v.Now)
 }
 
-func (v ContractView) agreement() string {
+func (v ContractView) agreement(ctx context.Context) string {
 	if v.Agreement != "" && v.AgreedOn != "" {
-		return v.Agreement + ", on " + v.AgreedOn
+		return i18n.T(ctx, "contracts.contract.agreement", v.Agreement, v.AgreedOn)
 	}
 	return v.Agreement + v.AgreedOn
 }
 
 // api are addresses; only those that a browser can open without a token are links.
-func (v ContractView) api() []ui.Item {
+func (v ContractView) api(ctx context.Context) []ui.Item {
 	var items []ui.Item
 	for _, a := range v.API {
 		items = append(items, ui.Item{Label: a.Name, Content: apiAddress(a.Href, v.Visibility == "public")})
@@ -113,7 +116,7 @@ func apiAddress(href string, public bool) templ.Component {
 			var templ_7745c5c3_Var2 templ.SafeURL
 			templ_7745c5c3_Var2, templ_7745c5c3_Err = templ.JoinURLErrs(href)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `contracts/contract.templ`, Line: 81, Col: 58}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `contract.templ`, Line: 84, Col: 58}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var2))
 			if templ_7745c5c3_Err != nil {
@@ -149,37 +152,37 @@ func apiAddress(href string, public bool) templ.Component {
 	})
 }
 
-func (v ContractView) apiText() string {
+func (v ContractView) apiText(ctx context.Context) string {
 	if v.Visibility == "public" {
-		return "The same over the API of the register, without a token."
+		return i18n.T(ctx, "contracts.contract.api-public")
 	}
-	return "The same over the API of the register, with a token that has the scope registry.read, or with a read-only key. A feed reader sends the key as its password, with any user name."
+	return i18n.T(ctx, "contracts.contract.api-token")
 }
 
-func (v ContractView) versions() ui.TableView {
-	empty := ui.Empty{Text: "No version has been published yet."}
+func (v ContractView) versions(ctx context.Context) ui.TableView {
+	empty := ui.Empty{Text: i18n.T(ctx, "contracts.contract.versions-empty")}
 	if v.UploadHref != "" {
-		empty = ui.Empty{Text: "It has no versions yet.", ActionLabel: "Upload the first version", ActionHref: v.UploadHref}
+		empty = ui.Empty{Text: i18n.T(ctx, "contracts.contract.versions-none"), ActionLabel: i18n.T(ctx, "contracts.contract.upload-first"), ActionHref: v.UploadHref}
 	}
 	return ui.TableView{
-		ID: "versions", Caption: "Versions", Total: len(v.Versions), Noun: [2]string{"version", "versions"}, Empty: empty,
-		Columns: []ui.Column{{Label: "Version"}, {Label: "State"}, {Label: "Specification"}, {Label: "Size", Numeric: true}, {Label: "Published"}, {Label: "Changes"}},
+		ID: "versions", Caption: i18n.T(ctx, "contracts.word.versions"), Total: len(v.Versions), Noun: [2]string{i18n.T(ctx, "contracts.noun.version"), i18n.T(ctx, "contracts.noun.versions")}, Empty: empty,
+		Columns: []ui.Column{{Label: i18n.T(ctx, "contracts.word.version")}, {Label: i18n.T(ctx, "contracts.word.state")}, {Label: i18n.T(ctx, "contracts.word.specification")}, {Label: i18n.T(ctx, "contracts.word.size"), Numeric: true}, {Label: i18n.T(ctx, "contracts.word.published")}, {Label: i18n.T(ctx, "contracts.contract.changes")}},
 	}
 }
 
-func (v ContractView) types() ui.TableView {
-	t := typesTable("Event types of version "+v.TypesOf, len(v.Types))
+func (v ContractView) types(ctx context.Context) ui.TableView {
+	t := typesTable(ctx, i18n.T(ctx, "contracts.contract.types-of", v.TypesOf), len(v.Types))
 	if v.Copy {
-		t.Empty = ui.Empty{Text: "A copy defines no event types here: they are defined where it comes from, and asked for there."}
+		t.Empty = ui.Empty{Text: i18n.T(ctx, "contracts.contract.types-of-copy")}
 	}
 	return t
 }
 
-func typesTable(caption string, total int) ui.TableView {
+func typesTable(ctx context.Context, caption string, total int) ui.TableView {
 	return ui.TableView{
-		ID: "types", Caption: caption, Total: total, Noun: [2]string{"event type", "event types"},
-		Columns: []ui.Column{{Label: "Event type"}, {Label: "Title"}, {Label: "State"}},
-		Empty:   ui.Empty{Text: "This version defines no event types."},
+		ID: "types", Caption: caption, Total: total, Noun: [2]string{i18n.T(ctx, "contracts.noun.event-type"), i18n.T(ctx, "contracts.noun.event-types")},
+		Columns: []ui.Column{{Label: i18n.T(ctx, "contracts.word.event-type")}, {Label: i18n.T(ctx, "contracts.word.title")}, {Label: i18n.T(ctx, "contracts.word.state")}},
+		Empty:   ui.Empty{Text: i18n.T(ctx, "contracts.contract.types-empty")},
 	}
 }
 
@@ -259,13 +262,13 @@ func ContractPage(p ui.Page, v ContractView) templ.Component {
 						}()
 					}
 					ctx = templ.InitializeContext(ctx)
-					templ_7745c5c3_Err = ui.DescriptionList(v.about()).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.DescriptionList(v.about(ctx)).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.Card("About").Render(templ.WithChildren(ctx, templ_7745c5c3_Var6), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Card(i18n.T(ctx, "contracts.contract.about")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var6), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -286,7 +289,7 @@ func ContractPage(p ui.Page, v ContractView) templ.Component {
 							}()
 						}
 						ctx = templ.InitializeContext(ctx)
-						templ_7745c5c3_Err = ui.Text(v.apiText()).Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = ui.Text(v.apiText(ctx)).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
@@ -294,7 +297,7 @@ func ContractPage(p ui.Page, v ContractView) templ.Component {
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
-						templ_7745c5c3_Err = ui.DescriptionList(v.api()).Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = ui.DescriptionList(v.api(ctx)).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
@@ -315,7 +318,7 @@ func ContractPage(p ui.Page, v ContractView) templ.Component {
 									}()
 								}
 								ctx = templ.InitializeContext(ctx)
-								templ_7745c5c3_Err = ui.Text("Name the version that you use in contracts.txt, as in the first line below. Renovate then proposes each new one; nothing changes before you accept that.").Render(ctx, templ_7745c5c3_Buffer)
+								templ_7745c5c3_Err = ui.Text(i18n.T(ctx, "contracts.contract.renovate-how")).Render(ctx, templ_7745c5c3_Buffer)
 								if templ_7745c5c3_Err != nil {
 									return templ_7745c5c3_Err
 								}
@@ -340,21 +343,21 @@ func ContractPage(p ui.Page, v ContractView) templ.Component {
 									return templ_7745c5c3_Err
 								}
 								if v.Visibility != "public" {
-									templ_7745c5c3_Err = ui.Text("The key is a read-only key of your organisation, kept as a secret of Renovate. It is never part of an address.").Render(ctx, templ_7745c5c3_Buffer)
+									templ_7745c5c3_Err = ui.Text(i18n.T(ctx, "contracts.contract.renovate-key")).Render(ctx, templ_7745c5c3_Buffer)
 									if templ_7745c5c3_Err != nil {
 										return templ_7745c5c3_Err
 									}
 								}
 								return nil
 							})
-							templ_7745c5c3_Err = ui.Fold("Follow it with Renovate").Render(templ.WithChildren(ctx, templ_7745c5c3_Var8), templ_7745c5c3_Buffer)
+							templ_7745c5c3_Err = ui.Fold(i18n.T(ctx, "contracts.contract.renovate")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var8), templ_7745c5c3_Buffer)
 							if templ_7745c5c3_Err != nil {
 								return templ_7745c5c3_Err
 							}
 						}
 						return nil
 					})
-					templ_7745c5c3_Err = ui.Card("For machines").Render(templ.WithChildren(ctx, templ_7745c5c3_Var7), templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Card(i18n.T(ctx, "contracts.word.for-machines")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var7), templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -369,9 +372,9 @@ func ContractPage(p ui.Page, v ContractView) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Rows(v.versions(), v.Versions, func(r VersionRow) ui.Cells {
+			templ_7745c5c3_Err = ui.Rows(v.versions(ctx), v.Versions, func(r VersionRow) ui.Cells {
 				return ui.Cells{
-					ui.Link(r.Version, r.Href), r.stateCell(), ui.PlainText(r.Spec), ui.PlainText(ui.Bytes(r.Size)), r.publishedCell(v.Now),
+					ui.Link(r.Version, r.Href), r.stateCell(), ui.PlainText(r.Spec), ui.PlainText(i18n.Bytes(ctx, r.Size)), r.publishedCell(v.Now),
 					r.changesCell(),
 				}
 			}).Render(ctx, templ_7745c5c3_Buffer)
@@ -383,7 +386,7 @@ func ContractPage(p ui.Page, v ContractView) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if v.Kind == "asyncapi" && v.TypesOf != "" {
-				templ_7745c5c3_Err = ui.Rows(v.types(), v.Types, typeRow).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Rows(v.types(ctx), v.Types, typeRow).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -434,30 +437,46 @@ func (v ContractView) shownTo() templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		var templ_7745c5c3_Var10 string
-		templ_7745c5c3_Var10, templ_7745c5c3_Err = templ.JoinStringErrs(strings.TrimSuffix(visibilityName(v.Visibility)+": "+strings.Join(v.Named, ", "), ": "))
-		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `contracts/contract.templ`, Line: 172, Col: 91}
-		}
-		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var10))
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 19, " ")
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
+		if len(v.Named) > 0 {
+			var templ_7745c5c3_Var10 string
+			templ_7745c5c3_Var10, templ_7745c5c3_Err = templ.JoinStringErrs(i18n.T(ctx, "contracts.contract.shown-to-named", visibilityName(ctx, v.Visibility), strings.Join(v.Named, ", ")))
+			if templ_7745c5c3_Err != nil {
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `contract.templ`, Line: 176, Col: 117}
+			}
+			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var10))
+			if templ_7745c5c3_Err != nil {
+				return templ_7745c5c3_Err
+			}
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 19, " ")
+			if templ_7745c5c3_Err != nil {
+				return templ_7745c5c3_Err
+			}
+		} else {
+			var templ_7745c5c3_Var11 string
+			templ_7745c5c3_Var11, templ_7745c5c3_Err = templ.JoinStringErrs(visibilityName(ctx, v.Visibility))
+			if templ_7745c5c3_Err != nil {
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `contract.templ`, Line: 178, Col: 38}
+			}
+			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var11))
+			if templ_7745c5c3_Err != nil {
+				return templ_7745c5c3_Err
+			}
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 20, " ")
+			if templ_7745c5c3_Err != nil {
+				return templ_7745c5c3_Err
+			}
 		}
 		if v.VisibilityHref != "" {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 20, "<br>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 21, "<br>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Link("Change who sees it", v.VisibilityHref).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Link(i18n.T(ctx, "contracts.contract.change-visibility"), v.VisibilityHref).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 21, "</div>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 22, "</div>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -485,36 +504,36 @@ func contact(name, email string) templ.Component {
 			}()
 		}
 		ctx = templ.InitializeContext(ctx)
-		templ_7745c5c3_Var11 := templ.GetChildren(ctx)
-		if templ_7745c5c3_Var11 == nil {
-			templ_7745c5c3_Var11 = templ.NopComponent
+		templ_7745c5c3_Var12 := templ.GetChildren(ctx)
+		if templ_7745c5c3_Var12 == nil {
+			templ_7745c5c3_Var12 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
 		if name != "" && email != "" {
-			var templ_7745c5c3_Var12 string
-			templ_7745c5c3_Var12, templ_7745c5c3_Err = templ.JoinStringErrs(name + ", ")
-			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `contracts/contract.templ`, Line: 186, Col: 15}
-			}
-			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var12))
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 22, " ")
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-		} else {
 			var templ_7745c5c3_Var13 string
-			templ_7745c5c3_Var13, templ_7745c5c3_Err = templ.JoinStringErrs(name)
+			templ_7745c5c3_Var13, templ_7745c5c3_Err = templ.JoinStringErrs(name + ", ")
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `contracts/contract.templ`, Line: 188, Col: 8}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `contract.templ`, Line: 193, Col: 15}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var13))
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 23, " ")
+			if templ_7745c5c3_Err != nil {
+				return templ_7745c5c3_Err
+			}
+		} else {
+			var templ_7745c5c3_Var14 string
+			templ_7745c5c3_Var14, templ_7745c5c3_Err = templ.JoinStringErrs(name)
+			if templ_7745c5c3_Err != nil {
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `contract.templ`, Line: 195, Col: 8}
+			}
+			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var14))
+			if templ_7745c5c3_Err != nil {
+				return templ_7745c5c3_Err
+			}
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 24, " ")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -545,12 +564,12 @@ func (r VersionRow) stateCell() templ.Component {
 			}()
 		}
 		ctx = templ.InitializeContext(ctx)
-		templ_7745c5c3_Var14 := templ.GetChildren(ctx)
-		if templ_7745c5c3_Var14 == nil {
-			templ_7745c5c3_Var14 = templ.NopComponent
+		templ_7745c5c3_Var15 := templ.GetChildren(ctx)
+		if templ_7745c5c3_Var15 == nil {
+			templ_7745c5c3_Var15 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 24, "<div>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 25, "<div>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -559,17 +578,17 @@ func (r VersionRow) stateCell() templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if !r.Sunset.IsZero() {
-			var templ_7745c5c3_Var15 string
-			templ_7745c5c3_Var15, templ_7745c5c3_Err = templ.JoinStringErrs(" until " + ui.Day(r.Sunset))
+			var templ_7745c5c3_Var16 string
+			templ_7745c5c3_Var16, templ_7745c5c3_Err = templ.JoinStringErrs(" " + i18n.T(ctx, "contracts.contract.until", i18n.Day(ctx, r.Sunset)))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `contracts/contract.templ`, Line: 199, Col: 33}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `contract.templ`, Line: 206, Col: 75}
 			}
-			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var15))
+			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var16))
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 25, "</div>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 26, "</div>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -593,18 +612,18 @@ func (r VersionRow) publishedCell(now time.Time) templ.Component {
 			}()
 		}
 		ctx = templ.InitializeContext(ctx)
-		templ_7745c5c3_Var16 := templ.GetChildren(ctx)
-		if templ_7745c5c3_Var16 == nil {
-			templ_7745c5c3_Var16 = templ.NopComponent
+		templ_7745c5c3_Var17 := templ.GetChildren(ctx)
+		if templ_7745c5c3_Var17 == nil {
+			templ_7745c5c3_Var17 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
 		if r.Published.IsZero() {
-			var templ_7745c5c3_Var17 string
-			templ_7745c5c3_Var17, templ_7745c5c3_Err = templ.JoinStringErrs("not yet")
+			var templ_7745c5c3_Var18 string
+			templ_7745c5c3_Var18, templ_7745c5c3_Err = templ.JoinStringErrs(i18n.T(ctx, "contracts.contract.not-yet"))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `contracts/contract.templ`, Line: 206, Col: 13}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `contract.templ`, Line: 213, Col: 45}
 			}
-			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var17))
+			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var18))
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -634,23 +653,23 @@ func (r VersionRow) changesCell() templ.Component {
 			}()
 		}
 		ctx = templ.InitializeContext(ctx)
-		templ_7745c5c3_Var18 := templ.GetChildren(ctx)
-		if templ_7745c5c3_Var18 == nil {
-			templ_7745c5c3_Var18 = templ.NopComponent
+		templ_7745c5c3_Var19 := templ.GetChildren(ctx)
+		if templ_7745c5c3_Var19 == nil {
+			templ_7745c5c3_Var19 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
 		if r.ChangesHref != "" {
-			templ_7745c5c3_Err = ui.Link("since "+r.ChangesSince, r.ChangesHref).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Link(i18n.T(ctx, "contracts.contract.since", r.ChangesSince), r.ChangesHref).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		} else {
-			var templ_7745c5c3_Var19 string
-			templ_7745c5c3_Var19, templ_7745c5c3_Err = templ.JoinStringErrs("the first")
+			var templ_7745c5c3_Var20 string
+			templ_7745c5c3_Var20, templ_7745c5c3_Err = templ.JoinStringErrs(i18n.T(ctx, "contracts.contract.first"))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `contracts/contract.templ`, Line: 216, Col: 15}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `contract.templ`, Line: 223, Col: 43}
 			}
-			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var19))
+			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var20))
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

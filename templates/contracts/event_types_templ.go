@@ -9,6 +9,9 @@ import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
 import (
+	"context"
+	"strings"
+
 	"schakel/templates/i18n"
 	"schakel/templates/ui"
 )
@@ -28,15 +31,15 @@ type EventTypeListView struct {
 	Pager          *ui.Pager
 }
 
-func (v EventTypeListView) statuses() []ui.Option {
-	return []ui.Option{{Value: "", Label: "Any state"}, {Value: "published", Label: "Published"}, {Value: "deprecated", Label: "Deprecated"}}
+func (v EventTypeListView) statuses(ctx context.Context) []ui.Option {
+	return []ui.Option{{Value: "", Label: i18n.T(ctx, "contracts.type.any-state")}, {Value: "published", Label: i18n.T(ctx, "contracts.word.published")}, {Value: "deprecated", Label: i18n.T(ctx, "contracts.word.deprecated")}}
 }
 
-func (v EventTypeListView) empty() ui.Empty {
+func (v EventTypeListView) empty(ctx context.Context) ui.Empty {
 	if v.Search != "" || v.Status != "" {
-		return ui.Empty{Text: "No event type matches this filter.", ActionLabel: "Show all event types", ActionHref: "/event-types"}
+		return ui.Empty{Text: i18n.T(ctx, "contracts.type.no-match"), ActionLabel: i18n.T(ctx, "contracts.type.show-all"), ActionHref: "/event-types"}
 	}
-	return ui.Empty{Text: "There are no event types you can see yet. They come from AsyncAPI contracts that are published.", ActionLabel: "See the contracts", ActionHref: "/contracts"}
+	return ui.Empty{Text: i18n.T(ctx, "contracts.type.empty"), ActionLabel: i18n.T(ctx, "contracts.type.see-contracts"), ActionHref: "/contracts"}
 }
 
 // EventTypeListPage lists what can be subscribed to.
@@ -85,7 +88,7 @@ func EventTypeListPage(p ui.Page, v EventTypeListView) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = ui.TextField(ui.Field{Name: "q", Label: "Name or words", Value: v.Search, MaxLength: 255}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.TextField(ui.Field{Name: "q", Label: i18n.T(ctx, "contracts.type.name-or-words"), Value: v.Search, MaxLength: 255}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -93,7 +96,7 @@ func EventTypeListPage(p ui.Page, v EventTypeListView) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = ui.Select(ui.Field{Name: "status", Label: "State", Value: v.Status, Options: v.statuses()}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Select(ui.Field{Name: "status", Label: i18n.T(ctx, "contracts.word.state"), Value: v.Status, Options: v.statuses(ctx)}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -107,9 +110,9 @@ func EventTypeListPage(p ui.Page, v EventTypeListView) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Rows(ui.TableView{ID: "event-types", Caption: "Event types", Total: v.Total, Noun: [2]string{"event type", "event types"},
-				Columns: []ui.Column{{Label: "Event type"}, {Label: "Meaning"}, {Label: "Contract"}, {Label: "Version"}, {Label: "State"}},
-				Empty:   v.empty(), Pager: v.Pager}, v.Rows, func(r EventTypeRow) ui.Cells {
+			templ_7745c5c3_Err = ui.Rows(ui.TableView{ID: "event-types", Caption: i18n.T(ctx, "contracts.word.event-types"), Total: v.Total, Noun: [2]string{i18n.T(ctx, "contracts.noun.event-type"), i18n.T(ctx, "contracts.noun.event-types")},
+				Columns: []ui.Column{{Label: i18n.T(ctx, "contracts.word.event-type")}, {Label: i18n.T(ctx, "contracts.type.meaning")}, {Label: i18n.T(ctx, "contracts.word.contract")}, {Label: i18n.T(ctx, "contracts.word.version")}, {Label: i18n.T(ctx, "contracts.word.state")}},
+				Empty:   v.empty(ctx), Pager: v.Pager}, v.Rows, func(r EventTypeRow) ui.Cells {
 				return ui.Cells{
 					ui.Link(r.Name, r.Href), ui.PlainText(r.Title), ui.Link(r.Contract, r.ContractHref), ui.PlainText(r.Version), ui.State(r.State),
 				}
@@ -151,12 +154,12 @@ func (v EventTypeView) errors() []ui.FieldError {
 	return v.Check.errors()
 }
 
-func (v EventTypeView) items() []ui.Item {
+func (v EventTypeView) items(ctx context.Context) []ui.Item {
 	return []ui.Item{
-		{Label: "Contract", Content: ui.Link(v.Contract, v.ContractHref)},
-		{Label: "Version", Content: ui.Link(v.Version, v.VersionHref)},
-		{Label: "Message", Text: v.Message},
-		{Label: "Data is", Text: v.ContentType},
+		{Label: i18n.T(ctx, "contracts.word.contract"), Content: ui.Link(v.Contract, v.ContractHref)},
+		{Label: i18n.T(ctx, "contracts.word.version"), Content: ui.Link(v.Version, v.VersionHref)},
+		{Label: i18n.T(ctx, "contracts.type.message"), Text: v.Message},
+		{Label: i18n.T(ctx, "contracts.type.data-is"), Text: v.ContentType},
 	}
 }
 
@@ -215,7 +218,7 @@ func EventTypePage(p ui.Page, v EventTypeView) templ.Component {
 						}()
 					}
 					ctx = templ.InitializeContext(ctx)
-					templ_7745c5c3_Err = ui.Text("This version of the contract is deprecated. Look at the contract for what replaces it before you build on it.").Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Text(i18n.T(ctx, "contracts.type.deprecated")).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -242,13 +245,13 @@ func EventTypePage(p ui.Page, v EventTypeView) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = ui.DescriptionList(v.items()).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.DescriptionList(v.items(ctx)).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Card("Defined by").Render(templ.WithChildren(ctx, templ_7745c5c3_Var7), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Card(i18n.T(ctx, "contracts.type.defined-by")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var7), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -283,7 +286,7 @@ func EventTypePage(p ui.Page, v EventTypeView) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.Card("Description").Render(templ.WithChildren(ctx, templ_7745c5c3_Var8), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Card(i18n.T(ctx, "contracts.word.description")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var8), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -293,7 +296,7 @@ func EventTypePage(p ui.Page, v EventTypeView) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if v.Example != "" {
-				templ_7745c5c3_Err = ui.Code("example", "Example", v.Example).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Code("example", i18n.T(ctx, "contracts.type.example"), v.Example).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -315,13 +318,13 @@ func EventTypePage(p ui.Page, v EventTypeView) templ.Component {
 						}()
 					}
 					ctx = templ.InitializeContext(ctx)
-					templ_7745c5c3_Err = ui.Code("schema", "JSON Schema", v.Schema).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Code("schema", i18n.T(ctx, "contracts.type.schema"), v.Schema).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.Fold("JSON Schema of the data").Render(templ.WithChildren(ctx, templ_7745c5c3_Var9), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Fold(i18n.T(ctx, "contracts.type.schema-of-data")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var9), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -371,12 +374,12 @@ func EventTypePage(p ui.Page, v EventTypeView) templ.Component {
 				}
 				ctx = templ.InitializeContext(ctx)
 				if v.Subscribe != "" {
-					templ_7745c5c3_Err = ui.LinkButton(ui.Primary, "Ask for a subscription", v.Subscribe).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.LinkButton(ui.Primary, i18n.T(ctx, "contracts.type.ask"), v.Subscribe).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 				} else if v.LogIn != "" {
-					templ_7745c5c3_Err = ui.LinkButton(ui.Primary, "Log in to ask for a subscription", v.LogIn).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.LinkButton(ui.Primary, i18n.T(ctx, "contracts.type.log-in-to-ask"), v.LogIn).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -385,7 +388,7 @@ func EventTypePage(p ui.Page, v EventTypeView) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = ui.LinkButton(ui.Secondary, "All event types", "/event-types").Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.LinkButton(ui.Secondary, i18n.T(ctx, "contracts.type.all"), "/event-types").Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -419,7 +422,7 @@ type EventCheckView struct {
 	Error  i18n.Message
 	// Done is set when Typed was tried; Valid when it fits the versions in Fits.
 	Done, Valid bool
-	Fits        string
+	Fits        []string
 	Rows        []EventCheckRow
 	Notes       []string
 }
@@ -452,8 +455,8 @@ func typeVersions(rows []TypeVersionRow) templ.Component {
 			templ_7745c5c3_Var11 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = ui.Rows(ui.TableView{ID: "versions", Caption: "Versions", Total: len(rows), Noun: [2]string{"version", "versions"},
-			Columns: []ui.Column{{Label: "Version"}, {Label: "Subscribe to"}, {Label: "State"}, {Label: "Check of data"}}}, rows, func(r TypeVersionRow) ui.Cells {
+		templ_7745c5c3_Err = ui.Rows(ui.TableView{ID: "versions", Caption: i18n.T(ctx, "contracts.word.versions"), Total: len(rows), Noun: [2]string{i18n.T(ctx, "contracts.noun.version"), i18n.T(ctx, "contracts.noun.versions")},
+			Columns: []ui.Column{{Label: i18n.T(ctx, "contracts.word.version")}, {Label: i18n.T(ctx, "contracts.type.subscribe-to")}, {Label: i18n.T(ctx, "contracts.word.state")}, {Label: i18n.T(ctx, "contracts.type.check-of-data")}}}, rows, func(r TypeVersionRow) ui.Cells {
 			return ui.Cells{ui.Link(r.Version, r.Href), ui.PlainText(r.Line), ui.State(r.State), r.checkOfDataCell()}
 		}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
@@ -512,7 +515,7 @@ func eventCheck(v EventCheckView) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = ui.TextArea(ui.Field{Name: "event", Label: "Event or data", Hint: "JSON: a whole CloudEvent, or its data alone. It is checked as one that comes in, and nothing of it is kept.", Value: v.Typed, Error: v.Error, Required: true, Rows: 10}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.TextArea(ui.Field{Name: "event", Label: i18n.T(ctx, "contracts.type.event-or-data"), Hint: i18n.T(ctx, "contracts.type.try-hint"), Value: v.Typed, Error: v.Error, Required: true, Rows: 10}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -532,7 +535,7 @@ func eventCheck(v EventCheckView) templ.Component {
 						}()
 					}
 					ctx = templ.InitializeContext(ctx)
-					templ_7745c5c3_Err = ui.Button(ui.Secondary, "Check it").Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Button(ui.Secondary, i18n.T(ctx, "contracts.type.check")).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -561,7 +564,7 @@ func eventCheck(v EventCheckView) templ.Component {
 						}()
 					}
 					ctx = templ.InitializeContext(ctx)
-					templ_7745c5c3_Err = ui.Text("It fits version "+v.Fits+".").Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Text(i18n.T(ctx, "contracts.type.fits", len(v.Fits), strings.Join(v.Fits, ", "))).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -602,7 +605,7 @@ func eventCheck(v EventCheckView) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = ui.Card("Try an event").Render(templ.WithChildren(ctx, templ_7745c5c3_Var13), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Card(i18n.T(ctx, "contracts.type.try")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var13), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -647,7 +650,7 @@ func eventCheck(v EventCheckView) templ.Component {
 							var templ_7745c5c3_Var21 string
 							templ_7745c5c3_Var21, templ_7745c5c3_Err = templ.JoinStringErrs(r.Place)
 							if templ_7745c5c3_Err != nil {
-								return templ.Error{Err: templ_7745c5c3_Err, FileName: `contracts/event_types.templ`, Line: 192, Col: 15}
+								return templ.Error{Err: templ_7745c5c3_Err, FileName: `event_types.templ`, Line: 195, Col: 15}
 							}
 							_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var21))
 							if templ_7745c5c3_Err != nil {
@@ -655,7 +658,7 @@ func eventCheck(v EventCheckView) templ.Component {
 							}
 							return nil
 						})
-						templ_7745c5c3_Err = ui.CellNumber("Line").Render(templ.WithChildren(ctx, templ_7745c5c3_Var20), templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = ui.CellNumber(i18n.T(ctx, "contracts.word.line")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var20), templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
@@ -678,7 +681,7 @@ func eventCheck(v EventCheckView) templ.Component {
 							var templ_7745c5c3_Var23 string
 							templ_7745c5c3_Var23, templ_7745c5c3_Err = templ.JoinStringErrs(r.Text)
 							if templ_7745c5c3_Err != nil {
-								return templ.Error{Err: templ_7745c5c3_Err, FileName: `contracts/event_types.templ`, Line: 195, Col: 14}
+								return templ.Error{Err: templ_7745c5c3_Err, FileName: `event_types.templ`, Line: 198, Col: 14}
 							}
 							_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var23))
 							if templ_7745c5c3_Err != nil {
@@ -686,7 +689,7 @@ func eventCheck(v EventCheckView) templ.Component {
 							}
 							return nil
 						})
-						templ_7745c5c3_Err = ui.CellHead("What").Render(templ.WithChildren(ctx, templ_7745c5c3_Var22), templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = ui.CellHead(i18n.T(ctx, "contracts.word.what")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var22), templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
@@ -712,7 +715,7 @@ func eventCheck(v EventCheckView) templ.Component {
 							}
 							return nil
 						})
-						templ_7745c5c3_Err = ui.Cell("Where").Render(templ.WithChildren(ctx, templ_7745c5c3_Var24), templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = ui.Cell(i18n.T(ctx, "contracts.word.where")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var24), templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
@@ -725,8 +728,8 @@ func eventCheck(v EventCheckView) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Table(ui.TableView{ID: "findings", Caption: "What does not fit", Total: len(v.Rows), Noun: [2]string{"finding", "findings"},
-				Columns: []ui.Column{{Label: "Line"}, {Label: "What"}, {Label: "Where"}}}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var18), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Table(ui.TableView{ID: "findings", Caption: i18n.T(ctx, "contracts.type.misfits"), Total: len(v.Rows), Noun: [2]string{i18n.T(ctx, "contracts.noun.finding"), i18n.T(ctx, "contracts.noun.findings")},
+				Columns: []ui.Column{{Label: i18n.T(ctx, "contracts.word.line")}, {Label: i18n.T(ctx, "contracts.word.what")}, {Label: i18n.T(ctx, "contracts.word.where")}}}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var18), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -758,9 +761,9 @@ func (r TypeVersionRow) checkOfDataCell() templ.Component {
 		ctx = templ.ClearChildren(ctx)
 		if r.Trouble == "" {
 			var templ_7745c5c3_Var26 string
-			templ_7745c5c3_Var26, templ_7745c5c3_Err = templ.JoinStringErrs("In full")
+			templ_7745c5c3_Var26, templ_7745c5c3_Err = templ.JoinStringErrs(i18n.T(ctx, "contracts.type.in-full"))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `contracts/event_types.templ`, Line: 208, Col: 13}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `event_types.templ`, Line: 211, Col: 41}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var26))
 			if templ_7745c5c3_Err != nil {
@@ -770,7 +773,7 @@ func (r TypeVersionRow) checkOfDataCell() templ.Component {
 			var templ_7745c5c3_Var27 string
 			templ_7745c5c3_Var27, templ_7745c5c3_Err = templ.JoinStringErrs(r.Trouble)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `contracts/event_types.templ`, Line: 210, Col: 13}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `event_types.templ`, Line: 213, Col: 13}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var27))
 			if templ_7745c5c3_Err != nil {
@@ -804,9 +807,9 @@ func (r EventCheckRow) whereCell() templ.Component {
 		ctx = templ.ClearChildren(ctx)
 		if r.Pointer == "" {
 			var templ_7745c5c3_Var29 string
-			templ_7745c5c3_Var29, templ_7745c5c3_Err = templ.JoinStringErrs("the whole")
+			templ_7745c5c3_Var29, templ_7745c5c3_Err = templ.JoinStringErrs(i18n.T(ctx, "contracts.type.the-whole"))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `contracts/event_types.templ`, Line: 216, Col: 15}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `event_types.templ`, Line: 219, Col: 43}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var29))
 			if templ_7745c5c3_Err != nil {

@@ -9,6 +9,8 @@ import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
 import (
+	"context"
+
 	"schakel/templates/i18n"
 	"schakel/templates/ui"
 )
@@ -36,19 +38,19 @@ func (v ContractFormView) errors() []ui.FieldError {
 }
 
 // visibilityOptions lists the choices of visibility; byName adds the choice of partners by name.
-func visibilityOptions(byName bool) []ui.Option {
+func visibilityOptions(ctx context.Context, byName bool) []ui.Option {
 	options := []ui.Option{
-		{Value: "public", Label: visibilityName("public"), Hint: "Without logging in, in the portal and over the API."},
-		{Value: "partners", Label: visibilityName("partners"), Hint: "Those whose registration is approved."},
+		{Value: "public", Label: visibilityName(ctx, "public"), Hint: i18n.T(ctx, "contracts.form.visibility-public-hint")},
+		{Value: "partners", Label: visibilityName(ctx, "partners"), Hint: i18n.T(ctx, "contracts.form.visibility-partners-hint")},
 	}
 	if byName {
-		options = append(options, ui.Option{Value: "named", Label: visibilityName("named"), Hint: "Those that you choose."})
+		options = append(options, ui.Option{Value: "named", Label: visibilityName(ctx, "named"), Hint: i18n.T(ctx, "contracts.form.visibility-named-hint")})
 	}
-	return append(options, ui.Option{Value: "internal", Label: visibilityName("internal"), Hint: "And the partner that owns it, if one does."})
+	return append(options, ui.Option{Value: "internal", Label: visibilityName(ctx, "internal"), Hint: i18n.T(ctx, "contracts.form.visibility-internal-hint")})
 }
 
-func namedField(options []ui.Option, wrong i18n.Message) ui.Field {
-	return ui.Field{Name: "partners", Label: "The partners that see it", Hint: "For the choice of some partners.", Error: wrong, Options: options}
+func namedField(ctx context.Context, options []ui.Option, wrong i18n.Message) ui.Field {
+	return ui.Field{Name: "partners", Label: i18n.T(ctx, "contracts.form.named"), Hint: i18n.T(ctx, "contracts.form.named-hint"), Error: wrong, Options: options}
 }
 
 // ContractForm asks for the metadata of a contract.
@@ -106,7 +108,7 @@ func ContractForm(p ui.Page, v ContractFormView) templ.Component {
 				}
 				ctx = templ.InitializeContext(ctx)
 				if v.New {
-					templ_7745c5c3_Err = ui.TextField(ui.Field{Name: "id", Label: "Id", Hint: "Small letters, digits and hyphens, such as student-events. It stands in addresses and never changes.", Value: v.ID, Error: v.Wrong["id"], Required: true, MaxLength: 80}).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.TextField(ui.Field{Name: "id", Label: i18n.T(ctx, "contracts.word.id"), Hint: i18n.T(ctx, "contracts.form.id-hint"), Value: v.ID, Error: v.Wrong["id"], Required: true, MaxLength: 80}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -114,7 +116,7 @@ func ContractForm(p ui.Page, v ContractFormView) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = ui.RadioGroup(ui.Field{Name: "kind", Label: "Kind", Value: v.Kind, Error: v.Wrong["kind"], Required: true, Options: []ui.Option{{Value: "asyncapi", Label: "AsyncAPI", Hint: "Events. Its messages become event types."}, {Value: "openapi", Label: "OpenAPI", Hint: "An HTTP API or webhook."}}}).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.RadioGroup(ui.Field{Name: "kind", Label: i18n.T(ctx, "contracts.word.kind"), Value: v.Kind, Error: v.Wrong["kind"], Required: true, Options: []ui.Option{{Value: "asyncapi", Label: kindName(ctx, "asyncapi"), Hint: i18n.T(ctx, "contracts.form.asyncapi-hint")}, {Value: "openapi", Label: kindName(ctx, "openapi"), Hint: i18n.T(ctx, "contracts.form.openapi-hint")}}}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -123,7 +125,7 @@ func ContractForm(p ui.Page, v ContractFormView) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = ui.TextField(ui.Field{Name: "title", Label: "Title", Value: v.Title, Error: v.Wrong["title"], Required: true, MaxLength: 200}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.TextField(ui.Field{Name: "title", Label: i18n.T(ctx, "contracts.word.title"), Value: v.Title, Error: v.Wrong["title"], Required: true, MaxLength: 200}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -131,7 +133,7 @@ func ContractForm(p ui.Page, v ContractFormView) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = ui.TextArea(ui.Field{Name: "description", Label: "Description", Hint: "What it is for, in plain text.", Value: v.Description, Error: v.Wrong["description"], Rows: 4, MaxLength: 4000}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.TextArea(ui.Field{Name: "description", Label: i18n.T(ctx, "contracts.word.description"), Hint: i18n.T(ctx, "contracts.form.description-hint"), Value: v.Description, Error: v.Wrong["description"], Rows: 4, MaxLength: 4000}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -140,7 +142,7 @@ func ContractForm(p ui.Page, v ContractFormView) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				if v.New {
-					templ_7745c5c3_Err = ui.RadioGroup(ui.Field{Name: "visibility", Label: "Shown to", Hint: "Once a version is published.", Value: v.Visibility, Error: v.Wrong["visibility"], Required: true, Options: visibilityOptions(len(v.Named) > 0)}).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.RadioGroup(ui.Field{Name: "visibility", Label: i18n.T(ctx, "contracts.word.shown-to"), Hint: i18n.T(ctx, "contracts.form.shown-to-hint"), Value: v.Visibility, Error: v.Wrong["visibility"], Required: true, Options: visibilityOptions(ctx, len(v.Named) > 0)}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -149,7 +151,7 @@ func ContractForm(p ui.Page, v ContractFormView) templ.Component {
 						return templ_7745c5c3_Err
 					}
 					if len(v.Named) > 0 {
-						templ_7745c5c3_Err = ui.CheckboxGroup(namedField(v.Named, v.Wrong["partners"])).Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = ui.CheckboxGroup(namedField(ctx, v.Named, v.Wrong["partners"])).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
@@ -172,7 +174,7 @@ func ContractForm(p ui.Page, v ContractFormView) templ.Component {
 							}()
 						}
 						ctx = templ.InitializeContext(ctx)
-						templ_7745c5c3_Err = ui.Select(ui.Field{Name: "ownerPartner", Label: "Owner", Hint: "A partner that owns it sees its drafts.", Value: v.OwnerPartner, Error: v.Wrong["ownerPartner"], Required: true, Options: v.Partners}).Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = ui.Select(ui.Field{Name: "ownerPartner", Label: i18n.T(ctx, "contracts.word.owner"), Hint: i18n.T(ctx, "contracts.form.owner-partner-hint"), Value: v.OwnerPartner, Error: v.Wrong["ownerPartner"], Required: true, Options: v.Partners}).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
@@ -180,7 +182,7 @@ func ContractForm(p ui.Page, v ContractFormView) templ.Component {
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
-						templ_7745c5c3_Err = ui.TextField(ui.Field{Name: "owner", Label: "Name of the owner, if it is another one", Hint: "Such as the body that sets a standard.", Value: v.Owner, Error: v.Wrong["owner"], MaxLength: 200}).Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = ui.TextField(ui.Field{Name: "owner", Label: i18n.T(ctx, "contracts.form.owner-name"), Hint: i18n.T(ctx, "contracts.form.owner-name-hint"), Value: v.Owner, Error: v.Wrong["owner"], MaxLength: 200}).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
@@ -188,7 +190,7 @@ func ContractForm(p ui.Page, v ContractFormView) templ.Component {
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
-						templ_7745c5c3_Err = ui.TextField(ui.Field{Name: "agreement", Label: "Agreement on the owner", Hint: "Who decided it, such as a board of the chain. Needed when the contract goes to another organisation.", Value: v.Agreement, Error: v.Wrong["agreement"], MaxLength: 200}).Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = ui.TextField(ui.Field{Name: "agreement", Label: i18n.T(ctx, "contracts.word.agreement"), Hint: i18n.T(ctx, "contracts.form.agreement-hint"), Value: v.Agreement, Error: v.Wrong["agreement"], MaxLength: 200}).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
@@ -196,13 +198,13 @@ func ContractForm(p ui.Page, v ContractFormView) templ.Component {
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
-						templ_7745c5c3_Err = ui.TextField(ui.Field{Name: "agreedOn", Label: "Day of that agreement", Type: "date", Value: v.AgreedOn, Error: v.Wrong["agreedOn"]}).Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = ui.TextField(ui.Field{Name: "agreedOn", Label: i18n.T(ctx, "contracts.form.agreed-on"), Type: "date", Value: v.AgreedOn, Error: v.Wrong["agreedOn"]}).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
 						return nil
 					})
-					templ_7745c5c3_Err = ui.Fieldset("Who decides on it").Render(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Fieldset(i18n.T(ctx, "contracts.form.who-decides")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -223,7 +225,7 @@ func ContractForm(p ui.Page, v ContractFormView) templ.Component {
 						}()
 					}
 					ctx = templ.InitializeContext(ctx)
-					templ_7745c5c3_Err = ui.TextField(ui.Field{Name: "maintainer", Label: "Maintained by", Value: v.Maintainer, Error: v.Wrong["maintainer"], MaxLength: 200}).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.TextField(ui.Field{Name: "maintainer", Label: i18n.T(ctx, "contracts.word.maintained-by"), Value: v.Maintainer, Error: v.Wrong["maintainer"], MaxLength: 200}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -231,7 +233,7 @@ func ContractForm(p ui.Page, v ContractFormView) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = ui.TextField(ui.Field{Name: "contactName", Label: "Contact", Value: v.ContactName, Error: v.Wrong["contactName"], MaxLength: 200}).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.TextField(ui.Field{Name: "contactName", Label: i18n.T(ctx, "contracts.word.contact"), Value: v.ContactName, Error: v.Wrong["contactName"], MaxLength: 200}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -239,13 +241,13 @@ func ContractForm(p ui.Page, v ContractFormView) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = ui.TextField(ui.Field{Name: "contactEmail", Label: "E-mail address", Value: v.ContactEmail, Error: v.Wrong["contactEmail"], Type: "email", MaxLength: 254}).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.TextField(ui.Field{Name: "contactEmail", Label: i18n.T(ctx, "contracts.form.email"), Value: v.ContactEmail, Error: v.Wrong["contactEmail"], Type: "email", MaxLength: 254}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.Fieldset("Who maintains it").Render(templ.WithChildren(ctx, templ_7745c5c3_Var5), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Fieldset(i18n.T(ctx, "contracts.form.who-maintains")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var5), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -253,7 +255,7 @@ func ContractForm(p ui.Page, v ContractFormView) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = ui.TextField(ui.Field{Name: "classification", Label: "Classification", Hint: "How sensitive the data is, such as personal data, BIV 2-2-2.", Value: v.Classification, Error: v.Wrong["classification"], MaxLength: 200}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.TextField(ui.Field{Name: "classification", Label: i18n.T(ctx, "contracts.word.classification"), Hint: i18n.T(ctx, "contracts.form.classification-hint"), Value: v.Classification, Error: v.Wrong["classification"], MaxLength: 200}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -261,7 +263,7 @@ func ContractForm(p ui.Page, v ContractFormView) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = ui.TextField(ui.Field{Name: "basedOn", Label: "Based on", Hint: "The sector standard it follows.", Value: v.BasedOn, Error: v.Wrong["basedOn"], MaxLength: 200}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.TextField(ui.Field{Name: "basedOn", Label: i18n.T(ctx, "contracts.word.based-on"), Hint: i18n.T(ctx, "contracts.form.based-on-hint"), Value: v.BasedOn, Error: v.Wrong["basedOn"], MaxLength: 200}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -282,7 +284,7 @@ func ContractForm(p ui.Page, v ContractFormView) templ.Component {
 							}()
 						}
 						ctx = templ.InitializeContext(ctx)
-						templ_7745c5c3_Err = ui.TextArea(ui.Field{Name: "idMeaning", Label: "What the id of an event is", Hint: "What makes it unique, and for how long: such as a random UUID, or the number of a record with its version.", Value: v.IDMeaning, Error: v.Wrong["idMeaning"], Rows: 2, MaxLength: 1000}).Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = ui.TextArea(ui.Field{Name: "idMeaning", Label: i18n.T(ctx, "contracts.form.id-meaning"), Hint: i18n.T(ctx, "contracts.form.id-meaning-hint"), Value: v.IDMeaning, Error: v.Wrong["idMeaning"], Rows: 2, MaxLength: 1000}).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
@@ -290,13 +292,13 @@ func ContractForm(p ui.Page, v ContractFormView) templ.Component {
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
-						templ_7745c5c3_Err = ui.TextArea(ui.Field{Name: "timeMeaning", Label: "What the time of an event is", Hint: "Such as the moment at which the change was written down by the producer. The moment in the real world belongs in the data.", Value: v.TimeMeaning, Error: v.Wrong["timeMeaning"], Rows: 2, MaxLength: 1000}).Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = ui.TextArea(ui.Field{Name: "timeMeaning", Label: i18n.T(ctx, "contracts.form.time-meaning"), Hint: i18n.T(ctx, "contracts.form.time-meaning-hint"), Value: v.TimeMeaning, Error: v.Wrong["timeMeaning"], Rows: 2, MaxLength: 1000}).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
 						return nil
 					})
-					templ_7745c5c3_Err = ui.Fieldset("For contracts of events").Render(templ.WithChildren(ctx, templ_7745c5c3_Var6), templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Fieldset(i18n.T(ctx, "contracts.form.for-events")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var6), templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -400,7 +402,7 @@ func UploadPage(p ui.Page, v UploadView) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if len(v.Findings) > 0 {
-				templ_7745c5c3_Err = ui.Rows(findingsTable(v.Findings, "What is wrong with the document"), v.Findings, findingRow).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Rows(findingsTable(ctx, v.Findings, i18n.T(ctx, "contracts.upload.wrong")), v.Findings, findingRow).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -421,7 +423,7 @@ func UploadPage(p ui.Page, v UploadView) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = ui.FileField(ui.Field{Name: "document", Label: "Document", Hint: "An " + kindName(v.Kind) + " document as JSON or YAML, or a zip of it with the files it refers to, of at most " + ui.Bytes(v.MaxBytes) + ".", Error: v.Wrong["document"], Depends: true, Accept: ".json,.yaml,.yml,.zip"}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.FileField(ui.Field{Name: "document", Label: i18n.T(ctx, "contracts.word.document"), Hint: i18n.T(ctx, "contracts.upload.document-hint", kindName(ctx, v.Kind), i18n.Bytes(ctx, v.MaxBytes)), Error: v.Wrong["document"], Depends: true, Accept: ".json,.yaml,.yml,.zip"}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -429,7 +431,7 @@ func UploadPage(p ui.Page, v UploadView) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = ui.TextField(ui.Field{Name: "main", ID: "zip-main", Label: "Document in the zip", Hint: "As api/openapi.yaml. Empty takes the only document at its top.", Value: v.Main, MaxLength: 255}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.TextField(ui.Field{Name: "main", ID: "zip-main", Label: i18n.T(ctx, "contracts.upload.main"), Hint: i18n.T(ctx, "contracts.upload.main-hint"), Value: v.Main, MaxLength: 255}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -437,7 +439,7 @@ func UploadPage(p ui.Page, v UploadView) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = ui.TextArea(ui.Field{Name: "text", Label: "Or paste it here", Hint: "When a file is chosen, that one is taken.", Depends: true, Value: v.Text, Error: v.Wrong["text"], Rows: 14}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.TextArea(ui.Field{Name: "text", Label: i18n.T(ctx, "contracts.upload.paste"), Hint: i18n.T(ctx, "contracts.upload.paste-hint"), Depends: true, Value: v.Text, Error: v.Wrong["text"], Rows: 14}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -445,7 +447,7 @@ func UploadPage(p ui.Page, v UploadView) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = ui.TextField(ui.Field{Name: "version", Label: "Version", Hint: "As 1.4.0. Empty takes the version that the document tells.", Value: v.Version, Error: v.Wrong["version"], MaxLength: 100}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.TextField(ui.Field{Name: "version", Label: i18n.T(ctx, "contracts.word.version"), Hint: i18n.T(ctx, "contracts.upload.version-hint"), Value: v.Version, Error: v.Wrong["version"], MaxLength: 100}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -453,7 +455,7 @@ func UploadPage(p ui.Page, v UploadView) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = ui.Checkbox(ui.Field{Name: "fetch", Label: "Fetch what the document refers to on other servers", Hint: "This Schakel then asks those servers for it, once, and keeps a copy with the document: the version page shows from where, when and with which digest. Without it, a document with such references cannot be published.", Value: ui.Ticked(v.Fetch)}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Checkbox(ui.Field{Name: "fetch", Label: i18n.T(ctx, "contracts.upload.fetch"), Hint: i18n.T(ctx, "contracts.upload.fetch-hint"), Value: ui.Ticked(v.Fetch)}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -473,7 +475,7 @@ func UploadPage(p ui.Page, v UploadView) templ.Component {
 						}()
 					}
 					ctx = templ.InitializeContext(ctx)
-					templ_7745c5c3_Err = ui.Button(ui.Primary, "Upload as a draft").Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Button(ui.Primary, i18n.T(ctx, "contracts.upload.submit")).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -493,7 +495,7 @@ func UploadPage(p ui.Page, v UploadView) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Text("The document is checked and kept as a draft. Nobody else sees it until you publish it.").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Text(i18n.T(ctx, "contracts.upload.what-happens")).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -536,10 +538,10 @@ type LosingRow struct {
 	Subscriptions int
 }
 
-func (v VisibilityView) losing() ui.TableView {
+func (v VisibilityView) losing(ctx context.Context) ui.TableView {
 	return ui.TableView{
-		ID: "losing", Caption: "Who would not see it any more", Total: v.LosingTotal, Noun: [2]string{"partner", "partners"},
-		Columns: []ui.Column{{Label: "Partner"}, {Label: "Approved subscriptions to its event types", Numeric: true}},
+		ID: "losing", Caption: i18n.T(ctx, "contracts.sight.losing"), Total: v.LosingTotal, Noun: [2]string{i18n.T(ctx, "contracts.noun.partner"), i18n.T(ctx, "contracts.noun.partners")},
+		Columns: []ui.Column{{Label: i18n.T(ctx, "contracts.word.partner")}, {Label: i18n.T(ctx, "contracts.sight.approved-subscriptions"), Numeric: true}},
 	}
 }
 
@@ -585,7 +587,7 @@ func VisibilityPage(p ui.Page, v VisibilityView) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Text("Now it is shown to: "+visibilityName(v.Now)+". What is chosen here holds for its pages, its documents and changes, its feed, the API, and its event types: who does not see them cannot subscribe to them.").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Text(i18n.T(ctx, "contracts.sight.now", visibilityName(ctx, v.Now))).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -607,7 +609,7 @@ func VisibilityPage(p ui.Page, v VisibilityView) templ.Component {
 					}
 					ctx = templ.InitializeContext(ctx)
 					if v.Everybody {
-						templ_7745c5c3_Err = ui.Text("Visitors without an account would not see it any more, and its feed would end.").Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = ui.Text(i18n.T(ctx, "contracts.sight.visitors-lose")).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
@@ -617,7 +619,7 @@ func VisibilityPage(p ui.Page, v VisibilityView) templ.Component {
 						return templ_7745c5c3_Err
 					}
 					if v.LosingTotal > 0 {
-						templ_7745c5c3_Err = ui.Text("These partners would not see it any more. Subscriptions that are approved go on until they are ended.").Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = ui.Text(i18n.T(ctx, "contracts.sight.partners-lose")).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
@@ -633,8 +635,8 @@ func VisibilityPage(p ui.Page, v VisibilityView) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				if v.LosingTotal > 0 {
-					templ_7745c5c3_Err = ui.Rows(v.losing(), v.Losing, func(r LosingRow) ui.Cells {
-						return ui.Cells{ui.Link(r.Partner, r.Href), ui.PlainText(ui.Count(r.Subscriptions))}
+					templ_7745c5c3_Err = ui.Rows(v.losing(ctx), v.Losing, func(r LosingRow) ui.Cells {
+						return ui.Cells{ui.Link(r.Partner, r.Href), ui.PlainText(i18n.Count(ctx, r.Subscriptions))}
 					}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
@@ -657,7 +659,7 @@ func VisibilityPage(p ui.Page, v VisibilityView) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = ui.RadioGroup(ui.Field{Name: "visibility", Label: "Shown to", Value: v.Visibility, Error: v.Wrong["visibility"], Required: true, Options: visibilityOptions(len(v.Named) > 0)}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.RadioGroup(ui.Field{Name: "visibility", Label: i18n.T(ctx, "contracts.word.shown-to"), Value: v.Visibility, Error: v.Wrong["visibility"], Required: true, Options: visibilityOptions(ctx, len(v.Named) > 0)}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -666,7 +668,7 @@ func VisibilityPage(p ui.Page, v VisibilityView) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				if len(v.Named) > 0 {
-					templ_7745c5c3_Err = ui.CheckboxGroup(namedField(v.Named, v.Wrong["partners"])).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.CheckboxGroup(namedField(ctx, v.Named, v.Wrong["partners"])).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -675,7 +677,7 @@ func VisibilityPage(p ui.Page, v VisibilityView) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = ui.TextArea(ui.Field{Name: "reason", Label: "Reason", Hint: "It is kept in the audit trail.", Value: v.Reason, Error: v.Wrong["reason"], Required: true, Rows: 3, MaxLength: 1000}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.TextArea(ui.Field{Name: "reason", Label: i18n.T(ctx, "contracts.word.reason"), Hint: i18n.T(ctx, "contracts.sight.reason-hint"), Value: v.Reason, Error: v.Wrong["reason"], Required: true, Rows: 3, MaxLength: 1000}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -684,7 +686,7 @@ func VisibilityPage(p ui.Page, v VisibilityView) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				if v.Loses {
-					templ_7745c5c3_Err = ui.Checkbox(ui.Field{Name: "accept", Label: "They do not see it any more", Error: v.Wrong["accept"], Required: true}).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Checkbox(ui.Field{Name: "accept", Label: i18n.T(ctx, "contracts.sight.accept"), Error: v.Wrong["accept"], Required: true}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -705,7 +707,7 @@ func VisibilityPage(p ui.Page, v VisibilityView) templ.Component {
 						}()
 					}
 					ctx = templ.InitializeContext(ctx)
-					templ_7745c5c3_Err = ui.Button(ui.Primary, "Change who sees it").Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Button(ui.Primary, i18n.T(ctx, "contracts.contract.change-visibility")).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -713,7 +715,7 @@ func VisibilityPage(p ui.Page, v VisibilityView) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = ui.LinkButton(ui.Subtle, "Leave it", v.Back).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.LinkButton(ui.Subtle, i18n.T(ctx, "contracts.sight.leave"), v.Back).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}

@@ -9,8 +9,11 @@ import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
 import (
-	"schakel/templates/ui"
+	"context"
 	"time"
+
+	"schakel/templates/i18n"
+	"schakel/templates/ui"
 )
 
 // ContractListView is a page of the register of contracts.
@@ -37,10 +40,10 @@ type RequestedRow struct {
 	At                                         time.Time
 }
 
-func (v ContractListView) requested() ui.TableView {
+func (v ContractListView) requested(ctx context.Context) ui.TableView {
 	return ui.TableView{
-		ID: "requested", Caption: "Partners ask for publication", Total: v.RequestedTotal, Noun: [2]string{"version", "versions"}, Pager: v.RequestedPager,
-		Columns: []ui.Column{{Label: "Version"}, {Label: "Owner"}, {Label: "Asked by"}, {Label: "Since"}},
+		ID: "requested", Caption: i18n.T(ctx, "contracts.list.requests"), Total: v.RequestedTotal, Noun: [2]string{i18n.T(ctx, "contracts.noun.version"), i18n.T(ctx, "contracts.noun.versions")}, Pager: v.RequestedPager,
+		Columns: []ui.Column{{Label: i18n.T(ctx, "contracts.word.version")}, {Label: i18n.T(ctx, "contracts.word.owner")}, {Label: i18n.T(ctx, "contracts.list.asked-by")}, {Label: i18n.T(ctx, "contracts.list.since")}},
 	}
 }
 
@@ -51,48 +54,32 @@ type ContractRow struct {
 	Version, VersionHref, Status string
 }
 
-func (v ContractListView) table() ui.TableView {
+func (v ContractListView) table(ctx context.Context) ui.TableView {
 	t := ui.TableView{
-		ID: "contracts", Caption: "Contracts", Total: v.Total, Noun: [2]string{"contract", "contracts"}, Pager: v.Pager,
-		Columns: []ui.Column{{Label: "Contract"}, {Label: "Kind"}, {Label: "Latest version"}, {Label: "Owner"}},
-		Empty:   ui.Empty{Text: "No contract has been published yet.", ActionLabel: "See the event types", ActionHref: "/event-types"},
+		ID: "contracts", Caption: i18n.T(ctx, "contracts.word.contracts"), Total: v.Total, Noun: [2]string{i18n.T(ctx, "contracts.noun.contract"), i18n.T(ctx, "contracts.noun.contracts")}, Pager: v.Pager,
+		Columns: []ui.Column{{Label: i18n.T(ctx, "contracts.word.contract")}, {Label: i18n.T(ctx, "contracts.word.kind")}, {Label: i18n.T(ctx, "contracts.list.latest")}, {Label: i18n.T(ctx, "contracts.word.owner")}},
+		Empty:   ui.Empty{Text: i18n.T(ctx, "contracts.list.empty"), ActionLabel: i18n.T(ctx, "contracts.list.see-event-types"), ActionHref: "/event-types"},
 	}
 	if v.ShowVisibility {
-		t.Columns = append(t.Columns, ui.Column{Label: "Shown to"})
+		t.Columns = append(t.Columns, ui.Column{Label: i18n.T(ctx, "contracts.word.shown-to")})
 	}
 	switch {
 	case v.Kind+v.Status+v.Owner+v.Search != "":
-		t.Empty = ui.Empty{Text: "No contract matches this filter.", ActionLabel: "Show all contracts", ActionHref: "/contracts"}
+		t.Empty = ui.Empty{Text: i18n.T(ctx, "contracts.list.no-match"), ActionLabel: i18n.T(ctx, "contracts.list.show-all"), ActionHref: "/contracts"}
 	case v.CreateHref != "":
-		t.Empty = ui.Empty{Text: "There are no contracts yet. A contract is an OpenAPI or AsyncAPI document that partners rely on.", ActionLabel: "Make the first contract", ActionHref: v.CreateHref}
+		t.Empty = ui.Empty{Text: i18n.T(ctx, "contracts.list.empty-create"), ActionLabel: i18n.T(ctx, "contracts.list.make-first"), ActionHref: v.CreateHref}
 	}
 	return t
 }
 
 // kindName names a kind of contract for people.
-func kindName(kind string) string {
-	switch kind {
-	case "openapi":
-		return "OpenAPI"
-	case "asyncapi":
-		return "AsyncAPI"
-	}
-	return kind
+func kindName(ctx context.Context, kind string) string {
+	return i18n.Of(ctx, "contracts.kind", kind)
 }
 
 // visibilityName names a visibility for people.
-func visibilityName(v string) string {
-	switch v {
-	case "public":
-		return "Everybody"
-	case "partners":
-		return "Approved partners"
-	case "named":
-		return "Some partners"
-	case "internal":
-		return "Own organisation only"
-	}
-	return v
+func visibilityName(ctx context.Context, v string) string {
+	return i18n.Of(ctx, "contracts.visibility", v)
 }
 
 // ContractList lists contracts.
@@ -130,7 +117,7 @@ func ContractList(p ui.Page, v ContractListView) templ.Component {
 			}
 			ctx = templ.InitializeContext(ctx)
 			if v.RequestedTotal > 0 {
-				templ_7745c5c3_Err = ui.Rows(v.requested(), v.Requested, func(r RequestedRow) ui.Cells {
+				templ_7745c5c3_Err = ui.Rows(v.requested(ctx), v.Requested, func(r RequestedRow) ui.Cells {
 					return ui.Cells{ui.Link(r.Contract+" "+r.Version, r.Href), ui.PlainText(r.Owner), ui.PlainText(r.By), ui.Clock(r.At, v.Now)}
 				}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
@@ -153,7 +140,7 @@ func ContractList(p ui.Page, v ContractListView) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = ui.TextField(ui.Field{Name: "q", Label: "Search words", Value: v.Search, MaxLength: 200}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.TextField(ui.Field{Name: "q", Label: i18n.T(ctx, "contracts.list.search"), Value: v.Search, MaxLength: 200}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -161,7 +148,7 @@ func ContractList(p ui.Page, v ContractListView) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = ui.Select(ui.Field{Name: "kind", Label: "Kind", Value: v.Kind, Options: []ui.Option{{Label: "Any kind"}, {Value: "asyncapi", Label: "AsyncAPI"}, {Value: "openapi", Label: "OpenAPI"}}}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Select(ui.Field{Name: "kind", Label: i18n.T(ctx, "contracts.word.kind"), Value: v.Kind, Options: []ui.Option{{Label: i18n.T(ctx, "contracts.list.any-kind")}, {Value: "asyncapi", Label: kindName(ctx, "asyncapi")}, {Value: "openapi", Label: kindName(ctx, "openapi")}}}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -169,7 +156,7 @@ func ContractList(p ui.Page, v ContractListView) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = ui.Select(ui.Field{Name: "status", Label: "Has a version that is", Value: v.Status, Options: v.Statuses}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Select(ui.Field{Name: "status", Label: i18n.T(ctx, "contracts.list.has-version"), Value: v.Status, Options: v.Statuses}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -177,7 +164,7 @@ func ContractList(p ui.Page, v ContractListView) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = ui.TextField(ui.Field{Name: "owner", Label: "Owner, in full", Value: v.Owner, MaxLength: 200}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.TextField(ui.Field{Name: "owner", Label: i18n.T(ctx, "contracts.list.owner-in-full"), Value: v.Owner, MaxLength: 200}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -191,10 +178,10 @@ func ContractList(p ui.Page, v ContractListView) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Rows(v.table(), v.Rows, func(r ContractRow) ui.Cells {
+			templ_7745c5c3_Err = ui.Rows(v.table(ctx), v.Rows, func(r ContractRow) ui.Cells {
 				return ui.Cells{
-					r.contractCell(), ui.PlainText(kindName(r.Kind)), r.latestVersionCell(), ui.PlainText(r.Owner),
-					ui.PlainText(visibilityName(r.Visibility)),
+					r.contractCell(), ui.PlainText(kindName(ctx, r.Kind)), r.latestVersionCell(), ui.PlainText(r.Owner),
+					ui.PlainText(visibilityName(ctx, r.Visibility)),
 				}
 			}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
@@ -278,9 +265,9 @@ func (r ContractRow) latestVersionCell() templ.Component {
 		ctx = templ.ClearChildren(ctx)
 		if r.Version == "" {
 			var templ_7745c5c3_Var6 string
-			templ_7745c5c3_Var6, templ_7745c5c3_Err = templ.JoinStringErrs("none published")
+			templ_7745c5c3_Var6, templ_7745c5c3_Err = templ.JoinStringErrs(i18n.T(ctx, "contracts.list.none-published"))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `contracts/list.templ`, Line: 123, Col: 20}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `list.templ`, Line: 110, Col: 48}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var6))
 			if templ_7745c5c3_Err != nil {
@@ -298,7 +285,7 @@ func (r ContractRow) latestVersionCell() templ.Component {
 			var templ_7745c5c3_Var7 string
 			templ_7745c5c3_Var7, templ_7745c5c3_Err = templ.JoinStringErrs(" ")
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `contracts/list.templ`, Line: 127, Col: 8}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `list.templ`, Line: 114, Col: 8}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var7))
 			if templ_7745c5c3_Err != nil {

@@ -9,6 +9,8 @@ import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
 import (
+	"context"
+
 	"schakel/templates/i18n"
 	"schakel/templates/ui"
 )
@@ -23,24 +25,23 @@ type MirrorFormView struct {
 	Wrong                                    map[string]i18n.Message
 }
 
-func (v MirrorFormView) errors() []ui.FieldError {
-	return ui.NamedErrors(v.Wrong, ui.Labelled{"name", "Name"}, ui.Labelled{"kind", "Kind"}, ui.Labelled{"url", "Address"}, ui.Labelled{"urls", "Addresses"},
-		ui.Labelled{"partnerId", "Partner"}, ui.Labelled{"secret", "Key"}, ui.Labelled{"schedule", "Schedule"}, ui.Labelled{"contracts", "Contracts"}, ui.Labelled{"prefix", "Prefix"})
+func (v MirrorFormView) errors(ctx context.Context) []ui.FieldError {
+	return ui.NamedErrors(v.Wrong, ui.Labelled{"name", i18n.T(ctx, "contracts.word.name")}, ui.Labelled{"kind", i18n.T(ctx, "contracts.word.kind")}, ui.Labelled{"url", i18n.T(ctx, "contracts.word.address")}, ui.Labelled{"urls", i18n.T(ctx, "contracts.word.addresses")},
+		ui.Labelled{"partnerId", i18n.T(ctx, "contracts.word.partner")}, ui.Labelled{"secret", i18n.T(ctx, "contracts.word.key")}, ui.Labelled{"schedule", i18n.T(ctx, "contracts.word.schedule")}, ui.Labelled{"contracts", i18n.T(ctx, "contracts.word.contracts")}, ui.Labelled{"prefix", i18n.T(ctx, "contracts.word.prefix")})
 }
 
-func (v MirrorFormView) keyHint() string {
+func (v MirrorFormView) keyHint(ctx context.Context) string {
 	if v.HasKey {
-		return "There is a key. Leave this empty to keep it."
+		return i18n.T(ctx, "contracts.mirror-form.key-there")
 	}
-	return "Only when the register asks for one: a read-only key of another Schakel, or a bearer token. It is never shown again."
+	return i18n.T(ctx, "contracts.mirror-form.key-hint")
 }
 
-func (v MirrorFormView) addressHint() string {
-	text := "Without a path, as https://register.example.nl. Of a catalogue that is not at its usual place, the whole address."
+func (v MirrorFormView) addressHint(ctx context.Context) string {
 	if v.New {
-		text += " Leave it empty for a list of addresses."
+		return i18n.T(ctx, "contracts.mirror-form.address-hint-new")
 	}
-	return text
+	return i18n.T(ctx, "contracts.mirror-form.address-hint")
 }
 
 // MirrorFormPage adds or changes a register to mirror.
@@ -77,7 +78,7 @@ func MirrorFormPage(p ui.Page, v MirrorFormView) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = ui.ErrorSummary(v.errors()).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.ErrorSummary(v.errors(ctx)).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -97,7 +98,7 @@ func MirrorFormPage(p ui.Page, v MirrorFormView) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = ui.TextField(ui.Field{Name: "name", Label: "Name", Hint: "Whose register it is, such as \"Scholengroep Noord\".", Value: v.Name, Error: v.Wrong["name"], Required: true, MaxLength: 100}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.TextField(ui.Field{Name: "name", Label: i18n.T(ctx, "contracts.word.name"), Hint: i18n.T(ctx, "contracts.mirror-form.name-hint"), Value: v.Name, Error: v.Wrong["name"], Required: true, MaxLength: 100}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -106,7 +107,7 @@ func MirrorFormPage(p ui.Page, v MirrorFormView) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				if v.New {
-					templ_7745c5c3_Err = ui.RadioGroup(ui.Field{Name: "kind", Label: "Kind", Value: v.Kind, Error: v.Wrong["kind"], Required: true, Options: v.Kinds}).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.RadioGroup(ui.Field{Name: "kind", Label: i18n.T(ctx, "contracts.word.kind"), Value: v.Kind, Error: v.Wrong["kind"], Required: true, Options: v.Kinds}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -116,7 +117,7 @@ func MirrorFormPage(p ui.Page, v MirrorFormView) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				if v.New || v.Kind != "urls" {
-					templ_7745c5c3_Err = ui.TextField(ui.Field{Name: "url", Label: "Address of the register", Depends: true, Hint: v.addressHint(), Value: v.URL, Error: v.Wrong["url"], MaxLength: 2000}).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.TextField(ui.Field{Name: "url", Label: i18n.T(ctx, "contracts.mirror-form.address"), Depends: true, Hint: v.addressHint(ctx), Value: v.URL, Error: v.Wrong["url"], MaxLength: 2000}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -126,7 +127,7 @@ func MirrorFormPage(p ui.Page, v MirrorFormView) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				if v.New || v.Kind == "urls" {
-					templ_7745c5c3_Err = ui.TextArea(ui.Field{Name: "urls", Label: "Addresses of documents", Depends: true, Hint: "Only for a list of addresses. One a line: https://noord.example/students.yaml, or the id of the contract before it: students https://noord.example/v2.yaml", Value: v.URLs, Error: v.Wrong["urls"], Rows: 4, MaxLength: 100000}).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.TextArea(ui.Field{Name: "urls", Label: i18n.T(ctx, "contracts.mirror-form.addresses"), Depends: true, Hint: i18n.T(ctx, "contracts.mirror-form.addresses-hint"), Value: v.URLs, Error: v.Wrong["urls"], Rows: 4, MaxLength: 100000}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -135,7 +136,7 @@ func MirrorFormPage(p ui.Page, v MirrorFormView) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = ui.Select(ui.Field{Name: "partnerId", Label: "Partner", Hint: "Whose register it is, when that is a partner here.", Value: v.Partner, Error: v.Wrong["partnerId"], Options: v.Partners}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Select(ui.Field{Name: "partnerId", Label: i18n.T(ctx, "contracts.word.partner"), Hint: i18n.T(ctx, "contracts.mirror-form.partner-hint"), Value: v.Partner, Error: v.Wrong["partnerId"], Options: v.Partners}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -143,7 +144,7 @@ func MirrorFormPage(p ui.Page, v MirrorFormView) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = ui.TextField(ui.Field{Name: "secret", Label: "Key", Hint: v.keyHint(), Type: "password", Error: v.Wrong["secret"], Autocomplete: "off", MaxLength: 4000}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.TextField(ui.Field{Name: "secret", Label: i18n.T(ctx, "contracts.word.key"), Hint: v.keyHint(ctx), Type: "password", Error: v.Wrong["secret"], Autocomplete: "off", MaxLength: 4000}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -152,7 +153,7 @@ func MirrorFormPage(p ui.Page, v MirrorFormView) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				if v.HasKey {
-					templ_7745c5c3_Err = ui.Checkbox(ui.Field{Name: "noSecret", Label: "Forget the key that is there"}).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Checkbox(ui.Field{Name: "noSecret", Label: i18n.T(ctx, "contracts.mirror-form.forget-key")}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -161,7 +162,7 @@ func MirrorFormPage(p ui.Page, v MirrorFormView) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = ui.TextField(ui.Field{Name: "schedule", Label: "Schedule", Hint: "As cron writes it, in UTC: 15 4 * * * is every night at 4:15, @every 6h is four times a day.", Value: v.Schedule, Error: v.Wrong["schedule"], Required: true, MaxLength: 100}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.TextField(ui.Field{Name: "schedule", Label: i18n.T(ctx, "contracts.word.schedule"), Hint: i18n.T(ctx, "contracts.mirror-form.schedule-hint"), Value: v.Schedule, Error: v.Wrong["schedule"], Required: true, MaxLength: 100}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -169,7 +170,7 @@ func MirrorFormPage(p ui.Page, v MirrorFormView) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = ui.TextArea(ui.Field{Name: "contracts", Label: "Contracts", Hint: "Ids at the source, one a line; * stands for anything. Leave it empty to mirror all.", Value: v.Contracts, Error: v.Wrong["contracts"], Rows: 3, MaxLength: 60000}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.TextArea(ui.Field{Name: "contracts", Label: i18n.T(ctx, "contracts.word.contracts"), Hint: i18n.T(ctx, "contracts.mirror-form.contracts-hint"), Value: v.Contracts, Error: v.Wrong["contracts"], Rows: 3, MaxLength: 60000}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -178,7 +179,7 @@ func MirrorFormPage(p ui.Page, v MirrorFormView) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				if v.New {
-					templ_7745c5c3_Err = ui.TextField(ui.Field{Name: "prefix", Label: "Prefix", Hint: "The ids of the copies start with it, so that they never clash with contracts of your own: noord gives noord-students. Leave it empty to have it made of the name.", Value: v.Prefix, Error: v.Wrong["prefix"], MaxLength: 30}).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.TextField(ui.Field{Name: "prefix", Label: i18n.T(ctx, "contracts.word.prefix"), Hint: i18n.T(ctx, "contracts.mirror-form.prefix-hint"), Value: v.Prefix, Error: v.Wrong["prefix"], MaxLength: 30}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -187,7 +188,7 @@ func MirrorFormPage(p ui.Page, v MirrorFormView) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = ui.Checkbox(ui.Field{Name: "enabled", Label: "Mirror on this schedule", Value: ui.Ticked(v.Enabled)}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Checkbox(ui.Field{Name: "enabled", Label: i18n.T(ctx, "contracts.mirror-form.enabled"), Value: ui.Ticked(v.Enabled)}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -195,7 +196,7 @@ func MirrorFormPage(p ui.Page, v MirrorFormView) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = ui.SaveOrCancel(v.New, "Mirror this register", v.Cancel).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.SaveOrCancel(v.New, i18n.T(ctx, "contracts.mirror-form.submit"), v.Cancel).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

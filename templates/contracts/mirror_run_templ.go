@@ -9,9 +9,11 @@ import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
 import (
+	"context"
+	"time"
+
 	"schakel/templates/i18n"
 	"schakel/templates/ui"
-	"time"
 )
 
 // MirrorRunView is one run of a mirror with its log.
@@ -42,38 +44,28 @@ func (r MirrorLineRow) kind() ui.Kind {
 }
 
 // outcome names an outcome for people.
-func (r MirrorLineRow) outcome() string {
-	switch r.Outcome {
-	case "changed":
-		return "Other bytes"
-	case "failed":
-		return "Not fetched"
-	case "marked":
-		return "Another state"
-	case "described":
-		return "Other texts"
-	}
-	return ui.StateLabel(r.Outcome)
+func (r MirrorLineRow) outcome(ctx context.Context) string {
+	return i18n.Of(ctx, "contracts.outcome", r.Outcome)
 }
 
-func (v MirrorRunView) tiles() []ui.Tile {
+func (v MirrorRunView) tiles(ctx context.Context) []ui.Tile {
 	tile := func(label string, n int, kind ui.Kind) ui.Tile {
 		if n == 0 {
 			kind = ui.KindNeutral
 		}
-		return ui.Tile{Label: label, Value: ui.Count(n), Kind: kind}
+		return ui.Tile{Label: label, Value: i18n.Count(ctx, n), Kind: kind}
 	}
 	return []ui.Tile{
-		tile("New", v.Added, ui.KindOK), tile("Unchanged", v.Unchanged, ui.KindNeutral), tile("Other bytes", v.Changed, ui.KindError),
-		tile("Another state", v.Marked, ui.KindInfo), tile("Refused", v.Refused, ui.KindWarning), tile("Not fetched", v.Failed, ui.KindWarning),
+		tile(i18n.T(ctx, "contracts.outcome.new"), v.Added, ui.KindOK), tile(i18n.T(ctx, "contracts.outcome.unchanged"), v.Unchanged, ui.KindNeutral), tile(i18n.T(ctx, "contracts.outcome.changed"), v.Changed, ui.KindError),
+		tile(i18n.T(ctx, "contracts.outcome.marked"), v.Marked, ui.KindInfo), tile(i18n.T(ctx, "contracts.outcome.refused"), v.Refused, ui.KindWarning), tile(i18n.T(ctx, "contracts.outcome.failed"), v.Failed, ui.KindWarning),
 	}
 }
 
-func (v MirrorRunView) table() ui.TableView {
+func (v MirrorRunView) table(ctx context.Context) ui.TableView {
 	return ui.TableView{
-		ID: "log", Caption: "What was not as before", Total: v.Total, Noun: [2]string{"line", "lines"}, Pager: v.Pager,
-		Columns: []ui.Column{{Label: "At the source"}, {Label: "Version"}, {Label: "Outcome"}, {Label: "What happened"}, {Label: "Copy"}},
-		Empty:   ui.Empty{Text: "Everything was as before."},
+		ID: "log", Caption: i18n.T(ctx, "contracts.run.log"), Total: v.Total, Noun: [2]string{i18n.T(ctx, "contracts.noun.line"), i18n.T(ctx, "contracts.noun.lines")}, Pager: v.Pager,
+		Columns: []ui.Column{{Label: i18n.T(ctx, "contracts.mirror.at-source")}, {Label: i18n.T(ctx, "contracts.word.version")}, {Label: i18n.T(ctx, "contracts.word.outcome")}, {Label: i18n.T(ctx, "contracts.run.column-what")}, {Label: i18n.T(ctx, "contracts.run.column-copy")}},
+		Empty:   ui.Empty{Text: i18n.T(ctx, "contracts.run.log-empty")},
 	}
 }
 
@@ -139,7 +131,7 @@ func MirrorRunPage(p ui.Page, v MirrorRunView) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.DescriptionList(v.about()).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.DescriptionList(v.about(ctx)).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -147,7 +139,7 @@ func MirrorRunPage(p ui.Page, v MirrorRunView) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Tiles(v.tiles()).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Tiles(v.tiles(ctx)).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -155,8 +147,8 @@ func MirrorRunPage(p ui.Page, v MirrorRunView) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Rows(v.table(), v.Lines, func(r MirrorLineRow) ui.Cells {
-				return ui.Cells{ui.Identifier(r.Contract), ui.PlainText(r.Version), ui.Badge(r.kind(), r.outcome()), ui.PlainText(r.Text), r.copyCell()}
+			templ_7745c5c3_Err = ui.Rows(v.table(ctx), v.Lines, func(r MirrorLineRow) ui.Cells {
+				return ui.Cells{ui.Identifier(r.Contract), ui.PlainText(r.Version), ui.Badge(r.kind(), r.outcome(ctx)), ui.PlainText(r.Text), r.copyCell()}
 			}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
@@ -171,12 +163,12 @@ func MirrorRunPage(p ui.Page, v MirrorRunView) templ.Component {
 	})
 }
 
-func (v MirrorRunView) about() []ui.Item {
-	items := []ui.Item{{Label: "Cause", Text: v.Cause}, {Label: "Started", Content: ui.Clock(v.Started, v.Now)}}
+func (v MirrorRunView) about(ctx context.Context) []ui.Item {
+	items := []ui.Item{{Label: i18n.T(ctx, "contracts.word.cause"), Text: v.Cause}, {Label: i18n.T(ctx, "contracts.word.started"), Content: ui.Clock(v.Started, v.Now)}}
 	if v.Finished.IsZero() {
-		return append(items, ui.Item{Label: "Finished", Text: "not yet"})
+		return append(items, ui.Item{Label: i18n.T(ctx, "contracts.run.finished"), Text: i18n.T(ctx, "contracts.contract.not-yet")})
 	}
-	return append(items, ui.Item{Label: "Finished", Content: ui.Clock(v.Finished, v.Now)})
+	return append(items, ui.Item{Label: i18n.T(ctx, "contracts.run.finished"), Content: ui.Clock(v.Finished, v.Now)})
 }
 
 // MirrorAlarmView is other bytes than those of a copy, with what they say otherwise.
@@ -195,23 +187,23 @@ type MirrorAlarmView struct {
 	ChangeTotal int
 }
 
-func (v MirrorAlarmView) ours() []ui.Item {
-	return []ui.Item{{Label: "Version", Content: v.Ours.Link()}, {Label: "Size", Text: ui.Bytes(v.OurSize)}, {Label: "SHA-256", Content: ui.Identifier(v.OurDigest)}}
+func (v MirrorAlarmView) ours(ctx context.Context) []ui.Item {
+	return []ui.Item{{Label: i18n.T(ctx, "contracts.word.version"), Content: v.Ours.Link()}, {Label: i18n.T(ctx, "contracts.word.size"), Text: i18n.Bytes(ctx, v.OurSize)}, {Label: "SHA-256", Content: ui.Identifier(v.OurDigest)}}
 }
 
-func (v MirrorAlarmView) theirs() []ui.Item {
+func (v MirrorAlarmView) theirs(ctx context.Context) []ui.Item {
 	return []ui.Item{
-		{Label: "Address", Content: ui.Identifier(v.URL)}, {Label: "Size", Text: ui.Bytes(v.Size)}, {Label: "SHA-256", Content: ui.Identifier(v.Digest)},
-		{Label: "Found", Content: ui.Clock(v.Found, v.Now)}, {Label: "Last seen", Content: ui.Clock(v.Seen, v.Now)},
-		{Label: "Bytes", Content: ui.Link("Download what is kept aside", v.DownloadHref)},
+		{Label: i18n.T(ctx, "contracts.word.address"), Content: ui.Identifier(v.URL)}, {Label: i18n.T(ctx, "contracts.word.size"), Text: i18n.Bytes(ctx, v.Size)}, {Label: "SHA-256", Content: ui.Identifier(v.Digest)},
+		{Label: i18n.T(ctx, "contracts.word.found"), Content: ui.Clock(v.Found, v.Now)}, {Label: i18n.T(ctx, "contracts.word.last-seen"), Content: ui.Clock(v.Seen, v.Now)},
+		{Label: i18n.T(ctx, "contracts.alarm.bytes"), Content: ui.Link(i18n.T(ctx, "contracts.alarm.download"), v.DownloadHref)},
 	}
 }
 
-func (v MirrorAlarmView) changes() ui.TableView {
+func (v MirrorAlarmView) changes(ctx context.Context) ui.TableView {
 	return ui.TableView{
-		ID: "changes", Caption: "What the other bytes say otherwise", Total: v.ChangeTotal, Noun: [2]string{"change", "changes"},
-		Columns: changeColumns(), Head: 1,
-		Empty: ui.Empty{Text: "Both say the same to machines; they differ in texts, order or layout alone."},
+		ID: "changes", Caption: i18n.T(ctx, "contracts.alarm.changes"), Total: v.ChangeTotal, Noun: [2]string{i18n.T(ctx, "contracts.noun.change"), i18n.T(ctx, "contracts.noun.changes")},
+		Columns: changeColumns(ctx), Head: 1,
+		Empty: ui.Empty{Text: i18n.T(ctx, "contracts.alarm.changes-empty")},
 	}
 }
 
@@ -270,7 +262,7 @@ func MirrorAlarmPage(p ui.Page, v MirrorAlarmView) templ.Component {
 						}()
 					}
 					ctx = templ.InitializeContext(ctx)
-					templ_7745c5c3_Err = ui.Text("The source gives other bytes for a version that was copied before. Our copy stays as it was. Compare the two, and ask the source what happened.").Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Text(i18n.T(ctx, "contracts.alarm.open")).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -293,7 +285,7 @@ func MirrorAlarmPage(p ui.Page, v MirrorAlarmView) templ.Component {
 						}()
 					}
 					ctx = templ.InitializeContext(ctx)
-					templ_7745c5c3_Err = ui.Text("Settled by "+v.SettledBy+" on "+ui.Day(v.Settled)+": "+v.Reason).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Text(i18n.T(ctx, "contracts.alarm.settled-by", v.SettledBy, i18n.Day(ctx, v.Settled), v.Reason)).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -332,13 +324,13 @@ func MirrorAlarmPage(p ui.Page, v MirrorAlarmView) templ.Component {
 						}()
 					}
 					ctx = templ.InitializeContext(ctx)
-					templ_7745c5c3_Err = ui.DescriptionList(v.ours()).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.DescriptionList(v.ours(ctx)).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.Card("Our copy").Render(templ.WithChildren(ctx, templ_7745c5c3_Var9), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Card(i18n.T(ctx, "contracts.alarm.our-copy")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var9), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -358,13 +350,13 @@ func MirrorAlarmPage(p ui.Page, v MirrorAlarmView) templ.Component {
 						}()
 					}
 					ctx = templ.InitializeContext(ctx)
-					templ_7745c5c3_Err = ui.DescriptionList(v.theirs()).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.DescriptionList(v.theirs(ctx)).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.Card("The other bytes").Render(templ.WithChildren(ctx, templ_7745c5c3_Var10), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Card(i18n.T(ctx, "contracts.alarm.other-bytes")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var10), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -402,7 +394,7 @@ func MirrorAlarmPage(p ui.Page, v MirrorAlarmView) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			} else {
-				templ_7745c5c3_Err = ui.Rows(v.changes(), v.Changes, contractChange).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Rows(v.changes(ctx), v.Changes, contractChange).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -411,7 +403,7 @@ func MirrorAlarmPage(p ui.Page, v MirrorAlarmView) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				if v.ChangeTotal > len(v.Changes) {
-					templ_7745c5c3_Err = ui.Text("The first "+ui.Count(len(v.Changes))+" are shown.").Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Text(i18n.T(ctx, "contracts.changes.first-shown", len(v.Changes))).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -446,7 +438,7 @@ func MirrorAlarmPage(p ui.Page, v MirrorAlarmView) templ.Component {
 							}()
 						}
 						ctx = templ.InitializeContext(ctx)
-						templ_7745c5c3_Err = ui.TextArea(ui.Field{Name: "reason", Label: "What the source said", Hint: "Why the bytes differ, and what was agreed. It is kept in the audit trail. The copy does not change.", Value: v.ReasonTyped, Error: v.ReasonError, Required: true, Rows: 3, MaxLength: 1000}).Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = ui.TextArea(ui.Field{Name: "reason", Label: i18n.T(ctx, "contracts.alarm.said"), Hint: i18n.T(ctx, "contracts.alarm.said-hint"), Value: v.ReasonTyped, Error: v.ReasonError, Required: true, Rows: 3, MaxLength: 1000}).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
@@ -466,7 +458,7 @@ func MirrorAlarmPage(p ui.Page, v MirrorAlarmView) templ.Component {
 								}()
 							}
 							ctx = templ.InitializeContext(ctx)
-							templ_7745c5c3_Err = ui.Button(ui.Primary, "Settle the alarm").Render(ctx, templ_7745c5c3_Buffer)
+							templ_7745c5c3_Err = ui.Button(ui.Primary, i18n.T(ctx, "contracts.alarm.settle")).Render(ctx, templ_7745c5c3_Buffer)
 							if templ_7745c5c3_Err != nil {
 								return templ_7745c5c3_Err
 							}
@@ -484,7 +476,7 @@ func MirrorAlarmPage(p ui.Page, v MirrorAlarmView) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.Card("Settle the alarm").Render(templ.WithChildren(ctx, templ_7745c5c3_Var12), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Card(i18n.T(ctx, "contracts.alarm.settle-heading")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var12), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -526,7 +518,12 @@ func (r MirrorLineRow) copyCell() templ.Component {
 				return templ_7745c5c3_Err
 			}
 		} else {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 11, "none")
+			var templ_7745c5c3_Var16 string
+			templ_7745c5c3_Var16, templ_7745c5c3_Err = templ.JoinStringErrs(i18n.T(ctx, "contracts.word.none"))
+			if templ_7745c5c3_Err != nil {
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `mirror_run.templ`, Line: 172, Col: 38}
+			}
+			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var16))
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -9,9 +9,12 @@ import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
 import (
+	"context"
+	"strings"
+	"time"
+
 	"schakel/templates/i18n"
 	"schakel/templates/ui"
-	"time"
 )
 
 // MirrorView is one register that is mirrored, with what came of it.
@@ -56,60 +59,60 @@ type MirrorAlarmRow struct {
 	Found, Seen, Settled    time.Time
 }
 
-func (v MirrorView) about() []ui.Item {
-	items := []ui.Item{{Label: "Kind", Text: v.Kind}}
+func (v MirrorView) about(ctx context.Context) []ui.Item {
+	items := []ui.Item{{Label: i18n.T(ctx, "contracts.word.kind"), Text: v.Kind}}
 	if v.URL != "" {
-		items = append(items, ui.Item{Label: "Address", Content: ui.Identifier(v.URL)})
+		items = append(items, ui.Item{Label: i18n.T(ctx, "contracts.word.address"), Content: ui.Identifier(v.URL)})
 	}
 	if len(v.URLs) > 0 {
-		items = append(items, ui.Item{Label: "Addresses", Content: ui.Identifiers(v.URLs)})
+		items = append(items, ui.Item{Label: i18n.T(ctx, "contracts.word.addresses"), Content: ui.Identifiers(v.URLs)})
 	}
 	if v.Partner.Name != "" {
-		items = append(items, ui.Item{Label: "Partner", Content: v.Partner.Link()})
+		items = append(items, ui.Item{Label: i18n.T(ctx, "contracts.word.partner"), Content: v.Partner.Link()})
 	}
-	key := "none"
+	key := i18n.T(ctx, "contracts.word.none")
 	if v.HasKey {
-		key = "there is one"
+		key = i18n.T(ctx, "contracts.mirror.has-key")
 	}
-	which := ui.PlainText("all")
+	which := ui.PlainText(i18n.T(ctx, "contracts.mirror.all"))
 	if len(v.Contracts) > 0 {
 		which = ui.Identifiers(v.Contracts)
 	}
-	return append(items, ui.Item{Label: "Key", Text: key}, ui.Item{Label: "Contracts", Content: which}, ui.Item{Label: "Ids of copies", Text: "start with " + v.Prefix + "-"})
+	return append(items, ui.Item{Label: i18n.T(ctx, "contracts.word.key"), Text: key}, ui.Item{Label: i18n.T(ctx, "contracts.word.contracts"), Content: which}, ui.Item{Label: i18n.T(ctx, "contracts.mirror.copy-ids"), Text: i18n.T(ctx, "contracts.mirror.copy-ids-start", v.Prefix)})
 }
 
-func (v MirrorView) plan() []ui.Item {
-	items := []ui.Item{{Label: "Schedule", Content: ui.Identifier(v.Schedule)}}
+func (v MirrorView) plan(ctx context.Context) []ui.Item {
+	items := []ui.Item{{Label: i18n.T(ctx, "contracts.word.schedule"), Content: ui.Identifier(v.Schedule)}}
 	if v.Enabled {
-		items = append(items, ui.Item{Label: "Next run", Content: ui.Clock(v.Next, v.Now)})
+		items = append(items, ui.Item{Label: i18n.T(ctx, "contracts.mirror.next-run"), Content: ui.Clock(v.Next, v.Now)})
 	} else {
-		items = append(items, ui.Item{Label: "Next run", Text: "none: it is switched off"})
+		items = append(items, ui.Item{Label: i18n.T(ctx, "contracts.mirror.next-run"), Text: i18n.T(ctx, "contracts.mirror.switched-off")})
 	}
-	items = ui.ClockItem(items, "Asked for at once", v.Asked, v.Now)
-	return ui.ClockItem(items, "Mirrored since", v.Created, v.Now)
+	items = ui.ClockItem(items, i18n.T(ctx, "contracts.mirror.asked"), v.Asked, v.Now)
+	return ui.ClockItem(items, i18n.T(ctx, "contracts.mirror.since"), v.Created, v.Now)
 }
 
-func (v MirrorView) alarms() ui.TableView {
+func (v MirrorView) alarms(ctx context.Context) ui.TableView {
 	return ui.TableView{
-		ID: "alarms", Caption: "Alarms", Total: v.AlarmTotal, Noun: [2]string{"alarm", "alarms"},
-		Columns: []ui.Column{{Label: "Version"}, {Label: "State"}, {Label: "Found"}, {Label: "Last seen"}},
-		Empty:   ui.Empty{Text: "The source never gave other bytes for a version that was copied."},
-	}
-}
-
-func (v MirrorView) runs() ui.TableView {
-	return ui.TableView{
-		ID: "runs", Caption: "Runs", Total: v.RunTotal, Noun: [2]string{"run", "runs"}, Pager: v.RunPager,
-		Columns: []ui.Column{{Label: "Started"}, {Label: "State"}, {Label: "Cause"}, {Label: "Found"}},
-		Empty:   ui.Empty{Text: "It did not run yet. It runs on its schedule, or at once when you ask for it."},
+		ID: "alarms", Caption: i18n.T(ctx, "contracts.word.alarms"), Total: v.AlarmTotal, Noun: [2]string{i18n.T(ctx, "contracts.noun.alarm"), i18n.T(ctx, "contracts.noun.alarms")},
+		Columns: []ui.Column{{Label: i18n.T(ctx, "contracts.word.version")}, {Label: i18n.T(ctx, "contracts.word.state")}, {Label: i18n.T(ctx, "contracts.word.found")}, {Label: i18n.T(ctx, "contracts.word.last-seen")}},
+		Empty:   ui.Empty{Text: i18n.T(ctx, "contracts.mirror.alarms-empty")},
 	}
 }
 
-func mirrorCopies(total int, pager *ui.Pager) ui.TableView {
+func (v MirrorView) runs(ctx context.Context) ui.TableView {
 	return ui.TableView{
-		ID: "copies", Caption: "Copies", Total: total, Noun: [2]string{"contract", "contracts"}, Pager: pager,
-		Columns: []ui.Column{{Label: "Contract"}, {Label: "At the source"}, {Label: "Copied since"}, {Label: "Offered there"}},
-		Empty:   ui.Empty{Text: "Nothing was copied yet."},
+		ID: "runs", Caption: i18n.T(ctx, "contracts.mirror.runs"), Total: v.RunTotal, Noun: [2]string{i18n.T(ctx, "contracts.noun.run"), i18n.T(ctx, "contracts.noun.runs")}, Pager: v.RunPager,
+		Columns: []ui.Column{{Label: i18n.T(ctx, "contracts.word.started")}, {Label: i18n.T(ctx, "contracts.word.state")}, {Label: i18n.T(ctx, "contracts.word.cause")}, {Label: i18n.T(ctx, "contracts.word.found")}},
+		Empty:   ui.Empty{Text: i18n.T(ctx, "contracts.mirror.runs-empty")},
+	}
+}
+
+func mirrorCopies(ctx context.Context, total int, pager *ui.Pager) ui.TableView {
+	return ui.TableView{
+		ID: "copies", Caption: i18n.T(ctx, "contracts.mirror.copies"), Total: total, Noun: [2]string{i18n.T(ctx, "contracts.noun.contract"), i18n.T(ctx, "contracts.noun.contracts")}, Pager: pager,
+		Columns: []ui.Column{{Label: i18n.T(ctx, "contracts.word.contract")}, {Label: i18n.T(ctx, "contracts.mirror.at-source")}, {Label: i18n.T(ctx, "contracts.mirror.copied-since")}, {Label: i18n.T(ctx, "contracts.mirror.offered-there")}},
+		Empty:   ui.Empty{Text: i18n.T(ctx, "contracts.mirror.copies-empty")},
 	}
 }
 
@@ -136,12 +139,12 @@ func MirrorActions(href string, enabled bool) templ.Component {
 		}
 		ctx = templ.ClearChildren(ctx)
 		if enabled {
-			templ_7745c5c3_Err = ui.PostButton(ui.Primary, "Run it now", href+"/runs").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.PostButton(ui.Primary, i18n.T(ctx, "contracts.mirror.run-now"), href+"/runs").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = ui.LinkButton(ui.Secondary, "Change it", href+"/edit").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.LinkButton(ui.Secondary, i18n.T(ctx, "contracts.mirror.change"), href+"/edit").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -196,7 +199,7 @@ func MirrorPage(p ui.Page, v MirrorView) templ.Component {
 						}()
 					}
 					ctx = templ.InitializeContext(ctx)
-					templ_7745c5c3_Err = ui.Text("The source gives other bytes than it did before for a version that was copied. A published version must never change: ask the source what happened. The copies here stay as they were.").Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Text(i18n.T(ctx, "contracts.mirror.other-bytes")).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -235,13 +238,13 @@ func MirrorPage(p ui.Page, v MirrorView) templ.Component {
 						}()
 					}
 					ctx = templ.InitializeContext(ctx)
-					templ_7745c5c3_Err = ui.DescriptionList(v.about()).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.DescriptionList(v.about(ctx)).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.Card("What is mirrored").Render(templ.WithChildren(ctx, templ_7745c5c3_Var6), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Card(i18n.T(ctx, "contracts.mirror.what")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var6), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -261,13 +264,13 @@ func MirrorPage(p ui.Page, v MirrorView) templ.Component {
 						}()
 					}
 					ctx = templ.InitializeContext(ctx)
-					templ_7745c5c3_Err = ui.DescriptionList(v.plan()).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.DescriptionList(v.plan(ctx)).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.Card("When").Render(templ.WithChildren(ctx, templ_7745c5c3_Var7), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Card(i18n.T(ctx, "contracts.mirror.when")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var7), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -281,7 +284,7 @@ func MirrorPage(p ui.Page, v MirrorView) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Rows(v.alarms(), v.Alarms, func(r MirrorAlarmRow) ui.Cells { return mirrorAlarmRow(r, v.Now) }).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Rows(v.alarms(ctx), v.Alarms, func(r MirrorAlarmRow) ui.Cells { return mirrorAlarmRow(r, v.Now) }).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -289,8 +292,8 @@ func MirrorPage(p ui.Page, v MirrorView) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Rows(v.runs(), v.Runs, func(r MirrorRunRow) ui.Cells {
-				return ui.Cells{r.startedCell(v.Now), ui.State(r.state()), ui.PlainText(r.Cause), ui.PlainText(r.summary())}
+			templ_7745c5c3_Err = ui.Rows(v.runs(ctx), v.Runs, func(r MirrorRunRow) ui.Cells {
+				return ui.Cells{r.startedCell(v.Now), ui.State(r.state()), ui.PlainText(r.Cause), ui.PlainText(r.summary(ctx))}
 			}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
@@ -299,7 +302,7 @@ func MirrorPage(p ui.Page, v MirrorView) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Rows(mirrorCopies(v.CopyTotal, nil), v.Copies, func(r MirrorCopyRow) ui.Cells { return mirrorCopyRow(r, v.Now) }).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Rows(mirrorCopies(ctx, v.CopyTotal, nil), v.Copies, func(r MirrorCopyRow) ui.Cells { return mirrorCopyRow(r, v.Now) }).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -312,7 +315,7 @@ func MirrorPage(p ui.Page, v MirrorView) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = ui.Link("See all "+ui.Count(v.CopyTotal)+" copies", v.CopiesHref).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Link(i18n.T(ctx, "contracts.mirror.see-copies", v.CopyTotal), v.CopiesHref).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -326,8 +329,8 @@ func MirrorPage(p ui.Page, v MirrorView) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Err = ui.DangerAction(ui.Danger{
-				ID: "remove", Label: "Remove this mirror", Explain: "Nothing is fetched from this register any more, and the stored key is erased. The copies stay as they are, marked with where they come from. Alarms that are not settled are settled with your reason. This cannot be taken back; the same register can be mirrored anew, under other ids.",
-				Action: v.RemoveAction, Button: "Remove mirror", ReasonName: "reason", ReasonValue: v.RemoveTyped, ReasonError: v.RemoveError,
+				ID: "remove", Label: i18n.T(ctx, "contracts.mirror.remove"), Explain: i18n.T(ctx, "contracts.mirror.remove-explain"),
+				Action: v.RemoveAction, Button: i18n.T(ctx, "contracts.mirror.remove-button"), ReasonName: "reason", ReasonValue: v.RemoveTyped, ReasonError: v.RemoveError,
 			}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
@@ -384,7 +387,7 @@ func MirrorCopiesPage(p ui.Page, v MirrorCopiesView) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = ui.Rows(mirrorCopies(v.Total, v.Pager), v.Rows, func(r MirrorCopyRow) ui.Cells { return mirrorCopyRow(r, v.Now) }).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Rows(mirrorCopies(ctx, v.Total, v.Pager), v.Rows, func(r MirrorCopyRow) ui.Cells { return mirrorCopyRow(r, v.Now) }).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -443,7 +446,7 @@ func (r MirrorRunRow) startedCell(now time.Time) templ.Component {
 		var templ_7745c5c3_Var11 templ.SafeURL
 		templ_7745c5c3_Var11, templ_7745c5c3_Err = templ.JoinURLErrs(r.Href)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `contracts/mirror.templ`, Line: 175, Col: 38}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `mirror.templ`, Line: 178, Col: 38}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var11))
 		if templ_7745c5c3_Err != nil {
@@ -487,21 +490,26 @@ func (r MirrorCopyRow) offeredThereCell(now time.Time) templ.Component {
 		}
 		ctx = templ.ClearChildren(ctx)
 		if r.Gone.IsZero() {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 14, "yes")
+			var templ_7745c5c3_Var13 string
+			templ_7745c5c3_Var13, templ_7745c5c3_Err = templ.JoinStringErrs(i18n.T(ctx, "contracts.word.yes"))
+			if templ_7745c5c3_Err != nil {
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `mirror.templ`, Line: 185, Col: 37}
+			}
+			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var13))
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		} else {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 15, "<div>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 14, "<div>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			var templ_7745c5c3_Var13 string
-			templ_7745c5c3_Var13, templ_7745c5c3_Err = templ.JoinStringErrs("not since ")
+			var templ_7745c5c3_Var14 string
+			templ_7745c5c3_Var14, templ_7745c5c3_Err = templ.JoinStringErrs(i18n.T(ctx, "contracts.mirror.not-since") + " ")
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `contracts/mirror.templ`, Line: 185, Col: 17}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `mirror.templ`, Line: 188, Col: 52}
 			}
-			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var13))
+			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var14))
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -509,7 +517,7 @@ func (r MirrorCopyRow) offeredThereCell(now time.Time) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 16, "</div>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 15, "</div>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -534,18 +542,18 @@ func (r MirrorAlarmRow) stateCell() templ.Component {
 			}()
 		}
 		ctx = templ.InitializeContext(ctx)
-		templ_7745c5c3_Var14 := templ.GetChildren(ctx)
-		if templ_7745c5c3_Var14 == nil {
-			templ_7745c5c3_Var14 = templ.NopComponent
+		templ_7745c5c3_Var15 := templ.GetChildren(ctx)
+		if templ_7745c5c3_Var15 == nil {
+			templ_7745c5c3_Var15 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
 		if r.Settled.IsZero() {
-			templ_7745c5c3_Err = ui.Badge(ui.KindError, "Not settled").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Badge(ui.KindError, i18n.T(ctx, "contracts.mirror.not-settled")).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		} else {
-			templ_7745c5c3_Err = ui.Badge(ui.KindOK, "Settled").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Badge(ui.KindOK, i18n.T(ctx, "contracts.mirror.settled")).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -594,39 +602,37 @@ func (r MirrorRunRow) state() string {
 }
 
 // summary describes the findings of the run in words.
-func (r MirrorRunRow) summary() string {
+func (r MirrorRunRow) summary(ctx context.Context) string {
 	if r.Error != "" {
 		return r.Error
 	}
-	text := ""
+	var parts []string
 	for _, part := range []struct {
 		n    int
-		word string
+		text i18n.Message
 	}{
-		{r.Changed, "with other bytes"}, {r.Added, "new"}, {r.Marked, "with another state"}, {r.Refused, "refused"}, {r.Failed, "not fetched"}, {r.Unchanged, "unchanged"},
+		{r.Changed, i18n.M("contracts.mirror.n-changed", r.Changed)}, {r.Added, i18n.M("contracts.mirror.n-new", r.Added)},
+		{r.Marked, i18n.M("contracts.mirror.n-marked", r.Marked)}, {r.Refused, i18n.M("contracts.mirror.n-refused", r.Refused)},
+		{r.Failed, i18n.M("contracts.mirror.n-failed", r.Failed)}, {r.Unchanged, i18n.M("contracts.mirror.n-unchanged", r.Unchanged)},
 	} {
-		if part.n == 0 {
-			continue
+		if part.n > 0 {
+			parts = append(parts, part.text.In(ctx))
 		}
-		if text != "" {
-			text += ", "
-		}
-		text += ui.Count(part.n) + " " + part.word
 	}
-	if text == "" && !r.Finished.IsZero() {
-		return "nothing to mirror"
+	if len(parts) == 0 && !r.Finished.IsZero() {
+		return i18n.T(ctx, "contracts.mirror.nothing")
 	}
-	return text
+	return strings.Join(parts, ", ")
 }
 
-func (v MirrorsView) table() ui.TableView {
+func (v MirrorsView) table(ctx context.Context) ui.TableView {
 	t := ui.TableView{
-		ID: "mirrors", Caption: "Registers that are mirrored", Total: v.Total, Noun: [2]string{"register", "registers"}, Pager: v.Pager,
-		Columns: []ui.Column{{Label: "Register"}, {Label: "Kind"}, {Label: "State"}, {Label: "Last run"}, {Label: "Next run"}, {Label: "Versions", Numeric: true}, {Label: "Alarms"}},
-		Empty:   ui.Empty{Text: "No register is mirrored yet. Mirror the one of a partner to keep your own copies of its contracts.", ActionLabel: "Mirror a register", ActionHref: "/admin/mirrors/new"},
+		ID: "mirrors", Caption: i18n.T(ctx, "contracts.mirror.list"), Total: v.Total, Noun: [2]string{i18n.T(ctx, "contracts.noun.register"), i18n.T(ctx, "contracts.noun.registers")}, Pager: v.Pager,
+		Columns: []ui.Column{{Label: i18n.T(ctx, "contracts.mirror.column-register")}, {Label: i18n.T(ctx, "contracts.word.kind")}, {Label: i18n.T(ctx, "contracts.word.state")}, {Label: i18n.T(ctx, "contracts.mirror.last-run")}, {Label: i18n.T(ctx, "contracts.mirror.next-run")}, {Label: i18n.T(ctx, "contracts.word.versions"), Numeric: true}, {Label: i18n.T(ctx, "contracts.word.alarms")}},
+		Empty:   ui.Empty{Text: i18n.T(ctx, "contracts.mirror.list-empty"), ActionLabel: i18n.T(ctx, "contracts.mirror.add"), ActionHref: "/admin/mirrors/new"},
 	}
 	if v.Alarms != "" {
-		t.Empty = ui.Empty{Text: "No mirror has an alarm that is open.", ActionLabel: "Show all mirrors", ActionHref: "/admin/mirrors"}
+		t.Empty = ui.Empty{Text: i18n.T(ctx, "contracts.mirror.no-open-alarm"), ActionLabel: i18n.T(ctx, "contracts.mirror.show-all"), ActionHref: "/admin/mirrors"}
 	}
 	return t
 }
@@ -648,12 +654,12 @@ func MirrorsPage(p ui.Page, v MirrorsView) templ.Component {
 			}()
 		}
 		ctx = templ.InitializeContext(ctx)
-		templ_7745c5c3_Var15 := templ.GetChildren(ctx)
-		if templ_7745c5c3_Var15 == nil {
-			templ_7745c5c3_Var15 = templ.NopComponent
+		templ_7745c5c3_Var16 := templ.GetChildren(ctx)
+		if templ_7745c5c3_Var16 == nil {
+			templ_7745c5c3_Var16 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Var16 := templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
+		templ_7745c5c3_Var17 := templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 			templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 			templ_7745c5c3_Buffer, templ_7745c5c3_IsBuffer := templruntime.GetBuffer(templ_7745c5c3_W)
 			if !templ_7745c5c3_IsBuffer {
@@ -665,7 +671,7 @@ func MirrorsPage(p ui.Page, v MirrorsView) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Var17 := templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
+			templ_7745c5c3_Var18 := templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 				templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 				templ_7745c5c3_Buffer, templ_7745c5c3_IsBuffer := templruntime.GetBuffer(templ_7745c5c3_W)
 				if !templ_7745c5c3_IsBuffer {
@@ -677,24 +683,24 @@ func MirrorsPage(p ui.Page, v MirrorsView) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = ui.Select(ui.Field{Name: "alarms", Label: "Alarms", Value: v.Alarms, Options: []ui.Option{{Label: "Any"}, {Value: "open", Label: "Open alarms"}}}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Select(ui.Field{Name: "alarms", Label: i18n.T(ctx, "contracts.word.alarms"), Value: v.Alarms, Options: []ui.Option{{Label: i18n.T(ctx, "contracts.mirror.any")}, {Value: "open", Label: i18n.T(ctx, "contracts.mirror.open-alarms")}}}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.FilterBar("/admin/mirrors", "/admin/mirrors").Render(templ.WithChildren(ctx, templ_7745c5c3_Var17), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.FilterBar("/admin/mirrors", "/admin/mirrors").Render(templ.WithChildren(ctx, templ_7745c5c3_Var18), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 17, " ")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 16, " ")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Rows(v.table(), v.Rows, func(r MirrorRow) ui.Cells {
+			templ_7745c5c3_Err = ui.Rows(v.table(ctx), v.Rows, func(r MirrorRow) ui.Cells {
 				return ui.Cells{
 					ui.Link(r.Name, r.Href), ui.PlainText(r.Kind), ui.State(r.State), r.lastRunCell(v.Now), r.nextRunCell(v.Now),
-					ui.PlainText(ui.Count(r.Copies)), r.alarmsCell(),
+					ui.PlainText(i18n.Count(ctx, r.Copies)), r.alarmsCell(),
 				}
 			}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
@@ -702,7 +708,7 @@ func MirrorsPage(p ui.Page, v MirrorsView) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = ui.Layout(p).Render(templ.WithChildren(ctx, templ_7745c5c3_Var16), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Layout(p).Render(templ.WithChildren(ctx, templ_7745c5c3_Var17), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -726,18 +732,23 @@ func (r MirrorRow) lastRunCell(now time.Time) templ.Component {
 			}()
 		}
 		ctx = templ.InitializeContext(ctx)
-		templ_7745c5c3_Var18 := templ.GetChildren(ctx)
-		if templ_7745c5c3_Var18 == nil {
-			templ_7745c5c3_Var18 = templ.NopComponent
+		templ_7745c5c3_Var19 := templ.GetChildren(ctx)
+		if templ_7745c5c3_Var19 == nil {
+			templ_7745c5c3_Var19 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
 		if r.Last == nil {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 18, "never")
+			var templ_7745c5c3_Var20 string
+			templ_7745c5c3_Var20, templ_7745c5c3_Err = templ.JoinStringErrs(i18n.T(ctx, "contracts.word.never"))
+			if templ_7745c5c3_Err != nil {
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `mirror.templ`, Line: 294, Col: 39}
+			}
+			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var20))
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		} else {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 19, "<div>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 17, "<div>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -745,16 +756,16 @@ func (r MirrorRow) lastRunCell(now time.Time) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			var templ_7745c5c3_Var19 string
-			templ_7745c5c3_Var19, templ_7745c5c3_Err = templ.JoinStringErrs(": " + r.Last.summary())
+			var templ_7745c5c3_Var21 string
+			templ_7745c5c3_Var21, templ_7745c5c3_Err = templ.JoinStringErrs(": " + r.Last.summary(ctx))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `contracts/mirror.templ`, Line: 297, Col: 28}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `mirror.templ`, Line: 298, Col: 31}
 			}
-			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var19))
+			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var21))
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 20, "</div>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 18, "</div>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -779,13 +790,18 @@ func (r MirrorRow) nextRunCell(now time.Time) templ.Component {
 			}()
 		}
 		ctx = templ.InitializeContext(ctx)
-		templ_7745c5c3_Var20 := templ.GetChildren(ctx)
-		if templ_7745c5c3_Var20 == nil {
-			templ_7745c5c3_Var20 = templ.NopComponent
+		templ_7745c5c3_Var22 := templ.GetChildren(ctx)
+		if templ_7745c5c3_Var22 == nil {
+			templ_7745c5c3_Var22 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
 		if r.Next.IsZero() {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 21, "none")
+			var templ_7745c5c3_Var23 string
+			templ_7745c5c3_Var23, templ_7745c5c3_Err = templ.JoinStringErrs(i18n.T(ctx, "contracts.word.none"))
+			if templ_7745c5c3_Err != nil {
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `mirror.templ`, Line: 305, Col: 38}
+			}
+			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var23))
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -815,18 +831,23 @@ func (r MirrorRow) alarmsCell() templ.Component {
 			}()
 		}
 		ctx = templ.InitializeContext(ctx)
-		templ_7745c5c3_Var21 := templ.GetChildren(ctx)
-		if templ_7745c5c3_Var21 == nil {
-			templ_7745c5c3_Var21 = templ.NopComponent
+		templ_7745c5c3_Var24 := templ.GetChildren(ctx)
+		if templ_7745c5c3_Var24 == nil {
+			templ_7745c5c3_Var24 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
 		if r.Alarms > 0 {
-			templ_7745c5c3_Err = ui.Badge(ui.KindError, ui.Count(r.Alarms)+" open").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Badge(ui.KindError, i18n.T(ctx, "contracts.mirror.n-open", r.Alarms)).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		} else {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 22, "none")
+			var templ_7745c5c3_Var25 string
+			templ_7745c5c3_Var25, templ_7745c5c3_Err = templ.JoinStringErrs(i18n.T(ctx, "contracts.word.none"))
+			if templ_7745c5c3_Err != nil {
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `mirror.templ`, Line: 315, Col: 38}
+			}
+			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var25))
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

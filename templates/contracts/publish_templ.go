@@ -9,6 +9,8 @@ import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
 import (
+	"context"
+
 	"schakel/templates/i18n"
 	"schakel/templates/ui"
 )
@@ -52,68 +54,68 @@ type BoundRow struct {
 	Types                                                []string
 }
 
-func (v PublishView) broken() ui.TableView {
+func (v PublishView) broken(ctx context.Context) ui.TableView {
 	return ui.TableView{
-		ID: "broken", Caption: "What breaks since version " + v.Before, Total: v.BrokenTotal, Noun: [2]string{"breaking change", "breaking changes"},
-		Columns: changeColumns(), Head: 1,
-		Empty: ui.Empty{Text: "Nothing breaks for who uses version " + v.Before + ".", ActionLabel: "See all changes", ActionHref: v.ChangesHref},
+		ID: "broken", Caption: i18n.T(ctx, "contracts.publish.broken", v.Before), Total: v.BrokenTotal, Noun: [2]string{i18n.T(ctx, "contracts.noun.breaking-change"), i18n.T(ctx, "contracts.noun.breaking-changes")},
+		Columns: changeColumns(ctx), Head: 1,
+		Empty: ui.Empty{Text: i18n.T(ctx, "contracts.publish.broken-empty", v.Before), ActionLabel: i18n.T(ctx, "contracts.publish.see-changes"), ActionHref: v.ChangesHref},
 	}
 }
 
-func (v PublishView) bound() ui.TableView {
+func (v PublishView) bound(ctx context.Context) ui.TableView {
 	return ui.TableView{
-		ID: "bound", Caption: "Who is subscribed to what breaks", Total: len(v.Bound), Noun: [2]string{"approved subscription", "approved subscriptions"},
-		Columns: []ui.Column{{Label: "Partner"}, {Label: "Subscription"}, {Label: "Event types that break"}},
-		Empty:   ui.Empty{Text: "No approved subscription is to an event type that breaks."},
+		ID: "bound", Caption: i18n.T(ctx, "contracts.publish.bound"), Total: len(v.Bound), Noun: [2]string{i18n.T(ctx, "contracts.noun.approved-subscription"), i18n.T(ctx, "contracts.noun.approved-subscriptions")},
+		Columns: []ui.Column{{Label: i18n.T(ctx, "contracts.word.partner")}, {Label: i18n.T(ctx, "contracts.word.subscription")}, {Label: i18n.T(ctx, "contracts.publish.types-that-break")}},
+		Empty:   ui.Empty{Text: i18n.T(ctx, "contracts.publish.bound-empty")},
 	}
 }
 
-func (v PublishView) digests() []ui.Item {
+func (v PublishView) digests(ctx context.Context) []ui.Item {
 	if v.Document == "" {
 		return []ui.Item{{Label: "SHA-256", Content: ui.Identifier(v.Digest)}}
 	}
-	return []ui.Item{{Label: "SHA-256 of the zip", Content: ui.Identifier(v.Digest)}, {Label: "SHA-256 of the document", Content: ui.Identifier(v.Document)}}
+	return []ui.Item{{Label: i18n.T(ctx, "contracts.publish.digest-zip"), Content: ui.Identifier(v.Digest)}, {Label: i18n.T(ctx, "contracts.publish.digest-document"), Content: ui.Identifier(v.Document)}}
 }
 
-func (v PublishView) button() string {
+func (v PublishView) button(ctx context.Context) string {
 	if v.Asks {
-		return "Ask for publication"
+		return i18n.T(ctx, "contracts.publish.ask-button")
 	}
-	return "Publish"
+	return i18n.T(ctx, "contracts.publish.button")
 }
 
-func (v PublishView) reasonHint() string {
+func (v PublishView) reasonHint(ctx context.Context) string {
 	if v.Suggested == "" {
-		return "It is shown with the version."
+		return i18n.T(ctx, "contracts.publish.reason-hint")
 	}
-	return "By its changes this is version " + v.Suggested + ". The reason is shown with the version."
+	return i18n.T(ctx, "contracts.publish.reason-hint-suggested", v.Suggested)
 }
 
 // TypeChange describes the effect of a publication on one event type.
 type TypeChange struct {
 	Name, Title string
-	// What is New, Changed, Unchanged, Left out or Taken.
+	// What is new, changed, unchanged, left or taken.
 	What   string
 	Detail string
 }
 
 func (t TypeChange) kind() ui.Kind {
 	switch t.What {
-	case "New":
+	case "new":
 		return ui.KindOK
-	case "Changed", "Left out":
+	case "changed", "left":
 		return ui.KindWarning
-	case "Taken":
+	case "taken":
 		return ui.KindError
 	}
 	return ui.KindNeutral
 }
 
-func (v PublishView) changes() ui.TableView {
+func (v PublishView) changes(ctx context.Context) ui.TableView {
 	return ui.TableView{
-		ID: "changes", Caption: "What it does to the catalogue", Total: len(v.Changes), Noun: [2]string{"event type", "event types"},
-		Columns: []ui.Column{{Label: "Event type"}, {Label: "Change"}, {Label: "What that means"}},
-		Empty:   ui.Empty{Text: "It defines no event types, so the catalogue stays as it is."},
+		ID: "changes", Caption: i18n.T(ctx, "contracts.publish.catalogue"), Total: len(v.Changes), Noun: [2]string{i18n.T(ctx, "contracts.noun.event-type"), i18n.T(ctx, "contracts.noun.event-types")},
+		Columns: []ui.Column{{Label: i18n.T(ctx, "contracts.word.event-type")}, {Label: i18n.T(ctx, "contracts.publish.change")}, {Label: i18n.T(ctx, "contracts.publish.what-that-means")}},
+		Empty:   ui.Empty{Text: i18n.T(ctx, "contracts.publish.catalogue-empty")},
 	}
 }
 
@@ -171,7 +173,7 @@ func PublishPage(p ui.Page, v PublishView) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = ui.Text("A published version never changes and cannot be deleted. It is shown to: "+visibilityName(v.Visibility)+".").Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Text(i18n.T(ctx, "contracts.publish.warning", visibilityName(ctx, v.Visibility))).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -214,7 +216,7 @@ func PublishPage(p ui.Page, v PublishView) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if v.RequestReason != "" {
-				templ_7745c5c3_Err = ui.Text("The owner asks for it: “"+v.RequestReason+"”").Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Text(i18n.T(ctx, "contracts.publish.owner-asks", v.RequestReason)).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -224,8 +226,8 @@ func PublishPage(p ui.Page, v PublishView) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if v.Kind == "asyncapi" {
-				templ_7745c5c3_Err = ui.Rows(v.changes(), v.Changes, func(r TypeChange) ui.Cells {
-					return ui.Cells{r.eventTypeCell(), ui.Badge(r.kind(), r.What), ui.PlainText(r.Detail)}
+				templ_7745c5c3_Err = ui.Rows(v.changes(ctx), v.Changes, func(r TypeChange) ui.Cells {
+					return ui.Cells{r.eventTypeCell(), ui.Badge(r.kind(), i18n.Of(ctx, "contracts.type-change", r.What)), ui.PlainText(r.Detail)}
 				}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
@@ -248,7 +250,7 @@ func PublishPage(p ui.Page, v PublishView) templ.Component {
 						}()
 					}
 					ctx = templ.InitializeContext(ctx)
-					templ_7745c5c3_Err = ui.Text(v.Unknown+" Look yourself at what breaks.").Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Text(i18n.T(ctx, "contracts.publish.look-yourself", v.Unknown)).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -259,7 +261,7 @@ func PublishPage(p ui.Page, v PublishView) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			} else if v.Before != "" {
-				templ_7745c5c3_Err = ui.Rows(v.broken(), v.Broken, contractChange).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Rows(v.broken(ctx), v.Broken, contractChange).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -268,7 +270,7 @@ func PublishPage(p ui.Page, v PublishView) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				if v.BrokenTotal > 0 {
-					templ_7745c5c3_Err = ui.Text("These are the breaking ones only.").Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Text(i18n.T(ctx, "contracts.publish.breaking-only")).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -276,7 +278,7 @@ func PublishPage(p ui.Page, v PublishView) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = ui.Link("See all changes", v.ChangesHref).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Link(i18n.T(ctx, "contracts.publish.see-changes"), v.ChangesHref).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -289,14 +291,14 @@ func PublishPage(p ui.Page, v PublishView) templ.Component {
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
-						templ_7745c5c3_Err = ui.Link("Upload it again as version "+v.Suggested, v.UploadHref).Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = ui.Link(i18n.T(ctx, "contracts.publish.upload-again", v.Suggested), v.UploadHref).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
 						var templ_7745c5c3_Var6 string
-						templ_7745c5c3_Var6, templ_7745c5c3_Err = templ.JoinStringErrs(" to publish it under a number that tells that it breaks something. You can delete this draft then.")
+						templ_7745c5c3_Var6, templ_7745c5c3_Err = templ.JoinStringErrs(". " + i18n.T(ctx, "contracts.publish.upload-again-why"))
 						if templ_7745c5c3_Err != nil {
-							return templ.Error{Err: templ_7745c5c3_Err, FileName: `contracts/publish.templ`, Line: 146, Col: 108}
+							return templ.Error{Err: templ_7745c5c3_Err, FileName: `publish.templ`, Line: 148, Col: 64}
 						}
 						_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var6))
 						if templ_7745c5c3_Err != nil {
@@ -314,7 +316,7 @@ func PublishPage(p ui.Page, v PublishView) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if v.ShowBound && v.BrokenTotal > 0 && v.Kind == "asyncapi" {
-				templ_7745c5c3_Err = ui.Rows(v.bound(), v.Bound, boundRow).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Rows(v.bound(ctx), v.Bound, boundRow).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -324,7 +326,7 @@ func PublishPage(p ui.Page, v PublishView) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if len(v.Warnings) > 0 {
-				templ_7745c5c3_Err = ui.Rows(findingsTable(v.Warnings, "Findings that do not stop it"), v.Warnings, findingRow).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Rows(findingsTable(ctx, v.Warnings, i18n.T(ctx, "contracts.publish.findings")), v.Warnings, findingRow).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -345,13 +347,13 @@ func PublishPage(p ui.Page, v PublishView) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = ui.DescriptionList(v.digests()).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.DescriptionList(v.digests(ctx)).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Card("Document").Render(templ.WithChildren(ctx, templ_7745c5c3_Var7), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Card(i18n.T(ctx, "contracts.word.document")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var7), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -398,7 +400,7 @@ func PublishPage(p ui.Page, v PublishView) templ.Component {
 						}()
 					}
 					ctx = templ.InitializeContext(ctx)
-					templ_7745c5c3_Err = ui.LinkButton(ui.Secondary, "Back to the version", v.Back).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.LinkButton(ui.Secondary, i18n.T(ctx, "contracts.publish.back"), v.Back).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -422,7 +424,7 @@ func PublishPage(p ui.Page, v PublishView) templ.Component {
 					}
 					ctx = templ.InitializeContext(ctx)
 					if v.NeedsReason {
-						templ_7745c5c3_Err = ui.TextArea(ui.Field{Name: "reason", Label: "Why it is published under this version all the same", Hint: v.reasonHint(), Value: v.Reason, Error: v.Wrong["reason"], Required: true, Rows: 3, MaxLength: 1000}).Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = ui.TextArea(ui.Field{Name: "reason", Label: i18n.T(ctx, "contracts.publish.why"), Hint: v.reasonHint(ctx), Value: v.Reason, Error: v.Wrong["reason"], Required: true, Rows: 3, MaxLength: 1000}).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
@@ -432,7 +434,7 @@ func PublishPage(p ui.Page, v PublishView) templ.Component {
 						return templ_7745c5c3_Err
 					}
 					if v.Asks {
-						templ_7745c5c3_Err = ui.Text("An administrator looks at it and decides. When you upload the draft anew meanwhile, ask again.").Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = ui.Text(i18n.T(ctx, "contracts.publish.asks")).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
@@ -453,7 +455,7 @@ func PublishPage(p ui.Page, v PublishView) templ.Component {
 							}()
 						}
 						ctx = templ.InitializeContext(ctx)
-						templ_7745c5c3_Err = ui.Button(ui.Primary, v.button()).Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = ui.Button(ui.Primary, v.button(ctx)).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
@@ -461,7 +463,7 @@ func PublishPage(p ui.Page, v PublishView) templ.Component {
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
-						templ_7745c5c3_Err = ui.LinkButton(ui.Subtle, "Not yet", v.Back).Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = ui.LinkButton(ui.Subtle, i18n.T(ctx, "contracts.publish.not-yet"), v.Back).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
@@ -529,7 +531,7 @@ func (r TypeChange) eventTypeCell() templ.Component {
 			var templ_7745c5c3_Var13 string
 			templ_7745c5c3_Var13, templ_7745c5c3_Err = templ.JoinStringErrs(r.Title)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `contracts/publish.templ`, Line: 193, Col: 12}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `publish.templ`, Line: 195, Col: 12}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var13))
 			if templ_7745c5c3_Err != nil {

@@ -9,8 +9,11 @@ import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
 import (
-	"schakel/templates/ui"
+	"context"
 	"strconv"
+
+	"schakel/templates/i18n"
+	"schakel/templates/ui"
 )
 
 // ReadingView is a version of a contract in the shape of a page that people read.
@@ -75,45 +78,45 @@ type ReadingUses struct {
 	Rows []BoundRow
 }
 
-func (v ReadingView) kinds() []ui.Option {
+func (v ReadingView) kinds(ctx context.Context) []ui.Option {
 	return []ui.Option{
-		{Label: "All parts"}, {Value: "operation", Label: "Operations"}, {Value: "channel", Label: "Channels"},
-		{Value: "message", Label: "Messages"}, {Value: "schema", Label: "Schemas"},
+		{Label: i18n.T(ctx, "contracts.reading.all-parts")}, {Value: "operation", Label: i18n.T(ctx, "contracts.reading.operations")}, {Value: "channel", Label: i18n.T(ctx, "contracts.reading.channels")},
+		{Value: "message", Label: i18n.T(ctx, "contracts.reading.messages")}, {Value: "schema", Label: i18n.T(ctx, "contracts.reading.schemas")},
 	}
 }
 
-func readingNamed(id, caption string, total int) ui.TableView {
+func readingNamed(ctx context.Context, id, caption string, total int) ui.TableView {
 	return ui.TableView{
-		ID: id, Caption: caption, Total: total, Noun: [2]string{"entry", "entries"},
-		Columns: []ui.Column{{Label: "Name"}, {Label: "Kind"}, {Label: "Detail"}, {Label: "Description"}},
+		ID: id, Caption: caption, Total: total, Noun: [2]string{i18n.T(ctx, "contracts.noun.entry"), i18n.T(ctx, "contracts.noun.entries")},
+		Columns: []ui.Column{{Label: i18n.T(ctx, "contracts.word.name")}, {Label: i18n.T(ctx, "contracts.word.kind")}, {Label: i18n.T(ctx, "contracts.reading.detail")}, {Label: i18n.T(ctx, "contracts.word.description")}},
 	}
 }
 
-func (t ReadingTable) table(part ReadingPart, i int) ui.TableView {
+func (t ReadingTable) table(ctx context.Context, part ReadingPart, i int) ui.TableView {
 	return ui.TableView{
-		ID: part.ID + "-" + strconv.Itoa(i+1), Caption: part.Name + ": " + t.Title, Total: len(t.Fields), Noun: [2]string{"row", "rows"},
-		Columns: []ui.Column{{Label: "Name"}, {Label: "Type"}, {Label: "Needed"}, {Label: "Description"}},
-		Empty:   ui.Empty{Text: "It has no content."},
+		ID: part.ID + "-" + strconv.Itoa(i+1), Caption: i18n.T(ctx, "contracts.reading.table", part.Name, t.Title), Total: len(t.Fields), Noun: [2]string{i18n.T(ctx, "contracts.noun.row"), i18n.T(ctx, "contracts.noun.rows")},
+		Columns: []ui.Column{{Label: i18n.T(ctx, "contracts.word.name")}, {Label: i18n.T(ctx, "contracts.reading.type")}, {Label: i18n.T(ctx, "contracts.reading.needed")}, {Label: i18n.T(ctx, "contracts.word.description")}},
+		Empty:   ui.Empty{Text: i18n.T(ctx, "contracts.reading.no-content")},
 	}
 }
 
 // title counts the users, so that the list can stay folded: most readers come for the contract itself.
-func (u ReadingUses) title() string {
+func (u ReadingUses) title(ctx context.Context) string {
 	if u.Own {
-		return "Your subscriptions to its event types: " + ui.Count(len(u.Rows))
+		return i18n.T(ctx, "contracts.reading.own-count", len(u.Rows))
 	}
-	return "Who uses its event types: " + ui.Plural(len(u.Rows), "approved subscription", "approved subscriptions")
+	return i18n.T(ctx, "contracts.reading.uses-count", len(u.Rows))
 }
 
-func (u ReadingUses) table() ui.TableView {
+func (u ReadingUses) table(ctx context.Context) ui.TableView {
 	t := ui.TableView{
-		ID: "uses", Caption: "Who uses its event types", Total: len(u.Rows), Noun: [2]string{"approved subscription", "approved subscriptions"},
-		Columns: []ui.Column{{Label: "Partner"}, {Label: "Subscription"}, {Label: "Event types"}},
-		Empty:   ui.Empty{Text: "No approved subscription is to an event type of this version."},
+		ID: "uses", Caption: i18n.T(ctx, "contracts.reading.uses"), Total: len(u.Rows), Noun: [2]string{i18n.T(ctx, "contracts.noun.approved-subscription"), i18n.T(ctx, "contracts.noun.approved-subscriptions")},
+		Columns: []ui.Column{{Label: i18n.T(ctx, "contracts.word.partner")}, {Label: i18n.T(ctx, "contracts.word.subscription")}, {Label: i18n.T(ctx, "contracts.word.event-types")}},
+		Empty:   ui.Empty{Text: i18n.T(ctx, "contracts.reading.uses-empty")},
 	}
 	if u.Own {
-		t.Caption, t.Columns, t.Head = "Your subscriptions to its event types", t.Columns[1:], -1
-		t.Empty = ui.Empty{Text: "You have no approved subscription to an event type of this version.", ActionLabel: "Ask for one", ActionHref: "/partner/subscriptions/new"}
+		t.Caption, t.Columns, t.Head = i18n.T(ctx, "contracts.reading.own-uses"), t.Columns[1:], -1
+		t.Empty = ui.Empty{Text: i18n.T(ctx, "contracts.reading.own-uses-empty"), ActionLabel: i18n.T(ctx, "contracts.reading.ask-for-one"), ActionHref: "/partner/subscriptions/new"}
 	}
 	return t
 }
@@ -163,7 +166,7 @@ func ReadingPage(p ui.Page, v ReadingView) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if len(v.Servers) > 0 {
-				templ_7745c5c3_Err = readingNamedTable(readingNamed("servers", "Servers", len(v.Servers)), v.Servers).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = readingNamedTable(readingNamed(ctx, "servers", i18n.T(ctx, "contracts.reading.servers"), len(v.Servers)), v.Servers).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -173,7 +176,7 @@ func ReadingPage(p ui.Page, v ReadingView) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if len(v.Security) > 0 {
-				templ_7745c5c3_Err = readingNamedTable(readingNamed("security", "Security", len(v.Security)), v.Security).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = readingNamedTable(readingNamed(ctx, "security", i18n.T(ctx, "contracts.reading.security"), len(v.Security)), v.Security).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -201,7 +204,7 @@ func ReadingPage(p ui.Page, v ReadingView) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.Fold(v.Uses.title()).Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Fold(v.Uses.title(ctx)).Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -229,7 +232,7 @@ func ReadingPage(p ui.Page, v ReadingView) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.Fold(v.Downloads.title()).Render(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Fold(v.Downloads.title(ctx)).Render(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -260,20 +263,20 @@ func ReadingPage(p ui.Page, v ReadingView) templ.Component {
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
-						templ_7745c5c3_Err = ui.Link("Version "+o.Version, o.Href).Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = ui.Link(i18n.T(ctx, "contracts.reading.version", o.Version), o.Href).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
 						var templ_7745c5c3_Var6 string
-						templ_7745c5c3_Var6, templ_7745c5c3_Err = templ.JoinStringErrs(" (" + o.State + "), ")
+						templ_7745c5c3_Var6, templ_7745c5c3_Err = templ.JoinStringErrs(" " + i18n.T(ctx, "contracts.reading.other-state", i18n.Of(ctx, "contracts.state", o.State)) + ", ")
 						if templ_7745c5c3_Err != nil {
-							return templ.Error{Err: templ_7745c5c3_Err, FileName: `contracts/reading.templ`, Line: 141, Col: 31}
+							return templ.Error{Err: templ_7745c5c3_Err, FileName: `reading.templ`, Line: 144, Col: 108}
 						}
 						_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var6))
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
-						templ_7745c5c3_Err = ui.Link("what changed between it and this one", o.ChangesHref).Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = ui.Link(i18n.T(ctx, "contracts.reading.other-changes"), o.ChangesHref).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
@@ -288,7 +291,7 @@ func ReadingPage(p ui.Page, v ReadingView) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.Fold("Other versions").Render(templ.WithChildren(ctx, templ_7745c5c3_Var5), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Fold(i18n.T(ctx, "contracts.reading.others")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var5), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -309,7 +312,7 @@ func ReadingPage(p ui.Page, v ReadingView) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = ui.Select(ui.Field{Name: "kind", Label: "Part", Value: v.Kind, Options: v.kinds()}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Select(ui.Field{Name: "kind", Label: i18n.T(ctx, "contracts.reading.part"), Value: v.Kind, Options: v.kinds(ctx)}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -317,7 +320,7 @@ func ReadingPage(p ui.Page, v ReadingView) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = ui.TextField(ui.Field{Name: "q", Label: "Words in its name", Value: v.Search, MaxLength: 200}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.TextField(ui.Field{Name: "q", Label: i18n.T(ctx, "contracts.reading.words"), Value: v.Search, MaxLength: 200}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -332,12 +335,12 @@ func ReadingPage(p ui.Page, v ReadingView) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if v.Total == 0 {
-				templ_7745c5c3_Err = ui.EmptyState(ui.Empty{Text: "No part of this version matches.", ActionLabel: "Show all parts", ActionHref: v.Action}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.EmptyState(ui.Empty{Text: i18n.T(ctx, "contracts.reading.no-match"), ActionLabel: i18n.T(ctx, "contracts.reading.show-all"), ActionHref: v.Action}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 			} else {
-				templ_7745c5c3_Err = ui.Text(ui.Plural(v.Total, "part", "parts")+".").Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Text(i18n.T(ctx, "contracts.reading.parts", v.Total)).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -452,7 +455,7 @@ func readingUses(u ReadingUses) templ.Component {
 			templ_7745c5c3_Var10 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = ui.Rows(u.table(), u.Rows, func(r BoundRow) ui.Cells {
+		templ_7745c5c3_Err = ui.Rows(u.table(ctx), u.Rows, func(r BoundRow) ui.Cells {
 			if u.Own {
 				return boundRow(r)[1:]
 			}
@@ -536,7 +539,7 @@ func readingPart(part ReadingPart) templ.Component {
 		var templ_7745c5c3_Var13 string
 		templ_7745c5c3_Var13, templ_7745c5c3_Err = templ.JoinStringErrs(part.ID)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `contracts/reading.templ`, Line: 198, Col: 22}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `reading.templ`, Line: 201, Col: 22}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var13))
 		if templ_7745c5c3_Err != nil {
@@ -549,7 +552,7 @@ func readingPart(part ReadingPart) templ.Component {
 		var templ_7745c5c3_Var14 string
 		templ_7745c5c3_Var14, templ_7745c5c3_Err = templ.JoinStringErrs(part.ID + "-name")
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `contracts/reading.templ`, Line: 198, Col: 60}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `reading.templ`, Line: 201, Col: 60}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var14))
 		if templ_7745c5c3_Err != nil {
@@ -562,7 +565,7 @@ func readingPart(part ReadingPart) templ.Component {
 		var templ_7745c5c3_Var15 string
 		templ_7745c5c3_Var15, templ_7745c5c3_Err = templ.JoinStringErrs(part.ID + "-name")
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `contracts/reading.templ`, Line: 200, Col: 55}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `reading.templ`, Line: 203, Col: 55}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var15))
 		if templ_7745c5c3_Err != nil {
@@ -575,7 +578,7 @@ func readingPart(part ReadingPart) templ.Component {
 		var templ_7745c5c3_Var16 string
 		templ_7745c5c3_Var16, templ_7745c5c3_Err = templ.JoinStringErrs(part.Name)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `contracts/reading.templ`, Line: 200, Col: 69}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `reading.templ`, Line: 203, Col: 69}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var16))
 		if templ_7745c5c3_Err != nil {
@@ -585,7 +588,7 @@ func readingPart(part ReadingPart) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = ui.Badge(ui.KindNeutral, part.Kind).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Badge(ui.KindNeutral, i18n.Of(ctx, "contracts.part", part.Kind)).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -630,7 +633,7 @@ func readingPart(part ReadingPart) templ.Component {
 				var templ_7745c5c3_Var17 string
 				templ_7745c5c3_Var17, templ_7745c5c3_Err = templ.JoinStringErrs(l.Label + " ")
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `contracts/reading.templ`, Line: 219, Col: 21}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `reading.templ`, Line: 222, Col: 21}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var17))
 				if templ_7745c5c3_Err != nil {
@@ -716,7 +719,7 @@ func readingTable(part ReadingPart, t ReadingTable, i int) templ.Component {
 			}
 		}
 		if len(t.Fields) > 0 {
-			templ_7745c5c3_Err = ui.Rows(t.table(part, i), t.Fields, readingField).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Rows(t.table(ctx, part, i), t.Fields, readingField).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -725,7 +728,7 @@ func readingTable(part ReadingPart, t ReadingTable, i int) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if t.More {
-				templ_7745c5c3_Err = ui.Text("It goes deeper than is shown; the document has all of it.").Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Text(i18n.T(ctx, "contracts.reading.deeper")).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -762,9 +765,9 @@ func (r ReadingField) nameCell() templ.Component {
 		ctx = templ.ClearChildren(ctx)
 		if r.Name == "" {
 			var templ_7745c5c3_Var21 string
-			templ_7745c5c3_Var21, templ_7745c5c3_Err = templ.JoinStringErrs("the whole")
+			templ_7745c5c3_Var21, templ_7745c5c3_Err = templ.JoinStringErrs(i18n.T(ctx, "contracts.type.the-whole"))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `contracts/reading.templ`, Line: 254, Col: 15}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `reading.templ`, Line: 257, Col: 43}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var21))
 			if templ_7745c5c3_Err != nil {
@@ -808,7 +811,7 @@ func (r ReadingField) typeCell() templ.Component {
 		var templ_7745c5c3_Var23 string
 		templ_7745c5c3_Var23, templ_7745c5c3_Err = templ.JoinStringErrs(r.Type)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `contracts/reading.templ`, Line: 262, Col: 10}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `reading.templ`, Line: 265, Col: 10}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var23))
 		if templ_7745c5c3_Err != nil {
@@ -822,7 +825,7 @@ func (r ReadingField) typeCell() templ.Component {
 			var templ_7745c5c3_Var24 string
 			templ_7745c5c3_Var24, templ_7745c5c3_Err = templ.JoinStringErrs(" ")
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `contracts/reading.templ`, Line: 264, Col: 8}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `reading.templ`, Line: 267, Col: 8}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var24))
 			if templ_7745c5c3_Err != nil {
@@ -864,9 +867,9 @@ func (r ReadingField) neededCell() templ.Component {
 		ctx = templ.ClearChildren(ctx)
 		if r.Required {
 			var templ_7745c5c3_Var26 string
-			templ_7745c5c3_Var26, templ_7745c5c3_Err = templ.JoinStringErrs("yes")
+			templ_7745c5c3_Var26, templ_7745c5c3_Err = templ.JoinStringErrs(i18n.T(ctx, "contracts.word.yes"))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `contracts/reading.templ`, Line: 272, Col: 9}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `reading.templ`, Line: 275, Col: 37}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var26))
 			if templ_7745c5c3_Err != nil {
@@ -874,9 +877,9 @@ func (r ReadingField) neededCell() templ.Component {
 			}
 		} else {
 			var templ_7745c5c3_Var27 string
-			templ_7745c5c3_Var27, templ_7745c5c3_Err = templ.JoinStringErrs("no")
+			templ_7745c5c3_Var27, templ_7745c5c3_Err = templ.JoinStringErrs(i18n.T(ctx, "contracts.word.no"))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `contracts/reading.templ`, Line: 274, Col: 8}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `reading.templ`, Line: 277, Col: 36}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var27))
 			if templ_7745c5c3_Err != nil {
@@ -932,7 +935,7 @@ func (r ReadingField) descriptionCell() templ.Component {
 			var templ_7745c5c3_Var29 string
 			templ_7745c5c3_Var29, templ_7745c5c3_Err = templ.JoinStringErrs(r)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `contracts/reading.templ`, Line: 287, Col: 34}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `reading.templ`, Line: 290, Col: 34}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var29))
 			if templ_7745c5c3_Err != nil {

@@ -9,8 +9,10 @@ import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
 import (
+	"context"
 	"time"
 
+	"schakel/templates/i18n"
 	"schakel/templates/ui"
 )
 
@@ -37,47 +39,44 @@ type HitRow struct {
 	Loses int
 }
 
-func (r HitRow) consequence() string {
+func (r HitRow) consequence(ctx context.Context) string {
 	switch r.Loses {
 	case 0:
-		return "Goes on with another version"
+		return i18n.T(ctx, "contracts.withdrawal.goes-on")
 	case len(r.Types):
-		return "Gets nothing of this any more"
+		return i18n.T(ctx, "contracts.withdrawal.gets-nothing")
 	}
-	return "Loses " + ui.Count(r.Loses) + " of " + ui.Count(len(r.Types)) + " event types"
+	return i18n.T(ctx, "contracts.withdrawal.loses", r.Loses, len(r.Types))
 }
 
 func (v WithdrawalView) nobody() bool { return len(v.Rows)+len(v.Endpoints)+v.Others == 0 }
 
 // title counts the subscriptions and others that are hit, for a reader who does not open the list.
-func (v WithdrawalView) title() string {
-	if v.nobody() {
-		return "Who is hit when this version is withdrawn: nobody is subscribed" + v.readers()
+func (v WithdrawalView) title(ctx context.Context) string {
+	more, readers := len(v.Endpoints)+v.Others, len(v.Downloads.Rows)+v.Downloads.Others
+	switch {
+	case v.nobody() && readers == 0:
+		return i18n.T(ctx, "contracts.withdrawal.nobody")
+	case v.nobody():
+		return i18n.T(ctx, "contracts.withdrawal.nobody-downloaded", readers)
+	case more == 0 && readers == 0:
+		return i18n.T(ctx, "contracts.withdrawal.hit", len(v.Rows))
+	case more == 0:
+		return i18n.T(ctx, "contracts.withdrawal.hit-downloaded", len(v.Rows), readers)
+	case readers == 0:
+		return i18n.T(ctx, "contracts.withdrawal.hit-more", len(v.Rows), more)
 	}
-	text := "Who is hit when this version is withdrawn: " + ui.Plural(len(v.Rows), "subscription", "subscriptions")
-	if more := len(v.Endpoints) + v.Others; more > 0 {
-		text += " and " + ui.Count(more) + " more"
-	}
-	return text + v.readers()
+	return i18n.T(ctx, "contracts.withdrawal.hit-more-downloaded", len(v.Rows), more, readers)
 }
 
-// readers counts the known downloaders.
-func (v WithdrawalView) readers() string {
-	n := len(v.Downloads.Rows) + v.Downloads.Others
-	if n == 0 {
-		return ""
-	}
-	return ", downloaded by " + ui.Count(n)
-}
-
-func (v WithdrawalView) table() ui.TableView {
+func (v WithdrawalView) table(ctx context.Context) ui.TableView {
 	t := ui.TableView{
-		ID: "hit", Caption: "Subscriptions to event types of this version", Total: len(v.Rows), Noun: [2]string{"subscription", "subscriptions"},
-		Columns: []ui.Column{{Label: "Subscription"}, {Label: "State"}, {Label: "Event types"}, {Label: "After it"}},
-		Empty:   ui.Empty{Text: "No subscription gets event types of this version."},
+		ID: "hit", Caption: i18n.T(ctx, "contracts.withdrawal.subscriptions"), Total: len(v.Rows), Noun: [2]string{i18n.T(ctx, "contracts.noun.subscription"), i18n.T(ctx, "contracts.noun.subscriptions")},
+		Columns: []ui.Column{{Label: i18n.T(ctx, "contracts.word.subscription")}, {Label: i18n.T(ctx, "contracts.word.state")}, {Label: i18n.T(ctx, "contracts.word.event-types")}, {Label: i18n.T(ctx, "contracts.withdrawal.after")}},
+		Empty:   ui.Empty{Text: i18n.T(ctx, "contracts.withdrawal.none")},
 	}
 	if v.Named {
-		t.Columns = append([]ui.Column{{Label: "Partner"}}, t.Columns...)
+		t.Columns = append([]ui.Column{{Label: i18n.T(ctx, "contracts.word.partner")}}, t.Columns...)
 	}
 	return t
 }
@@ -104,10 +103,10 @@ func Withdrawal(v WithdrawalView) templ.Component {
 			templ_7745c5c3_Var1 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = ui.Rows(v.table(), v.Rows, func(r HitRow) ui.Cells {
+		templ_7745c5c3_Err = ui.Rows(v.table(ctx), v.Rows, func(r HitRow) ui.Cells {
 			cells := ui.Cells{
 				ui.Link(r.Partner, r.PartnerHref), ui.Link(r.Subscription, r.SubscriptionHref), ui.State(r.State), ui.Bullets(r.Types),
-				ui.PlainText(r.consequence()),
+				ui.PlainText(r.consequence(ctx)),
 			}
 			if v.Named {
 				return cells
@@ -123,9 +122,9 @@ func Withdrawal(v WithdrawalView) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var2 string
-			templ_7745c5c3_Var2, templ_7745c5c3_Err = templ.JoinStringErrs("Endpoint ")
+			templ_7745c5c3_Var2, templ_7745c5c3_Err = templ.JoinStringErrs(i18n.T(ctx, "contracts.withdrawal.endpoint") + " ")
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `contracts/withdrawal.templ`, Line: 91, Col: 16}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `withdrawal.templ`, Line: 90, Col: 55}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var2))
 			if templ_7745c5c3_Err != nil {
@@ -135,28 +134,19 @@ func Withdrawal(v WithdrawalView) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			var templ_7745c5c3_Var3 string
-			templ_7745c5c3_Var3, templ_7745c5c3_Err = templ.JoinStringErrs(" names this version as the description of its API.")
-			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `contracts/withdrawal.templ`, Line: 93, Col: 57}
-			}
-			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var3))
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 2, "</p>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		}
 		if v.Others > 0 {
-			templ_7745c5c3_Err = ui.Text(ui.Plural(v.Others, "subscription or endpoint", "subscriptions and endpoints")+" of other partners would be hit too.").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Text(i18n.T(ctx, "contracts.withdrawal.others", v.Others)).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		}
 		if len(v.Last) > 0 {
-			templ_7745c5c3_Var4 := templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
+			templ_7745c5c3_Var3 := templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 				templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 				templ_7745c5c3_Buffer, templ_7745c5c3_IsBuffer := templruntime.GetBuffer(templ_7745c5c3_W)
 				if !templ_7745c5c3_IsBuffer {
@@ -168,7 +158,7 @@ func Withdrawal(v WithdrawalView) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = ui.Text("There is no other version of these event types: nobody can publish or get them any more.").Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Text(i18n.T(ctx, "contracts.withdrawal.last")).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -182,7 +172,7 @@ func Withdrawal(v WithdrawalView) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Alert(ui.KindWarning).Render(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Alert(ui.KindWarning).Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -216,25 +206,25 @@ type DownloadRow struct {
 func (v DownloadsView) none() bool { return len(v.Rows)+v.Others+v.Anonymous == 0 }
 
 // title counts the downloaders, for a reader who does not open the list.
-func (v DownloadsView) title() string {
+func (v DownloadsView) title(ctx context.Context) string {
 	if v.none() {
-		return "Who downloaded it: nobody yet"
+		return i18n.T(ctx, "contracts.downloads.nobody")
 	}
-	text := "Who downloaded it: " + ui.Plural(len(v.Rows)+v.Others, "known reader", "known readers")
-	if v.Anonymous > 0 {
-		text += ", and " + ui.Plural(v.Anonymous, "anonymous download", "anonymous downloads")
+	known := i18n.M("contracts.downloads.known", len(v.Rows)+v.Others)
+	if v.Anonymous == 0 {
+		return known.In(ctx)
 	}
-	return text
+	return i18n.T(ctx, "contracts.downloads.known-anonymous", known, i18n.M("contracts.downloads.anonymous-count", v.Anonymous))
 }
 
-func (v DownloadsView) table() ui.TableView {
+func (v DownloadsView) table(ctx context.Context) ui.TableView {
 	t := ui.TableView{
-		ID: "downloads", Caption: "Who downloaded this version", Total: len(v.Rows), Noun: [2]string{"reader", "readers"},
-		Columns: []ui.Column{{Label: "Reader"}, {Label: "Kind"}, {Label: "Last time"}},
-		Empty:   ui.Empty{Text: "No client, read-only key or person that can be named downloaded it."},
+		ID: "downloads", Caption: i18n.T(ctx, "contracts.downloads.caption"), Total: len(v.Rows), Noun: [2]string{i18n.T(ctx, "contracts.noun.reader"), i18n.T(ctx, "contracts.noun.readers")},
+		Columns: []ui.Column{{Label: i18n.T(ctx, "contracts.downloads.reader")}, {Label: i18n.T(ctx, "contracts.word.kind")}, {Label: i18n.T(ctx, "contracts.downloads.last-time")}},
+		Empty:   ui.Empty{Text: i18n.T(ctx, "contracts.downloads.none")},
 	}
 	if v.Named {
-		t.Columns = append([]ui.Column{{Label: "Partner"}}, t.Columns...)
+		t.Columns = append([]ui.Column{{Label: i18n.T(ctx, "contracts.word.partner")}}, t.Columns...)
 	}
 	return t
 }
@@ -256,12 +246,12 @@ func DownloadsList(v DownloadsView) templ.Component {
 			}()
 		}
 		ctx = templ.InitializeContext(ctx)
-		templ_7745c5c3_Var5 := templ.GetChildren(ctx)
-		if templ_7745c5c3_Var5 == nil {
-			templ_7745c5c3_Var5 = templ.NopComponent
+		templ_7745c5c3_Var4 := templ.GetChildren(ctx)
+		if templ_7745c5c3_Var4 == nil {
+			templ_7745c5c3_Var4 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = ui.Rows(v.table(), v.Rows, func(r DownloadRow) ui.Cells {
+		templ_7745c5c3_Err = ui.Rows(v.table(ctx), v.Rows, func(r DownloadRow) ui.Cells {
 			cells := ui.Cells{r.partnerCell(), ui.PlainText(r.Reader), ui.PlainText(r.Kind), ui.Clock(r.Last, v.Now)}
 			if v.Named {
 				return cells
@@ -272,13 +262,13 @@ func DownloadsList(v DownloadsView) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if v.Others > 0 {
-			templ_7745c5c3_Err = ui.Text(ui.Plural(v.Others, "reader", "readers")+" of other partners downloaded it too.").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Text(i18n.T(ctx, "contracts.downloads.others", v.Others)).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		}
 		if v.Anonymous > 0 {
-			templ_7745c5c3_Err = ui.Text(ui.Plural(v.Anonymous, "download", "downloads")+" in the last 30 days by who did not log in or send a token.").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Text(i18n.T(ctx, "contracts.downloads.anonymous", v.Anonymous)).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -303,18 +293,18 @@ func (r DownloadRow) partnerCell() templ.Component {
 			}()
 		}
 		ctx = templ.InitializeContext(ctx)
-		templ_7745c5c3_Var6 := templ.GetChildren(ctx)
-		if templ_7745c5c3_Var6 == nil {
-			templ_7745c5c3_Var6 = templ.NopComponent
+		templ_7745c5c3_Var5 := templ.GetChildren(ctx)
+		if templ_7745c5c3_Var5 == nil {
+			templ_7745c5c3_Var5 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
 		if r.PartnerHref == "" {
-			var templ_7745c5c3_Var7 string
-			templ_7745c5c3_Var7, templ_7745c5c3_Err = templ.JoinStringErrs(r.Partner)
+			var templ_7745c5c3_Var6 string
+			templ_7745c5c3_Var6, templ_7745c5c3_Err = templ.JoinStringErrs(r.Partner)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `contracts/withdrawal.templ`, Line: 171, Col: 13}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `withdrawal.templ`, Line: 169, Col: 13}
 			}
-			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var7))
+			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var6))
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

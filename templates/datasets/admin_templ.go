@@ -9,6 +9,7 @@ import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
 import (
+	"context"
 	"schakel/templates/i18n"
 	"schakel/templates/ui"
 	"time"
@@ -61,11 +62,14 @@ type DatasetTrouble struct {
 	More        int      // how many more of the kind there are that are not shown
 }
 
-func (t DatasetTrouble) text() string {
-	if t.Times == 1 {
-		return "A " + t.Kind + " failed: " + t.Error
+func (t DatasetTrouble) text(ctx context.Context) string {
+	switch t.Kind {
+	case "file":
+		return i18n.T(ctx, "datasets.trouble.file", t.Error)
+	case "snapshot":
+		return i18n.T(ctx, "datasets.trouble.snapshot", t.Times, t.Error)
 	}
-	return "A " + t.Kind + " failed " + ui.Count(int(t.Times)) + " times: " + t.Error
+	return i18n.T(ctx, "datasets.trouble.delta", t.Times, t.Error)
 }
 
 // DatasetFacts describes a dataset.
@@ -79,50 +83,44 @@ type DatasetFacts struct {
 	Lineage                         string
 }
 
-func (f DatasetFacts) areas() string {
-	switch f.AreaKind {
-	case "geometry":
-		return "by a polygon"
-	case "keys":
-		return "by keys"
-	}
-	return "everybody gets everything"
+func (f DatasetFacts) areas(ctx context.Context) string {
+	return i18n.Of(ctx, "datasets.bounded", f.AreaKind)
 }
 
-func (f DatasetFacts) items() []ui.Item {
-	items := []ui.Item{{Label: "Id", Content: ui.Identifier(f.ID)}, {Label: "Object types", Content: ui.Bullets(f.ObjectTypes)}}
-	items = append(items, ui.Item{Label: "Bounded", Text: f.areas()})
-	items = ui.TextItem(items, "Coordinates", f.CRS)
+func (f DatasetFacts) items(ctx context.Context) []ui.Item {
+	items := []ui.Item{{Label: i18n.T(ctx, "datasets.id"), Content: ui.Identifier(f.ID)}, {Label: i18n.T(ctx, "datasets.object-types"), Content: ui.Bullets(f.ObjectTypes)}}
+	items = append(items, ui.Item{Label: i18n.T(ctx, "datasets.facts.bounded"), Text: f.areas(ctx)})
+	items = ui.TextItem(items, i18n.T(ctx, "datasets.coordinates"), f.CRS)
 	if len(f.GeometryElements) > 0 {
-		items = append(items, ui.Item{Label: "Geometry in", Content: ui.Bullets(f.GeometryElements)})
+		items = append(items, ui.Item{Label: i18n.T(ctx, "datasets.facts.geometry-in"), Content: ui.Bullets(f.GeometryElements)})
 	}
 	if len(f.KeyElements) > 0 {
-		items = append(items, ui.Item{Label: "Key in", Content: ui.Bullets(f.KeyElements)})
+		items = append(items, ui.Item{Label: i18n.T(ctx, "datasets.facts.key-in"), Content: ui.Bullets(f.KeyElements)})
 	}
-	return append(items, ui.Item{Label: "Root of its files", Content: ui.Identifier(f.Root)})
+	return append(items, ui.Item{Label: i18n.T(ctx, "datasets.facts.root"), Content: ui.Identifier(f.Root)})
 }
 
-func (v AdminDatasetView) plan() []ui.Item {
+func (v AdminDatasetView) plan(ctx context.Context) []ui.Item {
 	when := func(schedule string) ui.Item {
 		if schedule == "" {
-			return ui.Item{Text: "only when asked"}
+			return ui.Item{Text: i18n.T(ctx, "datasets.plan.only-when-asked")}
 		}
 		return ui.Item{Content: ui.Identifier(schedule)}
 	}
 	deltas, snapshots := when(v.DeltaSchedule), when(v.SnapshotSchedule)
-	deltas.Label, snapshots.Label = "Deltas", "Snapshots"
-	items := ui.ClockItem([]ui.Item{deltas}, "Next delta", v.NextDelta, v.Now)
-	items = ui.ClockItem(items, "Delta asked for", v.DeltaAsked, v.Now)
-	items = ui.ClockItem(append(items, snapshots), "Next snapshot", v.NextSnapshot, v.Now)
-	items = ui.ClockItem(items, "Snapshot asked for", v.SnapshotAsked, v.Now)
-	items = ui.ClockItem(items, "Everything in deltas until", v.Checked, v.Now)
-	items = append(items, ui.Item{Label: "Mutations in a file", Text: ui.Count(int(v.PerFile))})
-	return ui.ClockItem(items, "Made", v.Created, v.Now)
+	deltas.Label, snapshots.Label = i18n.T(ctx, "datasets.deltas"), i18n.T(ctx, "datasets.snapshots")
+	items := ui.ClockItem([]ui.Item{deltas}, i18n.T(ctx, "datasets.plan.next-delta"), v.NextDelta, v.Now)
+	items = ui.ClockItem(items, i18n.T(ctx, "datasets.plan.delta-asked"), v.DeltaAsked, v.Now)
+	items = ui.ClockItem(append(items, snapshots), i18n.T(ctx, "datasets.plan.next-snapshot"), v.NextSnapshot, v.Now)
+	items = ui.ClockItem(items, i18n.T(ctx, "datasets.plan.snapshot-asked"), v.SnapshotAsked, v.Now)
+	items = ui.ClockItem(items, i18n.T(ctx, "datasets.plan.checked"), v.Checked, v.Now)
+	items = append(items, ui.Item{Label: i18n.T(ctx, "datasets.plan.per-file"), Text: i18n.Count(ctx, int(v.PerFile))})
+	return ui.ClockItem(items, i18n.T(ctx, "datasets.made"), v.Created, v.Now)
 }
 
-func (v AdminDatasetView) tiles() []ui.Tile {
+func (v AdminDatasetView) tiles(ctx context.Context) []ui.Tile {
 	tile := func(label string, n int64, hint, href string, kind ui.Kind) ui.Tile {
-		t := ui.Tile{Label: label, Value: ui.Count(int(n)), Hint: hint, Href: href, Kind: ui.KindNeutral}
+		t := ui.Tile{Label: label, Value: i18n.Count(ctx, int(n)), Hint: hint, Href: href, Kind: ui.KindNeutral}
 		if n > 0 && kind != "" {
 			t.Kind = kind
 		}
@@ -133,17 +131,17 @@ func (v AdminDatasetView) tiles() []ui.Tile {
 		last = v.Deltas[0].Number
 	}
 	return []ui.Tile{
-		tile("Groups taken in", v.Groups, "since it was made", "", ""),
-		tile("Groups waiting", v.Waiting, "for the next delta", "", ui.KindInfo),
-		tile("Last delta", last, "its number", v.Href+"/deltas", ""),
-		tile("Followers behind", int64(v.Behind), "of "+ui.Count(v.FollowerTotal), v.Href+"/followers", ui.KindWarning),
+		tile(i18n.T(ctx, "datasets.tile.groups"), v.Groups, i18n.T(ctx, "datasets.tile.groups-hint"), "", ""),
+		tile(i18n.T(ctx, "datasets.tile.waiting"), v.Waiting, i18n.T(ctx, "datasets.tile.waiting-hint"), "", ui.KindInfo),
+		tile(i18n.T(ctx, "datasets.tile.last-delta"), last, i18n.T(ctx, "datasets.tile.last-delta-hint"), v.Href+"/deltas", ""),
+		tile(i18n.T(ctx, "datasets.tile.behind"), int64(v.Behind), i18n.T(ctx, "datasets.tile.behind-hint", v.FollowerTotal), v.Href+"/followers", ui.KindWarning),
 	}
 }
 
-func (v AdminDatasetView) lineage() []ui.Item {
-	items := []ui.Item{{Label: "Lineage", Content: ui.Identifier(v.Lineage)}}
-	items = ui.ClockItem(items, "Since", v.LineageAt, v.Now)
-	return ui.TextItem(items, "Reason", v.LineageReason)
+func (v AdminDatasetView) lineage(ctx context.Context) []ui.Item {
+	items := []ui.Item{{Label: i18n.T(ctx, "datasets.lineage"), Content: ui.Identifier(v.Lineage)}}
+	items = ui.ClockItem(items, i18n.T(ctx, "datasets.since"), v.LineageAt, v.Now)
+	return ui.TextItem(items, i18n.T(ctx, "datasets.reason"), v.LineageReason)
 }
 
 // DatasetButtons draws the immediate actions on an active dataset.
@@ -168,19 +166,19 @@ func DatasetButtons(href string) templ.Component {
 			templ_7745c5c3_Var1 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = ui.LinkButton(ui.Primary, "Import a file", href+"/import").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.LinkButton(ui.Primary, i18n.T(ctx, "datasets.admin.import"), href+"/import").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = ui.PostButton(ui.Secondary, "Cut a delta now", href+"/deltas").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.PostButton(ui.Secondary, i18n.T(ctx, "datasets.admin.cut-delta"), href+"/deltas").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = ui.PostButton(ui.Secondary, "Make a snapshot now", href+"/snapshots").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.PostButton(ui.Secondary, i18n.T(ctx, "datasets.admin.make-snapshot"), href+"/snapshots").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = ui.LinkButton(ui.Subtle, "Change it", href+"/edit").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.LinkButton(ui.Subtle, i18n.T(ctx, "datasets.admin.change"), href+"/edit").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -260,7 +258,7 @@ func AdminDatasetPage(p ui.Page, v AdminDatasetView) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = ui.Tiles(v.tiles()).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Tiles(v.tiles(ctx)).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -268,7 +266,7 @@ func AdminDatasetPage(p ui.Page, v AdminDatasetView) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = ui.Rows(deltaTable(v.DeltaTotal, nil, ui.Empty{Text: "No delta was cut yet. Publish something, then cut one."}), v.Deltas, func(r DeltaRow) ui.Cells { return deltaRow(r, v.Now) }).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Rows(deltaTable(ctx, v.DeltaTotal, nil, ui.Empty{Text: i18n.T(ctx, "datasets.admin.no-delta")}), v.Deltas, func(r DeltaRow) ui.Cells { return deltaRow(r, v.Now) }).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -276,7 +274,7 @@ func AdminDatasetPage(p ui.Page, v AdminDatasetView) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = seeAll(v.DeltaTotal, len(v.Deltas), "deltas", v.Href+"/deltas").Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = seeAll(v.DeltaTotal > len(v.Deltas), i18n.T(ctx, "datasets.see-all-deltas", v.DeltaTotal), v.Href+"/deltas").Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -284,7 +282,7 @@ func AdminDatasetPage(p ui.Page, v AdminDatasetView) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = ui.Rows(snapshotTable(v.SnapshotTotal), v.Snapshots, func(r SnapshotRow) ui.Cells { return snapshotRow(r, v.Now) }).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Rows(snapshotTable(ctx, v.SnapshotTotal), v.Snapshots, func(r SnapshotRow) ui.Cells { return snapshotRow(ctx, r, v.Now) }).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -292,7 +290,7 @@ func AdminDatasetPage(p ui.Page, v AdminDatasetView) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = ui.Rows(publicationTable(v.PublicationTotal, nil, ui.Empty{Text: "Nothing came in yet.", ActionLabel: "Import a file", ActionHref: v.Href + "/import"}), v.Publications, func(r PublicationRow) ui.Cells { return publicationRow(r, v.Now) }).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Rows(publicationTable(ctx, v.PublicationTotal, nil, ui.Empty{Text: i18n.T(ctx, "datasets.admin.nothing-in"), ActionLabel: i18n.T(ctx, "datasets.admin.import"), ActionHref: v.Href + "/import"}), v.Publications, func(r PublicationRow) ui.Cells { return publicationRow(ctx, r, v.Now) }).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -300,7 +298,7 @@ func AdminDatasetPage(p ui.Page, v AdminDatasetView) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = seeAll(v.PublicationTotal, len(v.Publications), "publications", v.Href+"/publications").Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = seeAll(v.PublicationTotal > len(v.Publications), i18n.T(ctx, "datasets.see-all-publications", v.PublicationTotal), v.Href+"/publications").Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -308,7 +306,7 @@ func AdminDatasetPage(p ui.Page, v AdminDatasetView) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = ui.Rows(followerTable(v.FollowerTotal, ui.Empty{Text: "Nobody follows this dataset yet. Partners find it in their catalogue."}), v.Followers, func(r ui.FollowerRow) ui.Cells { return followerRow(r, v.Now) }).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Rows(followerTable(ctx, v.FollowerTotal, ui.Empty{Text: i18n.T(ctx, "datasets.admin.no-followers")}), v.Followers, func(r ui.FollowerRow) ui.Cells { return followerRow(r, v.Now) }).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -316,7 +314,7 @@ func AdminDatasetPage(p ui.Page, v AdminDatasetView) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = seeAll(v.FollowerTotal, len(v.Followers), "followers", v.Href+"/followers").Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = seeAll(v.FollowerTotal > len(v.Followers), i18n.T(ctx, "datasets.see-all-followers", v.FollowerTotal), v.Href+"/followers").Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -349,7 +347,7 @@ func AdminDatasetPage(p ui.Page, v AdminDatasetView) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.Card("Areas of followers").Render(templ.WithChildren(ctx, templ_7745c5c3_Var5), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Card(i18n.T(ctx, "datasets.admin.areas")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var5), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -392,13 +390,13 @@ func AdminDatasetPage(p ui.Page, v AdminDatasetView) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = ui.DescriptionList(v.items()).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.DescriptionList(v.items(ctx)).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.Card("What it is").Render(templ.WithChildren(ctx, templ_7745c5c3_Var7), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Card(i18n.T(ctx, "datasets.what-it-is")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var7), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -418,13 +416,13 @@ func AdminDatasetPage(p ui.Page, v AdminDatasetView) templ.Component {
 						}()
 					}
 					ctx = templ.InitializeContext(ctx)
-					templ_7745c5c3_Err = ui.DescriptionList(v.plan()).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.DescriptionList(v.plan(ctx)).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.Card("When").Render(templ.WithChildren(ctx, templ_7745c5c3_Var8), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Card(i18n.T(ctx, "datasets.admin.when")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var8), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -450,7 +448,7 @@ func AdminDatasetPage(p ui.Page, v AdminDatasetView) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = ui.DescriptionList(v.lineage()).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.DescriptionList(v.lineage(ctx)).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -458,7 +456,7 @@ func AdminDatasetPage(p ui.Page, v AdminDatasetView) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = ui.Text("A copy goes on only within one lineage. A new one makes every follower begin anew from a snapshot, and tells them so.").Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Text(i18n.T(ctx, "datasets.admin.lineage-text")).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -468,8 +466,8 @@ func AdminDatasetPage(p ui.Page, v AdminDatasetView) templ.Component {
 				}
 				if v.Active {
 					templ_7745c5c3_Err = ui.DangerAction(ui.Danger{
-						ID: "lineage", Label: "Start a new lineage", Explain: "Only when the history that was delivered cannot be built on: all copies begin anew. What is in the dataset stays. Older deltas are answered with 410 from now on.",
-						Action: v.Href + "/lineage", Button: "Start a new lineage", ReasonName: "reason", ReasonLabel: "Reason, as followers will read it", ReasonValue: v.LineageTyped, ReasonError: v.LineageError,
+						ID: "lineage", Label: i18n.T(ctx, "datasets.admin.lineage-new"), Explain: i18n.T(ctx, "datasets.admin.lineage-explain"),
+						Action: v.Href + "/lineage", Button: i18n.T(ctx, "datasets.admin.lineage-new"), ReasonName: "reason", ReasonLabel: i18n.T(ctx, "datasets.admin.reason-label"), ReasonValue: v.LineageTyped, ReasonError: v.LineageError,
 					}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
@@ -479,8 +477,8 @@ func AdminDatasetPage(p ui.Page, v AdminDatasetView) templ.Component {
 						return templ_7745c5c3_Err
 					}
 					templ_7745c5c3_Err = ui.DangerAction(ui.Danger{
-						ID: "end", Label: "End this dataset", Explain: "Nothing can be published any more, and its last delta is cut. Who follows it can fetch what was cut for 31 days more; then its subscription ends.",
-						Action: v.Href + "/end", Button: "End dataset", ReasonName: "reason", ReasonLabel: "Reason, as followers will read it", ReasonValue: v.EndTyped, ReasonError: v.EndError,
+						ID: "end", Label: i18n.T(ctx, "datasets.admin.end"), Explain: i18n.T(ctx, "datasets.admin.end-explain"),
+						Action: v.Href + "/end", Button: i18n.T(ctx, "datasets.admin.end-button"), ReasonName: "reason", ReasonLabel: i18n.T(ctx, "datasets.admin.reason-label"), ReasonValue: v.EndTyped, ReasonError: v.EndError,
 					}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
@@ -488,7 +486,7 @@ func AdminDatasetPage(p ui.Page, v AdminDatasetView) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Card("Lineage").Render(templ.WithChildren(ctx, templ_7745c5c3_Var9), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Card(i18n.T(ctx, "datasets.lineage")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var9), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -543,7 +541,7 @@ func datasetTrouble(t DatasetTrouble, now time.Time) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = ui.Text(t.text()).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Text(t.text(ctx)).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -556,103 +554,42 @@ func datasetTrouble(t DatasetTrouble, now time.Time) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				var templ_7745c5c3_Var12 string
-				templ_7745c5c3_Var12, templ_7745c5c3_Err = templ.JoinStringErrs("For ")
-				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `datasets/admin.templ`, Line: 206, Col: 12}
-				}
-				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var12))
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				templ_7745c5c3_Err = t.For.Link().Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				var templ_7745c5c3_Var13 string
-				templ_7745c5c3_Var13, templ_7745c5c3_Err = templ.JoinStringErrs(", ")
-				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `datasets/admin.templ`, Line: 208, Col: 10}
-				}
-				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var13))
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				templ_7745c5c3_Err = ui.Ago(t.Since, now).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				var templ_7745c5c3_Var14 string
-				templ_7745c5c3_Var14, templ_7745c5c3_Err = templ.JoinStringErrs(". Others get theirs. The follower is told so; it can set its area again, or ask again.")
-				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `datasets/admin.templ`, Line: 210, Col: 94}
-				}
-				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var14))
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 22, " ")
+				templ_7745c5c3_Err = sentence(i18n.T(ctx, "datasets.trouble.file-for", first, second), t.For.Link(), ui.Ago(t.Since, now)).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				if t.More > 0 {
-					var templ_7745c5c3_Var15 string
-					templ_7745c5c3_Var15, templ_7745c5c3_Err = templ.JoinStringErrs(" There are " + ui.Count(t.More) + " more such files.")
+					var templ_7745c5c3_Var12 string
+					templ_7745c5c3_Var12, templ_7745c5c3_Err = templ.JoinStringErrs(" " + i18n.T(ctx, "datasets.trouble.more", t.More))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `datasets/admin.templ`, Line: 212, Col: 61}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin.templ`, Line: 206, Col: 57}
 					}
-					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var15))
+					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var12))
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 				}
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 23, "</p>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 22, "</p>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 			} else {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 24, "<p class=\"utrecht-paragraph\">")
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				var templ_7745c5c3_Var16 string
-				templ_7745c5c3_Var16, templ_7745c5c3_Err = templ.JoinStringErrs("Since ")
-				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `datasets/admin.templ`, Line: 217, Col: 14}
-				}
-				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var16))
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				templ_7745c5c3_Err = ui.Clock(t.Since, now).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 23, "<p class=\"utrecht-paragraph\">")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				if t.Times > 1 {
-					var templ_7745c5c3_Var17 string
-					templ_7745c5c3_Var17, templ_7745c5c3_Err = templ.JoinStringErrs(", the last time ")
-					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `datasets/admin.templ`, Line: 220, Col: 25}
-					}
-					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var17))
+					templ_7745c5c3_Err = sentence(i18n.T(ctx, "datasets.trouble.since-last", first, second), ui.Clock(t.Since, now), ui.Ago(t.Last, now)).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = ui.Ago(t.Last, now).Render(ctx, templ_7745c5c3_Buffer)
+				} else {
+					templ_7745c5c3_Err = sentence(i18n.T(ctx, "datasets.trouble.since", first), ui.Clock(t.Since, now)).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 				}
-				var templ_7745c5c3_Var18 string
-				templ_7745c5c3_Var18, templ_7745c5c3_Err = templ.JoinStringErrs(". It is tried again by itself; what was published is kept.")
-				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `datasets/admin.templ`, Line: 223, Col: 66}
-				}
-				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var18))
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 25, "</p>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 24, "</p>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -683,13 +620,13 @@ func datasetEnded(e DatasetEnd, now time.Time) templ.Component {
 			}()
 		}
 		ctx = templ.InitializeContext(ctx)
-		templ_7745c5c3_Var19 := templ.GetChildren(ctx)
-		if templ_7745c5c3_Var19 == nil {
-			templ_7745c5c3_Var19 = templ.NopComponent
+		templ_7745c5c3_Var13 := templ.GetChildren(ctx)
+		if templ_7745c5c3_Var13 == nil {
+			templ_7745c5c3_Var13 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
 		if !e.At.IsZero() {
-			templ_7745c5c3_Var20 := templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
+			templ_7745c5c3_Var14 := templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 				templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 				templ_7745c5c3_Buffer, templ_7745c5c3_IsBuffer := templruntime.GetBuffer(templ_7745c5c3_W)
 				if !templ_7745c5c3_IsBuffer {
@@ -701,81 +638,41 @@ func datasetEnded(e DatasetEnd, now time.Time) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 26, "<p class=\"utrecht-paragraph\">")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 25, "<p class=\"utrecht-paragraph\">")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				var templ_7745c5c3_Var21 string
-				templ_7745c5c3_Var21, templ_7745c5c3_Err = templ.JoinStringErrs("This dataset ended at ")
-				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `datasets/admin.templ`, Line: 233, Col: 30}
-				}
-				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var21))
+				templ_7745c5c3_Err = sentence(i18n.T(ctx, "datasets.ended.at", first, e.Reason), ui.Clock(e.At, now)).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = ui.Clock(e.At, now).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				var templ_7745c5c3_Var22 string
-				templ_7745c5c3_Var22, templ_7745c5c3_Err = templ.JoinStringErrs(": " + e.Reason)
-				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `datasets/admin.templ`, Line: 235, Col: 21}
-				}
-				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var22))
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 27, "</p><p class=\"utrecht-paragraph\">")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 26, "</p><p class=\"utrecht-paragraph\">")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				if e.Until.After(now) {
-					var templ_7745c5c3_Var23 string
-					templ_7745c5c3_Var23, templ_7745c5c3_Err = templ.JoinStringErrs("Until ")
-					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `datasets/admin.templ`, Line: 239, Col: 15}
-					}
-					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var23))
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
-					templ_7745c5c3_Err = ui.Clock(e.Until, now).Render(ctx, templ_7745c5c3_Buffer)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
-					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 28, " ")
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
-					var templ_7745c5c3_Var24 string
-					templ_7745c5c3_Var24, templ_7745c5c3_Err = templ.JoinStringErrs(" those who followed it can fetch what was cut.")
-					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `datasets/admin.templ`, Line: 241, Col: 55}
-					}
-					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var24))
+					templ_7745c5c3_Err = sentence(i18n.T(ctx, "datasets.ended.until", first), ui.Clock(e.Until, now)).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 				} else {
-					var templ_7745c5c3_Var25 string
-					templ_7745c5c3_Var25, templ_7745c5c3_Err = templ.JoinStringErrs("Nothing of it can be fetched by followers any more.")
+					var templ_7745c5c3_Var15 string
+					templ_7745c5c3_Var15, templ_7745c5c3_Err = templ.JoinStringErrs(i18n.T(ctx, "datasets.ended.over"))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `datasets/admin.templ`, Line: 243, Col: 60}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin.templ`, Line: 231, Col: 41}
 					}
-					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var25))
+					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var15))
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 				}
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 29, "</p>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 27, "</p>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Alert(ui.KindInfo).Render(templ.WithChildren(ctx, templ_7745c5c3_Var20), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Alert(ui.KindInfo).Render(templ.WithChildren(ctx, templ_7745c5c3_Var14), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -784,7 +681,7 @@ func datasetEnded(e DatasetEnd, now time.Time) templ.Component {
 	})
 }
 
-func seeAll(total, shown int, noun, href string) templ.Component {
+func seeAll(more bool, label, href string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -800,21 +697,21 @@ func seeAll(total, shown int, noun, href string) templ.Component {
 			}()
 		}
 		ctx = templ.InitializeContext(ctx)
-		templ_7745c5c3_Var26 := templ.GetChildren(ctx)
-		if templ_7745c5c3_Var26 == nil {
-			templ_7745c5c3_Var26 = templ.NopComponent
+		templ_7745c5c3_Var16 := templ.GetChildren(ctx)
+		if templ_7745c5c3_Var16 == nil {
+			templ_7745c5c3_Var16 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		if total > shown {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 30, "<p class=\"utrecht-paragraph\">")
+		if more {
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 28, "<p class=\"utrecht-paragraph\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Link("See all "+ui.Count(total)+" "+noun, href).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Link(label, href).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 31, "</p>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 29, "</p>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

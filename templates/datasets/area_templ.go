@@ -9,6 +9,7 @@ import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
 import (
+	"context"
 	"schakel/templates/i18n"
 	"schakel/templates/ui"
 	"time"
@@ -32,20 +33,20 @@ type SubscribeView struct {
 	Wrong               map[string]i18n.Message
 }
 
-func (v SubscribeView) errors() []ui.FieldError {
-	return ui.NamedErrors(v.Wrong, ui.Labelled{"name", "Name"}, ui.Labelled{"purpose", "Purpose"}, ui.Labelled{"endpoint", "Endpoint"}, ui.Labelled{"newEndpoint", "New endpoint"},
-		ui.Labelled{"objectTypes", "Object types"}, ui.Labelled{"areaName", "Name of the area"}, ui.Labelled{"areaCrs", "Coordinates"}, ui.Labelled{"area", "Area"}, ui.Labelled{"areaFile", "File"}, ui.Labelled{"keys", "Keys"})
+func (v SubscribeView) errors(ctx context.Context) []ui.FieldError {
+	return ui.NamedErrors(v.Wrong, ui.Labelled{"name", i18n.T(ctx, "datasets.name")}, ui.Labelled{"purpose", i18n.T(ctx, "datasets.subscribe.purpose")}, ui.Labelled{"endpoint", i18n.T(ctx, "datasets.subscribe.endpoint")}, ui.Labelled{"newEndpoint", i18n.T(ctx, "datasets.subscribe.new-endpoint")},
+		ui.Labelled{"objectTypes", i18n.T(ctx, "datasets.object-types")}, ui.Labelled{"areaName", i18n.T(ctx, "datasets.subscribe.area-name")}, ui.Labelled{"areaCrs", i18n.T(ctx, "datasets.coordinates")}, ui.Labelled{"area", i18n.T(ctx, "datasets.area")}, ui.Labelled{"areaFile", i18n.T(ctx, "datasets.file")}, ui.Labelled{"keys", i18n.T(ctx, "datasets.keys")})
 }
 
-func (v SubscribeView) button() string {
+func (v SubscribeView) button(ctx context.Context) string {
 	if v.Change {
-		return "Ask for this change"
+		return i18n.T(ctx, "datasets.subscribe.ask-change")
 	}
-	return "Ask for it"
+	return i18n.T(ctx, "datasets.subscribe.ask")
 }
 
-func givenSystems() []ui.Option {
-	return []ui.Option{{Value: "0", Label: "As the dataset, or as the text says"}, {Value: "28992", Label: "EPSG:28992, the Dutch national grid (RD New)"}, {Value: "4326", Label: "EPSG:4326, longitude and latitude"}}
+func givenSystems(ctx context.Context) []ui.Option {
+	return []ui.Option{{Value: "0", Label: i18n.T(ctx, "datasets.subscribe.crs-as-dataset")}, {Value: "28992", Label: i18n.T(ctx, "datasets.crs.rd")}, {Value: "4326", Label: i18n.T(ctx, "datasets.crs.degrees")}}
 }
 
 // SubscribePage asks for a subscription to a dataset, or for another area.
@@ -82,7 +83,7 @@ func SubscribePage(p ui.Page, v SubscribeView) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = ui.ErrorSummary(v.errors()).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.ErrorSummary(v.errors(ctx)).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -119,7 +120,7 @@ func SubscribePage(p ui.Page, v SubscribeView) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.Card("The area as it would be used").Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Card(i18n.T(ctx, "datasets.subscribe.preview")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -153,7 +154,7 @@ func SubscribePage(p ui.Page, v SubscribeView) templ.Component {
 							}()
 						}
 						ctx = templ.InitializeContext(ctx)
-						templ_7745c5c3_Err = ui.Text("Another area is another history: your copy begins anew from a snapshot of it. The administrator decides first, and nothing can be fetched until then. Deltas wait 31 days.").Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = ui.Text(i18n.T(ctx, "datasets.subscribe.change-warning")).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
@@ -164,7 +165,7 @@ func SubscribePage(p ui.Page, v SubscribeView) templ.Component {
 						return templ_7745c5c3_Err
 					}
 				} else {
-					templ_7745c5c3_Err = ui.TextArea(ui.Field{Name: "purpose", Label: "Purpose", Hint: "What you need it for. The administrator decides on this.", Value: v.Purpose, Error: v.Wrong["purpose"], Required: true, Rows: 3, MaxLength: 2000}).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.TextArea(ui.Field{Name: "purpose", Label: i18n.T(ctx, "datasets.subscribe.purpose"), Hint: i18n.T(ctx, "datasets.subscribe.purpose-hint"), Value: v.Purpose, Error: v.Wrong["purpose"], Required: true, Rows: 3, MaxLength: 2000}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -172,7 +173,7 @@ func SubscribePage(p ui.Page, v SubscribeView) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = ui.TextField(ui.Field{Name: "name", Label: "Name", Hint: "What you call this subscription.", Value: v.Name, Error: v.Wrong["name"], MaxLength: 100}).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.TextField(ui.Field{Name: "name", Label: i18n.T(ctx, "datasets.name"), Hint: i18n.T(ctx, "datasets.subscribe.name-hint"), Value: v.Name, Error: v.Wrong["name"], MaxLength: 100}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -181,7 +182,7 @@ func SubscribePage(p ui.Page, v SubscribeView) templ.Component {
 						return templ_7745c5c3_Err
 					}
 					if len(v.Endpoints) > 0 {
-						templ_7745c5c3_Err = ui.Select(ui.Field{Name: "endpoint", Label: "Endpoint", Hint: "Of kind files: you fetch from here, nothing is sent to you.", Value: v.Endpoint, Error: v.Wrong["endpoint"], Depends: true, Options: v.Endpoints}).Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = ui.Select(ui.Field{Name: "endpoint", Label: i18n.T(ctx, "datasets.subscribe.endpoint"), Hint: i18n.T(ctx, "datasets.subscribe.endpoint-hint"), Value: v.Endpoint, Error: v.Wrong["endpoint"], Depends: true, Options: v.Endpoints}).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
@@ -190,7 +191,7 @@ func SubscribePage(p ui.Page, v SubscribeView) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = ui.TextField(ui.Field{Name: "newEndpoint", Label: "New endpoint", Hint: v.freshHint(), Value: v.Fresh, Error: v.freshError(), Depends: true, MaxLength: 100}).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.TextField(ui.Field{Name: "newEndpoint", Label: i18n.T(ctx, "datasets.subscribe.new-endpoint"), Hint: v.freshHint(ctx), Value: v.Fresh, Error: v.freshError(), Depends: true, MaxLength: 100}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -200,7 +201,7 @@ func SubscribePage(p ui.Page, v SubscribeView) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				if len(v.Types) > 1 {
-					templ_7745c5c3_Err = ui.CheckboxGroup(ui.Field{Name: "objectTypes", Label: "Object types", Hint: "Tick those you need; none ticked gives all.", Error: v.Wrong["objectTypes"], Options: v.Types}).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.CheckboxGroup(ui.Field{Name: "objectTypes", Label: i18n.T(ctx, "datasets.object-types"), Hint: i18n.T(ctx, "datasets.subscribe.types-hint"), Error: v.Wrong["objectTypes"], Options: v.Types}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -222,7 +223,7 @@ func SubscribePage(p ui.Page, v SubscribeView) templ.Component {
 							}()
 						}
 						ctx = templ.InitializeContext(ctx)
-						templ_7745c5c3_Err = ui.TextField(ui.Field{Name: "areaName", Label: "Name of the area", Hint: "Such as Gemeente Arnhem.", Value: v.AreaName, Error: v.Wrong["areaName"], MaxLength: 120}).Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = ui.TextField(ui.Field{Name: "areaName", Label: i18n.T(ctx, "datasets.subscribe.area-name"), Hint: i18n.T(ctx, "datasets.subscribe.area-name-hint"), Value: v.AreaName, Error: v.Wrong["areaName"], MaxLength: 120}).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
@@ -230,7 +231,7 @@ func SubscribePage(p ui.Page, v SubscribeView) templ.Component {
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
-						templ_7745c5c3_Err = ui.TextArea(ui.Field{Name: "area", Label: "Area", Hint: "A POLYGON or MULTIPOLYGON as WKT, or GeoJSON; holes may be in it. Empty, without a file, is everything.", Value: v.Area, Error: v.Wrong["area"], Rows: 6}).Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = ui.TextArea(ui.Field{Name: "area", Label: i18n.T(ctx, "datasets.area"), Hint: i18n.T(ctx, "datasets.subscribe.area-hint"), Value: v.Area, Error: v.Wrong["area"], Rows: 6}).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
@@ -238,7 +239,7 @@ func SubscribePage(p ui.Page, v SubscribeView) templ.Component {
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
-						templ_7745c5c3_Err = ui.FileField(ui.Field{Name: "areaFile", Label: "Or a file with it", Hint: "Of at most " + ui.Bytes(v.MaxBytes) + ". When a file is chosen, that one is taken.", Error: v.Wrong["areaFile"], Accept: ".wkt,.txt,.json,.geojson"}).Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = ui.FileField(ui.Field{Name: "areaFile", Label: i18n.T(ctx, "datasets.subscribe.area-file"), Hint: i18n.T(ctx, "datasets.subscribe.area-file-hint", i18n.Bytes(ctx, v.MaxBytes)), Error: v.Wrong["areaFile"], Accept: ".wkt,.txt,.json,.geojson"}).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
@@ -246,13 +247,13 @@ func SubscribePage(p ui.Page, v SubscribeView) templ.Component {
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
-						templ_7745c5c3_Err = ui.Select(ui.Field{Name: "areaCrs", Label: "Coordinates", Hint: "Of WKT that does not say. GeoJSON is in longitude and latitude. What is in another system than the dataset is converted once.", Value: v.CRS, Error: v.Wrong["areaCrs"], Options: givenSystems()}).Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = ui.Select(ui.Field{Name: "areaCrs", Label: i18n.T(ctx, "datasets.coordinates"), Hint: i18n.T(ctx, "datasets.subscribe.crs-hint"), Value: v.CRS, Error: v.Wrong["areaCrs"], Options: givenSystems(ctx)}).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
 						return nil
 					})
-					templ_7745c5c3_Err = ui.Fieldset("Area").Render(templ.WithChildren(ctx, templ_7745c5c3_Var6), templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Fieldset(i18n.T(ctx, "datasets.area")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var6), templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -274,7 +275,7 @@ func SubscribePage(p ui.Page, v SubscribeView) templ.Component {
 							}()
 						}
 						ctx = templ.InitializeContext(ctx)
-						templ_7745c5c3_Err = ui.TextField(ui.Field{Name: "areaName", Label: "Name of the area", Value: v.AreaName, Error: v.Wrong["areaName"], MaxLength: 120}).Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = ui.TextField(ui.Field{Name: "areaName", Label: i18n.T(ctx, "datasets.subscribe.area-name"), Value: v.AreaName, Error: v.Wrong["areaName"], MaxLength: 120}).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
@@ -282,13 +283,13 @@ func SubscribePage(p ui.Page, v SubscribeView) templ.Component {
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
-						templ_7745c5c3_Err = ui.TextArea(ui.Field{Name: "keys", Label: "Keys", Hint: "One a line, exactly as the objects have them. Empty is everything.", Value: v.Keys, Error: v.Wrong["keys"], Rows: 6}).Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = ui.TextArea(ui.Field{Name: "keys", Label: i18n.T(ctx, "datasets.keys"), Hint: i18n.T(ctx, "datasets.subscribe.keys-hint"), Value: v.Keys, Error: v.Wrong["keys"], Rows: 6}).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
 						return nil
 					})
-					templ_7745c5c3_Err = ui.Fieldset("Keys").Render(templ.WithChildren(ctx, templ_7745c5c3_Var7), templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Fieldset(i18n.T(ctx, "datasets.keys")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var7), templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -309,7 +310,7 @@ func SubscribePage(p ui.Page, v SubscribeView) templ.Component {
 						}()
 					}
 					ctx = templ.InitializeContext(ctx)
-					templ_7745c5c3_Err = ui.Button(ui.Primary, v.button(), ui.Attrs{"name": "do", "value": "ask"}).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Button(ui.Primary, v.button(ctx), ui.Attrs{"name": "do", "value": "ask"}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -318,7 +319,7 @@ func SubscribePage(p ui.Page, v SubscribeView) templ.Component {
 						return templ_7745c5c3_Err
 					}
 					if v.AreaKind == "geometry" {
-						templ_7745c5c3_Err = ui.Button(ui.Secondary, "Show it on the map first", ui.Attrs{"name": "do", "value": "preview"}).Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = ui.Button(ui.Secondary, i18n.T(ctx, "datasets.subscribe.show-map"), ui.Attrs{"name": "do", "value": "preview"}).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
@@ -327,7 +328,7 @@ func SubscribePage(p ui.Page, v SubscribeView) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = ui.LinkButton(ui.Subtle, "Cancel", v.Cancel).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.LinkButton(ui.Subtle, i18n.T(ctx, "datasets.cancel"), v.Cancel).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -353,11 +354,11 @@ func SubscribePage(p ui.Page, v SubscribeView) templ.Component {
 	})
 }
 
-func (v SubscribeView) freshHint() string {
+func (v SubscribeView) freshHint(ctx context.Context) string {
 	if len(v.Endpoints) > 0 {
-		return "Or make another one: its name."
+		return i18n.T(ctx, "datasets.subscribe.new-endpoint-other")
 	}
-	return "You have no endpoint of kind files yet. Give it a name, such as Our copy; it needs no address, because you fetch from here."
+	return i18n.T(ctx, "datasets.subscribe.new-endpoint-first")
 }
 
 func (v SubscribeView) freshError() i18n.Message {
@@ -382,21 +383,21 @@ type AreaView struct {
 	Created, Now         time.Time
 }
 
-func (v AreaView) items() []ui.Item {
-	items := []ui.Item{{Label: "Dataset", Content: v.Dataset.Link()}}
+func (v AreaView) items(ctx context.Context) []ui.Item {
+	items := []ui.Item{{Label: i18n.T(ctx, "datasets.dataset"), Content: v.Dataset.Link()}}
 	if v.Partner.Name != "" {
-		items = append(items, ui.Item{Label: "Partner", Content: v.Partner.Link()})
+		items = append(items, ui.Item{Label: i18n.T(ctx, "datasets.partner"), Content: v.Partner.Link()})
 	}
-	items = ui.TextItem(items, "Coordinates", v.System)
+	items = ui.TextItem(items, i18n.T(ctx, "datasets.coordinates"), v.System)
 	if len(v.Extent) > 0 {
-		items = append(items, ui.Item{Label: "Extent", Content: textLines(v.Extent)})
-		items = append(items, ui.Item{Label: "Points", Text: ui.Count(v.Vertices)})
+		items = append(items, ui.Item{Label: i18n.T(ctx, "datasets.area.extent"), Content: textLines(v.Extent)})
+		items = append(items, ui.Item{Label: i18n.T(ctx, "datasets.area.points"), Text: i18n.Count(ctx, v.Vertices)})
 	}
 	if v.KeyTotal > 0 {
-		items = append(items, ui.Item{Label: "Keys", Text: ui.Count(v.KeyTotal)})
+		items = append(items, ui.Item{Label: i18n.T(ctx, "datasets.keys"), Text: i18n.Count(ctx, v.KeyTotal)})
 	}
-	items = ui.ClockItem(items, "Made", v.Created, v.Now)
-	return append(items, ui.Item{Label: "Area id", Content: ui.Identifier(v.ID)})
+	items = ui.ClockItem(items, i18n.T(ctx, "datasets.made"), v.Created, v.Now)
+	return append(items, ui.Item{Label: i18n.T(ctx, "datasets.area.id"), Content: ui.Identifier(v.ID)})
 }
 
 func textLines(list []string) templ.Component {
@@ -438,7 +439,7 @@ func textLines(list []string) templ.Component {
 			var templ_7745c5c3_Var10 string
 			templ_7745c5c3_Var10, templ_7745c5c3_Err = templ.JoinStringErrs(one)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `datasets/area.templ`, Line: 148, Col: 8}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `area.templ`, Line: 149, Col: 8}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var10))
 			if templ_7745c5c3_Err != nil {
@@ -509,7 +510,7 @@ func AreaPage(p ui.Page, v AreaView) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = ui.DescriptionList(v.items()).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.DescriptionList(v.items(ctx)).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -530,7 +531,7 @@ func AreaPage(p ui.Page, v AreaView) templ.Component {
 							}()
 						}
 						ctx = templ.InitializeContext(ctx)
-						templ_7745c5c3_Err = ui.LinkButton(ui.Secondary, "Download as WKT", v.WKTHref).Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = ui.LinkButton(ui.Secondary, i18n.T(ctx, "datasets.area.wkt"), v.WKTHref).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
@@ -538,7 +539,7 @@ func AreaPage(p ui.Page, v AreaView) templ.Component {
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
-						templ_7745c5c3_Err = ui.LinkButton(ui.Secondary, "Download as GeoJSON", v.GeoJSONHref).Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = ui.LinkButton(ui.Secondary, i18n.T(ctx, "datasets.area.geojson"), v.GeoJSONHref).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
@@ -553,13 +554,13 @@ func AreaPage(p ui.Page, v AreaView) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = ui.Text("This is exactly the boundary that is used: an object comes when it shares a point with it, before or after a change. An area never changes; another one is a new area.").Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Text(i18n.T(ctx, "datasets.area.exactly")).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Card("This area").Render(templ.WithChildren(ctx, templ_7745c5c3_Var13), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Card(i18n.T(ctx, "datasets.area.this")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var13), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -589,14 +590,14 @@ func AreaPage(p ui.Page, v AreaView) templ.Component {
 						return templ_7745c5c3_Err
 					}
 					if v.Cut {
-						templ_7745c5c3_Err = ui.Text("This is its beginning. Download it to see all of it.").Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = ui.Text(i18n.T(ctx, "datasets.area.beginning")).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.Card("Boundary").Render(templ.WithChildren(ctx, templ_7745c5c3_Var15), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Card(i18n.T(ctx, "datasets.area.boundary")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var15), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -627,14 +628,14 @@ func AreaPage(p ui.Page, v AreaView) templ.Component {
 						return templ_7745c5c3_Err
 					}
 					if v.KeyTotal > len(v.Keys) {
-						templ_7745c5c3_Err = ui.Text("These are the first "+ui.Count(len(v.Keys))+".").Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = ui.Text(i18n.T(ctx, "datasets.area.first-keys", len(v.Keys))).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.Card("Keys").Render(templ.WithChildren(ctx, templ_7745c5c3_Var16), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Card(i18n.T(ctx, "datasets.keys")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var16), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

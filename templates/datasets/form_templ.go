@@ -9,6 +9,7 @@ import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
 import (
+	"context"
 	"schakel/templates/i18n"
 	"schakel/templates/ui"
 )
@@ -26,24 +27,24 @@ type DatasetFormView struct {
 	Wrong                                  map[string]i18n.Message
 }
 
-func (v DatasetFormView) errors() []ui.FieldError {
-	return ui.NamedErrors(v.Wrong, ui.Labelled{"id", "Id"}, ui.Labelled{"title", "Name"}, ui.Labelled{"description", "Description"},
-		ui.Labelled{"objectTypes", "Object types"}, ui.Labelled{"rootPrefix", "Prefix"}, ui.Labelled{"rootSpace", "Namespace"}, ui.Labelled{"rootLocal", "Root element"},
-		ui.Labelled{"namespaces", "Other namespaces"}, ui.Labelled{"areaKind", "Areas"}, ui.Labelled{"crs", "Coordinates"}, ui.Labelled{"geometryElements", "Elements with the geometry"},
-		ui.Labelled{"keyElements", "Elements with the key"}, ui.Labelled{"deltaSchedule", "Deltas"}, ui.Labelled{"snapshotSchedule", "Snapshots"}, ui.Labelled{"perFile", "Mutations in a file"})
+func (v DatasetFormView) errors(ctx context.Context) []ui.FieldError {
+	return ui.NamedErrors(v.Wrong, ui.Labelled{"id", i18n.T(ctx, "datasets.id")}, ui.Labelled{"title", i18n.T(ctx, "datasets.name")}, ui.Labelled{"description", i18n.T(ctx, "datasets.description")},
+		ui.Labelled{"objectTypes", i18n.T(ctx, "datasets.object-types")}, ui.Labelled{"rootPrefix", i18n.T(ctx, "datasets.form.root-prefix")}, ui.Labelled{"rootSpace", i18n.T(ctx, "datasets.form.root-space")}, ui.Labelled{"rootLocal", i18n.T(ctx, "datasets.form.root-local")},
+		ui.Labelled{"namespaces", i18n.T(ctx, "datasets.form.namespaces")}, ui.Labelled{"areaKind", i18n.T(ctx, "datasets.areas")}, ui.Labelled{"crs", i18n.T(ctx, "datasets.coordinates")}, ui.Labelled{"geometryElements", i18n.T(ctx, "datasets.form.geometry-elements")},
+		ui.Labelled{"keyElements", i18n.T(ctx, "datasets.form.key-elements")}, ui.Labelled{"deltaSchedule", i18n.T(ctx, "datasets.deltas")}, ui.Labelled{"snapshotSchedule", i18n.T(ctx, "datasets.snapshots")}, ui.Labelled{"perFile", i18n.T(ctx, "datasets.plan.per-file")})
 }
 
-func areaKinds() []ui.Option {
+func areaKinds(ctx context.Context) []ui.Option {
 	return []ui.Option{
-		{Value: "none", Label: "Everybody gets everything"},
-		{Value: "geometry", Label: "By a polygon", Hint: "Objects have a geometry as GML. Followers give the area that they need."},
-		{Value: "keys", Label: "By keys", Hint: "Objects have a key, such as a municipality. Followers list the keys that they need."},
+		{Value: "none", Label: i18n.T(ctx, "datasets.form.area-none")},
+		{Value: "geometry", Label: i18n.T(ctx, "datasets.form.area-geometry"), Hint: i18n.T(ctx, "datasets.form.area-geometry-hint")},
+		{Value: "keys", Label: i18n.T(ctx, "datasets.form.area-keys"), Hint: i18n.T(ctx, "datasets.form.area-keys-hint")},
 	}
 }
 
-func coordinateSystems() []ui.Option {
+func coordinateSystems(ctx context.Context) []ui.Option {
 	return []ui.Option{
-		{Value: "28992", Label: "EPSG:28992, the Dutch national grid (RD New)"}, {Value: "4326", Label: "EPSG:4326, WGS 84"}, {Value: "0", Label: "None: objects have no geometry"},
+		{Value: "28992", Label: i18n.T(ctx, "datasets.crs.rd")}, {Value: "4326", Label: i18n.T(ctx, "datasets.crs.wgs84")}, {Value: "0", Label: i18n.T(ctx, "datasets.crs.none")},
 	}
 }
 
@@ -81,7 +82,7 @@ func DatasetFormPage(p ui.Page, v DatasetFormView) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = ui.ErrorSummary(v.errors()).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.ErrorSummary(v.errors(ctx)).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -114,7 +115,7 @@ func DatasetFormPage(p ui.Page, v DatasetFormView) templ.Component {
 					}
 					ctx = templ.InitializeContext(ctx)
 					if v.New {
-						templ_7745c5c3_Err = ui.TextField(ui.Field{Name: "id", Label: "Id", Hint: "What files and addresses call it, such as bgt. Lower case letters, digits and hyphens. It stays as it is.", Value: v.ID, Error: v.Wrong["id"], Required: true, MaxLength: 40, Autocomplete: "off"}).Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = ui.TextField(ui.Field{Name: "id", Label: i18n.T(ctx, "datasets.id"), Hint: i18n.T(ctx, "datasets.form.fields-id-hint"), Value: v.ID, Error: v.Wrong["id"], Required: true, MaxLength: 40, Autocomplete: "off"}).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
@@ -123,7 +124,7 @@ func DatasetFormPage(p ui.Page, v DatasetFormView) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = ui.TextField(ui.Field{Name: "title", Label: "Name", Value: v.Title, Error: v.Wrong["title"], Required: true, MaxLength: 120}).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.TextField(ui.Field{Name: "title", Label: i18n.T(ctx, "datasets.name"), Value: v.Title, Error: v.Wrong["title"], Required: true, MaxLength: 120}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -131,7 +132,7 @@ func DatasetFormPage(p ui.Page, v DatasetFormView) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = ui.TextArea(ui.Field{Name: "description", Label: "Description", Hint: "What is in it, and how its versions begin and end.", Value: v.Description, Error: v.Wrong["description"], Rows: 3, MaxLength: 4000}).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.TextArea(ui.Field{Name: "description", Label: i18n.T(ctx, "datasets.description"), Hint: i18n.T(ctx, "datasets.form.description-hint"), Value: v.Description, Error: v.Wrong["description"], Rows: 3, MaxLength: 4000}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -139,13 +140,13 @@ func DatasetFormPage(p ui.Page, v DatasetFormView) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = ui.TextArea(ui.Field{Name: "objectTypes", Label: "Object types", Hint: "One a line, as the files name them: Pand.", Value: v.ObjectTypes, Error: v.Wrong["objectTypes"], Required: true, Rows: 3, MaxLength: 20000}).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.TextArea(ui.Field{Name: "objectTypes", Label: i18n.T(ctx, "datasets.object-types"), Hint: i18n.T(ctx, "datasets.form.types-hint"), Value: v.ObjectTypes, Error: v.Wrong["objectTypes"], Required: true, Rows: 3, MaxLength: 20000}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.Fieldset("What it is").Render(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Fieldset(i18n.T(ctx, "datasets.what-it-is")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -165,7 +166,7 @@ func DatasetFormPage(p ui.Page, v DatasetFormView) templ.Component {
 						}()
 					}
 					ctx = templ.InitializeContext(ctx)
-					templ_7745c5c3_Err = ui.TextField(ui.Field{Name: "rootLocal", Label: "Root element", Hint: "The XML element that each file of this dataset begins with, around the message: a name of your own, such as treeMutations. Who follows the dataset reads it in each delta and snapshot.", Value: v.RootLocal, Error: v.Wrong["rootLocal"], Required: true, MaxLength: 80, Autocomplete: "off"}).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.TextField(ui.Field{Name: "rootLocal", Label: i18n.T(ctx, "datasets.form.root-local"), Hint: i18n.T(ctx, "datasets.form.root-local-hint"), Value: v.RootLocal, Error: v.Wrong["rootLocal"], Required: true, MaxLength: 80, Autocomplete: "off"}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -173,7 +174,7 @@ func DatasetFormPage(p ui.Page, v DatasetFormView) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = ui.TextField(ui.Field{Name: "rootPrefix", Label: "Prefix", Hint: "Stands before the root element in the files and names its namespace, such as tm in tm:treeMutations.", Value: v.RootPrefix, Error: v.Wrong["rootPrefix"], Required: true, MaxLength: 80, Autocomplete: "off"}).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.TextField(ui.Field{Name: "rootPrefix", Label: i18n.T(ctx, "datasets.form.root-prefix"), Hint: i18n.T(ctx, "datasets.form.root-prefix-hint"), Value: v.RootPrefix, Error: v.Wrong["rootPrefix"], Required: true, MaxLength: 80, Autocomplete: "off"}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -181,7 +182,7 @@ func DatasetFormPage(p ui.Page, v DatasetFormView) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = ui.TextField(ui.Field{Name: "rootSpace", Label: "Namespace", Hint: "A URI of your own that tells the root element from those of others, such as http://example.nl/schemas/trees/1.0. Nothing has to be there.", Value: v.RootSpace, Error: v.Wrong["rootSpace"], Required: true, MaxLength: 300, Autocomplete: "off"}).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.TextField(ui.Field{Name: "rootSpace", Label: i18n.T(ctx, "datasets.form.root-space"), Hint: i18n.T(ctx, "datasets.form.root-space-hint"), Value: v.RootSpace, Error: v.Wrong["rootSpace"], Required: true, MaxLength: 300, Autocomplete: "off"}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -189,13 +190,13 @@ func DatasetFormPage(p ui.Page, v DatasetFormView) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = ui.TextArea(ui.Field{Name: "namespaces", Label: "Other namespaces", Hint: "Declared once around everything, so that objects need not repeat them. One a line, prefix first: gml http://www.opengis.net/gml/3.2", Value: v.Namespaces, Error: v.Wrong["namespaces"], Rows: 4, MaxLength: 20000}).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.TextArea(ui.Field{Name: "namespaces", Label: i18n.T(ctx, "datasets.form.namespaces"), Hint: i18n.T(ctx, "datasets.form.namespaces-hint"), Value: v.Namespaces, Error: v.Wrong["namespaces"], Rows: 4, MaxLength: 20000}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.Fieldset("The element around its files").Render(templ.WithChildren(ctx, templ_7745c5c3_Var5), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Fieldset(i18n.T(ctx, "datasets.form.root")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var5), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -215,7 +216,7 @@ func DatasetFormPage(p ui.Page, v DatasetFormView) templ.Component {
 						}()
 					}
 					ctx = templ.InitializeContext(ctx)
-					templ_7745c5c3_Err = ui.RadioGroup(ui.Field{Name: "areaKind", Label: "How followers can bound it", Value: v.AreaKind, Error: v.Wrong["areaKind"], Required: true, Options: areaKinds()}).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.RadioGroup(ui.Field{Name: "areaKind", Label: i18n.T(ctx, "datasets.form.area-kind"), Value: v.AreaKind, Error: v.Wrong["areaKind"], Required: true, Options: areaKinds(ctx)}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -223,7 +224,7 @@ func DatasetFormPage(p ui.Page, v DatasetFormView) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = ui.Select(ui.Field{Name: "crs", Label: "Coordinates", Value: v.CRS, Error: v.Wrong["crs"], Required: true, Options: coordinateSystems()}).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Select(ui.Field{Name: "crs", Label: i18n.T(ctx, "datasets.coordinates"), Value: v.CRS, Error: v.Wrong["crs"], Required: true, Options: coordinateSystems(ctx)}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -231,7 +232,7 @@ func DatasetFormPage(p ui.Page, v DatasetFormView) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = ui.TextArea(ui.Field{Name: "geometryElements", Label: "Elements with the geometry", Hint: "Only by a polygon. One a line, without prefix. Empty: all GML in an object counts.", Value: v.GeometryElements, Error: v.Wrong["geometryElements"], Rows: 2, MaxLength: 10000}).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.TextArea(ui.Field{Name: "geometryElements", Label: i18n.T(ctx, "datasets.form.geometry-elements"), Hint: i18n.T(ctx, "datasets.form.geometry-elements-hint"), Value: v.GeometryElements, Error: v.Wrong["geometryElements"], Rows: 2, MaxLength: 10000}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -239,13 +240,13 @@ func DatasetFormPage(p ui.Page, v DatasetFormView) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = ui.TextArea(ui.Field{Name: "keyElements", Label: "Elements with the key", Depends: true, Hint: "Only by keys, and needed then. One a line, without prefix.", Value: v.KeyElements, Error: v.Wrong["keyElements"], Rows: 2, MaxLength: 10000}).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.TextArea(ui.Field{Name: "keyElements", Label: i18n.T(ctx, "datasets.form.key-elements"), Depends: true, Hint: i18n.T(ctx, "datasets.form.key-elements-hint"), Value: v.KeyElements, Error: v.Wrong["keyElements"], Rows: 2, MaxLength: 10000}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.Fieldset("Areas").Render(templ.WithChildren(ctx, templ_7745c5c3_Var6), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Fieldset(i18n.T(ctx, "datasets.areas")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var6), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -265,7 +266,7 @@ func DatasetFormPage(p ui.Page, v DatasetFormView) templ.Component {
 						}()
 					}
 					ctx = templ.InitializeContext(ctx)
-					templ_7745c5c3_Err = ui.TextField(ui.Field{Name: "deltaSchedule", Label: "Deltas", Hint: "When one is cut, as cron writes it, in UTC: 0 * * * * is every hour. Empty: only when you ask.", Value: v.DeltaSchedule, Error: v.Wrong["deltaSchedule"], MaxLength: 100}).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.TextField(ui.Field{Name: "deltaSchedule", Label: i18n.T(ctx, "datasets.deltas"), Hint: i18n.T(ctx, "datasets.form.deltas-hint"), Value: v.DeltaSchedule, Error: v.Wrong["deltaSchedule"], MaxLength: 100}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -273,7 +274,7 @@ func DatasetFormPage(p ui.Page, v DatasetFormView) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = ui.TextField(ui.Field{Name: "snapshotSchedule", Label: "Snapshots", Hint: "When everything is written anew, for who begins: 30 2 * * 0 is Sunday night. Empty: only when you ask.", Value: v.SnapshotSchedule, Error: v.Wrong["snapshotSchedule"], MaxLength: 100}).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.TextField(ui.Field{Name: "snapshotSchedule", Label: i18n.T(ctx, "datasets.snapshots"), Hint: i18n.T(ctx, "datasets.form.snapshots-hint"), Value: v.SnapshotSchedule, Error: v.Wrong["snapshotSchedule"], MaxLength: 100}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -281,13 +282,13 @@ func DatasetFormPage(p ui.Page, v DatasetFormView) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = ui.TextField(ui.Field{Name: "perFile", Label: "Mutations in a file", Hint: "After so many a file of a delivery ends; a group is never cut. Usually 5000.", Value: v.PerFile, Error: v.Wrong["perFile"], InputMode: "numeric", MaxLength: 7}).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.TextField(ui.Field{Name: "perFile", Label: i18n.T(ctx, "datasets.plan.per-file"), Hint: i18n.T(ctx, "datasets.form.per-file-hint"), Value: v.PerFile, Error: v.Wrong["perFile"], InputMode: "numeric", MaxLength: 7}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.Fieldset("Deliveries").Render(templ.WithChildren(ctx, templ_7745c5c3_Var7), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Fieldset(i18n.T(ctx, "datasets.form.deliveries")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var7), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -295,7 +296,7 @@ func DatasetFormPage(p ui.Page, v DatasetFormView) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = ui.SaveOrCancel(v.New, "Make dataset", v.Cancel).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.SaveOrCancel(v.New, i18n.T(ctx, "datasets.form.make"), v.Cancel).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

@@ -9,9 +9,11 @@ import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
 import (
+	"context"
 	"schakel/templates/i18n"
 	"schakel/templates/ui"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -34,35 +36,41 @@ type ImportProblem struct {
 	Code, ID, Detail, Remedy string
 }
 
-func (v ImportView) errors() []ui.FieldError {
+func (v ImportView) errors(ctx context.Context) []ui.FieldError {
 	list := ui.OneMessage(v.Wrong[""])
 	if len(v.Problems) > 0 {
-		list = append(list, ui.FieldError{Text: "The file was refused: see what is wrong with it in the table."})
+		list = append(list, ui.FieldError{Text: "datasets.import.refused-summary"})
 	}
 	return append(list, ui.NamedErrors(map[string]i18n.Message{"file": v.Wrong["file"], "kind": v.Wrong["kind"], "replace": v.Wrong["replace"]},
-		ui.Labelled{"kind", "Kind"}, ui.Labelled{"replace", "Reason"}, ui.Labelled{"file", "File"})...)
+		ui.Labelled{"kind", i18n.T(ctx, "datasets.kind")}, ui.Labelled{"replace", i18n.T(ctx, "datasets.reason")}, ui.Labelled{"file", i18n.T(ctx, "datasets.file")})...)
 }
 
-func (p ImportProblem) place() string {
-	text := p.File
-	for _, part := range []struct {
-		word string
-		n    int
-	}{{"line", p.Line}, {"group", p.Group}, {"mutation", p.Mutation}} {
-		if part.n > 0 {
-			if text != "" {
-				text += ", "
-			}
-			text += part.word + " " + strconv.Itoa(part.n)
-		}
+func (p ImportProblem) place(ctx context.Context) string {
+	return placeText(ctx, p.File, p.Line, p.Group, p.Mutation)
+}
+
+// placeText names a place in a file from the large to the small; what is 0 is not known. Its numbers are for tools that find them.
+func placeText(ctx context.Context, file string, line, group, mutation int) string {
+	var parts []string
+	if file != "" {
+		parts = append(parts, file)
 	}
-	return text
+	if line > 0 {
+		parts = append(parts, i18n.T(ctx, "datasets.place.line", strconv.Itoa(line)))
+	}
+	if group > 0 {
+		parts = append(parts, i18n.T(ctx, "datasets.place.group", strconv.Itoa(group)))
+	}
+	if mutation > 0 {
+		parts = append(parts, i18n.T(ctx, "datasets.place.mutation", strconv.Itoa(mutation)))
+	}
+	return strings.Join(parts, ", ")
 }
 
-func importKinds() []ui.Option {
+func importKinds(ctx context.Context) []ui.Option {
 	return []ui.Option{
-		{Value: "auto", Label: "As the file says", Hint: "Files of namespace 2.0 tell."},
-		{Value: "delta", Label: "A delta", Hint: "Changes on what is in."}, {Value: "initial", Label: "An initial state", Hint: "Everything there is. The dataset must be empty, unless its history is replaced."},
+		{Value: "auto", Label: i18n.T(ctx, "datasets.import.kind-auto"), Hint: i18n.T(ctx, "datasets.import.kind-auto-hint")},
+		{Value: "delta", Label: i18n.T(ctx, "datasets.import.kind-delta"), Hint: i18n.T(ctx, "datasets.import.kind-delta-hint")}, {Value: "initial", Label: i18n.T(ctx, "datasets.import.kind-initial"), Hint: i18n.T(ctx, "datasets.import.kind-initial-hint")},
 	}
 }
 
@@ -100,7 +108,7 @@ func ImportPage(p ui.Page, v ImportView) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = ui.ErrorSummary(v.errors()).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.ErrorSummary(v.errors(ctx)).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -131,7 +139,7 @@ func ImportPage(p ui.Page, v ImportView) templ.Component {
 						}()
 					}
 					ctx = templ.InitializeContext(ctx)
-					templ_7745c5c3_Err = ui.Text(ui.Plural(int(v.Publication.Groups), "group before it is in.", "groups before it are in; each went in whole.")+" Mend the file and send it again: what is in already is passed over.").Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Text(i18n.T(ctx, "datasets.import.before", v.Publication.Groups)).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -139,7 +147,7 @@ func ImportPage(p ui.Page, v ImportView) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = ui.Link("See what came in", v.Publication.Href).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Link(i18n.T(ctx, "datasets.import.see"), v.Publication.Href).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -170,7 +178,7 @@ func ImportPage(p ui.Page, v ImportView) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = ui.RadioGroup(ui.Field{Name: "kind", Label: "What it is", Value: v.Kind, Error: v.Wrong["kind"], Required: true, Options: importKinds()}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.RadioGroup(ui.Field{Name: "kind", Label: i18n.T(ctx, "datasets.what-it-is"), Value: v.Kind, Error: v.Wrong["kind"], Required: true, Options: importKinds(ctx)}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -178,7 +186,7 @@ func ImportPage(p ui.Page, v ImportView) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = ui.TextField(ui.Field{Name: "replace", Label: "Replace the history", Hint: "Only with an initial state, for a dataset that is not empty: say why. A new lineage starts, and all followers begin anew.", Value: v.Replace, Error: v.Wrong["replace"], MaxLength: 1000}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.TextField(ui.Field{Name: "replace", Label: i18n.T(ctx, "datasets.import.replace"), Hint: i18n.T(ctx, "datasets.import.replace-hint"), Value: v.Replace, Error: v.Wrong["replace"], MaxLength: 1000}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -186,7 +194,7 @@ func ImportPage(p ui.Page, v ImportView) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = ui.FileField(ui.Field{Name: "file", Label: "File", Hint: "An XML file of the format, or the zip of a delivery. It is taken in while it comes, group by group; its progress is at the dataset. When the connection breaks, send the same file again from this page.", Error: v.Wrong["file"], Required: true, Accept: ".xml,.gml,.zip"}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.FileField(ui.Field{Name: "file", Label: i18n.T(ctx, "datasets.file"), Hint: i18n.T(ctx, "datasets.import.file-hint"), Error: v.Wrong["file"], Required: true, Accept: ".xml,.gml,.zip"}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -206,7 +214,7 @@ func ImportPage(p ui.Page, v ImportView) templ.Component {
 						}()
 					}
 					ctx = templ.InitializeContext(ctx)
-					templ_7745c5c3_Err = ui.Button(ui.Primary, "Take it in").Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Button(ui.Primary, i18n.T(ctx, "datasets.import.submit")).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -214,7 +222,7 @@ func ImportPage(p ui.Page, v ImportView) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = ui.LinkButton(ui.Subtle, "Cancel", v.Cancel).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.LinkButton(ui.Subtle, i18n.T(ctx, "datasets.cancel"), v.Cancel).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -261,9 +269,9 @@ func importProblems(problems []ImportProblem) templ.Component {
 			templ_7745c5c3_Var6 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = ui.Rows(ui.TableView{ID: "problems", Caption: "What is wrong with the file", Total: len(problems), Noun: [2]string{"problem", "problems"},
-			Columns: []ui.Column{{Label: "What"}, {Label: "Place"}, {Label: "State"}, {Label: "Code"}}}, problems, func(r ImportProblem) ui.Cells {
-			return ui.Cells{r.whatCell(), ui.Breakable(r.place()), r.stateCell(), ui.Identifier(r.Code)}
+		templ_7745c5c3_Err = ui.Rows(ui.TableView{ID: "problems", Caption: i18n.T(ctx, "datasets.import.problems"), Total: len(problems), Noun: [2]string{i18n.T(ctx, "datasets.noun.problem-one"), i18n.T(ctx, "datasets.noun.problem-other")},
+			Columns: []ui.Column{{Label: i18n.T(ctx, "datasets.what")}, {Label: i18n.T(ctx, "datasets.place")}, {Label: i18n.T(ctx, "datasets.object-state")}, {Label: i18n.T(ctx, "datasets.code")}}}, problems, func(r ImportProblem) ui.Cells {
+			return ui.Cells{r.whatCell(), ui.Breakable(r.place(ctx)), r.stateCell(), ui.Identifier(r.Code)}
 		}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
@@ -284,23 +292,23 @@ type PublicationView struct {
 	AgainHref string
 }
 
-func (v PublicationView) items() []ui.Item {
-	items := []ui.Item{{Label: "Dataset", Content: v.Dataset.Link()}, {Label: "What", Text: v.kindWord()}}
+func (v PublicationView) items(ctx context.Context) []ui.Item {
+	items := []ui.Item{{Label: i18n.T(ctx, "datasets.dataset"), Content: v.Dataset.Link()}, {Label: i18n.T(ctx, "datasets.what"), Text: v.kindWord(ctx)}}
 	if v.Name != "" {
-		items = append(items, ui.Item{Label: "File", Content: ui.Identifier(v.Name)})
+		items = append(items, ui.Item{Label: i18n.T(ctx, "datasets.file"), Content: ui.Identifier(v.Name)})
 	}
-	items = append(items, ui.Item{Label: "Groups", Text: ui.Count(int(v.Groups))}, ui.Item{Label: "Versions", Text: v.DeliveryCounts.text()})
+	items = append(items, ui.Item{Label: i18n.T(ctx, "datasets.groups"), Text: i18n.Count(ctx, int(v.Groups))}, ui.Item{Label: i18n.T(ctx, "datasets.versions"), Text: v.DeliveryCounts.text(ctx)})
 	if v.First > 0 {
-		items = append(items, ui.Item{Label: "In the history", Text: "groups " + ui.Count(int(v.First)) + " to " + ui.Count(int(v.Last))})
+		items = append(items, ui.Item{Label: i18n.T(ctx, "datasets.import.in-history"), Text: i18n.T(ctx, "datasets.import.groups-range", v.First, v.Last)})
 	}
-	read := ui.Bytes(v.Bytes)
+	read := i18n.Bytes(ctx, v.Bytes)
 	if v.BytesTotal > 0 && v.State == "running" {
-		read += " of " + ui.Bytes(v.BytesTotal)
+		read = i18n.T(ctx, "datasets.import.bytes-of", read, i18n.Bytes(ctx, v.BytesTotal))
 	}
-	items = append(items, ui.Item{Label: "Read", Text: read}, ui.Item{Label: "By", Text: v.By})
-	items = ui.ClockItem(items, "Started", v.Started, v.Now)
-	items = ui.ClockItem(items, "Last change", v.Updated, v.Now)
-	return ui.ClockItem(items, "Ended", v.Finished, v.Now)
+	items = append(items, ui.Item{Label: i18n.T(ctx, "datasets.import.read"), Text: read}, ui.Item{Label: i18n.T(ctx, "datasets.by"), Text: v.By})
+	items = ui.ClockItem(items, i18n.T(ctx, "datasets.started"), v.Started, v.Now)
+	items = ui.ClockItem(items, i18n.T(ctx, "datasets.import.last-change"), v.Updated, v.Now)
+	return ui.ClockItem(items, i18n.T(ctx, "datasets.import.ended"), v.Finished, v.Now)
 }
 
 // PublicationPage shows how far a publication is.
@@ -383,7 +391,7 @@ func PublicationPage(p ui.Page, v PublicationView) templ.Component {
 						}()
 					}
 					ctx = templ.InitializeContext(ctx)
-					templ_7745c5c3_Err = ui.LinkButton(ui.Secondary, "Look again", v.Here).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.LinkButton(ui.Secondary, i18n.T(ctx, "datasets.import.look-again"), v.Here).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -391,7 +399,7 @@ func PublicationPage(p ui.Page, v PublicationView) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = ui.PostButton(ui.Subtle, "Stop it", v.CancelAction).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.PostButton(ui.Subtle, i18n.T(ctx, "datasets.import.stop"), v.CancelAction).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -405,7 +413,7 @@ func PublicationPage(p ui.Page, v PublicationView) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = ui.Text("What is in stays in when it is stopped: each group went in whole.").Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Text(i18n.T(ctx, "datasets.import.stop-text")).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -427,7 +435,7 @@ func PublicationPage(p ui.Page, v PublicationView) templ.Component {
 						}()
 					}
 					ctx = templ.InitializeContext(ctx)
-					templ_7745c5c3_Err = ui.LinkButton(ui.Primary, "Go on with the same file", v.AgainHref).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.LinkButton(ui.Primary, i18n.T(ctx, "datasets.import.go-on"), v.AgainHref).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -506,7 +514,7 @@ func publicationProgress(v PublicationView) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = ui.Text(unlocatedText(v.Unlocated)+" The first: "+v.UnlocatedFirst+".").Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Text(i18n.T(ctx, "datasets.unlocated", v.Unlocated)+" "+i18n.T(ctx, "datasets.unlocated-first", v.UnlocatedFirst)).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -542,7 +550,7 @@ func publicationProgress(v PublicationView) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if v.State == "running" && v.BytesTotal > 0 {
-				templ_7745c5c3_Err = Progress("How much was read", percent(v.Bytes, v.BytesTotal)).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = Progress(i18n.T(ctx, "datasets.import.how-much"), percent(v.Bytes, v.BytesTotal)).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -551,13 +559,13 @@ func publicationProgress(v PublicationView) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.DescriptionList(v.items()).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.DescriptionList(v.items(ctx)).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = ui.Card("How far it is").Render(templ.WithChildren(ctx, templ_7745c5c3_Var15), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Card(i18n.T(ctx, "datasets.import.how-far")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var15), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -614,7 +622,7 @@ func datasetFilter(v DatasetListView) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = ui.Select(ui.Field{Name: "status", Label: "State", Value: v.Status, Options: v.Filter}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Select(ui.Field{Name: "status", Label: i18n.T(ctx, "datasets.state"), Value: v.Status, Options: v.Filter}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -663,7 +671,7 @@ func DatasetDeltasPage(p ui.Page, v DatasetListView) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = ui.Rows(deltaTable(v.Total, v.Pager, v.Empty), v.Deltas, func(r DeltaRow) ui.Cells { return deltaRow(r, v.Now) }).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Rows(deltaTable(ctx, v.Total, v.Pager, v.Empty), v.Deltas, func(r DeltaRow) ui.Cells { return deltaRow(r, v.Now) }).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -719,7 +727,7 @@ func DatasetPublicationsPage(p ui.Page, v DatasetListView) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Rows(publicationTable(v.Total, v.Pager, v.Empty), v.Publications, func(r PublicationRow) ui.Cells { return publicationRow(r, v.Now) }).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Rows(publicationTable(ctx, v.Total, v.Pager, v.Empty), v.Publications, func(r PublicationRow) ui.Cells { return publicationRow(ctx, r, v.Now) }).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -775,7 +783,7 @@ func DatasetFollowersPage(p ui.Page, v DatasetListView) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Rows(withPager(followerTable(v.Total, v.Empty), v.Pager), v.Followers, func(r ui.FollowerRow) ui.Cells { return followerRow(r, v.Now) }).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Rows(withPager(followerTable(ctx, v.Total, v.Empty), v.Pager), v.Followers, func(r ui.FollowerRow) ui.Cells { return followerRow(r, v.Now) }).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -822,7 +830,7 @@ func (r ImportProblem) whatCell() templ.Component {
 		var templ_7745c5c3_Var25 string
 		templ_7745c5c3_Var25, templ_7745c5c3_Err = templ.JoinStringErrs(r.Detail)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `datasets/import.templ`, Line: 226, Col: 12}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `import.templ`, Line: 234, Col: 12}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var25))
 		if templ_7745c5c3_Err != nil {
@@ -840,7 +848,7 @@ func (r ImportProblem) whatCell() templ.Component {
 			var templ_7745c5c3_Var26 string
 			templ_7745c5c3_Var26, templ_7745c5c3_Err = templ.JoinStringErrs(r.Remedy)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `datasets/import.templ`, Line: 229, Col: 49}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `import.templ`, Line: 237, Col: 49}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var26))
 			if templ_7745c5c3_Err != nil {
@@ -884,7 +892,7 @@ func (r ImportProblem) stateCell() templ.Component {
 			var templ_7745c5c3_Var28 string
 			templ_7745c5c3_Var28, templ_7745c5c3_Err = templ.JoinStringErrs("–")
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `datasets/import.templ`, Line: 236, Col: 9}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `import.templ`, Line: 244, Col: 9}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var28))
 			if templ_7745c5c3_Err != nil {

@@ -9,9 +9,9 @@ import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
 import (
+	"context"
 	"schakel/templates/i18n"
 	"schakel/templates/ui"
-	"strconv"
 )
 
 // LintView is the form that looks at mutation files, and what was found in the last one.
@@ -40,68 +40,61 @@ type LintRow struct {
 	ID, What             string
 }
 
-func (r LintReport) tiles() []ui.Tile {
+func (r LintReport) tiles(ctx context.Context) []ui.Tile {
 	found := func(label string, n int64, kind ui.Kind) ui.Tile {
-		t := ui.Tile{Label: label, Value: ui.Count(int(n)), Kind: ui.KindNeutral}
+		t := ui.Tile{Label: label, Value: i18n.Count(ctx, int(n)), Kind: ui.KindNeutral}
 		if n > 0 {
 			t.Kind = kind
 		}
 		return t
 	}
 	return []ui.Tile{
-		found("Errors", r.Errors, ui.KindError), found("Warnings", r.Warnings, ui.KindWarning),
-		{Label: "Files", Value: ui.Count(int(r.Files)), Kind: ui.KindNeutral}, {Label: "Groups", Value: ui.Count(int(r.Groups)), Kind: ui.KindNeutral},
-		{Label: "Mutations", Value: ui.Count(int(r.Mutations)), Kind: ui.KindNeutral},
+		found(i18n.T(ctx, "datasets.lint.errors"), r.Errors, ui.KindError), found(i18n.T(ctx, "datasets.lint.warnings"), r.Warnings, ui.KindWarning),
+		{Label: i18n.T(ctx, "datasets.lint.files"), Value: i18n.Count(ctx, int(r.Files)), Kind: ui.KindNeutral}, {Label: i18n.T(ctx, "datasets.groups"), Value: i18n.Count(ctx, int(r.Groups)), Kind: ui.KindNeutral},
+		{Label: i18n.T(ctx, "datasets.lint.mutations"), Value: i18n.Count(ctx, int(r.Mutations)), Kind: ui.KindNeutral},
 	}
 }
 
-func (r LintReport) verdict() (ui.Kind, string) {
+func (r LintReport) verdict(ctx context.Context) (ui.Kind, string) {
 	switch {
 	case r.Errors > 0:
-		return ui.KindError, "A copy that is kept with " + r.Name + " goes wrong, or it is refused."
+		return ui.KindError, i18n.T(ctx, "datasets.lint.verdict-error", r.Name)
 	case r.Warnings > 0:
-		return ui.KindWarning, r.Name + " can be processed. Look at the warnings: some may be meant so."
+		return ui.KindWarning, i18n.T(ctx, "datasets.lint.verdict-warning", r.Name)
 	}
-	return ui.KindOK, "Nothing is wrong with " + r.Name + "."
+	return ui.KindOK, i18n.T(ctx, "datasets.lint.verdict-ok", r.Name)
 }
 
-func (r LintReport) table() ui.TableView {
+func (r LintReport) table(ctx context.Context) ui.TableView {
 	return ui.TableView{
-		ID: "findings", Caption: "Findings", Total: int(r.Errors + r.Warnings), Noun: [2]string{"finding", "findings"},
-		Columns: []ui.Column{{Label: "What"}, {Label: "Severity"}, {Label: "Place"}, {Label: "State"}, {Label: "Rule"}},
+		ID: "findings", Caption: i18n.T(ctx, "datasets.lint.findings"), Total: int(r.Errors + r.Warnings), Noun: [2]string{i18n.T(ctx, "datasets.noun.finding-one"), i18n.T(ctx, "datasets.noun.finding-other")},
+		Columns: []ui.Column{{Label: i18n.T(ctx, "datasets.what")}, {Label: i18n.T(ctx, "datasets.lint.severity")}, {Label: i18n.T(ctx, "datasets.place")}, {Label: i18n.T(ctx, "datasets.object-state")}, {Label: i18n.T(ctx, "datasets.lint.rule")}},
 	}
 }
 
-func (f LintRow) place() string {
-	text := f.File
-	if f.Line > 0 {
-		text += ", line " + strconv.Itoa(f.Line)
-	}
-	if f.Group > 0 {
-		text += ", group " + strconv.Itoa(f.Group)
-	}
-	return text
+func (f LintRow) place(ctx context.Context) string {
+	return placeText(ctx, f.File, f.Line, f.Group, 0)
 }
 
 // lintRules describes the rules that are checked.
-func lintRules() []ui.Item {
+func lintRules(ctx context.Context) []ui.Item {
 	return []ui.Item{
-		{Label: "unreadable", Text: "The file or zip cannot be read to its end, is no mutation delivery, or its files are not in order."},
-		{Label: "schema", Text: "The header is not as the schema asks."},
-		{Label: "old-namespace", Text: "The namespace is 1.0; it is read, but 2.0 tells more."},
-		{Label: "mixed", Text: "A file belongs to another delivery than the first one of its zip."},
-		{Label: "initial-was", Text: "An initial state changes or deletes something."},
-		{Label: "empty-group", Text: "A group has no mutations."},
-		{Label: "unknown-type", Text: "An object type that the header does not name."},
-		{Label: "no-id", Text: "A state has no id, so that it can be found by its fields only."},
-		{Label: "same-id", Text: "A change gives the new state the id of the old one."},
-		{Label: "id-twice", Text: "A WORDT has an id that was given before."},
-		{Label: "was-twice", Text: "A WAS refers to a state that is gone already."},
-		{Label: "forward", Text: "A WAS refers to a state that arises later."},
-		{Label: "was-unknown", Text: "A WAS refers to a state that never was, in a history that is complete."},
-		{Label: "was-differs", Text: "A WAS has other fields than the state it refers to."},
-		{Label: "object-differs", Text: "A WAS is of another object than the state it refers to."},
-		{Label: "dates", Text: "A version ends before it begins, or its dates cannot be read."},
+		{Label: "unreadable", Text: i18n.T(ctx, "datasets.lint.rule-unreadable")},
+		{Label: "schema", Text: i18n.T(ctx, "datasets.lint.rule-schema")},
+		{Label: "old-namespace", Text: i18n.T(ctx, "datasets.lint.rule-old-namespace")},
+		{Label: "mixed", Text: i18n.T(ctx, "datasets.lint.rule-mixed")},
+		{Label: "initial-was", Text: i18n.T(ctx, "datasets.lint.rule-initial-was")},
+		{Label: "empty-group", Text: i18n.T(ctx, "datasets.lint.rule-empty-group")},
+		{Label: "unknown-type", Text: i18n.T(ctx, "datasets.lint.rule-unknown-type")},
+		{Label: "no-id", Text: i18n.T(ctx, "datasets.lint.rule-no-id")},
+		{Label: "same-id", Text: i18n.T(ctx, "datasets.lint.rule-same-id")},
+		{Label: "id-twice", Text: i18n.T(ctx, "datasets.lint.rule-id-twice")},
+		{Label: "was-twice", Text: i18n.T(ctx, "datasets.lint.rule-was-twice")},
+		{Label: "forward", Text: i18n.T(ctx, "datasets.lint.rule-forward")},
+		{Label: "was-unknown", Text: i18n.T(ctx, "datasets.lint.rule-was-unknown")},
+		{Label: "was-differs", Text: i18n.T(ctx, "datasets.lint.rule-was-differs")},
+		{Label: "object-differs", Text: i18n.T(ctx, "datasets.lint.rule-object-differs")},
+		{Label: "dates", Text: i18n.T(ctx, "datasets.lint.rule-dates")},
 	}
 }
 
@@ -181,7 +174,7 @@ func LintPage(p ui.Page, v LintView) templ.Component {
 						}()
 					}
 					ctx = templ.InitializeContext(ctx)
-					templ_7745c5c3_Err = ui.Checkbox(ui.Field{Name: "complete", Label: "The history starts with this file", Hint: "Tick this when every state that a change refers to must be in the file. An initial state always starts a history.", Value: ui.Ticked(v.Complete)}).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Checkbox(ui.Field{Name: "complete", Label: i18n.T(ctx, "datasets.lint.complete"), Hint: i18n.T(ctx, "datasets.lint.complete-hint"), Value: ui.Ticked(v.Complete)}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -189,7 +182,7 @@ func LintPage(p ui.Page, v LintView) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = ui.FileField(ui.Field{Name: "file", Label: "File", Hint: "An XML file, or the zip of a delivery, of at most " + ui.Bytes(v.MaxBytes) + ". It is read once as a stream; nothing of it is kept. Larger ones: schakel mutations lint FILE.", Error: v.Error, Required: true, Accept: ".xml,.zip,.gml"}).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.FileField(ui.Field{Name: "file", Label: i18n.T(ctx, "datasets.file"), Hint: i18n.T(ctx, "datasets.lint.file-hint", i18n.Bytes(ctx, v.MaxBytes)), Error: v.Error, Required: true, Accept: ".xml,.zip,.gml"}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -209,7 +202,7 @@ func LintPage(p ui.Page, v LintView) templ.Component {
 							}()
 						}
 						ctx = templ.InitializeContext(ctx)
-						templ_7745c5c3_Err = ui.Button(ui.Primary, "Look at it").Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = ui.Button(ui.Primary, i18n.T(ctx, "datasets.lint.submit")).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
@@ -227,7 +220,7 @@ func LintPage(p ui.Page, v LintView) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Card("Look at a file").Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Card(i18n.T(ctx, "datasets.lint.look")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -247,13 +240,13 @@ func LintPage(p ui.Page, v LintView) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = ui.DescriptionList(lintRules()).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.DescriptionList(lintRules(ctx)).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Fold("What is looked at").Render(templ.WithChildren(ctx, templ_7745c5c3_Var6), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Fold(i18n.T(ctx, "datasets.lint.rules")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var6), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -288,7 +281,7 @@ func lintReport(r LintReport) templ.Component {
 			templ_7745c5c3_Var7 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		kind, text := r.verdict()
+		kind, text := r.verdict(ctx)
 		templ_7745c5c3_Var8 := templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 			templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 			templ_7745c5c3_Buffer, templ_7745c5c3_IsBuffer := templruntime.GetBuffer(templ_7745c5c3_W)
@@ -311,13 +304,13 @@ func lintReport(r LintReport) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = ui.Tiles(r.tiles()).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Tiles(r.tiles(ctx)).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		if len(r.Rows) > 0 {
-			templ_7745c5c3_Err = ui.Rows(r.table(), r.Rows, func(r LintRow) ui.Cells {
-				return ui.Cells{ui.PlainText(r.What), ui.State(r.Severity), ui.Breakable(r.place()), r.stateCell(), ui.Identifier(r.Rule)}
+			templ_7745c5c3_Err = ui.Rows(r.table(ctx), r.Rows, func(r LintRow) ui.Cells {
+				return ui.Cells{ui.PlainText(r.What), ui.State(r.Severity), ui.Breakable(r.place(ctx)), r.stateCell(), ui.Identifier(r.Rule)}
 			}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
@@ -327,7 +320,7 @@ func lintReport(r LintReport) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if more := r.Errors + r.Warnings - int64(len(r.Rows)); more > 0 {
-				templ_7745c5c3_Err = ui.Text("These are the first "+ui.Count(len(r.Rows))+" findings; "+ui.Count(int(more))+" more were counted. Mend these, and look again.").Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Text(i18n.T(ctx, "datasets.lint.more", len(r.Rows), more)).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -362,7 +355,7 @@ func (r LintRow) stateCell() templ.Component {
 			var templ_7745c5c3_Var10 string
 			templ_7745c5c3_Var10, templ_7745c5c3_Err = templ.JoinStringErrs("–")
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `datasets/lint.templ`, Line: 140, Col: 9}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `lint.templ`, Line: 133, Col: 9}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var10))
 			if templ_7745c5c3_Err != nil {

@@ -9,6 +9,8 @@ import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
 import (
+	"context"
+	"schakel/templates/i18n"
 	"schakel/templates/ui"
 	"time"
 )
@@ -36,21 +38,21 @@ type DatasetRow struct {
 	Failed string
 }
 
-func (v DatasetsView) empty() ui.Empty {
+func (v DatasetsView) empty(ctx context.Context) ui.Empty {
 	if v.Status+v.Search != "" {
-		return ui.Empty{Text: "No dataset matches this filter.", ActionLabel: "Show all datasets", ActionHref: "/admin/datasets"}
+		return ui.Empty{Text: i18n.T(ctx, "datasets.list.no-match"), ActionLabel: i18n.T(ctx, "datasets.list.show-all"), ActionHref: "/admin/datasets"}
 	}
 	return ui.Empty{
-		Text:        "There are no datasets yet. Make one of a register whose changes others need, then publish its initial state.",
-		ActionLabel: "Make a dataset", ActionHref: "/admin/datasets/new",
+		Text:        i18n.T(ctx, "datasets.list.empty"),
+		ActionLabel: i18n.T(ctx, "datasets.list.make"), ActionHref: "/admin/datasets/new",
 	}
 }
 
-func (v DatasetsView) table() ui.TableView {
+func (v DatasetsView) table(ctx context.Context) ui.TableView {
 	return ui.TableView{
-		ID: "datasets", Caption: "Datasets", Total: v.Total, Noun: [2]string{"dataset", "datasets"},
-		Columns: []ui.Column{{Label: "Dataset"}, {Label: "State"}, {Label: "Last delta"}, {Label: "Groups waiting", Numeric: true}, {Label: "Followers", Numeric: true}},
-		Empty:   v.empty(), Pager: v.Pager,
+		ID: "datasets", Caption: i18n.T(ctx, "datasets.title"), Total: v.Total, Noun: [2]string{i18n.T(ctx, "datasets.noun.dataset-one"), i18n.T(ctx, "datasets.noun.dataset-other")},
+		Columns: []ui.Column{{Label: i18n.T(ctx, "datasets.dataset")}, {Label: i18n.T(ctx, "datasets.state")}, {Label: i18n.T(ctx, "datasets.tile.last-delta")}, {Label: i18n.T(ctx, "datasets.tile.waiting"), Numeric: true}, {Label: i18n.T(ctx, "datasets.followers"), Numeric: true}},
+		Empty:   v.empty(ctx), Pager: v.Pager,
 	}
 }
 
@@ -77,12 +79,12 @@ func DatasetActions(newHref, lintHref string) templ.Component {
 		}
 		ctx = templ.ClearChildren(ctx)
 		if newHref != "" {
-			templ_7745c5c3_Err = ui.LinkButton(ui.Primary, "Make a dataset", newHref).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.LinkButton(ui.Primary, i18n.T(ctx, "datasets.list.make"), newHref).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = ui.LinkButton(ui.Secondary, "Check mutation files", lintHref).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.LinkButton(ui.Secondary, i18n.T(ctx, "datasets.list.check-files"), lintHref).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -136,7 +138,7 @@ func DatasetsPage(p ui.Page, v DatasetsView) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = ui.TextField(ui.Field{Name: "q", Label: "Name or id", Value: v.Search, MaxLength: 100}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.TextField(ui.Field{Name: "q", Label: i18n.T(ctx, "datasets.name-or-id"), Value: v.Search, MaxLength: 100}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -144,7 +146,7 @@ func DatasetsPage(p ui.Page, v DatasetsView) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = ui.Select(ui.Field{Name: "status", Label: "State", Value: v.Status, Options: ui.StateOptions("active", "ended")}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Select(ui.Field{Name: "status", Label: i18n.T(ctx, "datasets.state"), Value: v.Status, Options: ui.StateOptions("active", "ended")}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -158,9 +160,9 @@ func DatasetsPage(p ui.Page, v DatasetsView) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Rows(v.table(), v.Rows, func(r DatasetRow) ui.Cells {
+			templ_7745c5c3_Err = ui.Rows(v.table(ctx), v.Rows, func(r DatasetRow) ui.Cells {
 				return ui.Cells{
-					r.datasetCell(), r.stateCell(), lastDelta(r, v.Now), ui.PlainText(ui.Count(int(r.Waiting))), ui.PlainText(ui.Count(r.Followers)),
+					r.datasetCell(), r.stateCell(), lastDelta(r, v.Now), ui.PlainText(i18n.Count(ctx, int(r.Waiting))), ui.PlainText(i18n.Count(ctx, r.Followers)),
 				}
 			}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
@@ -199,9 +201,9 @@ func lastDelta(r DatasetRow, now time.Time) templ.Component {
 		ctx = templ.ClearChildren(ctx)
 		if r.Delta == 0 {
 			var templ_7745c5c3_Var6 string
-			templ_7745c5c3_Var6, templ_7745c5c3_Err = templ.JoinStringErrs("none yet")
+			templ_7745c5c3_Var6, templ_7745c5c3_Err = templ.JoinStringErrs(i18n.T(ctx, "datasets.none-yet"))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `datasets/list.templ`, Line: 74, Col: 14}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `list.templ`, Line: 76, Col: 36}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var6))
 			if templ_7745c5c3_Err != nil {
@@ -212,20 +214,7 @@ func lastDelta(r DatasetRow, now time.Time) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Link("Delta "+ui.Count(int(r.Delta)), r.DeltaHref).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			var templ_7745c5c3_Var7 string
-			templ_7745c5c3_Var7, templ_7745c5c3_Err = templ.JoinStringErrs(", ")
-			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `datasets/list.templ`, Line: 78, Col: 9}
-			}
-			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var7))
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ_7745c5c3_Err = ui.Ago(r.Cut, now).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = sentence(i18n.T(ctx, "datasets.delta-at", first, second), ui.Link(i18n.T(ctx, "datasets.delta-number", r.Delta), r.DeltaHref), ui.Ago(r.Cut, now)).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -254,9 +243,9 @@ func (r DatasetRow) datasetCell() templ.Component {
 			}()
 		}
 		ctx = templ.InitializeContext(ctx)
-		templ_7745c5c3_Var8 := templ.GetChildren(ctx)
-		if templ_7745c5c3_Var8 == nil {
-			templ_7745c5c3_Var8 = templ.NopComponent
+		templ_7745c5c3_Var7 := templ.GetChildren(ctx)
+		if templ_7745c5c3_Var7 == nil {
+			templ_7745c5c3_Var7 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 5, "<div>")
@@ -299,9 +288,9 @@ func (r DatasetRow) stateCell() templ.Component {
 			}()
 		}
 		ctx = templ.InitializeContext(ctx)
-		templ_7745c5c3_Var9 := templ.GetChildren(ctx)
-		if templ_7745c5c3_Var9 == nil {
-			templ_7745c5c3_Var9 = templ.NopComponent
+		templ_7745c5c3_Var8 := templ.GetChildren(ctx)
+		if templ_7745c5c3_Var8 == nil {
+			templ_7745c5c3_Var8 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 8, "<div>")
@@ -313,12 +302,12 @@ func (r DatasetRow) stateCell() templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if r.Failed != "" {
-			var templ_7745c5c3_Var10 string
-			templ_7745c5c3_Var10, templ_7745c5c3_Err = templ.JoinStringErrs(" ")
+			var templ_7745c5c3_Var9 string
+			templ_7745c5c3_Var9, templ_7745c5c3_Err = templ.JoinStringErrs(" ")
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `datasets/list.templ`, Line: 96, Col: 8}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `list.templ`, Line: 96, Col: 8}
 			}
-			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var10))
+			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var9))
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -9,6 +9,8 @@ import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
 import (
+	"context"
+	"schakel/templates/i18n"
 	"schakel/templates/ui"
 	"time"
 )
@@ -34,11 +36,11 @@ type CatalogueRow struct {
 	State string
 }
 
-func (v CatalogueView) empty() ui.Empty {
+func (v CatalogueView) empty(ctx context.Context) ui.Empty {
 	if v.Search != "" {
-		return ui.Empty{Text: "No dataset matches this filter.", ActionLabel: "Show all datasets", ActionHref: v.Here}
+		return ui.Empty{Text: i18n.T(ctx, "datasets.list.no-match"), ActionLabel: i18n.T(ctx, "datasets.list.show-all"), ActionHref: v.Here}
 	}
-	return ui.Empty{Text: "There are no datasets to follow yet."}
+	return ui.Empty{Text: i18n.T(ctx, "datasets.follow.empty")}
 }
 
 // CataloguePage lists datasets for partners.
@@ -95,7 +97,7 @@ func CataloguePage(p ui.Page, v CatalogueView) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = ui.TextField(ui.Field{Name: "q", Label: "Name or id", Value: v.Search, MaxLength: 100}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.TextField(ui.Field{Name: "q", Label: i18n.T(ctx, "datasets.name-or-id"), Value: v.Search, MaxLength: 100}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -109,10 +111,10 @@ func CataloguePage(p ui.Page, v CatalogueView) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Rows(ui.TableView{ID: "datasets", Caption: "Datasets", Total: v.Total, Noun: [2]string{"dataset", "datasets"}, Empty: v.empty(), Pager: v.Pager,
-				Columns: []ui.Column{{Label: "Dataset"}, {Label: "Object types"}, {Label: "Bounded"}, {Label: "Last delta"}, {Label: "Your subscription"}}}, v.Rows, func(r CatalogueRow) ui.Cells {
+			templ_7745c5c3_Err = ui.Rows(ui.TableView{ID: "datasets", Caption: i18n.T(ctx, "datasets.title"), Total: v.Total, Noun: [2]string{i18n.T(ctx, "datasets.noun.dataset-one"), i18n.T(ctx, "datasets.noun.dataset-other")}, Empty: v.empty(ctx), Pager: v.Pager,
+				Columns: []ui.Column{{Label: i18n.T(ctx, "datasets.dataset")}, {Label: i18n.T(ctx, "datasets.object-types")}, {Label: i18n.T(ctx, "datasets.facts.bounded")}, {Label: i18n.T(ctx, "datasets.tile.last-delta")}, {Label: i18n.T(ctx, "datasets.follow.your-subscription")}}}, v.Rows, func(r CatalogueRow) ui.Cells {
 				return ui.Cells{
-					r.datasetCell(), r.objectTypesCell(), ui.PlainText(DatasetFacts{AreaKind: r.Areas}.areas()), r.lastDeltaCell(v.Now),
+					r.datasetCell(), r.objectTypesCell(), ui.PlainText(DatasetFacts{AreaKind: r.Areas}.areas(ctx)), r.lastDeltaCell(v.Now),
 					r.yourSubscriptionCell(),
 				}
 			}).Render(ctx, templ_7745c5c3_Buffer)
@@ -161,33 +163,33 @@ type OwnFollow struct {
 	Waits       bool   // a change of it waits for approval; what it got before can be fetched meanwhile
 }
 
-func (v PartnerDatasetView) plan() []ui.Item {
+func (v PartnerDatasetView) plan(ctx context.Context) []ui.Item {
 	schedule := func(label, text string) ui.Item {
 		if text == "" {
-			return ui.Item{Label: label, Text: "at no fixed times"}
+			return ui.Item{Label: label, Text: i18n.T(ctx, "datasets.follow.no-fixed-times")}
 		}
 		return ui.Item{Label: label, Content: ui.Identifier(text)}
 	}
-	items := []ui.Item{schedule("Deltas", v.DeltaSchedule), schedule("Snapshots", v.SnapshotSchedule)}
-	items = ui.ClockItem(items, "Everything in deltas until", v.Checked, v.Now)
-	items = append(items, ui.Item{Label: "Deltas stay", Text: "31 days; who waits longer begins anew from a snapshot"})
+	items := []ui.Item{schedule(i18n.T(ctx, "datasets.deltas"), v.DeltaSchedule), schedule(i18n.T(ctx, "datasets.snapshots"), v.SnapshotSchedule)}
+	items = ui.ClockItem(items, i18n.T(ctx, "datasets.plan.checked"), v.Checked, v.Now)
+	items = append(items, ui.Item{Label: i18n.T(ctx, "datasets.follow.deltas-stay"), Text: i18n.T(ctx, "datasets.follow.deltas-stay-text")})
 	if v.Reason != "" {
-		items = ui.ClockItem(items, "Copies begin anew since", v.LineageAt, v.Now)
-		items = append(items, ui.Item{Label: "Because", Text: v.Reason})
+		items = ui.ClockItem(items, i18n.T(ctx, "datasets.follow.anew-since"), v.LineageAt, v.Now)
+		items = append(items, ui.Item{Label: i18n.T(ctx, "datasets.follow.because"), Text: v.Reason})
 	}
 	return items
 }
 
-func (f OwnFollow) items(now time.Time) []ui.Item {
+func (f OwnFollow) items(ctx context.Context, now time.Time) []ui.Item {
 	items := []ui.Item{
-		{Label: "Subscription", Content: f.Subscription.Link()}, {Label: "State", Content: ui.State(f.State)}, {Label: "It gets", Content: gets(f.Area, f.Types)},
-		{Label: "Your copy", Content: followerProgress(f.FollowerRow, now)},
+		{Label: i18n.T(ctx, "datasets.follow.subscription"), Content: f.Subscription.Link()}, {Label: i18n.T(ctx, "datasets.state"), Content: ui.State(f.State)}, {Label: i18n.T(ctx, "datasets.follow.it-gets"), Content: gets(f.Area, f.Types)},
+		{Label: i18n.T(ctx, "datasets.follow.your-copy"), Content: followerProgress(f.FollowerRow, now)},
 	}
 	if f.Fetched.IsZero() {
-		return append(items, ui.Item{Label: "Last fetched", Text: f.FetchedText()})
+		return append(items, ui.Item{Label: i18n.T(ctx, "datasets.last-fetched"), Text: f.FetchedText()})
 	}
-	items = append(items, ui.Item{Label: "Last fetched", Text: f.FetchedText()})
-	return ui.ClockItem(items, "At", f.Fetched, now)
+	items = append(items, ui.Item{Label: i18n.T(ctx, "datasets.last-fetched"), Text: f.FetchedText()})
+	return ui.ClockItem(items, i18n.T(ctx, "datasets.follow.at"), f.Fetched, now)
 }
 
 // PartnerDatasetPage shows a dataset to a partner.
@@ -247,7 +249,7 @@ func PartnerDatasetPage(p ui.Page, v PartnerDatasetView) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if len(v.Own) == 0 {
-				templ_7745c5c3_Err = ui.EmptyState(v.none()).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.EmptyState(v.none(ctx)).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -290,13 +292,13 @@ func PartnerDatasetPage(p ui.Page, v PartnerDatasetView) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = ui.DescriptionList(v.items()).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.DescriptionList(v.items(ctx)).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.Card("What it is").Render(templ.WithChildren(ctx, templ_7745c5c3_Var7), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Card(i18n.T(ctx, "datasets.what-it-is")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var7), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -316,13 +318,13 @@ func PartnerDatasetPage(p ui.Page, v PartnerDatasetView) templ.Component {
 						}()
 					}
 					ctx = templ.InitializeContext(ctx)
-					templ_7745c5c3_Err = ui.DescriptionList(v.plan()).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.DescriptionList(v.plan(ctx)).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.Card("When it comes").Render(templ.WithChildren(ctx, templ_7745c5c3_Var8), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Card(i18n.T(ctx, "datasets.follow.when")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var8), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -342,13 +344,13 @@ func PartnerDatasetPage(p ui.Page, v PartnerDatasetView) templ.Component {
 	})
 }
 
-func (v PartnerDatasetView) none() ui.Empty {
+func (v PartnerDatasetView) none(ctx context.Context) ui.Empty {
 	if !v.Ended.At.IsZero() {
-		return ui.Empty{Text: "You do not follow this dataset, and nobody can begin to any more."}
+		return ui.Empty{Text: i18n.T(ctx, "datasets.follow.none-ended")}
 	}
-	e := ui.Empty{Text: "You do not follow this dataset. Ask for a subscription; once it is approved, you keep an exact copy of all of it or of your area."}
+	e := ui.Empty{Text: i18n.T(ctx, "datasets.follow.none")}
 	if v.SubscribeHref != "" {
-		e.ActionLabel, e.ActionHref = "Ask for a subscription", v.SubscribeHref
+		e.ActionLabel, e.ActionHref = i18n.T(ctx, "datasets.follow.ask"), v.SubscribeHref
 	}
 	return e
 }
@@ -386,7 +388,7 @@ func ownFollow(f OwnFollow, now time.Time) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = ui.DescriptionList(f.items(now)).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.DescriptionList(f.items(ctx, now)).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -407,7 +409,7 @@ func ownFollow(f OwnFollow, now time.Time) templ.Component {
 						}()
 					}
 					ctx = templ.InitializeContext(ctx)
-					templ_7745c5c3_Err = ui.LinkButton(ui.Secondary, "Change what it gets", f.ChangeHref).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.LinkButton(ui.Secondary, i18n.T(ctx, "datasets.follow.change"), f.ChangeHref).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -430,7 +432,7 @@ func ownFollow(f OwnFollow, now time.Time) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = ui.Card("What you follow").Render(templ.WithChildren(ctx, templ_7745c5c3_Var10), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Card(i18n.T(ctx, "datasets.follow.what")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var10), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -471,7 +473,7 @@ func ownFollow(f OwnFollow, now time.Time) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = ui.Text("Your change waits for approval. Until it is approved you get what you got before, as below; then fetch a new snapshot.").Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Text(i18n.T(ctx, "datasets.follow.change-waits")).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -492,7 +494,7 @@ func ownFollow(f OwnFollow, now time.Time) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if f.Snapshot != nil {
-				templ_7745c5c3_Err = ui.Rows(snapshotTable(1), []SnapshotRow{*f.Snapshot}, func(r SnapshotRow) ui.Cells { return snapshotRow(r, now) }).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Rows(snapshotTable(ctx, 1), []SnapshotRow{*f.Snapshot}, func(r SnapshotRow) ui.Cells { return snapshotRow(ctx, r, now) }).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -501,7 +503,7 @@ func ownFollow(f OwnFollow, now time.Time) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Rows(deltaTable(f.DeltaTotal, nil, ui.Empty{Text: "There is no delta yet."}), f.Deltas, func(r DeltaRow) ui.Cells { return deltaRow(r, now) }).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Rows(deltaTable(ctx, f.DeltaTotal, nil, ui.Empty{Text: i18n.T(ctx, "datasets.follow.no-delta")}), f.Deltas, func(r DeltaRow) ui.Cells { return deltaRow(r, now) }).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -509,7 +511,7 @@ func ownFollow(f OwnFollow, now time.Time) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = seeAll(f.DeltaTotal, len(f.Deltas), "deltas", f.DeltasHref).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = seeAll(f.DeltaTotal > len(f.Deltas), i18n.T(ctx, "datasets.see-all-deltas", f.DeltaTotal), f.DeltasHref).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -551,7 +553,7 @@ func keepCopy(f OwnFollow) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = ui.Text("This keeps an exact copy in a database of yours, and goes on where it was each time it runs. Leave --every out to run it once.").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Text(i18n.T(ctx, "datasets.follow.keep-text")).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -572,7 +574,7 @@ func keepCopy(f OwnFollow) templ.Component {
 						}()
 					}
 					ctx = templ.InitializeContext(ctx)
-					templ_7745c5c3_Err = ui.Text("You have no client that may read mutations. Add one with the scope mutations.read, and use its id and secret.").Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Text(i18n.T(ctx, "datasets.follow.no-client")).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -580,7 +582,7 @@ func keepCopy(f OwnFollow) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = ui.Link("Your clients", f.ClientsHref).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Link(i18n.T(ctx, "datasets.follow.your-clients"), f.ClientsHref).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -599,13 +601,13 @@ func keepCopy(f OwnFollow) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Code("follow-"+f.ID, "Command", f.Commands).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Code("follow-"+f.ID, i18n.T(ctx, "datasets.follow.command"), f.Commands).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = ui.Card("Keep a copy").Render(templ.WithChildren(ctx, templ_7745c5c3_Var15), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Card(i18n.T(ctx, "datasets.follow.keep")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var15), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -646,7 +648,7 @@ func (r CatalogueRow) datasetCell() templ.Component {
 			var templ_7745c5c3_Var18 string
 			templ_7745c5c3_Var18, templ_7745c5c3_Err = templ.JoinStringErrs(" ")
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `datasets/partner.templ`, Line: 201, Col: 8}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `partner.templ`, Line: 203, Col: 8}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var18))
 			if templ_7745c5c3_Err != nil {
@@ -665,7 +667,7 @@ func (r CatalogueRow) datasetCell() templ.Component {
 			var templ_7745c5c3_Var19 string
 			templ_7745c5c3_Var19, templ_7745c5c3_Err = templ.JoinStringErrs(r.Description)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `datasets/partner.templ`, Line: 206, Col: 54}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `partner.templ`, Line: 208, Col: 54}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var19))
 			if templ_7745c5c3_Err != nil {
@@ -715,9 +717,9 @@ func (r CatalogueRow) objectTypesCell() templ.Component {
 		}
 		if more := len(r.Types) - len(ui.FirstFew(r.Types)); more > 0 {
 			var templ_7745c5c3_Var21 string
-			templ_7745c5c3_Var21, templ_7745c5c3_Err = templ.JoinStringErrs("and " + ui.Count(more) + " more")
+			templ_7745c5c3_Var21, templ_7745c5c3_Err = templ.JoinStringErrs(i18n.T(ctx, "datasets.follow.and-more", more))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `datasets/partner.templ`, Line: 215, Col: 38}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `partner.templ`, Line: 217, Col: 50}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var21))
 			if templ_7745c5c3_Err != nil {
@@ -755,9 +757,9 @@ func (r CatalogueRow) lastDeltaCell(now time.Time) templ.Component {
 		ctx = templ.ClearChildren(ctx)
 		if r.Cut.IsZero() {
 			var templ_7745c5c3_Var23 string
-			templ_7745c5c3_Var23, templ_7745c5c3_Err = templ.JoinStringErrs("none yet")
+			templ_7745c5c3_Var23, templ_7745c5c3_Err = templ.JoinStringErrs(i18n.T(ctx, "datasets.none-yet"))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `datasets/partner.templ`, Line: 222, Col: 14}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `partner.templ`, Line: 224, Col: 36}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var23))
 			if templ_7745c5c3_Err != nil {
@@ -796,9 +798,9 @@ func (r CatalogueRow) yourSubscriptionCell() templ.Component {
 		ctx = templ.ClearChildren(ctx)
 		if r.State == "" {
 			var templ_7745c5c3_Var25 string
-			templ_7745c5c3_Var25, templ_7745c5c3_Err = templ.JoinStringErrs("none")
+			templ_7745c5c3_Var25, templ_7745c5c3_Err = templ.JoinStringErrs(i18n.T(ctx, "datasets.none"))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `datasets/partner.templ`, Line: 230, Col: 10}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `partner.templ`, Line: 232, Col: 32}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var25))
 			if templ_7745c5c3_Err != nil {

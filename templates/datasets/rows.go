@@ -1,9 +1,11 @@
 package datasets
 
 import (
+	"context"
 	"strconv"
 	"time"
 
+	"schakel/templates/i18n"
 	"schakel/templates/ui"
 )
 
@@ -51,32 +53,26 @@ type PublicationRow struct {
 	UnlocatedFirst string
 }
 
-func (r DeltaRow) state() (ui.Kind, string) {
+func (r DeltaRow) state(ctx context.Context) (ui.Kind, string) {
 	switch {
 	case r.Gone:
-		return ui.KindNeutral, "Expired"
+		return ui.KindNeutral, i18n.T(ctx, "datasets.delta-state.expired")
 	case r.Old:
-		return ui.KindNeutral, "Of an older lineage"
+		return ui.KindNeutral, i18n.T(ctx, "datasets.delta-state.old")
 	case r.Failed != "":
-		return ui.KindError, "Failed"
+		return ui.KindError, i18n.T(ctx, "datasets.delta-state.failed")
 	case r.Making:
-		return ui.KindInfo, "Not made yet"
+		return ui.KindInfo, i18n.T(ctx, "datasets.delta-state.making")
 	}
-	return ui.KindOK, "Ready"
+	return ui.KindOK, i18n.T(ctx, "datasets.delta-state.ready")
 }
 
 // counted reports whether the contents are counted: not while the file of this reader is missing.
 func (r DeltaRow) counted() bool { return !r.Making && r.Failed == "" }
 
 // kindWord names the kind of a publication.
-func (r PublicationRow) kindWord() string {
-	switch r.Kind {
-	case "initial":
-		return "Initial state"
-	case "delta":
-		return "Delta"
-	}
-	return "Groups"
+func (r PublicationRow) kindWord(ctx context.Context) string {
+	return i18n.Of(ctx, "datasets.publication-kind", r.Kind)
 }
 
 func percent(part, whole int64) int64 {
@@ -88,41 +84,35 @@ func percent(part, whole int64) int64 {
 
 func percentText(n int64) string { return strconv.FormatInt(n, 10) }
 
-func (c DeliveryCounts) text() string {
-	return ui.Count(int(c.Adds)) + " added, " + ui.Count(int(c.Changes)) + " changed, " + ui.Count(int(c.Deletes)) + " deleted"
+func (c DeliveryCounts) text(ctx context.Context) string {
+	return i18n.T(ctx, "datasets.counts", c.Adds, c.Changes, c.Deletes)
 }
 
-func deltaTable(total int, pager *ui.Pager, empty ui.Empty) ui.TableView {
+func deltaTable(ctx context.Context, total int, pager *ui.Pager, empty ui.Empty) ui.TableView {
 	return ui.TableView{
-		ID: "deltas", Caption: "Deltas", Total: total, Noun: [2]string{"delta", "deltas"}, Pager: pager, Empty: empty,
-		Columns: []ui.Column{{Label: "Delta"}, {Label: "Until"}, {Label: "State"}, {Label: "Groups", Numeric: true}, {Label: "Versions"}, {Label: "Size", Numeric: true}, {Label: "Expires"}},
+		ID: "deltas", Caption: i18n.T(ctx, "datasets.deltas"), Total: total, Noun: [2]string{i18n.T(ctx, "datasets.noun.delta-one"), i18n.T(ctx, "datasets.noun.delta-other")}, Pager: pager, Empty: empty,
+		Columns: []ui.Column{{Label: i18n.T(ctx, "datasets.delta")}, {Label: i18n.T(ctx, "datasets.until")}, {Label: i18n.T(ctx, "datasets.state")}, {Label: i18n.T(ctx, "datasets.groups"), Numeric: true}, {Label: i18n.T(ctx, "datasets.versions")}, {Label: i18n.T(ctx, "datasets.size"), Numeric: true}, {Label: i18n.T(ctx, "datasets.expires")}},
 	}
 }
 
-func snapshotTable(total int) ui.TableView {
+func snapshotTable(ctx context.Context, total int) ui.TableView {
 	return ui.TableView{
-		ID: "snapshots", Caption: "Snapshots", Total: total, Noun: [2]string{"snapshot", "snapshots"},
-		Columns: []ui.Column{{Label: "Snapshot"}, {Label: "State"}, {Label: "Includes"}, {Label: "Versions", Numeric: true}, {Label: "Size", Numeric: true}},
-		Empty:   ui.Empty{Text: "There is no snapshot yet. Who begins to follow needs one."},
+		ID: "snapshots", Caption: i18n.T(ctx, "datasets.snapshots"), Total: total, Noun: [2]string{i18n.T(ctx, "datasets.noun.snapshot-one"), i18n.T(ctx, "datasets.noun.snapshot-other")},
+		Columns: []ui.Column{{Label: i18n.T(ctx, "datasets.snapshot")}, {Label: i18n.T(ctx, "datasets.state")}, {Label: i18n.T(ctx, "datasets.includes")}, {Label: i18n.T(ctx, "datasets.versions"), Numeric: true}, {Label: i18n.T(ctx, "datasets.size"), Numeric: true}},
+		Empty:   ui.Empty{Text: i18n.T(ctx, "datasets.no-snapshot")},
 	}
 }
 
-// unlocatedText warns of versions of objects that no follower of an area gets.
-func unlocatedText(n int64) string {
-	return ui.Plural(int(n), "version of an object was taken in and lies", "versions of objects were taken in and lie") +
-		" in no area: followers who chose an area do not get " + map[bool]string{true: "it", false: "them"}[n == 1] + "."
-}
-
-func publicationTable(total int, pager *ui.Pager, empty ui.Empty) ui.TableView {
+func publicationTable(ctx context.Context, total int, pager *ui.Pager, empty ui.Empty) ui.TableView {
 	return ui.TableView{
-		ID: "publications", Caption: "What came in", Total: total, Noun: [2]string{"publication", "publications"}, Pager: pager, Empty: empty,
-		Columns: []ui.Column{{Label: "Started"}, {Label: "What"}, {Label: "State"}, {Label: "Groups", Numeric: true}, {Label: "Versions"}, {Label: "By"}},
+		ID: "publications", Caption: i18n.T(ctx, "datasets.came-in"), Total: total, Noun: [2]string{i18n.T(ctx, "datasets.noun.publication-one"), i18n.T(ctx, "datasets.noun.publication-other")}, Pager: pager, Empty: empty,
+		Columns: []ui.Column{{Label: i18n.T(ctx, "datasets.started")}, {Label: i18n.T(ctx, "datasets.what")}, {Label: i18n.T(ctx, "datasets.state")}, {Label: i18n.T(ctx, "datasets.groups"), Numeric: true}, {Label: i18n.T(ctx, "datasets.versions")}, {Label: i18n.T(ctx, "datasets.by")}},
 	}
 }
 
-func followerTable(total int, empty ui.Empty) ui.TableView {
+func followerTable(ctx context.Context, total int, empty ui.Empty) ui.TableView {
 	return ui.TableView{
-		ID: "followers", Caption: "Followers", Total: total, Noun: [2]string{"follower", "followers"}, Empty: empty,
-		Columns: []ui.Column{{Label: "Partner"}, {Label: "State"}, {Label: "Gets"}, {Label: "Its copy"}, {Label: "Last fetched"}},
+		ID: "followers", Caption: i18n.T(ctx, "datasets.followers"), Total: total, Noun: [2]string{i18n.T(ctx, "datasets.noun.follower-one"), i18n.T(ctx, "datasets.noun.follower-other")}, Empty: empty,
+		Columns: []ui.Column{{Label: i18n.T(ctx, "datasets.partner")}, {Label: i18n.T(ctx, "datasets.state")}, {Label: i18n.T(ctx, "datasets.gets")}, {Label: i18n.T(ctx, "datasets.its-copy")}, {Label: i18n.T(ctx, "datasets.last-fetched")}},
 	}
 }

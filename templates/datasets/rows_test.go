@@ -24,7 +24,7 @@ func TestRowsOfFilesThatAreNotThere(t *testing.T) {
 	if page := uitest.Render(t, templ.Join(deltaRow(DeltaRow{Number: 8, Expires: now, To: now, Bytes: 300}, now)...)); !strings.Contains(page, "0 added") {
 		t.Errorf("an empty delta: %s", page)
 	}
-	if page := uitest.Render(t, templ.Join(snapshotRow(SnapshotRow{State: "pending", Created: now}, now)...)); strings.Count(page, "–") != 2 {
+	if page := uitest.Render(t, templ.Join(snapshotRow(t.Context(), SnapshotRow{State: "pending", Created: now}, now)...)); strings.Count(page, "–") != 2 {
 		t.Errorf("a snapshot: %s", page)
 	}
 }

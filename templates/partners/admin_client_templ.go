@@ -9,6 +9,7 @@ import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
 import (
+	"context"
 	"schakel/templates/i18n"
 	"schakel/templates/ui"
 	"time"
@@ -38,26 +39,26 @@ type ClientAsks struct {
 
 func (a ClientAsks) any() bool { return len(a.Scopes)+len(a.Types)+len(a.Sources) > 0 }
 
-func (a ClientAsks) items() []ui.Item {
+func (a ClientAsks) items(ctx context.Context) []ui.Item {
 	return []ui.Item{
-		{Label: "Scopes", Content: ui.Bullets(a.Scopes)},
-		{Label: "May publish event types", Content: ui.Bullets(a.Types)},
-		{Label: "From sources", Content: ui.Bullets(a.Sources)},
+		{Label: i18n.T(ctx, "partners.label.scopes"), Content: ui.Bullets(a.Scopes)},
+		{Label: i18n.T(ctx, "partners.client.may-publish"), Content: ui.Bullets(a.Types)},
+		{Label: i18n.T(ctx, "partners.label.from-sources"), Content: ui.Bullets(a.Sources)},
 	}
 }
 
-func (v AdminClientView) about() []ui.Item {
+func (v AdminClientView) about(ctx context.Context) []ui.Item {
 	items := []ui.Item{
-		{Label: "Client id", Content: ui.Identifier(v.ID)},
-		{Label: "Partner", Content: withState(v.Partner, v.PartnerStatus)},
-		{Label: "Proves itself by", Content: ui.Identifier(v.Method)},
+		{Label: i18n.T(ctx, "partners.label.client-id"), Content: ui.Identifier(v.ID)},
+		{Label: i18n.T(ctx, "partners.label.partner"), Content: withState(v.Partner, v.PartnerStatus)},
+		{Label: i18n.T(ctx, "partners.label.proves-itself"), Content: ui.Identifier(v.Method)},
 	}
-	items = ui.TextItem(items, "Public keys", v.Keys)
-	items = append(items, ui.Item{Label: "State", Content: ui.State(v.Status)})
-	items = ui.TextItem(items, "Reason", v.Reason)
-	items = ui.ClockItem(items, "Made", v.Created, v.Now)
-	items = ui.ClockItem(items, "Decided", v.Decided, v.Now)
-	return ui.TextItem(items, "Decided by", v.DecidedBy)
+	items = ui.TextItem(items, i18n.T(ctx, "partners.label.public-keys"), v.Keys)
+	items = append(items, ui.Item{Label: i18n.T(ctx, "partners.label.state"), Content: ui.State(v.Status)})
+	items = ui.TextItem(items, i18n.T(ctx, "partners.label.reason"), v.Reason)
+	items = ui.ClockItem(items, i18n.T(ctx, "partners.label.made"), v.Created, v.Now)
+	items = ui.ClockItem(items, i18n.T(ctx, "partners.label.decided"), v.Decided, v.Now)
+	return ui.TextItem(items, i18n.T(ctx, "partners.label.decided-by"), v.DecidedBy)
 }
 
 // AdminClient shows one client and what can be decided about it.
@@ -103,7 +104,7 @@ func AdminClient(p ui.Page, v AdminClientView) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if v.Secret != "" {
-				templ_7745c5c3_Err = ui.SecretOnce(ui.Secret{ID: "secret", Label: "Client secret", Value: v.Secret}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.SecretOnce(ui.Secret{ID: "secret", Label: i18n.T(ctx, "partners.label.client-secret"), Value: v.Secret}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -125,13 +126,13 @@ func AdminClient(p ui.Page, v AdminClientView) templ.Component {
 						}()
 					}
 					ctx = templ.InitializeContext(ctx)
-					templ_7745c5c3_Err = ui.DescriptionList(v.Asks.items()).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.DescriptionList(v.Asks.items(ctx)).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.Card("What an approval gives in addition").Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Card(i18n.T(ctx, "partners.client.approval-gives")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -172,13 +173,13 @@ func AdminClient(p ui.Page, v AdminClientView) templ.Component {
 						}()
 					}
 					ctx = templ.InitializeContext(ctx)
-					templ_7745c5c3_Err = ui.DescriptionList(v.about()).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.DescriptionList(v.about(ctx)).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.Card("Client").Render(templ.WithChildren(ctx, templ_7745c5c3_Var5), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Card(i18n.T(ctx, "partners.label.client")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var5), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -198,13 +199,13 @@ func AdminClient(p ui.Page, v AdminClientView) templ.Component {
 						}()
 					}
 					ctx = templ.InitializeContext(ctx)
-					templ_7745c5c3_Err = ui.DescriptionList(ClientAsks{v.Scopes, v.Types, v.Sources}.items()).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.DescriptionList(ClientAsks{v.Scopes, v.Types, v.Sources}.items(ctx)).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.Card("What it may do now").Render(templ.WithChildren(ctx, templ_7745c5c3_Var6), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Card(i18n.T(ctx, "partners.client.may-now")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var6), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

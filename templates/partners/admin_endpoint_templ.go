@@ -9,6 +9,7 @@ import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
 import (
+	"context"
 	"schakel/templates/i18n"
 	"schakel/templates/ui"
 	"time"
@@ -44,71 +45,71 @@ type AdminEndpointView struct {
 	History                              ui.History
 }
 
-func (v AdminEndpointView) about() []ui.Item {
+func (v AdminEndpointView) about(ctx context.Context) []ui.Item {
 	items := []ui.Item{
-		{Label: "Partner", Content: withState(v.Partner, v.PartnerStatus)},
-		{Label: "Kind", Text: v.Kind},
+		{Label: i18n.T(ctx, "partners.label.partner"), Content: withState(v.Partner, v.PartnerStatus)},
+		{Label: i18n.T(ctx, "partners.label.kind"), Text: v.Kind},
 	}
 	if v.Party.Href != "" {
-		items = append(items, ui.Item{Label: "Party", Content: v.Party.Link()})
+		items = append(items, ui.Item{Label: i18n.T(ctx, "partners.endpoint.party"), Content: v.Party.Link()})
 	}
 	if v.Pull {
-		items = ui.ClockItem(items, "Made", v.Created, v.Now)
-		return append(items, ui.Item{Label: "Id", Content: ui.Identifier(v.ID)})
+		items = ui.ClockItem(items, i18n.T(ctx, "partners.label.made"), v.Created, v.Now)
+		return append(items, ui.Item{Label: i18n.T(ctx, "partners.label.id"), Content: ui.Identifier(v.ID)})
 	}
 	items = append(items, []ui.Item{
-		{Label: "Address", Content: ui.OrDash(v.URL)},
-		{Label: "Content mode", Text: v.ContentMode},
-		{Label: "When", Text: v.When},
-		{Label: "Batches", Text: v.Batches},
-		{Label: "Token from", Content: ui.OrDash(v.TokenURL)},
+		{Label: i18n.T(ctx, "partners.endpoint.url"), Content: ui.OrDash(v.URL)},
+		{Label: i18n.T(ctx, "partners.endpoint.content-mode"), Text: v.ContentMode},
+		{Label: i18n.T(ctx, "partners.label.when"), Text: v.When},
+		{Label: i18n.T(ctx, "partners.label.batches"), Text: v.Batches},
+		{Label: i18n.T(ctx, "partners.endpoint.token-from"), Content: ui.OrDash(v.TokenURL)},
 	}...)
 	if v.Contract.Name != "" {
-		items = append(items, ui.Item{Label: "Contract of the receiver", Content: v.Contract.Link()})
+		items = append(items, ui.Item{Label: i18n.T(ctx, "partners.label.receiver-contract"), Content: v.Contract.Link()})
 	}
-	items = ui.TextItem(items, "With client id", v.TokenClientID)
-	items = ui.TextItem(items, "And scope", v.TokenScope)
-	items = append(items, ui.Item{Label: "We prove ourselves by", Text: v.TokenMethod})
-	items = ui.ClockItem(items, "Made", v.Created, v.Now)
-	return append(items, ui.Item{Label: "Id", Content: ui.Identifier(v.ID)})
+	items = ui.TextItem(items, i18n.T(ctx, "partners.endpoint.with-client-id"), v.TokenClientID)
+	items = ui.TextItem(items, i18n.T(ctx, "partners.endpoint.and-scope"), v.TokenScope)
+	items = append(items, ui.Item{Label: i18n.T(ctx, "partners.endpoint.we-prove-by"), Text: v.TokenMethod})
+	items = ui.ClockItem(items, i18n.T(ctx, "partners.label.made"), v.Created, v.Now)
+	return append(items, ui.Item{Label: i18n.T(ctx, "partners.label.id"), Content: ui.Identifier(v.ID)})
 }
 
-func (v AdminEndpointView) health() []ui.Item {
-	items := []ui.Item{{Label: "State", Content: ui.State(v.Status)}}
-	items = ui.TextItem(items, "Reason", v.Reason)
+func (v AdminEndpointView) health(ctx context.Context) []ui.Item {
+	items := []ui.Item{{Label: i18n.T(ctx, "partners.label.state"), Content: ui.State(v.Status)}}
+	items = ui.TextItem(items, i18n.T(ctx, "partners.label.reason"), v.Reason)
 	if v.Pull {
-		return v.waiting(items)
+		return v.waiting(ctx, items)
 	}
-	items = append(items, ui.Item{Label: "Circuit", Content: ui.State(v.Circuit)})
+	items = append(items, ui.Item{Label: i18n.T(ctx, "partners.label.circuit"), Content: ui.State(v.Circuit)})
 	if v.Failures > 0 {
-		items = append(items, ui.Item{Label: "Failures in a row", Text: ui.Count(v.Failures)})
+		items = append(items, ui.Item{Label: i18n.T(ctx, "partners.endpoint.failures-in-row"), Text: i18n.Count(ctx, v.Failures)})
 	}
-	items = ui.ClockItem(items, "Circuit open since", v.OpenedAt, v.Now)
-	items = ui.ClockItem(items, "Next try", v.ProbeAt, v.Now)
-	items = ui.ClockItem(items, "One connection for each request, as the receiver sent more than one answer on a connection, since", v.Unasked, v.Now)
+	items = ui.ClockItem(items, i18n.T(ctx, "partners.endpoint.circuit-open-since"), v.OpenedAt, v.Now)
+	items = ui.ClockItem(items, i18n.T(ctx, "partners.label.next-attempt"), v.ProbeAt, v.Now)
+	items = ui.ClockItem(items, i18n.T(ctx, "partners.endpoint.unasked-since"), v.Unasked, v.Now)
 	if v.Waits {
-		items = ui.ClockItem(items, "Waits, as the receiver asked (Retry-After), until", v.WaitUntil, v.Now)
+		items = ui.ClockItem(items, i18n.T(ctx, "partners.endpoint.waits-until-asked"), v.WaitUntil, v.Now)
 	}
-	items = v.waiting(items)
-	rate := "no limit"
+	items = v.waiting(ctx, items)
+	rate := i18n.T(ctx, "partners.endpoint.no-limit")
 	if v.Rate > 0 {
-		rate = ui.Plural(v.Rate, "event", "events") + " a second"
+		rate = i18n.T(ctx, "partners.endpoint.rate-a-second", v.Rate)
 	}
-	return append(items, ui.Item{Label: "Rate", Text: rate}, ui.Item{Label: "At the same time", Text: ui.Count(v.Concurrency)}, ui.Item{Label: "Time-out", Text: ui.Duration(v.Timeout)})
+	return append(items, ui.Item{Label: i18n.T(ctx, "partners.endpoint.rate"), Text: rate}, ui.Item{Label: i18n.T(ctx, "partners.label.at-the-same-time"), Text: i18n.Count(ctx, v.Concurrency)}, ui.Item{Label: i18n.T(ctx, "partners.label.timeout"), Text: i18n.Duration(ctx, v.Timeout)})
 }
 
-func (v AdminEndpointView) waiting(items []ui.Item) []ui.Item {
-	items = append(items, ui.Item{Label: "Waiting", Text: ui.Plural(v.Waiting, "delivery", "deliveries")})
+func (v AdminEndpointView) waiting(ctx context.Context, items []ui.Item) []ui.Item {
+	items = append(items, ui.Item{Label: i18n.T(ctx, "partners.endpoint.waiting"), Text: i18n.T(ctx, "partners.count.delivery", v.Waiting)})
 	if v.Waiting > 0 {
-		items = ui.ClockItem(items, "Oldest due", v.Oldest, v.Now)
+		items = ui.ClockItem(items, i18n.T(ctx, "partners.endpoint.oldest-due"), v.Oldest, v.Now)
 	}
 	return items
 }
 
-func (v AdminEndpointView) subscriptions() ui.TableView {
+func (v AdminEndpointView) subscriptions(ctx context.Context) ui.TableView {
 	return ui.TableView{
-		ID: "subscriptions", Caption: "Subscriptions at this endpoint", Total: len(v.Subscriptions), Noun: [2]string{"subscription", "subscriptions"},
-		Columns: subscriptionColumns(), Empty: ui.Empty{Text: "No subscription uses this endpoint yet."},
+		ID: "subscriptions", Caption: i18n.T(ctx, "partners.endpoint.subscriptions-at"), Total: len(v.Subscriptions), Noun: [2]string{i18n.T(ctx, "partners.noun.subscription"), i18n.T(ctx, "partners.noun.subscriptions")},
+		Columns: subscriptionColumns(ctx), Empty: ui.Empty{Text: i18n.T(ctx, "partners.endpoint.no-subscription-yet")},
 	}
 }
 
@@ -178,7 +179,7 @@ func AdminEndpoint(p ui.Page, v AdminEndpointView) templ.Component {
 						}()
 					}
 					ctx = templ.InitializeContext(ctx)
-					templ_7745c5c3_Err = ui.DescriptionList(v.about()).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.DescriptionList(v.about(ctx)).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -199,7 +200,7 @@ func AdminEndpoint(p ui.Page, v AdminEndpointView) templ.Component {
 								}()
 							}
 							ctx = templ.InitializeContext(ctx)
-							templ_7745c5c3_Err = ui.LinkButton(ui.Secondary, "Change", v.EditHref).Render(ctx, templ_7745c5c3_Buffer)
+							templ_7745c5c3_Err = ui.LinkButton(ui.Secondary, i18n.T(ctx, "partners.label.change"), v.EditHref).Render(ctx, templ_7745c5c3_Buffer)
 							if templ_7745c5c3_Err != nil {
 								return templ_7745c5c3_Err
 							}
@@ -212,7 +213,7 @@ func AdminEndpoint(p ui.Page, v AdminEndpointView) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.Card("Endpoint").Render(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Card(i18n.T(ctx, "partners.label.endpoint")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -242,7 +243,7 @@ func AdminEndpoint(p ui.Page, v AdminEndpointView) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = ui.DescriptionList(v.health()).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.DescriptionList(v.health(ctx)).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -263,7 +264,7 @@ func AdminEndpoint(p ui.Page, v AdminEndpointView) templ.Component {
 						}
 						ctx = templ.InitializeContext(ctx)
 						if v.TestAction != "" {
-							templ_7745c5c3_Err = ui.PostButton(ui.Secondary, "Send a test event", v.TestAction).Render(ctx, templ_7745c5c3_Buffer)
+							templ_7745c5c3_Err = ui.PostButton(ui.Secondary, i18n.T(ctx, "partners.action.send-test"), v.TestAction).Render(ctx, templ_7745c5c3_Buffer)
 							if templ_7745c5c3_Err != nil {
 								return templ_7745c5c3_Err
 							}
@@ -272,7 +273,7 @@ func AdminEndpoint(p ui.Page, v AdminEndpointView) templ.Component {
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
-						templ_7745c5c3_Err = ui.LinkButton(ui.Subtle, "Its deliveries", v.DeliveriesHref).Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = ui.LinkButton(ui.Subtle, i18n.T(ctx, "partners.endpoint.its-deliveries"), v.DeliveriesHref).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
@@ -281,7 +282,7 @@ func AdminEndpoint(p ui.Page, v AdminEndpointView) templ.Component {
 							return templ_7745c5c3_Err
 						}
 						if v.ReplayHref != "" {
-							templ_7745c5c3_Err = ui.LinkButton(ui.Subtle, "Offer what it never got", v.ReplayHref).Render(ctx, templ_7745c5c3_Buffer)
+							templ_7745c5c3_Err = ui.LinkButton(ui.Subtle, i18n.T(ctx, "partners.endpoint.replay-missed"), v.ReplayHref).Render(ctx, templ_7745c5c3_Buffer)
 							if templ_7745c5c3_Err != nil {
 								return templ_7745c5c3_Err
 							}
@@ -294,7 +295,7 @@ func AdminEndpoint(p ui.Page, v AdminEndpointView) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.Card("Health").Render(templ.WithChildren(ctx, templ_7745c5c3_Var6), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Card(i18n.T(ctx, "partners.label.health")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var6), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -316,7 +317,7 @@ func AdminEndpoint(p ui.Page, v AdminEndpointView) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Rows(v.subscriptions(), v.Subscriptions, func(r SubscriptionRow) ui.Cells { return subscriptionRow(r, v.Now) }).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Rows(v.subscriptions(ctx), v.Subscriptions, func(r SubscriptionRow) ui.Cells { return subscriptionRow(r, v.Now) }).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -9,8 +9,10 @@ import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
 import (
+	"context"
 	"time"
 
+	"schakel/templates/i18n"
 	"schakel/templates/ui"
 )
 
@@ -32,14 +34,14 @@ type PartnerRow struct {
 	Since       time.Time
 }
 
-func (v AdminPartnersView) table() ui.TableView {
-	empty := ui.Empty{Text: "No organisation has registered yet. Give partners the address of the registration page.", ActionLabel: "Open the registration page", ActionHref: "/register"}
+func (v AdminPartnersView) table(ctx context.Context) ui.TableView {
+	empty := ui.Empty{Text: i18n.T(ctx, "partners.partner.none-registered"), ActionLabel: i18n.T(ctx, "partners.partner.open-registration"), ActionHref: "/register"}
 	if v.Status+v.Search != "" {
-		empty = ui.Empty{Text: "No partner matches this filter.", ActionLabel: "Show all partners", ActionHref: "/admin/partners"}
+		empty = ui.Empty{Text: i18n.T(ctx, "partners.partner.none-match"), ActionLabel: i18n.T(ctx, "partners.partner.show-all"), ActionHref: "/admin/partners"}
 	}
 	return ui.TableView{
-		ID: "partners", Caption: "Registered organisations", Total: v.Total, Noun: [2]string{"partner", "partners"},
-		Columns: []ui.Column{{Label: "Organisation"}, {Label: "OIN or organisasjonsnummer"}, {Label: "Contact"}, {Label: "State"}, {Label: "Registered"}},
+		ID: "partners", Caption: i18n.T(ctx, "partners.partner.caption"), Total: v.Total, Noun: [2]string{i18n.T(ctx, "partners.noun.partner"), i18n.T(ctx, "partners.noun.partners")},
+		Columns: []ui.Column{{Label: i18n.T(ctx, "partners.label.organisation")}, {Label: i18n.T(ctx, "partners.label.number")}, {Label: i18n.T(ctx, "partners.label.contact")}, {Label: i18n.T(ctx, "partners.label.state")}, {Label: i18n.T(ctx, "partners.label.registered")}},
 		Empty:   empty, Pager: v.Pager,
 	}
 }
@@ -90,7 +92,7 @@ func AdminPartners(p ui.Page, v AdminPartnersView) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = ui.Select(ui.Field{Name: "status", Label: "State", Value: v.Status, Options: v.Statuses}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Select(ui.Field{Name: "status", Label: i18n.T(ctx, "partners.label.state"), Value: v.Status, Options: v.Statuses}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -98,7 +100,7 @@ func AdminPartners(p ui.Page, v AdminPartnersView) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = ui.TextField(ui.Field{Name: "q", Label: "Name or number", Value: v.Search, MaxLength: 120}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.TextField(ui.Field{Name: "q", Label: i18n.T(ctx, "partners.partner.name-or-number"), Value: v.Search, MaxLength: 120}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -112,7 +114,7 @@ func AdminPartners(p ui.Page, v AdminPartnersView) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Rows(v.table(), v.Rows, func(r PartnerRow) ui.Cells {
+			templ_7745c5c3_Err = ui.Rows(v.table(ctx), v.Rows, func(r PartnerRow) ui.Cells {
 				return ui.Cells{ui.Link(r.Name, r.Href), ui.OrDash(r.Number), ui.PlainText(r.Contact), r.stateCell(), ui.Ago(r.Since, v.Now)}
 			}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
@@ -161,13 +163,13 @@ func (r PartnerRow) stateCell() templ.Component {
 			var templ_7745c5c3_Var5 string
 			templ_7745c5c3_Var5, templ_7745c5c3_Err = templ.JoinStringErrs(" ")
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `partners/admin_lists.templ`, Line: 56, Col: 8}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin_lists.templ`, Line: 58, Col: 8}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var5))
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Badge(ui.KindInfo, "E-mail not confirmed").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Badge(ui.KindInfo, i18n.T(ctx, "partners.partner.email-unconfirmed")).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -190,14 +192,14 @@ type AdminSubscriptionsView struct {
 	Now                        time.Time
 }
 
-func (v AdminSubscriptionsView) table() ui.TableView {
-	empty := ui.Empty{Text: "Nobody has asked for a subscription yet.", ActionLabel: "See the event types", ActionHref: "/event-types"}
+func (v AdminSubscriptionsView) table(ctx context.Context) ui.TableView {
+	empty := ui.Empty{Text: i18n.T(ctx, "partners.subscription.nobody-asked"), ActionLabel: i18n.T(ctx, "partners.subscription.see-types"), ActionHref: "/event-types"}
 	if v.Status+v.Partner+v.EventType != "" {
-		empty = ui.Empty{Text: "No subscription matches this filter.", ActionLabel: "Show all subscriptions", ActionHref: "/admin/subscriptions"}
+		empty = ui.Empty{Text: i18n.T(ctx, "partners.subscription.none-match"), ActionLabel: i18n.T(ctx, "partners.action.all-subscriptions"), ActionHref: "/admin/subscriptions"}
 	}
 	return ui.TableView{
-		ID: "subscriptions", Caption: "Subscriptions", Total: v.Total, Noun: [2]string{"subscription", "subscriptions"},
-		Columns: subscriptionColumns(), Empty: empty, Pager: v.Pager,
+		ID: "subscriptions", Caption: i18n.T(ctx, "partners.label.subscriptions"), Total: v.Total, Noun: [2]string{i18n.T(ctx, "partners.noun.subscription"), i18n.T(ctx, "partners.noun.subscriptions")},
+		Columns: subscriptionColumns(ctx), Empty: empty, Pager: v.Pager,
 	}
 }
 
@@ -247,7 +249,7 @@ func AdminSubscriptions(p ui.Page, v AdminSubscriptionsView) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = ui.Select(ui.Field{Name: "status", Label: "State", Value: v.Status, Options: v.Statuses}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Select(ui.Field{Name: "status", Label: i18n.T(ctx, "partners.label.state"), Value: v.Status, Options: v.Statuses}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -255,7 +257,7 @@ func AdminSubscriptions(p ui.Page, v AdminSubscriptionsView) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = ui.Select(ui.Field{Name: "partner", Label: "Partner", Value: v.Partner, Options: v.Partners}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Select(ui.Field{Name: "partner", Label: i18n.T(ctx, "partners.label.partner"), Value: v.Partner, Options: v.Partners}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -263,7 +265,7 @@ func AdminSubscriptions(p ui.Page, v AdminSubscriptionsView) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = ui.TextField(ui.Field{Name: "type", Label: "Event type", Value: v.EventType, MaxLength: 255}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.TextField(ui.Field{Name: "type", Label: i18n.T(ctx, "partners.label.event-type"), Value: v.EventType, MaxLength: 255}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -277,7 +279,7 @@ func AdminSubscriptions(p ui.Page, v AdminSubscriptionsView) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Rows(v.table(), v.Rows, func(r SubscriptionRow) ui.Cells { return subscriptionRow(r, v.Now) }).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Rows(v.table(ctx), v.Rows, func(r SubscriptionRow) ui.Cells { return subscriptionRow(r, v.Now) }).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -301,13 +303,13 @@ type AdminEndpointsView struct {
 	Now                time.Time
 }
 
-func (v AdminEndpointsView) table() ui.TableView {
-	empty := ui.Empty{Text: "No partner has an endpoint yet.", ActionLabel: "Make one for your own organisation", ActionHref: "/admin/own/endpoints/new"}
+func (v AdminEndpointsView) table(ctx context.Context) ui.TableView {
+	empty := ui.Empty{Text: i18n.T(ctx, "partners.endpoint.no-partner-has"), ActionLabel: i18n.T(ctx, "partners.endpoint.make-own"), ActionHref: "/admin/own/endpoints/new"}
 	if v.Status+v.Partner != "" {
-		empty = ui.Empty{Text: "No endpoint matches this filter.", ActionLabel: "Show all endpoints", ActionHref: "/admin/endpoints"}
+		empty = ui.Empty{Text: i18n.T(ctx, "partners.endpoint.none-match"), ActionLabel: i18n.T(ctx, "partners.action.all-endpoints"), ActionHref: "/admin/endpoints"}
 	}
 	return ui.TableView{
-		ID: "endpoints", Caption: "Endpoints", Total: v.Total, Noun: [2]string{"endpoint", "endpoints"},
+		ID: "endpoints", Caption: i18n.T(ctx, "partners.label.endpoints"), Total: v.Total, Noun: [2]string{i18n.T(ctx, "partners.noun.endpoint"), i18n.T(ctx, "partners.noun.endpoints")},
 		Columns: ui.EndpointColumns(), Empty: empty, Pager: v.Pager,
 	}
 }
@@ -358,7 +360,7 @@ func AdminEndpoints(p ui.Page, v AdminEndpointsView) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = ui.Select(ui.Field{Name: "status", Label: "State", Value: v.Status, Options: v.Statuses}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Select(ui.Field{Name: "status", Label: i18n.T(ctx, "partners.label.state"), Value: v.Status, Options: v.Statuses}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -366,7 +368,7 @@ func AdminEndpoints(p ui.Page, v AdminEndpointsView) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = ui.Select(ui.Field{Name: "partner", Label: "Partner", Value: v.Partner, Options: v.Partners}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Select(ui.Field{Name: "partner", Label: i18n.T(ctx, "partners.label.partner"), Value: v.Partner, Options: v.Partners}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -380,7 +382,7 @@ func AdminEndpoints(p ui.Page, v AdminEndpointsView) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Rows(v.table(), v.Rows, func(r ui.EndpointRow) ui.Cells { return ui.EndpointCells(r, v.Now) }).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Rows(v.table(ctx), v.Rows, func(r ui.EndpointRow) ui.Cells { return ui.EndpointCells(r, v.Now) }).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -401,17 +403,17 @@ type AdminClientsView struct {
 	Now          time.Time
 }
 
-func (v AdminClientsView) waiting() ui.TableView {
+func (v AdminClientsView) waiting(ctx context.Context) ui.TableView {
 	return ui.TableView{
-		ID: "waiting", Caption: "Client requests", Total: len(v.Waiting), Noun: [2]string{"client", "clients"}, Columns: clientColumns(),
-		Empty: ui.Empty{Text: "No client waits for a decision."},
+		ID: "waiting", Caption: i18n.T(ctx, "partners.client.requests"), Total: len(v.Waiting), Noun: [2]string{i18n.T(ctx, "partners.noun.client"), i18n.T(ctx, "partners.noun.clients")}, Columns: clientColumns(ctx),
+		Empty: ui.Empty{Text: i18n.T(ctx, "partners.client.none-waits")},
 	}
 }
 
-func (v AdminClientsView) own() ui.TableView {
+func (v AdminClientsView) own(ctx context.Context) ui.TableView {
 	return ui.TableView{
-		ID: "own", Caption: "Clients of " + v.Organisation, Total: len(v.Own), Noun: [2]string{"client", "clients"}, Columns: clientColumns(),
-		Empty: ui.Empty{Text: "A client is how a machine of your own publishes events.", ActionLabel: "Make a client", ActionHref: "/admin/clients/new"},
+		ID: "own", Caption: i18n.T(ctx, "partners.client.caption-of", v.Organisation), Total: len(v.Own), Noun: [2]string{i18n.T(ctx, "partners.noun.client"), i18n.T(ctx, "partners.noun.clients")}, Columns: clientColumns(ctx),
+		Empty: ui.Empty{Text: i18n.T(ctx, "partners.client.none-of-own"), ActionLabel: i18n.T(ctx, "partners.client.make"), ActionHref: "/admin/clients/new"},
 	}
 }
 
@@ -449,7 +451,7 @@ func AdminClients(p ui.Page, v AdminClientsView) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = ui.Rows(v.waiting(), v.Waiting, func(r ClientRow) ui.Cells { return clientRow(r, v.Now) }).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Rows(v.waiting(ctx), v.Waiting, func(r ClientRow) ui.Cells { return clientRow(r, v.Now) }).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -457,7 +459,7 @@ func AdminClients(p ui.Page, v AdminClientsView) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Rows(v.own(), v.Own, func(r ClientRow) ui.Cells { return clientRow(r, v.Now) }).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Rows(v.own(ctx), v.Own, func(r ClientRow) ui.Cells { return clientRow(r, v.Now) }).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -466,19 +468,32 @@ func AdminClients(p ui.Page, v AdminClientsView) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var14 string
-			templ_7745c5c3_Var14, templ_7745c5c3_Err = templ.JoinStringErrs("The clients of a partner stand on the page of that partner. ")
+			templ_7745c5c3_Var14, templ_7745c5c3_Err = templ.JoinStringErrs(i18n.T(ctx, "partners.client.on-partner"))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `partners/admin_lists.templ`, Line: 154, Col: 67}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin_lists.templ`, Line: 156, Col: 46}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var14))
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Link("Go to the partners", "/admin/partners").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 12, " ")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 12, "</p>")
+			var templ_7745c5c3_Var15 string
+			templ_7745c5c3_Var15, templ_7745c5c3_Err = templ.JoinStringErrs(" ")
+			if templ_7745c5c3_Err != nil {
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin_lists.templ`, Line: 157, Col: 8}
+			}
+			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var15))
+			if templ_7745c5c3_Err != nil {
+				return templ_7745c5c3_Err
+			}
+			templ_7745c5c3_Err = ui.Link(i18n.T(ctx, "partners.client.go-to-partners"), "/admin/partners").Render(ctx, templ_7745c5c3_Buffer)
+			if templ_7745c5c3_Err != nil {
+				return templ_7745c5c3_Err
+			}
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 13, "</p>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -9,6 +9,7 @@ import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
 import (
+	"context"
 	"schakel/templates/i18n"
 	"schakel/templates/ui"
 	"time"
@@ -37,59 +38,59 @@ type AdminPartnerView struct {
 	CorrectHref string
 }
 
-func (v AdminPartnerView) organisation() []ui.Item {
-	items := []ui.Item{{Label: "OIN", Content: ui.OrDash(v.OIN)}}
+func (v AdminPartnerView) organisation(ctx context.Context) []ui.Item {
+	items := []ui.Item{{Label: i18n.T(ctx, "partners.label.oin"), Content: ui.OrDash(v.OIN)}}
 	if v.OIN == "" && v.OrgNumber != "" {
 		items = nil
 	}
-	items = ui.TextItem(items, "Organisasjonsnummer", v.OrgNumber)
-	items = ui.TextItem(items, "KvK number", v.KVK)
-	items = ui.TextItem(items, "HER-id", v.HerID)
+	items = ui.TextItem(items, i18n.T(ctx, "partners.label.orgnr"), v.OrgNumber)
+	items = ui.TextItem(items, i18n.T(ctx, "partners.label.kvk"), v.KVK)
+	items = ui.TextItem(items, i18n.T(ctx, "partners.label.her-id"), v.HerID)
 	if len(v.EndpointKinds) > 0 {
-		items = append(items, ui.Item{Label: "Wants to receive by", Content: ui.Bullets(v.EndpointKinds)})
+		items = append(items, ui.Item{Label: i18n.T(ctx, "partners.label.wants-kinds"), Content: ui.Bullets(v.EndpointKinds)})
 	}
-	items = ui.ClockItem(items, "Registered", v.Created, v.Now)
+	items = ui.ClockItem(items, i18n.T(ctx, "partners.label.registered"), v.Created, v.Now)
 	if v.Terms != "" {
-		items = append(items, ui.Item{Label: "Terms accepted", Text: "version " + v.Terms + ", " + ui.Time(v.TermsAt)})
+		items = append(items, ui.Item{Label: i18n.T(ctx, "partners.partner.terms-label"), Text: i18n.T(ctx, "partners.partner.terms-version", v.Terms, v.TermsAt)})
 	}
-	items = ui.ClockItem(items, "Decided", v.Decided, v.Now)
-	items = ui.TextItem(items, "Decided by", v.DecidedBy)
-	return ui.TextItem(items, "Reason", v.Reason)
+	items = ui.ClockItem(items, i18n.T(ctx, "partners.label.decided"), v.Decided, v.Now)
+	items = ui.TextItem(items, i18n.T(ctx, "partners.label.decided-by"), v.DecidedBy)
+	return ui.TextItem(items, i18n.T(ctx, "partners.label.reason"), v.Reason)
 }
 
-func (v AdminPartnerView) contact() []ui.Item {
-	confirmed := ui.Item{Label: "E-mail confirmed", Text: "not yet"}
+func (v AdminPartnerView) contact(ctx context.Context) []ui.Item {
+	confirmed := ui.Item{Label: i18n.T(ctx, "partners.partner.email-confirmed"), Text: i18n.T(ctx, "partners.partner.not-yet")}
 	if !v.Confirmed.IsZero() {
-		confirmed = ui.Item{Label: "E-mail confirmed", Content: ui.Clock(v.Confirmed, v.Now)}
+		confirmed = ui.Item{Label: i18n.T(ctx, "partners.partner.email-confirmed"), Content: ui.Clock(v.Confirmed, v.Now)}
 	}
-	return []ui.Item{{Label: "Contact person", Text: v.ContactName}, {Label: "E-mail address", Text: v.Email}, {Label: "Phone", Text: v.Phone}, confirmed}
+	return []ui.Item{{Label: i18n.T(ctx, "partners.label.contact-person"), Text: v.ContactName}, {Label: i18n.T(ctx, "partners.label.email"), Text: v.Email}, {Label: i18n.T(ctx, "partners.label.phone"), Text: v.Phone}, confirmed}
 }
 
-func (v AdminPartnerView) endpoints() ui.TableView {
+func (v AdminPartnerView) endpoints(ctx context.Context) ui.TableView {
 	return ui.TableView{
-		ID: "endpoints", Caption: "Endpoints", Total: len(v.Endpoints), Noun: [2]string{"endpoint", "endpoints"}, Columns: ui.EndpointColumns(),
-		Empty: ui.Empty{Text: "It has no endpoints yet. A partner adds them once it is approved."},
-	}
-}
-
-func (v AdminPartnerView) subscriptions() ui.TableView {
-	return ui.TableView{
-		ID: "subscriptions", Caption: "Subscriptions", Total: len(v.Subscriptions), Noun: [2]string{"subscription", "subscriptions"},
-		Columns: subscriptionColumns(), Empty: ui.Empty{Text: "It has not asked for a subscription yet."},
+		ID: "endpoints", Caption: i18n.T(ctx, "partners.label.endpoints"), Total: len(v.Endpoints), Noun: [2]string{i18n.T(ctx, "partners.noun.endpoint"), i18n.T(ctx, "partners.noun.endpoints")}, Columns: ui.EndpointColumns(),
+		Empty: ui.Empty{Text: i18n.T(ctx, "partners.partner.no-endpoints")},
 	}
 }
 
-func (v AdminPartnerView) clients() ui.TableView {
+func (v AdminPartnerView) subscriptions(ctx context.Context) ui.TableView {
 	return ui.TableView{
-		ID: "clients", Caption: "Clients", Total: len(v.Clients), Noun: [2]string{"client", "clients"}, Columns: clientColumns(),
-		Empty: ui.Empty{Text: "It has no machine clients yet."},
+		ID: "subscriptions", Caption: i18n.T(ctx, "partners.label.subscriptions"), Total: len(v.Subscriptions), Noun: [2]string{i18n.T(ctx, "partners.noun.subscription"), i18n.T(ctx, "partners.noun.subscriptions")},
+		Columns: subscriptionColumns(ctx), Empty: ui.Empty{Text: i18n.T(ctx, "partners.partner.no-subscriptions")},
 	}
 }
 
-func (v AdminPartnerView) accounts() ui.TableView {
+func (v AdminPartnerView) clients(ctx context.Context) ui.TableView {
 	return ui.TableView{
-		ID: "accounts", Caption: "People who can log in", Total: len(v.Accounts), Noun: [2]string{"account", "accounts"},
-		Columns: ui.AccountColumns(), Empty: ui.Empty{Text: "Nobody can log in for it."},
+		ID: "clients", Caption: i18n.T(ctx, "partners.label.clients"), Total: len(v.Clients), Noun: [2]string{i18n.T(ctx, "partners.noun.client"), i18n.T(ctx, "partners.noun.clients")}, Columns: clientColumns(ctx),
+		Empty: ui.Empty{Text: i18n.T(ctx, "partners.partner.no-clients")},
+	}
+}
+
+func (v AdminPartnerView) accounts(ctx context.Context) ui.TableView {
+	return ui.TableView{
+		ID: "accounts", Caption: i18n.T(ctx, "partners.partner.people"), Total: len(v.Accounts), Noun: [2]string{i18n.T(ctx, "partners.noun.account"), i18n.T(ctx, "partners.noun.accounts")},
+		Columns: ui.AccountColumns(), Empty: ui.Empty{Text: i18n.T(ctx, "partners.partner.nobody-logs-in")},
 	}
 }
 
@@ -160,7 +161,7 @@ func AdminPartner(p ui.Page, v AdminPartnerView) templ.Component {
 						var templ_7745c5c3_Var4 string
 						templ_7745c5c3_Var4, templ_7745c5c3_Err = templ.JoinStringErrs(g)
 						if templ_7745c5c3_Err != nil {
-							return templ.Error{Err: templ_7745c5c3_Err, FileName: `partners/admin_partner.templ`, Line: 96, Col: 13}
+							return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin_partner.templ`, Line: 97, Col: 13}
 						}
 						_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var4))
 						if templ_7745c5c3_Err != nil {
@@ -177,7 +178,7 @@ func AdminPartner(p ui.Page, v AdminPartnerView) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.Card("What an approval gives").Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Card(i18n.T(ctx, "partners.partner.approval-gives")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -218,7 +219,7 @@ func AdminPartner(p ui.Page, v AdminPartnerView) templ.Component {
 						}()
 					}
 					ctx = templ.InitializeContext(ctx)
-					templ_7745c5c3_Err = ui.DescriptionList(v.organisation()).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.DescriptionList(v.organisation(ctx)).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -227,14 +228,14 @@ func AdminPartner(p ui.Page, v AdminPartnerView) templ.Component {
 						return templ_7745c5c3_Err
 					}
 					if v.CorrectHref != "" {
-						templ_7745c5c3_Err = ui.Link("Correct the registration", v.CorrectHref).Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = ui.Link(i18n.T(ctx, "partners.partner.correct"), v.CorrectHref).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.Card("Organisation").Render(templ.WithChildren(ctx, templ_7745c5c3_Var6), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Card(i18n.T(ctx, "partners.label.organisation")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var6), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -254,13 +255,13 @@ func AdminPartner(p ui.Page, v AdminPartnerView) templ.Component {
 						}()
 					}
 					ctx = templ.InitializeContext(ctx)
-					templ_7745c5c3_Err = ui.DescriptionList(v.contact()).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.DescriptionList(v.contact(ctx)).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.Card("Contact").Render(templ.WithChildren(ctx, templ_7745c5c3_Var7), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Card(i18n.T(ctx, "partners.label.contact")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var7), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -274,7 +275,7 @@ func AdminPartner(p ui.Page, v AdminPartnerView) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Rows(v.subscriptions(), v.Subscriptions, func(r SubscriptionRow) ui.Cells { return subscriptionRow(r, v.Now) }).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Rows(v.subscriptions(ctx), v.Subscriptions, func(r SubscriptionRow) ui.Cells { return subscriptionRow(r, v.Now) }).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -282,7 +283,7 @@ func AdminPartner(p ui.Page, v AdminPartnerView) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Rows(v.endpoints(), v.Endpoints, func(r ui.EndpointRow) ui.Cells { return ui.EndpointCells(r, v.Now) }).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Rows(v.endpoints(ctx), v.Endpoints, func(r ui.EndpointRow) ui.Cells { return ui.EndpointCells(r, v.Now) }).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -290,7 +291,7 @@ func AdminPartner(p ui.Page, v AdminPartnerView) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Rows(v.clients(), v.Clients, func(r ClientRow) ui.Cells { return clientRow(r, v.Now) }).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Rows(v.clients(ctx), v.Clients, func(r ClientRow) ui.Cells { return clientRow(r, v.Now) }).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -298,7 +299,7 @@ func AdminPartner(p ui.Page, v AdminPartnerView) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Rows(v.accounts(), v.Accounts, func(r ui.AccountRow) ui.Cells { return ui.AccountCells(r, v.Now) }).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Rows(v.accounts(ctx), v.Accounts, func(r ui.AccountRow) ui.Cells { return ui.AccountCells(r, v.Now) }).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

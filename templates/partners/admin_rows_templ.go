@@ -9,8 +9,10 @@ import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
 import (
+	"context"
 	"time"
 
+	"schakel/templates/i18n"
 	"schakel/templates/ui"
 )
 
@@ -53,9 +55,9 @@ func (r SubscriptionRow) getsCell() templ.Component {
 		}
 		if more := len(r.Types) - len(ui.FirstFew(r.Types)); more > 0 {
 			var templ_7745c5c3_Var2 string
-			templ_7745c5c3_Var2, templ_7745c5c3_Err = templ.JoinStringErrs("and " + ui.Count(more) + " more")
+			templ_7745c5c3_Var2, templ_7745c5c3_Err = templ.JoinStringErrs(i18n.T(ctx, "partners.subscription.more-types", more))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `partners/admin_rows.templ`, Line: 21, Col: 38}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin_rows.templ`, Line: 23, Col: 58}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var2))
 			if templ_7745c5c3_Err != nil {
@@ -103,13 +105,13 @@ func (r ClientRow) stateCell() templ.Component {
 			var templ_7745c5c3_Var4 string
 			templ_7745c5c3_Var4, templ_7745c5c3_Err = templ.JoinStringErrs(" ")
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `partners/admin_rows.templ`, Line: 30, Col: 8}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin_rows.templ`, Line: 32, Col: 8}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var4))
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Badge(ui.KindInfo, "Asks for more").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Badge(ui.KindInfo, i18n.T(ctx, "partners.client.asks-for-more")).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -143,12 +145,12 @@ type ClientRow struct {
 	Since   time.Time
 }
 
-func subscriptionColumns() []ui.Column {
-	return []ui.Column{{Label: "Subscription"}, {Label: "Partner"}, {Label: "Gets"}, {Label: "Endpoint"}, {Label: "State"}, {Label: "Asked"}}
+func subscriptionColumns(ctx context.Context) []ui.Column {
+	return []ui.Column{{Label: i18n.T(ctx, "partners.label.subscription")}, {Label: i18n.T(ctx, "partners.label.partner")}, {Label: i18n.T(ctx, "partners.label.gets")}, {Label: i18n.T(ctx, "partners.label.endpoint")}, {Label: i18n.T(ctx, "partners.label.state")}, {Label: i18n.T(ctx, "partners.label.asked")}}
 }
 
-func clientColumns() []ui.Column {
-	return []ui.Column{{Label: "Client"}, {Label: "Partner"}, {Label: "Proves itself by"}, {Label: "Scopes"}, {Label: "State"}, {Label: "Made"}}
+func clientColumns(ctx context.Context) []ui.Column {
+	return []ui.Column{{Label: i18n.T(ctx, "partners.label.client")}, {Label: i18n.T(ctx, "partners.label.partner")}, {Label: i18n.T(ctx, "partners.label.proves-itself")}, {Label: i18n.T(ctx, "partners.label.scopes")}, {Label: i18n.T(ctx, "partners.label.state")}, {Label: i18n.T(ctx, "partners.label.made")}}
 }
 
 var _ = templruntime.GeneratedTemplate

@@ -9,6 +9,7 @@ import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
 import (
+	"context"
 	"schakel/templates/i18n"
 	"schakel/templates/ui"
 	"time"
@@ -41,48 +42,48 @@ type GrantedSource struct {
 	Own                   bool
 }
 
-func (v AdminSubscriptionView) about() []ui.Item {
+func (v AdminSubscriptionView) about(ctx context.Context) []ui.Item {
 	items := []ui.Item{
-		{Label: "Partner", Content: withState(v.Partner, v.PartnerStatus)},
-		{Label: "Endpoint", Content: withState(v.Endpoint, v.EndpointStatus)},
+		{Label: i18n.T(ctx, "partners.label.partner"), Content: withState(v.Partner, v.PartnerStatus)},
+		{Label: i18n.T(ctx, "partners.label.endpoint"), Content: withState(v.Endpoint, v.EndpointStatus)},
 	}
 	if v.Dataset != nil {
-		return append(append(items, v.Dataset.items()...), ui.Item{Label: "Purpose", Content: ui.Lines(v.Purpose)})
+		return append(append(items, v.Dataset.items(ctx)...), ui.Item{Label: i18n.T(ctx, "partners.label.purpose"), Content: ui.Lines(v.Purpose)})
 	}
 	if !v.Pull {
-		items = append(items, ui.Item{Label: "Sends to", Content: ui.OrDash(v.Host)})
+		items = append(items, ui.Item{Label: i18n.T(ctx, "partners.label.sends-to"), Content: ui.OrDash(v.Host)})
 	}
-	return append(append(items, v.Selected.items()...), ui.Item{Label: "Purpose", Content: ui.Lines(v.Purpose)})
+	return append(append(items, v.Selected.items(ctx)...), ui.Item{Label: i18n.T(ctx, "partners.label.purpose"), Content: ui.Lines(v.Purpose)})
 }
 
-func (v AdminSubscriptionView) state() []ui.Item {
-	items := []ui.Item{{Label: "State", Content: ui.State(v.Status)}}
-	items = ui.TextItem(items, "Reason", v.Reason)
-	items = ui.ClockItem(items, "Asked", v.Created, v.Now)
-	items = ui.ClockItem(items, "Decided", v.Decided, v.Now)
-	items = ui.TextItem(items, "Decided by", v.DecidedBy)
-	return append(items, ui.Item{Label: "Id", Content: ui.Identifier(v.ID)})
+func (v AdminSubscriptionView) state(ctx context.Context) []ui.Item {
+	items := []ui.Item{{Label: i18n.T(ctx, "partners.label.state"), Content: ui.State(v.Status)}}
+	items = ui.TextItem(items, i18n.T(ctx, "partners.label.reason"), v.Reason)
+	items = ui.ClockItem(items, i18n.T(ctx, "partners.label.asked"), v.Created, v.Now)
+	items = ui.ClockItem(items, i18n.T(ctx, "partners.label.decided"), v.Decided, v.Now)
+	items = ui.TextItem(items, i18n.T(ctx, "partners.label.decided-by"), v.DecidedBy)
+	return append(items, ui.Item{Label: i18n.T(ctx, "partners.label.id"), Content: ui.Identifier(v.ID)})
 }
 
-func (v AdminSubscriptionView) types() ui.TableView {
-	caption := "Event types it gets"
+func (v AdminSubscriptionView) types(ctx context.Context) ui.TableView {
+	caption := i18n.T(ctx, "partners.subscription.types-gets")
 	if v.Status == "requested" {
-		caption = "Event types it would get"
+		caption = i18n.T(ctx, "partners.subscription.types-would-get")
 	}
 	return ui.TableView{
-		ID: "types", Caption: caption, Total: len(v.Types), Noun: [2]string{"event type", "event types"},
-		Columns: []ui.Column{{Label: "Event type"}, {Label: "Contract version"}, {Label: "State"}, {Label: "Classification"}},
-		Empty:   ui.Empty{Text: "It names no event types."},
+		ID: "types", Caption: caption, Total: len(v.Types), Noun: [2]string{i18n.T(ctx, "partners.noun.event-type"), i18n.T(ctx, "partners.noun.event-types")},
+		Columns: []ui.Column{{Label: i18n.T(ctx, "partners.label.event-type")}, {Label: i18n.T(ctx, "partners.subscription.contract-version")}, {Label: i18n.T(ctx, "partners.label.state")}, {Label: i18n.T(ctx, "partners.label.classification")}},
+		Empty:   ui.Empty{Text: i18n.T(ctx, "partners.subscription.no-types")},
 	}
 }
 
-func (v AdminSubscriptionView) sources() ui.TableView {
+func (v AdminSubscriptionView) sources(ctx context.Context) ui.TableView {
 	return ui.TableView{
-		ID: "sources", Caption: "Who publishes them now", Total: len(v.Sources), Noun: [2]string{"source", "sources"},
-		Columns: []ui.Column{{Label: "Event type"}, {Label: "Published by"}, {Label: "Source"}},
+		ID: "sources", Caption: i18n.T(ctx, "partners.subscription.publishers"), Total: len(v.Sources), Noun: [2]string{i18n.T(ctx, "partners.noun.source"), i18n.T(ctx, "partners.noun.sources")},
+		Columns: []ui.Column{{Label: i18n.T(ctx, "partners.label.event-type")}, {Label: i18n.T(ctx, "partners.subscription.published-by")}, {Label: i18n.T(ctx, "partners.label.source")}},
 		Empty: ui.Empty{
-			Text:        "No client may publish these types to this partner yet, so nothing would be sent. Events of other partners need a route.",
-			ActionLabel: "See the routes", ActionHref: "/admin/routes",
+			Text:        i18n.T(ctx, "partners.subscription.no-publishers"),
+			ActionLabel: i18n.T(ctx, "partners.subscription.see-routes"), ActionHref: "/admin/routes",
 		},
 	}
 }
@@ -161,7 +162,7 @@ func AdminSubscription(p ui.Page, v AdminSubscriptionView) templ.Component {
 						}()
 					}
 					ctx = templ.InitializeContext(ctx)
-					templ_7745c5c3_Err = ui.DescriptionList(v.about()).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.DescriptionList(v.about(ctx)).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -170,19 +171,19 @@ func AdminSubscription(p ui.Page, v AdminSubscriptionView) templ.Component {
 						return templ_7745c5c3_Err
 					}
 					if v.Dataset != nil {
-						templ_7745c5c3_Err = ui.Text("You decide on the dataset, the area and the object types. When the partner changes the area or the object types, you are asked again.").Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = ui.Text(i18n.T(ctx, "partners.subscription.decide-dataset")).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
 					} else {
-						templ_7745c5c3_Err = ui.Text("You decide on the event types and the endpoint. The partner can change filters, repeats, order and retries later without asking; the audit trail tells when.").Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = ui.Text(i18n.T(ctx, "partners.subscription.decide-types")).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.Card("What it is about").Render(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Card(i18n.T(ctx, "partners.subscription.about")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -202,7 +203,7 @@ func AdminSubscription(p ui.Page, v AdminSubscriptionView) templ.Component {
 						}()
 					}
 					ctx = templ.InitializeContext(ctx)
-					templ_7745c5c3_Err = ui.DescriptionList(v.state()).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.DescriptionList(v.state(ctx)).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -215,7 +216,7 @@ func AdminSubscription(p ui.Page, v AdminSubscriptionView) templ.Component {
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
-						templ_7745c5c3_Err = ui.Link("Its deliveries", v.DeliveriesHref).Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = ui.Link(i18n.T(ctx, "partners.endpoint.its-deliveries"), v.DeliveriesHref).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
@@ -233,7 +234,7 @@ func AdminSubscription(p ui.Page, v AdminSubscriptionView) templ.Component {
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
-						templ_7745c5c3_Err = ui.Link("Offer everything that it never got", v.ReplayHref).Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = ui.Link(i18n.T(ctx, "partners.subscription.replay-missed"), v.ReplayHref).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
@@ -244,7 +245,7 @@ func AdminSubscription(p ui.Page, v AdminSubscriptionView) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.Card("State").Render(templ.WithChildren(ctx, templ_7745c5c3_Var5), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Card(i18n.T(ctx, "partners.label.state")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var5), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -316,13 +317,13 @@ func adminSubscriptionTypes(v AdminSubscriptionView) templ.Component {
 			templ_7745c5c3_Var6 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = ui.Rows(v.types(), v.Types, func(r ui.GrantedType) ui.Cells {
+		templ_7745c5c3_Err = ui.Rows(v.types(ctx), v.Types, func(r ui.GrantedType) ui.Cells {
 			return ui.Cells{grantedTypeName(r), r.Contract.Link(), grantedtypeStateCell(r), grantedtypeClassificationCell(r)}
 		}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = ui.Rows(v.sources(), v.Sources, func(r GrantedSource) ui.Cells {
+		templ_7745c5c3_Err = ui.Rows(v.sources(ctx), v.Sources, func(r GrantedSource) ui.Cells {
 			return ui.Cells{ui.Identifier(r.Type), r.publishedByCell(), ui.Identifier(r.Source)}
 		}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
@@ -360,7 +361,7 @@ func withState(n ui.Named, status string) templ.Component {
 		var templ_7745c5c3_Var8 string
 		templ_7745c5c3_Var8, templ_7745c5c3_Err = templ.JoinStringErrs(" ")
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `partners/admin_subscription.templ`, Line: 131, Col: 6}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin_subscription.templ`, Line: 132, Col: 6}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var8))
 		if templ_7745c5c3_Err != nil {
@@ -411,7 +412,7 @@ func grantedTypeName(r ui.GrantedType) templ.Component {
 			var templ_7745c5c3_Var10 string
 			templ_7745c5c3_Var10, templ_7745c5c3_Err = templ.JoinStringErrs(r.Title)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `partners/admin_subscription.templ`, Line: 140, Col: 12}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin_subscription.templ`, Line: 141, Col: 12}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var10))
 			if templ_7745c5c3_Err != nil {
@@ -453,7 +454,7 @@ func grantedtypeStateCell(r ui.GrantedType) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		} else {
-			templ_7745c5c3_Err = ui.Badge(ui.KindError, "Not in the catalogue any more").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Badge(ui.KindError, i18n.T(ctx, "partners.subscription.not-in-catalogue")).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -485,9 +486,9 @@ func grantedtypeClassificationCell(r ui.GrantedType) templ.Component {
 		ctx = templ.ClearChildren(ctx)
 		if r.Classification == "" {
 			var templ_7745c5c3_Var13 string
-			templ_7745c5c3_Var13, templ_7745c5c3_Err = templ.JoinStringErrs("not given")
+			templ_7745c5c3_Var13, templ_7745c5c3_Err = templ.JoinStringErrs(i18n.T(ctx, "partners.subscription.class-not-given"))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `partners/admin_subscription.templ`, Line: 155, Col: 15}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin_subscription.templ`, Line: 156, Col: 56}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var13))
 			if templ_7745c5c3_Err != nil {
@@ -497,7 +498,7 @@ func grantedtypeClassificationCell(r ui.GrantedType) templ.Component {
 			var templ_7745c5c3_Var14 string
 			templ_7745c5c3_Var14, templ_7745c5c3_Err = templ.JoinStringErrs(r.Classification)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `partners/admin_subscription.templ`, Line: 157, Col: 20}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin_subscription.templ`, Line: 158, Col: 20}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var14))
 			if templ_7745c5c3_Err != nil {
@@ -536,7 +537,7 @@ func (r GrantedSource) publishedByCell() templ.Component {
 		var templ_7745c5c3_Var16 string
 		templ_7745c5c3_Var16, templ_7745c5c3_Err = templ.JoinStringErrs(r.Partner)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `partners/admin_subscription.templ`, Line: 163, Col: 13}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin_subscription.templ`, Line: 164, Col: 13}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var16))
 		if templ_7745c5c3_Err != nil {
@@ -548,16 +549,29 @@ func (r GrantedSource) publishedByCell() templ.Component {
 		}
 		if r.Own {
 			var templ_7745c5c3_Var17 string
-			templ_7745c5c3_Var17, templ_7745c5c3_Err = templ.JoinStringErrs(" (own organisation)")
+			templ_7745c5c3_Var17, templ_7745c5c3_Err = templ.JoinStringErrs(" ")
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `partners/admin_subscription.templ`, Line: 165, Col: 26}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin_subscription.templ`, Line: 166, Col: 8}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var17))
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 19, " ")
+			if templ_7745c5c3_Err != nil {
+				return templ_7745c5c3_Err
+			}
+			var templ_7745c5c3_Var18 string
+			templ_7745c5c3_Var18, templ_7745c5c3_Err = templ.JoinStringErrs(i18n.T(ctx, "partners.subscription.own-source"))
+			if templ_7745c5c3_Err != nil {
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin_subscription.templ`, Line: 167, Col: 52}
+			}
+			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var18))
+			if templ_7745c5c3_Err != nil {
+				return templ_7745c5c3_Err
+			}
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 19, "</div>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 20, "</div>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -9,6 +9,7 @@ import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
 import (
+	"context"
 	"encoding/base64"
 	"schakel/templates/i18n"
 	"schakel/templates/ui"
@@ -34,14 +35,14 @@ type ClientView struct {
 	RevokeError                                       i18n.Message
 }
 
-func (v ClientView) items() []ui.Item {
-	items := []ui.Item{{Label: "Client id", Content: ui.Identifier(v.ID)}, {Label: "Method", Text: v.Method}}
+func (v ClientView) items(ctx context.Context) []ui.Item {
+	items := []ui.Item{{Label: i18n.T(ctx, "partners.label.client-id"), Content: ui.Identifier(v.ID)}, {Label: i18n.T(ctx, "partners.label.method"), Text: v.Method}}
 	if v.JWKSURI != "" {
-		items = append(items, ui.Item{Label: "Public keys at", Content: ui.Identifier(v.JWKSURI)})
+		items = append(items, ui.Item{Label: i18n.T(ctx, "partners.client.public-keys-at"), Content: ui.Identifier(v.JWKSURI)})
 	}
-	items = append(items, ui.Item{Label: "Added", Content: ui.Clock(v.Created, v.Now)}, ui.Item{Label: "Last change", Content: ui.Clock(v.Changed, v.Now)})
+	items = append(items, ui.Item{Label: i18n.T(ctx, "partners.label.added"), Content: ui.Clock(v.Created, v.Now)}, ui.Item{Label: i18n.T(ctx, "partners.label.last-change"), Content: ui.Clock(v.Changed, v.Now)})
 	if !v.Decided.IsZero() {
-		items = append(items, ui.Item{Label: "Last decision", Text: ui.Time(v.Decided) + " by " + v.DecidedBy})
+		items = append(items, ui.Item{Label: i18n.T(ctx, "partners.client.last-decision"), Text: i18n.T(ctx, "partners.decision.at-by", v.Decided, v.DecidedBy)})
 	}
 	return items
 }
@@ -101,7 +102,7 @@ func ClientPage(p ui.Page, v ClientView) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if v.Secret != "" {
-				templ_7745c5c3_Err = ui.SecretOnce(ui.Secret{ID: "client-secret", Label: "Client secret of " + v.ID, Value: v.Secret}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.SecretOnce(ui.Secret{ID: "client-secret", Label: i18n.T(ctx, "partners.client.secret-of", v.ID), Value: v.Secret}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -133,7 +134,7 @@ func ClientPage(p ui.Page, v ClientView) templ.Component {
 						}()
 					}
 					ctx = templ.InitializeContext(ctx)
-					templ_7745c5c3_Err = ui.Text("Reason: "+v.Reason).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Text(i18n.T(ctx, "partners.decision.reason", v.Reason)).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -161,7 +162,7 @@ func ClientPage(p ui.Page, v ClientView) templ.Component {
 						}()
 					}
 					ctx = templ.InitializeContext(ctx)
-					templ_7745c5c3_Err = ui.Text("What is asked for waits for the administrator. The answer appears here. What was granted before keeps working.").Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Text(i18n.T(ctx, "partners.client.pending")).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -200,7 +201,7 @@ func ClientPage(p ui.Page, v ClientView) templ.Component {
 						}()
 					}
 					ctx = templ.InitializeContext(ctx)
-					templ_7745c5c3_Err = ui.DescriptionList(v.items()).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.DescriptionList(v.items(ctx)).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -221,20 +222,20 @@ func ClientPage(p ui.Page, v ClientView) templ.Component {
 								}()
 							}
 							ctx = templ.InitializeContext(ctx)
-							templ_7745c5c3_Err = ui.Code("keys", "Public keys (JWKS)", v.JWKS).Render(ctx, templ_7745c5c3_Buffer)
+							templ_7745c5c3_Err = ui.Code("keys", i18n.T(ctx, "partners.label.public-keys-jwks"), v.JWKS).Render(ctx, templ_7745c5c3_Buffer)
 							if templ_7745c5c3_Err != nil {
 								return templ_7745c5c3_Err
 							}
 							return nil
 						})
-						templ_7745c5c3_Err = ui.Fold("Public keys").Render(templ.WithChildren(ctx, templ_7745c5c3_Var7), templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = ui.Fold(i18n.T(ctx, "partners.label.public-keys")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var7), templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.Card("Client").Render(templ.WithChildren(ctx, templ_7745c5c3_Var6), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Card(i18n.T(ctx, "partners.label.client")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var6), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -242,7 +243,7 @@ func ClientPage(p ui.Page, v ClientView) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = grants("May", v.Scopes, v.Types, v.Sources).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = grants(i18n.T(ctx, "partners.client.may"), v.Scopes, v.Types, v.Sources).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -251,7 +252,7 @@ func ClientPage(p ui.Page, v ClientView) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				if v.waiting() {
-					templ_7745c5c3_Err = grants("Asks for", v.RequestedScopes, v.RequestedTypes, v.RequestedSources).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = grants(i18n.T(ctx, "partners.client.asks-for"), v.RequestedScopes, v.RequestedTypes, v.RequestedSources).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -279,7 +280,7 @@ func ClientPage(p ui.Page, v ClientView) templ.Component {
 						}()
 					}
 					ctx = templ.InitializeContext(ctx)
-					templ_7745c5c3_Err = ui.Text(v.tokenText()).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Text(v.tokenText(ctx)).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -287,13 +288,13 @@ func ClientPage(p ui.Page, v ClientView) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = ui.Code("curl-token", v.tokenLabel(), v.TokenExample).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Code("curl-token", v.tokenLabel(ctx), v.TokenExample).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.Card("Get a token").Render(templ.WithChildren(ctx, templ_7745c5c3_Var8), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Card(i18n.T(ctx, "partners.client.get-token")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var8), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -314,7 +315,7 @@ func ClientPage(p ui.Page, v ClientView) templ.Component {
 							}()
 						}
 						ctx = templ.InitializeContext(ctx)
-						templ_7745c5c3_Err = ui.Text("The command uses the token in the variable TOKEN. A new Idempotency-Key for each new request lets you send it again without making a second event.").Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = ui.Text(i18n.T(ctx, "partners.client.publish-text")).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
@@ -322,13 +323,13 @@ func ClientPage(p ui.Page, v ClientView) templ.Component {
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
-						templ_7745c5c3_Err = ui.Code("curl-publish", "Publish with curl", v.PublishExample).Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = ui.Code("curl-publish", i18n.T(ctx, "partners.client.publish-curl"), v.PublishExample).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
 						return nil
 					})
-					templ_7745c5c3_Err = ui.Card("Publish an event").Render(templ.WithChildren(ctx, templ_7745c5c3_Var9), templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Card(i18n.T(ctx, "partners.client.publish-event")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var9), templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -339,7 +340,7 @@ func ClientPage(p ui.Page, v ClientView) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if v.CanChange && v.HasSecret {
-				templ_7745c5c3_Err = ui.DangerAction(ui.Danger{ID: "rotate", Label: "Replace the secret", Explain: "A new secret is shown once. The old one, and all tokens of this client, stop working at once.", Action: v.Href + "/secret", Button: "Replace the secret"}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.DangerAction(ui.Danger{ID: "rotate", Label: i18n.T(ctx, "partners.client.replace-secret"), Explain: i18n.T(ctx, "partners.client.replace-secret-text"), Action: v.Href + "/secret", Button: i18n.T(ctx, "partners.client.replace-secret")}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -361,7 +362,7 @@ func ClientPage(p ui.Page, v ClientView) templ.Component {
 						}()
 					}
 					ctx = templ.InitializeContext(ctx)
-					templ_7745c5c3_Err = ui.Text("Adds a key to this client and shows the private key once. The keys it has keep working until you remove them under Change, so you can change over without a gap.").Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Text(i18n.T(ctx, "partners.client.new-keys-text")).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -393,7 +394,7 @@ func ClientPage(p ui.Page, v ClientView) templ.Component {
 								}()
 							}
 							ctx = templ.InitializeContext(ctx)
-							templ_7745c5c3_Err = ui.Button(ui.Secondary, "Make a new key pair").Render(ctx, templ_7745c5c3_Buffer)
+							templ_7745c5c3_Err = ui.Button(ui.Secondary, i18n.T(ctx, "partners.client.make-keys")).Render(ctx, templ_7745c5c3_Buffer)
 							if templ_7745c5c3_Err != nil {
 								return templ_7745c5c3_Err
 							}
@@ -411,7 +412,7 @@ func ClientPage(p ui.Page, v ClientView) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.Card("New key pair").Render(templ.WithChildren(ctx, templ_7745c5c3_Var10), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Card(i18n.T(ctx, "partners.client.new-keys")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var10), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -421,7 +422,7 @@ func ClientPage(p ui.Page, v ClientView) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if v.CanChange {
-				templ_7745c5c3_Err = ui.DangerAction(ui.Danger{ID: "revoke", Label: "Revoke this client", Explain: "Its secret, keys and tokens stop working at once, for good.", Action: v.Href + "/revoke", Button: "Revoke client", ReasonName: "reason", ReasonValue: v.RevokeReason, ReasonError: v.RevokeError}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.DangerAction(ui.Danger{ID: "revoke", Label: i18n.T(ctx, "partners.client.revoke-title"), Explain: i18n.T(ctx, "partners.client.revoke-text"), Action: v.Href + "/revoke", Button: i18n.T(ctx, "partners.client.revoke"), ReasonName: "reason", ReasonValue: v.RevokeReason, ReasonError: v.RevokeError}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -436,11 +437,11 @@ func ClientPage(p ui.Page, v ClientView) templ.Component {
 	})
 }
 
-func (v ClientView) tokenLabel() string {
+func (v ClientView) tokenLabel(ctx context.Context) string {
 	if v.HasSecret {
-		return "Ask a token with curl"
+		return i18n.T(ctx, "partners.client.ask-token-curl")
 	}
-	return "Ask a token on the command line"
+	return i18n.T(ctx, "partners.client.ask-token-cli")
 }
 
 func (v ClientView) reasonKind() ui.Kind {
@@ -450,11 +451,11 @@ func (v ClientView) reasonKind() ui.Kind {
 	return ui.KindInfo
 }
 
-func (v ClientView) tokenText() string {
+func (v ClientView) tokenText(ctx context.Context) string {
 	if v.HasSecret {
-		return "The command puts an access token, which is valid for a short time, into the variable TOKEN. Curl asks for the client secret, so that the secret does not stay in your shell's history."
+		return i18n.T(ctx, "partners.client.token-text-secret")
 	}
-	return "The program schakel signs with your private key and asks for a token. In a program of your own, sign a JWT with the key: iss and sub are the client id, aud is the token endpoint, jti is new each time, iat is now, exp is at most five minutes ahead. Send it as client_assertion, with client_assertion_type urn:ietf:params:oauth:client-assertion-type:jwt-bearer."
+	return i18n.T(ctx, "partners.client.token-text-key")
 }
 
 // privateKeyOnce offers a new private key, the only time that it can be seen.
@@ -479,14 +480,14 @@ func privateKeyOnce(v ClientView) templ.Component {
 			templ_7745c5c3_Var13 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 18, "<section class=\"schakel-secret\" aria-labelledby=\"private-key-label\"><h2 class=\"utrecht-heading-3\" id=\"private-key-label\">Private key of ")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 18, "<section class=\"schakel-secret\" aria-labelledby=\"private-key-label\"><h2 class=\"utrecht-heading-3\" id=\"private-key-label\">")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var14 string
-		templ_7745c5c3_Var14, templ_7745c5c3_Err = templ.JoinStringErrs(v.ID)
+		templ_7745c5c3_Var14, templ_7745c5c3_Err = templ.JoinStringErrs(i18n.T(ctx, "partners.client.private-key-of", v.ID))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `partners/client.templ`, Line: 135, Col: 76}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `client.templ`, Line: 136, Col: 108}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var14))
 		if templ_7745c5c3_Err != nil {
@@ -496,11 +497,11 @@ func privateKeyOnce(v ClientView) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = downloadButton(v.ID+".jwk.json", "application/jwk+json", v.PrivateKey, "Download as JWK").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = downloadButton(v.ID+".jwk.json", "application/jwk+json", v.PrivateKey, i18n.T(ctx, "partners.client.download-jwk")).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = downloadButton(v.ID+".pem", "application/x-pem-file", v.PEM, "Download as PEM").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = downloadButton(v.ID+".pem", "application/x-pem-file", v.PEM, i18n.T(ctx, "partners.client.download-pem")).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -520,13 +521,13 @@ func privateKeyOnce(v ClientView) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = ui.Code("private-key", "Private key (JWK)", v.PrivateKey).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Code("private-key", i18n.T(ctx, "partners.client.private-key-jwk"), v.PrivateKey).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = ui.Fold("Show the private key").Render(templ.WithChildren(ctx, templ_7745c5c3_Var15), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Fold(i18n.T(ctx, "partners.client.show-private-key")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var15), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -538,7 +539,20 @@ func privateKeyOnce(v ClientView) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 22, "<span>Download this now. The private key is not stored here and cannot be shown again.</span></p></section>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 22, "<span>")
+		if templ_7745c5c3_Err != nil {
+			return templ_7745c5c3_Err
+		}
+		var templ_7745c5c3_Var16 string
+		templ_7745c5c3_Var16, templ_7745c5c3_Err = templ.JoinStringErrs(i18n.T(ctx, "partners.client.download-now"))
+		if templ_7745c5c3_Err != nil {
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `client.templ`, Line: 146, Col: 54}
+		}
+		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var16))
+		if templ_7745c5c3_Err != nil {
+			return templ_7745c5c3_Err
+		}
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 23, "</span></p></section>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -563,69 +577,69 @@ func downloadButton(name, mediaType, text, label string) templ.Component {
 			}()
 		}
 		ctx = templ.InitializeContext(ctx)
-		templ_7745c5c3_Var16 := templ.GetChildren(ctx)
-		if templ_7745c5c3_Var16 == nil {
-			templ_7745c5c3_Var16 = templ.NopComponent
+		templ_7745c5c3_Var17 := templ.GetChildren(ctx)
+		if templ_7745c5c3_Var17 == nil {
+			templ_7745c5c3_Var17 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		var templ_7745c5c3_Var17 = []any{ui.Secondary.Class(), "schakel-link-button"}
-		templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_Var17...)
+		var templ_7745c5c3_Var18 = []any{ui.Secondary.Class(), "schakel-link-button"}
+		templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_Var18...)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 23, "<a class=\"")
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		var templ_7745c5c3_Var18 string
-		templ_7745c5c3_Var18, templ_7745c5c3_Err = templ.JoinStringErrs(templ.CSSClasses(templ_7745c5c3_Var17).String())
-		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `partners/client.templ`, Line: 1, Col: 0}
-		}
-		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var18))
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 24, "\" download=\"")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 24, "<a class=\"")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var19 string
-		templ_7745c5c3_Var19, templ_7745c5c3_Err = templ.JoinStringErrs(name)
+		templ_7745c5c3_Var19, templ_7745c5c3_Err = templ.JoinStringErrs(templ.CSSClasses(templ_7745c5c3_Var18).String())
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `partners/client.templ`, Line: 152, Col: 73}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `client.templ`, Line: 1, Col: 0}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var19))
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 25, "\" href=\"")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 25, "\" download=\"")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		var templ_7745c5c3_Var20 templ.SafeURL
-		templ_7745c5c3_Var20, templ_7745c5c3_Err = templ.JoinURLErrs(templ.SafeURL("data:" + mediaType + ";base64," + base64.StdEncoding.EncodeToString([]byte(text))))
+		var templ_7745c5c3_Var20 string
+		templ_7745c5c3_Var20, templ_7745c5c3_Err = templ.JoinStringErrs(name)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `partners/client.templ`, Line: 152, Col: 180}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `client.templ`, Line: 153, Col: 73}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var20))
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 26, "\">")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 26, "\" href=\"")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		var templ_7745c5c3_Var21 string
-		templ_7745c5c3_Var21, templ_7745c5c3_Err = templ.JoinStringErrs(label)
+		var templ_7745c5c3_Var21 templ.SafeURL
+		templ_7745c5c3_Var21, templ_7745c5c3_Err = templ.JoinURLErrs(templ.SafeURL("data:" + mediaType + ";base64," + base64.StdEncoding.EncodeToString([]byte(text))))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `partners/client.templ`, Line: 152, Col: 190}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `client.templ`, Line: 153, Col: 180}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var21))
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 27, "</a>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 27, "\">")
+		if templ_7745c5c3_Err != nil {
+			return templ_7745c5c3_Err
+		}
+		var templ_7745c5c3_Var22 string
+		templ_7745c5c3_Var22, templ_7745c5c3_Err = templ.JoinStringErrs(label)
+		if templ_7745c5c3_Err != nil {
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `client.templ`, Line: 153, Col: 190}
+		}
+		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var22))
+		if templ_7745c5c3_Err != nil {
+			return templ_7745c5c3_Err
+		}
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 28, "</a>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -650,12 +664,12 @@ func grants(title string, scopes, types, sources []string) templ.Component {
 			}()
 		}
 		ctx = templ.InitializeContext(ctx)
-		templ_7745c5c3_Var22 := templ.GetChildren(ctx)
-		if templ_7745c5c3_Var22 == nil {
-			templ_7745c5c3_Var22 = templ.NopComponent
+		templ_7745c5c3_Var23 := templ.GetChildren(ctx)
+		if templ_7745c5c3_Var23 == nil {
+			templ_7745c5c3_Var23 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Var23 := templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
+		templ_7745c5c3_Var24 := templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 			templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 			templ_7745c5c3_Buffer, templ_7745c5c3_IsBuffer := templruntime.GetBuffer(templ_7745c5c3_W)
 			if !templ_7745c5c3_IsBuffer {
@@ -668,16 +682,16 @@ func grants(title string, scopes, types, sources []string) templ.Component {
 			}
 			ctx = templ.InitializeContext(ctx)
 			templ_7745c5c3_Err = ui.DescriptionList([]ui.Item{
-				{Label: "Scopes", Content: idList(scopes)},
-				{Label: "Publish event types", Content: idList(types)},
-				{Label: "From sources", Content: idList(sources)},
+				{Label: i18n.T(ctx, "partners.label.scopes"), Content: idList(scopes)},
+				{Label: i18n.T(ctx, "partners.client.publish-types"), Content: idList(types)},
+				{Label: i18n.T(ctx, "partners.label.from-sources"), Content: idList(sources)},
 			}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = ui.Card(title).Render(templ.WithChildren(ctx, templ_7745c5c3_Var23), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Card(title).Render(templ.WithChildren(ctx, templ_7745c5c3_Var24), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -702,25 +716,34 @@ func idList(list []string) templ.Component {
 			}()
 		}
 		ctx = templ.InitializeContext(ctx)
-		templ_7745c5c3_Var24 := templ.GetChildren(ctx)
-		if templ_7745c5c3_Var24 == nil {
-			templ_7745c5c3_Var24 = templ.NopComponent
+		templ_7745c5c3_Var25 := templ.GetChildren(ctx)
+		if templ_7745c5c3_Var25 == nil {
+			templ_7745c5c3_Var25 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
 		if len(list) == 0 {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 28, "none ")
+			var templ_7745c5c3_Var26 string
+			templ_7745c5c3_Var26, templ_7745c5c3_Err = templ.JoinStringErrs(i18n.T(ctx, "partners.client.none"))
+			if templ_7745c5c3_Err != nil {
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `client.templ`, Line: 170, Col: 39}
+			}
+			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var26))
+			if templ_7745c5c3_Err != nil {
+				return templ_7745c5c3_Err
+			}
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 29, " ")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		}
 		for i, s := range list {
 			if i > 0 {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 29, "<br>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 30, "<br>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 30, " ")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 31, " ")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -746,23 +769,23 @@ type ClientFormView struct {
 	Wrong   map[string]i18n.Message
 }
 
-func (v ClientFormView) errors() []ui.FieldError {
-	return ui.NamedErrors(v.Wrong, ui.Labelled{"name", "Name"}, ui.Labelled{"authMethod", "Method"}, ui.Labelled{"jwks", "Public keys"}, ui.Labelled{"jwksUri", "Address of the public keys"},
-		ui.Labelled{"scopes", "Scopes"}, ui.Labelled{"publishTypes", "Event types"}, ui.Labelled{"publishSources", "Sources"})
+func (v ClientFormView) errors(ctx context.Context) []ui.FieldError {
+	return ui.NamedErrors(v.Wrong, ui.Labelled{"name", i18n.T(ctx, "partners.label.name")}, ui.Labelled{"authMethod", i18n.T(ctx, "partners.label.method")}, ui.Labelled{"jwks", i18n.T(ctx, "partners.label.public-keys")}, ui.Labelled{"jwksUri", i18n.T(ctx, "partners.client.keys-address")},
+		ui.Labelled{"scopes", i18n.T(ctx, "partners.label.scopes")}, ui.Labelled{"publishTypes", i18n.T(ctx, "partners.label.event-types")}, ui.Labelled{"publishSources", i18n.T(ctx, "partners.label.sources")})
 }
 
-func (v ClientFormView) scopesHint() string {
+func (v ClientFormView) scopesHint(ctx context.Context) string {
 	if v.Decides {
-		return "What the client may do."
+		return i18n.T(ctx, "partners.client.scopes-hint-own")
 	}
-	return "What the client may do. What is marked waits for the administrator; the rest works at once."
+	return i18n.T(ctx, "partners.client.scopes-hint")
 }
 
-func (v ClientFormView) keysHint() string {
+func (v ClientFormView) keysHint(ctx context.Context) string {
 	if v.New {
-		return "Only for private_key_jwt: the JSON Web Key Set with your public keys. Leave this and the address below empty to have a key pair made: you download the private key once."
+		return i18n.T(ctx, "partners.client.keys-hint-new")
 	}
-	return "The JSON Web Key Set with your public keys. Or give its address below."
+	return i18n.T(ctx, "partners.client.keys-hint")
 }
 
 func (v ClientFormView) keys() bool { return v.New || v.Method == "private_key_jwt" }
@@ -784,12 +807,12 @@ func ClientFormPage(p ui.Page, v ClientFormView) templ.Component {
 			}()
 		}
 		ctx = templ.InitializeContext(ctx)
-		templ_7745c5c3_Var25 := templ.GetChildren(ctx)
-		if templ_7745c5c3_Var25 == nil {
-			templ_7745c5c3_Var25 = templ.NopComponent
+		templ_7745c5c3_Var27 := templ.GetChildren(ctx)
+		if templ_7745c5c3_Var27 == nil {
+			templ_7745c5c3_Var27 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Var26 := templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
+		templ_7745c5c3_Var28 := templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 			templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 			templ_7745c5c3_Buffer, templ_7745c5c3_IsBuffer := templruntime.GetBuffer(templ_7745c5c3_W)
 			if !templ_7745c5c3_IsBuffer {
@@ -801,15 +824,15 @@ func ClientFormPage(p ui.Page, v ClientFormView) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = ui.ErrorSummary(v.errors()).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.ErrorSummary(v.errors(ctx)).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 31, " ")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 32, " ")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Var27 := templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
+			templ_7745c5c3_Var29 := templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 				templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 				templ_7745c5c3_Buffer, templ_7745c5c3_IsBuffer := templruntime.GetBuffer(templ_7745c5c3_W)
 				if !templ_7745c5c3_IsBuffer {
@@ -821,16 +844,16 @@ func ClientFormPage(p ui.Page, v ClientFormView) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = ui.TextField(ui.Field{Name: "name", Label: "Name", Hint: "Which machine this is, such as \"Student records, production\".", Value: v.Name, Error: v.Wrong["name"], Required: true, MaxLength: 120}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.TextField(ui.Field{Name: "name", Label: i18n.T(ctx, "partners.label.name"), Hint: i18n.T(ctx, "partners.client.name-hint"), Value: v.Name, Error: v.Wrong["name"], Required: true, MaxLength: 120}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 32, " ")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 33, " ")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				if v.keys() {
-					templ_7745c5c3_Var28 := templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
+					templ_7745c5c3_Var30 := templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 						templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 						templ_7745c5c3_Buffer, templ_7745c5c3_IsBuffer := templruntime.GetBuffer(templ_7745c5c3_W)
 						if !templ_7745c5c3_IsBuffer {
@@ -843,47 +866,47 @@ func ClientFormPage(p ui.Page, v ClientFormView) templ.Component {
 						}
 						ctx = templ.InitializeContext(ctx)
 						if v.New {
-							templ_7745c5c3_Err = ui.RadioGroup(ui.Field{Name: "authMethod", Label: "Method", Value: v.Method, Error: v.Wrong["authMethod"], Required: true, Options: v.Methods}).Render(ctx, templ_7745c5c3_Buffer)
+							templ_7745c5c3_Err = ui.RadioGroup(ui.Field{Name: "authMethod", Label: i18n.T(ctx, "partners.label.method"), Value: v.Method, Error: v.Wrong["authMethod"], Required: true, Options: v.Methods}).Render(ctx, templ_7745c5c3_Buffer)
 							if templ_7745c5c3_Err != nil {
 								return templ_7745c5c3_Err
 							}
-						}
-						templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 33, " ")
-						if templ_7745c5c3_Err != nil {
-							return templ_7745c5c3_Err
-						}
-						templ_7745c5c3_Err = ui.TextArea(ui.Field{Name: "jwks", Label: "Public keys (JWKS)", Hint: v.keysHint(), Value: v.JWKS, Error: v.Wrong["jwks"], Rows: 5, MaxLength: 65536}).Render(ctx, templ_7745c5c3_Buffer)
-						if templ_7745c5c3_Err != nil {
-							return templ_7745c5c3_Err
 						}
 						templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 34, " ")
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
-						templ_7745c5c3_Err = ui.TextField(ui.Field{Name: "jwksUri", Label: "Address of the public keys", Hint: "An https address from which we fetch them, so that you can renew keys without us.", Value: v.JWKSURI, Error: v.Wrong["jwksUri"], MaxLength: 2000}).Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = ui.TextArea(ui.Field{Name: "jwks", Label: i18n.T(ctx, "partners.label.public-keys-jwks"), Hint: v.keysHint(ctx), Value: v.JWKS, Error: v.Wrong["jwks"], Rows: 5, MaxLength: 65536}).Render(ctx, templ_7745c5c3_Buffer)
+						if templ_7745c5c3_Err != nil {
+							return templ_7745c5c3_Err
+						}
+						templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 35, " ")
+						if templ_7745c5c3_Err != nil {
+							return templ_7745c5c3_Err
+						}
+						templ_7745c5c3_Err = ui.TextField(ui.Field{Name: "jwksUri", Label: i18n.T(ctx, "partners.client.keys-address"), Hint: i18n.T(ctx, "partners.client.jwksuri-hint"), Value: v.JWKSURI, Error: v.Wrong["jwksUri"], MaxLength: 2000}).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
 						return nil
 					})
-					templ_7745c5c3_Err = ui.Fieldset("How it proves who it is").Render(templ.WithChildren(ctx, templ_7745c5c3_Var28), templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Fieldset(i18n.T(ctx, "partners.client.how-proves")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var30), templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-				}
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 35, " ")
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				templ_7745c5c3_Err = ui.CheckboxGroup(ui.Field{Name: "scopes", Label: "Scopes", Hint: v.scopesHint(), Error: v.Wrong["scopes"], Options: v.Scopes}).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
 				}
 				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 36, " ")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Var29 := templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
+				templ_7745c5c3_Err = ui.CheckboxGroup(ui.Field{Name: "scopes", Label: i18n.T(ctx, "partners.label.scopes"), Hint: v.scopesHint(ctx), Error: v.Wrong["scopes"], Options: v.Scopes}).Render(ctx, templ_7745c5c3_Buffer)
+				if templ_7745c5c3_Err != nil {
+					return templ_7745c5c3_Err
+				}
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 37, " ")
+				if templ_7745c5c3_Err != nil {
+					return templ_7745c5c3_Err
+				}
+				templ_7745c5c3_Var31 := templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 					templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 					templ_7745c5c3_Buffer, templ_7745c5c3_IsBuffer := templruntime.GetBuffer(templ_7745c5c3_W)
 					if !templ_7745c5c3_IsBuffer {
@@ -895,41 +918,41 @@ func ClientFormPage(p ui.Page, v ClientFormView) templ.Component {
 						}()
 					}
 					ctx = templ.InitializeContext(ctx)
-					templ_7745c5c3_Err = ui.TextArea(ui.Field{Name: "publishTypes", Label: "Event types", Hint: "Only with the scope events.publish. One a line: nl.example.student.enrolled, or all that start alike: nl.example.student.*", Value: v.PublishTypes, Error: v.Wrong["publishTypes"], Rows: 3, MaxLength: 30000}).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.TextArea(ui.Field{Name: "publishTypes", Label: i18n.T(ctx, "partners.label.event-types"), Hint: i18n.T(ctx, "partners.client.types-hint"), Value: v.PublishTypes, Error: v.Wrong["publishTypes"], Rows: 3, MaxLength: 30000}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 37, " ")
+					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 38, " ")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = ui.TextArea(ui.Field{Name: "publishSources", Label: "Sources", Hint: "Only with the scope events.publish. One a line: urn:nld:oin:00000001234567890000:records, or a prefix: https://example.nl/*", Value: v.PublishSources, Error: v.Wrong["publishSources"], Rows: 3, MaxLength: 100000}).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.TextArea(ui.Field{Name: "publishSources", Label: i18n.T(ctx, "partners.label.sources"), Hint: i18n.T(ctx, "partners.client.sources-hint"), Value: v.PublishSources, Error: v.Wrong["publishSources"], Rows: 3, MaxLength: 100000}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.Fieldset("What it publishes").Render(templ.WithChildren(ctx, templ_7745c5c3_Var29), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Fieldset(i18n.T(ctx, "partners.client.what-publishes")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var31), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 38, " ")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 39, " ")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = ui.SaveOrCancel(v.New, "Add client", v.Cancel).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.SaveOrCancel(v.New, i18n.T(ctx, "partners.client.add"), v.Cancel).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Form(ui.FormView{Action: v.Action}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var27), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Form(ui.FormView{Action: v.Action}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var29), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = ui.Layout(p).Render(templ.WithChildren(ctx, templ_7745c5c3_Var26), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Layout(p).Render(templ.WithChildren(ctx, templ_7745c5c3_Var28), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

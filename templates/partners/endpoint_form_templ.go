@@ -9,6 +9,7 @@ import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
 import (
+	"context"
 	"schakel/templates/i18n"
 	"schakel/templates/ui"
 )
@@ -41,11 +42,11 @@ type EndpointFormView struct {
 	Wrong map[string]i18n.Message
 }
 
-func (v EndpointFormView) errors() []ui.FieldError {
-	return ui.NamedErrors(v.Wrong, append(sendingLabels(), ui.Labelled{"name", "Name"}, ui.Labelled{"kind", "Kind"}, ui.Labelled{"url", "Webhook address"},
-		ui.Labelled{"contentMode", "How an event is sent"}, ui.Labelled{"tokenAuthMethod", "Method"}, ui.Labelled{"tokenUrl", "Token endpoint"},
-		ui.Labelled{"tokenClientId", "Client id"}, ui.Labelled{"tokenSecret", "Client secret"}, ui.Labelled{"tokenScope", "Scope"},
-		ui.Labelled{"ratePerSecond", "Requests a second"}, ui.Labelled{"maxConcurrency", "Requests at the same time"}, ui.Labelled{"timeoutSeconds", "Time-out"})...)
+func (v EndpointFormView) errors(ctx context.Context) []ui.FieldError {
+	return ui.NamedErrors(v.Wrong, append(sendingLabels(ctx), ui.Labelled{"name", i18n.T(ctx, "partners.label.name")}, ui.Labelled{"kind", i18n.T(ctx, "partners.label.kind")}, ui.Labelled{"url", i18n.T(ctx, "partners.label.webhook-address")},
+		ui.Labelled{"contentMode", i18n.T(ctx, "partners.endpoint.how-sent")}, ui.Labelled{"tokenAuthMethod", i18n.T(ctx, "partners.label.method")}, ui.Labelled{"tokenUrl", i18n.T(ctx, "partners.label.token-endpoint")},
+		ui.Labelled{"tokenClientId", i18n.T(ctx, "partners.label.client-id")}, ui.Labelled{"tokenSecret", i18n.T(ctx, "partners.label.client-secret")}, ui.Labelled{"tokenScope", i18n.T(ctx, "partners.label.scope")},
+		ui.Labelled{"ratePerSecond", i18n.T(ctx, "partners.label.requests-a-second")}, ui.Labelled{"maxConcurrency", i18n.T(ctx, "partners.endpoint.concurrency")}, ui.Labelled{"timeoutSeconds", i18n.T(ctx, "partners.label.timeout")})...)
 }
 
 func (v EndpointFormView) field(name, label, value string) ui.Field {
@@ -77,9 +78,9 @@ func (v EndpointFormView) choice(name, label, value string, options []ui.Option)
 	return f
 }
 
-func (v EndpointFormView) method() ui.Field {
-	f := v.choice("tokenAuthMethod", "Method", v.TokenAuthMethod, v.AuthMethods)
-	f.Hint = "Before we send, we ask your authorisation server for an access token (OAuth 2 client credentials) and put it in the Authorization header."
+func (v EndpointFormView) method(ctx context.Context) ui.Field {
+	f := v.choice("tokenAuthMethod", i18n.T(ctx, "partners.label.method"), v.TokenAuthMethod, v.AuthMethods)
+	f.Hint = i18n.T(ctx, "partners.endpoint.method-hint")
 	return f
 }
 
@@ -89,12 +90,12 @@ func (v EndpointFormView) number(name, label, value, hint string) ui.Field {
 	return f
 }
 
-func (v EndpointFormView) secret() ui.Field {
-	f := v.field("tokenSecret", "Client secret", "")
+func (v EndpointFormView) secret(ctx context.Context) ui.Field {
+	f := v.field("tokenSecret", i18n.T(ctx, "partners.label.client-secret"), "")
 	f.Type, f.Autocomplete, f.MaxLength, f.Depends = "password", "off", 1000, true
-	f.Hint = "It is encrypted when it is stored, and never shown again. Not needed with private_key_jwt."
+	f.Hint = i18n.T(ctx, "partners.endpoint.secret-hint")
 	if v.HasSecret {
-		f.Hint = "A secret is stored. Leave this empty to keep it; fill it in to replace it, or when a host changes."
+		f.Hint = i18n.T(ctx, "partners.endpoint.secret-stored-hint")
 	}
 	return f
 }
@@ -133,7 +134,7 @@ func EndpointFormPage(p ui.Page, v EndpointFormView) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = ui.ErrorSummary(v.errors()).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.ErrorSummary(v.errors(ctx)).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -179,7 +180,7 @@ func EndpointFormPage(p ui.Page, v EndpointFormView) templ.Component {
 						}()
 					}
 					ctx = templ.InitializeContext(ctx)
-					templ_7745c5c3_Err = ui.TextField(v.required("name", "Name", v.Name, "How you recognise it, such as \"Student records, production\".")).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.TextField(v.required("name", i18n.T(ctx, "partners.label.name"), v.Name, i18n.T(ctx, "partners.endpoint.name-hint"))).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -188,22 +189,22 @@ func EndpointFormPage(p ui.Page, v EndpointFormView) templ.Component {
 						return templ_7745c5c3_Err
 					}
 					if v.Pull {
-						templ_7745c5c3_Err = ui.Text("Your own program fetches the events from us, with an access token of a client of yours. There is no address to give.").Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = ui.Text(i18n.T(ctx, "partners.endpoint.form-pull")).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
 					} else if v.AMQP {
-						templ_7745c5c3_Err = ui.Text("Events go to a queue of a message broker. After this, you fill in your HER-id and queues.").Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = ui.Text(i18n.T(ctx, "partners.endpoint.form-amqp")).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
 					} else if v.Files {
-						templ_7745c5c3_Err = ui.Text("Your own program fetches files with what changed in a dataset from us, with an access token of a client of yours. There is no address to give.").Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = ui.Text(i18n.T(ctx, "partners.endpoint.form-files")).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
 					} else {
-						templ_7745c5c3_Err = ui.TextField(v.required("url", "Webhook address", v.URL, "We send a POST request with each event to this https address.")).Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = ui.TextField(v.required("url", i18n.T(ctx, "partners.label.webhook-address"), v.URL, i18n.T(ctx, "partners.endpoint.url-hint"))).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
@@ -211,14 +212,14 @@ func EndpointFormPage(p ui.Page, v EndpointFormView) templ.Component {
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
-						templ_7745c5c3_Err = ui.RadioGroup(v.choice("contentMode", "How an event is sent", v.ContentMode, ui.ContentModes())).Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = ui.RadioGroup(v.choice("contentMode", i18n.T(ctx, "partners.endpoint.how-sent"), v.ContentMode, ui.ContentModes())).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.Fieldset("Where you receive").Render(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Fieldset(i18n.T(ctx, "partners.endpoint.where")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -236,7 +237,7 @@ func EndpointFormPage(p ui.Page, v EndpointFormView) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = ui.SaveOrCancel(v.New, "Add endpoint", v.Cancel).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.SaveOrCancel(v.New, i18n.T(ctx, "partners.endpoint.add"), v.Cancel).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -289,7 +290,7 @@ func endpointSending(v EndpointFormView) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = ui.RadioGroup(v.method()).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.RadioGroup(v.method(ctx)).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -297,7 +298,7 @@ func endpointSending(v EndpointFormView) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.TextField(v.forToken("tokenUrl", "Token endpoint", v.TokenURL, "The https address of your authorisation server's token endpoint.")).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.TextField(v.forToken("tokenUrl", i18n.T(ctx, "partners.label.token-endpoint"), v.TokenURL, i18n.T(ctx, "partners.endpoint.token-url-hint"))).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -305,7 +306,7 @@ func endpointSending(v EndpointFormView) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.TextField(v.forToken("tokenClientId", "Client id", v.TokenClientID, "Under which you know us there.")).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.TextField(v.forToken("tokenClientId", i18n.T(ctx, "partners.label.client-id"), v.TokenClientID, i18n.T(ctx, "partners.endpoint.client-id-hint"))).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -313,7 +314,7 @@ func endpointSending(v EndpointFormView) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.TextField(v.secret()).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.TextField(v.secret(ctx)).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -321,7 +322,7 @@ func endpointSending(v EndpointFormView) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.TextField(v.optional("tokenScope", "Scope", v.TokenScope, "What the token is asked for, when your server wants that.")).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.TextField(v.optional("tokenScope", i18n.T(ctx, "partners.label.scope"), v.TokenScope, i18n.T(ctx, "partners.endpoint.scope-hint"))).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -341,7 +342,7 @@ func endpointSending(v EndpointFormView) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = ui.Text("We sign the assertion with a key of our own, so there is no secret to share. Let your authorisation server trust the keys at this address:").Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Text(i18n.T(ctx, "partners.endpoint.private-key-text")).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -349,19 +350,19 @@ func endpointSending(v EndpointFormView) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = ui.Code("jwks", "Our public keys (JWKS)", v.JWKS).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Code("jwks", i18n.T(ctx, "partners.endpoint.our-keys"), v.JWKS).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Fold("With private_key_jwt").Render(templ.WithChildren(ctx, templ_7745c5c3_Var7), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Fold(i18n.T(ctx, "partners.endpoint.with-private-key")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var7), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = ui.Fieldset("How we prove who we are").Render(templ.WithChildren(ctx, templ_7745c5c3_Var6), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Fieldset(i18n.T(ctx, "partners.endpoint.how-we-prove")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var6), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -377,7 +378,7 @@ func endpointSending(v EndpointFormView) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = ui.TextField(v.number("ratePerSecond", "Requests a second", v.Sending.Rate, "At most; 0 or empty is no limit.")).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.TextField(v.number("ratePerSecond", i18n.T(ctx, "partners.label.requests-a-second"), v.Sending.Rate, i18n.T(ctx, "partners.endpoint.rate-hint"))).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -385,7 +386,7 @@ func endpointSending(v EndpointFormView) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.TextField(v.number("maxConcurrency", "Requests at the same time", v.Sending.Concurrency, "1 to 64; empty is 16.")).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.TextField(v.number("maxConcurrency", i18n.T(ctx, "partners.endpoint.concurrency"), v.Sending.Concurrency, i18n.T(ctx, "partners.endpoint.concurrency-hint"))).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -393,13 +394,13 @@ func endpointSending(v EndpointFormView) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.TextField(v.number("timeoutSeconds", "Time-out in seconds", v.Sending.Timeout, "1 to 60; empty is 30. No answer by then counts as a failure.")).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.TextField(v.number("timeoutSeconds", i18n.T(ctx, "partners.endpoint.timeout-seconds"), v.Sending.Timeout, i18n.T(ctx, "partners.endpoint.timeout-hint"))).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = ui.Fieldset("Limits").Render(templ.WithChildren(ctx, templ_7745c5c3_Var8), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Fieldset(i18n.T(ctx, "partners.endpoint.limits")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var8), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -428,20 +429,18 @@ type SendingFields struct {
 	BatchStated                        bool
 }
 
-func sendingLabels() []ui.Labelled {
+func sendingLabels(ctx context.Context) []ui.Labelled {
 	return []ui.Labelled{
-		{"windows", "Hours"}, {"timeZone", "Time zone"}, {"contractId", "Contract"}, {"contractVersion", "Version"},
-		{"batchEvents", "Events in a batch"}, {"batchBytes", "Bytes in a batch"}, {"batchWaitSeconds", "Wait for a batch"},
-		{"batchStated", "Our receiver takes batches"},
+		{"windows", i18n.T(ctx, "partners.endpoint.windows")}, {"timeZone", i18n.T(ctx, "partners.endpoint.time-zone")}, {"contractId", i18n.T(ctx, "partners.label.contract")}, {"contractVersion", i18n.T(ctx, "partners.label.version")},
+		{"batchEvents", i18n.T(ctx, "partners.endpoint.batch-events")}, {"batchBytes", i18n.T(ctx, "partners.endpoint.batch-bytes")}, {"batchWaitSeconds", i18n.T(ctx, "partners.endpoint.batch-wait")},
+		{"batchStated", i18n.T(ctx, "partners.endpoint.takes-batches")},
 	}
 }
 
-const contractHint = "The OpenAPI contract in the register that describes your webhook, by its id. It has to take batches."
-
 // contract chooses among Contracts; one that is named and not among them stays.
-func (v EndpointFormView) contract() ui.Field {
-	f := v.optional("contractId", "Contract of your API", v.Sending.ContractID, "The OpenAPI contract in the register that describes your webhook. It has to take batches.")
-	f.Options = []ui.Option{{Value: "", Label: "None"}}
+func (v EndpointFormView) contract(ctx context.Context) ui.Field {
+	f := v.optional("contractId", i18n.T(ctx, "partners.endpoint.api-contract"), v.Sending.ContractID, i18n.T(ctx, "partners.endpoint.contract-hint"))
+	f.Options = []ui.Option{{Value: "", Label: i18n.T(ctx, "partners.endpoint.no-contract")}}
 	known := f.Value == ""
 	for _, c := range v.Contracts {
 		f.Options = append(f.Options, c)
@@ -453,8 +452,8 @@ func (v EndpointFormView) contract() ui.Field {
 	return f
 }
 
-func (v EndpointFormView) stated() ui.Field {
-	f := v.field("batchStated", "Our receiver takes batches, though no contract shows it", "")
+func (v EndpointFormView) stated(ctx context.Context) ui.Field {
+	f := v.field("batchStated", i18n.T(ctx, "partners.endpoint.stated"), "")
 	if v.Sending.BatchStated {
 		f.Value = "on"
 	}
@@ -495,26 +494,39 @@ func endpointWhen(v EndpointFormView) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 16, "<p class=\"utrecht-paragraph\">Without hours we send at any time. Outside them events wait, and so do retries; the lifetime of their keys goes on meanwhile.</p>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 16, "<p class=\"utrecht-paragraph\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.TextArea(ui.Field{Name: "windows", Label: "Hours", Value: v.Sending.Windows, Error: v.Wrong["windows"], Rows: 3, MaxLength: 4000,
-				Hint: "One line for each: the days, a space and the hours, such as mon-fri 07:00-19:00. A night such as fri 22:00-06:00 ends on the next day."}).Render(ctx, templ_7745c5c3_Buffer)
+			var templ_7745c5c3_Var11 string
+			templ_7745c5c3_Var11, templ_7745c5c3_Err = templ.JoinStringErrs(i18n.T(ctx, "partners.endpoint.windows-text"))
+			if templ_7745c5c3_Err != nil {
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `endpoint_form.templ`, Line: 194, Col: 78}
+			}
+			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var11))
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 17, " ")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 17, "</p>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.TextField(v.optional("timeZone", "Time zone", v.Sending.TimeZone, "Whose clock the hours are of, such as Europe/Amsterdam.")).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.TextArea(ui.Field{Name: "windows", Label: i18n.T(ctx, "partners.endpoint.windows"), Value: v.Sending.Windows, Error: v.Wrong["windows"], Rows: 3, MaxLength: 4000,
+				Hint: i18n.T(ctx, "partners.endpoint.windows-hint")}).Render(ctx, templ_7745c5c3_Buffer)
+			if templ_7745c5c3_Err != nil {
+				return templ_7745c5c3_Err
+			}
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 18, " ")
+			if templ_7745c5c3_Err != nil {
+				return templ_7745c5c3_Err
+			}
+			templ_7745c5c3_Err = ui.TextField(v.optional("timeZone", i18n.T(ctx, "partners.endpoint.time-zone"), v.Sending.TimeZone, i18n.T(ctx, "partners.endpoint.zone-hint"))).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = ui.Fieldset("When events are sent").Render(templ.WithChildren(ctx, templ_7745c5c3_Var10), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Fieldset(i18n.T(ctx, "partners.endpoint.when-sent")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var10), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -539,12 +551,12 @@ func endpointBatches(v EndpointFormView) templ.Component {
 			}()
 		}
 		ctx = templ.InitializeContext(ctx)
-		templ_7745c5c3_Var11 := templ.GetChildren(ctx)
-		if templ_7745c5c3_Var11 == nil {
-			templ_7745c5c3_Var11 = templ.NopComponent
+		templ_7745c5c3_Var12 := templ.GetChildren(ctx)
+		if templ_7745c5c3_Var12 == nil {
+			templ_7745c5c3_Var12 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Var12 := templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
+		templ_7745c5c3_Var13 := templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 			templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 			templ_7745c5c3_Buffer, templ_7745c5c3_IsBuffer := templruntime.GetBuffer(templ_7745c5c3_W)
 			if !templ_7745c5c3_IsBuffer {
@@ -556,27 +568,24 @@ func endpointBatches(v EndpointFormView) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 18, "<p class=\"utrecht-paragraph\">A receiver that takes application/cloudevents-batch+json can get many events in one request. When it refuses one for what is in it, each event of it is sent by itself.</p>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 19, "<p class=\"utrecht-paragraph\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.TextField(v.number("batchEvents", "Events in a batch", v.Sending.BatchEvents, "2 to 1,000; empty or 0 is one event in each request.")).Render(ctx, templ_7745c5c3_Buffer)
+			var templ_7745c5c3_Var14 string
+			templ_7745c5c3_Var14, templ_7745c5c3_Err = templ.JoinStringErrs(i18n.T(ctx, "partners.endpoint.batches-text"))
+			if templ_7745c5c3_Err != nil {
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `endpoint_form.templ`, Line: 204, Col: 78}
+			}
+			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var14))
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 19, " ")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 20, "</p>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.TextField(v.wide("batchBytes", "Bytes in a batch", v.Sending.BatchBytes, "At most, 65,538 or more; empty is 1,048,576 (1 MiB).")).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 20, " ")
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ_7745c5c3_Err = ui.TextField(v.number("batchWaitSeconds", "Wait for a batch in seconds", v.Sending.BatchWait, "How long an event waits for others to fill a batch, 0 to 60; empty is 0: what is there goes.")).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.TextField(v.number("batchEvents", i18n.T(ctx, "partners.endpoint.batch-events"), v.Sending.BatchEvents, i18n.T(ctx, "partners.endpoint.batch-events-hint"))).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -584,22 +593,15 @@ func endpointBatches(v EndpointFormView) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			if len(v.Contracts) > 0 {
-				templ_7745c5c3_Err = ui.Select(v.contract()).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-			} else {
-				templ_7745c5c3_Err = ui.TextField(v.optional("contractId", "Contract of your API", v.Sending.ContractID, contractHint)).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+			templ_7745c5c3_Err = ui.TextField(v.wide("batchBytes", i18n.T(ctx, "partners.endpoint.batch-bytes"), v.Sending.BatchBytes, i18n.T(ctx, "partners.endpoint.batch-bytes-hint"))).Render(ctx, templ_7745c5c3_Buffer)
+			if templ_7745c5c3_Err != nil {
+				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 22, " ")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.TextField(v.optional("contractVersion", "Its version", v.Sending.ContractVersion, "Empty is the latest.")).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.TextField(v.number("batchWaitSeconds", i18n.T(ctx, "partners.endpoint.batch-wait-seconds"), v.Sending.BatchWait, i18n.T(ctx, "partners.endpoint.batch-wait-hint"))).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -607,13 +609,36 @@ func endpointBatches(v EndpointFormView) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Checkbox(v.stated()).Render(ctx, templ_7745c5c3_Buffer)
+			if len(v.Contracts) > 0 {
+				templ_7745c5c3_Err = ui.Select(v.contract(ctx)).Render(ctx, templ_7745c5c3_Buffer)
+				if templ_7745c5c3_Err != nil {
+					return templ_7745c5c3_Err
+				}
+			} else {
+				templ_7745c5c3_Err = ui.TextField(v.optional("contractId", i18n.T(ctx, "partners.endpoint.api-contract"), v.Sending.ContractID, i18n.T(ctx, "partners.endpoint.contract-id-hint"))).Render(ctx, templ_7745c5c3_Buffer)
+				if templ_7745c5c3_Err != nil {
+					return templ_7745c5c3_Err
+				}
+			}
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 24, " ")
+			if templ_7745c5c3_Err != nil {
+				return templ_7745c5c3_Err
+			}
+			templ_7745c5c3_Err = ui.TextField(v.optional("contractVersion", i18n.T(ctx, "partners.endpoint.its-version"), v.Sending.ContractVersion, i18n.T(ctx, "partners.endpoint.version-hint"))).Render(ctx, templ_7745c5c3_Buffer)
+			if templ_7745c5c3_Err != nil {
+				return templ_7745c5c3_Err
+			}
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 25, " ")
+			if templ_7745c5c3_Err != nil {
+				return templ_7745c5c3_Err
+			}
+			templ_7745c5c3_Err = ui.Checkbox(v.stated(ctx)).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = ui.Fieldset("Batches").Render(templ.WithChildren(ctx, templ_7745c5c3_Var12), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Fieldset(i18n.T(ctx, "partners.label.batches")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var13), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -9,6 +9,8 @@ import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
 import (
+	"context"
+	"schakel/templates/i18n"
 	"schakel/templates/ui"
 	"time"
 )
@@ -26,16 +28,18 @@ type EndpointQueue struct {
 	Next string
 }
 
-func (q EndpointQueue) pending() string { return ui.CountUpTo(q.Waiting, 10_000) }
+func (q EndpointQueue) pending(ctx context.Context) string {
+	return i18n.CountUpTo(ctx, q.Waiting, 10_000)
+}
 
-func (q EndpointQueue) items(now time.Time) []ui.Item {
-	items := []ui.Item{{Label: "Pending deliveries", Text: q.pending()}}
-	items = ui.ClockItem(items, "The oldest waits since", q.Oldest, now)
-	items = ui.TextItem(items, "Stopped", q.Why)
+func (q EndpointQueue) items(ctx context.Context, now time.Time) []ui.Item {
+	items := []ui.Item{{Label: i18n.T(ctx, "partners.label.pending-deliveries"), Text: q.pending(ctx)}}
+	items = ui.ClockItem(items, i18n.T(ctx, "partners.label.oldest-since"), q.Oldest, now)
+	items = ui.TextItem(items, i18n.T(ctx, "partners.endpoint.stopped"), q.Why)
 	if q.Why != "" {
-		items = ui.ClockItem(items, "Stopped since", q.Since, now)
+		items = ui.ClockItem(items, i18n.T(ctx, "partners.endpoint.stopped-since"), q.Since, now)
 	}
-	return ui.TextItem(items, "Next attempt", q.Next)
+	return ui.TextItem(items, i18n.T(ctx, "partners.label.next-attempt"), q.Next)
 }
 
 func endpointQueues(rows []EndpointQueue, now time.Time) templ.Component {
@@ -59,10 +63,10 @@ func endpointQueues(rows []EndpointQueue, now time.Time) templ.Component {
 			templ_7745c5c3_Var1 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = ui.Rows(ui.TableView{ID: "queues", Caption: "Endpoints that are stopped or late", Total: len(rows), Noun: [2]string{"endpoint", "endpoints"},
-			Columns: []ui.Column{{Label: "Endpoint"}, {Label: "Pending", Numeric: true}, {Label: "Oldest"}, {Label: "Why"}, {Label: "Since"}, {Label: "Next attempt"}}}, rows, func(r EndpointQueue) ui.Cells {
+		templ_7745c5c3_Err = ui.Rows(ui.TableView{ID: "queues", Caption: i18n.T(ctx, "partners.endpoint.queues-caption"), Total: len(rows), Noun: [2]string{i18n.T(ctx, "partners.noun.endpoint"), i18n.T(ctx, "partners.noun.endpoints")},
+			Columns: []ui.Column{{Label: i18n.T(ctx, "partners.label.endpoint")}, {Label: i18n.T(ctx, "partners.endpoint.pending"), Numeric: true}, {Label: i18n.T(ctx, "partners.endpoint.oldest")}, {Label: i18n.T(ctx, "partners.label.why")}, {Label: i18n.T(ctx, "partners.label.since")}, {Label: i18n.T(ctx, "partners.label.next-attempt")}}}, rows, func(r EndpointQueue) ui.Cells {
 			return ui.Cells{
-				ui.Link(r.Name, r.Href), ui.PlainText(r.pending()), ui.When(r.Waiting > 0, ui.Ago(r.Oldest, now)), r.whyCell(),
+				ui.Link(r.Name, r.Href), ui.PlainText(r.pending(ctx)), ui.When(r.Waiting > 0, ui.Ago(r.Oldest, now)), r.whyCell(),
 				ui.When(r.Why != "" && !r.Since.IsZero(), ui.Clock(r.Since, now)), ui.PlainText(r.Next),
 			}
 		}).Render(ctx, templ_7745c5c3_Buffer)
@@ -100,9 +104,9 @@ func (q EndpointQueue) whyCell() templ.Component {
 		}
 		if q.Why == "" {
 			var templ_7745c5c3_Var3 string
-			templ_7745c5c3_Var3, templ_7745c5c3_Err = templ.JoinStringErrs("not stopped; deliveries wait")
+			templ_7745c5c3_Var3, templ_7745c5c3_Err = templ.JoinStringErrs(i18n.T(ctx, "partners.endpoint.not-stopped"))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `partners/endpoint_queue.templ`, Line: 46, Col: 35}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `endpoint_queue.templ`, Line: 50, Col: 49}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var3))
 			if templ_7745c5c3_Err != nil {
@@ -112,7 +116,7 @@ func (q EndpointQueue) whyCell() templ.Component {
 			var templ_7745c5c3_Var4 string
 			templ_7745c5c3_Var4, templ_7745c5c3_Err = templ.JoinStringErrs(q.Why)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `partners/endpoint_queue.templ`, Line: 48, Col: 10}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `endpoint_queue.templ`, Line: 52, Col: 10}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var4))
 			if templ_7745c5c3_Err != nil {
@@ -128,9 +132,9 @@ func (q EndpointQueue) whyCell() templ.Component {
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var5 string
-				templ_7745c5c3_Var5, templ_7745c5c3_Err = templ.JoinStringErrs("Reason: " + q.Reason)
+				templ_7745c5c3_Var5, templ_7745c5c3_Err = templ.JoinStringErrs(i18n.T(ctx, "partners.decision.reason", q.Reason))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `partners/endpoint_queue.templ`, Line: 50, Col: 54}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `endpoint_queue.templ`, Line: 54, Col: 82}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var5))
 				if templ_7745c5c3_Err != nil {

@@ -9,6 +9,7 @@ import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
 import (
+	"context"
 	"schakel/templates/i18n"
 	"schakel/templates/ui"
 	"time"
@@ -65,10 +66,10 @@ type PullView struct {
 	Receive, Acknowledge, Docs string
 }
 
-func (v PullView) items(now time.Time) []ui.Item {
-	items := []ui.Item{{Label: "Waiting to be received", Text: ui.Count(v.Waiting)}, {Label: "Received, not yet acknowledged", Text: ui.Count(v.Leased)}}
+func (v PullView) items(ctx context.Context, now time.Time) []ui.Item {
+	items := []ui.Item{{Label: i18n.T(ctx, "partners.endpoint.to-be-received"), Text: i18n.Count(ctx, v.Waiting)}, {Label: i18n.T(ctx, "partners.endpoint.leased"), Text: i18n.Count(ctx, v.Leased)}}
 	if !v.Oldest.IsZero() {
-		items = append(items, ui.Item{Label: "The oldest waits since", Content: ui.Clock(v.Oldest, now)})
+		items = append(items, ui.Item{Label: i18n.T(ctx, "partners.label.oldest-since"), Content: ui.Clock(v.Oldest, now)})
 	}
 	return items
 }
@@ -78,46 +79,46 @@ type EndpointSubscription struct {
 	Label, Href, State, Types string
 }
 
-func (v EndpointView) where() []ui.Item {
+func (v EndpointView) where(ctx context.Context) []ui.Item {
 	if v.Pull != nil || v.AMQP != nil || v.Datasets != "" {
-		return append([]ui.Item{{Label: "Kind", Text: v.Kind}}, v.dates()...)
+		return append([]ui.Item{{Label: i18n.T(ctx, "partners.label.kind"), Text: v.Kind}}, v.dates(ctx)...)
 	}
 	items := []ui.Item{
-		{Label: "Kind", Text: v.Kind},
-		{Label: "Webhook address", Content: ui.Identifier(v.URL)},
-		{Label: "Sent as", Text: v.ContentMode},
-		{Label: "Requests a second", Text: v.Rate},
-		{Label: "At the same time", Text: v.Concurrency},
-		{Label: "Time-out", Text: v.Timeout},
-		{Label: "When", Text: v.When},
-		{Label: "Batches", Text: v.Batches},
-		{Label: "Health", Content: ui.State(v.Circuit)},
+		{Label: i18n.T(ctx, "partners.label.kind"), Text: v.Kind},
+		{Label: i18n.T(ctx, "partners.label.webhook-address"), Content: ui.Identifier(v.URL)},
+		{Label: i18n.T(ctx, "partners.endpoint.sent-as"), Text: v.ContentMode},
+		{Label: i18n.T(ctx, "partners.label.requests-a-second"), Text: v.Rate},
+		{Label: i18n.T(ctx, "partners.label.at-the-same-time"), Text: v.Concurrency},
+		{Label: i18n.T(ctx, "partners.label.timeout"), Text: v.Timeout},
+		{Label: i18n.T(ctx, "partners.label.when"), Text: v.When},
+		{Label: i18n.T(ctx, "partners.label.batches"), Text: v.Batches},
+		{Label: i18n.T(ctx, "partners.label.health"), Content: ui.State(v.Circuit)},
 	}
 	if v.Contract != "" {
-		items = append(items, ui.Item{Label: "Contract of the receiver", Content: ui.Link(v.Contract, v.ContractHref)})
+		items = append(items, ui.Item{Label: i18n.T(ctx, "partners.label.receiver-contract"), Content: ui.Link(v.Contract, v.ContractHref)})
 	}
 	if v.CircuitText != "" {
-		items = append(items, ui.Item{Label: "Next probe", Text: v.CircuitText})
+		items = append(items, ui.Item{Label: i18n.T(ctx, "partners.endpoint.next-probe"), Text: v.CircuitText})
 	}
-	items = ui.TextItem(items, "Waits until", v.WaitText)
-	items = ui.ClockItem(items, "One connection for each request, as the receiver sent more than one answer on a connection, since", v.Unasked, v.Now)
-	return append(items, v.dates()...)
+	items = ui.TextItem(items, i18n.T(ctx, "partners.endpoint.waits-until"), v.WaitText)
+	items = ui.ClockItem(items, i18n.T(ctx, "partners.endpoint.unasked-since"), v.Unasked, v.Now)
+	return append(items, v.dates(ctx)...)
 }
 
-func (v EndpointView) dates() []ui.Item {
+func (v EndpointView) dates(ctx context.Context) []ui.Item {
 	return []ui.Item{
-		{Label: "Endpoint id", Content: ui.Identifier(v.ID)},
-		{Label: "Added", Content: ui.Clock(v.Created, v.Now)}, {Label: "Last change", Content: ui.Clock(v.Changed, v.Now)},
+		{Label: i18n.T(ctx, "partners.endpoint.id"), Content: ui.Identifier(v.ID)},
+		{Label: i18n.T(ctx, "partners.label.added"), Content: ui.Clock(v.Created, v.Now)}, {Label: i18n.T(ctx, "partners.label.last-change"), Content: ui.Clock(v.Changed, v.Now)},
 	}
 }
 
-func (v EndpointView) token() []ui.Item {
-	items := []ui.Item{{Label: "Method", Text: v.Method}}
+func (v EndpointView) token(ctx context.Context) []ui.Item {
+	items := []ui.Item{{Label: i18n.T(ctx, "partners.label.method"), Text: v.Method}}
 	if v.TokenURL == "" {
 		return items
 	}
-	return append(items, ui.Item{Label: "Token endpoint", Content: ui.Identifier(v.TokenURL)}, ui.Item{Label: "Client id", Content: ui.Identifier(v.TokenClientID)},
-		ui.Item{Label: "Client secret", Text: v.Secret}, ui.Item{Label: "Scope", Text: v.TokenScope})
+	return append(items, ui.Item{Label: i18n.T(ctx, "partners.label.token-endpoint"), Content: ui.Identifier(v.TokenURL)}, ui.Item{Label: i18n.T(ctx, "partners.label.client-id"), Content: ui.Identifier(v.TokenClientID)},
+		ui.Item{Label: i18n.T(ctx, "partners.label.client-secret"), Text: v.Secret}, ui.Item{Label: i18n.T(ctx, "partners.label.scope"), Text: v.TokenScope})
 }
 
 // EndpointPage shows an endpoint.
@@ -184,7 +185,7 @@ func EndpointPage(p ui.Page, v EndpointView) templ.Component {
 					}
 					ctx = templ.InitializeContext(ctx)
 					if v.PausedBy != "" {
-						templ_7745c5c3_Err = ui.Text(v.PausedBy+", an administrator, paused this endpoint. Only an administrator resumes it.").Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = ui.Text(i18n.T(ctx, "partners.endpoint.paused-by", v.PausedBy)).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
@@ -194,7 +195,7 @@ func EndpointPage(p ui.Page, v EndpointView) templ.Component {
 						return templ_7745c5c3_Err
 					}
 					if v.Reason != "" {
-						templ_7745c5c3_Err = ui.Text("Reason: "+v.Reason).Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = ui.Text(i18n.T(ctx, "partners.decision.reason", v.Reason)).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
@@ -252,7 +253,7 @@ func EndpointPage(p ui.Page, v EndpointView) templ.Component {
 					}
 					ctx = templ.InitializeContext(ctx)
 					if v.CanTest {
-						templ_7745c5c3_Err = ui.PostButton(ui.Secondary, "Send a test event", v.Href+"/test").Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = ui.PostButton(ui.Secondary, i18n.T(ctx, "partners.action.send-test"), v.Href+"/test").Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
@@ -262,7 +263,7 @@ func EndpointPage(p ui.Page, v EndpointView) templ.Component {
 						return templ_7745c5c3_Err
 					}
 					if v.CanResume {
-						templ_7745c5c3_Err = ui.PostButton(ui.Secondary, "Resume", v.Href+"/resume").Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = ui.PostButton(ui.Secondary, i18n.T(ctx, "partners.endpoint.resume"), v.Href+"/resume").Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
@@ -291,13 +292,13 @@ func EndpointPage(p ui.Page, v EndpointView) templ.Component {
 						}()
 					}
 					ctx = templ.InitializeContext(ctx)
-					templ_7745c5c3_Err = ui.DescriptionList(v.Queue.items(v.Now)).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.DescriptionList(v.Queue.items(ctx, v.Now)).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.Card("What waits").Render(templ.WithChildren(ctx, templ_7745c5c3_Var6), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Card(i18n.T(ctx, "partners.label.pending-deliveries")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var6), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -330,13 +331,13 @@ func EndpointPage(p ui.Page, v EndpointView) templ.Component {
 						}()
 					}
 					ctx = templ.InitializeContext(ctx)
-					templ_7745c5c3_Err = ui.DescriptionList(v.where()).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.DescriptionList(v.where(ctx)).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.Card("Where you receive").Render(templ.WithChildren(ctx, templ_7745c5c3_Var8), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Card(i18n.T(ctx, "partners.endpoint.where")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var8), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -357,13 +358,13 @@ func EndpointPage(p ui.Page, v EndpointView) templ.Component {
 							}()
 						}
 						ctx = templ.InitializeContext(ctx)
-						templ_7745c5c3_Err = ui.DescriptionList(v.Pull.items(v.Now)).Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = ui.DescriptionList(v.Pull.items(ctx, v.Now)).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
 						return nil
 					})
-					templ_7745c5c3_Err = ui.Card("What waits").Render(templ.WithChildren(ctx, templ_7745c5c3_Var9), templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Card(i18n.T(ctx, "partners.label.pending-deliveries")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var9), templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -385,7 +386,7 @@ func EndpointPage(p ui.Page, v EndpointView) templ.Component {
 							}()
 						}
 						ctx = templ.InitializeContext(ctx)
-						templ_7745c5c3_Err = ui.Text("Ask for a subscription to a dataset with this endpoint. Then your own program fetches its files from us, with an access token with the scope mutations.read. The page of the dataset shows the commands.").Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = ui.Text(i18n.T(ctx, "partners.endpoint.files-text")).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
@@ -393,7 +394,7 @@ func EndpointPage(p ui.Page, v EndpointView) templ.Component {
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
-						templ_7745c5c3_Err = ui.Link("Datasets", v.Datasets).Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = ui.Link(i18n.T(ctx, "partners.endpoint.datasets"), v.Datasets).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
@@ -403,7 +404,7 @@ func EndpointPage(p ui.Page, v EndpointView) templ.Component {
 						}
 						return nil
 					})
-					templ_7745c5c3_Err = ui.Card("How to receive").Render(templ.WithChildren(ctx, templ_7745c5c3_Var10), templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Card(i18n.T(ctx, "partners.endpoint.how-to-receive")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var10), templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -420,7 +421,7 @@ func EndpointPage(p ui.Page, v EndpointView) templ.Component {
 							}()
 						}
 						ctx = templ.InitializeContext(ctx)
-						templ_7745c5c3_Err = ui.DescriptionList(v.token()).Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = ui.DescriptionList(v.token(ctx)).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
@@ -429,7 +430,7 @@ func EndpointPage(p ui.Page, v EndpointView) templ.Component {
 							return templ_7745c5c3_Err
 						}
 						if v.JWKS != "" {
-							templ_7745c5c3_Err = ui.Text("Your authorisation server checks our signature with the keys at this address.").Render(ctx, templ_7745c5c3_Buffer)
+							templ_7745c5c3_Err = ui.Text(i18n.T(ctx, "partners.endpoint.jwks-text")).Render(ctx, templ_7745c5c3_Buffer)
 							if templ_7745c5c3_Err != nil {
 								return templ_7745c5c3_Err
 							}
@@ -437,14 +438,14 @@ func EndpointPage(p ui.Page, v EndpointView) templ.Component {
 							if templ_7745c5c3_Err != nil {
 								return templ_7745c5c3_Err
 							}
-							templ_7745c5c3_Err = ui.Code("jwks", "Our public keys (JWKS)", v.JWKS).Render(ctx, templ_7745c5c3_Buffer)
+							templ_7745c5c3_Err = ui.Code("jwks", i18n.T(ctx, "partners.endpoint.our-keys"), v.JWKS).Render(ctx, templ_7745c5c3_Buffer)
 							if templ_7745c5c3_Err != nil {
 								return templ_7745c5c3_Err
 							}
 						}
 						return nil
 					})
-					templ_7745c5c3_Err = ui.Card("How we prove who we are").Render(templ.WithChildren(ctx, templ_7745c5c3_Var11), templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Card(i18n.T(ctx, "partners.endpoint.how-we-prove")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var11), templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -478,7 +479,7 @@ func EndpointPage(p ui.Page, v EndpointView) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if v.CanPause {
-				templ_7745c5c3_Err = ui.DangerAction(ui.Danger{ID: "pause", Label: "Pause this endpoint", Explain: v.pauseText(), Action: v.Href + "/pause", Button: "Pause endpoint", ReasonName: "reason", ReasonValue: v.PauseReason, ReasonError: v.PauseError}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.DangerAction(ui.Danger{ID: "pause", Label: i18n.T(ctx, "partners.endpoint.pause-title"), Explain: v.pauseText(ctx), Action: v.Href + "/pause", Button: i18n.T(ctx, "partners.endpoint.pause"), ReasonName: "reason", ReasonValue: v.PauseReason, ReasonError: v.PauseError}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -488,7 +489,7 @@ func EndpointPage(p ui.Page, v EndpointView) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if v.CanEnd {
-				templ_7745c5c3_Err = ui.DangerAction(ui.Danger{ID: "end", Label: "End this endpoint", Explain: v.endText(), Action: v.Href + "/end", Button: "End endpoint", ReasonName: "reason", ReasonValue: v.EndReason, ReasonError: v.EndError}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.DangerAction(ui.Danger{ID: "end", Label: i18n.T(ctx, "partners.endpoint.end-title"), Explain: v.endText(ctx), Action: v.Href + "/end", Button: i18n.T(ctx, "partners.endpoint.end"), ReasonName: "reason", ReasonValue: v.EndReason, ReasonError: v.EndError}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -504,29 +505,29 @@ func EndpointPage(p ui.Page, v EndpointView) templ.Component {
 }
 
 // getsLabel is the heading over what its subscriptions get.
-func (v EndpointView) getsLabel() string {
+func (v EndpointView) getsLabel(ctx context.Context) string {
 	if v.Datasets != "" {
-		return "Dataset"
+		return i18n.T(ctx, "partners.label.dataset")
 	}
-	return "Event types"
+	return i18n.T(ctx, "partners.label.event-types")
 }
 
-func (v EndpointView) endText() string {
+func (v EndpointView) endText(ctx context.Context) string {
 	if v.Pull != nil || v.Datasets != "" {
-		return "The endpoint and its subscriptions end for good: nothing can be fetched any more. What still waits for it becomes a dead letter."
+		return i18n.T(ctx, "partners.endpoint.end-text-fetched")
 	}
-	return "The endpoint and its subscriptions end for good, and the stored secret is erased. What still waits for it becomes a dead letter, and is not sent any more."
+	return i18n.T(ctx, "partners.endpoint.end-text")
 }
 
 // pauseText explains the effect of a pause on waiting deliveries: only those sent by us carry a key that expires.
-func (v EndpointView) pauseText() string {
+func (v EndpointView) pauseText(ctx context.Context) string {
 	if v.Pull != nil {
-		return "Nothing can be fetched until you resume it. What is for it is kept and waits."
+		return i18n.T(ctx, "partners.endpoint.pause-text-pull")
 	}
 	if v.Datasets != "" {
-		return "Nothing can be fetched with it until you resume it. Deltas are kept for 31 days."
+		return i18n.T(ctx, "partners.endpoint.pause-text-files")
 	}
-	return "Nothing is sent until you resume it. What is for it waits as long as its Idempotency-Key is valid; after that it is a dead letter, which can be resent."
+	return i18n.T(ctx, "partners.endpoint.pause-text")
 }
 
 func endpointParty(v EndpointAMQP) templ.Component {
@@ -563,7 +564,7 @@ func endpointParty(v EndpointAMQP) templ.Component {
 			}
 			ctx = templ.InitializeContext(ctx)
 			if v.Party.Href == "" {
-				templ_7745c5c3_Err = ui.Text("Nothing can be sent to this endpoint yet: fill in the HER-id and the queues.").Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Text(i18n.T(ctx, "partners.endpoint.no-party")).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -584,7 +585,7 @@ func endpointParty(v EndpointAMQP) templ.Component {
 							}()
 						}
 						ctx = templ.InitializeContext(ctx)
-						templ_7745c5c3_Err = ui.LinkButton(ui.Primary, "Fill in the party", v.New).Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = ui.LinkButton(ui.Primary, i18n.T(ctx, "partners.endpoint.fill-party"), v.New).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
@@ -604,7 +605,7 @@ func endpointParty(v EndpointAMQP) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = ui.Link("Certificates and processes of "+v.Party.Name, v.Party.Href).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Link(i18n.T(ctx, "partners.endpoint.party-page", v.Party.Name), v.Party.Href).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -612,7 +613,7 @@ func endpointParty(v EndpointAMQP) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = ui.Link("AMQP messages", v.Messages).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Link(i18n.T(ctx, "partners.endpoint.amqp-messages"), v.Messages).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -623,7 +624,7 @@ func endpointParty(v EndpointAMQP) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = ui.Card("Party").Render(templ.WithChildren(ctx, templ_7745c5c3_Var13), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Card(i18n.T(ctx, "partners.endpoint.party")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var13), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -664,7 +665,7 @@ func pullHowTo(v PullView) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = ui.Text("Get an access token with the scope events.consume, then ask for events. What you received is yours for a minute; acknowledge it within that time, or it can be received again.").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Text(i18n.T(ctx, "partners.endpoint.pull-text")).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -672,7 +673,7 @@ func pullHowTo(v PullView) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Code("receive", "Receive up to 100 events into a file, waiting up to 20 seconds", v.Receive).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Code("receive", i18n.T(ctx, "partners.endpoint.pull-receive"), v.Receive).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -680,7 +681,7 @@ func pullHowTo(v PullView) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Code("acknowledge", "Acknowledge all that is in the file, once you took care of it", v.Acknowledge).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Code("acknowledge", i18n.T(ctx, "partners.endpoint.pull-acknowledge"), v.Acknowledge).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -688,7 +689,7 @@ func pullHowTo(v PullView) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Link("All verbs: receive, acknowledge, release, reject, renew", v.Docs).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Link(i18n.T(ctx, "partners.endpoint.pull-verbs"), v.Docs).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -698,7 +699,7 @@ func pullHowTo(v PullView) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = ui.Card("How to receive").Render(templ.WithChildren(ctx, templ_7745c5c3_Var16), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Card(i18n.T(ctx, "partners.endpoint.how-to-receive")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var16), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -746,13 +747,13 @@ func endpointSubscriptions(v EndpointView) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Card("Last 24 hours").Render(templ.WithChildren(ctx, templ_7745c5c3_Var18), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Card(i18n.T(ctx, "partners.endpoint.last-day")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var18), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = ui.Rows(ui.TableView{ID: "subscriptions", Caption: "Subscriptions to this endpoint", Total: len(v.Subscriptions), Noun: [2]string{"subscription", "subscriptions"},
-			Columns: []ui.Column{{Label: "Subscription"}, {Label: v.getsLabel()}, {Label: "State"}}, Empty: v.noSubscriptions()}, v.Subscriptions, func(r EndpointSubscription) ui.Cells {
+		templ_7745c5c3_Err = ui.Rows(ui.TableView{ID: "subscriptions", Caption: i18n.T(ctx, "partners.endpoint.subscriptions-to"), Total: len(v.Subscriptions), Noun: [2]string{i18n.T(ctx, "partners.noun.subscription"), i18n.T(ctx, "partners.noun.subscriptions")},
+			Columns: []ui.Column{{Label: i18n.T(ctx, "partners.label.subscription")}, {Label: v.getsLabel(ctx)}, {Label: i18n.T(ctx, "partners.label.state")}}, Empty: v.noSubscriptions(ctx)}, v.Subscriptions, func(r EndpointSubscription) ui.Cells {
 			return ui.Cells{ui.Link(r.Label, r.Href), ui.PlainText(r.Types), ui.State(r.State)}
 		}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
@@ -763,7 +764,7 @@ func endpointSubscriptions(v EndpointView) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Link("Deliveries to this endpoint", v.DeliveriesHref).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Link(i18n.T(ctx, "partners.endpoint.deliveries-to"), v.DeliveriesHref).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -777,7 +778,7 @@ func endpointSubscriptions(v EndpointView) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Link("Offer everything that this endpoint never got", v.ReplayHref).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Link(i18n.T(ctx, "partners.endpoint.replay-all-missed"), v.ReplayHref).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -790,11 +791,11 @@ func endpointSubscriptions(v EndpointView) templ.Component {
 	})
 }
 
-func (v EndpointView) noSubscriptions() ui.Empty {
+func (v EndpointView) noSubscriptions(ctx context.Context) ui.Empty {
 	if v.Closed != "" || v.State == "ended" {
-		return ui.Empty{Text: "No subscription uses this endpoint."}
+		return ui.Empty{Text: i18n.T(ctx, "partners.endpoint.no-subscription")}
 	}
-	return ui.Empty{Text: "No subscription uses this endpoint yet.", ActionLabel: "Ask for a subscription", ActionHref: v.NewSubscription}
+	return ui.Empty{Text: i18n.T(ctx, "partners.endpoint.no-subscription-yet"), ActionLabel: i18n.T(ctx, "partners.action.ask-subscription"), ActionHref: v.NewSubscription}
 }
 
 var _ = templruntime.GeneratedTemplate

@@ -9,6 +9,8 @@ import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
 import (
+	"context"
+	"schakel/templates/i18n"
 	"schakel/templates/ui"
 	"time"
 )
@@ -68,11 +70,11 @@ func (s Step) kind() ui.Kind {
 	return ui.KindNeutral
 }
 
-func (s Step) word() string {
+func (s Step) word(ctx context.Context) string {
 	if s.Done {
-		return "Done"
+		return i18n.T(ctx, "partners.home.step-done")
 	}
-	return "To do"
+	return i18n.T(ctx, "partners.home.step-todo")
 }
 
 // PartnerHomePage shows a partner where it stands.
@@ -131,7 +133,7 @@ func PartnerHomePage(p ui.Page, v PartnerHomeView) templ.Component {
 						return templ_7745c5c3_Err
 					}
 					if v.Reason != "" {
-						templ_7745c5c3_Err = ui.Text("Reason: "+v.Reason).Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = ui.Text(i18n.T(ctx, "partners.decision.reason", v.Reason)).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
@@ -226,7 +228,7 @@ func PartnerHomePage(p ui.Page, v PartnerHomeView) templ.Component {
 				}
 				ctx = templ.InitializeContext(ctx)
 				if len(v.Recent) == 0 {
-					templ_7745c5c3_Err = ui.Text("Nothing has been changed yet.").Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Text(i18n.T(ctx, "partners.home.no-changes")).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -239,7 +241,7 @@ func PartnerHomePage(p ui.Page, v PartnerHomeView) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = ui.Link("All changes", "/partner/audit").Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Link(i18n.T(ctx, "partners.home.all-changes"), "/partner/audit").Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -250,7 +252,7 @@ func PartnerHomePage(p ui.Page, v PartnerHomeView) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Card("Latest changes").Render(templ.WithChildren(ctx, templ_7745c5c3_Var5), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Card(i18n.T(ctx, "partners.home.changes")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var5), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -285,10 +287,10 @@ func steps(list []Step) templ.Component {
 			templ_7745c5c3_Var6 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = ui.Rows(ui.TableView{ID: "steps", Caption: "Next steps", Total: len(list), Noun: [2]string{"step", "steps"},
-			Columns: []ui.Column{{Label: "Step"}, {Label: "What it is"}, {Label: "State"}, {Label: "Action", Unseen: true}}}, list, func(r Step) ui.Cells {
+		templ_7745c5c3_Err = ui.Rows(ui.TableView{ID: "steps", Caption: i18n.T(ctx, "partners.home.next-steps"), Total: len(list), Noun: [2]string{i18n.T(ctx, "partners.noun.step"), i18n.T(ctx, "partners.noun.steps")},
+			Columns: []ui.Column{{Label: i18n.T(ctx, "partners.home.step")}, {Label: i18n.T(ctx, "partners.home.step-what")}, {Label: i18n.T(ctx, "partners.label.state")}, {Label: i18n.T(ctx, "partners.home.step-action"), Unseen: true}}}, list, func(r Step) ui.Cells {
 			return ui.Cells{
-				ui.PlainText(r.Label), ui.PlainText(r.Text), ui.Badge(r.kind(), r.word()),
+				ui.PlainText(r.Label), ui.PlainText(r.Text), ui.Badge(r.kind(), r.word(ctx)),
 				ui.When(r.ActionHref != "", ui.LinkButton(ui.Secondary, r.ActionLabel, r.ActionHref)),
 			}
 		}).Render(ctx, templ_7745c5c3_Buffer)
@@ -320,9 +322,9 @@ func failures(rows []FailureRow, now time.Time) templ.Component {
 			templ_7745c5c3_Var7 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = ui.Rows(ui.TableView{ID: "failures", Caption: "Recent failures", Total: len(rows), Noun: [2]string{"delivery", "deliveries"},
-			Columns: []ui.Column{{Label: "Event type"}, {Label: "State"}, {Label: "What happened"}, {Label: "Last change"}},
-			Empty:   ui.Empty{Text: "Nothing has failed. Deliveries that need you show up here.", ActionLabel: "See all deliveries", ActionHref: "/partner/deliveries"}}, rows, func(r FailureRow) ui.Cells {
+		templ_7745c5c3_Err = ui.Rows(ui.TableView{ID: "failures", Caption: i18n.T(ctx, "partners.home.failures"), Total: len(rows), Noun: [2]string{i18n.T(ctx, "partners.noun.delivery"), i18n.T(ctx, "partners.noun.deliveries")},
+			Columns: []ui.Column{{Label: i18n.T(ctx, "partners.label.event-type")}, {Label: i18n.T(ctx, "partners.label.state")}, {Label: i18n.T(ctx, "partners.home.what-happened")}, {Label: i18n.T(ctx, "partners.label.last-change")}},
+			Empty:   ui.Empty{Text: i18n.T(ctx, "partners.home.no-failures"), ActionLabel: i18n.T(ctx, "partners.home.all-deliveries"), ActionHref: "/partner/deliveries"}}, rows, func(r FailureRow) ui.Cells {
 			return ui.Cells{ui.Link(r.EventType, r.Href), ui.State(r.State), ui.PlainText(r.Text), ui.Ago(r.At, now)}
 		}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
@@ -353,8 +355,8 @@ func waitingRows(rows []WaitingRow, now time.Time) templ.Component {
 			templ_7745c5c3_Var8 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = ui.Rows(ui.TableView{ID: "waiting", Caption: "Waiting for the administrator", Total: len(rows), Noun: [2]string{"request", "requests"},
-			Columns: []ui.Column{{Label: "Request"}, {Label: "For"}, {Label: "Since"}}}, rows, func(r WaitingRow) ui.Cells {
+		templ_7745c5c3_Err = ui.Rows(ui.TableView{ID: "waiting", Caption: i18n.T(ctx, "partners.home.pending"), Total: len(rows), Noun: [2]string{i18n.T(ctx, "partners.noun.request"), i18n.T(ctx, "partners.noun.requests")},
+			Columns: []ui.Column{{Label: i18n.T(ctx, "partners.home.request")}, {Label: i18n.T(ctx, "partners.home.request-for")}, {Label: i18n.T(ctx, "partners.label.since")}}}, rows, func(r WaitingRow) ui.Cells {
 			return ui.Cells{ui.Link(r.Label, r.Href), ui.PlainText(r.What), ui.Ago(r.Since, now)}
 		}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {

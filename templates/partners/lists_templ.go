@@ -9,8 +9,10 @@ import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
 import (
+	"context"
 	"time"
 
+	"schakel/templates/i18n"
 	"schakel/templates/ui"
 )
 
@@ -34,18 +36,18 @@ type ClientListView struct {
 	Now            time.Time
 }
 
-func (v ClientListView) statuses() []ui.Option {
-	return []ui.Option{{Value: "", Label: "Any state"}, {Value: "active", Label: "Active"}, {Value: "waiting", Label: "Asks for something"}, {Value: "revoked", Label: "Revoked"}}
+func (v ClientListView) statuses(ctx context.Context) []ui.Option {
+	return []ui.Option{{Value: "", Label: i18n.T(ctx, "partners.label.any-state")}, {Value: "active", Label: i18n.T(ctx, "partners.client.state-active")}, {Value: "waiting", Label: i18n.T(ctx, "partners.client.state-waiting")}, {Value: "revoked", Label: i18n.T(ctx, "partners.client.state-revoked")}}
 }
 
-func (v ClientListView) empty() ui.Empty {
+func (v ClientListView) empty(ctx context.Context) ui.Empty {
 	switch {
 	case v.Search != "" || v.Status != "":
-		return ui.Empty{Text: "No client matches this filter.", ActionLabel: "Show all clients", ActionHref: v.Action}
+		return ui.Empty{Text: i18n.T(ctx, "partners.client.none-match"), ActionLabel: i18n.T(ctx, "partners.action.all-clients"), ActionHref: v.Action}
 	case v.Closed != "":
-		return ui.Empty{Text: "There are no clients yet."}
+		return ui.Empty{Text: i18n.T(ctx, "partners.client.no-clients")}
 	}
-	return ui.Empty{Text: "There are no clients yet. A client is a machine of yours that calls our APIs, for instance to publish events.", ActionLabel: "Add a client", ActionHref: v.NewHref}
+	return ui.Empty{Text: i18n.T(ctx, "partners.client.none-add"), ActionLabel: i18n.T(ctx, "partners.client.add-one"), ActionHref: v.NewHref}
 }
 
 // ClientListPage lists clients.
@@ -102,7 +104,7 @@ func ClientListPage(p ui.Page, v ClientListView) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = ui.TextField(ui.Field{Name: "q", Label: "Name or client id", Value: v.Search, MaxLength: 120}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.TextField(ui.Field{Name: "q", Label: i18n.T(ctx, "partners.client.name-or-id"), Value: v.Search, MaxLength: 120}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -110,7 +112,7 @@ func ClientListPage(p ui.Page, v ClientListView) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = ui.Select(ui.Field{Name: "status", Label: "State", Value: v.Status, Options: v.statuses()}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Select(ui.Field{Name: "status", Label: i18n.T(ctx, "partners.label.state"), Value: v.Status, Options: v.statuses(ctx)}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -124,9 +126,9 @@ func ClientListPage(p ui.Page, v ClientListView) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Rows(ui.TableView{ID: "clients", Caption: "Clients", Total: v.Total, Noun: [2]string{"client", "clients"},
-				Columns: []ui.Column{{Label: "Name"}, {Label: "Client id"}, {Label: "Method"}, {Label: "Scopes"}, {Label: "State"}, {Label: "Last change"}},
-				Empty:   v.empty(), Pager: v.Pager}, v.Rows, func(r OwnClient) ui.Cells {
+			templ_7745c5c3_Err = ui.Rows(ui.TableView{ID: "clients", Caption: i18n.T(ctx, "partners.label.clients"), Total: v.Total, Noun: [2]string{i18n.T(ctx, "partners.noun.client"), i18n.T(ctx, "partners.noun.clients")},
+				Columns: []ui.Column{{Label: i18n.T(ctx, "partners.label.name")}, {Label: i18n.T(ctx, "partners.label.client-id")}, {Label: i18n.T(ctx, "partners.label.method")}, {Label: i18n.T(ctx, "partners.label.scopes")}, {Label: i18n.T(ctx, "partners.label.state")}, {Label: i18n.T(ctx, "partners.label.last-change")}},
+				Empty:   v.empty(ctx), Pager: v.Pager}, v.Rows, func(r OwnClient) ui.Cells {
 				return ui.Cells{
 					ui.Link(r.Name, r.Href), ui.Identifier(r.ID), ui.PlainText(r.Method), ui.PlainText(r.Scopes),
 					ui.Spaced(ui.State(r.State), ui.When(r.Waiting, templ.Join(ui.PlainText(" "), ui.State("waiting")))), ui.Ago(r.Since, v.Now),
@@ -165,18 +167,18 @@ type EndpointListView struct {
 	Now             time.Time
 }
 
-func (v EndpointListView) statuses() []ui.Option {
-	return []ui.Option{{Value: "", Label: "Any state"}, {Value: "active", Label: "Active"}, {Value: "paused", Label: "Paused"}, {Value: "suspended", Label: "Suspended"}}
+func (v EndpointListView) statuses(ctx context.Context) []ui.Option {
+	return []ui.Option{{Value: "", Label: i18n.T(ctx, "partners.label.any-state")}, {Value: "active", Label: i18n.T(ctx, "partners.client.state-active")}, {Value: "paused", Label: i18n.T(ctx, "partners.endpoint.state-paused")}, {Value: "suspended", Label: i18n.T(ctx, "partners.endpoint.state-suspended")}}
 }
 
-func (v EndpointListView) empty() ui.Empty {
+func (v EndpointListView) empty(ctx context.Context) ui.Empty {
 	switch {
 	case v.Search != "" || v.Status != "":
-		return ui.Empty{Text: "No endpoint matches this filter.", ActionLabel: "Show all endpoints", ActionHref: v.Action}
+		return ui.Empty{Text: i18n.T(ctx, "partners.endpoint.none-match"), ActionLabel: i18n.T(ctx, "partners.action.all-endpoints"), ActionHref: v.Action}
 	case v.Closed != "":
-		return ui.Empty{Text: "There are no endpoints yet."}
+		return ui.Empty{Text: i18n.T(ctx, "partners.endpoint.none")}
 	}
-	return ui.Empty{Text: "There are no endpoints yet. An endpoint is where you receive events: start with the address of your webhook.", ActionLabel: "Add an endpoint", ActionHref: v.NewHref}
+	return ui.Empty{Text: i18n.T(ctx, "partners.endpoint.none-add"), ActionLabel: i18n.T(ctx, "partners.action.add-endpoint"), ActionHref: v.NewHref}
 }
 
 // EndpointListPage lists endpoints.
@@ -233,7 +235,7 @@ func EndpointListPage(p ui.Page, v EndpointListView) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = ui.TextField(ui.Field{Name: "q", Label: "Name or host", Value: v.Search, MaxLength: 120}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.TextField(ui.Field{Name: "q", Label: i18n.T(ctx, "partners.endpoint.name-or-host"), Value: v.Search, MaxLength: 120}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -241,7 +243,7 @@ func EndpointListPage(p ui.Page, v EndpointListView) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = ui.Select(ui.Field{Name: "status", Label: "State", Value: v.Status, Options: v.statuses()}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Select(ui.Field{Name: "status", Label: i18n.T(ctx, "partners.label.state"), Value: v.Status, Options: v.statuses(ctx)}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -255,9 +257,9 @@ func EndpointListPage(p ui.Page, v EndpointListView) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Rows(ui.TableView{ID: "endpoints", Caption: "Endpoints", Total: v.Total, Noun: [2]string{"endpoint", "endpoints"},
-				Columns: []ui.Column{{Label: "Name"}, {Label: "Kind"}, {Label: "Sends to"}, {Label: "State"}, {Label: "Health"}, {Label: "Last change"}},
-				Empty:   v.empty(), Pager: v.Pager}, v.Rows, func(r OwnEndpoint) ui.Cells {
+			templ_7745c5c3_Err = ui.Rows(ui.TableView{ID: "endpoints", Caption: i18n.T(ctx, "partners.label.endpoints"), Total: v.Total, Noun: [2]string{i18n.T(ctx, "partners.noun.endpoint"), i18n.T(ctx, "partners.noun.endpoints")},
+				Columns: []ui.Column{{Label: i18n.T(ctx, "partners.label.name")}, {Label: i18n.T(ctx, "partners.label.kind")}, {Label: i18n.T(ctx, "partners.label.sends-to")}, {Label: i18n.T(ctx, "partners.label.state")}, {Label: i18n.T(ctx, "partners.label.health")}, {Label: i18n.T(ctx, "partners.label.last-change")}},
+				Empty:   v.empty(ctx), Pager: v.Pager}, v.Rows, func(r OwnEndpoint) ui.Cells {
 				return ui.Cells{
 					ui.Link(r.Name, r.Href), ui.PlainText(r.Kind), ui.Identifier(r.Host), ui.State(r.State), ui.State(r.Circuit), ui.Ago(r.Since, v.Now),
 				}
@@ -296,22 +298,22 @@ type SubscriptionListView struct {
 	Now          time.Time
 }
 
-func (v SubscriptionListView) statuses() []ui.Option {
-	options := []ui.Option{{Value: "", Label: "Any state"}}
+func (v SubscriptionListView) statuses(ctx context.Context) []ui.Option {
+	options := []ui.Option{{Value: "", Label: i18n.T(ctx, "partners.label.any-state")}}
 	for _, s := range []string{"requested", "approved", "paused", "suspended", "rejected", "ended"} {
 		options = append(options, ui.Option{Value: s, Label: ui.StateLabel(s)})
 	}
 	return options
 }
 
-func (v SubscriptionListView) empty() ui.Empty {
+func (v SubscriptionListView) empty(ctx context.Context) ui.Empty {
 	switch {
 	case v.Type != "" || v.Status != "" || v.Endpoint != "":
-		return ui.Empty{Text: "No subscription matches this filter.", ActionLabel: "Show all subscriptions", ActionHref: v.Action}
+		return ui.Empty{Text: i18n.T(ctx, "partners.subscription.none-match"), ActionLabel: i18n.T(ctx, "partners.action.all-subscriptions"), ActionHref: v.Action}
 	case v.Closed != "":
-		return ui.Empty{Text: "There are no subscriptions yet."}
+		return ui.Empty{Text: i18n.T(ctx, "partners.subscription.none")}
 	}
-	return ui.Empty{Text: "There are no subscriptions yet. Choose event types from the catalogue and ask for them.", ActionLabel: "Ask for a subscription", ActionHref: v.NewHref}
+	return ui.Empty{Text: i18n.T(ctx, "partners.subscription.none-ask"), ActionLabel: i18n.T(ctx, "partners.action.ask-subscription"), ActionHref: v.NewHref}
 }
 
 // SubscriptionListPage lists subscriptions.
@@ -368,7 +370,7 @@ func SubscriptionListPage(p ui.Page, v SubscriptionListView) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = ui.Select(ui.Field{Name: "status", Label: "State", Value: v.Status, Options: v.statuses()}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Select(ui.Field{Name: "status", Label: i18n.T(ctx, "partners.label.state"), Value: v.Status, Options: v.statuses(ctx)}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -376,7 +378,7 @@ func SubscriptionListPage(p ui.Page, v SubscriptionListView) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = ui.TextField(ui.Field{Name: "type", Label: "Event type", Value: v.Type, MaxLength: 255}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.TextField(ui.Field{Name: "type", Label: i18n.T(ctx, "partners.label.event-type"), Value: v.Type, MaxLength: 255}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -384,7 +386,7 @@ func SubscriptionListPage(p ui.Page, v SubscriptionListView) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = ui.Select(ui.Field{Name: "endpoint", Label: "Endpoint", Value: v.Endpoint, Options: v.Endpoints}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Select(ui.Field{Name: "endpoint", Label: i18n.T(ctx, "partners.label.endpoint"), Value: v.Endpoint, Options: v.Endpoints}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -398,9 +400,9 @@ func SubscriptionListPage(p ui.Page, v SubscriptionListView) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Rows(ui.TableView{ID: "subscriptions", Caption: "Subscriptions", Total: v.Total, Noun: [2]string{"subscription", "subscriptions"},
-				Columns: []ui.Column{{Label: "Subscription"}, {Label: "Gets"}, {Label: "Endpoint"}, {Label: "State"}, {Label: "Last change"}},
-				Empty:   v.empty(), Pager: v.Pager}, v.Rows, func(r OwnSubscription) ui.Cells {
+			templ_7745c5c3_Err = ui.Rows(ui.TableView{ID: "subscriptions", Caption: i18n.T(ctx, "partners.label.subscriptions"), Total: v.Total, Noun: [2]string{i18n.T(ctx, "partners.noun.subscription"), i18n.T(ctx, "partners.noun.subscriptions")},
+				Columns: []ui.Column{{Label: i18n.T(ctx, "partners.label.subscription")}, {Label: i18n.T(ctx, "partners.label.gets")}, {Label: i18n.T(ctx, "partners.label.endpoint")}, {Label: i18n.T(ctx, "partners.label.state")}, {Label: i18n.T(ctx, "partners.label.last-change")}},
+				Empty:   v.empty(ctx), Pager: v.Pager}, v.Rows, func(r OwnSubscription) ui.Cells {
 				return ui.Cells{
 					ui.Link(r.Label, r.Href), ui.PlainText(r.Types), ui.Link(r.Endpoint, r.EndpointHref), ui.State(r.State), ui.Ago(r.Since, v.Now),
 				}

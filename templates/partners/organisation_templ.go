@@ -9,6 +9,7 @@ import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
 import (
+	"context"
 	"schakel/templates/i18n"
 	"schakel/templates/ui"
 	"time"
@@ -27,26 +28,26 @@ type OrganisationView struct {
 	Wrong                     map[string]i18n.Message
 }
 
-func (v OrganisationView) items() []ui.Item {
+func (v OrganisationView) items(ctx context.Context) []ui.Item {
 	items := []ui.Item{
-		{Label: "State", Content: ui.State(v.State)},
-		{Label: "Name", Text: v.Name},
+		{Label: i18n.T(ctx, "partners.label.state"), Content: ui.State(v.State)},
+		{Label: i18n.T(ctx, "partners.label.name"), Text: v.Name},
 	}
-	for _, n := range []ui.Item{{Label: "OIN", Text: v.OIN}, {Label: "KvK number", Text: v.KVK}, {Label: "Organisasjonsnummer", Text: v.OrgNumber}, {Label: "HER-id", Text: v.HerID}} {
+	for _, n := range []ui.Item{{Label: i18n.T(ctx, "partners.label.oin"), Text: v.OIN}, {Label: i18n.T(ctx, "partners.label.kvk"), Text: v.KVK}, {Label: i18n.T(ctx, "partners.label.orgnr"), Text: v.OrgNumber}, {Label: i18n.T(ctx, "partners.label.her-id"), Text: v.HerID}} {
 		if n.Text != "" {
 			items = append(items, ui.Item{Label: n.Label, Content: ui.Identifier(n.Text)})
 		}
 	}
 	items = append(items, []ui.Item{
-		{Label: "Wants to receive by", Text: v.Kinds},
-		{Label: "Registered", Content: ui.Clock(v.Since, v.Now)},
-		{Label: "Terms", Text: "Version " + v.TermsVersion + ", accepted " + ui.Day(v.Terms)},
+		{Label: i18n.T(ctx, "partners.label.wants-kinds"), Text: v.Kinds},
+		{Label: i18n.T(ctx, "partners.label.registered"), Content: ui.Clock(v.Since, v.Now)},
+		{Label: i18n.T(ctx, "partners.organisation.terms"), Text: i18n.T(ctx, "partners.organisation.terms-accepted", v.TermsVersion, i18n.Day(ctx, v.Terms))},
 	}...)
 	if !v.Decided.IsZero() {
-		items = append(items, ui.Item{Label: "Decided", Text: ui.Time(v.Decided) + " by " + v.DecidedBy})
+		items = append(items, ui.Item{Label: i18n.T(ctx, "partners.label.decided"), Text: i18n.T(ctx, "partners.decision.at-by", v.Decided, v.DecidedBy)})
 	}
 	if v.Reason != "" {
-		items = append(items, ui.Item{Label: "Reason", Text: v.Reason})
+		items = append(items, ui.Item{Label: i18n.T(ctx, "partners.label.reason"), Text: v.Reason})
 	}
 	return items
 }
@@ -85,7 +86,7 @@ func OrganisationPage(p ui.Page, v OrganisationView) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = ui.ErrorSummary(ui.NamedErrors(v.Wrong, ui.Labelled{"contactName", "Name"}, ui.Labelled{"email", "E-mail address"}, ui.Labelled{"phone", "Telephone"})).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.ErrorSummary(ui.NamedErrors(v.Wrong, ui.Labelled{"contactName", i18n.T(ctx, "partners.label.name")}, ui.Labelled{"email", i18n.T(ctx, "partners.label.email")}, ui.Labelled{"phone", i18n.T(ctx, "partners.label.telephone")})).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -105,7 +106,7 @@ func OrganisationPage(p ui.Page, v OrganisationView) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = ui.DescriptionList(v.items()).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.DescriptionList(v.items(ctx)).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -113,13 +114,13 @@ func OrganisationPage(p ui.Page, v OrganisationView) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = ui.Text("Is one of these wrong? Ask the administrator to correct it: they identify your organisation, so that you cannot change them yourself.").Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Text(i18n.T(ctx, "partners.organisation.wrong-text")).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Card("Registration").Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Card(i18n.T(ctx, "partners.organisation.registration")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -151,7 +152,7 @@ func OrganisationPage(p ui.Page, v OrganisationView) templ.Component {
 						}()
 					}
 					ctx = templ.InitializeContext(ctx)
-					templ_7745c5c3_Err = ui.TextField(ui.Field{Name: "contactName", Label: "Name", Value: v.ContactName, Error: v.Wrong["contactName"], Required: true, MaxLength: 120}).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.TextField(ui.Field{Name: "contactName", Label: i18n.T(ctx, "partners.label.name"), Value: v.ContactName, Error: v.Wrong["contactName"], Required: true, MaxLength: 120}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -159,7 +160,7 @@ func OrganisationPage(p ui.Page, v OrganisationView) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = ui.TextField(ui.Field{Name: "email", Label: "E-mail address", Hint: "Decisions and warnings are mailed here. It does not change who can log in; the old address is told.", Value: v.Email, Error: v.Wrong["email"], Type: "email", Required: true, MaxLength: 254}).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.TextField(ui.Field{Name: "email", Label: i18n.T(ctx, "partners.label.email"), Hint: i18n.T(ctx, "partners.organisation.email-hint"), Value: v.Email, Error: v.Wrong["email"], Type: "email", Required: true, MaxLength: 254}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -167,7 +168,7 @@ func OrganisationPage(p ui.Page, v OrganisationView) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = ui.TextField(ui.Field{Name: "phone", Label: "Telephone", Value: v.Phone, Error: v.Wrong["phone"], Type: "tel", MaxLength: 30}).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.TextField(ui.Field{Name: "phone", Label: i18n.T(ctx, "partners.label.telephone"), Value: v.Phone, Error: v.Wrong["phone"], Type: "tel", MaxLength: 30}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -187,7 +188,7 @@ func OrganisationPage(p ui.Page, v OrganisationView) templ.Component {
 							}()
 						}
 						ctx = templ.InitializeContext(ctx)
-						templ_7745c5c3_Err = ui.Button(ui.Primary, "Save contact person").Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = ui.Button(ui.Primary, i18n.T(ctx, "partners.organisation.save-contact")).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
@@ -205,7 +206,7 @@ func OrganisationPage(p ui.Page, v OrganisationView) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Card("Contact person").Render(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Card(i18n.T(ctx, "partners.label.contact-person")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -280,7 +281,7 @@ func ChangesPage(p ui.Page, v ChangesView) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = ui.TextField(ui.Field{Name: "from", Label: "From", Value: v.From, Type: "date"}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.TextField(ui.Field{Name: "from", Label: i18n.T(ctx, "partners.organisation.from"), Value: v.From, Type: "date"}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -288,7 +289,7 @@ func ChangesPage(p ui.Page, v ChangesView) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = ui.TextField(ui.Field{Name: "until", Label: "Up to and including", Value: v.Until, Type: "date"}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.TextField(ui.Field{Name: "until", Label: i18n.T(ctx, "partners.organisation.until"), Value: v.Until, Type: "date"}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -302,9 +303,9 @@ func ChangesPage(p ui.Page, v ChangesView) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Rows(ui.TableView{ID: "changes", Caption: "Changes", Total: v.Total, Noun: [2]string{"change", "changes"},
-				Columns: []ui.Column{{Label: "What"}, {Label: "When"}}, Pager: v.Pager,
-				Empty: ui.Empty{Text: "Nothing was changed in this period.", ActionLabel: "See the whole trail", ActionHref: "/partner/audit"}}, v.Rows, func(r ChangeRow) ui.Cells {
+			templ_7745c5c3_Err = ui.Rows(ui.TableView{ID: "changes", Caption: i18n.T(ctx, "partners.organisation.changes"), Total: v.Total, Noun: [2]string{i18n.T(ctx, "partners.noun.change"), i18n.T(ctx, "partners.noun.changes")},
+				Columns: []ui.Column{{Label: i18n.T(ctx, "partners.organisation.what")}, {Label: i18n.T(ctx, "partners.label.when")}}, Pager: v.Pager,
+				Empty: ui.Empty{Text: i18n.T(ctx, "partners.organisation.no-changes"), ActionLabel: i18n.T(ctx, "partners.organisation.whole-trail"), ActionHref: "/partner/audit"}}, v.Rows, func(r ChangeRow) ui.Cells {
 				return ui.Cells{ui.PlainText(r.Text), ui.Clock(r.At, v.Now)}
 			}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {

@@ -9,6 +9,7 @@ import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
 import (
+	"context"
 	"schakel/templates/i18n"
 	"schakel/templates/ui"
 	"time"
@@ -38,13 +39,13 @@ type ReadKeysView struct {
 	Now                    time.Time
 }
 
-func (v ReadKeysView) errors() []ui.FieldError {
-	list := ui.NamedErrors(v.Wrong, ui.Labelled{"name", "Name"}, ui.Labelled{"expires", "Works through"})
+func (v ReadKeysView) errors(ctx context.Context) []ui.FieldError {
+	list := ui.NamedErrors(v.Wrong, ui.Labelled{"name", i18n.T(ctx, "partners.label.name")}, ui.Labelled{"expires", i18n.T(ctx, "partners.key.works-through")})
 	return append(list, ui.OneError(v.RevokeID+"-reason", v.RevokeError)...)
 }
 
-func (v ReadKeysView) revoke(r ReadKeyRow) ui.Danger {
-	d := ui.Danger{ID: r.ID, Label: "Revoke " + r.Name, Explain: "The key stops working at once, for good.", Action: r.RevokeHref, Button: "Revoke key", ReasonName: "reason"}
+func (v ReadKeysView) revoke(ctx context.Context, r ReadKeyRow) ui.Danger {
+	d := ui.Danger{ID: r.ID, Label: i18n.T(ctx, "partners.key.revoke-name", r.Name), Explain: i18n.T(ctx, "partners.key.revoke-text"), Action: r.RevokeHref, Button: i18n.T(ctx, "partners.key.revoke"), ReasonName: "reason"}
 	if v.RevokeID == r.ID {
 		d.ReasonValue, d.ReasonError = v.RevokeReason, v.RevokeError
 	}
@@ -85,7 +86,7 @@ func ReadKeysPage(p ui.Page, v ReadKeysView) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = ui.ErrorSummary(v.errors()).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.ErrorSummary(v.errors(ctx)).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -102,7 +103,7 @@ func ReadKeysPage(p ui.Page, v ReadKeysView) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if v.Plain != "" {
-				templ_7745c5c3_Err = ui.SecretOnce(ui.Secret{ID: "read-key", Label: "Key " + v.Made, Value: v.Plain}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.SecretOnce(ui.Secret{ID: "read-key", Label: i18n.T(ctx, "partners.key.named", v.Made), Value: v.Plain}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -111,9 +112,9 @@ func ReadKeysPage(p ui.Page, v ReadKeysView) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Rows(ui.TableView{ID: "keys", Caption: "Read-only keys", Total: v.Total, Noun: [2]string{"key", "keys"},
-				Columns: []ui.Column{{Label: "Name"}, {Label: "Ends in"}, {Label: "State"}, {Label: "Made"}, {Label: "Works through"}, {Label: "Last used"}, {Label: "Revoke"}},
-				Empty:   ui.Empty{Text: "There are no keys yet. A key lets a build pipeline or a dependency updater read the contracts that you may see."}, Pager: v.Pager}, v.Rows, v.cells).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Rows(ui.TableView{ID: "keys", Caption: i18n.T(ctx, "partners.key.caption"), Total: v.Total, Noun: [2]string{i18n.T(ctx, "partners.noun.key"), i18n.T(ctx, "partners.noun.keys")},
+				Columns: []ui.Column{{Label: i18n.T(ctx, "partners.label.name")}, {Label: i18n.T(ctx, "partners.key.ends-in")}, {Label: i18n.T(ctx, "partners.label.state")}, {Label: i18n.T(ctx, "partners.label.made")}, {Label: i18n.T(ctx, "partners.key.works-through")}, {Label: i18n.T(ctx, "partners.key.last-used")}, {Label: i18n.T(ctx, "partners.key.revoke-column")}},
+				Empty:   ui.Empty{Text: i18n.T(ctx, "partners.key.none")}, Pager: v.Pager}, v.Rows, func(r ReadKeyRow) ui.Cells { return v.cells(ctx, r) }).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -146,7 +147,7 @@ func ReadKeysPage(p ui.Page, v ReadKeysView) templ.Component {
 							}()
 						}
 						ctx = templ.InitializeContext(ctx)
-						templ_7745c5c3_Err = ui.TextField(ui.Field{Name: "name", Label: "Name", Hint: "What uses it, such as Renovate of the student system.", Value: v.Name, Error: v.Wrong["name"], Required: true, MaxLength: 100}).Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = ui.TextField(ui.Field{Name: "name", Label: i18n.T(ctx, "partners.label.name"), Hint: i18n.T(ctx, "partners.key.name-hint"), Value: v.Name, Error: v.Wrong["name"], Required: true, MaxLength: 100}).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
@@ -154,7 +155,7 @@ func ReadKeysPage(p ui.Page, v ReadKeysView) templ.Component {
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
-						templ_7745c5c3_Err = ui.TextField(ui.Field{Name: "expires", Label: "Works through", Hint: "Its last day. Leave it empty for a key that works until it is revoked.", Type: "date", Value: v.Expires, Error: v.Wrong["expires"]}).Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = ui.TextField(ui.Field{Name: "expires", Label: i18n.T(ctx, "partners.key.works-through"), Hint: i18n.T(ctx, "partners.key.expires-hint"), Type: "date", Value: v.Expires, Error: v.Wrong["expires"]}).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
@@ -162,7 +163,7 @@ func ReadKeysPage(p ui.Page, v ReadKeysView) templ.Component {
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
-						templ_7745c5c3_Err = ui.Button(ui.Primary, "Make key").Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = ui.Button(ui.Primary, i18n.T(ctx, "partners.key.make")).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
@@ -174,7 +175,7 @@ func ReadKeysPage(p ui.Page, v ReadKeysView) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.Card("Make a key").Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Card(i18n.T(ctx, "partners.key.make-title")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -195,7 +196,7 @@ func ReadKeysPage(p ui.Page, v ReadKeysView) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = ui.Text("Send it as a bearer token, or as the password of Basic with any user name, to the API of the contract register. It opens nothing else.").Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Text(i18n.T(ctx, "partners.key.use-text")).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -203,7 +204,7 @@ func ReadKeysPage(p ui.Page, v ReadKeysView) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = ui.Code("key-curl", "List contracts with curl", v.Example).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Code("key-curl", i18n.T(ctx, "partners.key.list-curl"), v.Example).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -223,7 +224,7 @@ func ReadKeysPage(p ui.Page, v ReadKeysView) templ.Component {
 						}()
 					}
 					ctx = templ.InitializeContext(ctx)
-					templ_7745c5c3_Err = ui.Code("key-renovate", "Configuration of Renovate", v.Renovate).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Code("key-renovate", i18n.T(ctx, "partners.key.renovate-config"), v.Renovate).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -235,7 +236,7 @@ func ReadKeysPage(p ui.Page, v ReadKeysView) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Card("How to use a key").Render(templ.WithChildren(ctx, templ_7745c5c3_Var5), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Card(i18n.T(ctx, "partners.key.how-to-use")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var5), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -249,11 +250,11 @@ func ReadKeysPage(p ui.Page, v ReadKeysView) templ.Component {
 	})
 }
 
-func (v ReadKeysView) cells(r ReadKeyRow) ui.Cells {
+func (v ReadKeysView) cells(ctx context.Context, r ReadKeyRow) ui.Cells {
 	return ui.Cells{
 		ui.PlainText(r.Name), ui.Identifier(r.Hint), ui.Spaced(ui.State(r.State), ui.When(r.Reason != "", ui.PlainText(" "+r.Reason))),
-		ui.Spaced(ui.Ago(r.Created, v.Now), ui.PlainText(" by "+r.CreatedBy)), r.throughCell(), r.lastUsedCell(v.Now),
-		ui.When(r.State == "active" && v.Closed == "", ui.DangerAction(v.revoke(r))),
+		ui.Spaced(ui.Ago(r.Created, v.Now), ui.PlainText(i18n.T(ctx, "partners.key.made-by", r.CreatedBy))), r.throughCell(), r.lastUsedCell(v.Now),
+		ui.When(r.State == "active" && v.Closed == "", ui.DangerAction(v.revoke(ctx, r))),
 	}
 }
 
@@ -279,17 +280,22 @@ func (r ReadKeyRow) throughCell() templ.Component {
 		}
 		ctx = templ.ClearChildren(ctx)
 		if r.Expires.IsZero() {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 10, "until revoked")
+			var templ_7745c5c3_Var8 string
+			templ_7745c5c3_Var8, templ_7745c5c3_Err = templ.JoinStringErrs(i18n.T(ctx, "partners.key.until-revoked"))
+			if templ_7745c5c3_Err != nil {
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `read_keys.templ`, Line: 87, Col: 45}
+			}
+			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var8))
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		} else {
-			var templ_7745c5c3_Var8 string
-			templ_7745c5c3_Var8, templ_7745c5c3_Err = templ.JoinStringErrs(r.Expires.Add(-time.Second).Format(time.DateOnly))
+			var templ_7745c5c3_Var9 string
+			templ_7745c5c3_Var9, templ_7745c5c3_Err = templ.JoinStringErrs(r.Expires.Add(-time.Second).Format(time.DateOnly))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `partners/read_keys.templ`, Line: 88, Col: 53}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `read_keys.templ`, Line: 89, Col: 53}
 			}
-			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var8))
+			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var9))
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -314,13 +320,18 @@ func (r ReadKeyRow) lastUsedCell(now time.Time) templ.Component {
 			}()
 		}
 		ctx = templ.InitializeContext(ctx)
-		templ_7745c5c3_Var9 := templ.GetChildren(ctx)
-		if templ_7745c5c3_Var9 == nil {
-			templ_7745c5c3_Var9 = templ.NopComponent
+		templ_7745c5c3_Var10 := templ.GetChildren(ctx)
+		if templ_7745c5c3_Var10 == nil {
+			templ_7745c5c3_Var10 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
 		if r.LastUsed.IsZero() {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 11, "never")
+			var templ_7745c5c3_Var11 string
+			templ_7745c5c3_Var11, templ_7745c5c3_Err = templ.JoinStringErrs(i18n.T(ctx, "time.never"))
+			if templ_7745c5c3_Err != nil {
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `read_keys.templ`, Line: 95, Col: 29}
+			}
+			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var11))
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

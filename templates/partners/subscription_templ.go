@@ -9,6 +9,7 @@ import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
 import (
+	"context"
 	"schakel/templates/i18n"
 	"schakel/templates/ui"
 	"time"
@@ -23,11 +24,11 @@ type Selected struct {
 	Retries string   // the retry schedule
 }
 
-func (s Selected) items() []ui.Item {
+func (s Selected) items(ctx context.Context) []ui.Item {
 	return []ui.Item{
-		{Label: "Which events", Content: ui.SelectionWords(s.Filters, s.OrderBy)},
-		{Label: "Repeated events", Text: s.Repeats},
-		{Label: "Retries", Text: s.Retries},
+		{Label: i18n.T(ctx, "partners.subscription.which-events"), Content: ui.SelectionWords(s.Filters, s.OrderBy)},
+		{Label: i18n.T(ctx, "partners.subscription.repeats"), Text: s.Repeats},
+		{Label: i18n.T(ctx, "partners.subscription.retries"), Text: s.Retries},
 	}
 }
 
@@ -63,37 +64,37 @@ type SubscriptionType struct {
 	Classification              string
 }
 
-func (v SubscriptionView) items() []ui.Item {
-	items := []ui.Item{{Label: "Endpoint", Content: ui.Link(v.Endpoint, v.EndpointHref)}}
+func (v SubscriptionView) items(ctx context.Context) []ui.Item {
+	items := []ui.Item{{Label: i18n.T(ctx, "partners.label.endpoint"), Content: ui.Link(v.Endpoint, v.EndpointHref)}}
 	if v.Dataset != nil {
-		items = append(items, v.Dataset.items()...)
+		items = append(items, v.Dataset.items(ctx)...)
 	} else {
 		if !v.Pull {
-			items = append(items, ui.Item{Label: "Sends to", Content: ui.Identifier(v.Host)})
+			items = append(items, ui.Item{Label: i18n.T(ctx, "partners.label.sends-to"), Content: ui.Identifier(v.Host)})
 		}
-		items = append(items, v.Selected.items()...)
+		items = append(items, v.Selected.items(ctx)...)
 	}
-	items = append(items, ui.Item{Label: "Purpose", Text: v.Purpose}, ui.Item{Label: "Asked for", Content: ui.Clock(v.Created, v.Now)})
+	items = append(items, ui.Item{Label: i18n.T(ctx, "partners.label.purpose"), Text: v.Purpose}, ui.Item{Label: i18n.T(ctx, "partners.subscription.asked-for"), Content: ui.Clock(v.Created, v.Now)})
 	if !v.Decided.IsZero() {
-		items = append(items, ui.Item{Label: "Decided", Text: ui.Time(v.Decided) + " by " + v.DecidedBy})
+		items = append(items, ui.Item{Label: i18n.T(ctx, "partners.label.decided"), Text: i18n.T(ctx, "partners.decision.at-by", v.Decided, v.DecidedBy)})
 	}
-	return append(items, ui.Item{Label: "Subscription id", Content: ui.Identifier(v.ID)})
+	return append(items, ui.Item{Label: i18n.T(ctx, "partners.subscription.id"), Content: ui.Identifier(v.ID)})
 }
 
-func (v SubscriptionView) end() ui.Danger {
-	explain := "You get no more events of it, for good. What still waits becomes a dead letter, and is not sent any more. To receive again you ask for a new subscription."
+func (v SubscriptionView) end(ctx context.Context) ui.Danger {
+	explain := i18n.T(ctx, "partners.subscription.end-text")
 	if v.Pull {
-		explain = "No more events of it can be fetched, for good. What still waits becomes a dead letter. To receive again you ask for a new subscription."
+		explain = i18n.T(ctx, "partners.subscription.end-text-pull")
 	}
 	if v.Dataset != nil {
-		explain = "Nothing of the dataset can be fetched by it any more, for good. To follow again you ask for a new subscription."
+		explain = i18n.T(ctx, "partners.subscription.end-text-dataset")
 	}
 	d := ui.Danger{
-		ID: "end", Label: "End this subscription", Explain: explain,
-		Action: v.Href + "/end", Button: "End subscription", ReasonName: "reason", ReasonValue: v.EndReason, ReasonError: v.EndError,
+		ID: "end", Label: i18n.T(ctx, "partners.subscription.end-title"), Explain: explain,
+		Action: v.Href + "/end", Button: i18n.T(ctx, "partners.subscription.end"), ReasonName: "reason", ReasonValue: v.EndReason, ReasonError: v.EndError,
 	}
 	if v.State == "requested" {
-		d.Label, d.Explain, d.Button = "Take this request back", "The administrator no longer has to decide on it.", "Take back"
+		d.Label, d.Explain, d.Button = i18n.T(ctx, "partners.subscription.withdraw-title"), i18n.T(ctx, "partners.subscription.withdraw-text"), i18n.T(ctx, "partners.subscription.withdraw")
 	}
 	return d
 }
@@ -176,7 +177,7 @@ func SubscriptionPage(p ui.Page, v SubscriptionView) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				if v.Reason != "" {
-					templ_7745c5c3_Err = ui.Text("Reason: "+v.Reason).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Text(i18n.T(ctx, "partners.decision.reason", v.Reason)).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -203,7 +204,7 @@ func SubscriptionPage(p ui.Page, v SubscriptionView) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = ui.DescriptionList(v.items()).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.DescriptionList(v.items(ctx)).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -216,7 +217,7 @@ func SubscriptionPage(p ui.Page, v SubscriptionView) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = ui.Link("Change filters, repeats, order and retries", v.ChangeHref).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Link(i18n.T(ctx, "partners.subscription.change-selection"), v.ChangeHref).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -227,7 +228,7 @@ func SubscriptionPage(p ui.Page, v SubscriptionView) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Card("Request").Render(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Card(i18n.T(ctx, "partners.subscription.request")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -248,7 +249,7 @@ func SubscriptionPage(p ui.Page, v SubscriptionView) templ.Component {
 						}()
 					}
 					ctx = templ.InitializeContext(ctx)
-					templ_7745c5c3_Err = ui.PostButton(ui.Primary, v.resumeLabel(), v.Href+"/resume").Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.PostButton(ui.Primary, v.resumeLabel(ctx), v.Href+"/resume").Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -279,7 +280,7 @@ func SubscriptionPage(p ui.Page, v SubscriptionView) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if v.CanPause {
-				templ_7745c5c3_Err = ui.DangerAction(ui.Danger{ID: "pause", Label: "Pause this subscription", Explain: v.pauseText(), Action: v.Href + "/pause", Button: "Pause subscription", ReasonName: "reason", ReasonValue: v.PauseReason, ReasonError: v.PauseError}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.DangerAction(ui.Danger{ID: "pause", Label: i18n.T(ctx, "partners.subscription.pause-title"), Explain: v.pauseText(ctx), Action: v.Href + "/pause", Button: i18n.T(ctx, "partners.subscription.pause"), ReasonName: "reason", ReasonValue: v.PauseReason, ReasonError: v.PauseError}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -289,7 +290,7 @@ func SubscriptionPage(p ui.Page, v SubscriptionView) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if v.CanEnd {
-				templ_7745c5c3_Err = ui.DangerAction(v.end()).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.DangerAction(v.end(ctx)).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -325,8 +326,8 @@ func subscriptionTypes(v SubscriptionView) templ.Component {
 			templ_7745c5c3_Var6 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = ui.Rows(ui.TableView{ID: "types", Caption: "Event types", Total: len(v.Types), Noun: [2]string{"event type", "event types"},
-			Columns: []ui.Column{{Label: "Event type"}, {Label: "Meaning"}, {Label: "Contract"}, {Label: "Classification"}}}, v.Types, func(r SubscriptionType) ui.Cells {
+		templ_7745c5c3_Err = ui.Rows(ui.TableView{ID: "types", Caption: i18n.T(ctx, "partners.label.event-types"), Total: len(v.Types), Noun: [2]string{i18n.T(ctx, "partners.noun.event-type"), i18n.T(ctx, "partners.noun.event-types")},
+			Columns: []ui.Column{{Label: i18n.T(ctx, "partners.label.event-type")}, {Label: i18n.T(ctx, "partners.subscription.meaning")}, {Label: i18n.T(ctx, "partners.label.contract")}, {Label: i18n.T(ctx, "partners.label.classification")}}}, v.Types, func(r SubscriptionType) ui.Cells {
 			return ui.Cells{r.eventTypeCell(), ui.PlainText(r.Title), ui.PlainText(r.Contract), ui.PlainText(r.Classification)}
 		}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
@@ -336,7 +337,7 @@ func subscriptionTypes(v SubscriptionView) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = ui.Link("Deliveries of this subscription", v.DeliveriesHref).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Link(i18n.T(ctx, "partners.subscription.deliveries-of"), v.DeliveriesHref).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -349,7 +350,7 @@ func subscriptionTypes(v SubscriptionView) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Link("Offer everything that it never got", v.ReplayHref).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Link(i18n.T(ctx, "partners.subscription.replay-missed"), v.ReplayHref).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -362,21 +363,21 @@ func subscriptionTypes(v SubscriptionView) templ.Component {
 	})
 }
 
-func (v SubscriptionView) resumeLabel() string {
+func (v SubscriptionView) resumeLabel(ctx context.Context) string {
 	if v.Dataset != nil || v.Pull {
-		return "Allow fetching again"
+		return i18n.T(ctx, "partners.subscription.resume-fetching")
 	}
-	return "Start sending again"
+	return i18n.T(ctx, "partners.subscription.resume-sending")
 }
 
-func (v SubscriptionView) pauseText() string {
+func (v SubscriptionView) pauseText(ctx context.Context) string {
 	if v.Dataset != nil {
-		return "Nothing can be fetched until you end the pause. Deltas are kept for 31 days; a copy that waits longer begins anew."
+		return i18n.T(ctx, "partners.subscription.pause-text-dataset")
 	}
 	if v.Pull {
-		return "Nothing can be fetched until you end the pause. Events are held for you until then, new ones too."
+		return i18n.T(ctx, "partners.subscription.pause-text-pull")
 	}
-	return "Nothing is sent until you start it again. Events are held for you until then, new ones too. One whose Idempotency-Key expired meanwhile becomes a dead letter, which can be resent."
+	return i18n.T(ctx, "partners.subscription.pause-text")
 }
 
 // SubscriptionFormView asks for a subscription. All values are as typed.
@@ -397,19 +398,19 @@ type SubscriptionFormView struct {
 	Preview *ui.PreviewView
 }
 
-func (v SubscriptionFormView) errors() []ui.FieldError {
-	labels := append([]ui.Labelled{{"types", "Event types"}}, v.Selection.Labels()...)
-	return ui.NamedErrors(v.Wrong, append(labels, ui.Labelled{"endpoint", "Endpoint"}, ui.Labelled{"name", "Name"}, ui.Labelled{"purpose", "Purpose"})...)
+func (v SubscriptionFormView) errors(ctx context.Context) []ui.FieldError {
+	labels := append([]ui.Labelled{{"types", i18n.T(ctx, "partners.label.event-types")}}, v.Selection.Labels()...)
+	return ui.NamedErrors(v.Wrong, append(labels, ui.Labelled{"endpoint", i18n.T(ctx, "partners.label.endpoint")}, ui.Labelled{"name", i18n.T(ctx, "partners.label.name")}, ui.Labelled{"purpose", i18n.T(ctx, "partners.label.purpose")})...)
 }
 
-func (v SubscriptionFormView) hint() string {
+func (v SubscriptionFormView) hint(ctx context.Context) string {
 	switch {
 	case v.Found > v.Shown:
-		return "Showing " + ui.Count(v.Shown) + " of " + ui.Count(v.Found) + " event types. Search to see others; what you ticked stays."
+		return i18n.T(ctx, "partners.subscription.types-shown", v.Shown, v.Found)
 	case v.Search != "":
-		return ui.Plural(v.Found, "event type matches", "event types match") + " your search. What you ticked before stays."
+		return i18n.T(ctx, "partners.subscription.types-found", v.Found)
 	}
-	return "Ticking asks for it; you get it once the administrator approves."
+	return i18n.T(ctx, "partners.subscription.tick-hint")
 }
 
 // SubscriptionFormPage asks for a subscription.
@@ -446,7 +447,7 @@ func SubscriptionFormPage(p ui.Page, v SubscriptionFormView) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = ui.ErrorSummary(v.errors()).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.ErrorSummary(v.errors(ctx)).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -455,12 +456,12 @@ func SubscriptionFormPage(p ui.Page, v SubscriptionFormView) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if len(v.Endpoints) == 0 {
-				templ_7745c5c3_Err = ui.EmptyState(ui.Empty{Text: "You need an endpoint first: that is where the events go.", ActionLabel: "Add an endpoint", ActionHref: v.NewEndpoint}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.EmptyState(ui.Empty{Text: i18n.T(ctx, "partners.subscription.endpoint-first"), ActionLabel: i18n.T(ctx, "partners.action.add-endpoint"), ActionHref: v.NewEndpoint}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 			} else if len(v.Types) == 0 && v.Search == "" {
-				templ_7745c5c3_Err = ui.EmptyState(ui.Empty{Text: "The catalogue has no event types yet. Contracts bring them.", ActionLabel: "See the contracts", ActionHref: "/contracts"}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.EmptyState(ui.Empty{Text: i18n.T(ctx, "partners.subscription.empty-catalogue"), ActionLabel: i18n.T(ctx, "partners.action.see-contracts"), ActionHref: "/contracts"}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -489,7 +490,7 @@ func SubscriptionFormPage(p ui.Page, v SubscriptionFormView) templ.Component {
 							}()
 						}
 						ctx = templ.InitializeContext(ctx)
-						templ_7745c5c3_Err = ui.TextField(ui.Field{Name: "q", Label: "Search event types", Value: v.Search, MaxLength: 255}).Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = ui.TextField(ui.Field{Name: "q", Label: i18n.T(ctx, "partners.subscription.search-types"), Value: v.Search, MaxLength: 255}).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
@@ -509,7 +510,7 @@ func SubscriptionFormPage(p ui.Page, v SubscriptionFormView) templ.Component {
 								}()
 							}
 							ctx = templ.InitializeContext(ctx)
-							templ_7745c5c3_Err = ui.Button(ui.Secondary, "Search", ui.Attrs{"name": "do", "value": "search"}).Render(ctx, templ_7745c5c3_Buffer)
+							templ_7745c5c3_Err = ui.Button(ui.Secondary, i18n.T(ctx, "partners.action.search"), ui.Attrs{"name": "do", "value": "search"}).Render(ctx, templ_7745c5c3_Buffer)
 							if templ_7745c5c3_Err != nil {
 								return templ_7745c5c3_Err
 							}
@@ -523,13 +524,13 @@ func SubscriptionFormPage(p ui.Page, v SubscriptionFormView) templ.Component {
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
-						templ_7745c5c3_Err = ui.CheckboxGroup(ui.Field{Name: "types", Label: "Event types", Hint: v.hint(), Error: v.Wrong["types"], Required: true, Options: v.Types}).Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = ui.CheckboxGroup(ui.Field{Name: "types", Label: i18n.T(ctx, "partners.label.event-types"), Hint: v.hint(ctx), Error: v.Wrong["types"], Required: true, Options: v.Types}).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
 						return nil
 					})
-					templ_7745c5c3_Err = ui.Fieldset("What you want to receive").Render(templ.WithChildren(ctx, templ_7745c5c3_Var10), templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Fieldset(i18n.T(ctx, "partners.subscription.what-receive")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var10), templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -557,7 +558,7 @@ func SubscriptionFormPage(p ui.Page, v SubscriptionFormView) templ.Component {
 							}()
 						}
 						ctx = templ.InitializeContext(ctx)
-						templ_7745c5c3_Err = ui.Select(ui.Field{Name: "endpoint", Label: "Endpoint", Hint: "Where the events are sent.", Value: v.Endpoint, Error: v.Wrong["endpoint"], Required: true, Options: v.Endpoints}).Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = ui.Select(ui.Field{Name: "endpoint", Label: i18n.T(ctx, "partners.label.endpoint"), Hint: i18n.T(ctx, "partners.subscription.endpoint-hint"), Value: v.Endpoint, Error: v.Wrong["endpoint"], Required: true, Options: v.Endpoints}).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
@@ -565,7 +566,7 @@ func SubscriptionFormPage(p ui.Page, v SubscriptionFormView) templ.Component {
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
-						templ_7745c5c3_Err = ui.TextField(ui.Field{Name: "name", Label: "Name", Hint: "How you recognise this subscription.", Value: v.Name, Error: v.Wrong["name"], MaxLength: 120}).Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = ui.TextField(ui.Field{Name: "name", Label: i18n.T(ctx, "partners.label.name"), Hint: i18n.T(ctx, "partners.subscription.name-hint"), Value: v.Name, Error: v.Wrong["name"], MaxLength: 120}).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
@@ -573,13 +574,13 @@ func SubscriptionFormPage(p ui.Page, v SubscriptionFormView) templ.Component {
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
-						templ_7745c5c3_Err = ui.TextArea(ui.Field{Name: "purpose", Label: "Purpose", Hint: "What you need these events for. The administrator decides on it.", Value: v.Purpose, Error: v.Wrong["purpose"], Required: true, Rows: 4, MaxLength: 2000}).Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = ui.TextArea(ui.Field{Name: "purpose", Label: i18n.T(ctx, "partners.label.purpose"), Hint: i18n.T(ctx, "partners.subscription.purpose-hint"), Value: v.Purpose, Error: v.Wrong["purpose"], Required: true, Rows: 4, MaxLength: 2000}).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
 						return nil
 					})
-					templ_7745c5c3_Err = ui.Fieldset("Where and why").Render(templ.WithChildren(ctx, templ_7745c5c3_Var12), templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Fieldset(i18n.T(ctx, "partners.subscription.where-why")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var12), templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -599,7 +600,7 @@ func SubscriptionFormPage(p ui.Page, v SubscriptionFormView) templ.Component {
 							}()
 						}
 						ctx = templ.InitializeContext(ctx)
-						templ_7745c5c3_Err = ui.Button(ui.Primary, "Ask for this subscription").Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = ui.Button(ui.Primary, i18n.T(ctx, "partners.subscription.ask")).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
@@ -607,7 +608,7 @@ func SubscriptionFormPage(p ui.Page, v SubscriptionFormView) templ.Component {
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
-						templ_7745c5c3_Err = ui.Button(ui.Secondary, "Preview the filters", ui.Attrs{"name": "do", "value": "preview", "formaction": v.Action + "#preview"}).Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = ui.Button(ui.Secondary, i18n.T(ctx, "partners.subscription.preview"), ui.Attrs{"name": "do", "value": "preview", "formaction": v.Action + "#preview"}).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
@@ -615,7 +616,7 @@ func SubscriptionFormPage(p ui.Page, v SubscriptionFormView) templ.Component {
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
-						templ_7745c5c3_Err = ui.LinkButton(ui.Subtle, "Cancel", v.Cancel).Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = ui.LinkButton(ui.Subtle, i18n.T(ctx, "partners.action.cancel"), v.Cancel).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
@@ -663,23 +664,23 @@ type SubscribedDataset struct {
 	ChangeHref string
 }
 
-func (s SubscribedDataset) items() []ui.Item {
-	items := []ui.Item{{Label: "Dataset", Content: s.Dataset.Link()}}
+func (s SubscribedDataset) items(ctx context.Context) []ui.Item {
+	items := []ui.Item{{Label: i18n.T(ctx, "partners.label.dataset"), Content: s.Dataset.Link()}}
 	if s.Area.Href == "" {
-		items = append(items, ui.Item{Label: "Area", Text: "everything"})
+		items = append(items, ui.Item{Label: i18n.T(ctx, "partners.label.area"), Text: i18n.T(ctx, "partners.subscription.everything")})
 	} else {
-		items = append(items, ui.Item{Label: "Area", Content: s.Area.Link()})
+		items = append(items, ui.Item{Label: i18n.T(ctx, "partners.label.area"), Content: s.Area.Link()})
 	}
 	if len(s.Types) == 0 {
-		items = append(items, ui.Item{Label: "Object types", Text: "all"})
+		items = append(items, ui.Item{Label: i18n.T(ctx, "partners.label.object-types"), Text: i18n.T(ctx, "partners.subscription.all-types")})
 	} else {
-		items = append(items, ui.Item{Label: "Object types", Content: ui.Bullets(s.Types)})
+		items = append(items, ui.Item{Label: i18n.T(ctx, "partners.label.object-types"), Content: ui.Bullets(s.Types)})
 	}
 	if s.ChangeHref != "" {
-		items = append(items, ui.Item{Label: "Change", Content: ui.Link("Change the area or the object types", s.ChangeHref)})
+		items = append(items, ui.Item{Label: i18n.T(ctx, "partners.label.change"), Content: ui.Link(i18n.T(ctx, "partners.subscription.change-area"), s.ChangeHref)})
 	}
 	_, word := s.Copy.Progress()
-	return append(items, ui.Item{Label: "Its copy", Text: word})
+	return append(items, ui.Item{Label: i18n.T(ctx, "partners.subscription.its-copy"), Text: word})
 }
 
 func subscribedMap(s SubscribedDataset) templ.Component {
@@ -722,7 +723,7 @@ func subscribedMap(s SubscribedDataset) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Card("Area").Render(templ.WithChildren(ctx, templ_7745c5c3_Var15), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Card(i18n.T(ctx, "partners.label.area")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var15), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -746,7 +747,7 @@ func subscribedMap(s SubscribedDataset) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Card("Keys").Render(templ.WithChildren(ctx, templ_7745c5c3_Var16), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Card(i18n.T(ctx, "partners.subscription.keys")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var16), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -785,7 +786,7 @@ func (r SubscriptionType) eventTypeCell() templ.Component {
 			var templ_7745c5c3_Var18 string
 			templ_7745c5c3_Var18, templ_7745c5c3_Err = templ.JoinStringErrs(r.Name)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `partners/subscription.templ`, Line: 286, Col: 10}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `subscription.templ`, Line: 287, Col: 10}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var18))
 			if templ_7745c5c3_Err != nil {

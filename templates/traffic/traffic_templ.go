@@ -8,7 +8,10 @@ package traffic
 import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
-import "schakel/templates/ui"
+import (
+	"schakel/templates/i18n"
+	"schakel/templates/ui"
+)
 
 // View is the page of what moved.
 type View struct {
@@ -73,7 +76,7 @@ func Page(p ui.Page, v View) templ.Component {
 				var templ_7745c5c3_Var4 string
 				templ_7745c5c3_Var4, templ_7745c5c3_Err = templ.JoinStringErrs(v.Period)
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `traffic/traffic.templ`, Line: 19, Col: 54}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `traffic.templ`, Line: 22, Col: 54}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var4))
 				if templ_7745c5c3_Err != nil {
@@ -84,7 +87,7 @@ func Page(p ui.Page, v View) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				if len(v.Partners) > 0 {
-					templ_7745c5c3_Err = ui.Select(ui.Field{Name: "partner", Label: "Partner", Value: v.Partner, Options: v.Partners}).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Select(ui.Field{Name: "partner", Label: i18n.T(ctx, "traffic.partner"), Value: v.Partner, Options: v.Partners}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -94,7 +97,7 @@ func Page(p ui.Page, v View) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				if len(v.Endpoints) > 0 {
-					templ_7745c5c3_Err = ui.Select(ui.Field{Name: "endpoint", Label: "Endpoint", Value: v.Endpoint, Options: v.Endpoints}).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Select(ui.Field{Name: "endpoint", Label: i18n.T(ctx, "traffic.endpoint"), Value: v.Endpoint, Options: v.Endpoints}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}

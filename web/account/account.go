@@ -27,12 +27,12 @@ func (a *logins) changePassword(c echo.Context) error {
 		account, err := a.Cfg.Accounts.ChangePassword(c.Request().Context(), site.AccountOf(c).ID, in.current, in.chosen, c.RealIP())
 		if e, ok := errors.AsType[*registry.ThrottledError](err); ok {
 			setRetryAfter(c, e.After)
-			return tooMany("current", waitText(e.After))
+			return tooMany("current", waitText(c, e.After))
 		}
 		if err != nil {
 			return err
 		}
-		return a.freshSession(c, account, "Your password is changed. You were logged out everywhere else.")
+		return a.freshSession(c, account, "account.password-changed")
 	}, func(c echo.Context, status int, _ passwords, wrong site.FormErrors) error {
 		return a.showAccount(c, status, wrong)
 	})
@@ -48,23 +48,39 @@ func (a *logins) endSessions(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return a.freshSession(c, account, "You were logged out everywhere else.")
+	return a.freshSession(c, account, "account.sessions-ended")
 }
 
-func (a *logins) freshSession(c echo.Context, account store.Account, text string) error {
+// setLocale stores the language and the time zone in which the reader wants pages and mails.
+func (a *logins) setLocale(c echo.Context) error {
+	type locale struct{ language, zone string }
+	read := func(form site.Form) locale { return locale{form.Get("language"), form.Get("timeZone")} }
+	return site.Submit(c, read, func(in locale) error {
+		if err := a.Cfg.Accounts.SetLocale(c.Request().Context(), site.AccountOf(c).ID, in.language, in.zone); err != nil {
+			return err
+		}
+		a.RememberLanguage(c, i18n.Lang(in.language))
+		a.Flash(c, ui.KindOK, "account.locale-saved")
+		return c.Redirect(http.StatusSeeOther, "/account")
+	}, func(c echo.Context, status int, _ locale, wrong site.FormErrors) error {
+		return a.showAccount(c, status, wrong)
+	})
+}
+
+func (a *logins) freshSession(c echo.Context, account store.Account, text i18n.Message) error {
 	if err := a.StartSession(c, account.ID, account.SessionEpoch); err != nil {
 		return err
 	}
-	a.Flash(c, ui.KindOK, i18n.Message(text))
+	a.Flash(c, ui.KindOK, text)
 	return c.Redirect(http.StatusSeeOther, "/account")
 }
 
 func (a *logins) showAccount(c echo.Context, status int, wrong map[string]i18n.Message) error {
 	account := site.AccountOf(c)
-	p := a.Page(c, "Your account")
+	p := a.Page(c, i18n.T(c.Request().Context(), "account.title"))
 	p.Invalid = len(wrong) > 0
 	return a.Render(c, status, view.AccountPage(p, view.AccountView{
-		Name: account.Name, Email: account.Email, HasPassword: account.PasswordHash != "",
+		Name: account.Name, Email: account.Email, HasPassword: account.PasswordHash != "", Language: account.Language, TimeZone: account.TimeZone,
 		Since: account.CreatedAt.Time, ThisLogin: account.LastLoginAt.Time, LastLogin: account.PreviousLoginAt.Time, Now: a.Cfg.Now(), Wrong: wrong,
 	}))
 }

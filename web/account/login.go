@@ -35,11 +35,11 @@ func (a *logins) login(c echo.Context) error {
 	v := view.LoginView{Email: form.Get("email"), Next: site.LocalPath(form.Get("next"))}
 	account, err := a.Cfg.Accounts.Authenticate(c.Request().Context(), v.Email, form.Raw("password"), c.RealIP())
 	if errors.Is(err, identity.ErrLogin) {
-		v.Wrong = "The e-mail address or the password is wrong."
+		v.Wrong = "account.login-wrong"
 		return a.showLogin(c, http.StatusUnauthorized, v)
 	}
 	if e, ok := errors.AsType[*registry.ThrottledError](err); ok {
-		v.Wrong = i18n.Message(waitText(e.After))
+		v.Wrong = waitText(c, e.After)
 		setRetryAfter(c, e.After)
 		return a.showLogin(c, http.StatusTooManyRequests, v)
 	}
@@ -67,10 +67,10 @@ func (a *logins) showLogin(c echo.Context, status int, v view.LoginView) error {
 			v.ProviderHref += "?next=" + url.QueryEscape(v.Next)
 		}
 	}
-	p := a.Page(c, "Log in")
+	p := a.Page(c, i18n.T(c.Request().Context(), "account.login"))
 	p.Invalid = v.Wrong != ""
 	if p.Flash == nil && c.QueryParam("ended") != "" {
-		p.Flash = &ui.Flash{Kind: ui.KindWarning, Text: "Your session had ended, so this was not done. Log in and try again."}
+		p.Flash = &ui.Flash{Kind: ui.KindWarning, Text: "account.session-ended"}
 	}
 	return a.Render(c, status, view.LoginPage(p, v))
 }
@@ -79,11 +79,11 @@ func setRetryAfter(c echo.Context, after time.Duration) {
 	c.Response().Header()["Retry-After"] = site.RetryLater(0, "", "", after).Header["Retry-After"]
 }
 
-func waitText(after time.Duration) string {
-	return "Too many tries have failed. Wait " + ui.Duration(after.Round(time.Second)+time.Second) + " and try again."
+func waitText(c echo.Context, after time.Duration) i18n.Message {
+	return i18n.M("account.login-throttled", i18n.Duration(c.Request().Context(), after.Round(time.Second)+time.Second))
 }
 
 // tooMany refuses a form that was sent too often.
-func tooMany(field, text string) error {
-	return &site.FormRefused{Status: http.StatusTooManyRequests, Wrong: site.FormErrors{field: i18n.Message(text)}}
+func tooMany(field string, text i18n.Message) error {
+	return &site.FormRefused{Status: http.StatusTooManyRequests, Wrong: site.FormErrors{field: text}}
 }

@@ -24,6 +24,7 @@ import (
 	"golang.org/x/oauth2"
 	"schakel/registry"
 	"schakel/registry/identity"
+	"schakel/templates/i18n"
 	"schakel/web/site"
 )
 
@@ -49,15 +50,15 @@ func (a *logins) oidcStart(c echo.Context) error {
 func (a *logins) oidcCallback(c echo.Context) error {
 	attempt := a.takeAttempt(c)
 	if !sameText(attempt.State, c.QueryParam("state")) || a.Cfg.Now().Unix() >= attempt.Until {
-		return echo.NewHTTPError(http.StatusBadRequest, "This login was not started in this browser, or took too long. Start again from the login page.")
+		return echo.NewHTTPError(http.StatusBadRequest, i18n.Message("account.provider-other-browser"))
 	}
 	if c.QueryParam("code") == "" {
-		return echo.NewHTTPError(http.StatusForbidden, "The provider did not let you in. Start again from the login page.")
+		return echo.NewHTTPError(http.StatusForbidden, i18n.Message("account.provider-refused"))
 	}
 	id, err := a.oidc.finish(c.Request().Context(), c.QueryParam("code"), attempt.Nonce, attempt.Proof, a.Cfg.Now)
 	if errors.Is(err, errIdentityRefused) {
 		a.LogFailure(c, err)
-		return echo.NewHTTPError(http.StatusForbidden, "What the provider sent back was not accepted. Start again from the login page.")
+		return echo.NewHTTPError(http.StatusForbidden, i18n.Message("account.provider-answer"))
 	}
 	if err != nil {
 		return a.providerDown(c, err)
@@ -69,11 +70,11 @@ func (a *logins) loginIdentity(c echo.Context, id identity.Identity, next string
 	account, err := a.Cfg.Accounts.LoginIdentity(c.Request().Context(), id)
 	switch e, refused := errors.AsType[*registry.Error](err); {
 	case errors.Is(err, identity.ErrNoAccount):
-		return echo.NewHTTPError(http.StatusForbidden, "There is no account for you here. Ask the administrator for one.")
+		return echo.NewHTTPError(http.StatusForbidden, i18n.Message("account.provider-unknown"))
 	case errors.Is(err, identity.ErrLogin):
-		return echo.NewHTTPError(http.StatusForbidden, "This account cannot log in. Ask the administrator.")
+		return echo.NewHTTPError(http.StatusForbidden, i18n.Message("account.provider-blocked"))
 	case refused && e.Fields["email"] != "":
-		return echo.NewHTTPError(http.StatusForbidden, "The provider's e-mail address cannot be used for a new account: "+e.Fields["email"])
+		return echo.NewHTTPError(http.StatusForbidden, i18n.M("account.provider-email", e.Fields["email"]))
 	case err != nil:
 		return err
 	}
@@ -86,7 +87,7 @@ func (a *logins) loginIdentity(c echo.Context, id identity.Identity, next string
 func (a *logins) providerDown(c echo.Context, err error) error {
 	a.LogFailure(c, fmt.Errorf("log in at provider: %w", err))
 	return site.RetryLater(http.StatusServiceUnavailable, "provider-down",
-		"The provider of this login cannot be reached. Try again in a moment, or log in with a password.", 30*time.Second)
+		"account.provider-down", 30*time.Second)
 }
 
 // sameText compares in constant time; nothing equals the empty text.

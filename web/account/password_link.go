@@ -8,6 +8,7 @@ import (
 	"schakel/registry"
 	"schakel/store"
 	view "schakel/templates/account"
+	"schakel/templates/i18n"
 	"schakel/templates/ui"
 	"schakel/web/site"
 )
@@ -39,12 +40,12 @@ func (a *logins) choosePassword(c echo.Context, purpose registry.LinkPurpose) er
 			return linkProblem(err)
 		}
 		if account.Status != store.AccountActive {
-			return echo.NewHTTPError(http.StatusForbidden, "This account is blocked. Ask the administrator.")
+			return echo.NewHTTPError(http.StatusForbidden, i18n.Message("account.blocked"))
 		}
 		if err := a.LoginByLink(c, account); err != nil {
 			return err
 		}
-		a.Flash(c, ui.KindOK, "Your password is set, and you are logged in.")
+		a.Flash(c, ui.KindOK, "account.password-set")
 		return c.Redirect(http.StatusSeeOther, site.HomeOf(&account))
 	}, a.passwordForm)
 }
@@ -54,7 +55,7 @@ func (a *logins) passwordForm(c echo.Context, status int, purpose registry.LinkP
 	if err != nil {
 		return linkProblem(err)
 	}
-	p := a.Page(c, "Choose a password")
+	p := a.Page(c, i18n.T(c.Request().Context(), "account.choose-password"))
 	p.Invalid = len(wrong) > 0
 	return a.Render(c, status, view.PasswordPage(p, view.PasswordView{
 		Action: c.Request().URL.EscapedPath(), Email: account.Email, Wrong: wrong["password"],
@@ -72,19 +73,19 @@ func (p *pages) forgotten(c echo.Context) error {
 	return site.Submit(c, read, func(email string) error {
 		err := p.Registry.Mails.RequestPassword(c.Request().Context(), p.Registry.Accounts, email, c.RealIP())
 		if e, ok := errors.AsType[*registry.ThrottledError](err); ok {
-			return tooMany("email", "Too many links were asked for from your address. Wait "+ui.Duration(e.After)+" and try again.")
+			return tooMany("email", i18n.M("account.links-throttled", i18n.Duration(c.Request().Context(), e.After)))
 		}
 		if err != nil {
 			return err
 		}
-		p.Flash(c, ui.KindOK, "If there is an account with that e-mail address, a link to choose a new password is on its way.")
+		p.Flash(c, ui.KindOK, "account.link-sent")
 		return c.Redirect(http.StatusSeeOther, "/login")
 	}, p.renderForgotten)
 }
 
 func (p *pages) renderForgotten(c echo.Context, status int, email string, wrong site.FormErrors) error {
-	page := p.Page(c, "Choose a new password")
-	page.Lead = "We send a link to the e-mail address of your account. It works once."
+	page := p.Page(c, i18n.T(c.Request().Context(), "account.forgotten"))
+	page.Lead = i18n.T(c.Request().Context(), "account.forgotten-lead")
 	page.Invalid = wrong["email"] != ""
 	return p.Render(c, status, view.ForgottenPage(page, view.ForgottenView{Email: email, Wrong: wrong["email"]}))
 }

@@ -9,7 +9,7 @@ import (
 	"schakel/registry/partners"
 	"schakel/store"
 	view "schakel/templates/account"
-	"schakel/templates/ui"
+	"schakel/templates/i18n"
 	"schakel/web/site"
 )
 
@@ -34,7 +34,7 @@ func (p *pages) register(c echo.Context) error {
 		err := p.Registry.Partners.Register(c.Request().Context(), in)
 		if e, ok := errors.AsType[*registry.ThrottledError](err); ok {
 			setRetryAfter(c, e.After)
-			return tooMany("", "Many registrations came from your address. Wait "+ui.Duration(e.After)+" and try again.")
+			return tooMany("", i18n.M("account.registrations-throttled", i18n.Duration(c.Request().Context(), e.After)))
 		}
 		if err != nil {
 			return err
@@ -50,8 +50,8 @@ func (p *pages) registerSent(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	page := p.Page(c, "Check your mail")
-	page.Lead = "One step is left before " + organisation + " can look at your registration."
+	page := p.Page(c, i18n.T(c.Request().Context(), "account.sent"))
+	page.Lead = i18n.T(c.Request().Context(), "account.sent-lead", organisation)
 	return p.Render(c, http.StatusOK, view.SentPage(page, view.SentView{Organisation: organisation, Mailbox: p.Mailbox, NoMail: p.NoMail()}))
 }
 
@@ -66,8 +66,8 @@ func (p *pages) showRegister(c echo.Context, status int, in partners.Registratio
 		Kinds: site.EndpointKindOptions(in.EndpointKinds), Terms: in.TermsAccepted, TermsVersion: p.Registry.Partners.TermsVersion(),
 		Organisation: organisation, Wrong: wrong,
 	}
-	page := p.Page(c, "Register your organisation")
-	page.Lead = "This takes about five minutes. " + organisation + " approves every registration."
+	page := p.Page(c, i18n.T(c.Request().Context(), "account.register"))
+	page.Lead = i18n.T(c.Request().Context(), "account.register-lead", organisation)
 	page.Invalid = len(wrong) > 0
 	return p.Render(c, status, view.RegisterPage(page, v))
 }
@@ -87,7 +87,7 @@ func (p *pages) confirm(c echo.Context) error {
 		if err := p.LoginByLink(c, account); err != nil {
 			return err
 		}
-		return p.Done(c, site.HomeOf(&account), "Your e-mail address is confirmed, and you are logged in.")
+		return p.Done(c, site.HomeOf(&account), "account.confirmed")
 	}, p.showConfirm)
 }
 
@@ -98,8 +98,8 @@ func (p *pages) showConfirm(c echo.Context, status int, _ string, wrong site.For
 	if err != nil {
 		return confirmProblem(err)
 	}
-	page := p.Page(c, "Confirm your e-mail address")
-	page.Lead = "Choose the password with which you log in for " + partner.Name + "."
+	page := p.Page(c, i18n.T(c.Request().Context(), "account.confirm"))
+	page.Lead = i18n.T(c.Request().Context(), "account.confirm-lead", partner.Name)
 	page.Invalid = len(wrong) > 0
 	return p.Render(c, status, view.PasswordPage(page, view.PasswordView{
 		Action: c.Request().URL.EscapedPath(), Email: partner.ContactEmail, Wrong: wrong["password"],
@@ -109,9 +109,7 @@ func (p *pages) showConfirm(c echo.Context, status int, _ string, wrong site.For
 // confirmProblem advises the next step when a confirmation link does not work.
 func confirmProblem(err error) error {
 	if errors.Is(err, registry.ErrLinkDead) {
-		return site.NewProblem(http.StatusNotFound, "link-dead",
-			"This link does not work any more: it was used, it is older than 24 hours, or a newer one was sent. "+
-				"When you chose a password already, log in; otherwise register again to get a new link.")
+		return site.NewProblem(http.StatusNotFound, "link-dead", "account.confirm-dead")
 	}
 	return err
 }
@@ -134,8 +132,8 @@ func (p *pages) startPage(c echo.Context) error {
 	if account := p.CurrentAccount(c); account != nil {
 		v.Home = site.HomeOf(account)
 	}
-	page := p.Page(c, "Exchange events with "+organisation)
-	page.Lead = "With this Schakel, " + organisation + " and its chain partners tell each other what happens, at the moment it happens."
+	page := p.Page(c, i18n.T(c.Request().Context(), "account.start", organisation))
+	page.Lead = i18n.T(c.Request().Context(), "account.start-lead", organisation)
 	return p.Render(c, http.StatusOK, view.StartPage(page, v))
 }
 
@@ -146,7 +144,7 @@ func (p *pages) termsPage(c echo.Context) error {
 		return err
 	}
 	v := view.TermsView{Organisation: organisation, Version: p.Registry.Partners.TermsVersion()}
-	page := p.Page(c, "Terms")
-	page.Lead = "What you agree with when you register, version " + v.Version + "."
+	page := p.Page(c, i18n.T(c.Request().Context(), "account.terms"))
+	page.Lead = i18n.T(c.Request().Context(), "account.terms-lead", v.Version)
 	return p.Render(c, http.StatusOK, view.TermsPage(page, v))
 }

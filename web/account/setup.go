@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"net/http"
-	"strings"
 
 	"github.com/labstack/echo/v4"
 	"schakel/registry"
@@ -33,7 +32,7 @@ func (a *logins) setup(c echo.Context) error {
 	}
 	return site.Submit(c, read, func(in view.SetupView) error {
 		if in.Start != view.StartStrict && in.Start != view.StartLenient {
-			return registry.Invalid(map[string]i18n.Message{"start": "Choose strict or lenient."})
+			return registry.Invalid(map[string]i18n.Message{"start": "account.setup-start-wrong"})
 		}
 		account, err := a.Cfg.Accounts.CreateAdministrator(c.Request().Context(), c.Param("token"), in.Name, in.Email, password)
 		if err != nil {
@@ -42,11 +41,11 @@ func (a *logins) setup(c echo.Context) error {
 		if err := a.LoginByLink(c, account); err != nil {
 			return err
 		}
-		a.Flash(c, ui.KindOK, "Your account is made, and you are logged in.")
+		a.Flash(c, ui.KindOK, "account.setup-done")
 		if in.Start == view.StartLenient {
 			if err := a.startLenient(c, account); err != nil {
 				a.Cfg.Log.ErrorContext(c.Request().Context(), "save lenient settings", "error", err)
-				a.Flash(c, ui.KindWarning, "The lenient settings could not be saved: the strict ones are in force. Change them under Settings.")
+				a.Flash(c, ui.KindWarning, "account.setup-lenient-failed")
 			}
 		}
 		return c.Redirect(http.StatusSeeOther, site.HomeOf(&account))
@@ -68,21 +67,22 @@ func (a *logins) startLenient(c echo.Context, account store.Account) error {
 		values[change.Key] = change.After
 	}
 	_, _, err = profiles.Save(ctx, registry.AccountActor(account), profile.ProfileChange{
-		Version: state.Version, Values: values, Reason: "Chosen at the first start.",
+		Version: state.Version, Values: values, Reason: i18n.T(ctx, "account.setup-reason"),
 	})
 	return err
 }
 
 func (a *logins) showSetup(c echo.Context, status int, v view.SetupView, wrong site.FormErrors) error {
+	ctx := c.Request().Context()
 	v.Wrong = wrong
 	v.Action = c.Request().URL.EscapedPath()
 	for _, change := range profile.Relaxations(profile.LenientProfile()) {
 		v.Relaxations = append(v.Relaxations, view.Relaxation{
-			Title: change.Title, Strict: change.Text(change.Before), Lenient: change.Text(change.After), Rules: strings.Join(change.Relaxes(), ", "),
+			Title: change.Title.In(ctx), Strict: change.Text(change.Before).In(ctx), Lenient: change.Text(change.After).In(ctx),
 		})
 	}
-	p := a.Page(c, "Create the administrator")
-	p.Lead = "This is the first start of this Schakel. The link you followed works once, for this."
+	p := a.Page(c, i18n.T(ctx, "account.setup"))
+	p.Lead = i18n.T(ctx, "account.setup-lead")
 	p.Invalid = len(v.Wrong) > 0
 	return a.Render(c, status, view.SetupPage(p, v))
 }
@@ -90,8 +90,7 @@ func (a *logins) showSetup(c echo.Context, status int, v view.SetupView, wrong s
 // linkProblem is the answer to a one-time link that does not work.
 func linkProblem(err error) error {
 	if errors.Is(err, registry.ErrLinkDead) {
-		return site.NewProblem(http.StatusNotFound, "link-dead",
-			"This link does not work any more: it was used, it has expired, or a newer one was sent. Ask for a new one.")
+		return site.NewProblem(http.StatusNotFound, "link-dead", "account.link-dead")
 	}
 	return err
 }

@@ -28,12 +28,12 @@ func (p *pages) adminInvite(c echo.Context) error {
 			return err
 		}
 		err = p.Registry.Mails.PasswordLink(ctx, p.Registry.Accounts, account.Email)
-		return p.Saved(c, err, "/admin/accounts", p.Mailed(i18n.Message(account.Name+" is invited."), "The mail with the link is on its way.", handOver))
+		return p.Saved(c, err, "/admin/accounts", p.Mailed(i18n.M("admin.accounts.invited", account.Name), "admin.accounts.invitation-sent", handOver))
 	}, p.showAccounts)
 }
 
 // handOver describes what to do with a link that nobody is mailed.
-const handOver = "Read the link under Mails and hand it over."
+const handOver i18n.Message = "admin.accounts.hand-over"
 
 // adminChangeAccount blocks or unblocks an account, or mails its owner a link to
 // choose a password. It may be one of a partner.
@@ -50,11 +50,11 @@ func (p *pages) adminChangeAccount(c echo.Context) error {
 	var said i18n.Message
 	switch c.Param("change") {
 	case "block":
-		err, said = accounts.Block(ctx, site.Actor(c), account.ID), i18n.M("%s is blocked and logged out everywhere.", account.Name)
+		err, said = accounts.Block(ctx, site.Actor(c), account.ID), i18n.M("admin.accounts.blocked", account.Name)
 	case "unblock":
-		err, said = accounts.Unblock(ctx, site.Actor(c), account.ID), i18n.M("%s can log in again.", account.Name)
+		err, said = accounts.Unblock(ctx, site.Actor(c), account.ID), i18n.M("admin.accounts.unblocked", account.Name)
 	case "link":
-		err, said = p.Registry.Mails.PasswordLink(ctx, accounts, account.Email), p.Mailed("There is a new link to choose a password.", i18n.Message("It is on its way to "+account.Email+"."), handOver)
+		err, said = p.Registry.Mails.PasswordLink(ctx, accounts, account.Email), p.Mailed("admin.accounts.link-made", i18n.M("admin.accounts.link-sent", account.Email), handOver)
 	default:
 		return store.ErrNotFound
 	}
@@ -62,7 +62,7 @@ func (p *pages) adminChangeAccount(c echo.Context) error {
 		p.Flash(c, ui.KindWarning, wrong[""])
 		return c.Redirect(http.StatusSeeOther, back)
 	}
-	return p.Saved(c, err, back, i18n.Message(said))
+	return p.Saved(c, err, back, said)
 }
 
 func (p *pages) showAccounts(c echo.Context, status int, v view.AdminAccountsView, wrong site.FormErrors) error {
@@ -71,7 +71,7 @@ func (p *pages) showAccounts(c echo.Context, status int, v view.AdminAccountsVie
 		return err
 	}
 	v.Wrong, v.Now = wrong, p.Cfg.Now()
-	page := p.Frame(c, "Administrators")
-	page.Lead, page.Invalid = "The people who administer this Schakel.", wrong != nil
+	page := p.Frame(c, i18n.T(c.Request().Context(), "admin.accounts.title"))
+	page.Lead, page.Invalid = i18n.T(c.Request().Context(), "admin.accounts.lead"), wrong != nil
 	return p.Render(c, status, view.AdminAccounts(page, v))
 }

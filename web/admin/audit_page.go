@@ -7,6 +7,7 @@ import (
 	"github.com/labstack/echo/v4"
 	"schakel/store"
 	view "schakel/templates/admin"
+	"schakel/templates/i18n"
 	"schakel/templates/ui"
 	"schakel/web/site"
 )
@@ -31,9 +32,9 @@ func (p *pages) auditPage(c echo.Context) error {
 		return err
 	}
 	v := view.AuditView{Path: "/admin/audit", Fields: fields, Now: p.Cfg.Now()}
-	page := p.Page(c, "Audit trail")
-	page.Lead = "Who did what, newest first. Entries are never changed."
-	page.Crumbs = append(page.Crumbs, ui.Crumb{Label: "Audit trail"})
+	page := p.Page(c, i18n.T(ctx, "admin.audit.title"))
+	page.Lead = i18n.T(ctx, "admin.audit.lead")
+	page.Crumbs = append(page.Crumbs, ui.Crumb{Label: i18n.T(ctx, "admin.audit.title")})
 	if len(wrong) > 0 {
 		page.Invalid, v.Invalid, v.Errors = true, true, site.FieldErrors(fields)
 		return p.Render(c, http.StatusUnprocessableEntity, view.AuditTrail(page, v))
@@ -50,11 +51,11 @@ func (p *pages) auditPage(c echo.Context) error {
 		return err
 	}
 	v.Table = ui.TableView{
-		ID: "audit", Caption: "Entries", Total: total, Most: store.ListBound, Noun: [2]string{"entry", "entries"}, Pager: site.LongPager(c, paging, total),
-		Empty: ui.Empty{Text: "Nobody did anything yet."},
+		ID: "audit", Caption: i18n.T(ctx, "admin.audit.entries-title"), Total: total, Most: store.ListBound, Noun: [2]string{i18n.T(ctx, "admin.audit.entry"), i18n.T(ctx, "admin.audit.entries")}, Pager: site.LongPager(c, paging, total),
+		Empty: ui.Empty{Text: i18n.T(ctx, "admin.audit.none")},
 	}
 	if !q.empty() {
-		v.Table.Empty = ui.Empty{Text: "Nothing matches this filter.", ActionLabel: "Clear the filter", ActionHref: v.Path}
+		v.Table.Empty = ui.Empty{Text: i18n.T(ctx, "admin.audit.no-match"), ActionLabel: i18n.T(ctx, "admin.audit.clear"), ActionHref: v.Path}
 	}
 	return p.Render(c, http.StatusOK, view.AuditTrail(page, v))
 }
@@ -68,22 +69,22 @@ func (p *pages) auditFields(ctx context.Context, q auditQuery, wrong site.FormEr
 	if err != nil {
 		return nil, err
 	}
-	actions := []ui.Option{{Label: "All actions"}}
+	actions := []ui.Option{{Label: i18n.T(ctx, "admin.audit.all-actions")}}
 	for _, action := range site.AuditActions() {
 		actions = append(actions, ui.Option{Value: action, Label: site.ActionLabel(action)})
 	}
 	return site.WithErrors([]ui.Field{
-		site.ChoiceField("partner", "Partner", q.partner, partners), site.ChoiceField("action", "Action", q.action, actions),
-		site.ChoiceField("actor", "Done by", q.actor, actors),
-		{Name: "object", Label: "Id of the object", Value: q.object, MaxLength: site.MaxFilterText},
-		{Name: "from", Label: "From", Type: "date", Value: q.from},
-		{Name: "until", Label: "Until", Type: "date", Value: q.until},
+		site.ChoiceField("partner", i18n.T(ctx, "admin.audit.partner"), q.partner, partners), site.ChoiceField("action", i18n.T(ctx, "admin.audit.action"), q.action, actions),
+		site.ChoiceField("actor", i18n.T(ctx, "admin.audit.done-by"), q.actor, actors),
+		{Name: "object", Label: i18n.T(ctx, "admin.audit.object"), Value: q.object, MaxLength: site.MaxFilterText},
+		{Name: "from", Label: i18n.T(ctx, "admin.audit.from"), Type: "date", Value: q.from},
+		{Name: "until", Label: i18n.T(ctx, "admin.audit.until"), Type: "date", Value: q.until},
 	}, wrong), nil
 }
 
 // actorOptions are the administrators, and the people of the partner that is filtered by.
 func (p *pages) actorOptions(ctx context.Context, partner string) ([]ui.Option, error) {
-	options := []ui.Option{{Label: "Everybody"}}
+	options := []ui.Option{{Label: i18n.T(ctx, "admin.audit.everybody")}}
 	accounts, err := p.DB.Accounts(ctx, "")
 	if err != nil {
 		return nil, err

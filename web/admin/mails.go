@@ -10,6 +10,7 @@ import (
 	"schakel/registry"
 	"schakel/store"
 	view "schakel/templates/admin"
+	"schakel/templates/i18n"
 	"schakel/templates/ui"
 	"schakel/web/site"
 )
@@ -30,8 +31,8 @@ func (p *pages) adminMails(c echo.Context) error {
 			Written: m.CreatedAt.Time, Sent: m.SentAt.Time, Due: m.DueAt.Time,
 		})
 	}
-	page := p.Frame(c, "Mails")
-	page.Lead = "What was written to people, and whether it was sent."
+	page := p.Frame(c, i18n.T(c.Request().Context(), "admin.mails.title"))
+	page.Lead = i18n.T(c.Request().Context(), "admin.mails.lead")
 	return p.Render(c, http.StatusOK, view.AdminMails(page, v))
 }
 
@@ -65,7 +66,7 @@ func (p *pages) showMail(c echo.Context, m store.Mail, text [][][]view.MailText)
 	if p.Registry.Mails.Unsent(m) {
 		v.Show = "/admin/mails/" + m.ID + "/text"
 	}
-	page := p.Frame(c, m.Subject, ui.Crumb{Label: "Mails", Href: "/admin/mails"})
+	page := p.Frame(c, m.Subject, ui.Crumb{Label: i18n.T(c.Request().Context(), "admin.mails.title"), Href: "/admin/mails"})
 	return p.Render(c, http.StatusOK, view.AdminMail(page, v))
 }
 
@@ -80,8 +81,8 @@ func (p *pages) mailboxPage(c echo.Context) error {
 	for _, m := range mails {
 		v.Rows = append(v.Rows, view.MailboxRow{Href: "/mailbox/" + m.ID, Subject: m.Subject, To: m.Recipient, At: m.CreatedAt.Time})
 	}
-	page := p.Page(c, "Mailbox")
-	page.Lead = "The mails that this demonstration would send, to anyone."
+	page := p.Page(c, i18n.T(c.Request().Context(), "admin.mailbox.title"))
+	page.Lead = i18n.T(c.Request().Context(), "admin.mailbox.lead")
 	return p.Render(c, http.StatusOK, view.MailboxPage(page, v))
 }
 
@@ -95,7 +96,7 @@ func (p *pages) mailPage(c echo.Context) error {
 		To: m.Recipient, Subject: m.Subject, At: m.CreatedAt.Time, Now: p.Cfg.Now(), Paragraphs: mailParagraphs(m.Body, p.Cfg.BaseURL),
 	}
 	page := p.Page(c, m.Subject)
-	page.Crumbs = append(page.Crumbs, ui.Crumb{Label: "Mailbox", Href: "/mailbox"}, ui.Crumb{Label: m.Subject})
+	page.Crumbs = append(page.Crumbs, ui.Crumb{Label: i18n.T(c.Request().Context(), "admin.mailbox.title"), Href: "/mailbox"}, ui.Crumb{Label: m.Subject})
 	return p.Render(c, http.StatusOK, view.MailPage(page, v))
 }
 

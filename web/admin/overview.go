@@ -13,6 +13,7 @@ import (
 	"schakel/registry"
 	"schakel/store"
 	view "schakel/templates/admin"
+	"schakel/templates/i18n"
 	"schakel/templates/ui"
 	"schakel/web/site"
 )
@@ -24,11 +25,11 @@ const (
 	overviewEvery  = 5 * time.Second
 )
 
-// adminOverview shows what waits, what moves and what is stuck.
+// adminOverview shows the open tasks, the activity, and the endpoints in trouble.
 func (p *pages) adminOverview(c echo.Context) error {
 	ctx := c.Request().Context()
 	v := view.AdminOverviewView{
-		Waiting: waitingTiles(p.Waiting(c, "")), Period: "in the last " + ui.Duration(OverviewPeriod),
+		Tasks: taskTiles(ctx, p.Waiting(c, "")), Period: i18n.Duration(ctx, OverviewPeriod),
 		Now: p.Cfg.Now(), Every: overviewEvery,
 	}
 	var err error
@@ -43,8 +44,8 @@ func (p *pages) adminOverview(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	v.Waiting = append(append(v.Waiting, failed...), failing...)
-	if v.Moving, err = p.movingTiles(ctx); err != nil {
+	v.Tasks = append(append(v.Tasks, failed...), failing...)
+	if v.Activity, err = p.activityTiles(ctx); err != nil {
 		return err
 	}
 	if v.Endpoints, err = p.troubledEndpoints(ctx); err != nil {
@@ -53,7 +54,7 @@ func (p *pages) adminOverview(c echo.Context) error {
 	if v.History, err = p.History(ctx, store.AuditFilter{}, "/admin/audit"); err != nil {
 		return err
 	}
-	page := p.Page(c, "Overview")
+	page := p.Page(c, i18n.T(ctx, "admin.overview.title"))
 	page.Crumbs = nil
 	return p.Render(c, http.StatusOK, view.AdminOverview(page, v))
 }
@@ -66,44 +67,44 @@ func (p *pages) ownTroubles(ctx context.Context) ([]string, error) {
 	}
 	var texts []string
 	for _, t := range troubles {
-		texts = append(texts, t.Text+" Others build on what the register says: tell them, or update the program.")
+		texts = append(texts, i18n.T(ctx, "admin.overview.own-trouble", t.Text))
 	}
 	return texts, nil
 }
 
-// waitingTiles count what waits for an administrator.
-func waitingTiles(w site.Waiting) []ui.Tile {
+// taskTiles count the open tasks of an administrator.
+func taskTiles(ctx context.Context, w site.Waiting) []ui.Tile {
 	return []ui.Tile{
-		waitingTile("Registrations", w.Registrations, "/admin/partners?status=requested", ui.KindInfo),
-		waitingTile("Subscriptions", w.Subscriptions, "/admin/subscriptions?status=requested", ui.KindInfo),
-		waitingTile("Client requests", w.Clients, "/admin/clients", ui.KindInfo),
-		waitingTile("Publications", w.Publications, "/contracts#requested", ui.KindInfo),
-		waitingTile("Error queue", w.Errors, "/admin/errors", ui.KindWarning),
-		waitingTile("Dead letters", w.DeadLetters, "/admin/dead-letters", ui.KindError),
+		taskTile(ctx, i18n.T(ctx, "admin.overview.registrations"), w.Registrations, "/admin/partners?status=requested", ui.KindInfo),
+		taskTile(ctx, i18n.T(ctx, "admin.overview.subscriptions"), w.Subscriptions, "/admin/subscriptions?status=requested", ui.KindInfo),
+		taskTile(ctx, i18n.T(ctx, "admin.overview.clients"), w.Clients, "/admin/clients", ui.KindInfo),
+		taskTile(ctx, i18n.T(ctx, "admin.overview.publications"), w.Publications, "/contracts#requested", ui.KindInfo),
+		taskTile(ctx, i18n.T(ctx, "admin.overview.errors"), w.Errors, "/admin/errors", ui.KindWarning),
+		taskTile(ctx, i18n.T(ctx, "admin.overview.dead-letters"), w.DeadLetters, "/admin/dead-letters", ui.KindError),
 	}
 }
 
-func waitingTile(label string, count int, href string, kind ui.Kind) ui.Tile {
-	t := ui.Tile{Label: label, Value: ui.CountUpTo(count, store.ListBound), Href: href, Kind: ui.KindNeutral, Hint: "nothing waits"}
+func taskTile(ctx context.Context, label string, count int, href string, kind ui.Kind) ui.Tile {
+	t := ui.Tile{Label: label, Value: i18n.CountUpTo(ctx, count, store.ListBound), Href: href, Kind: ui.KindNeutral, Hint: i18n.T(ctx, "admin.overview.none-open")}
 	if count > 0 {
-		t.Kind, t.Hint = kind, "wait for you"
+		t.Kind, t.Hint = kind, i18n.T(ctx, "admin.overview.open")
 	}
 	return t
 }
 
-// movingTiles count the deliveries of events that were accepted lately, by what
+// activityTiles count the deliveries of events that were accepted lately, by what
 // became of them. Ids sort by time, so only the newest rows are read.
-func (p *pages) movingTiles(ctx context.Context) ([]ui.Tile, error) {
+func (p *pages) activityTiles(ctx context.Context) ([]ui.Tile, error) {
 	since := p.Cfg.Now().Add(-OverviewPeriod).UTC().Truncate(time.Second) // as precise as the link says it
 	all, tiles := 0, []ui.Tile(nil)
 	for _, t := range []struct {
 		label, status string
 		kind          ui.Kind
 	}{
-		{"Deliveries started", "", ui.KindNeutral},
-		{"Delivered", store.DeliveryDelivered, ui.KindOK},
-		{"Pending", store.DeliveryPending, ui.KindInfo},
-		{"Retrying", store.DeliveryRetrying, ui.KindWarning},
+		{i18n.T(ctx, "admin.overview.started"), "", ui.KindNeutral},
+		{i18n.T(ctx, "admin.overview.delivered"), store.DeliveryDelivered, ui.KindOK},
+		{i18n.T(ctx, "admin.overview.pending"), store.DeliveryPending, ui.KindInfo},
+		{i18n.T(ctx, "admin.overview.retrying"), store.DeliveryRetrying, ui.KindWarning},
 	} {
 		f := store.DeliveryFilter{MadeFrom: store.At(since)}
 		href := url.Values{"made": {since.Format(site.MomentLayout)}}
@@ -115,10 +116,10 @@ func (p *pages) movingTiles(ctx context.Context) ([]ui.Tile, error) {
 		if err != nil {
 			return nil, fmt.Errorf("count deliveries: %w", err)
 		}
-		tile := ui.Tile{Label: t.label, Value: ui.CountUpTo(n, store.ListBound), Href: "/admin/deliveries?" + href.Encode(), Kind: t.kind}
+		tile := ui.Tile{Label: t.label, Value: i18n.CountUpTo(ctx, n, store.ListBound), Href: "/admin/deliveries?" + href.Encode(), Kind: t.kind}
 		if t.status == "" {
-			all, tile.Hint = n, pace(n)
-		} else if tile.Hint = share(n, all); n == 0 {
+			all, tile.Hint = n, pace(ctx, n)
+		} else if tile.Hint = share(ctx, n, all); n == 0 {
 			tile.Kind = ui.KindNeutral
 		}
 		tiles = append(tiles, tile)
@@ -127,22 +128,22 @@ func (p *pages) movingTiles(ctx context.Context) ([]ui.Tile, error) {
 }
 
 // pace formats n deliveries in the period of the overview as a rate per second.
-func pace(n int) string {
+func pace(ctx context.Context, n int) string {
 	if n > store.ListBound {
-		return fmt.Sprintf("more than %.0f a second", float64(store.ListBound)/OverviewPeriod.Seconds())
+		return i18n.T(ctx, "admin.overview.pace-more", i18n.From(ctx).Decimal(float64(store.ListBound)/OverviewPeriod.Seconds(), 0))
 	}
-	return fmt.Sprintf("%.1f a second", float64(n)/OverviewPeriod.Seconds())
+	return i18n.T(ctx, "admin.overview.pace", i18n.From(ctx).Decimal(float64(n)/OverviewPeriod.Seconds(), 1))
 }
 
 // share formats n as a part of all, where both were counted to the end.
-func share(n, all int) string {
+func share(ctx context.Context, n, all int) string {
 	switch {
 	case all == 0:
-		return "nothing moved"
+		return i18n.T(ctx, "admin.overview.no-activity")
 	case all > store.ListBound:
 		return ""
 	}
-	return fmt.Sprintf("%.0f%% of them", 100*float64(n)/float64(all))
+	return i18n.T(ctx, "admin.overview.share", i18n.From(ctx).Decimal(100*float64(n)/float64(all), 0))
 }
 
 // lateAfter bounds how long a delivery may be due before the overview lists its endpoint.

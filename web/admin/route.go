@@ -26,14 +26,14 @@ func (p *pages) adminAddRoute(c echo.Context) error {
 	}
 	return site.Submit(c, read, func(in partners.NewRoute) error {
 		_, err := p.Registry.Routes.Add(c.Request().Context(), site.Actor(c), in)
-		return p.Saved(c, err, "/admin/routes", i18n.Message("The route is open: "+in.EventType+" may pass from now on."))
+		return p.Saved(c, err, "/admin/routes", i18n.M("admin.routes.opened", in.EventType))
 	}, p.showRoutes)
 }
 
 // adminRemoveRoute closes a route.
 func (p *pages) adminRemoveRoute(c echo.Context) error {
 	err := p.Registry.Routes.Remove(c.Request().Context(), site.Actor(c), c.Param("id"))
-	return p.Saved(c, err, "/admin/routes", "The route is closed. Events that are received from now on do not pass.")
+	return p.Saved(c, err, "/admin/routes", "admin.routes.closed")
 }
 
 func (p *pages) showRoutes(c echo.Context, status int, in partners.NewRoute, wrong site.FormErrors) error {
@@ -52,7 +52,7 @@ func (p *pages) showRoutes(c echo.Context, status int, in partners.NewRoute, wro
 	if v.EventTypes, err = p.routeTypes(ctx); err != nil {
 		return err
 	}
-	page := p.Frame(c, "Routes between partners")
+	page := p.Frame(c, i18n.T(ctx, "admin.routes.title"))
 	page.Invalid = wrong != nil
 	return p.Render(c, status, view.AdminRoutes(page, v))
 }
@@ -81,7 +81,7 @@ func (p *pages) routeTypes(ctx context.Context) ([]ui.Option, error) {
 	if err != nil {
 		return nil, err
 	}
-	options := []ui.Option{{Label: "Choose an event type"}}
+	options := []ui.Option{{Label: i18n.T(ctx, "admin.routes.choose-type")}}
 	for _, t := range types {
 		options = append(options, ui.Option{Value: t.Name, Label: t.Name})
 	}

@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"context"
 	"net/http"
 	"strconv"
 	"strings"
@@ -39,7 +40,7 @@ func (p *pages) showSettings(c echo.Context, status int, in settingsForm, wrong 
 	if err != nil {
 		return err
 	}
-	v := settingsView(state)
+	v := settingsView(ctx, state)
 	v.Now, v.Message = p.Cfg.Now(), wrong[""]
 	if v.Strict != nil {
 		v.Strict.ReasonValue, v.Strict.ReasonError = in.reason, wrong["reason"]
@@ -47,23 +48,23 @@ func (p *pages) showSettings(c echo.Context, status int, in settingsForm, wrong 
 	if v.History, err = p.History(ctx, store.AuditFilter{ObjectKind: "profile"}, "/admin/audit?action="+registry.ActionProfileChanged); err != nil {
 		return err
 	}
-	page := p.Frame(c, "Settings")
-	page.Lead = "What this chain agreed on: how strictly the rules of the profile are held, and what the profile leaves open."
-	page.Actions = ui.LinkButton(ui.Primary, "Change settings", "/admin/settings/edit")
+	page := p.Frame(c, i18n.T(ctx, "admin.settings.title"))
+	page.Lead = i18n.T(ctx, "admin.settings.lead")
+	page.Actions = ui.LinkButton(ui.Primary, i18n.T(ctx, "admin.settings.change"), "/admin/settings/edit")
 	page.Invalid = wrong != nil
 	return p.Render(c, status, view.SettingsPage(page, v))
 }
 
-func settingsView(state *profile.ProfileState) view.SettingsView {
+func settingsView(ctx context.Context, state *profile.ProfileState) view.SettingsView {
 	var v view.SettingsView
 	values := state.Values()
 	for _, group := range profile.Groups() {
-		shown := view.SettingGroup{Key: group.Key, Title: group.Title}
+		shown := view.SettingGroup{Key: group.Key, Title: group.Title.In(ctx)}
 		for _, s := range profile.Settings() {
 			if s.Group() != group.Key {
 				continue
 			}
-			row := settingRow(s, values[s.Key])
+			row := settingRow(ctx, s, values[s.Key])
 			shown.Rows = append(shown.Rows, row)
 			if s.Standing(values[s.Key]) == profile.StandingRelaxed {
 				v.Relaxed = append(v.Relaxed, row)
@@ -72,31 +73,31 @@ func settingsView(state *profile.ProfileState) view.SettingsView {
 		v.Groups = append(v.Groups, shown)
 	}
 	for _, f := range profile.FixedChoices() {
-		v.Fixed = append(v.Fixed, view.FixedChoiceRow(f))
+		v.Fixed = append(v.Fixed, view.FixedChoiceRow{ID: f.ID, Question: f.Question.In(ctx), Answer: f.Answer.In(ctx)})
 	}
 	if len(v.Relaxed) > 0 {
-		v.Strict = strictDanger(state)
+		v.Strict = strictDanger(ctx, state)
 	}
 	return v
 }
 
-func settingRow(s profile.Setting, value string) view.SettingRow {
+func settingRow(ctx context.Context, s profile.Setting, value string) view.SettingRow {
 	row := view.SettingRow{
-		Title: s.Title, Value: s.Text(value), Rules: strings.Join(s.Rules, ", "), Relaxes: strings.Join(s.Relaxes(), ", "),
+		Title: s.Title.In(ctx), Value: s.Text(value).In(ctx), Rules: strings.Join(s.Rules, ", "),
 		Standing: view.SettingStanding(s.Standing(value)),
 	}
 	if s.Strict != "" {
-		row.Asked = s.Text(s.Strict)
+		row.Asked = s.Text(s.Strict).In(ctx)
 	}
 	return row
 }
 
 // strictDanger takes every relaxation back after a reason.
-func strictDanger(state *profile.ProfileState) *ui.Danger {
+func strictDanger(ctx context.Context, state *profile.ProfileState) *ui.Danger {
 	return &ui.Danger{
-		ID: "strict", Label: "Take every relaxation back", Action: "/admin/settings/strict", Button: "Back to strict",
-		Explain:    "Every setting becomes what the profile asks for, also where it is tighter now; what the profile leaves open stays. Partners and clients that rely on a relaxation are refused from then on.",
-		ReasonName: "reason", ReasonLabel: "Reason, for the audit trail", Hidden: []ui.Hidden{{Name: "version", Value: strconv.FormatInt(state.Version, 10)}},
+		ID: "strict", Label: i18n.T(ctx, "admin.settings.strict-label"), Action: "/admin/settings/strict", Button: i18n.T(ctx, "admin.settings.strict-button"),
+		Explain:    i18n.T(ctx, "admin.settings.strict-explain"),
+		ReasonName: "reason", ReasonLabel: i18n.T(ctx, "admin.settings.strict-reason"), Hidden: []ui.Hidden{{Name: "version", Value: strconv.FormatInt(state.Version, 10)}},
 	}
 }
 
@@ -104,7 +105,7 @@ func strictDanger(state *profile.ProfileState) *ui.Danger {
 func (p *pages) strictSettings(c echo.Context) error {
 	return site.Submit(c, readSettings, func(in settingsForm) error {
 		if in.reason == "" {
-			return registry.Invalid(map[string]i18n.Message{"reason": "Say why; it is kept in the audit trail."})
+			return registry.Invalid(map[string]i18n.Message{"reason": "admin.settings.say-why"})
 		}
 		ctx := c.Request().Context()
 		state, err := p.Registry.Profile.Load(ctx)
@@ -112,7 +113,7 @@ func (p *pages) strictSettings(c echo.Context) error {
 			return err
 		}
 		_, _, err = p.Registry.Profile.Save(ctx, site.Actor(c), profile.ProfileChange{Version: in.version, Values: state.StrictValues(), Reason: in.reason})
-		return p.Saved(c, err, "/admin/settings", "The strict profile holds from now on.")
+		return p.Saved(c, err, "/admin/settings", "admin.settings.strict-done")
 	}, p.showSettings)
 }
 

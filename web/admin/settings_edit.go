@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"strconv"
@@ -36,7 +37,7 @@ type settingsForm struct {
 func (p *pages) saveSettings(c echo.Context) error {
 	return site.Submit(c, readSettings, func(in settingsForm) error {
 		_, changes, err := p.Registry.Profile.Save(c.Request().Context(), site.Actor(c), profile.ProfileChange{Version: in.version, Values: in.values, Reason: in.reason})
-		return p.Saved(c, err, "/admin/settings", i18n.Message(savedText(changes)))
+		return p.Saved(c, err, "/admin/settings", savedText(changes))
 	}, func(c echo.Context, status int, in settingsForm, wrong site.FormErrors) error {
 		if status == http.StatusConflict {
 			state, would, err := p.Registry.Profile.Compare(c.Request().Context(), in.values)
@@ -57,25 +58,26 @@ func readSettings(form site.Form) settingsForm {
 	return in
 }
 
-func savedText(changes []profile.SettingChange) string {
+func savedText(changes []profile.SettingChange) i18n.Message {
 	if len(changes) == 0 {
-		return "Nothing was changed."
+		return "admin.settings.none-changed"
 	}
-	return ui.Plural(len(changes), "setting was", "settings were") + " changed. All parts work by it within two seconds."
+	return i18n.M("admin.settings.changed", len(changes))
 }
 
 func (p *pages) showSettingsForm(c echo.Context, status int, in settingsForm, wrong site.FormErrors) error {
-	v := view.SettingsFormView{Version: strconv.FormatInt(in.version, 10), Reason: in.reason, Wrong: wrong, Changes: changeRows(in.changes)}
+	ctx := c.Request().Context()
+	v := view.SettingsFormView{Version: strconv.FormatInt(in.version, 10), Reason: in.reason, Wrong: wrong, Changes: changeRows(ctx, in.changes)}
 	for _, group := range profile.Groups() {
-		shown := view.SettingFormGroup{Title: group.Title}
+		shown := view.SettingFormGroup{Title: group.Title.In(ctx)}
 		for _, s := range profile.Settings() {
 			if s.Group() == group.Key {
-				shown.Fields = append(shown.Fields, settingField(s, in.values[s.Key], wrong[s.Key]))
+				shown.Fields = append(shown.Fields, settingField(ctx, s, in.values[s.Key], wrong[s.Key]))
 			}
 		}
 		v.Groups = append(v.Groups, shown)
 	}
-	page := p.Frame(c, "Change settings", ui.Crumb{Label: "Settings", Href: "/admin/settings"})
+	page := p.Frame(c, i18n.T(ctx, "admin.settings.change-title"), ui.Crumb{Label: i18n.T(ctx, "admin.settings.title"), Href: "/admin/settings"})
 	page.Invalid = wrong != nil
 	v.Errors = settingErrors(wrong)
 	return p.Render(c, status, view.SettingsFormPage(page, v))
@@ -86,39 +88,44 @@ func settingErrors(wrong site.FormErrors) []ui.FieldError {
 	var list []ui.FieldError
 	for _, s := range profile.Settings() {
 		if text := wrong[s.Key]; text != "" {
-			list = append(list, ui.FieldError{Field: s.Key, Text: i18n.M("%s: %s", s.Title, text)})
+			list = append(list, ui.FieldError{Field: s.Key, Text: i18n.M("admin.settings.wrong", s.Title, text)})
 		}
 	}
 	return append(list, wrong.Summary("reason")...)
 }
 
 // settingField asks for a setting. What the profile asks for is named.
-func settingField(s profile.Setting, value string, wrong i18n.Message) view.SettingField {
-	f := ui.Field{Name: s.Key, Label: s.Title, Hint: s.Explain + " (" + strings.Join(s.Rules, ", ") + ")", Value: value, Error: i18n.Message(wrong), Required: true}
+func settingField(ctx context.Context, s profile.Setting, value string, wrong i18n.Message) view.SettingField {
+	f := ui.Field{Name: s.Key, Label: s.Title.In(ctx), Hint: settingHint(ctx, s), Value: value, Error: wrong, Required: true}
 	for _, choice := range s.Choices {
-		option := ui.Option{Value: choice.Value, Label: choice.Text, Selected: choice.Value == value}
+		option := ui.Option{Value: choice.Value, Label: choice.Text.In(ctx), Selected: choice.Value == value}
 		switch s.Standing(choice.Value) {
 		case profile.StandingStrict:
-			option.Hint = "What the profile asks for."
+			option.Hint = i18n.T(ctx, "admin.settings.asked")
 		case profile.StandingRelaxed:
-			option.Hint = "Relaxes " + strings.Join(s.Relaxes(), ", ") + "."
+			option.Hint = i18n.T(ctx, "admin.settings.asks-less")
 		}
 		f.Options = append(f.Options, option)
-	}
-	if s.Choices == nil {
-		f.Hint += " From " + s.Least + " to " + s.Text(s.Most) + "."
-		if s.Strict != "" {
-			f.Hint += " The profile asks for " + s.Strict + "."
-		}
 	}
 	return view.SettingField{Field: f, Options: s.Choices != nil}
 }
 
-func changeRows(changes []profile.SettingChange) []view.SettingChangeRow {
+// settingHint explains a setting, and names the bounds of a number or a time.
+func settingHint(ctx context.Context, s profile.Setting) string {
+	switch {
+	case s.Choices != nil:
+		return s.Explain.In(ctx)
+	case s.Strict != "":
+		return i18n.T(ctx, "admin.settings.bounds-asked", s.Explain, s.Least, s.Text(s.Most), s.Strict)
+	}
+	return i18n.T(ctx, "admin.settings.bounds", s.Explain, s.Least, s.Text(s.Most))
+}
+
+func changeRows(ctx context.Context, changes []profile.SettingChange) []view.SettingChangeRow {
 	var rows []view.SettingChangeRow
 	for _, c := range changes {
 		rows = append(rows, view.SettingChangeRow{
-			Title: c.Title, Before: c.Text(c.Before), After: c.Text(c.After), Rules: strings.Join(c.Rules, ", "),
+			Title: c.Title.In(ctx), Before: c.Text(c.Before).In(ctx), After: c.Text(c.After).In(ctx), Rules: strings.Join(c.Rules, ", "),
 			Standing: view.SettingStanding(c.Standing(c.After)),
 		})
 	}
@@ -137,7 +144,7 @@ func (p *pages) previewSettings(c echo.Context) error {
 		return err
 	}
 	if len(in.Content()) == 0 {
-		return p.refuseImport(c, in.Text, site.FormErrors{"document": "Choose a file, or paste it."}, nil)
+		return p.refuseImport(c, in.Text, site.FormErrors{"document": "admin.settings.file-choose"}, nil)
 	}
 	return p.preview(c, in, http.StatusOK, view.SettingsPreviewView{})
 }
@@ -155,21 +162,21 @@ func (p *pages) preview(c echo.Context, in site.DocumentForm, status int, v view
 	if err != nil {
 		return err
 	}
-	v.Text, v.Version, v.Changes = string(in.Content()), strconv.FormatInt(state.Version, 10), changeRows(changes)
-	page := p.Frame(c, "What the file changes", ui.Crumb{Label: "Settings", Href: "/admin/settings"}, ui.Crumb{Label: "Import a file", Href: "/admin/settings/import"})
+	v.Text, v.Version, v.Changes = string(in.Content()), strconv.FormatInt(state.Version, 10), changeRows(c.Request().Context(), changes)
+	page := p.Frame(c, i18n.T(c.Request().Context(), "admin.settings.file-changes"), ui.Crumb{Label: i18n.T(c.Request().Context(), "admin.settings.title"), Href: "/admin/settings"}, ui.Crumb{Label: i18n.T(c.Request().Context(), "admin.settings.import"), Href: "/admin/settings/import"})
 	page.Invalid = v.Wrong != nil
 	return p.Render(c, status, view.SettingsPreviewPage(page, v))
 }
 
 func notImported(in site.DocumentForm) site.FormErrors {
-	return site.FormErrors{in.Field(): "This cannot be imported as it is, and nothing was changed; see what is wrong below."}
+	return site.FormErrors{in.Field(): "admin.settings.file-wrong"}
 }
 
 func (p *pages) refuseImport(c echo.Context, text string, wrong site.FormErrors, bad *profile.ProfileFileError) error {
 	v := view.SettingsImportView{Text: text, Wrong: wrong}
 	if bad != nil {
 		for _, problem := range bad.Problems {
-			row := view.FileProblemRow{Setting: problem.Key, Text: problem.Text}
+			row := view.FileProblemRow{Setting: problem.Key, Text: problem.Text.In(c.Request().Context())}
 			if problem.Line > 0 {
 				row.Line = strconv.Itoa(problem.Line)
 			}
@@ -180,7 +187,7 @@ func (p *pages) refuseImport(c echo.Context, text string, wrong site.FormErrors,
 }
 
 func (p *pages) showImport(c echo.Context, status int, v view.SettingsImportView) error {
-	page := p.Frame(c, "Import settings", ui.Crumb{Label: "Settings", Href: "/admin/settings"})
+	page := p.Frame(c, i18n.T(c.Request().Context(), "admin.settings.import-title"), ui.Crumb{Label: i18n.T(c.Request().Context(), "admin.settings.title"), Href: "/admin/settings"})
 	page.Invalid = v.Wrong != nil
 	return p.Render(c, status, view.SettingsImportPage(page, v))
 }
@@ -203,5 +210,5 @@ func (p *pages) applySettings(c echo.Context) error {
 	if status, wrong := site.FormRefusal(err); wrong != nil {
 		return p.preview(c, in, status, view.SettingsPreviewView{Reason: change.Reason, Wrong: wrong})
 	}
-	return p.Saved(c, err, "/admin/settings", i18n.Message(savedText(changes)))
+	return p.Saved(c, err, "/admin/settings", savedText(changes))
 }

@@ -88,29 +88,29 @@ func (a AMQPArea) pageFrame(c echo.Context, title string, crumbs ...ui.Crumb) ui
 	if a.Admin {
 		crumbs = append([]ui.Crumb{{Label: "AMQP", Href: a.root()}}, crumbs...)
 	} else {
-		crumbs = append([]ui.Crumb{{Label: "Endpoints", Href: "/partner/endpoints"}}, crumbs...)
+		crumbs = append([]ui.Crumb{{Label: i18n.T(c.Request().Context(), "amqp.endpoints"), Href: "/partner/endpoints"}}, crumbs...)
 	}
 	return a.Frame(c, title, crumbs...)
 }
 
 // changed has the bridge read brokers and parties again, and goes to a page.
-func (a AMQPArea) changed(c echo.Context, href, text string) error {
+func (a AMQPArea) changed(c echo.Context, href string, text i18n.Message) error {
 	if a.AMQP != nil {
 		a.AMQP.Reload()
 	}
-	return a.Done(c, href, i18n.Message(text))
+	return a.Done(c, href, text)
 }
 
 // settled is [site.OwnerPages.Settled] for a change of a broker or party.
-func (a AMQPArea) settled(c echo.Context, err error, href, text string) error {
+func (a AMQPArea) settled(c echo.Context, err error, href string, text i18n.Message) error {
 	if err == nil && a.AMQP != nil {
 		a.AMQP.Reload()
 	}
-	return a.OwnPages(a.Base).Settled(c, err, href, i18n.Message(text))
+	return a.OwnPages(a.Base).Settled(c, err, href, text)
 }
 
 // saved is settled for a form, which shows a refusal itself.
-func (a AMQPArea) saved(c echo.Context, err error, href, text string) error {
+func (a AMQPArea) saved(c echo.Context, err error, href string, text i18n.Message) error {
 	if _, wrong := site.FormRefusal(err); wrong != nil {
 		return err
 	}

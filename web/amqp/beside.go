@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"net/url"
-	"strconv"
 
 	"github.com/a-h/templ"
 	"github.com/labstack/echo/v4"
 	"schakel/registry"
 	"schakel/store"
+	"schakel/templates/i18n"
 	view "schakel/templates/partners"
 	"schakel/templates/ui"
 	"schakel/web/site"
@@ -45,12 +45,13 @@ func (a AMQPArea) endpointParty(c echo.Context, e store.Endpoint, may bool) (*vi
 	if err != nil {
 		return nil, err
 	}
+	ctx := c.Request().Context()
 	v := &view.EndpointAMQP{
-		Party: ui.Named{Name: row.Name, Href: a.party(row.ID)}, Messages: a.messages() + "?party=" + url.QueryEscape(row.ID), Facts: queueItems(row),
+		Party: ui.Named{Name: row.Name, Href: a.party(row.ID)}, Messages: a.messages() + "?party=" + url.QueryEscape(row.ID), Facts: queueItems(ctx, row),
 		Health: row.Kind == store.AMQPHealth,
 	}
 	if row.HerID > 0 {
-		v.Facts = append([]ui.Item{{Label: "HER-id", Content: ui.Identifier(site.NumberText(row.HerID))}}, v.Facts...)
+		v.Facts = append([]ui.Item{{Label: i18n.T(ctx, "amqp.label.her-id"), Content: ui.Identifier(site.NumberText(row.HerID))}}, v.Facts...)
 	}
 	return v, nil
 }
@@ -58,7 +59,7 @@ func (a AMQPArea) endpointParty(c echo.Context, e store.Endpoint, may bool) (*vi
 // FillAdminParty puts the party of an endpoint on the page for administrators.
 func (p *Pages) FillAdminParty(ctx context.Context, e store.Endpoint, v *view.AdminEndpointView) error {
 	a := p.AMQPAdmin()
-	v.Pull, v.Party = true, ui.Named{Name: "Fill in its HER-id and queues", Href: a.root() + "/parties/new?endpoint=" + url.QueryEscape(e.ID)}
+	v.Pull, v.Party = true, ui.Named{Name: i18n.T(ctx, "amqp.party.fill-in"), Href: a.root() + "/parties/new?endpoint=" + url.QueryEscape(e.ID)}
 	row, err := p.DB.AMQPPartyByEndpoint(ctx, e.ID)
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return err
@@ -78,17 +79,17 @@ func (p *Pages) AMQPBeside(ctx context.Context, queue site.DeliveryQueue) (ui.Cr
 	if !queue.Admin || len(queue.Statuses) == 0 {
 		return ui.Crumb{}, nil
 	}
-	label, href, f := "AMQP messages that were refused", "?state="+amqpAttention+"&direction=out", store.AMQPFilter{
+	label, href, f := "amqp.beside.errors", "?state="+amqpAttention+"&direction=out", store.AMQPFilter{
 		Direction: store.AMQPOut, Statuses: []string{store.AMQPFailed, store.AMQPRejected, store.AMQPUnanswered},
 	}
 	if !queue.Errors {
-		label, href, f = "AMQP messages on dead-letter queues", "?state=dead", store.AMQPFilter{Statuses: []string{store.AMQPDead}}
+		label, href, f = "amqp.beside.dead", "?state=dead", store.AMQPFilter{Statuses: []string{store.AMQPDead}}
 	}
 	n, err := p.DB.CountAMQPMessages(ctx, f)
 	if err != nil || n == 0 {
 		return ui.Crumb{}, err
 	}
-	return ui.Crumb{Label: label + " (" + ui.CountUpTo(n, store.ListBound) + ")", Href: p.AMQPAdmin().messages() + href}, nil
+	return ui.Crumb{Label: i18n.T(ctx, label, i18n.CountUpTo(ctx, n, store.ListBound)), Href: p.AMQPAdmin().messages() + href}, nil
 }
 
 // AMQPItem leads from a delivery to the messages it was sent as.
@@ -100,13 +101,13 @@ func (p *Pages) AMQPItem(ctx context.Context, area site.DeliveryArea, d store.De
 	a := AMQPArea{p, area}
 	var links []templ.Component
 	for i, m := range rows {
-		label := amqpState(m).Text
+		label := amqpState(ctx, m).Text
 		if len(rows) > 1 {
-			label += " (" + strconv.Itoa(len(rows)-i) + ")"
+			label = i18n.T(ctx, "amqp.beside.item-of-many", label, len(rows)-i)
 		}
 		links = append(links, ui.Link(label, a.message(m.ID)))
 	}
-	return []ui.Item{{Label: "AMQP message", Content: templ.Join(links...)}}, nil
+	return []ui.Item{{Label: i18n.T(ctx, "amqp.beside.item"), Content: templ.Join(links...)}}, nil
 }
 
 // orphanWarnings warn of processes whose messages nobody would get, of one party unless partyID is empty.
@@ -121,7 +122,7 @@ func (p *Pages) orphanWarnings(ctx context.Context, scope registry.Scope, partyI
 			continue
 		}
 		list = append(list, ui.Named{
-			Name: one.Name + " with " + one.Party + " (" + one.Receives + ")",
+			Name: i18n.T(ctx, "amqp.orphan.name-and-type", one.Name, one.Party, one.Receives),
 			Href: "/admin/amqp/parties/" + url.PathEscape(one.PartyID) + "/processes/" + url.PathEscape(one.ID),
 		})
 	}
@@ -141,7 +142,7 @@ func (p *Pages) OrphanedBy(ctx context.Context, sub store.Subscription) ([]ui.Na
 	for _, one := range orphans {
 		for _, name := range sub.Types {
 			if one.Receives == name {
-				list = append(list, ui.Named{Name: one.Name + " with " + one.Party, Href: "/admin/amqp/parties/" + url.PathEscape(one.PartyID)})
+				list = append(list, ui.Named{Name: i18n.T(ctx, "amqp.orphan.name", one.Name, one.Party), Href: "/admin/amqp/parties/" + url.PathEscape(one.PartyID)})
 			}
 		}
 	}

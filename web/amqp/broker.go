@@ -1,30 +1,32 @@
 package amqp
 
 import (
+	"context"
 	"net/http"
 
 	"github.com/labstack/echo/v4"
 	registryamqp "schakel/registry/amqp"
 	"schakel/store"
 	view "schakel/templates/amqp"
+	"schakel/templates/i18n"
 	"schakel/templates/ui"
 	"schakel/web/site"
 )
 
 // brokerDialects are the kinds of brokers.
-func brokerDialects() []ui.Option {
+func brokerDialects(ctx context.Context) []ui.Option {
 	return []ui.Option{
-		{Value: store.AMQPRabbitMQ4, Label: "RabbitMQ 4", Hint: "What the health exchange runs today."},
-		{Value: store.AMQPRabbitMQ310, Label: "RabbitMQ 3 with its AMQP 1.0 plugin"},
-		{Value: store.AMQPServiceBus, Label: "Azure Service Bus"},
+		{Value: store.AMQPRabbitMQ4, Label: i18n.Of(ctx, "amqp.dialect", store.AMQPRabbitMQ4), Hint: i18n.T(ctx, "amqp.broker.rabbitmq4-hint")},
+		{Value: store.AMQPRabbitMQ310, Label: i18n.Of(ctx, "amqp.dialect", store.AMQPRabbitMQ310)},
+		{Value: store.AMQPServiceBus, Label: i18n.Of(ctx, "amqp.dialect", store.AMQPServiceBus)},
 	}
 }
 
-func brokerLogins() []ui.Option {
+func brokerLogins(ctx context.Context) []ui.Option {
 	return []ui.Option{
-		{Value: store.AMQPPlain, Label: "User name and password"},
-		{Value: store.AMQPExternal, Label: "Certificate", Hint: "Our certificate below says who we are (SASL EXTERNAL)."},
-		{Value: store.AMQPAnonymous, Label: "Without"},
+		{Value: store.AMQPPlain, Label: i18n.T(ctx, "amqp.broker.plain")},
+		{Value: store.AMQPExternal, Label: i18n.T(ctx, "amqp.broker.external"), Hint: i18n.T(ctx, "amqp.broker.external-hint")},
+		{Value: store.AMQPAnonymous, Label: i18n.T(ctx, "amqp.broker.anonymous")},
 	}
 }
 
@@ -37,7 +39,7 @@ func (a AMQPArea) newBroker(c echo.Context) error {
 func (a AMQPArea) createBroker(c echo.Context) error {
 	return site.SubmitAbout(c, store.AMQPBroker{}, readBroker, func(in registryamqp.BrokerInput) error {
 		row, err := a.Registry.AMQP.CreateBroker(c.Request().Context(), site.Actor(c), in)
-		return a.saved(c, err, a.root(), row.Name+" is added. This page shows whether it can be reached.")
+		return a.saved(c, err, a.root(), i18n.M("amqp.broker.added", row.Name))
 	}, a.showBrokerForm)
 }
 
@@ -58,7 +60,7 @@ func (a AMQPArea) changeBroker(c echo.Context) error {
 	}
 	return site.SubmitAbout(c, row, readBroker, func(in registryamqp.BrokerInput) error {
 		_, err := a.Registry.AMQP.UpdateBroker(c.Request().Context(), site.Actor(c), row.ID, in)
-		return a.saved(c, err, a.root(), "The changes are saved.")
+		return a.saved(c, err, a.root(), "amqp.saved")
 	}, a.showBrokerForm)
 }
 
@@ -69,7 +71,7 @@ func (a AMQPArea) removeBroker(c echo.Context) error {
 	if status, _ := site.FormRefusal(err); status == http.StatusConflict {
 		href = a.broker(c.Param("id"))
 	}
-	return a.settled(c, err, href, "The broker is removed.")
+	return a.settled(c, err, href, "amqp.broker.removed")
 }
 
 func readBroker(form site.Form) registryamqp.BrokerInput {
@@ -81,16 +83,17 @@ func readBroker(form site.Form) registryamqp.BrokerInput {
 }
 
 func (a AMQPArea) showBrokerForm(c echo.Context, status int, row store.AMQPBroker, in registryamqp.BrokerInput, wrong site.FormErrors) error {
+	ctx := c.Request().Context()
 	v := view.AMQPBrokerFormView{
 		Action: a.root() + "/brokers", Cancel: a.root(), New: row.ID == "", HasPassword: row.Secret != "", HasKey: row.PrivateKey != "", Enabled: in.Enabled,
 		Name: in.Name, Dialect: in.Dialect, URL: in.URL, Namespace: in.Namespace, SASL: in.SASL, Username: in.Username, CA: in.CA, Certificate: in.Certificate,
-		Dialects: brokerDialects(), Logins: brokerLogins(), Wrong: wrong,
+		Dialects: brokerDialects(ctx), Logins: brokerLogins(ctx), Wrong: wrong,
 	}
-	title := "Add a broker"
+	title := i18n.T(ctx, "amqp.broker.title")
 	if row.ID != "" {
 		title, v.Action, v.Remove = row.Name, a.broker(row.ID), a.broker(row.ID)+"/removal"
 		var err error
-		if v.History, err = a.History(c.Request().Context(), store.AuditFilter{ObjectKind: "amqp-broker", ObjectID: row.ID}, ""); err != nil {
+		if v.History, err = a.History(ctx, store.AuditFilter{ObjectKind: "amqp-broker", ObjectID: row.ID}, ""); err != nil {
 			return err
 		}
 	}

@@ -1,6 +1,7 @@
 package amqp
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"slices"
@@ -17,23 +18,24 @@ import (
 	"schakel/web/site"
 )
 
-// amqpBulk is something that can be done with all messages of a list that it fits.
-type amqpBulk struct{ do, verb, noun, nouns string }
+// amqpBulk is something that can be done with all messages of a list that it fits, with the keys of its texts: on the button for a
+// number of messages, on that for more than were counted, and of what was asked.
+type amqpBulk struct{ do, some, more, asked string }
 
 func amqpBulks() []amqpBulk {
 	return []amqpBulk{
-		{amqp.OperationReprocess, "Reprocess", "message", "messages"},
-		{amqp.OperationPutBack, "Put back", "dead letter", "dead letters"},
-		{amqp.OperationResend, "Resend", "message", "messages"},
-		{amqp.OperationDrop, "Drop", "message", "messages"},
+		{amqp.OperationReprocess, "amqp.bulk.reprocess", "amqp.bulk.reprocess-more", "amqp.bulk.reprocess-asked"},
+		{amqp.OperationPutBack, "amqp.bulk.put-back", "amqp.bulk.put-back-more", "amqp.bulk.put-back-asked"},
+		{amqp.OperationResend, "amqp.bulk.resend", "amqp.bulk.resend-more", "amqp.bulk.resend-asked"},
+		{amqp.OperationDrop, "amqp.bulk.discard", "amqp.bulk.discard-more", "amqp.bulk.discard-asked"},
 	}
 }
 
-func (b amqpBulk) label(n int) string {
+func (b amqpBulk) label(ctx context.Context, n int) string {
 	if n > store.ListBound {
-		return b.verb + " " + ui.CountUpTo(n, store.ListBound) + " " + b.nouns
+		return i18n.T(ctx, b.more, i18n.CountUpTo(ctx, n, store.ListBound))
 	}
-	return b.verb + " " + ui.Plural(n, b.noun, b.nouns)
+	return i18n.T(ctx, b.some, n)
 }
 
 // offerBulk puts the buttons for all messages of a list on its page, and counts those being worked on.
@@ -60,13 +62,13 @@ func (a AMQPArea) offerBulk(c echo.Context, f store.AMQPFilter, v *view.AMQPMess
 		action := a.messages() + "/all/" + one.do + "?" + query.Encode()
 		if one.do == amqp.OperationDrop {
 			v.Drop = &ui.Danger{
-				ID: "drop-all", Label: one.label(n), Button: one.label(n), Action: action,
-				Explain:    "They are never handled or sent again, and their content is erased here. Nobody is told by us.",
-				ReasonName: "reason", ReasonLabel: "Why are they dropped?",
+				ID: "drop-all", Label: one.label(ctx, n), Button: one.label(ctx, n), Action: action,
+				Explain:    i18n.T(ctx, "amqp.bulk.discard-explain"),
+				ReasonName: "reason", ReasonLabel: i18n.T(ctx, "amqp.bulk.discard-why"),
 			}
 			continue
 		}
-		v.Bulk = append(v.Bulk, view.AMQPAct{Label: one.label(n), Action: action})
+		v.Bulk = append(v.Bulk, view.AMQPAct{Label: one.label(ctx, n), Action: action})
 	}
 	return nil
 }
@@ -92,14 +94,14 @@ func (a AMQPArea) actOnAll(c echo.Context) error {
 	do, reason := amqpBulks()[i], form.Get("reason")
 	if do.do == amqp.OperationDrop {
 		if text := site.ReasonError(reason); text != "" {
-			return a.refuse(c, back, text.String())
+			return a.refuse(c, back, text)
 		}
 	}
 	n, err := a.AMQP.AskAll(c.Request().Context(), site.EngineActor(c), f, do.do, site.Clean(reason))
 	if err != nil {
 		return err
 	}
-	return a.Done(c, back, i18n.Message(do.verb+" is asked for "+ui.Plural(n, do.noun, do.nouns)+". They are done one by one; this list tells what became of each."))
+	return a.Done(c, back, i18n.M(do.asked, n))
 }
 
 // amqpActionRequest asks for something to be done with all messages of a filter.
@@ -119,12 +121,12 @@ func (in amqpActionRequest) filter() (store.AMQPFilter, error) {
 		words       []string
 	}{
 		{"action", in.Action, []string{amqp.OperationResend, amqp.OperationPutBack, amqp.OperationReprocess, amqp.OperationDrop}},
-		{"status", in.Status, append(optionValues(amqpChoices()), "")},
-		{"kind", in.Kind, append(optionValues(amqpKinds()), "")},
+		{"status", in.Status, append(amqpChoices(), "")},
+		{"kind", in.Kind, append(amqpKinds(), "")},
 		{"direction", in.Direction, []string{store.AMQPIn, store.AMQPOut, ""}},
 	} {
 		if !slices.Contains(one.words, one.value) {
-			return store.AMQPFilter{}, site.FieldProblem(one.name, i18n.M("%s must be one of: %s", one.name, strings.Join(slices.DeleteFunc(one.words, func(w string) bool { return w == "" }), ", ")))
+			return store.AMQPFilter{}, site.FieldProblem(one.name, i18n.M("amqp.messages.api-one-of", one.name, strings.Join(slices.DeleteFunc(one.words, func(w string) bool { return w == "" }), ", ")))
 		}
 	}
 	f := store.AMQPFilter{Direction: in.Direction, PartyID: in.PartyID}
@@ -133,7 +135,7 @@ func (in amqpActionRequest) filter() (store.AMQPFilter, error) {
 	}
 	f, ok := ofHerID(ofState(f, in.Status), in.HerID)
 	if !ok {
-		return f, site.FieldProblem("herId", `herId must be a HER-id, or "none" for messages that name no sender`)
+		return f, site.FieldProblem("herId", "amqp.messages.api-her-id-bad")
 	}
 	return f, nil
 }

@@ -2,6 +2,7 @@ package amqp
 
 import (
 	"cmp"
+	"context"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 	registryamqp "schakel/registry/amqp"
+	"schakel/registry/amqp/cpa"
 	view "schakel/templates/amqp"
 	"schakel/templates/i18n"
 	"schakel/templates/ui"
@@ -25,8 +27,9 @@ func (a AMQPArea) importPage(c echo.Context) error {
 }
 
 func (a AMQPArea) showAMQPImport(c echo.Context, status int, text string, wrong site.FormErrors) error {
-	page := a.pageFrame(c, "Import a CPA, CPP or communication details")
-	page.Lead = "Nothing changes before you have seen what would."
+	ctx := c.Request().Context()
+	page := a.pageFrame(c, i18n.T(ctx, "amqp.import.title"))
+	page.Lead = i18n.T(ctx, "amqp.import.lead")
 	page.Invalid = len(wrong) > 0
 	return a.Render(c, status, view.AMQPImportPage(page, view.AMQPImportView{Action: a.root() + "/import", Cancel: a.root(), Text: text, Wrong: wrong}))
 }
@@ -40,68 +43,88 @@ func (a AMQPArea) importDetails(c echo.Context) error {
 	content := in.Content()
 	switch {
 	case len(content) == 0:
-		return a.showAMQPImport(c, http.StatusUnprocessableEntity, in.Text, site.FormErrors{"document": "Choose a file, or paste it."})
+		return a.showAMQPImport(c, http.StatusUnprocessableEntity, in.Text, site.FormErrors{"document": "amqp.import.document-missing"})
 	case !utf8.Valid(content):
-		return a.showAMQPImport(c, http.StatusUnprocessableEntity, "", site.FormErrors{"document": "Save the document as UTF-8 first."})
+		return a.showAMQPImport(c, http.StatusUnprocessableEntity, "", site.FormErrors{"document": "amqp.import.not-utf8"})
 	}
 	if in.Main == "" {
 		return a.previewImport(c, http.StatusOK, in, nil)
 	}
 	her, err := strconv.ParseInt(in.Main, 10, 32)
 	if err != nil {
-		return echo.NewHTTPError(http.StatusBadRequest, "main must be a HER-id.")
+		return echo.NewHTTPError(http.StatusBadRequest, i18n.T(c.Request().Context(), "amqp.import.main-bad"))
 	}
 	return site.SubmitRead(c, in, func(site.DocumentForm) error {
 		row, err := a.Registry.AMQP.TakeImport(c.Request().Context(), site.Actor(c), content, her)
-		return a.saved(c, err, a.party(row.ID), "What the document says of "+row.Name+" is taken over.")
+		return a.saved(c, err, a.party(row.ID), i18n.M("amqp.import.taken", row.Name))
 	}, a.previewImport)
 }
 
 func (a AMQPArea) previewImport(c echo.Context, status int, in site.DocumentForm, wrong site.FormErrors) error {
-	told, err := a.Registry.AMQP.ReadImport(c.Request().Context(), site.Actor(c), in.Content())
+	ctx := c.Request().Context()
+	told, err := a.Registry.AMQP.ReadImport(ctx, site.Actor(c), in.Content())
 	if fields, ok := site.Refused(err); ok {
 		return a.showAMQPImport(c, http.StatusUnprocessableEntity, in.Text, site.FormErrors{in.Field(): fields["text"]})
 	}
 	if err != nil {
 		return err
 	}
-	v := view.AMQPImportView{Action: a.root() + "/import", Text: string(in.Content()), Kind: told.Kind, Findings: told.Findings, Wrong: joinedProblems(wrong)}
+	v := view.AMQPImportView{Action: a.root() + "/import", Text: string(in.Content()), Findings: texts(ctx, told.Findings), Wrong: joinedProblems(ctx, wrong)}
 	for _, p := range told.Parties {
-		v.Parties = append(v.Parties, a.importRow(p))
+		v.Parties = append(v.Parties, a.importRow(ctx, p))
 	}
-	page := a.pageFrame(c, "What the "+told.Kind+" changes", ui.Crumb{Label: "Import", Href: a.root() + "/import"})
+	page := a.pageFrame(c, previewTitle(ctx, told.Kind), ui.Crumb{Label: i18n.T(ctx, "amqp.import.crumb"), Href: a.root() + "/import"})
 	page.Invalid = len(wrong) > 0
 	return a.Render(c, status, view.AMQPImportPreview(page, v))
 }
 
-// joinedProblems joins the problems of all fields into one line: the fields are not on the page.
-func joinedProblems(wrong site.FormErrors) map[string]i18n.Message {
-	var texts []string
-	for _, f := range site.SortedFields(wrong) {
-		texts = append(texts, f.Text.String())
+func previewTitle(ctx context.Context, kind cpa.Kind) string {
+	switch kind {
+	case cpa.Agreement:
+		return i18n.T(ctx, "amqp.import.preview-cpa")
+	case cpa.Profile:
+		return i18n.T(ctx, "amqp.import.preview-cpp")
 	}
-	if len(texts) == 0 {
-		return nil
-	}
-	return map[string]i18n.Message{"": i18n.Raw(strings.Join(texts, " "))}
+	return i18n.T(ctx, "amqp.import.preview-details")
 }
 
-func (a AMQPArea) importRow(p registryamqp.ImportParty) view.AMQPImportRow {
+// texts writes messages for the reader of a context.
+func texts(ctx context.Context, list []i18n.Message) []string {
+	written := make([]string, len(list))
+	for i, one := range list {
+		written[i] = one.In(ctx)
+	}
+	return written
+}
+
+// joinedProblems joins the problems of all fields into one line: the fields are not on the page.
+func joinedProblems(ctx context.Context, wrong site.FormErrors) map[string]i18n.Message {
+	var lines []string
+	for _, f := range site.SortedFields(wrong) {
+		lines = append(lines, f.Text.In(ctx))
+	}
+	if len(lines) == 0 {
+		return nil
+	}
+	return map[string]i18n.Message{"": i18n.Raw(strings.Join(lines, " "))}
+}
+
+func (a AMQPArea) importRow(ctx context.Context, p registryamqp.ImportParty) view.AMQPImportRow {
 	her := strconv.Itoa(p.Details.HerID)
-	row := view.AMQPImportRow{Title: cmp.Or(p.Details.Name, "HER-id "+her), Her: her, Changes: p.Changes, Asides: p.Asides}
+	row := view.AMQPImportRow{Title: cmp.Or(p.Details.Name, i18n.T(ctx, "amqp.her-id-named", her)), Her: her, Changes: texts(ctx, p.Changes), Asides: texts(ctx, p.Asides)}
 	switch {
 	case p.Party == nil:
-		row.About = "Nobody here has HER-id " + her + ". Add the party first: one of ours on the AMQP page, a partner's at its endpoint of kind AMQP. Then import the document again."
+		row.About = i18n.T(ctx, "amqp.import.nobody", her)
 		return row
 	case len(p.Changes) == 0:
-		row.About = "HER-id " + her + ": nothing changes, it is like this already."
+		row.About = i18n.T(ctx, "amqp.import.same", her)
 	default:
-		row.About = "HER-id " + her + ": this would change."
+		row.About = i18n.T(ctx, "amqp.import.would-change", her)
 	}
 	row.Here = ui.Named{Name: p.Party.Name, Href: a.party(p.Party.ID)}
 	for _, one := range p.Open {
 		q := url.Values{"name": {one.Name}, "subject": {one.Subject}, "service": {one.Service}, "toRole": {one.Role}, "cpaId": {p.Details.CPAID}}
-		row.Open = append(row.Open, ui.Named{Name: cmp.Or(one.Name, one.Subject) + " (" + one.Subject + ")", Href: a.party(p.Party.ID) + "/processes/new?" + q.Encode()})
+		row.Open = append(row.Open, ui.Named{Name: i18n.T(ctx, "amqp.import.process-of-subject", cmp.Or(one.Name, one.Subject), one.Subject), Href: a.party(p.Party.ID) + "/processes/new?" + q.Encode()})
 	}
 	return row
 }

@@ -20,27 +20,27 @@ import (
 // amqpAct is one thing that an administrator can have done with a message.
 type amqpAct struct {
 	do   func(site.AMQPBridge, context.Context, outbox.Actor, string) error
-	done string
+	done i18n.Message
 }
 
 func resendAMQP() amqpAct {
-	return amqpAct{site.AMQPBridge.Resend, "The message is sent again."}
+	return amqpAct{site.AMQPBridge.Resend, "amqp.act.resent"}
 }
 
 func putBackAMQP() amqpAct {
-	return amqpAct{site.AMQPBridge.PutBack, "The message is back on its queue, as it was."}
+	return amqpAct{site.AMQPBridge.PutBack, "amqp.act.back"}
 }
 
 func reprocessAMQP() amqpAct {
-	return amqpAct{site.AMQPBridge.Reprocess, "The message is handled as if it came in at this moment."}
+	return amqpAct{site.AMQPBridge.Reprocess, "amqp.act.reprocessed"}
 }
 
 func answerAMQP() amqpAct {
-	return amqpAct{site.AMQPBridge.AnswerAgain, "The AppRec is sent again, with the same ids."}
+	return amqpAct{site.AMQPBridge.AnswerAgain, "amqp.act.answered"}
 }
 
 func retryAMQP() amqpAct {
-	return amqpAct{site.AMQPBridge.Retry, "The message is tried now."}
+	return amqpAct{site.AMQPBridge.Retry, "amqp.act.retried"}
 }
 
 // actOn does one of them and goes back to the message.
@@ -68,25 +68,25 @@ func (a AMQPArea) dropMessage(c echo.Context) error {
 		if a.AMQP == nil {
 			return a.refuse(c, a.message(m.ID), a.whyNot(""))
 		}
-		return a.acted(c, a.AMQP.Drop(c.Request().Context(), site.EngineActor(c), m.ID, reason), m.ID, "The message is dropped.")
+		return a.acted(c, a.AMQP.Drop(c.Request().Context(), site.EngineActor(c), m.ID, reason), m.ID, "amqp.act.discarded")
 	}, func(reason string, wrong i18n.Message) error { return a.showMessage(c, reason, wrong) })
 }
 
 // acted goes back to a message; why something was not done is told there.
-func (a AMQPArea) acted(c echo.Context, err error, id, text string) error {
+func (a AMQPArea) acted(c echo.Context, err error, id string, text i18n.Message) error {
 	if why, ok := errors.AsType[amqp.Refused](err); ok {
-		return a.refuse(c, a.message(id), string(why))
+		return a.refuse(c, a.message(id), i18n.Message(why))
 	}
 	for _, known := range []error{outbox.ErrNotResendable, outbox.ErrEventExpired} {
 		if errors.Is(err, known) {
-			return a.refuse(c, a.message(id), site.Sentence(known))
+			return a.refuse(c, a.message(id), i18n.Message(site.Sentence(known)))
 		}
 	}
-	return a.Saved(c, err, a.message(id), i18n.Message(text))
+	return a.Saved(c, err, a.message(id), text)
 }
 
-func (a AMQPArea) refuse(c echo.Context, href, why string) error {
-	a.Flash(c, ui.KindWarning, i18n.Message(why))
+func (a AMQPArea) refuse(c echo.Context, href string, why i18n.Message) error {
+	a.Flash(c, ui.KindWarning, why)
 	return c.Redirect(http.StatusSeeOther, href)
 }
 
@@ -107,9 +107,9 @@ func (a AMQPArea) onItsWay(ctx context.Context, m store.AMQPMessage) *store.Deli
 // stateNow shows the state of a message: one that is sent again is on its way until that is done.
 func (a AMQPArea) stateNow(ctx context.Context, m store.AMQPMessage) view.Mark {
 	if a.onItsWay(ctx, m) != nil {
-		return view.Mark{Kind: ui.KindInfo, Text: "On its way"}
+		return view.Mark{Kind: ui.KindInfo, Text: i18n.T(ctx, "amqp.state.on-its-way")}
 	}
-	return amqpState(m)
+	return amqpState(ctx, m)
 }
 
 // aboutNow is [amqpAbout] for a message that may be on its way.
@@ -117,17 +117,17 @@ func (a AMQPArea) aboutNow(ctx context.Context, m store.AMQPMessage) string {
 	d := a.onItsWay(ctx, m)
 	switch {
 	case d == nil:
-		return amqpAbout(m)
+		return amqpAbout(ctx, m)
 	case d.Status == store.DeliveryRetrying:
-		return "It is on its way: the last try did not get it on its queue, and it is tried again by itself. See its delivery."
+		return i18n.T(ctx, "amqp.about-out.retrying")
 	}
-	return "It is on its way again. Its delivery tells when it is on its queue."
+	return i18n.T(ctx, "amqp.about-out.on-its-way")
 }
 
 // whyNotResent explains why a message cannot be sent again while it is on its way.
-func (a AMQPArea) whyNotResent(ctx context.Context, m store.AMQPMessage, why string) string {
+func (a AMQPArea) whyNotResent(ctx context.Context, m store.AMQPMessage, why i18n.Message) i18n.Message {
 	if why == "" && a.onItsWay(ctx, m) != nil {
-		return "It is on its way."
+		return "amqp.act.on-its-way"
 	}
 	return why
 }
@@ -144,10 +144,10 @@ func (a AMQPArea) resentItems(ctx context.Context, m store.AMQPMessage) ([]ui.It
 	here := slices.IndexFunc(rows, func(one store.AMQPMessage) bool { return one.ID == m.ID })
 	var items []ui.Item
 	if here > 0 {
-		items = append(items, ui.Item{Label: "Sent again as", Content: ui.Link(rows[here-1].MessageID, a.message(rows[here-1].ID))})
+		items = append(items, ui.Item{Label: i18n.T(ctx, "amqp.message.resent-as"), Content: ui.Link(rows[here-1].MessageID, a.message(rows[here-1].ID))})
 	}
 	if here >= 0 && here+1 < len(rows) {
-		items = append(items, ui.Item{Label: "Sent in place of", Content: ui.Link(rows[here+1].MessageID, a.message(rows[here+1].ID))})
+		items = append(items, ui.Item{Label: i18n.T(ctx, "amqp.message.in-place-of"), Content: ui.Link(rows[here+1].MessageID, a.message(rows[here+1].ID))})
 	}
 	return items, nil
 }
@@ -190,7 +190,7 @@ func (m *handlers) getAMQPBody(c echo.Context, who api.Caller) error {
 	return serveBody(c, row.ID, body)
 }
 
-const bodyNotStored = "The content of this message is not kept here. With --amqp-keep-refused that of refused messages is."
+const bodyNotStored = i18n.Message("amqp.act.no-body")
 
 func serveBody(c echo.Context, id string, body []byte) error {
 	c.Response().Header().Set(echo.HeaderContentDisposition, `attachment; filename="`+id+`.p7m"`)

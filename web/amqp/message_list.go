@@ -1,13 +1,14 @@
 package amqp
 
 import (
+	"context"
 	"net/http"
-	"slices"
 	"strconv"
 
 	"github.com/labstack/echo/v4"
 	"schakel/store"
 	view "schakel/templates/amqp"
+	"schakel/templates/i18n"
 	"schakel/templates/ui"
 	"schakel/web/site"
 )
@@ -17,7 +18,7 @@ func (a AMQPArea) messageList(c echo.Context) error {
 	ctx, paging := c.Request().Context(), site.PagePaging(c)
 	f, wrong := a.messageFilter(c)
 	f.Page = paging
-	kind, state := site.PageChoice(c, "kind", optionValues(amqpKinds())), site.PageChoice(c, "state", optionValues(amqpChoices()))
+	kind, state := site.PageChoice(c, "kind", amqpKinds()), site.PageChoice(c, "state", amqpChoices())
 	from, until, her := site.Clean(c.QueryParam("from")), site.Clean(c.QueryParam("until")), site.Clean(c.QueryParam("herId"))
 	v := view.AMQPMessagesView{
 		Path: a.messages(), Self: c.Request().URL.RequestURI(), Now: a.Cfg.Now(), Filtered: kind+state+f.Direction+f.PartyID+f.ID+from+until+her != "",
@@ -26,12 +27,12 @@ func (a AMQPArea) messageList(c echo.Context) error {
 	if v.Fields, err = a.messageFields(c, f, kind, state); err != nil {
 		return err
 	}
-	v.Fields = append(v.Fields, ui.Field{Name: "herId", Label: "HER-id of the other side, or none", Value: her, MaxLength: 9})
+	v.Fields = append(v.Fields, ui.Field{Name: "herId", Label: i18n.T(ctx, "amqp.messages.her-id"), Value: her, MaxLength: 9})
 	v.Fields = site.WithErrors(append(v.Fields,
-		ui.Field{Name: "from", Label: "First seen from", Type: site.MomentField(from), Value: from},
-		ui.Field{Name: "until", Label: "First seen until", Type: site.MomentField(until), Value: until}), wrong)
-	page := a.pageFrame(c, "AMQP messages")
-	page.Lead = "What was written to queues of message brokers and read from them, newest first."
+		ui.Field{Name: "from", Label: i18n.T(ctx, "amqp.messages.from-moment"), Type: site.MomentField(from), Value: from},
+		ui.Field{Name: "until", Label: i18n.T(ctx, "amqp.messages.until-moment"), Type: site.MomentField(until), Value: until}), wrong)
+	page := a.pageFrame(c, i18n.T(ctx, "amqp.messages.title"))
+	page.Lead = i18n.T(ctx, "amqp.messages.lead")
 	if len(wrong) > 0 {
 		page.Invalid, v.Invalid, v.Errors = true, true, site.FieldErrors(v.Fields)
 		return a.Render(c, http.StatusUnprocessableEntity, view.AMQPMessagesPage(page, v))
@@ -56,64 +57,71 @@ func (a AMQPArea) messageFilter(c echo.Context) (store.AMQPFilter, site.FormErro
 		PartnerID: a.Scope(c), Direction: site.PageChoice(c, "direction", []string{store.AMQPIn, store.AMQPOut}), PartyID: c.QueryParam("party"),
 		ID: c.QueryParam("id"),
 	}
-	if kind := site.PageChoice(c, "kind", optionValues(amqpKinds())); kind != "" {
+	if kind := site.PageChoice(c, "kind", amqpKinds()); kind != "" {
 		f.Kinds = []string{kind}
 	}
-	f = ofState(f, site.PageChoice(c, "state", optionValues(amqpChoices())))
+	f = ofState(f, site.PageChoice(c, "state", amqpChoices()))
 	wrong, ok := site.FormErrors{}, false
 	if f, ok = ofHerID(f, site.Clean(c.QueryParam("herId"))); !ok {
-		wrong["herId"] = "Fill in a HER-id, or none for messages that name no sender."
+		wrong["herId"] = "amqp.messages.her-id-bad"
 	}
 	f.Since, f.Until = site.Period(site.Clean(c.QueryParam("from")), site.Clean(c.QueryParam("until")), wrong)
 	return f, wrong
 }
 
 func (a AMQPArea) messageFields(c echo.Context, f store.AMQPFilter, kind, state string) ([]ui.Field, error) {
-	parties, err := a.Registry.AMQP.Parties(c.Request().Context(), a.bounds(c), "")
+	ctx := c.Request().Context()
+	parties, err := a.Registry.AMQP.Parties(ctx, a.bounds(c), "")
 	if err != nil {
 		return nil, err
 	}
-	options := []ui.Option{{Label: "All"}}
+	all := ui.Option{Label: i18n.T(ctx, "amqp.messages.choice-all")}
+	options := []ui.Option{all}
 	for _, p := range parties {
 		if !p.Own {
 			options = append(options, ui.Option{Value: p.ID, Label: p.Name})
 		}
 	}
 	return []ui.Field{
-		site.ChoiceField("state", "State", state, append([]ui.Option{{Label: "All"}}, amqpChoices()...)),
-		site.ChoiceField("kind", "Kind", kind, append([]ui.Option{{Label: "All"}}, amqpKinds()...)),
-		site.ChoiceField("direction", "Direction", f.Direction, []ui.Option{
-			{Label: "Both"}, {Value: store.AMQPOut, Label: "From us"}, {Value: store.AMQPIn, Label: "To us"},
+		site.ChoiceField("state", i18n.T(ctx, "amqp.label.state"), state, append([]ui.Option{all}, namedCodes(ctx, "amqp.state", amqpChoices())...)),
+		site.ChoiceField("kind", i18n.T(ctx, "amqp.label.kind"), kind, append([]ui.Option{all}, namedCodes(ctx, "amqp.kind", amqpKinds())...)),
+		site.ChoiceField("direction", i18n.T(ctx, "amqp.messages.direction"), f.Direction, []ui.Option{
+			{Label: i18n.T(ctx, "amqp.messages.direction-both")},
+			{Value: store.AMQPOut, Label: i18n.T(ctx, "amqp.messages.direction-out")},
+			{Value: store.AMQPIn, Label: i18n.T(ctx, "amqp.messages.direction-in")},
 		}),
-		site.ChoiceField("party", "Party", f.PartyID, options),
-		{Name: "id", Label: "Id, of any kind, in full", Value: f.ID, MaxLength: 300},
+		site.ChoiceField("party", i18n.T(ctx, "amqp.label.party"), f.PartyID, options),
+		{Name: "id", Label: i18n.T(ctx, "amqp.messages.id"), Value: f.ID, MaxLength: 300},
 	}, nil
 }
 
 func (a AMQPArea) messageRow(c echo.Context, m store.AMQPMessage) view.AMQPMessageRow {
+	ctx := c.Request().Context()
 	return view.AMQPMessageRow{
-		Href: a.message(m.ID), Kind: amqpKind(m.Kind), Out: m.Direction == store.AMQPOut, Party: a.other(c, m), MessageID: m.MessageID,
-		Subject: m.Subject, State: a.stateNow(c.Request().Context(), m), Reason: site.AMQPReasonOf(m.Reason).Label, At: m.CreatedAt.Time, Changed: m.UpdatedAt.Time,
+		Href: a.message(m.ID), Kind: i18n.Of(ctx, "amqp.kind", m.Kind), Out: m.Direction == store.AMQPOut, Party: a.other(c, m), MessageID: m.MessageID,
+		Subject: m.Subject, State: a.stateNow(ctx, m), Reason: i18n.Message(site.AMQPReasonOf(m.Reason).Label).In(ctx), At: m.CreatedAt.Time, Changed: m.UpdatedAt.Time,
 	}
 }
 
-// other names the other side of a message: its party, or its HER-id when that has none here.
+// other names whom a message is to or from: its party, or its HER-id when that has none here.
 func (a AMQPArea) other(c echo.Context, m store.AMQPMessage) string {
-	if name := a.partyName(c.Request().Context(), c, m.PartyID).Name; name != "" {
+	ctx := c.Request().Context()
+	if name := a.partyName(ctx, c, m.PartyID).Name; name != "" {
 		return name
 	}
 	if m.Her > 0 {
-		return "HER-id " + site.NumberText(m.Her)
+		return i18n.T(ctx, "amqp.her-id-named", site.NumberText(m.Her))
 	}
-	return "unknown"
+	return i18n.T(ctx, "amqp.unknown")
 }
 
-func optionValues(options []ui.Option) []string {
-	values := make([]string, len(options))
-	for i, o := range options {
-		values[i] = o.Value
+// namedCodes makes choices of stored words, which have texts in a family of keys.
+func namedCodes(ctx context.Context, family string, codes []string) []ui.Option {
+	options := make([]ui.Option, len(codes))
+	for i, code := range codes {
+		options[i] = ui.Option{Value: code, Label: i18n.Of(ctx, family, code)}
 	}
-	return slices.Clip(values)
+	return options
 }
 
 // Choices of the state of a message that are no state of their own.
@@ -141,9 +149,7 @@ func ofHerID(f store.AMQPFilter, text string) (limited store.AMQPFilter, ok bool
 }
 
 // amqpChoices lists the filters of a list of messages.
-func amqpChoices() []ui.Option {
-	return append([]ui.Option{{Value: amqpAttention, Label: "Needs attention"}, {Value: amqpOverdue, Label: "AppRec is overdue"}}, amqpStates()...)
-}
+func amqpChoices() []string { return append([]string{amqpAttention, amqpOverdue}, amqpStates()...) }
 
 // ofState limits a list of messages to a choice. A rejection goes one way: theirs of what we sent, ours of what came in.
 func ofState(f store.AMQPFilter, choice string) store.AMQPFilter {

@@ -43,10 +43,10 @@ func (a AMQPArea) showMessage(c echo.Context, reason string, wrong i18n.Message)
 	if err != nil {
 		return err
 	}
-	words := site.AMQPReasonOf(m.Reason)
+	cause := i18n.Message(site.AMQPReasonOf(m.Reason).Label)
 	v := view.AMQPMessageView{
-		State: a.stateNow(ctx, m), About: a.aboutNow(ctx, m), Code: m.Reason, Cause: words.Label, Remedy: AMQPRemedy(m), Detail: remark(m), Codes: m.Codes,
-		Facts: a.messageFacts(ctx, c, m), IDs: messageIDs(m), Trace: traceMoments(traces), Now: a.Cfg.Now(),
+		State: a.stateNow(ctx, m), About: a.aboutNow(ctx, m), Code: m.Reason, Cause: cause.In(ctx), Remedy: AMQPRemedy(m).In(ctx), Detail: remark(m), Codes: m.Codes,
+		Facts: a.messageFacts(ctx, c, m), IDs: messageIDs(ctx, m), Trace: traceMoments(ctx, traces), Now: a.Cfg.Now(),
 	}
 	resent, err := a.resentItems(ctx, m)
 	if err != nil {
@@ -65,7 +65,7 @@ func (a AMQPArea) showMessage(c echo.Context, reason string, wrong i18n.Message)
 			return err
 		}
 	}
-	status, page := http.StatusOK, a.pageFrame(c, amqpKind(m.Kind)+" "+directionWord(m), ui.Crumb{Label: "Messages", Href: a.messages()})
+	status, page := http.StatusOK, a.pageFrame(c, messageTitle(ctx, m), ui.Crumb{Label: i18n.T(ctx, "amqp.messages.caption"), Href: a.messages()})
 	page.Badge = v.State.Badge()
 	if wrong != "" {
 		status, page.Invalid, v.Errors = http.StatusUnprocessableEntity, true, []ui.FieldError{{Field: "drop-reason", Text: wrong}}
@@ -81,67 +81,69 @@ func remark(m store.AMQPMessage) string {
 	return m.Detail
 }
 
-func directionWord(m store.AMQPMessage) string {
+func messageTitle(ctx context.Context, m store.AMQPMessage) string {
 	if m.Direction == store.AMQPOut {
-		return "from us"
+		return i18n.Of(ctx, "amqp.title-out", m.Kind)
 	}
-	return "to us"
+	return i18n.Of(ctx, "amqp.title-in", m.Kind)
 }
 
 // messageFacts lists the sender and the receiver of a message, and the messages and deliveries related to it.
 func (a AMQPArea) messageFacts(ctx context.Context, c echo.Context, m store.AMQPMessage) []ui.Item {
 	now := a.Cfg.Now()
 	items := []ui.Item{
-		{Label: "Kind", Text: amqpKind(m.Kind)},
-		{Label: "Other side", Content: a.partyItem(ctx, c, m.PartyID, m.Her)},
-		{Label: "Our side", Content: a.partyItem(ctx, c, m.OwnPartyID, m.OwnHer)},
-		{Label: "Subject", Content: view.SubjectCode(m.Subject)},
-		{Label: "Queue", Content: ui.Identifier(m.Queue)},
-		{Label: "First seen", Content: ui.Clock(m.CreatedAt.Time, now)},
-		{Label: "Last change", Content: ui.Clock(m.UpdatedAt.Time, now)},
+		{Label: i18n.T(ctx, "amqp.label.kind"), Text: i18n.Of(ctx, "amqp.kind", m.Kind)},
+		{Label: i18n.T(ctx, "amqp.label.party"), Content: a.partyItem(ctx, c, m.PartyID, m.Her)},
+		{Label: i18n.T(ctx, "amqp.message.own-party"), Content: a.partyItem(ctx, c, m.OwnPartyID, m.OwnHer)},
+		{Label: i18n.T(ctx, "amqp.label.subject"), Content: view.SubjectCode(m.Subject)},
+		{Label: i18n.T(ctx, "amqp.message.queue"), Content: ui.Identifier(m.Queue)},
+		{Label: i18n.T(ctx, "amqp.message.first-seen"), Content: ui.Clock(m.CreatedAt.Time, now)},
+		{Label: i18n.T(ctx, "amqp.message.last-change"), Content: ui.Clock(m.UpdatedAt.Time, now)},
 	}
 	if m.Status == store.AMQPOpenMessage && !m.DueAt.IsZero() {
-		items = append(items, ui.Item{Label: "AppRec expected by", Content: ui.Clock(m.DueAt.Time, now)})
+		items = append(items, ui.Item{Label: i18n.T(ctx, "amqp.message.due"), Content: ui.Clock(m.DueAt.Time, now)})
 	}
 	if m.Status == store.AMQPDue || m.Status == store.AMQPUnchecked {
-		items = append(items, ui.Item{Label: "Next try", Content: ui.Clock(m.DueAt.Time, now)}, ui.Item{Label: "Tries", Text: strconv.FormatInt(m.Attempts, 10)})
+		items = append(items,
+			ui.Item{Label: i18n.T(ctx, "amqp.message.next-attempt"), Content: ui.Clock(m.DueAt.Time, now)},
+			ui.Item{Label: i18n.T(ctx, "amqp.message.attempts"), Text: i18n.Count(ctx, int(m.Attempts))})
 	}
 	if m.Resends > 0 {
-		items = append(items, ui.Item{Label: "Sent again, identical", Text: ui.Plural(int(m.Resends), "time", "times")})
+		items = append(items, ui.Item{Label: i18n.T(ctx, "amqp.message.resent"), Text: i18n.T(ctx, "amqp.message.times", m.Resends)})
 	}
 	if m.EventID != "" && a.Admin {
-		items = append(items, ui.Item{Label: "Event", Content: ui.Link("See the event", "/admin/events/"+m.EventID)})
+		items = append(items, ui.Item{Label: i18n.T(ctx, "amqp.message.event"), Content: ui.Link(i18n.T(ctx, "amqp.message.see-event"), "/admin/events/"+m.EventID)})
 	}
 	if m.DeliveryID != "" {
-		items = append(items, ui.Item{Label: "Delivery", Content: ui.Link("See the delivery", a.Delivery(m.DeliveryID))})
+		items = append(items, ui.Item{Label: i18n.T(ctx, "amqp.message.delivery"), Content: ui.Link(i18n.T(ctx, "amqp.message.see-delivery"), a.Delivery(m.DeliveryID))})
 	}
 	if m.Direction == store.AMQPIn && len(m.Encoded) > 0 && a.Admin {
-		items = append(items, ui.Item{Label: "Content", Content: ui.Link("Download it, encrypted as it came", a.message(m.ID)+"/body")})
+		items = append(items, ui.Item{Label: i18n.T(ctx, "amqp.message.content"), Content: ui.Link(i18n.T(ctx, "amqp.message.download"), a.message(m.ID)+"/body")})
 	}
 	if m.ReferenceID != "" {
-		items = append(items, ui.Item{Label: "Answers", Content: ui.Link("The message it is about", a.message(m.ReferenceID))})
+		items = append(items, ui.Item{Label: i18n.T(ctx, "amqp.message.answers-to"), Content: ui.Link(i18n.T(ctx, "amqp.message.see-original"), a.message(m.ReferenceID))})
 	}
 	return items
 }
 
 func (a AMQPArea) partyItem(ctx context.Context, c echo.Context, id string, her int64) templ.Component {
-	text := "HER-id " + strconv.FormatInt(her, 10)
+	number := strconv.FormatInt(her, 10)
 	named := a.partyName(ctx, c, id)
 	switch {
 	case named.Href == "" && her == 0:
-		return ui.Text("unknown")
+		return ui.Text(i18n.T(ctx, "amqp.unknown"))
 	case named.Href == "":
-		return ui.Text(text)
+		return ui.Text(i18n.T(ctx, "amqp.her-id-named", number))
 	case her > 0:
-		named.Name += " (" + text + ")"
+		named.Name = i18n.T(ctx, "amqp.party-with-her-id", named.Name, number)
 	}
 	return ui.Link(named.Name, named.Href)
 }
 
-func messageIDs(m store.AMQPMessage) []ui.Item {
+func messageIDs(ctx context.Context, m store.AMQPMessage) []ui.Item {
 	var items []ui.Item
 	for _, id := range []struct{ label, value string }{
-		{"messageId", m.MessageID}, {"MsgId", m.MsgID}, {"correlationId", m.CorrelationID}, {"ConversationId", m.ConversationID}, {"Id here", m.ID},
+		{"messageId", m.MessageID}, {"MsgId", m.MsgID}, {"correlationId", m.CorrelationID}, {"ConversationId", m.ConversationID}, {i18n.T(ctx, "amqp.message.own-id"), m.ID},
 	} {
 		if id.value != "" {
 			items = append(items, ui.Item{Label: id.label, Content: ui.Identifier(id.value)})
@@ -151,11 +153,11 @@ func messageIDs(m store.AMQPMessage) []ui.Item {
 }
 
 // traceMoments lists the steps of a message with actor and time, the last first.
-func traceMoments(traces []store.AMQPTrace) []ui.Moment {
+func traceMoments(ctx context.Context, traces []store.AMQPTrace) []ui.Moment {
 	var list []ui.Moment
 	for i := len(traces) - 1; i >= 0; i-- {
 		t := traces[i]
-		m := ui.Moment{At: t.At.Time, Kind: ui.KindInfo, Title: amqpStep(t.Step), Text: t.Detail}
+		m := ui.Moment{At: t.At.Time, Kind: ui.KindInfo, Title: amqpStep(ctx, t.Step), Text: t.Detail}
 		switch t.Step {
 		case "unwritten", "overdue", "read again", "answer refused":
 			m.Kind = ui.KindWarning
@@ -164,9 +166,9 @@ func traceMoments(traces []store.AMQPTrace) []ui.Moment {
 		}
 		switch {
 		case t.Node != "" && t.Detail != "":
-			m.Text += " (on " + t.Node + ")"
+			m.Text = i18n.T(ctx, "amqp.trace.detail-on-node", t.Detail, t.Node)
 		case t.Node != "":
-			m.Text = "On " + t.Node
+			m.Text = i18n.T(ctx, "amqp.trace.on-node", t.Node)
 		}
 		list = append(list, m)
 	}
@@ -177,32 +179,32 @@ func traceMoments(traces []store.AMQPTrace) []ui.Moment {
 func (a AMQPArea) offer(ctx context.Context, v *view.AMQPMessageView, m store.AMQPMessage, answers []store.AMQPMessage, reason string, wrong i18n.Message) {
 	here := a.message(m.ID)
 	if m.Direction == store.AMQPOut && (m.Kind == store.AMQPBusiness || m.Kind == store.AMQPRequest) {
-		v.Acts = append(v.Acts, view.AMQPAct{Label: "Resend", Action: here + "/resend", WhyNot: a.whyNot(a.whyNotResent(ctx, m, amqp.MayResend(m, a.Cfg.Now())))})
+		v.Acts = append(v.Acts, view.AMQPAct{Label: i18n.T(ctx, "amqp.act.resend"), Action: here + "/resend", WhyNot: a.whyNot(a.whyNotResent(ctx, m, i18n.Message(amqp.MayResend(m, a.Cfg.Now())))).In(ctx)})
 	}
 	if m.Direction == store.AMQPIn && m.Kind == store.AMQPBusiness && (m.Status == store.AMQPProcessed || m.Status == store.AMQPRejected) {
-		v.Acts = append(v.Acts, view.AMQPAct{Label: "Send the AppRec again", Action: here + "/answer", WhyNot: a.whyNot(whyNoAnswer(answers))})
+		v.Acts = append(v.Acts, view.AMQPAct{Label: i18n.T(ctx, "amqp.act.answer"), Action: here + "/answer", WhyNot: a.whyNot(whyNoAnswer(answers)).In(ctx)})
 	}
 	if m.Status == store.AMQPUnchecked || answerWaits(m) {
-		v.Acts = append(v.Acts, view.AMQPAct{Label: "Try now", Action: here + "/retry", WhyNot: a.whyNot("")})
+		v.Acts = append(v.Acts, view.AMQPAct{Label: i18n.T(ctx, "amqp.act.retry"), Action: here + "/retry", WhyNot: a.whyNot("").In(ctx)})
 	}
 	if m.Status == store.AMQPDead {
-		v.Acts = append(v.Acts, view.AMQPAct{Label: "Put back on its queue", Action: here + "/put-back", WhyNot: a.whyNot("")})
+		v.Acts = append(v.Acts, view.AMQPAct{Label: i18n.T(ctx, "amqp.act.put-back"), Action: here + "/put-back", WhyNot: a.whyNot("").In(ctx)})
 	}
 	if m.Status == store.AMQPQuarantined || m.Status == store.AMQPHeld {
-		v.Acts = append(v.Acts, view.AMQPAct{Label: "Reprocess this message", Action: here + "/reprocess", WhyNot: a.whyNot(whyNotReprocessed(m))})
+		v.Acts = append(v.Acts, view.AMQPAct{Label: i18n.T(ctx, "amqp.act.reprocess"), Action: here + "/reprocess", WhyNot: a.whyNot(whyNotReprocessed(m)).In(ctx)})
 	}
 	if amqp.MayDrop(m) || answerWaits(m) || otherContent(m) || wrong != "" {
-		explain := "It is never handled, and its content is erased here. Its sender is told nothing by us, so tell it yourself."
+		explain := i18n.T(ctx, "amqp.act.discard-in")
 		switch {
 		case answerWaits(m):
-			explain = "It is not tried any more. Its receiver does not learn from us what became of its message, so tell it yourself."
+			explain = i18n.T(ctx, "amqp.act.discard-answer")
 		case m.Direction == store.AMQPOut:
-			explain = "It is closed and not sent again; its delivery is discarded too. Its receiver is told nothing."
+			explain = i18n.T(ctx, "amqp.act.discard-out")
 		}
 		v.Drop = &ui.Danger{
-			ID: "drop", Label: "Drop this message", Button: "Drop", Action: here + "/drop",
+			ID: "drop", Label: i18n.T(ctx, "amqp.act.discard"), Button: i18n.T(ctx, "amqp.act.discard-button"), Action: here + "/drop",
 			Explain:    explain,
-			ReasonName: "reason", ReasonLabel: "Why is it dropped?", ReasonValue: reason, ReasonError: wrong,
+			ReasonName: "reason", ReasonLabel: i18n.T(ctx, "amqp.act.discard-why"), ReasonValue: reason, ReasonError: wrong,
 		}
 	}
 }
@@ -218,17 +220,17 @@ func answerWaits(m store.AMQPMessage) bool {
 }
 
 // whyNotReprocessed explains why there is nothing to handle again.
-func whyNotReprocessed(m store.AMQPMessage) string {
+func whyNotReprocessed(m store.AMQPMessage) i18n.Message {
 	switch {
 	case len(m.Encoded) == 0:
-		return "Its content was not stored: an older version of the program read it. Ask its sender to send it again."
+		return "amqp.act.no-content"
 	case m.Kind == store.AMQPRequest:
-		return "The sender of a synchronous request waits for seconds only; it asks again."
+		return "amqp.act.request-over"
 	}
 	return ""
 }
 
-func (a AMQPArea) whyNot(why string) string {
+func (a AMQPArea) whyNot(why i18n.Message) i18n.Message {
 	if why == "" && a.AMQP == nil {
 		return WithoutBridge
 	}
@@ -236,10 +238,10 @@ func (a AMQPArea) whyNot(why string) string {
 }
 
 // WithoutBridge explains why nothing can be decided where the program has no bridge.
-const WithoutBridge = "This program runs without the bridge to message brokers."
+const WithoutBridge = i18n.Message("amqp.act.no-bridge")
 
 // whyNoAnswer explains why no AppRec of ours can be sent again (INC-23).
-func whyNoAnswer(answers []store.AMQPMessage) string {
+func whyNoAnswer(answers []store.AMQPMessage) i18n.Message {
 	for _, one := range answers {
 		if one.Kind != store.AMQPAppRec {
 			continue
@@ -247,7 +249,7 @@ func whyNoAnswer(answers []store.AMQPMessage) string {
 		if one.Status == store.AMQPSent {
 			return ""
 		}
-		return "Its AppRec was not sent yet; that is tried by itself."
+		return "amqp.act.apprec-unsent"
 	}
-	return "There is no AppRec of ours to this message."
+	return "amqp.act.no-apprec"
 }

@@ -84,7 +84,7 @@ func amqpFilterOf(c echo.Context) (f store.AMQPFilter, err error) {
 	if f.Direction, err = site.APIChoice(c, "direction", []string{store.AMQPIn, store.AMQPOut}); err != nil {
 		return f, err
 	}
-	kind, err := site.APIChoice(c, "kind", optionValues(amqpKinds()))
+	kind, err := site.APIChoice(c, "kind", amqpKinds())
 	if err != nil {
 		return f, err
 	}
@@ -93,9 +93,9 @@ func amqpFilterOf(c echo.Context) (f store.AMQPFilter, err error) {
 	}
 	f, ok := ofHerID(f, c.QueryParam("herId"))
 	if !ok {
-		return f, site.FieldProblem("herId", "herId must be a HER-id, or none for messages that name no sender")
+		return f, site.FieldProblem("herId", "amqp.messages.api-her-id-bad")
 	}
-	choice, err := site.APIChoice(c, "status", optionValues(amqpChoices()))
+	choice, err := site.APIChoice(c, "status", amqpChoices())
 	if err != nil {
 		return f, err
 	}
@@ -183,11 +183,11 @@ func (m *handlers) postAMQPDrop(c echo.Context) error {
 
 func amqpProblem(err error) error {
 	if why, ok := errors.AsType[amqp.Refused](err); ok {
-		return site.NewProblem(http.StatusConflict, "conflict", i18n.Message(string(why)))
+		return site.NewProblem(http.StatusConflict, "conflict", i18n.Message(why))
 	}
 	if errors.Is(err, outbox.ErrReasonMissing) {
-		p := site.NewProblem(http.StatusBadRequest, "invalid", "Say why the message is dropped.")
-		p.Errors = []site.ProblemError{{Pointer: "/reason", Code: "missing", Detail: "A drop needs a reason, which the audit trail keeps."}}
+		p := site.NewProblem(http.StatusBadRequest, "invalid", "amqp.act.discard-reason-missing")
+		p.Errors = []site.ProblemError{{Pointer: "/reason", Code: "missing", Detail: "amqp.act.discard-reason"}}
 		return p
 	}
 	return api.ResendProblem(err)

@@ -5,13 +5,12 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/labstack/echo/v4"
-	"schakel/delivery/amqp"
 	"schakel/store"
 	view "schakel/templates/amqp"
+	"schakel/templates/i18n"
 	"schakel/templates/ui"
 	"schakel/web/site"
 )
@@ -32,7 +31,7 @@ func (a AMQPArea) overview(c echo.Context) error {
 	names := map[string]string{}
 	for _, b := range brokers {
 		names[b.ID] = b.Name
-		v.Brokers = append(v.Brokers, view.AMQPBrokerRow{Name: b.Name, Href: a.broker(b.ID), URL: b.URL, Dialect: optionLabel(brokerDialects(), b.Dialect), Enabled: b.Enabled})
+		v.Brokers = append(v.Brokers, view.AMQPBrokerRow{Name: b.Name, Href: a.broker(b.ID), URL: b.URL, Dialect: i18n.Of(ctx, "amqp.dialect", b.Dialect), Enabled: b.Enabled})
 	}
 	if v.Connections, err = a.connectionRows(ctx, names); err != nil {
 		return err
@@ -49,27 +48,28 @@ func (a AMQPArea) overview(c echo.Context) error {
 	if v.Orphans, err = a.orphanWarnings(ctx, a.bounds(c), ""); err != nil {
 		return err
 	}
-	v.Clock, v.ClockText = a.clockMark()
+	v.Clock, v.ClockText = a.clockMark(ctx)
 	v.Unfit = a.UnfitRows()
 	page := a.Frame(c, "AMQP")
-	page.Lead = "The exchange with partners by queues of message brokers: what is connected, what waits for an answer, and what needs you."
+	page.Lead = i18n.T(ctx, "amqp.overview.lead")
 	page.Actions = view.AMQPActions(v)
 	return a.Render(c, http.StatusOK, view.AMQPOverviewPage(page, v))
 }
 
 // clockMark reports whether the clock is right, which synchronous exchange and business times need (AMQP-54, AMQP-56).
-func (a AMQPArea) clockMark() (view.Mark, string) {
+func (a AMQPArea) clockMark(ctx context.Context) (view.Mark, string) {
 	if a.AMQP == nil {
-		return view.Mark{Kind: ui.KindWarning, Text: "No bridge"}, a.whyNot("")
+		return view.Mark{Kind: ui.KindWarning, Text: i18n.T(ctx, "amqp.clock.no-bridge")}, a.whyNot("").In(ctx)
 	}
 	state := a.AMQP.Clock()
+	detail := i18n.Message(state.Detail).In(ctx)
 	switch {
 	case state.Synchronised:
-		return view.Mark{Kind: ui.KindOK, Text: "Clock is right"}, state.Detail
+		return view.Mark{Kind: ui.KindOK, Text: i18n.T(ctx, "amqp.clock.right")}, detail
 	case state.Known:
-		return view.Mark{Kind: ui.KindError, Text: "Clock is not synchronised"}, state.Detail
+		return view.Mark{Kind: ui.KindError, Text: i18n.T(ctx, "amqp.clock.wrong")}, detail
 	}
-	return view.Mark{Kind: ui.KindWarning, Text: "Clock is not known"}, state.Detail
+	return view.Mark{Kind: ui.KindWarning, Text: i18n.T(ctx, "amqp.clock.unknown")}, detail
 }
 
 // UnfitRows are the certificates of ours that are not used, because their key usage does not fit (AMQP-69).
@@ -79,7 +79,7 @@ func (a AMQPArea) UnfitRows() []view.AMQPUnfitRow {
 	}
 	var list []view.AMQPUnfitRow
 	for _, u := range a.AMQP.Unfit() {
-		list = append(list, view.AMQPUnfitRow{Party: u.Party, Href: a.party(u.PartyID), Purpose: purposeWord(u.Purpose), Thumbprint: u.Thumbprint, Detail: u.Detail})
+		list = append(list, view.AMQPUnfitRow{Party: u.Party, Href: a.party(u.PartyID), Purpose: u.Purpose, Thumbprint: u.Thumbprint, Detail: u.Detail})
 	}
 	return list
 }
@@ -92,27 +92,27 @@ func (a AMQPArea) connectionRows(ctx context.Context, names map[string]string) (
 	var list []view.AMQPConnectionRow
 	for _, r := range rows {
 		row := view.AMQPConnectionRow{
-			Broker: names[r.BrokerID], Node: r.Node, Detail: r.Detail, Since: r.Since.Time, Seen: r.SeenAt.Time, Reconnects: int(r.Reconnects), State: connectionState(r.Phase),
+			Broker: names[r.BrokerID], Node: r.Node, Detail: r.Detail, Since: r.Since.Time, Seen: r.SeenAt.Time, Reconnects: int(r.Reconnects), State: connectionState(ctx, r.Phase),
 		}
 		if a.Cfg.Now().Sub(r.SeenAt.Time) > silentNode {
-			row.State = view.Mark{Kind: ui.KindWarning, Text: "Not heard of"}
-			row.Detail = "The node said nothing since " + ui.Time(r.SeenAt.Time) + "; it may have stopped."
+			row.State = view.Mark{Kind: ui.KindWarning, Text: i18n.T(ctx, "amqp.connection.silent")}
+			row.Detail = i18n.T(ctx, "amqp.connection.silent-since", r.SeenAt.Time)
 		}
 		list = append(list, row)
 	}
 	return list, nil
 }
 
-func connectionState(phase string) view.Mark {
+func connectionState(ctx context.Context, phase string) view.Mark {
 	switch phase {
 	case store.AMQPOpen:
-		return view.Mark{Kind: ui.KindOK, Text: "Connected"}
+		return view.Mark{Kind: ui.KindOK, Text: i18n.T(ctx, "amqp.connection.open")}
 	case store.AMQPConnecting:
-		return view.Mark{Kind: ui.KindInfo, Text: "Connecting"}
+		return view.Mark{Kind: ui.KindInfo, Text: i18n.T(ctx, "amqp.connection.connecting")}
 	case store.AMQPWaiting:
-		return view.Mark{Kind: ui.KindError, Text: "Not connected"}
+		return view.Mark{Kind: ui.KindError, Text: i18n.T(ctx, "amqp.connection.waiting")}
 	}
-	return view.Mark{Kind: ui.KindNeutral, Text: "Stopped"}
+	return view.Mark{Kind: ui.KindNeutral, Text: i18n.T(ctx, "amqp.connection.stopped")}
 }
 
 // amqpTiles count what waits, with the age of the oldest (AMQP-49, AMQP-53, AMQP-89).
@@ -123,27 +123,30 @@ func (a AMQPArea) amqpTiles(ctx context.Context) ([]ui.Tile, error) {
 		filter       store.AMQPFilter
 		kind         ui.Kind
 	}{
-		{"Wait for an AppRec", "state=open", store.AMQPFilter{Statuses: []string{store.AMQPOpenMessage}}, ui.KindInfo},
-		{"AppRec overdue", "state=overdue", store.AMQPFilter{Overdue: true}, ui.KindWarning},
-		{"Rejected by receivers", "state=rejected", store.AMQPFilter{Direction: store.AMQPOut, Statuses: []string{store.AMQPRejected}}, ui.KindError},
-		{"AMQP errors", "state=failed", store.AMQPFilter{Statuses: []string{store.AMQPFailed}}, ui.KindError},
-		{"Dead letters", "state=dead", store.AMQPFilter{Statuses: []string{store.AMQPDead}}, ui.KindError},
-		{"Wait for a revocation check", "state=unchecked", store.AMQPFilter{Statuses: []string{store.AMQPUnchecked}}, ui.KindWarning},
-		{"Quarantined", "state=quarantined", store.AMQPFilter{Statuses: []string{store.AMQPQuarantined}}, ui.KindError},
-		{"Held, without a recipient", "state=held", store.AMQPFilter{Statuses: []string{store.AMQPHeld}}, ui.KindError},
-		{"Answers to write", "state=due", store.AMQPFilter{Statuses: []string{store.AMQPDue}}, ui.KindWarning},
+		{"amqp.tile.open", "state=open", store.AMQPFilter{Statuses: []string{store.AMQPOpenMessage}}, ui.KindInfo},
+		{"amqp.tile.overdue", "state=overdue", store.AMQPFilter{Overdue: true}, ui.KindWarning},
+		{"amqp.tile.rejected", "state=rejected", store.AMQPFilter{Direction: store.AMQPOut, Statuses: []string{store.AMQPRejected}}, ui.KindError},
+		{"amqp.tile.failed", "state=failed", store.AMQPFilter{Statuses: []string{store.AMQPFailed}}, ui.KindError},
+		{"amqp.tile.dead", "state=dead", store.AMQPFilter{Statuses: []string{store.AMQPDead}}, ui.KindError},
+		{"amqp.tile.unchecked", "state=unchecked", store.AMQPFilter{Statuses: []string{store.AMQPUnchecked}}, ui.KindWarning},
+		{"amqp.tile.quarantined", "state=quarantined", store.AMQPFilter{Statuses: []string{store.AMQPQuarantined}}, ui.KindError},
+		{"amqp.tile.held", "state=held", store.AMQPFilter{Statuses: []string{store.AMQPHeld}}, ui.KindError},
+		{"amqp.tile.due", "state=due", store.AMQPFilter{Statuses: []string{store.AMQPDue}}, ui.KindWarning},
 	} {
 		n, err := a.DB.CountAMQPMessages(ctx, t.filter)
 		if err != nil {
 			return nil, err
 		}
-		tile := ui.Tile{Label: t.label, Value: ui.CountUpTo(n, store.ListBound), Href: a.messages() + "?" + t.query, Kind: ui.KindNeutral, Hint: "none"}
+		tile := ui.Tile{
+			Label: i18n.T(ctx, t.label), Value: i18n.CountUpTo(ctx, n, store.ListBound), Href: a.messages() + "?" + t.query, Kind: ui.KindNeutral,
+			Hint: i18n.T(ctx, "amqp.tile.none"),
+		}
 		if n > 0 {
 			oldest, err := a.DB.OldestAMQPMessage(ctx, t.filter)
 			if err != nil {
 				return nil, err
 			}
-			tile.Kind, tile.Hint = t.kind, "the oldest "+ui.Relative(oldest.Time, a.Cfg.Now())
+			tile.Kind, tile.Hint = t.kind, i18n.T(ctx, "amqp.tile.oldest", i18n.Relative(ctx, oldest.Time, a.Cfg.Now()))
 		}
 		tiles = append(tiles, tile)
 	}
@@ -173,9 +176,9 @@ func (a AMQPArea) fillParties(c echo.Context, names map[string]string, v *view.A
 		if err != nil {
 			return err
 		}
-		row.Warnings = partyWarnings(p, certificates, v.Now)
+		row.Warnings = partyWarnings(ctx, p, certificates, v.Now)
 		if p.Kind == store.AMQPHealth && len(certificates) == 0 {
-			row.Warnings = []string{"It has no certificates."}
+			row.Warnings = []string{i18n.T(ctx, "amqp.party.no-certificates")}
 		}
 		v.Parties = append(v.Parties, row)
 	}
@@ -183,7 +186,8 @@ func (a AMQPArea) fillParties(c echo.Context, names map[string]string, v *view.A
 }
 
 func (a AMQPArea) fillWithout(c echo.Context, taken map[string]bool, v *view.AMQPOverviewView) error {
-	endpoints, err := a.Registry.Endpoints.List(c.Request().Context(), a.bounds(c), "")
+	ctx := c.Request().Context()
+	endpoints, err := a.Registry.Endpoints.List(ctx, a.bounds(c), "")
 	if err != nil {
 		return err
 	}
@@ -191,11 +195,11 @@ func (a AMQPArea) fillWithout(c echo.Context, taken map[string]bool, v *view.AMQ
 		if e.Kind != store.EndpointAMQP || taken[e.ID] {
 			continue
 		}
-		partner, err := a.AdminNames().PartnerLink(c.Request().Context(), e.PartnerID)
+		partner, err := a.AdminNames().PartnerLink(ctx, e.PartnerID)
 		if err != nil {
 			return err
 		}
-		v.Without = append(v.Without, ui.Named{Name: e.Name + " of " + partner.Name, Href: a.root() + "/parties/new?endpoint=" + url.QueryEscape(e.ID)})
+		v.Without = append(v.Without, ui.Named{Name: i18n.T(ctx, "amqp.overview.endpoint-of", e.Name, partner.Name), Href: a.root() + "/parties/new?endpoint=" + url.QueryEscape(e.ID)})
 	}
 	return nil
 }
@@ -209,7 +213,7 @@ func (a AMQPArea) queueRows(ctx context.Context, brokers map[string]string, now 
 	rows := make([]view.AMQPQueueRow, 0, len(queues))
 	for _, q := range queues {
 		row := view.AMQPQueueRow{Name: q.Name, Broker: brokers[q.BrokerID], Seen: q.SeenAt.Time}
-		row.State, row.Detail = queueState(q, now)
+		row.State, row.Detail = queueState(ctx, q, now)
 		row.Loses = row.State.Kind == ui.KindError
 		if q.PartyID != "" {
 			row.Href = a.party(q.PartyID)
@@ -219,12 +223,25 @@ func (a AMQPArea) queueRows(ctx context.Context, brokers map[string]string, now 
 	return rows, nil
 }
 
-func queueState(q store.AMQPQueue, now time.Time) (view.Mark, string) {
-	if loss := amqp.LossText(q, now); loss != "" {
-		return view.Mark{Kind: ui.KindError, Text: "Messages expire"}, strings.ToUpper(loss[:1]) + loss[1:] + "."
+func queueState(ctx context.Context, q store.AMQPQueue, now time.Time) (view.Mark, string) {
+	if loss := lossOf(ctx, q, now); loss != "" {
+		return view.Mark{Kind: ui.KindError, Text: i18n.T(ctx, "amqp.queue.expire")}, loss
 	}
 	if q.Known {
-		return view.Mark{Kind: ui.KindInfo, Text: "None in its arguments"}, "The queue was made without a time to live. RabbitMQ does not tell over AMQP whether a policy sets one; a message that expires and becomes a dead letter is reported here."
+		return view.Mark{Kind: ui.KindInfo, Text: i18n.T(ctx, "amqp.queue.none")}, i18n.T(ctx, "amqp.queue.none-text")
 	}
-	return view.Mark{Kind: ui.KindWarning, Text: "Not known"}, "This broker does not tell over AMQP. Ask its operator. When a message expires and becomes a dead letter, it is reported here."
+	return view.Mark{Kind: ui.KindWarning, Text: i18n.T(ctx, "amqp.queue.unknown")}, i18n.T(ctx, "amqp.queue.unknown-text")
+}
+
+// lossOf tells how messages of a queue that we read get lost; empty when none is known to.
+func lossOf(ctx context.Context, q store.AMQPQueue, now time.Time) string {
+	switch {
+	case q.TTLMS > 0:
+		return i18n.T(ctx, "amqp.queue.expire-ttl", i18n.Duration(ctx, time.Duration(q.TTLMS)*time.Millisecond))
+	case q.ExpiresMS > 0:
+		return i18n.T(ctx, "amqp.queue.expire-unread", i18n.Duration(ctx, time.Duration(q.ExpiresMS)*time.Millisecond))
+	case q.Loses(now):
+		return i18n.T(ctx, "amqp.queue.expire-seen")
+	}
+	return ""
 }

@@ -14,6 +14,7 @@ import (
 	registryamqp "schakel/registry/amqp"
 	"schakel/store"
 	view "schakel/templates/amqp"
+	"schakel/templates/i18n"
 	"schakel/templates/ui"
 	"schakel/web/site"
 )
@@ -77,9 +78,9 @@ func (a AMQPArea) createParty(c echo.Context) error {
 		if err != nil {
 			return err
 		}
-		text := "Party " + made.Name + " is added."
+		text := i18n.M("amqp.party.added", made.Name)
 		if made.Kind == store.AMQPHealth {
-			text += " Add its certificates, so that messages can be signed and encrypted."
+			text = i18n.M("amqp.party.added-health", made.Name)
 		}
 		return a.changed(c, a.party(made.ID), text)
 	}, func(c echo.Context, status int, in partyForm, wrong site.FormErrors) error {
@@ -114,7 +115,7 @@ func (a AMQPArea) changeParty(c echo.Context) error {
 			return registry.Invalid(in.wrong)
 		}
 		_, err := a.Registry.AMQP.UpdateParty(c.Request().Context(), site.Actor(c), row.ID, in.PartyInput)
-		return a.saved(c, err, a.party(row.ID), "The changes are saved.")
+		return a.saved(c, err, a.party(row.ID), "amqp.saved")
 	}, a.showPartyForm)
 }
 
@@ -134,7 +135,7 @@ func readParty(form site.Form, party registryamqp.PartyInput) partyForm {
 	if text := form.Get("answerWait"); text != "" {
 		d, err := time.ParseDuration(text)
 		if err != nil {
-			in.wrong["answerWait"] = "Write a time with its unit, such as 30m or 4h."
+			in.wrong["answerWait"] = "amqp.party.wait-bad"
 		}
 		in.AnswerWait = d
 	}
@@ -158,15 +159,16 @@ func (a AMQPArea) showPartyForm(c echo.Context, status int, row store.AMQPParty,
 	if v.Clients, err = a.clientOptions(c, row, in.Kind); err != nil {
 		return err
 	}
-	title := "Change party"
+	ctx := c.Request().Context()
+	title := i18n.T(ctx, "amqp.party.title-change")
 	switch {
 	case row.ID != "":
 		v.Action = a.party(row.ID) + "/edit"
 	case row.Own:
-		title = "Add an own party"
+		title = i18n.T(ctx, "amqp.overview.add-own-party")
 	default:
-		title = "Add a party"
-		v.Kinds = otherPartyKind(a.root()+"/parties/new?endpoint="+row.EndpointID, in.Kind)
+		title = i18n.T(ctx, "amqp.party.title-add")
+		v.Kinds = otherPartyKind(ctx, a.root()+"/parties/new?endpoint="+row.EndpointID, in.Kind)
 	}
 	page := a.pageFrame(c, title)
 	page.Invalid = len(wrong) > 0
@@ -174,11 +176,11 @@ func (a AMQPArea) showPartyForm(c echo.Context, status int, row store.AMQPParty,
 }
 
 // otherPartyKind leads to the form for the other kind of party.
-func otherPartyKind(href, kind string) []ui.Option {
+func otherPartyKind(ctx context.Context, href, kind string) []ui.Option {
 	if kind == store.AMQPCloudEvents {
-		return []ui.Option{{Value: href, Label: "By the AMQP profile of the health exchange instead"}}
+		return []ui.Option{{Value: href, Label: i18n.T(ctx, "amqp.party.as-health")}}
 	}
-	return []ui.Option{{Value: href + "&kind=" + store.AMQPCloudEvents, Label: "As CloudEvents instead, for a partner outside the health exchange"}}
+	return []ui.Option{{Value: href + "&kind=" + store.AMQPCloudEvents, Label: i18n.T(ctx, "amqp.party.as-cloudevents")}}
 }
 
 func (a AMQPArea) cancelParty(row store.AMQPParty) string {
@@ -205,7 +207,7 @@ func (a AMQPArea) brokerOptions(c echo.Context, chosen string) ([]ui.Option, err
 	if err != nil {
 		return nil, err
 	}
-	options := []ui.Option{{Label: "Choose a broker"}}
+	options := []ui.Option{{Label: i18n.T(c.Request().Context(), "amqp.party.choose-broker")}}
 	for _, b := range names {
 		if b.Enabled || b.ID == chosen {
 			options = append(options, ui.Option{Value: b.ID, Label: b.Name})
@@ -231,7 +233,7 @@ func (a AMQPArea) clientOptions(c echo.Context, row store.AMQPParty, kind string
 	if err != nil {
 		return nil, err
 	}
-	options := []ui.Option{{Label: "None"}}
+	options := []ui.Option{{Label: i18n.T(ctx, "amqp.party.client-none")}}
 	for _, one := range clients {
 		options = append(options, ui.Option{Value: one.ID, Label: one.Name})
 	}
@@ -244,9 +246,9 @@ func (a AMQPArea) addCertificates(c echo.Context) error {
 	read := func(form site.Form) typed { return typed{form.Get("certificates"), form.Get("privateKeys")} }
 	return site.Submit(c, read, func(in typed) error {
 		n, err := a.Registry.AMQP.AddCertificates(c.Request().Context(), site.Actor(c), c.Param("id"), in.certificates, in.keys)
-		text := ui.Plural(n, "certificate is", "certificates are") + " added."
+		text := i18n.M("amqp.certificate.added", n)
 		if n == 0 {
-			text = "The party had these certificates already."
+			text = "amqp.certificate.there"
 		}
 		return a.saved(c, err, a.party(c.Param("id")), text)
 	}, func(c echo.Context, status int, in typed, wrong site.FormErrors) error {
@@ -258,5 +260,5 @@ func (a AMQPArea) addCertificates(c echo.Context) error {
 func (a AMQPArea) removeCertificate(c echo.Context) error {
 	id := c.Param("id")
 	err := a.Registry.AMQP.RemoveCertificate(c.Request().Context(), site.Actor(c), id, c.Param("certificate"))
-	return a.settled(c, err, a.party(id), "The certificate is removed.")
+	return a.settled(c, err, a.party(id), "amqp.certificate.removed")
 }

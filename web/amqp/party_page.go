@@ -12,6 +12,7 @@ import (
 	"schakel/registry"
 	"schakel/store"
 	view "schakel/templates/amqp"
+	"schakel/templates/i18n"
 	"schakel/templates/ui"
 	"schakel/web/site"
 )
@@ -33,7 +34,7 @@ func (a AMQPArea) showParty(c echo.Context, status int, typed string, wrong site
 	}
 	here := a.party(row.ID)
 	v := view.AMQPPartyView{
-		Own: row.Own, Health: row.Kind == store.AMQPHealth, Queues: queueItems(row), MayProcess: a.Admin && !row.Own,
+		Own: row.Own, Health: row.Kind == store.AMQPHealth, Queues: queueItems(ctx, row), MayProcess: a.Admin && !row.Own,
 		NewProcess: here + "/processes/new", CertificateAction: here + "/certificates", Typed: typed, Wrong: wrong,
 		MessagesHref: a.messages() + "?party=" + url.QueryEscape(row.ID), Now: a.Cfg.Now(),
 	}
@@ -45,7 +46,7 @@ func (a AMQPArea) showParty(c echo.Context, status int, typed string, wrong site
 		if err != nil {
 			return err
 		}
-		v.Closed = site.Waits(owner)
+		v.Closed = i18n.Message(site.Waits(owner)).In(ctx)
 	}
 	if err := a.fillParty(c, row, &v); err != nil {
 		return err
@@ -56,7 +57,7 @@ func (a AMQPArea) showParty(c echo.Context, status int, typed string, wrong site
 		page.Badge = ui.State("paused")
 	}
 	if v.Closed == "" {
-		page.Actions = ui.LinkButton(ui.Secondary, "Change", here+"/edit")
+		page.Actions = ui.LinkButton(ui.Secondary, i18n.T(ctx, "amqp.party.change"), here+"/edit")
 	}
 	return a.Render(c, status, view.AMQPPartyPage(page, v))
 }
@@ -69,9 +70,9 @@ func (a AMQPArea) fillParty(c echo.Context, row store.AMQPParty, v *view.AMQPPar
 		return err
 	}
 	for _, one := range certificates {
-		v.Certificates = append(v.Certificates, a.certificateRow(row, one, v.Closed == ""))
+		v.Certificates = append(v.Certificates, a.certificateRow(ctx, row, one, v.Closed == ""))
 	}
-	v.Warnings = partyWarnings(row, certificates, v.Now)
+	v.Warnings = partyWarnings(ctx, row, certificates, v.Now)
 	if a.Admin {
 		if v.Orphans, err = a.orphanWarnings(ctx, a.bounds(c), row.ID); err != nil {
 			return err
@@ -112,8 +113,7 @@ func (a AMQPArea) waitingOf(ctx context.Context, row store.AMQPParty) ([]ui.Name
 	her := strconv.FormatInt(row.HerID, 10)
 	var list []ui.Named
 	for _, state := range []struct{ status, text string }{
-		{store.AMQPQuarantined, " in quarantine that this party sent. Reprocess what came in before it was registered."},
-		{store.AMQPHeld, " held that this party sent: nobody is subscribed to what they become."},
+		{store.AMQPQuarantined, "amqp.party.quarantined"}, {store.AMQPHeld, "amqp.party.held"},
 	} {
 		n, err := a.DB.CountAMQPMessages(ctx, store.AMQPFilter{Statuses: []string{state.status}, HerID: row.HerID})
 		if err != nil {
@@ -121,17 +121,17 @@ func (a AMQPArea) waitingOf(ctx context.Context, row store.AMQPParty) ([]ui.Name
 		}
 		if n > 0 {
 			list = append(list, ui.Named{
-				Name: ui.Plural(n, "message is", "messages are") + state.text, Href: a.messages() + "?state=" + state.status + "&herId=" + her,
+				Name: i18n.T(ctx, state.text, n), Href: a.messages() + "?state=" + state.status + "&herId=" + her,
 			})
 		}
 	}
 	return list, nil
 }
 
-func (a AMQPArea) certificateRow(p store.AMQPParty, one store.AMQPCertificate, may bool) view.AMQPCertificateRow {
+func (a AMQPArea) certificateRow(ctx context.Context, p store.AMQPParty, one store.AMQPCertificate, may bool) view.AMQPCertificateRow {
 	row := view.AMQPCertificateRow{
-		Subject: one.Subject, Purpose: purposeWord(one.Purpose), Thumbprint: one.Thumbprint, Source: sourceWord(one.Source),
-		From: one.NotBefore.Time, Until: one.NotAfter.Time, State: certificateState(one, a.Cfg.Now()),
+		Subject: one.Subject, Purpose: one.Purpose, Thumbprint: one.Thumbprint, Source: one.Source,
+		From: one.NotBefore.Time, Until: one.NotAfter.Time, State: certificateState(ctx, one, a.Cfg.Now()),
 	}
 	if may {
 		row.Remove = a.party(p.ID) + "/certificates/" + url.PathEscape(one.ID) + "/removal"
@@ -139,20 +139,20 @@ func (a AMQPArea) certificateRow(p store.AMQPParty, one store.AMQPCertificate, m
 	return row
 }
 
-func certificateState(one store.AMQPCertificate, now time.Time) view.Mark {
+func certificateState(ctx context.Context, one store.AMQPCertificate, now time.Time) view.Mark {
 	switch {
 	case now.After(one.NotAfter.Time):
-		return view.Mark{Kind: ui.KindError, Text: "Expired"}
+		return view.Mark{Kind: ui.KindError, Text: i18n.T(ctx, "amqp.certificate.expired")}
 	case now.Before(one.NotBefore.Time):
-		return view.Mark{Kind: ui.KindInfo, Text: "Not valid yet"}
+		return view.Mark{Kind: ui.KindInfo, Text: i18n.T(ctx, "amqp.certificate.not-yet")}
 	case one.NotAfter.Sub(now) < soonExpires:
-		return view.Mark{Kind: ui.KindWarning, Text: "Expires soon"}
+		return view.Mark{Kind: ui.KindWarning, Text: i18n.T(ctx, "amqp.certificate.expires-soon")}
 	}
-	return view.Mark{Kind: ui.KindOK, Text: "Valid"}
+	return view.Mark{Kind: ui.KindOK, Text: i18n.T(ctx, "amqp.certificate.is-valid")}
 }
 
 // partyWarnings names the purposes that no valid certificate serves now.
-func partyWarnings(p store.AMQPParty, certificates []store.AMQPCertificate, now time.Time) []string {
+func partyWarnings(ctx context.Context, p store.AMQPParty, certificates []store.AMQPCertificate, now time.Time) []string {
 	if p.Kind != store.AMQPHealth || len(certificates) == 0 {
 		return nil
 	}
@@ -162,34 +162,17 @@ func partyWarnings(p store.AMQPParty, certificates []store.AMQPCertificate, now 
 			valid[one.Purpose] = true
 		}
 	}
-	var texts []string
+	var warnings []string
 	for _, purpose := range []string{store.AMQPSign, store.AMQPEncrypt} {
 		if !valid[purpose] {
-			texts = append(texts, "There is no valid certificate for "+purposeWord(purpose)+". Add one, or messages wait or are refused.")
+			warnings = append(warnings, i18n.T(ctx, "amqp.party.no-valid-certificate", i18n.Of(ctx, "amqp.purpose", purpose)))
 		}
 	}
-	return texts
-}
-
-func purposeWord(purpose string) string {
-	if purpose == store.AMQPSign {
-		return "signing"
-	}
-	return "encryption"
-}
-
-func sourceWord(source string) string {
-	switch source {
-	case store.AMQPFromCPA:
-		return "from a CPA or CPP"
-	case store.AMQPRegistry:
-		return "from the address registry"
-	}
-	return ""
+	return warnings
 }
 
 func (a AMQPArea) processRow(ctx context.Context, p store.AMQPParty, one store.AMQPProcess) view.AMQPProcessRow {
-	row := view.AMQPProcessRow{Name: one.Name, Subject: one.Subject, Mode: modeWord(one.Mode), Sends: one.Sends, Receives: one.Receives}
+	row := view.AMQPProcessRow{Name: one.Name, Subject: one.Subject, Mode: one.Mode, Sends: one.Sends, Receives: one.Receives}
 	if own, err := a.Registry.AMQP.Party(ctx, registry.Scope{All: true}, one.OwnPartyID); err == nil {
 		row.Own = own.Name
 	}
@@ -198,13 +181,6 @@ func (a AMQPArea) processRow(ctx context.Context, p store.AMQPParty, one store.A
 		row.Remove = row.Href + "/removal"
 	}
 	return row
-}
-
-func modeWord(mode string) string {
-	if mode == store.AMQPSync {
-		return "synchronous"
-	}
-	return "asynchronous"
 }
 
 func (a AMQPArea) partyFacts(ctx context.Context, p store.AMQPParty) ([]ui.Item, error) {
@@ -218,64 +194,67 @@ func (a AMQPArea) partyFacts(ctx context.Context, p store.AMQPParty) ([]ui.Item,
 			broker = b.Name
 		}
 	}
-	kind := "By the health profile"
+	kind := i18n.T(ctx, "amqp.party.kind-health")
 	if p.Kind == store.AMQPCloudEvents {
-		kind = "CloudEvents"
+		kind = i18n.T(ctx, "amqp.party.kind-cloudevents")
 	}
-	items := []ui.Item{{Label: "Kind", Text: kind}}
+	items := []ui.Item{{Label: i18n.T(ctx, "amqp.label.kind"), Text: kind}}
 	if p.HerID > 0 {
-		items = append(items, ui.Item{Label: "HER-id", Content: ui.Identifier(strconv.FormatInt(p.HerID, 10))})
+		items = append(items, ui.Item{Label: i18n.T(ctx, "amqp.label.her-id"), Content: ui.Identifier(strconv.FormatInt(p.HerID, 10))})
 	}
 	if p.ParentHerID > 0 {
-		items = append(items, ui.Item{Label: "HER-id of its organisation", Content: ui.Identifier(strconv.FormatInt(p.ParentHerID, 10))})
+		items = append(items, ui.Item{Label: i18n.T(ctx, "amqp.label.her-id-parent"), Content: ui.Identifier(strconv.FormatInt(p.ParentHerID, 10))})
 	}
-	items = append(items, ui.Item{Label: "Broker", Text: broker})
+	items = append(items, ui.Item{Label: i18n.T(ctx, "amqp.label.broker"), Text: broker})
 	if p.EndpointID != "" {
-		items = append(items, ui.Item{Label: "Endpoint", Content: ui.Link("See the endpoint", a.Base+"/endpoints/"+p.EndpointID)})
+		items = append(items, ui.Item{Label: i18n.T(ctx, "amqp.party.endpoint"), Content: ui.Link(i18n.T(ctx, "amqp.party.see-endpoint"), a.Base+"/endpoints/"+p.EndpointID)})
 	}
 	if a.Admin && !p.Own {
 		partner, err := a.AdminNames().PartnerLink(ctx, p.PartnerID)
 		if err != nil {
 			return nil, err
 		}
-		items = append(items, ui.Item{Label: "Partner", Content: ui.Link(partner.Name, partner.Href)})
+		items = append(items, ui.Item{Label: i18n.T(ctx, "amqp.party.partner"), Content: ui.Link(partner.Name, partner.Href)})
 	}
-	return append(items, a.answerFacts(p)...), nil
+	return append(items, a.answerFacts(ctx, p)...), nil
 }
 
-func (a AMQPArea) answerFacts(p store.AMQPParty) []ui.Item {
+func (a AMQPArea) answerFacts(ctx context.Context, p store.AMQPParty) []ui.Item {
 	if p.Kind != store.AMQPHealth {
-		return []ui.Item{{Label: "Events are sent", Text: p.ContentMode}}
+		return []ui.Item{{Label: i18n.T(ctx, "amqp.party.events-sent"), Text: i18n.Of(ctx, "amqp.content-mode", p.ContentMode)}}
 	}
 	if p.Own {
 		return nil
 	}
-	wait := "4 hours"
-	if p.AnswerWaitMS > 0 {
-		wait = ui.Duration(time.Duration(p.AnswerWaitMS) * time.Millisecond)
+	wait := time.Duration(cmp.Or(p.AnswerWaitMS, usualAnswerWait.Milliseconds())) * time.Millisecond
+	return []ui.Item{
+		{Label: i18n.T(ctx, "amqp.label.apprec-version"), Text: cmp.Or(p.ApprecVersion, usualAppRec)},
+		{Label: i18n.T(ctx, "amqp.label.apprec-wait"), Text: i18n.Duration(ctx, wait)},
 	}
-	return []ui.Item{{Label: "AppRec version", Text: cmp.Or(p.ApprecVersion, usualAppRec)}, {Label: "Time for an AppRec", Text: wait}}
 }
 
 // usualAppRec is the version of AppRecs to a party for which none is chosen.
 const usualAppRec = "1.1"
 
-func queueItems(p store.AMQPParty) []ui.Item {
+// usualAnswerWait is the time for an AppRec of a party for which none is chosen.
+const usualAnswerWait = 4 * time.Hour
+
+func queueItems(ctx context.Context, p store.AMQPParty) []ui.Item {
 	var items []ui.Item
-	async := "Asynchronous"
+	async := "amqp.party.queue-async"
 	if p.Kind == store.AMQPCloudEvents {
-		async = "We write to"
+		async = "amqp.party.queue-write"
 	}
 	for _, q := range []struct{ label, name string }{
 		{async, p.AsyncQueue},
-		{"Synchronous", p.SyncQueue},
-		{"Replies", p.ReplyQueue},
-		{"Errors", p.ErrorQueue},
-		{"Dead letters", p.DeadQueue},
-		{"We read", p.InboundQueue},
+		{"amqp.party.queue-sync", p.SyncQueue},
+		{"amqp.party.queue-reply", p.ReplyQueue},
+		{"amqp.party.queue-error", p.ErrorQueue},
+		{"amqp.party.queue-dead", p.DeadQueue},
+		{"amqp.party.queue-read", p.InboundQueue},
 	} {
 		if q.name != "" {
-			items = append(items, ui.Item{Label: q.label, Content: ui.Identifier(q.name)})
+			items = append(items, ui.Item{Label: i18n.T(ctx, q.label), Content: ui.Identifier(q.name)})
 		}
 	}
 	return items

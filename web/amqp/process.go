@@ -9,6 +9,7 @@ import (
 	registryamqp "schakel/registry/amqp"
 	"schakel/store"
 	view "schakel/templates/amqp"
+	"schakel/templates/i18n"
 	"schakel/templates/ui"
 	"schakel/web/site"
 )
@@ -25,7 +26,7 @@ func (a AMQPArea) newProcess(c echo.Context) error {
 func (a AMQPArea) createProcess(c echo.Context) error {
 	return site.SubmitAbout(c, store.AMQPProcess{}, readProcess, func(in registryamqp.ProcessInput) error {
 		row, err := a.Registry.AMQP.AddProcess(c.Request().Context(), site.Actor(c), c.Param("id"), in)
-		return a.saved(c, err, a.party(c.Param("id")), "Process "+row.Name+" is added.")
+		return a.saved(c, err, a.party(c.Param("id")), i18n.M("amqp.process.added", row.Name))
 	}, a.showProcessForm)
 }
 
@@ -46,14 +47,14 @@ func (a AMQPArea) changeProcess(c echo.Context) error {
 	}
 	return site.SubmitAbout(c, row, readProcess, func(in registryamqp.ProcessInput) error {
 		_, err := a.Registry.AMQP.UpdateProcess(c.Request().Context(), site.Actor(c), row.PartyID, row.ID, in)
-		return a.saved(c, err, a.party(row.PartyID), "The changes are saved.")
+		return a.saved(c, err, a.party(row.PartyID), "amqp.saved")
 	}, a.showProcessForm)
 }
 
 // removeProcess ends a process.
 func (a AMQPArea) removeProcess(c echo.Context) error {
 	err := a.Registry.AMQP.RemoveProcess(c.Request().Context(), site.Actor(c), c.Param("id"), c.Param("process"))
-	return a.settled(c, err, a.party(c.Param("id")), "The process is removed. Nothing is sent or taken by it any more.")
+	return a.settled(c, err, a.party(c.Param("id")), "amqp.process.removed")
 }
 
 func readProcess(form site.Form) registryamqp.ProcessInput {
@@ -75,9 +76,9 @@ func (a AMQPArea) showProcessForm(c echo.Context, status int, row store.AMQPProc
 		Action: here + "/processes", Cancel: here, New: row.ID == "", Own: in.OwnPartyID, Name: in.Name, Subject: in.Subject, Mode: in.Mode, Service: in.Service,
 		Does: in.Action, FromRole: in.FromRole, ToRole: in.ToRole, CPAID: in.CPAID, Sends: in.Sends, Receives: in.Receives, Handler: in.HandlerID, Wrong: wrong,
 	}
-	title := "Add a process"
+	title := i18n.T(ctx, "amqp.process.add")
 	if row.ID != "" {
-		title, v.Action = "Change process", here+"/processes/"+url.PathEscape(row.ID)
+		title, v.Action = i18n.T(ctx, "amqp.process.title-change"), here+"/processes/"+url.PathEscape(row.ID)
 	}
 	if err := a.processOptions(c, in, &v); err != nil {
 		return err
@@ -94,17 +95,17 @@ func (a AMQPArea) processOptions(c echo.Context, in registryamqp.ProcessInput, v
 	if err != nil {
 		return err
 	}
-	v.Parties = []ui.Option{{Label: "Choose our party"}}
+	v.Parties = []ui.Option{{Label: i18n.T(ctx, "amqp.process.choose-own-party")}}
 	for _, p := range parties {
 		if p.Own {
-			v.Parties = append(v.Parties, ui.Option{Value: p.ID, Label: p.Name + " (" + site.NumberText(p.HerID) + ")"})
+			v.Parties = append(v.Parties, ui.Option{Value: p.ID, Label: i18n.T(ctx, "amqp.process.party-option", p.Name, site.NumberText(p.HerID))})
 		}
 	}
 	set, err := a.Registry.Profile.Current(ctx)
 	if err != nil {
 		return err
 	}
-	v.Subjects = []ui.Option{{Label: "Choose a subject"}}
+	v.Subjects = []ui.Option{{Label: i18n.T(ctx, "amqp.process.choose-subject")}}
 	for _, code := range withChosen(set.AMQPSubjects, in.Subject) {
 		v.Subjects = append(v.Subjects, ui.Option{Value: code, Label: code})
 	}
@@ -116,7 +117,7 @@ func (a AMQPArea) processOptions(c echo.Context, in registryamqp.ProcessInput, v
 	if err != nil {
 		return err
 	}
-	v.Handlers = []ui.Option{{Label: "Nobody"}}
+	v.Handlers = []ui.Option{{Label: i18n.T(ctx, "amqp.process.handler-none")}}
 	for _, e := range endpoints {
 		if e.Kind == store.EndpointWebhook {
 			v.Handlers = append(v.Handlers, ui.Option{Value: e.ID, Label: e.Name})

@@ -1,6 +1,7 @@
 package contracts
 
 import (
+	"context"
 	"net/http"
 	"net/url"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"schakel/registry/contracts/lint"
 	"schakel/store"
 	view "schakel/templates/contracts"
+	"schakel/templates/i18n"
 	"schakel/templates/ui"
 	"schakel/web/site"
 )
@@ -31,16 +33,16 @@ func (p *pages) advicePage(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	v := adviceView(report, site.ContractVersionHref(about.ID, version.Version), adviceFilter{
+	v := adviceView(ctx, report, site.ContractVersionHref(about.ID, version.Version), adviceFilter{
 		severity: site.PageChoice(c, "severity", []string{contract.SeverityError, contract.SeverityWarning, contract.SeverityInfo}),
 		state:    site.PageChoice(c, "state", []string{string(lint.Fails), string(lint.Holds), string(lint.NotApplicable)}),
 		rule:     site.Clean(c.QueryParam("rule")),
 	})
 	v.Version, v.Least, v.API = version.Version, settings.MinScore, versionPath(about.ID, version.Version)
-	page := p.Frame(c, "Advice on "+about.Title+" "+version.Version, ui.Crumb{Label: "Contracts", Href: "/contracts"},
+	page := p.Frame(c, i18n.T(ctx, "contracts.advice.heading", about.Title, version.Version), ui.Crumb{Label: i18n.T(ctx, "contracts.word.contracts"), Href: "/contracts"},
 		ui.Crumb{Label: about.Title, Href: site.ContractHref(about.ID)}, ui.Crumb{Label: version.Version, Href: v.VersionHref})
 	page.Badge = ui.State(version.Status)
-	page.Actions = ui.LinkButton(ui.Secondary, "Document and versions", v.VersionHref)
+	page.Actions = ui.LinkButton(ui.Secondary, i18n.T(ctx, "contracts.advice.document-and-versions"), v.VersionHref)
 	return p.Render(c, http.StatusOK, view.AdvicePage(page, v))
 }
 
@@ -57,14 +59,14 @@ func (f adviceFilter) takes(o lint.Outcome) bool {
 // shownFindings limits the findings shown of a rule when others are on the page too.
 const shownFindings = 10
 
-func adviceView(report lint.Report, here string, filter adviceFilter) view.AdviceView {
+func adviceView(ctx context.Context, report lint.Report, here string, filter adviceFilter) view.AdviceView {
 	v := view.AdviceView{
 		VersionHref: here, Action: here + "/advice", Score: view.AdviceScore{Points: report.Score}, Any: len(report.Findings) > 0,
 		Severity: filter.severity, State: filter.state, Rule: filter.rule,
 	}
 	for _, set := range lint.Sets() {
 		if points, applies := report.SetScore(set); applies {
-			v.Sets = append(v.Sets, view.AdviceScore{Name: set, Points: points})
+			v.Sets = append(v.Sets, view.AdviceScore{Name: i18n.Message(set).In(ctx), Points: points})
 		}
 	}
 	if len(v.Sets) < 2 {
@@ -78,9 +80,9 @@ func adviceView(report lint.Report, here string, filter adviceFilter) view.Advic
 		if !filter.takes(o) {
 			continue
 		}
-		v.Rules = append(v.Rules, adviceRule(o))
+		v.Rules = append(v.Rules, adviceRule(ctx, o))
 		if found := byRule[o.Code]; len(found) > 0 {
-			v.Groups = append(v.Groups, adviceGroup(o, found, v, filter))
+			v.Groups = append(v.Groups, adviceGroup(ctx, o, found, v, filter))
 		}
 	}
 	order := []string{string(lint.Fails), string(lint.Holds), string(lint.NotApplicable)}
@@ -90,20 +92,20 @@ func adviceView(report lint.Report, here string, filter adviceFilter) view.Advic
 	return v
 }
 
-func adviceRule(o lint.Outcome) view.AdviceRule {
-	r := view.AdviceRule{ID: o.ID, Set: o.Set, Title: o.Title, Severity: o.Severity, State: string(o.State), Count: o.Count, Link: o.Link}
+func adviceRule(ctx context.Context, o lint.Outcome) view.AdviceRule {
+	r := view.AdviceRule{ID: o.ID, Set: i18n.Message(o.Set).In(ctx), Title: i18n.Message(o.Title).In(ctx), Severity: o.Severity, State: string(o.State), Count: o.Count, Link: o.Link}
 	if o.State == lint.Fails {
 		r.Href = "#rule-" + o.Code
 	}
 	return r
 }
 
-func adviceGroup(o lint.Outcome, found []contract.Finding, v view.AdviceView, filter adviceFilter) view.AdviceGroup {
-	g := view.AdviceGroup{ID: o.Code, Title: o.Title, Remedy: o.Remedy, Total: o.Count}
+func adviceGroup(ctx context.Context, o lint.Outcome, found []contract.Finding, v view.AdviceView, filter adviceFilter) view.AdviceGroup {
+	g := view.AdviceGroup{ID: o.Code, Title: i18n.Message(o.Title).In(ctx), Remedy: i18n.Message(o.Remedy).In(ctx), Total: o.Count}
 	if filter.rule == "" && len(found) > shownFindings {
 		found, g.More = found[:shownFindings], v.Action+"?"+url.Values{"rule": {o.Code}}.Encode()
 	}
-	g.Findings = findingRows(found, v.VersionHref)
+	g.Findings = findingRows(ctx, found, v.VersionHref)
 	for i := range g.Findings {
 		g.Findings[i].Remedy = "" // told once, below the list
 	}

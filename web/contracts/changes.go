@@ -12,6 +12,7 @@ import (
 	"schakel/registry/contracts/compare"
 	"schakel/store"
 	view "schakel/templates/contracts"
+	"schakel/templates/i18n"
 	"schakel/templates/ui"
 	"schakel/web/site"
 )
@@ -37,17 +38,17 @@ func (p *pages) changesPage(compared *comparisons) echo.HandlerFunc {
 		status, refused := site.FormRefusal(err)
 		switch {
 		case len(v.Others) == 0:
-			v.Message = "This is the only version, so there is nothing to compare it with yet."
+			v.Message = i18n.T(ctx, "contracts.changes.only-version")
 		case isNotFound(err) && site.Clean(c.QueryParam("from")) == "":
-			v.Message = "There is no version before this one. Choose one to compare with."
+			v.Message = i18n.T(ctx, "contracts.changes.none-before")
 		case refused != nil:
-			v.Message = refused[""].String()
+			v.Message = refused[""].In(ctx)
 		case err != nil:
 			return err
 		default:
 			fillChanges(c, &v, made)
 		}
-		page := p.Frame(c, "Changes in "+about.Title+" "+to.Version, ui.Crumb{Label: "Contracts", Href: "/contracts"},
+		page := p.Frame(c, i18n.T(ctx, "contracts.changes.heading", about.Title, to.Version), ui.Crumb{Label: i18n.T(ctx, "contracts.word.contracts"), Href: "/contracts"},
 			ui.Crumb{Label: about.Title, Href: site.ContractHref(about.ID)}, ui.Crumb{Label: to.Version, Href: v.VersionHref})
 		return p.Render(c, max(status, http.StatusOK), view.ContractChangesPage(page, v))
 	}
@@ -56,11 +57,12 @@ func (p *pages) changesPage(compared *comparisons) echo.HandlerFunc {
 // changesView is the page without changes: what can be compared.
 func (p *pages) changesView(c echo.Context, reader registry.Reader, about store.Contract, to store.ContractVersion) (view.ContractChangesView, error) {
 	here := site.ContractVersionHref(about.ID, to.Version)
+	ctx := c.Request().Context()
 	v := view.ContractChangesView{To: to.Version, VersionHref: here, Action: here + "/changes"}
-	versions, err := p.Registry.Contracts.Versions(c.Request().Context(), reader, about.ID)
+	versions, err := p.Registry.Contracts.Versions(ctx, reader, about.ID)
 	for _, other := range versions {
 		if other.Version != to.Version {
-			v.Others = append(v.Others, ui.Option{Value: other.Version, Label: other.Version + ", " + other.Status})
+			v.Others = append(v.Others, ui.Option{Value: other.Version, Label: i18n.T(ctx, "contracts.changes.option", other.Version, i18n.Of(ctx, "contracts.state", other.Status))})
 		}
 	}
 	return v, err
@@ -75,17 +77,17 @@ func fillChanges(c echo.Context, v *view.ContractChangesView, made contracts.Com
 	paging := site.PagePaging(c)
 	v.Causes, v.Pager = len(groups), site.Pager(c, paging, len(groups))
 	for _, g := range site.OnPage(groups, paging) {
-		v.Groups = append(v.Groups, changeGroup(g))
+		v.Groups = append(v.Groups, changeGroup(c.Request().Context(), g))
 	}
 }
 
 // maxShownChanges bounds what is shown of one cause; the API has them all.
 const maxShownChanges = 200
 
-func changeGroup(g compare.Group) view.ContractChangeGroup {
-	group := view.ContractChangeGroup{Text: g.Text, Level: string(g.Level), Cause: g.Cause, Total: len(g.Changes), EventTypes: g.EventTypes}
+func changeGroup(ctx context.Context, g compare.Group) view.ContractChangeGroup {
+	group := view.ContractChangeGroup{Text: i18n.Message(g.Text).In(ctx), Level: string(g.Level), Cause: g.Cause, Total: len(g.Changes), EventTypes: g.EventTypes}
 	for _, c := range g.Changes[:min(len(g.Changes), maxShownChanges)] {
-		group.Changes = append(group.Changes, changeRow(c))
+		group.Changes = append(group.Changes, changeRow(ctx, c))
 	}
 	return group
 }

@@ -9,6 +9,7 @@ import (
 	"schakel/registry/contracts"
 	"schakel/store"
 	view "schakel/templates/contracts"
+	"schakel/templates/i18n"
 	"schakel/templates/ui"
 	"schakel/web/site"
 )
@@ -42,12 +43,13 @@ func (p *pages) contractsPage(c echo.Context) error {
 		return err
 	}
 	v.Now = p.Cfg.Now()
-	page := p.Page(c, "Contracts")
-	page.Lead = "The OpenAPI and AsyncAPI documents that the exchange is based on."
-	page.Crumbs = append(page.Crumbs, ui.Crumb{Label: "Contracts"})
+	ctx := c.Request().Context()
+	page := p.Page(c, i18n.T(ctx, "contracts.word.contracts"))
+	page.Lead = i18n.T(ctx, "contracts.list.lead")
+	page.Crumbs = append(page.Crumbs, ui.Crumb{Label: i18n.T(ctx, "contracts.word.contracts")})
 	page.Feed = registerFeedHref
 	if v.CreateHref != "" {
-		page.Actions = ui.LinkButton(ui.Primary, "Make a contract", v.CreateHref)
+		page.Actions = ui.LinkButton(ui.Primary, i18n.T(ctx, "contracts.list.make"), v.CreateHref)
 	}
 	return p.Render(c, http.StatusOK, view.ContractList(page, v))
 }

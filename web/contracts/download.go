@@ -11,6 +11,7 @@ import (
 	"schakel/registry/contracts/contract"
 	"schakel/store"
 	view "schakel/templates/contracts"
+	"schakel/templates/i18n"
 	"schakel/web/api"
 	"schakel/web/site"
 )
@@ -72,10 +73,10 @@ func (p *pages) noteDownload(c echo.Context, v store.ContractVersion) {
 }
 
 // downloadsView shows who fetched a version to who maintains it.
-func downloadsView(use contracts.DownloadUse, reader registry.Reader, now time.Time) *view.DownloadsView {
+func downloadsView(ctx context.Context, use contracts.DownloadUse, reader registry.Reader, now time.Time) *view.DownloadsView {
 	v := &view.DownloadsView{Named: reader.Administrator, Others: use.Hidden, Anonymous: int(use.Anonymous), Now: now}
 	for _, f := range use.Readers {
-		row := view.DownloadRow{Reader: f.Name, Kind: downloaderKind(f.ReaderKind), Last: f.LastAt.Time}
+		row := view.DownloadRow{Reader: f.Name, Kind: downloaderKind(ctx, f.ReaderKind), Last: f.LastAt.Time}
 		if row.Partner = f.Partner.Name; !f.Partner.Own {
 			row.PartnerHref = site.PartnerHref(f.PartnerID)
 		}
@@ -93,15 +94,15 @@ func (p *pages) readingDownloads(ctx context.Context, reader registry.Reader, ab
 	if err != nil {
 		return nil, err
 	}
-	return downloadsView(use, reader, p.Cfg.Now()), nil
+	return downloadsView(ctx, use, reader, p.Cfg.Now()), nil
 }
 
-func downloaderKind(kind string) string {
+func downloaderKind(ctx context.Context, kind string) string {
 	switch kind {
 	case store.DownloadClient:
-		return "Client"
+		return i18n.T(ctx, "contracts.downloads.kind-client")
 	case store.DownloadReadKey:
-		return "Read-only key"
+		return i18n.T(ctx, "contracts.downloads.kind-key")
 	}
-	return "Person"
+	return i18n.T(ctx, "contracts.downloads.kind-person")
 }

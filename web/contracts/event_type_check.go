@@ -40,7 +40,7 @@ type EventCheck struct {
 func CheckEvent(payloads *contracts.Payloads, name string, content []byte, versions []store.EventType) (EventCheck, error) {
 	answer := EventCheck{Fits: []string{}, Findings: []site.ProblemError{}, Advice: []site.ProblemError{}}
 	if !json.Valid(content) {
-		answer.add(content, "", site.ProblemError{Code: "json-syntax", Detail: "This is not JSON."})
+		answer.add(content, "", site.ProblemError{Code: "json-syntax", Detail: "contracts.type.not-json"})
 		return answer, nil
 	}
 	offer, within := contracts.Offer{JSON: true, Data: content}, ""
@@ -54,7 +54,7 @@ func CheckEvent(payloads *contracts.Payloads, name string, content []byte, versi
 			return answer, err
 		}
 		if e.Type != name {
-			answer.add(content, "/type", site.ProblemError{Attribute: "type", Code: "type-differs", Detail: i18n.Message("This is an event of type " + site.Shown(e.Type) + ".")})
+			answer.add(content, "/type", site.ProblemError{Attribute: "type", Code: "type-differs", Detail: i18n.M("contracts.type.other-type", site.Shown(e.Type))})
 			return answer, nil
 		}
 		offer, within = site.OfferOf(&e), "/data"
@@ -124,9 +124,9 @@ func (p *pages) checkEventType(c echo.Context) error {
 	check := &view.EventCheckView{Typed: content}
 	switch {
 	case content == "":
-		check.Error = "Paste an event, or its data."
+		check.Error = "contracts.type.paste"
 	case len(content) > MaxCheckedBytes:
-		check.Error = "This is larger than 64 KiB. Try a smaller one."
+		check.Error = "contracts.type.too-large"
 	}
 	if check.Error != "" {
 		return p.showEventType(c, http.StatusUnprocessableEntity, check)
@@ -135,7 +135,7 @@ func (p *pages) checkEventType(c echo.Context) error {
 }
 
 // fillCheck tries what was pasted.
-func (p *pages) fillCheck(v *view.EventCheckView, name string, lines []registry.VersionLineOf) error {
+func (p *pages) fillCheck(ctx context.Context, v *view.EventCheckView, name string, lines []registry.VersionLineOf) error {
 	if v.Typed == "" || v.Error != "" {
 		return nil
 	}
@@ -143,29 +143,33 @@ func (p *pages) fillCheck(v *view.EventCheckView, name string, lines []registry.
 	if err != nil {
 		return err
 	}
-	v.Done, v.Valid, v.Fits = true, made.Valid, strings.Join(made.Fits, " and ")
+	v.Done, v.Valid, v.Fits = true, made.Valid, made.Fits
 	for _, f := range made.Findings {
-		row := view.EventCheckRow{Pointer: f.Pointer, Text: f.Detail.String(), Code: f.Code}
+		row := view.EventCheckRow{Pointer: f.Pointer, Text: f.Detail.In(ctx), Code: f.Code}
 		if f.Line > 0 {
 			row.Place = strconv.Itoa(f.Line) + ":" + strconv.Itoa(f.Column)
 		}
 		v.Rows = append(v.Rows, row)
 	}
 	for _, a := range made.Advice {
-		v.Notes = append(v.Notes, a.Detail.String())
+		v.Notes = append(v.Notes, a.Detail.In(ctx))
 	}
 	return nil
 }
 
 // typeVersionRows lists the versions of an event type, with what keeps their data from
 // being checked in full.
-func (p *pages) typeVersionRows(lines []registry.VersionLineOf) []view.TypeVersionRow {
+func (p *pages) typeVersionRows(ctx context.Context, lines []registry.VersionLineOf) []view.TypeVersionRow {
 	var rows []view.TypeVersionRow
 	for _, l := range lines {
 		for _, v := range l.Versions {
+			var trouble []string
+			for _, text := range p.Registry.Payloads.Trouble(v) {
+				trouble = append(trouble, text.In(ctx))
+			}
 			rows = append(rows, view.TypeVersionRow{
-				Line: registry.LineName(l.Line), Version: v.ContractVersion, Href: site.ContractVersionHref(v.ContractID, v.ContractVersion),
-				State: v.Status, Trouble: strings.Join(p.Registry.Payloads.Trouble(v), " "),
+				Line: lineName(ctx, l.Line), Version: v.ContractVersion, Href: site.ContractVersionHref(v.ContractID, v.ContractVersion),
+				State: v.Status, Trouble: strings.Join(trouble, " "),
 			})
 		}
 	}
@@ -178,21 +182,29 @@ func (p *pages) typeUses(ctx context.Context, c echo.Context, reader registry.Re
 	switch {
 	case reader.Administrator:
 		bound, err := p.Registry.Contracts.BoundBy(ctx, site.Actor(c), []string{name})
-		return &view.ReadingUses{Rows: boundRows(bound)}, err
+		return &view.ReadingUses{Rows: boundRows(ctx, bound)}, err
 	case reader.PartnerID != "":
 		bound, err := p.Registry.Contracts.BoundPartner(ctx, reader, []string{name})
-		return &view.ReadingUses{Own: true, Rows: ownBoundRows(bound)}, err
+		return &view.ReadingUses{Own: true, Rows: ownBoundRows(ctx, bound)}, err
 	}
 	return nil, nil
 }
 
+// lineName writes a line of versions, such as 1.x, in the language of the reader.
+func lineName(ctx context.Context, line string) string {
+	if line == "" {
+		return i18n.T(ctx, "contracts.type.any-version")
+	}
+	return registry.LineName(line)
+}
+
 // atLines writes event types with the line of versions that a subscription gets.
-func atLines(s store.Subscription, types []string) []string {
+func atLines(ctx context.Context, s store.Subscription, types []string) []string {
 	list := make([]string, len(types))
 	for i, name := range types {
 		list[i] = name
 		if line := s.Versions[name]; line != "" {
-			list[i] += " (" + registry.LineName(line) + ")"
+			list[i] = i18n.T(ctx, "contracts.type.at-line", name, lineName(ctx, line))
 		}
 	}
 	return list
@@ -207,7 +219,7 @@ func (m *handlers) postEventTypeValidation(c echo.Context) error {
 	}
 	kind, _, err := mime.ParseMediaType(c.Request().Header.Get("Content-Type"))
 	if err != nil || !site.SaysJSON(kind) {
-		return site.NewProblem(http.StatusUnsupportedMediaType, "not-json", "Send an event as application/cloudevents+json, or its data as application/json.")
+		return site.NewProblem(http.StatusUnsupportedMediaType, "not-json", "contracts.api.not-json")
 	}
 	name, err := url.PathUnescape(c.Param("name"))
 	if err != nil {
@@ -230,5 +242,16 @@ func (m *handlers) postEventTypeValidation(c echo.Context) error {
 	if err != nil {
 		return err
 	}
+	lang, _ := i18n.Accepted(c.Request().Header.Get("Accept-Language"))
+	answer.write(i18n.NewLocale(lang, nil))
 	return c.JSON(http.StatusOK, answer)
+}
+
+// write puts what was found in the language of the client.
+func (t *EventCheck) write(l *i18n.Locale) {
+	for _, list := range [][]site.ProblemError{t.Findings, t.Advice} {
+		for i := range list {
+			list[i].Detail = i18n.Message(l.Text(list[i].Detail))
+		}
+	}
 }

@@ -11,6 +11,7 @@ import (
 	"schakel/registry"
 	"schakel/store"
 	view "schakel/templates/contracts"
+	"schakel/templates/i18n"
 	"schakel/templates/ui"
 	"schakel/web/api"
 	"schakel/web/site"
@@ -134,8 +135,9 @@ func (p *pages) eventTypesPage(c echo.Context) error {
 			Contract: t.ContractID, ContractHref: site.ContractHref(t.ContractID), Version: t.ContractVersion,
 		})
 	}
-	page := p.Page(c, "Event types")
-	page.Lead = "What you can be told about. Each event type is defined by a contract."
+	ctx := c.Request().Context()
+	page := p.Page(c, i18n.T(ctx, "contracts.word.event-types"))
+	page.Lead = i18n.T(ctx, "contracts.type.lead")
 	return p.Render(c, http.StatusOK, view.EventTypeListPage(page, v))
 }
 
@@ -169,7 +171,7 @@ func (p *pages) showEventType(c echo.Context, status int, check *view.EventCheck
 	if err != nil {
 		return err
 	}
-	v.Versions = p.typeVersionRows(lines[t.Name])
+	v.Versions = p.typeVersionRows(ctx, lines[t.Name])
 	if v.Uses, err = p.typeUses(ctx, c, reader, t.Name); err != nil {
 		return err
 	}
@@ -183,14 +185,14 @@ func (p *pages) showEventType(c echo.Context, status int, check *view.EventCheck
 	if p.CurrentAccount(c) != nil {
 		check.Action = site.EventTypeHref(t.Name)
 		v.Check = check
-		if err := p.fillCheck(check, t.Name, lines[t.Name]); err != nil {
+		if err := p.fillCheck(ctx, check, t.Name, lines[t.Name]); err != nil {
 			return err
 		}
 	}
 	page := p.Page(c, t.Name)
 	page.Invalid = check.Error != ""
 	page.Lead, page.Badge = t.Title, ui.State(t.Status)
-	page.Crumbs = append(page.Crumbs, ui.Crumb{Label: "Event types", Href: "/event-types"}, ui.Crumb{Label: t.Name})
+	page.Crumbs = append(page.Crumbs, ui.Crumb{Label: i18n.T(ctx, "contracts.word.event-types"), Href: "/event-types"}, ui.Crumb{Label: t.Name})
 	return p.Render(c, status, view.EventTypePage(page, v))
 }
 

@@ -2,6 +2,7 @@ package contracts
 
 import (
 	"cmp"
+	"context"
 	"encoding/xml"
 	"errors"
 	"net/http"
@@ -13,6 +14,7 @@ import (
 	"github.com/labstack/echo/v4"
 	"schakel/registry"
 	"schakel/store"
+	"schakel/templates/i18n"
 	"schakel/web/api"
 	"schakel/web/site"
 )
@@ -70,9 +72,9 @@ func (p *pages) contractFeed(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	feed := p.feed("Versions of "+about.Title, about.Owner, site.ContractHref(about.ID), site.ContractHref(about.ID)+"/feed.atom")
+	feed := p.feed(i18n.T(ctx, "contracts.feed.versions-of", about.Title), about.Owner, site.ContractHref(about.ID), site.ContractHref(about.ID)+"/feed.atom")
 	for _, v := range versions {
-		feed.add(p, about, v)
+		feed.add(ctx, p, about, v)
 	}
 	return p.writeFeed(c, feed, about.CreatedAt.Time, known)
 }
@@ -91,30 +93,31 @@ func (p *pages) registerFeed(c echo.Context) error {
 			return askForKey()
 		}
 	}
-	list, _, err := p.Registry.Contracts.List(c.Request().Context(), reader, store.ContractFilter{})
+	ctx := c.Request().Context()
+	list, _, err := p.Registry.Contracts.List(ctx, reader, store.ContractFilter{})
 	if err != nil {
 		return err
 	}
-	own, err := p.Registry.Partners.Own(c.Request().Context())
+	own, err := p.Registry.Partners.Own(ctx)
 	if err != nil {
 		return err
 	}
-	feed := p.feed("Contracts of "+own.Name, own.Name, "/contracts", self)
+	feed := p.feed(i18n.T(ctx, "contracts.feed.contracts-of", own.Name), own.Name, "/contracts", self)
 	for _, s := range list {
-		versions, err := p.Registry.Contracts.History(c.Request().Context(), s.Contract)
+		versions, err := p.Registry.Contracts.History(ctx, s.Contract)
 		if err != nil {
 			return err
 		}
 		for _, v := range versions {
-			feed.add(p, s.Contract, v)
+			feed.add(ctx, p, s.Contract, v)
 		}
 	}
 	return p.writeFeed(c, feed, own.CreatedAt.Time, known)
 }
 
 // add appends a version that is published, deprecated or withdrawn.
-func (f *AtomFeed) add(p *pages, about store.Contract, v store.ContractVersion) {
-	f.Entries = append(f.Entries, p.feedEntry(about, v))
+func (f *AtomFeed) add(ctx context.Context, p *pages, about store.Contract, v store.ContractVersion) {
+	f.Entries = append(f.Entries, p.feedEntry(ctx, about, v))
 }
 
 const registerFeedHref = "/contracts/feed.atom"
@@ -125,21 +128,21 @@ func (p *pages) feed(title, author, page, self string) AtomFeed {
 	}}
 }
 
-func (p *pages) feedEntry(about store.Contract, v store.ContractVersion) atomEntry {
+func (p *pages) feedEntry(ctx context.Context, about store.Contract, v store.ContractVersion) atomEntry {
 	here := p.Absolute(site.ContractVersionHref(about.ID, v.Version))
 	entry := atomEntry{
 		ID: here, Title: about.Title + " " + v.Version, Published: atomTime(v.PublishedAt.Time), Category: atomCategory{v.Status},
-		Summary: "Version " + v.Version + " is published.", changed: v.PublishedAt.Time,
+		Summary: i18n.T(ctx, "contracts.feed.published", v.Version), changed: v.PublishedAt.Time,
 		Links: []atomLink{{Rel: "alternate", Type: "text/html", Href: here}, {Rel: "related", Type: "text/html", Href: here + "/changes"}},
 	}
 	if v.Status == store.VersionDeprecated {
-		entry.Summary, entry.changed = "Version "+v.Version+" is deprecated. "+v.StatusReason, v.DeprecatedAt.Time
+		entry.Summary, entry.changed = i18n.T(ctx, "contracts.feed.deprecated", v.Version)+" "+i18n.Message(v.StatusReason).In(ctx), v.DeprecatedAt.Time
 		if !v.SunsetAt.IsZero() {
-			entry.Summary += " It can be used until " + v.SunsetAt.Format(time.DateOnly) + "."
+			entry.Summary += " " + i18n.T(ctx, "contracts.feed.until", v.SunsetAt.Format(time.DateOnly))
 		}
 	}
 	if v.Status == store.VersionWithdrawn {
-		entry.Summary, entry.changed = "Version "+v.Version+" is withdrawn. "+v.StatusReason, v.WithdrawnAt.Time
+		entry.Summary, entry.changed = i18n.T(ctx, "contracts.feed.withdrawn", v.Version)+" "+v.StatusReason, v.WithdrawnAt.Time
 		entry.Links = entry.Links[:1]
 	}
 	entry.Updated = atomTime(entry.changed)
@@ -155,7 +158,7 @@ func (f *AtomFeed) cut(asked string) error {
 	if asked != "" {
 		n, err := strconv.Atoi(asked)
 		if err != nil || n < 1 || n > last {
-			return echo.NewHTTPError(http.StatusNotFound, "The feed has the pages 1 to "+strconv.Itoa(last)+".")
+			return echo.NewHTTPError(http.StatusNotFound, i18n.M("contracts.feed.pages", last))
 		}
 		page = n
 	}
@@ -241,6 +244,6 @@ func (p *pages) feedReader(c echo.Context) (reader registry.Reader, known bool, 
 
 // askForKey is the answer with which a feed reader asks its user for the key.
 func askForKey() *site.Problem {
-	return site.NewProblem(http.StatusUnauthorized, "token-missing", "Send a read-only key as the password, with any user name.").
+	return site.NewProblem(http.StatusUnauthorized, "token-missing", "contracts.feed.ask-for-key").
 		With("WWW-Authenticate", `Basic realm="Contracts, with a read-only key", charset="UTF-8"`)
 }

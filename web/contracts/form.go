@@ -10,6 +10,7 @@ import (
 	"schakel/registry/contracts"
 	"schakel/store"
 	view "schakel/templates/contracts"
+	"schakel/templates/i18n"
 	"schakel/templates/ui"
 	"schakel/web/site"
 )
@@ -31,7 +32,7 @@ func (p *pages) createContract(c echo.Context) error {
 	}
 	return site.SubmitAbout(c, contractForm{reader, ""}, contractInput, func(in contracts.ContractInput) error {
 		made, err := p.Registry.Contracts.Create(c.Request().Context(), site.Actor(c), in)
-		return p.Saved(c, err, maintainHref(reader, made.ID)+"/upload", "The contract is there. Upload its first version.")
+		return p.Saved(c, err, maintainHref(reader, made.ID)+"/upload", "contracts.form.made")
 	}, p.showContractForm)
 }
 
@@ -78,7 +79,7 @@ func (p *pages) updateContract(c echo.Context) error {
 	}
 	return site.SubmitAbout(c, contractForm{reader, row.ID}, read, func(in contracts.ContractInput) error {
 		_, err := p.Registry.Contracts.Update(c.Request().Context(), site.Actor(c), row.ID, in)
-		return p.Saved(c, err, site.ContractHref(row.ID), "The contract is changed.")
+		return p.Saved(c, err, site.ContractHref(row.ID), "contracts.form.changed")
 	}, p.showContractForm)
 }
 
@@ -100,9 +101,9 @@ type contractForm struct {
 
 // showContractForm shows the form.
 func (p *pages) showContractForm(c echo.Context, status int, about contractForm, in contracts.ContractInput, wrong site.FormErrors) error {
-	reader, id := about.reader, about.id
+	ctx, reader, id := c.Request().Context(), about.reader, about.id
 	v := view.ContractFormView{
-		Action: maintainBase(reader), Button: "Make the contract", New: id == "", ID: in.ID, Kind: in.Kind, Title: in.Title,
+		Action: maintainBase(reader), Button: i18n.T(ctx, "contracts.form.make"), New: id == "", ID: in.ID, Kind: in.Kind, Title: in.Title,
 		Description: in.Description, Owner: in.Owner, OwnerPartner: in.OwnerPartnerID, Maintainer: in.Maintainer,
 		ContactName: in.ContactName, ContactEmail: in.ContactEmail, Classification: in.Classification, BasedOn: in.BasedOn,
 		Agreement: in.Agreement, AgreedOn: in.AgreedOn, IDMeaning: in.IDMeaning, TimeMeaning: in.TimeMeaning,
@@ -110,14 +111,14 @@ func (p *pages) showContractForm(c echo.Context, status int, about contractForm,
 	}
 	if reader.Administrator {
 		var err error
-		if v.Partners, err = p.ownerOptions(c.Request().Context(), site.Actor(c)); err != nil {
+		if v.Partners, err = p.ownerOptions(ctx, site.Actor(c)); err != nil {
 			return err
 		}
 		v.Named = namedOptions(v.Partners, in.PartnerIDs)
 	}
-	title, crumbs := "New contract", []ui.Crumb{{Label: "Contracts", Href: "/contracts"}}
+	title, crumbs := i18n.T(ctx, "contracts.form.new"), []ui.Crumb{{Label: i18n.T(ctx, "contracts.word.contracts"), Href: "/contracts"}}
 	if id != "" {
-		v.Action, v.Button, title = maintainHref(reader, id), "Save", "Edit "+id
+		v.Action, v.Button, title = maintainHref(reader, id), i18n.T(ctx, "contracts.form.save"), i18n.T(ctx, "contracts.form.edit", id)
 		crumbs = append(crumbs, ui.Crumb{Label: id, Href: site.ContractHref(id)})
 	}
 	page := p.Frame(c, title, crumbs...)
@@ -135,7 +136,7 @@ func (p *pages) ownerOptions(ctx context.Context, who registry.Actor) ([]ui.Opti
 	if err != nil {
 		return nil, err
 	}
-	options := []ui.Option{{Label: own.Name + " (own organisation)"}}
+	options := []ui.Option{{Label: i18n.T(ctx, "contracts.form.own-organisation", own.Name)}}
 	for _, row := range rows {
 		options = append(options, ui.Option{Value: row.ID, Label: row.Name})
 	}

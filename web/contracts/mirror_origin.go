@@ -9,12 +9,14 @@ import (
 	"schakel/registry"
 	"schakel/registry/contracts"
 	"schakel/store"
+	"schakel/templates/i18n"
 	"schakel/templates/ui"
 )
 
 // addOrigin marks a contract on its page as a copy, and names its origin (EDU-N05).
 func (p *pages) addOrigin(c echo.Context, reader registry.Reader, about store.Contract, page *ui.Page) (copied bool, err error) {
-	origins, err := p.Registry.Contracts.Origins(c.Request().Context(), about.ID)
+	ctx := c.Request().Context()
+	origins, err := p.Registry.Contracts.Origins(ctx, about.ID)
 	if err != nil {
 		return false, err
 	}
@@ -22,16 +24,16 @@ func (p *pages) addOrigin(c echo.Context, reader registry.Reader, about store.Co
 	if !ok {
 		return false, nil
 	}
-	page.Badge = ui.Badge(ui.KindInfo, "Copy")
+	page.Badge = ui.Badge(ui.KindInfo, i18n.T(ctx, "contracts.copy.badge"))
 	if reader.Maintains(about) { // nothing is uploaded to a copy
-		page.Actions = ui.LinkButton(ui.Secondary, "Edit", maintainHref(reader, about.ID)+"/edit")
+		page.Actions = ui.LinkButton(ui.Secondary, i18n.T(ctx, "contracts.contract.edit"), maintainHref(reader, about.ID)+"/edit")
 	}
-	page.Lead = "A copy of " + from.OriginURL + ". The register there is the source of truth; its versions come from there alone."
+	page.Lead = i18n.T(ctx, "contracts.copy.lead", from.OriginURL)
 	if !from.GoneAt.IsZero() {
-		page.Lead += " Since " + ui.Day(from.GoneAt.Time) + " it is not offered there any more, or not to us."
+		page.Lead += " " + i18n.T(ctx, "contracts.copy.gone", i18n.Day(ctx, from.GoneAt.Time))
 	}
-	if _, err := p.DB.MirrorSource(c.Request().Context(), from.SourceID); errors.Is(err, store.ErrNotFound) {
-		page.Lead += " It is not mirrored any more, so nothing new comes."
+	if _, err := p.DB.MirrorSource(ctx, from.SourceID); errors.Is(err, store.ErrNotFound) {
+		page.Lead += " " + i18n.T(ctx, "contracts.copy.not-mirrored")
 	} else if err != nil {
 		return true, err
 	}
@@ -41,17 +43,20 @@ func (p *pages) addOrigin(c echo.Context, reader registry.Reader, about store.Co
 // addVersionOrigin shows on the page of a version the origin of its bytes, and what
 // the source says of it now.
 func (p *pages) addVersionOrigin(c echo.Context, reader registry.Reader, v store.ContractVersion, page *ui.Page) error {
-	from, ok, err := p.Registry.Contracts.CopyOf(c.Request().Context(), v)
+	ctx := c.Request().Context()
+	from, ok, err := p.Registry.Contracts.CopyOf(ctx, v)
 	if err != nil || !ok {
 		return err
 	}
-	page.Badge = templ.Join(page.Badge, ui.Badge(ui.KindInfo, "Copy"))
-	page.Lead = "Copied from " + from.OriginURL + " on " + ui.Day(from.FetchedAt.Time) + "; its bytes there were last compared on " + ui.Day(from.CheckedAt.Time) + "."
+	page.Badge = templ.Join(page.Badge, ui.Badge(ui.KindInfo, i18n.T(ctx, "contracts.copy.badge")))
+	page.Lead = i18n.T(ctx, "contracts.copy.version-lead", from.OriginURL, i18n.Day(ctx, from.FetchedAt.Time), i18n.Day(ctx, from.CheckedAt.Time))
 	switch from.SourceStatus {
-	case store.VersionWithdrawn, store.VersionDeprecated:
-		page.Lead += " Since " + ui.Day(from.SourceSince.Time) + " it is " + from.SourceStatus + " at the source."
+	case store.VersionDeprecated:
+		page.Lead += " " + i18n.T(ctx, "contracts.copy.deprecated-there", i18n.Day(ctx, from.SourceSince.Time))
+	case store.VersionWithdrawn:
+		page.Lead += " " + i18n.T(ctx, "contracts.copy.withdrawn-there", i18n.Day(ctx, from.SourceSince.Time))
 	case store.MirrorGone:
-		page.Lead += " Since " + ui.Day(from.SourceSince.Time) + " the source does not offer this version any more."
+		page.Lead += " " + i18n.T(ctx, "contracts.copy.version-gone", i18n.Day(ctx, from.SourceSince.Time))
 	}
 	return p.addSourceAlarm(c, reader, store.MirrorAsideFilter{ContractID: v.ContractID, Version: v.Version}, page)
 }
@@ -63,7 +68,10 @@ func (p *pages) stateAtSource(ctx context.Context, v store.ContractVersion) (str
 	if err != nil || !ok || !contracts.AdvisedAgainst(from) {
 		return "", err
 	}
-	return "Since " + ui.Day(from.SourceSince.Time) + " this version is " + from.SourceStatus + " at its source. When you publish the copy, it is deprecated at once.", nil
+	if from.SourceStatus == store.VersionWithdrawn {
+		return i18n.T(ctx, "contracts.copy.publish-withdrawn", i18n.Day(ctx, from.SourceSince.Time)), nil
+	}
+	return i18n.T(ctx, "contracts.copy.publish-deprecated", i18n.Day(ctx, from.SourceSince.Time)), nil
 }
 
 // addSourceAlarm warns administrators, in red, that the source gives other bytes than it
@@ -73,12 +81,13 @@ func (p *pages) addSourceAlarm(c echo.Context, reader registry.Reader, f store.M
 		return nil
 	}
 	f.Open, f.Page = true, store.Page{Number: 1, Size: 1}
-	open, total, err := p.DB.MirrorAsides(c.Request().Context(), f)
+	ctx := c.Request().Context()
+	open, total, err := p.DB.MirrorAsides(ctx, f)
 	if err != nil || total == 0 {
 		return err
 	}
-	page.Badge = templ.Join(page.Badge, ui.Badge(ui.KindError, "Other bytes at the source"))
-	actions := ui.LinkButton(ui.Dangerous, "See the other bytes", alarmHref(open[0]))
+	page.Badge = templ.Join(page.Badge, ui.Badge(ui.KindError, i18n.T(ctx, "contracts.copy.other-bytes")))
+	actions := ui.LinkButton(ui.Dangerous, i18n.T(ctx, "contracts.copy.see-other-bytes"), alarmHref(open[0]))
 	if page.Actions != nil {
 		actions = templ.Join(page.Actions, actions)
 	}

@@ -31,7 +31,7 @@ func (p *pages) showMirrorPage(c echo.Context, status int, typed string, wrong i
 		return err
 	}
 	v := view.MirrorView{
-		Name: s.Name, Kind: mirrorKindName(s.Kind), URL: s.URL, URLs: s.URLs, Contracts: s.Contracts, Schedule: s.Schedule, Prefix: s.Prefix,
+		Name: s.Name, Kind: mirrorKindName(ctx, s.Kind), URL: s.URL, URLs: s.URLs, Contracts: s.Contracts, Schedule: s.Schedule, Prefix: s.Prefix,
 		HasKey: s.Secret != "", Enabled: s.Enabled, Asked: s.AskedAt.Time, Next: s.Next, Created: s.CreatedAt.Time, CreatedBy: s.CreatedBy, Now: p.Cfg.Now(),
 		RemoveAction: mirrorHref(s.ID) + "/removal", RemoveTyped: typed, RemoveError: i18n.Message(wrong),
 	}
@@ -46,7 +46,7 @@ func (p *pages) showMirrorPage(c echo.Context, status int, typed string, wrong i
 	if v.History, err = p.History(ctx, store.AuditFilter{ObjectKind: "mirror", ObjectID: s.ID}, ""); err != nil {
 		return err
 	}
-	page := p.Frame(c, s.Name, ui.Crumb{Label: "Mirrors", Href: MirrorPages})
+	page := p.Frame(c, s.Name, ui.Crumb{Label: i18n.T(ctx, "contracts.mirror.mirrors"), Href: MirrorPages})
 	page.Actions = view.MirrorActions(mirrorHref(s.ID), s.Enabled)
 	page.Invalid = wrong != ""
 	return p.Render(c, status, view.MirrorPage(page, v))
@@ -61,7 +61,7 @@ func (p *pages) fillMirror(c echo.Context, id string, v *view.MirrorView) error 
 	}
 	v.RunTotal, v.RunPager = total, site.Pager(c, paging, total)
 	for _, r := range runs {
-		v.Runs = append(v.Runs, mirrorRunRow(r))
+		v.Runs = append(v.Runs, mirrorRunRow(ctx, r))
 	}
 	alarms, total, err := p.Registry.Mirrors.Alarms(ctx, who, store.MirrorAsideFilter{SourceID: id, Page: store.Page{Number: 1, Size: maxShownAlarms}})
 	if err != nil {
@@ -104,15 +104,15 @@ func (p *pages) mirrorRunPage(c echo.Context) error {
 		return err
 	}
 	paging := site.PagePaging(c)
-	v := view.MirrorRunView{MirrorRunRow: mirrorRunRow(run), Total: len(lines), Pager: site.Pager(c, paging, len(lines)), Now: p.Cfg.Now()}
+	v := view.MirrorRunView{MirrorRunRow: mirrorRunRow(ctx, run), Total: len(lines), Pager: site.Pager(c, paging, len(lines)), Now: p.Cfg.Now()}
 	for _, l := range site.OnPage(lines, paging) {
-		row := view.MirrorLineRow{Contract: l.Contract, Version: l.Version, Outcome: l.Outcome, Text: l.Text}
+		row := view.MirrorLineRow{Contract: l.Contract, Version: l.Version, Outcome: l.Outcome, Text: l.Text.In(ctx)}
 		if l.Copy != "" {
 			row.Copy = ui.Named{Name: l.Copy, Href: site.ContractHref(l.Copy)}
 		}
 		v.Lines = append(v.Lines, row)
 	}
-	page := p.Frame(c, "Run of "+ui.Time(run.StartedAt.Time), ui.Crumb{Label: "Mirrors", Href: MirrorPages}, ui.Crumb{Label: s.Name, Href: mirrorHref(id)})
+	page := p.Frame(c, i18n.T(ctx, "contracts.mirror.run-of", i18n.Time(ctx, run.StartedAt.Time)), ui.Crumb{Label: i18n.T(ctx, "contracts.mirror.mirrors"), Href: MirrorPages}, ui.Crumb{Label: s.Name, Href: mirrorHref(id)})
 	return p.Render(c, http.StatusOK, view.MirrorRunPage(page, v))
 }
 
@@ -138,20 +138,20 @@ func (p *pages) showAlarm(c echo.Context, status int, typed string, wrong i18n.M
 	v := view.MirrorAlarmView{
 		Ours: ui.Named{Name: a.ContractID + " " + a.Version, Href: site.ContractVersionHref(a.ContractID, a.Version)}, URL: a.OriginURL,
 		OurDigest: ours.Digest, OurSize: ours.Size, Digest: a.Digest, Size: a.Size, Found: a.FoundAt.Time, Seen: a.SeenAt.Time, Settled: a.SettledAt.Time,
-		SettledBy: a.SettledBy, Reason: a.Reason, DownloadHref: alarmHref(a) + "/content", SettleAction: alarmHref(a) + "/settlement",
+		SettledBy: a.SettledBy, Reason: i18n.Message(a.Reason).In(ctx), DownloadHref: alarmHref(a) + "/content", SettleAction: alarmHref(a) + "/settlement",
 		ReasonTyped: typed, ReasonError: i18n.Message(wrong), Now: p.Cfg.Now(),
 	}
 	changes, err := p.Registry.Mirrors.AlarmChanges(ctx, who, id, a.ID)
 	if _, refused := site.FormRefusal(err); refused != nil {
-		v.Unknown = refused[""].String()
+		v.Unknown = refused[""].In(ctx)
 	} else if err != nil {
 		return err
 	}
 	v.ChangeTotal = len(changes)
 	for _, change := range changes[:min(len(changes), maxShownChanges)] {
-		v.Changes = append(v.Changes, changeRow(change))
+		v.Changes = append(v.Changes, changeRow(ctx, change))
 	}
-	page := p.Frame(c, "Other bytes of "+a.ContractID+" "+a.Version, ui.Crumb{Label: "Mirrors", Href: MirrorPages}, ui.Crumb{Label: s.Name, Href: mirrorHref(id)})
+	page := p.Frame(c, i18n.T(ctx, "contracts.mirror.alarm-of", a.ContractID, a.Version), ui.Crumb{Label: i18n.T(ctx, "contracts.mirror.mirrors"), Href: MirrorPages}, ui.Crumb{Label: s.Name, Href: mirrorHref(id)})
 	page.Invalid = wrong != ""
 	return p.Render(c, status, view.MirrorAlarmPage(page, v))
 }
@@ -170,7 +170,7 @@ func (p *pages) settleAlarm(c echo.Context) error {
 	return site.WithReason(c, site.AnyReason, func(reason string) error {
 		id := c.Param("id")
 		err := p.Registry.Mirrors.Settle(c.Request().Context(), site.Actor(c), id, c.Param("alarm"), reason)
-		return p.OwnPages("/admin").Settled(c, err, mirrorHref(id), "The alarm is settled. The copy stays as it was.")
+		return p.OwnPages("/admin").Settled(c, err, mirrorHref(id), "contracts.mirror.alarm-settled")
 	}, func(reason string, wrong i18n.Message) error {
 		return p.showAlarm(c, http.StatusUnprocessableEntity, reason, wrong)
 	})
@@ -197,7 +197,7 @@ func (p *pages) mirrorCopiesPage(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	page := p.Frame(c, "Copies from "+s.Name, ui.Crumb{Label: "Mirrors", Href: MirrorPages}, ui.Crumb{Label: s.Name, Href: mirrorHref(id)})
+	page := p.Frame(c, i18n.T(ctx, "contracts.mirror.copies-of", s.Name), ui.Crumb{Label: i18n.T(ctx, "contracts.mirror.mirrors"), Href: MirrorPages}, ui.Crumb{Label: s.Name, Href: mirrorHref(id)})
 	return p.Render(c, http.StatusOK, view.MirrorCopiesPage(page, view.MirrorCopiesView{
 		Rows: mirrorCopyRows(copies), Total: total, Pager: site.Pager(c, paging, total), Now: p.Cfg.Now(),
 	}))
@@ -211,7 +211,7 @@ func (p *pages) removeMirror(c echo.Context) error {
 		return err
 	}
 	return site.WithReason(c, site.AnyReason, func(reason string) error {
-		return p.Saved(c, p.Registry.Mirrors.Remove(ctx, site.Actor(c), id, reason), MirrorPages, i18n.Message(s.Name+" is not mirrored any more. Its copies stay."))
+		return p.Saved(c, p.Registry.Mirrors.Remove(ctx, site.Actor(c), id, reason), MirrorPages, i18n.M("contracts.mirror.removed", s.Name))
 	}, func(reason string, wrong i18n.Message) error {
 		return p.showMirrorPage(c, http.StatusUnprocessableEntity, reason, wrong)
 	})

@@ -1,6 +1,7 @@
 package contracts
 
 import (
+	"context"
 	"net/http"
 	"net/url"
 	"slices"
@@ -38,27 +39,23 @@ func (p *pages) routesMirrors(g site.RouteGroup) {
 func mirrorHref(id string) string { return MirrorPages + "/" + url.PathEscape(id) }
 
 // mirrorKinds are the kinds of registers, with what they are.
-func mirrorKinds() []ui.Option {
+func mirrorKinds(ctx context.Context) []ui.Option {
 	return []ui.Option{
-		{Value: store.MirrorSchakel, Label: "Another Schakel", Hint: "All versions, with their states."},
-		{Value: store.MirrorCatalog, Label: "API catalogue (RFC 9727)", Hint: "The version of each API that is offered now."},
-		{Value: store.MirrorApicurio, Label: "Apicurio Registry 3", Hint: "OpenAPI and AsyncAPI artifacts, all versions."},
-		{Value: store.MirrorURLs, Label: "List of addresses", Hint: "Documents at fixed addresses; their version is the one they tell."},
+		{Value: store.MirrorSchakel, Label: i18n.T(ctx, "contracts.mirror-kind.schakel"), Hint: i18n.T(ctx, "contracts.mirror-kind.schakel-hint")},
+		{Value: store.MirrorCatalog, Label: i18n.T(ctx, "contracts.mirror-kind.catalog"), Hint: i18n.T(ctx, "contracts.mirror-kind.catalog-hint")},
+		{Value: store.MirrorApicurio, Label: i18n.T(ctx, "contracts.mirror-kind.apicurio"), Hint: i18n.T(ctx, "contracts.mirror-kind.apicurio-hint")},
+		{Value: store.MirrorURLs, Label: i18n.T(ctx, "contracts.mirror-kind.urls"), Hint: i18n.T(ctx, "contracts.mirror-kind.urls-hint")},
 	}
 }
 
-func mirrorKindName(kind string) string {
-	for _, k := range mirrorKinds() {
-		if k.Value == kind {
-			return k.Label
-		}
-	}
-	return kind
+func mirrorKindName(ctx context.Context, kind string) string {
+	return i18n.Of(ctx, "contracts.mirror-kind", kind)
 }
 
 // mirrorsPage lists the registers that are mirrored.
 func (p *pages) mirrorsPage(c echo.Context) error {
-	all, err := p.Registry.Mirrors.List(c.Request().Context(), site.Actor(c))
+	ctx := c.Request().Context()
+	all, err := p.Registry.Mirrors.List(ctx, site.Actor(c))
 	if err != nil {
 		return err
 	}
@@ -69,29 +66,29 @@ func (p *pages) mirrorsPage(c echo.Context) error {
 	paging := site.PagePaging(c)
 	v := view.MirrorsView{Alarms: alarms, Total: len(all), Pager: site.Pager(c, paging, len(all)), Now: p.Cfg.Now()}
 	for _, s := range site.OnPage(all, paging) {
-		row := view.MirrorRow{Name: s.Name, Href: mirrorHref(s.ID), Kind: mirrorKindName(s.Kind), State: "active", Copies: s.Copies, Alarms: s.Alarms, Next: s.Next}
+		row := view.MirrorRow{Name: s.Name, Href: mirrorHref(s.ID), Kind: mirrorKindName(ctx, s.Kind), State: "active", Copies: s.Copies, Alarms: s.Alarms, Next: s.Next}
 		if !s.Enabled {
 			row.State = "paused"
 		}
 		if s.Last != nil {
-			last := mirrorRunRow(*s.Last)
+			last := mirrorRunRow(ctx, *s.Last)
 			row.Last = &last
 		}
 		v.Rows = append(v.Rows, row)
 	}
-	page := p.Frame(c, "Mirrors")
-	page.Lead = "Copies of contracts in the registers of others, so that you keep the bytes you build on and hear when they change."
-	page.Actions = ui.LinkButton(ui.Primary, "Mirror a register", MirrorPages+"/new")
+	page := p.Frame(c, i18n.T(ctx, "contracts.mirror.mirrors"))
+	page.Lead = i18n.T(ctx, "contracts.mirror.lead")
+	page.Actions = ui.LinkButton(ui.Primary, i18n.T(ctx, "contracts.mirror.add"), MirrorPages+"/new")
 	return p.Render(c, http.StatusOK, view.MirrorsPage(page, v))
 }
 
-func mirrorRunRow(r store.MirrorRun) view.MirrorRunRow {
-	cause := "asked for by " + r.Cause
+func mirrorRunRow(ctx context.Context, r store.MirrorRun) view.MirrorRunRow {
+	cause := i18n.T(ctx, "contracts.mirror.cause-asked", r.Cause)
 	if r.Cause == contracts.MirrorScheduled {
-		cause = "schedule"
+		cause = i18n.T(ctx, "contracts.mirror.cause-schedule")
 	}
 	return view.MirrorRunRow{
-		Href: mirrorHref(r.SourceID) + "/runs/" + url.PathEscape(r.ID), Cause: cause, Error: r.Error, Started: r.StartedAt.Time, Finished: r.FinishedAt.Time,
+		Href: mirrorHref(r.SourceID) + "/runs/" + url.PathEscape(r.ID), Cause: cause, Error: i18n.Message(r.Error).In(ctx), Started: r.StartedAt.Time, Finished: r.FinishedAt.Time,
 		Added: r.Added, Unchanged: r.Unchanged, Changed: r.Changed, Refused: r.Refused, Marked: r.Marked, Failed: r.Failed,
 	}
 }
@@ -110,7 +107,7 @@ func (p *pages) createMirror(c echo.Context) error {
 	}
 	return site.SubmitAbout(c, store.MirrorSource{}, read, func(in contracts.MirrorInput) error {
 		made, err := p.Registry.Mirrors.Create(c.Request().Context(), site.Actor(c), in)
-		return p.Saved(c, err, mirrorHref(made.ID), i18n.Message(made.Name+" is mirrored on its schedule. Run it at once to see what comes."))
+		return p.Saved(c, err, mirrorHref(made.ID), i18n.M("contracts.mirror.created", made.Name))
 	}, p.showMirrorForm)
 }
 
@@ -143,26 +140,27 @@ func (p *pages) changeMirror(c echo.Context) error {
 	}
 	return site.SubmitAbout(c, s.MirrorSource, read, func(in contracts.MirrorInput) error {
 		row, err := p.Registry.Mirrors.Update(c.Request().Context(), site.Actor(c), s.ID, func(now *contracts.MirrorInput) { *now = in })
-		return p.Saved(c, err, mirrorHref(row.ID), "The changes are saved.")
+		return p.Saved(c, err, mirrorHref(row.ID), "contracts.mirror.saved")
 	}, p.showMirrorForm)
 }
 
 func (p *pages) showMirrorForm(c echo.Context, status int, row store.MirrorSource, in contracts.MirrorInput, wrong site.FormErrors) error {
-	partners, err := p.RoutePartners(c.Request().Context(), site.Actor(c))
+	ctx := c.Request().Context()
+	partners, err := p.RoutePartners(ctx, site.Actor(c))
 	if err != nil {
 		return err
 	}
-	partners[0].Label = "None of the partners here"
+	partners[0].Label = i18n.T(ctx, "contracts.mirror.no-partner")
 	v := view.MirrorFormView{
 		Action: MirrorPages, Cancel: MirrorPages, New: row.ID == "", HasKey: row.Secret != "", Enabled: in.Enabled, Name: in.Name, Kind: in.Kind, URL: in.URL,
 		URLs: strings.Join(in.URLs, "\n"), Partner: in.PartnerID, Schedule: in.Schedule, Contracts: strings.Join(in.Contracts, "\n"), Prefix: in.Prefix,
-		Kinds: mirrorKinds(), Partners: partners, Wrong: wrong,
+		Kinds: mirrorKinds(ctx), Partners: partners, Wrong: wrong,
 	}
-	title := "Mirror a register"
+	title := i18n.T(ctx, "contracts.mirror.add-heading")
 	if row.ID != "" {
-		title, v.Action, v.Cancel = "Change mirror", mirrorHref(row.ID)+"/edit", mirrorHref(row.ID)
+		title, v.Action, v.Cancel = i18n.T(ctx, "contracts.mirror.change-heading"), mirrorHref(row.ID)+"/edit", mirrorHref(row.ID)
 	}
-	page := p.Frame(c, title, ui.Crumb{Label: "Mirrors", Href: MirrorPages})
+	page := p.Frame(c, title, ui.Crumb{Label: i18n.T(ctx, "contracts.mirror.mirrors"), Href: MirrorPages})
 	page.Invalid = wrong != nil
 	return p.Render(c, status, view.MirrorFormPage(page, v))
 }
@@ -171,5 +169,5 @@ func (p *pages) showMirrorForm(c echo.Context, status int, row store.MirrorSourc
 func (p *pages) runMirror(c echo.Context) error {
 	id := c.Param("id")
 	err := p.Registry.Mirrors.AskRun(c.Request().Context(), site.Actor(c), id)
-	return p.OwnPages("/admin").Settled(c, err, mirrorHref(id), "A run begins within seconds. Reload this page to see what it finds.")
+	return p.OwnPages("/admin").Settled(c, err, mirrorHref(id), "contracts.mirror.run-begins")
 }

@@ -1,6 +1,7 @@
 package contracts
 
 import (
+	"context"
 	"mime"
 	"net/http"
 
@@ -8,6 +9,7 @@ import (
 	"schakel/registry/contracts"
 	"schakel/registry/contracts/compare"
 	"schakel/store"
+	"schakel/templates/i18n"
 	"schakel/web/api"
 	"schakel/web/site"
 )
@@ -37,10 +39,10 @@ type mirrorLineAnswer struct {
 	Text       string `json:"text"`
 }
 
-func newMirrorRunAnswer(r store.MirrorRun) mirrorRunAnswer {
+func newMirrorRunAnswer(ctx context.Context, r store.MirrorRun) mirrorRunAnswer {
 	return mirrorRunAnswer{
 		RunID: r.ID, Cause: r.Cause, StartedAt: r.StartedAt, FinishedAt: r.FinishedAt, New: r.Added, Unchanged: r.Unchanged,
-		Changed: r.Changed, Refused: r.Refused, Marked: r.Marked, Failed: r.Failed, Error: r.Error,
+		Changed: r.Changed, Refused: r.Refused, Marked: r.Marked, Failed: r.Failed, Error: i18n.Message(r.Error).In(ctx),
 	}
 }
 
@@ -48,13 +50,14 @@ func newMirrorRunAnswer(r store.MirrorRun) mirrorRunAnswer {
 func (m *handlers) listMirrorRuns(c echo.Context, who api.Caller) error {
 	return api.AnswerList(m.API, c, "runs", func(page store.Page) ([]mirrorRunAnswer, int, error) {
 		rows, total, err := m.Registry.Mirrors.Runs(c.Request().Context(), who.Actor(), c.Param("mirrorId"), page)
-		return api.Each(rows, newMirrorRunAnswer), total, err
+		return api.Each(rows, func(r store.MirrorRun) mirrorRunAnswer { return newMirrorRunAnswer(c.Request().Context(), r) }), total, err
 	})
 }
 
 // showMirrorRun answers one run with its log.
 func (m *handlers) showMirrorRun(c echo.Context, who api.Caller) error {
-	row, err := m.Registry.Mirrors.OneRun(c.Request().Context(), who.Actor(), c.Param("mirrorId"), c.Param("runId"))
+	ctx := c.Request().Context()
+	row, err := m.Registry.Mirrors.OneRun(ctx, who.Actor(), c.Param("mirrorId"), c.Param("runId"))
 	if err != nil {
 		return err
 	}
@@ -62,9 +65,9 @@ func (m *handlers) showMirrorRun(c echo.Context, who api.Caller) error {
 	if err != nil {
 		return err
 	}
-	answer := newMirrorRunAnswer(row)
+	answer := newMirrorRunAnswer(ctx, row)
 	for _, l := range lines {
-		answer.Lines = append(answer.Lines, mirrorLineAnswer{l.Contract, l.Version, l.Outcome, l.Copy, l.Text})
+		answer.Lines = append(answer.Lines, mirrorLineAnswer{l.Contract, l.Version, l.Outcome, l.Copy, l.Text.In(ctx)})
 	}
 	return c.JSON(http.StatusOK, answer)
 }
@@ -92,10 +95,10 @@ type alarmChange struct {
 	Text  string `json:"text"`
 }
 
-func newMirrorAlarmAnswer(a store.MirrorAside) mirrorAlarmAnswer {
+func newMirrorAlarmAnswer(ctx context.Context, a store.MirrorAside) mirrorAlarmAnswer {
 	return mirrorAlarmAnswer{
 		AlarmID: a.ID, ContractID: a.ContractID, Version: a.Version, URL: a.OriginURL, Digest: "sha256:" + a.Digest, Size: a.Size,
-		FoundAt: a.FoundAt, SeenAt: a.SeenAt, SettledAt: a.SettledAt, SettledBy: a.SettledBy, Reason: a.Reason,
+		FoundAt: a.FoundAt, SeenAt: a.SeenAt, SettledAt: a.SettledAt, SettledBy: a.SettledBy, Reason: i18n.Message(a.Reason).In(ctx),
 	}
 }
 
@@ -113,7 +116,7 @@ func (m *handlers) listMirrorAlarms(c echo.Context, who api.Caller) error {
 		rows, total, err := m.Registry.Mirrors.Alarms(ctx, who.Actor(), store.MirrorAsideFilter{
 			SourceID: id, Open: status == "open", Settled: status == "settled", Page: page,
 		})
-		return api.Each(rows, newMirrorAlarmAnswer), total, err
+		return api.Each(rows, func(a store.MirrorAside) mirrorAlarmAnswer { return newMirrorAlarmAnswer(ctx, a) }), total, err
 	})
 }
 
@@ -124,21 +127,21 @@ func (m *handlers) showMirrorAlarm(c echo.Context, who api.Caller) error {
 	if err != nil {
 		return err
 	}
-	answer := newMirrorAlarmAnswer(row)
+	answer := newMirrorAlarmAnswer(ctx, row)
 	changes, err := m.Registry.Mirrors.AlarmChanges(ctx, who.Actor(), id, alarmID)
 	if _, wrong := site.FormRefusal(err); wrong != nil {
-		answer.Unknown = wrong[""].String()
+		answer.Unknown = wrong[""].In(ctx)
 	} else if err != nil {
 		return err
 	}
-	answer.Changes = newAlarmChanges(changes)
+	answer.Changes = newAlarmChanges(ctx, changes)
 	return c.JSON(http.StatusOK, answer)
 }
 
-func newAlarmChanges(changes []compare.Change) []alarmChange {
+func newAlarmChanges(ctx context.Context, changes []compare.Change) []alarmChange {
 	var list []alarmChange
 	for _, change := range changes[:min(len(changes), maxListedChanges)] {
-		list = append(list, alarmChange{string(change.Level), change.Text})
+		list = append(list, alarmChange{string(change.Level), i18n.Message(change.Text).In(ctx)})
 	}
 	return list
 }

@@ -1,6 +1,7 @@
 package contracts
 
 import (
+	"context"
 	"net/http"
 	"net/url"
 	"time"
@@ -54,14 +55,14 @@ type mirrorAnswer struct {
 	LastRun   *mirrorRunAnswer `json:"lastRun,omitempty"`
 }
 
-func newMirrorAnswer(s contracts.MirrorState) mirrorAnswer {
+func newMirrorAnswer(ctx context.Context, s contracts.MirrorState) mirrorAnswer {
 	a := mirrorAnswer{
 		MirrorID: s.ID, Name: s.Name, Kind: s.Kind, URL: s.URL, URLs: s.URLs, PartnerID: s.PartnerID, HasKey: s.Secret != "",
 		Schedule: s.Schedule, Contracts: append([]string{}, s.Contracts...), Prefix: s.Prefix, Enabled: s.Enabled,
 		Copies: s.Copies, Alarms: s.Alarms, CreatedAt: s.CreatedAt, UpdatedAt: s.UpdatedAt, AskedAt: s.AskedAt, NextRunAt: s.Next,
 	}
 	if s.Last != nil {
-		last := newMirrorRunAnswer(*s.Last)
+		last := newMirrorRunAnswer(ctx, *s.Last)
 		a.LastRun = &last
 	}
 	return a
@@ -70,8 +71,9 @@ func newMirrorAnswer(s contracts.MirrorState) mirrorAnswer {
 // listMirrors lists the registers that are mirrored, by name.
 func (m *handlers) listMirrors(c echo.Context, who api.Caller) error {
 	return api.AnswerList(m.API, c, "mirrors", func(page store.Page) ([]mirrorAnswer, int, error) {
-		rows, err := m.Registry.Mirrors.List(c.Request().Context(), who.Actor())
-		return api.Each(site.OnPage(rows, page), newMirrorAnswer), len(rows), err
+		ctx := c.Request().Context()
+		rows, err := m.Registry.Mirrors.List(ctx, who.Actor())
+		return api.Each(site.OnPage(rows, page), func(s contracts.MirrorState) mirrorAnswer { return newMirrorAnswer(ctx, s) }), len(rows), err
 	})
 }
 
@@ -89,7 +91,7 @@ func (m *handlers) answerMirror(c echo.Context, status int, id string) error {
 	if err != nil {
 		return err
 	}
-	return c.JSON(status, newMirrorAnswer(row))
+	return c.JSON(status, newMirrorAnswer(c.Request().Context(), row))
 }
 
 // mirrorRequest holds the settings of a mirror; a member absent of a change stays as it is.
@@ -152,7 +154,7 @@ func (m *handlers) patchMirror(c echo.Context, who api.Caller) error {
 	}
 	for member, value := range map[string]*string{"kind": in.Kind, "prefix": in.Prefix} {
 		if value != nil {
-			return site.FieldProblem(member, "this cannot be changed; add another mirror")
+			return site.FieldProblem(member, "contracts.api.mirror-fixed")
 		}
 	}
 	id := c.Param("mirrorId")

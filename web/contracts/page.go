@@ -1,6 +1,7 @@
 package contracts
 
 import (
+	"context"
 	"net/http"
 
 	"github.com/a-h/templ"
@@ -8,6 +9,7 @@ import (
 	"schakel/registry"
 	"schakel/store"
 	view "schakel/templates/contracts"
+	"schakel/templates/i18n"
 	"schakel/templates/ui"
 	"schakel/web/site"
 )
@@ -28,25 +30,25 @@ func (p *pages) contractPage(c echo.Context) error {
 	if err := p.fillContract(c, reader, contract, &v); err != nil {
 		return err
 	}
-	page := p.Frame(c, contract.Title, ui.Crumb{Label: "Contracts", Href: "/contracts"})
+	page := p.Frame(c, contract.Title, ui.Crumb{Label: i18n.T(ctx, "contracts.word.contracts"), Href: "/contracts"})
 	if len(versions) > 0 {
 		page.Feed = site.ContractHref(contract.ID) + "/feed.atom"
 	}
 	if reader.Maintains(contract) {
 		page.Actions = templ.Join(
-			ui.LinkButton(ui.Primary, "Upload a version", v.UploadHref),
-			ui.LinkButton(ui.Secondary, "Edit", maintainHref(reader, contract.ID)+"/edit"))
+			ui.LinkButton(ui.Primary, i18n.T(ctx, "contracts.contract.upload"), v.UploadHref),
+			ui.LinkButton(ui.Secondary, i18n.T(ctx, "contracts.contract.edit"), maintainHref(reader, contract.ID)+"/edit"))
 	}
 	if v.Copy, err = p.addOrigin(c, reader, contract, &page); err != nil {
 		return err
 	}
-	page.Actions = readFirst(page.Actions, contract.ID, v.TypesOf)
+	page.Actions = readFirst(ctx, page.Actions, contract.ID, v.TypesOf)
 	return p.Render(c, http.StatusOK, view.ContractPage(page, v))
 }
 
 // readFirst puts the way to the text of the latest version before what else can be
 // done: most come to read.
-func readFirst(others templ.Component, id, latest string) templ.Component {
+func readFirst(ctx context.Context, others templ.Component, id, latest string) templ.Component {
 	if latest == "" {
 		return others
 	}
@@ -54,7 +56,7 @@ func readFirst(others templ.Component, id, latest string) templ.Component {
 	if others == nil {
 		kind, others = ui.Primary, templ.NopComponent
 	}
-	return templ.Join(ui.LinkButton(kind, "Read version "+latest, site.ContractVersionHref(id, latest)+"/reading"), others)
+	return templ.Join(ui.LinkButton(kind, i18n.T(ctx, "contracts.contract.read-version", latest), site.ContractVersionHref(id, latest)+"/reading"), others)
 }
 
 func contractView(c store.Contract, versions []store.ContractVersion) view.ContractView {
@@ -87,12 +89,12 @@ func (p *pages) fillContract(c echo.Context, reader registry.Reader, contract st
 		if err != nil {
 			return err
 		}
-		v.TypesOf, v.Types, v.API = latest.Version, typeRows(types), contractAPI(contract.ID)
+		v.TypesOf, v.Types, v.API = latest.Version, typeRows(types), contractAPI(ctx, contract.ID)
 		host := p.Absolute("")
 		if contract.Visibility == store.VisibilityPublic {
 			host = "" // no key is needed
 		}
-		v.API = append(v.API, ui.Named{Name: "Feed of its versions (Atom)", Href: site.ContractHref(contract.ID) + "/feed.atom"})
+		v.API = append(v.API, ui.Named{Name: i18n.T(ctx, "contracts.contract.feed"), Href: site.ContractHref(contract.ID) + "/feed.atom"})
 		v.Renovate = renovateExample(p.Absolute(contractsPath), host)
 	} else if !isNotFound(err) {
 		return err
@@ -131,13 +133,13 @@ func typeRows(types []store.EventType) []ui.GrantedType {
 }
 
 // contractAPI are the addresses at which machines find a contract.
-func contractAPI(id string) []ui.Named {
+func contractAPI(ctx context.Context, id string) []ui.Named {
 	return []ui.Named{
-		{Name: "Metadata", Href: contractPath(id)},
-		{Name: "Versions", Href: contractPath(id) + "/versions"},
-		{Name: "Latest document, as uploaded", Href: versionPath(id, registry.Latest) + "/original"},
-		{Name: "Latest document, as JSON", Href: versionPath(id, registry.Latest) + "/content.json"},
-		{Name: "Releases, for a dependency updater", Href: contractPath(id) + "/releases"},
-		{Name: "Changes in the latest version", Href: versionPath(id, registry.Latest) + "/changes"},
+		{Name: i18n.T(ctx, "contracts.contract.metadata"), Href: contractPath(id)},
+		{Name: i18n.T(ctx, "contracts.word.versions"), Href: contractPath(id) + "/versions"},
+		{Name: i18n.T(ctx, "contracts.contract.latest-uploaded"), Href: versionPath(id, registry.Latest) + "/original"},
+		{Name: i18n.T(ctx, "contracts.contract.latest-json"), Href: versionPath(id, registry.Latest) + "/content.json"},
+		{Name: i18n.T(ctx, "contracts.contract.releases"), Href: contractPath(id) + "/releases"},
+		{Name: i18n.T(ctx, "contracts.contract.latest-changes"), Href: versionPath(id, registry.Latest) + "/changes"},
 	}
 }

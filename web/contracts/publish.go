@@ -35,12 +35,12 @@ func (p *pages) publishVersion(c echo.Context) error {
 	return site.Submit(c, read, func(in contracts.PublishInput) error {
 		id, version := about.ID, c.Param("version")
 		v, err := p.Registry.Contracts.Publish(c.Request().Context(), site.Actor(c), id, version, in)
-		done := i18n.M("Version %s is published.", version)
+		done := i18n.M("contracts.publish.done", version)
 		switch v.Status {
 		case store.VersionDeprecated:
-			done = i18n.M("Version %s is published, and deprecated as it is at its source.", version)
+			done = i18n.M("contracts.publish.done-deprecated", version)
 		case store.VersionDraft:
-			done = p.Mailed(i18n.M("The publication of version %s is asked for.", version), "You get a mail when an administrator has decided.", "Look here whether it is published.")
+			done = p.Mailed(i18n.M("contracts.publish.asked", version), "contracts.publish.asked-mailed", "contracts.publish.asked-unmailed")
 		}
 		return p.Saved(c, err, site.ContractVersionHref(id, version), done)
 	}, p.showPublish)
@@ -68,7 +68,7 @@ func (p *pages) showPublish(c echo.Context, status int, in contracts.PublishInpu
 	if err != nil {
 		return err
 	}
-	v.Asks, v.RequestReason = !itself, version.RequestReason
+	v.Asks, v.RequestReason = !itself, i18n.Message(version.RequestReason).In(ctx)
 	if origins, err := p.Registry.Contracts.Origins(ctx, about.ID); err != nil {
 		return err
 	} else if len(origins) == 0 { // nothing is uploaded to a copy
@@ -84,32 +84,37 @@ func (p *pages) showPublish(c echo.Context, status int, in contracts.PublishInpu
 	if err != nil {
 		return err
 	}
-	v.Warnings = findingRows(findings, back)
+	v.Warnings = findingRows(ctx, findings, back)
 	if v.Changes, err = p.typeChanges(ctx, reader, about, content); err != nil {
 		return err
 	}
-	v.Blocked = blocked(version, findings, v.Changes)
-	title := "Publish "
+	v.Blocked = blocked(ctx, version, findings, v.Changes)
+	title := i18n.T(ctx, "contracts.publish.heading", about.Title, version.Version)
 	if v.Asks {
-		title = "Ask for the publication of "
+		title = i18n.T(ctx, "contracts.publish.ask-heading", about.Title, version.Version)
 	}
-	page := p.Frame(c, title+about.Title+" "+version.Version,
-		ui.Crumb{Label: "Contracts", Href: "/contracts"}, ui.Crumb{Label: about.Title, Href: site.ContractHref(about.ID)})
+	page := p.Frame(c, title,
+		ui.Crumb{Label: i18n.T(ctx, "contracts.word.contracts"), Href: "/contracts"}, ui.Crumb{Label: about.Title, Href: site.ContractHref(about.ID)})
 	page.Invalid = wrong != nil
 	return p.Render(c, status, view.PublishPage(page, v))
 }
 
 // blocked explains why a version cannot be published; empty when it can.
-func blocked(v store.ContractVersion, findings []contract.Finding, changes []view.TypeChange) string {
-	if v.Status != store.VersionDraft {
-		return "This version is " + v.Status + " already; only a draft can be published."
+func blocked(ctx context.Context, v store.ContractVersion, findings []contract.Finding, changes []view.TypeChange) string {
+	switch v.Status {
+	case store.VersionPublished:
+		return i18n.T(ctx, "contracts.publish.blocked-published")
+	case store.VersionDeprecated:
+		return i18n.T(ctx, "contracts.publish.blocked-deprecated")
+	case store.VersionWithdrawn:
+		return i18n.T(ctx, "contracts.publish.blocked-withdrawn")
 	}
 	if len(contract.Missing(findings)) > 0 {
-		return "It refers to what was not uploaded. Upload it again as a zip with all its files."
+		return i18n.T(ctx, "contracts.publish.blocked-missing")
 	}
 	for _, t := range changes {
 		if t.What == typeTaken {
-			return "It cannot be published: another contract defines " + t.Name + ". Take it out, or give it another name."
+			return i18n.T(ctx, "contracts.publish.blocked-taken", t.Name)
 		}
 	}
 	return ""
@@ -117,11 +122,11 @@ func blocked(v store.ContractVersion, findings []contract.Finding, changes []vie
 
 // What a publication does to an event type.
 const (
-	typeNew       = "New"
-	typeChanged   = "Changed"
-	typeUnchanged = "Unchanged"
-	typeLeft      = "Left out"
-	typeTaken     = "Taken"
+	typeNew       = "new"
+	typeChanged   = "changed"
+	typeUnchanged = "unchanged"
+	typeLeft      = "left"
+	typeTaken     = "taken"
 )
 
 // typeChanges compares the event types of a document with the catalogue.
@@ -149,18 +154,18 @@ func (p *pages) typeChange(ctx context.Context, reader registry.Reader, about st
 	now, err := p.DB.EventType(ctx, t.Type)
 	switch {
 	case errors.Is(err, store.ErrNotFound):
-		change.What, change.Detail = typeNew, "It joins the catalogue; partners can ask for it."
+		change.What, change.Detail = typeNew, i18n.T(ctx, "contracts.type-change.new-means")
 	case err != nil:
 		return change, fmt.Errorf("find event type: %w", err)
 	case now.ContractID != about.ID:
-		change.What, change.Detail = typeTaken, "Another contract defines it already."
+		change.What, change.Detail = typeTaken, i18n.T(ctx, "contracts.type-change.taken-means")
 		if _, err := p.Registry.Contracts.Get(ctx, reader, now.ContractID); err == nil {
-			change.Detail = "Contract " + now.ContractID + " defines it already."
+			change.Detail = i18n.T(ctx, "contracts.type-change.taken-by", now.ContractID)
 		}
 	case now.DataSchema == string(t.Schema) && now.ContentType == t.ContentType:
-		change.What, change.Detail = typeUnchanged, "Its data is described as in version "+now.ContractVersion+"."
+		change.What, change.Detail = typeUnchanged, i18n.T(ctx, "contracts.type-change.unchanged-means", now.ContractVersion)
 	default:
-		change.What, change.Detail = typeChanged, "Its data is described in another way than in version "+now.ContractVersion+"."
+		change.What, change.Detail = typeChanged, i18n.T(ctx, "contracts.type-change.changed-means", now.ContractVersion)
 	}
 	return change, nil
 }
@@ -183,7 +188,7 @@ func (p *pages) typesLeft(ctx context.Context, reader registry.Reader, about sto
 		if !defined[t.Name] {
 			left = append(left, view.TypeChange{
 				Name: t.Name, Title: t.Title, What: typeLeft,
-				Detail: "This version does not define it. It stays in the catalogue as version " + latest.Version + " describes it.",
+				Detail: i18n.T(ctx, "contracts.type-change.left-means", latest.Version),
 			})
 		}
 	}
@@ -200,39 +205,39 @@ func (p *pages) fillBreaking(c echo.Context, reader registry.Reader, v *view.Pub
 	if err != nil || made.Before.ID == "" {
 		return err
 	}
-	v.Before, v.Suggested, v.Unknown, v.NeedsReason = made.Before.Version, made.Suggested, made.Unknown, made.NeedsReason
+	v.Before, v.Suggested, v.Unknown, v.NeedsReason = made.Before.Version, made.Suggested, made.Unknown.In(ctx), made.NeedsReason
 	v.ChangesHref = changesHref(version.ContractID, version.Version, made.Before.Version)
 	v.BrokenTotal = len(made.Breaking)
 	for _, change := range made.Breaking[:min(len(made.Breaking), maxShownChanges)] {
-		v.Broken = append(v.Broken, changeRow(change))
+		v.Broken = append(v.Broken, changeRow(ctx, change))
 	}
 	if !reader.Administrator { // who else is subscribed is not for a partner to see
 		return nil
 	}
 	v.ShowBound = true
 	bound, err := p.Registry.Contracts.BoundBy(ctx, site.Actor(c), contracts.EventTypesThatBreak(made.Breaking))
-	v.Bound = boundRows(bound)
+	v.Bound = boundRows(ctx, bound)
 	return err
 }
 
 // boundRows are subscriptions for a page of administrators.
-func boundRows(bound []contracts.Bound) []view.BoundRow {
+func boundRows(ctx context.Context, bound []contracts.Bound) []view.BoundRow {
 	var rows []view.BoundRow
 	for _, b := range bound {
 		rows = append(rows, view.BoundRow{
 			Partner: b.Partner.Name, PartnerHref: "/admin/partners/" + b.Partner.ID,
-			Subscription: boundName(b.Subscription), SubscriptionHref: "/admin/subscriptions/" + b.ID, Types: atLines(b.Subscription, b.Affects),
+			Subscription: boundName(b.Subscription), SubscriptionHref: "/admin/subscriptions/" + b.ID, Types: atLines(ctx, b.Subscription, b.Affects),
 		})
 	}
 	return rows
 }
 
 // ownBoundRows are subscriptions for the page of the partner that has them.
-func ownBoundRows(bound []contracts.Bound) []view.BoundRow {
+func ownBoundRows(ctx context.Context, bound []contracts.Bound) []view.BoundRow {
 	var rows []view.BoundRow
 	for _, b := range bound {
 		rows = append(rows, view.BoundRow{
-			Subscription: boundName(b.Subscription), SubscriptionHref: "/partner/subscriptions/" + b.ID, Types: atLines(b.Subscription, b.Affects),
+			Subscription: boundName(b.Subscription), SubscriptionHref: "/partner/subscriptions/" + b.ID, Types: atLines(ctx, b.Subscription, b.Affects),
 		})
 	}
 	return rows
@@ -246,9 +251,9 @@ func boundName(s store.Subscription) string {
 	return s.ID
 }
 
-func changeRow(c compare.Change) view.ContractChangeRow {
+func changeRow(ctx context.Context, c compare.Change) view.ContractChangeRow {
 	return view.ContractChangeRow{
-		Level: string(c.Level), Text: c.Text, Why: c.Why, Side: c.Side, Subject: c.Subject, Pointer: c.Pointer, Removed: c.Removed, Code: c.Code,
+		Level: string(c.Level), Text: i18n.Message(c.Text).In(ctx), Why: i18n.Message(c.Why).In(ctx), Side: c.Side, Subject: i18n.Message(c.Subject).In(ctx), Pointer: c.Pointer, Removed: c.Removed, Code: c.Code,
 		OldPointer: c.OldPointer, Direction: c.Direction,
 	}
 }

@@ -1,6 +1,7 @@
 package contracts
 
 import (
+	"context"
 	"net/http"
 	"net/url"
 	"time"
@@ -56,7 +57,7 @@ func (d ownerPages) createReadKey(c echo.Context) error {
 		if typed.Expires != "" {
 			day, err := time.Parse(time.DateOnly, typed.Expires)
 			if err != nil {
-				return registry.Invalid(map[string]i18n.Message{"expires": "Write the day as 2030-01-31."})
+				return registry.Invalid(map[string]i18n.Message{"expires": "contracts.keys.expires-bad"})
 			}
 			in.Expires = day.AddDate(0, 0, 1) // it works through its last day
 		}
@@ -85,7 +86,7 @@ func (d ownerPages) revokeReadKey(c echo.Context) error {
 		}
 		return site.WithReason(c, site.ShortReason, func(reason string) error {
 			err := d.Registry.ReadKeys.Revoke(c.Request().Context(), site.Actor(c), id, reason)
-			return d.Settled(c, err, d.Href("/keys"), i18n.Message("Key "+key.Name+" is revoked: it does not work any more."))
+			return d.Settled(c, err, d.Href("/keys"), i18n.M("contracts.keys.revoked", key.Name))
 		}, func(reason string, wrong i18n.Message) error {
 			return d.showReadKeys(c, http.StatusUnprocessableEntity, view.ReadKeysView{RevokeID: id, RevokeReason: reason, RevokeError: wrong}, nil)
 		})
@@ -110,17 +111,31 @@ func (d ownerPages) showReadKeys(c echo.Context, status int, v view.ReadKeysView
 	}
 	v.Example = "curl --header \"Authorization: Bearer $SCHAKEL_KEY\" " + d.Absolute(contractsPath)
 	v.Renovate = renovateExample(d.Absolute(contractsPath), d.Absolute(""))
+	ctx := c.Request().Context()
 	var crumbs []ui.Crumb
 	if d.Base == site.PartnerHref(owner.ID) {
-		crumbs = []ui.Crumb{{Label: "Partners", Href: "/admin/partners"}, {Label: owner.Name, Href: d.Base}}
+		crumbs = []ui.Crumb{{Label: i18n.T(ctx, "contracts.keys.partners"), Href: "/admin/partners"}, {Label: owner.Name, Href: d.Base}}
 		if v.Closed != "" {
-			v.Closed = owner.Name + " is " + owner.Status + ": its keys do not work."
+			v.Closed = keysClosed(ctx, owner)
 		}
 	}
-	page := d.PageFrame(c, "Read-only keys", crumbs...)
-	page.Lead = "Fixed tokens with which the pipelines of " + owner.Name + " read the contracts that it may see, and nothing else."
+	page := d.PageFrame(c, i18n.T(ctx, "contracts.keys.heading"), crumbs...)
+	page.Lead = i18n.T(ctx, "contracts.keys.lead", owner.Name)
 	page.Invalid = status != http.StatusOK
 	return d.Render(c, status, view.ReadKeysPage(page, v))
+}
+
+// keysClosed explains to an administrator why the keys of a partner do not work.
+func keysClosed(ctx context.Context, owner store.Partner) string {
+	switch owner.Status {
+	case store.PartnerRequested:
+		return i18n.T(ctx, "contracts.keys.closed-requested", owner.Name)
+	case store.PartnerSuspended:
+		return i18n.T(ctx, "contracts.keys.closed-suspended", owner.Name)
+	case store.PartnerRejected:
+		return i18n.T(ctx, "contracts.keys.closed-rejected", owner.Name)
+	}
+	return i18n.T(ctx, "contracts.keys.closed-ended", owner.Name)
 }
 
 func (d ownerPages) readKeyRow(k store.ReadKey) view.ReadKeyRow {

@@ -1,6 +1,7 @@
 package contracts
 
 import (
+	"context"
 	"crypto/rand"
 	"net/http"
 	"strconv"
@@ -14,6 +15,7 @@ import (
 	"schakel/static"
 	"schakel/store"
 	view "schakel/templates/contracts"
+	"schakel/templates/i18n"
 	"schakel/templates/ui"
 	"schakel/web/site"
 )
@@ -51,12 +53,12 @@ func (p *pages) readingPage() echo.HandlerFunc {
 		if v.Others, err = p.readingOthers(c, reader, version); err != nil {
 			return err
 		}
-		page := p.Frame(c, about.Title+" "+version.Version+" to read", ui.Crumb{Label: "Contracts", Href: "/contracts"},
+		page := p.Frame(c, i18n.T(ctx, "contracts.reading.heading", about.Title, version.Version), ui.Crumb{Label: i18n.T(ctx, "contracts.word.contracts"), Href: "/contracts"},
 			ui.Crumb{Label: about.Title, Href: site.ContractHref(about.ID)}, ui.Crumb{Label: version.Version, Href: v.VersionHref})
 		page.Badge = ui.State(version.Status)
 		page.Actions = templ.Join(
-			ui.LinkButton(ui.Secondary, "Document and versions", v.VersionHref),
-			ui.LinkButton(ui.Subtle, "Another view: Redoc", v.VersionHref+"/redoc"))
+			ui.LinkButton(ui.Secondary, i18n.T(ctx, "contracts.advice.document-and-versions"), v.VersionHref),
+			ui.LinkButton(ui.Subtle, i18n.T(ctx, "contracts.reading.redoc"), v.VersionHref+"/redoc"))
 		return p.Render(c, http.StatusOK, view.ReadingPage(page, v))
 	}
 }
@@ -98,6 +100,7 @@ type reading struct {
 
 // ReadingView builds the reading view of a document.
 func ReadingView(c echo.Context, about store.Contract, version store.ContractVersion, content []byte) (view.ReadingView, error) {
+	ctx := c.Request().Context()
 	here := site.ContractVersionHref(about.ID, version.Version)
 	v := view.ReadingView{
 		VersionHref: here, Action: here + "/reading", Kind: site.PageChoice(c, "kind", []string{outline.KindOperation, outline.KindChannel, outline.KindMessage, outline.KindSchema}), Search: site.Clean(c.QueryParam("q")),
@@ -110,7 +113,7 @@ func ReadingView(c echo.Context, about store.Contract, version store.ContractVer
 	paging := site.PagePaging(c)
 	paging.Size = readingPerPage
 	if paging.Number == 1 && v.Kind+v.Search == "" {
-		v.Text, v.Servers, v.Security = doc.Description, readingNamed(o.Servers), readingNamed(o.Security)
+		v.Text, v.Servers, v.Security = doc.Description, readingNamed(ctx, o.Servers), readingNamed(ctx, o.Security)
 	}
 	r := &reading{here: v.Action, at: map[string]int{}, list: o.Entries}
 	var shown []int
@@ -123,7 +126,7 @@ func ReadingView(c echo.Context, about store.Contract, version store.ContractVer
 	}
 	v.Total, v.Pager = len(shown), site.Pager(c, paging, len(shown))
 	for _, i := range site.OnPage(shown, paging) {
-		v.Parts = append(v.Parts, r.part(i, o.Detail(o.Entries[i])))
+		v.Parts = append(v.Parts, r.part(ctx, i, o.Detail(o.Entries[i])))
 	}
 	return v, nil
 }
@@ -139,17 +142,17 @@ func (r *reading) href(pointer string) string {
 
 func partID(i int) string { return "part-" + strconv.Itoa(i+1) }
 
-func (r *reading) part(i int, d outline.Detail) view.ReadingPart {
+func (r *reading) part(ctx context.Context, i int, d outline.Detail) view.ReadingPart {
 	e := r.list[i]
 	part := view.ReadingPart{ID: partID(i), Kind: e.Kind, Name: e.Name, Summary: e.Summary, Text: d.Text, Deprecated: e.Deprecated}
 	for _, f := range d.Facts {
-		part.Facts = append(part.Facts, ui.Item{Label: f.Label, Text: f.Text})
+		part.Facts = append(part.Facts, ui.Item{Label: i18n.Message(f.Label).In(ctx), Text: i18n.Message(f.Text).In(ctx)})
 	}
 	for _, l := range d.Links {
-		part.Links = append(part.Links, view.ReadingLink{Label: l.Label, Name: l.Name, Href: r.href(l.Pointer)})
+		part.Links = append(part.Links, view.ReadingLink{Label: i18n.Message(l.Label).In(ctx), Name: l.Name, Href: r.href(l.Pointer)})
 	}
 	for _, t := range d.Tables {
-		part.Tables = append(part.Tables, r.table(t))
+		part.Tables = append(part.Tables, r.table(ctx, t))
 	}
 	for _, x := range d.Examples {
 		part.Examples = append(part.Examples, view.ReadingExample{Name: x.Name, Text: x.Text})
@@ -157,8 +160,8 @@ func (r *reading) part(i int, d outline.Detail) view.ReadingPart {
 	return part
 }
 
-func (r *reading) table(t outline.Table) view.ReadingTable {
-	table := view.ReadingTable{Title: t.Title, Text: t.Text, More: t.More}
+func (r *reading) table(ctx context.Context, t outline.Table) view.ReadingTable {
+	table := view.ReadingTable{Title: i18n.Message(t.Title).In(ctx), Text: t.Text, More: t.More}
 	for _, f := range t.Fields {
 		field := view.ReadingField{Name: f.Name, Type: f.Type, Text: f.Text, Required: f.Required, Deprecated: f.Deprecated, Rules: f.Rules}
 		if i, ok := r.at[f.Ref]; ok && f.Ref != "" {
@@ -169,10 +172,10 @@ func (r *reading) table(t outline.Table) view.ReadingTable {
 	return table
 }
 
-func readingNamed(list []outline.Named) []view.ReadingNamed {
+func readingNamed(ctx context.Context, list []outline.Named) []view.ReadingNamed {
 	var rows []view.ReadingNamed
 	for _, n := range list {
-		rows = append(rows, view.ReadingNamed{Name: n.Name, Kind: n.Kind, Detail: n.Detail, Text: n.Text})
+		rows = append(rows, view.ReadingNamed{Name: n.Name, Kind: i18n.Message(n.Kind).In(ctx), Detail: n.Detail, Text: n.Text})
 	}
 	return rows
 }
@@ -194,10 +197,10 @@ func (p *pages) readingUses(c echo.Context, reader registry.Reader, about store.
 	}
 	if reader.Administrator {
 		bound, err := p.Registry.Contracts.BoundBy(ctx, site.Actor(c), names)
-		return &view.ReadingUses{Rows: boundRows(bound)}, err
+		return &view.ReadingUses{Rows: boundRows(ctx, bound)}, err
 	}
 	bound, err := p.Registry.Contracts.BoundPartner(ctx, reader, names)
-	return &view.ReadingUses{Own: true, Rows: ownBoundRows(bound)}, err
+	return &view.ReadingUses{Own: true, Rows: ownBoundRows(ctx, bound)}, err
 }
 
 // maxRedocBytes is the largest document that Redoc is given: it reads all of it at

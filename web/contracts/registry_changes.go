@@ -1,12 +1,14 @@
 package contracts
 
 import (
+	"context"
 	"encoding/json"
 	"net/http"
 
 	"github.com/labstack/echo/v4"
 	"schakel/registry/contracts"
 	"schakel/registry/contracts/compare"
+	"schakel/templates/i18n"
 	"schakel/web/site"
 )
 
@@ -62,7 +64,7 @@ func (m *handlers) showChanges(compared *comparisons) echo.HandlerFunc {
 		if err != nil {
 			return err
 		}
-		body, err := json.Marshal(newChangesAnswer(made))
+		body, err := json.Marshal(newChangesAnswer(c.Request().Context(), made))
 		if err != nil {
 			return err
 		}
@@ -74,19 +76,19 @@ func (m *handlers) showChanges(compared *comparisons) echo.HandlerFunc {
 	}
 }
 
-func newChangesAnswer(made contracts.Comparison) ChangesAnswer {
+func newChangesAnswer(ctx context.Context, made contracts.Comparison) ChangesAnswer {
 	answer := ChangesAnswer{
 		From: made.From.Version, To: made.To.Version, Level: string(compare.Worst(made.Changes)), SuggestedVersion: made.Suggested,
 		Counts: countLevels(made.Changes), Causes: []causeAnswer{}, Changes: []changeAnswer{},
 	}
 	for _, g := range compare.GroupByCause(made.Changes) {
-		answer.Causes = append(answer.Causes, causeAnswer{g.Cause, string(g.Level), g.Text})
+		answer.Causes = append(answer.Causes, causeAnswer{g.Cause, string(g.Level), i18n.Message(g.Text).In(ctx)})
 	}
 	for _, c := range made.Changes {
 		answer.Changes = append(answer.Changes, changeAnswer{
 			Level: string(c.Level), Code: c.Code, Pointer: c.Pointer, Removed: c.Removed, Side: c.Side,
 			OldPointer: c.OldPointer, NewPointer: c.NewPointer, Direction: c.Direction,
-			Subjects: append([]string{}, c.Subjects...), Text: c.Text, Explanation: c.Why, Cause: c.Cause, EventTypes: c.EventTypes,
+			Subjects: append([]string{}, c.Subjects...), Text: i18n.Message(c.Text).In(ctx), Explanation: i18n.Message(c.Why).In(ctx), Cause: c.Cause, EventTypes: c.EventTypes,
 		})
 	}
 	return answer

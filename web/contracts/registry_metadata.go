@@ -82,16 +82,16 @@ func (m *handlers) putVisibility(c echo.Context, who api.Caller) error {
 // visibilityLossProblem answers a change that takes sight from those who have it,
 // with who they are.
 func visibilityLossProblem(lost *contracts.SightLossError) error {
-	p := site.NewProblem(http.StatusConflict, "sight-lost", "Someone who sees the contract now would not see it any more. Send acceptLoss to do it all the same.")
+	p := site.NewProblem(http.StatusConflict, "sight-lost", "contracts.api.sight-lost")
 	if lost.Everybody {
-		p.Errors = append(p.Errors, site.ProblemError{Pointer: "/visibility", Code: "everybody", Detail: "Visitors without an account would not see it any more."})
+		p.Errors = append(p.Errors, site.ProblemError{Pointer: "/visibility", Code: "everybody", Detail: "contracts.api.visitors-lose"})
 	}
 	for _, l := range lost.Partners[:min(len(lost.Partners), maxListedChanges)] {
-		detail := l.Name + " would not see it any more."
+		detail := i18n.M("contracts.api.partner-loses", l.Name)
 		if l.Subscriptions > 0 {
-			detail += " Its approved subscriptions to event types of this contract go on."
+			detail = i18n.M("contracts.api.partner-loses-subscribed", l.Name)
 		}
-		p.Errors = append(p.Errors, site.ProblemError{Pointer: "/visibility", Code: l.ID, Detail: i18n.Message(detail)})
+		p.Errors = append(p.Errors, site.ProblemError{Pointer: "/visibility", Code: l.ID, Detail: detail})
 	}
 	return p
 }

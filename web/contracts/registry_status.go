@@ -61,13 +61,13 @@ func breakingProblem(err error) error {
 	if !ok {
 		return err
 	}
-	detail := refused.Unknown
-	if detail == "" {
-		detail = "This version breaks what was agreed in version " + refused.Before.Version + ". Give it number " + refused.Suggested + "."
+	detail := i18n.M("contracts.api.breaking", refused.Before.Version, refused.Suggested)
+	if refused.Unknown != "" {
+		detail = i18n.M("contracts.api.breaking-unknown", refused.Unknown)
 	}
-	p := site.NewProblem(http.StatusConflict, "breaking-change", i18n.Message(detail+" Or send a reason to publish it as it is."))
+	p := site.NewProblem(http.StatusConflict, "breaking-change", detail)
 	for _, change := range refused.Breaking[:min(len(refused.Breaking), maxListedChanges)] {
-		p.Errors = append(p.Errors, site.ProblemError{Pointer: change.Pointer, Code: change.Code, Detail: i18n.Message(strings.TrimSpace(change.Text + " " + change.Why))})
+		p.Errors = append(p.Errors, site.ProblemError{Pointer: change.Pointer, Code: change.Code, Detail: withRemedy(i18n.Message(change.Text), i18n.Message(change.Why))})
 	}
 	return p
 }
@@ -75,10 +75,10 @@ func breakingProblem(err error) error {
 // incompleteProblem is the answer to publishing a version that refers to what was
 // not uploaded, with each reference.
 func incompleteProblem(err *contracts.IncompleteError) error {
-	p := site.NewProblem(http.StatusConflict, "document-incomplete", "The document refers to what was not uploaded. Upload the version again as a zip with all its files, then publish it.")
+	p := site.NewProblem(http.StatusConflict, "document-incomplete", "contracts.api.incomplete")
 	for _, f := range err.Missing {
 		p.Errors = append(p.Errors, site.ProblemError{
-			Severity: f.Severity, Pointer: f.Pointer, Line: f.Line, Column: f.Column, Code: f.Code, Detail: i18n.Message(strings.TrimSpace(inFile(f) + f.Detail + " " + f.Remedy)),
+			Severity: f.Severity, Pointer: f.Pointer, Line: f.Line, Column: f.Column, Code: f.Code, Detail: findingText(f),
 		})
 	}
 	return p
@@ -114,7 +114,7 @@ func readSunset(raw string) (time.Time, error) {
 	}
 	t, err := time.Parse(time.RFC3339, raw)
 	if err != nil {
-		return time.Time{}, site.FieldProblem("sunset", `sunset must be a day like "2027-12-31" or a time like "2027-12-31T12:00:00Z"`)
+		return time.Time{}, site.FieldProblem("sunset", "contracts.api.sunset-bad")
 	}
 	return t, nil
 }

@@ -1,8 +1,8 @@
 package contracts
 
 import (
+	"context"
 	"errors"
-	"fmt"
 	"io"
 	"mime"
 	"net/http"
@@ -41,7 +41,7 @@ func (m *handlers) postVersion(c echo.Context, who api.Caller) error {
 	}
 	answer := newVersionAnswer(stored)
 	found, err := contracts.Findings(stored)
-	answer.Findings = newFindingAnswers(found)
+	answer.Findings = newFindingAnswers(c.Request().Context(), found)
 	files, second := contracts.Files(stored)
 	answer.Files = newFileAnswers(files)
 	if err := errors.Join(err, second); err != nil {
@@ -69,7 +69,7 @@ func readUpload(c echo.Context) (contracts.Upload, error) {
 	}
 	if err != nil || !slices.Contains(documentTypes(), media) {
 		return in, site.NewProblem(http.StatusUnsupportedMediaType, "not-a-document",
-			"Send the document itself as application/json or application/yaml, a zip with its files as application/zip, or a form of multipart/form-data with the part document.")
+			"contracts.api.document-media-type")
 	}
 	in.Content, err = api.ReadAll(c.Request().Body)
 	return in, err
@@ -101,11 +101,11 @@ func readUploadForm(c echo.Context, in contracts.Upload) (contracts.Upload, erro
 		case "main":
 			in.Main = string(content)
 		default:
-			return in, site.FieldProblem(part.FormName(), "the form has the parts document, version and main only")
+			return in, site.FieldProblem(part.FormName(), "contracts.api.upload-parts")
 		}
 	}
 	if in.Content == nil {
-		return in, site.FieldProblem("document", "the part document is missing")
+		return in, site.FieldProblem("document", "contracts.api.upload-part-missing")
 	}
 	return in, nil
 }
@@ -140,7 +140,7 @@ func (m *handlers) postValidation(c echo.Context) error {
 	doc := read.Document
 	answer := ValidationAnswer{
 		Kind: string(doc.Kind), SpecVersion: doc.SpecVersion, Format: doc.Format, Title: doc.Title, Version: doc.Version,
-		Publishable: !contract.HasErrors(found), Files: newFileAnswers(read.Files), Findings: newFindingAnswers(found),
+		Publishable: !contract.HasErrors(found), Files: newFileAnswers(read.Files), Findings: newFindingAnswers(c.Request().Context(), found),
 	}
 	report, err := m.Registry.Advice.OnUpload(c.Request().Context(), read)
 	if err != nil {
@@ -150,7 +150,7 @@ func (m *handlers) postValidation(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	answer.Lint, answer.Publishable = newLintAnswer(report), answer.Publishable && enough
+	answer.Lint, answer.Publishable = newLintAnswer(c.Request().Context(), report), answer.Publishable && enough
 	for _, t := range doc.EventTypes() {
 		answer.EventTypes = append(answer.EventTypes, t.Type)
 	}
@@ -164,24 +164,41 @@ func documentProblem(err error) error {
 	if !ok {
 		return err
 	}
-	p := site.NewProblem(http.StatusBadRequest, "document-invalid", "The document cannot be registered as it is. Mend what the errors name and send it again.")
+	p := site.NewProblem(http.StatusBadRequest, "document-invalid", "contracts.api.document-invalid")
 	for _, f := range invalid.Findings {
 		p.Errors = append(p.Errors, site.ProblemError{
-			Severity: f.Severity, Pointer: f.Pointer, Line: f.Line, Column: f.Column, Code: f.Code, Detail: i18n.Message(strings.TrimSpace(inFile(f) + f.Detail + " " + f.Remedy)),
+			Severity: f.Severity, Pointer: f.Pointer, Line: f.Line, Column: f.Column, Code: f.Code, Detail: findingText(f),
 		})
 	}
 	return p
 }
 
+// findingText tells what was found, in which file of a zip, and what to do about it.
+func findingText(f contract.Finding) i18n.Message {
+	text := withRemedy(i18n.Message(f.Detail), i18n.Message(f.Remedy))
+	if file := inFile(f); file != "" {
+		return i18n.M("contracts.api.finding-in-file", file, text)
+	}
+	return text
+}
+
+// withRemedy adds a second sentence to a first, if there is one.
+func withRemedy(detail, remedy i18n.Message) i18n.Message {
+	if remedy == "" {
+		return detail
+	}
+	return i18n.M("contracts.api.finding", detail, remedy)
+}
+
 // inFile names the file of a zip that has a finding; nothing for a document by itself.
-func inFile(f contract.Finding) string {
+func inFile(f contract.Finding) i18n.Message {
 	switch {
 	case f.File == "":
 		return ""
 	case f.FileLine > 0:
-		return fmt.Sprintf("%s, line %d: ", f.File, f.FileLine)
+		return i18n.M("contracts.version.file-line", f.File, f.FileLine)
 	}
-	return f.File + ": "
+	return i18n.Raw(f.File)
 }
 
 // LintAnswer is the advice on a document.
@@ -209,24 +226,25 @@ type lintRuleAnswer struct {
 	Link     string `json:"link"`
 }
 
-func newLintAnswer(r lint.Report) *LintAnswer {
-	answer := &LintAnswer{Score: r.Score, Sets: []lintSetAnswer{}, Findings: newFindingAnswers(r.Findings)}
+func newLintAnswer(ctx context.Context, r lint.Report) *LintAnswer {
+	answer := &LintAnswer{Score: r.Score, Sets: []lintSetAnswer{}, Findings: newFindingAnswers(ctx, r.Findings)}
 	for _, set := range lint.Sets() {
 		if score, applies := r.SetScore(set); applies {
-			answer.Sets = append(answer.Sets, lintSetAnswer{set, score})
+			answer.Sets = append(answer.Sets, lintSetAnswer{i18n.Message(set).In(ctx), score})
 		}
 	}
 	for _, o := range r.Outcomes {
-		answer.Rules = append(answer.Rules, lintRuleAnswer{o.Code, o.ID, o.Set, o.Title, o.Severity, string(o.State), o.Count, o.Link})
+		answer.Rules = append(answer.Rules, lintRuleAnswer{o.Code, o.ID, i18n.Message(o.Set).In(ctx), i18n.Message(o.Title).In(ctx), o.Severity, string(o.State), o.Count, o.Link})
 	}
 	return answer
 }
 
 // lintOf is the advice on a version that the reader may see.
 func (m *handlers) lintOf(c echo.Context, reader registry.Reader, id, version string) (*LintAnswer, error) {
-	_, report, err := m.Registry.Advice.On(c.Request().Context(), reader, id, version)
+	ctx := c.Request().Context()
+	_, report, err := m.Registry.Advice.On(ctx, reader, id, version)
 	if err != nil {
 		return nil, err
 	}
-	return newLintAnswer(report), nil
+	return newLintAnswer(ctx, report), nil
 }

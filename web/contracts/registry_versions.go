@@ -1,6 +1,7 @@
 package contracts
 
 import (
+	"context"
 	"net/http"
 	"strings"
 
@@ -8,6 +9,7 @@ import (
 	"schakel/registry/contracts"
 	"schakel/registry/contracts/contract"
 	"schakel/store"
+	"schakel/templates/i18n"
 	"schakel/web/api"
 	"schakel/web/site"
 )
@@ -69,16 +71,16 @@ type FindingAnswer struct {
 
 func newVersionAnswer(v store.ContractVersion) versionAnswer {
 	return versionAnswer{
-		Version: v.Version, Status: v.Status, StatusReason: v.StatusReason, SpecVersion: v.SpecVersion, Format: v.Format,
+		Version: v.Version, Status: v.Status, StatusReason: i18n.Message(v.StatusReason).String(), SpecVersion: v.SpecVersion, Format: v.Format,
 		Digest: "sha256:" + v.Digest, Size: v.Size, CreatedAt: v.CreatedAt, PublishedAt: v.PublishedAt,
 		DeprecatedAt: v.DeprecatedAt, SunsetAt: v.SunsetAt, WithdrawnAt: v.WithdrawnAt, RequestedAt: v.RequestedAt,
 	}
 }
 
-func newFindingAnswers(list []contract.Finding) []FindingAnswer {
+func newFindingAnswers(ctx context.Context, list []contract.Finding) []FindingAnswer {
 	answers := make([]FindingAnswer, len(list))
 	for i, f := range list {
-		answers[i] = FindingAnswer{f.Severity, f.Code, f.Pointer, f.Line, f.Column, f.File, f.FileLine, f.Detail, f.Remedy}
+		answers[i] = FindingAnswer{f.Severity, f.Code, f.Pointer, f.Line, f.Column, f.File, f.FileLine, i18n.Message(f.Detail).In(ctx), i18n.Message(f.Remedy).In(ctx)}
 	}
 	return answers
 }
@@ -111,7 +113,7 @@ func (m *handlers) showVersion(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	answer.Findings = newFindingAnswers(found)
+	answer.Findings = newFindingAnswers(ctx, found)
 	if answer.Lint, err = m.lintOf(c, reader, id, v.Version); err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package contracts
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"strconv"
 	"strings"
@@ -10,7 +11,7 @@ import (
 	"github.com/labstack/echo/v4"
 	"schakel/registry/contracts/contract"
 	view "schakel/templates/contracts"
-	"schakel/templates/ui"
+	"schakel/templates/i18n"
 )
 
 // Bounds of the source on a page: how many lines a part holds, and how many
@@ -31,7 +32,7 @@ func sourceLine(c echo.Context) int {
 
 // sourceView is the part of a document that holds a line. Documents are of
 // strangers and can be megabytes in one line, so both are cut.
-func sourceView(content []byte, line int, findings []contract.Finding, here string) view.SourceView {
+func sourceView(ctx context.Context, content []byte, line int, findings []contract.Finding, here string) view.SourceView {
 	content = bytes.TrimSuffix(content, []byte("\n"))
 	v := view.SourceView{Total: bytes.Count(content, []byte("\n")) + 1, Found: map[int]bool{}}
 	line = min(line, v.Total)
@@ -45,7 +46,7 @@ func sourceView(content []byte, line int, findings []contract.Finding, here stri
 		if number >= v.First+sourceLines {
 			break
 		}
-		v.Lines = append(v.Lines, shownLine(text))
+		v.Lines = append(v.Lines, shownLine(ctx, text))
 	}
 	for _, f := range findings {
 		v.Found[f.Line] = true
@@ -60,7 +61,7 @@ func sourceView(content []byte, line int, findings []contract.Finding, here stri
 }
 
 // shownLine is a line as text, cut when it is very long.
-func shownLine(line []byte) string {
+func shownLine(ctx context.Context, line []byte) string {
 	line = bytes.TrimSuffix(line, []byte("\r"))
 	if len(line) <= sourceLineBytes {
 		return strings.ToValidUTF8(string(line), "�")
@@ -69,7 +70,7 @@ func shownLine(line []byte) string {
 	for cut > 0 && !utf8.RuneStart(line[cut]) {
 		cut--
 	}
-	return strings.ToValidUTF8(string(line[:cut]), "�") + fmt.Sprintf(" … (%s more on this line)", ui.Bytes(int64(len(line)-cut)))
+	return i18n.T(ctx, "contracts.source.cut", strings.ToValidUTF8(string(line[:cut]), "�"), i18n.Bytes(ctx, int64(len(line)-cut)))
 }
 
 // excerpts puts the line of the document beside each finding, for pages that do

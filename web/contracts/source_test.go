@@ -26,7 +26,7 @@ func TestSourceView(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			v := sourceView([]byte(c.content), c.line, []contract.Finding{{Line: 2}}, "/v")
+			v := sourceView(t.Context(), []byte(c.content), c.line, []contract.Finding{{Line: 2}}, "/v")
 			if v.First != c.first || len(v.Lines) != c.shown || v.Total != c.total || v.PrevHref != c.prev || v.NextHref != c.next {
 				t.Errorf("got first %d, %d lines of %d, %q %q", v.First, len(v.Lines), v.Total, v.PrevHref, v.NextHref)
 			}
@@ -42,7 +42,7 @@ func FuzzSourceView(f *testing.F) {
 	f.Add([]byte("a\r\nb\n"), 2)
 	f.Add([]byte("\xff\xfe"+strings.Repeat("é", 3000)), 1)
 	f.Fuzz(func(t *testing.T, content []byte, line int) {
-		v := sourceView(content, max(1, line), nil, "/v")
+		v := sourceView(t.Context(), content, max(1, line), nil, "/v")
 		if len(v.Lines) == 0 || len(v.Lines) > sourceLines || v.First < 1 || v.First > v.Total {
 			t.Fatalf("%d lines from %d of %d", len(v.Lines), v.First, v.Total)
 		}

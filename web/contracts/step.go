@@ -30,8 +30,8 @@ func (p *pages) versionSteps(asked bool) []site.Step {
 				_, err := contracts.RefusePublication(ctx, a, id, version, why)
 				return err
 			}),
-			Label: "Turn the publication down", Explain: "The draft stays. Its owner is told why, mends it and asks anew.",
-			Done: "The publication is turned down.",
+			Label: "contracts.step.refuse", Explain: "contracts.step.refuse-explain",
+			Done: "contracts.step.refused",
 		})
 	}
 	return append(steps, []site.Step{
@@ -41,7 +41,7 @@ func (p *pages) versionSteps(asked bool) []site.Step {
 				_, err := contracts.Undeprecate(ctx, a, id, version)
 				return err
 			}),
-			Label: "Take the deprecation back", Done: "The version is published without advice against it again.",
+			Label: "contracts.step.undeprecate", Done: "contracts.step.undeprecated",
 		},
 		{
 			Verb: "withdrawal", From: []string{store.VersionPublished, store.VersionDeprecated}, Reason: true,
@@ -49,16 +49,16 @@ func (p *pages) versionSteps(asked bool) []site.Step {
 				_, err := contracts.Withdraw(ctx, a, id, version, why)
 				return err
 			}),
-			Label:   "Withdraw this version for good",
-			Explain: "Nobody but who maintains the contract sees it any more, and its event types leave the catalogue. This cannot be taken back.",
-			Done:    "The version is withdrawn.",
+			Label:   "contracts.step.withdraw",
+			Explain: "contracts.step.withdraw-explain",
+			Done:    "contracts.step.withdrawn",
 		},
 		{
 			Verb: "deletion", From: []string{store.VersionDraft},
 			Do: ofVersion(func(ctx context.Context, a registry.Actor, id, version, _ string) error {
 				return contracts.DeleteDraft(ctx, a, id, version)
 			}),
-			Label: "Delete this draft", Explain: "The document is gone. It was never published.", Done: "The draft is deleted.",
+			Label: "contracts.step.delete", Explain: "contracts.step.delete-explain", Done: "contracts.step.deleted",
 		},
 	}...)
 }
@@ -92,7 +92,7 @@ func (p *pages) deprecateVersion(c echo.Context) error {
 			return registry.Invalid(wrong)
 		}
 		_, err := p.Registry.Contracts.Deprecate(c.Request().Context(), site.Actor(c), c.Param("id"), c.Param("version"), endOf(sunset), in.reason)
-		return p.Saved(c, err, site.ContractVersionHref(c.Param("id"), c.Param("version")), "The version is deprecated. Who uses it sees that in the portal and in the API.")
+		return p.Saved(c, err, site.ContractVersionHref(c.Param("id"), c.Param("version")), "contracts.step.deprecated")
 	}, func(c echo.Context, _ int, in deprecation, wrong site.FormErrors) error {
 		r := site.Refusal{Status: 422, Verb: "deprecation", ReasonError: wrong["sunset"], Message: cmp.Or(wrong["reason"], wrong[""])}
 		return p.showVersion(c, r, in.sunset)
@@ -113,14 +113,15 @@ func (p *pages) withdrawalView(c echo.Context, reader registry.Reader, v store.C
 	if v.Status != store.VersionPublished && v.Status != store.VersionDeprecated {
 		return nil, nil
 	}
-	effect, err := p.Registry.Contracts.WithdrawalEffect(c.Request().Context(), site.Actor(c), v.ContractID, v.Version)
+	ctx := c.Request().Context()
+	effect, err := p.Registry.Contracts.WithdrawalEffect(ctx, site.Actor(c), v.ContractID, v.Version)
 	if err != nil {
 		return nil, err
 	}
 	hit := &view.WithdrawalView{Named: reader.Administrator, Others: effect.Hidden, Last: effect.Last}
-	hit.Downloads = *downloadsView(effect.Downloads, reader, p.Cfg.Now())
+	hit.Downloads = *downloadsView(ctx, effect.Downloads, reader, p.Cfg.Now())
 	for _, s := range effect.Subscriptions {
-		row := view.HitRow{Subscription: boundName(s.Subscription), State: s.Status, Types: atLines(s.Subscription, s.Affects), Loses: len(s.Loses)}
+		row := view.HitRow{Subscription: boundName(s.Subscription), State: s.Status, Types: atLines(ctx, s.Subscription, s.Affects), Loses: len(s.Loses)}
 		if reader.Administrator {
 			row.Partner, row.PartnerHref, row.SubscriptionHref = s.Partner.Name, site.PartnerHref(s.PartnerID), "/admin/subscriptions/"+s.ID
 		} else {

@@ -2,6 +2,7 @@ package contracts
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"net/http"
 	"slices"
@@ -32,7 +33,7 @@ func (p *pages) uploadVersion(c echo.Context) error {
 		return err
 	}
 	if len(in.Content()) == 0 {
-		return p.showUpload(c, http.StatusUnprocessableEntity, in, nil, site.FormErrors{"document": "Choose a file, or paste the document."})
+		return p.showUpload(c, http.StatusUnprocessableEntity, in, nil, site.FormErrors{"document": "contracts.upload.nothing-chosen"})
 	}
 	id := c.Param("id")
 	version, err := p.Registry.Contracts.Upload(c.Request().Context(), site.Actor(c), id, contracts.Upload{
@@ -40,7 +41,7 @@ func (p *pages) uploadVersion(c echo.Context) error {
 	})
 	if e, ok := errors.AsType[*contracts.InvalidDocumentError](err); ok {
 		worstFirst(e.Findings)
-		return p.showUpload(c, http.StatusUnprocessableEntity, in, e.Findings, site.FormErrors{in.Field(): "The document cannot be registered as it is; see what is wrong with it in the table of findings."})
+		return p.showUpload(c, http.StatusUnprocessableEntity, in, e.Findings, site.FormErrors{in.Field(): "contracts.upload.see-findings"})
 	}
 	if status, wrong := site.FormRefusal(err); wrong != nil {
 		if text := wrong["document"]; text != "" {
@@ -48,7 +49,7 @@ func (p *pages) uploadVersion(c echo.Context) error {
 		}
 		return p.showUpload(c, status, in, nil, wrong)
 	}
-	return p.Saved(c, err, site.ContractVersionHref(id, version.Version), i18n.Message("Version "+version.Version+" is uploaded."))
+	return p.Saved(c, err, site.ContractVersionHref(id, version.Version), i18n.M("contracts.upload.done", version.Version))
 }
 
 // worstFirst puts what stops a document before what is only advice.
@@ -64,10 +65,11 @@ func (p *pages) showUpload(c echo.Context, status int, in site.DocumentForm, fin
 	if err != nil {
 		return err
 	}
-	page := p.Frame(c, "Upload a version of "+row.Title,
-		ui.Crumb{Label: "Contracts", Href: "/contracts"}, ui.Crumb{Label: row.Title, Href: site.ContractHref(row.ID)})
+	ctx := c.Request().Context()
+	page := p.Frame(c, i18n.T(ctx, "contracts.upload.heading", row.Title),
+		ui.Crumb{Label: i18n.T(ctx, "contracts.word.contracts"), Href: "/contracts"}, ui.Crumb{Label: row.Title, Href: site.ContractHref(row.ID)})
 	page.Invalid = wrong != nil
-	rows, source := refusedSource(in.Content(), findings)
+	rows, source := refusedSource(ctx, in.Content(), findings)
 	return p.Render(c, status, view.UploadPage(page, view.UploadView{
 		Action: maintainHref(reader, row.ID) + "/versions", Version: in.Version, Main: in.Main, Text: in.Text, Fetch: in.Fetch, Kind: row.Kind, MaxBytes: p.DocumentBytes,
 		Findings: rows, Source: source, Wrong: wrong,
@@ -76,13 +78,13 @@ func (p *pages) showUpload(c echo.Context, status int, in site.DocumentForm, fin
 
 // refusedSource is the part of a refused document with the first finding, with
 // findings that lead to its lines. What is in a zip has no lines to lead to.
-func refusedSource(content []byte, findings []contract.Finding) ([]view.FindingRow, view.SourceView) {
-	rows := findingRows(findings, "")
+func refusedSource(ctx context.Context, content []byte, findings []contract.Finding) ([]view.FindingRow, view.SourceView) {
+	rows := findingRows(ctx, findings, "")
 	if len(findings) == 0 || contract.IsArchive(content) {
 		return rows, view.SourceView{}
 	}
 	excerpts(rows, content)
-	v := sourceView(content, max(1, findings[0].Line), findings, "")
+	v := sourceView(ctx, content, max(1, findings[0].Line), findings, "")
 	v.PrevHref, v.NextHref = "", "" // it is kept nowhere, so there are no other parts
 	for i, f := range findings {
 		if f.Line >= v.First && f.Line < v.First+len(v.Lines) {

@@ -1,11 +1,11 @@
 package contracts
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -14,6 +14,7 @@ import (
 	"schakel/registry/contracts/contract"
 	"schakel/store"
 	view "schakel/templates/contracts"
+	"schakel/templates/i18n"
 	"schakel/templates/ui"
 	"schakel/web/site"
 )
@@ -63,14 +64,14 @@ func (p *pages) showVersion(c echo.Context, r site.Refusal, sunset string) error
 	if err != nil {
 		return err
 	}
-	v := versionView(about, version)
+	v := versionView(ctx, about, version)
 	v.Now, v.Types, v.Message, v.SunsetTyped = p.Cfg.Now(), typeRows(types), r.Message, sunset
 	here := site.ContractVersionHref(about.ID, version.Version)
-	v.Source = sourceView(content, sourceLine(c), findings, here)
+	v.Source = sourceView(ctx, content, sourceLine(c), findings, here)
 	missing := contract.Missing(findings)
-	v.Missing = findingRows(missing, here)
-	v.Findings = findingRows(slices.DeleteFunc(findings, func(f contract.Finding) bool { return f.Code == contract.CodeReferenceMissing }), here)
-	if v.Files, err = fileRows(version); err != nil {
+	v.Missing = findingRows(ctx, missing, here)
+	v.Findings = findingRows(ctx, slices.DeleteFunc(findings, func(f contract.Finding) bool { return f.Code == contract.CodeReferenceMissing }), here)
+	if v.Files, err = fileRows(ctx, version); err != nil {
 		return err
 	}
 	if err := p.fillScore(c, reader, &v, version); err != nil {
@@ -82,7 +83,7 @@ func (p *pages) showVersion(c echo.Context, r site.Refusal, sunset string) error
 		}
 	}
 	page := p.Frame(c, about.Title+" "+version.Version,
-		ui.Crumb{Label: "Contracts", Href: "/contracts"}, ui.Crumb{Label: about.Title, Href: site.ContractHref(about.ID)})
+		ui.Crumb{Label: i18n.T(ctx, "contracts.word.contracts"), Href: "/contracts"}, ui.Crumb{Label: about.Title, Href: site.ContractHref(about.ID)})
 	page.Badge, page.Invalid = ui.State(version.Status), r.Status != 0
 	if err := p.addVersionOrigin(c, reader, version, &page); err != nil {
 		return err
@@ -90,17 +91,17 @@ func (p *pages) showVersion(c echo.Context, r site.Refusal, sunset string) error
 	return p.Render(c, r.Code(), view.VersionPage(page, v))
 }
 
-func versionView(about store.Contract, row store.ContractVersion) view.VersionView {
+func versionView(ctx context.Context, about store.Contract, row store.ContractVersion) view.VersionView {
 	v := view.VersionView{
 		Contract: ui.Named{Name: about.Title, Href: site.ContractHref(about.ID)}, Version: row.Version, Status: row.Status,
-		Reason: row.StatusReason, Kind: about.Kind, Spec: row.SpecVersion, Format: row.Format, FileName: row.FileName,
+		Reason: i18n.Message(row.StatusReason).In(ctx), Kind: about.Kind, Spec: row.SpecVersion, Format: row.Format, FileName: row.FileName,
 		InfoTitle: row.InfoTitle, InfoVersion: row.InfoVersion, Digest: row.Digest, Size: row.Size,
 		Created: row.CreatedAt.Time, Published: row.PublishedAt.Time, Deprecated: row.DeprecatedAt.Time, Sunset: row.SunsetAt.Time,
 		Withdrawn: row.WithdrawnAt.Time, CreatedBy: row.CreatedBy, PublishedBy: row.PublishedBy,
 	}
 	here := site.ContractVersionHref(about.ID, row.Version)
 	v.ChangesHref, v.ReadingHref, v.AdviceHref = here+"/changes", here+"/reading", here+"/advice"
-	for _, form := range [][2]string{{"Download as uploaded", "original"}, {"JSON", contract.FormatJSON}, {"YAML", contract.FormatYAML}} {
+	for _, form := range [][2]string{{i18n.T(ctx, "contracts.version.download-original"), "original"}, {"JSON", contract.FormatJSON}, {"YAML", contract.FormatYAML}} {
 		v.Downloads = append(v.Downloads, ui.Named{Name: form[0], Href: here + "/" + form[1]})
 	}
 	return v
@@ -108,25 +109,25 @@ func versionView(about store.Contract, row store.ContractVersion) view.VersionVi
 
 // maintainVersion adds what who maintains a version can do with it.
 func (p *pages) maintainVersion(c echo.Context, reader registry.Reader, v *view.VersionView, about store.Contract, row store.ContractVersion, r site.Refusal) error {
-	base := maintainVersionHref(reader, about.ID, row.Version)
+	ctx, base := c.Request().Context(), maintainVersionHref(reader, about.ID, row.Version)
 	var err error
 	if v.Withdrawal, err = p.withdrawalView(c, reader, row); err != nil {
 		return err
 	}
 	asked := !row.RequestedAt.IsZero()
 	v.Acts = site.Acts(p.versionSteps(asked && reader.Administrator), base, row.Status, r)
-	v.Acts.Title = "What you can do"
+	v.Acts.Title = i18n.T(ctx, "contracts.version.what-you-can-do")
 	switch row.Status {
 	case store.VersionDraft:
-		itself, err := p.Registry.Contracts.PublishesItself(c.Request().Context(), site.Actor(c))
+		itself, err := p.Registry.Contracts.PublishesItself(ctx, site.Actor(c))
 		if err != nil {
 			return err
 		}
 		if asked {
-			v.Requested = &view.RequestedRow{By: row.RequestedBy, At: row.RequestedAt.Time, Owner: about.Owner, Reason: row.RequestReason}
+			v.Requested = &view.RequestedRow{By: row.RequestedBy, At: row.RequestedAt.Time, Owner: about.Owner, Reason: i18n.Message(row.RequestReason).In(ctx)}
 		}
 		if len(v.Missing) == 0 && (itself || !asked) {
-			v.PublishHref, v.PublishLabel = base+"/publication", publishLabel(itself)
+			v.PublishHref, v.PublishLabel = base+"/publication", publishLabel(ctx, itself)
 		}
 		v.UploadHref = maintainHref(reader, about.ID) + "/upload"
 	case store.VersionPublished:
@@ -139,29 +140,29 @@ func (p *pages) maintainVersion(c echo.Context, reader registry.Reader, v *view.
 }
 
 // publishLabel labels the button that publishes, or that asks for publication.
-func publishLabel(itself bool) string {
+func publishLabel(ctx context.Context, itself bool) string {
 	if itself {
-		return "Publish this version"
+		return i18n.T(ctx, "contracts.version.publish")
 	}
-	return "Ask for its publication"
+	return i18n.T(ctx, "contracts.version.ask-publication")
 }
 
 // fileRows are the files of the zip that a version was uploaded as.
-func fileRows(v store.ContractVersion) ([]view.FileRow, error) {
+func fileRows(ctx context.Context, v store.ContractVersion) ([]view.FileRow, error) {
 	files, err := contracts.Files(v)
 	var rows []view.FileRow
 	for _, f := range files {
-		row := view.FileRow{Name: f.Name, Size: f.Size, Use: "Not used", URL: f.URL, Digest: f.Digest}
+		row := view.FileRow{Name: f.Name, Size: f.Size, Use: i18n.T(ctx, "contracts.version.file-not-used"), URL: f.URL, Digest: f.Digest}
 		if at, err := time.Parse(time.RFC3339, f.FetchedAt); err == nil {
-			row.Fetched = ui.Time(at)
+			row.Fetched = i18n.Time(ctx, at)
 		}
 		switch {
 		case f.Name == contract.ManifestName:
-			row.Use = "Tells which file stands for which address"
+			row.Use = i18n.T(ctx, "contracts.version.file-manifest")
 		case f.Main:
-			row.Use = "The document"
+			row.Use = i18n.T(ctx, "contracts.version.file-document")
 		case f.Used:
-			row.Use = "Referred to"
+			row.Use = i18n.T(ctx, "contracts.version.file-referred")
 		}
 		rows = append(rows, row)
 	}
@@ -170,12 +171,12 @@ func fileRows(v store.ContractVersion) ([]view.FileRow, error) {
 
 // findingRows are findings for a page; here is the page that shows the source,
 // empty when none does.
-func findingRows(findings []contract.Finding, here string) []view.FindingRow {
+func findingRows(ctx context.Context, findings []contract.Finding, here string) []view.FindingRow {
 	var rows []view.FindingRow
 	for _, f := range findings {
 		row := view.FindingRow{
-			Severity: f.Severity, Code: f.Code, Pointer: f.Pointer, Detail: f.Detail, Remedy: f.Remedy, Line: f.Line, Column: f.Column,
-			File: strings.TrimSuffix(inFile(f), ": "),
+			Severity: f.Severity, Code: f.Code, Pointer: f.Pointer, Detail: i18n.Message(f.Detail).In(ctx), Remedy: i18n.Message(f.Remedy).In(ctx), Line: f.Line, Column: f.Column,
+			File: inFile(f).In(ctx),
 		}
 		if f.Line > 0 && here != "" {
 			row.Href = fmt.Sprintf("%s?line=%d#L%d", here, f.Line, f.Line)

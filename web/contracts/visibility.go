@@ -9,6 +9,7 @@ import (
 	"schakel/registry/contracts"
 	"schakel/store"
 	view "schakel/templates/contracts"
+	"schakel/templates/i18n"
 	"schakel/templates/ui"
 	"schakel/web/site"
 )
@@ -43,9 +44,9 @@ func (p *pages) changeVisibility(c echo.Context) error {
 		_, err := p.Registry.Contracts.SetVisibility(c.Request().Context(), site.Actor(c), row.ID, in)
 		if lost, ok := errors.AsType[*contracts.SightLossError](err); ok {
 			loss = &lost.SightLoss
-			return &site.FormRefused{Status: http.StatusConflict, Wrong: site.FormErrors{"accept": "Confirm that they do not see it any more."}}
+			return &site.FormRefused{Status: http.StatusConflict, Wrong: site.FormErrors{"accept": "contracts.sight.confirm"}}
 		}
-		return p.Saved(c, err, site.ContractHref(row.ID), "It is changed who sees the contract.")
+		return p.Saved(c, err, site.ContractHref(row.ID), "contracts.sight.changed")
 	}, func(c echo.Context, status int, in contracts.VisibilityChange, wrong site.FormErrors) error {
 		return p.showVisibility(c, status, row, in, loss, wrong)
 	})
@@ -55,7 +56,8 @@ func (p *pages) changeVisibility(c echo.Context) error {
 const maxShownLosing = 100
 
 func (p *pages) showVisibility(c echo.Context, status int, row store.Contract, in contracts.VisibilityChange, loss *contracts.SightLoss, wrong site.FormErrors) error {
-	partners, err := p.ownerOptions(c.Request().Context(), site.Actor(c))
+	ctx := c.Request().Context()
+	partners, err := p.ownerOptions(ctx, site.Actor(c))
 	if err != nil {
 		return err
 	}
@@ -69,7 +71,7 @@ func (p *pages) showVisibility(c echo.Context, status int, row store.Contract, i
 			v.Losing = append(v.Losing, view.LosingRow{Partner: l.Name, Href: "/admin/partners/" + l.ID, Subscriptions: l.Subscriptions})
 		}
 	}
-	page := p.Frame(c, "Who sees "+row.Title, ui.Crumb{Label: "Contracts", Href: "/contracts"}, ui.Crumb{Label: row.Title, Href: site.ContractHref(row.ID)})
+	page := p.Frame(c, i18n.T(ctx, "contracts.sight.heading", row.Title), ui.Crumb{Label: i18n.T(ctx, "contracts.word.contracts"), Href: "/contracts"}, ui.Crumb{Label: row.Title, Href: site.ContractHref(row.ID)})
 	page.Invalid = wrong != nil
 	return p.Render(c, status, view.VisibilityPage(page, v))
 }

@@ -1,16 +1,16 @@
 package datasets
 
 import (
-	"fmt"
+	"context"
 	"math"
 	"net/http"
-	"strconv"
 
 	"github.com/labstack/echo/v4"
 	"schakel/delivery/mutation/area"
 	"schakel/registry"
 	"schakel/store"
 	view "schakel/templates/datasets"
+	"schakel/templates/i18n"
 	"schakel/templates/ui"
 	"schakel/web/site"
 )
@@ -55,30 +55,31 @@ func (a areaPages) find(c echo.Context) (store.Dataset, store.MutationArea, erro
 
 // page shows an area on a map (MUT-41).
 func (a areaPages) page(c echo.Context) error {
+	ctx := c.Request().Context()
 	d, row, err := a.find(c)
 	if err != nil {
 		return err
 	}
 	set, here := a.base+"/datasets/"+d.ID, areaHref(a.base, d.ID, row.ID)
 	v := view.AreaView{
-		Name: areaName(row), ID: row.ID, Dataset: ui.Named{Name: d.Title, Href: set}, Created: row.CreatedAt.Time, Now: a.Cfg.Now(),
+		Name: areaName(ctx, row), ID: row.ID, Dataset: ui.Named{Name: d.Title, Href: set}, Created: row.CreatedAt.Time, Now: a.Cfg.Now(),
 		Keys: row.Keys[:min(shownKeys, len(row.Keys))], KeyTotal: len(row.Keys),
 	}
 	if a.base == "/admin" {
-		if v.Partner, err = a.AdminNames().PartnerLink(c.Request().Context(), row.PartnerID); err != nil {
+		if v.Partner, err = a.AdminNames().PartnerLink(ctx, row.PartnerID); err != nil {
 			return err
 		}
 	}
 	if shape, err := area.Parse(row.WKT, area.Options{Dataset: area.CRS(d.CRS)}); err == nil {
 		v.System, v.Vertices, v.WKTHref, v.GeoJSONHref = systemName(d.CRS), shape.Vertices(), here+"/wkt", here+"/geojson"
-		v.Extent = []string{site.Capital(extentText(boxOf([]*area.Area{shape}), d.CRS))}
-		v.Map = datasetMap(d, "map", v.Name, []mapArea{{label: v.Name, wkt: row.WKT}})
+		v.Extent = []string{extentText(ctx, boxOf([]*area.Area{shape}), d.CRS)}
+		v.Map = datasetMap(ctx, d, "map", v.Name, []mapArea{{label: v.Name, wkt: row.WKT}})
 		v.WKT, v.Cut = row.WKT, len(row.WKT) > shownWKT
 		if v.Cut {
 			v.WKT = row.WKT[:shownWKT] + "…"
 		}
 	}
-	page := a.Frame(c, v.Name, ui.Crumb{Label: "Datasets", Href: a.base + "/datasets"}, ui.Crumb{Label: d.Title, Href: set})
+	page := a.Frame(c, v.Name, ui.Crumb{Label: i18n.T(ctx, "datasets.title"), Href: a.base + "/datasets"}, ui.Crumb{Label: d.Title, Href: set})
 	return a.Render(c, http.StatusOK, view.AreaPage(page, v))
 }
 
@@ -134,7 +135,7 @@ type mapArea struct {
 }
 
 // datasetMap draws areas that are in the coordinates of a dataset; nil when none of them can be drawn.
-func datasetMap(d store.Dataset, id, title string, areas []mapArea) *ui.MapView {
+func datasetMap(ctx context.Context, d store.Dataset, id, title string, areas []mapArea) *ui.MapView {
 	var shapes []*area.Area
 	v := &ui.MapView{ID: id, Title: title, Width: mapWidth, Height: mapHeight}
 	for _, a := range areas {
@@ -153,10 +154,16 @@ func datasetMap(d store.Dataset, id, title string, areas []mapArea) *ui.MapView 
 		v.Layers[i].Path = frame.Path(shape)
 	}
 	metres, pixels := frame.ScaleBar()
-	v.ScaleLabel, v.ScaleWidth = distance(metres), pixels
-	drawGrid(v, boxOf(shapes), area.CRS(d.CRS), metres, pixels)
-	v.Desc = fmt.Sprintf("%s on a grid. Together they reach %s. North is up.", ui.Plural(len(shapes), "area", "areas"), extentText(boxOf(shapes), d.CRS))
-	v.Note = "Squares of " + v.ScaleLabel + ". " + site.Capital(extentText(boxOf(shapes), d.CRS)) + ". North is up."
+	v.ScaleLabel, v.ScaleWidth = distance(ctx, metres), pixels
+	drawGrid(ctx, v, boxOf(shapes), area.CRS(d.CRS), metres, pixels)
+	b := boxOf(shapes)
+	if d.CRS == int64(area.WGS84) {
+		v.Desc = i18n.T(ctx, "datasets.map.desc-degrees", len(shapes), b.minX, b.maxX, b.minY, b.maxY)
+		v.Note = i18n.T(ctx, "datasets.map.note-degrees", v.ScaleLabel, b.minX, b.maxX, b.minY, b.maxY)
+		return v
+	}
+	v.Desc = i18n.T(ctx, "datasets.map.desc-metres", len(shapes), whole(b.minX), whole(b.maxX), whole(b.minY), whole(b.maxY))
+	v.Note = i18n.T(ctx, "datasets.map.note-metres", v.ScaleLabel, whole(b.minX), whole(b.maxX), whole(b.minY), whole(b.maxY))
 	return v
 }
 
@@ -174,7 +181,7 @@ func boxOf(shapes []*area.Area) box {
 
 // drawGrid adds lines as far apart as the scale bar is long. Those of the national grid are at round coordinates and say
 // which, in whole metres; those in degrees are only squares, as a degree is not as long in both directions.
-func drawGrid(v *ui.MapView, b box, crs area.CRS, metres, pixels float64) {
+func drawGrid(ctx context.Context, v *ui.MapView, b box, crs area.CRS, metres, pixels float64) {
 	line := func(middle, size, at, up, labels float64) []ui.MapLine {
 		var lines []ui.MapLine
 		first := math.Ceil((at-middle/pixels*metres)/metres) * metres
@@ -185,7 +192,7 @@ func drawGrid(v *ui.MapView, b box, crs area.CRS, metres, pixels float64) {
 			}
 			label := ""
 			if crs == area.RD && metres >= 1 && place >= labels && place < size-mapLabel && int64(math.Round(n/metres))%int64(math.Ceil(mapLabel/pixels)) == 0 {
-				label = grouped(n)
+				label = i18n.Count(ctx, whole(n))
 			}
 			lines = append(lines, ui.MapLine{At: place, Label: label})
 		}
@@ -200,22 +207,23 @@ func drawGrid(v *ui.MapView, b box, crs area.CRS, metres, pixels float64) {
 }
 
 // distance is a length for people.
-func distance(metres float64) string {
+func distance(ctx context.Context, metres float64) string {
+	const decimals = 3
 	switch {
 	case metres >= 1000:
-		return strconv.FormatFloat(metres/1000, 'f', -1, 64) + " km"
+		return i18n.T(ctx, "datasets.map.km", i18n.From(ctx).Decimal(metres/1000, decimals))
 	case metres >= 1:
-		return strconv.FormatFloat(metres, 'f', -1, 64) + " m"
+		return i18n.T(ctx, "datasets.map.m", i18n.From(ctx).Decimal(metres, decimals))
 	}
-	return strconv.FormatFloat(metres*100, 'f', -1, 64) + " cm"
+	return i18n.T(ctx, "datasets.map.cm", i18n.From(ctx).Decimal(metres*100, decimals))
 }
 
-func grouped(n float64) string { return ui.Count(int(math.Round(n))) }
+func whole(n float64) int { return int(math.Round(n)) }
 
-// extentText describes the extent of areas.
-func extentText(b box, crs int64) string {
+// extentText describes the extent of an area.
+func extentText(ctx context.Context, b box, crs int64) string {
 	if crs == int64(area.WGS84) {
-		return fmt.Sprintf("from longitude %.5f to %.5f and from latitude %.5f to %.5f", b.minX, b.maxX, b.minY, b.maxY)
+		return i18n.T(ctx, "datasets.area.extent-degrees", b.minX, b.maxX, b.minY, b.maxY)
 	}
-	return "from x " + grouped(b.minX) + " to " + grouped(b.maxX) + " and from y " + grouped(b.minY) + " to " + grouped(b.maxY)
+	return i18n.T(ctx, "datasets.area.extent-metres", whole(b.minX), whole(b.maxX), whole(b.minY), whole(b.maxY))
 }

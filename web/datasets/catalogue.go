@@ -7,6 +7,7 @@ import (
 	"schakel/registry"
 	"schakel/store"
 	view "schakel/templates/datasets"
+	"schakel/templates/i18n"
 	"schakel/web/site"
 )
 
@@ -55,8 +56,8 @@ func (d ownerPages) catalogue(c echo.Context) error {
 		}
 		v.Rows = append(v.Rows, row)
 	}
-	page := d.Page(c, "Datasets")
-	page.Lead = "Registers of which you can keep an exact copy: all of one, or your area of it."
+	page := d.Page(c, i18n.T(ctx, "datasets.title"))
+	page.Lead = i18n.T(ctx, "datasets.follow.lead")
 	page.Actions = view.DatasetActions("", d.Href("/mutations/lint"))
 	return d.Render(c, http.StatusOK, view.CataloguePage(page, v))
 }

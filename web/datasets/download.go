@@ -52,29 +52,29 @@ func (p *Pages) sendSnapshot(c echo.Context, v export.View, back string) error {
 
 // notThere says on the page it was asked from why a file cannot be had.
 func (p *Pages) notThere(c echo.Context, err error, back string) error {
-	text := ""
+	var text i18n.Message
 	switch {
 	case errors.Is(err, export.ErrDeltaUnknown), errors.Is(err, export.ErrNoSnapshot):
 		return store.ErrNotFound
 	case errors.Is(err, export.ErrDeltaExpired):
-		text = "This delta has expired. A copy that needs it begins anew from the newest snapshot."
+		text = "datasets.download.expired"
 	case errors.Is(err, export.ErrLineageChanged):
-		text = "This is of an older lineage. A copy begins anew from the newest snapshot."
+		text = "datasets.download.old-lineage"
 	default:
 		return err
 	}
-	p.Flash(c, ui.KindWarning, i18n.Message(text))
+	p.Flash(c, ui.KindWarning, text)
 	return c.Redirect(http.StatusSeeOther, back)
 }
 
 // sendOffer sends a zip, whole or in part.
 func (p *Pages) sendOffer(c echo.Context, o export.Offer, name, back string) error {
 	if !o.Ready {
-		text := "The file for this area is being made. Try again in a minute."
+		text := i18n.Message("datasets.download.making")
 		if o.Failed != "" {
-			text = "The file for this area could not be made: " + o.Failed
+			text = i18n.M("datasets.download.failed", o.Failed)
 		}
-		p.Flash(c, ui.KindWarning, i18n.Message(text))
+		p.Flash(c, ui.KindWarning, text)
 		return c.Redirect(http.StatusSeeOther, back)
 	}
 	ctx := c.Request().Context()

@@ -40,7 +40,7 @@ func (p *Pages) createDataset(c echo.Context) error {
 			return registry.Invalid(in.wrong)
 		}
 		made, err := p.Registry.Datasets.Create(c.Request().Context(), site.Actor(c), in.DatasetInput)
-		return p.Saved(c, err, datasetHref(made.ID), i18n.Message(made.Title+" is there. Now publish its initial state: import a file, or let a client of yours do it."))
+		return p.Saved(c, err, datasetHref(made.ID), i18n.M("datasets.form.made", made.Title))
 	}, p.showDatasetForm)
 }
 
@@ -69,7 +69,7 @@ func (p *Pages) changeDataset(c echo.Context) error {
 		}
 		in.ID = id
 		_, err := p.Registry.Datasets.Update(c.Request().Context(), site.Actor(c), id, func(now *datasets.DatasetInput) { *now = in.DatasetInput })
-		return p.Saved(c, err, datasetHref(id), "The changes are saved.")
+		return p.Saved(c, err, datasetHref(id), "datasets.form.saved")
 	}, p.showDatasetForm)
 }
 
@@ -85,20 +85,20 @@ func readDataset(form site.Form) datasetForm {
 	var err error
 	if d.perFile != "" {
 		if d.PerFile, err = strconv.ParseInt(d.perFile, 10, 64); err != nil || d.PerFile < 1 {
-			d.wrong["perFile"] = "Give a whole number of 1 or more."
+			d.wrong["perFile"] = "datasets.form.whole-number"
 		}
 	}
 	if d.CRS, err = strconv.ParseInt(form.Get("crs"), 10, 64); err != nil {
-		d.wrong["crs"] = "Choose one of these."
+		d.wrong["crs"] = "datasets.form.choose"
 	}
 	for _, text := range typedLines(form, "namespaces") {
 		prefix, space, ok := strings.Cut(text, " ")
 		if !ok {
-			d.wrong["namespaces"] = "Write a prefix, a space and a namespace on each line."
+			d.wrong["namespaces"] = "datasets.form.namespace-line"
 			break
 		}
 		if d.Namespaces[prefix] != "" {
-			d.wrong["namespaces"] = i18n.Message("The prefix " + prefix + " is there twice.")
+			d.wrong["namespaces"] = i18n.M("datasets.form.prefix-twice", prefix)
 			break
 		}
 		d.Namespaces[prefix] = strings.TrimSpace(space)
@@ -126,10 +126,11 @@ func (p *Pages) showDatasetForm(c echo.Context, status int, id string, in datase
 		GeometryElements: strings.Join(in.GeometryElements, "\n"), KeyElements: strings.Join(in.KeyElements, "\n"), PerFile: in.perFile,
 		DeltaSchedule: in.DeltaSchedule, SnapshotSchedule: in.SnapshotSchedule, Wrong: wrong,
 	}
-	title := "Make a dataset"
-	crumbs := []ui.Crumb{{Label: "Datasets", Href: datasetPages}}
+	ctx := c.Request().Context()
+	title := i18n.T(ctx, "datasets.list.make")
+	crumbs := []ui.Crumb{{Label: i18n.T(ctx, "datasets.title"), Href: datasetPages}}
 	if id != "" {
-		title, v.Action, v.Cancel = "Change dataset", datasetHref(id)+"/edit", datasetHref(id)
+		title, v.Action, v.Cancel = i18n.T(ctx, "datasets.form.change"), datasetHref(id)+"/edit", datasetHref(id)
 		crumbs = append(crumbs, ui.Crumb{Label: id, Href: datasetHref(id)})
 	}
 	page := p.Frame(c, title, crumbs...)
@@ -141,19 +142,19 @@ func (p *Pages) showDatasetForm(c echo.Context, status int, id string, in datase
 func (p *Pages) cutDelta(c echo.Context) error {
 	id := c.Param("dataset")
 	err := p.Registry.Datasets.AskDelta(c.Request().Context(), site.Actor(c), id)
-	return p.OwnPages("/admin").Settled(c, err, datasetHref(id), "A delta is cut within seconds, when something waits for it.")
+	return p.OwnPages("/admin").Settled(c, err, datasetHref(id), "datasets.done.delta")
 }
 
 // makeSnapshot asks for a snapshot at once.
 func (p *Pages) makeSnapshot(c echo.Context) error {
 	id := c.Param("dataset")
 	err := p.Registry.Datasets.AskSnapshot(c.Request().Context(), site.Actor(c), id)
-	return p.OwnPages("/admin").Settled(c, err, datasetHref(id), "A snapshot is begun within seconds. What is new goes into a delta first.")
+	return p.OwnPages("/admin").Settled(c, err, datasetHref(id), "datasets.done.snapshot")
 }
 
 // resetLineage makes every copy begin again.
 func (p *Pages) resetLineage(c echo.Context) error {
-	return p.stopDataset(c, "lineage", datasetHref(c.Param("dataset")), "A new lineage has started. Followers are told, and begin anew from a snapshot.",
+	return p.stopDataset(c, "lineage", datasetHref(c.Param("dataset")), "datasets.done.lineage",
 		func(ctx context.Context, a registry.Actor, id, reason string) error {
 			_, err := p.Registry.Datasets.ResetLineage(ctx, a, id, reason)
 			return err
@@ -162,17 +163,17 @@ func (p *Pages) resetLineage(c echo.Context) error {
 
 // endDataset ends a dataset for good.
 func (p *Pages) endDataset(c echo.Context) error {
-	return p.stopDataset(c, "end", datasetHref(c.Param("dataset")), "The dataset has ended. Its last delta is cut now; who follows it is told, and can fetch what was cut for 31 days more.", p.Registry.Datasets.End)
+	return p.stopDataset(c, "end", datasetHref(c.Param("dataset")), "datasets.done.ended", p.Registry.Datasets.End)
 }
 
 // stopDataset does what needs a reason.
-func (p *Pages) stopDataset(c echo.Context, verb, back, text string, do func(ctx context.Context, a registry.Actor, id, reason string) error) error {
+func (p *Pages) stopDataset(c echo.Context, verb, back string, text i18n.Message, do func(ctx context.Context, a registry.Actor, id, reason string) error) error {
 	id := c.Param("dataset")
 	if _, err := p.Registry.Datasets.Get(c.Request().Context(), id); err != nil {
 		return err
 	}
 	return site.WithReason(c, site.ShortReason, func(reason string) error {
-		return p.OwnPages("/admin").Settled(c, do(c.Request().Context(), site.Actor(c), id, reason), back, i18n.Message(text))
+		return p.OwnPages("/admin").Settled(c, do(c.Request().Context(), site.Actor(c), id, reason), back, text)
 	}, func(reason string, wrong i18n.Message) error {
 		return p.showDataset(c, http.StatusUnprocessableEntity, datasetRefusal{verb, reason, wrong})
 	})

@@ -66,7 +66,7 @@ func (p *Pages) importFile(c echo.Context) error {
 	}
 	parts, err := c.Request().MultipartReader()
 	if err != nil {
-		return echo.NewHTTPError(http.StatusUnsupportedMediaType, "Send this form as multipart/form-data.").SetInternal(err)
+		return echo.NewHTTPError(http.StatusUnsupportedMediaType, i18n.Message("datasets.form.multipart")).SetInternal(err)
 	}
 	in, part, err := readImport(parts)
 	if err != nil {
@@ -75,7 +75,7 @@ func (p *Pages) importFile(c echo.Context) error {
 	source := &streamError{from: part}
 	body := bufio.NewReaderSize(source, 64<<10)
 	if start, _ := body.Peek(1); part == nil || len(start) == 0 {
-		return p.showDatasetImport(c, http.StatusUnprocessableEntity, in, view.ImportView{Wrong: site.FormErrors{"file": "Choose a file that is not empty."}})
+		return p.showDatasetImport(c, http.StatusUnprocessableEntity, in, view.ImportView{Wrong: site.FormErrors{"file": "datasets.import.empty"}})
 	}
 	receipt, err := p.Ingester.Publish(c.Request().Context(), ingest.Request{
 		Dataset: d.ID, ClientID: site.Actor(c).ID, By: site.Actor(c).Name, ByKind: site.Actor(c).Kind, Key: in.key, Kind: in.kind, Name: part.FileName(), Replace: in.replace,
@@ -84,11 +84,11 @@ func (p *Pages) importFile(c echo.Context) error {
 	if err := errors.Join(err, source.form()); err != nil {
 		return p.importRefused(c, in, err)
 	}
-	text := ui.Plural(int(receipt.Publication.Groups), "group is in.", "groups are in.") + " They go out with the next delta."
+	text := i18n.M("datasets.import.done", receipt.Publication.Groups)
 	if receipt.Replayed {
-		text = "This file was in already: nothing was taken in twice."
+		text = "datasets.import.replayed"
 	}
-	return p.Done(c, publicationRow(receipt.Publication).Href, i18n.Message(text))
+	return p.Done(c, publicationRow(receipt.Publication).Href, text)
 }
 
 // readImport reads the fields up to the file, which is the last; the part is nil without one.
@@ -145,24 +145,24 @@ func (p *Pages) importRefused(c echo.Context, in importForm, err error) error {
 			v.Publication = &row
 		}
 	case errors.Is(err, ingest.ErrKind):
-		v.Wrong["kind"] = "The file does not say what it is. Choose here."
+		v.Wrong["kind"] = "datasets.import.kind-missing"
 	case errors.Is(err, ingest.ErrNotEmpty):
-		v.Wrong["replace"] = "The dataset is not empty. Import a delta, or say here why its history is replaced."
+		v.Wrong["replace"] = "datasets.import.not-empty"
 	case errors.Is(err, ingest.ErrOtherContent):
 		in.key = newImportKey()
-		v.Wrong["file"] = "This is another file than the one this import began with. Send it again to begin a new import."
+		v.Wrong["file"] = "datasets.import.other-content"
 	case errors.Is(err, ingest.ErrCancelled):
 		in.key = newImportKey()
-		v.Wrong["file"] = "This import was stopped. Send the rest again to begin a new one."
+		v.Wrong["file"] = "datasets.import.cancelled"
 	case errors.Is(err, ingest.ErrReplaced):
 		in.key = newImportKey()
-		v.Wrong["file"] = "What this import brought was replaced by another history. Send the file again to import it into that."
+		v.Wrong["file"] = "datasets.import.replaced"
 	case errors.Is(err, ingest.ErrElsewhere):
-		v.Wrong[""], status = "This import is still running elsewhere. Wait until it has stopped, or stop it.", http.StatusConflict
+		v.Wrong[""], status = "datasets.import.elsewhere", http.StatusConflict
 	case errors.Is(err, ingest.ErrEnded):
-		v.Wrong[""], status = "The dataset has ended: nothing is published in it any more.", http.StatusConflict
+		v.Wrong[""], status = "datasets.import.dataset-ended", http.StatusConflict
 	case cutShort(err):
-		v.Wrong["file"] = "The file ends in the middle. What was whole is in; send the whole file to go on."
+		v.Wrong["file"] = "datasets.import.cut-short"
 	default:
 		return err
 	}
@@ -178,7 +178,7 @@ func fullStop(text string) string {
 }
 
 func (p *Pages) showDatasetImport(c echo.Context, status int, in importForm, v view.ImportView) error {
-	d, page, err := p.datasetOf(c, "Import a file")
+	d, page, err := p.datasetOf(c, "datasets.admin.import")
 	if err != nil {
 		return err
 	}
@@ -209,7 +209,7 @@ func (p *Pages) publicationPage(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	d, page, err := p.datasetOf(c, "Publication of "+ui.Time(one.CreatedAt.Time))
+	d, page, err := p.datasetOf(c, i18n.M("datasets.import.title", one.CreatedAt.Time))
 	if err != nil {
 		return err
 	}
@@ -233,5 +233,5 @@ func (p *Pages) cancelPublication(c echo.Context) error {
 		return err
 	}
 	err = p.Registry.Datasets.CancelPublication(c.Request().Context(), site.Actor(c), one.DatasetID, one.ID)
-	return p.OwnPages("/admin").Settled(c, err, publicationRow(one).Href, "It is stopped. What is in stays in.")
+	return p.OwnPages("/admin").Settled(c, err, publicationRow(one).Href, "datasets.import.stopped")
 }

@@ -9,6 +9,7 @@ import (
 	"schakel/registry"
 	"schakel/store"
 	view "schakel/templates/datasets"
+	"schakel/templates/i18n"
 	"schakel/templates/ui"
 	"schakel/web/site"
 )
@@ -32,8 +33,8 @@ func (p *Pages) datasetsPage(c echo.Context) error {
 		}
 		v.Rows = append(v.Rows, row)
 	}
-	page := p.Frame(c, "Datasets")
-	page.Lead = "Registers whose changes you deliver as files, so that others keep an exact copy."
+	page := p.Frame(c, i18n.T(ctx, "datasets.title"))
+	page.Lead = i18n.T(ctx, "datasets.list.lead")
 	page.Actions = view.DatasetActions(datasetPages+"/new", "/admin/mutations/lint")
 	return p.Render(c, http.StatusOK, view.DatasetsPage(page, v))
 }
@@ -61,7 +62,10 @@ func (p *Pages) datasetTrouble(ctx context.Context, id string) (string, error) {
 		return "", err
 	}
 	if len(troubles) > 0 {
-		return map[string]string{store.TroubleDelta: "Delta failed", store.TroubleSnapshot: "Snapshot failed"}[troubles[0].Kind], nil
+		if troubles[0].Kind == store.TroubleDelta {
+			return i18n.T(ctx, "datasets.list.delta-failed"), nil
+		}
+		return i18n.T(ctx, "datasets.list.snapshot-failed"), nil
 	}
 	first := store.Page{Number: 1, Size: 1}
 	snapshots, _, err := p.DB.MutationSnapshots(ctx, id, first)
@@ -69,13 +73,13 @@ func (p *Pages) datasetTrouble(ctx context.Context, id string) (string, error) {
 		return "", err
 	}
 	if len(snapshots) > 0 && snapshots[0].Status == store.MutationFailed {
-		return "Snapshot failed", nil
+		return i18n.T(ctx, "datasets.list.snapshot-failed"), nil
 	}
 	_, failed, err := p.DB.MutationDownloads(ctx, store.MutationDownloadFilter{DatasetID: id, Statuses: []string{store.MutationFailed}, There: true, Page: first})
 	if err != nil || failed == 0 {
 		return "", err
 	}
-	return ui.Plural(failed, "download failed", "downloads failed"), nil
+	return i18n.T(ctx, "datasets.list.downloads-failed", failed), nil
 }
 
 // FailedDownloads is a tile about files of datasets that could not be made; none when there are no such files.
@@ -85,7 +89,7 @@ func (p *Pages) FailedDownloads(ctx context.Context) ([]ui.Tile, error) {
 		return nil, err
 	}
 	return []ui.Tile{{
-		Label: "Files of datasets", Value: ui.Count(counts[store.MutationFailed]), Href: datasetPages, Kind: ui.KindError, Hint: "could not be made",
+		Label: i18n.T(ctx, "datasets.overview.files"), Value: i18n.Count(ctx, counts[store.MutationFailed]), Href: datasetPages, Kind: ui.KindError, Hint: i18n.T(ctx, "datasets.overview.files-hint"),
 	}}, nil
 }
 
@@ -105,28 +109,29 @@ func (p *Pages) FailingDatasets(ctx context.Context) ([]ui.Tile, error) {
 		href = datasetHref(troubles[0].DatasetID)
 	}
 	return []ui.Tile{{
-		Label: "Datasets that fail", Value: ui.Count(len(ids)), Href: href, Kind: ui.KindError, Hint: "no delta or snapshot can be made",
+		Label: i18n.T(ctx, "datasets.overview.failing"), Value: i18n.Count(ctx, len(ids)), Href: href, Kind: ui.KindError, Hint: i18n.T(ctx, "datasets.overview.failing-hint"),
 	}}, nil
 }
 
 // datasetOf finds the dataset of an address, with the frame of a page about it.
-func (p *Pages) datasetOf(c echo.Context, title string) (store.Dataset, ui.Page, error) {
-	d, err := p.Registry.Datasets.Get(c.Request().Context(), c.Param("dataset"))
+func (p *Pages) datasetOf(c echo.Context, title i18n.Message) (store.Dataset, ui.Page, error) {
+	ctx := c.Request().Context()
+	d, err := p.Registry.Datasets.Get(ctx, c.Param("dataset"))
 	if err != nil {
 		return d, ui.Page{}, err
 	}
-	return d, p.Frame(c, title, ui.Crumb{Label: "Datasets", Href: datasetPages}, ui.Crumb{Label: d.Title, Href: datasetHref(d.ID)}), nil
+	return d, p.Frame(c, title.In(ctx), ui.Crumb{Label: i18n.T(ctx, "datasets.title"), Href: datasetPages}, ui.Crumb{Label: d.Title, Href: datasetHref(d.ID)}), nil
 }
 
 // datasetDeltasPage lists all deltas of a dataset, gone ones included.
 func (p *Pages) datasetDeltasPage(c echo.Context) error {
-	d, page, err := p.datasetOf(c, "Deltas")
+	d, page, err := p.datasetOf(c, "datasets.deltas")
 	if err != nil {
 		return err
 	}
-	paging := site.PagePaging(c)
-	v := view.DatasetListView{Now: p.Cfg.Now(), Empty: ui.Empty{Text: "No delta was cut yet."}}
-	if v.Deltas, v.Total, err = p.deltaRows(c.Request().Context(), d, paging); err != nil {
+	ctx, paging := c.Request().Context(), site.PagePaging(c)
+	v := view.DatasetListView{Now: p.Cfg.Now(), Empty: ui.Empty{Text: i18n.T(ctx, "datasets.list.no-delta")}}
+	if v.Deltas, v.Total, err = p.deltaRows(ctx, d, paging); err != nil {
 		return err
 	}
 	v.Pager = site.Pager(c, paging, v.Total)
@@ -135,20 +140,20 @@ func (p *Pages) datasetDeltasPage(c echo.Context) error {
 
 // datasetPublicationsPage lists all that came in.
 func (p *Pages) datasetPublicationsPage(c echo.Context) error {
-	d, page, err := p.datasetOf(c, "What came in")
+	d, page, err := p.datasetOf(c, "datasets.came-in")
 	if err != nil {
 		return err
 	}
-	paging, here := site.PagePaging(c), datasetHref(d.ID)+"/publications"
+	ctx, paging, here := c.Request().Context(), site.PagePaging(c), datasetHref(d.ID)+"/publications"
 	statuses := []string{store.MutationRunning, store.MutationDone, store.MutationFailed, store.MutationCancelled}
 	v := view.DatasetListView{
 		Here: here, Filter: ui.StateOptions(statuses...), Status: site.PageChoice(c, "status", statuses), Now: p.Cfg.Now(),
-		Empty: ui.Empty{Text: "Nothing came in yet.", ActionLabel: "Import a file", ActionHref: datasetHref(d.ID) + "/import"},
+		Empty: ui.Empty{Text: i18n.T(ctx, "datasets.admin.nothing-in"), ActionLabel: i18n.T(ctx, "datasets.admin.import"), ActionHref: datasetHref(d.ID) + "/import"},
 	}
 	if v.Status != "" {
-		v.Empty = ui.Empty{Text: "Nothing matches this filter.", ActionLabel: "Show all that came in", ActionHref: here}
+		v.Empty = ui.Empty{Text: i18n.T(ctx, "datasets.list.no-publication-match"), ActionLabel: i18n.T(ctx, "datasets.list.show-all-publications"), ActionHref: here}
 	}
-	rows, total, err := p.DB.Publications(c.Request().Context(), store.PublicationFilter{
+	rows, total, err := p.DB.Publications(ctx, store.PublicationFilter{
 		DatasetID: d.ID, Status: v.Status, Page: paging,
 	})
 	if err != nil {
@@ -163,7 +168,7 @@ func (p *Pages) datasetPublicationsPage(c echo.Context) error {
 
 // datasetFollowersPage lists all who follow a dataset.
 func (p *Pages) datasetFollowersPage(c echo.Context) error {
-	d, page, err := p.datasetOf(c, "Followers")
+	d, page, err := p.datasetOf(c, "datasets.followers")
 	if err != nil {
 		return err
 	}
@@ -171,14 +176,14 @@ func (p *Pages) datasetFollowersPage(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	paging, here := site.PagePaging(c), datasetHref(d.ID)+"/followers"
+	ctx, paging, here := c.Request().Context(), site.PagePaging(c), datasetHref(d.ID)+"/followers"
 	statuses := []string{store.SubscriptionRequested, store.SubscriptionApproved, store.SubscriptionPaused, store.SubscriptionSuspended}
 	v := view.DatasetListView{
 		Here: here, Filter: ui.StateOptions(statuses...), Status: site.PageChoice(c, "status", statuses), Now: p.Cfg.Now(),
-		Empty: ui.Empty{Text: "Nobody follows this dataset yet."},
+		Empty: ui.Empty{Text: i18n.T(ctx, "datasets.list.no-followers")},
 	}
 	if v.Status != "" {
-		v.Empty = ui.Empty{Text: "No follower matches this filter.", ActionLabel: "Show all followers", ActionHref: here}
+		v.Empty = ui.Empty{Text: i18n.T(ctx, "datasets.list.no-follower-match"), ActionLabel: i18n.T(ctx, "datasets.list.show-all-followers"), ActionHref: here}
 		rows = slices.DeleteFunc(rows, func(r ui.FollowerRow) bool { return r.State != v.Status })
 	}
 	v.Total, v.Pager, v.Followers = len(rows), site.Pager(c, paging, len(rows)), site.OnPage(rows, paging)

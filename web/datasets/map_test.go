@@ -17,7 +17,7 @@ func TestDatasetMap(t *testing.T) {
 	numbers := regexp.MustCompile(`[ML]\S+ ([0-9.]+)`)
 	for _, side := range []float64{1, 3, 40, 2000, 300_000} {
 		wkt := fmt.Sprintf("POLYGON((100000 400000,%[1]f 400000,%[1]f %[2]f,100000 %[2]f,100000 400000))", 100_000+side, 400_000+side)
-		v := datasetMap(store.Dataset{CRS: int64(area.RD)}, "map", "a", []mapArea{{label: "a", wkt: wkt}})
+		v := datasetMap(t.Context(), store.Dataset{CRS: int64(area.RD)}, "map", "a", []mapArea{{label: "a", wkt: wkt}})
 		if v == nil {
 			t.Fatal("no map")
 		}

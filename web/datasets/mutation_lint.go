@@ -3,6 +3,7 @@ package datasets
 import (
 	"bufio"
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -14,6 +15,7 @@ import (
 	"schakel/delivery/mutation/archive"
 	"schakel/delivery/mutation/format/lint"
 	view "schakel/templates/datasets"
+	"schakel/templates/i18n"
 	"schakel/web/site"
 )
 
@@ -56,17 +58,17 @@ func (d lintPages) checkFiles(c echo.Context) error {
 		defer func() { <-d.busy }()
 	default:
 		c.Response().Header().Set("Retry-After", "60")
-		return d.showReport(c, http.StatusServiceUnavailable, view.LintView{Error: "Others have their files looked at just now. Try again in a minute."})
+		return d.showReport(c, http.StatusServiceUnavailable, view.LintView{Error: "datasets.lint.busy"})
 	}
 	parts, err := c.Request().MultipartReader()
 	if err != nil {
-		return echo.NewHTTPError(http.StatusUnsupportedMediaType, "Send this form as multipart/form-data.").SetInternal(err)
+		return echo.NewHTTPError(http.StatusUnsupportedMediaType, i18n.Message("datasets.form.multipart")).SetInternal(err)
 	}
 	var v view.LintView
 	for v.Report == nil {
 		part, err := parts.NextPart()
 		if errors.Is(err, io.EOF) {
-			v.Error = "Choose a file."
+			v.Error = "datasets.lint.choose"
 			return d.showReport(c, http.StatusUnprocessableEntity, v)
 		}
 		if err != nil {
@@ -76,12 +78,12 @@ func (d lintPages) checkFiles(c echo.Context) error {
 		case "complete":
 			v.Complete = true
 		case "file":
-			if v.Report, err = lintPart(part, v.Complete); err != nil {
+			if v.Report, err = lintPart(c.Request().Context(), part, v.Complete); err != nil {
 				return err
 			}
 		}
 		if v.Report == nil && part.FormName() == "file" {
-			v.Error = "Choose a file that is not empty."
+			v.Error = "datasets.import.empty"
 			return d.showReport(c, http.StatusUnprocessableEntity, v)
 		}
 	}
@@ -89,14 +91,14 @@ func (d lintPages) checkFiles(c echo.Context) error {
 }
 
 // lintPart looks at one file, or at all in it when it is a zip; nil for an empty one.
-func lintPart(part *multipart.Part, complete bool) (*view.LintReport, error) {
+func lintPart(ctx context.Context, part *multipart.Part, complete bool) (*view.LintReport, error) {
 	source := &streamError{from: part}
 	in := bufio.NewReaderSize(source, 64<<10)
 	if _, err := in.Peek(1); err != nil {
 		return nil, source.form()
 	}
 	l := lint.New(lint.Options{Complete: complete, Most: maxLintFindings, Memory: lintMemory, Zip: archive.Limits{Total: maxLintUnpacked}})
-	name := cmp.Or(part.FileName(), "the file")
+	name := cmp.Or(part.FileName(), i18n.T(ctx, "datasets.lint.unnamed"))
 	err := l.Any(name, in)
 	report, ended := l.Report() // also after an error, so that its temporary files go
 	if err := source.form(); err != nil {
@@ -146,8 +148,9 @@ func lintReport(name string, r lint.Report) *view.LintReport {
 
 func (d lintPages) showReport(c echo.Context, status int, v view.LintView) error {
 	v.Action, v.MaxBytes = c.Request().URL.Path, maxLintBytes
-	page := d.Frame(c, "Check mutation files")
-	page.Lead = "What is wrong with a delivery that its XML schema cannot see: ids used twice, references to what is gone or still to come, dates that run backwards."
+	ctx := c.Request().Context()
+	page := d.Frame(c, i18n.T(ctx, "datasets.list.check-files"))
+	page.Lead = i18n.T(ctx, "datasets.lint.lead")
 	page.Invalid = v.Error != ""
 	return d.Render(c, status, view.LintPage(page, v))
 }

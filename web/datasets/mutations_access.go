@@ -4,7 +4,6 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
-	"strings"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -77,36 +76,35 @@ func (m *handlers) deliveryProblem(dataset string, err error) error {
 	}
 	switch {
 	case errors.Is(err, export.ErrDeltaUnknown):
-		return site.NewProblem(http.StatusNotFound, "delta-unknown", i18n.Message("Dataset "+dataset+" has no such delta. List them with GET "+datasetPath(dataset)+"/deltas."))
+		return site.NewProblem(http.StatusNotFound, "delta-unknown", i18n.M("datasets.api.delta-unknown", dataset, datasetPath(dataset)))
 	case errors.Is(err, export.ErrUnreadable):
-		return site.NewProblem(http.StatusConflict, "area-unreadable", "The area of your subscription cannot be read, so it is not known what you get. Set it again with PUT "+site.MutationsBase+"/subscriptions/{id}/area, or ask the administrator.")
+		return site.NewProblem(http.StatusConflict, "area-unreadable", i18n.M("datasets.api.area-unreadable", site.MutationsBase))
 	case errors.Is(err, export.ErrNoSnapshot):
-		return site.NewProblem(http.StatusNotFound, "no-snapshot", i18n.Message("Dataset "+dataset+" has no snapshot yet. Ask the administrator to make one, or try again later."))
+		return site.NewProblem(http.StatusNotFound, "no-snapshot", i18n.M("datasets.api.no-snapshot", dataset))
 	}
 	return err
 }
 
 // goneProblem reports that something expired, and names the way back (MUT-33, MUT-38).
 func (m *handlers) goneProblem(dataset string, gone *export.GoneError) error {
-	back := " Fetch the latest snapshot at " + m.App.Absolute(datasetPath(dataset)+"/snapshots/latest") + " into an empty copy, and go on after the delta that it includes (includesDeltaId)."
+	newest, at := m.App.Absolute(datasetPath(dataset)+"/snapshots/latest"), gone.ExpiredAt.UTC().Format(time.RFC3339)
+	var code string
+	var text i18n.Message
 	switch {
+	case errors.Is(gone.Kind, export.ErrLineageChanged) && gone.Reason != "":
+		code, text = "lineage-changed", i18n.M("datasets.api.lineage-changed-because", gone.Reason, newest)
 	case errors.Is(gone.Kind, export.ErrLineageChanged):
-		reason := "the delta is of an older lineage"
-		if gone.Reason != "" {
-			reason += ", which ended because: " + gone.Reason
-		}
-		return site.NewProblem(http.StatusGone, "lineage-changed", i18n.Message("This cannot be gone on from: "+reason+"."+back))
+		code, text = "lineage-changed", i18n.M("datasets.api.lineage-changed", newest)
+	case errors.Is(gone.Kind, export.ErrDeltaExpired) && gone.ExpiredAt.IsZero():
+		code, text = "delta-expired", i18n.M("datasets.api.delta-expired", newest)
 	case errors.Is(gone.Kind, export.ErrDeltaExpired):
-		return site.NewProblem(http.StatusGone, "delta-expired", i18n.Message("This delta was kept until 31 days after the end of its window"+untilWhen(gone.ExpiredAt)+", and is gone. A copy that is this far behind begins anew."+back))
+		code, text = "delta-expired", i18n.M("datasets.api.delta-expired-at", at, newest)
+	case gone.ExpiredAt.IsZero():
+		code, text = "download-gone", "datasets.api.download-gone"
+	default:
+		code, text = "download-gone", i18n.M("datasets.api.download-gone-since", at)
 	}
-	return site.NewProblem(http.StatusGone, "download-gone", i18n.Message("A download is kept for 7 days after it was ready, or until it makes room for a newer one; this one is gone"+strings.Replace(untilWhen(gone.ExpiredAt), ",", " since", 1)+". Ask for it again."))
-}
-
-func untilWhen(t time.Time) string {
-	if t.IsZero() {
-		return ""
-	}
-	return ", " + t.UTC().Format(time.RFC3339)
+	return site.NewProblem(http.StatusGone, code, text)
 }
 
 // readyOrWait refuses what is not there yet, or cannot be made.
@@ -115,9 +113,9 @@ func readyOrWait(o export.Offer) error {
 	case o.Ready:
 		return nil
 	case o.Failed != "":
-		return site.NewProblem(http.StatusInternalServerError, "download-failed", i18n.Message("The file for your area could not be made: "+o.Failed+". The administrator sees this too."))
+		return site.NewProblem(http.StatusInternalServerError, "download-failed", i18n.M("datasets.api.file-failed", o.Failed))
 	}
-	return site.RetryLater(http.StatusServiceUnavailable, "not-ready", "The file for your area is being made. Ask again in a moment.", notReadyAfter)
+	return site.RetryLater(http.StatusServiceUnavailable, "not-ready", "datasets.api.file-making", notReadyAfter)
 }
 
 // utc writes a time of the database for JSON.

@@ -64,17 +64,16 @@ func (m *handlers) requestCustom(c echo.Context, in deltaCustomRequest) error {
 		By: r.Client.ID, ObjectTypes: types, Geofilter: in.Geofilter, DeltaID: in.DeltaID,
 	})
 	if full, ok := errors.AsType[*export.RoomError](err); ok {
-		return site.RetryLater(http.StatusTooManyRequests, "too-large-downloads", i18n.M(
-			"The downloads that your organisation asked for take %d MiB, which is as much as is kept. From %s on the oldest of them makes room.",
+		return site.RetryLater(http.StatusTooManyRequests, "too-large-downloads", i18n.M("datasets.api.downloads-large",
 			full.Most>>20, full.Until.UTC().Format(time.RFC3339)), full.Until.Sub(m.App.Cfg.Now()))
 	}
 	switch {
 	case errors.Is(err, export.ErrGeofilter):
-		return site.FieldProblem("geofilter", i18n.Message(strings.ReplaceAll(err.Error(), "\n", ": ")))
+		return site.FieldProblem("geofilter", i18n.Raw(strings.ReplaceAll(err.Error(), "\n", ": ")))
 	case errors.Is(err, export.ErrTooMany):
-		return site.RetryLater(http.StatusTooManyRequests, "too-many-downloads", i18n.Message(fmt.Sprintf("Your organisation waits for %d downloads already. Fetch those first.", export.MostWaiting)), notReadyAfter)
+		return site.RetryLater(http.StatusTooManyRequests, "too-many-downloads", i18n.M("datasets.api.downloads-many", export.MostWaiting), notReadyAfter)
 	case errors.Is(err, export.ErrObjectType):
-		return site.FieldProblem("featuretypes", i18n.Message(err.Error()))
+		return site.FieldProblem("featuretypes", i18n.Raw(err.Error()))
 	case err != nil:
 		return m.deliveryProblem(r.access.Dataset.ID, err)
 	}
@@ -87,10 +86,10 @@ func (m *handlers) requestCustom(c echo.Context, in deltaCustomRequest) error {
 // check wants a format and at least one object type of the dataset, each once; case does not count.
 func (in deltaCustomRequest) check(d store.Dataset) ([]string, error) {
 	if formats := datasetFormats(d); !slices.Contains(formats, in.Format) {
-		return nil, site.FieldProblem("format", i18n.Message("this dataset is delivered as "+strings.Join(formats, ", ")+", in the form in which its objects were published; ask for that"))
+		return nil, site.FieldProblem("format", i18n.M("datasets.api.format", strings.Join(formats, ", ")))
 	}
 	if len(in.FeatureTypes) == 0 {
-		return nil, site.FieldProblem("featuretypes", i18n.Message("name at least one of "+strings.Join(d.ObjectTypes, ", ")))
+		return nil, site.FieldProblem("featuretypes", i18n.M("datasets.api.name-a-type", strings.Join(d.ObjectTypes, ", ")))
 	}
 	seen := make(map[string]bool, len(in.FeatureTypes))
 	var types []string
@@ -99,9 +98,9 @@ func (in deltaCustomRequest) check(d store.Dataset) ([]string, error) {
 		known, ok := registry.DatasetObjectType(d, name)
 		switch {
 		case !ok:
-			return nil, site.FieldProblem(at, i18n.Message("this dataset has no type "+name+"; choose from "+strings.Join(d.ObjectTypes, ", ")))
+			return nil, site.FieldProblem(at, i18n.M("datasets.api.type-unknown", name, strings.Join(d.ObjectTypes, ", ")))
 		case seen[known]:
-			return nil, site.FieldProblem(at, i18n.Message(name+" is there twice"))
+			return nil, site.FieldProblem(at, i18n.M("datasets.api.type-twice", name))
 		}
 		seen[known] = true
 		types = append(types, known)
@@ -157,11 +156,11 @@ func (m *handlers) completed(c echo.Context) (datasetReader, store.MutationDownl
 	if row.Status == store.MutationFailed {
 		return r, row, downloadFailed(row)
 	}
-	return r, row, site.RetryLater(http.StatusServiceUnavailable, "not-ready", "The download is being made. Ask again in a moment.", notReadyAfter)
+	return r, row, site.RetryLater(http.StatusServiceUnavailable, "not-ready", "datasets.api.download-making", notReadyAfter)
 }
 
 func downloadFailed(row store.MutationDownload) error {
-	return site.NewProblem(http.StatusInternalServerError, "download-failed", i18n.Message("The download could not be made: "+row.Error+". Ask for it again; the administrator sees this too."))
+	return site.NewProblem(http.StatusInternalServerError, "download-failed", i18n.M("datasets.api.download-failed", row.Error))
 }
 
 // showDownload answers the manifest of a download.

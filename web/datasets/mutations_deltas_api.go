@@ -173,7 +173,7 @@ func (m *handlers) predefined(c echo.Context) (datasetReader, error) {
 	}
 	rest, ok := strings.CutPrefix(c.Param("name"), r.access.Dataset.ID)
 	if !ok || !strings.HasSuffix(rest, ".zip") || rest != ".zip" && rest[0] != '-' {
-		return r, site.NewProblem(http.StatusNotFound, "not-found", i18n.Message("There is no such file. The whole dataset is "+r.access.Dataset.ID+"-gml-nl.zip."))
+		return r, site.NewProblem(http.StatusNotFound, "not-found", i18n.M("datasets.api.file-unknown", r.access.Dataset.ID))
 	}
 	return r, nil
 }
@@ -209,7 +209,7 @@ func (m *handlers) snapshotOffer(c echo.Context) (datasetReader, export.Offer, e
 		o, err = m.Exporter.SnapshotOf(ctx, r.view, id)
 		if errors.Is(err, export.ErrNoSnapshot) {
 			here := datasetPath(r.access.Dataset.ID) + "/snapshots/"
-			return r, o, site.NewProblem(http.StatusNotFound, "no-snapshot", i18n.Message("There is no such snapshot, or newer ones came in its place. The newest is at "+m.App.Absolute(here+latestSnapshot)+"."))
+			return r, o, site.NewProblem(http.StatusNotFound, "no-snapshot", i18n.M("datasets.api.snapshot-unknown", m.App.Absolute(here+latestSnapshot)))
 		}
 	}
 	if err != nil {

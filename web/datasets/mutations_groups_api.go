@@ -3,7 +3,6 @@ package datasets
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"io"
 	"mime"
 	"net/http"
@@ -17,7 +16,6 @@ import (
 	"schakel/registry"
 	"schakel/store"
 	"schakel/templates/i18n"
-	"schakel/templates/ui"
 	"schakel/web/api"
 	"schakel/web/site"
 )
@@ -114,7 +112,7 @@ func (m *handlers) postMutationGroups(c echo.Context) error {
 func (m *handlers) publisher(c echo.Context) (api.Caller, error) {
 	who, err := m.Caller(c)
 	if err == nil && !who.Partner.Own {
-		return who, site.NewProblem(http.StatusForbidden, "forbidden", "Only clients of the organisation that runs this Schakel publish its datasets. To follow a dataset, ask for a subscription with POST "+site.MutationsBase+"/subscriptions.")
+		return who, site.NewProblem(http.StatusForbidden, "forbidden", i18n.M("datasets.api.not-publisher", site.MutationsBase))
 	}
 	return who, err
 }
@@ -126,7 +124,7 @@ func mutationSource(c echo.Context, body io.Reader) (ingest.Source, string, erro
 		return nil, "", err
 	}
 	if coding := c.Request().Header.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
-		return nil, "", site.NewProblem(http.StatusUnsupportedMediaType, "not-mutations", "The body is taken without Content-Encoding. Send a delivery as application/zip to make it smaller.").With("Accept-Encoding", "identity")
+		return nil, "", site.NewProblem(http.StatusUnsupportedMediaType, "not-mutations", "datasets.api.content-encoding").With("Accept-Encoding", "identity")
 	}
 	media, _, err := mime.ParseMediaType(c.Request().Header.Get("Content-Type"))
 	if err != nil {
@@ -143,7 +141,7 @@ func mutationSource(c echo.Context, body io.Reader) (ingest.Source, string, erro
 	case "application/x-ndjson":
 		return ingest.FromNDJSON("request", body, limits), cmp.Or(kind, store.PublicationGroups), nil
 	}
-	return nil, "", site.NewProblem(http.StatusUnsupportedMediaType, "not-mutations", "Send a file of the mutation format as application/xml, a delivery as application/zip, or groups as application/json or application/x-ndjson.")
+	return nil, "", site.NewProblem(http.StatusUnsupportedMediaType, "not-mutations", "datasets.api.media-type")
 }
 
 // showPublication answers how far a publication is, to the clients that may publish.
@@ -164,26 +162,26 @@ func (m *handlers) showPublication(c echo.Context) error {
 // publishProblem explains why a publication ended, where, and how much of it is in.
 func (m *handlers) publishProblem(c echo.Context, who api.Caller, key string, err error) error {
 	if c.Request().Context().Err() != nil {
-		return site.RetryLater(http.StatusServiceUnavailable, "stopping", "The program is being stopped. Send the whole request again under the same Idempotency-Key: it goes on behind the groups that are in.", notReadyAfter)
+		return site.RetryLater(http.StatusServiceUnavailable, "stopping", "datasets.api.stopping", notReadyAfter)
 	}
 	if refused, ok := errors.AsType[*ingest.Refused](err); ok {
 		return refusedProblem(refused)
 	}
 	switch {
 	case errors.Is(err, ingest.ErrEnded):
-		return site.NewProblem(http.StatusConflict, "conflict", "This dataset has ended: nothing is published in it any more.")
+		return site.NewProblem(http.StatusConflict, "conflict", "datasets.api.ended")
 	case errors.Is(err, ingest.ErrNotEmpty):
-		return site.NewProblem(http.StatusConflict, "dataset-not-empty", i18n.Message(site.Capital(err.Error())+"."))
+		return site.NewProblem(http.StatusConflict, "dataset-not-empty", "datasets.api.not-empty")
 	case errors.Is(err, ingest.ErrOtherContent):
 		return m.KeyReused()
 	case errors.Is(err, ingest.ErrElsewhere):
 		return m.KeyInUse()
 	case errors.Is(err, ingest.ErrCancelled):
-		return site.NewProblem(http.StatusConflict, "publication-cancelled", "An administrator stopped this publication. Whole groups of it are in; ask the administrator, and send the rest under a new key.")
+		return site.NewProblem(http.StatusConflict, "publication-cancelled", "datasets.api.cancelled")
 	case errors.Is(err, ingest.ErrReplaced):
-		return site.NewProblem(http.StatusConflict, "conflict", "What this publication brought was replaced by another history of the dataset. Send what is to be in that under a new Idempotency-Key.")
+		return site.NewProblem(http.StatusConflict, "conflict", "datasets.api.replaced")
 	case errors.Is(err, ingest.ErrKind):
-		return site.FieldProblem("kind", "the body does not say what it holds; say kind=delta or kind=initial in the address")
+		return site.FieldProblem("kind", "datasets.api.kind-missing")
 	case brokenOff(err):
 		return m.brokenOff(c, who, key)
 	}
@@ -201,46 +199,53 @@ func brokenOff(err error) bool {
 func (m *handlers) brokenOff(c echo.Context, who api.Caller, key string) error {
 	p, err := m.DB.PublicationByKey(c.Request().Context(), c.Param("datasetId"), who.Client.ID, key)
 	if err != nil {
-		return site.NewProblem(http.StatusBadRequest, "body-broken", i18n.Message(brokenDetail(0)))
+		return site.NewProblem(http.StatusBadRequest, "body-broken", brokenDetail(0))
 	}
-	problem := site.NewProblem(http.StatusBadRequest, "body-broken", i18n.Message(brokenDetail(p.Groups)))
+	problem := site.NewProblem(http.StatusBadRequest, "body-broken", brokenDetail(p.Groups))
 	problem.Publication = &site.ProblemPublication{ID: p.ID, Groups: p.Groups}
 	return problem
 }
 
 // brokenDetail minds that the line can have cut the body, and that its sender can have sent no more.
-func brokenDetail(groups int64) string {
-	const again, whole = "Send the whole request again under the same Idempotency-Key", " When what you sent ends there too, complete it first."
+func brokenDetail(groups int64) i18n.Message {
 	if groups == 0 {
-		return "The body broke off before the end of its first group: nothing of it is in. " + again + "." + whole
+		return "datasets.api.broken-none"
 	}
-	return "The body broke off behind " + ui.Plural(int(groups), "whole group, which is in. ", "whole groups, which are in. ") + again + ": it goes on from there." + whole
+	return i18n.M("datasets.api.broken", groups)
 }
 
-// refusedDetail counts the groups before the refused one, and advises how to go on.
-func refusedDetail(groups int64) string {
-	switch groups {
-	case 0:
-		return "Nothing of it is in. Mend it and send it under a new Idempotency-Key."
-	case 1:
-		return "The group before it is in. Mend it and send the rest under a new Idempotency-Key."
+// refusedDetail explains why a publication was refused by the code of its first problem, counts the groups before that, and advises
+// how to go on.
+func refusedDetail(code string, groups int64) i18n.Message {
+	switch {
+	case code == ingest.CodeSyntax && groups == 0:
+		return "datasets.api.refused-syntax-none"
+	case code == ingest.CodeSyntax:
+		return i18n.M("datasets.api.refused-syntax", groups)
+	case code == ingest.CodeLimit && groups == 0:
+		return "datasets.api.refused-limit-none"
+	case code == ingest.CodeLimit:
+		return i18n.M("datasets.api.refused-limit", groups)
+	case groups == 0:
+		return "datasets.api.refused-rule-none"
 	}
-	return fmt.Sprintf("The %d groups before it are in. Mend it and send the rest under a new Idempotency-Key.", groups)
+	return i18n.M("datasets.api.refused-rule", groups)
 }
 
 // refusedProblem names every mistake with its place. What came before it is in.
 func refusedProblem(refused *ingest.Refused) error {
-	in := refusedDetail(refused.Publication.Groups)
-	p := site.NewProblem(http.StatusUnprocessableEntity, "mutations-refused", i18n.Message("A group breaks a rule; errors says which and where. "+in))
-	switch refused.Problems[0].Code {
+	why := refused.Problems[0].Code
+	detail := refusedDetail(why, refused.Publication.Groups)
+	p := site.NewProblem(http.StatusUnprocessableEntity, "mutations-refused", detail)
+	switch why {
 	case ingest.CodeSyntax:
-		p = site.NewProblem(http.StatusBadRequest, "mutations-unreadable", i18n.Message("The body cannot be read any further; errors says why and where. "+in))
+		p = site.NewProblem(http.StatusBadRequest, "mutations-unreadable", detail)
 	case ingest.CodeLimit:
-		p = site.NewProblem(http.StatusRequestEntityTooLarge, "too-large", i18n.Message("The body holds more than is taken here; errors says where. "+in))
+		p = site.NewProblem(http.StatusRequestEntityTooLarge, "too-large", detail)
 	}
 	for _, found := range refused.Problems {
 		p.Errors = append(p.Errors, site.ProblemError{
-			File: found.File, Line: found.Line, Column: found.Column, Group: int64(found.Group), Mutation: found.Mutation, Code: found.Code, Detail: i18n.Message(withRemedy(found.Detail, found.Remedy)),
+			File: found.File, Line: found.Line, Column: found.Column, Group: int64(found.Group), Mutation: found.Mutation, Code: found.Code, Detail: i18n.Raw(withRemedy(found.Detail, found.Remedy)),
 		})
 	}
 	if refused.Publication.ID != "" {

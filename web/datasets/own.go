@@ -15,6 +15,7 @@ import (
 	"schakel/registry/identity/token"
 	"schakel/store"
 	view "schakel/templates/datasets"
+	"schakel/templates/i18n"
 	"schakel/templates/ui"
 	"schakel/web/site"
 )
@@ -43,12 +44,12 @@ func (d ownerPages) datasetPage(c echo.Context) error {
 	if v.Ended, err = d.pages.datasetEnd(ctx, set); err != nil {
 		return err
 	}
-	page := d.PageFrame(c, set.Title, ui.Crumb{Label: "Datasets", Href: d.Href("/datasets")})
+	page := d.PageFrame(c, set.Title, ui.Crumb{Label: i18n.T(ctx, "datasets.title"), Href: d.Href("/datasets")})
 	if set.Status != store.DatasetActive {
 		page.Badge = ui.State(set.Status)
 	}
 	if len(v.Own) > 0 && v.SubscribeHref != "" {
-		page.Actions = ui.LinkButton(ui.Secondary, "Ask for another subscription", v.SubscribeHref)
+		page.Actions = ui.LinkButton(ui.Secondary, i18n.T(ctx, "datasets.follow.ask-another"), v.SubscribeHref)
 	}
 	return d.Render(c, http.StatusOK, view.PartnerDatasetPage(page, v))
 }
@@ -75,7 +76,8 @@ func (d ownerPages) ownFollows(c echo.Context, owner store.Partner, set store.Da
 			own.ChangeHref = d.follow(f) + "/area"
 		}
 		if f.Area != nil {
-			own.Map = datasetMap(set, "map-"+string(rune('a'+i%26)), areaName(*f.Area), []mapArea{{label: areaName(*f.Area), wkt: f.Area.WKT}})
+			name := areaName(ctx, *f.Area)
+			own.Map = datasetMap(ctx, set, "map-"+string(rune('a'+i%26)), name, []mapArea{{label: name, wkt: f.Area.WKT}})
 		}
 		if err := d.fillFollow(ctx, owner, f, &own, len(followers) > 1); err != nil {
 			return nil, err
@@ -94,7 +96,7 @@ func (d ownerPages) follow(f registry.DatasetFollower) string {
 func (d ownerPages) fillFollow(ctx context.Context, owner store.Partner, f registry.DatasetFollower, own *view.OwnFollow, several bool) error {
 	access, err := d.Registry.Datasets.Access(ctx, owner, f.Subscription.DatasetID, f.Subscription.ID)
 	if e, ok := errors.AsType[*registry.Error](err); ok && e.Code == registry.CodeForbidden {
-		own.Notice = e.Message.String()
+		own.Notice = e.Message.In(ctx)
 		return nil
 	}
 	if err != nil {
@@ -208,15 +210,15 @@ func (d ownerPages) ownDeltas(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	paging := site.PagePaging(c)
-	offers, total, err := d.Exporter.Deltas(c.Request().Context(), reading, "", paging)
+	ctx, paging := c.Request().Context(), site.PagePaging(c)
+	offers, total, err := d.Exporter.Deltas(ctx, reading, "", paging)
 	if err != nil {
 		return d.pages.notThere(c, err, d.Dataset(set.ID))
 	}
-	v := view.DatasetListView{Now: d.Cfg.Now(), Total: total, Pager: site.Pager(c, paging, total), Empty: ui.Empty{Text: "There is no delta yet."}}
+	v := view.DatasetListView{Now: d.Cfg.Now(), Total: total, Pager: site.Pager(c, paging, total), Empty: ui.Empty{Text: i18n.T(ctx, "datasets.follow.no-delta")}}
 	v.Deltas = offerRows(set, offers, v.Now, d.Dataset(set.ID)+"/subscriptions/"+c.Param("id"))
-	page := d.PageFrame(c, "Deltas", ui.Crumb{Label: "Datasets", Href: d.Href("/datasets")}, ui.Crumb{Label: set.Title, Href: d.Dataset(set.ID)})
-	page.Lead = "What you can fetch, oldest first: the order in which a copy takes them."
+	page := d.PageFrame(c, i18n.T(ctx, "datasets.deltas"), ui.Crumb{Label: i18n.T(ctx, "datasets.title"), Href: d.Href("/datasets")}, ui.Crumb{Label: set.Title, Href: d.Dataset(set.ID)})
+	page.Lead = i18n.T(ctx, "datasets.follow.deltas-lead")
 	return d.Render(c, http.StatusOK, view.DatasetDeltasPage(page, v))
 }
 

@@ -69,7 +69,7 @@ func (p *Pages) showDataset(c echo.Context, status int, r datasetRefusal) error 
 	if v.History, err = p.History(ctx, store.AuditFilter{ObjectKind: "dataset", ObjectID: d.ID}, ""); err != nil {
 		return err
 	}
-	page := p.Frame(c, d.Title, ui.Crumb{Label: "Datasets", Href: datasetPages})
+	page := p.Frame(c, d.Title, ui.Crumb{Label: i18n.T(ctx, "datasets.title"), Href: datasetPages})
 	page.Badge, page.Invalid = ui.State(d.Status), r.wrong != ""
 	if v.Active {
 		page.Actions = view.DatasetButtons(v.Href)
@@ -125,7 +125,8 @@ func (p *Pages) fillFollowers(c echo.Context, d store.Dataset, v *view.AdminData
 			v.Behind++
 		}
 	}
-	v.Map = datasetMap(d, "map", "Areas of those who follow "+d.Title, areas)
+	ctx := c.Request().Context()
+	v.Map = datasetMap(ctx, d, "map", i18n.T(ctx, "datasets.map.title", d.Title), areas)
 	return nil
 }
 
@@ -149,7 +150,7 @@ func (p *Pages) followerRows(c echo.Context, d store.Dataset) ([]ui.FollowerRow,
 		}
 		rows = append(rows, row)
 		if f.Area != nil && f.Area.Kind == store.AreaGeometry && len(areas) < mostMapAreas {
-			areas = append(areas, mapArea{label: f.Partner.Name + ": " + areaName(*f.Area), href: row.Area.Href, wkt: f.Area.WKT})
+			areas = append(areas, mapArea{label: i18n.T(ctx, "datasets.map.layer", f.Partner.Name, areaName(ctx, *f.Area)), href: row.Area.Href, wkt: f.Area.WKT})
 		}
 	}
 	return rows, areas, nil

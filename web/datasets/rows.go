@@ -11,6 +11,7 @@ import (
 	"schakel/registry"
 	"schakel/store"
 	view "schakel/templates/datasets"
+	"schakel/templates/i18n"
 	"schakel/templates/ui"
 )
 
@@ -93,7 +94,7 @@ func (p *Pages) followerRow(ctx context.Context, set store.Dataset, last store.M
 		Fetched: f.Follower.FetchedAt.Time, Snapshot: f.Follower.SnapshotID != "",
 	}
 	if f.Area != nil {
-		row.Area = ui.Named{Name: areaName(*f.Area), Href: areaHref(base, set.ID, f.Area.ID)}
+		row.Area = ui.Named{Name: areaName(ctx, *f.Area), Href: areaHref(base, set.ID, f.Area.ID)}
 	}
 	if row.Fetched.IsZero() || last.Number <= row.Delta {
 		return row, nil
@@ -110,14 +111,14 @@ func (p *Pages) followerRow(ctx context.Context, set store.Dataset, last store.M
 }
 
 // areaName returns the name of an area for people.
-func areaName(a store.MutationArea) string {
+func areaName(ctx context.Context, a store.MutationArea) string {
 	switch {
 	case a.Name != "":
 		return a.Name
 	case a.Kind == store.AreaKeys:
-		return ui.Plural(len(a.Keys), "key", "keys")
+		return i18n.T(ctx, "datasets.area.named-keys", len(a.Keys))
 	}
-	return "An area"
+	return i18n.T(ctx, "datasets.area.unnamed")
 }
 
 // lastDelta is the newest delta of a dataset; the zero delta when there is none.

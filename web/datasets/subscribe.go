@@ -2,6 +2,7 @@ package datasets
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -37,7 +38,7 @@ type subscribeForm struct {
 func readSubscribe(c echo.Context) (in subscribeForm, err error) {
 	parts, err := c.Request().MultipartReader()
 	if err != nil {
-		return in, echo.NewHTTPError(http.StatusUnsupportedMediaType, "Send this form as multipart/form-data.").SetInternal(err)
+		return in, echo.NewHTTPError(http.StatusUnsupportedMediaType, i18n.Message("datasets.form.multipart")).SetInternal(err)
 	}
 	file := ""
 	for {
@@ -53,7 +54,7 @@ func readSubscribe(c echo.Context) (in subscribeForm, err error) {
 			return in, site.BadForm(fmt.Errorf("read form: %w", err))
 		}
 		if !utf8.Valid(raw) {
-			return in, echo.NewHTTPError(http.StatusBadRequest, "The form is not valid UTF-8.")
+			return in, echo.NewHTTPError(http.StatusBadRequest, i18n.Message("datasets.form.utf8"))
 		}
 		value := site.Clean(string(raw))
 		switch part.FormName() {
@@ -126,7 +127,7 @@ func (d ownerPages) subscribe(c echo.Context) error {
 		made, err := d.Registry.Subscriptions.RequestDataset(c.Request().Context(), site.Actor(c), partners.DatasetRequest{
 			Dataset: set.ID, EndpointID: in.endpoint, Name: in.name, Purpose: in.purpose, ObjectTypes: in.types, Area: in.bounds(),
 		})
-		return d.SettledForm(c, err, d.Dataset(set.ID), i18n.Message("Your request is sent: "+cmp.Or(made.Name, set.Title)+". You can fetch once the administrator approves it."))
+		return d.SettledForm(c, err, d.Dataset(set.ID), i18n.M("datasets.subscribe.sent", cmp.Or(made.Name, set.Title)))
 	}, func(c echo.Context, status int, in *subscribeForm, wrong site.FormErrors) error {
 		return d.showSubscribe(c, status, owner, nil, *in, wrong)
 	})
@@ -179,7 +180,7 @@ func (d ownerPages) changeArea(c echo.Context) error {
 			return again(c, http.StatusOK, in, nil)
 		}
 		_, err := d.Registry.Subscriptions.ChangeArea(c.Request().Context(), site.Actor(c), f.Subscription.ID, partners.AreaChange{Area: in.bounds(), ObjectTypes: in.types})
-		return d.SettledForm(c, err, d.Dataset(set.ID), "Your change is sent. Until the administrator approves it you get what you got before; then fetch a new snapshot.")
+		return d.SettledForm(c, err, d.Dataset(set.ID), "datasets.subscribe.change-sent")
 	}, again)
 }
 
@@ -206,32 +207,32 @@ func (d ownerPages) showSubscribe(c echo.Context, status int, owner store.Partne
 		v.Endpoints = append(v.Endpoints, ui.Option{Value: e.ID, Label: e.Name})
 	}
 	if in.preview {
-		status = d.previewArea(set, in, &v, status)
+		status = d.previewArea(ctx, set, in, &v, status)
 	}
-	title := "Follow " + set.Title
+	title := i18n.T(ctx, "datasets.subscribe.title", set.Title)
 	if f != nil {
-		title = "Change what you follow of " + set.Title
+		title = i18n.T(ctx, "datasets.subscribe.title-change", set.Title)
 	}
-	page := d.PageFrame(c, title, ui.Crumb{Label: "Datasets", Href: d.Href("/datasets")}, ui.Crumb{Label: set.Title, Href: v.Cancel})
-	page.Lead = "You get what you need for your purpose, and no more."
+	page := d.PageFrame(c, title, ui.Crumb{Label: i18n.T(ctx, "datasets.title"), Href: d.Href("/datasets")}, ui.Crumb{Label: set.Title, Href: v.Cancel})
+	page.Lead = i18n.T(ctx, "datasets.subscribe.lead")
 	page.Invalid = len(v.Wrong) > 0
 	return d.Render(c, status, view.SubscribePage(page, v))
 }
 
 // previewArea draws the area that was typed, as it would be used.
-func (d ownerPages) previewArea(set store.Dataset, in subscribeForm, v *view.SubscribeView, status int) int {
+func (d ownerPages) previewArea(ctx context.Context, set store.Dataset, in subscribeForm, v *view.SubscribeView, status int) int {
 	given := in.bounds()
 	if given.Empty() {
-		v.Wrong = site.FormErrors{"area": "Give an area to show, or ask for everything."}
+		v.Wrong = site.FormErrors{"area": "datasets.subscribe.preview-empty"}
 		return http.StatusUnprocessableEntity
 	}
 	shape, err := area.Parse(given.Text, area.Options{Dataset: area.CRS(set.CRS), Given: area.CRS(given.CRS)})
 	if err != nil {
-		v.Wrong = site.FormErrors{"area": i18n.Message(site.Capital(err.Error()))}
+		v.Wrong = site.FormErrors{"area": i18n.Raw(site.Capital(err.Error()))}
 		return http.StatusUnprocessableEntity
 	}
-	name := cmp.Or(given.Name, "The area")
-	v.Preview = datasetMap(set, "map", name, []mapArea{{label: name, wkt: shape.WKT()}})
-	v.PreviewText = "It has " + ui.Plural(shape.Vertices(), "point", "points") + ", in " + systemName(set.CRS) + ". Nothing is asked for yet."
+	name := cmp.Or(given.Name, i18n.T(ctx, "datasets.subscribe.preview-name"))
+	v.Preview = datasetMap(ctx, set, "map", name, []mapArea{{label: name, wkt: shape.WKT()}})
+	v.PreviewText = i18n.T(ctx, "datasets.subscribe.preview-text", shape.Vertices(), systemName(set.CRS))
 	return status
 }

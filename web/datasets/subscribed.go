@@ -30,6 +30,6 @@ func (p *Pages) SubscribedDataset(ctx context.Context, g partners.Grant, base st
 		v.Keys = f.Area.Keys[:min(shownKeys, len(f.Area.Keys))]
 		return v, nil
 	}
-	v.Map = datasetMap(set, "map", v.Area.Name, []mapArea{{label: v.Area.Name, wkt: f.Area.WKT}})
+	v.Map = datasetMap(ctx, set, "map", v.Area.Name, []mapArea{{label: v.Area.Name, wkt: f.Area.WKT}})
 	return v, nil
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/a-h/templ"
 	"github.com/labstack/echo/v4"
 	view "schakel/templates/docs"
+	"schakel/templates/i18n"
 	"schakel/templates/ui"
 	"schakel/web/site"
 )
@@ -98,8 +99,9 @@ func (p *pages) docsPage(c echo.Context) error {
 		}
 		groups[i].Guides = append(groups[i].Guides, view.Entry{Title: p.guides.pages[d.Name].Title, Href: "/docs/" + d.Name, Answers: d.Answers})
 	}
-	page := p.Page(c, "Documentation")
-	page.Lead = "How to use, run and develop this version of Schakel."
+	ctx := c.Request().Context()
+	page := p.Page(c, i18n.T(ctx, "docs.title"))
+	page.Lead = i18n.T(ctx, "docs.lead")
 	page.Crumbs = append(page.Crumbs, ui.Crumb{Label: page.Title})
 	return p.renderTagged(c, view.IndexPage(page, groups))
 }
@@ -111,7 +113,7 @@ func (p *pages) docPage(c echo.Context) error {
 		return echo.ErrNotFound
 	}
 	page := p.Page(c, guide.Title)
-	page.Crumbs = append(page.Crumbs, ui.Crumb{Label: "Documentation", Href: "/docs"}, ui.Crumb{Label: guide.Title})
+	page.Crumbs = append(page.Crumbs, ui.Crumb{Label: i18n.T(c.Request().Context(), "docs.title"), Href: "/docs"}, ui.Crumb{Label: guide.Title})
 	return p.renderTagged(c, view.GuidePage(page, guide))
 }
 

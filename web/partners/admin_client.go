@@ -1,10 +1,12 @@
 package partners
 
 import (
+	"context"
 	"github.com/labstack/echo/v4"
 	"schakel/registry"
 	"schakel/registry/identity"
 	"schakel/store"
+	"schakel/templates/i18n"
 	view "schakel/templates/partners"
 	"schakel/templates/ui"
 	"schakel/web/site"
@@ -21,16 +23,16 @@ func (p *pages) showClient(c echo.Context, r site.Refusal) error {
 		return err
 	}
 	client := grant.Client
-	v := clientView(grant)
+	v := clientView(ctx, grant)
 	v.Now, v.Message = p.Cfg.Now(), r.Message
 	v.Acts = site.Acts(p.clientSteps(), "/admin/clients/"+client.ID, clientState(client), r, ui.Hidden{Name: "seen", Value: grant.Seen})
 	if v.History, err = p.History(ctx, store.AuditFilter{ObjectKind: "client", ObjectID: client.ID}, ""); err != nil {
 		return err
 	}
-	page := p.Frame(c, client.Name, ui.Crumb{Label: "Clients", Href: "/admin/clients"})
+	page := p.Frame(c, client.Name, ui.Crumb{Label: i18n.T(ctx, "partners.label.clients"), Href: "/admin/clients"})
 	page.Badge, page.Invalid = ui.State(client.Status), r.Status != 0
 	if grant.Partner.Own {
-		page.Actions = ui.LinkButton(ui.Secondary, "Change it", "/admin/own/clients/"+client.ID)
+		page.Actions = ui.LinkButton(ui.Secondary, i18n.T(ctx, "partners.client.change-it"), "/admin/own/clients/"+client.ID)
 	}
 	return p.Render(c, r.Code(), view.AdminClient(page, v))
 }
@@ -47,7 +49,7 @@ func clientState(client store.Client) string {
 // clientWaiting is the state of a client that is active and asks for more.
 const clientWaiting = "waiting"
 
-func clientView(g identity.ClientGrant) view.AdminClientView {
+func clientView(ctx context.Context, g identity.ClientGrant) view.AdminClientView {
 	client := g.Client
 	v := view.AdminClientView{
 		ID: client.ID, Status: client.Status, Reason: client.StatusReason, Method: client.AuthMethod,
@@ -58,9 +60,9 @@ func clientView(g identity.ClientGrant) view.AdminClientView {
 	}
 	switch {
 	case client.JWKSURI != "":
-		v.Keys = "at " + client.JWKSURI
+		v.Keys = i18n.T(ctx, "partners.client.keys-at", client.JWKSURI)
 	case client.JWKS != "":
-		v.Keys = "given with the client"
+		v.Keys = i18n.T(ctx, "partners.client.keys-given")
 	}
 	return v
 }
@@ -70,18 +72,18 @@ func (p *pages) clientSteps() []site.Step {
 	return []site.Step{
 		{
 			Verb: "approve", Do: p.decideClient(true), From: []string{clientWaiting}, Kind: ui.Primary,
-			Label: "Approve what it asks for", Done: "The client has what it asked for.", Mails: true,
+			Label: "partners.client.approve", Done: "partners.client.approved", Mails: true,
 		},
 		{
 			Verb: "reject", Do: p.decideClient(false), From: []string{clientWaiting}, Reason: true,
-			Label: "Turn the request down", Explain: "The client keeps what it has. The partner reads the reason and can ask again.",
-			Done: "The request is turned down.", Mails: true,
+			Label: "partners.client.reject", Explain: "partners.client.reject-text",
+			Done: "partners.client.rejected", Mails: true,
 		},
 		{
 			Verb: "revoke", Do: site.ByID(p.Registry.Clients.Revoke), From: []string{store.ClientActive, clientWaiting}, Reason: true,
-			Label:   "Revoke this client for good",
-			Explain: "Its secret and all its tokens stop working at once. This cannot be taken back.",
-			Done:    "The client is revoked.",
+			Label:   "partners.client.revoke-good",
+			Explain: "partners.client.revoke-good-text",
+			Done:    "partners.client.revoked-admin",
 		},
 	}
 }

@@ -30,14 +30,14 @@ func (p *pages) showEndpoint(c echo.Context, r site.Refusal) error {
 	if err != nil {
 		return err
 	}
-	v := endpointView(endpoint, partner, p.Cfg.Now())
+	v := endpointView(ctx, endpoint, partner, p.Cfg.Now())
 	v.Now, v.Message, v.Closing = p.Cfg.Now(), r.Message, site.ClosedText(endpoint, p.Cfg.Now())
 	v.Acts = site.Acts(p.endpointSteps(), "/admin/endpoints/"+endpoint.ID, endpoint.Status, r)
-	v.Acts.Title = "What you can do"
+	v.Acts.Title = i18n.T(ctx, "partners.endpoint.admin-acts")
 	if err := p.fillEndpoint(ctx, who, endpoint, &v); err != nil {
 		return err
 	}
-	page := p.Frame(c, endpoint.Name, ui.Crumb{Label: "Endpoints", Href: "/admin/endpoints"})
+	page := p.Frame(c, endpoint.Name, ui.Crumb{Label: i18n.T(ctx, "partners.label.endpoints"), Href: "/admin/endpoints"})
 	page.Badge, page.Invalid = ui.State(endpoint.Status), r.Status != 0
 	return p.Render(c, r.Code(), view.AdminEndpoint(page, v))
 }
@@ -47,14 +47,14 @@ func fetches(e store.Endpoint) bool {
 	return e.Kind == store.EndpointPull || e.Kind == store.EndpointFiles
 }
 
-func endpointView(e store.Endpoint, partner store.Partner, now time.Time) view.AdminEndpointView {
+func endpointView(ctx context.Context, e store.Endpoint, partner store.Partner, now time.Time) view.AdminEndpointView {
 	v := view.AdminEndpointView{
 		ID: e.ID, Kind: e.Kind, URL: e.URL, ContentMode: e.ContentMode, Status: e.Status, Reason: e.StatusReason,
 		Partner: ui.Named{Name: partner.Name, Href: "/admin/partners/" + partner.ID}, PartnerStatus: partner.Status,
 		TokenURL: e.TokenURL, TokenClientID: e.TokenClientID, TokenScope: e.TokenScope, TokenMethod: e.TokenAuthMethod,
 		Rate: int(e.RatePerSecond), Concurrency: int(e.MaxConcurrency), Timeout: time.Duration(e.TimeoutMS) * time.Millisecond,
 		Circuit: e.Circuit, Failures: int(e.CircuitFailures), OpenedAt: e.CircuitOpenedAt.Time, ProbeAt: e.CircuitProbeAt.Time, WaitUntil: e.WaitUntil.Time, Unasked: e.UnaskedAt.Time, Waits: e.WaitsAt(now),
-		Pull: fetches(e), When: site.WindowWords(e), Batches: batchWords(e), Contract: receiverContract(e),
+		Pull: fetches(e), When: site.WindowWords(e), Batches: batchWords(ctx, e), Contract: receiverContract(e),
 		Created: e.CreatedAt.Time, DeliveriesHref: "/admin/deliveries?endpoint=" + e.ID,
 	}
 	if e.Status != store.EndpointEnded && !fetches(e) && partner.Status == store.PartnerApproved {
@@ -96,25 +96,25 @@ func (p *pages) endpointSteps() []site.Step {
 	return []site.Step{
 		{
 			Verb: "resume", Do: site.ByIDAlone(endpoints.Resume), From: []string{store.EndpointPaused, store.EndpointSuspended}, Kind: ui.Primary,
-			Label: "Resume", Done: "The endpoint is resumed. What waited is sent now.",
+			Label: "partners.endpoint.resume", Done: "partners.endpoint.resumed-admin",
 		},
 		{
 			Verb: "pause", Do: site.ByID(endpoints.Pause), From: []string{store.EndpointActive}, Reason: true,
-			Label:   "Pause this endpoint",
-			Explain: "Nothing goes out to it until you resume it; its partner cannot, and reads who paused it and why. What is for it waits, and counts as pending.",
-			Done:    "The endpoint is paused. What is for it waits.",
+			Label:   "partners.endpoint.pause-title",
+			Explain: "partners.endpoint.pause-admin-text",
+			Done:    "partners.endpoint.paused",
 		},
 		{
 			Verb: "suspend", Do: site.ByID(endpoints.Suspend), From: []string{store.EndpointActive, store.EndpointPaused}, Reason: true,
-			Label:   "Suspend this endpoint",
-			Explain: "Nothing is sent to it until you resume; its partner cannot. What is for it waits as long as its Idempotency-Key is valid; after that it is a dead letter. What a consumer fetches waits as long as it takes.",
-			Done:    "The endpoint is suspended.", Mails: true,
+			Label:   "partners.endpoint.suspend-title",
+			Explain: "partners.endpoint.suspend-text",
+			Done:    "partners.endpoint.suspended", Mails: true,
 		},
 		{
 			Verb: "end", Do: site.ByID(endpoints.End), From: []string{store.EndpointActive, store.EndpointPaused, store.EndpointSuspended}, Reason: true,
-			Label:   "End this endpoint for good",
-			Explain: "Its subscriptions end with it, and what still waits becomes a dead letter. This cannot be taken back.",
-			Done:    "The endpoint has ended.",
+			Label:   "partners.endpoint.end-good",
+			Explain: "partners.endpoint.end-good-text",
+			Done:    "partners.endpoint.ended",
 		},
 	}
 }
@@ -133,5 +133,5 @@ func (p *pages) adminEndpointTest(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return p.Done(c, "/admin/deliveries/"+delivery, "A test event is on its way. This page shows what comes of it.")
+	return p.Done(c, "/admin/deliveries/"+delivery, "partners.endpoint.test-sent-admin")
 }

@@ -3,12 +3,12 @@ package partners
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"net/http"
 	"slices"
 
 	"github.com/labstack/echo/v4"
 	"schakel/store"
+	"schakel/templates/i18n"
 	view "schakel/templates/partners"
 	"schakel/templates/ui"
 	"schakel/web/site"
@@ -36,8 +36,8 @@ func (p *pages) adminPartners(c echo.Context) error {
 			Unconfirmed: partner.Status == store.PartnerRequested && partner.EmailConfirmedAt.IsZero(),
 		})
 	}
-	page := p.Frame(c, "Partners")
-	page.Lead = "Organisations that registered themselves. A registration waits until you approve it."
+	page := p.Frame(c, i18n.T(c.Request().Context(), "partners.label.partners"))
+	page.Lead = i18n.T(c.Request().Context(), "partners.partner.list-lead")
 	return p.Render(c, http.StatusOK, view.AdminPartners(page, v))
 }
 
@@ -60,9 +60,9 @@ func (p *pages) adminSubscriptions(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	page := p.Frame(c, "Subscriptions")
-	page.Lead = "What partners want to get, and where. Nothing is sent before you approve it."
-	page.Actions = ui.LinkButton(ui.Secondary, "Ask for one for your own organisation", "/admin/own/subscriptions/new")
+	page := p.Frame(c, i18n.T(ctx, "partners.label.subscriptions"))
+	page.Lead = i18n.T(ctx, "partners.subscription.admin-lead")
+	page.Actions = ui.LinkButton(ui.Secondary, i18n.T(ctx, "partners.subscription.ask-own"), "/admin/own/subscriptions/new")
 	return p.Render(c, http.StatusOK, view.AdminSubscriptions(page, view.AdminSubscriptionsView{
 		Status: f.Status, Partner: f.PartnerID, EventType: f.EventType, Partners: partners,
 		Statuses: ui.StateOptions(site.SubscriptionStatuses()...),
@@ -85,9 +85,9 @@ func (p *pages) adminEndpoints(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	page := p.Frame(c, "Endpoints")
-	page.Lead = "Where partners receive, and what waits there."
-	page.Actions = ui.LinkButton(ui.Secondary, "Add one of your own organisation", "/admin/own/endpoints/new")
+	page := p.Frame(c, i18n.T(ctx, "partners.label.endpoints"))
+	page.Lead = i18n.T(ctx, "partners.endpoint.admin-lead")
+	page.Actions = ui.LinkButton(ui.Secondary, i18n.T(ctx, "partners.endpoint.add-own"), "/admin/own/endpoints/new")
 	return p.Render(c, http.StatusOK, view.AdminEndpoints(page, view.AdminEndpointsView{
 		Status: status, Partner: partner, Partners: partners, Total: len(rows), Now: p.Cfg.Now(),
 		Statuses: ui.StateOptions(site.EndpointStatuses()...),
@@ -120,9 +120,9 @@ func (p *pages) adminClients(c echo.Context) error {
 	for i := range v.Own {
 		v.Own[i].Href = "/admin/own/clients/" + v.Own[i].ID
 	}
-	page := p.Frame(c, "Clients")
-	page.Lead = "The machines that get access tokens."
-	page.Actions = ui.LinkButton(ui.Primary, "Make a client of your own", "/admin/own/clients/new")
+	page := p.Frame(c, i18n.T(ctx, "partners.label.clients"))
+	page.Lead = i18n.T(ctx, "partners.client.admin-lead")
+	page.Actions = ui.LinkButton(ui.Primary, i18n.T(ctx, "partners.client.make-own"), "/admin/own/clients/new")
 	return p.Render(c, http.StatusOK, view.AdminClients(page, v))
 }
 
@@ -138,7 +138,7 @@ func subscriptionRows(ctx context.Context, n site.AdminNames, subs []store.Subsc
 			return nil, err
 		}
 		rows = append(rows, view.SubscriptionRow{
-			Name: subscriptionName(s), Href: "/admin/subscriptions/" + s.ID, Partner: partner, Endpoint: endpoint,
+			Name: subscriptionName(ctx, s), Href: "/admin/subscriptions/" + s.ID, Partner: partner, Endpoint: endpoint,
 			Types: gets(s), Status: s.Status, Since: s.CreatedAt.Time,
 		})
 	}
@@ -155,7 +155,7 @@ func gets(s store.Subscription) []string {
 
 // subscriptionName returns the name of a subscription, or else its event types or
 // dataset.
-func subscriptionName(s store.Subscription) string {
+func subscriptionName(ctx context.Context, s store.Subscription) string {
 	switch {
 	case s.Name != "":
 		return s.Name
@@ -166,7 +166,7 @@ func subscriptionName(s store.Subscription) string {
 	case len(s.Types) == 1:
 		return s.Types[0]
 	}
-	return fmt.Sprintf("%s and %d more", s.Types[0], len(s.Types)-1)
+	return i18n.T(ctx, "partners.subscription.type-and-more", s.Types[0], len(s.Types)-1)
 }
 
 func clientRows(ctx context.Context, n site.AdminNames, clients []store.Client) ([]view.ClientRow, error) {

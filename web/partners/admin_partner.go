@@ -6,6 +6,7 @@ import (
 	"github.com/labstack/echo/v4"
 	"schakel/registry"
 	"schakel/store"
+	"schakel/templates/i18n"
 	view "schakel/templates/partners"
 	"schakel/templates/ui"
 	"schakel/web/site"
@@ -21,19 +22,19 @@ func (p *pages) showPartner(c echo.Context, r site.Refusal) error {
 	if err != nil {
 		return err
 	}
-	v := p.partnerView(partner, r)
+	v := p.partnerView(ctx, partner, r)
 	v.Now = p.Cfg.Now()
 	if err := p.fillPartner(ctx, site.Actor(c), partner, &v); err != nil {
 		return err
 	}
-	page := p.Frame(c, partner.Name, ui.Crumb{Label: "Partners", Href: "/admin/partners"})
+	page := p.Frame(c, partner.Name, ui.Crumb{Label: i18n.T(ctx, "partners.label.partners"), Href: "/admin/partners"})
 	page.Badge, page.Invalid = ui.State(partner.Status), r.Status != 0
-	page.Actions = ui.LinkButton(ui.Secondary, "Read-only keys", site.PartnerHref(partner.ID)+"/keys")
+	page.Actions = ui.LinkButton(ui.Secondary, i18n.T(ctx, "partners.key.caption"), site.PartnerHref(partner.ID)+"/keys")
 	return p.Render(c, r.Code(), view.AdminPartner(page, v))
 }
 
 // partnerView builds the view of a partner.
-func (p *pages) partnerView(partner store.Partner, r site.Refusal) view.AdminPartnerView {
+func (p *pages) partnerView(ctx context.Context, partner store.Partner, r site.Refusal) view.AdminPartnerView {
 	v := view.AdminPartnerView{
 		OIN: partner.OIN, KVK: partner.KVK, HerID: partner.HerID, OrgNumber: partner.OrgNumber, ContactName: partner.ContactName, Email: partner.ContactEmail,
 		Phone: partner.ContactPhone, EndpointKinds: partner.EndpointKinds, Terms: partner.TermsVersion, TermsAt: partner.TermsAcceptedAt.Time,
@@ -53,13 +54,13 @@ func (p *pages) partnerView(partner store.Partner, r site.Refusal) view.AdminPar
 	v.Acts = site.Acts(steps, "/admin/partners/"+partner.ID, partner.Status, r)
 	for i := range v.Acts.Danger {
 		if v.Acts.Danger[i].ID == "confirm" {
-			v.Acts.Danger[i].ReasonLabel = "How you know that this is the organisation"
+			v.Acts.Danger[i].ReasonLabel = i18n.T(ctx, "partners.partner.how-you-know")
 		}
 	}
 	if partner.Status == store.PartnerRequested {
-		v.Grants = partnerGrants()
+		v.Grants = partnerGrants(ctx)
 		if partner.EmailConfirmedAt.IsZero() {
-			v.Acts.Lead = "It can be approved once its contact person has opened the link in the confirmation mail. When that mail was not sent, its text and link stand under Mails."
+			v.Acts.Lead = i18n.T(ctx, "partners.partner.approve-lead")
 			v.Acts.Plain = nil
 		}
 	}
@@ -67,12 +68,12 @@ func (p *pages) partnerView(partner store.Partner, r site.Refusal) view.AdminPar
 }
 
 // partnerGrants lists the rights that an approval of a registration gives, and those it does not.
-func partnerGrants() []string {
+func partnerGrants(ctx context.Context) []string {
 	return []string{
-		"Its people may add endpoints, make clients and ask for subscriptions.",
-		"Its clients may get access tokens, to read the register and to manage its own subscriptions.",
-		"It sees the contracts and event types that are shown to partners.",
-		"It gets no events and publishes none yet: each subscription and each event type to publish waits for a decision of its own.",
+		i18n.T(ctx, "partners.partner.grant-people"),
+		i18n.T(ctx, "partners.partner.grant-clients"),
+		i18n.T(ctx, "partners.partner.grant-contracts"),
+		i18n.T(ctx, "partners.partner.grant-not"),
 	}
 }
 
@@ -111,28 +112,28 @@ func (p *pages) partnerSteps() []site.Step {
 	return []site.Step{
 		{
 			Verb: "approve", Do: site.ByIDAlone(partners.Approve), From: []string{store.PartnerRequested}, Kind: ui.Primary,
-			Label: "Approve the registration", Done: "The registration is approved.", Mails: true,
+			Label: "partners.partner.approve", Done: "partners.partner.approved", Mails: true,
 		},
 		{
 			Verb: "reject", Do: site.ByID(partners.Reject), From: []string{store.PartnerRequested}, Reason: true,
-			Label: "Reject the registration", Explain: "The reason is for the contact person. The organisation can register again.",
-			Done: "The registration is rejected.", Mails: true,
+			Label: "partners.partner.reject", Explain: "partners.partner.reject-text",
+			Done: "partners.partner.rejected", Mails: true,
 		},
 		{
 			Verb: "resume", Do: site.ByIDAlone(partners.Resume), From: []string{store.PartnerSuspended}, Kind: ui.Primary,
-			Label: "Resume the exchange", Done: "The exchange is resumed. What waited is sent now.",
+			Label: "partners.partner.resume", Done: "partners.partner.resumed",
 		},
 		{
 			Verb: "suspend", Do: site.ByID(partners.Suspend), From: []string{store.PartnerApproved}, Reason: true,
-			Label:   "Suspend this partner",
-			Explain: "Nothing is sent to it, its subscriptions get no new events and its tokens stop at once, until you resume. What waits for it is held.",
-			Done:    "The partner is suspended.", Mails: true,
+			Label:   "partners.partner.suspend",
+			Explain: "partners.partner.suspend-text",
+			Done:    "partners.partner.suspended", Mails: true,
 		},
 		{
 			Verb: "end", Do: site.ByID(partners.End), From: []string{store.PartnerApproved, store.PartnerSuspended}, Reason: true,
-			Label:   "End the exchange for good",
-			Explain: "Its subscriptions and endpoints end, its clients are revoked, and what still waits for it becomes a dead letter. This cannot be taken back; it would have to register again.",
-			Done:    "The exchange has ended.", Mails: true,
+			Label:   "partners.partner.end",
+			Explain: "partners.partner.end-text",
+			Done:    "partners.partner.ended", Mails: true,
 		},
 	}
 }
@@ -141,8 +142,8 @@ func (p *pages) partnerSteps() []site.Step {
 func (p *pages) confirmStep() site.Step {
 	return site.Step{
 		Verb: "confirm", Do: site.ByID(p.Registry.Partners.Vouch), From: []string{store.PartnerRequested}, Reason: true,
-		Label:   "Confirm in place of the contact person",
-		Explain: "For a contact person who gets no mail. Do this when you know in another way that the organisation registered itself; the audit trail tells that you did. The contact person gets a mail with a link to choose a password. When it cannot be sent, read it under Mails and hand the link over.",
-		Done:    "The registration is confirmed. The link with which the contact person chooses a password is in a mail.",
+		Label:   "partners.partner.confirm",
+		Explain: "partners.partner.confirm-text",
+		Done:    "partners.partner.confirmed",
 	}
 }

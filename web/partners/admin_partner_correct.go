@@ -7,6 +7,7 @@ import (
 	"schakel/registry/partners"
 	"schakel/store"
 	view "schakel/templates/account"
+	"schakel/templates/i18n"
 	"schakel/templates/ui"
 	"schakel/web/site"
 )
@@ -37,7 +38,7 @@ func (p *pages) correctPartner(c echo.Context) error {
 	return site.Submit(c, site.RegistrationForm, func(in partners.Registration) error {
 		id := c.Param("id")
 		err := p.Registry.Partners.Correct(c.Request().Context(), site.Actor(c), id, in)
-		return p.OwnPages("/admin").Settled(c, err, site.PartnerHref(id), "The registration is saved.")
+		return p.OwnPages("/admin").Settled(c, err, site.PartnerHref(id), "partners.partner.registration-saved")
 	}, p.showCorrection)
 }
 
@@ -47,8 +48,8 @@ func (p *pages) showCorrection(c echo.Context, status int, in partners.Registrat
 		return err
 	}
 	href := site.PartnerHref(partner.ID)
-	page := p.Frame(c, "Correct the registration", ui.Crumb{Label: "Partners", Href: "/admin/partners"}, ui.Crumb{Label: partner.Name, Href: href})
-	page.Lead, page.Invalid = "Others identify the organisation by this. The partner sees in its list of changes what you changed.", len(wrong) > 0
+	page := p.Frame(c, i18n.T(c.Request().Context(), "partners.partner.correct"), ui.Crumb{Label: i18n.T(c.Request().Context(), "partners.label.partners"), Href: "/admin/partners"}, ui.Crumb{Label: partner.Name, Href: href})
+	page.Lead, page.Invalid = i18n.T(c.Request().Context(), "partners.partner.correct-lead"), len(wrong) > 0
 	return p.Render(c, status, view.CorrectionPage(page, view.CorrectionView{
 		RegisterView: view.RegisterView{
 			Name: in.Name, OIN: in.OIN, KVK: in.KVK, HerID: in.HerID, OrgNumber: in.OrgNumber,

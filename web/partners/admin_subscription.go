@@ -1,10 +1,12 @@
 package partners
 
 import (
+	"context"
 	"github.com/labstack/echo/v4"
 	"schakel/registry"
 	"schakel/registry/partners"
 	"schakel/store"
+	"schakel/templates/i18n"
 	view "schakel/templates/partners"
 	"schakel/templates/ui"
 	"schakel/web/site"
@@ -21,7 +23,7 @@ func (p *pages) showSubscription(c echo.Context, r site.Refusal) error {
 		return err
 	}
 	sub := grant.Subscription
-	v := subscriptionView(grant)
+	v := subscriptionView(ctx, grant)
 	v.Now, v.Message = p.Cfg.Now(), r.Message
 	if v.Dataset, err = p.subscribedDataset(ctx, grant, "/admin"); err != nil {
 		return err
@@ -37,17 +39,17 @@ func (p *pages) showSubscription(c echo.Context, r site.Refusal) error {
 	if err != nil {
 		return err
 	}
-	title := subscriptionName(sub)
+	title := subscriptionName(ctx, sub)
 	if sub.Name == "" {
-		title = "Subscription of " + grant.Partner.Name
+		title = i18n.T(ctx, "partners.subscription.of", grant.Partner.Name)
 	}
-	page := p.Frame(c, title, ui.Crumb{Label: "Subscriptions", Href: "/admin/subscriptions"})
+	page := p.Frame(c, title, ui.Crumb{Label: i18n.T(ctx, "partners.label.subscriptions"), Href: "/admin/subscriptions"})
 	page.Badge, page.Invalid = ui.State(sub.Status), r.Status != 0
 	return p.Render(c, r.Code(), view.AdminSubscription(page, v))
 }
 
 // subscriptionView builds the view of a grant, requested or approved.
-func subscriptionView(g partners.Grant) view.AdminSubscriptionView {
+func subscriptionView(ctx context.Context, g partners.Grant) view.AdminSubscriptionView {
 	sub := g.Subscription
 	v := view.AdminSubscriptionView{
 		ID: sub.ID, Name: sub.Name, Status: sub.Status, Reason: sub.StatusReason, Purpose: sub.Purpose,
@@ -61,31 +63,44 @@ func subscriptionView(g partners.Grant) view.AdminSubscriptionView {
 		v.ReplayHref = "/admin/replays?subscription=" + sub.ID
 	}
 	for _, t := range g.Types {
-		v.Types = append(v.Types, grantedType(t))
+		v.Types = append(v.Types, grantedType(ctx, t))
 	}
 	for _, s := range g.Sources {
-		v.Sources = append(v.Sources, view.GrantedSource{Type: s.Type, Partner: s.PartnerName, Source: s.Source, Own: s.Own})
+		v.Sources = append(v.Sources, view.GrantedSource{Type: s.Type, Partner: s.PartnerName, Source: sourceWords(ctx, s.Source), Own: s.Own})
 	}
 	return v
 }
 
-func grantedType(t partners.GrantType) ui.GrantedType {
+// sourceWords names where a publisher's events come from: a source, or what stands in place of one.
+func sourceWords(ctx context.Context, source string) string {
+	switch source {
+	case partners.AnySource:
+		return i18n.T(ctx, "partners.source.any")
+	case partners.OverAMQP:
+		return i18n.T(ctx, "partners.source.amqp")
+	case partners.BySchakel:
+		return i18n.T(ctx, "partners.source.schakel")
+	}
+	return source
+}
+
+func grantedType(ctx context.Context, t partners.GrantType) ui.GrantedType {
 	row := ui.GrantedType{Name: t.Type.Name, Title: t.Type.Title, Status: t.Type.Status, Classification: t.Classification, Known: t.Known}
 	if t.Known {
 		row.Href = site.EventTypeHref(t.Type.Name)
 		row.Contract = ui.Named{
-			Name: t.ContractTitle + " " + lineWords(t), Href: site.ContractVersionHref(t.Type.ContractID, t.Type.ContractVersion),
+			Name: lineWords(ctx, t), Href: site.ContractVersionHref(t.Type.ContractID, t.Type.ContractVersion),
 		}
 	}
 	return row
 }
 
-// lineWords lists the versions that a grant gives, with the newest of those.
-func lineWords(t partners.GrantType) string {
+// lineWords names the contract of a type with the versions of it that a grant gives, and the newest of those.
+func lineWords(ctx context.Context, t partners.GrantType) string {
 	if t.Line == "" {
-		return "every version, now " + t.Type.ContractVersion
+		return i18n.T(ctx, "partners.subscription.every-version", t.ContractTitle, t.Type.ContractVersion)
 	}
-	return registry.LineName(t.Line) + ", now " + t.Type.ContractVersion
+	return i18n.T(ctx, "partners.subscription.line-now", t.ContractTitle, registry.LineName(t.Line), t.Type.ContractVersion)
 }
 
 // subscriptionSteps are the decisions about a subscription.
@@ -94,28 +109,28 @@ func (p *pages) subscriptionSteps() []site.Step {
 	return []site.Step{
 		{
 			Verb: "approve", Do: p.approveSubscription, From: []string{store.SubscriptionRequested}, Kind: ui.Primary,
-			Label: "Approve the subscription", Done: "The subscription is approved. It gets what it asked for from now on.",
+			Label: "partners.subscription.approve", Done: "partners.subscription.approved",
 		},
 		{
 			Verb: "reject", Do: site.ByID(subs.Reject), From: []string{store.SubscriptionRequested}, Reason: true,
-			Label: "Reject the subscription", Explain: "The partner reads the reason and can ask again. When it asks for another area or other object types, it goes on with those it has.",
-			Done: "The subscription is rejected.", Mails: true,
+			Label: "partners.subscription.reject", Explain: "partners.subscription.reject-text",
+			Done: "partners.subscription.rejected", Mails: true,
 		},
 		{
 			Verb: "resume", Do: site.ByIDAlone(subs.Resume), From: []string{store.SubscriptionSuspended}, Kind: ui.Primary,
-			Label: "Resume the subscription", Done: "The subscription is resumed. What was held is sent now.",
+			Label: "partners.subscription.resume", Done: "partners.subscription.resumed-admin",
 		},
 		{
 			Verb: "suspend", Do: site.ByID(subs.Suspend), From: []string{store.SubscriptionApproved, store.SubscriptionPaused}, Reason: true,
-			Label:   "Suspend the subscription",
-			Explain: "It gets no new events, and what waits for it is held until you resume.",
-			Done:    "The subscription is suspended.", Mails: true,
+			Label:   "partners.subscription.suspend",
+			Explain: "partners.subscription.suspend-text",
+			Done:    "partners.subscription.suspended", Mails: true,
 		},
 		{
 			Verb: "end", Do: site.ByID(subs.End), From: []string{store.SubscriptionApproved, store.SubscriptionPaused, store.SubscriptionSuspended},
-			Reason: true, Label: "End the subscription for good",
-			Explain: "It gets no events any more; what still waits becomes a dead letter. The partner can ask for another.",
-			Done:    "The subscription has ended.", Mails: true,
+			Reason: true, Label: "partners.subscription.end-good",
+			Explain: "partners.subscription.end-good-text",
+			Done:    "partners.subscription.ended", Mails: true,
 		},
 	}
 }

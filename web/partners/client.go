@@ -67,7 +67,7 @@ func (d ownerPages) revokeClient(c echo.Context) error {
 	}
 	return site.WithReason(c, site.ShortReason, func(reason string) error {
 		err := d.Registry.Clients.Revoke(c.Request().Context(), site.Actor(c), client.ID, reason)
-		return d.Settled(c, err, d.Href("/clients/"+client.ID), "The client is revoked: its secret, keys and tokens do not work any more.")
+		return d.Settled(c, err, d.Href("/clients/"+client.ID), "partners.client.revoked")
 	}, func(reason string, wrong i18n.Message) error {
 		return d.showClient(c, http.StatusUnprocessableEntity, owner, client, func(v *view.ClientView) { v.RevokeReason, v.RevokeError = reason, wrong })
 	})
@@ -80,10 +80,10 @@ func (d ownerPages) showClient(c echo.Context, status int, owner store.Partner, 
 		return err
 	}
 	change(&v)
-	page := d.PageFrame(c, client.Name, d.crumbsToClients(store.Client{})...)
+	page := d.PageFrame(c, client.Name, d.crumbsToClients(c.Request().Context(), store.Client{})...)
 	page.Badge, page.Invalid = ui.State(client.Status), status != http.StatusOK
 	if v.CanChange {
-		page.Actions = ui.LinkButton(ui.Secondary, "Change", v.Href+"/edit")
+		page.Actions = ui.LinkButton(ui.Secondary, i18n.T(c.Request().Context(), "partners.label.change"), v.Href+"/edit")
 	}
 	return d.Render(c, status, view.ClientPage(page, v))
 }

@@ -1,6 +1,7 @@
 package partners
 
 import (
+	"context"
 	"net/http"
 	"slices"
 	"strings"
@@ -50,7 +51,7 @@ func (d ownerPages) createClient(c echo.Context) error {
 			d.Engine.Changed()
 			return d.showClient(c, http.StatusOK, owner, made, func(v *view.ClientView) { v.Secret = secret })
 		}
-		return d.Done(c, d.Href("/clients/"+made.ID), i18n.Message("Client "+made.Name+" is added."))
+		return d.Done(c, d.Href("/clients/"+made.ID), i18n.M("partners.client.is-added", made.Name))
 	}, d.showClientForm)
 }
 
@@ -81,11 +82,11 @@ func (d ownerPages) updateClient(c echo.Context) error {
 	}
 	return site.SubmitAbout(c, client, read, func(in identity.NewClient) error {
 		changed, err := d.Registry.Clients.Update(c.Request().Context(), site.Actor(c), client.ID, in)
-		text := "The client is saved."
+		text := i18n.Message("partners.client.saved")
 		if err == nil && changed.Waiting() {
-			text = "The client is saved. What you ask for in addition waits for the administrator."
+			text = "partners.client.saved-waits"
 		}
-		return d.Settled(c, err, d.Href("/clients/"+client.ID), i18n.Message(text))
+		return d.Settled(c, err, d.Href("/clients/"+client.ID), text)
 	}, d.showClientForm)
 }
 
@@ -100,34 +101,25 @@ func (d ownerPages) showClientForm(c echo.Context, status int, client store.Clie
 	decides := site.Actor(c).Administrator
 	v := view.ClientFormView{
 		Action: d.Href("/clients"), Cancel: d.Href("/clients"), New: client.ID == "", Name: in.Name, Method: in.AuthMethod,
-		JWKS: in.JWKS, JWKSURI: in.JWKSURI, Methods: clientMethods(d.Registry.Clients.AuthMethods(c.Request().Context())), Scopes: scopeOptions(in.Scopes, decides),
+		JWKS: in.JWKS, JWKSURI: in.JWKSURI, Methods: clientMethods(c.Request().Context(), d.Registry.Clients.AuthMethods(c.Request().Context())), Scopes: scopeOptions(c.Request().Context(), in.Scopes, decides),
 		PublishTypes: strings.Join(in.PublishTypes, "\n"), PublishSources: strings.Join(in.PublishSources, "\n"), Decides: decides, Wrong: wrong,
 	}
-	title := "Add a client"
+	title := i18n.T(c.Request().Context(), "partners.client.add-one")
 	if client.ID != "" {
-		title, v.Action, v.Cancel = "Change client", d.Href("/clients/"+client.ID), d.Href("/clients/"+client.ID)
+		title, v.Action, v.Cancel = i18n.T(c.Request().Context(), "partners.client.change"), d.Href("/clients/"+client.ID), d.Href("/clients/"+client.ID)
 	}
-	page := d.PageFrame(c, title, d.crumbsToClients(client)...)
+	page := d.PageFrame(c, title, d.crumbsToClients(c.Request().Context(), client)...)
 	page.Invalid = len(wrong) > 0
 	return d.Render(c, status, view.ClientFormPage(page, v))
 }
 
 // scopeOptions explains each scope, and marks those that wait for an administrator.
-func scopeOptions(chosen []string, decides bool) []ui.Option {
-	hints := map[string]string{
-		identity.ScopeEventsConsume:      "Read the state of deliveries, resend them, and fetch events.",
-		identity.ScopeSubscriptionsWrite: "Ask for subscriptions and change them over the API.",
-		identity.ScopeRegistryRead:       "Read contracts that are for partners.",
-		identity.ScopeMutationsRead:      "Fetch mutation files.",
-		identity.ScopeEventsPublish:      "Publish events. Say below which.",
-		identity.ScopeRegistryWrite:      "Upload and publish contracts.",
-		identity.ScopeMutationsPublish:   "Publish mutations of a dataset.",
-	}
+func scopeOptions(ctx context.Context, chosen []string, decides bool) []ui.Option {
 	var options []ui.Option
 	for _, s := range identity.AllScopes() {
-		o := ui.Option{Value: s, Label: s, Hint: hints[s], Selected: slices.Contains(chosen, s)}
+		o := ui.Option{Value: s, Label: s, Hint: i18n.Of(ctx, "partners.scope", s), Selected: slices.Contains(chosen, s)}
 		if !decides && !slices.Contains(identity.FreeScopes(), s) {
-			o.Hint += " Waits for the administrator."
+			o.Hint = i18n.T(ctx, "partners.client.scope-waits", o.Hint)
 		}
 		options = append(options, o)
 	}
@@ -135,15 +127,10 @@ func scopeOptions(chosen []string, decides bool) []ui.Option {
 }
 
 // clientMethods lists the methods of authentication of a client of ours.
-func clientMethods(methods []string) []ui.Option {
-	hints := map[string]string{
-		"private_key_jwt":     "It signs with a private key; we know only the public key. The safest way, and the one the profile asks for.",
-		"client_secret_basic": "We make a secret and show it once; it goes in the Authorization header.",
-		"client_secret_post":  "We make a secret and show it once; it goes in the body.",
-	}
+func clientMethods(ctx context.Context, methods []string) []ui.Option {
 	var options []ui.Option
 	for _, m := range methods {
-		options = append(options, ui.Option{Value: m, Label: m, Hint: hints[m]})
+		options = append(options, ui.Option{Value: m, Label: m, Hint: i18n.Of(ctx, "partners.client.method", m)})
 	}
 	return options
 }

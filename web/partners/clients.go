@@ -1,12 +1,14 @@
 package partners
 
 import (
+	"context"
 	"net/http"
 	"strings"
 
 	"github.com/labstack/echo/v4"
 	"schakel/registry"
 	"schakel/store"
+	"schakel/templates/i18n"
 	view "schakel/templates/partners"
 	"schakel/templates/ui"
 	"schakel/web/site"
@@ -47,10 +49,10 @@ func (d ownerPages) clients(c echo.Context) error {
 			Waiting: client.Waiting(), Scopes: strings.Join(client.Scopes, ", "), Since: client.UpdatedAt.Time,
 		})
 	}
-	page := d.Page(c, "Clients")
-	page.Lead = "Machines of yours that call our APIs."
+	page := d.Page(c, i18n.T(c.Request().Context(), "partners.label.clients"))
+	page.Lead = i18n.T(c.Request().Context(), "partners.client.lead")
 	if v.Closed == "" {
-		page.Actions = ui.LinkButton(ui.Primary, "Add a client", v.NewHref)
+		page.Actions = ui.LinkButton(ui.Primary, i18n.T(c.Request().Context(), "partners.client.add-one"), v.NewHref)
 	}
 	return d.Render(c, http.StatusOK, view.ClientListPage(page, v))
 }
@@ -77,8 +79,8 @@ func (d ownerPages) ownClient(c echo.Context) (store.Partner, store.Client, erro
 	return owner, client, err
 }
 
-func (d ownerPages) crumbsToClients(client store.Client) []ui.Crumb {
-	crumbs := []ui.Crumb{{Label: "Clients", Href: d.Href("/clients")}}
+func (d ownerPages) crumbsToClients(ctx context.Context, client store.Client) []ui.Crumb {
+	crumbs := []ui.Crumb{{Label: i18n.T(ctx, "partners.label.clients"), Href: d.Href("/clients")}}
 	if client.ID != "" {
 		crumbs = append(crumbs, ui.Crumb{Label: client.Name, Href: d.Href("/clients/" + client.ID)})
 	}

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
+	"time"
 
 	"github.com/labstack/echo/v4"
 	"schakel/registry"
@@ -32,22 +32,22 @@ func (d ownerPages) testEndpoint(c echo.Context) error {
 	here := d.Href("/endpoints/" + e.ID)
 	switch {
 	case site.Waits(owner) != "":
-		return d.notNow(c, here, site.Waits(owner))
+		return d.notNow(c, here, i18n.Message(site.Waits(owner)))
 	case e.Kind == store.EndpointAMQP && !d.takesTests(c.Request().Context(), e):
-		return d.notNow(c, here, "A health party takes business messages alone, so no test event is sent to it. Publish a business message instead.")
+		return d.notNow(c, here, "partners.endpoint.test-health")
 	case e.Kind == store.EndpointPull:
-		return d.notNow(c, here, "Nothing is sent to an endpoint of kind pull, so there is nothing to test. Receive from it as this page shows.")
+		return d.notNow(c, here, "partners.endpoint.test-pull")
 	case e.Kind == store.EndpointFiles:
-		return d.notNow(c, here, "Nothing is sent to an endpoint of kind files, so there is nothing to test. Fetch the files of a dataset with it.")
+		return d.notNow(c, here, "partners.endpoint.test-files")
 	case e.Status != store.EndpointActive:
-		return d.notNow(c, here, "The endpoint is "+e.Status+", so nothing is sent to it.")
+		return d.notNow(c, here, i18n.M("partners.endpoint.test-not-active", endpointStateMessage(e.Status)))
 	}
 	own, err := d.Registry.Partners.Own(c.Request().Context())
 	if err != nil {
 		return err
 	}
 	_, delivery, err := d.Engine.SendTest(c.Request().Context(), site.EngineActor(c), e.ID, testSource(own))
-	return d.Settled(c, err, d.Deliveries+"/"+delivery, "A test event is on its way. This page shows what your endpoint answers.")
+	return d.Settled(c, err, d.Deliveries+"/"+delivery, "partners.endpoint.test-sent")
 }
 
 // testSource is the source of test events: the own organisation by its OIN.
@@ -58,15 +58,28 @@ func testSource(own store.Partner) string {
 	return "urn:nld:oin:" + own.OIN + ":schakel"
 }
 
+// endpointStateMessage is the word for the state of an endpoint.
+func endpointStateMessage(status string) i18n.Message {
+	switch status {
+	case store.EndpointPaused:
+		return "partners.endpoint-state.paused"
+	case store.EndpointSuspended:
+		return "partners.endpoint-state.suspended"
+	case store.EndpointEnded:
+		return "partners.endpoint-state.ended"
+	}
+	return "partners.endpoint-state.active"
+}
+
 // notNow goes back to a page with the reason why something was not done.
-func (d ownerPages) notNow(c echo.Context, href, text string) error {
-	d.Flash(c, ui.KindWarning, i18n.Message(text))
+func (d ownerPages) notNow(c echo.Context, href string, text i18n.Message) error {
+	d.Flash(c, ui.KindWarning, text)
 	return c.Redirect(http.StatusSeeOther, href)
 }
 
 // pauseEndpoint stops sending for a time.
 func (d ownerPages) pauseEndpoint(c echo.Context) error {
-	return d.stopEndpoint(c, d.Registry.Endpoints.Pause, "The endpoint is paused. What is for it waits.",
+	return d.stopEndpoint(c, d.Registry.Endpoints.Pause, "partners.endpoint.paused",
 		func(v *view.EndpointView, reason string, wrong i18n.Message) {
 			v.PauseReason, v.PauseError = reason, wrong
 		})
@@ -74,12 +87,12 @@ func (d ownerPages) pauseEndpoint(c echo.Context) error {
 
 // endEndpoint ends an endpoint and its subscriptions.
 func (d ownerPages) endEndpoint(c echo.Context) error {
-	return d.stopEndpoint(c, d.Registry.Endpoints.End, "The endpoint has ended.",
+	return d.stopEndpoint(c, d.Registry.Endpoints.End, "partners.endpoint.ended",
 		func(v *view.EndpointView, reason string, wrong i18n.Message) { v.EndReason, v.EndError = reason, wrong })
 }
 
 // stopEndpoint does what needs a reason; show puts a refused one back on the page.
-func (d ownerPages) stopEndpoint(c echo.Context, stop func(context.Context, registry.Actor, string, string) error, text string,
+func (d ownerPages) stopEndpoint(c echo.Context, stop func(context.Context, registry.Actor, string, string) error, text i18n.Message,
 	show func(v *view.EndpointView, reason string, wrong i18n.Message),
 ) error {
 	_, e, err := d.ownEndpoint(c)
@@ -87,7 +100,7 @@ func (d ownerPages) stopEndpoint(c echo.Context, stop func(context.Context, regi
 		return err
 	}
 	return site.WithReason(c, site.ShortReason, func(reason string) error {
-		return d.Settled(c, stop(c.Request().Context(), site.Actor(c), e.ID, reason), d.Href("/endpoints/"+e.ID), i18n.Message(text))
+		return d.Settled(c, stop(c.Request().Context(), site.Actor(c), e.ID, reason), d.Href("/endpoints/"+e.ID), text)
 	}, func(reason string, wrong i18n.Message) error {
 		return d.showEndpoint(c, http.StatusUnprocessableEntity, func(v *view.EndpointView) { show(v, reason, wrong) })
 	})
@@ -100,7 +113,7 @@ func (d ownerPages) resumeEndpoint(c echo.Context) error {
 		return err
 	}
 	err = d.Registry.Endpoints.Resume(c.Request().Context(), site.Actor(c), e.ID)
-	return d.Settled(c, err, d.Href("/endpoints/"+e.ID), "The endpoint is active again. What waited is sent now.")
+	return d.Settled(c, err, d.Href("/endpoints/"+e.ID), "partners.endpoint.active-again")
 }
 
 func (d ownerPages) showEndpoint(c echo.Context, status int, change func(*view.EndpointView)) error {
@@ -113,7 +126,7 @@ func (d ownerPages) showEndpoint(c echo.Context, status int, change func(*view.E
 	if err != nil {
 		return err
 	}
-	v := d.endpointView(owner, e)
+	v := d.endpointView(c.Request().Context(), owner, e)
 	for _, s := range subs {
 		v.Subscriptions = append(v.Subscriptions, view.EndpointSubscription{
 			Label: site.SubscriptionLabel(s), Href: d.Href("/subscriptions/" + s.ID), State: s.Status, Types: site.GetsText(s),
@@ -147,10 +160,10 @@ func (d ownerPages) showEndpoint(c echo.Context, status int, change func(*view.E
 		v.Traffic = &moved
 	}
 	change(&v)
-	page := d.PageFrame(c, e.Name, d.crumbsToEndpoints(store.Endpoint{})...)
+	page := d.PageFrame(c, e.Name, d.crumbsToEndpoints(c.Request().Context(), store.Endpoint{})...)
 	page.Badge, page.Invalid = ui.State(e.Status), status != http.StatusOK
 	if v.CanEnd {
-		page.Actions = ui.LinkButton(ui.Secondary, "Change", v.Href+"/edit")
+		page.Actions = ui.LinkButton(ui.Secondary, i18n.T(c.Request().Context(), "partners.label.change"), v.Href+"/edit")
 	}
 	return d.Render(c, status, view.EndpointPage(page, v))
 }
@@ -163,12 +176,12 @@ func (d ownerPages) datasetsHref(c echo.Context) string {
 	return "/partner/datasets"
 }
 
-func (d ownerPages) endpointView(owner store.Partner, e store.Endpoint) view.EndpointView {
+func (d ownerPages) endpointView(ctx context.Context, owner store.Partner, e store.Endpoint) view.EndpointView {
 	may := site.Waits(owner) == ""
 	v := view.EndpointView{
 		Href: d.Href("/endpoints/" + e.ID), State: e.Status, Reason: e.StatusReason, Kind: site.KindLabel(e.Kind), URL: e.URL, ContentMode: e.ContentMode,
-		Method: e.TokenAuthMethod, TokenURL: e.TokenURL, TokenClientID: e.TokenClientID, TokenScope: e.TokenScope, Secret: "not needed",
-		Rate: "no limit", Concurrency: strconv.FormatInt(e.MaxConcurrency, 10), Timeout: strconv.FormatInt(e.TimeoutMS/1000, 10) + " s",
+		Method: e.TokenAuthMethod, TokenURL: e.TokenURL, TokenClientID: e.TokenClientID, TokenScope: e.TokenScope, Secret: i18n.T(ctx, "partners.endpoint.secret-not-needed"),
+		Rate: i18n.T(ctx, "partners.endpoint.no-limit"), Concurrency: i18n.Count(ctx, int(e.MaxConcurrency)), Timeout: i18n.Duration(ctx, time.Duration(e.TimeoutMS)*time.Millisecond),
 		Circuit: e.Circuit, ID: e.ID, Created: e.CreatedAt.Time, Changed: e.UpdatedAt.Time, Now: d.Cfg.Now(),
 		DeliveriesHref: d.Deliveries + "?endpoint=" + url.QueryEscape(e.ID), NewSubscription: d.Href("/subscriptions/new?endpoint=" + url.QueryEscape(e.ID)),
 		Closed: site.Waits(owner), CanTest: may && e.Status == store.EndpointActive, CanPause: may && e.Status == store.EndpointActive,
@@ -177,24 +190,24 @@ func (d ownerPages) endpointView(owner store.Partner, e store.Endpoint) view.End
 	if may && e.Status != store.EndpointEnded {
 		v.ReplayHref = d.Replays("endpoint", e.ID)
 	}
-	v.When, v.Closing, v.Batches = site.WindowWords(e), site.ClosedText(e, d.Cfg.Now()), batchWords(e)
+	v.When, v.Closing, v.Batches = site.WindowWords(e), site.ClosedText(e, d.Cfg.Now()), batchWords(ctx, e)
 	contract := receiverContract(e)
 	v.Contract, v.ContractHref = contract.Name, contract.Href
 	if e.TokenSecret != "" {
-		v.Secret = "stored, never shown"
+		v.Secret = i18n.T(ctx, "partners.endpoint.secret-stored")
 	}
 	if e.RatePerSecond > 0 {
-		v.Rate = strconv.FormatInt(e.RatePerSecond, 10)
+		v.Rate = i18n.Count(ctx, int(e.RatePerSecond))
 	}
 	if e.TokenAuthMethod == token.PrivateKeyJWT {
 		v.JWKS = d.Absolute("/oauth/jwks")
 	}
 	if e.Circuit != store.CircuitClosed && !e.CircuitProbeAt.IsZero() {
-		v.CircuitText = ui.Time(e.CircuitProbeAt.Time)
+		v.CircuitText = i18n.Time(ctx, e.CircuitProbeAt.Time)
 	}
 	v.Unasked = e.UnaskedAt.Time
 	if e.WaitsAt(d.Cfg.Now()) {
-		v.WaitText = ui.Time(e.WaitUntil.Time) + ", as the receiver asked (Retry-After)"
+		v.WaitText = i18n.T(ctx, "partners.endpoint.wait-asked", e.WaitUntil.Time)
 	}
 	return v
 }

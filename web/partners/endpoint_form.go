@@ -2,11 +2,12 @@ package partners
 
 import (
 	"cmp"
+	"context"
 	"net/http"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
+	"time"
 
 	"github.com/labstack/echo/v4"
 	"schakel/delivery/window"
@@ -53,12 +54,7 @@ func (d ownerPages) createEndpoint(c echo.Context) error {
 		if err != nil {
 			return d.Settled(c, err, d.Href("/endpoints"), "")
 		}
-		return d.Done(c, d.Href("/endpoints/"+made.ID), i18n.M("Endpoint %s is added. %s", made.Name, map[string]i18n.Message{
-			store.EndpointWebhook: "Send it a test event to see whether it answers.",
-			store.EndpointPull:    "Ask for a subscription with it; this page tells how to receive.",
-			store.EndpointFiles:   "Ask for a subscription to a dataset with it.",
-			store.EndpointAMQP:    "Fill in its party: the HER-id and queues that events go to.",
-		}[made.Kind]))
+		return d.Done(c, d.Href("/endpoints/"+made.ID), addedMessage(made))
 	}, d.showEndpointForm)
 }
 
@@ -86,7 +82,7 @@ func (d ownerPages) updateEndpoint(c echo.Context) error {
 			return err
 		}
 		_, err := d.Registry.Endpoints.Update(c.Request().Context(), site.Actor(c), e.ID, in.EndpointInput)
-		return d.Settled(c, err, d.Href("/endpoints/"+e.ID), "The endpoint is saved.")
+		return d.Settled(c, err, d.Href("/endpoints/"+e.ID), "partners.endpoint.saved")
 	}, d.showEndpointForm)
 }
 
@@ -122,7 +118,7 @@ func (d ownerPages) showEndpointForm(c echo.Context, status int, e store.Endpoin
 	v := view.EndpointFormView{
 		Action: d.Href("/endpoints"), Cancel: d.Href("/endpoints"), New: e.ID == "", Kind: in.Kind, Name: in.Name, URL: in.URL,
 		ContentMode: in.ContentMode, TokenURL: in.TokenURL, TokenClientID: in.TokenClientID, TokenScope: in.TokenScope,
-		TokenAuthMethod: in.TokenAuthMethod, AuthMethods: tokenMethods(d.Registry.Endpoints.TokenAuthMethods()),
+		TokenAuthMethod: in.TokenAuthMethod, AuthMethods: tokenMethods(c.Request().Context(), d.Registry.Endpoints.TokenAuthMethods()),
 		HasSecret: e.TokenSecret != "", JWKS: d.Absolute("/oauth/jwks"), Sending: in.typed, Wrong: wrong,
 	}
 	if v.Kind = in.Kind; e.ID != "" {
@@ -135,42 +131,49 @@ func (d ownerPages) showEndpointForm(c echo.Context, status int, e store.Endpoin
 	}
 	for _, kind := range d.Registry.Endpoints.ServedKinds() {
 		if v.New && kind != v.Kind {
-			v.Others = append(v.Others, ui.Crumb{Label: otherKind(kind), Href: d.Href("/endpoints/new?kind=" + url.QueryEscape(kind))})
+			v.Others = append(v.Others, ui.Crumb{Label: otherKind(c.Request().Context(), kind), Href: d.Href("/endpoints/new?kind=" + url.QueryEscape(kind))})
 		}
 	}
-	title := "Add an endpoint"
+	title := i18n.T(c.Request().Context(), "partners.action.add-endpoint")
 	if e.ID != "" {
-		title, v.Action, v.Cancel = "Change endpoint", d.Href("/endpoints/"+e.ID), d.Href("/endpoints/"+e.ID)
+		title, v.Action, v.Cancel = i18n.T(c.Request().Context(), "partners.endpoint.change"), d.Href("/endpoints/"+e.ID), d.Href("/endpoints/"+e.ID)
 	}
-	page := d.PageFrame(c, title, d.crumbsToEndpoints(e)...)
+	page := d.PageFrame(c, title, d.crumbsToEndpoints(c.Request().Context(), e)...)
 	page.Invalid = len(wrong) > 0
 	return d.Render(c, status, view.EndpointFormPage(page, v))
 }
 
+// addedMessage confirms a new endpoint and advises the next step.
+func addedMessage(made store.Endpoint) i18n.Message {
+	switch made.Kind {
+	case store.EndpointPull:
+		return i18n.M("partners.endpoint.added-pull", made.Name)
+	case store.EndpointFiles:
+		return i18n.M("partners.endpoint.added-files", made.Name)
+	case store.EndpointAMQP:
+		return i18n.M("partners.endpoint.added-amqp", made.Name)
+	}
+	return i18n.M("partners.endpoint.added-webhook", made.Name)
+}
+
 // otherKind leads to the form for another kind of endpoint.
-func otherKind(kind string) string {
+func otherKind(ctx context.Context, kind string) string {
 	switch kind {
 	case store.EndpointPull:
-		return "Fetch the events yourself instead (pull)"
+		return i18n.T(ctx, "partners.endpoint.instead-pull")
 	case store.EndpointFiles:
-		return "Fetch files with what changed in a dataset instead"
+		return i18n.T(ctx, "partners.endpoint.instead-files")
 	case store.EndpointWebhook:
-		return "Have the events sent to you instead (webhook)"
+		return i18n.T(ctx, "partners.endpoint.instead-webhook")
 	}
-	return "Receive by " + site.KindLabel(kind) + " instead"
+	return i18n.T(ctx, "partners.endpoint.instead-other", site.KindLabel(kind))
 }
 
 // tokenMethods names the methods of authentication for people.
-func tokenMethods(methods []string) []ui.Option {
-	hints := map[string]string{
-		"client_secret_basic": "Client id and secret in the Authorization header. The usual way.",
-		"client_secret_post":  "Client id and secret in the body, for servers that want it so.",
-		"private_key_jwt":     "A signed assertion in place of a secret. The safest way.",
-		"none":                "No token at all. Only for trying things out.",
-	}
+func tokenMethods(ctx context.Context, methods []string) []ui.Option {
 	var options []ui.Option
 	for _, m := range methods {
-		options = append(options, ui.Option{Value: m, Label: m, Hint: hints[m]})
+		options = append(options, ui.Option{Value: m, Label: m, Hint: i18n.Of(ctx, "partners.endpoint.token-method", m)})
 	}
 	return options
 }
@@ -221,7 +224,7 @@ func readSending(form site.Form, in *partners.EndpointInput, wrong site.FormErro
 	in.ContractID, in.ContractVersion = typed.ContractID, typed.ContractVersion
 	week, err := window.ParseLines(cmp.Or(typed.TimeZone, defaultZone), typed.Windows)
 	if err != nil {
-		wrong["windows"] = i18n.Message(site.Capital(err.Error()) + ".")
+		wrong["windows"] = i18n.Raw(site.Capital(err.Error()) + ".")
 		return
 	}
 	in.Windows = week.String()
@@ -244,22 +247,25 @@ func SendingOf(e store.Endpoint) view.SendingFields {
 }
 
 // batchWords describes the number of events in one request, and the ground for it: a contract or the word of the partner.
-func batchWords(e store.Endpoint) string {
+func batchWords(ctx context.Context, e store.Endpoint) string {
 	if e.BatchEvents < 2 {
-		return "off: one event in each request"
+		return i18n.T(ctx, "partners.endpoint.batches-off")
 	}
 	bytes := e.BatchBytes
 	if bytes == 0 {
 		bytes = store.DefaultBatchBytes
 	}
-	text := "at most " + ui.Count(int(e.BatchEvents)) + " events and " + ui.Bytes(bytes)
-	if e.BatchWaitMS > 0 {
-		text += ", after at most " + strconv.FormatInt(e.BatchWaitMS/1000, 10) + " s"
+	size := i18n.Bytes(ctx, bytes)
+	wait := i18n.Duration(ctx, time.Duration(e.BatchWaitMS)*time.Millisecond)
+	switch {
+	case e.BatchStated && e.BatchWaitMS > 0:
+		return i18n.T(ctx, "partners.endpoint.batches-stated-wait", e.BatchEvents, size, wait)
+	case e.BatchStated:
+		return i18n.T(ctx, "partners.endpoint.batches-stated", e.BatchEvents, size)
+	case e.BatchWaitMS > 0:
+		return i18n.T(ctx, "partners.endpoint.batches-contract-wait", e.BatchEvents, size, wait)
 	}
-	if e.BatchStated {
-		return text + " (the partner states that its receiver takes them; no contract shows it)"
-	}
-	return text + " (its contract takes them)"
+	return i18n.T(ctx, "partners.endpoint.batches-contract", e.BatchEvents, size)
 }
 
 // receiverContract names the contract of the receiver, if the endpoint has one.

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"schakel/store"
+	"schakel/templates/i18n"
 	view "schakel/templates/partners"
-	"schakel/templates/ui"
 	"schakel/web/site"
 )
 
@@ -32,11 +32,11 @@ func (d ownerPages) queueOf(ctx context.Context, e store.Endpoint) (view.Endpoin
 	switch {
 	case stop.Why != "" || queued.Waiting == 0:
 	case e.Kind == store.EndpointPull:
-		q.Next = "when you receive them"
+		q.Next = i18n.T(ctx, "partners.endpoint.next-when-received")
 	case queued.Next.After(now):
-		q.Next = ui.Time(queued.Next.Time)
+		q.Next = i18n.Time(ctx, queued.Next.Time)
 	default:
-		q.Next = "now"
+		q.Next = i18n.T(ctx, "partners.endpoint.next-now")
 	}
 	return q, nil
 }
@@ -61,10 +61,10 @@ func (d ownerPages) queues(ctx context.Context, endpoints []store.Endpoint) ([]v
 }
 
 // stoppedText explains that events of an approved subscription wait, because its endpoint is stopped; empty when they are sent.
-func stoppedText(e store.Endpoint, now time.Time) string {
+func stoppedText(ctx context.Context, e store.Endpoint, now time.Time) string {
 	stop := site.StopOf(e, now)
 	if stop.Why == "" {
 		return ""
 	}
-	return "This subscription is approved, but its endpoint is stopped: events wait there. " + stop.Why + ". The next attempt is " + stop.Next + "."
+	return i18n.T(ctx, "partners.subscription.stopped", stop.Why, stop.Next)
 }

@@ -1,6 +1,7 @@
 package partners
 
 import (
+	"context"
 	"net/http"
 	"strings"
 
@@ -8,6 +9,7 @@ import (
 	"schakel/registry"
 	"schakel/registry/partners"
 	"schakel/store"
+	"schakel/templates/i18n"
 	view "schakel/templates/partners"
 	"schakel/templates/ui"
 	"schakel/web/site"
@@ -49,10 +51,10 @@ func (d ownerPages) endpoints(c echo.Context) error {
 			State: e.Status, Circuit: e.Circuit, Since: e.UpdatedAt.Time,
 		})
 	}
-	page := d.Page(c, "Endpoints")
-	page.Lead = "Where you receive events."
+	page := d.Page(c, i18n.T(c.Request().Context(), "partners.label.endpoints"))
+	page.Lead = i18n.T(c.Request().Context(), "partners.endpoint.lead")
 	if v.Closed == "" {
-		page.Actions = ui.LinkButton(ui.Primary, "Add an endpoint", v.NewHref)
+		page.Actions = ui.LinkButton(ui.Primary, i18n.T(c.Request().Context(), "partners.action.add-endpoint"), v.NewHref)
 	}
 	return d.Render(c, http.StatusOK, view.EndpointListPage(page, v))
 }
@@ -78,8 +80,8 @@ func (d ownerPages) ownEndpoint(c echo.Context) (store.Partner, store.Endpoint, 
 	return owner, e, err
 }
 
-func (d ownerPages) crumbsToEndpoints(e store.Endpoint) []ui.Crumb {
-	crumbs := []ui.Crumb{{Label: "Endpoints", Href: d.Href("/endpoints")}}
+func (d ownerPages) crumbsToEndpoints(ctx context.Context, e store.Endpoint) []ui.Crumb {
+	crumbs := []ui.Crumb{{Label: i18n.T(ctx, "partners.label.endpoints"), Href: d.Href("/endpoints")}}
 	if e.ID != "" {
 		crumbs = append(crumbs, ui.Crumb{Label: e.Name, Href: d.Href("/endpoints/" + e.ID)})
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/labstack/echo/v4"
 	"schakel/registry"
 	"schakel/store"
+	"schakel/templates/i18n"
 	view "schakel/templates/partners"
 	"schakel/templates/ui"
 	"schakel/web/site"
@@ -42,7 +43,7 @@ func (d ownerPages) partnerHome(c echo.Context) error {
 	now := d.Cfg.Now()
 	v := view.PartnerHomeView{
 		State: h.owner.Status, StateText: site.Waits(h.owner), Reason: h.owner.StatusReason, Working: h.owner.Status == store.PartnerApproved,
-		Tiles: d.tiles(h), Steps: d.steps(h), Queues: h.queues, Failures: d.failures(h), Waiting: d.waitingFor(h), Now: now,
+		Tiles: d.tiles(c.Request().Context(), h), Steps: d.steps(c.Request().Context(), h), Queues: h.queues, Failures: d.failures(h), Waiting: d.waitingFor(c.Request().Context(), h), Now: now,
 	}
 	for _, a := range h.changes {
 		v.Recent = append(v.Recent, ui.Moment{At: a.At.Time, Kind: ui.KindNeutral, Title: registry.Sentence(a)})
@@ -50,9 +51,9 @@ func (d ownerPages) partnerHome(c echo.Context) error {
 	page := d.Page(c, h.owner.Name)
 	page.Badge = ui.State(h.owner.Status)
 	if v.Working {
-		page.Lead = h.summary()
+		page.Lead = h.summary(c.Request().Context())
 	}
-	page.Actions = ui.LinkButton(ui.Secondary, "Your organisation", d.Href("/organisation"))
+	page.Actions = ui.LinkButton(ui.Secondary, i18n.T(c.Request().Context(), "partners.home.organisation"), d.Href("/organisation"))
 	return d.Render(c, http.StatusOK, view.PartnerHomePage(page, v))
 }
 
@@ -95,60 +96,59 @@ func (d ownerPages) readDeliveries(ctx context.Context, h *homeData) (err error)
 	return err
 }
 
-func (d ownerPages) tiles(h homeData) []ui.Tile {
+func (d ownerPages) tiles(ctx context.Context, h homeData) []ui.Tile {
 	tile := func(label, status, hint string, kind ui.Kind) ui.Tile {
-		t := ui.Tile{Label: label, Value: ui.CountUpTo(h.deliveries[status], store.ListBound), Hint: hint, Href: d.Deliveries + "?status=" + status}
+		t := ui.Tile{Label: label, Value: i18n.CountUpTo(ctx, h.deliveries[status], store.ListBound), Hint: hint, Href: d.Deliveries + "?status=" + status}
 		if h.deliveries[status] > 0 {
 			t.Kind = kind
 		}
 		return t
 	}
 	return []ui.Tile{
-		tile("Delivered", store.DeliveryDelivered, "events you have received", ""),
-		tile("Retrying", store.DeliveryRetrying, "tried again by themselves", ui.KindWarning),
-		tile("Held", store.DeliveryHeld, "wait for someone to act", ui.KindWarning),
-		tile("Dead letters", store.DeliveryDead, "not tried any more; you can resend them", ui.KindError),
+		tile(i18n.T(ctx, "partners.home.delivered"), store.DeliveryDelivered, i18n.T(ctx, "partners.home.delivered-hint"), ""),
+		tile(i18n.T(ctx, "partners.home.retrying"), store.DeliveryRetrying, i18n.T(ctx, "partners.home.retrying-hint"), ui.KindWarning),
+		tile(i18n.T(ctx, "partners.home.held"), store.DeliveryHeld, i18n.T(ctx, "partners.home.held-hint"), ui.KindWarning),
+		tile(i18n.T(ctx, "partners.home.dead"), store.DeliveryDead, i18n.T(ctx, "partners.home.dead-hint"), ui.KindError),
 	}
 }
 
 // summary counts what a partner has.
-func (h homeData) summary() string {
+func (h homeData) summary(ctx context.Context) string {
 	approved := 0
 	for _, s := range h.subs {
 		if s.Status == store.SubscriptionApproved {
 			approved++
 		}
 	}
-	return "You have " + ui.Plural(len(h.endpoints), "endpoint", "endpoints") + ", " +
-		ui.Plural(approved, "approved subscription", "approved subscriptions") + " and " +
-		ui.Plural(len(h.clients), "client", "clients") + "."
+	return i18n.T(ctx, "partners.home.summary", i18n.M("partners.count.endpoint", len(h.endpoints)),
+		i18n.M("partners.count.approved-subscription", approved), i18n.M("partners.count.client", len(h.clients)))
 }
 
 // steps is the way to receiving the first event.
-func (d ownerPages) steps(h homeData) []view.Step {
+func (d ownerPages) steps(ctx context.Context, h homeData) []view.Step {
 	endpoint := view.Step{
-		Label: "Add an endpoint", Text: "Where you receive: the address of your webhook and of your token endpoint.",
-		Done: len(h.endpoints) > 0, ActionLabel: "Add", ActionHref: d.Href("/endpoints/new"),
+		Label: i18n.T(ctx, "partners.action.add-endpoint"), Text: i18n.T(ctx, "partners.home.step-endpoint-text"),
+		Done: len(h.endpoints) > 0, ActionLabel: i18n.T(ctx, "partners.home.step-add"), ActionHref: d.Href("/endpoints/new"),
 	}
 	subscription := view.Step{
-		Label: "Ask for a subscription", Text: "Choose event types from the catalogue. The administrator approves it.", Done: len(h.subs) > 0,
+		Label: i18n.T(ctx, "partners.action.ask-subscription"), Text: i18n.T(ctx, "partners.home.step-subscription-text"), Done: len(h.subs) > 0,
 	}
 	if endpoint.Done && !subscription.Done {
-		subscription.ActionLabel, subscription.ActionHref = "Ask", d.Href("/subscriptions/new")
+		subscription.ActionLabel, subscription.ActionHref = i18n.T(ctx, "partners.home.step-ask"), d.Href("/subscriptions/new")
 	}
 	test := view.Step{
-		Label: "Send a test event", Text: "See that your endpoint answers before the first real event comes.",
+		Label: i18n.T(ctx, "partners.action.send-test"), Text: i18n.T(ctx, "partners.home.step-test-text"),
 		Done: h.deliveries[store.DeliveryDelivered] > 0,
 	}
 	sentTo := h.sentTo()
 	if sentTo >= 0 && !test.Done {
-		test.ActionLabel, test.ActionHref = "Test", d.Href("/endpoints/"+h.endpoints[sentTo].ID)
+		test.ActionLabel, test.ActionHref = i18n.T(ctx, "partners.home.step-test"), d.Href("/endpoints/"+h.endpoints[sentTo].ID)
 	}
 	if endpoint.Done {
 		endpoint.ActionHref = ""
 	}
 	if endpoint.Done && sentTo < 0 { // files are fetched, and nothing else comes
-		if subscription.Text = "Choose a dataset from the catalogue. The administrator approves it."; subscription.ActionHref != "" {
+		if subscription.Text = i18n.T(ctx, "partners.home.step-dataset-text"); subscription.ActionHref != "" {
 			subscription.ActionHref = d.Href("/datasets")
 		}
 		return []view.Step{endpoint, subscription}
@@ -171,19 +171,19 @@ func (d ownerPages) failures(h homeData) []view.FailureRow {
 	return rows
 }
 
-func (d ownerPages) waitingFor(h homeData) []view.WaitingRow {
+func (d ownerPages) waitingFor(ctx context.Context, h homeData) []view.WaitingRow {
 	var rows []view.WaitingRow
 	for _, s := range h.subs {
 		if s.Status == store.SubscriptionRequested {
 			rows = append(rows, view.WaitingRow{
-				What: site.FirstLine(s.Purpose, 120), Label: "Subscription: " + site.SubscriptionLabel(s), Href: d.Href("/subscriptions/" + s.ID), Since: s.CreatedAt.Time,
+				What: site.FirstLine(s.Purpose, 120), Label: i18n.T(ctx, "partners.home.subscription-named", site.SubscriptionLabel(s)), Href: d.Href("/subscriptions/" + s.ID), Since: s.CreatedAt.Time,
 			})
 		}
 	}
 	for _, client := range h.clients {
 		if client.Waiting() {
 			what := strings.Join(append(append([]string{}, client.RequestedScopes...), client.RequestedTypes...), ", ")
-			rows = append(rows, view.WaitingRow{What: what, Label: "Client: " + client.Name, Href: d.Href("/clients/" + client.ID), Since: client.UpdatedAt.Time})
+			rows = append(rows, view.WaitingRow{What: what, Label: i18n.T(ctx, "partners.home.client-named", client.Name), Href: d.Href("/clients/" + client.ID), Since: client.UpdatedAt.Time})
 		}
 	}
 	return rows

@@ -9,6 +9,7 @@ import (
 	"schakel/registry"
 	"schakel/registry/partners"
 	"schakel/store"
+	"schakel/templates/i18n"
 	view "schakel/templates/partners"
 	"schakel/templates/ui"
 	"schakel/web/site"
@@ -33,7 +34,7 @@ func (d ownerPages) changeContact(c echo.Context) error {
 	read := func(form site.Form) partners.Contact { return site.RegistrationForm(form).Contact }
 	return site.SubmitAbout(c, owner, read, func(contact partners.Contact) error {
 		_, err := d.Registry.Partners.UpdateContact(c.Request().Context(), site.Actor(c), owner.ID, contact)
-		return d.Settled(c, err, d.Href("/organisation"), "The contact person is saved.")
+		return d.Settled(c, err, d.Href("/organisation"), "partners.organisation.contact-saved")
 	}, d.showOrganisation)
 }
 
@@ -48,7 +49,7 @@ func (d ownerPages) showOrganisation(c echo.Context, status int, owner store.Par
 		Since: owner.CreatedAt.Time, Decided: owner.DecidedAt.Time, DecidedBy: owner.DecidedBy, Now: d.Cfg.Now(),
 		ContactName: contact.Name, Email: contact.Email, Phone: contact.Phone, Wrong: wrong,
 	}
-	page := d.PageFrame(c, "Your organisation")
+	page := d.PageFrame(c, i18n.T(c.Request().Context(), "partners.home.organisation"))
 	page.Badge, page.Invalid = ui.State(owner.Status), len(wrong) > 0
 	return d.Render(c, status, view.OrganisationPage(page, v))
 }
@@ -66,8 +67,8 @@ func (d ownerPages) partnerAudit(c echo.Context) error {
 	for _, a := range rows {
 		v.Rows = append(v.Rows, view.ChangeRow{At: a.At.Time, Text: registry.Sentence(a)})
 	}
-	page := d.PageFrame(c, "Changes")
-	page.Lead = "Who did what for your organisation."
+	page := d.PageFrame(c, i18n.T(c.Request().Context(), "partners.organisation.changes"))
+	page.Lead = i18n.T(c.Request().Context(), "partners.organisation.changes-lead")
 	return d.Render(c, http.StatusOK, view.ChangesPage(page, v))
 }
 

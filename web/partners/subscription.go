@@ -23,7 +23,7 @@ func (d ownerPages) subscription(c echo.Context) error {
 
 // pauseSubscription stops sending for a time; events stay stored.
 func (d ownerPages) pauseSubscription(c echo.Context) error {
-	return d.stopSubscription(c, d.Registry.Subscriptions.Pause, "The subscription is paused. Events are kept and wait for you.",
+	return d.stopSubscription(c, d.Registry.Subscriptions.Pause, "partners.subscription.paused",
 		func(v *view.SubscriptionView, reason string, wrong i18n.Message) {
 			v.PauseReason, v.PauseError = reason, wrong
 		})
@@ -31,14 +31,14 @@ func (d ownerPages) pauseSubscription(c echo.Context) error {
 
 // endSubscription ends a subscription, or takes a request back.
 func (d ownerPages) endSubscription(c echo.Context) error {
-	return d.stopSubscription(c, d.Registry.Subscriptions.End, "The subscription has ended.",
+	return d.stopSubscription(c, d.Registry.Subscriptions.End, "partners.subscription.ended",
 		func(v *view.SubscriptionView, reason string, wrong i18n.Message) {
 			v.EndReason, v.EndError = reason, wrong
 		})
 }
 
 // stopSubscription does what needs a reason; show puts a refused one back on the page.
-func (d ownerPages) stopSubscription(c echo.Context, stop func(context.Context, registry.Actor, string, string) error, text string,
+func (d ownerPages) stopSubscription(c echo.Context, stop func(context.Context, registry.Actor, string, string) error, text i18n.Message,
 	show func(v *view.SubscriptionView, reason string, wrong i18n.Message),
 ) error {
 	_, grant, err := d.ownSubscription(c)
@@ -47,7 +47,7 @@ func (d ownerPages) stopSubscription(c echo.Context, stop func(context.Context, 
 	}
 	id := grant.Subscription.ID
 	return site.WithReason(c, site.ShortReason, func(reason string) error {
-		return d.Settled(c, stop(c.Request().Context(), site.Actor(c), id, reason), d.Href("/subscriptions/"+id), i18n.Message(text))
+		return d.Settled(c, stop(c.Request().Context(), site.Actor(c), id, reason), d.Href("/subscriptions/"+id), text)
 	}, func(reason string, wrong i18n.Message) error {
 		return d.showSubscription(c, http.StatusUnprocessableEntity, func(v *view.SubscriptionView) { show(v, reason, wrong) })
 	})
@@ -60,11 +60,11 @@ func (d ownerPages) resumeSubscription(c echo.Context) error {
 		return err
 	}
 	err = d.Registry.Subscriptions.Unpause(c.Request().Context(), site.Actor(c), grant.Subscription.ID)
-	text := "Sending has started again, with what waited first."
+	text := i18n.Message("partners.subscription.resumed")
 	if grant.Endpoint.Kind == store.EndpointPull {
-		text = "Events can be fetched again, with what waited first."
+		text = "partners.subscription.resumed-pull"
 	}
-	return d.Settled(c, err, d.Href("/subscriptions/"+grant.Subscription.ID), i18n.Message(text))
+	return d.Settled(c, err, d.Href("/subscriptions/"+grant.Subscription.ID), text)
 }
 
 func (d ownerPages) showSubscription(c echo.Context, status int, change func(*view.SubscriptionView)) error {
@@ -72,7 +72,7 @@ func (d ownerPages) showSubscription(c echo.Context, status int, change func(*vi
 	if err != nil {
 		return err
 	}
-	v := d.subscriptionView(owner, grant)
+	v := d.subscriptionView(c.Request().Context(), owner, grant)
 	if v.Dataset, err = d.subscribedDataset(c.Request().Context(), grant, d.Base); err != nil {
 		return err
 	}
@@ -86,15 +86,15 @@ func (d ownerPages) showSubscription(c echo.Context, status int, change func(*vi
 		return err
 	}
 	change(&v)
-	page := d.PageFrame(c, site.SubscriptionLabel(grant.Subscription), ui.Crumb{Label: "Subscriptions", Href: d.Href("/subscriptions")})
+	page := d.PageFrame(c, site.SubscriptionLabel(grant.Subscription), ui.Crumb{Label: i18n.T(c.Request().Context(), "partners.label.subscriptions"), Href: d.Href("/subscriptions")})
 	page.Badge, page.Invalid = ui.State(grant.Subscription.Status), status != http.StatusOK
 	return d.Render(c, status, view.SubscriptionPage(page, v))
 }
 
-func (d ownerPages) subscriptionView(owner store.Partner, g partners.Grant) view.SubscriptionView {
+func (d ownerPages) subscriptionView(ctx context.Context, owner store.Partner, g partners.Grant) view.SubscriptionView {
 	s, may := g.Subscription, site.Waits(owner) == ""
 	v := view.SubscriptionView{
-		Href: d.Href("/subscriptions/" + s.ID), ID: s.ID, State: s.Status, StateText: subscriptionText(g, d.Cfg.Now()), Reason: s.StatusReason,
+		Href: d.Href("/subscriptions/" + s.ID), ID: s.ID, State: s.Status, StateText: subscriptionText(ctx, g, d.Cfg.Now()), Reason: s.StatusReason,
 		Purpose: s.Purpose, Endpoint: g.Endpoint.Name, EndpointHref: d.Href("/endpoints/" + g.Endpoint.ID), Host: g.Host,
 		Created: s.CreatedAt.Time, Decided: s.DecidedAt.Time, DecidedBy: s.DecidedBy, Now: d.Cfg.Now(),
 		DeliveriesHref: d.Deliveries + "?subscription=" + url.QueryEscape(s.ID), Closed: site.Waits(owner),
@@ -110,10 +110,10 @@ func (d ownerPages) subscriptionView(owner store.Partner, g partners.Grant) view
 		v.ChangeHref = v.Href + "/selection"
 	}
 	for _, t := range g.Types {
-		row := view.SubscriptionType{Name: t.Type.Name, Title: "not in the catalogue any more"}
+		row := view.SubscriptionType{Name: t.Type.Name, Title: i18n.T(ctx, "partners.subscription.type-gone")}
 		if t.Known {
 			row.Href, row.Title, row.Classification = site.EventTypeHref(t.Type.Name), t.Type.Title, t.Classification
-			row.Contract = t.ContractTitle + " " + lineWords(t)
+			row.Contract = lineWords(ctx, t)
 		}
 		v.Types = append(v.Types, row)
 	}
@@ -121,53 +121,53 @@ func (d ownerPages) subscriptionView(owner store.Partner, g partners.Grant) view
 }
 
 // subscriptionText explains the state of a subscription to its reader.
-func subscriptionText(g partners.Grant, now time.Time) string {
+func subscriptionText(ctx context.Context, g partners.Grant, now time.Time) string {
 	s, e := g.Subscription, g.Endpoint
-	if text := followingText(g); text != "" {
+	if text := followingText(ctx, g); text != "" {
 		return text
 	}
 	if e.Kind == store.EndpointPull && s.Status == store.SubscriptionApproved {
 		switch e.Status {
 		case store.EndpointPaused:
-			return "This subscription is approved, but its endpoint is paused: events wait there and cannot be fetched."
+			return i18n.T(ctx, "partners.subscription.pull-paused")
 		case store.EndpointSuspended:
-			return "This subscription is approved, but its endpoint is suspended: nothing can be fetched now."
+			return i18n.T(ctx, "partners.subscription.pull-suspended")
 		}
-		return "Events of these types wait at your endpoint until you fetch them."
+		return i18n.T(ctx, "partners.subscription.pull-approved")
 	}
 	switch s.Status {
 	case store.SubscriptionRequested:
-		return "The administrator has to decide on this request. The answer appears here."
+		return i18n.T(ctx, "partners.subscription.is-requested")
 	case store.SubscriptionApproved:
-		if text := stoppedText(e, now); text != "" {
+		if text := stoppedText(ctx, e, now); text != "" {
 			return text
 		}
-		return "Events of these types are sent to your endpoint."
+		return i18n.T(ctx, "partners.subscription.is-approved")
 	case store.SubscriptionPaused:
-		return "You paused this subscription. Events are kept and wait until you start it again."
+		return i18n.T(ctx, "partners.subscription.is-paused")
 	case store.SubscriptionSuspended:
-		return "The administrator suspended this subscription. You get no new events; what waited is held until the administrator resumes it."
+		return i18n.T(ctx, "partners.subscription.is-suspended")
 	case store.SubscriptionRejected:
-		return "The administrator rejected this request. You can ask again in another way."
+		return i18n.T(ctx, "partners.subscription.is-rejected")
 	}
-	return "This subscription has ended. Ask for a new one to receive these events again."
+	return i18n.T(ctx, "partners.subscription.is-ended")
 }
 
 // followingText explains the state of a subscription to a dataset to its reader; empty for one to event types.
-func followingText(g partners.Grant) string {
+func followingText(ctx context.Context, g partners.Grant) string {
 	s := g.Subscription
 	switch {
 	case s.DatasetID == "":
 		return ""
 	case g.Dataset != nil && g.Dataset.Follower.Reads && s.Status == store.SubscriptionRequested:
-		return "The administrator has to decide on your change. The answer appears here; until then you can fetch what you got before."
+		return i18n.T(ctx, "partners.dataset.change-requested")
 	}
 	return map[string]string{
-		store.SubscriptionRequested: "The administrator has to decide on this request. The answer appears here; until then nothing can be fetched.",
-		store.SubscriptionApproved:  "You can fetch snapshots and deltas of this dataset, as far as this subscription goes.",
-		store.SubscriptionPaused:    "You paused this subscription: nothing can be fetched by it. Deltas are kept for 31 days.",
-		store.SubscriptionSuspended: "The administrator suspended this subscription: nothing can be fetched by it until it is resumed. Deltas are kept for 31 days.",
-		store.SubscriptionRejected:  "The administrator rejected this request. You can ask again in another way.",
-		store.SubscriptionEnded:     "This subscription has ended. Ask for a new one to follow the dataset again.",
+		store.SubscriptionRequested: i18n.T(ctx, "partners.dataset.is-requested"),
+		store.SubscriptionApproved:  i18n.T(ctx, "partners.dataset.is-approved"),
+		store.SubscriptionPaused:    i18n.T(ctx, "partners.dataset.is-paused"),
+		store.SubscriptionSuspended: i18n.T(ctx, "partners.dataset.is-suspended"),
+		store.SubscriptionRejected:  i18n.T(ctx, "partners.subscription.is-rejected"),
+		store.SubscriptionEnded:     i18n.T(ctx, "partners.dataset.is-ended"),
 	}[s.Status]
 }

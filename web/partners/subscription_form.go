@@ -89,14 +89,14 @@ func (d ownerPages) sendRequest(c echo.Context, owner store.Partner, typed typed
 	if err != nil {
 		return d.Settled(c, err, d.Href("/subscriptions"), "")
 	}
-	return d.Done(c, d.Href("/subscriptions/"+made.ID), "Your request is sent. It starts once the administrator approves it.")
+	return d.Done(c, d.Href("/subscriptions/"+made.ID), "partners.subscription.sent")
 }
 
 // previewSubscription tries the filters typed.
 func (d ownerPages) previewSubscription(c echo.Context, owner store.Partner, typed typedSubscription) error {
 	wrong := typed.chosen.wrong()
 	if len(typed.List("types")) == 0 {
-		wrong["types"] = "Choose at least one event type."
+		wrong["types"] = "partners.subscription.choose-type"
 	}
 	if len(wrong) > 0 {
 		return registry.Invalid(wrong)
@@ -157,7 +157,7 @@ func (d ownerPages) showSubscriptionForm(c echo.Context, status int, owner store
 	}
 	v := view.SubscriptionFormView{
 		Action: d.Href("/subscriptions/new"), Cancel: d.Href("/subscriptions"), Search: form.Get("q"), Endpoint: form.Get("endpoint"),
-		Name: form.Get("name"), Purpose: form.Get("purpose"), Endpoints: endpointOptions(endpoints), NewEndpoint: d.Href("/endpoints/new"), Wrong: wrong,
+		Name: form.Get("name"), Purpose: form.Get("purpose"), Endpoints: endpointOptions(ctx, endpoints), NewEndpoint: d.Href("/endpoints/new"), Wrong: wrong,
 		Selection: form.chosen.view(d.Href("/subscriptions/new"), wrong), Preview: form.chosen.preview,
 	}
 	found := site.SearchTypes(all, v.Search, "")
@@ -166,8 +166,8 @@ func (d ownerPages) showSubscriptionForm(c echo.Context, status int, owner store
 	}
 	v.Found = len(found)
 	v.Shown = min(v.Found, shownTypes)
-	page := d.PageFrame(c, "Ask for a subscription", ui.Crumb{Label: "Subscriptions", Href: d.Href("/subscriptions")})
-	page.Lead = "You get what you need for your purpose, and no more."
+	page := d.PageFrame(c, i18n.T(ctx, "partners.action.ask-subscription"), ui.Crumb{Label: i18n.T(ctx, "partners.label.subscriptions"), Href: d.Href("/subscriptions")})
+	page.Lead = i18n.T(ctx, "partners.subscription.form-lead")
 	page.Invalid = len(wrong) > 0
 	return d.Render(c, status, view.SubscriptionFormPage(page, v))
 }
@@ -186,7 +186,7 @@ func chosenTypes(values []string) (types []string, versions map[string]string, w
 			name, line = value[:i], value[i+1:]
 		}
 		if slices.Contains(types, name) {
-			wrong = i18n.Message("Choose one version of " + name + ". For another one, ask for a subscription of its own.")
+			wrong = i18n.M("partners.subscription.one-version", name)
 			continue
 		}
 		types = append(types, name)
@@ -218,25 +218,25 @@ func (d ownerPages) typeOptions(ctx context.Context, all, found []store.EventTyp
 	}
 	var options []ui.Option
 	for _, t := range shown {
-		options = append(options, optionsOf(t.Name, lines[t.Name], ticked)...)
+		options = append(options, optionsOf(ctx, t.Name, lines[t.Name], ticked)...)
 	}
 	return options, nil
 }
 
 // optionsOf are the options of one event type.
-func optionsOf(name string, lines []registry.VersionLineOf, ticked []string) []ui.Option {
+func optionsOf(ctx context.Context, name string, lines []registry.VersionLineOf, ticked []string) []ui.Option {
 	var options []ui.Option
 	for i, l := range lines {
 		o := ui.Option{Value: name, Label: name, Hint: l.Newest.Title}
 		marked := name + LineMark + l.Line
 		o.Selected = slices.Contains(ticked, marked) || i == 0 && slices.Contains(ticked, name)
 		if len(lines) > 1 {
-			o.Value, o.Label = marked, name+", version "+registry.LineName(l.Line)
+			o.Value, o.Label = marked, i18n.T(ctx, "partners.subscription.type-version", name, registry.LineName(l.Line))
 		} else {
-			o.Hint = strings.TrimSpace(o.Hint + " (version " + registry.LineName(l.Line) + ")")
+			o.Hint = strings.TrimSpace(i18n.T(ctx, "partners.subscription.title-version", o.Hint, registry.LineName(l.Line)))
 		}
 		if l.Newest.Status == store.VersionDeprecated {
-			o.Hint += " (deprecated)"
+			o.Hint = i18n.T(ctx, "partners.subscription.title-deprecated", o.Hint)
 		}
 		options = append(options, o)
 	}

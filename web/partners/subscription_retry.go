@@ -11,6 +11,7 @@ import (
 	"schakel/registry"
 	"schakel/registry/partners"
 	"schakel/store"
+	"schakel/templates/i18n"
 	view "schakel/templates/partners"
 	"schakel/templates/ui"
 	"schakel/web/api"
@@ -45,7 +46,7 @@ func readRetry(raw json.RawMessage) (partners.RetryInput, error) {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&body); err != nil {
-		return partners.RetryInput{}, site.FieldProblem("retry", `this must be an object such as {"waits":["5s","1m"],"maxAttempts":10,"deadline":"24h"}, or null for the settings of the chain`)
+		return partners.RetryInput{}, site.FieldProblem("retry", "partners.api.retry-object")
 	}
 	in := partners.RetryInput{Waits: strings.Join(body.Waits, ", "), Deadline: body.Deadline}
 	if body.MaxAttempts != 0 {
@@ -63,23 +64,26 @@ func retryFields(err error) error {
 }
 
 // retryWords describes the retries of a subscription, and marks the settings of its own.
-func retryWords(s store.Subscription, set registry.Profile) (string, error) {
+func retryWords(ctx context.Context, s store.Subscription, set registry.Profile) (string, error) {
 	own, err := partners.RetryOf(s)
 	if err != nil {
 		return "", err
 	}
 	r := own.Over(set).Text()
-	text := "Pauses of " + r.Waits + "; at most " + r.MaxAttempts + " attempts, within " + r.Deadline + "."
 	var parts []string
-	for _, part := range []struct{ own, name string }{{own.Text().Waits, "pauses"}, {own.Text().MaxAttempts, "attempts"}, {own.Text().Deadline, "time"}} {
-		if part.own != "" {
-			parts = append(parts, part.name)
-		}
+	if len(own.Waits) > 0 {
+		parts = append(parts, i18n.T(ctx, "partners.retry.pauses"))
+	}
+	if own.MaxAttempts > 0 {
+		parts = append(parts, i18n.T(ctx, "partners.retry.attempts"))
+	}
+	if own.Deadline > 0 {
+		parts = append(parts, i18n.T(ctx, "partners.retry.time"))
 	}
 	if len(parts) == 0 {
-		return text + " As the settings of the chain say.", nil
+		return i18n.T(ctx, "partners.retry.of-settings", r.Waits, r.MaxAttempts, r.Deadline), nil
 	}
-	return text + " Its own: " + strings.Join(parts, ", ") + ".", nil
+	return i18n.T(ctx, "partners.retry.own", r.Waits, r.MaxAttempts, r.Deadline, strings.Join(parts, ", ")), nil
 }
 
 // selected describes what a subscription selects, its retries and its handling of repeats, as the settings are now.
@@ -88,28 +92,29 @@ func (p *pages) selected(ctx context.Context, s store.Subscription, e store.Endp
 	if err != nil {
 		return view.Selected{}, err
 	}
-	v := view.Selected{Filters: filterWords(s.Filters), OrderBy: s.OrderBy, Repeats: repeatsWords(s, e, set.Profile)}
+	v := view.Selected{Filters: filterWords(s.Filters), OrderBy: s.OrderBy, Repeats: repeatsWords(ctx, s, e, set.Profile)}
 	if e.Kind == store.EndpointPull {
-		v.Retries = "What is released, or not acknowledged in time, can be received again."
-	} else if v.Retries, err = retryWords(s, set.Profile); err != nil {
+		v.Retries = i18n.T(ctx, "partners.retry.pull")
+	} else if v.Retries, err = retryWords(ctx, s, set.Profile); err != nil {
 		return view.Selected{}, err
 	}
 	return v, nil
 }
 
 // repeatsWords describes the handling of an event that a subscription was handed before (EDU-18b).
-func repeatsWords(s store.Subscription, e store.Endpoint, set registry.Profile) string {
-	again := "sent"
-	if e.Kind == store.EndpointPull {
-		again = "offered"
-	}
+func repeatsWords(ctx context.Context, s store.Subscription, e store.Endpoint, set registry.Profile) string {
+	pull := e.Kind == store.EndpointPull
 	switch {
+	case s.Dedupe && pull:
+		return i18n.T(ctx, "partners.repeats.left-out-pull")
 	case s.Dedupe:
-		return "Left out: an event that was handed over before is not " + again + " again."
+		return i18n.T(ctx, "partners.repeats.left-out")
 	case set.DedupeAt != registry.DedupeConsumer:
-		return "Left out, as the settings of the chain say."
+		return i18n.T(ctx, "partners.repeats.left-out-settings")
+	case pull:
+		return i18n.T(ctx, "partners.repeats.again-pull")
 	}
-	return site.Capital(again) + " again: the receiver recognises them by source and id."
+	return i18n.T(ctx, "partners.repeats.again")
 }
 
 // typedRetry reads the fields of templates.RetryFields.

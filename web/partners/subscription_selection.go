@@ -112,45 +112,45 @@ func (s selection) wrong() map[string]i18n.Message {
 		}
 		control, text := rowProblem(row)
 		if text != "" {
-			wrong[ui.FilterControl(i, control)] = i18n.Message(text)
+			wrong[ui.FilterControl(i, control)] = text
 		}
 	}
 	if text := filterText(filter.Check(s.others)); text != "" {
-		wrong["filters"] = i18n.Message(text)
+		wrong["filters"] = text
 	}
 	if len(wrong) == 0 {
 		if text := filterText(filter.Check(s.filters())); text != "" {
-			wrong["filters"] = i18n.Message(text)
+			wrong["filters"] = text
 		}
 	}
 	return wrong
 }
 
-func rowProblem(row filter.Simple) (control, text string) {
+func rowProblem(row filter.Simple) (control string, text i18n.Message) {
 	switch err := filter.Check("[" + row.JSON() + "]"); {
 	case row.Attribute == "":
-		return "attribute", "Fill in an attribute, such as subject."
+		return "attribute", "partners.filter.attribute-missing"
 	case row.Text == "":
-		return "value", "Fill in what the attribute is compared with."
+		return "value", "partners.filter.value-missing"
 	default:
 		wrong, _ := errors.AsType[*filter.Error](err)
 		if wrong == nil {
 			return "", ""
 		}
-		return "attribute", site.Capital(wrong.Detail) + "."
+		return "attribute", i18n.Raw(site.Capital(wrong.Detail) + ".")
 	}
 }
 
 // filterText describes an error of filters with its place; "" without one.
-func filterText(err error) string {
+func filterText(err error) i18n.Message {
 	wrong, ok := errors.AsType[*filter.Error](err)
 	switch {
 	case !ok:
 		return ""
 	case wrong.Pointer == "":
-		return site.Capital(wrong.Detail) + "."
+		return i18n.Raw(site.Capital(wrong.Detail) + ".")
 	}
-	return "At " + wrong.Pointer + ": " + wrong.Detail + "."
+	return i18n.M("partners.filter.at", wrong.Pointer, wrong.Detail)
 }
 
 // merged puts what the registry refused beside the controls where it was typed.
@@ -229,7 +229,7 @@ func (d ownerPages) changeSelection(c echo.Context) error {
 		if fields, ok := site.Refused(err); ok {
 			return registry.Invalid(chosen.merged(fields))
 		}
-		return d.Settled(c, err, d.Href("/subscriptions/"+sub.ID), "The changes are saved.")
+		return d.Settled(c, err, d.Href("/subscriptions/"+sub.ID), "partners.selection.saved")
 	}, d.showSelection)
 }
 
@@ -251,8 +251,8 @@ func (d ownerPages) showSelection(c echo.Context, status int, sub store.Subscrip
 		Action: here + "/selection", Cancel: here, Types: sub.Types, State: sub.Status, Preview: chosen.preview,
 		Selection: chosen.view(here+"/selection", wrong),
 	}
-	page := d.PageFrame(c, "Filters, repeats, order and retries",
-		ui.Crumb{Label: "Subscriptions", Href: d.Href("/subscriptions")}, ui.Crumb{Label: site.SubscriptionLabel(sub), Href: here})
+	page := d.PageFrame(c, i18n.T(c.Request().Context(), "partners.selection.title"),
+		ui.Crumb{Label: i18n.T(c.Request().Context(), "partners.label.subscriptions"), Href: d.Href("/subscriptions")}, ui.Crumb{Label: site.SubscriptionLabel(sub), Href: here})
 	page.Invalid = len(wrong) > 0
 	return d.Render(c, status, ui.SelectionFormPage(page, v))
 }

@@ -39,7 +39,7 @@ func TestOptionsOfAnEventType(t *testing.T) {
 		{two, []string{"nl.a@1"}, "nl.a@2|nl.a, version 2.x|T|false nl.a@1|nl.a, version 1.x|T (deprecated)|true"},
 	} {
 		got := ""
-		for i, o := range optionsOf("nl.a", tt.lines, tt.ticked) {
+		for i, o := range optionsOf(t.Context(), "nl.a", tt.lines, tt.ticked) {
 			if i > 0 {
 				got += " "
 			}

@@ -1,12 +1,14 @@
 package partners
 
 import (
+	"context"
 	"net/http"
 
 	"github.com/labstack/echo/v4"
 	"schakel/registry"
 	"schakel/registry/partners"
 	"schakel/store"
+	"schakel/templates/i18n"
 	view "schakel/templates/partners"
 	"schakel/templates/ui"
 	"schakel/web/site"
@@ -46,22 +48,22 @@ func (d ownerPages) subscriptions(c echo.Context) error {
 		return err
 	}
 	v.Total, v.Pager = total, site.Pager(c, paging, total)
-	v.Endpoints = append([]ui.Option{{Value: "", Label: "Any endpoint"}}, endpointOptions(endpoints)...)
+	v.Endpoints = append([]ui.Option{{Value: "", Label: i18n.T(ctx, "partners.subscription.any-endpoint")}}, endpointOptions(ctx, endpoints)...)
 	for _, s := range rows {
-		v.Rows = append(v.Rows, d.subscriptionRow(s, endpoints))
+		v.Rows = append(v.Rows, d.subscriptionRow(ctx, s, endpoints))
 	}
-	page := d.Page(c, "Subscriptions")
-	page.Lead = "The event types and datasets you get, or asked for."
+	page := d.Page(c, i18n.T(ctx, "partners.label.subscriptions"))
+	page.Lead = i18n.T(ctx, "partners.subscription.lead")
 	if v.Closed == "" {
-		page.Actions = ui.LinkButton(ui.Primary, "Ask for a subscription", v.NewHref)
+		page.Actions = ui.LinkButton(ui.Primary, i18n.T(ctx, "partners.action.ask-subscription"), v.NewHref)
 	}
 	return d.Render(c, http.StatusOK, view.SubscriptionListPage(page, v))
 }
 
-func (d ownerPages) subscriptionRow(s store.Subscription, endpoints []store.Endpoint) view.OwnSubscription {
+func (d ownerPages) subscriptionRow(ctx context.Context, s store.Subscription, endpoints []store.Endpoint) view.OwnSubscription {
 	row := view.OwnSubscription{
 		Label: site.SubscriptionLabel(s), Href: d.Href("/subscriptions/" + s.ID), Types: site.GetsText(s), State: s.Status,
-		Endpoint: "an endpoint that ended", EndpointHref: d.Href("/endpoints/" + s.EndpointID), Since: s.UpdatedAt.Time,
+		Endpoint: i18n.T(ctx, "partners.subscription.endpoint-ended"), EndpointHref: d.Href("/endpoints/" + s.EndpointID), Since: s.UpdatedAt.Time,
 	}
 	for _, e := range endpoints {
 		if e.ID == s.EndpointID {
@@ -71,12 +73,12 @@ func (d ownerPages) subscriptionRow(s store.Subscription, endpoints []store.Endp
 	return row
 }
 
-func endpointOptions(endpoints []store.Endpoint) []ui.Option {
+func endpointOptions(ctx context.Context, endpoints []store.Endpoint) []ui.Option {
 	var options []ui.Option
 	for _, e := range endpoints {
 		label := e.Name + " (" + partners.EndpointHost(e) + ")"
 		if e.Status != store.EndpointActive {
-			label += ", " + e.Status
+			label = i18n.T(ctx, "partners.endpoint.option-not-active", label, i18n.Of(ctx, "partners.endpoint-state", e.Status))
 		}
 		options = append(options, ui.Option{Value: e.ID, Label: label})
 	}

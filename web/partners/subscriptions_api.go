@@ -136,7 +136,7 @@ func (m *handlers) ofEvents(next echo.HandlerFunc) echo.HandlerFunc {
 		}
 		found, err := m.Registry.Subscriptions.Get(c.Request().Context(), who.Scope(), c.Param("subscriptionId"))
 		if err == nil && found.DatasetID != "" {
-			return site.NewProblem(http.StatusNotFound, "not-found", i18n.Message("This subscription is to a dataset. It is at "+site.MutationsBase+"/subscriptions/"+found.ID+"."))
+			return site.NewProblem(http.StatusNotFound, "not-found", i18n.M("partners.api.subscription-to-dataset", site.MutationsBase+"/subscriptions/"+found.ID))
 		}
 		if err != nil {
 			return err

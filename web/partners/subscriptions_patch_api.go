@@ -53,14 +53,14 @@ func (m *handlers) setSubscriptionStatus(ctx context.Context, who api.Caller, id
 	case store.SubscriptionApproved:
 		return m.Registry.Subscriptions.Unpause(ctx, who.Actor(), id)
 	}
-	return site.FieldProblem("status", "status must be paused, or approved to go on after a pause")
+	return site.FieldProblem("status", "partners.api.status")
 }
 
 // changeSelection changes filters, order and retry schedule. The status is changed by another
 // request, so that never half of one is done.
 func (m *handlers) changeSelection(ctx context.Context, who api.Caller, id string, in subscriptionPatch) error {
 	if in.Status != "" || in.Reason != "" {
-		return site.FieldProblem("status", "change the status in a request of its own, apart from filters, orderBy, retry and leaveOutRepeats")
+		return site.FieldProblem("status", "partners.api.status-alone")
 	}
 	change := partners.SubscriptionChange{Dedupe: in.Dedupe}
 	if in.Filters != nil {
@@ -70,7 +70,7 @@ func (m *handlers) changeSelection(ctx context.Context, who api.Caller, id strin
 	if in.OrderBy != nil {
 		change.OrderBy = new(string)
 		if err := json.Unmarshal(in.OrderBy, change.OrderBy); err != nil {
-			return site.FieldProblem("orderBy", "this must be a JSON string, or null for no order")
+			return site.FieldProblem("orderBy", "partners.api.order-string")
 		}
 	}
 	if in.Retry != nil {
@@ -96,7 +96,7 @@ func filterProblem(err error, filters []byte) error {
 	p := site.RegistryProblem(refused)
 	for i := range p.Errors {
 		if p.Errors[i].Pointer == "/filters" {
-			p.Errors[i].Pointer, p.Errors[i].Detail = "/filters"+wrong.Pointer, i18n.Message(site.Capital(wrong.Detail)+".")
+			p.Errors[i].Pointer, p.Errors[i].Detail = "/filters"+wrong.Pointer, i18n.Raw(site.Capital(wrong.Detail)+".")
 		}
 	}
 	return p

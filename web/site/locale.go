@@ -88,15 +88,23 @@ func zoneOf(name string) *time.Location {
 	return zone
 }
 
-// ZoneKnown reports whether a time zone can be chosen.
-func ZoneKnown(name string) bool { return zoneOf(name) != nil }
-
 // here is the address to come back to after a language was chosen; empty where the page was posted.
 func here(c echo.Context) string {
 	if c.Request().Method != http.MethodGet {
 		return c.Request().URL.Path
 	}
 	return c.Request().URL.RequestURI()
+}
+
+// RememberLanguage has the browser remember the language of its reader; the empty one is forgotten.
+func (a *App) RememberLanguage(c echo.Context, l i18n.Lang) {
+	age := languageYear
+	if l == "" {
+		age = -1
+	}
+	c.SetCookie(&http.Cookie{
+		Name: languageCookie, Value: string(l), Path: "/", MaxAge: age, HttpOnly: true, Secure: a.HTTPS(), SameSite: http.SameSiteLaxMode,
+	})
 }
 
 // ChooseLanguage remembers the language that was chosen in the header of a page, in the browser and for the account.
@@ -109,11 +117,9 @@ func (a *App) ChooseLanguage(c echo.Context) error {
 	if !ok {
 		return echo.NewHTTPError(http.StatusBadRequest, i18n.Message("site.language-unknown"))
 	}
-	c.SetCookie(&http.Cookie{
-		Name: languageCookie, Value: string(chosen), Path: "/", MaxAge: languageYear, HttpOnly: true, Secure: a.HTTPS(), SameSite: http.SameSiteLaxMode,
-	})
+	a.RememberLanguage(c, chosen)
 	if account := a.CurrentAccount(c); account != nil {
-		if err := a.Cfg.Accounts.SetLanguage(c.Request().Context(), account.ID, string(chosen)); err != nil {
+		if err := a.Cfg.Accounts.SetLocale(c.Request().Context(), account.ID, string(chosen), account.TimeZone); err != nil {
 			return err
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/labstack/echo/v4"
 	"schakel/registry"
 	"schakel/store"
+	"schakel/templates/i18n"
 	view "schakel/templates/traffic"
 	"schakel/web/site"
 )
@@ -90,11 +91,12 @@ func (p *pages) show(c echo.Context, v view.View, ids []string) error {
 		filter.Set("endpoint", v.Endpoint)
 	}
 	v.Period = site.PageChoice(c, "period", site.TrafficPeriods())
+	ctx := c.Request().Context()
 	var err error
-	if v.Traffic, err = p.Traffic(c.Request().Context(), ids, v.Period, v.Action, filter); err != nil {
+	if v.Traffic, err = p.Traffic(ctx, ids, v.Period, v.Action, filter); err != nil {
 		return err
 	}
-	page := p.Frame(c, "Traffic")
-	page.Lead = "What moved and what waited. The numbers are counted as it moves and kept for 31 days."
+	page := p.Frame(c, i18n.T(ctx, "traffic.title"))
+	page.Lead = i18n.T(ctx, "traffic.lead")
 	return p.Render(c, http.StatusOK, view.Page(page, v))
 }

@@ -32,14 +32,16 @@ func (d *Details) address(code, place string) {
 // check notes what a party lacks that the bridge needs.
 func (r *reader) check(line int, d Details) {
 	for _, lack := range []struct {
-		queue, name string
-	}{{d.Queues.Async, "asynchronous"}, {d.Queues.Sync, "synchronous"}, {d.Queues.Error, "error"}} {
+		queue, key string
+	}{
+		{d.Queues.Async, "amqp.finding.no-async-queue"}, {d.Queues.Sync, "amqp.finding.no-sync-queue"}, {d.Queues.Error, "amqp.finding.no-error-queue"},
+	} {
 		if lack.queue == "" {
-			r.note(line, "the party has no %s queue", lack.name)
+			r.note(line, lack.key)
 		}
 	}
 	if !d.Active {
-		r.note(line, "the party is not active")
+		r.note(line, "amqp.finding.not-active")
 	}
 }
 

@@ -9,9 +9,10 @@ package cpa
 import (
 	"crypto/x509"
 	"errors"
-	"fmt"
 	"strings"
 	"time"
+
+	"schakel/templates/i18n"
 )
 
 // Kind names the form of a document.
@@ -28,6 +29,9 @@ const (
 var (
 	// ErrNotXML reports that a document is no XML and no JSON, or passes the bounds.
 	ErrNotXML = errors.New("document cannot be read as XML or JSON")
+	// ErrTooLarge and ErrNotUTF8 report why, beside ErrNotXML.
+	ErrTooLarge = errors.New("it is larger than 4 MiB")
+	ErrNotUTF8  = errors.New("it is not in UTF-8")
 	// ErrNotProfile reports that a document is none of the kinds this package reads.
 	ErrNotProfile = errors.New("document is no CPA, CPP or communication details")
 	// ErrNoHerID reports that a party has no HER-id that is a number.
@@ -58,16 +62,19 @@ func (d Document) Party(herID int) (Details, bool) {
 // Finding is something missing or odd in a document. Line counts from 1; 0 when the place is not known.
 type Finding struct {
 	Line int
-	Text string
+	Text i18n.Message
 }
 
-// String gives a finding in one line.
-func (f Finding) String() string {
+// Message gives a finding in one line, for people.
+func (f Finding) Message() i18n.Message {
 	if f.Line == 0 {
 		return f.Text
 	}
-	return fmt.Sprintf("line %d: %s", f.Line, f.Text)
+	return i18n.M("amqp.cpa.at-line", f.Line, f.Text)
 }
+
+// String gives a finding in one line, in English.
+func (f Finding) String() string { return f.Message().String() }
 
 // Details describes one party: its queues, certificates and processes.
 type Details struct {

@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"schakel/registry/xmlscan"
+	"schakel/templates/i18n"
 )
 
 // Bounds of a document. An agreement about all processes of the exchange is some 300 KB.
@@ -29,7 +30,7 @@ const namespace = "http://www.oasis-open.org/committees/ebxml-cppa/schema/cpp-cp
 // Document holds what could be read.
 func Parse(doc []byte) (Document, error) {
 	if len(doc) > maxBytes {
-		return Document{}, fmt.Errorf("%w: it is larger than %d MiB", ErrNotXML, maxBytes>>20)
+		return Document{}, fmt.Errorf("%w: %w", ErrNotXML, ErrTooLarge)
 	}
 	if start := bytes.TrimLeft(bytes.TrimPrefix(doc, []byte("\xEF\xBB\xBF")), " \t\r\n"); bytes.HasPrefix(start, []byte("{")) {
 		return parseREST(start)
@@ -55,7 +56,7 @@ func Parse(doc []byte) (Document, error) {
 // tree reads a document in UTF-8.
 func tree(doc []byte) (*xmlscan.Node, error) {
 	if !utf8.Valid(doc) {
-		return nil, fmt.Errorf("%w: it is not in UTF-8", ErrNotXML)
+		return nil, fmt.Errorf("%w: %w", ErrNotXML, ErrNotUTF8)
 	}
 	text, err := xmlscan.Decode(doc)
 	if err != nil {
@@ -98,9 +99,9 @@ func (d Document) useful() error {
 type reader struct{ doc Document }
 
 // note adds a finding, up to a bound.
-func (r *reader) note(line int, format string, args ...any) {
+func (r *reader) note(line int, key string, args ...any) {
 	if len(r.doc.Findings) < maxFindings {
-		r.doc.Findings = append(r.doc.Findings, Finding{Line: line, Text: fmt.Sprintf(format, args...)})
+		r.doc.Findings = append(r.doc.Findings, Finding{Line: line, Text: i18n.M(key, args...)})
 	}
 }
 
@@ -111,7 +112,7 @@ func (r *reader) herID(n *xmlscan.Node, text string) int {
 			return id
 		}
 	}
-	r.note(lineOf(n), "the party has no HER-id that is a number")
+	r.note(lineOf(n), "amqp.finding.no-her-id")
 	return 0
 }
 
@@ -126,7 +127,7 @@ func (r *reader) moment(n *xmlscan.Node, text string) time.Time {
 		at, err = time.Parse("2006-01-02T15:04:05.999999999", text)
 	}
 	if err != nil {
-		r.note(lineOf(n), "%s is no time", n.Name.Local)
+		r.note(lineOf(n), "amqp.finding.no-time", n.Name.Local)
 		return time.Time{}
 	}
 	if at.Year() == 9999 {
@@ -141,7 +142,7 @@ func (r *reader) agreement(root *xmlscan.Node) {
 	r.doc.Status = root.FindLocal("Status").Attribute("value")
 	id := root.Attribute("cpaid")
 	if id == "" {
-		r.note(root.Line, "the agreement has no cpaid")
+		r.note(root.Line, "amqp.finding.no-cpaid")
 	}
 	from, until := root.FindLocal("Start"), root.FindLocal("End")
 	for _, info := range root.AllLocal("PartyInfo") {
@@ -151,7 +152,7 @@ func (r *reader) agreement(root *xmlscan.Node) {
 		r.doc.Parties = append(r.doc.Parties, party)
 	}
 	if n := len(r.doc.Parties); n != 2 {
-		r.note(root.Line, "an agreement has two parties, this one has %d", n)
+		r.note(root.Line, "amqp.finding.agreement-parties", n)
 	}
 }
 
@@ -160,7 +161,7 @@ func (r *reader) profile(root *xmlscan.Node) {
 	r.doc.Kind = Profile
 	id := root.Attribute("cppid")
 	if id == "" {
-		r.note(root.Line, "the profile has no cppid")
+		r.note(root.Line, "amqp.finding.no-cppid")
 	}
 	for _, info := range root.AllLocal("PartyInfo") {
 		party := r.party(root, info)
@@ -168,7 +169,7 @@ func (r *reader) profile(root *xmlscan.Node) {
 		r.doc.Parties = append(r.doc.Parties, party)
 	}
 	if n := len(r.doc.Parties); n != 1 {
-		r.note(root.Line, "a profile has one party, this one has %d", n)
+		r.note(root.Line, "amqp.finding.profile-parties", n)
 	}
 }
 
@@ -181,7 +182,7 @@ func (r *reader) party(root, info *xmlscan.Node) Details {
 		}
 	}
 	if info.FindLocal("PartyId") == nil {
-		r.note(info.Line, "the party has no PartyId")
+		r.note(info.Line, "amqp.finding.no-party-id")
 	}
 	party.Certificates = r.certificates(info)
 	channels := r.channels(info)
@@ -192,7 +193,7 @@ func (r *reader) party(root, info *xmlscan.Node) Details {
 		party.Processes = append(party.Processes, r.process(root, role, channels))
 	}
 	if len(party.Processes) == 0 {
-		r.note(info.Line, "the party supports no process")
+		r.note(info.Line, "amqp.finding.no-processes")
 	}
 	return party
 }
@@ -226,11 +227,11 @@ func (r *reader) channels(info *xmlscan.Node) map[string]channel {
 		protocol, queue := end.FindLocal("TransportProtocol").Text(), end.FindLocal("Endpoint").Attribute("uri")
 		switch {
 		case end == nil:
-			r.note(n.Line, "the channel %s names a transport that is not there", brief(id))
+			r.note(n.Line, "amqp.finding.no-transport", brief(id))
 		case !strings.EqualFold(protocol, "AMQP"):
-			r.note(end.Line, "the channel %s does not go over AMQP", brief(id))
+			r.note(end.Line, "amqp.finding.not-amqp", brief(id))
 		case queue == "":
-			r.note(end.Line, "the channel %s has no queue", brief(id))
+			r.note(end.Line, "amqp.finding.no-queue", brief(id))
 		default:
 			reply := n.FindLocal("MessagingCharacteristics").Attribute("syncReplyMode")
 			out[id] = channel{queue: queue, mode: modeOf(queue, id, reply)}
@@ -280,7 +281,7 @@ func (r *reader) certificates(info *xmlscan.Node) Certificates {
 		if !encrypts && !signs {
 			id := strings.ToLower(n.Attribute("certId"))
 			encrypts, signs = strings.HasPrefix(id, "enc"), strings.HasPrefix(id, "sign")
-			r.note(n.Line, "the certificate %s says neither that it signs nor that it encrypts", brief(id))
+			r.note(n.Line, "amqp.finding.no-usage", brief(id))
 		}
 		if encrypts {
 			out.Encrypt = append(out.Encrypt, cert)
@@ -290,10 +291,10 @@ func (r *reader) certificates(info *xmlscan.Node) Certificates {
 		}
 	}
 	if len(out.Encrypt) == 0 {
-		r.note(info.Line, "the party has no certificate to encrypt for it with")
+		r.note(info.Line, "amqp.finding.no-encryption-certificate")
 	}
 	if len(out.Sign) == 0 {
-		r.note(info.Line, "the party has no certificate that signs")
+		r.note(info.Line, "amqp.finding.no-signing-certificate")
 	}
 	newestFirst(out.Encrypt)
 	newestFirst(out.Sign)
@@ -305,12 +306,12 @@ func (r *reader) certificate(n *xmlscan.Node) *x509.Certificate {
 	text := n.FindLocal("KeyInfo", "X509Data", "X509Certificate").Text()
 	der, err := base64.StdEncoding.DecodeString(strings.Join(strings.Fields(text), ""))
 	if err != nil || len(der) == 0 {
-		r.note(n.Line, "the certificate %s cannot be read", brief(n.Attribute("certId")))
+		r.note(n.Line, "amqp.finding.unreadable-certificate", brief(n.Attribute("certId")))
 		return nil
 	}
 	cert, err := x509.ParseCertificate(der)
 	if err != nil {
-		r.note(n.Line, "the certificate %s cannot be read", brief(n.Attribute("certId")))
+		r.note(n.Line, "amqp.finding.unreadable-certificate", brief(n.Attribute("certId")))
 		return nil
 	}
 	return cert

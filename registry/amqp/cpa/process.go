@@ -20,9 +20,11 @@ func (r *reader) process(root, role *xmlscan.Node, channels map[string]channel) 
 		Role: role.FindLocal("Role").Attribute("name"), Service: binding.FindLocal("Service").Text(),
 	}
 	p.Subject = strings.ToUpper(p.Name)
-	for what, value := range map[string]string{"name": p.Name, "role": p.Role, "service": p.Service} {
+	for key, value := range map[string]string{
+		"amqp.finding.process-without-name": p.Name, "amqp.finding.process-without-role": p.Role, "amqp.finding.process-without-service": p.Service,
+	} {
 		if value == "" {
-			r.note(role.Line, "a process has no %s", what)
+			r.note(role.Line, key)
 		}
 	}
 	for _, n := range binding.AllLocal("CanSend") {
@@ -39,7 +41,7 @@ func (r *reader) action(root, n *xmlscan.Node, channels map[string]channel) Acti
 	binding := n.FindLocal("ThisPartyActionBinding")
 	a := Action{Name: binding.Attribute("action")}
 	if a.Name == "" {
-		r.note(n.Line, "%s has no action", n.Name.Local)
+		r.note(n.Line, "amqp.finding.no-action", n.Name.Local)
 		return a
 	}
 	characteristics := binding.FindLocal("BusinessTransactionCharacteristics")
@@ -51,7 +53,7 @@ func (r *reader) action(root, n *xmlscan.Node, channels map[string]channel) Acti
 			return a
 		}
 	}
-	r.note(binding.Line, "the action %s has no channel over AMQP", brief(a.Name))
+	r.note(binding.Line, "amqp.finding.no-channel", brief(a.Name))
 	return Action{}
 }
 

@@ -1,0 +1,18 @@
+// Package packaging holds what an operator puts beside Schakel: a dashboard for Grafana and alert rules for Prometheus, which a running
+// Schakel serves at /docs.
+//
+// Its tests hold every metric that they name against the metrics of the program, and the rules against promtool. It does not install
+// anything, and knows nothing of the data source or of who is alerted.
+package packaging
+
+import _ "embed"
+
+// Dashboard is a dashboard for Grafana 10 and later, as JSON to import. It asks for the Prometheus data source.
+//
+//go:embed grafana-dashboard.json
+var Dashboard string
+
+// Alerts are alert rules for Prometheus, as YAML for rule_files.
+//
+//go:embed prometheus-alerts.yml
+var Alerts string
