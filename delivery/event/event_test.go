@@ -286,7 +286,7 @@ func TestAdvice(t *testing.T) {
 				t.Errorf("got %q, want %q", got, test.want)
 			}
 			for _, problem := range problems {
-				if strings.Contains(problem.Detail, "123456782") || strings.Contains(problem.Detail, "jansen") {
+				if strings.Contains(problem.Detail.String(), "123456782") || strings.Contains(problem.Detail.String(), "jansen") {
 					t.Error("advice repeats a value")
 				}
 			}

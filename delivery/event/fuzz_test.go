@@ -100,7 +100,7 @@ func checkProblems(t *testing.T, err error) {
 		t.Fatalf("%d problems", len(invalid.Problems))
 	}
 	for _, problem := range invalid.Problems {
-		if problem.Code == "" || problem.Detail == "" || !utf8.ValidString(problem.Pointer+problem.Detail+problem.Attribute) {
+		if problem.Code == "" || problem.Detail == "" || !utf8.ValidString(problem.Pointer+problem.Detail.String()+problem.Attribute) {
 			t.Fatalf("%+v", problem)
 		}
 	}

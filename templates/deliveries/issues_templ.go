@@ -38,7 +38,7 @@ type IssueRow struct {
 
 func (v IssueListView) table(ctx context.Context) ui.TableView {
 	t := ui.TableView{
-		ID: "issues", Caption: i18n.T(ctx, "deliveries.issues.title"), Total: v.Total, Noun: [2]string{"issue", "issues"}, Pager: v.Pager,
+		ID: "issues", Caption: i18n.T(ctx, "deliveries.issues.title"), Total: v.Total, Noun: [2]string{i18n.T(ctx, "deliveries.noun.issue-one"), i18n.T(ctx, "deliveries.noun.issue-many")}, Pager: v.Pager,
 		Columns: []ui.Column{{Label: i18n.T(ctx, "deliveries.issues.cause")}, {Label: i18n.T(ctx, "deliveries.endpoint")}},
 		Empty:   ui.Empty{Text: i18n.T(ctx, "deliveries.issues.none")},
 	}

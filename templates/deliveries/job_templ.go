@@ -98,7 +98,7 @@ func (v JobView) matched(ctx context.Context) string {
 
 func (v JobView) parts(ctx context.Context) ui.TableView {
 	return ui.TableView{
-		ID: "parts", Caption: i18n.T(ctx, "deliveries.jobs.parts"), Total: len(v.Parts), Noun: [2]string{"subscription", "subscriptions"},
+		ID: "parts", Caption: i18n.T(ctx, "deliveries.jobs.parts"), Total: len(v.Parts), Noun: [2]string{i18n.T(ctx, "deliveries.noun.subscription-one"), i18n.T(ctx, "deliveries.noun.subscription-many")},
 		Columns: []ui.Column{
 			{Label: i18n.T(ctx, "deliveries.endpoint")}, {Label: i18n.T(ctx, "deliveries.subscription")}, {Label: i18n.T(ctx, "deliveries.state-label")},
 			{Label: i18n.T(ctx, "deliveries.jobs.part-replayed"), Numeric: true}, {Label: i18n.T(ctx, "deliveries.jobs.of"), Numeric: true},

@@ -74,7 +74,7 @@ func (v ReplayView) button(ctx context.Context) string {
 
 func (v JobGroupsView) table(ctx context.Context) ui.TableView {
 	return ui.TableView{
-		ID: "groups", Caption: i18n.T(ctx, "deliveries.groups.title"), Total: len(v.Rows) + v.Left, Noun: [2]string{"group", "groups"},
+		ID: "groups", Caption: i18n.T(ctx, "deliveries.groups.title"), Total: len(v.Rows) + v.Left, Noun: [2]string{i18n.T(ctx, "deliveries.noun.group-one"), i18n.T(ctx, "deliveries.noun.group-many")},
 		Columns: []ui.Column{
 			{Label: v.toLabel(ctx)}, {Label: i18n.T(ctx, "deliveries.subscription")}, {Label: i18n.T(ctx, "deliveries.event-type")},
 			{Label: i18n.T(ctx, "deliveries.groups.count"), Numeric: true},

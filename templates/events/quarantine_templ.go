@@ -52,7 +52,7 @@ type QuarantineView struct {
 
 func (v QuarantineListView) table(ctx context.Context) ui.TableView {
 	return ui.TableView{
-		ID: "quarantine", Caption: i18n.T(ctx, "events.quarantine.caption"), Total: v.Total, Noun: [2]string{"request", "requests"}, Pager: v.Pager,
+		ID: "quarantine", Caption: i18n.T(ctx, "events.quarantine.caption"), Total: v.Total, Noun: [2]string{i18n.T(ctx, "events.noun.request-one"), i18n.T(ctx, "events.noun.request-many")}, Pager: v.Pager,
 		Columns: []ui.Column{
 			{Label: i18n.T(ctx, "events.quarantine.client")}, {Label: i18n.T(ctx, "events.quarantine.partner")}, {Label: i18n.T(ctx, "events.quarantine.state-label")},
 			{Label: i18n.T(ctx, "events.quarantine.events"), Numeric: true}, {Label: i18n.T(ctx, "events.quarantine.kept")},

@@ -26,7 +26,7 @@ func (p *Pages) jobList(area site.DeliveryArea) echo.HandlerFunc {
 			return err
 		}
 		v := view.JobListView{Path: area.Base + "/jobs", Now: p.Cfg.Now(), Table: ui.TableView{
-			ID: "jobs", Caption: i18n.T(ctx, "deliveries.jobs.title"), Total: total, Noun: [2]string{"job", "jobs"}, Pager: site.Pager(c, paging, total),
+			ID: "jobs", Caption: i18n.T(ctx, "deliveries.jobs.title"), Total: total, Noun: [2]string{i18n.T(ctx, "deliveries.noun.job-one"), i18n.T(ctx, "deliveries.noun.job-many")}, Pager: site.Pager(c, paging, total),
 			Empty: ui.Empty{
 				Text:        i18n.T(ctx, "deliveries.jobs.none"),
 				ActionLabel: i18n.T(ctx, "deliveries.list.see"), ActionHref: area.Base + "/deliveries",

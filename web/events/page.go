@@ -71,7 +71,7 @@ func (p *pages) eventList(c echo.Context) error {
 
 func eventTable(ctx context.Context, filtered bool, total int) ui.TableView {
 	t := ui.TableView{
-		ID: "events", Caption: i18n.T(ctx, "events.list.caption"), Total: total, Most: store.ListBound, Noun: [2]string{"event", "events"},
+		ID: "events", Caption: i18n.T(ctx, "events.list.caption"), Total: total, Most: store.ListBound, Noun: [2]string{i18n.T(ctx, "events.noun.event-one"), i18n.T(ctx, "events.noun.event-many")},
 		Empty: ui.Empty{Text: i18n.T(ctx, "events.list.none", "/events/v1/events"), ActionLabel: i18n.T(ctx, "events.list.see-clients"), ActionHref: "/admin/clients"},
 	}
 	if filtered {
