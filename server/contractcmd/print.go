@@ -8,6 +8,7 @@ import (
 	"schakel/registry/contracts/compare"
 	"schakel/registry/contracts/contract"
 	"schakel/server/cli"
+	"schakel/templates/i18n"
 )
 
 // printJudgements prints what was found in documents.
@@ -166,8 +167,17 @@ func (d difference) answer() differenceAnswer {
 		a.Changes = append(a.Changes, changeAnswer{
 			Level: string(c.Level), Code: c.Code, Pointer: c.Pointer, Removed: c.Removed, Side: c.Side,
 			OldPointer: c.OldPointer, NewPointer: c.NewPointer, Direction: c.Direction,
-			Subjects: append([]string{}, c.Subjects...), Text: c.Text, Explanation: c.Why, Cause: c.Cause, EventTypes: c.EventTypes,
+			Subjects: english(c.Subjects), Text: c.Text.String(), Explanation: c.Why.String(), Cause: c.Cause, EventTypes: c.EventTypes,
 		})
 	}
 	return a
+}
+
+// english writes texts as commands do.
+func english(list []i18n.Message) []string {
+	texts := make([]string, len(list))
+	for i, m := range list {
+		texts[i] = m.String()
+	}
+	return texts
 }

@@ -83,7 +83,7 @@ func fillChanges(c echo.Context, v *view.ContractChangesView, made contracts.Com
 const maxShownChanges = 200
 
 func changeGroup(g compare.Group) view.ContractChangeGroup {
-	group := view.ContractChangeGroup{Text: g.Text, Level: string(g.Level), Cause: g.Cause, Total: len(g.Changes), EventTypes: g.EventTypes}
+	group := view.ContractChangeGroup{Text: g.Text.String(), Level: string(g.Level), Cause: g.Cause, Total: len(g.Changes), EventTypes: g.EventTypes}
 	for _, c := range g.Changes[:min(len(g.Changes), maxShownChanges)] {
 		group.Changes = append(group.Changes, changeRow(c))
 	}

@@ -138,7 +138,7 @@ func (m *handlers) showMirrorAlarm(c echo.Context, who api.Caller) error {
 func newAlarmChanges(changes []compare.Change) []alarmChange {
 	var list []alarmChange
 	for _, change := range changes[:min(len(changes), maxListedChanges)] {
-		list = append(list, alarmChange{string(change.Level), change.Text})
+		list = append(list, alarmChange{string(change.Level), change.Text.String()})
 	}
 	return list
 }

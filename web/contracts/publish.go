@@ -248,7 +248,7 @@ func boundName(s store.Subscription) string {
 
 func changeRow(c compare.Change) view.ContractChangeRow {
 	return view.ContractChangeRow{
-		Level: string(c.Level), Text: c.Text, Why: c.Why, Side: c.Side, Subject: c.Subject, Pointer: c.Pointer, Removed: c.Removed, Code: c.Code,
+		Level: string(c.Level), Text: c.Text.String(), Why: c.Why.String(), Side: c.Side, Subject: c.Subject.String(), Pointer: c.Pointer, Removed: c.Removed, Code: c.Code,
 		OldPointer: c.OldPointer, Direction: c.Direction,
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"schakel/registry/contracts"
 	"schakel/registry/contracts/compare"
 	"schakel/web/site"
+	"schakel/templates/i18n"
 )
 
 // ChangesAnswer lists the changes from one version to another.
@@ -80,16 +81,25 @@ func newChangesAnswer(made contracts.Comparison) ChangesAnswer {
 		Counts: countLevels(made.Changes), Causes: []causeAnswer{}, Changes: []changeAnswer{},
 	}
 	for _, g := range compare.GroupByCause(made.Changes) {
-		answer.Causes = append(answer.Causes, causeAnswer{g.Cause, string(g.Level), g.Text})
+		answer.Causes = append(answer.Causes, causeAnswer{g.Cause, string(g.Level), g.Text.String()})
 	}
 	for _, c := range made.Changes {
 		answer.Changes = append(answer.Changes, changeAnswer{
 			Level: string(c.Level), Code: c.Code, Pointer: c.Pointer, Removed: c.Removed, Side: c.Side,
 			OldPointer: c.OldPointer, NewPointer: c.NewPointer, Direction: c.Direction,
-			Subjects: append([]string{}, c.Subjects...), Text: c.Text, Explanation: c.Why, Cause: c.Cause, EventTypes: c.EventTypes,
+			Subjects: written(c.Subjects), Text: c.Text.String(), Explanation: c.Why.String(), Cause: c.Cause, EventTypes: c.EventTypes,
 		})
 	}
 	return answer
+}
+
+// written writes a list of texts.
+func written(list []i18n.Message) []string {
+	texts := make([]string, len(list))
+	for i, m := range list {
+		texts[i] = m.String()
+	}
+	return texts
 }
 
 func countLevels(changes []compare.Change) (n levelCounts) {

@@ -67,7 +67,7 @@ func breakingProblem(err error) error {
 	}
 	p := site.NewProblem(http.StatusConflict, "breaking-change", i18n.Message(detail+" Or send a reason to publish it as it is."))
 	for _, change := range refused.Breaking[:min(len(refused.Breaking), maxListedChanges)] {
-		p.Errors = append(p.Errors, site.ProblemError{Pointer: change.Pointer, Code: change.Code, Detail: i18n.Message(strings.TrimSpace(change.Text + " " + change.Why))})
+		p.Errors = append(p.Errors, site.ProblemError{Pointer: change.Pointer, Code: change.Code, Detail: i18n.M("changes.with-why", change.Text, change.Why)})
 	}
 	return p
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"schakel/registry/jsonpointer"
+	"schakel/templates/i18n"
 )
 
 // Level ranks a change.
@@ -52,11 +53,11 @@ type Change struct {
 	Side string
 	// Subject names the object of the change, such as "GET /students" or "message StudentEnrolled"; with more than one, the
 	// first and how many more.
-	Subject string
+	Subject i18n.Message
 	// Subjects are all of them, sorted.
-	Subjects []string
+	Subjects []i18n.Message
 	// Text describes the change, Why its meaning and for whom.
-	Text, Why string
+	Text, Why i18n.Message
 	// Cause is the JSON Pointer of the part that changed, such as a shared schema. Changes with the same cause belong together.
 	Cause string
 	// EventTypes are the CloudEvents types that an AsyncAPI change touches, sorted.
@@ -157,10 +158,11 @@ type Group struct {
 	// Level is the worst of the changes.
 	Level Level
 	// Text is a sentence about the group, for a heading.
-	Text string
+	Text i18n.Message
 	// Subjects and EventTypes cover all the changes, sorted.
-	Subjects, EventTypes []string
-	Changes              []Change
+	Subjects   []i18n.Message
+	EventTypes []string
+	Changes    []Change
 }
 
 // GroupByCause puts changes with the same cause together: breaking groups first, then in the order of the causes.
@@ -194,48 +196,80 @@ func (g *Group) complete() {
 		g.EventTypes = append(g.EventTypes, c.EventTypes...)
 	}
 	g.Subjects, g.EventTypes = sorted(g.Subjects), sorted(g.EventTypes)
-	var parts []string
-	for _, l := range []Level{Breaking, Warning, Info} {
-		if counts[l] > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", counts[l], l))
-		}
+	var parts []i18n.Message
+	if n := counts[Breaking]; n > 0 {
+		parts = append(parts, i18n.M("changes.count-breaking", n))
 	}
-	g.Text = fmt.Sprintf("%s: %s.", causeName(g.Cause), strings.Join(parts, ", "))
+	if n := counts[Warning]; n > 0 {
+		parts = append(parts, i18n.M("changes.count-warning", n))
+	}
+	if n := counts[Info]; n > 0 {
+		parts = append(parts, i18n.M("changes.count-info", n))
+	}
+	g.Text = i18n.M("changes.group", causeName(g.Cause), joined("changes.list", parts))
 	if n := len(g.Subjects); n > 1 {
-		g.Text = fmt.Sprintf("%s: %s, in %d places.", causeName(g.Cause), strings.Join(parts, ", "), n)
+		g.Text = i18n.M("changes.group-places", causeName(g.Cause), joined("changes.list", parts), n)
 	}
 }
 
 // causeName says in words what a cause points at.
-func causeName(cause string) string {
+func causeName(cause string) i18n.Message {
 	list, _ := jsonpointer.Tokens(cause)
 	switch {
 	case len(list) == 0:
-		return "The document"
+		return "changes.cause-document"
 	case len(list) >= 3 && list[0] == "components":
-		return fmt.Sprintf("The shared %s %s", singular(list[1]), list[2])
+		return sharedName(list[1], list[2])
 	case len(list) >= 3 && list[0] == "paths":
-		return fmt.Sprintf("The operation %s %s", strings.ToUpper(list[2]), list[1])
+		return i18n.M("changes.cause-operation", strings.ToUpper(list[2])+" "+list[1])
 	case len(list) >= 4 && list[0] == "channels":
-		return fmt.Sprintf("The message %s of channel %s", list[3], list[1])
+		return i18n.M("changes.cause-message", list[3], list[1])
 	case len(list) >= 2:
-		return fmt.Sprintf("The %s %s", singular(list[0]), list[1])
+		return partName(list[0], list[1])
 	}
-	return "The part " + list[0]
+	return i18n.M("changes.cause-part", list[0])
 }
 
-func singular(kind string) string {
+// sharedName names a component.
+func sharedName(kind, name string) i18n.Message {
 	switch kind {
+	case "schemas":
+		return i18n.M("changes.cause-shared-schema", name)
+	case "responses":
+		return i18n.M("changes.cause-shared-response", name)
+	case "parameters":
+		return i18n.M("changes.cause-shared-parameter", name)
+	case "headers":
+		return i18n.M("changes.cause-shared-header", name)
+	case "messages":
+		return i18n.M("changes.cause-shared-message", name)
 	case "requestBodies":
-		return "request body"
+		return i18n.M("changes.cause-shared-request-body", name)
 	case "securitySchemes":
-		return "security scheme"
+		return i18n.M("changes.cause-shared-security-scheme", name)
 	case "mediaTypes":
-		return "media type"
+		return i18n.M("changes.cause-shared-media-type", name)
 	case "pathItems":
-		return "path item"
+		return i18n.M("changes.cause-shared-path-item", name)
 	}
-	return strings.TrimSuffix(kind, "s")
+	return i18n.M("changes.cause-shared", strings.TrimSuffix(kind, "s"), name)
+}
+
+// partName names a part of a document that is no component.
+func partName(kind, name string) i18n.Message {
+	switch kind {
+	case "channels":
+		return i18n.M("changes.cause-channel", name)
+	case "operations":
+		return i18n.M("changes.cause-operation", name)
+	case "servers":
+		return i18n.M("changes.cause-server", name)
+	case "webhooks":
+		return i18n.M("changes.cause-webhook", name)
+	case "paths":
+		return i18n.M("changes.cause-path", name)
+	}
+	return i18n.M("changes.cause-other", strings.TrimSuffix(kind, "s"), name)
 }
 
 // causeOf gives the part of a document that a pointer lies in.
@@ -256,7 +290,7 @@ func causeOf(pointer string) string {
 	return jsonpointer.Join(list[:min(size, len(list))]...)
 }
 
-func sorted(list []string) []string {
+func sorted[S ~string](list []S) []S {
 	list = slices.Clone(list)
 	slices.Sort(list)
 	return slices.Compact(list)
@@ -271,8 +305,8 @@ type merger struct {
 func newMerger() *merger { return &merger{at: map[string]int{}} }
 
 // add takes a change; short is its text without what differs from place to place.
-func (m *merger) add(c Change, short string) {
-	key := strings.Join([]string{string(c.Level), c.Code, c.Pointer, fmt.Sprint(c.Removed), c.Side, short}, "\x00")
+func (m *merger) add(c Change, short i18n.Message) {
+	key := strings.Join([]string{string(c.Level), c.Code, c.Pointer, fmt.Sprint(c.Removed), c.Side, string(short)}, "\x00")
 	i, known := m.at[key]
 	if !known {
 		m.at[key] = len(m.list)
@@ -297,14 +331,14 @@ func (m *merger) changes() []Change {
 	return m.list
 }
 
-func summary(subjects []string) string {
+func summary(subjects []i18n.Message) i18n.Message {
 	switch len(subjects) {
 	case 0:
 		return ""
 	case 1:
 		return subjects[0]
 	}
-	return fmt.Sprintf("%s and %d more", subjects[0], len(subjects)-1)
+	return i18n.M("changes.subject-and-more", subjects[0], len(subjects)-1)
 }
 
 // quote writes an argument of a text as code.
