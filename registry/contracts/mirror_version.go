@@ -128,7 +128,7 @@ func firstFinding(findings []contract.Finding) string {
 		if f.Line > 0 {
 			return fmt.Sprintf("The document is not valid. Line %d: %s", f.Line, f.Detail)
 		}
-		return "The document is not valid. " + f.Detail
+		return "The document is not valid. " + f.Detail.String()
 	}
 	return "The document is neither OpenAPI nor AsyncAPI that can be read."
 }

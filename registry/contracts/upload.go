@@ -35,11 +35,11 @@ func (e *InvalidDocumentError) Error() string {
 
 // Unwrap makes it an *Error for whoever does not show findings.
 func (e *InvalidDocumentError) Unwrap() error {
-	text := "The document cannot be registered as it is."
+	text := i18n.Message("The document cannot be registered as it is.")
 	if len(e.Findings) > 0 {
 		text = e.Findings[0].Detail
 	}
-	return registry.Invalid(registry.Problems{"document": i18n.Message(text)})
+	return registry.Invalid(registry.Problems{"document": text})
 }
 
 // Upload is a document for a contract, or a zip of it with the files it refers to.
@@ -206,8 +206,8 @@ func (c *Contracts) judgeSpec(ctx context.Context, doc *contract.Document, findi
 	}
 	found := contract.Finding{
 		Severity: contract.SeverityWarning, Code: "spec-version", Pointer: "/" + string(doc.Kind),
-		Detail: "The document follows version " + doc.SpecVersion + "; this chain asks for OpenAPI 3.2 and AsyncAPI 3.1 (EDU-21).",
-		Remedy: "Convert the document, or ask the administrator to take other versions.",
+		Detail: i18n.M("findings.spec-version", doc.SpecVersion),
+		Remedy: "findings.spec-version-remedy",
 	}
 	if state.SpecVersions == registry.PolicyRefuse {
 		found.Severity = contract.SeverityError

@@ -69,7 +69,7 @@ func (c *Diff) load(ctx context.Context, name string, in io.Reader) (*document, 
 	}
 	if d.read == nil {
 		f := d.findings[0]
-		return nil, fmt.Errorf("%s cannot be compared: %s", d.place(f), strings.TrimSpace(f.Detail+" "+f.Remedy))
+		return nil, fmt.Errorf("%s cannot be compared: %s", d.place(f), strings.TrimSpace(f.Detail.String()+" "+f.Remedy.String()))
 	}
 	return d, nil
 }

@@ -22,7 +22,7 @@ func printJudgements(w io.Writer, format string, all []judgement) error {
 	}
 	for _, j := range all {
 		for _, f := range j.findings {
-			text := strings.TrimSpace(f.Detail + " " + f.Remedy)
+			text := strings.TrimSpace(f.Detail.String() + " " + f.Remedy.String())
 			if format == cli.FormatGitHub {
 				file, line, column := j.spot(f)
 				fmt.Fprintln(w, workflowCommand(f.Severity, file, line, column, f.Code, text))
@@ -121,7 +121,7 @@ func newJudgementAnswer(j judgement) judgementAnswer {
 		a.Score = &j.score
 	}
 	for _, f := range j.findings {
-		a.Findings = append(a.Findings, findingAnswer{f.Severity, f.Code, f.Pointer, f.Line, f.Column, f.File, f.FileLine, f.Detail, f.Remedy})
+		a.Findings = append(a.Findings, findingAnswer{f.Severity, f.Code, f.Pointer, f.Line, f.Column, f.File, f.FileLine, f.Detail.String(), f.Remedy.String()})
 	}
 	return a
 }

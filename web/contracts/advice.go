@@ -91,7 +91,7 @@ func adviceView(report lint.Report, here string, filter adviceFilter) view.Advic
 }
 
 func adviceRule(o lint.Outcome) view.AdviceRule {
-	r := view.AdviceRule{ID: o.ID, Set: o.Set, Title: o.Title, Severity: o.Severity, State: string(o.State), Count: o.Count, Link: o.Link}
+	r := view.AdviceRule{ID: o.ID, Set: o.Set, Title: o.Title.String(), Severity: o.Severity, State: string(o.State), Count: o.Count, Link: o.Link}
 	if o.State == lint.Fails {
 		r.Href = "#rule-" + o.Code
 	}
@@ -99,7 +99,7 @@ func adviceRule(o lint.Outcome) view.AdviceRule {
 }
 
 func adviceGroup(o lint.Outcome, found []contract.Finding, v view.AdviceView, filter adviceFilter) view.AdviceGroup {
-	g := view.AdviceGroup{ID: o.Code, Title: o.Title, Remedy: o.Remedy, Total: o.Count}
+	g := view.AdviceGroup{ID: o.Code, Title: o.Title.String(), Remedy: o.Remedy.String(), Total: o.Count}
 	if filter.rule == "" && len(found) > shownFindings {
 		found, g.More = found[:shownFindings], v.Action+"?"+url.Values{"rule": {o.Code}}.Encode()
 	}

@@ -7,8 +7,8 @@ import (
 	"github.com/labstack/echo/v4"
 	"schakel/registry/contracts"
 	"schakel/registry/contracts/compare"
-	"schakel/web/site"
 	"schakel/templates/i18n"
+	"schakel/web/site"
 )
 
 // ChangesAnswer lists the changes from one version to another.

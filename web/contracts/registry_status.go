@@ -78,7 +78,7 @@ func incompleteProblem(err *contracts.IncompleteError) error {
 	p := site.NewProblem(http.StatusConflict, "document-incomplete", "The document refers to what was not uploaded. Upload the version again as a zip with all its files, then publish it.")
 	for _, f := range err.Missing {
 		p.Errors = append(p.Errors, site.ProblemError{
-			Severity: f.Severity, Pointer: f.Pointer, Line: f.Line, Column: f.Column, Code: f.Code, Detail: i18n.Message(strings.TrimSpace(inFile(f) + f.Detail + " " + f.Remedy)),
+			Severity: f.Severity, Pointer: f.Pointer, Line: f.Line, Column: f.Column, Code: f.Code, Detail: i18n.Raw(strings.TrimSpace(inFile(f) + f.Detail.String() + " " + f.Remedy.String())),
 		})
 	}
 	return p

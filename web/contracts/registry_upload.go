@@ -167,7 +167,7 @@ func documentProblem(err error) error {
 	p := site.NewProblem(http.StatusBadRequest, "document-invalid", "The document cannot be registered as it is. Mend what the errors name and send it again.")
 	for _, f := range invalid.Findings {
 		p.Errors = append(p.Errors, site.ProblemError{
-			Severity: f.Severity, Pointer: f.Pointer, Line: f.Line, Column: f.Column, Code: f.Code, Detail: i18n.Message(strings.TrimSpace(inFile(f) + f.Detail + " " + f.Remedy)),
+			Severity: f.Severity, Pointer: f.Pointer, Line: f.Line, Column: f.Column, Code: f.Code, Detail: i18n.Raw(strings.TrimSpace(inFile(f) + f.Detail.String() + " " + f.Remedy.String())),
 		})
 	}
 	return p
@@ -217,7 +217,7 @@ func newLintAnswer(r lint.Report) *LintAnswer {
 		}
 	}
 	for _, o := range r.Outcomes {
-		answer.Rules = append(answer.Rules, lintRuleAnswer{o.Code, o.ID, o.Set, o.Title, o.Severity, string(o.State), o.Count, o.Link})
+		answer.Rules = append(answer.Rules, lintRuleAnswer{o.Code, o.ID, o.Set, o.Title.String(), o.Severity, string(o.State), o.Count, o.Link})
 	}
 	return answer
 }

@@ -78,7 +78,7 @@ func newVersionAnswer(v store.ContractVersion) versionAnswer {
 func newFindingAnswers(list []contract.Finding) []FindingAnswer {
 	answers := make([]FindingAnswer, len(list))
 	for i, f := range list {
-		answers[i] = FindingAnswer{f.Severity, f.Code, f.Pointer, f.Line, f.Column, f.File, f.FileLine, f.Detail, f.Remedy}
+		answers[i] = FindingAnswer{f.Severity, f.Code, f.Pointer, f.Line, f.Column, f.File, f.FileLine, f.Detail.String(), f.Remedy.String()}
 	}
 	return answers
 }

@@ -174,7 +174,7 @@ func findingRows(findings []contract.Finding, here string) []view.FindingRow {
 	var rows []view.FindingRow
 	for _, f := range findings {
 		row := view.FindingRow{
-			Severity: f.Severity, Code: f.Code, Pointer: f.Pointer, Detail: f.Detail, Remedy: f.Remedy, Line: f.Line, Column: f.Column,
+			Severity: f.Severity, Code: f.Code, Pointer: f.Pointer, Detail: f.Detail.String(), Remedy: f.Remedy.String(), Line: f.Line, Column: f.Column,
 			File: strings.TrimSuffix(inFile(f), ": "),
 		}
 		if f.Line > 0 && here != "" {

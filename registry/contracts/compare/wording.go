@@ -1,6 +1,8 @@
 package compare
 
 import (
+	"slices"
+
 	"schakel/templates/i18n"
 )
 
@@ -122,16 +124,22 @@ func (n noun) eachItem() noun {
 	return noun{inside: i18n.M("changes.each-item", n.inside), first: i18n.M("changes.each-item-first", n.inside)}
 }
 
+// maxJoined bounds the texts of a list, each of which lies in others.
+const maxJoined = 24
+
 // joined makes one text of several by a key with two arguments, such as changes.or.
 func joined(key string, list []i18n.Message) i18n.Message {
-	if len(list) == 0 {
+	if len(list) > maxJoined {
+		list = append(slices.Clone(list[:maxJoined]), i18n.Raw("…"))
+	}
+	switch len(list) {
+	case 0:
 		return ""
+	case 1:
+		return list[0]
 	}
-	text := list[0]
-	for _, next := range list[1:] {
-		text = i18n.M(key, text, next)
-	}
-	return text
+	half := len(list) / 2
+	return i18n.M(key, joined(key, list[:half]), joined(key, list[half:]))
 }
 
 // toClients writes an explanation that begins with those who are bound, ofClients one that names them further on.
