@@ -143,24 +143,24 @@ func (r *reading) part(i int, d outline.Detail) view.ReadingPart {
 	e := r.list[i]
 	part := view.ReadingPart{ID: partID(i), Kind: e.Kind, Name: e.Name, Summary: e.Summary, Text: d.Text, Deprecated: e.Deprecated}
 	for _, f := range d.Facts {
-		part.Facts = append(part.Facts, ui.Item{Label: f.Label, Text: f.Text})
+		part.Facts = append(part.Facts, ui.Item{Label: f.Label.String(), Text: f.Text.String()})
 	}
 	for _, l := range d.Links {
-		part.Links = append(part.Links, view.ReadingLink{Label: l.Label, Name: l.Name, Href: r.href(l.Pointer)})
+		part.Links = append(part.Links, view.ReadingLink{Label: l.Label.String(), Name: l.Name, Href: r.href(l.Pointer)})
 	}
 	for _, t := range d.Tables {
 		part.Tables = append(part.Tables, r.table(t))
 	}
 	for _, x := range d.Examples {
-		part.Examples = append(part.Examples, view.ReadingExample{Name: x.Name, Text: x.Text})
+		part.Examples = append(part.Examples, view.ReadingExample{Name: x.Name.String(), Text: x.Text})
 	}
 	return part
 }
 
 func (r *reading) table(t outline.Table) view.ReadingTable {
-	table := view.ReadingTable{Title: t.Title, Text: t.Text, More: t.More}
+	table := view.ReadingTable{Title: t.Title.String(), Text: t.Text, More: t.More}
 	for _, f := range t.Fields {
-		field := view.ReadingField{Name: f.Name, Type: f.Type, Text: f.Text, Required: f.Required, Deprecated: f.Deprecated, Rules: f.Rules}
+		field := view.ReadingField{Name: f.Name, Type: f.Type.String(), Text: f.Text, Required: f.Required, Deprecated: f.Deprecated, Rules: written(f.Rules)}
 		if i, ok := r.at[f.Ref]; ok && f.Ref != "" {
 			field.RefName, field.RefHref = r.list[i].Name, r.href(f.Ref)
 		}
@@ -172,7 +172,7 @@ func (r *reading) table(t outline.Table) view.ReadingTable {
 func readingNamed(list []outline.Named) []view.ReadingNamed {
 	var rows []view.ReadingNamed
 	for _, n := range list {
-		rows = append(rows, view.ReadingNamed{Name: n.Name, Kind: n.Kind, Detail: n.Detail, Text: n.Text})
+		rows = append(rows, view.ReadingNamed{Name: n.Name, Kind: n.Kind, Detail: n.Detail.String(), Text: n.Text})
 	}
 	return rows
 }
