@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 
-	"schakel/registry/jsonpointer"
 	"schakel/templates/i18n"
 )
 
