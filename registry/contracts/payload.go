@@ -170,7 +170,7 @@ func (p *Payloads) against(o Offer, t store.EventType) ([]Misfit, *Note, error) 
 	}
 	var misfits []Misfit
 	for _, f := range found {
-		misfits = append(misfits, Misfit{Attribute: "data", Pointer: f.Pointer, Code: f.Code, Detail: i18n.Message(registry.AsSentence(f.Detail))})
+		misfits = append(misfits, Misfit{Attribute: "data", Pointer: f.Pointer, Code: f.Code, Detail: f.Detail})
 	}
 	return misfits, nil, nil
 }

@@ -206,7 +206,7 @@ func (c *Contracts) judgeSpec(ctx context.Context, doc *contract.Document, findi
 	}
 	found := contract.Finding{
 		Severity: contract.SeverityWarning, Code: "spec-version", Pointer: "/" + string(doc.Kind),
-		Detail: string(i18n.M("contracts.document.spec-version", doc.SpecVersion)),
+		Detail: i18n.M("contracts.document.spec-version", doc.SpecVersion),
 		Remedy: "contracts.document.spec-version-remedy",
 	}
 	if state.SpecVersions == registry.PolicyRefuse {

@@ -69,7 +69,7 @@ func (c *Diff) load(ctx context.Context, name string, in io.Reader) (*document, 
 	}
 	if d.read == nil {
 		f := d.findings[0]
-		return nil, fmt.Errorf("%s cannot be compared: %s", d.place(f), strings.TrimSpace(f.Detail+" "+f.Remedy))
+		return nil, fmt.Errorf("%s cannot be compared: %s", d.place(f), strings.TrimSpace(f.Detail.String()+" "+f.Remedy.String()))
 	}
 	return d, nil
 }
@@ -111,7 +111,7 @@ func (d difference) print(w io.Writer, format string) error {
 		return cli.PrintJSON(w, d.answer())
 	}
 	for _, change := range d.changes {
-		text := strings.TrimSpace(change.Text + " " + change.Why)
+		text := strings.TrimSpace(change.Text.String() + " " + change.Why.String())
 		where, f := d.after, contract.Finding{Pointer: change.Pointer}
 		if change.Removed {
 			where = d.before
@@ -127,7 +127,7 @@ func (d difference) print(w io.Writer, format string) error {
 		if change.Removed {
 			file, line, column = d.after.name, 0, 0
 		}
-		fmt.Fprintln(w, workflowCommand(levelSeverity(change.Level), file, line, column, change.Code, change.Subject+": "+text))
+		fmt.Fprintln(w, workflowCommand(levelSeverity(change.Level), file, line, column, change.Code, change.Subject.String()+": "+text))
 	}
 	if format != cli.FormatGitHub {
 		fmt.Fprintf(w, "%s → %s: %s\n", d.before.name, d.after.name, d.counts())

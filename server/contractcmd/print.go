@@ -8,6 +8,7 @@ import (
 	"schakel/registry/contracts/compare"
 	"schakel/registry/contracts/contract"
 	"schakel/server/cli"
+	"schakel/templates/i18n"
 )
 
 // printJudgements prints what was found in documents.
@@ -21,7 +22,7 @@ func printJudgements(w io.Writer, format string, all []judgement) error {
 	}
 	for _, j := range all {
 		for _, f := range j.findings {
-			text := strings.TrimSpace(f.Detail + " " + f.Remedy)
+			text := strings.TrimSpace(f.Detail.String() + " " + f.Remedy.String())
 			if format == cli.FormatGitHub {
 				file, line, column := j.spot(f)
 				fmt.Fprintln(w, workflowCommand(f.Severity, file, line, column, f.Code, text))
@@ -120,7 +121,7 @@ func newJudgementAnswer(j judgement) judgementAnswer {
 		a.Score = &j.score
 	}
 	for _, f := range j.findings {
-		a.Findings = append(a.Findings, findingAnswer{f.Severity, f.Code, f.Pointer, f.Line, f.Column, f.File, f.FileLine, f.Detail, f.Remedy})
+		a.Findings = append(a.Findings, findingAnswer{f.Severity, f.Code, f.Pointer, f.Line, f.Column, f.File, f.FileLine, f.Detail.String(), f.Remedy.String()})
 	}
 	return a
 }
@@ -166,8 +167,17 @@ func (d difference) answer() differenceAnswer {
 		a.Changes = append(a.Changes, changeAnswer{
 			Level: string(c.Level), Code: c.Code, Pointer: c.Pointer, Removed: c.Removed, Side: c.Side,
 			OldPointer: c.OldPointer, NewPointer: c.NewPointer, Direction: c.Direction,
-			Subjects: append([]string{}, c.Subjects...), Text: c.Text, Explanation: c.Why, Cause: c.Cause, EventTypes: c.EventTypes,
+			Subjects: english(c.Subjects), Text: c.Text.String(), Explanation: c.Why.String(), Cause: c.Cause, EventTypes: c.EventTypes,
 		})
 	}
 	return a
+}
+
+// english writes texts as commands do.
+func english(list []i18n.Message) []string {
+	texts := make([]string, len(list))
+	for i, m := range list {
+		texts[i] = m.String()
+	}
+	return texts
 }

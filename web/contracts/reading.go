@@ -155,7 +155,7 @@ func (r *reading) part(ctx context.Context, i int, d outline.Detail) view.Readin
 		part.Tables = append(part.Tables, r.table(ctx, t))
 	}
 	for _, x := range d.Examples {
-		part.Examples = append(part.Examples, view.ReadingExample{Name: x.Name, Text: x.Text})
+		part.Examples = append(part.Examples, view.ReadingExample{Name: x.Name.In(ctx), Text: x.Text})
 	}
 	return part
 }
@@ -163,7 +163,7 @@ func (r *reading) part(ctx context.Context, i int, d outline.Detail) view.Readin
 func (r *reading) table(ctx context.Context, t outline.Table) view.ReadingTable {
 	table := view.ReadingTable{Title: i18n.Message(t.Title).In(ctx), Text: t.Text, More: t.More}
 	for _, f := range t.Fields {
-		field := view.ReadingField{Name: f.Name, Type: f.Type, Text: f.Text, Required: f.Required, Deprecated: f.Deprecated, Rules: f.Rules}
+		field := view.ReadingField{Name: f.Name, Type: f.Type.In(ctx), Text: f.Text, Required: f.Required, Deprecated: f.Deprecated, Rules: written(ctx, f.Rules)}
 		if i, ok := r.at[f.Ref]; ok && f.Ref != "" {
 			field.RefName, field.RefHref = r.list[i].Name, r.href(f.Ref)
 		}
@@ -175,7 +175,7 @@ func (r *reading) table(ctx context.Context, t outline.Table) view.ReadingTable 
 func readingNamed(ctx context.Context, list []outline.Named) []view.ReadingNamed {
 	var rows []view.ReadingNamed
 	for _, n := range list {
-		rows = append(rows, view.ReadingNamed{Name: n.Name, Kind: i18n.Message(n.Kind).In(ctx), Detail: n.Detail, Text: n.Text})
+		rows = append(rows, view.ReadingNamed{Name: n.Name, Kind: i18n.Message(n.Kind).In(ctx), Detail: n.Detail.In(ctx), Text: n.Text})
 	}
 	return rows
 }

@@ -88,10 +88,19 @@ func newChangesAnswer(ctx context.Context, made contracts.Comparison) ChangesAns
 		answer.Changes = append(answer.Changes, changeAnswer{
 			Level: string(c.Level), Code: c.Code, Pointer: c.Pointer, Removed: c.Removed, Side: c.Side,
 			OldPointer: c.OldPointer, NewPointer: c.NewPointer, Direction: c.Direction,
-			Subjects: append([]string{}, c.Subjects...), Text: i18n.Message(c.Text).In(ctx), Explanation: i18n.Message(c.Why).In(ctx), Cause: c.Cause, EventTypes: c.EventTypes,
+			Subjects: written(ctx, c.Subjects), Text: i18n.Message(c.Text).In(ctx), Explanation: i18n.Message(c.Why).In(ctx), Cause: c.Cause, EventTypes: c.EventTypes,
 		})
 	}
 	return answer
+}
+
+// written writes a list of texts.
+func written(ctx context.Context, list []i18n.Message) []string {
+	texts := make([]string, len(list))
+	for i, m := range list {
+		texts[i] = m.In(ctx)
+	}
+	return texts
 }
 
 func countLevels(changes []compare.Change) (n levelCounts) {

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"schakel/registry/contracts/contract"
+	"schakel/templates/i18n"
 )
 
 // Doer sends requests. It decides where they may go, and follows no redirect.
@@ -114,9 +115,9 @@ func Make(ctx context.Context, cfg Config, in Source) (Result, []contract.Findin
 		}
 		switch w := wanted[0]; {
 		case depth == cfg.MaxDepth:
-			return result, refusal(w, "fetch-too-deep", fmt.Sprintf("leads more than %d addresses deep", cfg.MaxDepth), "Put what is behind it in the zip, or let the contract refer to fewer levels."), nil
+			return result, refusal(w, "fetch-too-deep", "findings.fetch-too-deep-remedy", "findings.fetch-too-deep", cfg.MaxDepth), nil
 		case len(result.Fetched)+len(wanted) > cfg.MaxFiles:
-			return result, refusal(w, "fetch-too-many", fmt.Sprintf("is one of more than %d addresses", cfg.MaxFiles), "Split the contract, or refer to fewer addresses."), nil
+			return result, refusal(w, "fetch-too-many", "findings.fetch-too-many-remedy", "findings.fetch-too-many", cfg.MaxFiles), nil
 		}
 		fetched, findings, err := b.fetch(ctx, cfg, wanted)
 		if findings != nil || err != nil {
@@ -130,7 +131,7 @@ func Make(ctx context.Context, cfg Config, in Source) (Result, []contract.Findin
 func Document(ctx context.Context, cfg Config, address string) (content []byte, from contract.Pinned, findings []contract.Finding) {
 	g := get(ctx, cfg.withDefaults(), address)
 	if g.code != "" {
-		return nil, from, refusal(contract.Wanted{Ref: address}, g.code, g.why, g.remedy)
+		return nil, from, refusal(contract.Wanted{Ref: address}, g.code, g.remedy, g.why, g.args...)
 	}
 	return g.content, g.pinned, nil
 }
@@ -150,11 +151,11 @@ func Same(a, b []byte) bool {
 	return slices.Equal(manifest.References, manifest2.References) && maps.EqualFunc(files, files2, bytes.Equal)
 }
 
-// refusal is the finding about a reference that cannot be fetched.
-func refusal(w contract.Wanted, code, what, remedy string) []contract.Finding {
+// refusal is the finding about a reference that cannot be fetched. The first argument of the text why is the reference.
+func refusal(w contract.Wanted, code string, remedy i18n.Message, why string, args ...any) []contract.Finding {
 	return []contract.Finding{{
 		Severity: contract.SeverityError, Code: code, File: w.File, FileLine: w.Line, Line: max(1, w.Line), Column: 1,
-		Detail: fmt.Sprintf("The reference %q %s.", shorten(w.Ref), what), Remedy: remedy,
+		Detail: i18n.M(why, append([]any{shorten(w.Ref)}, args...)...), Remedy: remedy,
 	}}
 }
 
@@ -211,7 +212,7 @@ func fault(err error) []contract.Finding {
 	if err == nil {
 		return nil
 	}
-	return []contract.Finding{{Severity: contract.SeverityError, Code: "document-empty", Detail: "There is no document.", Line: 1, Column: 1}}
+	return []contract.Finding{{Severity: contract.SeverityError, Code: "document-empty", Detail: "findings.no-document", Line: 1, Column: 1}}
 }
 
 // mainName is the name of the document in the zip: its own when it shows the format, else one after its kind.

@@ -189,7 +189,7 @@ func TestMakeRefuses(t *testing.T) {
 			continue
 		}
 		f := findings[0]
-		if f.Code != want.code || !strings.HasPrefix(f.File, want.file) || f.FileLine == 0 || !strings.Contains(f.Detail, want.detail) || f.Remedy == "" {
+		if f.Code != want.code || !strings.HasPrefix(f.File, want.file) || f.FileLine == 0 || !strings.Contains(f.Detail.String(), want.detail) || f.Remedy == "" {
 			t.Errorf("%s: %+v", path, f)
 		}
 	}

@@ -3,18 +3,19 @@ package bundle
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"mime"
 	"net/http"
 	"net/url"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
 
 	"schakel/registry/contracts/contract"
+	"schakel/templates/i18n"
 )
 
 // maxFile is the largest file that a document may be made of, in bytes.
@@ -24,8 +25,9 @@ type got struct {
 	pinned  contract.Pinned
 	content []byte
 	code    string // of the finding; empty when it was fetched
-	why     string
-	remedy  string
+	why     string // the key of a text about the reference, with arguments
+	args    []any
+	remedy  i18n.Message
 }
 
 // fetch gets addresses and adds them to the zip, in their order. The findings are about the first that failed, in that order.
@@ -46,7 +48,7 @@ func (b *files) fetch(ctx context.Context, cfg Config, wanted []contract.Wanted)
 	}
 	wait.Wait()
 	if i := firstFailure(all, wanted); i >= 0 {
-		return nil, refusal(wanted[i], all[i].code, all[i].why, all[i].remedy), nil
+		return nil, refusal(wanted[i], all[i].code, all[i].remedy, all[i].why, all[i].args...), nil
 	}
 	var fetched []contract.Pinned
 	for i, g := range all {
@@ -58,7 +60,7 @@ func (b *files) fetch(ctx context.Context, cfg Config, wanted []contract.Wanted)
 			continue
 		}
 		if b.total+int64(len(g.content)) > cfg.MaxBytes {
-			return nil, refusal(wanted[i], "fetch-too-large", fmt.Sprintf("makes the files more than %d bytes together", cfg.MaxBytes), "Split the contract, or refer to less."), nil
+			return nil, refusal(wanted[i], "fetch-too-large", "findings.fetch-total-remedy", "findings.fetch-total", cfg.MaxBytes), nil
 		}
 		g.pinned.File = b.free(g.pinned.URL, extension(g.pinned.URL, g.content))
 		b.add(g.pinned.File, g.content)
@@ -95,7 +97,7 @@ func get(ctx context.Context, cfg Config, address string) got {
 	for hop := 0; ; hop++ {
 		req, err := http.NewRequestWithContext(ctx, http.MethodGet, at, nil)
 		if err != nil {
-			return got{code: "fetch-failed", why: "is no address that can be fetched", remedy: "Correct the reference."}
+			return got{code: "fetch-failed", why: "findings.fetch-no-address", remedy: "findings.correct-reference-remedy"}
 		}
 		req.Header.Set("Accept", "application/yaml, application/json, application/schema+json, text/plain;q=0.8, */*;q=0.1")
 		resp, err := cfg.HTTP.Do(req)
@@ -108,7 +110,7 @@ func get(ctx context.Context, cfg Config, address string) got {
 			return g
 		}
 		if hop == cfg.MaxRedirects {
-			return got{code: "fetch-redirects", why: fmt.Sprintf("is redirected more than %d times", cfg.MaxRedirects), remedy: "Refer to the address where the document is."}
+			return got{code: "fetch-redirects", why: "findings.fetch-redirects", args: []any{cfg.MaxRedirects}, remedy: "findings.refer-to-document-remedy"}
 		}
 		at = next
 	}
@@ -119,9 +121,9 @@ func unreachable(ctx context.Context, err error) got {
 		err = e.Err
 	}
 	if ctx.Err() != nil {
-		return got{code: codeStopped, why: "could not be fetched in time", remedy: "Try again later, or put the file in the zip and name its address in " + contract.ManifestName + "."}
+		return got{code: codeStopped, why: "findings.fetch-timeout", remedy: i18n.M("findings.fetch-timeout-remedy", contract.ManifestName)}
 	}
-	return got{code: "fetch-failed", why: "could not be fetched: " + err.Error(), remedy: "Correct the address, or put the file in the zip and name its address in " + contract.ManifestName + "."}
+	return got{code: "fetch-failed", why: "findings.fetch-failed", args: []any{err.Error()}, remedy: i18n.M("findings.fetch-failed-remedy", contract.ManifestName)}
 }
 
 // read takes what an answer holds, or the address that it redirects to.
@@ -134,27 +136,27 @@ func read(resp *http.Response, address, at string) (next string, g got) {
 			from, err = from.Parse(resp.Header.Get("Location"))
 		}
 		if err != nil {
-			return "", got{code: "fetch-failed", why: "is redirected to what is no address", remedy: "Refer to the address where the document is."}
+			return "", got{code: "fetch-failed", why: "findings.fetch-redirect-no-address", remedy: "findings.refer-to-document-remedy"}
 		}
 		if next, ok := contract.Address(from.String()); ok && (from.Scheme == "https" || strings.HasPrefix(at, "http:")) {
 			return next, got{}
 		}
-		return "", got{code: "fetch-redirects", why: "is redirected to an address that is not https", remedy: "Refer to the address where the document is."}
+		return "", got{code: "fetch-redirects", why: "findings.fetch-redirect-not-https", remedy: "findings.refer-to-document-remedy"}
 	case status == http.StatusUnauthorized || status == http.StatusForbidden:
-		return "", got{code: "fetch-refused", why: fmt.Sprintf("is not public: its server answers %d", status), remedy: "Fetch it yourself, put it in the zip and name its address in " + contract.ManifestName + "."}
+		return "", got{code: "fetch-refused", why: "findings.fetch-refused", args: []any{strconv.Itoa(status)}, remedy: i18n.M("findings.fetch-refused-remedy", contract.ManifestName)}
 	case status != http.StatusOK:
-		return "", got{code: "fetch-failed", why: fmt.Sprintf("could not be fetched: its server answers %d", status), remedy: "Correct the reference, or try again later."}
+		return "", got{code: "fetch-failed", why: "findings.fetch-status", args: []any{strconv.Itoa(status)}, remedy: "findings.fetch-status-remedy"}
 	}
 	media, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	if !isDocument(media) {
-		return "", got{code: "fetch-media-type", why: fmt.Sprintf("leads to %q, which is no document", shorten(media)), remedy: "Refer to the JSON or YAML itself: a page that shows a file often has another address for the file, such as \"raw\"."}
+		return "", got{code: "fetch-media-type", why: "findings.fetch-media-type", args: []any{shorten(media)}, remedy: "findings.fetch-media-type-remedy"}
 	}
 	content, err := io.ReadAll(io.LimitReader(resp.Body, maxFile+1))
 	switch {
 	case len(content) > maxFile:
-		return "", got{code: "fetch-too-large", why: fmt.Sprintf("leads to more than %d bytes", maxFile), remedy: "Refer to a smaller document."}
+		return "", got{code: "fetch-too-large", why: "findings.fetch-too-large", args: []any{maxFile}, remedy: "findings.fetch-too-large-remedy"}
 	case err != nil:
-		return "", got{code: "fetch-failed", why: "could not be fetched whole: " + shorten(err.Error()), remedy: "Try again later."}
+		return "", got{code: "fetch-failed", why: "findings.fetch-partly", args: []any{shorten(err.Error())}, remedy: "findings.fetch-partly-remedy"}
 	}
 	g = got{content: content, pinned: contract.Pinned{URL: address, MediaType: media, Digest: contract.Digest(content)}}
 	if at != address {

@@ -6,6 +6,7 @@ import (
 	"schakel/registry/jsonpointer"
 
 	"schakel/registry/contracts/contract"
+	"schakel/templates/i18n"
 )
 
 // asyncAPI compares channels, messages, operations, servers and event types.
@@ -30,23 +31,23 @@ func (p *pair) eventTypes(before, after *async) {
 		p.types[name] = true
 		gone, had := was[name]
 		came, has := is[name]
-		c := Change{Side: SideConsumer, Subjects: []string{"event type " + name}, EventTypes: []string{name}}
+		c := Change{Side: SideConsumer, Subjects: []i18n.Message{i18n.M("changes.subject-event-type", name)}, EventTypes: []string{name}}
 		switch {
 		case !has:
 			c.Level, c.Code, c.Pointer, c.Removed = Breaking, "event-type-removed", gone.Pointer, true
-			c.Text, c.Why = "The event type "+quote(name)+" was removed.", "Those who subscribed to it get nothing any more."
+			c.Text, c.Why = i18n.M("changes.event-type-removed", quote(name)), "changes.event-type-removed-why"
 			if before.onlyReceived(gone.Pointer) {
-				c.Side, c.Why = SideProducer, "Those who send it are refused."
+				c.Side, c.Why = SideProducer, "changes.sent-removed-why"
 			}
 		case !had:
 			c.Level, c.Code, c.Pointer = Info, "event-type-added", came.Pointer
-			c.Text, c.Why = "The event type "+quote(name)+" was added.", "Nothing that exists changes; it can be subscribed to."
+			c.Text, c.Why = i18n.M("changes.event-type-added", quote(name)), "changes.event-type-added-why"
 			if after.onlyReceived(came.Pointer) {
-				c.Side, c.Why = SideProducer, "Nothing that exists changes; it may be sent."
+				c.Side, c.Why = SideProducer, "changes.event-type-added-sent-why"
 			}
 		case came.Deprecated && !gone.Deprecated:
 			c.Level, c.Code, c.Pointer = Info, "event-type-deprecated", came.Pointer
-			c.Text, c.Why = "The event type "+quote(name)+" was deprecated.", "It still comes; those who use it do well to move on."
+			c.Text, c.Why = i18n.M("changes.event-type-deprecated", quote(name)), "changes.event-type-deprecated-why"
 		default:
 			continue
 		}
@@ -88,8 +89,8 @@ func (p *pair) channels(before, after *async) map[string]string {
 		if !matched[key] && key != "" {
 			is := after.channels[key]
 			p.add(Change{
-				Level: Info, Code: "channel-added", Pointer: is.at, Subjects: []string{is.name()}, EventTypes: is.types(), Side: SideBoth,
-				Text: "The channel was added.", Why: "Nothing that exists changes.",
+				Level: Info, Code: "channel-added", Pointer: is.at, Subjects: []i18n.Message{is.name()}, EventTypes: is.types(), Side: SideBoth,
+				Text: "changes.channel-added", Why: "changes.added-why",
 			})
 		}
 	}
@@ -118,14 +119,14 @@ func matchChannels(before, after map[string]*channel) map[string]string {
 	return pairs
 }
 
-func (c *channel) name() string {
+func (c *channel) name() i18n.Message {
 	switch {
 	case c.key == "":
-		return "messages without a channel"
+		return "changes.subject-no-channel"
 	case c.address != "" && c.address != c.key:
-		return "channel " + c.key + " (" + c.address + ")"
+		return i18n.M("changes.subject-channel-address", c.key, c.address)
 	}
-	return "channel " + c.key
+	return i18n.M("changes.subject-channel", c.key)
 }
 
 func (c *channel) types() []string {
@@ -144,24 +145,24 @@ func (p *pair) channelRemoved(was *channel) {
 		return
 	}
 	p.add(Change{
-		Level: Breaking, Code: "channel-removed", Pointer: was.at, Removed: true, Side: SideBoth, Subjects: []string{was.name()}, EventTypes: was.types(),
-		Text: "The channel was removed.", Why: "Nothing goes over it any more, so those who use it are cut off.",
+		Level: Breaking, Code: "channel-removed", Pointer: was.at, Removed: true, Side: SideBoth, Subjects: []i18n.Message{was.name()}, EventTypes: was.types(),
+		Text: "changes.channel-removed", Why: "changes.channel-removed-why",
 	})
 }
 
 func (p *pair) channel(was, is *channel) {
-	c := Change{Side: SideBoth, Subjects: []string{is.name()}, EventTypes: is.types(), Cause: is.at}
+	c := Change{Side: SideBoth, Subjects: []i18n.Message{is.name()}, EventTypes: is.types(), Cause: is.at}
 	if was.address != is.address {
 		c.Level, c.Code, c.Pointer = Breaking, "channel-address-changed", is.at+"/address"
-		c.Text = "The address changed from " + quote(was.address) + " to " + quote(is.address) + "."
-		c.Why = "Those who send to or read from the old address no longer meet the others."
+		c.Text = i18n.M("changes.channel-address", quote(was.address), quote(is.address))
+		c.Why = "changes.channel-address-why"
 		p.add(c)
 	}
 	p.channelParameters(c, was, is)
 	p.bindings(c, was.object, was.at, is.object, is.at)
 	if !same(p.serverNames(p.old, was.object), p.serverNames(p.new, is.object)) {
 		c.Level, c.Code, c.Pointer = Warning, "channel-servers-changed", is.at+"/servers"
-		c.Text, c.Why = "The servers that offer the channel changed.", "Those who use it elsewhere must go to another server."
+		c.Text, c.Why = "changes.channel-servers", "changes.channel-servers-why"
 		p.add(c)
 	}
 }
@@ -188,13 +189,13 @@ func (p *pair) channelParameters(c Change, was, is *channel) {
 		switch {
 		case new == nil && old != nil:
 			c.Level, c.Code, c.Pointer, c.Removed = Breaking, "channel-parameter-removed", was.at+"/parameters"+jsonpointer.Join(name), true
-			c.Text, c.Why = "The parameter "+quote(name)+" was removed.", "Addresses that were made with it no longer fit."
+			c.Text, c.Why = i18n.M("changes.channel-parameter-removed", quote(name)), "changes.channel-parameter-removed-why"
 		case old == nil && new != nil:
 			c.Level, c.Code = Breaking, "channel-parameter-added"
-			c.Text, c.Why = "The parameter "+quote(name)+" was added.", "Addresses that were made without it no longer fit."
+			c.Text, c.Why = i18n.M("changes.channel-parameter-added", quote(name)), "changes.channel-parameter-added-why"
 		case old != nil && !same(bareSchema(old), bareSchema(new)):
 			c.Level, c.Code = Warning, "channel-parameter-changed"
-			c.Text, c.Why = "What the parameter "+quote(name)+" may be changed.", "Addresses that were made until now may no longer fit; look at it."
+			c.Text, c.Why = i18n.M("changes.channel-parameter-changed", quote(name)), "changes.channel-parameter-changed-why"
 		default:
 			continue
 		}

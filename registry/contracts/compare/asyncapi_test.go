@@ -180,13 +180,13 @@ func TestSharedCause(t *testing.T) {
 	want(t, "shared schema", changes, "breaking payload-property-type-changed /components/schemas/S/properties/a/type consumer",
 		"breaking payload-optional-property-removed /components/schemas/S/properties/b consumer")
 	groups := GroupByCause(changes)
-	if len(groups) != 1 || groups[0].Cause != "/components/schemas/S" || groups[0].Text != "The shared schema S: 2 breaking, in 2 places." {
+	if len(groups) != 1 || groups[0].Cause != "/components/schemas/S" || groups[0].Text.String() != "The shared schema S: 2 breaking, in 2 places." {
 		t.Fatalf("groups: %+v", groups)
 	}
 	if got := strings.Join(groups[0].EventTypes, " "); got != "nl.example.a.b nl.example.a.c" {
 		t.Errorf("event types %s", got)
 	}
-	if c := changes[0]; c.Subject != "message m and 1 more" || len(c.EventTypes) != 2 {
+	if c := changes[0]; c.Subject.String() != "message m and 1 more" || len(c.EventTypes) != 2 {
 		t.Errorf("subject %q, types %v", c.Subject, c.EventTypes)
 	}
 }

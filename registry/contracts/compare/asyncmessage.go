@@ -1,6 +1,10 @@
 package compare
 
-import "strings"
+import (
+	"strings"
+
+	"schakel/templates/i18n"
+)
 
 func (p *pair) messages(was, is *channel, before, after *async) {
 	pairs := matchMessages(was.messages, is.messages)
@@ -44,7 +48,7 @@ func matchMessages(before, after map[string]*message) map[string]string {
 	return pairs
 }
 
-func (m *message) name() string { return "message " + m.key }
+func (m *message) name() i18n.Message { return i18n.M("changes.subject-message", m.key) }
 
 // side gives the party bound by a message: its readers, its senders, or both.
 func (m *message) side() string {
@@ -59,32 +63,32 @@ func (m *message) side() string {
 
 func (p *pair) messageRemoved(in *channel, m *message) {
 	c := Change{
-		Level: Breaking, Code: "message-removed", Pointer: m.at, Removed: true, Side: m.side(), Subjects: []string{m.name()}, EventTypes: m.types,
-		Text: "The message " + quote(m.key) + " of " + in.name() + " was removed.", Why: "Those who read it no longer get it.",
+		Level: Breaking, Code: "message-removed", Pointer: m.at, Removed: true, Side: m.side(), Subjects: []i18n.Message{m.name()}, EventTypes: m.types,
+		Text: i18n.M("changes.message-removed", quote(m.key), in.name()), Why: "changes.message-removed-why",
 	}
 	if m.side() == SideProducer {
-		c.Why = "Those who send it are refused."
+		c.Why = "changes.sent-removed-why"
 	}
 	p.add(c)
 }
 
 func (p *pair) messageAdded(in *channel, m *message) {
 	c := Change{
-		Level: Info, Code: "message-added", Pointer: m.at, Side: m.side(), Subjects: []string{m.name()}, EventTypes: m.types,
-		Text: "The message " + quote(m.key) + " was added to " + in.name() + ".", Why: "Those who read the channel can meet it, and must pass over what they do not know.",
+		Level: Info, Code: "message-added", Pointer: m.at, Side: m.side(), Subjects: []i18n.Message{m.name()}, EventTypes: m.types,
+		Text: i18n.M("changes.message-added", quote(m.key), in.name()), Why: "changes.message-added-why",
 	}
 	switch {
 	case m.side() == SideProducer:
-		c.Why = "It may be sent from now on."
+		c.Why = "changes.message-added-sent-why"
 	case len(m.types) == 0 && in.key != "":
-		c.Level, c.Why = Warning, "Those who read the channel can meet it; it has no event type to tell it by."
+		c.Level, c.Why = Warning, "changes.message-added-untyped-why"
 	}
 	p.add(c)
 }
 
 func (p *pair) message(in *channel, was, is *message, before, after *async) {
 	is.sent, is.received = is.sent || was.sent, is.received || was.received
-	c := Change{Side: is.side(), Subjects: []string{is.name()}, EventTypes: sorted(append(is.types, was.types...)), Cause: causeOf(is.at)}
+	c := Change{Side: is.side(), Subjects: []i18n.Message{is.name()}, EventTypes: sorted(append(is.types, was.types...)), Cause: causeOf(is.at)}
 	p.contentType(c, was, is, before, after)
 	p.correlation(c, was, is)
 	p.bindings(c, was.object, was.at, is.object, is.at)
@@ -98,16 +102,16 @@ func (p *pair) contentType(c Change, was, is *message, before, after *async) {
 		return
 	}
 	c.Level, c.Code, c.Pointer = Breaking, "content-type-changed", is.at+"/contentType"
-	c.Text = "The content type changed from " + quote(old) + " to " + quote(new) + "."
-	c.Why = "Those who take it for what it was cannot read it."
+	c.Text = i18n.M("changes.content-type", quote(old), quote(new))
+	c.Why = "changes.content-type-why"
 	if is.side() == SideProducer {
-		c.Why = "Those who send it the old way are refused."
+		c.Why = "changes.content-type-sent-why"
 	}
 	switch {
 	case old == "":
-		c.Level, c.Text, c.Why = Warning, "The content type "+quote(new)+" was added.", "It was not said before, so it may be another than was agreed."
+		c.Level, c.Text, c.Why = Warning, i18n.M("changes.content-type-added", quote(new)), "changes.content-type-added-why"
 	case new == "":
-		c.Level, c.Text, c.Why = Warning, "The content type "+quote(old)+" is no longer given.", "It is not said any more how the message is written."
+		c.Level, c.Text, c.Why = Warning, i18n.M("changes.content-type-removed", quote(old)), "changes.content-type-removed-why"
 	}
 	p.add(c)
 }
@@ -126,8 +130,8 @@ func (p *pair) correlation(c Change, was, is *message) {
 		return
 	}
 	c.Level, c.Code, c.Pointer = Warning, "correlation-changed", is.at+"/correlationId"
-	c.Text = "The place of the correlation id changed from " + quote(text(old, "location")) + " to " + quote(text(new, "location")) + "."
-	c.Why = "Those who match messages by it look in another place."
+	c.Text = i18n.M("changes.correlation", quote(text(old, "location")), quote(text(new, "location")))
+	c.Why = "changes.correlation-why"
 	p.add(c)
 }
 
@@ -142,7 +146,10 @@ func (p *pair) payload(c Change, what string, was, is *message) {
 		p.foreignSchema(c, what, old, new, oldFormat, newFormat)
 		return
 	}
-	r := root{subject: is.name(), prefix: what, it: "the " + what, types: c.EventTypes}
+	r := root{subject: is.name(), prefix: what, it: payloadNoun(), types: c.EventTypes}
+	if what == "headers" {
+		r.it = headersNoun()
+	}
 	if is.sent || !is.received {
 		r.read, r.side = true, SideConsumer
 		p.judge(r, old, new)
@@ -159,12 +166,17 @@ func (p *pair) foreignSchema(c Change, what string, old, new schemaAt, oldFormat
 	switch {
 	case oldFormat != newFormat:
 		c.Level, c.Code = Breaking, "schema-format-changed"
-		c.Text = "The language of the schema of the " + what + " changed from " + quote(orElse(oldFormat, "JSON Schema")) + " to " + quote(orElse(newFormat, "JSON Schema")) + "."
-		c.Why = "The two cannot be held against each other, and code made from the old one no longer fits."
+		before, after := quote(orElse(oldFormat, "JSON Schema")), quote(orElse(newFormat, "JSON Schema"))
+		if c.Text = i18n.M("changes.payload-schema-format", before, after); what == "headers" {
+			c.Text = i18n.M("changes.headers-schema-format", before, after)
+		}
+		c.Why = "changes.schema-format-why"
 	case !same(old.value, new.value):
 		c.Level, c.Code = Warning, "schema-not-judged"
-		c.Text = "The schema of the " + what + " changed."
-		c.Why = "It is written as " + quote(newFormat) + ", which is not judged here; look at it."
+		if c.Text = "changes.payload-schema"; what == "headers" {
+			c.Text = "changes.headers-schema"
+		}
+		c.Why = i18n.M("changes.schema-not-judged-why", quote(newFormat))
 	default:
 		return
 	}

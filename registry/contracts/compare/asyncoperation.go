@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"schakel/registry/jsonpointer"
+	"schakel/templates/i18n"
 )
 
 // asyncOperations compares what the application does; renamed gives the new key of each old channel.
@@ -17,8 +18,8 @@ func (p *pair) asyncOperations(before, after *async, renamed map[string]string) 
 		if !found {
 			if _, stays := renamed[was.channel]; stays || was.channel == "" {
 				p.add(Change{
-					Level: Breaking, Code: "operation-removed", Pointer: was.at, Removed: true, Side: was.side(), Subjects: []string{was.name()},
-					EventTypes: before.typesOf(was), Text: "The operation was removed.", Why: "The application no longer does this, so the others wait or send in vain.",
+					Level: Breaking, Code: "operation-removed", Pointer: was.at, Removed: true, Side: was.side(), Subjects: []i18n.Message{was.name()},
+					EventTypes: before.typesOf(was), Text: "changes.operation-removed", Why: "changes.async-operation-removed-why",
 				})
 			}
 			continue
@@ -29,8 +30,8 @@ func (p *pair) asyncOperations(before, after *async, renamed map[string]string) 
 	for _, key := range sortedKeys(after.operations) {
 		if is := after.operations[key]; !matched[key] {
 			p.add(Change{
-				Level: Info, Code: "operation-added", Pointer: is.at, Side: is.side(), Subjects: []string{is.name()},
-				EventTypes: after.typesOf(is), Text: "The operation was added.", Why: "Nothing that exists changes.",
+				Level: Info, Code: "operation-added", Pointer: is.at, Side: is.side(), Subjects: []i18n.Message{is.name()},
+				EventTypes: after.typesOf(is), Text: "changes.operation-added", Why: "changes.added-why",
 			})
 		}
 	}
@@ -64,7 +65,7 @@ func nowAt(renamed map[string]string, key string) string {
 	return key
 }
 
-func (o asyncOperation) name() string { return "operation " + o.key }
+func (o asyncOperation) name() i18n.Message { return i18n.M("changes.subject-operation", o.key) }
 
 // side gives the party that waits for the operation: the application sends to consumers and receives from producers.
 func (o asyncOperation) side() string {
@@ -82,18 +83,18 @@ func (a *async) typesOf(o asyncOperation) []string {
 }
 
 func (p *pair) asyncOperation(was, is asyncOperation, before, after *async, renamed map[string]string) {
-	c := Change{Side: is.side(), Subjects: []string{is.name()}, EventTypes: after.typesOf(is), Cause: is.at}
+	c := Change{Side: is.side(), Subjects: []i18n.Message{is.name()}, EventTypes: after.typesOf(is), Cause: is.at}
 	if was.action != is.action {
 		c.Level, c.Code, c.Pointer, c.Side = Breaking, "operation-action-changed", is.at+"/action", SideBoth
-		c.Text = "The action changed from " + quote(was.action) + " to " + quote(is.action) + "."
-		c.Why = "Who sends and who reads changed places."
+		c.Text = i18n.M("changes.action", quote(was.action), quote(is.action))
+		c.Why = "changes.action-why"
 		p.add(c)
 		c.Side = is.side()
 	}
 	if was.channel != "" && nowAt(renamed, was.channel) != is.channel {
 		c.Level, c.Code, c.Pointer = Breaking, "operation-channel-changed", is.at+"/channel"
-		c.Text = "The channel changed from " + quote(was.channel) + " to " + quote(is.channel) + "."
-		c.Why = "The others wait or send at the old channel in vain."
+		c.Text = i18n.M("changes.operation-channel", quote(was.channel), quote(is.channel))
+		c.Why = "changes.operation-channel-why"
 		p.add(c)
 	}
 	p.operationMessages(c, was, is, before, after)
@@ -111,8 +112,8 @@ func (p *pair) operationMessages(c Change, was, is asyncOperation, before, after
 			continue // a message that is gone altogether is told of at its channel
 		}
 		c.Level, c.Code, c.Pointer = Breaking, "operation-message-removed", is.at+"/messages"
-		c.Text = "The message " + quote(name) + " is no longer one of the operation."
-		c.Why = "It is still described, but the application no longer sends or takes it here."
+		c.Text = i18n.M("changes.operation-message", quote(name))
+		c.Why = "changes.operation-message-why"
 		c.EventTypes = in.messages[name].types
 		p.add(c)
 	}
@@ -146,24 +147,24 @@ func (p *pair) reply(c Change, was, is asyncOperation, before, after *async, ren
 		return
 	case is.reply == nil:
 		c.Level, c.Code, c.Pointer, c.Removed = Breaking, "reply-removed", was.at+"/reply", true
-		c.Text, c.Why = "No reply is given any more.", "Those who wait for a reply wait in vain."
+		c.Text, c.Why = "changes.reply-removed", "changes.reply-removed-why"
 		p.add(c)
 		return
 	case was.reply == nil:
-		c.Level, c.Code, c.Text, c.Why = Warning, "reply-added", "A reply was added.", "Those who take part are expected to reply, or can get a reply that they do not know."
+		c.Level, c.Code, c.Text, c.Why = Warning, "reply-added", "changes.reply-added", "changes.reply-added-why"
 		p.add(c)
 		return
 	}
 	if old, new := before.channelOf(was.reply), after.channelOf(is.reply); old != "" && nowAt(renamed, old) != new {
-		c.Level, c.Code, c.Text = Breaking, "reply-channel-changed", "The reply goes over another channel: "+quote(new)+"."
-		c.Why = "Those who wait at the old channel wait in vain."
+		c.Level, c.Code, c.Text = Breaking, "reply-channel-changed", i18n.M("changes.reply-channel", quote(new))
+		c.Why = "changes.reply-channel-why"
 		p.add(c)
 	}
 	old, _ := p.old.object(was.reply["address"], "")
 	new, _ := p.new.object(is.reply["address"], "")
 	if text(old, "location") != text(new, "location") {
-		c.Level, c.Code, c.Text = Breaking, "reply-address-changed", "The place that tells where to reply changed to "+quote(text(new, "location"))+"."
-		c.Why = "The address for the reply is looked for in another place."
+		c.Level, c.Code, c.Text = Breaking, "reply-address-changed", i18n.M("changes.reply-address", quote(text(new, "location")))
+		c.Why = "changes.reply-address-why"
 		p.add(c)
 	}
 }
@@ -205,13 +206,13 @@ func (p *pair) bindings(c Change, was map[string]any, wasAt string, is map[strin
 			continue
 		}
 		c.Level, c.Code, c.Pointer, c.Removed = Warning, "bindings-changed", place+jsonpointer.Join(protocol), false
-		c.Why = "Those who connect by it should look whether their settings still fit."
+		c.Why = "changes.bindings-why"
 		switch {
 		case after[protocol] == nil:
 			c.Pointer, c.Removed = wasAt+"/bindings"+jsonpointer.Join(protocol), true
-			c.Text = "What was said for " + quote(protocol) + " was removed."
+			c.Text = i18n.M("changes.bindings-removed", quote(protocol))
 		case before[protocol] == nil:
-			c.Level, c.Text = Info, "What holds for "+quote(protocol)+" was added."
+			c.Level, c.Text = Info, i18n.M("changes.bindings-added", quote(protocol))
 		case !p.binding(&c, protocol, before[protocol], after[protocol]):
 			continue
 		}
@@ -239,15 +240,15 @@ func (p *pair) binding(c *Change, protocol string, before, after any) bool {
 	switch {
 	case len(meets) > 0:
 		c.Level = Breaking
-		c.Text = "What is said for " + quote(protocol) + " changed: " + strings.Join(append(meets, tunes...), ", ") + "."
-		c.Why = "The parties meet by " + strings.Join(meets, ", ") + "; those who have the old value no longer reach or understand the others."
+		c.Text = i18n.M("changes.bindings-changed", quote(protocol), strings.Join(append(meets, tunes...), ", "))
+		c.Why = i18n.M("changes.bindings-meet-why", strings.Join(meets, ", "))
 	case len(tunes) > 0:
-		c.Text = "What is said for " + quote(protocol) + " changed: " + strings.Join(tunes, ", ") + "."
+		c.Text = i18n.M("changes.bindings-changed", quote(protocol), strings.Join(tunes, ", "))
 	case same(was["bindingVersion"], is["bindingVersion"]):
 		return false
 	default:
-		c.Level, c.Text = Info, "The version of the description for "+quote(protocol)+" changed."
-		c.Why = "It changes nothing in how the parties connect."
+		c.Level, c.Text = Info, i18n.M("changes.bindings-version", quote(protocol))
+		c.Why = "changes.bindings-version-why"
 	}
 	return true
 }

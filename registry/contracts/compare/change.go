@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"schakel/registry/jsonpointer"
+	"schakel/templates/i18n"
 )
 
 // Level ranks a change.
@@ -52,11 +52,11 @@ type Change struct {
 	Side string
 	// Subject names the object of the change, such as "GET /students" or "message StudentEnrolled"; with more than one, the
 	// first and how many more.
-	Subject string
+	Subject i18n.Message
 	// Subjects are all of them, sorted.
-	Subjects []string
+	Subjects []i18n.Message
 	// Text describes the change, Why its meaning and for whom.
-	Text, Why string
+	Text, Why i18n.Message
 	// Cause is the JSON Pointer of the part that changed, such as a shared schema. Changes with the same cause belong together.
 	Cause string
 	// EventTypes are the CloudEvents types that an AsyncAPI change touches, sorted.
@@ -157,10 +157,11 @@ type Group struct {
 	// Level is the worst of the changes.
 	Level Level
 	// Text is a sentence about the group, for a heading.
-	Text string
+	Text i18n.Message
 	// Subjects and EventTypes cover all the changes, sorted.
-	Subjects, EventTypes []string
-	Changes              []Change
+	Subjects   []i18n.Message
+	EventTypes []string
+	Changes    []Change
 }
 
 // GroupByCause puts changes with the same cause together: breaking groups first, then in the order of the causes.
@@ -194,69 +195,23 @@ func (g *Group) complete() {
 		g.EventTypes = append(g.EventTypes, c.EventTypes...)
 	}
 	g.Subjects, g.EventTypes = sorted(g.Subjects), sorted(g.EventTypes)
-	var parts []string
-	for _, l := range []Level{Breaking, Warning, Info} {
-		if counts[l] > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", counts[l], l))
-		}
+	var parts []i18n.Message
+	if n := counts[Breaking]; n > 0 {
+		parts = append(parts, i18n.M("changes.count-breaking", n))
 	}
-	g.Text = fmt.Sprintf("%s: %s.", causeName(g.Cause), strings.Join(parts, ", "))
+	if n := counts[Warning]; n > 0 {
+		parts = append(parts, i18n.M("changes.count-warning", n))
+	}
+	if n := counts[Info]; n > 0 {
+		parts = append(parts, i18n.M("changes.count-info", n))
+	}
+	g.Text = i18n.M("changes.group", causeName(g.Cause), joined("changes.list", parts))
 	if n := len(g.Subjects); n > 1 {
-		g.Text = fmt.Sprintf("%s: %s, in %d places.", causeName(g.Cause), strings.Join(parts, ", "), n)
+		g.Text = i18n.M("changes.group-places", causeName(g.Cause), joined("changes.list", parts), n)
 	}
 }
 
-// causeName says in words what a cause points at.
-func causeName(cause string) string {
-	list, _ := jsonpointer.Tokens(cause)
-	switch {
-	case len(list) == 0:
-		return "The document"
-	case len(list) >= 3 && list[0] == "components":
-		return fmt.Sprintf("The shared %s %s", singular(list[1]), list[2])
-	case len(list) >= 3 && list[0] == "paths":
-		return fmt.Sprintf("The operation %s %s", strings.ToUpper(list[2]), list[1])
-	case len(list) >= 4 && list[0] == "channels":
-		return fmt.Sprintf("The message %s of channel %s", list[3], list[1])
-	case len(list) >= 2:
-		return fmt.Sprintf("The %s %s", singular(list[0]), list[1])
-	}
-	return "The part " + list[0]
-}
-
-func singular(kind string) string {
-	switch kind {
-	case "requestBodies":
-		return "request body"
-	case "securitySchemes":
-		return "security scheme"
-	case "mediaTypes":
-		return "media type"
-	case "pathItems":
-		return "path item"
-	}
-	return strings.TrimSuffix(kind, "s")
-}
-
-// causeOf gives the part of a document that a pointer lies in.
-func causeOf(pointer string) string {
-	list, ok := jsonpointer.Tokens(pointer)
-	if !ok || len(list) == 0 {
-		return pointer
-	}
-	size := 2
-	switch {
-	case list[0] == "components", list[0] == "paths", list[0] == "webhooks":
-		size = 3
-	case list[0] == "channels" && len(list) >= 4 && (list[2] == "messages"):
-		size = 4
-	case list[0] == "info", list[0] == "security":
-		size = 1
-	}
-	return jsonpointer.Join(list[:min(size, len(list))]...)
-}
-
-func sorted(list []string) []string {
+func sorted[S ~string](list []S) []S {
 	list = slices.Clone(list)
 	slices.Sort(list)
 	return slices.Compact(list)
@@ -271,8 +226,8 @@ type merger struct {
 func newMerger() *merger { return &merger{at: map[string]int{}} }
 
 // add takes a change; short is its text without what differs from place to place.
-func (m *merger) add(c Change, short string) {
-	key := strings.Join([]string{string(c.Level), c.Code, c.Pointer, fmt.Sprint(c.Removed), c.Side, short}, "\x00")
+func (m *merger) add(c Change, short i18n.Message) {
+	key := strings.Join([]string{string(c.Level), c.Code, c.Pointer, fmt.Sprint(c.Removed), c.Side, string(short)}, "\x00")
 	i, known := m.at[key]
 	if !known {
 		m.at[key] = len(m.list)
@@ -297,14 +252,14 @@ func (m *merger) changes() []Change {
 	return m.list
 }
 
-func summary(subjects []string) string {
+func summary(subjects []i18n.Message) i18n.Message {
 	switch len(subjects) {
 	case 0:
 		return ""
 	case 1:
 		return subjects[0]
 	}
-	return fmt.Sprintf("%s and %d more", subjects[0], len(subjects)-1)
+	return i18n.M("changes.subject-and-more", subjects[0], len(subjects)-1)
 }
 
 // quote writes an argument of a text as code.

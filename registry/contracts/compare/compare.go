@@ -10,6 +10,7 @@ import (
 
 	"schakel/registry/contracts/contract"
 	"schakel/registry/jsonpointer"
+	"schakel/templates/i18n"
 )
 
 const maxTime = 30 * time.Second
@@ -102,9 +103,9 @@ func (p *pair) merged() []Change {
 func otherKind(old, new *contract.Document) Change {
 	return Change{
 		Level: Breaking, Code: "kind-changed", Pointer: "/" + string(new.Kind), Side: SideBoth, Cause: "/" + string(new.Kind),
-		Subject: "the document", Subjects: []string{"the document"},
-		Text: fmt.Sprintf("The contract was %s and is now %s.", old.Kind, new.Kind),
-		Why:  "The two describe different ways of exchange, so nothing of the old version can be held against the new one.",
+		Subject: "changes.subject-document", Subjects: []i18n.Message{"changes.subject-document"},
+		Text: i18n.M("changes.kind", string(old.Kind), string(new.Kind)),
+		Why:  "changes.kind-why",
 	}
 }
 
@@ -117,13 +118,12 @@ func (p *pair) references() {
 			continue
 		}
 		c := Change{
-			Level: Warning, Code: "reference-outside-added", Pointer: at, Subjects: []string{"the document"},
-			Text: fmt.Sprintf("A reference to %s was added, which lies outside the document.", quote(ref)),
-			Why:  "References are never fetched, so what stands there was not compared; look at it.", Side: SideBoth,
+			Level: Warning, Code: "reference-outside-added", Pointer: at, Subjects: []i18n.Message{"changes.subject-document"},
+			Text: i18n.M("changes.outside-added", quote(ref)), Why: "changes.outside-why", Side: SideBoth,
 		}
 		if before {
 			c.Code, c.Pointer, c.Removed = "reference-outside-removed", p.old.outside[ref], true
-			c.Text = fmt.Sprintf("A reference to %s was removed, which lies outside the document.", quote(ref))
+			c.Text = i18n.M("changes.outside-removed", quote(ref))
 		}
 		p.add(c)
 	}
@@ -134,15 +134,15 @@ func (p *pair) references() {
 type root struct {
 	read    bool
 	side    string
-	subject string
+	subject i18n.Message
 	types   []string
 	in      media
 	// prefix begins the codes of changes: request, response, payload, headers, request-parameter, response-header.
 	prefix string
-	// it names the value in texts, such as "the body".
-	it string
+	// it names the value in texts, such as the body.
+	it noun
 	// tail ends the texts, where the same is said for each status; short ends them where it is met at several.
-	tail, short string
+	tail, short ending
 }
 
 // asked is a root with the schemas that are compared for it.
@@ -230,17 +230,15 @@ func (t *reporter) ofEventType(d difference) bool {
 	if len(t.root.types) == 0 || !strings.HasPrefix(d.code, "-enum-value-") {
 		return false
 	}
-	_, rest, _ := strings.Cut(d.text, "`")
-	value, _, _ := strings.Cut(rest, "`")
-	return t.types[value]
+	return t.types[d.value]
 }
 
 // change gives a change and the text that it has wherever it is met.
-func (t *reporter) change(d difference, path []string) (c Change, short string) {
+func (t *reporter) change(d difference, path []string) (c Change, short i18n.Message) {
 	r := t.root
 	c = Change{
-		Level: d.level, Code: r.code(d, len(path) > 0), Side: r.side, Subjects: []string{r.subject}, EventTypes: r.types,
-		OldPointer: d.was, NewPointer: d.is, Direction: DirectionSent, Why: r.who(d.why),
+		Level: d.level, Code: r.code(d, len(path) > 0), Side: r.side, Subjects: []i18n.Message{r.subject}, EventTypes: r.types,
+		OldPointer: d.was, NewPointer: d.is, Direction: DirectionSent, Why: d.why.message(r.wording(d, path)),
 	}
 	if r.read {
 		c.Direction = DirectionRead
@@ -250,14 +248,14 @@ func (t *reporter) change(d difference, path []string) (c Change, short string) 
 		c.Pointer, c.Removed = d.was, true
 	}
 	c.Cause = causeOf(c.Pointer)
-	c.Text = r.say(d, path) + r.tail + "."
+	c.Text = r.tail.of(d.text.message(r.wording(d, path)))
 	switch {
 	case d.name != "":
 		path = nil
 	case len(path) > 1:
 		path = path[len(path)-1:]
 	}
-	return c, r.say(d, path) + r.short + "."
+	return c, r.short.of(d.text.message(r.wording(d, path)))
 }
 
 // code gives the whole code of a change.
@@ -276,38 +274,32 @@ func (r root) code(d difference, nested bool) string {
 	return r.prefix + "-body-" + rest
 }
 
-// who puts those who are bound into a text.
-func (r root) who(text string) string {
-	who := "Clients"
+// wording gives the words for the texts of a difference, by the path to the value that differs.
+func (r root) wording(d difference, path []string) wording {
+	member := propertyNoun
+	if r.prefix == "headers" {
+		member = headerNoun
+	}
+	ofIt := func(n noun) noun {
+		if strings.Contains(r.prefix, "-") {
+			return n.of(r.it)
+		}
+		return n
+	}
+	w := r.it.wording()
+	if len(path) > 0 {
+		of := ofIt(member(shown(path)))
+		w[theValue], w[theValueFirst] = of.inside, of.first
+	}
+	of := ofIt(member(shown(append(slices.Clip(path), d.name))))
+	w[theName], w[theNameFirst] = of.bare, of.first
 	if r.prefix == "payload" || r.prefix == "headers" {
-		who = "Senders"
+		w[theBound], w[theBoundFirst] = "changes.senders", "changes.senders-first"
 		if r.read {
-			who = "Consumers"
+			w[theBound], w[theBoundFirst] = "changes.consumers", "changes.consumers-first"
 		}
 	}
-	if strings.HasPrefix(text, "{who}") {
-		return who + strings.TrimPrefix(text, "{who}")
-	}
-	return strings.ReplaceAll(text, "{who}", strings.ToLower(who[:1])+who[1:])
-}
-
-// say gives the text of a difference, without its end.
-func (r root) say(d difference, path []string) string {
-	word := "property "
-	if r.prefix == "headers" {
-		word = "header "
-	}
-	of := ""
-	if strings.Contains(r.prefix, "-") {
-		of = " of " + r.it
-	}
-	it := r.it
-	if len(path) > 0 {
-		it = "the " + word + quote(shown(path)) + of
-	}
-	name := word + quote(shown(append(slices.Clip(path), d.name))) + of
-	said := strings.NewReplacer("{It}", strings.ToUpper(it[:1])+it[1:], "{it}", it, "{name}", name).Replace(d.text)
-	return said
+	return w
 }
 
 // shown writes the way to a property for people.

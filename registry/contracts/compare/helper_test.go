@@ -12,6 +12,7 @@ import (
 
 	"schakel/registry/contracts/contract"
 	"schakel/store/needs"
+	"schakel/templates/i18n"
 )
 
 func parse(t testing.TB, content string) *contract.Document {
@@ -47,13 +48,35 @@ func checkComplete(t testing.TB, old, new *contract.Document, changes []Change) 
 		if _, ok := jsonpointer.Lookup(root, c.Pointer); !ok {
 			t.Errorf("the pointer leads nowhere: %+v", c)
 		}
-		if strings.Contains(c.Text+c.Why, "{who}") || strings.Contains(c.Text, "%!") || strings.Contains(c.Text, "/-/") || !strings.HasSuffix(c.Text, ".") {
-			t.Errorf("unfinished text: %+v", c)
+		for _, l := range i18n.Langs() {
+			checkTexts(t, i18n.NewLocale(l, nil), c)
 		}
 		if i > 0 && rank(changes[i-1].Level) > rank(c.Level) {
 			t.Errorf("out of order: %+v", c)
 		}
 	}
+}
+
+// checkTexts holds what is promised of the texts of a change in any language.
+func checkTexts(t testing.TB, l *i18n.Locale, c Change) {
+	t.Helper()
+	text, why := l.Text(c.Text), l.Text(c.Why)
+	for _, said := range append([]string{text, why, l.Text(c.Subject)}, localised(l, c.Subjects)...) {
+		if strings.Contains(said, "%!") || strings.ContainsAny(said, "\x1e\x1f") || strings.Contains(said, "changes.") && !strings.Contains(said, "changes. ") && !strings.HasSuffix(said, "changes.") {
+			t.Errorf("unfinished text in %s: %q", l.Lang, said)
+		}
+	}
+	if strings.Contains(text, "/-/") || !strings.HasSuffix(text, ".") || !strings.HasSuffix(why, ".") || strings.Contains(text, "..") {
+		t.Errorf("unfinished text in %s: %q %q", l.Lang, text, why)
+	}
+}
+
+func localised(l *i18n.Locale, list []i18n.Message) []string {
+	var said []string
+	for _, m := range list {
+		said = append(said, l.Text(m))
+	}
+	return said
 }
 
 // brief gives "level code pointer side" of each change.

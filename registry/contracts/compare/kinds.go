@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"schakel/registry/contracts/contract"
+	"schakel/templates/i18n"
 )
 
 // maxUnion bounds how deep unions are followed for the types that they allow.
@@ -179,10 +180,10 @@ func kindOfValue(value any) kinds {
 	}
 }
 
-// String names the types, as the keyword type does.
-func (k kinds) String() string {
+// text names the types, as the keyword type does.
+func (k kinds) text() i18n.Message {
 	if k == kindAny || k == kindAny&^kindNull {
-		return "any"
+		return "changes.type-any"
 	}
 	var list []string
 	for _, kind := range []struct {
@@ -200,7 +201,7 @@ func (k kinds) String() string {
 		list = append(list, "integer")
 	}
 	if len(list) == 0 {
-		return "nothing"
+		return "changes.type-none"
 	}
-	return strings.Join(sorted(list), ", ")
+	return i18n.Raw(strings.Join(sorted(list), ", "))
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"schakel/registry/jsonpointer"
+	"schakel/templates/i18n"
 )
 
 // way gives the direction in which content goes, seen from the parties who are bound.
@@ -19,8 +20,10 @@ const (
 // exchange is a place where content is given in one of several media types.
 type exchange struct {
 	way         way
-	subject, in string
-	side        string
+	subject, in i18n.Message
+	// tail ends the texts.
+	tail ending
+	side string
 	// root holds the place of the schemas; nil where they need not be compared.
 	root  *root
 	types []string
@@ -112,7 +115,7 @@ func (p *pair) mediaType(e exchange, name string, before, after schemaAt) {
 	p.judge(r, schemaAt{was["schema"], wasAt + "/schema"}, schemaAt{is["schema"], isAt + "/schema"})
 	if was["itemSchema"] != nil || is["itemSchema"] != nil { // each item of a stream
 		items := r
-		items.it = "each item of " + r.it
+		items.it = r.it.eachItem()
 		p.judge(items, schemaAt{was["itemSchema"], wasAt + "/itemSchema"}, schemaAt{is["itemSchema"], isAt + "/itemSchema"})
 	}
 	if isForm(name) {
@@ -146,31 +149,31 @@ func (e exchange) sideOr() string {
 
 func (p *pair) mediaTypeRemoved(e exchange, name, at string, others bool) {
 	c := Change{
-		Level: Breaking, Code: "media-type-removed", Pointer: at, Removed: true, Side: e.sideOr(), Subjects: []string{e.subject}, EventTypes: e.types,
-		Text: "The media type " + quote(name) + " was removed from " + e.in + ".",
+		Level: Breaking, Code: "media-type-removed", Pointer: at, Removed: true, Side: e.sideOr(), Subjects: []i18n.Message{e.subject}, EventTypes: e.types,
+		Text: e.tail.of(i18n.M("changes.media-type-removed", quote(name), e.in)),
 	}
 	switch {
 	case e.way == sent:
-		c.Why = "Those who send it in this form are refused."
+		c.Why = "changes.media-type-sent-why"
 	case e.way == answered:
-		c.Why = "Those who ask for this form no longer get it."
+		c.Why = "changes.media-type-answered-why"
 	case others:
-		c.Level, c.Why = Info, "It no longer comes in this form; what it does come in is a change of its own where that is new."
+		c.Level, c.Why = Info, "changes.media-type-replaced-why"
 	}
 	if c.Why == "" {
-		c.Why = "Those who read it in this form no longer get it."
+		c.Why = "changes.media-type-pushed-why"
 	}
 	p.add(c)
 }
 
 func (p *pair) mediaTypeAdded(e exchange, name, at string, others bool) {
 	c := Change{
-		Level: Info, Code: "media-type-added", Pointer: at, Side: e.sideOr(), Subjects: []string{e.subject}, EventTypes: e.types,
-		Text: "The media type " + quote(name) + " was added to " + e.in + ".",
-		Why:  "What was used until now stays possible.",
+		Level: Info, Code: "media-type-added", Pointer: at, Side: e.sideOr(), Subjects: []i18n.Message{e.subject}, EventTypes: e.types,
+		Text: e.tail.of(i18n.M("changes.media-type-added", quote(name), e.in)),
+		Why:  "changes.media-type-added-why",
 	}
 	if e.way == pushed && others {
-		c.Level, c.Why = Breaking, "It can come in a form that those who read it do not know."
+		c.Level, c.Why = Breaking, "changes.media-type-unknown-why"
 	}
 	p.add(c)
 }
@@ -194,8 +197,8 @@ func (p *pair) encodings(e exchange, r root, was, is located) {
 	for _, key := range []string{"prefixEncoding", "itemEncoding"} {
 		if !same(was.object[key], is.object[key]) {
 			p.add(Change{
-				Level: Warning, Code: r.prefix + "-encoding-changed", Side: e.sideOr(), Pointer: is.at + "/" + key, Subjects: []string{e.subject}, Direction: direction(r.read),
-				Text: "How the parts are written changed" + r.tail + ".", Why: "Those who send or read them should look whether it still fits.",
+				Level: Warning, Code: r.prefix + "-encoding-changed", Side: e.sideOr(), Pointer: is.at + "/" + key, Subjects: []i18n.Message{e.subject}, Direction: direction(r.read),
+				Text: r.tail.of("changes.encoding"), Why: "changes.encoding-why",
 			})
 		}
 	}
@@ -212,15 +215,15 @@ type formPart struct {
 
 func (p *pair) encoding(f formPart) {
 	c := Change{
-		Side: f.e.sideOr(), Pointer: f.is.at, OldPointer: f.was.at, NewPointer: f.is.at, Subjects: []string{f.e.subject}, EventTypes: f.e.types, Direction: direction(f.r.read),
+		Side: f.e.sideOr(), Pointer: f.is.at, OldPointer: f.was.at, NewPointer: f.is.at, Subjects: []i18n.Message{f.e.subject}, EventTypes: f.e.types, Direction: direction(f.r.read),
 	}
 	p.contentTypes(f, c)
-	said := "The part " + quote(f.name)
+	said := partNoun(f.name)
 	d := described{c: c, prefix: f.r.prefix + "-encoding", said: said, in: "form", read: f.r.read, tail: f.r.tail, short: f.r.short}
 	p.style(d, f.was, f.is, schemaAt{f.old.first(), f.old.at}, schemaAt{f.new.first(), f.new.at})
 	p.headers(headers{
-		subject: f.e.subject, prefix: f.r.prefix + "-encoding-header", owner: "the part " + quote(f.name), side: c.Side,
-		tail: ", in the part " + quote(f.name), short: ", in the part " + quote(f.name), read: f.r.read,
+		subject: f.e.subject, prefix: f.r.prefix + "-encoding-header", owner: said, side: c.Side,
+		tail: inPart(f.name), short: inPart(f.name), read: f.r.read,
 	}, f.was, f.is)
 }
 
@@ -261,8 +264,8 @@ func (p *pair) contentTypes(f formPart, c Change) {
 		e = narrower
 	}
 	c.Level, c.Code, c.Pointer = e.level(f.r.read), f.r.prefix+"-encoding-content-type-changed", f.is.at+"/contentType"
-	c.Text = "The media types of the part " + quote(f.name) + " changed from " + quote(strings.Join(sortedKeys(before), ", ")) + " to " + quote(strings.Join(sortedKeys(after), ", ")) + f.r.tail + "."
-	c.Why = f.r.who(e.why(f.r.read))
+	c.Text = f.r.tail.of(i18n.M("changes.part-media-types", quote(f.name), quote(strings.Join(sortedKeys(before), ", ")), quote(strings.Join(sortedKeys(after), ", "))))
+	c.Why = e.why(f.r.read).message(f.r.wording(difference{}, nil))
 	p.add(c)
 }
 

@@ -51,9 +51,10 @@ type difference struct {
 	// code is the end of a change's code. The code of one about a value itself starts with "-"; its beginning depends on
 	// where the value stands.
 	code string
-	// text describes the change, {it} standing for the value and {name} for the property that is meant.
-	text, why string
-	name      string
+	// text describes the change, without the end of its sentence.
+	text, why phrase
+	// name is the property that is meant, value the listed value that came or went.
+	name, value string
 	// was and is are pointers in the old and the new document; one of them is empty for what came or went.
 	was, is string
 }
@@ -132,10 +133,10 @@ func (c *comparison) run() {
 	case c.old.never != "" && c.new.never != "":
 		return
 	case c.new.never != "":
-		c.report(narrower, "-schema-became-false", "{It} can no longer have any value", c.old.at, c.new.never)
+		c.report(narrower, "-schema-became-false", say("changes.no-value", theValueFirst), c.old.at, c.new.never)
 		return
 	case c.old.never != "":
-		c.report(wider, "-schema-no-longer-false", "{It} can have a value now", c.old.never, c.new.at)
+		c.report(wider, "-schema-no-longer-false", say("changes.a-value", theValueFirst), c.old.never, c.new.at)
 		return
 	}
 	if c.outside() || c.unions() {
@@ -154,28 +155,28 @@ func (c *comparison) run() {
 }
 
 // report notes a difference in the values that are allowed.
-func (c *comparison) report(e effect, code, text, was, is string) {
+func (c *comparison) report(e effect, code string, text phrase, was, is string) {
 	c.note(difference{level: e.level(c.read), code: code, text: text, why: e.why(c.read), was: was, is: is})
 }
 
 func (c *comparison) note(d difference) { c.node.found = append(c.node.found, d) }
 
-// why explains an effect; {who} stands for the parties who are bound.
-func (e effect) why(read bool) string {
+// why explains an effect to the parties who are bound.
+func (e effect) why(read bool) phrase {
 	level := e.level(read)
 	switch {
 	case e == nothing:
-		return "It changes nothing in what {who} send or get."
+		return say("changes.nothing-why", theBound)
 	case level == Warning:
-		return "It cannot be told for sure whether all that was allowed still is; {who} have to look."
+		return say("changes.unclear-why", theBound)
 	case level == Info && read:
-		return "What {who} get still fits the old version."
+		return say("changes.still-fits-why", theBound)
 	case level == Info:
-		return "All that {who} could send stays allowed."
+		return say("changes.still-allowed-why", theBound)
 	case read:
-		return "{who} can get what the old version ruled out, and may not be able to handle it."
+		return say("changes.wider-why", theBoundFirst)
 	}
-	return "{who} that keep to the old version can be refused."
+	return say("changes.narrower-why", theBoundFirst)
 }
 
 // below compares schemas within these ones.

@@ -7,8 +7,8 @@ import (
 	"schakel/registry/jsonpointer"
 )
 
-// otherProperties names, for people, the properties that a schema does not list.
-const otherProperties = "other properties"
+// otherProperties names the properties that a schema does not list.
+const otherProperties = "additionalProperties"
 
 // shape holds what a bundle states about the properties of an object.
 type shape struct {
@@ -121,13 +121,12 @@ func (c *comparison) object() {
 // others compares what holds for properties that are not named.
 func (c *comparison) others(was, is shape) {
 	old, new := c.old.from.bundle(was.others...), c.new.from.bundle(is.others...)
-	limitedText, allowedText := "Properties that are not named were limited in {it}", "Properties that are not named became allowed in {it}"
 	switch {
 	case len(was.others) == 0 && len(is.others) == 0:
 	case len(was.others) == 0, new.never != "" && old.never == "":
-		c.report(narrower, "additional-properties-limited", limitedText, either(old.at, c.old.at), new.at)
+		c.report(narrower, "additional-properties-limited", say("changes.others-limited", theValue), either(old.at, c.old.at), new.at)
 	case len(is.others) == 0, old.never != "" && new.never == "":
-		d := difference{level: Info, code: "additional-properties-allowed", text: allowedText, why: wider.why(c.read), was: old.at, is: either(new.at, c.new.at)}
+		d := difference{level: Info, code: "additional-properties-allowed", text: say("changes.others-allowed", theValue), why: wider.why(c.read), was: old.at, is: either(new.at, c.new.at)}
 		if c.read { // who reads with care passes over what it does not know
 			d.level, d.why = Warning, unclear.why(true)
 		}
@@ -141,11 +140,11 @@ func (c *comparison) pattern(pattern string, was, is []schemaAt) {
 	old, new := c.old.from.bundle(was...), c.new.from.bundle(is...)
 	switch {
 	case len(was) == 0:
-		c.report(narrower, "pattern-property-added", "Properties of {it} whose name fits "+code(pattern)+" were limited", c.old.at, new.at)
+		c.report(narrower, "pattern-property-added", say("changes.pattern-added", theValue, code(pattern)), c.old.at, new.at)
 	case len(is) == 0:
-		c.report(wider, "pattern-property-removed", "Properties of {it} whose name fits "+code(pattern)+" are no longer limited", old.at, c.new.at)
+		c.report(wider, "pattern-property-removed", say("changes.pattern-removed", theValue, code(pattern)), old.at, c.new.at)
 	default:
-		c.below("properties "+pattern, old, new)
+		c.below("patternProperties["+pattern+"]", old, new)
 	}
 }
 
@@ -156,11 +155,10 @@ func (c *comparison) dependents() {
 		before, had := was[pair]
 		after, has := is[pair]
 		given, needed, _ := strings.Cut(pair, "\x00")
-		said := code(needed) + " with " + code(given)
 		if !had {
-			c.report(narrower, "-dependent-required-added", "{It} must now have "+said, c.old.at, after)
+			c.report(narrower, "-dependent-required-added", say("changes.dependent-added", theValueFirst, code(needed), code(given)), c.old.at, after)
 		} else if !has {
-			c.report(wider, "-dependent-required-removed", "{It} need no longer have "+said, before, c.new.at)
+			c.report(wider, "-dependent-required-removed", say("changes.dependent-removed", theValueFirst, code(needed), code(given)), before, c.new.at)
 		}
 	}
 }
@@ -171,7 +169,7 @@ func (c *comparison) array() {
 	}
 	first := max(c.old.prefix(), c.new.prefix())
 	for i := range min(first, 100) {
-		c.within("item "+itoa(i+1), c.old.item(i), c.new.item(i))
+		c.within("items["+itoa(i)+"]", c.old.item(i), c.new.item(i))
 	}
 	c.within("items", c.old.item(first), c.new.item(first))
 	c.contains()
@@ -220,10 +218,10 @@ func (c *comparison) contains() {
 	case len(old) == 0 && len(new) == 0:
 		return // minContains and maxContains say nothing without it
 	case len(old) == 0:
-		c.report(narrower, "-contains-added", "Some items of {it} must now be of a kind", c.old.at, new[0].at)
+		c.report(narrower, "-contains-added", say("changes.contains-added", theValue), c.old.at, new[0].at)
 		return
 	case len(new) == 0:
-		c.report(wider, "-contains-removed", "The items of {it} need no longer include one of a kind", old[0].at, c.new.at)
+		c.report(wider, "-contains-removed", say("changes.contains-removed", theValue), old[0].at, c.new.at)
 		return
 	}
 	c.within("contains", old, new)
@@ -233,9 +231,9 @@ func (c *comparison) contains() {
 		switch {
 		case was == is:
 		case is < 0, was >= 0 && (is < was) == (key == "minContains"):
-			c.report(wider, "-"+words(key)+"-changed", "More is allowed of how many items of {it} are of a kind", before, after)
+			c.report(wider, "-"+words(key)+"-changed", say("changes.contains-more", theValue), before, after)
 		default:
-			c.report(narrower, "-"+words(key)+"-changed", "Less is allowed of how many items of {it} are of a kind", before, after)
+			c.report(narrower, "-"+words(key)+"-changed", say("changes.contains-less", theValue), before, after)
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"schakel/registry/jsonpointer"
+	"schakel/templates/i18n"
 )
 
 func (p *pair) openAPI() {
@@ -15,7 +16,7 @@ func (p *pair) openAPI() {
 			p.operations(before[key], then)
 		}
 	}
-	p.reversed("webhooks", "", child(p.old.root, "webhooks"), "/webhooks", child(p.new.root, "webhooks"), "/webhooks")
+	p.reversed(webhookReversal(), child(p.old.root, "webhooks"), "/webhooks", child(p.new.root, "webhooks"), "/webhooks")
 	p.openAPISchemes()
 	p.openAPIServers()
 }
@@ -41,27 +42,27 @@ func (p *pair) queryString(old, new call) {
 	case was == nil && is == nil:
 	case was == nil:
 		c := Change{
-			Level: Info, Code: "querystring-added", Pointer: isAt, Subjects: []string{new.subject},
-			Text: "A parameter that takes the whole query string was added.", Why: "Clients may leave it out.",
+			Level: Info, Code: "querystring-added", Pointer: isAt, Subjects: []i18n.Message{new.subject},
+			Text: "changes.query-string-added", Why: toClients("changes.may-leave-out-why"),
 		}
 		if is["required"] == true {
-			c.Level, c.Why = Breaking, "It is required, so clients that send no such query string are refused."
+			c.Level, c.Why = Breaking, "changes.query-string-required-why"
 		}
 		p.add(c)
 	case is == nil:
 		p.add(Change{
-			Level: Warning, Code: "querystring-removed", Pointer: wasAt, Removed: true, Subjects: []string{new.subject},
-			Text: "The parameter that takes the whole query string was removed.", Why: "Clients that still send it may be refused, or it is ignored.",
+			Level: Warning, Code: "querystring-removed", Pointer: wasAt, Removed: true, Subjects: []i18n.Message{new.subject},
+			Text: "changes.query-string-removed", Why: toClients("changes.still-sent-why"),
 		})
 	default:
 		if was["required"] != true && is["required"] == true {
 			p.add(Change{
-				Level: Breaking, Code: "querystring-became-required", Pointer: isAt, Subjects: []string{new.subject},
-				Text: "The parameter that takes the whole query string became required.", Why: "Clients that do not send it are refused.",
+				Level: Breaking, Code: "querystring-became-required", Pointer: isAt, Subjects: []i18n.Message{new.subject},
+				Text: "changes.query-string-became-required", Why: toClients("changes.not-sent-why"),
 			})
 		}
-		r := root{subject: new.subject, prefix: "payload", it: "the query string"}
-		p.mediaTypes(exchange{way: sent, subject: new.subject, in: "the query string", root: &r}, content(was, wasAt), content(is, isAt))
+		r := root{subject: new.subject, prefix: "payload", it: queryStringNoun()}
+		p.mediaTypes(exchange{way: sent, subject: new.subject, in: queryStringNoun().inside, root: &r}, content(was, wasAt), content(is, isAt))
 	}
 }
 
@@ -88,10 +89,11 @@ func (s *source) listed(owner located, key string) []located {
 }
 
 type call struct {
-	method, subject, at string
-	operation           map[string]any
-	path, pathAt        string
-	item                map[string]any
+	method, at   string
+	subject      i18n.Message
+	operation    map[string]any
+	path, pathAt string
+	item         map[string]any
 }
 
 // methods are the members of a path item that are operations.
@@ -120,7 +122,7 @@ func (s *source) calls() map[string]call {
 		}
 		item, at := s.object(paths[path], jsonpointer.Join("paths", path))
 		for method, found := range s.callsOf(item, at) {
-			found.path, found.subject = path, strings.ToUpper(method)+" "+path
+			found.path, found.subject = path, i18n.Raw(strings.ToUpper(method)+" "+path)
 			list[method+" "+template(path)] = found
 		}
 	}
@@ -185,24 +187,27 @@ func (p *pair) addedAndRemoved(before, after map[string]call) {
 			continue
 		}
 		c := Change{
-			Level: Breaking, Code: "api-removed-without-deprecation", Pointer: was.at, Removed: true, Subjects: []string{was.subject},
-			Text: "The operation was removed.", Why: "Requests of clients no longer find anything there.",
+			Level: Breaking, Code: "api-removed-without-deprecation", Pointer: was.at, Removed: true, Subjects: []i18n.Message{was.subject},
+			Text: "changes.operation-removed", Why: "changes.operation-removed-why",
 		}
-		if !paths[template(was.path)] {
-			c.Code, c.Text = "api-path-removed-without-deprecation", "The path was removed."
+		whole := !paths[template(was.path)]
+		if whole {
+			c.Code, c.Text = "api-path-removed-without-deprecation", "changes.path-removed"
 		}
 		if was.operation["deprecated"] == true { // that it was announced does not make it work
 			c.Code = strings.Replace(c.Code, "without", "with", 1)
-			c.Text = strings.TrimSuffix(c.Text, ".") + ", after it was deprecated."
-			c.Why = "Clients were warned, but those that still use it no longer find anything there."
+			if c.Text = "changes.operation-removed-deprecated"; whole {
+				c.Text = "changes.path-removed-deprecated"
+			}
+			c.Why = "changes.removed-deprecated-why"
 		}
 		p.add(c)
 	}
 	for _, key := range sortedKeys(after) {
 		if is := after[key]; before[key].operation == nil {
 			p.add(Change{
-				Level: Info, Code: "endpoint-added", Pointer: is.at, Subjects: []string{is.subject},
-				Text: "The operation was added.", Why: "Nothing that exists changes.",
+				Level: Info, Code: "endpoint-added", Pointer: is.at, Subjects: []i18n.Message{is.subject},
+				Text: "changes.operation-added", Why: "changes.added-why",
 			})
 		}
 	}
@@ -211,46 +216,46 @@ func (p *pair) addedAndRemoved(before, after map[string]call) {
 // about compares what is said of an operation itself.
 func (p *pair) about(old, new call) {
 	was, is := old.operation["deprecated"] == true, new.operation["deprecated"] == true
-	c := Change{Level: Info, Pointer: new.at, Subjects: []string{new.subject}}
+	c := Change{Level: Info, Pointer: new.at, Subjects: []i18n.Message{new.subject}}
 	switch {
 	case is && !was:
-		c.Code, c.Pointer, c.Text = "endpoint-deprecated", new.at+"/deprecated", "The operation was deprecated."
-		c.Why = "It still works; clients do well to stop using it."
+		c.Code, c.Pointer, c.Text = "endpoint-deprecated", new.at+"/deprecated", "changes.operation-deprecated"
+		c.Why = ofClients("changes.deprecated-why")
 		p.add(c)
 	case was && !is:
-		c.Code, c.Text, c.Why = "endpoint-reactivated", "The operation is no longer deprecated.", "It changes nothing in what clients send or get."
+		c.Code, c.Text, c.Why = "endpoint-reactivated", "changes.operation-reactivated", ofClients("changes.nothing-why")
 		p.add(c)
 	}
 	before, after := text(old.operation, "operationId"), text(new.operation, "operationId")
-	c = Change{Level: Info, Pointer: new.at + "/operationId", Subjects: []string{new.subject}}
+	c = Change{Level: Info, Pointer: new.at + "/operationId", Subjects: []i18n.Message{new.subject}}
 	switch {
 	case before == after:
 		return
 	case before == "":
-		c.Code, c.Text, c.Why = "api-operation-id-added", "The operationId "+quote(after)+" was added.", "It changes nothing in what clients send or get."
+		c.Code, c.Text, c.Why = "api-operation-id-added", i18n.M("changes.operation-id-added", quote(after)), ofClients("changes.nothing-why")
 	default:
-		c.Code, c.Text = "api-operation-id-removed", "The operationId changed from "+quote(before)+" to "+quote(after)+"."
-		c.Why = "Requests stay the same, but names in generated code of clients change."
+		c.Code, c.Text = "api-operation-id-removed", i18n.M("changes.operation-id-changed", quote(before), quote(after))
+		c.Why = "changes.operation-id-changed-why"
 	}
 	p.add(c)
 }
 
 // sunset compares the day from which something may be gone.
-func (p *pair) sunset(subject string, old, new located) {
+func (p *pair) sunset(subject i18n.Message, old, new located) {
 	was, is := text(old.object, "x-sunset"), text(new.object, "x-sunset")
-	c := Change{Level: Info, Code: "sunset-changed", Pointer: new.at + "/x-sunset", Subjects: []string{subject}}
+	c := Change{Level: Info, Code: "sunset-changed", Pointer: new.at + "/x-sunset", Subjects: []i18n.Message{subject}}
 	switch {
 	case was == is:
 		return
 	case is == "":
-		c.Pointer, c.Removed, c.Text, c.Why = old.at+"/x-sunset", true, "The sunset date "+quote(was)+" was taken away.", "It is no longer said when it may be gone."
+		c.Pointer, c.Removed, c.Text, c.Why = old.at+"/x-sunset", true, i18n.M("changes.sunset-removed", quote(was)), "changes.sunset-removed-why"
 	case was == "":
-		c.Text, c.Why = "The sunset date became "+quote(is)+".", "Until then it works; clients must have left it by then."
+		c.Text, c.Why = i18n.M("changes.sunset-added", quote(is)), "changes.sunset-added-why"
 	case is < was:
 		c.Level = Warning
-		c.Text, c.Why = "The sunset date moved from "+quote(was)+" forward to "+quote(is)+".", "Clients have less time than they were told."
+		c.Text, c.Why = i18n.M("changes.sunset-earlier", quote(was), quote(is)), "changes.sunset-earlier-why"
 	default:
-		c.Text, c.Why = "The sunset date moved from "+quote(was)+" back to "+quote(is)+".", "Clients have more time than they were told."
+		c.Text, c.Why = i18n.M("changes.sunset-later", quote(was), quote(is)), "changes.sunset-later-why"
 	}
 	p.add(c)
 }

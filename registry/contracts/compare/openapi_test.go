@@ -111,7 +111,7 @@ func wantAt(t *testing.T, name string, changes []Change, at, wanted string) {
 	}
 	level, rest, _ := strings.Cut(wanted, " ")
 	code, pointer, _ := strings.Cut(rest, " ")
-	if len(changes) != 1 || string(changes[0].Level) != level || changes[0].Code != code || changes[0].Side != SideConsumer || changes[0].Subject != "POST /a" {
+	if len(changes) != 1 || string(changes[0].Level) != level || changes[0].Code != code || changes[0].Side != SideConsumer || changes[0].Subject.String() != "POST /a" {
 		t.Errorf("%s: got %v, want %s", name, brief(changes), wanted)
 		return
 	}

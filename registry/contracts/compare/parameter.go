@@ -1,6 +1,10 @@
 package compare
 
-import "strings"
+import (
+	"strings"
+
+	"schakel/templates/i18n"
+)
 
 type parameter struct {
 	located
@@ -65,52 +69,52 @@ func prefixOf(read bool) string {
 	return "request-parameter"
 }
 
-func (p *pair) parameterRemoved(subject string, was parameter, read bool) {
+func (p *pair) parameterRemoved(subject i18n.Message, was parameter, read bool) {
 	c := Change{
-		Level: Warning, Code: prefixOf(read) + "-removed", Pointer: was.at, Removed: true, Subjects: []string{subject}, Direction: direction(read),
-		Text: "The " + was.in + " parameter " + quote(was.name) + " was removed.", Why: "Clients that still send it may be refused, or it is ignored.",
+		Level: Warning, Code: prefixOf(read) + "-removed", Pointer: was.at, Removed: true, Subjects: []i18n.Message{subject}, Direction: direction(read),
+		Text: sentence("changes.removed", parameterNoun(was.in, was.name).first), Why: toClients("changes.still-sent-why"),
 	}
 	if was.object["deprecated"] == true {
 		c.Code += "-with-deprecation"
-		c.Text = strings.TrimSuffix(c.Text, ".") + ", after it was deprecated."
+		c.Text = i18n.M("changes.removed-deprecated", parameterNoun(was.in, was.name).first)
 	}
 	if read {
-		c.Level, c.Why = Breaking, "Those who read it no longer find it."
+		c.Level, c.Why = Breaking, "changes.parameter-read-why"
 	}
 	p.add(c)
 }
 
-func (p *pair) parameterAdded(subject string, is parameter, read bool) {
+func (p *pair) parameterAdded(subject i18n.Message, is parameter, read bool) {
 	c := Change{
-		Level: Info, Code: "new-optional-request-parameter", Pointer: is.at, Subjects: []string{subject}, Direction: direction(read),
-		Text: "The optional " + is.in + " parameter " + quote(is.name) + " was added.", Why: "Clients may leave it out.",
+		Level: Info, Code: "new-optional-request-parameter", Pointer: is.at, Subjects: []i18n.Message{subject}, Direction: direction(read),
+		Text: sentence("changes.optional-added", parameterNoun(is.in, is.name).bare), Why: toClients("changes.may-leave-out-why"),
 	}
 	switch {
 	case read:
-		c.Code, c.Text, c.Why = "webhook-parameter-added", "The "+is.in+" parameter "+quote(is.name)+" was added.", "Those who do not know it can pass over it."
+		c.Code, c.Text, c.Why = "webhook-parameter-added", sentence("changes.added", parameterNoun(is.in, is.name).first), "changes.parameter-unknown-why"
 	case is.object["required"] == true || is.in == "path":
-		c.Level, c.Code, c.Text = Breaking, "new-required-request-parameter", "The required "+is.in+" parameter "+quote(is.name)+" was added."
-		c.Why = "Clients that do not send it are refused."
+		c.Level, c.Code, c.Text = Breaking, "new-required-request-parameter", sentence("changes.required-added", parameterNoun(is.in, is.name).bare)
+		c.Why = toClients("changes.not-sent-why")
 	}
 	p.add(c)
 }
 
-func (p *pair) parameter(subject string, was, is parameter, read bool) {
+func (p *pair) parameter(subject i18n.Message, was, is parameter, read bool) {
 	prefix := prefixOf(read)
-	said := "The " + is.in + " parameter " + quote(is.name)
-	c := Change{Pointer: is.at, OldPointer: was.at, NewPointer: is.at, Subjects: []string{subject}, Direction: direction(read)}
+	said := parameterNoun(is.in, is.name)
+	c := Change{Pointer: is.at, OldPointer: was.at, NewPointer: is.at, Subjects: []i18n.Message{subject}, Direction: direction(read)}
 	switch required := is.object["required"] == true; {
 	case is.in == "path" || required == (was.object["required"] == true):
 	case required:
-		c.Level, c.Code, c.Text, c.Why = narrower.level(read), prefix+"-became-required", said+" became required.", "Clients that do not send it are refused."
+		c.Level, c.Code, c.Text, c.Why = narrower.level(read), prefix+"-became-required", sentence("changes.became-required", said.first), toClients("changes.not-sent-why")
 		if read {
-			c.Why = "It always comes now."
+			c.Why = "changes.always-comes-why"
 		}
 		p.add(c)
 	default:
-		c.Level, c.Code, c.Text, c.Why = wider.level(read), prefix+"-became-optional", said+" became optional.", "All that clients could send stays allowed."
+		c.Level, c.Code, c.Text, c.Why = wider.level(read), prefix+"-became-optional", sentence("changes.became-optional", said.first), ofClients("changes.still-allowed-why")
 		if read {
-			c.Why = "Those who count on it may find it absent."
+			c.Why = "changes.parameter-optional-why"
 		}
 		p.add(c)
 	}
@@ -120,40 +124,40 @@ func (p *pair) parameter(subject string, was, is parameter, read bool) {
 }
 
 // deprecated compares whether something was announced to go.
-func (p *pair) deprecated(c Change, prefix, said string, was, is located) {
+func (p *pair) deprecated(c Change, prefix string, said noun, was, is located) {
 	c.Level = Info
 	switch before, after := was.object["deprecated"] == true, is.object["deprecated"] == true; {
 	case after && !before:
-		c.Code, c.Pointer, c.Text, c.Why = prefix+"-deprecated", is.at+"/deprecated", said+" was deprecated.", "It still works; clients do well to stop using it."
+		c.Code, c.Pointer, c.Text, c.Why = prefix+"-deprecated", is.at+"/deprecated", sentence("changes.deprecated", said.first), ofClients("changes.deprecated-why")
 		p.add(c)
 	case before && !after:
-		c.Code, c.Text, c.Why = prefix+"-reactivated", said+" is no longer deprecated.", "It changes nothing in what clients send or get."
+		c.Code, c.Text, c.Why = prefix+"-reactivated", sentence("changes.reactivated", said.first), ofClients("changes.nothing-why")
 		p.add(c)
 	}
 }
 
 // described is a parameter, header or part of a form, whose value is described by a schema or by content.
 type described struct {
-	c                Change // with the subject, the direction and the place
-	prefix, said, in string
-	read             bool
-	tail, short      string
-	types            []string
+	c           Change // with the subject, the direction and the place
+	prefix, in  string
+	said        noun
+	read        bool
+	tail, short ending
+	types       []string
 }
 
 // described compares how the value is written, and what it may be.
 func (p *pair) described(d described, was, is located) {
 	oldContent, newContent := content(was.object, was.at), content(is.object, is.at)
 	if (len(oldContent) > 0) != (len(newContent) > 0) {
-		d.c.Level, d.c.Code, d.c.Text = Breaking, d.prefix+"-serialization-changed", d.said+" is written in another way"+d.tail+"."
-		d.c.Why = "It was described by a schema and is now by a media type, or the other way round, so the same value is written differently."
+		d.c.Level, d.c.Code, d.c.Text = Breaking, d.prefix+"-serialization-changed", d.tail.of(i18n.M("changes.serialization", d.said.first))
+		d.c.Why = "changes.serialization-why"
 		p.add(d.c)
 		return
 	}
-	it := strings.ToLower(d.said[:1]) + d.said[1:]
-	r := root{read: d.read, side: d.c.Side, subject: d.c.Subjects[0], types: d.types, in: inText, prefix: d.prefix, it: it, tail: d.tail, short: d.short}
+	r := root{read: d.read, side: d.c.Side, subject: d.c.Subjects[0], types: d.types, in: inText, prefix: d.prefix, it: d.said, tail: d.tail, short: d.short}
 	if len(newContent) > 0 {
-		e := exchange{way: sent, subject: r.subject, side: d.c.Side, in: it + d.tail, root: &r}
+		e := exchange{way: sent, subject: r.subject, side: d.c.Side, in: d.said.inside, tail: d.tail, root: &r}
 		if d.read {
 			e.way = pushed
 		}
@@ -197,45 +201,48 @@ func (p *pair) style(d described, was, is located, old, new schemaAt) {
 	structured := types&(kindArray|kindObject) != 0
 	before, after := styleOf(was.object, d.in), styleOf(is.object, d.in)
 	c := d.c
-	c.Level, c.Why = Breaking, "The same value is written differently, so those who keep to the old form are not understood."
+	c.Level, c.Why = Breaking, "changes.style-why"
 	if d.read {
-		c.Why = "The same value comes in another form, which those who read the old one do not understand."
+		c.Why = "changes.style-read-why"
 	}
 	if before.style != after.style {
 		c.Code, c.Pointer = d.prefix+"-style-changed", is.at+"/style"
-		c.Text = "The style of " + lower(d.said) + " changed from " + quote(before.style) + " to " + quote(after.style) + d.tail + "."
+		c.Text = d.tail.of(i18n.M("changes.style", d.said.inside, quote(before.style), quote(after.style)))
 		p.add(c)
 	}
 	if before.explode != after.explode && after.style != "deepObject" && before.style == after.style {
 		if !structured {
-			c.Level, c.Why = Info, "Values that are no list or object are written the same either way."
+			c.Level, c.Why = Info, "changes.explode-alike-why"
 		}
 		c.Code, c.Pointer = d.prefix+"-explode-changed", is.at+"/explode"
-		c.Text = d.said + " now has its values written together" + d.tail + "."
+		c.Text = d.tail.of(i18n.M("changes.explode-off", d.said.first))
 		if after.explode {
-			c.Text = d.said + " now has its values written one by one" + d.tail + "."
+			c.Text = d.tail.of(i18n.M("changes.explode-on", d.said.first))
 		}
 		p.add(c)
 	}
-	p.allowance(d, was, is, "allowReserved", "reserved characters as they are")
+	p.allowance(d, was, is, "allowReserved", allowances{i18n.M("changes.reserved-allowed", d.said.first), i18n.M("changes.reserved-refused", d.said.first)})
 	if d.in == "query" {
-		p.allowance(d, was, is, "allowEmptyValue", "an empty value")
+		p.allowance(d, was, is, "allowEmptyValue", allowances{i18n.M("changes.empty-allowed", d.said.first), i18n.M("changes.empty-refused", d.said.first)})
 	}
 }
 
+// allowances are the texts of a flag that lets more be sent.
+type allowances struct{ allowed, refused i18n.Message }
+
 // allowance compares a flag that lets more be sent.
-func (p *pair) allowance(d described, was, is located, key, what string) {
+func (p *pair) allowance(d described, was, is located, key string, texts allowances) {
 	before, after := was.object[key] == true, is.object[key] == true
 	if before == after || d.in == "header" {
 		return
 	}
 	e, c := narrower, d.c
 	c.Code, c.Pointer = d.prefix+"-"+words(key)+"-changed", is.at+"/"+key
-	c.Text = d.said + " may no longer have " + what + d.tail + "."
+	c.Text = d.tail.of(texts.refused)
 	if after {
-		e, c.Text = wider, d.said+" may now have "+what+d.tail+"."
+		e, c.Text = wider, d.tail.of(texts.allowed)
 	}
-	c.Level, c.Why = e.level(d.read), root{}.who(e.why(d.read))
+	c.Level, c.Why = e.level(d.read), e.why(d.read).message(clients())
 	p.add(c)
 }
 
@@ -260,5 +267,3 @@ func styleOf(object map[string]any, in string) writing {
 	}
 	return w
 }
-
-func lower(said string) string { return string(said[0]|0x20) + said[1:] }

@@ -43,17 +43,17 @@ func (c *comparison) hidden(b *bundle) bool {
 }
 
 func (c *comparison) added(name string, old, new *bundle, at string, required bool) {
-	d := difference{level: Info, code: "optional-property-added", text: "The optional {name} was added", why: "{who} may leave it out.", name: name, is: at}
+	d := difference{level: Info, code: "optional-property-added", text: say("changes.optional-added", theName), why: say("changes.may-leave-out-why", theBoundFirst), name: name, is: at}
 	if required {
-		d.code, d.text = "required-property-added", "The required {name} was added"
+		d.code, d.text = "required-property-added", say("changes.required-added", theName)
 	}
 	switch {
 	case c.read && old.never != "":
-		d.level, d.why = Warning, "The old version ruled out properties that it did not name, so {who} that check for that refuse it."
+		d.level, d.why = Warning, say("changes.ruled-out-why", theBound)
 	case c.read:
-		d.why = "{who} that do not know it can pass over it."
+		d.why = say("changes.pass-over-why", theBoundFirst)
 	case required:
-		d.level, d.why = Breaking, "{who} that do not send it are refused."
+		d.level, d.why = Breaking, say("changes.not-sent-why", theBoundFirst)
 	}
 	c.note(d)
 	if !old.any() && old.never == "" { // it had to fit what holds for properties without a name
@@ -62,15 +62,15 @@ func (c *comparison) added(name string, old, new *bundle, at string, required bo
 }
 
 func (c *comparison) removed(name string, old, new *bundle, at string, required bool) {
-	d := difference{level: Breaking, code: "optional-property-removed", text: "The optional {name} was removed", why: "{who} that use the property no longer find it.", name: name, was: at}
+	d := difference{level: Breaking, code: "optional-property-removed", text: say("changes.optional-removed", theName), why: say("changes.property-used-why", theBoundFirst), name: name, was: at}
 	if required {
-		d.code, d.text, d.why = "required-property-removed", "The required {name} was removed", "{who} that count on the property no longer find it."
+		d.code, d.text, d.why = "required-property-removed", say("changes.required-removed", theName), say("changes.property-counted-on-why", theBoundFirst)
 	}
 	if !c.read {
-		d.code, d.text = "property-removed", "The {name} was removed"
-		d.level, d.why = Warning, "{who} that still send it may be refused, or it is ignored."
+		d.code, d.text = "property-removed", say("changes.removed", theNameFirst)
+		d.level, d.why = Warning, say("changes.still-sent-why", theBoundFirst)
 		if new.never != "" {
-			d.level, d.why = Breaking, "Properties that are not named are not allowed, so {who} that still send it are refused."
+			d.level, d.why = Breaking, say("changes.not-allowed-why", theBound)
 		} else if !new.any() {
 			c.below(name, old, new)
 		}
@@ -82,9 +82,9 @@ func (c *comparison) removed(name string, old, new *bundle, at string, required 
 func (c *comparison) propertyHidden(name string, new *bundle, before string, required bool) {
 	d := difference{level: Breaking, name: name, was: before, is: new.view().flags[c.mark()]}
 	if c.read {
-		d.code, d.text, d.why = kindOfProperty(required)+"-became-write-only", "The {name} became write-only", "It is no longer given, so {who} that use it no longer find it."
+		d.code, d.text, d.why = kindOfProperty(required)+"-became-write-only", say("changes.became-write-only", theNameFirst), say("changes.became-write-only-why", theBound)
 	} else {
-		d.code, d.text, d.why = kindOfProperty(required)+"-became-read-only", "The {name} became read-only", "It must not be sent any more, so {who} that do can be refused, or it is ignored."
+		d.code, d.text, d.why = kindOfProperty(required)+"-became-read-only", say("changes.became-read-only", theNameFirst), say("changes.became-read-only-why", theBound)
 	}
 	c.note(d)
 }
@@ -94,12 +94,12 @@ func (c *comparison) propertyShown(name string, old *bundle, after string, requi
 	d := difference{level: Info, name: name, was: old.view().flags[c.mark()], is: after}
 	switch {
 	case c.read:
-		d.code, d.text, d.why = kindOfProperty(required)+"-became-not-write-only", "The {name} is no longer write-only", "{who} that do not know it can pass over it."
+		d.code, d.text, d.why = kindOfProperty(required)+"-became-not-write-only", say("changes.no-longer-write-only", theNameFirst), say("changes.pass-over-why", theBoundFirst)
 	case required:
 		d.level = Breaking
-		d.code, d.text, d.why = kindOfProperty(required)+"-became-not-read-only", "The required {name} is no longer read-only", "{who} that do not send it are refused."
+		d.code, d.text, d.why = kindOfProperty(required)+"-became-not-read-only", say("changes.required-no-longer-read-only", theName), say("changes.not-sent-why", theBoundFirst)
 	default:
-		d.code, d.text, d.why = kindOfProperty(required)+"-became-not-read-only", "The {name} is no longer read-only", "{who} may leave it out."
+		d.code, d.text, d.why = kindOfProperty(required)+"-became-not-read-only", say("changes.no-longer-read-only", theNameFirst), say("changes.may-leave-out-why", theBoundFirst)
 	}
 	c.note(d)
 }
@@ -115,17 +115,19 @@ func kindOfProperty(required bool) string {
 func (c *comparison) kept(name string, old, new *bundle) {
 	c.below(name, old, new)
 	key, said := "writeOnly", "write-only"
+	came, went := say("changes.became-write-only", theNameFirst), say("changes.no-longer-write-only", theNameFirst)
 	if c.read {
 		key, said = "readOnly", "read-only"
+		came, went = say("changes.became-read-only", theNameFirst), say("changes.no-longer-read-only", theNameFirst)
 	}
 	was, had := old.view().flags[key]
 	is, has := new.view().flags[key]
-	d := difference{level: Info, name: name, why: "It changes nothing in what {who} send or get.", was: either(was, old.at), is: either(is, new.at)}
+	d := difference{level: Info, name: name, why: nothing.why(c.read), was: either(was, old.at), is: either(is, new.at)}
 	if has && !had {
-		d.code, d.text = "property-became-"+said, "The {name} became "+said
+		d.code, d.text = "property-became-"+said, came
 		c.note(d)
 	} else if had && !has {
-		d.code, d.text = "property-became-not-"+said, "The {name} is no longer "+said
+		d.code, d.text = "property-became-not-"+said, went
 		c.note(d)
 	}
 }
@@ -134,10 +136,10 @@ func (c *comparison) required(name string, was, is shape, before, after string) 
 	d := difference{name: name, was: before, is: after}
 	switch _, had := was.required[name]; {
 	case !had && is.required[name] != "":
-		d.level, d.code, d.text, d.is = narrower.level(c.read), "property-became-required", "The {name} became required", is.required[name]
+		d.level, d.code, d.text, d.is = narrower.level(c.read), "property-became-required", say("changes.became-required", theNameFirst), is.required[name]
 		d.why = narrower.why(c.read)
 	case had && is.required[name] == "":
-		d.level, d.code, d.text, d.was = wider.level(c.read), "property-became-optional", "The {name} became optional", was.required[name]
+		d.level, d.code, d.text, d.was = wider.level(c.read), "property-became-optional", say("changes.became-optional", theNameFirst), was.required[name]
 		d.why = wider.why(c.read)
 	default:
 		return
@@ -179,10 +181,10 @@ func (c *comparison) xml() {
 			e = unclear
 		}
 		if e == nothing {
-			c.report(e, "-xml-changed", "How {it} would be written in XML changed; it is not sent as XML here", either(before, c.old.at), either(after, c.new.at))
+			c.report(e, "-xml-changed", say("changes.xml-elsewhere", theValue), either(before, c.old.at), either(after, c.new.at))
 			return
 		}
-		c.report(e, "-xml-"+words(key)+"-changed", "In XML, the "+code(key)+" of {it} changed from "+quote(was[key])+" to "+quote(is[key]), either(before, c.old.at), either(after, c.new.at))
+		c.report(e, "-xml-"+words(key)+"-changed", say("changes.xml", code(key), theValue, quote(was[key]), quote(is[key])), either(before, c.old.at), either(after, c.new.at))
 	}
 }
 
@@ -246,15 +248,15 @@ func (c *comparison) discriminators() {
 		if c.old.requires(is.property) {
 			e = nothing
 		}
-		c.report(e, "-discriminator-added", "The property "+code(is.property)+" now tells which form {it} has", c.old.at, is.at)
+		c.report(e, "-discriminator-added", say("changes.discriminator-added", code(is.property), theValue), c.old.at, is.at)
 	case is == nil:
 		e := wider
 		if c.new.requires(was.property) {
 			e = nothing
 		}
-		c.report(e, "-discriminator-removed", "The property "+code(was.property)+" no longer tells which form {it} has", was.at, c.new.at)
+		c.report(e, "-discriminator-removed", say("changes.discriminator-removed", code(was.property), theValue), was.at, c.new.at)
 	case was.property != is.property:
-		c.report(other, "-discriminator-property-name-changed", "The property that tells which form {it} has changed from "+code(was.property)+" to "+code(is.property), was.at, is.at)
+		c.report(other, "-discriminator-property-name-changed", say("changes.discriminator-changed", theValue, code(was.property), code(is.property)), was.at, is.at)
 	default:
 		c.mappings(was, is)
 	}
@@ -284,20 +286,20 @@ func (c *comparison) mappings(was, is *discriminator) {
 		switch {
 		case had && has:
 			if before != after && c.otherSchemas(before, after) {
-				c.report(other, "-discriminator-mapping-changed", "The value "+code(value)+" now tells that {it} has another form", was.at, is.at)
+				c.report(other, "-discriminator-mapping-changed", say("changes.mapping-changed", code(value), theValue), was.at, is.at)
 			}
 		case had:
 			e := narrower
 			if _, stays := c.new.forms()[lastStep(before)]; stays && c.read {
 				e = other // the form comes under another value
 			}
-			c.report(e, "-discriminator-mapping-deleted", "The value "+code(value)+" no longer tells which form {it} has", was.at, is.at)
+			c.report(e, "-discriminator-mapping-deleted", say("changes.mapping-removed", code(value), theValue), was.at, is.at)
 		default:
-			c.report(wider, "-discriminator-mapping-added", "The value "+code(value)+" now tells which form {it} has", was.at, is.at)
+			c.report(wider, "-discriminator-mapping-added", say("changes.mapping-added", code(value), theValue), was.at, is.at)
 		}
 	}
 	if was.fallback != is.fallback {
-		c.report(unclear, "-discriminator-default-changed", "{It} has another form where the property "+code(is.property)+" is absent", was.at, is.at)
+		c.report(unclear, "-discriminator-default-changed", say("changes.mapping-default", theValueFirst, code(is.property)), was.at, is.at)
 	}
 }
 

@@ -4,37 +4,38 @@ import (
 	"strings"
 
 	"schakel/registry/jsonpointer"
+	"schakel/templates/i18n"
 )
 
 func (p *pair) requestBody(old, new call) {
 	was, wasAt := p.old.object(old.operation["requestBody"], old.at+"/requestBody")
 	is, isAt := p.new.object(new.operation["requestBody"], new.at+"/requestBody")
-	c := Change{Pointer: isAt, OldPointer: wasAt, NewPointer: isAt, Subjects: []string{new.subject}, Direction: DirectionSent}
+	c := Change{Pointer: isAt, OldPointer: wasAt, NewPointer: isAt, Subjects: []i18n.Message{new.subject}, Direction: DirectionSent}
 	switch required := is["required"] == true; {
 	case was == nil && is == nil:
 		return
 	case was == nil:
 		c.OldPointer = ""
-		c.Level, c.Code, c.Text, c.Why = Info, "request-body-added-optional", "A body became part of the request.", "Clients may leave it out."
+		c.Level, c.Code, c.Text, c.Why = Info, "request-body-added-optional", "changes.body-added-optional", toClients("changes.may-leave-out-why")
 		if required {
-			c.Level, c.Code, c.Text, c.Why = Breaking, "request-body-added-required", "A body became part of the request, and is required.", "Clients that send no body are refused."
+			c.Level, c.Code, c.Text, c.Why = Breaking, "request-body-added-required", "changes.body-added-required", "changes.body-required-why"
 		}
 		p.add(c)
 		return
 	case is == nil:
 		c.Level, c.Code, c.Pointer, c.Removed, c.NewPointer = Breaking, "request-body-removed", wasAt, true, ""
-		c.Text, c.Why = "The body of the request was removed.", "Clients that still send one are refused, or nothing is done with what they send."
+		c.Text, c.Why = "changes.body-removed", "changes.body-removed-why"
 		p.add(c)
 		return
 	case required && was["required"] != true:
-		c.Level, c.Code, c.Text, c.Why = Breaking, "request-body-became-required", "The body became required.", "Clients that send no body are refused."
+		c.Level, c.Code, c.Text, c.Why = Breaking, "request-body-became-required", sentence("changes.became-required", bodyNoun().first), "changes.body-required-why"
 		p.add(c)
 	case !required && was["required"] == true:
-		c.Level, c.Code, c.Text, c.Why = Info, "request-body-became-optional", "The body became optional.", "All that clients could send stays allowed."
+		c.Level, c.Code, c.Text, c.Why = Info, "request-body-became-optional", sentence("changes.became-optional", bodyNoun().first), ofClients("changes.still-allowed-why")
 		p.add(c)
 	}
-	r := root{subject: new.subject, prefix: "request", it: "the body", tail: ", in the request", short: ", in the request"}
-	p.mediaTypes(exchange{way: sent, subject: new.subject, in: "the request", root: &r}, content(was, wasAt), content(is, isAt))
+	r := root{subject: new.subject, prefix: "request", it: bodyNoun(), tail: inRequest(), short: inRequest()}
+	p.mediaTypes(exchange{way: sent, subject: new.subject, in: "changes.the-request", root: &r}, content(was, wasAt), content(is, isAt))
 }
 
 func (p *pair) responses(old, new call) {
@@ -58,11 +59,11 @@ func (p *pair) responses(old, new call) {
 			p.response(new.subject, status, was, after[status])
 		}
 		c := Change{
-			Level: Info, Code: "response-non-success-status-added", Pointer: after[status].at, Subjects: []string{new.subject}, Direction: DirectionRead,
-			Text: "An answer with status " + quote(status) + " was added.", Why: "Clients meet one more kind of failure, and must expect failures they do not know anyway.",
+			Level: Info, Code: "response-non-success-status-added", Pointer: after[status].at, Subjects: []i18n.Message{new.subject}, Direction: DirectionRead,
+			Text: i18n.M("changes.status-added", quote(status)), Why: "changes.failure-added-why",
 		}
 		if status[0] == '2' {
-			c.Code, c.Why = "response-success-status-added", "Clients that treat every 2xx as success notice nothing."
+			c.Code, c.Why = "response-success-status-added", "changes.success-added-why"
 		}
 		p.add(c)
 	}
@@ -97,44 +98,44 @@ func covering(list map[string]located, status string) (located, bool) {
 	return found, ok
 }
 
-func (p *pair) statusRemoved(subject, status string, was located) {
+func (p *pair) statusRemoved(subject i18n.Message, status string, was located) {
 	c := Change{
-		Level: Warning, Code: "response-non-success-status-removed", Pointer: was.at, Removed: true, Subjects: []string{subject}, Direction: DirectionRead,
-		Text: "The answer with status " + quote(status) + " was removed.", Why: "Clients that act on this status may get another one, or the same without a description.",
+		Level: Warning, Code: "response-non-success-status-removed", Pointer: was.at, Removed: true, Subjects: []i18n.Message{subject}, Direction: DirectionRead,
+		Text: i18n.M("changes.status-removed", quote(status)), Why: "changes.status-removed-why",
 	}
 	switch {
 	case status == "default":
-		c.Level, c.Code, c.Text = Breaking, "response-default-removed", "The default answer was removed."
-		c.Why = "Clients that read every other answer by it no longer know what those look like."
+		c.Level, c.Code, c.Text = Breaking, "response-default-removed", "changes.default-answer-removed"
+		c.Why = "changes.default-answer-removed-why"
 	case status[0] == '2':
-		c.Level, c.Code, c.Why = Breaking, "response-success-status-removed", "Clients that wait for this status do not get it any more."
+		c.Level, c.Code, c.Why = Breaking, "response-success-status-removed", "changes.awaited-status-removed-why"
 	}
 	p.add(c)
 }
 
-func (p *pair) response(subject, status string, was, is located) {
-	tail := ", in the answer with status " + status
-	r := root{read: true, subject: subject, prefix: "response", it: "the body", tail: tail, short: ", in the answer"}
-	p.mediaTypes(exchange{way: answered, subject: subject, in: "the answer with status " + status, root: &r}, content(was.object, was.at), content(is.object, is.at))
-	p.headers(headers{subject: subject, prefix: "response-header", owner: "the answer", tail: tail, short: ", in the answer", read: true}, was, is)
+func (p *pair) response(subject i18n.Message, status string, was, is located) {
+	tail := inAnswer(status)
+	r := root{read: true, subject: subject, prefix: "response", it: bodyNoun(), tail: tail, short: inAnyAnswer()}
+	p.mediaTypes(exchange{way: answered, subject: subject, in: i18n.M("changes.answer-with-status", status), root: &r}, content(was.object, was.at), content(is.object, is.at))
+	p.headers(headers{subject: subject, prefix: "response-header", owner: answerNoun(), tail: tail, short: inAnyAnswer(), read: true}, was, is)
 	p.links(subject, was, is)
 }
 
 // links compares what a response describes of operations that follow.
-func (p *pair) links(subject string, was, is located) {
+func (p *pair) links(subject i18n.Message, was, is located) {
 	before, after := child(was.object, "links"), child(is.object, "links")
 	for _, name := range unionKeys(before, after) {
 		old, oldAt := p.old.object(before[name], was.at+"/links"+jsonpointer.Join(name))
 		new, newAt := p.new.object(after[name], is.at+"/links"+jsonpointer.Join(name))
-		c := Change{Level: Warning, Pointer: newAt, Subjects: []string{subject}, Direction: DirectionRead}
+		c := Change{Level: Warning, Pointer: newAt, Subjects: []i18n.Message{subject}, Direction: DirectionRead}
 		switch {
 		case new == nil && old != nil:
-			c.Code, c.Pointer, c.Removed, c.Text = "link-removed", oldAt, true, "The link "+quote(name)+" was removed."
-			c.Why = "Clients that follow it no longer find it in the contract."
+			c.Code, c.Pointer, c.Removed, c.Text = "link-removed", oldAt, true, i18n.M("changes.link-removed", quote(name))
+			c.Why = "changes.link-removed-why"
 		case old == nil && new != nil:
-			c.Level, c.Code, c.Text, c.Why = Info, "link-added", "The link "+quote(name)+" was added.", "Clients may follow it."
+			c.Level, c.Code, c.Text, c.Why = Info, "link-added", i18n.M("changes.link-added", quote(name)), "changes.link-added-why"
 		case old != nil && !same(bare(old), bare(new)):
-			c.Code, c.Text, c.Why = "link-changed", "The link "+quote(name)+" changed.", "Clients that follow it come to another operation, or call it with other values."
+			c.Code, c.Text, c.Why = "link-changed", i18n.M("changes.link-changed", quote(name)), "changes.link-changed-why"
 		default:
 			continue
 		}
@@ -144,9 +145,11 @@ func (p *pair) links(subject string, was, is located) {
 
 // headers is a place where headers are sent: an answer, or a part of a form.
 type headers struct {
-	subject, prefix, owner, tail, short string
-	read                                bool
-	side                                string
+	subject      i18n.Message
+	prefix, side string
+	owner        noun
+	tail, short  ending
+	read         bool
 }
 
 // headersOf gives headers by their name in small letters; the one for the media type is told of elsewhere.
@@ -168,7 +171,7 @@ func (p *pair) headers(h headers, was, is located) {
 	for _, key := range unionKeys(before, after) {
 		old, had := before[key]
 		new, has := after[key]
-		c := Change{Level: Info, Side: h.side, Pointer: new.at, OldPointer: old.at, NewPointer: new.at, Subjects: []string{h.subject}, Direction: direction(h.read)}
+		c := Change{Level: Info, Side: h.side, Pointer: new.at, OldPointer: old.at, NewPointer: new.at, Subjects: []i18n.Message{h.subject}, Direction: direction(h.read)}
 		switch {
 		case !has:
 			p.headerRemoved(h, c, old)
@@ -182,25 +185,25 @@ func (p *pair) headers(h headers, was, is located) {
 
 func (p *pair) headerRemoved(h headers, c Change, old parameter) {
 	c.Pointer, c.Removed = old.at, true
-	c.Code, c.Text = "optional-"+h.prefix+"-removed", "The optional header "+quote(old.name)+" was removed"+h.tail+"."
-	c.Why = "Clients that still send it may be refused, or it is ignored."
+	c.Code, c.Text = "optional-"+h.prefix+"-removed", h.tail.of(i18n.M("changes.optional-removed", headerNoun(old.name).bare))
+	c.Why = toClients("changes.still-sent-why")
 	c.Level = Warning
 	if old.object["required"] == true {
-		c.Code, c.Text = "required-"+h.prefix+"-removed", "The header "+quote(old.name)+" was removed"+h.tail+"."
+		c.Code, c.Text = "required-"+h.prefix+"-removed", h.tail.of(i18n.M("changes.removed", headerNoun(old.name).first))
 	}
 	if h.read {
-		c.Level, c.Why = Breaking, "Clients that use the header no longer find it."
+		c.Level, c.Why = Breaking, "changes.header-used-why"
 	}
 	p.add(c)
 }
 
 func (p *pair) headerAdded(h headers, c Change, new parameter) {
-	c.Code, c.Text = h.prefix+"-added", "The header "+quote(new.name)+" was added to "+h.owner+"."
-	c.Why = "Clients that do not know it can pass over it."
+	c.Code, c.Text = h.prefix+"-added", i18n.M("changes.header-added", quote(new.name), h.owner.inside)
+	c.Why = toClients("changes.pass-over-why")
 	if !h.read {
-		c.Why = "Clients may leave it out."
+		c.Why = toClients("changes.may-leave-out-why")
 		if new.object["required"] == true {
-			c.Level, c.Why = Breaking, "Clients that do not send it are refused."
+			c.Level, c.Why = Breaking, toClients("changes.not-sent-why")
 		}
 	}
 	p.add(c)
@@ -208,19 +211,19 @@ func (p *pair) headerAdded(h headers, c Change, new parameter) {
 
 // header compares a header that both have.
 func (p *pair) header(h headers, c Change, old, new parameter) {
-	said := "The header " + quote(new.name)
+	said := headerNoun(new.name)
 	was, is := old.object["required"] == true, new.object["required"] == true
 	switch {
 	case was && !is:
-		c.Level, c.Code, c.Text, c.Why = wider.level(h.read), h.prefix+"-became-optional", said+" became optional"+h.tail+".", "All that clients could send stays allowed."
+		c.Level, c.Code, c.Text, c.Why = wider.level(h.read), h.prefix+"-became-optional", h.tail.of(i18n.M("changes.became-optional", said.first)), ofClients("changes.still-allowed-why")
 		if h.read {
-			c.Why = "Clients that count on the header may find it absent."
+			c.Why = "changes.header-optional-why"
 		}
 		p.add(c)
 	case is && !was:
-		c.Level, c.Code, c.Text, c.Why = narrower.level(h.read), h.prefix+"-became-required", said+" became required"+h.tail+".", "Clients that do not send it are refused."
+		c.Level, c.Code, c.Text, c.Why = narrower.level(h.read), h.prefix+"-became-required", h.tail.of(i18n.M("changes.became-required", said.first)), toClients("changes.not-sent-why")
 		if h.read {
-			c.Why = "It always comes now."
+			c.Why = "changes.always-comes-why"
 		}
 		p.add(c)
 	}

@@ -1,10 +1,10 @@
 package compare
 
 import (
-	"fmt"
 	"strings"
 
 	"schakel/registry/jsonpointer"
+	"schakel/templates/i18n"
 )
 
 // alternative is one way to be let in: names of security schemes with the scopes that are asked for.
@@ -52,60 +52,60 @@ func alternatives(list []any) []alternative {
 
 // secured is something that asks for proof of who one is, in both documents.
 type secured struct {
-	subject           string
+	subject           i18n.Message
 	before, after     []alternative
 	beforeAt, afterAt string
 }
 
 // security reports alternatives that were removed and added.
 func (p *pair) security(s secured) {
-	var closed, opened []string
+	var closed, opened []i18n.Message
 	for _, was := range s.before {
 		if !satisfies(s.after, p.renamed(was)) {
-			closed = append(closed, was.String())
+			closed = append(closed, was.text())
 		}
 	}
 	for _, is := range s.after {
 		if !satisfies(p.renamedAll(s.before), is) {
-			opened = append(opened, is.String())
+			opened = append(opened, is.text())
 		}
 	}
 	if len(closed) > 0 {
 		p.add(Change{
-			Level: Breaking, Code: "security-narrowed", Pointer: s.afterAt, Subjects: []string{s.subject},
-			Text: fmt.Sprintf("Access with %s is no longer enough; it now takes %s.", strings.Join(closed, " or "), names(s.after)),
-			Why:  "Clients that come with what the old version asked for are refused.",
+			Level: Breaking, Code: "security-narrowed", Pointer: s.afterAt, Subjects: []i18n.Message{s.subject},
+			Text: i18n.M("changes.security-narrowed", joined("changes.or", closed), names(s.after)),
+			Why:  "changes.security-narrowed-why",
 		})
 	} else if len(opened) > 0 {
 		p.add(Change{
-			Level: Info, Code: "security-widened", Pointer: s.afterAt, Subjects: []string{s.subject},
-			Text: fmt.Sprintf("Access is now possible with %s.", strings.Join(opened, " or ")), Why: "What was enough until now still is.",
+			Level: Info, Code: "security-widened", Pointer: s.afterAt, Subjects: []i18n.Message{s.subject},
+			Text: i18n.M("changes.security-widened", joined("changes.or", opened)), Why: "changes.security-widened-why",
 		})
 	}
 }
 
-func names(list []alternative) string {
-	var said []string
+func names(list []alternative) i18n.Message {
+	var said []i18n.Message
 	for _, a := range list {
-		said = append(said, a.String())
+		said = append(said, a.text())
 	}
-	return strings.Join(said, " or ")
+	return joined("changes.or", said)
 }
 
-// String names what an alternative asks for.
-func (a alternative) String() string {
+// text names what an alternative asks for.
+func (a alternative) text() i18n.Message {
 	if len(a) == 0 {
-		return "nothing"
+		return "changes.no-security"
 	}
-	var parts []string
+	var parts []i18n.Message
 	for _, name := range sortedKeys(a) {
 		said := quote(name)
 		if len(a[name]) > 0 {
 			said += " (" + strings.Join(a[name], ", ") + ")"
 		}
-		parts = append(parts, said)
+		parts = append(parts, i18n.Raw(said))
 	}
-	return strings.Join(parts, " and ")
+	return joined("changes.and", parts)
 }
 
 // satisfies reports whether credentials for one alternative satisfy one of the list.
@@ -208,19 +208,19 @@ func (p *pair) openAPISchemes() {
 
 // scheme compares what a security scheme asks: another kind or place is another proof, other addresses are a move.
 func (p *pair) scheme(name string, was map[string]any, is located) {
-	c := Change{Side: SideConsumer, Subjects: []string{"security scheme " + name}, Cause: is.at}
+	c := Change{Side: SideConsumer, Subjects: []i18n.Message{i18n.M("changes.subject-security-scheme", name)}, Cause: is.at}
 	for _, key := range []string{"type", "in", "name", "scheme"} {
 		if before, after := text(was, key), text(is.object, key); before != after {
 			c.Level, c.Code, c.Pointer = Breaking, "security-scheme-changed", is.at+"/"+key
-			c.Text = "The " + key + " changed from " + quote(before) + " to " + quote(after) + "."
-			c.Why = "Clients that prove who they are the old way are refused."
+			c.Text = i18n.M("changes.member-changed", key, quote(before), quote(after))
+			c.Why = "changes.scheme-changed-why"
 			p.add(c)
 		}
 	}
 	if before, after := text(was, "bearerFormat"), text(is.object, "bearerFormat"); before != after {
 		c.Level, c.Code, c.Pointer = Warning, "security-scheme-changed", is.at+"/bearerFormat"
-		c.Text = "The form of bearer tokens changed from " + quote(before) + " to " + quote(after) + "."
-		c.Why = "Clients that read their tokens, or bring ones of their own, have to look."
+		c.Text = i18n.M("changes.bearer-format", quote(before), quote(after))
+		c.Why = "changes.bearer-format-why"
 		p.add(c)
 	}
 	for _, key := range []string{"openIdConnectUrl", "oauth2MetadataUrl"} {
@@ -237,21 +237,21 @@ func (p *pair) moved(c Change, key, before, after, at string) {
 		return
 	}
 	c.Level, c.Code, c.Pointer = Warning, "security-address-changed", at
-	c.Text = "The " + key + " changed from " + quote(before) + " to " + quote(after) + "."
-	c.Why = "Clients get their tokens elsewhere; those that have the old address fixed must change it."
+	c.Text = i18n.M("changes.member-changed", key, quote(before), quote(after))
+	c.Why = "changes.security-address-why"
 	p.add(c)
 }
 
 func (p *pair) flow(c Change, name string, was, is map[string]any, at string) {
 	switch {
 	case is == nil:
-		c.Level, c.Code, c.Pointer, c.Text = Breaking, "security-flow-removed", at, "The flow "+quote(name)+" was removed."
-		c.Why = "Clients that get their tokens this way no longer can."
+		c.Level, c.Code, c.Pointer, c.Text = Breaking, "security-flow-removed", at, i18n.M("changes.flow-removed", quote(name))
+		c.Why = "changes.flow-removed-why"
 		p.add(c)
 		return
 	case was == nil:
-		c.Level, c.Code, c.Pointer, c.Text = Info, "security-flow-added", at, "The flow "+quote(name)+" was added."
-		c.Why = "What was possible until now still is."
+		c.Level, c.Code, c.Pointer, c.Text = Info, "security-flow-added", at, i18n.M("changes.flow-added", quote(name))
+		c.Why = "changes.flow-added-why"
 		p.add(c)
 		return
 	}
@@ -265,12 +265,12 @@ func (p *pair) flow(c Change, name string, was, is map[string]any, at string) {
 		c.Pointer, c.Removed = at+"/scopes", false
 		switch {
 		case had && !has:
-			c.Level, c.Code, c.Text = Warning, "security-scope-removed", "The scope "+quote(scope)+" was removed from the flow "+quote(name)+"."
-			c.Why = "Clients that still ask for it can be refused a token."
+			c.Level, c.Code, c.Text = Warning, "security-scope-removed", i18n.M("changes.scope-removed", quote(scope), quote(name))
+			c.Why = "changes.scope-removed-why"
 			p.add(c)
 		case has && !had:
-			c.Level, c.Code, c.Text = Info, "security-scope-added", "The scope "+quote(scope)+" was added to the flow "+quote(name)+"."
-			c.Why = "Whether an operation asks for it is a change of its own."
+			c.Level, c.Code, c.Text = Info, "security-scope-added", i18n.M("changes.scope-added", quote(scope), quote(name))
+			c.Why = "changes.scope-added-why"
 			p.add(c)
 		}
 	}

@@ -4,32 +4,33 @@ import (
 	"strings"
 
 	"schakel/registry/jsonpointer"
+	"schakel/templates/i18n"
 )
 
 // openAPIServers compares the addresses where an API is offered.
 func (p *pair) openAPIServers() {
-	p.servers("the document", servers(p.old.root), "/servers", servers(p.new.root), "/servers")
+	p.servers("changes.subject-document", servers(p.old.root), "/servers", servers(p.new.root), "/servers")
 }
 
 // callServers compares addresses of an operation or path of its own.
 func (p *pair) callServers(old, new call) {
 	p.servers(new.subject, servers(old.operation), old.at+"/servers", servers(new.operation), new.at+"/servers")
-	p.servers("path "+new.path, servers(old.item), old.pathAt+"/servers", servers(new.item), new.pathAt+"/servers")
+	p.servers(i18n.M("changes.subject-path", new.path), servers(old.item), old.pathAt+"/servers", servers(new.item), new.pathAt+"/servers")
 }
 
-func (p *pair) servers(subject string, before map[string]string, beforeAt string, after map[string]string, afterAt string) {
+func (p *pair) servers(subject i18n.Message, before map[string]string, beforeAt string, after map[string]string, afterAt string) {
 	for _, url := range unionKeys(before, after) {
 		was, had := before[url]
 		is, has := after[url]
-		c := Change{Level: Info, Subjects: []string{subject}, Pointer: afterAt, Cause: afterAt}
+		c := Change{Level: Info, Subjects: []i18n.Message{subject}, Pointer: afterAt, Cause: afterAt}
 		switch {
 		case !has:
 			c.Level, c.Code, c.Pointer, c.Removed = Warning, "server-removed", beforeAt, true
-			c.Text, c.Why = "The server "+quote(url)+" was removed.", "Clients that use it must go to another one, if it is really gone."
+			c.Text, c.Why = i18n.M("changes.api-server-removed", quote(url)), "changes.api-server-removed-why"
 		case !had:
-			c.Code, c.Text, c.Why = "server-added", "The server "+quote(url)+" was added.", "Clients may use it."
+			c.Code, c.Text, c.Why = "server-added", i18n.M("changes.api-server-added", quote(url)), "changes.api-server-added-why"
 		case was != is:
-			c.Code, c.Text, c.Why = "server-changed", "The variables of the server "+quote(url)+" changed.", "Clients that fill them in should look whether their values still fit."
+			c.Code, c.Text, c.Why = "server-changed", i18n.M("changes.api-server-variables", quote(url)), "changes.api-server-variables-why"
 		default:
 			continue
 		}
@@ -55,15 +56,15 @@ func (p *pair) asyncServers() {
 	for _, name := range unionKeys(before, after) {
 		was, wasAt := p.old.object(before[name], jsonpointer.Join("servers", name))
 		is, isAt := p.new.object(after[name], jsonpointer.Join("servers", name))
-		c := Change{Side: SideBoth, Subjects: []string{"server " + name}, Pointer: isAt}
+		c := Change{Side: SideBoth, Subjects: []i18n.Message{i18n.M("changes.subject-server", name)}, Pointer: isAt}
 		switch {
 		case was == nil && is == nil:
 		case is == nil:
 			c.Level, c.Code, c.Pointer, c.Removed = Warning, "server-removed", wasAt, true
-			c.Text, c.Why = "The server was removed.", "Those who connect to it must go to another one, if it is really gone."
+			c.Text, c.Why = "changes.server-removed", "changes.server-removed-why"
 			p.add(c)
 		case was == nil:
-			c.Level, c.Code, c.Text, c.Why = Info, "server-added", "The server was added.", "Nothing that exists changes."
+			c.Level, c.Code, c.Text, c.Why = Info, "server-added", "changes.server-added", "changes.added-why"
 			p.add(c)
 		default:
 			p.asyncServer(c, was, is, wasAt, isAt)
@@ -78,16 +79,16 @@ func (p *pair) asyncServer(c Change, was, is map[string]any, wasAt, isAt string)
 			continue // 2.6 writes as url what 3.0 writes as host and pathname
 		}
 		c.Level, c.Code, c.Pointer = Warning, "server-changed", isAt+"/"+key
-		c.Text = "The " + key + " changed from " + quote(before) + " to " + quote(after) + "."
-		c.Why = "Those who have it fixed must change it."
+		c.Text = i18n.M("changes.member-changed", key, quote(before), quote(after))
+		c.Why = "changes.server-changed-why"
 		if key == "protocol" && before != "" {
-			c.Level, c.Why = Breaking, "Those who connect by the old protocol cannot connect any more."
+			c.Level, c.Why = Breaking, "changes.protocol-changed-why"
 		}
 		p.add(c)
 	}
 	if !same(child(was, "variables"), child(is, "variables")) && p.old.release == p.new.release {
 		c.Level, c.Code, c.Pointer = Info, "server-changed", isAt+"/variables"
-		c.Text, c.Why = "The variables changed.", "Those who fill them in should look whether their values still fit."
+		c.Text, c.Why = "changes.server-variables", "changes.server-variables-why"
 		p.add(c)
 	}
 	p.bindings(c, was, wasAt, is, isAt)

@@ -2,6 +2,7 @@ package compare
 
 import (
 	"reflect"
+	"schakel/templates/i18n"
 	"testing"
 )
 
@@ -50,15 +51,15 @@ func TestWorst(t *testing.T) {
 func TestGroupByCause(t *testing.T) {
 	t.Parallel()
 	groups := GroupByCause([]Change{
-		{Level: Info, Cause: "/a/x", Subjects: []string{"s"}},
-		{Level: Warning, Cause: "/channels/c/messages/m", Subjects: []string{"s", "t"}, EventTypes: []string{"e"}},
-		{Level: Breaking, Cause: "/paths/~1p/get", Subjects: []string{"s"}},
-		{Level: Info, Cause: "/channels/c/messages/m", Subjects: []string{"t"}, EventTypes: []string{"d", "e"}},
+		{Level: Info, Cause: "/a/x", Subjects: []i18n.Message{"s"}},
+		{Level: Warning, Cause: "/channels/c/messages/m", Subjects: []i18n.Message{"s", "t"}, EventTypes: []string{"e"}},
+		{Level: Breaking, Cause: "/paths/~1p/get", Subjects: []i18n.Message{"s"}},
+		{Level: Info, Cause: "/channels/c/messages/m", Subjects: []i18n.Message{"t"}, EventTypes: []string{"d", "e"}},
 		{Level: Info},
 	})
 	var said []string
 	for _, g := range groups {
-		said = append(said, g.Text)
+		said = append(said, g.Text.String())
 	}
 	wanted := []string{
 		"The operation GET /p: 1 breaking.", "The message m of channel c: 1 warning, 1 info, in 2 places.", "The document: 1 info.", "The a x: 1 info.",

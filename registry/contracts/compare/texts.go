@@ -1,10 +1,10 @@
 package compare
 
 import (
-	"fmt"
 	"math/big"
 
 	"schakel/registry/jsonpointer"
+	"schakel/templates/i18n"
 )
 
 // multiple gives the largest of the numbers that values are multiples of.
@@ -44,11 +44,11 @@ func (c *comparison) texts() {
 		}
 		switch {
 		case len(gone) == 0:
-			c.report(addedEffect(key), name+"-added", "The "+code(key)+" of {it} is now "+code(came[0]), before, after)
+			c.report(addedEffect(key), name+"-added", say("changes.keyword-added", code(key), theValue, code(came[0])), before, after)
 		case len(came) == 0:
-			c.report(removedEffect(key), name+"-removed", "The "+code(key)+" "+code(gone[0])+" of {it} was removed", before, after)
+			c.report(removedEffect(key), name+"-removed", say("changes.keyword-removed", code(key), code(gone[0]), theValue), before, after)
 		default:
-			c.report(changedEffect(key, gone[0], came[0]), name+"-changed", "The "+code(key)+" of {it} changed from "+code(gone[0])+" to "+code(came[0]), before, after)
+			c.report(changedEffect(key, gone[0], came[0]), name+"-changed", say("changes.keyword-changed", code(key), theValue, code(gone[0]), code(came[0])), before, after)
 		}
 	}
 }
@@ -102,7 +102,7 @@ func (c *comparison) outside() bool {
 	if same(sorted(c.old.outside), sorted(c.new.outside)) {
 		return false
 	}
-	c.report(unclear, "-reference-changed", "{It} is described outside the document, or was, and no longer by the same reference", c.old.at, c.new.at)
+	c.report(unclear, "-reference-changed", say("changes.reference-changed", theValueFirst), c.old.at, c.new.at)
 	return true
 }
 
@@ -111,17 +111,17 @@ func (c *comparison) marks() {
 	if _, had := c.was.flags["uniqueItems"]; c.concerns("uniqueItems") {
 		is, has := c.is.flags["uniqueItems"]
 		if has && !had {
-			c.report(narrower, "-unique-items-set", "The items of {it} must now differ from each other", c.old.at, is)
+			c.report(narrower, "-unique-items-set", say("changes.unique-items-set", theValue), c.old.at, is)
 		} else if had && !has {
-			c.report(wider, "-unique-items-unset", "The items of {it} need no longer differ from each other", c.was.flags["uniqueItems"], c.new.at)
+			c.report(wider, "-unique-items-unset", say("changes.unique-items-unset", theValue), c.was.flags["uniqueItems"], c.new.at)
 		}
 	}
 	was, had := c.was.flags["deprecated"]
 	is, has := c.is.flags["deprecated"]
 	if has && !had {
-		c.note(difference{level: Info, code: "-deprecated", text: "{It} was deprecated", why: "It still works; {who} do well to stop using it.", was: c.old.at, is: is})
+		c.note(difference{level: Info, code: "-deprecated", text: say("changes.deprecated", theValueFirst), why: say("changes.deprecated-why", theBound), was: c.old.at, is: is})
 	} else if had && !has {
-		c.report(nothing, "-reactivated", "{It} is no longer deprecated", was, c.new.at)
+		c.report(nothing, "-reactivated", say("changes.reactivated", theValueFirst), was, c.new.at)
 	}
 	c.defaults()
 }
@@ -130,21 +130,21 @@ func (c *comparison) marks() {
 func (c *comparison) defaults() {
 	was, had := c.was.values["default"]
 	is, has := c.is.values["default"]
-	d := difference{level: Info, code: "-default-value-changed", why: "It changes nothing in what {who} get.", was: either(was.at, c.old.at), is: either(is.at, c.new.at)}
+	d := difference{level: Info, code: "-default-value-changed", why: say("changes.nothing-read-why", theBound), was: either(was.at, c.old.at), is: either(is.at, c.new.at)}
 	switch {
 	case !had && !has || had && has && same(was.object, is.object):
 		return
 	case !had:
-		d.code, d.text = "-default-value-added", "The default of {it} is now "+quote(is.object[""])
+		d.code, d.text = "-default-value-added", say("changes.default-added", theValue, quote(is.object[""]))
 	case !has:
-		d.code, d.text = "-default-value-removed", "The default "+quote(was.object[""])+" of {it} was removed"
+		d.code, d.text = "-default-value-removed", say("changes.default-removed", quote(was.object[""]), theValue)
 	default:
-		d.text = "The default of {it} changed from " + quote(was.object[""]) + " to " + quote(is.object[""])
+		d.text = say("changes.default-changed", theValue, quote(was.object[""]), quote(is.object[""]))
 	}
 	if !c.read && had {
-		d.level, d.why = Warning, "{who} that leave it out now mean something else."
+		d.level, d.why = Warning, say("changes.default-changed-why", theBoundFirst)
 	} else if !c.read {
-		d.why = "{who} that leave it out now know what it stands for."
+		d.why = say("changes.default-added-why", theBoundFirst)
 	}
 	c.note(d)
 }
@@ -159,13 +159,9 @@ func (p *pair) documentation() {
 	if t.count == 0 {
 		return
 	}
-	said := "A text for people changed."
-	if t.count > 1 {
-		said = fmt.Sprintf("Texts for people changed in %d places.", t.count)
-	}
 	p.add(Change{
-		Level: Info, Code: documentationChanged, Pointer: t.first, Side: SideBoth, Subjects: []string{"the document"},
-		Text: said, Why: "Descriptions, titles, summaries and examples do not change what is sent or received.",
+		Level: Info, Code: documentationChanged, Pointer: t.first, Side: SideBoth, Subjects: []i18n.Message{"changes.subject-document"},
+		Text: i18n.M("changes.documentation", t.count), Why: "changes.documentation-why",
 	})
 }
 

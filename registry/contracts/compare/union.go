@@ -1,6 +1,10 @@
 package compare
 
-import "schakel/registry/jsonpointer"
+import (
+	"schakel/registry/jsonpointer"
+
+	"schakel/templates/i18n"
+)
 
 // maxBranches bounds how many branches of a union are tried against each other.
 const maxBranches = 40
@@ -58,9 +62,9 @@ func (c *comparison) unions() bool {
 		if !c.read && c.coveredAfter(schemaAt{nil, ""}, new[len(new)-1]) {
 			e = nothing
 		}
-		c.report(e, "-"+words(new[len(new)-1].keyword)+"-set", "{It} must now have one of several forms", c.old.at, new[len(new)-1].at)
+		c.report(e, "-"+words(new[len(new)-1].keyword)+"-set", say("changes.union-set", theValueFirst), c.old.at, new[len(new)-1].at)
 	default:
-		c.report(wider, "-"+words(old[len(old)-1].keyword)+"-unset", "{It} need no longer have one of several forms", old[len(old)-1].at, c.new.at)
+		c.report(wider, "-"+words(old[len(old)-1].keyword)+"-unset", say("changes.union-unset", theValueFirst), old[len(old)-1].at, c.new.at)
 	}
 	return false
 }
@@ -113,11 +117,11 @@ func (c *comparison) mildest(count int, at func(int) *node) int {
 }
 
 func (c *comparison) branchAdded(u union, i int) {
-	c.report(wider, "-"+words(u.keyword)+"-added", "The form "+code(c.new.from.formName(u, i))+" was added to those of {it}", c.old.at, u.at+"/"+lastStep(u.branches[i].at))
+	c.report(wider, "-"+words(u.keyword)+"-added", say("changes.form-added", c.new.from.form(u, i), theValue), c.old.at, u.at+"/"+lastStep(u.branches[i].at))
 }
 
 func (c *comparison) branchRemoved(u union, i int) {
-	c.report(narrower, "-"+words(u.keyword)+"-removed", "The form "+code(c.old.from.formName(u, i))+" was removed from those of {it}", u.at+"/"+lastStep(u.branches[i].at), c.new.at)
+	c.report(narrower, "-"+words(u.keyword)+"-removed", say("changes.form-removed", c.old.from.form(u, i), theValue), u.at+"/"+lastStep(u.branches[i].at), c.new.at)
 }
 
 // union compares two unions branch by branch.
@@ -127,7 +131,7 @@ func (c *comparison) union(old, new union) {
 		if (old.keyword == "oneOf") != c.read {
 			e = nothing
 		}
-		c.report(e, "-union-changed", "{It} must fit "+code(new.keyword)+" of its forms, and had to fit "+code(old.keyword), old.at, new.at)
+		c.report(e, "-union-changed", say("changes.union-changed", theValueFirst, code(new.keyword), code(old.keyword)), old.at, new.at)
 	}
 	pairs := c.matched(old, new)
 	taken := map[int]bool{}
@@ -136,7 +140,7 @@ func (c *comparison) union(old, new union) {
 			taken[j] = true
 			c.link(c.new.from.branchName(new, j), c.try(old.branches[i], new.branches[j]))
 		} else if c.coveredAfter(old.branches[i], new) {
-			c.report(nothing, "-"+words(old.keyword)+"-removed", "The form "+code(c.old.from.formName(old, i))+" was removed from those of {it}; another one takes in what it was", old.branches[i].at, new.at)
+			c.report(nothing, "-"+words(old.keyword)+"-removed", say("changes.form-removed-covered", c.old.from.form(old, i), theValue), old.branches[i].at, new.at)
 		} else {
 			c.branchRemoved(old, i)
 		}
@@ -145,7 +149,7 @@ func (c *comparison) union(old, new union) {
 		switch {
 		case taken[j]:
 		case c.coveredBefore(new.branches[j], old):
-			c.report(nothing, "-"+words(new.keyword)+"-added", "The form "+code(c.new.from.formName(new, j))+" was added to those of {it}; another one took in what it is", old.at, new.branches[j].at)
+			c.report(nothing, "-"+words(new.keyword)+"-added", say("changes.form-added-covered", c.new.from.form(new, j), theValue), old.at, new.branches[j].at)
 		default:
 			c.branchAdded(new, j)
 		}
@@ -222,7 +226,15 @@ func (s *source) formName(u union, i int) string {
 	if name := s.name(u.branches[i]); name != "" {
 		return name
 	}
-	return "number " + itoa(i+1)
+	return itoa(i)
+}
+
+// form names a branch for people.
+func (s *source) form(u union, i int) i18n.Message {
+	if name := s.name(u.branches[i]); name != "" {
+		return i18n.Raw(code(name))
+	}
+	return i18n.M("changes.form-number", i+1)
 }
 
 func (s *source) branchName(u union, i int) string { return u.keyword + "[" + s.formName(u, i) + "]" }
@@ -250,12 +262,12 @@ func lastStep(pointer string) string {
 
 // conditions compares the keywords that hold for some values only.
 func (c *comparison) conditions() {
-	c.within("names of properties", c.old.all("propertyNames"), c.new.all("propertyNames"))
-	c.within("content", c.old.all("contentSchema"), c.new.all("contentSchema"))
+	c.within("propertyNames", c.old.all("propertyNames"), c.new.all("propertyNames"))
+	c.within("contentSchema", c.old.all("contentSchema"), c.new.all("contentSchema"))
 	c.exceptions()
 	was, is := c.old.dependentSchemas(), c.new.dependentSchemas()
 	for _, given := range unionKeys(was, is) {
-		c.within("with "+given, was[given], is[given])
+		c.within("dependentSchemas["+given+"]", was[given], is[given])
 	}
 	c.branchesOnIf()
 }
@@ -281,15 +293,15 @@ func (c *comparison) exceptions() {
 	switch {
 	case len(old) == 0 && len(new) == 0:
 	case len(old) == 0:
-		c.report(narrower, "-not-added", "Some values of {it} are now ruled out", c.old.at, new[0].at)
+		c.report(narrower, "-not-added", say("changes.not-added", theValue), c.old.at, new[0].at)
 	case len(new) == 0:
-		c.report(wider, "-not-removed", "No values of {it} are ruled out any more", old[0].at, c.new.at)
+		c.report(wider, "-not-removed", say("changes.not-removed", theValue), old[0].at, c.new.at)
 	case len(old) == len(new):
 		for i := range old {
 			c.link("not", c.schemas(c.old.from.bundle(old[i]), c.new.from.bundle(new[i]), !c.read, c.in))
 		}
 	default:
-		c.report(unclear, "-not-changed", "Other values of {it} are ruled out", old[0].at, new[0].at)
+		c.report(unclear, "-not-changed", say("changes.not-changed", theValue), old[0].at, new[0].at)
 	}
 }
 
@@ -297,9 +309,9 @@ func (c *comparison) branchesOnIf() {
 	old, new := c.old.conditional(), c.new.conditional()
 	if len(old) != len(new) {
 		if len(old) < len(new) {
-			c.report(narrower, "-if-added", "A condition was added to {it}", c.old.at, new[len(new)-1].at+"/if")
+			c.report(narrower, "-if-added", say("changes.if-added", theValue), c.old.at, new[len(new)-1].at+"/if")
 		} else {
-			c.report(wider, "-if-removed", "A condition was removed from {it}", old[len(old)-1].at+"/if", c.new.at)
+			c.report(wider, "-if-removed", say("changes.if-removed", theValue), old[len(old)-1].at+"/if", c.new.at)
 		}
 		return
 	}
@@ -310,7 +322,7 @@ func (c *comparison) branchesOnIf() {
 		}
 		before, after := pair("if")
 		if c.worst(c.schemas(before, after, c.read, c.in)) != "" {
-			c.report(unclear, "-if-changed", "A condition of {it} changed", before.at, after.at)
+			c.report(unclear, "-if-changed", say("changes.if-changed", theValue), before.at, after.at)
 			continue
 		}
 		for _, key := range []string{"then", "else"} {

@@ -1,8 +1,8 @@
 package compare
 
 import (
-	"fmt"
 	"maps"
+	"schakel/templates/i18n"
 	"strings"
 )
 
@@ -24,7 +24,7 @@ func (c *comparison) kinds() {
 	}
 	at := func(v *view, b *bundle) string { return either(v.typesAt, b.at) }
 	before, after := at(c.was, c.old), at(c.is, c.new)
-	text := fmt.Sprintf("The type of {it} changed from `%s` to `%s`", was, is)
+	text := say("changes.type", theValue, was.text(), is.text())
 	switch {
 	case gone != 0 && came != 0:
 		c.report(other, "-type-changed", text, before, after)
@@ -33,14 +33,14 @@ func (c *comparison) kinds() {
 	case came != 0:
 		c.report(wider, "-type-generalized", text, before, after)
 	case was != is:
-		c.report(nothing, "-type-changed-alike", text+", which is written the same", before, after)
+		c.report(nothing, "-type-changed-alike", say("changes.type-alike", theValue, was.text(), is.text()), before, after)
 	}
 	c.nulls()
 	for _, at := range c.is.nullables {
 		if len(c.was.nullables) == 0 {
 			c.note(difference{
-				level: Warning, code: "-nullable-ignored", text: "The keyword `nullable` stands at {it}, but has no meaning from OpenAPI 3.1 on",
-				why: "Null is not allowed by it; where null is meant, `null` must be one of the types.", was: c.old.at, is: at,
+				level: Warning, code: "-nullable-ignored", text: say("changes.nullable-ignored", theValue),
+				why: say("changes.nullable-ignored-why"), was: c.old.at, is: at,
 			})
 		}
 	}
@@ -48,9 +48,9 @@ func (c *comparison) kinds() {
 
 // untyped reports a type that is no longer given, or is now, where the other keywords leave little doubt about it.
 func (c *comparison) untyped() {
-	e, code, text := wider, "-type-left-out", "The type of {it} is no longer given"
+	e, code, text := wider, "-type-left-out", say("changes.type-left-out", theValue)
 	if c.was.implied {
-		e, code, text = narrower, "-type-given", "The type of {it} is given now"
+		e, code, text = narrower, "-type-given", say("changes.type-given", theValue)
 	}
 	if e.level(c.read) == Breaking {
 		e = unclear
@@ -72,9 +72,9 @@ func (c *comparison) nulls() {
 		return
 	}
 	before, after := either(c.was.typesAt, c.old.at), either(c.is.typesAt, c.new.at)
-	e, code, text := narrower, "-became-not-nullable", "{It} may no longer be null"
+	e, code, text := narrower, "-became-not-nullable", say("changes.not-nullable", theValueFirst)
 	if c.is.null {
-		e, code, text = wider, "-became-nullable", "{It} may now be null"
+		e, code, text = wider, "-became-nullable", say("changes.nullable", theValueFirst)
 	}
 	if c.in == inText && e.level(c.read) == Breaking {
 		e = unclear // how null is written as a text is not laid down
@@ -87,25 +87,30 @@ func (c *comparison) values() {
 	switch {
 	case c.was.enum == nil && c.is.enum == nil:
 	case c.was.enum == nil:
-		c.report(narrower, "-became-enum", "{It} was limited to a list of values", c.old.at, after)
+		c.report(narrower, "-became-enum", say("changes.enum-set", theValueFirst), c.old.at, after)
 	case c.is.enum == nil:
-		c.report(wider, "-enum-removed", "{It} is no longer limited to a list of values", before, c.new.at)
+		c.report(wider, "-enum-removed", say("changes.enum-unset", theValueFirst), before, c.new.at)
 	default:
 		for _, value := range unionKeys(c.was.enum, c.is.enum) {
 			if !c.is.enum[value] {
-				c.report(narrower, "-enum-value-removed", "The value "+code(value)+" was removed from those of {it}", before, after)
+				c.value(narrower, "-enum-value-removed", say("changes.value-removed", code(value), theValue), value, before, after)
 			} else if !c.was.enum[value] {
-				c.report(wider, "-enum-value-added", "The value "+code(value)+" was added to those of {it}", before, after)
+				c.value(wider, "-enum-value-added", say("changes.value-added", code(value), theValue), value, before, after)
 			}
 		}
 	}
 	for _, value := range unionKeys(c.was.open, c.is.open) { // a list that may grow: readers must expect others
 		if !c.is.open[value] && c.is.open != nil {
-			c.report(narrower, "-x-extensible-enum-value-removed", "The value "+code(value)+" was removed from the known ones of {it}", c.was.openAt, c.is.openAt)
+			c.report(narrower, "-x-extensible-enum-value-removed", say("changes.known-value-removed", code(value), theValue), c.was.openAt, c.is.openAt)
 		} else if !c.was.open[value] {
-			c.report(nothing, "-x-extensible-enum-value-added", "The value "+code(value)+" was added to the known ones of {it}", either(c.was.openAt, c.old.at), c.is.openAt)
+			c.report(nothing, "-x-extensible-enum-value-added", say("changes.known-value-added", code(value), theValue), either(c.was.openAt, c.old.at), c.is.openAt)
 		}
 	}
+}
+
+// value reports that a value came into a list or left it.
+func (c *comparison) value(e effect, code string, text phrase, value, was, is string) {
+	c.note(difference{level: e.level(c.read), code: code, text: text, why: e.why(c.read), value: strings.Trim(value, `"`), was: was, is: is})
 }
 
 // code writes a value for a text, one that is a text itself without its quotation marks.
@@ -143,11 +148,11 @@ func (c *comparison) ranges() {
 		switch {
 		case !c.concerns(key) && had && has && stricter(key, is, was) == 0:
 		case !c.concerns(key):
-			c.report(nothing, "-"+name+"-without-effect", "The limit "+code(key)+" of {it} changed, which holds for values of another type", either(was.at, c.old.at), either(is.at, c.new.at))
+			c.report(nothing, "-"+name+"-without-effect", say("changes.limit-without-effect", code(key), theValue), either(was.at, c.old.at), either(is.at, c.new.at))
 		case !had:
-			c.report(narrower, "-"+name+"-set", fmt.Sprintf("The limit %s of {it} was set to %s", code(key), is), c.old.at, is.at)
+			c.report(narrower, "-"+name+"-set", say("changes.limit-set", code(key), theValue, is.text()), c.old.at, is.at)
 		case !has:
-			c.report(wider, "-"+name+"-unset", fmt.Sprintf("The limit %s of {it} was removed; it was %s", code(key), was), was.at, c.new.at)
+			c.report(wider, "-"+name+"-unset", say("changes.limit-unset", code(key), theValue, was.text()), was.at, c.new.at)
 		default:
 			c.moved(key, name, was, is)
 		}
@@ -166,7 +171,7 @@ func (c *comparison) moved(key, name string, was, is bound) {
 	if (order > 0) == strings.HasPrefix(key, "min") {
 		direction = "increased"
 	}
-	text := fmt.Sprintf("The limit %s of {it} changed from %s to %s", code(key), was, is)
+	text := say("changes.limit-changed", code(key), theValue, was.text(), is.text())
 	if order > 0 {
 		c.report(narrower, "-"+name+"-"+direction, text, was.at, is.at)
 	} else {
@@ -174,13 +179,13 @@ func (c *comparison) moved(key, name string, was, is bound) {
 	}
 }
 
-// String writes a limit.
-func (b bound) String() string {
+// text writes a limit.
+func (b bound) text() i18n.Message {
 	said := "`" + decimal(b) + "`"
 	if b.exclusive {
-		said += " (not itself)"
+		return i18n.M("changes.limit-exclusive", said)
 	}
-	return said
+	return i18n.Raw(said)
 }
 
 func decimal(b bound) string {
@@ -195,11 +200,11 @@ func (c *comparison) multiples() {
 	is, after := multiple(c.is.multiples)
 	switch {
 	case was == nil:
-		c.report(narrower, "-multiple-of-set", "{It} must now be a multiple of `"+is.RatString()+"`", c.old.at, after)
+		c.report(narrower, "-multiple-of-set", say("changes.multiple-set", theValueFirst, code(is.RatString())), c.old.at, after)
 	case is == nil:
-		c.report(wider, "-multiple-of-unset", "{It} need no longer be a multiple of `"+was.RatString()+"`", before, c.new.at)
+		c.report(wider, "-multiple-of-unset", say("changes.multiple-unset", theValueFirst, code(was.RatString())), before, c.new.at)
 	case was.Cmp(is) != 0:
-		c.report(multipleEffect(was, is), "-multiple-of-changed", "{It} must be a multiple of `"+is.RatString()+"`, and had to be one of `"+was.RatString()+"`", before, after)
+		c.report(multipleEffect(was, is), "-multiple-of-changed", say("changes.multiple-changed", theValueFirst, code(is.RatString()), code(was.RatString())), before, after)
 	}
 }
 

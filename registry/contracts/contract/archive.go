@@ -4,10 +4,10 @@ import (
 	"archive/zip"
 	"bytes"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"path"
+	"schakel/templates/i18n"
 	"slices"
 	"strings"
 	"unicode"
@@ -60,11 +60,11 @@ type archive struct {
 func openArchive(content []byte, limits Limits) (*archive, *Finding) {
 	// The reader makes something of every entry, so they are counted before, by how each begins.
 	if bytes.Count(content, []byte("PK\x01\x02")) > maxArchiveFiles {
-		return nil, archiveFault("archive-too-many-files", "", fmt.Sprintf("The zip has more than %d files.", maxArchiveFiles), "Leave out what the document does not refer to.")
+		return nil, archiveFault("archive-too-many-files", "", i18n.M("findings.archive-too-many-files", maxArchiveFiles), "findings.leave-out-unused-remedy")
 	}
 	reader, err := zip.NewReader(bytes.NewReader(content), int64(len(content)))
 	if err != nil && !errors.Is(err, zip.ErrInsecurePath) {
-		return nil, archiveFault("archive-invalid", "", "The zip cannot be read.", "Pack the files again as an ordinary zip.")
+		return nil, archiveFault("archive-invalid", "", "findings.archive-unreadable", "findings.pack-again-remedy")
 	}
 	a := &archive{files: map[string]*zip.File{}, byURL: map[string]string{}, limits: limits, left: maxArchiveBytes}
 	folded := map[string]bool{}
@@ -74,13 +74,13 @@ func openArchive(content []byte, limits Limits) (*archive, *Finding) {
 			return nil, fault
 		}
 		if total += f.UncompressedSize64; total > maxArchiveBytes {
-			return nil, archiveFault("archive-too-large", f.Name, fmt.Sprintf("The zip unpacks to more than %d bytes.", maxArchiveBytes), "Leave out what the document does not refer to.")
+			return nil, archiveFault("archive-too-large", f.Name, i18n.M("findings.archive-unpacks-too-large", maxArchiveBytes), "findings.leave-out-unused-remedy")
 		}
 		if f.FileInfo().IsDir() || hidden(f.Name) {
 			continue
 		}
 		if name := strings.ToLower(f.Name); folded[name] {
-			return nil, archiveFault("archive-name", f.Name, "Two files of the zip have this name, or one that differs by case only.", "Keep one of the two.")
+			return nil, archiveFault("archive-name", f.Name, "findings.archive-same-name", "findings.keep-one-remedy")
 		} else {
 			folded[name] = true
 		}
@@ -92,27 +92,27 @@ func openArchive(content []byte, limits Limits) (*archive, *Finding) {
 }
 
 // archiveFault is a finding on the zip as a whole or on one of its files.
-func archiveFault(code, file, detail, remedy string) *Finding {
+func archiveFault(code, file string, detail, remedy i18n.Message) *Finding {
 	return &Finding{Severity: SeverityError, Code: code, File: shorten(strings.ToValidUTF8(file, "?"), maxArchiveName), Line: 1, Column: 1, Detail: detail, Remedy: remedy}
 }
 
 // refuse gives why an entry is not wanted.
 func (a *archive) refuse(f *zip.File) *Finding {
-	const again = "Pack the files again as an ordinary zip."
+	const again = i18n.Message("findings.pack-again-remedy")
 	mode := f.Mode()
 	switch {
 	case !cleanName(f.Name):
-		return archiveFault("archive-name", f.Name, "The name of this file leads out of the zip, or has signs that names cannot have.", "Give the files plain relative names.")
+		return archiveFault("archive-name", f.Name, "findings.archive-name", "findings.archive-name-remedy")
 	case mode&fs.ModeType != 0 && !mode.IsDir():
-		return archiveFault("archive-link", f.Name, "This is a link or device, not a file.", "Put the file itself in the zip.")
+		return archiveFault("archive-link", f.Name, "findings.archive-link", "findings.archive-link-remedy")
 	case f.Flags&1 != 0:
-		return archiveFault("archive-encrypted", f.Name, "This file is encrypted.", "Pack the files without a password.")
+		return archiveFault("archive-encrypted", f.Name, "findings.archive-encrypted", "findings.archive-encrypted-remedy")
 	case f.Method != zip.Store && f.Method != zip.Deflate:
-		return archiveFault("archive-method", f.Name, "This file is packed in a way that is not read here.", again)
+		return archiveFault("archive-method", f.Name, "findings.archive-method", again)
 	case f.UncompressedSize64 > uint64(a.limits.Bytes):
-		return archiveFault("archive-too-large", f.Name, fmt.Sprintf("This file unpacks to more than %d bytes.", a.limits.Bytes), "Split it.")
+		return archiveFault("archive-too-large", f.Name, i18n.M("findings.archive-file-too-large", a.limits.Bytes), "findings.archive-file-too-large-remedy")
 	case f.UncompressedSize64 > maxRatioFrom && f.UncompressedSize64/maxRatio > f.CompressedSize64:
-		return archiveFault("archive-ratio", f.Name, fmt.Sprintf("This file unpacks to more than %d times its size.", maxRatio), again)
+		return archiveFault("archive-ratio", f.Name, i18n.M("findings.archive-ratio", maxRatio), again)
 	}
 	return nil
 }
@@ -160,7 +160,7 @@ func (a *archive) main(named string) (string, *Finding) {
 	}
 	if named != "" {
 		if _, ok := a.files[named]; !ok {
-			return "", archiveFault("archive-main", "", fmt.Sprintf("The zip has no file %q.", shorten(named, 100)), "Name one of its files: "+a.listed()+".")
+			return "", archiveFault("archive-main", "", i18n.M("findings.archive-no-such-main", shorten(named, 100)), i18n.M("findings.archive-no-such-main-remedy", a.listed()))
 		}
 		return named, nil
 	}
@@ -179,8 +179,8 @@ func (a *archive) main(named string) (string, *Finding) {
 			return list[0], nil
 		}
 	}
-	return "", archiveFault("archive-main", "", "It is not clear which file of the zip is the contract.",
-		"Name it, or call it openapi.yaml or asyncapi.yaml and put it at the top. The files are "+a.listed()+".")
+	return "", archiveFault("archive-main", "", "findings.archive-main",
+		i18n.M("findings.archive-main-remedy", a.listed()))
 }
 
 func (a *archive) listed() string {
@@ -197,7 +197,7 @@ func isDocumentName(name string) bool {
 
 func (a *archive) read(name string) ([]byte, *Finding) {
 	f := a.files[name]
-	broken := archiveFault("archive-invalid", name, "This file cannot be unpacked.", "Pack the files again as an ordinary zip.")
+	broken := archiveFault("archive-invalid", name, "findings.archive-file-broken", "findings.pack-again-remedy")
 	opened, err := f.Open()
 	if err != nil {
 		return nil, broken
@@ -209,7 +209,7 @@ func (a *archive) read(name string) ([]byte, *Finding) {
 		return nil, broken
 	}
 	if a.left -= int64(len(content)); int64(len(content)) > most {
-		return nil, archiveFault("archive-too-large", name, "The zip unpacks to more than it says.", "Pack the files again as an ordinary zip.")
+		return nil, archiveFault("archive-too-large", name, "findings.archive-lies", "findings.pack-again-remedy")
 	}
 	return content, nil
 }

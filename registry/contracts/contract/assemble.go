@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"schakel/registry/jsonpointer"
+	"schakel/templates/i18n"
 )
 
 // assembler brings the files of a zip together to one document.
@@ -88,7 +89,7 @@ func (s *assembler) upload() (*Upload, []Finding, error) {
 		return nil, faults(s.fault), err
 	}
 	if document == nil {
-		return nil, faults(archiveFault("archive-too-large", s.main, "The files together make a document that is over the bounds.", "Split the contract.")), nil
+		return nil, faults(archiveFault("archive-too-large", s.main, "findings.files-too-large", "findings.split-contract-remedy")), nil
 	}
 	return &Upload{Document: document, Content: content, Files: s.listed(), Wanted: s.wanted, origins: s.origins, parts: s.parts}, nil, nil
 }
@@ -241,8 +242,8 @@ func (s *assembler) pin(name string, content []byte) *Finding {
 	}
 	digest := Digest(content)
 	if p.Digest != "" && p.Digest != digest {
-		return archiveFault("archive-digest", name, fmt.Sprintf("The file of %s has the digest %s; the manifest says %s.", shorten(p.URL, 120), digest, shorten(p.Digest, 80)),
-			"Fetch it again with schakel contract bundle, or correct the manifest.")
+		return archiveFault("archive-digest", name, i18n.M("findings.archive-digest", shorten(p.URL, 120), digest, shorten(p.Digest, 80)),
+			"findings.archive-digest-remedy")
 	}
 	s.digests[name] = digest
 	return nil

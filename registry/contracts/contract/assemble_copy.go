@@ -1,13 +1,13 @@
 package contract
 
 import (
-	"fmt"
 	"path"
 	"slices"
 	"strconv"
 	"strings"
 
 	"schakel/registry/jsonpointer"
+	"schakel/templates/i18n"
 )
 
 // kindForeign marks what no component can hold, such as a schema in Avro: a reference is replaced by its target.
@@ -34,7 +34,7 @@ func (h here) to(token string) here {
 // copied gives a value of a file with its references turned to where things stand in the one document.
 func (s *assembler) copied(kind string, value any, h here, depth int) any {
 	if s.nodes++; s.nodes > s.limits.Nodes || depth > s.limits.Depth || len(h.at) > maxPath {
-		s.fault = archiveFault("archive-too-large", h.file, "The files together make a document that is over the bounds.", "Split the contract, and let no file refer to itself by way of another.")
+		s.fault = archiveFault("archive-too-large", h.file, "findings.files-too-large", "findings.files-too-large-remedy")
 	}
 	if s.fault != nil {
 		return nil
@@ -179,11 +179,11 @@ func (s *assembler) reference(kind, ref string, object map[string]any, h here, d
 		return name, true
 	}
 	if slices.Contains(h.inside, to) {
-		s.fault = archiveFault("reference-cycle", h.file, fmt.Sprintf("The reference %q leads back to itself.", shorten(ref, 120)), "Let one of the references in the circle hold the definition itself.")
+		s.fault = archiveFault("reference-cycle", h.file, i18n.M("findings.reference-cycle", shorten(ref, 120)), "findings.reference-cycle-remedy")
 		return nil, true
 	}
 	if s.inPlace++; s.inPlace > maxInPlace {
-		s.fault = archiveFault("archive-too-large", h.file, fmt.Sprintf("More than %d references lead to what no component can hold.", maxInPlace), "Put fewer such references in the contract.")
+		s.fault = archiveFault("archive-too-large", h.file, i18n.M("findings.references-in-place", maxInPlace), "findings.references-in-place-remedy")
 		return nil, true
 	}
 	value, _ := jsonpointer.Lookup(s.parts[to.file].root, to.pointer)

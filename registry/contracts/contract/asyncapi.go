@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"schakel/registry/jsonpointer"
+	"schakel/templates/i18n"
 )
 
 // asyncAPI holds what the rules on one AsyncAPI document share.
@@ -53,14 +54,14 @@ func (a *asyncAPI) channelParameters(channel map[string]any, address string, at 
 	used, declared := templateNames(address), child(channel, "parameters")
 	for _, name := range used {
 		if _, ok := declared[name]; !ok {
-			a.error("channel-parameter-undeclared", at, fmt.Sprintf("The address has {%s}, but the channel has no parameter of that name.", shorten(name, 80)),
-				"Declare it under parameters of the channel.")
+			a.error("channel-parameter-undeclared", at, i18n.M("findings.channel-parameter-undeclared", shorten(name, 80)),
+				"findings.channel-parameter-undeclared-remedy")
 		}
 	}
 	for _, name := range sortedKeys(declared) {
 		if !slices.Contains(used, name) && !strings.HasPrefix(name, "x-") {
-			a.warn("channel-parameter-unused", at.to("parameters", name), fmt.Sprintf("The parameter %q is not part of the address of the channel.", shorten(name, 80)),
-				"Add it to the address in braces, or remove it.")
+			a.warn("channel-parameter-unused", at.to("parameters", name), i18n.M("findings.channel-parameter-unused", shorten(name, 80)),
+				"findings.address-braces-remedy")
 		}
 	}
 }
@@ -73,8 +74,8 @@ func (a *asyncAPI) channelServers(channel map[string]any, at *place) {
 			continue
 		}
 		if len(underRoot(ref, "servers")) != 1 {
-			a.error("channel-server", at.to("servers", fmt.Sprint(i)), fmt.Sprintf("The reference %q is not to a server of this document.", shorten(ref, 120)),
-				"Refer to #/servers/ and the name of a server.")
+			a.error("channel-server", at.to("servers", fmt.Sprint(i)), i18n.M("findings.channel-server-reference", shorten(ref, 120)),
+				"findings.channel-server-reference-remedy")
 		}
 	}
 }
@@ -87,8 +88,8 @@ func (a *asyncAPI) ofChannel(owner map[string]any, at *place) {
 	}
 	channel := underRoot(ref, "channels")
 	if len(channel) != 1 {
-		a.error("operation-channel", at.to("channel"), fmt.Sprintf("The reference %q is not to a channel of this document.", shorten(ref, 120)),
-			"Refer to #/channels/ and the name of a channel.")
+		a.error("operation-channel", at.to("channel"), i18n.M("findings.operation-channel", shorten(ref, 120)),
+			"findings.operation-channel-remedy")
 		return
 	}
 	if _, ok := child(a.root, "channels")[channel[0]]; !ok {
@@ -101,8 +102,8 @@ func (a *asyncAPI) ofChannel(owner map[string]any, at *place) {
 			continue
 		}
 		a.error("message-not-of-channel", at.to("messages", fmt.Sprint(i)),
-			fmt.Sprintf("The message %q is not one of channel %q.", shorten(message, 120), shorten(channel[0], 80)),
-			fmt.Sprintf("Refer to #%s/messages/ and the name of a message there; add the message to the channel first.", jsonpointer.Join("channels", shorten(channel[0], 80))))
+			i18n.M("findings.message-not-of-channel", shorten(message, 120), shorten(channel[0], 80)),
+			i18n.M("findings.message-not-of-channel-remedy", jsonpointer.Join("channels", shorten(channel[0], 80))))
 	}
 }
 
@@ -206,7 +207,7 @@ func (a *asyncAPI) unique(seen map[string]*place, owner map[string]any, key, cod
 		return
 	}
 	if other, twice := seen[id]; twice {
-		a.error(code, at.to(key), fmt.Sprintf("The %s %q is also that of %s.", key, shorten(id, 100), shorten(other.String(), 200)), "Give each its own.")
+		a.error(code, at.to(key), i18n.M("findings.id-duplicate", key, shorten(id, 100), shorten(other.String(), 200)), "findings.id-duplicate-remedy")
 		return
 	}
 	seen[id] = at
@@ -217,8 +218,8 @@ func (a *asyncAPI) serverNames(channel map[string]any, at *place) {
 	for i, value := range items(channel, "servers") {
 		name, ok := value.(string)
 		if _, known := servers[name]; ok && !known {
-			a.error("channel-server", at.to("servers", fmt.Sprint(i)), fmt.Sprintf("The server %q is not declared.", shorten(name, 80)),
-				"Declare it under servers, or correct the name.")
+			a.error("channel-server", at.to("servers", fmt.Sprint(i)), i18n.M("findings.channel-server", shorten(name, 80)),
+				"findings.channel-server-remedy")
 		}
 	}
 }
@@ -232,8 +233,8 @@ func (a *asyncAPI) security(owner map[string]any, at *place) {
 			scheme, _ := a.refs.object(schemes[name], nil)
 			checkScopes(a.report, scheme, requirement[name], where, false)
 			if _, ok := schemes[name]; !ok && !strings.HasPrefix(name, "$") {
-				a.error("security-undefined", where, fmt.Sprintf("The security scheme %q is not declared.", shorten(name, 80)),
-					"Declare it under components/securitySchemes, or correct the name.")
+				a.error("security-undefined", where, i18n.M("findings.security-undefined", shorten(name, 80)),
+					"findings.security-undefined-remedy")
 			}
 		}
 	}

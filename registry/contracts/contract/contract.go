@@ -4,11 +4,11 @@ import (
 	"bytes"
 	_ "embed"
 	"errors"
-	"fmt"
 	"strings"
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v4"
+	"schakel/templates/i18n"
 )
 
 // Kind says which specification a document follows.
@@ -90,7 +90,7 @@ func Parse(content []byte, limits Limits) (*Document, []Finding, error) {
 
 func (d *Document) read() *problem {
 	if len(d.content) > d.limits.Bytes {
-		return tooMany("document-too-large", d.limits.Bytes, "bytes")
+		return tooMany("document-too-large", "findings.too-many-bytes", d.limits.Bytes)
 	}
 	if !utf8.Valid(d.content) {
 		return invalidUTF8(d.content)
@@ -98,7 +98,7 @@ func (d *Document) read() *problem {
 	body := bytes.TrimPrefix(d.content, []byte("\ufeff"))
 	start := bytes.TrimLeft(body, " \t\r\n")
 	if len(start) == 0 {
-		return &problem{code: "document-empty", detail: "The document is empty.", remedy: "Upload an OpenAPI or AsyncAPI document."}
+		return &problem{code: "document-empty", detail: "findings.document-empty", remedy: "findings.document-empty-remedy"}
 	}
 	if start[0] == '{' || start[0] == '[' {
 		d.Format = FormatJSON
@@ -130,8 +130,8 @@ func (d *Document) recognise() *Finding {
 	}
 	return &Finding{
 		Severity: SeverityError, Code: "not-a-contract",
-		Detail: "The document has no member openapi or asyncapi at its top.",
-		Remedy: "Upload an OpenAPI 3.0, 3.1 or 3.2 document or an AsyncAPI 2.6, 3.0 or 3.1 document.",
+		Detail: "findings.not-a-contract",
+		Remedy: "findings.not-a-contract-remedy",
 	}
 }
 
@@ -166,17 +166,17 @@ func member(object map[string]any, key string) string {
 // unsupported says which version was found and what to do about it.
 func unsupported(key string, version any, isText bool) *Finding {
 	f := &Finding{Severity: SeverityError, Code: "unsupported-version", Pointer: "/" + key}
-	f.Detail = fmt.Sprintf("Version %s of %s is not supported.", quoteValue(version), specName(key))
+	f.Detail = i18n.M("findings.version-unsupported", quoteValue(version), specName(key))
 	switch {
 	case !isText:
-		f.Detail = fmt.Sprintf("The value of %s is %s, but it must be a text.", key, quoteValue(version))
-		f.Remedy = "Write the whole version in quotes, such as \"3.1.0\"."
+		f.Detail = i18n.M("findings.version-no-text", key, quoteValue(version))
+		f.Remedy = "findings.version-no-text-remedy"
 	case key == "swagger":
-		f.Remedy = "Convert the document to OpenAPI 3.0 or later."
+		f.Remedy = "findings.convert-swagger-remedy"
 	case key == "asyncapi":
-		f.Remedy = "Use AsyncAPI 2.6.0, 3.0.0 or 3.1.0; the converter of AsyncAPI brings an older document up to date."
+		f.Remedy = "findings.asyncapi-version-remedy"
 	default:
-		f.Remedy = "Use OpenAPI 3.0, 3.1 or 3.2, with its patch number, such as 3.1.1."
+		f.Remedy = "findings.openapi-version-remedy"
 	}
 	return f
 }

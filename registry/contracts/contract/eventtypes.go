@@ -2,11 +2,11 @@ package contract
 
 import (
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
 
 	"schakel/registry/jsonpointer"
+	"schakel/templates/i18n"
 )
 
 // EventType is a CloudEvents type that a message of an AsyncAPI document defines.
@@ -164,17 +164,17 @@ func (s *eventScan) schema(from []candidate) json.RawMessage {
 func checkEventTypes(r *report, d *Document) {
 	types, cut := d.eventTypes()
 	if cut {
-		r.error("event-types-too-many", top(), fmt.Sprintf("The messages define more than %d event types, or their schemas are too large together.", maxEventTypes),
-			"Split the contract into smaller ones.")
+		r.error("event-types-too-many", top(), i18n.M("findings.event-types-too-many", maxEventTypes),
+			"findings.split-smaller-remedy")
 	}
 	if len(types) == 0 && !cut && hasMessages(d.Root) {
-		r.add(SeverityInfo, "event-types-none", top().String, "No message of this document defines a CloudEvents type, so that nothing in it can be subscribed to.",
-			"Give the property type of the headers or payload a const, or the message an x-cloudevents-type, if these are events.")
+		r.add(SeverityInfo, "event-types-none", top().String, "findings.event-types-none",
+			"findings.event-types-none-remedy")
 	}
 	for _, e := range types {
 		if !validType(e.Type) {
-			r.add(SeverityWarning, "event-type-name", func() string { return e.Pointer }, fmt.Sprintf("The event type %q is not a reverse domain name.", shorten(e.Type, 100)),
-				"Let the type start with the domain name of the organisation that defines it, turned around, such as nl.example.student.enrolled.")
+			r.add(SeverityWarning, "event-type-name", func() string { return e.Pointer }, i18n.M("findings.event-type-name", shorten(e.Type, 100)),
+				"findings.event-type-name-remedy")
 		}
 	}
 }

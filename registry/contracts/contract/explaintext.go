@@ -1,7 +1,7 @@
 package contract
 
 import (
-	"fmt"
+	"encoding/json"
 	"slices"
 	"strings"
 
@@ -10,6 +10,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 	"golang.org/x/text/language"
 	"golang.org/x/text/message"
+	"schakel/templates/i18n"
 )
 
 // findings words one fault.
@@ -36,35 +37,35 @@ func (e *explainer) findings(f fault) []Finding {
 }
 
 // words gives code, detail and remedy of a fault that makes one finding at its own place.
-func (e *explainer) words(f fault) (code, detail, remedy string) {
+func (e *explainer) words(f fault) (code string, detail, remedy i18n.Message) {
 	switch k := f.ErrorKind.(type) {
 	case *kind.FalseSchema:
-		return "schema-not-allowed", "This is not allowed here.", "Remove it."
+		return "schema-not-allowed", "findings.schema-not-allowed", "findings.schema-not-allowed-remedy"
 	case *kind.Type:
-		return "schema-type", fmt.Sprintf("This is %s, but it must be %s.", typeName(k.Got), typeNames(k.Want)),
-			"Change the value; look at quotes and indentation too."
+		return "schema-type", i18n.M("findings.schema-type", typeName(k.Got), typeNames(k.Want)),
+			"findings.schema-type-remedy"
 	case *kind.Enum:
-		return "schema-value", notAllowed(k.Got), "Use one of: " + listValues(k.Want) + "."
+		return "schema-value", notAllowed(k.Got), i18n.M("findings.schema-enum-remedy", listValues(k.Want))
 	case *kind.Const:
-		return "schema-value", notAllowed(k.Got), "Use " + quoteValue(k.Want) + "."
+		return "schema-value", notAllowed(k.Got), i18n.M("findings.schema-const-remedy", quoteValue(k.Want))
 	case *kind.Pattern:
-		return "schema-pattern", fmt.Sprintf("The value %s does not have the form that is needed.", quoteValue(k.Got)),
-			"Make it match the pattern " + k.Want + " ."
+		return "schema-pattern", i18n.M("findings.schema-pattern", quoteValue(k.Got)),
+			i18n.M("findings.schema-pattern-remedy", k.Want)
 	case *kind.Format:
-		return "schema-format", fmt.Sprintf("The value %s is not a valid %s.", quoteValue(k.Got), k.Want), "Correct the value."
+		return "schema-format", i18n.M("findings.schema-format", quoteValue(k.Got), k.Want), "findings.schema-format-remedy"
 	case *kind.Not:
-		return "schema-not-allowed", e.exclusion(f.SchemaURL), "Keep one of them and remove the other."
+		return "schema-not-allowed", e.exclusion(f.SchemaURL), "findings.schema-not-remedy"
 	case *kind.OneOf:
-		return "schema-ambiguous", "This fits more than one of the forms that exclude each other.", "Remove members until one form is left."
+		return "schema-ambiguous", "findings.schema-ambiguous", "findings.schema-ambiguous-remedy"
 	case *kind.UniqueItems:
-		return "schema-not-unique", fmt.Sprintf("Items %d and %d of this list are the same.", k.Duplicates[0], k.Duplicates[1]), "Remove one of them."
+		return "schema-not-unique", i18n.M("findings.schema-not-unique", k.Duplicates[0], k.Duplicates[1]), "findings.schema-not-unique-remedy"
 	}
-	return "schema-" + kebab(f.ErrorKind.KeywordPath()), "The value does not fit: " + shorten(f.ErrorKind.LocalizedString(english()), 200) + ".",
-		"Correct the value as the specification of this version says."
+	return "schema-" + kebab(f.ErrorKind.KeywordPath()), i18n.M("findings.schema-other", shorten(f.ErrorKind.LocalizedString(english()), 200)),
+		"findings.schema-other-remedy"
 }
 
-func notAllowed(value any) string {
-	return fmt.Sprintf("The value %s is not allowed here.", quoteValue(value))
+func notAllowed(value any) i18n.Message {
+	return i18n.M("findings.schema-value", quoteValue(value))
 }
 
 func english() *message.Printer { return message.NewPrinter(language.English) }
@@ -74,72 +75,85 @@ func (e *explainer) missing(place string, names []string) []Finding {
 	for _, name := range names {
 		list = append(list, Finding{
 			Severity: SeverityError, Code: "schema-required", Pointer: place,
-			Detail: fmt.Sprintf("The member %q is missing.", name), Remedy: "Add it: the specification requires it here.",
+			Detail: i18n.M("findings.schema-required", name), Remedy: "findings.schema-required-remedy",
 		})
 	}
 	return list
 }
 
 func (e *explainer) unknownMember(schemaURL, place, name string) Finding {
-	remedy := "Remove it, or let its name start with x- when it is an extension of your own."
+	remedy := i18n.Message("findings.schema-unknown-member-remedy")
 	if like := closest(name, e.names(e.schemaAt(schemaURL))); like != "" {
-		remedy = fmt.Sprintf("Did you mean %q? Otherwise remove it, or let its name start with x-.", like)
+		remedy = i18n.M("findings.schema-mistyped-remedy", like)
 	}
 	return Finding{
 		Severity: SeverityError, Code: "schema-unknown-member", Pointer: place,
-		Detail: fmt.Sprintf("The member %q is not known here, or not in this combination.", shorten(name, 80)), Remedy: remedy,
+		Detail: i18n.M("findings.schema-unknown-member", shorten(name, 80)), Remedy: remedy,
 	}
 }
 
 func (e *explainer) badName(place, name string, f fault) []Finding {
-	remedy := "Choose another name."
+	remedy := i18n.Message("findings.schema-name-remedy")
 	for _, leaf := range f.Causes {
 		for _, inner := range e.prune(leaf) {
 			if p, ok := inner.ErrorKind.(*kind.Pattern); ok {
-				remedy = "Choose a name that matches the pattern " + p.Want + " ."
+				remedy = i18n.M("findings.schema-name-pattern-remedy", p.Want)
 			}
 		}
 	}
 	return []Finding{{
 		Severity: SeverityError, Code: "schema-name", Pointer: place + jsonpointer.Join(name),
-		Detail: fmt.Sprintf("The name %q is not allowed here.", shorten(name, 80)), Remedy: remedy,
+		Detail: i18n.M("findings.schema-name", shorten(name, 80)), Remedy: remedy,
 	}}
 }
 
 // exclusion says which members a "not" of the official schema keeps apart.
-func (e *explainer) exclusion(schemaURL string) string {
+func (e *explainer) exclusion(schemaURL string) i18n.Message {
 	owner, _ := e.schemaAt(schemaURL).(map[string]any)
 	not, _ := owner["not"].(map[string]any)
 	required, _ := not["required"].([]any)
 	if len(required) == 0 {
-		return "This combination of members is not allowed."
+		return "findings.schema-combination"
 	}
-	return "These members exclude each other: " + listValues(required) + "."
+	return i18n.M("findings.schema-exclusive", listValues(required))
 }
 
-func typeName(t string) string {
-	names := map[string]string{
-		"string": "a text", "object": "an object", "array": "a list", "number": "a number", "integer": "a whole number",
-		"boolean": "true or false", "null": "null",
+func typeName(t string) i18n.Message {
+	switch t {
+	case "string":
+		return "findings.type-string"
+	case "object":
+		return "findings.type-object"
+	case "array":
+		return "findings.type-array"
+	case "number":
+		return "findings.type-number"
+	case "integer":
+		return "findings.type-integer"
+	case "boolean":
+		return "findings.type-boolean"
 	}
-	if name, ok := names[t]; ok {
-		return name
-	}
-	return t
+	return i18n.Raw(t)
 }
 
-func typeNames(types []string) string {
-	names := make([]string, len(types))
-	for i, t := range types {
-		names[i] = typeName(t)
+func typeNames(types []string) i18n.Message {
+	switch len(types) {
+	case 0:
+		return ""
+	case 1:
+		return typeName(types[0])
 	}
-	return strings.Join(names, " or ")
+	half := len(types) / 2
+	return i18n.M("findings.or", typeNames(types[:half]), typeNames(types[half:]))
 }
 
 func listValues(values []any) string {
 	var names []string
 	for _, value := range values {
-		names = append(names, quoteValue(value))
+		written, err := json.Marshal(value)
+		if err == nil {
+			names = append(names, shorten(string(written), 80))
+		}
 	}
 	return shorten(strings.Join(names, ", "), 300)
 }

@@ -4,11 +4,11 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
-	"fmt"
 	"slices"
 	"unicode/utf8"
 
 	"schakel/registry/jsonpointer"
+	"schakel/templates/i18n"
 )
 
 // The severities of a finding. A document with an error cannot be published.
@@ -31,8 +31,8 @@ type Finding struct {
 	// File is the file of a zip where the place comes from, and FileLine the line there; empty for the document itself.
 	File     string `json:",omitempty"`
 	FileLine int    `json:",omitempty"`
-	// Detail names the fault, Remedy the way to mend it, both in plain English.
-	Detail, Remedy string
+	// Detail names the fault, Remedy the way to mend it.
+	Detail, Remedy i18n.Message
 }
 
 // maxFindings keeps the answer to a document that is wrong all over readable.
@@ -78,8 +78,8 @@ func tidy(findings []Finding) []Finding {
 	slices.SortStableFunc(findings, func(a, b Finding) int { return rank(a.Severity) - rank(b.Severity) })
 	return append(findings[:maxFindings:maxFindings], Finding{
 		Severity: SeverityInfo, Code: "findings-cut",
-		Detail: fmt.Sprintf("%d more findings are not shown.", left),
-		Remedy: "Mend what is shown and validate again.",
+		Detail: i18n.M("findings.findings-cut", left),
+		Remedy: "findings.findings-cut-remedy",
 	})
 }
 
@@ -88,18 +88,18 @@ func rank(severity string) int {
 }
 
 // quoteValue writes a value of the document for use in a sentence, shortened when long.
-func quoteValue(value any) string {
+func quoteValue(value any) i18n.Message {
 	if object, ok := value.(map[string]any); ok {
-		return fmt.Sprintf("an object with %d members", len(object))
+		return i18n.M("findings.member-kind-object", len(object))
 	}
 	if list, ok := value.([]any); ok {
-		return fmt.Sprintf("a list of %d items", len(list))
+		return i18n.M("findings.member-kind-list", len(list))
 	}
 	written, err := json.Marshal(value)
 	if err != nil {
-		return "a value"
+		return "findings.a-value"
 	}
-	return shorten(string(written), 80)
+	return i18n.Raw(shorten(string(written), 80))
 }
 
 // shorten cuts text to at most limit bytes, at a whole character.
@@ -122,10 +122,11 @@ func (u *Upload) Trace(findings []Finding) { u.trace(findings) }
 
 // problem explains why a document could not be read. It gets a path while the readers return from where it was met.
 type problem struct {
-	code, detail, remedy string
-	offset               int // in bytes; used when line is 0
-	line, column         int
-	path                 []string // innermost first
+	code           string
+	detail, remedy i18n.Message
+	offset         int // in bytes; used when line is 0
+	line, column   int
+	path           []string // innermost first
 }
 
 // within notes that the problem lies in the member or item with this name.
@@ -155,42 +156,43 @@ func lineColumn(content []byte, offset int) (line, column int) {
 	return line, 1 + utf8.RuneCount(before[bytes.LastIndexByte(before, '\n')+1:])
 }
 
-func tooMany(code string, limit int, what string) *problem {
+// tooMany refuses a document that is over a limit; the key is of a text with the limit as its argument.
+func tooMany(code, key string, limit int) *problem {
 	return &problem{
 		code:   code,
-		detail: fmt.Sprintf("The document has more than %d %s.", limit, what),
-		remedy: "Split the contract into smaller ones, or ask the administrator to raise the limit.",
+		detail: i18n.M(key, limit),
+		remedy: "findings.too-many-remedy",
 	}
 }
 
 func tooDeep(limit int) *problem {
-	return tooMany("document-too-deep", limit, "levels of nesting")
+	return tooMany("document-too-deep", "findings.too-many-levels", limit)
 }
 
 // maxPath bounds the pointers that findings carry, in bytes of the member names on the way.
 const maxPath = 8 << 10
 
 func pathTooLong() *problem {
-	return tooMany("document-path-too-long", maxPath, "bytes of member names on the way to one place")
+	return tooMany("document-path-too-long", "findings.too-many-path-bytes", maxPath)
 }
 
 func tooManyNodes(limit int) *problem {
-	return tooMany("document-too-many-nodes", limit, "values and member names")
+	return tooMany("document-too-many-nodes", "findings.too-many-values", limit)
 }
 
 func duplicateKey(key string) *problem {
 	return &problem{
 		code:   "duplicate-key",
-		detail: fmt.Sprintf("The member %q stands here twice.", shorten(key, 80)),
-		remedy: "Keep one of the two: programs do not agree on which one counts.",
+		detail: i18n.M("findings.duplicate-key", shorten(key, 80)),
+		remedy: "findings.duplicate-key-remedy",
 	}
 }
 
 func badNumber(text string) *problem {
 	return &problem{
 		code:   "number-out-of-range",
-		detail: fmt.Sprintf("The number %s cannot be kept exactly.", shorten(text, 40)),
-		remedy: "Use a number of at most 400 digits and an exponent of at most 400, or write it as a text.",
+		detail: i18n.M("findings.number-out-of-range", shorten(text, 40)),
+		remedy: "findings.number-out-of-range-remedy",
 	}
 }
 
@@ -205,6 +207,6 @@ func invalidUTF8(content []byte) *problem {
 	}
 	return &problem{
 		code: "invalid-utf8", offset: offset,
-		detail: "The document is not valid UTF-8.", remedy: "Save it as UTF-8.",
+		detail: "findings.invalid-utf8", remedy: "findings.invalid-utf8-remedy",
 	}
 }

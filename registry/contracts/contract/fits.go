@@ -2,13 +2,11 @@ package contract
 
 import (
 	"encoding/json"
-	"fmt"
 	"math/big"
 	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
-	"strings"
 	"unicode/utf8"
 )
 
@@ -37,37 +35,13 @@ func newFitter(refs *resolver, kind Kind, release string) *fitter {
 	}
 }
 
-// misfit holds why a value does not fit and where in the value; nil when it fits.
-type misfit struct {
-	path []string // innermost first
-	text string
-}
-
-func (m *misfit) within(token string) *misfit {
-	if m != nil {
-		m.path = append(m.path, token)
-	}
-	return m
-}
-
-// at gives the place of the misfit below that of the value.
-func (m *misfit) at(value *place) *place {
-	path := slices.Clone(m.path)
-	slices.Reverse(path)
-	return value.to(path...)
-}
-
-func wrongValue(format string, parts ...any) *misfit {
-	return &misfit{text: fmt.Sprintf(format, parts...)}
-}
-
 func (f *fitter) fits(value, schema any, depth int) *misfit {
 	f.budget--
 	if f.budget < 0 || depth > maxFitDepth {
 		return nil
 	}
 	if never, ok := schema.(bool); ok && !never {
-		return wrongValue("nothing is allowed here")
+		return wrongValue("findings.misfit-nothing")
 	}
 	object, ok := schema.(map[string]any)
 	if !ok || f.nullable && value == nil && object["nullable"] == true {
@@ -99,7 +73,7 @@ func (f *fitter) ofType(value any, schema map[string]any) *misfit {
 	if len(types) == 0 || slices.ContainsFunc(types, func(t string) bool { return isOfType(value, t) }) {
 		return nil
 	}
-	return wrongValue("it is %s, and must be %s", jsonType(value), strings.Join(types, " or "))
+	return wrongValue("findings.misfit-type", jsonType(value), shownTypes(types))
 }
 
 func isOfType(value any, name string) bool {
@@ -145,13 +119,13 @@ func exact(value any) (*big.Rat, bool) {
 func (f *fitter) ofList(value any, schema map[string]any) *misfit {
 	// OpenAPI 3.0 has no const.
 	if fixed, ok := schema["const"]; ok && !equal(value, fixed) && !f.nullable {
-		return wrongValue("it is not the one value that is allowed, %s", quoteValue(fixed))
+		return wrongValue("findings.misfit-const", shownValue{fixed})
 	}
 	list, ok := schema["enum"].([]any)
 	if !ok || len(list) > 1000 || slices.ContainsFunc(list, func(allowed any) bool { return equal(value, allowed) }) {
 		return nil
 	}
-	return wrongValue("%s is not one of the values that are allowed", quoteValue(value))
+	return wrongValue("findings.misfit-enum", shownValue{value})
 }
 
 // equal compares as JSON Schema does: 1 and 1.0 are the same.
@@ -187,14 +161,14 @@ func (f *fitter) ofNumber(value any, schema map[string]any) *misfit {
 	for _, bound := range []struct {
 		key, exclusive, text string
 		sign                 int
-	}{{"minimum", "exclusiveMinimum", "less", -1}, {"maximum", "exclusiveMaximum", "more", 1}} {
+	}{{"minimum", "exclusiveMinimum", "findings.misfit-minimum", -1}, {"maximum", "exclusiveMaximum", "findings.misfit-maximum", 1}} {
 		limit, ok := exact(schema[bound.key])
 		if ok && (n.Cmp(limit) == bound.sign || schema[bound.exclusive] == true && n.Cmp(limit) == 0) {
-			return wrongValue("%s is %s than the %s allows", quoteValue(value), bound.text, bound.key)
+			return wrongValue(bound.text, shownValue{value})
 		}
 		limit, ok = exact(schema[bound.exclusive])
 		if ok && (n.Cmp(limit) == bound.sign || n.Cmp(limit) == 0) {
-			return wrongValue("%s is not within the %s", quoteValue(value), bound.exclusive)
+			return wrongValue("findings.misfit-exclusive", quoteValue(value), bound.exclusive)
 		}
 	}
 	return nil
@@ -207,14 +181,14 @@ func (f *fitter) ofText(value any, schema map[string]any) *misfit {
 	}
 	length := utf8.RuneCountInString(text)
 	if least, ok := count(schema["minLength"]); ok && length < least {
-		return wrongValue("it is shorter than %d characters", least)
+		return wrongValue("findings.misfit-shorter", least)
 	}
 	if most, ok := count(schema["maxLength"]); ok && length > most {
-		return wrongValue("it is longer than %d characters", most)
+		return wrongValue("findings.misfit-longer", most)
 	}
 	pattern, _ := schema["pattern"].(string)
 	if matches := f.matches(pattern, text); !matches {
-		return wrongValue("it does not match the pattern %s", shorten(pattern, 80))
+		return wrongValue("findings.misfit-pattern", shorten(pattern, 80))
 	}
 	return nil
 }
@@ -258,10 +232,10 @@ func (f *fitter) structure(value any, schema map[string]any, depth int) *misfit 
 
 func (f *fitter) array(list []any, schema map[string]any, depth int) *misfit {
 	if least, ok := count(schema["minItems"]); ok && len(list) < least {
-		return wrongValue("it has fewer than %d items", least)
+		return wrongValue("findings.misfit-fewer", least)
 	}
 	if most, ok := count(schema["maxItems"]); ok && len(list) > most {
-		return wrongValue("it has more than %d items", most)
+		return wrongValue("findings.misfit-more", most)
 	}
 	first := len(items(schema, "prefixItems"))
 	if _, isList := schema["items"].([]any); isList || schema["items"] == nil {
@@ -283,7 +257,7 @@ func (f *fitter) required(object, schema map[string]any) *misfit {
 		}
 		property, _ := f.refs.object(child(schema, "properties")[name], nil)
 		if property["readOnly"] != true && property["writeOnly"] != true {
-			return wrongValue("the member %q is missing", shorten(name, 80))
+			return wrongValue("findings.misfit-missing", shorten(name, 80))
 		}
 	}
 	return nil
@@ -301,7 +275,7 @@ func (f *fitter) members(object, schema map[string]any, depth int) *misfit {
 		}
 		if !known && limited && !f.matchesAny(patterns, name) {
 			if others == false {
-				return wrongValue("the member is not known").within(name)
+				return wrongValue("findings.misfit-unknown").within(name)
 			}
 			if m := f.fits(object[name], others, depth+1); m != nil {
 				return m.within(name)
@@ -345,5 +319,5 @@ func (f *fitter) oneOf(value any, forms []any, depth int) *misfit {
 	if len(forms) <= 1 {
 		return last
 	}
-	return wrongValue("it fits none of the %d forms that are allowed", len(forms))
+	return wrongValue("findings.misfit-forms", len(forms))
 }

@@ -3,11 +3,11 @@ package contract
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"strconv"
 	"strings"
 
 	"schakel/registry/strictjson"
+	"schakel/templates/i18n"
 )
 
 // readJSON decodes JSON (RFC 8259) into the types that Document.Root names. Unlike encoding/json it refuses duplicate
@@ -49,31 +49,31 @@ func (r *jsonReader) broken() *problem {
 	case strictjson.BadEscape:
 		return r.badEscape(r.Pos)
 	case strictjson.NoName:
-		return r.unexpected("a member name in double quotes")
+		return r.unexpected("findings.json-wanted-name")
 	case strictjson.NoColon:
-		return r.unexpected("a colon")
+		return r.unexpected("findings.json-wanted-colon")
 	case strictjson.NoComma:
-		return r.unexpected(fmt.Sprintf("a comma or %q", r.Fault.Closing))
+		return r.unexpected(i18n.M("findings.json-wanted-comma", strconv.QuoteRune(rune(r.Fault.Closing))))
 	case strictjson.NoQuote:
-		return r.unexpected("a closing quote")
+		return r.unexpected("findings.json-wanted-quote")
 	case strictjson.BareControl:
-		return r.unexpected("a text without unescaped control characters")
+		return r.unexpected("findings.json-wanted-text")
 	case strictjson.Trailing:
-		return r.unexpected("the end of the document")
+		return r.unexpected("findings.json-wanted-end")
 	}
-	return r.unexpected("a value")
+	return r.unexpected("findings.a-value")
 }
 
-func (r *jsonReader) unexpected(wanted string) *problem {
-	found := "the document ends"
+func (r *jsonReader) unexpected(wanted i18n.Message) *problem {
+	detail := i18n.M("findings.json-ends", wanted)
 	if r.Pos < len(r.Buf) {
 		rest := []rune(string(r.Buf[r.Pos:min(r.Pos+4, len(r.Buf))]))
-		found = fmt.Sprintf("there is %q", rest[0])
+		detail = i18n.M("findings.json-other", strconv.QuoteRune(rest[0]), wanted)
 	}
 	return r.at(&problem{
 		code:   "json-syntax",
-		detail: fmt.Sprintf("Here %s, where %s is expected.", found, wanted),
-		remedy: "Mend the JSON; look for a missing or extra comma, quote or bracket just before this place.",
+		detail: detail,
+		remedy: "findings.json-syntax-remedy",
 	}, r.Pos)
 }
 
@@ -232,8 +232,8 @@ func loneSurrogate(raw []byte) int {
 func (r *jsonReader) badEscape(offset int) *problem {
 	return r.at(&problem{
 		code:   "json-syntax",
-		detail: "This escape in a text is unknown, or half of a surrogate pair.",
-		remedy: "Write the character itself, or escape it as JSON does.",
+		detail: "findings.json-escape",
+		remedy: "findings.json-escape-remedy",
 	}, offset)
 }
 
@@ -242,7 +242,7 @@ func (r *jsonReader) number() (any, *problem) {
 	found, ok := r.Number()
 	if !ok || r.Pos < len(r.Buf) && bytes.IndexByte([]byte("+-.eE0123456789"), r.Buf[r.Pos]) >= 0 {
 		r.Pos = start
-		return nil, r.unexpected("a number as JSON writes it")
+		return nil, r.unexpected("findings.json-wanted-number")
 	}
 	text := string(r.Buf[found.From:found.To])
 	if !reasonable(text) {

@@ -2,6 +2,7 @@ package contract
 
 import (
 	"fmt"
+	"schakel/templates/i18n"
 	"slices"
 	"strings"
 )
@@ -50,8 +51,8 @@ func (o *openAPI) paths() {
 		o.pathTemplate(path, at)
 		shape := templateShape(path)
 		if other, twice := first[shape]; twice {
-			o.error("path-duplicate", at, fmt.Sprintf("The path %q matches the same addresses as %q.", shorten(path, 100), shorten(other, 100)),
-				"Keep one of the two and bring their operations together.")
+			o.error("path-duplicate", at, i18n.M("findings.path-duplicate", shorten(path, 100), shorten(other, 100)),
+				"findings.path-duplicate-remedy")
 		} else {
 			first[shape] = path
 			different = append(different, path)
@@ -120,8 +121,8 @@ func (o *openAPI) operationID(operation map[string]any, at *place) {
 		return
 	}
 	if other, twice := o.operations[id]; twice {
-		o.error("operation-id-duplicate", at.to("operationId"), fmt.Sprintf("The operationId %q is also that of %s.", shorten(id, 100), shorten(other.String(), 200)),
-			"Give each operation an operationId of its own.")
+		o.error("operation-id-duplicate", at.to("operationId"), i18n.M("findings.operation-id-duplicate", shorten(id, 100), shorten(other.String(), 200)),
+			"findings.operation-id-duplicate-remedy")
 		return
 	}
 	o.operations[id] = at
@@ -146,7 +147,7 @@ func (o *openAPI) parameters(owner map[string]any, at *place) []parameter {
 			return !p.unknown && same && p.in == other.in
 		})
 		if twice && p.name != "" {
-			o.error("parameter-duplicate", where, fmt.Sprintf("The parameter %q in %s stands here twice.", shorten(p.name, 80), p.in), "Remove one of the two.")
+			o.error("parameter-duplicate", where, i18n.M("findings.parameter-duplicate", shorten(p.name, 80), p.in), "findings.remove-one-of-two-remedy")
 		}
 		list = append(list, p)
 	}
@@ -160,14 +161,14 @@ func (o *openAPI) pathParameters(path string, at *place, shared, own []parameter
 	for _, name := range used {
 		declared := slices.ContainsFunc(all, func(p parameter) bool { return p.in == "path" && p.name == name })
 		if !declared && !incomplete {
-			o.error("path-parameter-undeclared", at, fmt.Sprintf("The path has {%s}, but the operation has no path parameter of that name.", shorten(name, 80)),
-				"Declare the parameter with in: path and required: true, at the operation or the path.")
+			o.error("path-parameter-undeclared", at, i18n.M("findings.path-parameter-undeclared", shorten(name, 80)),
+				"findings.path-parameter-undeclared-remedy")
 		}
 	}
 	for _, p := range own {
 		if p.in == "path" && !slices.Contains(used, p.name) {
-			o.error("path-parameter-unused", p.at, fmt.Sprintf("The path parameter %q is not part of the path %q.", shorten(p.name, 80), shorten(path, 100)),
-				"Add it to the path in braces, or remove it.")
+			o.error("path-parameter-unused", p.at, i18n.M("findings.path-parameter-unused", shorten(p.name, 80), shorten(path, 100)),
+				"findings.path-parameter-unused-remedy")
 		}
 	}
 }
@@ -186,8 +187,8 @@ func (o *openAPI) security(owner map[string]any, at *place) {
 			if o.release == "3.2" && strings.ContainsAny(name, "/#:") {
 				continue
 			}
-			o.error("security-undefined", where, fmt.Sprintf("The security scheme %q is not declared.", shorten(name, 80)),
-				"Declare it under components/securitySchemes, or correct the name.")
+			o.error("security-undefined", where, i18n.M("findings.security-undefined", shorten(name, 80)),
+				"findings.security-undefined-remedy")
 		}
 	}
 }
@@ -200,13 +201,13 @@ func (o *openAPI) pathTemplate(path string, at *place) {
 		bare = strings.Replace(bare, "{"+name+"}", "", 1)
 	}
 	if strings.ContainsAny(bare, "{}") || slices.Contains(names, "") {
-		o.error("path-template", at, fmt.Sprintf("The braces in the path %q do not enclose names.", shown), "Write {name} for each part that varies.")
+		o.error("path-template", at, i18n.M("findings.path-template", shown), "findings.path-template-remedy")
 	}
 	if strings.ContainsAny(bare, "?#") {
-		o.warn("path-query", at, fmt.Sprintf("The path %q has a query or fragment in it.", shown), "Describe the query by parameters with in: query.")
+		o.warn("path-query", at, i18n.M("findings.path-query", shown), "findings.path-query-remedy")
 	}
 	if slices.Sort(names); len(slices.Compact(slices.Clone(names))) < len(names) {
-		o.error("path-template-duplicate", at, fmt.Sprintf("The path %q has one name in braces twice.", shown), "Give each part that varies a name of its own.")
+		o.error("path-template-duplicate", at, i18n.M("findings.path-template-duplicate", shown), "findings.path-template-duplicate-remedy")
 	}
 }
 
@@ -224,8 +225,8 @@ func (o *openAPI) ambiguous(paths []string) {
 				return
 			}
 			if bothWays(parts, other) {
-				o.warn("path-ambiguous", top().to("paths", path), fmt.Sprintf("An address can match both %q and %q.", shorten(path, 100), shorten(strings.Join(other, "/"), 100)),
-					"Give one of the two a fixed part where the other has one, for tools do not agree on which counts.")
+				o.warn("path-ambiguous", top().to("paths", path), i18n.M("findings.path-ambiguous", shorten(path, 100), shorten(strings.Join(other, "/"), 100)),
+					"findings.path-ambiguous-remedy")
 				break
 			}
 		}
@@ -267,11 +268,11 @@ func checkScopes(r *report, scheme map[string]any, wanted any, at *place, onlyOA
 		}
 		for i, name := range names {
 			if !known[name] {
-				r.warn("security-scope-undefined", at.to(fmt.Sprint(i)), fmt.Sprintf("No flow of the security scheme has the scope %q.", shorten(name, 80)),
-					"Add it to the scopes of a flow, or correct the name.")
+				r.warn("security-scope-undefined", at.to(fmt.Sprint(i)), i18n.M("findings.security-scope-undefined", shorten(name, 80)),
+					"findings.security-scope-undefined-remedy")
 			}
 		}
 	case onlyOAuth && kind != "openIdConnect" && kind != "":
-		r.warn("security-scope-unexpected", at, fmt.Sprintf("A security scheme of type %s has no scopes.", shorten(kind, 40)), "Leave the list empty, or use a later version of the specification.")
+		r.warn("security-scope-unexpected", at, i18n.M("findings.security-scope-unexpected", shorten(kind, 40)), "findings.security-scope-unexpected-remedy")
 	}
 }

@@ -1,12 +1,12 @@
 package contract
 
 import (
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 
 	"schakel/registry/jsonpointer"
+	"schakel/templates/i18n"
 )
 
 // asyncAPIRules are the rules on single objects of an AsyncAPI document, wherever they stand.
@@ -99,8 +99,8 @@ func (a *asyncAPIRules) knownFormat(format string, at *place) {
 			return
 		}
 	}
-	a.warn("schema-format-unknown", at, fmt.Sprintf("%q is not a schema format that AsyncAPI names.", shorten(format, 80)),
-		"Use one that the specification lists, such as application/schema+json;version=draft-07.")
+	a.warn("schema-format-unknown", at, i18n.M("findings.schema-format-unknown", shorten(format, 80)),
+		"findings.schema-format-unknown-remedy")
 }
 
 func (a *asyncAPIRules) message(message map[string]any, at *place) {
@@ -114,7 +114,7 @@ func (a *asyncAPIRules) message(message map[string]any, at *place) {
 	}
 	headers, where := a.refs.object(message["headers"], at.to("headers"))
 	if kinds := texts(headers["type"]); len(kinds) > 0 && headers["schemaFormat"] == nil && !isOfAny(map[string]any{}, kinds) {
-		a.error("headers-type", where.to("type"), "The headers of a message are an object.", "Let the type be object, with a property for each header.")
+		a.error("headers-type", where.to("type"), "findings.headers-type", "findings.headers-type-remedy")
 	}
 }
 
@@ -169,8 +169,8 @@ func (a *asyncAPIRules) correlation(message map[string]any, at *place) {
 			return
 		}
 		if has, sure := a.schemas.declares(schema, name, 0); sure && !has {
-			a.warn("correlation-location", where.to("location"), fmt.Sprintf("The %s of the message do not describe %q.", key, shorten(name, 80)),
-				"Correct the location, or add the property.")
+			a.warn("correlation-location", where.to("location"), i18n.M("findings.correlation-location", key, shorten(name, 80)),
+				"findings.correlation-location-remedy")
 			return
 		}
 		schema = properties[name]
@@ -188,11 +188,11 @@ func (a *asyncAPIRules) channelName(channel map[string]any, at *place) {
 	bare := address
 	for _, name := range templateNames(address) {
 		if name == "" {
-			a.warn("channel-parameter-empty", at, "The address of the channel has {} without a name.", "Write the name of a parameter in the braces.")
+			a.warn("channel-parameter-empty", at, "findings.channel-parameter-empty", "findings.channel-parameter-empty-remedy")
 		}
 		bare = strings.Replace(bare, "{"+name+"}", "", 1)
 	}
 	if a.release == "2.6" && strings.ContainsAny(bare, "?#") {
-		a.warn("channel-query", at, "The name of the channel has a query or fragment in it.", "Describe it by the bindings of the channel.")
+		a.warn("channel-query", at, "findings.channel-query", "findings.channel-query-remedy")
 	}
 }

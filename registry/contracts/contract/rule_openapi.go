@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/url"
 	"regexp"
+	"schakel/templates/i18n"
 	"slices"
 	"strings"
 	"sync"
@@ -72,8 +73,8 @@ func (o *openAPIRules) siblings(object map[string]any, at *place) {
 	}
 	for _, key := range sortedKeys(object) {
 		if key != "$ref" && !strings.HasPrefix(key, "x-") {
-			o.warn("reference-siblings", at.to(key), fmt.Sprintf("The member %q stands beside a reference, where OpenAPI 3.0 ignores it.", shorten(key, 80)),
-				"Put the reference in allOf beside it, or use OpenAPI 3.1 or later.")
+			o.warn("reference-siblings", at.to(key), i18n.M("findings.reference-siblings", shorten(key, 80)),
+				"findings.reference-siblings-remedy")
 			return
 		}
 	}
@@ -86,8 +87,8 @@ func (o *openAPIRules) parameterHeader(parameter map[string]any, at *place) {
 		return
 	}
 	if slices.ContainsFunc([]string{"Accept", "Content-Type", "Authorization"}, func(own string) bool { return strings.EqualFold(own, name) }) {
-		o.warn("header-ignored", at.to("name"), fmt.Sprintf("A parameter for the header %s is ignored.", name),
-			"Describe it by the media types of content, or by a security scheme, and remove the parameter.")
+		o.warn("header-ignored", at.to("name"), i18n.M("findings.header-ignored", name),
+			"findings.header-ignored-remedy")
 	}
 	o.headerName(name, at.to("name"))
 }
@@ -96,7 +97,7 @@ func (o *openAPIRules) responseHeaders(response map[string]any, at *place) {
 	for _, name := range sortedKeys(child(response, "headers")) {
 		where := at.to("headers", name)
 		if strings.EqualFold(name, "Content-Type") {
-			o.warn("header-ignored", where, "The header Content-Type is ignored here.", "Describe it by the media types of content, and remove the header.")
+			o.warn("header-ignored", where, "findings.header-content-type", "findings.header-content-type-remedy")
 		}
 		o.headerName(name, where)
 	}
@@ -108,7 +109,7 @@ func (o *openAPIRules) headerName(name string, at *place) {
 		return c < 0x80 && (c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.ContainsRune("!#$%&'*+-.^_`|~", c))
 	}
 	if name == "" || strings.ContainsFunc(name, func(c rune) bool { return !allowed(c) }) {
-		o.warn("header-name", at, fmt.Sprintf("%q cannot be the name of an HTTP header.", shorten(name, 80)), "Use letters, digits and hyphens.")
+		o.warn("header-name", at, i18n.M("findings.header-name", shorten(name, 80)), "findings.header-name-remedy")
 	}
 }
 
@@ -123,15 +124,15 @@ func (o *openAPIRules) responses(operation map[string]any, at *place) {
 			return
 		}
 	}
-	o.warn("response-success", at.to("responses"), "The operation has answers to failures only.", "Describe what it answers when all goes well.")
+	o.warn("response-success", at.to("responses"), "findings.response-success", "findings.response-success-remedy")
 }
 
 func (o *openAPIRules) operationTags(operation map[string]any, at *place) {
 	for i, name := range texts(operation["tags"]) {
 		if o.tags != nil && !o.tags[name] && !o.told[name] {
 			o.told[name] = true
-			o.add(SeverityInfo, "tag-undeclared", at.to("tags", fmt.Sprint(i)).String, fmt.Sprintf("The tag %q is not under tags of the document.", shorten(name, 80)),
-				"Add it there with a description, or correct the name.")
+			o.add(SeverityInfo, "tag-undeclared", at.to("tags", fmt.Sprint(i)).String, i18n.M("findings.tag-undeclared", shorten(name, 80)),
+				"findings.tag-undeclared-remedy")
 		}
 	}
 }
@@ -151,12 +152,12 @@ func (o *openAPI) tagParents() {
 		}
 		at := top().to("tags", fmt.Sprint(i), "parent")
 		if _, known := parents[parent]; !known {
-			o.error("tag-parent", at, fmt.Sprintf("The tag %q is not declared.", shorten(parent, 80)), "Declare it under tags, or correct the name.")
+			o.error("tag-parent", at, i18n.M("findings.tag-parent", shorten(parent, 80)), "findings.tag-parent-remedy")
 			continue
 		}
 		for hops := 0; parent != "" && hops <= len(parents); hops++ {
 			if parent == name {
-				o.error("tag-parent", at, fmt.Sprintf("The tag %q is below itself.", shorten(name, 80)), "Take one parent of the circle away.")
+				o.error("tag-parent", at, i18n.M("findings.tag-below-itself", shorten(name, 80)), "findings.tag-below-itself-remedy")
 				break
 			}
 			parent = parents[parent]
@@ -202,8 +203,8 @@ func (o *openAPIRules) encodings(media map[string]any, at *place) {
 	}
 	for _, name := range sortedKeys(encoding) {
 		if has, sure := o.schemas.declares(media["schema"], name, 0); sure && !has && !o.open(media["schema"]) {
-			o.warn("encoding-undeclared", at.to("encoding", name), fmt.Sprintf("The encoding is of a property %q that the schema does not describe.", shorten(name, 80)),
-				"Correct the name, or add the property.")
+			o.warn("encoding-undeclared", at.to("encoding", name), i18n.M("findings.encoding-undeclared", shorten(name, 80)),
+				"findings.encoding-undeclared-remedy")
 		}
 	}
 }
@@ -218,7 +219,7 @@ func (o *openAPIRules) open(schema any) bool {
 // link checks the operation that a link leads to, and the expressions it is filled with.
 func (o *openAPIRules) link(link map[string]any, at *place) {
 	if id, ok := link["operationId"].(string); ok && o.operations[id] == nil {
-		o.warn("link-operation", at.to("operationId"), fmt.Sprintf("No operation has the operationId %q.", shorten(id, 80)), "Correct it, or give the operation that id.")
+		o.warn("link-operation", at.to("operationId"), i18n.M("findings.link-operation-id", shorten(id, 80)), "findings.link-operation-id-remedy")
 	}
 	if ref, ok := link["operationRef"].(string); ok {
 		o.operationRef(ref, at.to("operationRef"))
@@ -240,10 +241,10 @@ func (o *openAPIRules) operationRef(ref string, at *place) {
 	address, err := url.Parse(resolveURI(member(o.root, "$self"), ref))
 	switch {
 	case how != outside && !o.isOperation(ref):
-		o.warn("link-operation", at, fmt.Sprintf("The reference %q leads to no operation of this document.", shorten(ref, 120)), "Correct the reference, or add the operation.")
+		o.warn("link-operation", at, i18n.M("findings.link-operation", shorten(ref, 120)), "findings.link-operation-remedy")
 	case how == outside && (err != nil || !address.IsAbs()):
-		o.warn("link-operation", at, fmt.Sprintf("The relative reference %q leads out of this document, where its readers cannot follow.", shorten(ref, 120)),
-			"Write the whole address of the other document, or bring the operation into this one.")
+		o.warn("link-operation", at, i18n.M("findings.link-relative", shorten(ref, 120)),
+			"findings.link-relative-remedy")
 	}
 }
 
@@ -289,6 +290,6 @@ func (o *openAPIRules) expression(text string, at *place) {
 	if !strings.HasPrefix(text, "$") || runtimeExpression().MatchString(text) {
 		return
 	}
-	o.warn("runtime-expression", at, fmt.Sprintf("%q is not a runtime expression.", shorten(text, 100)),
-		"Write $url, $method, $statusCode, or $request or $response followed by .header.NAME, .query.NAME, .path.NAME or .body#/POINTER.")
+	o.warn("runtime-expression", at, i18n.M("findings.runtime-expression", shorten(text, 100)),
+		"findings.runtime-expression-remedy")
 }

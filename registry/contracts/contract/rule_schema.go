@@ -1,7 +1,7 @@
 package contract
 
 import (
-	"fmt"
+	"schakel/templates/i18n"
 	"slices"
 	"strconv"
 	"strings"
@@ -24,7 +24,7 @@ func (s *schemaRules) check(schema map[string]any, at *place) {
 	s.readWrite(schema, at)
 	s.discriminator(schema, at)
 	if _, has := schema["items"]; s.arrays && schema["type"] == "array" && !has {
-		s.error("array-items", at, "The schema is of type array and does not say what its items are.", "Add items; OpenAPI 3.0 wants it. Write items: {} for anything.")
+		s.error("array-items", at, "findings.array-items", "findings.array-items-remedy")
 	}
 }
 
@@ -48,8 +48,8 @@ func (s *schemaRules) sample(value any, schema any, at *place) {
 	if m == nil {
 		return
 	}
-	s.warn("example-mismatch", m.at(at), fmt.Sprintf("The value shown here does not fit its own schema: %s.", m.text),
-		"Correct the value, or the schema: readers try what they see.")
+	s.warn("example-mismatch", m.at(at), i18n.M("findings.example-mismatch", m.text()),
+		"findings.example-mismatch-remedy")
 }
 
 // enum reports values that the rest of the schema never allows.
@@ -63,8 +63,8 @@ func (s *schemaRules) enum(schema map[string]any, at *place) {
 			continue
 		}
 		if m := s.fit.ofType(value, schema); m != nil {
-			s.warn("enum-mismatch", at.to("enum", strconv.Itoa(i)), fmt.Sprintf("The value %s is listed, but %s.", quoteValue(value), m.text),
-				"Correct the value or the type, for nothing is both.")
+			s.warn("enum-mismatch", at.to("enum", strconv.Itoa(i)), i18n.M("findings.enum-mismatch", quoteValue(value), m.text()),
+				"findings.enum-mismatch-remedy")
 		}
 	}
 }
@@ -82,8 +82,8 @@ func (s *schemaRules) required(schema map[string]any, at *place) {
 	}
 	for i, name := range texts(schema["required"]) {
 		if _, ok := properties[name]; !ok {
-			s.warn("required-undeclared", at.to("required", strconv.Itoa(i)), fmt.Sprintf("The member %q is required, but properties does not describe it.", shorten(name, 80)),
-				"Add it to properties, or correct the name.")
+			s.warn("required-undeclared", at.to("required", strconv.Itoa(i)), i18n.M("findings.required-undeclared", shorten(name, 80)),
+				"findings.required-undeclared-remedy")
 		}
 	}
 }
@@ -100,7 +100,7 @@ func partOfAnother(at *place) bool {
 
 func (s *schemaRules) readWrite(schema map[string]any, at *place) {
 	if schema["readOnly"] == true && schema["writeOnly"] == true {
-		s.warn("read-write-only", at, "The schema is readOnly and writeOnly at once, so that the value is never there.", "Keep one of the two.")
+		s.warn("read-write-only", at, "findings.read-write-only", "findings.keep-one-remedy")
 	}
 }
 
@@ -116,8 +116,8 @@ func (s *schemaRules) discriminator(schema map[string]any, at *place) {
 	}
 	for _, form := range forms[:min(len(forms), 200)] {
 		if has, sure := s.declares(form, name, 0); sure && !has {
-			s.warn("discriminator-property", at.to("discriminator", "propertyName"), fmt.Sprintf("The property %q is not described by each of the schemas that it tells apart.", shorten(name, 80)),
-				"Add the property to each of them and make it required.")
+			s.warn("discriminator-property", at.to("discriminator", "propertyName"), i18n.M("findings.discriminator-property", shorten(name, 80)),
+				"findings.discriminator-property-remedy")
 			return
 		}
 	}
@@ -154,8 +154,8 @@ func checkMapping(r *report, schemas, schema map[string]any, at *place) {
 			continue // a reference
 		}
 		if _, known := schemas[name]; !known {
-			r.error("discriminator-mapping", at.to("discriminator", "mapping", value), fmt.Sprintf("The schema %q is not under components/schemas.", shorten(name, 80)),
-				"Correct the name, or add the schema.")
+			r.error("discriminator-mapping", at.to("discriminator", "mapping", value), i18n.M("findings.discriminator-mapping", shorten(name, 80)),
+				"findings.discriminator-mapping-remedy")
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"schakel/registry/jsonpointer"
+	"schakel/templates/i18n"
 )
 
 // checkRules applies the rules that no schema can state. Each works on what it can recognise and leaves what has a wrong
@@ -63,8 +64,8 @@ func checkReferences(r *report, root map[string]any) {
 		if ref, ok := object["externalValue"].(string); ok {
 			if _, away := Address(ref); away && object["value"] == nil {
 				r.add(SeverityWarning, "example-elsewhere", func() string { return at() + jsonpointer.Join("externalValue") },
-					fmt.Sprintf("The example stands at %q, outside of this contract, and may change or go there.", shorten(ref, 120)),
-					"Give it as value; schakel contract bundle, and the choice to fetch on the page of the upload, do so with JSON, YAML and text that they can fetch.")
+					i18n.M("findings.example-elsewhere", shorten(ref, 120)),
+					"findings.example-elsewhere-remedy")
 			}
 		}
 		mapping := child(child(object, "discriminator"), "mapping")
@@ -89,14 +90,14 @@ func (r *report) reference(ref string, at func() string) {
 	shown := shorten(ref, 120)
 	switch how {
 	case missing:
-		r.add(SeverityError, "reference-unresolved", at, fmt.Sprintf("The reference %q leads to nothing in this document.", shown),
-			"Correct the reference, or add what it refers to.")
+		r.add(SeverityError, "reference-unresolved", at, i18n.M("findings.reference-unresolved", shown),
+			"findings.reference-unresolved-remedy")
 	case circular:
-		r.add(SeverityError, "reference-cycle", at, fmt.Sprintf("The reference %q leads back to itself.", shown),
-			"Let one of the references in the circle hold the definition itself.")
+		r.add(SeverityError, "reference-cycle", at, i18n.M("findings.reference-cycle", shown),
+			"findings.reference-cycle-remedy")
 	case outside:
-		r.add(SeverityError, CodeReferenceMissing, at, fmt.Sprintf("What the reference %q leads to is not in this upload.", shown),
-			"Upload a zip with the document and the files it refers to; schakel contract bundle, and the choice to fetch on the page of the upload, put what stands at an address into it. Until then it stays a draft.")
+		r.add(SeverityError, CodeReferenceMissing, at, i18n.M("findings.reference-missing", shown),
+			"findings.reference-missing-remedy")
 	}
 }
 
@@ -141,13 +142,13 @@ func (d *Document) checkUnused(r *report, root map[string]any) {
 			}
 			if count++; count <= maxUnused {
 				r.add(SeverityInfo, "component-unused", top().to("components", section, name).String,
-					fmt.Sprintf("Nothing in this document uses %q.", shorten(name, 80)), "Remove it, or leave it for others to refer to.")
+					i18n.M("findings.component-unused", shorten(name, 80)), "findings.component-unused-remedy")
 			}
 		}
 	}
 	if count > maxUnused {
-		r.add(SeverityInfo, "component-unused", top().to("components").String, fmt.Sprintf("Nothing in this document uses %d more of its components.", count-maxUnused),
-			"Remove them, or leave them for others to refer to.")
+		r.add(SeverityInfo, "component-unused", top().to("components").String, i18n.M("findings.components-unused", count-maxUnused),
+			"findings.components-unused-remedy")
 	}
 }
 
@@ -210,7 +211,7 @@ func (a *asyncAPI) unusedChannels(channels, operations map[string]any) {
 		}
 		if count++; count <= maxUnused {
 			a.add(SeverityInfo, "channel-unused", top().to("channels", name).String,
-				fmt.Sprintf("No operation uses the channel %q.", shorten(name, 80)), "Add an operation that sends to it or receives from it, or remove it.")
+				i18n.M("findings.channel-unused", shorten(name, 80)), "findings.channel-unused-remedy")
 		}
 	}
 }
@@ -222,14 +223,14 @@ func checkServerVariables(r *report, server map[string]any, address string, at *
 	used := templateNames(address)
 	for _, name := range distinct(used) {
 		if _, ok := variables[name]; !ok {
-			r.error("server-variable-undeclared", at, fmt.Sprintf("The address of the server has {%s}, but no variable of that name.", shorten(name, 80)),
-				"Declare it under variables of the server, with a default.")
+			r.error("server-variable-undeclared", at, i18n.M("findings.server-variable-undeclared", shorten(name, 80)),
+				"findings.server-variable-undeclared-remedy")
 		}
 	}
 	for _, name := range sortedKeys(variables) {
 		if !slices.Contains(used, name) && !strings.HasPrefix(name, "x-") {
-			r.warn("server-variable-unused", at.to("variables", name), fmt.Sprintf("The variable %q is not part of the address of the server.", shorten(name, 80)),
-				"Add it to the address in braces, or remove it.")
+			r.warn("server-variable-unused", at.to("variables", name), i18n.M("findings.server-variable-unused", shorten(name, 80)),
+				"findings.address-braces-remedy")
 		}
 		variable, where := r.refs.object(variables[name], at.to("variables", name))
 		checkVariable(r, variable, where, enumBinds)
@@ -246,8 +247,8 @@ func checkVariable(r *report, variable map[string]any, at *place, enumBinds bool
 	if enumBinds {
 		severity = SeverityError
 	}
-	r.add(severity, "server-variable-default", at.to("default").String, fmt.Sprintf("The default %q is not one of the values that enum allows.", shorten(chosen, 80)),
-		"Choose one of the values, or add it to enum.")
+	r.add(severity, "server-variable-default", at.to("default").String, i18n.M("findings.server-variable-default", shorten(chosen, 80)),
+		"findings.server-variable-default-remedy")
 }
 
 // checkTags reports tags that stand in one list twice.
@@ -257,7 +258,7 @@ func checkTags(r *report, owner map[string]any, at *place) {
 		tag, _ := r.refs.object(value, nil)
 		name, ok := tag["name"].(string)
 		if ok && first[name] {
-			r.error("tag-duplicate", at.to("tags", fmt.Sprint(i)), fmt.Sprintf("The tag %q stands in this list twice.", shorten(name, 80)), "Keep one of the two.")
+			r.error("tag-duplicate", at.to("tags", fmt.Sprint(i)), i18n.M("findings.tag-duplicate", shorten(name, 80)), "findings.keep-one-remedy")
 		}
 		first[name] = ok
 	}
@@ -274,8 +275,8 @@ func checkReferenceKind(r *report, kind string, object map[string]any, at *place
 	if len(list) != 2 || list[0] == section || strings.HasPrefix(list[0], "x-") || strings.HasSuffix(kind, "Trait") {
 		return
 	}
-	r.error("reference-kind", at.to("$ref"), fmt.Sprintf("The reference leads to components/%s, where no %s stands.", shorten(list[0], 40), kindName(kind)),
-		"Refer to components/"+section+", or move what it refers to.")
+	r.error("reference-kind", at.to("$ref"), i18n.M("findings.reference-kind", shorten(list[0], 40), kindName(kind)),
+		i18n.M("findings.reference-kind-remedy", section))
 }
 
 func kindName(kind string) string {

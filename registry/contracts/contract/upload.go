@@ -2,9 +2,9 @@ package contract
 
 import (
 	"encoding/json"
-	"fmt"
 	"net/url"
 	"path"
+	"schakel/templates/i18n"
 	"strings"
 )
 
@@ -140,18 +140,18 @@ func (a *archive) readManifest() *Finding {
 		return fault
 	}
 	if err := json.Unmarshal(content, &a.manifest); err != nil {
-		return manifestFault("It is not JSON of the form {\"references\": [{\"url\": \"https://…\", \"file\": \"…\"}]}.")
+		return manifestFault("findings.manifest-json")
 	}
 	a.pinned = map[string]Pinned{}
 	for i, p := range a.manifest.References {
 		address, ok := Address(p.URL)
 		switch {
 		case !ok:
-			return manifestFault(fmt.Sprintf("The url of reference %d, %q, is no absolute http or https address.", i+1, shorten(p.URL, 120)))
+			return manifestFault(i18n.M("findings.manifest-url", i+1, shorten(p.URL, 120)))
 		case a.files[p.File] == nil || p.File == ManifestName:
-			return manifestFault(fmt.Sprintf("The file of reference %d, %q, is not in the zip.", i+1, shorten(p.File, 120)))
+			return manifestFault(i18n.M("findings.manifest-file", i+1, shorten(p.File, 120)))
 		case a.byURL[address] != "" && a.byURL[address] != p.File:
-			return manifestFault(fmt.Sprintf("The address %q has two files.", shorten(p.URL, 120)))
+			return manifestFault(i18n.M("findings.manifest-twice", shorten(p.URL, 120)))
 		}
 		a.byURL[address], a.pinned[p.File] = p.File, p
 		if final, ok := Address(p.FinalURL); ok && a.byURL[final] == "" {
@@ -161,8 +161,8 @@ func (a *archive) readManifest() *Finding {
 	return nil
 }
 
-func manifestFault(detail string) *Finding {
-	return archiveFault("archive-manifest", ManifestName, detail, "Correct the manifest, or let schakel contract bundle write it.")
+func manifestFault(detail i18n.Message) *Finding {
+	return archiveFault("archive-manifest", ManifestName, detail, "findings.manifest-remedy")
 }
 
 // Address gives an absolute http or https address without its fragment, as references are compared; not ok for another text.

@@ -2,10 +2,10 @@ package contract
 
 import (
 	"errors"
-	"fmt"
 	"iter"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
+	"schakel/templates/i18n"
 )
 
 // maxPlaced bounds what is sorted and placed before the list is cut to maxFindings.
@@ -48,7 +48,7 @@ func (d *Document) checkSchema() []Finding {
 	if err != nil {
 		return []Finding{{
 			Severity: SeverityError, Code: "schema-unavailable", Line: 1, Column: 1,
-			Detail: fmt.Sprintf("The official schema cannot be used: %v.", err), Remedy: "Report this to the administrator.",
+			Detail: i18n.M("findings.official-schema", err.Error()), Remedy: "findings.official-schema-remedy",
 		}}
 	}
 	form := schema.whole
@@ -95,7 +95,7 @@ type report struct {
 	refs     *resolver
 }
 
-func (r *report) add(severity, code string, at func() string, detail, remedy string) {
+func (r *report) add(severity, code string, at func() string, detail, remedy i18n.Message) {
 	// Errors go in even when the list is full of warnings.
 	if len(r.findings) >= maxPlaced && (severity != SeverityError || len(r.findings) >= 2*maxPlaced) {
 		return
@@ -103,11 +103,11 @@ func (r *report) add(severity, code string, at func() string, detail, remedy str
 	r.findings = append(r.findings, Finding{Severity: severity, Code: code, Pointer: at(), Detail: detail, Remedy: remedy})
 }
 
-func (r *report) error(code string, at *place, detail, remedy string) {
+func (r *report) error(code string, at *place, detail, remedy i18n.Message) {
 	r.add(SeverityError, code, at.String, detail, remedy)
 }
 
-func (r *report) warn(code string, at *place, detail, remedy string) {
+func (r *report) warn(code string, at *place, detail, remedy i18n.Message) {
 	r.add(SeverityWarning, code, at.String, detail, remedy)
 }
 

@@ -165,7 +165,7 @@ func TestRemedies(t *testing.T) {
 		if d != nil {
 			findings = serious(d.Validate())
 		}
-		if len(findings) != 1 || !strings.Contains(findings[0].Remedy, want) {
+		if len(findings) != 1 || !strings.Contains(findings[0].Remedy.String(), want) {
 			t.Errorf("%q: got %v, want a remedy with %s", content, findings, want)
 		}
 	}
@@ -296,7 +296,7 @@ func clone(t *testing.T, value any) any {
 	must(t, err)
 	read, p := readJSON(written, Limits{}.withDefaults())
 	if p != nil {
-		t.Fatal(errors.New(p.detail))
+		t.Fatal(errors.New(p.detail.String()))
 	}
 	return read
 }
@@ -421,9 +421,9 @@ func TestFits(t *testing.T) {
 
 func described(m *misfit) string {
 	if at := m.at(top()).String(); at != "" {
-		return "at " + at + " " + m.text
+		return "at " + at + " " + m.text().String()
 	}
-	return m.text
+	return m.text().String()
 }
 
 func decoded(t testing.TB, content string) any {

@@ -3,10 +3,10 @@ package contract
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"strconv"
 
 	"go.yaml.in/yaml/v4"
+	"schakel/templates/i18n"
 )
 
 // readYAML decodes one YAML 1.2 document into the types that Document.Root names, by the core schema: a time stays
@@ -56,7 +56,7 @@ func startsName(before byte, after []byte) bool {
 }
 
 func tooManyAliases(limit int) *problem {
-	return tooMany("document-too-many-aliases", limit, "YAML anchors and aliases")
+	return tooMany("document-too-many-aliases", "findings.too-many-aliases", limit)
 }
 
 func loadYAML(content []byte, limits Limits) (root *yaml.Node, p *problem) {
@@ -105,13 +105,13 @@ func (g *yamlGuard) CheckAlias(int, int) error { return nil }
 func yamlSyntax(err error) *problem {
 	p := &problem{
 		code:   "yaml-syntax",
-		detail: fmt.Sprintf("The YAML cannot be read: %s.", shorten(err.Error(), 200)),
-		remedy: "Look at the indentation, quotes and brackets at and just before this place; a document must hold one YAML document.",
+		detail: i18n.M("findings.yaml-syntax", shorten(err.Error(), 200)),
+		remedy: "findings.yaml-syntax-remedy",
 	}
 	var at *yaml.LoadError
 	if errors.As(err, &at) {
 		p.line, p.column = at.Mark.Line, at.Mark.Column
-		p.detail = fmt.Sprintf("The YAML cannot be read: %s.", shorten(at.Message, 200))
+		p.detail = i18n.M("findings.yaml-syntax", shorten(at.Message, 200))
 	}
 	return p
 }
@@ -183,8 +183,8 @@ func (b *yamlBuilder) alias(n *yaml.Node, depth int) (built, *problem) {
 	if !known || made == nil {
 		return built{}, at(&problem{
 			code:   "alias-cycle",
-			detail: fmt.Sprintf("The alias *%s stands inside what it refers to.", shorten(n.Value, 60)),
-			remedy: "Use $ref where a schema refers to itself.",
+			detail: i18n.M("findings.alias-cycle", shorten(n.Value, 60)),
+			remedy: "findings.alias-cycle-remedy",
 		}, n)
 	}
 	if b.nodes += made.nodes; b.nodes > b.limits.Nodes {
@@ -256,14 +256,14 @@ func (b *yamlBuilder) key(n *yaml.Node) (string, *problem) {
 	}
 	if n.Kind != yaml.ScalarNode {
 		return "", at(&problem{
-			code: "yaml-key", detail: "A member name must be a text.",
-			remedy: "Use a text for the name; quote it when it starts with a bracket.",
+			code: "yaml-key", detail: "findings.yaml-key",
+			remedy: "findings.yaml-key-remedy",
 		}, n)
 	}
 	if n.Style&quoted == 0 && n.Value == "<<" {
 		return "", at(&problem{
-			code: "yaml-merge-key", detail: "Merge keys (<<) are not part of YAML 1.2 and programs read them differently.",
-			remedy: "Write the members out, or use $ref.",
+			code: "yaml-merge-key", detail: "findings.yaml-merge-key",
+			remedy: "findings.yaml-merge-key-remedy",
 		}, n)
 	}
 	if _, p := scalar(n); p != nil {

@@ -2,13 +2,13 @@ package contract
 
 import (
 	"encoding/json"
-	"fmt"
 	"math/big"
 	"regexp"
 	"strings"
 	"sync"
 
 	"go.yaml.in/yaml/v4"
+	"schakel/templates/i18n"
 )
 
 const quoted = yaml.SingleQuotedStyle | yaml.DoubleQuotedStyle | yaml.LiteralStyle | yaml.FoldedStyle
@@ -28,8 +28,8 @@ func plainTag(n *yaml.Node, tag string) bool {
 func foreignTag(n *yaml.Node) *problem {
 	return at(&problem{
 		code:   "yaml-tag",
-		detail: fmt.Sprintf("The tag %s has no meaning in a contract, or does not fit its value.", shorten(n.ShortTag(), 60)),
-		remedy: "Remove the tag.",
+		detail: i18n.M("findings.yaml-tag", shorten(n.ShortTag(), 60)),
+		remedy: "findings.yaml-tag-remedy",
 	}, n)
 }
 
@@ -49,8 +49,8 @@ func scalar(n *yaml.Node) (any, *problem) {
 	switch {
 	case implied == "nan":
 		return nil, at(&problem{
-			code: "number-out-of-range", detail: fmt.Sprintf("JSON has no number %s.", n.Value),
-			remedy: "Quote it if a text is meant.",
+			code: "number-out-of-range", detail: i18n.M("findings.yaml-number", n.Value),
+			remedy: "findings.yaml-number-remedy",
 		}, n)
 	case tag == "" || tag == implied || tag == "!!float" && implied == "!!int":
 		return value, nil

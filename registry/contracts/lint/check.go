@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"schakel/registry/contracts/contract"
+	"schakel/templates/i18n"
 )
 
 // Check holds a document against the rules for its kind. It never fails: what has a wrong shape is left to the validation.
@@ -51,24 +52,24 @@ func (c *checker) applies(code string) {
 	}
 }
 
-// fails reports a breach of a rule at a place.
-func (c *checker) fails(code, at, detail string) {
+// fails reports a breach of a rule at a place, with the key of a text and its arguments.
+func (c *checker) fails(code, at, key string, args ...any) {
 	o := c.outcomes[code]
 	o.State = Fails
-	key := code + " " + at
-	if o.Count >= maxPerRule || c.said[key] {
+	place := code + " " + at
+	if o.Count >= maxPerRule || c.said[place] {
 		return
 	}
-	c.said[key] = true
+	c.said[place] = true
 	o.Count++
-	c.findings = append(c.findings, contract.Finding{Severity: o.Severity, Code: code, Pointer: at, Detail: detail, Remedy: o.Remedy})
+	c.findings = append(c.findings, contract.Finding{Severity: o.Severity, Code: code, Pointer: at, Detail: i18n.M(key, args...), Remedy: o.Remedy})
 }
 
 // holds is applies, and fails at a place unless ok.
-func (c *checker) holds(code string, ok bool, at func() string, detail string) {
+func (c *checker) holds(code string, ok bool, at func() string, key string, args ...any) {
 	c.applies(code)
 	if !ok && c.outcomes[code].Count < maxPerRule {
-		c.fails(code, at(), detail)
+		c.fails(code, at(), key, args...)
 	}
 }
 
@@ -176,8 +177,10 @@ type Rule struct {
 	ID string
 	// Set is SetDesign or SetEvents.
 	Set string
-	// Title states the rule, Remedy the way to comply, Link the address of an explanation.
-	Title, Remedy, Link string
+	// Title states the rule, Remedy the way to comply.
+	Title, Remedy i18n.Message
+	// Link is the address of an explanation.
+	Link string
 	// Severity is the severity of its findings, as in package contract.
 	Severity string
 }
@@ -207,26 +210,26 @@ func Sets() []string { return []string{SetDesign, SetEvents} }
 func designRules() []Rule {
 	const e, w, i = contract.SeverityError, contract.SeverityWarning, contract.SeverityInfo
 	rules := []Rule{
-		{Code: "doc-openapi", ID: "/core/doc-openapi", Severity: e, Title: "Follow OpenAPI 3 with a whole version number", Remedy: "Write the version as 3.2.0, without a suffix."},
-		{Code: "doc-openapi-contact", ID: "/core/doc-openapi-contact", Severity: e, Title: "Say whom to ask, with name, e-mail address and URL", Remedy: "Give info.contact a name, an email and a url."},
-		{Code: "publish-openapi", ID: "/core/publish-openapi", Severity: e, Title: "Say where the API is", Remedy: "Add servers with at least one url."},
-		{Code: "semver", ID: "/core/semver", Severity: e, Title: "Number versions as semantic versioning does", Remedy: "Write info.version as major.minor.patch, such as 1.4.0."},
-		{Code: "uri-version", ID: "/core/uri-version", Severity: e, Title: "Put the major version in the address", Remedy: "Let the url of the server hold the major version, such as https://api.example.nl/v1."},
-		{Code: "version-header", ID: "/core/version-header", Severity: e, Title: "Tell the whole version in the header API-Version", Remedy: "Add the header API-Version to the answer."},
-		{Code: "transport-tls", ID: "/core/transport/tls", Severity: w, Title: "Use HTTPS", Remedy: "Let the url of the server start with https."},
-		{Code: "no-trailing-slash", ID: "/core/no-trailing-slash", Severity: e, Title: "End no path with a slash", Remedy: "Leave the last slash off."},
-		{Code: "path-segments-kebab-case", ID: "/core/path-segments-kebab-case", Severity: e, Title: "Write paths in kebab-case", Remedy: "Use lower-case letters, digits and hyphens in the parts of the path."},
-		{Code: "query-keys-camel-case", ID: "/core/query-keys-camel-case", Severity: e, Title: "Write query parameters in lower camelCase", Remedy: "Name it as startDate: a lower-case letter first, no hyphens or underscores."},
-		{Code: "http-methods", ID: "/core/http-methods", Severity: e, Title: "Use the standard HTTP methods", Remedy: "Use get, post, put, patch or delete."},
-		{Code: "problem-details", ID: "/core/error-handling/problem-details", Severity: e, Title: "Answer errors as application/problem+json", Remedy: "Give the answer the media type application/problem+json (RFC 9457)."},
-		{Code: "problem-members", ID: "/core/error-handling/problem-details", Severity: e, Title: "Let a problem have status, title and detail", Remedy: "Add the properties status, title and detail to the schema of the problem."},
-		{Code: "invalid-input", ID: "/core/error-handling/invalid-input", Severity: e, Title: "Answer invalid input with 400", Remedy: "Describe the answer 400 of the operation."},
-		{Code: "date-time-timezone", ID: "/core/date-time/timezone", Severity: e, Title: "Give instants a time zone", Remedy: "Use the format date-time, which has one."},
-		{Code: "time-format", ID: "/core/date-time/format", Severity: e, Title: "Write times of day without a time zone", Remedy: "Use the format time-local."},
-		{Code: "date-format", ID: "/core/date-time/date-omit-time-portion", Severity: e, Title: "Say of a date that it is one", Remedy: "Set format to date."},
-		{Code: "date-omit-time-portion", ID: "/core/date-time/date-omit-time-portion", Severity: e, Title: "Leave the time off dates", Remedy: "Set format to date, or call it what it is, such as startDateTime."},
-		{Code: "schema-camel-case", ID: "schema-camel-case", Severity: w, Title: "Name schemas in UpperCamelCase", Remedy: "Name it as StudentEnrolment."},
-		{Code: "property-camel-case", ID: "property-casing", Severity: i, Title: "Name properties in lower camelCase", Remedy: "Name it as startDate."},
+		{Code: "doc-openapi", ID: "/core/doc-openapi", Severity: e, Title: "lint.doc-openapi.title", Remedy: "lint.doc-openapi.remedy"},
+		{Code: "doc-openapi-contact", ID: "/core/doc-openapi-contact", Severity: e, Title: "lint.doc-openapi-contact.title", Remedy: "lint.doc-openapi-contact.remedy"},
+		{Code: "publish-openapi", ID: "/core/publish-openapi", Severity: e, Title: "lint.publish-openapi.title", Remedy: "lint.publish-openapi.remedy"},
+		{Code: "semver", ID: "/core/semver", Severity: e, Title: "lint.semver.title", Remedy: "lint.semver.remedy"},
+		{Code: "uri-version", ID: "/core/uri-version", Severity: e, Title: "lint.uri-version.title", Remedy: "lint.uri-version.remedy"},
+		{Code: "version-header", ID: "/core/version-header", Severity: e, Title: "lint.version-header.title", Remedy: "lint.version-header.remedy"},
+		{Code: "transport-tls", ID: "/core/transport/tls", Severity: w, Title: "lint.transport-tls.title", Remedy: "lint.transport-tls.remedy"},
+		{Code: "no-trailing-slash", ID: "/core/no-trailing-slash", Severity: e, Title: "lint.no-trailing-slash.title", Remedy: "lint.no-trailing-slash.remedy"},
+		{Code: "path-segments-kebab-case", ID: "/core/path-segments-kebab-case", Severity: e, Title: "lint.path-segments-kebab-case.title", Remedy: "lint.path-segments-kebab-case.remedy"},
+		{Code: "query-keys-camel-case", ID: "/core/query-keys-camel-case", Severity: e, Title: "lint.query-keys-camel-case.title", Remedy: "lint.query-keys-camel-case.remedy"},
+		{Code: "http-methods", ID: "/core/http-methods", Severity: e, Title: "lint.http-methods.title", Remedy: "lint.http-methods.remedy"},
+		{Code: "problem-details", ID: "/core/error-handling/problem-details", Severity: e, Title: "lint.problem-details.title", Remedy: "lint.problem-details.remedy"},
+		{Code: "problem-members", ID: "/core/error-handling/problem-details", Severity: e, Title: "lint.problem-members.title", Remedy: "lint.problem-members.remedy"},
+		{Code: "invalid-input", ID: "/core/error-handling/invalid-input", Severity: e, Title: "lint.invalid-input.title", Remedy: "lint.invalid-input.remedy"},
+		{Code: "date-time-timezone", ID: "/core/date-time/timezone", Severity: e, Title: "lint.date-time-timezone.title", Remedy: "lint.date-time-timezone.remedy"},
+		{Code: "time-format", ID: "/core/date-time/format", Severity: e, Title: "lint.time-format.title", Remedy: "lint.time-format.remedy"},
+		{Code: "date-format", ID: "/core/date-time/date-omit-time-portion", Severity: e, Title: "lint.date-format.title", Remedy: "lint.date-format.remedy"},
+		{Code: "date-omit-time-portion", ID: "/core/date-time/date-omit-time-portion", Severity: e, Title: "lint.date-omit-time-portion.title", Remedy: "lint.date-omit-time-portion.remedy"},
+		{Code: "schema-camel-case", ID: "schema-camel-case", Severity: w, Title: "lint.schema-camel-case.title", Remedy: "lint.schema-camel-case.remedy"},
+		{Code: "property-camel-case", ID: "property-casing", Severity: i, Title: "lint.property-camel-case.title", Remedy: "lint.property-camel-case.remedy"},
 	}
 	for n := range rules {
 		rules[n].Set, rules[n].Link = SetDesign, designLink(rules[n].ID)
@@ -247,20 +250,20 @@ func designLink(id string) string {
 func eventRules() []Rule {
 	const e, w, i = contract.SeverityError, contract.SeverityWarning, contract.SeverityInfo
 	rules := []Rule{
-		{Code: "event-type-name", ID: "CE-12", Link: eventsLink, Severity: e, Title: "Let a type start with a domain name turned around", Remedy: "Name it as nl.example.student.enrolled, in lower case."},
-		{Code: "event-type-version", ID: "CE-13", Link: eventsLink, Severity: e, Title: "Give a type at most one version number, with a v before it", Remedy: "End the type with .v2, without a minor version."},
-		{Code: "event-type-domain", ID: "CE-14", Link: eventsLink, Severity: i, Title: "Call a domain by a plural", Remedy: "Name the data source, such as nl.brp, or else the domain as a plural, such as nl.students."},
-		{Code: "event-object-reference", ID: "EDU-01", Link: profileLink, Severity: w, Title: "Refer to the object that the event is about", Remedy: "Add the attribute subject or dataref, or a property of the data that identifies the object, such as studentId."},
-		{Code: "event-sensitive", ID: "EDU-26", Link: profileLink, Severity: w, Title: "Keep what is sensitive out of context attributes", Remedy: "Move it into the data, and use a key in the attribute that means nothing by itself."},
-		{Code: "event-time-meaning", ID: "CE-20", Link: eventsLink, Severity: w, Title: "Say what the attribute time means", Remedy: "Describe the property time of the event, such as: when the change was recorded."},
-		{Code: "event-id-meaning", ID: "CE-07", Link: eventsLink, Severity: w, Title: "Say what the attribute id is", Remedy: "Describe the property id of the event: which number identifies the event for good, or that it is a UUID."},
-		{Code: "event-source", ID: "CE-08", Link: eventsLink, Severity: w, Title: "Let source be a URN of the Netherlands", Remedy: "Write it as urn:nld:oin:00000001823288444000:systeem:naam, or urn:nld:kvknr: with a number of the trade register."},
-		{Code: "event-attributes", ID: "CE-01", Link: eventsLink, Severity: e, Title: "Show events that are valid CloudEvents", Remedy: "Mend the example, so that who copies it sends what is taken in."},
-		{Code: "event-attribute-names", ID: "CE-02", Link: eventsLink, Severity: e, Title: "Name attributes with lower-case letters and digits alone", Remedy: "Name it as partitionkey, of at most 20 characters."},
-		{Code: "event-dataschema", ID: "CE-18", Link: eventsLink, Severity: e, Title: "Let dataschema be an absolute URI", Remedy: "Write the whole address of the schema, such as that of the version in this register."},
-		{Code: "event-data-json", ID: "CE-17", Link: eventsLink, Severity: w, Title: "Send data as JSON", Remedy: "Let datacontenttype be application/json, or leave it out."},
-		{Code: "event-size", ID: "CE-31", Link: eventsLink, Severity: w, Title: "Keep an event within 64 KiB", Remedy: "Leave the data out and refer to it by dataref."},
-		{Code: "event-aggregate", ID: "EDU-01b", Link: profileLink, Severity: w, Title: "Tell of one occurrence, not of everything around it", Remedy: "Send an event for each entity, or a reference to the whole."},
+		{Code: "event-type-name", ID: "CE-12", Link: eventsLink, Severity: e, Title: "lint.event-type-name.title", Remedy: "lint.event-type-name.remedy"},
+		{Code: "event-type-version", ID: "CE-13", Link: eventsLink, Severity: e, Title: "lint.event-type-version.title", Remedy: "lint.event-type-version.remedy"},
+		{Code: "event-type-domain", ID: "CE-14", Link: eventsLink, Severity: i, Title: "lint.event-type-domain.title", Remedy: "lint.event-type-domain.remedy"},
+		{Code: "event-object-reference", ID: "EDU-01", Link: profileLink, Severity: w, Title: "lint.event-object-reference.title", Remedy: "lint.event-object-reference.remedy"},
+		{Code: "event-sensitive", ID: "EDU-26", Link: profileLink, Severity: w, Title: "lint.event-sensitive.title", Remedy: "lint.event-sensitive.remedy"},
+		{Code: "event-time-meaning", ID: "CE-20", Link: eventsLink, Severity: w, Title: "lint.event-time-meaning.title", Remedy: "lint.event-time-meaning.remedy"},
+		{Code: "event-id-meaning", ID: "CE-07", Link: eventsLink, Severity: w, Title: "lint.event-id-meaning.title", Remedy: "lint.event-id-meaning.remedy"},
+		{Code: "event-source", ID: "CE-08", Link: eventsLink, Severity: w, Title: "lint.event-source.title", Remedy: "lint.event-source.remedy"},
+		{Code: "event-attributes", ID: "CE-01", Link: eventsLink, Severity: e, Title: "lint.event-attributes.title", Remedy: "lint.event-attributes.remedy"},
+		{Code: "event-attribute-names", ID: "CE-02", Link: eventsLink, Severity: e, Title: "lint.event-attribute-names.title", Remedy: "lint.event-attribute-names.remedy"},
+		{Code: "event-dataschema", ID: "CE-18", Link: eventsLink, Severity: e, Title: "lint.event-dataschema.title", Remedy: "lint.event-dataschema.remedy"},
+		{Code: "event-data-json", ID: "CE-17", Link: eventsLink, Severity: w, Title: "lint.event-data-json.title", Remedy: "lint.event-data-json.remedy"},
+		{Code: "event-size", ID: "CE-31", Link: eventsLink, Severity: w, Title: "lint.event-size.title", Remedy: "lint.event-size.remedy"},
+		{Code: "event-aggregate", ID: "EDU-01b", Link: profileLink, Severity: w, Title: "lint.event-aggregate.title", Remedy: "lint.event-aggregate.remedy"},
 	}
 	for n := range rules {
 		rules[n].Set = SetEvents
@@ -278,13 +281,13 @@ const (
 func webhookRules() []Rule {
 	const e, w = contract.SeverityError, contract.SeverityWarning
 	rules := []Rule{
-		{Code: "webhook-method", ID: "CE-60", Severity: e, Title: "Take events by POST", Remedy: "Describe the operation under post."},
-		{Code: "webhook-media-type", ID: "EDU-15", Severity: e, Title: "Take single events as application/cloudevents+json", Remedy: "Add the media type application/cloudevents+json to the content of the request."},
-		{Code: "webhook-idempotency-key", ID: "IDEM-02", Severity: e, Title: "Describe the header Idempotency-Key as required", Remedy: "Add a parameter Idempotency-Key with in: header and required: true."},
-		{Code: "webhook-accepted", ID: "CE-62", Severity: e, Title: "Answer 202 to what is taken in", Remedy: "Describe the answer 202."},
-		{Code: "webhook-answers", ID: "CE-67", Severity: w, Title: "Describe the answers 400, 409, 422 and 429", Remedy: "Describe each of them, as application/problem+json."},
-		{Code: "webhook-retry-after", ID: "CE-65", Severity: w, Title: "Tell with 429 when to come back", Remedy: "Add the header Retry-After to the answer 429."},
-		{Code: "webhook-security", ID: "EDU-04", Severity: e, Title: "Let senders prove who they are by OAuth 2 client credentials", Remedy: "Add a security scheme of type oauth2 with the flow clientCredentials, and ask for it in security."},
+		{Code: "webhook-method", ID: "CE-60", Severity: e, Title: "lint.webhook-method.title", Remedy: "lint.webhook-method.remedy"},
+		{Code: "webhook-media-type", ID: "EDU-15", Severity: e, Title: "lint.webhook-media-type.title", Remedy: "lint.webhook-media-type.remedy"},
+		{Code: "webhook-idempotency-key", ID: "IDEM-02", Severity: e, Title: "lint.webhook-idempotency-key.title", Remedy: "lint.webhook-idempotency-key.remedy"},
+		{Code: "webhook-accepted", ID: "CE-62", Severity: e, Title: "lint.webhook-accepted.title", Remedy: "lint.webhook-accepted.remedy"},
+		{Code: "webhook-answers", ID: "CE-67", Severity: w, Title: "lint.webhook-answers.title", Remedy: "lint.webhook-answers.remedy"},
+		{Code: "webhook-retry-after", ID: "CE-65", Severity: w, Title: "lint.webhook-retry-after.title", Remedy: "lint.webhook-retry-after.remedy"},
+		{Code: "webhook-security", ID: "EDU-04", Severity: e, Title: "lint.webhook-security.title", Remedy: "lint.webhook-security.remedy"},
 	}
 	for n := range rules {
 		rules[n].Set, rules[n].Link = SetEvents, profileLink

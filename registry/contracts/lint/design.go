@@ -1,7 +1,6 @@
 package lint
 
 import (
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -29,17 +28,17 @@ func (c *checker) design() {
 
 func (c *checker) about() {
 	c.holds("doc-openapi", c.is.release.MatchString(c.doc.SpecVersion), fixed("/openapi"),
-		fmt.Sprintf("The version %q of OpenAPI is no whole version.", short(c.doc.SpecVersion)))
+		"lint.doc-openapi.detail", short(c.doc.SpecVersion))
 	info := child(c.root, "info")
 	c.contact(info)
 	if version, ok := info["version"].(string); ok {
-		c.holds("semver", c.is.semver.MatchString(version), fixed("/info/version"), fmt.Sprintf("The version %q is not one of semantic versioning.", short(version)))
+		c.holds("semver", c.is.semver.MatchString(version), fixed("/info/version"), "lint.semver.detail", short(version))
 	}
 }
 
 func (c *checker) contact(info map[string]any) {
 	contact, ok := info["contact"].(map[string]any)
-	if c.holds("doc-openapi-contact", ok, fixed("/info"), "The document does not say whom to ask."); !ok {
+	if c.holds("doc-openapi-contact", ok, fixed("/info"), "lint.doc-openapi-contact.detail"); !ok {
 		return
 	}
 	var missing []string
@@ -48,7 +47,7 @@ func (c *checker) contact(info map[string]any) {
 			missing = append(missing, name)
 		}
 	}
-	c.holds("doc-openapi-contact", len(missing) == 0, fixed("/info/contact"), "The contact lacks "+strings.Join(missing, ", ")+".")
+	c.holds("doc-openapi-contact", len(missing) == 0, fixed("/info/contact"), "lint.doc-openapi-contact.lacks", strings.Join(missing, ", "))
 }
 
 // servers looks at the addresses of the API, and of single paths and operations.
@@ -58,7 +57,7 @@ func (c *checker) servers() {
 	if c.root["servers"] == nil {
 		at = ""
 	}
-	c.holds("publish-openapi", len(list) > 0, fixed(at), "The document has no servers, so nobody can tell where the API is.")
+	c.holds("publish-openapi", len(list) > 0, fixed(at), "lint.publish-openapi.detail")
 	for i, server := range list {
 		c.server(server, below("/servers", strconv.Itoa(i)), true)
 	}
@@ -84,9 +83,9 @@ func (c *checker) server(server any, at string, whole bool) {
 	}
 	where := fixed(below(at, "url"))
 	if whole {
-		c.holds("uri-version", c.is.major.MatchString(url), where, fmt.Sprintf("The address %q does not tell the major version.", short(url)))
+		c.holds("uri-version", c.is.major.MatchString(url), where, "lint.uri-version.detail", short(url))
 	}
-	c.holds("transport-tls", !strings.HasPrefix(url, "http://"), where, fmt.Sprintf("The address %q is not one of HTTPS.", short(url)))
+	c.holds("transport-tls", !strings.HasPrefix(url, "http://"), where, "lint.transport-tls.detail", short(url))
 }
 
 func (c *checker) paths() {
@@ -96,9 +95,9 @@ func (c *checker) paths() {
 			continue
 		}
 		where := fixed(below("/paths", path))
-		c.holds("no-trailing-slash", path == "/" || !strings.HasSuffix(path, "/"), where, fmt.Sprintf("The path %q ends with a slash.", short(path)))
+		c.holds("no-trailing-slash", path == "/" || !strings.HasSuffix(path, "/"), where, "lint.no-trailing-slash.detail", short(path))
 		if !strings.Contains(path, "/openapi.json") && !strings.Contains(path, "yaml") && !strings.HasPrefix(path, "/.well-known/") {
-			c.holds("path-segments-kebab-case", c.is.kebab.MatchString(path), where, fmt.Sprintf("The path %q is not in kebab-case.", short(path)))
+			c.holds("path-segments-kebab-case", c.is.kebab.MatchString(path), where, "lint.path-segments-kebab-case.detail", short(path))
 		}
 	}
 }
@@ -118,13 +117,13 @@ func (c *checker) queryKey(object map[string]any, at string) {
 	if !ok || text(object, "in") != "query" {
 		return
 	}
-	c.holds("query-keys-camel-case", c.is.lowerCamel.MatchString(name), fixed(below(at, "name")), fmt.Sprintf("The query parameter %q is not in lower camelCase.", short(name)))
+	c.holds("query-keys-camel-case", c.is.lowerCamel.MatchString(name), fixed(below(at, "name")), "lint.query-keys-camel-case.detail", short(name))
 }
 
 func (c *checker) schemaNames() {
 	for _, name := range names(child(child(c.root, "components"), "schemas")) {
 		c.holds("schema-camel-case", c.is.upperCamel.MatchString(name), func() string { return "/components/schemas" + jsonpointer.Join(name) },
-			fmt.Sprintf("The schema %q is not in UpperCamelCase.", short(name)))
+			"lint.schema-camel-case.detail", short(name))
 	}
 }
 
@@ -139,7 +138,7 @@ func (c *checker) operation(o operation) {
 	if o.webhook {
 		return
 	}
-	c.holds("http-methods", !o.custom && o.method != "query", fixed(o.at), fmt.Sprintf("%s is not a method that every program knows.", short(strings.ToUpper(o.method))))
+	c.holds("http-methods", !o.custom && o.method != "query", fixed(o.at), "lint.http-methods.detail", short(strings.ToUpper(o.method)))
 	for _, p := range c.parameters(o) {
 		c.queryKey(p.object, p.at)
 	}
@@ -169,13 +168,12 @@ func isStatus(status string) bool {
 func (c *checker) versionHeader(o operation, status string, response map[string]any, at string) {
 	c.applies("version-header")
 	headers, ok := response["headers"].(map[string]any)
-	detail := fmt.Sprintf("The answer %s of %s has no header API-Version.", status, o.title())
 	if !ok {
-		c.fails("version-header", at, detail)
+		c.fails("version-header", at, "lint.version-header.detail", status, o.title())
 		return
 	}
 	if !slices.ContainsFunc(names(headers), func(n string) bool { return strings.EqualFold(n, "API-Version") }) {
-		c.fails("version-header", below(at, "headers"), detail)
+		c.fails("version-header", below(at, "headers"), "lint.version-header.detail", status, o.title())
 	}
 }
 
@@ -197,7 +195,7 @@ func (c *checker) problem(o operation, status string, response map[string]any, a
 		schema, where := c.object(object["schema"], below(where, "schema"))
 		c.problemMembers(schema, where)
 	}
-	c.holds("problem-details", isProblem, fixed(at), fmt.Sprintf("The answer %s of %s is not application/problem+json.", status, o.title()))
+	c.holds("problem-details", isProblem, fixed(at), "lint.problem-details.detail", status, o.title())
 }
 
 func (c *checker) problemMembers(schema map[string]any, at string) {
@@ -211,7 +209,7 @@ func (c *checker) problemMembers(schema map[string]any, at string) {
 			missing = append(missing, name)
 		}
 	}
-	c.holds("problem-members", len(missing) == 0, fixed(below(at, "properties")), "The problem lacks "+strings.Join(missing, ", ")+".")
+	c.holds("problem-members", len(missing) == 0, fixed(below(at, "properties")), "lint.problem-members.detail", strings.Join(missing, ", "))
 }
 
 // invalidInput wants a 400 of what takes input.
@@ -230,7 +228,7 @@ func (c *checker) invalidInput(o operation, responses map[string]any) {
 	}
 	_, exact := responses["400"]
 	_, ranged := responses["4XX"]
-	c.holds("invalid-input", exact || ranged, fixed(below(o.at, "responses")), o.title()+" takes input and does not describe the answer 400.")
+	c.holds("invalid-input", exact || ranged, fixed(below(o.at, "responses")), "lint.invalid-input.detail", o.title())
 }
 
 // formats holds a property against the rules on time zones.
@@ -241,10 +239,10 @@ func (c *checker) formats(p property) {
 	}
 	at := func() string { return below(p.at(), "format") }
 	if strings.HasPrefix(format, "date-time") {
-		c.holds("date-time-timezone", format != "date-time-local", at, fmt.Sprintf("%s is an instant without a time zone.", short(p.name)))
+		c.holds("date-time-timezone", format != "date-time-local", at, "lint.date-time-timezone.detail", short(p.name))
 	}
 	if strings.HasPrefix(format, "time") {
-		c.holds("time-format", format != "time", at, fmt.Sprintf("%s is a time of day with a time zone.", short(p.name)))
+		c.holds("time-format", format != "time", at, "lint.time-format.detail", short(p.name))
 	}
 }
 
@@ -258,7 +256,7 @@ func (c *checker) dates(p property) {
 		format, ok := f.schema["format"].(string)
 		if ok && format == "date-time" {
 			c.applies("date-omit-time-portion")
-			c.fails("date-omit-time-portion", below(f.at(), "format"), fmt.Sprintf("%s is a date by its name and an instant by its format.", short(p.name)))
+			c.fails("date-omit-time-portion", below(f.at(), "format"), "lint.date-omit-time-portion.detail", short(p.name))
 		}
 		told = told || ok || f.schema["const"] != nil || f.schema["enum"] != nil
 		other = other || isOther(f.schema)
@@ -267,7 +265,7 @@ func (c *checker) dates(p property) {
 		return
 	}
 	c.applies("date-omit-time-portion")
-	c.holds("date-format", told, p.at, fmt.Sprintf("%s is a date by its name and does not say so.", short(p.name)))
+	c.holds("date-format", told, p.at, "lint.date-format.detail", short(p.name))
 }
 
 // isOther reports whether a schema is of another type than text.
@@ -316,7 +314,7 @@ func (c *checker) propertyName(p property) {
 		c.applies("property-camel-case")
 		return
 	}
-	c.holds("property-camel-case", false, p.own, fmt.Sprintf("The property %q is not in lower camelCase.", short(p.name)))
+	c.holds("property-camel-case", false, p.own, "lint.property-camel-case.detail", short(p.name))
 }
 
 // isLowerCamel is lowerCamel without an expression: there can be hundreds of thousands of properties.

@@ -2,7 +2,6 @@ package lint
 
 import (
 	"encoding/json"
-	"fmt"
 	"maps"
 	"strings"
 	"time"
@@ -181,17 +180,17 @@ func (e *event) values(name string) []value {
 // example holds an event that is shown whole against the rules for attributes (CE-01 to CE-04, CE-11, CE-19, CE-20).
 func (c *checker) example(x example) {
 	if x.size > 0 {
-		c.holds("event-size", x.size <= maxWire, fixed(x.at), fmt.Sprintf("The example is %d KiB.", x.size>>10))
+		c.holds("event-size", x.size <= maxWire, fixed(x.at), "lint.event-size.detail", x.size>>10)
 	}
 	for _, name := range names(x.attributes) {
-		c.holds("event-attribute-names", isAttributeName(name), fixed(x.places[name]), fmt.Sprintf("%q is no name for an attribute.", short(name)))
-		c.holds("event-attributes", isAttributeValue(name, x.attributes[name]), fixed(x.places[name]), fmt.Sprintf("%s is not what it must be.", short(name)))
+		c.holds("event-attribute-names", isAttributeName(name), fixed(x.places[name]), "lint.event-attribute-names.detail", short(name))
+		c.holds("event-attributes", isAttributeValue(name, x.attributes[name]), fixed(x.places[name]), "lint.event-attributes.detail", short(name))
 	}
 	if !x.whole {
 		return
 	}
 	for _, name := range []string{"id", "source", "specversion", "type"} {
-		c.holds("event-attributes", x.attributes[name] != nil, fixed(x.at), fmt.Sprintf("The example lacks %s.", name))
+		c.holds("event-attributes", x.attributes[name] != nil, fixed(x.at), "lint.event-attributes.lacks", name)
 	}
 }
 

@@ -1,7 +1,6 @@
 package lint
 
 import (
-	"fmt"
 	"mime"
 	"net/url"
 	"regexp"
@@ -9,6 +8,7 @@ import (
 	"strings"
 
 	"schakel/store/bsn"
+	"schakel/templates/i18n"
 )
 
 // events holds the messages of an AsyncAPI document that define event types against the profile.
@@ -45,7 +45,7 @@ func (c *checker) objectReference(e *event) {
 	}
 	parts := c.gather(e.data, "")
 	c.holds("event-object-reference", slices.ContainsFunc(names(parts), identifies), fixed(e.at),
-		fmt.Sprintf("Nothing tells which object %s is about.", e.types[0].Type))
+		"lint.event-object-reference.detail", e.types[0].Type)
 }
 
 // identifies reports whether a property names an object, by the word at its end.
@@ -69,7 +69,7 @@ func (c *checker) meanings(e *event, words string) {
 			told = told || text(f.schema, "description") != "" || name == "id" && text(f.schema, "format") == "uuid"
 			place = f.at
 		}
-		c.holds(code, told, place, fmt.Sprintf("The document does not say what the attribute %s of %s means.", name, e.types[0].Type))
+		c.holds(code, told, place, "lint.event-meaning.detail", name, e.types[0].Type)
 	}
 }
 
@@ -83,7 +83,7 @@ func mentions(words, name string) bool {
 func (c *checker) attributeNames(e *event) {
 	for _, name := range names(e.attributes) {
 		c.holds("event-attribute-names", isAttributeName(name) && len(name) <= 20, e.attributes[name][0].at,
-			fmt.Sprintf("%q is no name for an attribute.", short(name)))
+			"lint.event-attribute-names.detail", short(name))
 	}
 }
 
@@ -97,7 +97,7 @@ func (c *checker) sources(e *event) {
 		source, ok := s.value.(string)
 		if ok {
 			c.holds("event-source", strings.HasPrefix(strings.ToLower(source), "urn:nld:") && len(source) > len("urn:nld:"), fixed(s.at),
-				fmt.Sprintf("The source %q is no URN of the Netherlands.", short(source)))
+				"lint.event-source.detail", short(source))
 		}
 	}
 }
@@ -107,7 +107,7 @@ func (c *checker) dataKinds(e *event) {
 	for _, s := range e.values("dataschema") {
 		address, _ := s.value.(string)
 		u, err := url.Parse(address)
-		c.holds("event-dataschema", err == nil && u.IsAbs(), fixed(s.at), fmt.Sprintf("The dataschema %q is no absolute URI.", short(address)))
+		c.holds("event-dataschema", err == nil && u.IsAbs(), fixed(s.at), "lint.event-dataschema.detail", short(address))
 	}
 	c.applies("event-data-json")
 	shown := e.values("datacontenttype")
@@ -116,7 +116,7 @@ func (c *checker) dataKinds(e *event) {
 	}
 	for _, s := range shown {
 		media, _ := s.value.(string)
-		c.holds("event-data-json", isJSON(media), fixed(s.at), fmt.Sprintf("The data is %q, not JSON.", short(media)))
+		c.holds("event-data-json", isJSON(media), fixed(s.at), "lint.event-data-json.detail", short(media))
 	}
 }
 
@@ -135,7 +135,7 @@ func (c *checker) aggregate(e *event) {
 		return
 	}
 	c.holds("event-aggregate", c.listDepth(e.data, map[string]bool{}, 0) < 3, e.dataAt,
-		fmt.Sprintf("The data of %s holds lists within lists within lists.", e.types[0].Type))
+		"lint.event-aggregate.detail", e.types[0].Type)
 }
 
 // listDepth counts how deep lists are nested in a schema, as far as three.
@@ -172,14 +172,14 @@ func (c *checker) listDepth(schema any, seen map[string]bool, depth int) int {
 // typeName holds the name of an event type against CE-12 to CE-14.
 func (c *checker) typeName(name, at string) {
 	where := fixed(at)
-	c.holds("event-type-name", c.is.reverseDomain.MatchString(name), where, fmt.Sprintf("The type %q does not start with a domain name turned around.", short(name)))
+	c.holds("event-type-name", c.is.reverseDomain.MatchString(name), where, "lint.event-type-name.detail", short(name))
 	if versions := c.versionsIn(name); len(versions) > 0 {
 		ok := len(versions) == 1 && c.is.version.MatchString(versions[0])
-		c.holds("event-type-version", ok, where, fmt.Sprintf("The type %q has %s as its version.", short(name), strings.Join(versions, " and ")))
+		c.holds("event-type-version", ok, where, "lint.event-type-version.detail", short(name), strings.Join(versions, ", "))
 	}
 	labels := strings.Split(name, ".")
 	if len(labels) >= 3 {
-		c.holds("event-type-domain", pluralOrSource(labels[1]), where, fmt.Sprintf("%q in the type %q is neither a data source nor a plural.", short(labels[1]), short(name)))
+		c.holds("event-type-domain", pluralOrSource(labels[1]), where, "lint.event-type-domain.detail", short(labels[1]), short(name))
 	}
 }
 
@@ -244,7 +244,7 @@ func (c *checker) sensitive(e *event) {
 	for _, name := range names(e.attributes) {
 		for _, f := range e.attributes[name] {
 			kind := sensitiveSchema(name, f.schema)
-			c.holds("event-sensitive", kind == "", f.at, fmt.Sprintf("The attribute %s is for %s.", short(name), kind))
+			c.holds("event-sensitive", kind == "", f.at, "lint.event-sensitive.purpose", short(name), kind)
 		}
 		for _, v := range e.values(name) {
 			c.sensitiveValue(name, v)
@@ -264,20 +264,20 @@ func (c *checker) sensitiveValue(name string, v value) {
 	}
 	kind := sensitiveText(s)
 	if kind == "" && c.is.address.MatchString(s) {
-		kind = "an e-mail address"
+		kind = "lint.sensitive.email"
 	}
-	c.holds("event-sensitive", kind == "", fixed(v.at), fmt.Sprintf("The attribute %s shows %s.", short(name), kind))
+	c.holds("event-sensitive", kind == "", fixed(v.at), "lint.event-sensitive.detail", short(name), kind)
 }
 
 // sensitiveText names the kind of number of a person that a text seems to hold; empty for none.
-func sensitiveText(s string) string {
+func sensitiveText(s string) i18n.Message {
 	for _, word := range strings.FieldsFunc(s, func(r rune) bool { return !isLetterOrDigit(r) }) {
 		rest, ok := bsn.Remainder(word)
 		switch {
 		case ok && rest == bsn.Citizen:
-			return "what seems to be a citizen service number (BSN)"
+			return "lint.sensitive.seems-bsn"
 		case ok && rest == bsn.Education && word[0] == '1':
-			return "what seems to be an education number"
+			return "lint.sensitive.seems-education-number"
 		}
 	}
 	return ""
@@ -288,29 +288,29 @@ func isLetterOrDigit(r rune) bool {
 }
 
 // sensitiveSchema names the kind of personal data an attribute is for, by its name, format, pattern and words.
-func sensitiveSchema(name string, schema map[string]any) string {
+func sensitiveSchema(name string, schema map[string]any) i18n.Message {
 	words := strings.FieldsFunc(strings.ToLower(name+" "+text(schema, "title")+" "+text(schema, "description")), func(r rune) bool { return !isLetterOrDigit(r) })
 	for _, word := range words {
 		switch word {
 		case "no", "not", "never", "geen", "niet", "nooit", "without", "zonder":
 			return "" // the text warns against such data
 		case "bsn", "burgerservicenummer", "bsnnummer":
-			return "a citizen service number (BSN)"
+			return "lint.sensitive.bsn"
 		case "pgn", "onderwijsnummer", "persoonsgebondennummer":
-			return "an education number"
+			return "lint.sensitive.education-number"
 		case "email", "emailadres", "emailaddress":
-			return "an e-mail address"
+			return "lint.sensitive.email"
 		case "achternaam", "voornaam", "geboortedatum", "surname", "firstname", "lastname", "birthdate", "dateofbirth":
-			return "personal data (" + word + ")"
+			return i18n.M("lint.sensitive.personal", word)
 		}
 	}
 	switch text(schema, "format") {
 	case "email", "idn-email":
-		return "an e-mail address"
+		return "lint.sensitive.email"
 	}
 	switch text(schema, "pattern") {
 	case `^\d{9}$`, `^[0-9]{9}$`, `\d{9}`, `[0-9]{9}`:
-		return "a number of nine digits, as a citizen service number (BSN) is"
+		return "lint.sensitive.nine-digits"
 	}
 	return ""
 }

@@ -1,7 +1,6 @@
 package lint
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -120,33 +119,33 @@ func (c *checker) eventContent(o operation) (media []string, at string) {
 }
 
 func (c *checker) webhook(o operation, media []string, at string) {
-	c.holds("webhook-method", o.method == "post", fixed(o.at), fmt.Sprintf("%s takes events by another method than POST.", o.title()))
+	c.holds("webhook-method", o.method == "post", fixed(o.at), "lint.webhook-method.detail", o.title())
 	single := func(name string) bool {
 		kind, _, _ := strings.Cut(strings.ToLower(name), ";")
 		return strings.TrimSpace(kind) == eventsPrefix+"+json"
 	}
-	c.holds("webhook-media-type", slices.ContainsFunc(media, single), fixed(at), o.title()+" does not take application/cloudevents+json.")
+	c.holds("webhook-media-type", slices.ContainsFunc(media, single), fixed(at), "lint.webhook-media-type.detail", o.title())
 	c.idempotencyKey(o)
 	c.webhookAnswers(o)
-	c.holds("webhook-security", c.clientCredentials(o), fixed(o.at), o.title()+" does not ask for OAuth 2 client credentials.")
+	c.holds("webhook-security", c.clientCredentials(o), fixed(o.at), "lint.webhook-security.detail", o.title())
 }
 
 func (c *checker) idempotencyKey(o operation) {
 	c.applies("webhook-idempotency-key")
 	for _, p := range c.parameters(o) {
 		if text(p.object, "in") == "header" && strings.EqualFold(text(p.object, "name"), "Idempotency-Key") {
-			c.holds("webhook-idempotency-key", p.object["required"] == true, fixed(p.at), "The header Idempotency-Key is not required.")
+			c.holds("webhook-idempotency-key", p.object["required"] == true, fixed(p.at), "lint.webhook-idempotency-key.optional")
 			return
 		}
 	}
-	c.fails("webhook-idempotency-key", o.at, o.title()+" does not describe the header Idempotency-Key.")
+	c.fails("webhook-idempotency-key", o.at, "lint.webhook-idempotency-key.detail", o.title())
 }
 
 func (c *checker) webhookAnswers(o operation) {
 	responses := child(o.object, "responses")
 	at := fixed(below(o.at, "responses"))
 	_, taken := responses["202"]
-	c.holds("webhook-accepted", taken, at, o.title()+" does not describe the answer 202.")
+	c.holds("webhook-accepted", taken, at, "lint.webhook-accepted.detail", o.title())
 	var missing []string
 	for _, status := range []string{"400", "409", "422", "429"} {
 		_, exact := responses[status]
@@ -155,13 +154,13 @@ func (c *checker) webhookAnswers(o operation) {
 			missing = append(missing, status)
 		}
 	}
-	c.holds("webhook-answers", len(missing) == 0, at, o.title()+" does not describe the answers "+strings.Join(missing, ", ")+".")
+	c.holds("webhook-answers", len(missing) == 0, at, "lint.webhook-answers.detail", o.title(), strings.Join(missing, ", "))
 	limited, where := c.object(responses["429"], below(o.at, "responses", "429"))
 	if limited == nil {
 		return
 	}
 	tells := slices.ContainsFunc(names(child(limited, "headers")), func(n string) bool { return strings.EqualFold(n, "Retry-After") })
-	c.holds("webhook-retry-after", tells, fixed(where), "The answer 429 has no header Retry-After.")
+	c.holds("webhook-retry-after", tells, fixed(where), "lint.webhook-retry-after.detail")
 }
 
 // clientCredentials reports whether each way in asks for OAuth 2 client credentials.

@@ -56,7 +56,7 @@ func (a *apicurio) Contracts(ctx context.Context) ([]Contract, error) {
 			return list, nil
 		}
 	}
-	return nil, tooMany("contracts", maxContracts)
+	return nil, tooMany(maxContracts)
 }
 
 func (a *apicurio) artifact(id string) string {
@@ -91,7 +91,7 @@ func (a *apicurio) Versions(ctx context.Context, c Contract) ([]Version, bool, e
 			return list, true, nil
 		}
 	}
-	return nil, false, tooMany("versions of "+c.ID, maxVersions)
+	return nil, false, tooManyVersions(c.ID)
 }
 
 // Document implements Driver.

@@ -47,7 +47,7 @@ func (c *catalog) Contracts(ctx context.Context) ([]Contract, error) {
 			continue
 		}
 		if seen[next] = true; len(seen) > maxCatalogs {
-			return nil, tooMany("catalogues", maxCatalogs)
+			return nil, tooManyCatalogues()
 		}
 		rows, others, err := c.read(ctx, next)
 		if err != nil {
@@ -55,7 +55,7 @@ func (c *catalog) Contracts(ctx context.Context) ([]Contract, error) {
 		}
 		found, wait = append(found, rows...), append(wait, others...)
 		if len(found) > maxContracts {
-			return nil, tooMany("contracts", maxContracts)
+			return nil, tooMany(maxContracts)
 		}
 	}
 	return unique(found), nil

@@ -4,10 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 )
 
@@ -42,7 +42,7 @@ func (c *client) get(ctx context.Context, address, accept, tag string, most int6
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
 	if err != nil {
-		return answer{}, fmt.Errorf("ask %s: %w", u.Host, err)
+		return answer{}, faulty(err, "mirror.ask", u.Host, err.Error())
 	}
 	if accept != "" {
 		req.Header.Set("Accept", accept)
@@ -66,10 +66,10 @@ func (c *client) get(ctx context.Context, address, accept, tag string, most int6
 	}
 	body, err := io.ReadAll(io.LimitReader(resp.Body, most+1))
 	if err != nil {
-		return answer{}, fmt.Errorf("read the answer of %s: %w", u.Host, unwrapURL(err))
+		return answer{}, faulty(unwrapURL(err), "mirror.read-answer", u.Host, unwrapURL(err).Error())
 	}
 	if int64(len(body)) > most {
-		return answer{}, fmt.Errorf("the answer of %s is larger than %d bytes", u.Host, most)
+		return answer{}, faulty(nil, "mirror.answer-too-large", u.Host, most)
 	}
 	return answer{header: resp.Header, body: body}, nil
 }
@@ -93,15 +93,15 @@ func judge(resp *http.Response, u *url.URL, tagged bool) error {
 	case status == http.StatusOK, status == http.StatusNotModified && tagged:
 		return nil
 	case status == http.StatusNotFound, status == http.StatusGone:
-		return fmt.Errorf("%s answered %d: %w", u.Host, status, ErrGone)
+		return faulty(ErrGone, "mirror.answered-gone", u.Host, strconv.Itoa(status))
 	case status == http.StatusUnauthorized, status == http.StatusForbidden:
-		return fmt.Errorf("%s answered %d: it wants another key, or none of ours may read this", u.Host, status)
+		return faulty(nil, "mirror.answered-key", u.Host, strconv.Itoa(status))
 	case status >= 300 && status < 400:
-		return fmt.Errorf("%s answered %d: it sends us elsewhere, and redirects are not followed; use the address it leads to", u.Host, status)
+		return faulty(nil, "mirror.answered-redirect", u.Host, strconv.Itoa(status))
 	case status == http.StatusTooManyRequests, status >= 500:
-		return fmt.Errorf("%s answered %d: it cannot answer now; the next run asks again", u.Host, status)
+		return faulty(nil, "mirror.answered-later", u.Host, strconv.Itoa(status))
 	default:
-		return fmt.Errorf("%s answered %d", u.Host, status)
+		return faulty(nil, "mirror.answered", u.Host, strconv.Itoa(status))
 	}
 }
 
@@ -112,7 +112,7 @@ func (c *client) list(ctx context.Context, address, accept string, dest any) (an
 		return a, err
 	}
 	if err := json.Unmarshal(a.body, dest); err != nil {
-		return a, fmt.Errorf("the answer of %s is not the JSON that such a register gives: is the address right?", hostOf(address))
+		return a, faulty(nil, "mirror.answer-no-json", hostOf(address))
 	}
 	return a, nil
 }
@@ -152,9 +152,15 @@ func hostOf(address string) string {
 	return address
 }
 
-// tooMany is the error for a list longer than we read.
-func tooMany(what string, most int) error {
-	return fmt.Errorf("the source lists more than %d %s; choose which are mirrored", most, what)
+// tooMany is the error for a list of contracts longer than we read.
+func tooMany(most int) error { return faulty(nil, "mirror.too-many-contracts", most) }
+
+// tooManyCatalogues is the error for a catalogue with more others in it than we read.
+func tooManyCatalogues() error { return faulty(nil, "mirror.too-many-catalogues", maxCatalogs) }
+
+// tooManyVersions is the error for a contract with more versions than we read.
+func tooManyVersions(id string) error {
+	return faulty(nil, "mirror.too-many-versions", maxVersions, id)
 }
 
 // field is text of a register as it may be shown: of a bounded length, without what cannot be stored.

@@ -2,7 +2,6 @@ package mirror
 
 import (
 	"context"
-	"fmt"
 	"net/url"
 	"path"
 	"strings"
@@ -29,7 +28,7 @@ func ParseList(lines []string) ([]Entry, error) {
 			continue
 		}
 		if len(words) > 2 {
-			return nil, fmt.Errorf("write an address, or an id and an address: %.200q", line)
+			return nil, faulty(nil, "mirror.list-line", line[:min(len(line), 200)])
 		}
 		u, err := ParseURL(words[len(words)-1])
 		if err != nil {
@@ -42,7 +41,7 @@ func ParseList(lines []string) ([]Entry, error) {
 		entries = append(entries, e)
 	}
 	if len(entries) > maxVersions {
-		return nil, fmt.Errorf("the list has more than %d addresses", maxVersions)
+		return nil, faulty(nil, "mirror.list-too-long", maxVersions)
 	}
 	return entries, nil
 }

@@ -3,7 +3,6 @@ package mirror
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"net/url"
 	"time"
@@ -109,7 +108,7 @@ func Open(cfg Config) (Driver, error) {
 	case Apicurio:
 		return &apicurio{c}, nil
 	}
-	return nil, fmt.Errorf("there is no kind of register %q", cfg.Kind)
+	return nil, faulty(nil, "mirror.no-kind", cfg.Kind)
 }
 
 // ParseURL reads the address of a register or of a document: https or http, without credentials.
@@ -117,11 +116,11 @@ func ParseURL(text string) (*url.URL, error) {
 	u, err := url.Parse(text)
 	switch {
 	case err != nil || u.Hostname() == "" || u.Scheme != "https" && u.Scheme != "http":
-		return nil, fmt.Errorf("%.200q is not an address; write it as https://register.example.nl", text)
+		return nil, faulty(nil, "mirror.no-address", text[:min(len(text), 200)])
 	case u.User != nil:
-		return nil, errors.New("put no name and password in the address; give the key beside it")
+		return nil, faulty(nil, "mirror.address-password")
 	case u.Fragment != "":
-		return nil, errors.New("leave out what stands behind # in the address")
+		return nil, faulty(nil, "mirror.address-fragment")
 	}
 	return u, nil
 }

@@ -151,7 +151,7 @@ func TestTrouble(t *testing.T) {
 	t.Parallel()
 	s := serve(t, map[string]string{"/elsewhere": "->http://169.254.169.254/", "/long": strings.Repeat("x", 2000), "/registry/v1/contracts": "<html>"})
 	d := open(t, mirror.Config{Kind: mirror.URLs, List: []string{s.URL}, MaxDocument: 1000})
-	for path, text := range map[string]string{"/elsewhere": "redirects are not followed", "/long": "larger than 1000 bytes"} {
+	for path, text := range map[string]string{"/elsewhere": "redirects are not followed", "/long": "larger than 1,000 bytes"} {
 		if _, err := d.Document(t.Context(), mirror.Version{URL: s.URL + path}, ""); err == nil || !strings.Contains(err.Error(), text) {
 			t.Errorf("%s: %v", path, err)
 		}
@@ -186,7 +186,7 @@ func TestEndlessList(t *testing.T) {
 	}))
 	t.Cleanup(s.Close)
 	d := open(t, mirror.Config{Kind: mirror.Schakel, URL: s.URL})
-	if _, err := d.Contracts(t.Context()); err == nil || !strings.Contains(err.Error(), "more than 2000 contracts") {
+	if _, err := d.Contracts(t.Context()); err == nil || !strings.Contains(err.Error(), "more than 2,000 contracts") {
 		t.Errorf("contracts: %v", err)
 	}
 	if _, _, err := d.Versions(t.Context(), mirror.Contract{ID: "c"}); err == nil || !strings.Contains(err.Error(), "more than 500 versions") {

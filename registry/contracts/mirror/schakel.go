@@ -43,7 +43,7 @@ func (s *schakel) Contracts(ctx context.Context) ([]Contract, error) {
 			return list, nil
 		}
 	}
-	return nil, tooMany("contracts", maxContracts)
+	return nil, tooMany(maxContracts)
 }
 
 func pageQuery(page int) url.Values {
@@ -84,7 +84,7 @@ func (s *schakel) Versions(ctx context.Context, c Contract) ([]Version, bool, er
 			return list, true, nil
 		}
 	}
-	return nil, false, tooMany("versions of "+c.ID, maxVersions)
+	return nil, false, tooManyVersions(c.ID)
 }
 
 // Document implements Driver: byte for byte what was uploaded there.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"schakel/registry/jsonpointer"
+	"schakel/templates/i18n"
 )
 
 // async are the operations, channels and messages of AsyncAPI 3.
@@ -37,9 +38,9 @@ func (d *document) channel(name, address string, channel map[string]any, links [
 		Kind: KindChannel, Name: name, Summary: cmp.Or(text(channel, "title"), text(channel, "summary")), Pointer: "/channels/" + jsonpointer.Escape(name),
 		detail: func() Detail {
 			detail := Detail{Text: text(channel, "description"), Links: links}
-			detail.fact("Address", address)
+			detail.fact("outline.address", i18n.Raw(address))
 			parameters := child(channel, "parameters")
-			table := Table{Title: "Parameters of the address"}
+			table := Table{Title: "outline.address-parameters"}
 			for _, name := range names(parameters) {
 				p := d.object(parameters[name])
 				var schema any = p // from 3.0 on the parameter says itself what it may be
@@ -59,7 +60,7 @@ func (d *document) channel(name, address string, channel map[string]any, links [
 func (d *document) asyncOperation(name string, operation map[string]any, messages *messageList) Entry {
 	channel := child(operation, "channel")
 	_, at := d.follow(channel)
-	links := []Link{{"Channel", lastName(at), at}}
+	links := []Link{{"outline.channel", lastName(at), at}}
 	for _, item := range list(operation, "messages") {
 		links = append(links, messages.link("", item, ""))
 	}
@@ -67,20 +68,20 @@ func (d *document) asyncOperation(name string, operation map[string]any, message
 		Kind: KindOperation, Name: name, Summary: cmp.Or(text(operation, "title"), text(operation, "summary")), Pointer: "/operations/" + jsonpointer.Escape(name),
 		detail: func() Detail {
 			detail := Detail{Text: cmp.Or(text(operation, "description"), text(operation, "summary")), Links: links}
-			detail.fact("Action", actionName(text(operation, "action")))
+			detail.fact("outline.action", actionName(text(operation, "action")))
 			return detail
 		},
 	}
 }
 
-func actionName(action string) string {
+func actionName(action string) i18n.Message {
 	switch action {
 	case "send", "subscribe":
-		return action + ": you receive these messages"
+		return i18n.M("outline.action-receive", action)
 	case "receive", "publish":
-		return action + ": you send these messages"
+		return i18n.M("outline.action-send", action)
 	}
-	return action
+	return i18n.Raw(action)
 }
 
 // oldAsync are the operations, channels and messages of AsyncAPI 2.
@@ -101,9 +102,9 @@ func (d *document) oldAsync() []Entry {
 			operations = append(operations, Entry{
 				Kind: KindOperation, Name: action + " " + name, Summary: text(operation, "summary"), Pointer: at + "/" + action,
 				detail: func() Detail {
-					detail := Detail{Text: text(operation, "description"), Links: append([]Link{{"Channel", name, at}}, own...)}
-					detail.fact("Operation id", text(operation, "operationId"))
-					detail.fact("Action", actionName(action))
+					detail := Detail{Text: text(operation, "description"), Links: append([]Link{{"outline.channel", name, at}}, own...)}
+					detail.fact("outline.operation-id", i18n.Raw(text(operation, "operationId")))
+					detail.fact("outline.action", actionName(action))
 					return detail
 				},
 			})
@@ -130,7 +131,7 @@ func newMessages(d *document) *messageList { return &messageList{doc: d, known: 
 // link adds a message and leads to it; at is its place unless it refers.
 func (m *messageList) link(key string, value any, at string) Link {
 	if m.links++; m.links > maxLinks {
-		return Link{"Message", key, at}
+		return Link{"outline.message", key, at}
 	}
 	followed, target := m.doc.follow(value)
 	at = cmp.Or(target, at)
@@ -141,7 +142,7 @@ func (m *messageList) link(key string, value any, at string) Link {
 		m.known[at] = name
 		m.entries = append(m.entries, m.doc.message(name, at, object))
 	}
-	return Link{"Message", cmp.Or(name, key), at}
+	return Link{"outline.message", cmp.Or(name, key), at}
 }
 
 func (m *messageList) ofOperation(operation map[string]any, at string) []Link {
@@ -182,21 +183,21 @@ func (d *document) message(name, at string, object map[string]any) Entry {
 	return Entry{
 		Kind: KindMessage, Name: name, Summary: cmp.Or(text(object, "title"), text(object, "summary")), Pointer: at, Deprecated: object["deprecated"] == true,
 		detail: func() Detail {
-			detail := Detail{Text: cmp.Or(text(object, "description"), text(object, "summary")), Examples: d.examplesOf(object)}
-			detail.fact("Content type", cmp.Or(text(object, "contentType"), text(d.root, "defaultContentType")))
+			detail := Detail{Text: cmp.Or(text(object, "description"), text(object, "summary")), Examples: shownExamples(d.examplesOf(object))}
+			detail.fact("outline.content-type", i18n.Raw(cmp.Or(text(object, "contentType"), text(d.root, "defaultContentType"))))
 			payload, format := object["payload"], text(object, "schemaFormat")
 			if multi := d.object(payload); multi["schemaFormat"] != nil && multi["schema"] != nil {
 				payload, format = multi["schema"], text(multi, "schemaFormat")
 			}
-			detail.fact("Schema format", format)
+			detail.fact("outline.schema-format", i18n.Raw(format))
 			if headers := object["headers"]; headers != nil {
-				detail.Tables = append(detail.Tables, d.table("Headers", headers, ""))
+				detail.Tables = append(detail.Tables, d.table("outline.headers", headers, ""))
 			}
 			switch {
 			case payload != nil && isJSONSchema(format):
-				detail.Tables = append(detail.Tables, d.table("Payload", payload, at+"/payload"))
+				detail.Tables = append(detail.Tables, d.table("outline.payload", payload, at+"/payload"))
 			case payload != nil:
-				detail.Examples = append([]Example{{"Schema of the payload", sample(payload)}}, detail.Examples...)
+				detail.Examples = append([]Example{{"outline.payload-schema", sample(payload)}}, detail.Examples...)
 			}
 			return detail
 		},

@@ -3,14 +3,16 @@ package outline
 import (
 	"encoding/json"
 	"fmt"
+	"schakel/templates/i18n"
 	"slices"
 	"strings"
 )
 
 // Table is a schema as a list of fields, or a list of parameters or headers.
 type Table struct {
-	Title, Text string
-	Fields      []Field
+	Title  i18n.Message
+	Text   string
+	Fields []Field
 	// More is set when there are more fields than are shown.
 	More bool
 }
@@ -18,12 +20,12 @@ type Table struct {
 // Field is one field of a schema; nested ones have the names of the way to them.
 type Field struct {
 	Name string // such as address.street or pupils[].id; empty for the value as a whole
-	Type string
+	Type i18n.Message
 	// Ref is the pointer of the shared schema that describes it further.
 	Ref                  string
 	Required, Deprecated bool
-	Text                 string   // Markdown
-	Rules                []string // such as "at most 20 characters"
+	Text                 string         // Markdown
+	Rules                []i18n.Message // such as at most 20 characters
 }
 
 const (
@@ -40,7 +42,7 @@ type walk struct {
 }
 
 // table makes the table of a schema that stands at a pointer; empty when unknown.
-func (d *document) table(title string, schema any, at string) Table {
+func (d *document) table(title i18n.Message, schema any, at string) Table {
 	w := &walk{doc: d, open: map[string]bool{at: at != ""}}
 	value, target := d.follow(schema)
 	if target != "" {
@@ -108,11 +110,11 @@ func (w *walk) children(name string, object map[string]any, depth int) {
 		w.add(name+"[]", items, false, depth)
 	}
 	if others := child(object, "additionalProperties"); others != nil {
-		w.add(join(name, "(any name)"), others, false, depth)
+		w.add(join(name, "*"), others, false, depth)
 	}
 	for _, key := range []string{"oneOf", "anyOf"} {
 		for i, item := range list(object, key) {
-			w.add(fmt.Sprintf("%s(option %d)", spaced(name), i+1), item, false, depth)
+			w.add(fmt.Sprintf("%s%s[%d]", spaced(name), key, i+1), item, false, depth)
 		}
 	}
 }
@@ -161,36 +163,40 @@ func (w *walk) field(name string, object map[string]any, required bool) Field {
 	}
 }
 
-func (w *walk) typeOf(object map[string]any) string {
-	var kinds []string
+func (w *walk) typeOf(object map[string]any) i18n.Message {
+	var kinds []i18n.Message
+	array := false
 	switch v := object["type"].(type) {
 	case string:
-		kinds = []string{v}
+		kinds, array = []i18n.Message{i18n.Raw(v)}, v == "array"
 	case []any:
 		for _, item := range v[:min(len(v), 10)] {
 			if s, ok := item.(string); ok {
-				kinds = append(kinds, s)
+				kinds, array = append(kinds, i18n.Raw(s)), array || s == "array"
 			}
 		}
 	}
-	kind := strings.Join(kinds, " or ")
-	if slices.Contains(kinds, "array") {
+	kind := joined("outline.type-or", kinds)
+	if array {
 		if of := w.itemName(object["items"]); of != "" {
-			kind += " of " + of
+			kind = i18n.M("outline.type-of", kind, of)
 		}
 	}
 	switch {
 	case kind == "" && object["properties"] != nil:
-		kind = "object"
+		kind = i18n.Raw("object")
 	case kind == "" && object["oneOf"] != nil:
-		kind = "one of several"
+		kind = "outline.one-of-several"
 	case kind == "" && object["anyOf"] != nil:
-		kind = "any of several"
+		kind = "outline.any-of-several"
 	case kind == "" && object["const"] == nil && object["enum"] == nil && object["allOf"] == nil:
-		kind = "anything"
+		kind = "outline.anything"
 	}
 	if format := text(object, "format"); format != "" {
-		kind = strings.TrimSpace(kind + " (" + format + ")")
+		if kind == "" {
+			return i18n.Raw("(" + format + ")")
+		}
+		kind = i18n.M("outline.type-format", kind, format)
 	}
 	return kind
 }
@@ -206,46 +212,46 @@ func (w *walk) itemName(items any) string {
 }
 
 // rules gives the constraints on a value besides its type.
-func rules(object map[string]any) []string {
-	var said []string
-	say := func(key, form string) {
-		if value, ok := object[key]; ok {
-			said = append(said, fmt.Sprintf(form, short(value)))
+func rules(object map[string]any) []i18n.Message {
+	var said []i18n.Message
+	say := func(member, key string) {
+		if value, ok := object[member]; ok {
+			said = append(said, i18n.M(key, short(value)))
 		}
 	}
-	say("const", "always %s")
+	say("const", "outline.rule-const")
 	if values := list(object, "enum"); len(values) > 0 {
-		said = append(said, "one of "+oneOf(values))
+		said = append(said, i18n.M("outline.rule-enum", oneOf(values)))
 	}
-	say("minLength", "at least %s characters")
-	say("maxLength", "at most %s characters")
-	say("pattern", "pattern %s")
-	say("minimum", "at least %s")
-	say("exclusiveMinimum", "more than %s")
-	say("maximum", "at most %s")
-	say("exclusiveMaximum", "less than %s")
-	say("multipleOf", "a multiple of %s")
-	say("minItems", "at least %s items")
-	say("maxItems", "at most %s items")
-	say("default", "otherwise %s")
+	say("minLength", "outline.rule-min-length")
+	say("maxLength", "outline.rule-max-length")
+	say("pattern", "outline.rule-pattern")
+	say("minimum", "outline.rule-minimum")
+	say("exclusiveMinimum", "outline.rule-exclusive-minimum")
+	say("maximum", "outline.rule-maximum")
+	say("exclusiveMaximum", "outline.rule-exclusive-maximum")
+	say("multipleOf", "outline.rule-multiple-of")
+	say("minItems", "outline.rule-min-items")
+	say("maxItems", "outline.rule-max-items")
+	say("default", "outline.rule-default")
 	if object["readOnly"] == true {
-		said = append(said, "only in answers")
+		said = append(said, "outline.rule-read-only")
 	}
 	if object["writeOnly"] == true {
-		said = append(said, "only in requests")
+		said = append(said, "outline.rule-write-only")
 	}
 	return said
 }
 
-func oneOf(values []any) string {
+func oneOf(values []any) i18n.Message {
 	var words []string
 	for _, v := range values[:min(len(values), 30)] {
 		words = append(words, short(v))
 	}
 	if len(values) > 30 {
-		words = append(words, fmt.Sprintf("and %d more", len(values)-30))
+		return i18n.M("outline.and-more", strings.Join(words, ", "), len(values)-30)
 	}
-	return strings.Join(words, ", ")
+	return i18n.Raw(strings.Join(words, ", "))
 }
 
 func short(value any) string {

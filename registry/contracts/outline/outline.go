@@ -10,6 +10,7 @@ import (
 
 	"schakel/registry/contracts/contract"
 	"schakel/registry/jsonpointer"
+	"schakel/templates/i18n"
 )
 
 // Kinds of entries.
@@ -29,8 +30,9 @@ type Outline struct {
 
 // Named is a server or security scheme.
 type Named struct {
-	Name, Kind, Detail string
-	Text               string // Markdown
+	Name, Kind string
+	Detail     i18n.Message
+	Text       string // Markdown
 }
 
 // Entry is a part of a document that stands by itself.
@@ -52,13 +54,19 @@ type Detail struct {
 }
 
 // Fact is a property of an entry in a few words.
-type Fact struct{ Label, Text string }
+type Fact struct{ Label, Text i18n.Message }
 
 // Link leads to another entry by its pointer.
-type Link struct{ Label, Name, Pointer string }
+type Link struct {
+	Label         i18n.Message
+	Name, Pointer string
+}
 
 // Example is a sample of a message or body.
-type Example struct{ Name, Text string }
+type Example struct {
+	Name i18n.Message
+	Text string
+}
 
 const maxEntries = 20_000
 
@@ -100,14 +108,14 @@ func (d *document) servers() []Named {
 	if servers, ok := d.root["servers"].([]any); ok {
 		for _, item := range servers[:min(len(servers), 100)] {
 			s := d.object(item)
-			list = append(list, Named{Name: cmp.Or(text(s, "name"), text(s, "url")), Kind: "http", Detail: text(s, "url"), Text: text(s, "description")})
+			list = append(list, Named{Name: cmp.Or(text(s, "name"), text(s, "url")), Kind: "http", Detail: i18n.Raw(text(s, "url")), Text: text(s, "description")})
 		}
 	}
 	servers := child(d.root, "servers")
 	for _, name := range names(servers) {
 		s := d.object(servers[name])
 		address := cmp.Or(text(s, "url"), text(s, "host")+text(s, "pathname"))
-		list = append(list, Named{Name: name, Kind: strings.TrimSpace(text(s, "protocol") + " " + text(s, "protocolVersion")), Detail: address, Text: text(s, "description")})
+		list = append(list, Named{Name: name, Kind: strings.TrimSpace(text(s, "protocol") + " " + text(s, "protocolVersion")), Detail: i18n.Raw(address), Text: text(s, "description")})
 	}
 	return list
 }
@@ -122,20 +130,20 @@ func (d *document) security() []Named {
 	return list
 }
 
-func schemeDetail(s map[string]any) string {
+func schemeDetail(s map[string]any) i18n.Message {
 	switch text(s, "type") {
 	case "http":
-		return strings.TrimSpace(text(s, "scheme") + " " + text(s, "bearerFormat"))
+		return i18n.Raw(strings.TrimSpace(text(s, "scheme") + " " + text(s, "bearerFormat")))
 	case "apiKey", "httpApiKey":
-		return strings.TrimSpace(text(s, "name") + " in " + text(s, "in"))
+		return i18n.M("outline.key-in", text(s, "name"), text(s, "in"))
 	case "openIdConnect":
-		return text(s, "openIdConnectUrl")
+		return i18n.Raw(text(s, "openIdConnectUrl"))
 	case "oauth2":
 		var flows []string
 		for _, name := range names(child(s, "flows")) {
 			flows = append(flows, strings.TrimSpace(name+" "+text(child(child(s, "flows"), name), "tokenUrl")))
 		}
-		return strings.Join(flows, ", ")
+		return i18n.Raw(strings.Join(flows, ", "))
 	}
 	return ""
 }
@@ -149,7 +157,7 @@ func (d *document) schemas() []Entry {
 		list = append(list, Entry{
 			Kind: KindSchema, Name: name, Summary: text(object, "title"), Pointer: at, Deprecated: object["deprecated"] == true,
 			detail: func() Detail {
-				return Detail{Text: text(object, "description"), Tables: []Table{d.table("Fields", value, at)}, Examples: d.examplesOf(object)}
+				return Detail{Text: text(object, "description"), Tables: []Table{d.table("outline.fields", value, at)}, Examples: shownExamples(d.examplesOf(object))}
 			},
 		})
 	}
@@ -245,11 +253,27 @@ func sample(value any) string {
 	return s
 }
 
-// examplesOf collects the examples of a schema, media type or message.
-func (d *document) examplesOf(object map[string]any) []Example {
+// namedExample is an example with the name that its author gave it, or none.
+type namedExample struct{ name, text string }
+
+// shownExamples names examples that stand by themselves.
+func shownExamples(list []namedExample) []Example {
 	var found []Example
+	for _, e := range list {
+		name := i18n.Message("outline.example")
+		if e.name != "" {
+			name = i18n.M("outline.example-named", e.name)
+		}
+		found = append(found, Example{name, e.text})
+	}
+	return found
+}
+
+// examplesOf collects the examples of a schema, media type or message.
+func (d *document) examplesOf(object map[string]any) []namedExample {
+	var found []namedExample
 	if value, ok := object["example"]; ok {
-		found = append(found, Example{"Example", sample(value)})
+		found = append(found, namedExample{"", sample(value)})
 	}
 	for _, item := range list(object, "examples") {
 		example, _ := item.(map[string]any)
@@ -257,18 +281,15 @@ func (d *document) examplesOf(object map[string]any) []Example {
 		if !isMessage {
 			value = item
 		}
-		found = append(found, Example{"Example " + text(example, "name"), sample(value)})
+		found = append(found, namedExample{strings.TrimSpace(text(example, "name")), sample(value)})
 	}
 	examples := child(object, "examples")
 	for _, name := range names(examples) {
 		if example := d.object(examples[name]); example["value"] != nil {
-			found = append(found, Example{"Example " + name, sample(example["value"])})
+			found = append(found, namedExample{strings.TrimSpace(name), sample(example["value"])})
 		} else if example["dataValue"] != nil {
-			found = append(found, Example{"Example " + name, sample(example["dataValue"])})
+			found = append(found, namedExample{strings.TrimSpace(name), sample(example["dataValue"])})
 		}
-	}
-	for i := range found {
-		found[i].Name = strings.TrimSpace(found[i].Name)
 	}
 	return found[:min(len(found), maxExamples)]
 }

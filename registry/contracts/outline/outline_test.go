@@ -64,15 +64,18 @@ func find(t *testing.T, o *Outline, kind, name string) Detail {
 func written(d Detail) string {
 	var b strings.Builder
 	for _, f := range d.Facts {
-		b.WriteString(f.Label + "=" + f.Text + "\n")
+		b.WriteString(f.Label.String() + "=" + f.Text.String() + "\n")
 	}
 	for _, l := range d.Links {
-		b.WriteString(l.Label + ">" + l.Name + ">" + l.Pointer + "\n")
+		b.WriteString(l.Label.String() + ">" + l.Name + ">" + l.Pointer + "\n")
 	}
 	for _, table := range d.Tables {
-		b.WriteString("# " + table.Title + ": " + table.Text + "\n")
+		b.WriteString("# " + table.Title.String() + ": " + table.Text + "\n")
 		for _, f := range table.Fields {
-			b.WriteString(f.Name + "|" + f.Type + "|" + f.Ref + "|" + strings.Join(f.Rules, ";"))
+			b.WriteString(f.Name + "|" + f.Type.String() + "|" + f.Ref + "|")
+			for i, rule := range f.Rules {
+				b.WriteString(strings.Repeat(";", min(i, 1)) + rule.String())
+			}
 			if f.Required {
 				b.WriteString("|required")
 			}
@@ -80,7 +83,7 @@ func written(d Detail) string {
 		}
 	}
 	for _, e := range d.Examples {
-		b.WriteString("e.g. " + e.Name + "\n")
+		b.WriteString("e.g. " + e.Name.String() + "\n")
 	}
 	return b.String()
 }
@@ -98,7 +101,7 @@ func wantLines(t *testing.T, d Detail, lines ...string) {
 func TestOpenAPI(t *testing.T) {
 	t.Parallel()
 	o := Of(read(t, students))
-	if len(o.Servers) != 1 || len(o.Security) != 1 || o.Security[0].Detail != "X-Key in header" || len(o.Entries) != 3 {
+	if len(o.Servers) != 1 || len(o.Security) != 1 || o.Security[0].Detail.String() != "X-Key in header" || len(o.Entries) != 3 {
 		t.Fatalf("got %+v", o)
 	}
 	wantLines(t, find(t, o, KindOperation, "GET /students/{id}"), "Operation id=getStudent", "Security=key", "# Parameters: ",

@@ -15,6 +15,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 	"schakel/registry/jsonpointer"
+	"schakel/templates/i18n"
 )
 
 // Finding is a place where data does not fit its schema.
@@ -25,7 +26,7 @@ type Finding struct {
 	// and payload-too-complex for data that cannot be held against any.
 	Code string
 	// Detail words the demand of the contract. It never repeats what the data says.
-	Detail string
+	Detail i18n.Message
 }
 
 // What one check may cost: steps at least, and more for larger data.
@@ -57,7 +58,7 @@ func (i *instance) check(value any, steps int) (found []Finding, err error) {
 			if _, ok := r.(outOfSteps); !ok {
 				panic(r)
 			}
-			found, err = []Finding{{Code: "payload-too-complex", Detail: "it takes too long to hold this against the schema of the contract"}}, nil
+			found, err = []Finding{{Code: "payload-too-complex", Detail: "findings.data-too-complex"}}, nil
 		}
 	}()
 	err = i.compiled.Validate(value)
@@ -160,7 +161,7 @@ func explain(wrong *jsonschema.ValidationError) []Finding {
 	var list []Finding
 	leaves(wrong, func(e *jsonschema.ValidationError) { list = append(list, findings(e)...) })
 	slices.SortStableFunc(list, func(a, b Finding) int {
-		return cmp.Or(strings.Compare(a.Pointer, b.Pointer), strings.Compare(a.Code, b.Code), strings.Compare(a.Detail, b.Detail))
+		return cmp.Or(strings.Compare(a.Pointer, b.Pointer), strings.Compare(a.Code, b.Code), cmp.Compare(a.Detail, b.Detail))
 	})
 	list = slices.Compact(list)
 	return list[:min(len(list), maxFindings)]
@@ -195,7 +196,7 @@ func closeness(e *jsonschema.ValidationError) (deepest, many int) {
 }
 
 func findings(e *jsonschema.ValidationError) []Finding {
-	at := func(tokens []string, detail string) Finding {
+	at := func(tokens []string, detail i18n.Message) Finding {
 		return Finding{Pointer: jsonpointer.Join(tokens...), Code: code(e.ErrorKind), Detail: detail}
 	}
 	here := slices.Clone(e.InstanceLocation)
@@ -203,11 +204,11 @@ func findings(e *jsonschema.ValidationError) []Finding {
 	case *kind.AdditionalProperties:
 		var list []Finding
 		for _, name := range k.Properties {
-			list = append(list, at(append(slices.Clone(here), name), "the contract does not know this member"))
+			list = append(list, at(append(slices.Clone(here), name), "findings.data-unknown-member"))
 		}
 		return list
 	case *kind.Required:
-		return []Finding{at(here, "this lacks what the contract requires: "+strings.Join(quoted(k.Missing), ", "))}
+		return []Finding{at(here, i18n.M("findings.data-missing", strings.Join(quoted(k.Missing), ", ")))}
 	}
 	return []Finding{at(here, detail(e.ErrorKind))}
 }
@@ -230,46 +231,58 @@ func code(k jsonschema.ErrorKind) string {
 }
 
 // detail words the demand of the schema. The value is not repeated: it may be personal.
-func detail(k jsonschema.ErrorKind) string {
+func detail(k jsonschema.ErrorKind) i18n.Message {
 	switch k := k.(type) {
 	case *kind.Type:
-		return "this is " + k.Got + ", and must be " + strings.Join(k.Want, " or ")
+		return i18n.M("findings.data-type", k.Got, types(k.Want))
 	case *kind.Enum:
-		return "this must be one of " + someValues(k.Want)
+		return i18n.M("findings.data-enum", someValues(k.Want))
 	case *kind.Const:
-		return "this must be " + someValues([]any{k.Want})
+		return i18n.M("findings.data-const", someValues([]any{k.Want}))
 	case *kind.Format:
-		return "this must be written as a " + k.Want
+		return i18n.M("findings.data-format", k.Want)
 	case *kind.Pattern:
-		return "this does not match the pattern " + shorten(k.Want)
+		return i18n.M("findings.data-pattern", shorten(k.Want))
 	case *kind.MinLength:
-		return fmt.Sprintf("this has %d characters, and must have at least %d", k.Got, k.Want)
+		return i18n.M("findings.data-too-short", k.Got, k.Want)
 	case *kind.MaxLength:
-		return fmt.Sprintf("this has %d characters, and may have at most %d", k.Got, k.Want)
+		return i18n.M("findings.data-too-long", k.Got, k.Want)
 	case *kind.MinItems:
-		return fmt.Sprintf("this has %d items, and must have at least %d", k.Got, k.Want)
+		return i18n.M("findings.data-too-few", k.Got, k.Want)
 	case *kind.MaxItems:
-		return fmt.Sprintf("this has %d items, and may have at most %d", k.Got, k.Want)
+		return i18n.M("findings.data-too-many", k.Got, k.Want)
 	case *kind.Minimum:
-		return "this must be at least " + k.Want.RatString()
+		return i18n.M("findings.data-minimum", k.Want.RatString())
 	case *kind.Maximum:
-		return "this may be at most " + k.Want.RatString()
+		return i18n.M("findings.data-maximum", k.Want.RatString())
 	case *kind.ExclusiveMinimum:
-		return "this must be more than " + k.Want.RatString()
+		return i18n.M("findings.data-exclusive-minimum", k.Want.RatString())
 	case *kind.ExclusiveMaximum:
-		return "this must be less than " + k.Want.RatString()
+		return i18n.M("findings.data-exclusive-maximum", k.Want.RatString())
 	case *kind.MultipleOf:
-		return "this must be a multiple of " + k.Want.RatString()
+		return i18n.M("findings.data-multiple", k.Want.RatString())
 	case *kind.UniqueItems:
-		return fmt.Sprintf("items %d and %d are the same, and all must differ", k.Duplicates[0], k.Duplicates[1])
+		return i18n.M("findings.data-not-unique", k.Duplicates[0], k.Duplicates[1])
 	case *kind.OneOf:
-		return "this fits more than one of the forms of which it must have one"
+		return "findings.data-ambiguous"
 	case *kind.Not:
-		return "this is what the contract rules out"
+		return "findings.data-excluded"
 	case *kind.FalseSchema:
-		return "the contract allows nothing here"
+		return "findings.data-nothing"
 	}
-	return "this is not as " + strings.TrimPrefix(code(k), "payload-") + " of the schema says"
+	return i18n.M("findings.data-other", strings.TrimPrefix(code(k), "payload-"))
+}
+
+// types lists types that JSON has.
+func types(names []string) i18n.Message {
+	switch len(names) {
+	case 0:
+		return ""
+	case 1:
+		return i18n.Raw(names[0])
+	}
+	half := len(names) / 2
+	return i18n.M("findings.or", types(names[:half]), types(names[half:]))
 }
 
 func quoted(names []string) []string {

@@ -80,7 +80,7 @@ func TestDetailsTellWhatIsWantedAndNotWhatIsThere(t *testing.T) {
 		t.Fatal(found, err)
 	}
 	for _, f := range found {
-		if strings.Contains(f.Detail, "secret") || strings.Contains(f.Detail, "999911113") {
+		if strings.Contains(string(f.Detail), "secret") || strings.Contains(string(f.Detail), "999911113") {
 			t.Errorf("%s: %s", f.Pointer, f.Detail)
 		}
 	}

@@ -25,10 +25,10 @@ func decode(data []byte) (any, *Finding) {
 		_, err = decoder.Token()
 	}
 	if !errors.Is(err, io.EOF) {
-		return nil, &Finding{Code: "payload-broken", Detail: "this is not one JSON value"}
+		return nil, &Finding{Code: "payload-broken", Detail: "findings.data-broken"}
 	}
 	if path, ok := tooLarge(value, nil); ok {
-		return nil, &Finding{Pointer: jsonpointer.Join(path...), Code: "payload-number", Detail: "this number has more digits or a larger exponent than receivers can be expected to read"}
+		return nil, &Finding{Pointer: jsonpointer.Join(path...), Code: "payload-number", Detail: "findings.data-number"}
 	}
 	return value, nil
 }
