@@ -117,7 +117,7 @@ func TestWrongFilterShowsNoList(t *testing.T) {
 func TestEmptyListsSayWhatToDo(t *testing.T) {
 	t.Parallel()
 	w := newQueueWorld(t)
-	shows(t, w.admin.get("/admin/errors"), http.StatusOK, "refused nothing", "See all deliveries")
+	shows(t, w.admin.get("/admin/errors"), http.StatusOK, "No receiver rejected anything", "See all deliveries")
 	shows(t, w.admin.get("/admin/dead-letters"), http.StatusOK, "Nothing has stopped being tried")
 	shows(t, w.admin.get("/admin/deliveries"), http.StatusOK, "Nothing was sent yet")
 	shows(t, w.admin.get("/admin/dead-letters?kind=gone"), http.StatusOK, "Nothing matches this filter", "Clear the filter")

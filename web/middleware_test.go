@@ -22,10 +22,10 @@ import (
 	"github.com/mattn/go-sqlite3"
 	"schakel/delivery/event"
 	"schakel/registry"
-	"schakel/templates/i18n"
 	"schakel/registry/identity"
 	"schakel/store"
 	"schakel/store/storetest"
+	"schakel/templates/i18n"
 	"schakel/web/api"
 	"schakel/web/site"
 )

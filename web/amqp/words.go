@@ -52,19 +52,18 @@ func amqpState(ctx context.Context, m store.AMQPMessage) view.Mark {
 
 // amqpAbout explains the state of a message and the next step in a sentence; empty for a state that needs none.
 func amqpAbout(ctx context.Context, m store.AMQPMessage) string {
-	family, state := "amqp.about-out", m.Status
-	if m.Direction == store.AMQPIn {
-		family = "amqp.about-in"
-	}
+	in, state := m.Direction == store.AMQPIn, m.Status
 	switch {
 	case m.Direction == store.AMQPOut && m.Status == store.AMQPOpenMessage && !m.OverdueAt.IsZero():
 		return i18n.T(ctx, "amqp.about-out.overdue")
 	case m.Direction == store.AMQPIn && m.Status == store.AMQPQuarantined && m.Kind == store.AMQPEvent:
 		return i18n.T(ctx, "amqp.about-in.quarantined-event")
-	case !i18n.Has(family, state):
-		return ""
+	case in && i18n.Has("amqp.about-in", state):
+		return i18n.Of(ctx, "amqp.about-in", state)
+	case !in && i18n.Has("amqp.about-out", state):
+		return i18n.Of(ctx, "amqp.about-out", state)
 	}
-	return i18n.Of(ctx, family, state)
+	return ""
 }
 
 // amqpStep names a step of a trace for people (AMQP-15).
