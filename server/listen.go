@@ -72,7 +72,7 @@ func (c *ListenCmd) Run(ctx context.Context, streams cli.Streams) error {
 		handled, err := l.round(ctx)
 		switch {
 		case ctx.Err() != nil:
-			return nil // Ctrl-C is how one stops
+			return nil // stopped by Ctrl-C
 		case err != nil:
 			return err
 		case c.Once && handled == 0:

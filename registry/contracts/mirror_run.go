@@ -202,7 +202,7 @@ func (r *mirrorRun) all(ctx context.Context) error {
 	return nil
 }
 
-// sourceError is what went wrong at the source, for the log of the run.
+// sourceError describes a failure at the source, for the log of the run.
 func sourceError(err error) i18n.Message {
 	return i18n.Raw(shown(registry.AsSentence(err.Error()), 600, false))
 }

@@ -329,7 +329,7 @@ func languages(ctx context.Context) []ui.Option {
 	return options
 }
 
-// timeZones are those of Europe and of the Dutch islands, and the one that is chosen already.
+// timeZones lists the zones of Europe and of the Dutch islands, and the one that is chosen already.
 func timeZones(ctx context.Context, chosen string) []ui.Option {
 	zones := []string{
 		"UTC", "America/Aruba", "America/Curacao", "America/Kralendijk", "America/Lower_Princes", "Arctic/Longyearbyen", "Atlantic/Reykjavik", "Europe/Amsterdam",

@@ -234,7 +234,7 @@ func samples(verbs map[int]string, n int) []any {
 	return list
 }
 
-// program is what the source of the program asks of the catalogues.
+// program holds the keys that the source of the program asks for.
 type program struct {
 	calls    []call
 	literals map[string]bool   // all strings

@@ -5,7 +5,7 @@
 // context of the request; code that does not, such as a check in the registry, makes a [Message], which is turned into text
 // where the reader is known, may be stored, and is English in logs.
 //
-// A line of a catalogue is "key = text". Verbs are those of package fmt, with the number of their argument where the order
+// A line of a catalogue is "key = text". Its verbs follow package fmt, with the number of their argument where the order
 // differs: %[2]s. %s writes a text, %d a whole number with the separators of the language. A line that begins with white space goes on
 // with the text before it. Of a key that counts, "key[one] = …" and "key[other] = …" are chosen by its first argument;
 // "key[one 2]" by its second. A line that begins with # is a comment.

@@ -64,7 +64,7 @@ func Accepted(header string) (l Lang, ok bool) {
 	return "", false
 }
 
-// Locale says how to write for one reader. It is immutable.
+// Locale writes texts, numbers and times for one reader. It is immutable.
 type Locale struct {
 	Lang Lang
 	// Zone is the time zone of the reader, UTC when it is not known.

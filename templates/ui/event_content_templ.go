@@ -32,7 +32,7 @@ type EventView struct {
 	Withheld string
 }
 
-// DataLabel says what the data is, how large, and whether all of it is shown.
+// DataLabel names the format and the size of the data, and mentions when only a part is shown.
 func (v EventView) DataLabel(ctx context.Context) string {
 	if v.Cut {
 		return i18n.T(ctx, "ui.data-cut", v.Kind, i18n.Bytes(ctx, v.Size))

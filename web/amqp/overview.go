@@ -233,7 +233,7 @@ func queueState(ctx context.Context, q store.AMQPQueue, now time.Time) (view.Mar
 	return view.Mark{Kind: ui.KindWarning, Text: i18n.T(ctx, "amqp.queue.unknown")}, i18n.T(ctx, "amqp.queue.unknown-text")
 }
 
-// lossOf tells how messages of a queue that we read get lost; empty when none is known to.
+// lossOf explains how a queue that we read loses messages; empty for one that loses none.
 func lossOf(ctx context.Context, q store.AMQPQueue, now time.Time) string {
 	switch {
 	case q.TTLMS > 0:

@@ -173,7 +173,7 @@ func documentProblem(err error) error {
 	return p
 }
 
-// findingText tells what was found, in which file of a zip, and what to do about it.
+// findingText joins a finding, the file of a zip that it stands in, and its remedy.
 func findingText(f contract.Finding) i18n.Message {
 	text := withRemedy(i18n.Message(f.Detail), i18n.Message(f.Remedy))
 	if file := inFile(f); file != "" {

@@ -246,7 +246,7 @@ func attemptTitle(ctx context.Context, a store.Attempt) string {
 	return i18n.T(ctx, "deliveries.attempts.failed", a.Number, site.FailureKind(ctx, a.ErrorKind))
 }
 
-// attemptText tells how long an attempt took, and what was stored about its failure.
+// attemptText gives the duration of an attempt, and the stored description of its failure.
 func attemptText(ctx context.Context, a store.Attempt) []i18n.Message {
 	texts := []i18n.Message{"deliveries.attempts.took-less"}
 	if d := time.Duration(a.DurationUS) * time.Microsecond; d >= time.Millisecond {

@@ -47,7 +47,7 @@ func AuditSentence(ctx context.Context, a store.Audit) string {
 	return registry.Sentence(ctx, a)
 }
 
-// cancelled tells how far a job was that was stopped.
+// cancelled counts the deliveries that a stopped job had handled.
 func cancelled(ctx context.Context, what string, count, total int) string {
 	switch what {
 	case outbox.ActionDiscard:
