@@ -170,7 +170,7 @@ func (p *program) serve(cfg ServeCmd, w *web.Config) error {
 	}
 	w.Portal = &site.PortalConfig{
 		DB: p.db, Engine: p.engine, Registry: p.registry, Mailbox: cfg.Mailbox, AMQP: p.bridge, Exporter: p.exporter, DocumentBytes: cfg.MaxDocumentBytes,
-		Docs: guidesServed(),
+		Docs: guidesServed(), Files: filesServed(),
 	}
 	return nil
 }

@@ -7,7 +7,9 @@ import (
 	"schakel/delivery/mutation"
 	"schakel/delivery/webhook"
 	"schakel/registry/contracts/contract"
+	"schakel/server/packaging"
 	"schakel/server/release"
+	"schakel/templates/i18n"
 	"schakel/web/site"
 )
 
@@ -19,35 +21,43 @@ var rulesGuide string
 
 // guidesServed lists the guides that the program serves at /docs, each kept beside what it describes.
 func guidesServed() []site.Doc {
-	const integrators, operators, developers = "For integrators", "For operators", "For developers"
+	const integrators, operators, developers i18n.Message = "docs.audience.integrators", "docs.audience.operators", "docs.audience.developers"
 	return []site.Doc{
 		{
 			Name: "receivers", File: "delivery/webhook/receivers.md", Audience: integrators, Markdown: webhook.Guide(),
-			Answers: "How to receive events, with receivers in Python, Node.js, Go, Java and C#.",
+			Answers: "docs.answers.receivers",
 		},
 		{
 			Name: "pipelines", File: "registry/contracts/contract/pipelines.md", Audience: integrators, Markdown: contract.Guide(),
-			Answers: "How a build checks, publishes and fetches contracts, and how a register follows another.",
+			Answers: "docs.answers.pipelines",
 		},
 		{
 			Name: "datasets", File: "delivery/mutation/datasets.md", Audience: integrators, Markdown: mutation.Guide(),
-			Answers: "How changes of a register come in and go out, and how to keep an exact copy.",
+			Answers: "docs.answers.datasets",
 		},
 		{
 			Name: "operating", File: "server/operating.md", Audience: operators, Markdown: operatingGuide,
-			Answers: "Which flags and commands there are, and what to do before an upgrade.",
+			Answers: "docs.answers.operating",
 		},
 		{
 			Name: "amqp-messages", File: "delivery/amqp/messages.md", Audience: operators, Markdown: amqp.Guide(),
-			Answers: "What to enter to exchange messages over AMQP 1.0 with health parties and others.",
+			Answers: "docs.answers.amqp-messages",
 		},
 		{
 			Name: "changelog", File: "server/release/CHANGELOG.md", Audience: operators, Markdown: release.Changelog(),
-			Answers: "What each version added, changed and fixed.",
+			Answers: "docs.answers.changelog",
 		},
 		{
 			Name: "rules", File: "server/rules/RULES.md", Audience: developers, Markdown: rulesGuide,
-			Answers: "Which rules Schakel follows, and which test proves each.",
+			Answers: "docs.answers.rules",
 		},
+	}
+}
+
+// filesServed lists what an operator takes from the guides.
+func filesServed() []site.DocFile {
+	return []site.DocFile{
+		{File: "server/packaging/grafana-dashboard.json", Type: "application/json", Content: packaging.Dashboard},
+		{File: "server/packaging/prometheus-alerts.yml", Type: "application/yaml", Content: packaging.Alerts},
 	}
 }

@@ -31,12 +31,13 @@ func Mount(p *site.Portal) error { return (&pages{Portal: p}).mountDocs() }
 // Guides are the rendered guides, in the order of the index.
 type guides struct {
 	list  []site.Doc
+	files []site.DocFile
 	pages map[string]view.Guide // by name
 }
 
 // ReadGuides renders the guides, once for all requests.
-func ReadGuides(list []site.Doc) (guides, error) {
-	g := guides{list: list, pages: make(map[string]view.Guide)}
+func ReadGuides(list []site.Doc, files ...site.DocFile) (guides, error) {
+	g := guides{list: list, files: files, pages: make(map[string]view.Guide)}
 	for _, d := range list {
 		if _, twice := g.pages[d.Name]; twice {
 			return guides{}, fmt.Errorf("web: two guides are named %s", d.Name)
@@ -70,12 +71,17 @@ func (g guides) resolve(from site.Doc, to string) (string, bool) {
 			return (&url.URL{Path: "/docs/" + d.Name, Fragment: u.Fragment}).String(), true
 		}
 	}
+	for _, f := range g.files {
+		if f.File == file {
+			return "/docs/files/" + path.Base(file), true
+		}
+	}
 	return "", false
 }
 
 // mountDocs registers the documentation, which everybody can read.
 func (p *pages) mountDocs() error {
-	read, err := ReadGuides(p.Docs)
+	read, err := ReadGuides(p.Docs, p.Files...)
 	if err != nil {
 		return err
 	}
@@ -83,23 +89,24 @@ func (p *pages) mountDocs() error {
 	g := p.Pages("")
 	g.GET("/docs", p.docsPage)
 	g.GET("/docs/:name", p.docPage)
+	g.GET("/docs/files/:name", p.docFile)
 	return nil
 }
 
 // docsPage lists the guides by who reads them.
 func (p *pages) docsPage(c echo.Context) error {
 	var groups []view.Group
-	at := map[string]int{}
+	at := map[i18n.Message]int{}
+	ctx := c.Request().Context()
 	for _, d := range p.guides.list {
 		i, known := at[d.Audience]
 		if !known {
 			i = len(groups)
 			at[d.Audience] = i
-			groups = append(groups, view.Group{Title: d.Audience})
+			groups = append(groups, view.Group{Title: d.Audience.In(ctx)})
 		}
-		groups[i].Guides = append(groups[i].Guides, view.Entry{Title: p.guides.pages[d.Name].Title, Href: "/docs/" + d.Name, Answers: d.Answers})
+		groups[i].Guides = append(groups[i].Guides, view.Entry{Title: p.guides.pages[d.Name].Title, Href: "/docs/" + d.Name, Answers: d.Answers.In(ctx)})
 	}
-	ctx := c.Request().Context()
 	page := p.Page(c, i18n.T(ctx, "docs.title"))
 	page.Lead = i18n.T(ctx, "docs.lead")
 	page.Crumbs = append(page.Crumbs, ui.Crumb{Label: page.Title})
@@ -115,6 +122,17 @@ func (p *pages) docPage(c echo.Context) error {
 	page := p.Page(c, guide.Title)
 	page.Crumbs = append(page.Crumbs, ui.Crumb{Label: i18n.T(c.Request().Context(), "docs.title"), Href: "/docs"}, ui.Crumb{Label: guide.Title})
 	return p.renderTagged(c, view.GuidePage(page, guide))
+}
+
+// docFile answers a file that a guide links to, as it is.
+func (p *pages) docFile(c echo.Context) error {
+	for _, f := range p.guides.files {
+		if path.Base(f.File) == c.Param("name") {
+			c.Response().Header().Set("Content-Security-Policy", site.DataCSP)
+			return c.Blob(http.StatusOK, f.Type, []byte(f.Content))
+		}
+	}
+	return echo.ErrNotFound
 }
 
 // renderTagged is render for a page whose content is the same for everyone: a visitor's browser may keep it and ask with its

@@ -35,6 +35,8 @@ type PortalConfig struct {
 	Mailbox bool
 	// DocumentBytes is the largest contract document. Default 16 MiB.
 	DocumentBytes int64
+	// Files lie beside the guides at /docs/files/{name}, for guides to link to. Optional.
+	Files []DocFile
 	// Docs are the guides of the documentation, in the order of its index. Optional.
 	Docs []Doc
 }
@@ -123,12 +125,15 @@ type Doc struct {
 	// File is the path of the Markdown in the repository, with slashes. Links of guides to files of others lead to their pages.
 	File string
 	// Audience is the heading of the index that the guide stands under.
-	Audience string
+	Audience i18n.Message
 	// Answers is one sentence for the index: what the guide answers.
-	Answers string
+	Answers i18n.Message
 	// Markdown is the text, which begins with the title.
 	Markdown string
 }
+
+// DocFile is a file that a guide links to by File, its path in the repository; it is served under the last part of that.
+type DocFile struct{ File, Type, Content string }
 
 // AMQPBridge lists the methods of the bridge to message brokers that pages call; [amqp.Bridge] implements it. A refusal is an
 // [amqp.Refused].
