@@ -4,9 +4,11 @@ import (
 	"context"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 
 	"github.com/labstack/echo/v4"
+	"schakel/delivery/webhook"
 	"schakel/registry"
 	"schakel/store"
 	view "schakel/templates/deliveries"
@@ -62,7 +64,7 @@ func (p *Pages) issueList(area site.DeliveryArea) echo.HandlerFunc {
 func issueRow(ctx context.Context, area site.DeliveryArea, i store.Issue) view.IssueRow {
 	here := area.Base + "/issues/" + i.ID
 	r := view.IssueRow{
-		Cause: issueCause(ctx, i.Cause), Detail: site.Shown(i.Detail), State: issueState(ctx, i), Failures: int(i.Failures), First: i.FirstAt.Time, Last: i.LastAt.Time,
+		Cause: issueCause(ctx, i.Cause), Detail: site.DetailText(ctx, causeReason(i.Cause), site.Shown(i.Detail)), State: issueState(ctx, i), Failures: int(i.Failures), First: i.FirstAt.Time, Last: i.LastAt.Time,
 		Sample: area.Delivery(i.DeliveryID),
 	}
 	q := url.Values{"endpoint": {i.EndpointID}, "cause": {i.Cause}}
@@ -99,6 +101,18 @@ func issueCause(ctx context.Context, cause string) string {
 		return i18n.T(ctx, "deliveries.issues.answered", status)
 	}
 	return site.FailureKind(ctx, cause)
+}
+
+// causeReason is the reason of a delivery that failed for a cause.
+func causeReason(cause string) string {
+	if status, ok := strings.CutPrefix(cause, "http-"); ok {
+		n, err := strconv.Atoi(status)
+		if err != nil {
+			return ""
+		}
+		return webhook.Verdict(webhook.Outcome{Status: n}, webhook.Facts{}).Reason
+	}
+	return webhook.Verdict(webhook.Outcome{Kind: webhook.ErrorKind(cause)}, webhook.Facts{}).Reason
 }
 
 // decideIssue acknowledges or resolves an issue; another partner's is not found (guarantee G7).

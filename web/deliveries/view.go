@@ -73,7 +73,7 @@ func (at DeliveryContext) maySend() bool {
 // deliveryView builds the view of a delivery: its state and the actions on it.
 func deliveryView(ctx context.Context, area site.DeliveryArea, at DeliveryContext, now time.Time) view.DeliveryView {
 	d := at.Delivery
-	v := view.DeliveryView{Self: area.Delivery(d.ID), State: d.Status, Headline: stateWord(ctx, d.Status), Text: d.Detail, Now: now}
+	v := view.DeliveryView{Self: area.Delivery(d.ID), State: d.Status, Headline: stateWord(ctx, d.Status), Text: site.DetailText(ctx, d.Reason, d.Detail), Now: now}
 	switch d.Status {
 	case store.DeliveryPending, store.DeliveryRetrying:
 		if v.Wait = at.WaitsFor(ctx, now); v.Wait == "" {

@@ -103,6 +103,15 @@ func FailureKind(ctx context.Context, kind string) string {
 	return Capital(strings.ReplaceAll(kind, "-", " "))
 }
 
+// DetailText explains what happened to a delivery. What is stored is English; whoever reads another language is told what the reason asks for.
+func DetailText(ctx context.Context, reason, stored string) string {
+	remedy := ReasonOf(reason).Remedy
+	if stored == "" || remedy == "" || i18n.From(ctx).Lang == i18n.English {
+		return stored
+	}
+	return remedy.In(ctx)
+}
+
 // Capital writes the first letter of an ASCII word as a capital.
 func Capital(s string) string {
 	if s == "" || s[0] < 'a' || s[0] > 'z' {
