@@ -32,55 +32,81 @@ type format struct {
 	by    int               // the argument that is counted, from 1
 }
 
-// catalogues reads the catalogues, once. A fault in a catalogue is a mistake of the programmer.
-var catalogues = sync.OnceValue(func() map[Lang]*texts {
-	all := map[Lang]*texts{}
-	for _, l := range Langs() {
-		source, err := files.ReadFile(string(l) + ".txt")
-		if err == nil {
-			all[l], err = parse(string(source))
-		}
-		if err == nil {
-			err = all[l].prepare(language.MustParse(string(l)))
-		}
-		if err != nil {
-			panic(fmt.Sprintf("catalogue %s: %v", l, err))
-		}
+// loaders read a catalogue when a reader first needs its language: a command needs English alone.
+var loaders = map[Lang]func() *texts{
+	English:   sync.OnceValue(func() *texts { return mustLoad(English) }),
+	Dutch:     sync.OnceValue(func() *texts { return mustLoad(Dutch) }),
+	Norwegian: sync.OnceValue(func() *texts { return mustLoad(Norwegian) }),
+	Pseudo:    sync.OnceValue(func() *texts { return mustLoad(Pseudo) }),
+}
+
+// mustLoad reads the catalogue of a language. A fault in it is a mistake of the programmer, which the tests find.
+func mustLoad(l Lang) *texts {
+	t, err := load(l)
+	if err != nil {
+		panic(fmt.Sprintf("catalogue %s: %v", l, err))
 	}
-	all[Pseudo] = all[English].pseudo()
-	if err := all[Pseudo].prepare(language.MustParse(string(Pseudo))); err != nil {
-		panic(err)
+	return t
+}
+
+func load(l Lang) (*texts, error) {
+	file := l
+	if l == Pseudo {
+		file = English
 	}
-	return all
-})
+	source, err := files.ReadFile(string(file) + ".txt")
+	if err != nil {
+		return nil, err
+	}
+	t, err := parse(string(source))
+	if err != nil {
+		return nil, err
+	}
+	if l == Pseudo {
+		t = t.pseudo()
+	}
+	return t, t.prepare(language.MustParse(string(l)))
+}
 
 var english = sync.OnceValue(func() *Locale { return NewLocale(English, time.UTC) })
 
-var keyLine = regexp.MustCompile(`^([a-z0-9_-]+(?:\.[A-Za-z0-9_-]+)+)(?:\[(one|other)(?: (\d))?\])?\s*=\s?(.*)$`)
-
 // parse reads a catalogue. Its error names the line.
 func parse(source string) (*texts, error) {
-	t := &texts{plain: map[string]string{}, formats: map[string]format{}}
+	t := &texts{plain: make(map[string]string, 6000), formats: make(map[string]format, 2000)}
 	lines := strings.Split(source, "\n")
 	for n := 0; n < len(lines); n++ {
 		line := strings.TrimRight(lines[n], " \r")
 		if line == "" || line[0] == '#' {
 			continue
 		}
-		m := keyLine.FindStringSubmatch(line)
-		if m == nil {
-			return nil, fmt.Errorf("line %d: want key = text, got %q", n+1, line)
+		at := n + 1
+		key, text, ok := strings.Cut(line, " = ")
+		key, form, by, fits := keyOf(key)
+		if !ok || !fits {
+			return nil, fmt.Errorf("line %d: want key = text, got %q", at, line)
 		}
-		text := m[4]
 		for n+1 < len(lines) && strings.HasPrefix(lines[n+1], " ") {
 			n++
 			text += " " + strings.TrimSpace(lines[n])
 		}
-		if err := t.add(m[1], m[2], m[3], strings.TrimSpace(text)); err != nil {
-			return nil, fmt.Errorf("line %d: %w", n+1, err)
+		if err := t.add(key, form, by, strings.TrimSpace(text)); err != nil {
+			return nil, fmt.Errorf("line %d: %w", at, err)
 		}
 	}
 	return t, nil
+}
+
+// keyOf takes apart what stands before the sign: "key", "key[one]" or "key[other 2]".
+func keyOf(text string) (key, form, by string, ok bool) {
+	key, rest, formed := strings.Cut(text, "[")
+	if formed {
+		form, by, _ = strings.Cut(strings.TrimSuffix(rest, "]"), " ")
+		if form != "one" && form != "other" || len(by) > 1 || strings.Trim(by, "123456789") != "" || !strings.HasSuffix(rest, "]") {
+			return "", "", "", false
+		}
+	}
+	const signs = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-."
+	return key, form, by, strings.Contains(strings.Trim(key, "."), ".") && strings.Trim(key, signs) == ""
 }
 
 func (t *texts) add(key, form, by, text string) error {

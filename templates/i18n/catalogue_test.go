@@ -15,6 +15,15 @@ import (
 	"unicode"
 )
 
+// catalogues gives all of them.
+func catalogues() map[Lang]*texts {
+	all := map[Lang]*texts{}
+	for l, load := range loaders {
+		all[l] = load()
+	}
+	return all
+}
+
 // TestCataloguesAgree compares the languages with English: the same keys, the same arguments in each text, and both forms of what
 // is counted. Each text is written once with arguments, which finds those that fmt cannot write.
 func TestCataloguesAgree(t *testing.T) {

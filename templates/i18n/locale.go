@@ -78,11 +78,11 @@ func NewLocale(l Lang, zone *time.Location) *Locale {
 	if zone == nil {
 		zone = time.UTC
 	}
-	all := catalogues()
-	t, ok := all[l]
+	load, ok := loaders[l]
 	if !ok {
-		l, t = English, all[English]
+		l, load = English, loaders[English]
 	}
+	t := load()
 	return &Locale{Lang: l, Zone: zone, printer: t.printer, texts: t}
 }
 
