@@ -2,6 +2,7 @@ package web
 
 import (
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"os"
 	"regexp"
@@ -101,4 +102,20 @@ func TestLanguageIsChosen(t *testing.T) {
 	wantStatus(t, mine.post("/language", url.Values{"language": {"nb"}, "back": {"/partner"}}), http.StatusSeeOther)
 	again := w.browser().login(t, w.first.email) // another browser: the account remembers
 	wantWords(t, text(again.get("/partner")), `<html lang="nb"`)
+}
+
+// TestProblemsHonourAcceptLanguage: title and detail follow the client, the code does not, and English is for whoever asks for none of ours.
+func TestProblemsHonourAcceptLanguage(t *testing.T) {
+	t.Parallel()
+	h := newAPIHarness(t, nil)
+	for accept, want := range map[string]string{"": "Not Found", "fr": "Not Found", "nl-BE, en;q=0.5": "Niet gevonden", "no": "Ikke funnet"} {
+		r := httptest.NewRequest(http.MethodGet, "/registry/v1/contracts/none", nil)
+		r.Header.Set("Accept-Language", accept)
+		answer := httptest.NewRecorder()
+		h.app.Handler().ServeHTTP(answer, r)
+		got, page := answer.Result(), answer.Body.String()
+		if !strings.Contains(page, `"title":"`+want+`"`) || !strings.Contains(page, `"code":"not-found"`) || got.Header.Get("Vary") == "" || got.Header.Get("Content-Language") == "" {
+			t.Errorf("%q: %s %v", accept, page, got.Header)
+		}
+	}
 }

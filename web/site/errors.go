@@ -188,10 +188,13 @@ func (a *App) writeProblem(c echo.Context, p Problem) error {
 	if p.Logged {
 		p.Instance = "urn:schakel:" + RequestIDOf(c)
 	}
-	body, err := json.Marshal(a.typed(p).in(a.apiLocale(c)))
+	locale := a.apiLocale(c)
+	body, err := json.Marshal(a.typed(p).in(locale))
 	if err != nil {
 		return err
 	}
+	c.Response().Header().Set("Content-Language", string(locale.Lang))
+	c.Response().Header().Add("Vary", "Accept-Language")
 	return c.Blob(p.Status, problemType, body)
 }
 
