@@ -178,7 +178,7 @@ async function portions(kit, page) {
   await kit.look(page, "/partner/subscriptions/id/selection refused");
   await page.goto(`${set.base}/partner/replays?mode=all&endpoint=${endpoint}`);
   await kit.look(page);
-  await page.getByRole("button", { name: /^Offer/ }).click();
+  await page.getByRole("button", { name: /^Replay/ }).click();
   await page.waitForURL("**/jobs/*");
   await kit.look(page);
   await page.goto(set.base + "/partner/jobs");
