@@ -78,9 +78,9 @@ func (l *Locale) Day(t time.Time) string {
 
 func (l *Locale) day(t time.Time) string { return l.ShortDay(t) + t.Format(" 2006") }
 
-// ShortDay writes the day and month of a time, in the zone that it has: "21 Nov".
+// ShortDay writes the day and month of a time, in the zone that it has: "21 Nov", in Norwegian "21. nov.".
 func (l *Locale) ShortDay(t time.Time) string {
-	return t.Format("2 ") + l.Of("time", "month-"+t.Format("01"))
+	return l.T("time.day", t.Day(), l.Of("time", "month-"+t.Format("01")))
 }
 
 // Day writes a date for the reader of a context.

@@ -16,6 +16,7 @@ func TestFormats(t *testing.T) {
 		{nb.Count(1204), "1\u00a0204"},
 		{en.Time(at), "21 Nov 2026 14:03:05 UTC"},
 		{nl.Time(at), "21 nov 2026 15:03:05 CET"},
+		{nb.Time(at), "21. nov. 2026 15:03:05 CET"},
 		{nl.Duration(7500 * time.Second), "2 u 5 min"},
 		{nl.Duration(1500 * time.Millisecond), "1,5 s"},
 		{en.Duration(1500 * time.Millisecond), "1.5 s"},
