@@ -285,7 +285,7 @@ func TestMailsAreInTheLanguageOfTheirRecipient(t *testing.T) {
 		noon := time.Date(2026, 7, 1, 10, 0, 0, 0, time.UTC)
 		msg := cfg.Letter("ui.log-out", "/login", registry.Because("Ø"), "", i18n.M("mail.item", noon)).Lines(registry.Bullet("ui.log-in"), i18n.Raw("x"))
 		for to, want := range map[string][2]string{
-			"Anna@noord.example": {"Logg ut", "Begrunnelse: Ø\n\n- 1 juli 2026 12:00:00 CEST\n\n- Logg inn\nx\n\n" + cfg.BaseURL + "/login\n\nDenne meldingen er sendt av Schakel hos " + cfg.Organisation + ".\n"},
+			"Anna@noord.example": {"Logg ut", "Begrunnelse: Ø\n\n- 1. juli 2026 12:00:00 CEST\n\n- Logg inn\nx\n\n" + cfg.BaseURL + "/login\n\nDenne meldingen er sendt av Schakel hos " + cfg.Organisation + ".\n"},
 			"piet@noord.example": {"Uitloggen", "De reden: Ø\n\n- 1 jul 2026 10:00:00 UTC\n\n- Inloggen\nx\n\n" + cfg.BaseURL + "/login\n\nDit bericht is verzonden door Schakel van " + cfg.Organisation + ".\n"},
 			"jan@zuid.example":   {"Uitloggen", "De reden: Ø\n\n- 1 jul 2026 10:00:00 UTC\n\n- Inloggen\nx\n\n" + cfg.BaseURL + "/login\n\nDit bericht is verzonden door Schakel van " + cfg.Organisation + ".\n"},
 		} {
