@@ -12,6 +12,7 @@ import (
 
 	"github.com/a-h/templ"
 	"golang.org/x/net/html"
+	"schakel/templates/i18n"
 	"schakel/templates/ui"
 	"schakel/templates/ui/uitest"
 )
@@ -74,10 +75,10 @@ func galleryErrors() templ.Component {
 
 func galleryTiles(now time.Time) templ.Component {
 	return ui.Tiles([]ui.Tile{
-		{Label: "Delivered", Value: ui.Count(182034), Hint: "in the last 24 hours", Href: "/admin/deliveries"},
+		{Label: "Delivered", Value: "182,034", Hint: "in the last 24 hours", Href: "/admin/deliveries"},
 		{Label: "Retrying", Value: "17", Hint: "next try in 20 s", Kind: ui.KindWarning},
-		{Label: "Dead letters", Value: ui.Count(1204), Hint: "oldest " + ui.Relative(now.Add(-50*time.Hour), now), Href: "/admin/dead-letters", Kind: ui.KindError},
-		{Label: "Largest event", Value: ui.Bytes(1 << 20)},
+		{Label: "Dead letters", Value: "1,204", Hint: "oldest " + "2 d 2 h ago", Href: "/admin/dead-letters", Kind: ui.KindError},
+		{Label: "Largest event", Value: "1 MiB"},
 	})
 }
 
@@ -99,7 +100,7 @@ func galleryTable(now time.Time) templ.Component {
 			uitest.With(ui.Cell("Partner"), plain("ROC Noorderpoort")),
 			uitest.With(ui.Cell("State"), ui.State([]string{"dead", "retrying", "held", "delivered"}[i])),
 			uitest.With(ui.Cell("Since"), ui.Clock(now.Add(-time.Duration(i*i)*time.Hour), now)),
-			uitest.With(ui.CellNumber("Tries"), plain(ui.Count(9+i*1000))),
+			uitest.With(ui.CellNumber("Tries"), plain(i18n.Count(context.Background(), 9+i*1000))),
 			uitest.With(ui.CellActions(), ui.PostButton(ui.Subtle, "Resend", "/admin/deliveries/"+id+"/resend", ui.Hidden{Name: "from", Value: "dead"})),
 		))
 	}

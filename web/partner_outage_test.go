@@ -9,7 +9,7 @@ import (
 	"schakel/delivery/event"
 	"schakel/delivery/webhook"
 	"schakel/store"
-	"schakel/templates/ui"
+	"schakel/templates/i18n"
 )
 
 // A partner reads on its overview and on the page of the endpoint how much waits, since when, why, and when the next attempt is;
@@ -45,14 +45,14 @@ func TestPartnerSeesItsOutage(t *testing.T) {
 			w.stop(w.first, tt.stop)
 			next := tt.next
 			if next == "" {
-				next = ui.Time(stopped.Add(time.Hour))
+				next = i18n.Time(t.Context(), stopped.Add(time.Hour))
 			}
 			home, _, _ := strings.Cut(shows(t, mine.get("/partner"), http.StatusOK, "stopped or late"), "Recent failures")
-			wantWords(t, home, "/partner/endpoints/"+w.first.endpoint, tt.why, next, ">2<", ui.Time(made))
-			page := shows(t, mine.get("/partner/endpoints/"+w.first.endpoint), http.StatusOK, "Pending deliveries", "The oldest waits since", ui.Time(made), tt.why, next)
+			wantWords(t, home, "/partner/endpoints/"+w.first.endpoint, tt.why, next, ">2<", i18n.Time(t.Context(), made))
+			page := shows(t, mine.get("/partner/endpoints/"+w.first.endpoint), http.StatusOK, "Pending deliveries", "The oldest waits since", i18n.Time(t.Context(), made), tt.why, next)
 			if tt.since {
-				wantWords(t, home, ui.Time(stopped))
-				wantWords(t, page, "Stopped since", ui.Time(stopped))
+				wantWords(t, home, i18n.Time(t.Context(), stopped))
+				wantWords(t, page, "Stopped since", i18n.Time(t.Context(), stopped))
 			}
 			lacks(t, shows(t, mine.get("/partner/subscriptions/"+w.first.subscription), http.StatusOK, "endpoint is stopped", tt.why, next), "are sent to your endpoint")
 			lacks(t, text(other.get("/partner")), "stopped or late")

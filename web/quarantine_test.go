@@ -15,7 +15,7 @@ import (
 	"schakel/delivery/outbox"
 	"schakel/registry/identity"
 	"schakel/store"
-	"schakel/templates/ui"
+	"schakel/templates/i18n"
 	webevents "schakel/web/events"
 	"schakel/web/site"
 )
@@ -230,7 +230,7 @@ func TestObjectOnPages(t *testing.T) {
 		}
 		return tx.InsertLeftOut(t.Context(), []store.LeftOut{{EventID: e.ID, SubscriptionID: w.other.subscription, PartnerID: w.other.id}})
 	})
-	wantWords(t, text(w.admin.get("/admin/events/"+e.ID)), o.ID, ui.Bytes(5), "abababab", "Left out as a repeat", "/admin/subscriptions/"+w.other.subscription)
+	wantWords(t, text(w.admin.get("/admin/events/"+e.ID)), o.ID, i18n.Bytes(t.Context(), 5), "abababab", "Left out as a repeat", "/admin/subscriptions/"+w.other.subscription)
 	download := "/partner/deliveries/" + d.ID + "/object"
 	wantWords(t, text(w.first.browser.get("/partner/deliveries/"+d.ID)), download, o.ID)
 	for path, b := range map[string]*browser{download: w.first.browser, "/admin/events/" + e.ID + "/object": w.admin} {

@@ -8,7 +8,7 @@ import (
 	"io"
 	"time"
 
-	"schakel/templates/ui"
+	"schakel/templates/i18n"
 )
 
 // Streams holds the standard streams a command reads and writes.
@@ -90,4 +90,9 @@ func PrintJSON(w io.Writer, v any) error {
 }
 
 // Plural writes a number with its noun, as the portal does.
-func Plural(n int64, one, many string) string { return ui.Plural(int(n), one, many) }
+func Plural(n int64, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return i18n.Count(context.Background(), int(n)) + " " + many
+}
