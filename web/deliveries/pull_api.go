@@ -247,7 +247,7 @@ func (m *handlers) settle(c echo.Context, verb func(context.Context, store.Subsc
 	}
 	answer := SettleAnswer{SucceededLockTokens: api.NotNil(done.Succeeded), FailedLockTokens: make([]failedToken, len(done.Failed))}
 	for i, f := range done.Failed {
-		answer.FailedLockTokens[i] = failedToken{f.LockToken, tokenError{f.Code, api.Locale(c).Text(f.Text)}}
+		answer.FailedLockTokens[i] = failedToken{f.LockToken, tokenError{f.Code, site.APILocale(c).Text(f.Text)}}
 	}
 	return c.JSON(http.StatusOK, answer)
 }

@@ -88,7 +88,7 @@ func (m *handlers) accepted(c echo.Context, r outbox.Receipt, warnings []site.Pr
 	if len(warnings) == 0 {
 		return answer
 	}
-	reader := api.Locale(c)
+	reader := site.APILocale(c)
 	for i, t := range answer.Advice {
 		answer.Advice[i].Detail = i18n.Message(reader.Text(t.Detail))
 	}

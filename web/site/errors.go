@@ -188,7 +188,7 @@ func (a *App) writeProblem(c echo.Context, p Problem) error {
 	if p.Logged {
 		p.Instance = "urn:schakel:" + RequestIDOf(c)
 	}
-	locale := a.apiLocale(c)
+	locale := APILocale(c)
 	body, err := json.Marshal(a.typed(p).in(locale))
 	if err != nil {
 		return err

@@ -51,8 +51,8 @@ func (a *App) setLocale(c echo.Context) {
 	c.SetRequest(r.WithContext(i18n.With(r.Context(), i18n.NewLocale(lang, zone))))
 }
 
-// apiLocale is the language of a problem that an API answers: what the client accepts, or English.
-func (a *App) apiLocale(c echo.Context) *i18n.Locale {
+// APILocale is the language of a text in an answer of an API: what the client accepts, or English. Problems are written in it by themselves.
+func APILocale(c echo.Context) *i18n.Locale {
 	lang, _ := i18n.Accepted(c.Request().Header.Get("Accept-Language"))
 	return i18n.NewLocale(lang, nil)
 }

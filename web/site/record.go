@@ -48,7 +48,7 @@ func (a *App) recordProblem(c echo.Context, err error) (*RecordedAnswer, error) 
 		got.Header = http.Header{}
 	}
 	got.Header.Set("Content-Type", problemType)
-	got.Body, err = json.Marshal(a.typed(*p).in(a.apiLocale(c)))
+	got.Body, err = json.Marshal(a.typed(*p).in(APILocale(c)))
 	return got, err
 }
 
