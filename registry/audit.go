@@ -128,6 +128,8 @@ const (
 
 	ActionIssueAcknowledged = "issue.acknowledged"
 	ActionIssueResolved     = "issue.resolved"
+	ActionIssueReopened     = "issue.reopened"
+	ActionIssueMailed       = "issue.mailed"
 )
 
 // AuditTrail reads the audit trail. An entry is written in the transaction of the change it describes, and is immutable.

@@ -24,7 +24,7 @@ func (c Config) Mail(ctx context.Context, tx *store.Tx, to string, msg Message) 
 	if to == "" {
 		return nil
 	}
-	locale, err := c.localeOf(ctx, tx, to)
+	locale, err := c.LocaleOf(ctx, tx, to)
 	if err != nil {
 		return err
 	}
@@ -32,10 +32,16 @@ func (c Config) Mail(ctx context.Context, tx *store.Tx, to string, msg Message) 
 	return Wrap("queue mail", tx.InsertMail(ctx, &mail))
 }
 
-// localeOf is the language and time zone of the account with an address; what it does not choose is the organisation's.
-func (c Config) localeOf(ctx context.Context, tx *store.Tx, email string) (*i18n.Locale, error) {
+// AccountReader finds who has an account.
+type AccountReader interface {
+	Accounts(ctx context.Context, partnerID string) ([]store.Account, error)
+	AccountByEmail(ctx context.Context, email string) (store.Account, error)
+}
+
+// LocaleOf is the language and time zone of the account with an address; what it does not choose is the organisation's.
+func (c Config) LocaleOf(ctx context.Context, accounts AccountReader, email string) (*i18n.Locale, error) {
 	lang, zone := c.Language, c.TimeZone
-	account, err := tx.AccountByEmail(ctx, CleanEmail(email))
+	account, err := accounts.AccountByEmail(ctx, CleanEmail(email))
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return nil, fmt.Errorf("find the language of a recipient: %w", err)
 	}
@@ -78,8 +84,8 @@ func (c Config) MailAdministrators(ctx context.Context, tx *store.Tx, msg Messag
 }
 
 // Administrators lists the addresses of everyone who can decide.
-func Administrators(ctx context.Context, tx *store.Tx) ([]string, error) {
-	accounts, err := tx.Accounts(ctx, "")
+func Administrators(ctx context.Context, from AccountReader) ([]string, error) {
+	accounts, err := from.Accounts(ctx, "")
 	if err != nil {
 		return nil, fmt.Errorf("list administrators: %w", err)
 	}

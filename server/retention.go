@@ -166,6 +166,7 @@ func (f RetentionFlags) tasks(keys lifetime) ([]pruneTask, error) {
 		{"amqp", f.KeepEvents, nil, schedule, (*store.Tx).PruneAMQP},
 		{"attempt-bodies", f.KeepAttemptBodies, nil, schedule, (*store.Tx).PruneAttemptBodies},
 		{"audit", f.KeepAudit, nil, schedule, (*store.Tx).PruneAudit},
+		{"issue-events", f.KeepAudit, nil, schedule, (*store.Tx).PruneIssueEvents},
 		{"mails", f.KeepMails, nil, schedule, (*store.Tx).PruneMails},
 		{"jobs", f.KeepJobs, nil, schedule, (*store.Tx).PruneJobs},
 	} {

@@ -243,8 +243,8 @@ func TestRetentionTasks(t *testing.T) {
 		want  string
 	}{
 		{RetentionFlags{}, "traffic partitions expired objects mutation-files quarantine mirrors downloads mutations publications mutation-downloads"},
-		{RetentionFlags{KeepEvents: 30 * day, KeepAttemptBodies: 14 * day, KeepAudit: 730 * day, KeepMails: 30 * day, KeepJobs: 90 * day}, "traffic partitions expired objects mutation-files events batches identities quarantine mirrors downloads mutations publications mutation-downloads amqp attempt-bodies audit mails jobs"},
-		{RetentionFlags{KeepAudit: day, PruneSchedule: "0 3 * * *"}, "traffic partitions expired objects mutation-files quarantine mirrors downloads mutations publications mutation-downloads audit"},
+		{RetentionFlags{KeepEvents: 30 * day, KeepAttemptBodies: 14 * day, KeepAudit: 730 * day, KeepMails: 30 * day, KeepJobs: 90 * day}, "traffic partitions expired objects mutation-files events batches identities quarantine mirrors downloads mutations publications mutation-downloads amqp attempt-bodies audit issue-events mails jobs"},
+		{RetentionFlags{KeepAudit: day, PruneSchedule: "0 3 * * *"}, "traffic partitions expired objects mutation-files quarantine mirrors downloads mutations publications mutation-downloads audit issue-events"},
 	} {
 		tasks, err := c.flags.tasks(sevenDays)
 		if err != nil {

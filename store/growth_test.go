@@ -20,7 +20,7 @@ var goesBy = map[string]string{
 	"quarantine": "PruneQuarantine", "quarantined_event": "PruneQuarantine",
 	"resend_job": "PruneJobs", "replay_part": "PruneJobs",
 	"traffic": "PruneTraffic",
-	"audit":   "PruneAudit", "mail": "PruneMails", "mirror_run": "PruneMirrors", "mirror_aside": "PruneMirrors",
+	"audit":   "PruneAudit", "issue_event": "PruneIssueEvents", "mail": "PruneMails", "mirror_run": "PruneMirrors", "mirror_aside": "PruneMirrors",
 	"amqp_message": "PruneAMQP", "amqp_trace": "PruneAMQP",
 	"mutation_group": "PruneMutations", "mutation": "PruneMutations", "mutation_publication": "PrunePublications",
 	"mutation_file": "PruneMutationFiles", "mutation_chunk": "PruneMutationFiles", "mutation_download": "PruneMutationDownloads",

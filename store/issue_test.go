@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -33,6 +34,7 @@ func TestIssueStates(t *testing.T) {
 		steps := map[string]func(tx *store.Tx, id string) error{
 			"acknowledge": func(tx *store.Tx, id string) error { return tx.AcknowledgeIssue(w.ctx, id, "Ada") },
 			"resolve":     func(tx *store.Tx, id string) error { return tx.ResolveIssue(w.ctx, id, "Ada") },
+			"reopen":      func(tx *store.Tx, id string) error { return tx.ReopenIssue(w.ctx, id, "Ada") },
 			"itself": func(tx *store.Tx, _ string) error {
 				_, err := tx.ResolveIssues(w.ctx, w.endpoint.ID, store.At(tx.Now.Add(time.Second)))
 				return err
@@ -54,6 +56,10 @@ func TestIssueStates(t *testing.T) {
 			{store.IssueResolved, "resolve", ""},
 			{store.IssueResolved, "itself", store.IssueResolved},
 			{store.IssueResolved, "fail", store.IssueReopened},
+			{store.IssueResolved, "reopen", store.IssueReopened},
+			{store.IssueOpen, "reopen", ""},
+			{store.IssueAcknowledged, "reopen", ""},
+			{store.IssueReopened, "reopen", ""},
 			{store.IssueReopened, "acknowledge", store.IssueAcknowledged},
 			{store.IssueReopened, "resolve", store.IssueResolved},
 			{store.IssueReopened, "itself", store.IssueResolved},
@@ -155,5 +161,62 @@ func TestIssueResolvesByItself(t *testing.T) {
 		}
 		w.set(ids[2], `status = 'delivered'`)
 		resolve(1)
+	})
+}
+
+// Each change of an issue stands in its history once, with who did it, newest first; a failure that changes nothing does not.
+func TestIssueHistory(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.failing("http-503", 1)
+		w.failing("http-503", 2)
+		id := w.issue("http-503").ID
+		for _, step := range []func(tx *store.Tx) error{
+			func(tx *store.Tx) error { return tx.AcknowledgeIssue(w.ctx, id, "Ada") },
+			func(tx *store.Tx) error { return tx.NoteIssueMail(w.ctx, w.issue("http-503"), "Ada") },
+			func(tx *store.Tx) error {
+				_, err := tx.ResolveIssues(w.ctx, w.endpoint.ID, store.At(tx.Now.Add(time.Second)))
+				return err
+			},
+		} {
+			w.clock.Advance(time.Second)
+			w.write(step)
+		}
+		w.clock.Advance(time.Second)
+		w.failing("http-503", 1)
+		rows, err := w.db.IssueEventsOf(w.ctx, id, 10)
+		noErr(t, err)
+		var got []string
+		for _, row := range rows {
+			got = append(got, row.Action+" "+row.Actor)
+		}
+		want := []string{"reopened ", "resolved ", "mailed Ada", "acknowledged Ada", "opened "}
+		if !slices.Equal(got, want) || rows[0].PartnerID != w.partner.ID || rows[0].At.IsZero() {
+			t.Errorf("%q, want %q", got, want)
+		}
+		if i := w.issue("http-503"); i.EventID != rows[0].ID || i.RaisedAt.IsZero() {
+			t.Errorf("%+v", i)
+		}
+		w.clock.Advance(48 * time.Hour)
+		w.write(func(tx *store.Tx) error {
+			done, err := tx.PruneIssueEvents(w.ctx, store.At(tx.Now.Add(-time.Hour)), "", 100)
+			if done.Rows != 5 {
+				t.Errorf("%+v is pruned", done)
+			}
+			return err
+		})
+	})
+}
+
+// An issue names the event types of the deliveries that wait for its cause.
+func TestIssueEventTypes(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		ids := w.newDeliveries(w.subscription, 2)
+		w.set(ids[0], `status = 'dead', cause = 'dns'`)
+		w.set(ids[1], `status = 'dead', cause = 'dns', event_type = 'nl.other'`)
+		w.failing("dns", 1)
+		types, err := w.db.IssueEventTypes(w.ctx, w.issue("dns"))
+		if err != nil || len(types) != 2 || !slices.Contains(types, "nl.other") {
+			t.Errorf("%q, %v", types, err)
+		}
 	})
 }

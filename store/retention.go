@@ -164,6 +164,11 @@ func (tx *Tx) PruneMails(ctx context.Context, before Time, _ string, limit int) 
 	return tx.pruneOldest(ctx, "mail", "mal", " AND status IN ('sent', 'failed')", before, limit)
 }
 
+// PruneIssueEvents removes what happened to issues before the moment given; the issues stay.
+func (tx *Tx) PruneIssueEvents(ctx context.Context, before Time, _ string, limit int) (Pruned, error) {
+	return tx.pruneOldest(ctx, "issue_event", "ise", "", before, limit)
+}
+
 // pruneOldest removes rows of a table whose ids, of this prefix, tell when they were made.
 func (tx *Tx) pruneOldest(ctx context.Context, table, prefix, and string, before Time, limit int) (Pruned, error) {
 	n, err := tx.exec(ctx, `DELETE FROM `+table+` WHERE id IN (SELECT id FROM `+table+` WHERE id < ?`+and+` ORDER BY id LIMIT ?)`,

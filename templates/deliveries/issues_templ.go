@@ -32,7 +32,7 @@ type IssueRow struct {
 	Cause, Detail, Partner, Endpoint, State string
 	Failures                                int
 	First, Last                             time.Time
-	Sample, DeadLetters                     string
+	Href, DeadLetters                       string
 	Acknowledge, Resolve                    string
 }
 
@@ -56,7 +56,7 @@ func (v IssueListView) cells(ctx context.Context, r IssueRow) ui.Cells {
 	if v.ShowPartner {
 		all = append(all, ui.PlainText(r.Partner))
 	}
-	return append(all, ui.PlainText(r.State), ui.PlainText(i18n.Count(ctx, r.Failures)), r.span(v.Now), r.actions())
+	return append(all, ui.PlainText(r.State), ui.PlainText(i18n.Count(ctx, r.Failures)), r.span(v.Now), r.actions(v.Path))
 }
 
 // IssueList lists issues, those that failed last first.
@@ -140,7 +140,7 @@ func (r IssueRow) cause() templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = ui.Link(r.Cause, r.Sample).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Link(r.Cause, r.Href).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -215,7 +215,7 @@ func (r IssueRow) span(now time.Time) templ.Component {
 	})
 }
 
-func (r IssueRow) actions() templ.Component {
+func (r IssueRow) actions(path string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -241,13 +241,13 @@ func (r IssueRow) actions() templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if r.Acknowledge != "" {
-			templ_7745c5c3_Err = ui.PostButton(ui.Subtle, i18n.T(ctx, "deliveries.issues.acknowledge"), r.Acknowledge).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.PostButton(ui.Subtle, i18n.T(ctx, "deliveries.issues.acknowledge"), r.Acknowledge, ui.Hidden{Name: "back", Value: path}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		}
 		if r.Resolve != "" {
-			templ_7745c5c3_Err = ui.PostButton(ui.Subtle, i18n.T(ctx, "deliveries.issues.resolve"), r.Resolve).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.PostButton(ui.Subtle, i18n.T(ctx, "deliveries.issues.resolve"), r.Resolve, ui.Hidden{Name: "back", Value: path}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

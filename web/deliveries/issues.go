@@ -3,7 +3,6 @@ package deliveries
 import (
 	"context"
 	"net/http"
-	"net/url"
 	"strconv"
 	"strings"
 
@@ -27,7 +26,7 @@ func (p *Pages) issueList(area site.DeliveryArea) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		ctx, scope, paging := c.Request().Context(), area.Scope(c), site.PagePaging(c)
 		status := site.PageChoice(c, "state", issueStatuses())
-		filter := store.IssueFilter{PartnerID: scope, Page: paging}
+		filter := store.IssueFilter{PartnerID: scope, EndpointID: site.Clean(c.QueryParam("endpoint")), Page: paging}
 		if status != "" {
 			filter.Statuses = []string{status}
 		}
@@ -40,8 +39,15 @@ func (p *Pages) issueList(area site.DeliveryArea) echo.HandlerFunc {
 		for _, s := range issueStatuses() {
 			options = append(options, ui.Option{Value: s, Label: i18n.Of(ctx, "deliveries.issue-state", s)})
 		}
-		v.Fields = []ui.Field{site.ChoiceField("state", i18n.T(ctx, "deliveries.state-label"), status, options)}
 		names := p.DeliveryNamesOf(scope)
+		endpoints, err := p.EndpointOptions(ctx, scope, names)
+		if err != nil {
+			return err
+		}
+		v.Fields = site.WithErrors([]ui.Field{
+			site.ChoiceField("endpoint", i18n.T(ctx, "deliveries.endpoint"), filter.EndpointID, endpoints),
+			site.ChoiceField("state", i18n.T(ctx, "deliveries.state-label"), status, options),
+		}, nil)
 		for _, i := range rows {
 			row := issueRow(ctx, area, i)
 			if row.Endpoint, err = names.Endpoint(ctx, i.EndpointID); err != nil {
@@ -62,16 +68,10 @@ func (p *Pages) issueList(area site.DeliveryArea) echo.HandlerFunc {
 }
 
 func issueRow(ctx context.Context, area site.DeliveryArea, i store.Issue) view.IssueRow {
-	here := area.Base + "/issues/" + i.ID
+	here := area.Issue(i.ID)
 	r := view.IssueRow{
-		Cause: issueCause(ctx, i.Cause), Detail: site.DetailText(ctx, causeReason(i.Cause), site.Shown(i.Detail)), State: issueState(ctx, i), Failures: int(i.Failures), First: i.FirstAt.Time, Last: i.LastAt.Time,
-		Sample: area.Delivery(i.DeliveryID),
-	}
-	q := url.Values{"endpoint": {i.EndpointID}, "cause": {i.Cause}}
-	r.DeadLetters = "/admin/dead-letters?" + q.Encode()
-	if !area.Admin {
-		q.Set("status", store.DeliveryDead)
-		r.DeadLetters = area.Base + "/deliveries?" + q.Encode()
+		Cause: registry.IssueCause(i.Cause).In(ctx), Detail: site.DetailText(ctx, causeReason(i.Cause), site.Shown(i.Detail)), State: issueState(ctx, i), Failures: int(i.Failures), First: i.FirstAt.Time, Last: i.LastAt.Time,
+		Href: here, DeadLetters: issueDeliveries(area, i, store.DeliveryDead),
 	}
 	switch i.Status {
 	case store.IssueOpen, store.IssueReopened:
@@ -95,14 +95,6 @@ func issueState(ctx context.Context, i store.Issue) string {
 	return i18n.Of(ctx, "deliveries.issue-state", i.Status)
 }
 
-// issueCause describes the key of a cause.
-func issueCause(ctx context.Context, cause string) string {
-	if status, ok := strings.CutPrefix(cause, "http-"); ok {
-		return i18n.T(ctx, "deliveries.issues.answered", status)
-	}
-	return site.FailureKind(ctx, cause)
-}
-
 // causeReason is the reason of a delivery that failed for a cause.
 func causeReason(cause string) string {
 	if status, ok := strings.CutPrefix(cause, "http-"); ok {
@@ -113,36 +105,4 @@ func causeReason(cause string) string {
 		return webhook.Verdict(webhook.Outcome{Status: n}, webhook.Facts{}).Reason
 	}
 	return webhook.Verdict(webhook.Outcome{Kind: webhook.ErrorKind(cause)}, webhook.Facts{}).Reason
-}
-
-// decideIssue acknowledges or resolves an issue; another partner's is not found (guarantee G7).
-func (p *Pages) decideIssue(area site.DeliveryArea, action string) echo.HandlerFunc {
-	return func(c echo.Context) error {
-		ctx, who, scope := c.Request().Context(), site.Actor(c), area.Scope(c)
-		err := p.DB.Write(ctx, func(tx *store.Tx) error {
-			i, err := tx.Issue(ctx, c.Param("id"))
-			if err != nil {
-				return err
-			}
-			if scope != "" && i.PartnerID != scope {
-				return store.ErrNotFound
-			}
-			step := tx.AcknowledgeIssue
-			if action == registry.ActionIssueResolved {
-				step = tx.ResolveIssue
-			}
-			if err := step(ctx, i.ID, who.Name); err != nil {
-				return err
-			}
-			return tx.InsertAudit(ctx, store.Audit{
-				ActorKind: who.Kind, ActorID: who.ID, ActorName: who.Name, Action: action, ObjectKind: "issue", ObjectID: i.ID,
-				ObjectName: issueCause(context.Background(), i.Cause), PartnerID: i.PartnerID, Detail: "{}",
-			})
-		})
-		text := i18n.Message("deliveries.issues.was-acknowledged")
-		if action == registry.ActionIssueResolved {
-			text = "deliveries.issues.was-resolved"
-		}
-		return p.Saved(c, err, area.Base+"/issues", text)
-	}
 }

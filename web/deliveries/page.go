@@ -125,7 +125,11 @@ func (p *Pages) showDelivery(c echo.Context, area site.DeliveryArea, reason stri
 	if err != nil {
 		return err
 	}
-	v.Facts = slices.Concat(deliveryFacts(ctx, area, at, v.Now), batch, sent)
+	issue, err := p.issueItem(ctx, area, d)
+	if err != nil {
+		return err
+	}
+	v.Facts = slices.Concat(deliveryFacts(ctx, area, at, v.Now), issue, batch, sent)
 	behind, err := p.DB.WaitsFor(ctx, d.ID)
 	if err != nil {
 		return err

@@ -78,6 +78,10 @@ func (p *pages) fillEndpoint(ctx context.Context, who registry.Actor, e store.En
 			return err
 		}
 	}
+	v.IssuesHref = "/admin/issues?endpoint=" + e.ID
+	if v.Issues, err = unresolvedIssues(ctx, p.DB, e.ID); err != nil {
+		return err
+	}
 	v.Waiting, v.Oldest = waiting[e.ID].Waiting, waiting[e.ID].OldestDue.Time
 	subs, _, err := p.Registry.Subscriptions.List(ctx, who.Scope(), store.SubscriptionFilter{EndpointID: e.ID})
 	if err != nil {

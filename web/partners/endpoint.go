@@ -135,6 +135,10 @@ func (d ownerPages) showEndpoint(c echo.Context, status int, change func(*view.E
 	if v.Queue, err = d.queueOf(c.Request().Context(), e); err != nil {
 		return err
 	}
+	v.IssuesHref = strings.TrimSuffix(d.Deliveries, "/deliveries") + "/issues?endpoint=" + url.QueryEscape(e.ID)
+	if v.Issues, err = unresolvedIssues(c.Request().Context(), d.DB, e.ID); err != nil {
+		return err
+	}
 	if e.Kind == store.EndpointPull {
 		if v.Pull, err = d.pullView(c, e, subs); err != nil {
 			return err

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"schakel/registry"
 	"schakel/store"
 	"schakel/templates/i18n"
 	view "schakel/templates/partners"
@@ -67,4 +68,12 @@ func stoppedText(ctx context.Context, e store.Endpoint, now time.Time) string {
 		return ""
 	}
 	return i18n.T(ctx, "partners.subscription.stopped", stop.Why, stop.Next)
+}
+
+// unresolvedIssues counts the issues of an endpoint that are not resolved.
+func unresolvedIssues(ctx context.Context, db *store.DB, endpointID string) (int, error) {
+	_, n, err := db.Issues(ctx, store.IssueFilter{
+		EndpointID: endpointID, Statuses: []string{store.IssueOpen, store.IssueReopened, store.IssueAcknowledged}, Page: store.Page{Number: 1, Size: 1},
+	})
+	return n, registry.Wrap("count issues", err)
 }

@@ -65,7 +65,7 @@ func AuditActions() []string {
 		registry.ActionSigningKeyMade, registry.ActionRouteAdded, registry.ActionRouteRemoved, registry.ActionProfileChanged,
 		registry.ActionAccountInvited, registry.ActionAccountBlocked, registry.ActionAccountUnblocked,
 		registry.ActionRequestQuarantined, registry.ActionRequestReleased, registry.ActionRequestDiscarded,
-		registry.ActionIssueAcknowledged, registry.ActionIssueResolved,
+		registry.ActionIssueAcknowledged, registry.ActionIssueResolved, registry.ActionIssueReopened, registry.ActionIssueMailed,
 	}
 	list = append(list, partnerActions()...)
 	list = append(list, exchangeActions()...)

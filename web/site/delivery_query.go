@@ -258,5 +258,8 @@ func (q DeliveryQueue) Troubled() []string {
 	return []string{store.DeliveryRetrying, store.DeliveryHeld, store.DeliveryDead, store.DeliveryDiscarded}
 }
 
+// Issue is the page of an issue.
+func (a DeliveryArea) Issue(id string) string { return a.Base + "/issues/" + id }
+
 // Batch is the page of a batch.
 func (a DeliveryArea) Batch(id string) string { return a.Base + "/batches/" + id }
