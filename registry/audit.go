@@ -97,6 +97,11 @@ const (
 
 	ActionProfileChanged = "profile.changed"
 
+	ActionBackupMade    = "backup.made"
+	ActionKeyBackedUp   = "key.backed-up"
+	ActionTestMailSent  = "mail.tested"
+	ActionMailConfirmed = "mail.confirmed"
+
 	ActionBrokerAdded        = "amqp-broker.added"
 	ActionBrokerChanged      = "amqp-broker.changed"
 	ActionBrokerRemoved      = "amqp-broker.removed"

@@ -41,7 +41,7 @@ func SentenceOf(ctx context.Context, a store.Audit, text string) string {
 	text = strings.NewReplacer(
 		"{actor}", who, "{object}", nameOf(a), "{partner}", d.text("partner"), "{endpoint}", d.text("endpoint"), "{host}", d.text("host"),
 		"{types}", d.list(ctx, "types"), "{scopes}", d.list(ctx, "scopes"), "{sources}", d.list(ctx, "sources"),
-		"{settings}", d.list(ctx, "settings"), "{changes}", d.all("changes"),
+		"{settings}", d.list(ctx, "settings"), "{changes}", d.all(ctx, "changes"),
 		"{from}", d.text("from"), "{to}", d.text("to"), "{sunset}", d.text("sunset"),
 	).Replace(text)
 	text = strings.Join(strings.Fields(text), " ")
@@ -72,13 +72,13 @@ func (d Details) text(name string) string {
 }
 
 // all writes a list whole.
-func (d Details) all(name string) string {
-	return strings.Join(d.words(name), ", ")
+func (d Details) all(ctx context.Context, name string) string {
+	return strings.Join(d.words(ctx, name), ", ")
 }
 
 // list writes a list as people do; a long one is cut.
 func (d Details) list(ctx context.Context, name string) string {
-	words := d.words(name)
+	words := d.words(ctx, name)
 	const most = 3
 	if n := len(words); n > most {
 		words = append(words[:most:most], i18n.T(ctx, "audit.more", n-most))
@@ -89,11 +89,11 @@ func (d Details) list(ctx context.Context, name string) string {
 	return strings.Join(words, "")
 }
 
-func (d Details) words(name string) (words []string) {
+func (d Details) words(ctx context.Context, name string) (words []string) {
 	items, _ := d[name].([]any)
 	for _, item := range items {
 		if text, ok := item.(string); ok {
-			words = append(words, text)
+			words = append(words, i18n.Message(text).In(ctx)) // what is no message stays as it was written
 		}
 	}
 	return words

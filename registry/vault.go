@@ -6,6 +6,7 @@ import (
 	"crypto"
 	"crypto/aes"
 	"crypto/cipher"
+	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
 	"crypto/x509"
@@ -33,8 +34,9 @@ var ErrWrongKey = errors.New("the key does not fit the stored secrets: use the k
 // Vault seals secrets before they are stored (AES-256-GCM) and opens them again. A sealed text names its key, and opens only for
 // the purpose it was sealed for. Losing the key means losing the secrets, so it belongs in the backup.
 type Vault struct {
-	id   string
-	aead cipher.AEAD
+	id    string
+	aead  cipher.AEAD
+	proof []byte // key of Prove, derived from that of the vault
 }
 
 // OpenVault reads the key from a file, one line of base64, and makes the file for its owner alone when there is none. It refuses
@@ -64,7 +66,29 @@ func VaultFromKey(key []byte) (*Vault, error) {
 		return nil, fmt.Errorf("secret key: %w", err)
 	}
 	sum := sha256.Sum256(append([]byte("schakel vault key id\x00"), key...))
-	return &Vault{id: hex.EncodeToString(sum[:4]), aead: aead}, nil
+	proof := sha256.Sum256(append([]byte("schakel vault proof\x00"), key...))
+	return &Vault{id: hex.EncodeToString(sum[:4]), aead: aead, proof: proof[:]}, nil
+}
+
+// ReadVault is [OpenVault] for who must not make a key: a missing file is an error.
+func ReadVault(path string) (*Vault, error) {
+	key, err := readKeyFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("key file %s: %w", path, err)
+	}
+	return VaultFromKey(key)
+}
+
+// Prove makes a text that only who has this key can make, for one text such as a question. It tells nothing of the key.
+func (v *Vault) Prove(text string) string {
+	mac := hmac.New(sha256.New, v.proof)
+	mac.Write([]byte(text))
+	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
+}
+
+// Proves reports whether proof equals that of Prove for the text.
+func (v *Vault) Proves(text, proof string) bool {
+	return hmac.Equal([]byte(v.Prove(text)), []byte(proof))
 }
 
 // Seal encrypts a secret for one purpose, such as "endpoint-token-secret".

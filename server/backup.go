@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"schakel/registry"
+	"schakel/registry/installation"
 	"schakel/server/cli"
 	"schakel/server/release"
 	"schakel/store"
@@ -22,7 +23,8 @@ import (
 // BackupCmd writes a backup of everything that is in the database.
 type BackupCmd struct {
 	Database string `default:"sqlite:./data/schakel.db" help:"sqlite:PATH or postgres://…"`
-	To       string `required:"" placeholder:"FILE" help:"Where the backup goes; - is standard output. A file there is replaced when the new backup is whole."`
+	Record   string `placeholder:"WHAT" help:"Make no backup: note in the database that one was made in another way, such as \"pg_basebackup to the vault\"."`
+	To       string `placeholder:"FILE" help:"Where the backup goes; - is standard output. A file there is replaced when the new backup is whole."`
 }
 
 // Help is shown with --help.
@@ -42,27 +44,79 @@ func (c *BackupCmd) Run(ctx context.Context, streams cli.Streams) error {
 		return err
 	}
 	defer db.Close()
+	if c.Record != "" {
+		return c.recordOther(ctx, db, streams)
+	}
 	key, err := registry.StoredKeyID(ctx, db)
 	if err != nil {
 		return err
 	}
 	info := backup.Info{Program: release.Current().Version, SecretKeyID: key}
+	done := installation.Record{Place: c.To, KeyID: key}
 	if c.To == "-" {
-		m, err := backup.Write(ctx, db, streams.Out, info)
-		if err == nil {
-			describe(streams.Err, "backup written", m)
+		out := &counted{to: streams.Out}
+		m, err := backup.Write(ctx, db, out, info)
+		if err != nil {
+			return err
 		}
-		return err
+		describe(streams.Err, "backup written", m)
+		done.Bytes = out.n
+		return c.record(ctx, db, done, streams)
 	}
 	var m backup.Manifest
 	err = writeWhole(c.To, func(w io.Writer) (err error) {
-		m, err = backup.Write(ctx, db, w, info)
+		out := &counted{to: w}
+		m, err = backup.Write(ctx, db, out, info)
+		done.Bytes = out.n
 		return err
 	})
-	if err == nil {
-		describe(streams.Out, "backup written to "+c.To, m)
+	if err != nil {
+		return err
 	}
-	return err
+	describe(streams.Out, "backup written to "+c.To, m)
+	if done.Place, err = filepath.Abs(c.To); err != nil {
+		done.Place = c.To
+	}
+	return c.record(ctx, db, done, streams)
+}
+
+// record notes the backup in the database, so that the installation page and schakel doctor know of it. The backup is good whatever comes of
+// that, so a failure is a warning.
+func (c *BackupCmd) record(ctx context.Context, db *store.DB, done installation.Record, streams cli.Streams) error {
+	if err := installation.RecordBackup(ctx, db, "schakel backup", done); err != nil {
+		fmt.Fprintln(streams.Err, "warning: the backup is whole, but the database could not note it:", err)
+	}
+	return nil
+}
+
+// recordOther notes a backup that another program made.
+func (c *BackupCmd) recordOther(ctx context.Context, db *store.DB, streams cli.Streams) error {
+	if err := installation.RecordBackup(ctx, db, "schakel backup", installation.Record{Place: c.Record}); err != nil {
+		return err
+	}
+	fmt.Fprintln(streams.Out, "noted: "+c.Record)
+	return nil
+}
+
+// CheckFlags checks what flags cannot say one by one.
+func (c *BackupCmd) CheckFlags() error {
+	if (c.To == "") == (c.Record == "") {
+		return errors.New("give --to FILE, or --record WHAT")
+	}
+	return nil
+}
+
+// counted counts what is written.
+type counted struct {
+	to io.Writer
+	n  int64
+}
+
+// Write implements io.Writer.
+func (c *counted) Write(b []byte) (int, error) {
+	n, err := c.to.Write(b)
+	c.n += int64(n)
+	return n, err
 }
 
 // existing keeps a mistyped path from becoming a new, empty database.

@@ -147,14 +147,26 @@ func build(ctx context.Context, cfg ServeCmd, log *slog.Logger, fail func(error)
 	if err := p.listeners(ctx, cfg, log, fail, draining); err != nil {
 		return nil, err
 	}
+	watch := p.installation(cfg, log)
+	p.metrics.MustRegister(watch)
 	p.group.Add(p.storeService(), &statistics{db: p.db, log: log}, p.tokenService())
 	if disk := newDiskWatch(cfg.Database, p.db, p.registry.Mails.DiskLow, log); disk != nil {
 		p.metrics.MustRegister(disk)
 		p.group.Add(disk)
 	}
 	p.group.Add(p.admin, p.ownContracts(), pruning, mailer, p.pull, p.engine, amqpReady{p.bridge, p.db}, p.announcer(log), p.mutations(log),
-		&downloads{noted: p.registry.Downloads, log: log}, p.mirrors(p.db.NewID("node"), log), p.public)
+		&downloads{noted: p.registry.Downloads, log: log}, p.mirrors(p.db.NewID("node"), log), p.public, watch)
 	return p, nil
+}
+
+// installation makes what looks at the installation, for its page, /readyz and the metrics.
+func (p *program) installation(cfg ServeCmd, log *slog.Logger) *installationWatch {
+	e := &examiner{
+		flags: InstallationFlags{cfg.DatabaseFlags, cfg.OrganisationFlags, cfg.HTTPFlags, cfg.MailFlags, cfg.OIDCFlags, cfg.OutboundFlags},
+		base:  p.base, client: p.outbound, db: p.db, forwarded: p.app.Forwarded, now: cli.Clock,
+	}
+	p.registry.Installation.LookAround(e.look)
+	return &installationWatch{service: p.registry.Installation, log: log, now: cli.Clock}
 }
 
 // serve adds the APIs and the portal to what the HTTP layer is made of.
@@ -210,9 +222,14 @@ func (p *program) tokenService() Service {
 
 func (p *program) storeService() Service {
 	return funcService{
-		name:  "store",
-		stop:  func(context.Context) error { return p.db.Close() },
-		ready: p.db.Ready,
+		name: "store",
+		stop: func(context.Context) error { return p.db.Close() },
+		ready: func(ctx context.Context) error {
+			if err := p.db.Ready(ctx); err != nil {
+				return fmt.Errorf("%w (database-unavailable)", err)
+			}
+			return nil
+		},
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"schakel/registry/installation"
 	"schakel/server/cli"
 	"schakel/store"
 )
@@ -31,18 +32,16 @@ const (
 // space is the room on a volume, in bytes; Free counts what this program may use.
 type space struct{ Free, Size uint64 }
 
-// level decides when to alert: below a tenth of the volume, or 5 GiB of a large one, and when there is next to nothing left.
+// level decides when to alert, as the checks of the installation do.
 func (s space) level() diskLevel {
-	switch {
-	case s.Free < min(s.Size/100, 64<<20):
+	switch found, _ := installation.JudgeDisk(installation.Disk{Free: s.Free, Size: s.Size}); found.Severity {
+	case installation.Error:
 		return diskFull
-	case s.Free < min(s.Size/10, 5<<30):
+	case installation.Warning:
 		return diskLow
 	}
 	return diskEnough
 }
-
-func (s space) String() string { return fmt.Sprintf("%d of %d MiB are free", s.Free>>20, s.Size>>20) }
 
 // spaceOf reads the room on the volume of a folder.
 func spaceOf(dir string) (space, error) {
@@ -99,17 +98,13 @@ func (d *diskWatch) Stop(ctx context.Context) error {
 
 // Ready implements Readier: a warning while there is little room, a failure when there is none.
 func (d *diskWatch) Ready(context.Context) error {
-	s, err := d.read(d.dir)
-	if err != nil {
-		return warning(err.Error())
+	fact := installation.Disk{Folder: d.dir}
+	if s, err := d.read(d.dir); err != nil {
+		fact.Failure = err.Error()
+	} else {
+		fact.Free, fact.Size = s.Free, s.Size
 	}
-	switch s.level() {
-	case diskFull:
-		return fmt.Errorf("the disk is full: %s on the volume of %s; events are rejected until there is room", s, d.dir)
-	case diskLow:
-		return warning(fmt.Sprintf("low disk space: %s on the volume of %s; events are rejected when it is full", s, d.dir))
-	}
-	return nil
+	return readiness(installation.JudgeDisk(fact))
 }
 
 // look alerts when the volume ran low since the last look.

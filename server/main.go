@@ -48,6 +48,7 @@ type CLI struct {
 	Serve   ServeCmd   `cmd:"" help:"Run Schakel: portal, register, intake and delivery."`
 	Demo    DemoCmd    `cmd:"" help:"Run two Schakels with sample data in a scratch folder, to look around."`
 	Migrate MigrateCmd `cmd:"" help:"Bring the database to this version and stop."`
+	Doctor  DoctorCmd  `cmd:"" help:"Check an installation, whether it runs or not, and say what to mend."`
 	Backup  BackupCmd  `cmd:"" help:"Write a backup, also while Schakel runs."`
 	Restore RestoreCmd `cmd:"" help:"Make a database of a backup, after checking it."`
 	User    UserCmd    `cmd:"" help:"Make portal accounts and one-time links from the command line."`

@@ -392,7 +392,13 @@ func TestDocs(t *testing.T) {
 	served := map[string]site.Doc{}
 	ids := map[string][]string{} // of headings, by file
 	links := map[string][]string{}
-	for _, d := range guidesServed() {
+	guides := guidesServed()
+	for _, d := range guides {
+		for lang, text := range d.Translations {
+			guides = append(guides, site.Doc{Name: d.Name, File: strings.TrimSuffix(d.File, ".md") + "." + string(lang) + ".md", Markdown: text})
+		}
+	}
+	for _, d := range guides {
 		served[d.File] = d
 		guide, err := docs.Read(d.Markdown, func(to string) (string, bool) {
 			links[d.File] = append(links[d.File], to)

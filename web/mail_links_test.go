@@ -64,6 +64,7 @@ func TestLinksInMailsOpen(t *testing.T) {
 	w.mailsOfContracts()
 	w.mailsOfDatasets()
 	w.mailsOfMirror(address, func(word string) { body.Store(mirrorBody(word)) })
+	must(w.reg.Installation.SendTestMail(t.Context(), w.portalHarness.admin))(t)
 	w.mailsOfTraffic()
 	w.wantEveryKind()
 }

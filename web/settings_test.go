@@ -46,7 +46,7 @@ func TestSettingsPage(t *testing.T) {
 	t.Parallel()
 	d, b := newSettingsHarness(t)
 	page := text(b.get("/admin/settings"))
-	wantWords(t, page, "3 settings depart from the strict profile", "Idempotency-Key on other changes: “Honoured when it is sent” where the profile asks for “Required: without a key the answer is 400”.", "Lifetime of a key", "168h", "Back to strict")
+	wantWords(t, page, "3 settings depart from the strict profile", "Settings that differ", "Honoured when it is sent", "Revert to: Required: without a key the answer is 400", "Lifetime of a key", "168h", "Back to strict")
 	for _, s := range profile.Settings() {
 		wantWords(t, page, append([]string{s.Title.String()}, s.Rules...)...)
 	}
@@ -56,8 +56,8 @@ func TestSettingsPage(t *testing.T) {
 	}
 	wantRedirect(t, b.post("/admin/settings", d.settingsOf(t, "idempotency.require_key", "off", "idempotency.ttl", "200h", "reason", "old systems")), "/admin/settings")
 	page = text(b.get("/admin/settings"))
-	wantWords(t, page, "2 settings were changed", "4 settings depart", "65,536 bytes", "No limit", "Not looked at", "Tighter", "“old systems”", "Ada Admin changed Idempotency-Key on events from require to off")
-	wantWords(t, text(b.get("/admin/audit")), "Ada Admin changed Idempotency-Key on events from require to off")
+	wantWords(t, page, "2 settings were changed", "4 settings depart", "65,536 bytes", "No limit", "Not looked at", "Tighter", "“old systems”", "Ada Admin changed Idempotency-Key on events from “Required: without a key the answer is 400” to “Not looked at”")
+	wantWords(t, text(b.get("/admin/audit")), "Ada Admin changed Idempotency-Key on events from “Required: without a key the answer is 400” to “Not looked at”")
 	wantRedirect(t, b.post("/admin/settings", d.settingsOf(t)), "/admin/settings")
 	wantWords(t, text(b.get("/admin/settings")), "Nothing was changed.")
 }
@@ -102,6 +102,43 @@ func TestSettingsChangedMeanwhile(t *testing.T) {
 	d.wantSetting(t, "events.batch", "on")
 	wantRedirect(t, b.post("/admin/settings", d.settingsOf(t, "events.batch", "off")), "/admin/settings")
 	d.wantSetting(t, "sending.max_attempts", "7")
+}
+
+// TestSettingsRevert: one button takes a setting back to what the profile asks, or to what the installation started with; it is audited in the
+// language of the reader.
+func TestSettingsRevert(t *testing.T) {
+	t.Parallel()
+	d, b := newSettingsHarness(t)
+	wantRedirect(t, b.post("/admin/settings", d.settingsOf(t, "sending.max_attempts", "7")), "/admin/settings")
+	wantWords(t, text(b.get("/admin/settings")), "1 differs from what this installation started with", "Revert to: 50 attempts")
+	wantRedirect(t, b.post("/admin/settings/revert", url.Values{"key": {"sending.max_attempts"}, "version": {"0"}}), "/admin/settings")
+	wantWords(t, text(b.get("/admin/settings")), "Someone else changed the settings meanwhile")
+	d.wantSetting(t, "sending.max_attempts", "7")
+	wantRedirect(t, b.post("/admin/settings/revert", url.Values{"key": {"sending.max_attempts"}, "version": {"1"}}), "/admin/settings")
+	wantWords(t, text(b.get("/admin/settings")), "Most attempts is again: 50 attempts")
+	d.wantSetting(t, "sending.max_attempts", "50")
+	wantRedirect(t, b.post("/admin/settings/revert", url.Values{"key": {"tokens.client_auth"}, "version": {"2"}}), "/admin/settings")
+	d.wantSetting(t, "tokens.client_auth", profile.AuthPrivateKey)
+	b.header.Set("Accept-Language", "nl")
+	wantWords(t, text(b.get("/admin/audit")), "Ada Admin", "van “7 pogingen” naar “50 pogingen”")
+	wantStatus(t, b.post("/admin/settings/revert", url.Values{"key": {"no.such"}, "version": {"3"}}), http.StatusNotFound)
+
+	b.header.Del("Accept-Language")
+	wantRedirect(t, b.post("/admin/settings", d.settingsOf(t, "sending.deadline", "300h", "idempotency.ttl", "400h")), "/admin/settings")
+	state := must(d.reg.Profile.Load(t.Context()))(t)
+	wantRedirect(t, b.post("/admin/settings/revert", url.Values{"key": {"idempotency.ttl"}, "version": {strconv.FormatInt(state.Version, 10)}}), "/admin/settings")
+	wantWords(t, text(b.get("/admin/settings")), "Lifetime of a key was not reverted", "at most 168h")
+	d.wantSetting(t, "idempotency.ttl", "400h")
+}
+
+// TestSettingsSearch: a word selects settings by name, effect, value and rule.
+func TestSettingsSearch(t *testing.T) {
+	t.Parallel()
+	_, b := newSettingsHarness(t)
+	page := text(b.get("/admin/settings?q=CIRCUIT_WAIT"))
+	wantWords(t, page, "1 setting has “CIRCUIT_WAIT”.", "<details class=\"schakel-fold\" open>")
+	lacks(t, page, "Lifetime of a key</p>")
+	wantWords(t, text(b.get("/admin/settings?q=nothing+has+this")), "0 settings have")
 }
 
 func TestSettingsBackToStrict(t *testing.T) {

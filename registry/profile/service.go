@@ -10,6 +10,7 @@ import (
 
 	"schakel/registry"
 	"schakel/store"
+	"schakel/templates/i18n"
 )
 
 const (
@@ -175,6 +176,32 @@ func (s *ProfileState) StrictValues() map[string]string {
 	return valuesOf(&strict)
 }
 
+// Standard is the value that a setting is reverted to from the one given: what the profile asks for when that is relaxed, else what the
+// installation started with. differs is false when it has that value.
+func (p *Profiles) Standard(s Setting, value string) (standard string, differs bool) {
+	standard = s.Value(&p.defaults)
+	if s.Standing(value) == StandingRelaxed {
+		standard = s.Strict
+	}
+	return standard, standard != value
+}
+
+// Revert takes one setting back to its standard, in a profile that was looked at in this version. It answers the value of now.
+func (p *Profiles) Revert(ctx context.Context, actor registry.Actor, key string, version int64) (Setting, string, error) {
+	s, known := SettingOf(key)
+	if !known {
+		return s, "", registry.NotFound("setting")
+	}
+	state, err := p.Load(ctx)
+	if err != nil {
+		return s, "", err
+	}
+	values := state.Values()
+	values[key], _ = p.Standard(s, values[key])
+	_, _, err = p.Save(ctx, actor, ProfileChange{Version: version, Values: values})
+	return s, values[key], err
+}
+
 // Save makes values the profile. When it was changed since Version the error is an *Error of CodeConflict.
 func (p *Profiles) Save(ctx context.Context, actor registry.Actor, in ProfileChange) (*ProfileState, []SettingChange, error) {
 	if err := actor.RequireAdministrator(); err != nil {
@@ -236,11 +263,12 @@ func (p *Profiles) save(ctx context.Context, tx *store.Tx, actor registry.Actor,
 	return saved, changes, registry.Record(ctx, tx, actor, registry.ActionProfileChanged, registry.ObjectOf("profile", "profile", "the settings", ""), profileDetails(changes, saved.Version, in.Reason))
 }
 
+// profileDetails are the changes as messages, which are written for who reads the audit trail, and as values, which scripts read.
 func profileDetails(changes []SettingChange, version int64, reason string) registry.Details {
 	var told []string
 	before, after := map[string]string{}, map[string]string{}
 	for _, c := range changes {
-		told = append(told, c.Title.String()+" from "+c.Before+" to "+c.After)
+		told = append(told, string(i18n.M("audit.setting-change", c.Title, c.Text(c.Before), c.Text(c.After))))
 		before[c.Key], after[c.Key] = c.Before, c.After
 	}
 	return registry.Details{"settings": told, "before": before, "after": after, "version": version, "reason": reason}

@@ -8,6 +8,7 @@ import (
 	"schakel/registry/contracts"
 	"schakel/registry/datasets"
 	"schakel/registry/identity"
+	"schakel/registry/installation"
 	"schakel/registry/mail"
 	"schakel/registry/partners"
 	"schakel/registry/profile"
@@ -35,6 +36,7 @@ type Services struct {
 	Audit         *registry.AuditTrail
 	Mails         *mail.Mails
 	Profile       *profile.Profiles
+	Installation  *installation.Service
 }
 
 // Option changes how [New] makes the services.
@@ -89,5 +91,6 @@ func New(cfg registry.Config, accounts *identity.Accounts, opts ...Option) (*Ser
 		Payloads:      contracts.NewPayloads(cfg),
 		Audit:         registry.NewAuditTrail(cfg),
 		Mails:         mail.NewMails(cfg),
+		Installation:  installation.NewService(cfg),
 	}, nil
 }

@@ -70,7 +70,7 @@ func TestPages(t *testing.T) {
 	t.Parallel()
 	p := ui.Page{Title: "A guide", Nav: []ui.NavItem{{Label: "Contracts", Href: "/contracts"}}}
 	for name, doc := range map[string]string{
-		"index":    uitest.Render(t, IndexPage(p, []Group{{"For operators", []Entry{{"A guide", "/docs/a", "What it answers."}}}})),
+		"index":    uitest.Render(t, IndexPage(p, []Group{{"For operators", []Entry{{Title: "A guide", Href: "/docs/a", Answers: "What it answers."}}}})),
 		"no index": uitest.Render(t, IndexPage(p, nil)),
 		"guide":    uitest.Render(t, GuidePage(p, read(t, sample))),
 		"short":    uitest.Render(t, GuidePage(p, read(t, "# Short"))),

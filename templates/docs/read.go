@@ -16,10 +16,12 @@ import (
 	"github.com/yuin/goldmark/renderer"
 	"github.com/yuin/goldmark/text"
 	"github.com/yuin/goldmark/util"
+	"schakel/templates/i18n"
 )
 
 // Guide is a rendered guide.
 type Guide struct {
+	Lang     i18n.Lang
 	Title    string
 	Contents []Heading // second and third level, in order
 	Body     string    // HTML of all that follows the title

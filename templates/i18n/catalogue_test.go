@@ -146,7 +146,7 @@ func TestTextsAreTranslated(t *testing.T) {
 
 // sameWords are words that are the same in English and another language, or names.
 const sameWords = `account accounts administrator alarm apicurio azure bus cloudevent cloudevents cm document epsg km m detail metadata namespace node open parameters payload person prefix rabbitmq redoc register registers registry schema score servers wgs headers codes
-	 amqp api apprec asyncapi audience bearer binding body broker brokers bytes byte catalogue cas
+	 amqp api apprec asyncapi audience bearer binding body database databases broker brokers bytes byte catalogue cas
 	certificate client clients code conflict contact contract contracts cron
 	d data dataset datasets dcat delta details digest domain e-mail endpoint etag event feed filter filters for form
 	header her her-id hostname html http https id ids idempotency-key in info internet is jobs json jwks kb kvk latency link links logs mail mails md menu message min ms

@@ -1,4 +1,4 @@
-// Package admin serves the pages of administrators about this Schakel itself: the overview, accounts, mails, routes between
+// Package admin serves the pages of administrators about this Schakel itself: the overview, the installation, accounts, mails, routes between
 // partners, the settings of the chain collaboration and the audit trail.
 //
 // All of it is behind the role of administrator, but for the mailbox of a demonstration. It changes nothing by itself: every
@@ -38,6 +38,7 @@ func (p *pages) mountAdmin() {
 	g.POST("/accounts/:id/:change", p.adminChangeAccount)
 	g.GET("/audit", p.auditPage)
 	p.routesSettings()
+	p.routesInstallation()
 	if p.Mailbox {
 		g := p.Pages("")
 		g.GET("/mailbox", p.mailboxPage)

@@ -44,7 +44,11 @@ func (p *pages) adminOverview(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	v.Tasks = append(append(v.Tasks, failed...), failing...)
+	open, err := p.installationTile(ctx)
+	if err != nil {
+		return err
+	}
+	v.Tasks = append(append(append(v.Tasks, failed...), failing...), open...)
 	if v.Activity, err = p.activityTiles(ctx); err != nil {
 		return err
 	}

@@ -2,7 +2,9 @@ package admin
 
 import (
 	"context"
+	"errors"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -22,6 +24,7 @@ func (p *pages) routesSettings() {
 	g.GET("", p.settings)
 	g.POST("", p.saveSettings)
 	g.GET("/edit", p.editSettings)
+	g.POST("/revert", p.revertSetting)
 	g.POST("/strict", p.strictSettings)
 	g.GET("/export", p.exportSettings)
 	g.GET("/import", p.importSettings)
@@ -40,7 +43,7 @@ func (p *pages) showSettings(c echo.Context, status int, in settingsForm, wrong 
 	if err != nil {
 		return err
 	}
-	v := settingsView(ctx, state)
+	v := p.settingsView(ctx, state, strings.TrimSpace(c.QueryParam("q")))
 	v.Now, v.Message = p.Cfg.Now(), wrong[""]
 	if v.Strict != nil {
 		v.Strict.ReasonValue, v.Strict.ReasonError = in.reason, wrong["reason"]
@@ -55,23 +58,39 @@ func (p *pages) showSettings(c echo.Context, status int, in settingsForm, wrong 
 	return p.Render(c, status, view.SettingsPage(page, v))
 }
 
-func settingsView(ctx context.Context, state *profile.ProfileState) view.SettingsView {
-	var v view.SettingsView
+// settingsView groups the settings that have the words looked for, with those that differ first: from the profile, then from what the
+// installation started with.
+func (p *pages) settingsView(ctx context.Context, state *profile.ProfileState, words string) view.SettingsView {
+	v := view.SettingsView{Search: words, Version: strconv.FormatInt(state.Version, 10)}
 	values := state.Values()
+	var changed []view.SettingRow
 	for _, group := range profile.Groups() {
 		shown := view.SettingGroup{Key: group.Key, Title: group.Title.In(ctx)}
 		for _, s := range profile.Settings() {
 			if s.Group() != group.Key {
 				continue
 			}
-			row := settingRow(ctx, s, values[s.Key])
-			shown.Rows = append(shown.Rows, row)
-			if s.Standing(values[s.Key]) == profile.StandingRelaxed {
+			row := p.settingRow(ctx, s, values[s.Key])
+			v.All++
+			switch {
+			case row.Standing == "relaxed":
 				v.Relaxed = append(v.Relaxed, row)
+			case row.Standard != "":
+				changed = append(changed, row)
+			}
+			if row.Standard != "" {
+				shown.Differ++
+			}
+			if has(words, row.Title, row.Explain, row.Value, row.Asked, row.Rules, row.Key) {
+				shown.Rows = append(shown.Rows, row)
+				v.Found++
 			}
 		}
-		v.Groups = append(v.Groups, shown)
+		if len(shown.Rows) > 0 {
+			v.Groups = append(v.Groups, shown)
+		}
 	}
+	v.Differences, v.Changed = slices.Concat(v.Relaxed, changed), len(changed)
 	for _, f := range profile.FixedChoices() {
 		v.Fixed = append(v.Fixed, view.FixedChoiceRow{ID: f.ID, Question: f.Question.In(ctx), Answer: f.Answer.In(ctx)})
 	}
@@ -81,15 +100,45 @@ func settingsView(ctx context.Context, state *profile.ProfileState) view.Setting
 	return v
 }
 
-func settingRow(ctx context.Context, s profile.Setting, value string) view.SettingRow {
+// has reports whether one of the texts contains the words, whatever their case.
+func has(words string, texts ...string) bool {
+	words = strings.ToLower(words)
+	return slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(strings.ToLower(text), words) })
+}
+
+func (p *pages) settingRow(ctx context.Context, s profile.Setting, value string) view.SettingRow {
 	row := view.SettingRow{
-		Title: s.Title.In(ctx), Value: s.Text(value).In(ctx), Rules: strings.Join(s.Rules, ", "),
+		Key: s.Key, Title: s.Title.In(ctx), Explain: s.Explain.In(ctx), Value: s.Text(value).In(ctx), Rules: strings.Join(s.Rules, ", "),
 		Standing: view.SettingStanding(s.Standing(value)),
 	}
 	if s.Strict != "" {
 		row.Asked = s.Text(s.Strict).In(ctx)
 	}
+	if standard, differs := p.Registry.Profile.Standard(s, value); differs {
+		row.Standard = s.Text(standard).In(ctx)
+	}
 	return row
+}
+
+// revertSetting takes one setting back. What other settings do not allow is told on the page.
+func (p *pages) revertSetting(c echo.Context) error {
+	form, err := site.ReadForm(c)
+	if err != nil {
+		return err
+	}
+	ctx := c.Request().Context()
+	s, value, err := p.Registry.Profile.Revert(ctx, site.Actor(c), form.Get("key"), formVersion(form))
+	if refused, ok := errors.AsType[*registry.Error](err); ok && refused.Code == registry.CodeInvalid {
+		for _, wrong := range site.SortedFields(refused.Fields) {
+			p.Flash(c, ui.KindWarning, i18n.M("admin.settings.revert-impossible", s.Title, wrong.Text))
+			return c.Redirect(http.StatusSeeOther, "/admin/settings")
+		}
+	}
+	var done i18n.Message
+	if err == nil {
+		done = i18n.M("admin.settings.reverted", s.Title, s.Text(value))
+	}
+	return p.Settled(c, err, "/admin/settings", done)
 }
 
 // strictDanger takes every relaxation back after a reason.

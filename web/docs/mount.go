@@ -3,9 +3,11 @@
 package docs
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"path"
@@ -32,23 +34,38 @@ func Mount(p *site.Portal) error { return (&pages{Portal: p}).mountDocs() }
 type guides struct {
 	list  []site.Doc
 	files []site.DocFile
-	pages map[string]view.Guide // by name
+	pages map[string]map[i18n.Lang]view.Guide // by name; each has English
 }
 
 // ReadGuides renders the guides, once for all requests.
 func ReadGuides(list []site.Doc, files ...site.DocFile) (guides, error) {
-	g := guides{list: list, files: files, pages: make(map[string]view.Guide)}
+	g := guides{list: list, files: files, pages: make(map[string]map[i18n.Lang]view.Guide)}
 	for _, d := range list {
 		if _, twice := g.pages[d.Name]; twice {
 			return guides{}, fmt.Errorf("web: two guides are named %s", d.Name)
 		}
-		page, err := view.Read(d.Markdown, func(to string) (string, bool) { return g.resolve(d, to) })
-		if err != nil {
-			return guides{}, fmt.Errorf("web: read guide %s: %w", d.Name, err)
+		texts := map[i18n.Lang]string{i18n.English: d.Markdown}
+		maps.Copy(texts, d.Translations)
+		g.pages[d.Name] = make(map[i18n.Lang]view.Guide)
+		for lang, text := range texts {
+			page, err := view.Read(text, func(to string) (string, bool) { return g.resolve(d, to) })
+			if err != nil {
+				return guides{}, fmt.Errorf("web: read guide %s in %s: %w", d.Name, lang, err)
+			}
+			page.Lang = lang
+			g.pages[d.Name][lang] = page
 		}
-		g.pages[d.Name] = page
 	}
 	return g, nil
+}
+
+// in returns a guide in the language of the reader, or else in English.
+func (g guides) in(ctx context.Context, name string) (view.Guide, bool) {
+	page, ok := g.pages[name][i18n.From(ctx).Lang]
+	if !ok {
+		page, ok = g.pages[name][i18n.English]
+	}
+	return page, ok
 }
 
 // resolve gives the address that a link of a guide leads to: an https address, a path of ours, a heading of the same guide,
@@ -105,7 +122,8 @@ func (p *pages) docsPage(c echo.Context) error {
 			at[d.Audience] = i
 			groups = append(groups, view.Group{Title: d.Audience.In(ctx)})
 		}
-		groups[i].Guides = append(groups[i].Guides, view.Entry{Title: p.guides.pages[d.Name].Title, Href: "/docs/" + d.Name, Answers: d.Answers.In(ctx)})
+		guide, _ := p.guides.in(ctx, d.Name)
+		groups[i].Guides = append(groups[i].Guides, view.Entry{Title: guide.Title, Lang: guide.Lang, Href: "/docs/" + d.Name, Answers: d.Answers.In(ctx)})
 	}
 	page := p.Page(c, i18n.T(ctx, "docs.title"))
 	page.Lead = i18n.T(ctx, "docs.lead")
@@ -115,7 +133,7 @@ func (p *pages) docsPage(c echo.Context) error {
 
 // docPage shows a guide.
 func (p *pages) docPage(c echo.Context) error {
-	guide, ok := p.guides.pages[c.Param("name")]
+	guide, ok := p.guides.in(c.Request().Context(), c.Param("name"))
 	if !ok {
 		return echo.ErrNotFound
 	}

@@ -15,6 +15,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/alexedwards/scs/v2"
@@ -59,13 +60,14 @@ type AppConfig struct {
 
 // App is the HTTP layer: handlers are its methods.
 type App struct {
-	Cfg      AppConfig
-	Echo     *echo.Echo
-	frame    *frame
-	sessions *scs.SessionManager
-	origin   *http.CrossOriginProtection
-	Counts   *Shares         // of what would be sent again
-	public   map[string]bool // the paths of routes that pages of other sites may read
+	Cfg       AppConfig
+	Echo      *echo.Echo
+	frame     *frame
+	sessions  *scs.SessionManager
+	origin    *http.CrossOriginProtection
+	Counts    *Shares // of what would be sent again
+	forwarded atomic.Pointer[Forwarded]
+	public    map[string]bool // the paths of routes that pages of other sites may read
 }
 
 // NewApp builds the frame of all requests; apis is set where APIs are served.

@@ -66,6 +66,7 @@ func AuditActions() []string {
 		registry.ActionAccountInvited, registry.ActionAccountBlocked, registry.ActionAccountUnblocked,
 		registry.ActionRequestQuarantined, registry.ActionRequestReleased, registry.ActionRequestDiscarded,
 		registry.ActionIssueAcknowledged, registry.ActionIssueResolved, registry.ActionIssueReopened, registry.ActionIssueMailed,
+		registry.ActionBackupMade, registry.ActionKeyBackedUp, registry.ActionTestMailSent, registry.ActionMailConfirmed,
 	}
 	list = append(list, partnerActions()...)
 	list = append(list, exchangeActions()...)

@@ -38,6 +38,7 @@ func RequestIDOf(c echo.Context) string { return c.Response().Header().Get(Heade
 func (a *App) accessLog(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		began := a.Cfg.Now()
+		a.noteForwarded(c.Request())
 		if err := next(c); err != nil {
 			c.Error(err)
 		}

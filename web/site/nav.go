@@ -92,6 +92,7 @@ func administratorItems(ctx context.Context, w Waiting) []ui.NavItem {
 		{Label: i18n.T(ctx, "site.nav.dead-letters"), Href: "/admin/dead-letters", Count: w.DeadLetters, Group: i18n.T(ctx, "site.nav.traffic-group")},
 		{Label: i18n.T(ctx, "site.nav.quarantine"), Href: "/admin/quarantine", Waiting: "/admin/quarantine?state=open", Count: w.Quarantined, Group: i18n.T(ctx, "site.nav.traffic-group")},
 		{Label: i18n.T(ctx, "site.nav.amqp"), Href: "/admin/amqp", Waiting: "/admin/amqp/messages?state=attention", Count: w.AMQP, Group: i18n.T(ctx, "site.nav.traffic-group")},
+		{Label: i18n.T(ctx, "site.nav.installation"), Href: "/admin/installation", Group: i18n.T(ctx, "site.nav.administration")},
 		{Label: i18n.T(ctx, "site.nav.settings"), Href: "/admin/settings", Group: i18n.T(ctx, "site.nav.administration")},
 		{Label: i18n.T(ctx, "site.nav.audit-trail"), Href: "/admin/audit", Group: i18n.T(ctx, "site.nav.administration")},
 		{Label: i18n.T(ctx, "site.nav.mails"), Href: "/admin/mails", Group: i18n.T(ctx, "site.nav.administration")},

@@ -74,16 +74,16 @@ func Waits(ctx context.Context, owner store.Partner) string {
 
 // Settled ends an action: on to a page of ours with a message. What the state
 // of a thing did not allow is told on that page, too.
-func (d OwnerPages) Settled(c echo.Context, err error, href string, text i18n.Message) error {
+func (p *Portal) Settled(c echo.Context, err error, href string, text i18n.Message) error {
 	if e, ok := errors.AsType[*registry.Error](err); ok && len(e.Fields) == 0 &&
 		(e.Code == registry.CodeConflict || e.Code == registry.CodeForbidden) {
-		d.Flash(c, ui.KindWarning, e.Message)
+		p.Flash(c, ui.KindWarning, e.Message)
 		return c.Redirect(http.StatusSeeOther, href)
 	}
 	if err != nil {
 		return err
 	}
-	return d.Done(c, href, text)
+	return p.Done(c, href, text)
 }
 
 // SettledForm is Settled for a form, which shows a refusal itself.

@@ -130,6 +130,8 @@ type Doc struct {
 	Answers i18n.Message
 	// Markdown is the text, which begins with the title.
 	Markdown string
+	// Translations are the same text in other languages. Optional: without one the English is shown, with a note.
+	Translations map[i18n.Lang]string
 }
 
 // DocFile is a file that a guide links to by File, its path in the repository; it is served under the last part of that.
