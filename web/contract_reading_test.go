@@ -52,10 +52,14 @@ func TestReadingPage(t *testing.T) {
 	target := "/contracts/schools/versions/1.0.0/reading"
 	wantStatus(t, o.browser().get(target), http.StatusNotFound) // a draft
 	must(publishDraft(t.Context(), o.reg, registry.SystemActor(), "schools", "1.0.0", ""))(t)
-	page := wantPage(t, o.browser().get(target), http.StatusOK, "GET /schools/{id}", "id (path)", "at most 6 characters", "<strong>Schools</strong>", "&lt;script&gt;alert(1)&lt;/script&gt;", `href="/contracts/schools/versions/1.0.0/reading?page=1#part-3"`, "<strong>bold</strong>")
+	page := wantPage(t, o.browser().get(target), http.StatusOK, "GET /schools/{id}", "Path parameters", "at most 6 characters", "<strong>Schools</strong>", "&lt;script&gt;alert(1)&lt;/script&gt;", `href="#schema-school"`, `id="operation-get-schools-id.response-200"`, "curl &#39;https://api.example.nl/schools/id&#39;", "<strong>bold</strong>")
 	lacks(t, page, "<script>alert", "javascript:", "data:text", "<svg onload", "tracker.example", "<b>school")
-	wantWords(t, text(o.browser().get(target+"?kind=schema&q=person")), `id="part-2"`, "1 part")
-	wantWords(t, text(o.browser().get(target+"?q=nothing")), "No part of this version matches.")
+	wantWords(t, text(o.browser().get(target+"?q=head")), "1 place has “head”", `href="#schema-school.head"`, "School", `id="schema-person"`)
+	wantWords(t, text(o.browser().get(target+"?q=nothing")), "Nothing in this document has “nothing”.")
+	hits := text(o.browser().get(target + "?hits=1&q=person"))
+	if !strings.HasPrefix(hits, `<section id="hits"`) || strings.Contains(hits, "<html") || !strings.Contains(hits, "#schema-person") {
+		t.Errorf("the hits alone: %s", hits)
+	}
 	wantWords(t, o.page(t, "/contracts/schools/versions/1.0.0"), "Read it")
 }
 
@@ -122,6 +126,25 @@ func TestReadingLeadsToOtherVersions(t *testing.T) {
 	lacks(t, text(o.asPartner(t).get(here+"1.0.0/reading")), "2.0.0")
 }
 
+// What changed since another version is marked where it is, what was removed where it was.
+func TestReadingMarksChanges(t *testing.T) {
+	t.Parallel()
+	o := newAdminHarness(t)
+	o.openAPI(t, "schools", readableContract)
+	must(publishDraft(t.Context(), o.reg, registry.SystemActor(), "schools", "1.0.0", ""))(t)
+	next := strings.NewReplacer("version: 1.0.0", "version: 2.0.0", "maxLength: 6", "maxLength: 4", "{name: {type: string", "{age: {type: integer}, nick: {type: string", "required: [name]", "required: []").Replace(readableContract)
+	must(o.reg.Contracts.Upload(t.Context(), registry.SystemActor(), "schools", contracts.Upload{Content: []byte(next)}))(t)
+	must(publishDraft(t.Context(), o.reg, registry.SystemActor(), "schools", "2.0.0", ""))(t)
+	target := "/contracts/schools/versions/2.0.0/reading"
+	page := text(o.browser().get(target + "?since=1.0.0"))
+	wantWords(t, page, "Changes since version 1.0.0", `href="#operation-get-schools-id.path-id"`, "schakel-changed--breaking", "changed, breaking", "removed, breaking", "<del>", "added")
+	if cut := strings.Index(page, "<del>"); cut < 0 || !strings.Contains(page[cut:min(cut+300, len(page))], "name") {
+		t.Error("the property that was removed is not named")
+	}
+	lacks(t, text(o.browser().get(target)), "schakel-changed", "Changes since")
+	wantStatus(t, o.browser().get(target+"?since=9.9.9"), http.StatusNotFound)
+}
+
 // largeOpenAPI is a document of at least size bytes, as JSON: operations that each
 // answer a schema of their own.
 func largeOpenAPI(size int) string {
@@ -152,12 +175,17 @@ func TestReadingOfLargeIsBounded(t *testing.T) {
 	o := newAdminHarness(t)
 	o.openAPI(t, "large", largeOpenAPI(readingSizes["600KB"]))
 	must(publishDraft(t.Context(), o.reg, registry.SystemActor(), "large", "1.0.0", ""))(t)
-	for _, query := range []string{"", "?page=3", "?kind=schema&page=2", "?q=thing1", "?page=999999"} {
+	for _, query := range []string{"", "?page=3", "?part=schema-thing7", "?q=thing1", "?page=999999", "?part=none"} {
 		answer := o.browser().get("/contracts/large/versions/1.0.0/reading" + query)
 		if page := text(answer); answer.StatusCode != http.StatusOK || len(page) > 200_000 {
 			t.Errorf("%s: status %d, %d bytes", query, answer.StatusCode, len(page))
 		}
 	}
+	// A part has the same address wherever it is shown, and a hit leads there.
+	deep := text(o.browser().get("/contracts/large/versions/1.0.0/reading?part=schema-thing7"))
+	wantWords(t, deep, `id="schema-thing7"`, "Next: Schemas", `href="/contracts/large/versions/1.0.0/reading?part=operation-get-things0-id#group-operations"`)
+	lacks(t, deep, `id="operation-get-things0-id"`)
+	wantWords(t, text(o.browser().get("/contracts/large/versions/1.0.0/reading?q=thing70")), `href="/contracts/large/versions/1.0.0/reading?part=schema-thing70#schema-thing70"`)
 	if page := text(o.browser().get("/contracts/large/versions/1.0.0")); len(page) > 200_000 {
 		t.Errorf("the source is shown in %d bytes", len(page))
 	}

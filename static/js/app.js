@@ -119,6 +119,33 @@
     document.cookie = cookie + "; Path=/; SameSite=Lax; Max-Age=31536000";
   }
 
+  // Marks the part that is being read in the table of contents beside it.
+  function spy(contents) {
+    const links = new Map();
+    for (const link of contents.querySelectorAll("a[href*='#']")) {
+      const part = document.getElementById(decodeURIComponent(link.hash.slice(1)));
+      if (part) links.set(part, link);
+    }
+    const seen = new Set();
+    let marked = null;
+    const watch = new IntersectionObserver((entries) => {
+      for (const entry of entries) {
+        if (entry.isIntersecting) seen.add(entry.target);
+        else seen.delete(entry.target);
+      }
+      const parts = [...links.keys()].filter((part) => seen.has(part));
+      const link = links.get(parts[parts.length > 1 && parts[0].contains(parts[1]) ? 1 : 0]);
+      if (!link || link === marked) return;
+      marked?.removeAttribute("aria-current");
+      link.setAttribute("aria-current", "true");
+      marked = link;
+      const box = contents.closest("details");
+      const top = link.getBoundingClientRect().top - box.getBoundingClientRect().top;
+      if (top < 0 || top > box.clientHeight - 40) box.scrollTop += top - box.clientHeight / 2;
+    }, { rootMargin: "0px 0px -70% 0px" });
+    for (const part of links.keys()) watch.observe(part);
+  }
+
   document.addEventListener("change", onChange);
   document.addEventListener("click", onClick);
   document.addEventListener("visibilitychange", onShown);
@@ -127,5 +154,6 @@
   document.addEventListener("htmx:after:swap", prepare);
   prepare();
   rememberZone();
+  for (const contents of document.querySelectorAll("[data-spy]")) spy(contents);
   document.querySelector("[data-focus]")?.focus();
 })();

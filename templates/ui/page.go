@@ -33,6 +33,8 @@ type Page struct {
 	Invalid bool
 	// Feed is the address of an Atom feed of what the page shows; empty is none.
 	Feed string
+	// Wide leaves all of the width to the content: the navigation is behind the menu button on every screen.
+	Wide bool
 	// Version of the program, for the footer.
 	Version string
 	// Asset gives the address of a static file; nil means "/static/" + name.

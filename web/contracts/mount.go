@@ -39,7 +39,10 @@ var EventsDocument = api.NewDocument("", registry.OwnDocument{
 })
 
 // pages serves the pages.
-type pages struct{ *site.Portal }
+type pages struct {
+	*site.Portal
+	compared *comparisons
+}
 
 // handlers serves the API.
 type handlers struct {
@@ -55,7 +58,7 @@ type ownerPages struct {
 }
 
 // Mount registers the pages.
-func Mount(p *site.Portal) { (&pages{p}).mountContracts() }
+func Mount(p *site.Portal) { (&pages{p, newComparisons(p.Registry.Contracts)}).mountContracts() }
 
 // MountAPI registers the API.
 func MountAPI(m *api.API) { (&handlers{m, api.NewConvertedDocuments()}).mountRegister() }
@@ -69,8 +72,8 @@ func (p *pages) mountContracts() {
 	read.PublicGET("/:id/feed.atom", p.contractFeed)
 	read.GET("/:id", p.contractPage)
 	read.GET("/:id/versions/:version", p.versionPage)
-	read.GET("/:id/versions/:version/changes", p.changesPage(newComparisons(p.Registry.Contracts)), p.Slow(site.UploadTime))
-	read.GET("/:id/versions/:version/reading", p.readingPage(), p.Slow(site.UploadTime))
+	read.GET("/:id/versions/:version/changes", p.changesPage(p.compared), p.Slow(site.UploadTime))
+	read.GET("/:id/versions/:version/reading", p.readingPage(newOutlines()), p.Slow(site.UploadTime))
 	read.GET("/:id/versions/:version/advice", p.advicePage, p.Slow(site.UploadTime))
 	read.GET("/:id/versions/:version/redoc", p.redocPage)
 	converted := api.NewConvertedDocuments()

@@ -74,6 +74,9 @@ func (p *pages) showVersion(c echo.Context, r site.Refusal, sunset string) error
 	if v.Files, err = fileRows(ctx, version); err != nil {
 		return err
 	}
+	if v.Impact, err = p.impact(c, reader, version); err != nil {
+		return err
+	}
 	if err := p.fillScore(c, reader, &v, version); err != nil {
 		return err
 	}

@@ -5,170 +5,254 @@ import (
 	"slices"
 	"strings"
 
-	"schakel/registry/jsonpointer"
 	"schakel/templates/i18n"
 )
 
-func (d *document) httpOperations(section, prefix string) []Entry {
-	var found []Entry
-	paths := child(d.root, section)
-	for _, path := range names(paths) {
-		item := d.object(paths[path])
-		at := "/" + section + "/" + jsonpointer.Escape(path)
-		for _, method := range []string{"get", "query", "put", "post", "patch", "delete", "options", "head", "trace"} {
-			if operation := child(item, method); operation != nil {
-				found = append(found, d.httpOperation(prefix+strings.ToUpper(method)+" "+path, at+"/"+method, item, operation))
-			}
+// http adds the operations of OpenAPI by tag, then the webhooks.
+func (o *Outline) http() {
+	d := o.doc
+	var tags []string
+	byTag := map[string][]Entry{}
+	texts := map[string]string{}
+	titles := map[string]string{}
+	for _, tag := range d.root.get("tags").items() {
+		name := tag.text("name")
+		if !slices.Contains(tags, name) {
+			tags = append(tags, name)
 		}
-		more := child(item, "additionalOperations")
-		for _, method := range names(more) {
-			if len(found) > maxEntries {
-				return found
-			}
-			found = append(found, d.httpOperation(prefix+method+" "+path, at+"/additionalOperations/"+jsonpointer.Escape(method), item, d.object(more[method])))
+		texts[name] = strings.TrimSpace(tag.text("summary") + "\n\n" + tag.text("description"))
+		if docs := tag.get("externalDocs").text("url"); docs != "" {
+			texts[name] = strings.TrimSpace(texts[name] + "\n\n" + tag.get("externalDocs").text("description") + " <" + docs + ">")
+		}
+		if parent := tag.text("parent"); parent != "" {
+			titles[name] = parent + " / " + name
+		}
+	}
+	for _, op := range d.operations("paths") {
+		list := op.operation.get("tags").items()
+		name := ""
+		if len(list) > 0 {
+			name, _ = list[0].value.(string)
+		}
+		if _, known := byTag[name]; !known && name != "" && !slices.Contains(tags, name) {
+			tags = append(tags, name)
+		}
+		byTag[name] = append(byTag[name], d.httpEntry(op, KindOperation))
+	}
+	for _, name := range tags {
+		if name != "" {
+			o.group(i18n.Raw(cmp.Or(titles[name], name)), texts[name], byTag[name])
+		}
+	}
+	title := i18n.Message("outline.operations")
+	if len(o.Groups) > 0 {
+		title = "outline.other-operations"
+	}
+	o.group(title, "", byTag[""])
+	var hooks []Entry
+	for _, op := range d.operations("webhooks") {
+		hooks = append(hooks, d.httpEntry(op, KindWebhook))
+	}
+	o.group("outline.webhooks", "", hooks)
+}
+
+// httpOperation is an operation with the path item that it stands in.
+type httpOperation struct {
+	method, path    string
+	item, operation spot
+	at              string // where it stands before references are followed
+}
+
+func (d *document) operations(section string) []httpOperation {
+	var found []httpOperation
+	paths := d.root.get(section)
+	for _, path := range d.names(paths) {
+		found = append(found, d.ofItem(path, paths.get(path))...)
+		if len(found) > maxEntries {
+			break
 		}
 	}
 	return found
 }
 
-func (d *document) httpOperation(name, at string, item, operation map[string]any) Entry {
+func (d *document) ofItem(path string, at spot) []httpOperation {
+	var found []httpOperation
+	item := d.target(at)
+	for _, method := range []string{"get", "query", "put", "post", "patch", "delete", "options", "head", "trace"} {
+		if operation := item.get(method); operation.object() != nil {
+			found = append(found, httpOperation{strings.ToUpper(method), path, item, operation, at.at + "/" + method})
+		}
+	}
+	more := item.get("additionalOperations")
+	for _, method := range d.names(more) {
+		operation := more.get(method)
+		found = append(found, httpOperation{method, path, item, d.target(operation), at.at + strings.TrimPrefix(operation.at, item.at)})
+	}
+	return found
+}
+
+func (d *document) httpEntry(op httpOperation, kind string) Entry {
+	name := op.method + " " + op.path
 	return Entry{
-		Kind: KindOperation, Name: name, Summary: text(operation, "summary"), Pointer: at, Deprecated: operation["deprecated"] == true,
-		detail: func() Detail {
-			detail := Detail{Text: text(operation, "description")}
-			detail.fact("outline.operation-id", i18n.Raw(text(operation, "operationId")))
-			detail.fact("outline.tags", i18n.Raw(words(list(operation, "tags"))))
-			detail.fact("outline.security", d.securityOf(operation))
-			if table := d.parameters(item, operation); len(table.Fields) > 0 {
-				detail.Tables = append(detail.Tables, table)
-			}
-			if body := d.object(operation["requestBody"]); body != nil {
-				d.body(&detail, "outline.request-body", body)
-			}
-			responses := child(operation, "responses")
-			for _, status := range names(responses) {
-				d.body(&detail, i18n.M("outline.response", status), d.object(responses[status]))
-			}
-			return detail
-		},
+		Kind: kind, Name: name, Method: op.method, Path: op.path, Summary: op.operation.text("summary"), Pointer: op.at,
+		Anchor: kind + "-" + name, Deprecated: op.operation.is("deprecated"),
+		detail: func(b *builder) Detail { return b.http(op, kind) },
 	}
 }
 
-func (t *Detail) fact(label, text i18n.Message) {
-	if text != "" && text != i18n.Raw("") {
-		t.Facts = append(t.Facts, Fact{label, text})
+// http gives all of an operation. Who is called back reads requests and writes responses.
+func (b *builder) http(op httpOperation, kind string) Detail {
+	d, operation := b.doc, op.operation
+	asked, answered := written, read
+	if kind != KindOperation {
+		asked, answered = read, written
 	}
-}
-
-func words(values []any) string {
-	var list []string
-	for _, v := range values {
-		if s, ok := v.(string); ok {
-			list = append(list, s)
+	detail := Detail{Text: strings.TrimSpace(op.item.text("description") + "\n\n" + operation.text("description"))}
+	detail.Facts = fact(detail.Facts, "outline.operation-id", i18n.Raw(operation.text("operationId")))
+	if len(operation.get("tags").items()) > 1 {
+		detail.Facts = fact(detail.Facts, "outline.tags", i18n.Raw(words(operation.get("tags"))))
+	}
+	detail.Facts = fact(detail.Facts, "outline.security", d.securityOf(operation))
+	for _, servers := range []spot{op.item.get("servers"), operation.get("servers")} {
+		for _, s := range servers.items() {
+			detail.Facts = fact(detail.Facts, "outline.server", i18n.Raw(s.text("url")))
 		}
 	}
-	return strings.Join(list, ", ")
-}
-
-// securityOf gives what a caller needs: any one of the requirements.
-func (d *document) securityOf(operation map[string]any) i18n.Message {
-	requirements, own := operation["security"].([]any)
-	if !own {
-		requirements = list(d.root, "security")
-	}
-	var ways []i18n.Message
-	for _, item := range requirements[:min(len(requirements), 20)] {
-		requirement, _ := item.(map[string]any)
-		var all []i18n.Message
-		for _, name := range names(requirement) {
-			scopes, _ := requirement[name].([]any)
-			all = append(all, i18n.Raw(strings.TrimSpace(name+" "+words(scopes))))
+	docs := d.target(operation.get("externalDocs"))
+	detail.Facts = linked(detail.Facts, "outline.more-documentation", docs.text("description"), docs.text("url"))
+	detail.Sections = b.parameters(op, asked)
+	body := d.target(operation.get("requestBody"))
+	var bodies []Sample
+	if body.object() != nil {
+		title := i18n.Message("outline.request-body")
+		if body.is("required") {
+			title = "outline.request-body-required"
 		}
-		ways = append(ways, cmp.Or(joined("outline.and", all[:min(len(all), 10)]), "outline.no-security"))
+		section, samples := b.body("request", title, "outline.request", operation.get("requestBody").at, body, asked)
+		section.Open = true
+		detail.Sections, bodies = append(detail.Sections, section), samples
 	}
-	return joined("outline.or", ways)
+	detail.Samples = b.requests(op, kind, bodies)
+	responses := operation.get("responses")
+	statuses := d.names(responses)
+	slices.SortStableFunc(statuses, strings.Compare)
+	for _, status := range statuses[:min(len(statuses), maxResponses)] {
+		at := responses.get(status)
+		section, samples := b.body("response-"+slug(status), i18n.M("outline.response", status), i18n.M("outline.response", status), at.at, d.target(at), answered)
+		section.Open = strings.HasPrefix(status, "2")
+		detail.Sections, detail.Samples = append(detail.Sections, section), append(detail.Samples, samples...)
+	}
+	b.callbacks(&detail, operation)
+	return detail
 }
 
-// joined makes one text of several by a key with two arguments.
-func joined(key string, list []i18n.Message) i18n.Message {
-	switch len(list) {
-	case 0:
-		return ""
-	case 1:
-		return list[0]
-	}
-	half := len(list) / 2
-	return i18n.M(key, joined(key, list[:half]), joined(key, list[half:]))
-}
+const (
+	maxResponses = 60
+	maxMedia     = 10
+	maxCallbacks = 20
+)
 
-func (d *document) parameters(item, operation map[string]any) Table {
-	table, seen := Table{Title: "outline.parameters"}, map[string]bool{}
-	for _, value := range append(slices.Clone(list(operation, "parameters")), list(item, "parameters")...) {
-		p := d.object(value)
-		name := text(p, "name") + " (" + text(p, "in") + ")"
-		if p == nil || seen[name] {
+// parameters are those of the operation and of its path, by the place where they stand.
+func (b *builder) parameters(op httpOperation, in use) []Section {
+	sections, seen := map[string]*Section{}, map[string]bool{}
+	for _, at := range append(op.operation.get("parameters").items(), op.item.get("parameters").items()...) {
+		p := b.doc.target(at)
+		where, name := p.text("in"), p.text("name")
+		if name == "" || seen[where+" "+name] {
 			continue
 		}
-		seen[name] = true
-		schema := p["schema"]
-		for _, media := range names(child(p, "content")) {
-			schema = child(child(p, "content"), media)["schema"]
+		seen[where+" "+name] = true
+		if sections[where] == nil {
+			sections[where] = &Section{Title: parametersIn(where), Anchor: b.anchorOf(slug(where)), Open: true, Direction: in.direction(), Blocks: []Block{{List: true, Whole: &Node{}}}}
 		}
-		table.Fields = append(table.Fields, d.value(name, schema, p))
-	}
-	return table
-}
-
-// value is a parameter or header in one row.
-func (d *document) value(name string, schema any, around map[string]any) Field {
-	w := &walk{doc: d}
-	value, target := d.follow(schema)
-	object, _ := value.(map[string]any)
-	field := w.field(name, object, around["required"] == true)
-	field.Text = cmp.Or(text(around, "description"), field.Text)
-	field.Deprecated = field.Deprecated || around["deprecated"] == true
-	if strings.HasPrefix(target, "/components/schemas/") {
-		field.Ref = target
-	}
-	return field
-}
-
-const maxTables = 60
-
-// body adds the tables of a request or response body.
-func (d *document) body(detail *Detail, title i18n.Message, body map[string]any) {
-	if len(detail.Tables) > maxTables {
-		return
-	}
-	said := text(body, "description")
-	if headers := child(body, "headers"); len(headers) > 0 {
-		table := Table{Title: i18n.M("outline.headers-of", title), Text: said}
-		said = ""
-		for _, name := range names(headers) {
-			header := d.object(headers[name])
-			table.Fields = append(table.Fields, d.value(name, header["schema"], header))
-		}
-		detail.Tables = append(detail.Tables, table)
-	}
-	content := child(body, "content")
-	for _, media := range names(content)[:min(len(names(content)), 10)] {
-		object := d.object(content[media])
-		schema, label := object["schema"], i18n.M("outline.body-as", title, media)
-		if schema == nil && object["itemSchema"] != nil {
-			schema, label = object["itemSchema"], i18n.M("outline.each-item", label)
-		}
-		table := d.table(label, schema, "")
-		table.Text, said = said, ""
-		detail.Tables = append(detail.Tables, table)
-		for _, example := range d.examplesOf(object) {
-			name := i18n.M("outline.example-of", label)
-			if example.name != "" {
-				name = i18n.M("outline.example-of-named", label, example.name)
+		n := b.value(name, p, b.anchorOf(slug(where+"-"+name)), in)
+		n.Pointers = append(n.Pointers, at.at)
+		if p.text("style") == "" {
+			if style := p.text("collectionFormat"); style != "" {
+				n.Rules = append(n.Rules, i18n.M("outline.rule-style", style))
 			}
-			detail.Examples = append(detail.Examples, Example{name, example.text})
+		}
+		whole := sections[where].Blocks[0].Whole
+		whole.Children = append(whole.Children, n)
+	}
+	var list []Section
+	for _, where := range []string{"path", "query", "querystring", "header", "cookie"} {
+		if s := sections[where]; s != nil {
+			list = append(list, *s)
 		}
 	}
-	if len(content) == 0 && said != "" {
-		detail.Tables = append(detail.Tables, Table{Title: title, Text: said})
+	return list
+}
+
+func parametersIn(where string) i18n.Message {
+	switch where {
+	case "path":
+		return "outline.parameters-path"
+	case "header":
+		return "outline.parameters-header"
+	case "cookie":
+		return "outline.parameters-cookie"
+	}
+	return "outline.parameters-query"
+}
+
+// body gives the section of a request or response body, with what can be sampled of it.
+func (b *builder) body(anchor string, title, sampled i18n.Message, at string, body spot, in use) (Section, []Sample) {
+	d := b.doc
+	s := Section{Title: title, Anchor: b.anchorOf(anchor), Pointers: []string{at, body.at}, Text: body.text("description"), Direction: in.direction()}
+	var samples []Sample
+	if headers := body.get("headers"); headers.there() {
+		s.Blocks = append(s.Blocks, b.headers("outline.headers", headers, s.Anchor, in))
+	}
+	content := body.get("content")
+	for _, media := range d.names(content)[:min(len(d.names(content)), maxMedia)] {
+		object := d.target(content.get(media))
+		schema, label := object.get("schema"), i18n.Raw(media)
+		if !schema.there() && object.get("itemSchema").there() {
+			schema, label = object.get("itemSchema"), i18n.M("outline.each-item", media)
+		}
+		whole := b.schema(schema, b.anchorOf(anchor+"-"+slug(media)), in)
+		whole.Pointers = append(whole.Pointers, content.get(media).at)
+		s.Blocks = append(s.Blocks, Block{Title: label, Whole: whole})
+		s.Codes = code(s.Codes, i18n.M("outline.encoding", media), object.get("encoding"))
+		samples = append(samples, b.samples(i18n.M("outline.body-as", sampled, media), s.Anchor, object, schema, media, in)...)
+	}
+	s.Codes = code(s.Codes, "outline.links", body.get("links"))
+	return s, samples
+}
+
+func (b *builder) headers(title i18n.Message, headers spot, anchor string, in use) Block {
+	whole := &Node{Pointers: []string{headers.at}}
+	for _, name := range b.doc.names(headers)[:min(len(b.doc.names(headers)), 100)] {
+		at := headers.get(name)
+		n := b.value(name, b.doc.target(at), b.anchorOf(strings.TrimPrefix(anchor, b.anchor+".")+"-"+slug(name)), in)
+		n.Pointers = append(n.Pointers, at.at)
+		whole.Children = append(whole.Children, n)
+	}
+	return Block{Title: title, List: true, Whole: whole}
+}
+
+// callbacks are requests that the provider makes to an address that the caller gave.
+func (b *builder) callbacks(detail *Detail, operation spot) {
+	all := operation.get("callbacks")
+	for _, name := range b.doc.names(all)[:min(len(b.doc.names(all)), maxCallbacks)] {
+		callback := b.doc.target(all.get(name))
+		for _, expression := range b.doc.names(callback)[:min(len(b.doc.names(callback)), maxCallbacks)] {
+			for _, op := range b.doc.ofItem(expression, callback.get(expression)) {
+				title := i18n.M("outline.callback", name, op.method, expression)
+				anchor := "callback-" + slug(name) + "-" + slug(op.method)
+				body := b.doc.target(op.operation.get("requestBody"))
+				section, samples := b.body(anchor, title, title, op.at, body, read)
+				section.Text = strings.TrimSpace(op.operation.text("summary") + "\n\n" + op.operation.text("description") + "\n\n" + section.Text)
+				detail.Sections, detail.Samples = append(detail.Sections, section), append(detail.Samples, samples...)
+				responses := op.operation.get("responses")
+				for _, status := range b.doc.names(responses)[:min(len(b.doc.names(responses)), maxResponses)] {
+					at := responses.get(status)
+					answer := i18n.M("outline.callback-response", name, status)
+					section, samples := b.body(anchor+"-response-"+slug(status), answer, answer, at.at, b.doc.target(at), written)
+					detail.Sections, detail.Samples = append(detail.Sections, section), append(detail.Samples, samples...)
+				}
+			}
+		}
 	}
 }

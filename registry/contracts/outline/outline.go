@@ -2,10 +2,6 @@ package outline
 
 import (
 	"cmp"
-	"encoding/json"
-	"maps"
-	"net/url"
-	"slices"
 	"strings"
 
 	"schakel/registry/contracts/contract"
@@ -19,42 +15,84 @@ const (
 	KindChannel   = "channel"
 	KindMessage   = "message"
 	KindSchema    = "schema"
+	KindWebhook   = "webhook"
 )
 
 // Outline lists the contents of a document without the details.
 type Outline struct {
+	Text              string // Markdown
+	Facts             []Fact
 	Servers, Security []Named
-	Entries           []Entry // operations, channels, messages and schemas, each by name
+	Groups            []Group
+	Entries           []Entry // in the order of the groups
 	doc               *document
+	anchors           anchors
+	known             map[string]int // entry by pointer
+}
+
+// Group holds the entries of a tag or channel, or what belongs to none.
+type Group struct {
+	Title  i18n.Message
+	Anchor string
+	Text   string // Markdown
+	From   int    // the first of its entries
+	To     int    // behind the last of them
 }
 
 // Named is a server or security scheme.
 type Named struct {
-	Name, Kind string
-	Detail     i18n.Message
-	Text       string // Markdown
+	Name, Kind, Anchor, Pointer string
+	Detail                      i18n.Message
+	Text                        string // Markdown
+	Facts                       []Fact
+	Codes                       []Code
 }
 
-// Entry is a part of a document that stands by itself.
+// Entry is a part of a document that stands by itself. Its Anchor is the same in every version that has it.
 type Entry struct {
 	Kind, Name, Summary string
-	Pointer             string // JSON Pointer
+	Method, Path        string // of an HTTP operation
+	Pointer, Anchor     string
+	Group               int
 	Deprecated          bool
-	detail              func() Detail
+	detail              func(*builder) Detail
 }
 
 // Detail holds all that a page shows of an entry.
 type Detail struct {
-	Text   string // Markdown
-	Facts  []Fact
-	Links  []Link
-	Tables []Table
-	// Examples are JSON, or text as it stands.
-	Examples []Example
+	Text     string // Markdown
+	Facts    []Fact
+	Links    []Link
+	Sections []Section
+	Codes    []Code
+	Samples  []Sample
 }
 
-// Fact is a property of an entry in a few words.
-type Fact struct{ Label, Text i18n.Message }
+// Section is a part of an entry: the parameters, the request, a response, the payload.
+type Section struct {
+	Title    i18n.Message
+	Anchor   string
+	Pointers []string
+	Text     string // Markdown
+	Open     bool   // worth seeing at once
+	// Direction is that of compare, for who is bound by the contract: sent, read, or empty for both.
+	Direction string
+	Blocks    []Block
+	Codes     []Code
+}
+
+// Block is a schema, or a list of parameters or headers, of which Whole has only the children.
+type Block struct {
+	Title i18n.Message
+	Whole *Node
+	List  bool
+}
+
+// Fact is a property in a few words. An address makes it a link.
+type Fact struct {
+	Label, Text i18n.Message
+	Href        string
+}
 
 // Link leads to another entry by its pointer.
 type Link struct {
@@ -62,234 +100,176 @@ type Link struct {
 	Name, Pointer string
 }
 
-// Example is a sample of a message or body.
-type Example struct {
-	Name i18n.Message
-	Text string
+// Code is a part of the document that is shown as it stands, such as the bindings of a protocol.
+type Code struct {
+	Label i18n.Message
+	Text  string
 }
 
-const maxEntries = 20_000
+// Sample is a request, response or message as it could be.
+type Sample struct {
+	Title i18n.Message
+	Name  string // that its author gave it
+	// Group names samples of which a reader needs one, such as those of one response.
+	Group     string
+	Text      string // Markdown
+	Code      string
+	Generated bool
+}
 
 // Of makes the outline of a document, which need not be valid.
-func Of(d *contract.Document) *Outline {
-	root, _ := d.Root.(map[string]any)
-	o := &Outline{doc: &document{root: root, old: strings.HasPrefix(d.SpecVersion, "2.")}}
-	o.Servers, o.Security = o.doc.servers(), o.doc.security()
-	if d.Kind == contract.OpenAPI {
-		o.add(o.doc.httpOperations("paths", "")...)
-		o.add(o.doc.httpOperations("webhooks", "webhook ")...)
-	} else if o.doc.old {
-		o.add(o.doc.oldAsync()...)
-	} else {
-		o.add(o.doc.async()...)
+func Of(d *contract.Document, size int) *Outline {
+	o := &Outline{
+		doc:     &document{root: spot{d.Root, ""}, old: strings.HasPrefix(d.SpecVersion, "2."), orders: d.MemberOrder(size), whole: size},
+		anchors: anchors{}, known: map[string]int{}, Text: d.Description,
 	}
-	o.add(o.doc.schemas()...)
+	for _, own := range []string{"servers", "security", "groups", "about", "changes", "hits", "main", "navigation", "contents", "languages", "removed", "since", "q"} {
+		o.anchors.of(own) // those of the page
+	}
+	o.Facts, o.Servers, o.Security = o.doc.about(), o.doc.servers(o.anchors), o.doc.security(o.anchors)
+	if d.Kind == contract.OpenAPI {
+		o.http()
+	} else {
+		o.async()
+	}
+	o.group("outline.schemas", "", o.doc.schemas())
 	return o
 }
 
-func (o *Outline) add(entries ...Entry) {
+// group adds a group of entries that are not known yet; an empty one is left out.
+func (o *Outline) group(title i18n.Message, text string, entries []Entry) {
+	g := Group{Title: title, Text: text, From: len(o.Entries)}
 	for _, e := range entries {
-		if len(o.Entries) < maxEntries {
-			o.Entries = append(o.Entries, e)
+		if _, twice := o.known[e.Pointer]; twice || len(o.Entries) >= maxEntries {
+			continue
+		}
+		e.Group, e.Anchor = len(o.Groups), o.anchors.of(slug(e.Anchor))
+		o.known[e.Pointer] = len(o.Entries)
+		o.Entries = append(o.Entries, e)
+	}
+	if g.To = len(o.Entries); g.To > g.From {
+		g.Anchor = o.anchors.of("group-" + slug(i18n.Message(title).String()))
+		o.Groups = append(o.Groups, g)
+	}
+}
+
+// Find gives the entry that a pointer lies in: its own, or the nearest above it.
+func (o *Outline) Find(pointer string) (int, bool) {
+	for {
+		if i, ok := o.known[pointer]; ok {
+			return i, true
+		}
+		cut := strings.LastIndexByte(pointer, '/')
+		if cut < 0 {
+			return 0, false
+		}
+		pointer = pointer[:cut]
+	}
+}
+
+// Named gives the entry with an anchor.
+func (o *Outline) Named(anchor string) (int, bool) {
+	for i := range o.Entries {
+		if e := &o.Entries[i]; anchor == e.Anchor || strings.HasPrefix(anchor, e.Anchor+".") {
+			return i, true
 		}
 	}
+	return 0, false
 }
 
-// Detail gives all of an entry of this outline.
-func (o *Outline) Detail(e Entry) Detail {
-	if e.detail == nil {
-		return Detail{}
-	}
-	return e.detail()
-}
+// Size is the length of the document in bytes.
+func (o *Outline) Size() int { return o.doc.whole }
 
-func (d *document) servers() []Named {
-	var list []Named
-	if servers, ok := d.root["servers"].([]any); ok {
-		for _, item := range servers[:min(len(servers), 100)] {
-			s := d.object(item)
-			list = append(list, Named{Name: cmp.Or(text(s, "name"), text(s, "url")), Kind: "http", Detail: i18n.Raw(text(s, "url")), Text: text(s, "description")})
-		}
+// Page gives the details of some entries for one page, which is bounded as a whole.
+func (o *Outline) Page(entries []int) []Detail {
+	b := &builder{doc: o.doc, nodes: maxPageNodes}
+	details := make([]Detail, 0, len(entries))
+	for _, i := range entries {
+		e := o.Entries[i]
+		b.anchor, b.taken = e.Anchor, anchors{}
+		details = append(details, e.detail(b))
 	}
-	servers := child(d.root, "servers")
-	for _, name := range names(servers) {
-		s := d.object(servers[name])
-		address := cmp.Or(text(s, "url"), text(s, "host")+text(s, "pathname"))
-		list = append(list, Named{Name: name, Kind: strings.TrimSpace(text(s, "protocol") + " " + text(s, "protocolVersion")), Detail: i18n.Raw(address), Text: text(s, "description")})
-	}
-	return list
-}
-
-func (d *document) security() []Named {
-	schemes := child(child(d.root, "components"), "securitySchemes")
-	var list []Named
-	for _, name := range names(schemes) {
-		s := d.object(schemes[name])
-		list = append(list, Named{Name: name, Kind: text(s, "type"), Detail: schemeDetail(s), Text: text(s, "description")})
-	}
-	return list
-}
-
-func schemeDetail(s map[string]any) i18n.Message {
-	switch text(s, "type") {
-	case "http":
-		return i18n.Raw(strings.TrimSpace(text(s, "scheme") + " " + text(s, "bearerFormat")))
-	case "apiKey", "httpApiKey":
-		return i18n.M("outline.key-in", text(s, "name"), text(s, "in"))
-	case "openIdConnect":
-		return i18n.Raw(text(s, "openIdConnectUrl"))
-	case "oauth2":
-		var flows []string
-		for _, name := range names(child(s, "flows")) {
-			flows = append(flows, strings.TrimSpace(name+" "+text(child(child(s, "flows"), name), "tokenUrl")))
-		}
-		return i18n.Raw(strings.Join(flows, ", "))
-	}
-	return ""
+	return details
 }
 
 func (d *document) schemas() []Entry {
-	schemas := child(child(d.root, "components"), "schemas")
 	var list []Entry
-	for _, name := range names(schemas) {
-		value, at := schemas[name], "/components/schemas/"+jsonpointer.Escape(name)
-		object := d.object(value)
+	all := d.root.get("components", "schemas")
+	for _, name := range d.names(all) {
+		at := all.get(name)
+		object := d.target(at)
 		list = append(list, Entry{
-			Kind: KindSchema, Name: name, Summary: text(object, "title"), Pointer: at, Deprecated: object["deprecated"] == true,
-			detail: func() Detail {
-				return Detail{Text: text(object, "description"), Tables: []Table{d.table("outline.fields", value, at)}, Examples: shownExamples(d.examplesOf(object))}
+			Kind: KindSchema, Name: name, Summary: object.text("title"), Pointer: at.at, Anchor: "schema-" + name, Deprecated: object.is("deprecated"),
+			detail: func(b *builder) Detail {
+				whole := b.schema(at, "", readAndWritten)
+				detail := Detail{Text: whole.Text, Samples: b.samples("outline.example", "schema", object, at, "application/json", readAndWritten)}
+				whole.Text = ""
+				detail.Sections = []Section{{Pointers: []string{at.at}, Open: true, Blocks: []Block{{Whole: whole}}}}
+				return detail
 			},
 		})
 	}
 	return list
 }
 
-// names lists the members of an object in order, without extensions, as many as are shown.
-func names(object map[string]any) []string {
-	list := slices.Sorted(maps.Keys(object))
-	list = slices.DeleteFunc(list, func(name string) bool { return strings.HasPrefix(name, "x-") })
-	return list[:min(len(list), maxEntries)]
-}
-
-type document struct {
-	root map[string]any
-	old  bool // AsyncAPI 2
-}
-
-// maxHops is far more references in a row than anyone writes.
-const maxHops = 20
-
-// follow gives what a value stands for, with its pointer when a reference led there.
-func (d *document) follow(value any) (any, string) {
-	at := ""
-	for range maxHops {
-		object, _ := value.(map[string]any)
-		ref, ok := object["$ref"].(string)
-		if !ok {
-			return value, at
-		}
-		pointer, local := strings.CutPrefix(ref, "#")
-		if !local {
-			return nil, ""
-		}
-		if decoded, err := url.PathUnescape(pointer); err == nil {
-			pointer = decoded
-		}
-		if value, ok = jsonpointer.Lookup(d.root, pointer); !ok {
-			return nil, ""
-		}
-		at = pointer
+// shared names the component that a pointer is; empty for anything else.
+func shared(pointer string) string {
+	if list, _ := jsonpointer.Tokens(pointer); len(list) == 3 && list[0] == "components" && list[1] == "schemas" {
+		return list[2]
 	}
-	return nil, ""
+	return ""
 }
 
-func (d *document) object(value any) map[string]any {
-	value, _ = d.follow(value)
-	object, _ := value.(map[string]any)
-	return object
-}
-
-func lastName(pointer string) string {
-	list, _ := jsonpointer.Tokens(pointer)
-	if len(list) == 0 {
-		return ""
+func fact(list []Fact, label, text i18n.Message) []Fact {
+	if text != "" && text != i18n.Raw("") {
+		list = append(list, Fact{Label: label, Text: text})
 	}
-	return list[len(list)-1]
+	return list
 }
 
-func text(object map[string]any, key string) string {
-	s, _ := object[key].(string)
-	return s
+// linked adds a fact that is a link when the address is one of the web.
+func linked(list []Fact, label i18n.Message, text, address string) []Fact {
+	list = fact(list, label, i18n.Raw(cmp.Or(text, address)))
+	if strings.HasPrefix(address, "https://") || strings.HasPrefix(address, "http://") {
+		list[len(list)-1].Href = address
+	}
+	return list
 }
 
-func child(object map[string]any, key string) map[string]any {
-	c, _ := object[key].(map[string]any)
-	return c
+func code(list []Code, label i18n.Message, s spot) []Code {
+	if s.there() {
+		list = append(list, Code{label, sample(s.value)})
+	}
+	return list
 }
 
-func list(object map[string]any, key string) []any {
-	l, _ := object[key].([]any)
-	return l[:min(len(l), 500)]
-}
-
-const (
-	maxExample  = 8_000 // bytes
-	maxExamples = 10
-)
-
-// sample writes an example as JSON, or as it stands when it is text.
-func sample(value any) string {
-	s, ok := value.(string)
-	if !ok {
-		written, err := json.MarshalIndent(value, "", "  ")
-		if err != nil {
-			return ""
+// Anchor gives the anchor of what a pointer describes; empty when that is not shown.
+func (d Detail) Anchor(pointer string) string {
+	for _, s := range d.Sections {
+		for _, b := range s.Blocks {
+			if n := b.Whole.find(pointer); n != nil && n.Anchor != "" {
+				return n.Anchor
+			}
 		}
-		s = string(written)
-	}
-	if len(s) > maxExample {
-		s = strings.ToValidUTF8(s[:maxExample], "") + "\n…"
-	}
-	return s
-}
-
-// namedExample is an example with the name that its author gave it, or none.
-type namedExample struct{ name, text string }
-
-// shownExamples names examples that stand by themselves.
-func shownExamples(list []namedExample) []Example {
-	var found []Example
-	for _, e := range list {
-		name := i18n.Message("outline.example")
-		if e.name != "" {
-			name = i18n.M("outline.example-named", e.name)
-		}
-		found = append(found, Example{name, e.text})
-	}
-	return found
-}
-
-// examplesOf collects the examples of a schema, media type or message.
-func (d *document) examplesOf(object map[string]any) []namedExample {
-	var found []namedExample
-	if value, ok := object["example"]; ok {
-		found = append(found, namedExample{"", sample(value)})
-	}
-	for _, item := range list(object, "examples") {
-		example, _ := item.(map[string]any)
-		value, isMessage := example["payload"]
-		if !isMessage {
-			value = item
-		}
-		found = append(found, namedExample{strings.TrimSpace(text(example, "name")), sample(value)})
-	}
-	examples := child(object, "examples")
-	for _, name := range names(examples) {
-		if example := d.object(examples[name]); example["value"] != nil {
-			found = append(found, namedExample{strings.TrimSpace(name), sample(example["value"])})
-		} else if example["dataValue"] != nil {
-			found = append(found, namedExample{strings.TrimSpace(name), sample(example["dataValue"])})
+		for _, at := range s.Pointers {
+			if at == pointer {
+				return s.Anchor
+			}
 		}
 	}
-	return found[:min(len(found), maxExamples)]
+	return ""
+}
+
+func (n *Node) find(pointer string) *Node {
+	for _, at := range n.Pointers {
+		if at == pointer {
+			return n
+		}
+	}
+	for _, c := range n.Children {
+		if found := c.find(pointer); found != nil {
+			return found
+		}
+	}
+	return nil
 }
