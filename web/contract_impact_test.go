@@ -20,10 +20,14 @@ func TestImpactOnPartner(t *testing.T) {
 	first, second := "/contracts/student-events/versions/1.0.0", "/contracts/student-events/versions/2.0.0"
 	own := o.asPartner(t)
 	lacks(t, text(own.get(first)), "safe for you") // there is no other version
-	o.secondVersion(t, "2.0.0")
-	must(publishDraft(t.Context(), o.reg, registry.SystemActor(), "student-events", "2.0.0", ""))(t)
-	page := text(own.get(second))
-	wantWords(t, page, "Is version 2.0.0 safe for you?", "No: version 2.0.0 breaks 1 thing that you have.", "/partner/subscriptions/"+sub.ID, "breaks", second+"/reading?since=1.0.0")
+	for _, version := range []string{"1.1.0", "2.0.0"} {
+		o.secondVersion(t, version)
+		must(publishDraft(t.Context(), o.reg, registry.SystemActor(), "student-events", version, "It could not wait."))(t)
+	}
+	minor := "/contracts/student-events/versions/1.1.0"
+	wantWords(t, text(own.get(minor)), "Is version 1.1.0 safe for you?", "No: version 1.1.0 breaks 1 thing that you have.", "/partner/subscriptions/"+sub.ID, minor+"/reading?since=1.0.0")
+	// The subscription is to the line of versions of its request, 1.
+	wantWords(t, text(own.get(second+"?from=1.0.0")), "Version 2.0.0 does not reach you", "/partner/subscriptions/"+sub.ID, "stays on another version")
 	wantWords(t, text(own.get(first+"?from=2.0.0")), "Is version 1.0.0 safe for you?")
 	lacks(t, text(o.browser().get(second))+o.page(t, second), "safe for you", "/partner/subscriptions/")
 	o.harness.partner(t, "zus@zuid.example")

@@ -1908,7 +1908,7 @@ func readingSample(id string, s ReadingSample) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = ui.Code(id, s.Label, s.Code).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Code(id, s.Region, s.Code).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -144,8 +144,8 @@ type ReadingSamples struct {
 	Rows []ReadingSample
 }
 
-// ReadingSample is a request, response or message as it could be.
-type ReadingSample struct{ Label, Text, Code string }
+// ReadingSample is a request, response or message as it could be; Region names it on the page as a whole.
+type ReadingSample struct{ Label, Region, Text, Code string }
 
 // listed reports whether the document has a table of contents worth showing.
 func (v ReadingView) listed() bool { return len(v.Contents) > 0 }

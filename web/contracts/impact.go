@@ -87,7 +87,9 @@ func (p *pages) judge(c echo.Context, reader registry.Reader, v *view.ImpactView
 		return err
 	}
 	for _, row := range v.Rows {
-		if !row.Stays {
+		if row.Stays {
+			v.Staying++
+		} else {
 			v.Breaking += row.Breaks()
 			v.Warning += row.Warns()
 		}

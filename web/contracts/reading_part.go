@@ -46,7 +46,7 @@ func (r *reading) part(i int, d outline.Detail) view.ReadingPart {
 	for _, s := range d.Sections {
 		part.Sections = append(part.Sections, p.section(s))
 	}
-	part.Samples = r.samples(d.Samples, e.Anchor)
+	part.Samples = r.samples(d.Samples, e.Anchor, e.Name)
 	return part
 }
 
@@ -93,7 +93,7 @@ func (p partReader) node(n *outline.Node) view.ReadingNode {
 	return node
 }
 
-func (r *reading) samples(list []outline.Sample, id string) []view.ReadingSamples {
+func (r *reading) samples(list []outline.Sample, id, name string) []view.ReadingSamples {
 	var groups []view.ReadingSamples
 	at := map[string]int{}
 	for _, s := range list {
@@ -107,7 +107,7 @@ func (r *reading) samples(list []outline.Sample, id string) []view.ReadingSample
 		if s.Generated && s.Group != "request" || s.Generated && s.Title != "outline.sample-curl" && s.Title != "outline.sample-http" {
 			label = i18n.T(r.ctx, "contracts.reading.generated", label)
 		}
-		groups[i].Rows = append(groups[i].Rows, view.ReadingSample{Label: label, Text: s.Text, Code: s.Code})
+		groups[i].Rows = append(groups[i].Rows, view.ReadingSample{Label: label, Region: i18n.T(r.ctx, "contracts.reading.sample-of", name, label), Text: s.Text, Code: s.Code})
 	}
 	return groups
 }

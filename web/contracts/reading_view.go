@@ -15,8 +15,8 @@ import (
 // Bounds of what is on a page: a document beyond the first two is read a page for each group, which are split beyond the third.
 const (
 	maxWholeEntries = 40
-	maxWholeBytes   = 100_000
-	entriesPerPage  = 15
+	maxWholeBytes   = 50_000
+	entriesPerPage  = 10
 	maxGroupsShown  = 300
 )
 

@@ -139,7 +139,9 @@ func (b *builder) http(op httpOperation, kind string) Detail {
 	for _, status := range statuses[:min(len(statuses), maxResponses)] {
 		at := responses.get(status)
 		section, samples := b.body("response-"+slug(status), i18n.M("outline.response", status), i18n.M("outline.response", status), at.at, d.target(at), answered)
-		section.Open = strings.HasPrefix(status, "2")
+		if section.Open = strings.HasPrefix(status, "2"); !section.Open { // what fails is only shown as its author does
+			samples = slices.DeleteFunc(samples, func(s Sample) bool { return s.Generated })
+		}
 		detail.Sections, detail.Samples = append(detail.Sections, section), append(detail.Samples, samples...)
 	}
 	b.callbacks(&detail, operation)

@@ -49,7 +49,7 @@ func (u use) direction() string {
 
 const (
 	maxDepth      = 10
-	maxRefDepth   = 3   // shared schemas within each other that are expanded
+	maxRefDepth   = 2   // shared schemas within each other that are expanded
 	maxNodes      = 250 // of a schema
 	maxPageNodes  = 1_500
 	maxParts      = 60 // schemas that one value has to fit
