@@ -121,7 +121,7 @@ func TestOpenAPI(t *testing.T) {
 	}
 	wantLines(t, find(t, o, KindOperation, "GET /students/{id}"), "Operation id=getStudent", "Security=key", "# Path parameters: ",
 		" id|string||at most 20 characters|required", "# Response 200: The student.", "|object|/components/schemas/Student|", "## application/json",
-		" friends|array of Student|/components/schemas/Student||again", "  street|string or null||", "e.g. curl", "curl 'https://api.example.nl/v1/students/id' \\", "  --header \"X-Key: $KEY\" \\",
+		" friends|array of Student|/components/schemas/Student||again", "  street|string or null||", "e.g. curl command", "curl 'https://api.example.nl/v1/students/id' \\", "  --header \"X-Key: $KEY\" \\",
 		"e.g. Response 200: application/json")
 	wantLines(t, find(t, o, KindOperation, "PUT /students/{id}"), "Security=nothing", " id|string|||required", " why|||one of a, b|required", "# Response 204: Done.", "  --header 'Content-Type: application/json' \\",
 		`  "why": "a"`)
