@@ -44,8 +44,8 @@ const (
 	keepGone         = 90 * day
 )
 
-// keepTraffic sets how long counts by the hour are kept: charts go back 30 days.
-const keepTraffic = 31 * day
+// keepTraffic sets how long counts by the hour are kept: charts go back 30 days, and compare those with the 30 days before.
+const keepTraffic = 61 * day
 
 // How often what has expired is removed, and when the rest is if nothing else is said.
 const (

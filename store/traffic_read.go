@@ -22,6 +22,12 @@ var (
 	LastMonth = TrafficPeriod{30 * 24 * time.Hour, 12 * time.Hour, ByHour}
 )
 
+// Before returns the moment at which the period before this one ended, of the same length.
+func (p TrafficPeriod) Before(now Time) Time { return At(now.Add(-p.Length)) }
+
+// lastDayByHour is the period of the small charts in lists.
+var lastDayByHour = TrafficPeriod{24 * time.Hour, time.Hour, ByHour}
+
 // points returns when the first point of a period begins, and their number. The last one is the one that goes on.
 func (p TrafficPeriod) points(now time.Time) (from time.Time, n int) {
 	n = int(p.Length / p.Step)
@@ -82,13 +88,13 @@ const AllEndpoints = ""
 // endpoints are added up as if each had its most at the same time.
 func (q *Queries) Traffic(ctx context.Context, endpointIDs []string, period TrafficPeriod, now Time) ([]Traffic, error) {
 	from, n := period.points(now.Time)
-	sampled, err := q.trafficRows(ctx, []string{AllEndpoints}, period, from)
+	sampled, err := q.trafficRows(ctx, []string{AllEndpoints}, period, from, n)
 	if err != nil {
 		return nil, err
 	}
 	var rows []trafficRow
 	if len(endpointIDs) > 0 {
-		if rows, err = q.trafficRows(ctx, endpointIDs, period, from); err != nil {
+		if rows, err = q.trafficRows(ctx, endpointIDs, period, from, n); err != nil {
 			return nil, err
 		}
 	}
@@ -110,7 +116,7 @@ func (q *Queries) Traffic(ctx context.Context, endpointIDs []string, period Traf
 	return points, nil
 }
 
-func (q *Queries) trafficRows(ctx context.Context, endpointIDs []string, period TrafficPeriod, from time.Time) ([]trafficRow, error) {
+func (q *Queries) trafficRows(ctx context.Context, endpointIDs []string, period TrafficPeriod, from time.Time, n int) ([]trafficRow, error) {
 	step := period.Step.Microseconds()
 	args := []any{step, step}
 	for _, id := range endpointIDs {
@@ -119,8 +125,8 @@ func (q *Queries) trafficRows(ctx context.Context, endpointIDs []string, period 
 	rows, err := listOf[trafficRow](ctx, q, `SELECT '' AS endpoint_id, at, `+sumsOf+`, MAX(pending) AS pending, MAX(oldest) AS oldest
 		FROM (SELECT at / ? * ? AS at, CAST(SUM(CASE WHEN pending > 0 THEN pending ELSE 0 END) + MIN(CASE WHEN pending < 0 THEN -1 ELSE 0 END) AS BIGINT) AS pending,
 			MAX(oldest) AS oldest, `+sumsOf+` FROM traffic
-			WHERE endpoint_id IN (`+marks(len(endpointIDs))+`) AND span = ? AND at >= ? GROUP BY traffic.at) each_span GROUP BY at`,
-		append(args, period.Span.seconds(), from.UnixMicro())...)
+			WHERE endpoint_id IN (`+marks(len(endpointIDs))+`) AND span = ? AND at >= ? AND at < ? GROUP BY traffic.at) each_span GROUP BY at`,
+		append(args, period.Span.seconds(), from.UnixMicro(), from.Add(time.Duration(n)*period.Step).UnixMicro())...)
 	if err != nil {
 		return nil, fmt.Errorf("read counts of traffic: %w", err)
 	}
@@ -134,7 +140,7 @@ func (q *Queries) TrafficOfEach(ctx context.Context, endpointIDs []string, now T
 	if len(endpointIDs) == 0 {
 		return found, nil
 	}
-	from, n := TrafficPeriod{24 * time.Hour, time.Hour, ByHour}.points(now.Time)
+	from, n := lastDayByHour.points(now.Time)
 	w := whereIn(`endpoint_id`, endpointIDs)
 	w.add(`span = ? AND at >= ?`, ByHour.seconds(), from.UnixMicro())
 	rows, err := listOf[trafficRow](ctx, q, `SELECT endpoint_id, at, pending, oldest, `+trafficSums+` FROM traffic`+w.sql(), w.args...)
@@ -151,6 +157,43 @@ func (q *Queries) TrafficOfEach(ctx context.Context, endpointIDs []string, now T
 		}
 	}
 	return found, nil
+}
+
+// TrafficOfPartners returns the same of all endpoints together of each partner, those that have ended too, without samples and
+// latencies. EndpointID of the points is empty.
+func (q *Queries) TrafficOfPartners(ctx context.Context, partnerIDs []string, now Time) (map[string][]Traffic, error) {
+	found := make(map[string][]Traffic)
+	if len(partnerIDs) == 0 {
+		return found, nil
+	}
+	from, n := lastDayByHour.points(now.Time)
+	w := whereIn(`e.partner_id`, partnerIDs)
+	w.add(`t.span = ? AND t.at >= ?`, ByHour.seconds(), from.UnixMicro())
+	rows, err := listOf[partnerTraffic](ctx, q, `SELECT e.partner_id, t.at, CAST(SUM(t.made) AS BIGINT) AS made, CAST(SUM(t.delivered) AS BIGINT) AS delivered,
+		CAST(SUM(t.failed) AS BIGINT) AS failed, CAST(SUM(t.dead) AS BIGINT) AS dead
+		FROM endpoint e JOIN traffic t ON t.endpoint_id = e.id`+w.sql()+` GROUP BY e.partner_id, t.at`, w.args...)
+	if err != nil {
+		return nil, fmt.Errorf("read counts of traffic of partners: %w", err)
+	}
+	for _, r := range rows {
+		if found[r.PartnerID] == nil {
+			found[r.PartnerID] = make([]Traffic, n)
+		}
+		at := time.UnixMicro(r.At).UTC()
+		if i := int(at.Sub(from) / time.Hour); i >= 0 && i < n {
+			found[r.PartnerID][i] = Traffic{At: at, Made: r.Made, Delivered: r.Delivered, Failed: r.Failed, Dead: r.Dead}
+		}
+	}
+	return found, nil
+}
+
+type partnerTraffic struct {
+	PartnerID string `db:"partner_id"`
+	At        int64  `db:"at"`
+	Made      int64  `db:"made"`
+	Delivered int64  `db:"delivered"`
+	Failed    int64  `db:"failed"`
+	Dead      int64  `db:"dead"`
 }
 
 // SampleWaiting notes what waits at each endpoint now, unless a node did so in this minute. It reads up to [ListBound] + 1

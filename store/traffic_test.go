@@ -139,6 +139,13 @@ func TestTrafficKeepsSumsAndIsPruned(t *testing.T) {
 		each, err := w.db.TrafficOfEach(w.ctx, []string{w.endpoint.ID, "end_other"}, w.now())
 		same(t, len(each), err, 1)
 		same(t, sum(each[w.endpoint.ID]).Delivered, err, 4*180)
+		partners, err := w.db.TrafficOfPartners(w.ctx, []string{w.partner.ID, w.own.ID}, w.now())
+		same(t, len(partners), err, 1)
+		same(t, sum(partners[w.partner.ID]).Delivered, err, 4*180)
+		same(t, len(partners[w.partner.ID]), err, 24)
+		// The period before this one has its own points: an hour ago each minute had four.
+		before, err := w.db.Traffic(w.ctx, []string{w.endpoint.ID}, store.LastHour, store.LastHour.Before(w.now()))
+		same(t, [2]int64{int64(len(before)), sum(before).Delivered}, err, [2]int64{60, 4 * 60})
 		w.clock.Advance(5 * time.Hour)
 		prune := func() int {
 			steps := 0
@@ -175,6 +182,8 @@ func TestTrafficReadsByKey(t *testing.T) {
 				noErr(t, err)
 			}
 			_, err := tx.TrafficOfEach(w.ctx, []string{w.endpoint.ID}, w.now())
+			noErr(t, err)
+			_, err = tx.TrafficOfPartners(w.ctx, []string{w.partner.ID}, w.now())
 			noErr(t, err)
 			plan := w.plan(tx, recorder.Statements)
 			if strings.Contains(plan, "delivery") || strings.Contains(plan, "SCAN traffic") || strings.Contains(plan, "Seq Scan on traffic") || !strings.Contains(plan, "traffic") {

@@ -1,9 +1,11 @@
 package web
 
 import (
+	"errors"
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"schakel/store"
 )
@@ -34,4 +36,43 @@ func TestTrafficPages(t *testing.T) {
 	wantPage(t, staff.get("/partner/traffic"), http.StatusOK, "1,203")
 	wantStatus(t, staff.get("/partner/traffic?endpoint="+own.ID), http.StatusNotFound)
 	wantPage(t, staff.get("/partner/endpoints/"+mine.ID), http.StatusOK, "Last 24 hours", "All charts of this endpoint")
+}
+
+// Lists draw the last 24 hours of each row, and pages for administrators chart an endpoint and a partner beside the period before.
+func TestTrafficInListsAndPanels(t *testing.T) {
+	t.Parallel()
+	o := newAdminHarness(t)
+	staff := o.browser().login(t, "pat@noord.example")
+	mine := o.endpoint(t, o.partner.ID)
+	for _, page := range []string{"/admin/endpoints", "/admin/partners"} {
+		wantPage(t, o.admin.get(page), http.StatusOK, "Last 24 h", "No traffic")
+	}
+	now, yesterday := o.db.Now(), o.db.Now().Add(-24*time.Hour)
+	err := o.db.Write(t.Context(), func(tx *store.Tx) error {
+		failed := store.Outcome{Delivery: store.Delivery{ID: "del_1", EndpointID: mine.ID, PartnerID: o.partner.ID, Cause: "http-503"}}
+		return errors.Join(tx.AddTraffic(t.Context(), []store.Traffic{
+			{EndpointID: mine.ID, At: now, Made: 1203, Delivered: 1201, Failed: 2, Latency: store.Latencies{3: 1201}},
+			{EndpointID: mine.ID, At: yesterday, Made: 100, Delivered: 60, Failed: 40, Latency: store.Latencies{6: 60}},
+		}), tx.RecordIssues(t.Context(), []store.Outcome{failed}))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const spark = `aria-label="Last 24 hours: 1,201 delivered, 2 failed attempts"`
+	for _, page := range []string{"/admin/endpoints", "/admin/partners", "/admin/issues", "/admin/partners/" + o.partner.ID} {
+		wantPage(t, o.admin.get(page), http.StatusOK, spark, "schakel-spark__failed")
+	}
+	for _, page := range []string{"/partner/endpoints", "/partner/issues"} {
+		wantPage(t, staff.get(page), http.StatusOK, spark)
+	}
+	for _, panel := range []struct {
+		b          *browser
+		page, more string
+	}{
+		{o.admin, "/admin/endpoints/" + mine.ID, "/admin/traffic?endpoint=" + mine.ID},
+		{o.admin, "/admin/partners/" + o.partner.ID, "/admin/traffic?partner=" + o.partner.ID},
+		{staff, "/partner/endpoints/" + mine.ID, "/partner/traffic?endpoint=" + mine.ID},
+	} {
+		wantPage(t, panel.b.get(panel.page), http.StatusOK, "Last 24 hours", panel.more, "99.8% (period before: 60%)", "(period before: 750 ms)", "chart-traffic")
+	}
 }

@@ -34,6 +34,8 @@ type IssueRow struct {
 	First, Last                             time.Time
 	Href, DeadLetters                       string
 	Acknowledge, Resolve                    string
+	// Spark draws the last 24 hours of its endpoint.
+	Spark ui.SparkView
 }
 
 func (v IssueListView) table(ctx context.Context) ui.TableView {
@@ -46,7 +48,7 @@ func (v IssueListView) table(ctx context.Context) ui.TableView {
 		t.Columns = append(t.Columns, ui.Column{Label: i18n.T(ctx, "deliveries.partner")})
 	}
 	t.Columns = append(t.Columns, ui.Column{Label: i18n.T(ctx, "deliveries.state-label")},
-		ui.Column{Label: i18n.T(ctx, "deliveries.issues.failures"), Numeric: true}, ui.Column{Label: i18n.T(ctx, "deliveries.issues.span")},
+		ui.Column{Label: i18n.T(ctx, "deliveries.issues.failures"), Numeric: true}, ui.Column{Label: i18n.T(ctx, "deliveries.issues.span")}, ui.SparkColumn(ctx),
 		ui.Column{Label: i18n.T(ctx, "deliveries.actions"), Unseen: true})
 	return t
 }
@@ -56,7 +58,7 @@ func (v IssueListView) cells(ctx context.Context, r IssueRow) ui.Cells {
 	if v.ShowPartner {
 		all = append(all, ui.PlainText(r.Partner))
 	}
-	return append(all, ui.PlainText(r.State), ui.PlainText(i18n.Count(ctx, r.Failures)), r.span(v.Now), r.actions(v.Path))
+	return append(all, ui.PlainText(r.State), ui.PlainText(i18n.Count(ctx, r.Failures)), r.span(v.Now), ui.Spark(r.Spark), r.actions(v.Path))
 }
 
 // IssueList lists issues, those that failed last first.
@@ -151,7 +153,7 @@ func (r IssueRow) cause() templ.Component {
 		var templ_7745c5c3_Var4 string
 		templ_7745c5c3_Var4, templ_7745c5c3_Err = templ.JoinStringErrs(r.Detail)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `deliveries/issues.templ`, Line: 65, Col: 47}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `deliveries/issues.templ`, Line: 67, Col: 47}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var4))
 		if templ_7745c5c3_Err != nil {
@@ -197,7 +199,7 @@ func (r IssueRow) span(now time.Time) templ.Component {
 		var templ_7745c5c3_Var6 string
 		templ_7745c5c3_Var6, templ_7745c5c3_Err = templ.JoinStringErrs(" – ")
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `deliveries/issues.templ`, Line: 72, Col: 11}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `deliveries/issues.templ`, Line: 74, Col: 11}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var6))
 		if templ_7745c5c3_Err != nil {

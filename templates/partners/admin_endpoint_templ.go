@@ -44,7 +44,9 @@ type AdminEndpointView struct {
 	Acts                                 ui.ActsView
 	Message                              i18n.Message
 	Subscriptions                        []SubscriptionRow
-	History                              ui.History
+	// Traffic charts the last 24 hours; nil when nothing is delivered here.
+	Traffic *ui.TrafficView
+	History ui.History
 }
 
 func (v AdminEndpointView) about(ctx context.Context) []ui.Item {
@@ -319,11 +321,21 @@ func AdminEndpoint(p ui.Page, v AdminEndpointView) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
+			if v.Traffic != nil {
+				templ_7745c5c3_Err = ui.TrafficCard(*v.Traffic).Render(ctx, templ_7745c5c3_Buffer)
+				if templ_7745c5c3_Err != nil {
+					return templ_7745c5c3_Err
+				}
+			}
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 10, " ")
+			if templ_7745c5c3_Err != nil {
+				return templ_7745c5c3_Err
+			}
 			templ_7745c5c3_Err = ui.Acts(v.Acts).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 10, " ")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 11, " ")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -331,7 +343,7 @@ func AdminEndpoint(p ui.Page, v AdminEndpointView) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 11, " ")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 12, " ")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

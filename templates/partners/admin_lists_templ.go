@@ -32,6 +32,8 @@ type PartnerRow struct {
 	// Unconfirmed is set while the e-mail address has not been confirmed.
 	Unconfirmed bool
 	Since       time.Time
+	// Spark draws the last 24 hours of its endpoints.
+	Spark ui.SparkView
 }
 
 func (v AdminPartnersView) table(ctx context.Context) ui.TableView {
@@ -41,7 +43,7 @@ func (v AdminPartnersView) table(ctx context.Context) ui.TableView {
 	}
 	return ui.TableView{
 		ID: "partners", Caption: i18n.T(ctx, "partners.partner.caption"), Total: v.Total, Noun: [2]string{i18n.T(ctx, "partners.noun.partner"), i18n.T(ctx, "partners.noun.partners")},
-		Columns: []ui.Column{{Label: i18n.T(ctx, "partners.label.organisation")}, {Label: i18n.T(ctx, "partners.label.number")}, {Label: i18n.T(ctx, "partners.label.contact")}, {Label: i18n.T(ctx, "partners.label.state")}, {Label: i18n.T(ctx, "partners.label.registered")}},
+		Columns: []ui.Column{{Label: i18n.T(ctx, "partners.label.organisation")}, {Label: i18n.T(ctx, "partners.label.number")}, {Label: i18n.T(ctx, "partners.label.contact")}, {Label: i18n.T(ctx, "partners.label.state")}, {Label: i18n.T(ctx, "partners.label.registered")}, ui.SparkColumn(ctx)},
 		Empty:   empty, Pager: v.Pager,
 	}
 }
@@ -115,7 +117,7 @@ func AdminPartners(p ui.Page, v AdminPartnersView) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Err = ui.Rows(v.table(ctx), v.Rows, func(r PartnerRow) ui.Cells {
-				return ui.Cells{ui.Link(r.Name, r.Href), ui.OrDash(r.Number), ui.PlainText(r.Contact), r.stateCell(), ui.Ago(r.Since, v.Now)}
+				return ui.Cells{ui.Link(r.Name, r.Href), ui.OrDash(r.Number), ui.PlainText(r.Contact), r.stateCell(), ui.Ago(r.Since, v.Now), ui.Spark(r.Spark)}
 			}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
@@ -163,7 +165,7 @@ func (r PartnerRow) stateCell() templ.Component {
 			var templ_7745c5c3_Var5 string
 			templ_7745c5c3_Var5, templ_7745c5c3_Err = templ.JoinStringErrs(" ")
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `partners/admin_lists.templ`, Line: 58, Col: 8}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `partners/admin_lists.templ`, Line: 60, Col: 8}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var5))
 			if templ_7745c5c3_Err != nil {
@@ -470,7 +472,7 @@ func AdminClients(p ui.Page, v AdminClientsView) templ.Component {
 			var templ_7745c5c3_Var14 string
 			templ_7745c5c3_Var14, templ_7745c5c3_Err = templ.JoinStringErrs(i18n.T(ctx, "partners.client.on-partner"))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `partners/admin_lists.templ`, Line: 156, Col: 46}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `partners/admin_lists.templ`, Line: 158, Col: 46}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var14))
 			if templ_7745c5c3_Err != nil {
@@ -483,7 +485,7 @@ func AdminClients(p ui.Page, v AdminClientsView) templ.Component {
 			var templ_7745c5c3_Var15 string
 			templ_7745c5c3_Var15, templ_7745c5c3_Err = templ.JoinStringErrs(" ")
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `partners/admin_lists.templ`, Line: 157, Col: 8}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `partners/admin_lists.templ`, Line: 159, Col: 8}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var15))
 			if templ_7745c5c3_Err != nil {

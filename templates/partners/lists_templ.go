@@ -153,6 +153,8 @@ type OwnEndpoint struct {
 	// Circuit is the health of the receiver: closed, open or half-open.
 	Circuit string
 	Since   time.Time
+	// Spark draws its last 24 hours.
+	Spark ui.SparkView
 }
 
 // EndpointListView lists the endpoints of one organisation.
@@ -258,10 +260,10 @@ func EndpointListPage(p ui.Page, v EndpointListView) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Err = ui.Rows(ui.TableView{ID: "endpoints", Caption: i18n.T(ctx, "partners.label.endpoints"), Total: v.Total, Noun: [2]string{i18n.T(ctx, "partners.noun.endpoint"), i18n.T(ctx, "partners.noun.endpoints")},
-				Columns: []ui.Column{{Label: i18n.T(ctx, "partners.label.name")}, {Label: i18n.T(ctx, "partners.label.kind")}, {Label: i18n.T(ctx, "partners.label.sends-to")}, {Label: i18n.T(ctx, "partners.label.state")}, {Label: i18n.T(ctx, "partners.label.health")}, {Label: i18n.T(ctx, "partners.label.last-change")}},
+				Columns: []ui.Column{{Label: i18n.T(ctx, "partners.label.name")}, {Label: i18n.T(ctx, "partners.label.kind")}, {Label: i18n.T(ctx, "partners.label.sends-to")}, {Label: i18n.T(ctx, "partners.label.state")}, {Label: i18n.T(ctx, "partners.label.health")}, ui.SparkColumn(ctx), {Label: i18n.T(ctx, "partners.label.last-change")}},
 				Empty:   v.empty(ctx), Pager: v.Pager}, v.Rows, func(r OwnEndpoint) ui.Cells {
 				return ui.Cells{
-					ui.Link(r.Name, r.Href), ui.PlainText(r.Kind), ui.Identifier(r.Host), ui.State(r.State), ui.State(r.Circuit), ui.Ago(r.Since, v.Now),
+					ui.Link(r.Name, r.Href), ui.PlainText(r.Kind), ui.Identifier(r.Host), ui.State(r.State), ui.State(r.Circuit), ui.Spark(r.Spark), ui.Ago(r.Since, v.Now),
 				}
 			}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {

@@ -31,6 +31,7 @@ func AccountColumns(ctx context.Context) []Column {
 
 // EndpointRow is one endpoint of a list for administrators.
 type EndpointRow struct {
+	ID                     string
 	Name, Href, Kind, Host string
 	Partner                Named
 	Status, Circuit        string
@@ -39,12 +40,14 @@ type EndpointRow struct {
 	Oldest  time.Time
 	// Why names the problem; empty when all is well.
 	Why string
+	// Spark draws its last 24 hours.
+	Spark SparkView
 }
 
 // EndpointColumns gives the columns of a table of EndpointRows, in the order of the cells.
 func EndpointColumns(ctx context.Context) []Column {
 	return []Column{
-		{Label: i18n.T(ctx, "ui.endpoint")}, {Label: i18n.T(ctx, "ui.partner")}, {Label: i18n.T(ctx, "ui.sends-to")}, {Label: i18n.T(ctx, "ui.state")}, {Label: i18n.T(ctx, "ui.waiting-column"), Numeric: true}, {Label: i18n.T(ctx, "ui.oldest-due")},
+		{Label: i18n.T(ctx, "ui.endpoint")}, {Label: i18n.T(ctx, "ui.partner")}, {Label: i18n.T(ctx, "ui.sends-to")}, {Label: i18n.T(ctx, "ui.state")}, {Label: i18n.T(ctx, "ui.waiting-column"), Numeric: true}, {Label: i18n.T(ctx, "ui.oldest-due")}, SparkColumn(ctx),
 	}
 }
 
@@ -91,7 +94,7 @@ func (r FollowerRow) FetchedText(ctx context.Context) string {
 }
 
 func EndpointCells(r EndpointRow, now time.Time) Cells {
-	return Cells{Link(r.Name, r.Href), r.Partner.Link(), OrDash(r.Host), r.stateCell(), r.waitingCell(), r.oldestDueCell(now)}
+	return Cells{Link(r.Name, r.Href), r.Partner.Link(), OrDash(r.Host), r.stateCell(), r.waitingCell(), r.oldestDueCell(now), Spark(r.Spark)}
 }
 
 func AccountCells(r AccountRow, now time.Time) Cells {
@@ -155,7 +158,7 @@ func (r EndpointRow) waitingCell() templ.Component {
 		var templ_7745c5c3_Var3 string
 		templ_7745c5c3_Var3, templ_7745c5c3_Err = templ.JoinStringErrs(i18n.CountUpTo(ctx, r.Waiting, 10_000))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `ui/rows.templ`, Line: 102, Col: 41}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `ui/rows.templ`, Line: 105, Col: 41}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var3))
 		if templ_7745c5c3_Err != nil {
@@ -198,7 +201,7 @@ func (r EndpointRow) stateCell() templ.Component {
 			var templ_7745c5c3_Var5 string
 			templ_7745c5c3_Var5, templ_7745c5c3_Err = templ.JoinStringErrs(" ")
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `ui/rows.templ`, Line: 109, Col: 8}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `ui/rows.templ`, Line: 112, Col: 8}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var5))
 			if templ_7745c5c3_Err != nil {
@@ -217,7 +220,7 @@ func (r EndpointRow) stateCell() templ.Component {
 			var templ_7745c5c3_Var6 string
 			templ_7745c5c3_Var6, templ_7745c5c3_Err = templ.JoinStringErrs(" " + r.Why)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `ui/rows.templ`, Line: 113, Col: 44}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `ui/rows.templ`, Line: 116, Col: 44}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var6))
 			if templ_7745c5c3_Err != nil {
@@ -261,7 +264,7 @@ func (r EndpointRow) oldestDueCell(now time.Time) templ.Component {
 			var templ_7745c5c3_Var8 string
 			templ_7745c5c3_Var8, templ_7745c5c3_Err = templ.JoinStringErrs(i18n.T(ctx, "ui.nothing-waits"))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `ui/rows.templ`, Line: 120, Col: 35}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `ui/rows.templ`, Line: 123, Col: 35}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var8))
 			if templ_7745c5c3_Err != nil {
@@ -305,7 +308,7 @@ func (r AccountRow) nameCell() templ.Component {
 		var templ_7745c5c3_Var10 string
 		templ_7745c5c3_Var10, templ_7745c5c3_Err = templ.JoinStringErrs(r.Name)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `ui/rows.templ`, Line: 128, Col: 10}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `ui/rows.templ`, Line: 131, Col: 10}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var10))
 		if templ_7745c5c3_Err != nil {
@@ -319,7 +322,7 @@ func (r AccountRow) nameCell() templ.Component {
 			var templ_7745c5c3_Var11 string
 			templ_7745c5c3_Var11, templ_7745c5c3_Err = templ.JoinStringErrs(" " + i18n.T(ctx, "ui.you"))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `ui/rows.templ`, Line: 130, Col: 32}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `ui/rows.templ`, Line: 133, Col: 32}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var11))
 			if templ_7745c5c3_Err != nil {

@@ -168,5 +168,6 @@ func (p *pages) troubledEndpoints(ctx context.Context) ([]ui.EndpointRow, error)
 		return cmp.Or(b.Waiting-a.Waiting, cmp.Compare(a.Name, b.Name))
 	})
 	const most = 20
-	return rows[:min(most, len(rows))], nil
+	rows = rows[:min(most, len(rows))]
+	return rows, p.FillSparks(ctx, rows)
 }

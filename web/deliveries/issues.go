@@ -3,6 +3,7 @@ package deliveries
 import (
 	"context"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -39,6 +40,15 @@ func (p *Pages) issueList(area site.DeliveryArea) echo.HandlerFunc {
 		for _, s := range issueStatuses() {
 			options = append(options, ui.Option{Value: s, Label: i18n.Of(ctx, "deliveries.issue-state", s)})
 		}
+		ids := make([]string, len(rows))
+		for i := range rows {
+			ids[i] = rows[i].EndpointID
+		}
+		slices.Sort(ids)
+		drawn, err := p.Sparks(ctx, slices.Compact(ids))
+		if err != nil {
+			return err
+		}
 		names := p.DeliveryNamesOf(scope)
 		endpoints, err := p.EndpointOptions(ctx, scope, names)
 		if err != nil {
@@ -50,6 +60,7 @@ func (p *Pages) issueList(area site.DeliveryArea) echo.HandlerFunc {
 		}, nil)
 		for _, i := range rows {
 			row := issueRow(ctx, area, i)
+			row.Spark = drawn[i.EndpointID]
 			if row.Endpoint, err = names.Endpoint(ctx, i.EndpointID); err != nil {
 				return err
 			}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"net/url"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -81,6 +82,13 @@ func (p *pages) fillEndpoint(ctx context.Context, who registry.Actor, e store.En
 	v.IssuesHref = "/admin/issues?endpoint=" + e.ID
 	if v.Issues, err = unresolvedIssues(ctx, p.DB, e.ID); err != nil {
 		return err
+	}
+	if e.Kind != store.EndpointFiles {
+		moved, err := p.EndpointTraffic(ctx, e.ID, "/admin/traffic?endpoint="+url.QueryEscape(e.ID))
+		if err != nil {
+			return err
+		}
+		v.Traffic = &moved
 	}
 	v.Waiting, v.Oldest = waiting[e.ID].Waiting, waiting[e.ID].OldestDue.Time
 	subs, _, err := p.Registry.Subscriptions.List(ctx, who.Scope(), store.SubscriptionFilter{EndpointID: e.ID})

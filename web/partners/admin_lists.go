@@ -29,10 +29,18 @@ func (p *pages) adminPartners(c echo.Context) error {
 		Status: f.Status, Search: f.Search, Total: total, Pager: site.Pager(c, paging, total), Now: p.Cfg.Now(),
 		Statuses: ui.StateOptions(c.Request().Context(), site.PartnerStatuses()...),
 	}
+	ids := make([]string, len(partners))
+	for i := range partners {
+		ids[i] = partners[i].ID
+	}
+	drawn, err := p.PartnerSparks(c.Request().Context(), ids)
+	if err != nil {
+		return err
+	}
 	for _, partner := range partners {
 		v.Rows = append(v.Rows, view.PartnerRow{
 			Name: partner.Name, Href: "/admin/partners/" + partner.ID, Number: cmp.Or(partner.OIN, partner.OrgNumber), Contact: partner.ContactName,
-			Status: partner.Status, Since: partner.CreatedAt.Time,
+			Status: partner.Status, Since: partner.CreatedAt.Time, Spark: drawn[partner.ID],
 			Unconfirmed: partner.Status == store.PartnerRequested && partner.EmailConfirmedAt.IsZero(),
 		})
 	}
@@ -85,13 +93,17 @@ func (p *pages) adminEndpoints(c echo.Context) error {
 	if err != nil {
 		return err
 	}
+	shown := site.OnPage(rows, paging)
+	if err := p.FillSparks(ctx, shown); err != nil {
+		return err
+	}
 	page := p.Frame(c, i18n.T(ctx, "partners.label.endpoints"))
 	page.Lead = i18n.T(ctx, "partners.endpoint.admin-lead")
 	page.Actions = ui.LinkButton(ui.Secondary, i18n.T(ctx, "partners.endpoint.add-own"), "/admin/own/endpoints/new")
 	return p.Render(c, http.StatusOK, view.AdminEndpoints(page, view.AdminEndpointsView{
 		Status: status, Partner: partner, Partners: partners, Total: len(rows), Now: p.Cfg.Now(),
 		Statuses: ui.StateOptions(c.Request().Context(), site.EndpointStatuses()...),
-		Rows:     site.OnPage(rows, paging), Pager: site.Pager(c, paging, len(rows)),
+		Rows:     shown, Pager: site.Pager(c, paging, len(rows)),
 	}))
 }
 

@@ -2,6 +2,7 @@ package partners
 
 import (
 	"context"
+	"net/url"
 
 	"github.com/labstack/echo/v4"
 	"schakel/registry"
@@ -96,6 +97,21 @@ func (p *pages) fillPartner(ctx context.Context, who registry.Actor, partner sto
 	}
 	if v.Endpoints, err = p.EndpointRows(ctx, who.Scope(), partner.ID); err != nil {
 		return err
+	}
+	if err := p.FillSparks(ctx, v.Endpoints); err != nil {
+		return err
+	}
+	if len(v.Endpoints) > 0 {
+		ids := make([]string, len(v.Endpoints))
+		for i := range v.Endpoints {
+			ids[i] = v.Endpoints[i].ID
+		}
+		more := ui.Named{Name: i18n.T(ctx, "partners.partner.charts"), Href: "/admin/traffic?partner=" + url.QueryEscape(partner.ID)}
+		moved, err := p.TrafficPanel(ctx, ids, more)
+		if err != nil {
+			return err
+		}
+		v.Traffic = &moved
 	}
 	if !partner.Own {
 		if v.Accounts, err = p.AccountRows(ctx, who, partner.ID); err != nil {

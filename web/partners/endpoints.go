@@ -45,10 +45,15 @@ func (d ownerPages) endpoints(c echo.Context) error {
 	found := searchEndpoints(all, v.Search, v.Status)
 	paging := site.PagePaging(c)
 	v.Total, v.Pager = len(found), site.Pager(c, paging, len(found))
-	for _, e := range site.OnPage(found, paging) {
+	shown := site.OnPage(found, paging)
+	drawn, err := d.Sparks(c.Request().Context(), endpointIDs(shown))
+	if err != nil {
+		return err
+	}
+	for _, e := range shown {
 		v.Rows = append(v.Rows, view.OwnEndpoint{
 			Name: e.Name, Href: d.Href("/endpoints/" + e.ID), Kind: site.KindLabel(c.Request().Context(), e.Kind), Host: partners.EndpointHost(e),
-			State: e.Status, Circuit: e.Circuit, Since: e.UpdatedAt.Time,
+			State: e.Status, Circuit: e.Circuit, Since: e.UpdatedAt.Time, Spark: drawn[e.ID],
 		})
 	}
 	page := d.Page(c, i18n.T(c.Request().Context(), "partners.label.endpoints"))
@@ -57,6 +62,14 @@ func (d ownerPages) endpoints(c echo.Context) error {
 		page.Actions = ui.LinkButton(ui.Primary, i18n.T(c.Request().Context(), "partners.action.add-endpoint"), v.NewHref)
 	}
 	return d.Render(c, http.StatusOK, view.EndpointListPage(page, v))
+}
+
+func endpointIDs(endpoints []store.Endpoint) []string {
+	ids := make([]string, len(endpoints))
+	for i := range endpoints {
+		ids[i] = endpoints[i].ID
+	}
+	return ids
 }
 
 func searchEndpoints(all []store.Endpoint, search, status string) []store.Endpoint {

@@ -213,7 +213,7 @@ func (p *Portal) EndpointRows(ctx context.Context, scope registry.Scope, partner
 			return nil, err
 		}
 		rows = append(rows, ui.EndpointRow{
-			Name: e.Name, Href: "/admin/endpoints/" + e.ID, Kind: e.Kind, Host: partners.EndpointHost(e), Partner: partner,
+			ID: e.ID, Name: e.Name, Href: "/admin/endpoints/" + e.ID, Kind: e.Kind, Host: partners.EndpointHost(e), Partner: partner,
 			Status: e.Status, Circuit: e.Circuit, Waiting: waiting[e.ID].Waiting, Oldest: waiting[e.ID].OldestDue.Time, Why: e.StatusReason,
 		})
 	}

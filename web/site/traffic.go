@@ -58,13 +58,22 @@ func (p *Portal) Traffic(ctx context.Context, endpoints []string, word, here str
 		}
 		return v, nil
 	}
-	v.Figures, v.Charts = t.figures(ctx), t.charts(ctx, chosen.period.Step)
+	earlier, err := p.DB.Traffic(ctx, endpoints, chosen.period, chosen.period.Before(store.At(p.Cfg.Now())))
+	if err != nil {
+		return v, err
+	}
+	v.Figures, v.Charts = t.figures(ctx, newTrafficSeries(earlier, t.all).sum), t.charts(ctx, chosen.period.Step)
 	return v, nil
 }
 
-// EndpointTraffic is the panel of an endpoint: the figures of the last 24 hours with one chart.
+// EndpointTraffic is the panel of an endpoint; more is the address of all its charts.
 func (p *Portal) EndpointTraffic(ctx context.Context, endpointID, more string) (ui.TrafficView, error) {
-	v, err := p.Traffic(ctx, []string{endpointID}, "", "", nil)
+	return p.TrafficPanel(ctx, []string{endpointID}, ui.Named{Name: i18n.T(ctx, "ui.charts-of-endpoint"), Href: more})
+}
+
+// TrafficPanel shows the figures of the last 24 hours of some endpoints with one chart.
+func (p *Portal) TrafficPanel(ctx context.Context, endpoints []string, more ui.Named) (ui.TrafficView, error) {
+	v, err := p.Traffic(ctx, endpoints, "", "", nil)
 	v.Periods, v.More = nil, more
 	if len(v.Charts) > 0 {
 		v.Charts = v.Charts[:1]
@@ -168,7 +177,14 @@ func (t *trafficSeries) cameLabel(ctx context.Context) string {
 	return i18n.T(ctx, "site.traffic-new")
 }
 
-func (t *trafficSeries) figures(ctx context.Context) []ui.Item {
+// figures compares the success and the latency of a period with those of the one before it, of the same length.
+func (t *trafficSeries) figures(ctx context.Context, earlier store.Traffic) []ui.Item {
+	compared := func(format func(context.Context, float64) string, now, before float64) string {
+		if math.IsNaN(before) {
+			return format(ctx, now)
+		}
+		return i18n.T(ctx, "site.traffic-compared", format(ctx, now), format(ctx, before))
+	}
 	came := t.sum.Made
 	if t.all {
 		came = t.sum.Accepted
@@ -180,10 +196,11 @@ func (t *trafficSeries) figures(ctx context.Context) []ui.Item {
 		{Label: i18n.T(ctx, "site.traffic-dead"), Text: i18n.Count(ctx, int(t.sum.Dead))},
 	}
 	if rate := successRate(t.sum); !math.IsNaN(rate) {
-		items = append(items, ui.Item{Label: i18n.T(ctx, "site.traffic-arrived"), Text: percentText(ctx, rate)})
+		items = append(items, ui.Item{Label: i18n.T(ctx, "site.traffic-arrived"), Text: compared(percentText, rate, successRate(earlier))})
 	}
 	if p50 := quantile(t.sum.Latency, .5); !math.IsNaN(p50) {
-		items = append(items, ui.Item{Label: i18n.T(ctx, "site.traffic-half"), Text: latencyText(ctx, p50)}, ui.Item{Label: i18n.T(ctx, "site.traffic-most", 95), Text: latencyText(ctx, quantile(t.sum.Latency, .95))})
+		items = append(items, ui.Item{Label: i18n.T(ctx, "site.traffic-half"), Text: compared(latencyText, p50, quantile(earlier.Latency, .5))},
+			ui.Item{Label: i18n.T(ctx, "site.traffic-most", 95), Text: compared(latencyText, quantile(t.sum.Latency, .95), quantile(earlier.Latency, .95))})
 	}
 	if t.fresh {
 		items = append(items, ui.Item{Label: i18n.T(ctx, "site.traffic-waited"), Text: i18n.CountUpTo(ctx, int(t.lastPending), store.ListBound)})
