@@ -172,6 +172,9 @@ func (d *demonstration) seed(ctx context.Context) (err error) {
 	if err != nil {
 		return fmt.Errorf("fill the demonstration: %w", err)
 	}
+	if err := demo.SeedTraffic(ctx, d.a.db, cli.Clock()); err != nil {
+		return err
+	}
 	if d.made.Buildings, err = d.chainA.SeedBuildings(ctx); err != nil {
 		return fmt.Errorf("fill the demonstration: %w", err)
 	}

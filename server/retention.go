@@ -47,6 +47,9 @@ const (
 // keepTraffic sets how long counts by the hour are kept: charts go back 30 days, and compare those with the 30 days before.
 const keepTraffic = 61 * day
 
+// keepChanges sets how long the changes of endpoints are kept: timelines go back 30 days.
+const keepChanges = 31 * day
+
 // How often what has expired is removed, and when the rest is if nothing else is said.
 const (
 	expirySchedule  = "@every 5m"
@@ -116,7 +119,7 @@ type pruneStep func(tx *store.Tx, ctx context.Context, before store.Time, cursor
 
 // tasks lists the kinds that are not kept for ever:
 //
-//   - traffic: counts of what moved, for the charts;
+//   - traffic: counts of what moved, for the charts; changes: what endpoints were, for their timelines;
 //   - partitions makes those of days to come on PostgreSQL, and removes nothing;
 //   - expired: sessions, links, single-use values, failed logins, Idempotency-Keys (error E2);
 //   - objects: large data whose event is gone, then the memory of who had got it;
@@ -148,6 +151,7 @@ func (f RetentionFlags) tasks(keys lifetime) ([]pruneTask, error) {
 	}
 	tasks := []pruneTask{
 		{"traffic", keepTraffic, nil, often, (*store.Tx).PruneTraffic},
+		{"changes", keepChanges, nil, schedule, (*store.Tx).PruneEndpointChanges},
 		{"partitions", 0, nil, schedule, f.makePartitions},
 		{"expired", 0, nil, often, (*store.Tx).PruneExpired},
 		{"objects", 0, nil, schedule, (*store.Tx).PruneObjects},

@@ -75,6 +75,9 @@ func (tx *Tx) InsertEndpoint(ctx context.Context, e *Endpoint) error {
 	if err := tx.insert(ctx, "endpoint", e); err != nil {
 		return err
 	}
+	if err := tx.noteChange(ctx, e.ID, ChangeStatus, e.Status); err != nil {
+		return err
+	}
 	return tx.bumpFanout(ctx)
 }
 
@@ -94,6 +97,9 @@ func (tx *Tx) UpdateEndpoint(ctx context.Context, e *Endpoint) error {
 	}
 	if changed > 0 {
 		e.StatusAt = tx.Now
+		if err := tx.noteChange(ctx, e.ID, ChangeStatus, e.Status); err != nil {
+			return err
+		}
 	}
 	err = tx.update(ctx, "endpoint", e, "name", "url", "content_mode", "token_url", "token_client_id", "token_secret", "token_scope",
 		"token_auth_method", "status", "status_reason", "paused_by", "rate_per_second", "max_concurrency", "timeout_ms",
@@ -106,6 +112,9 @@ func (tx *Tx) UpdateEndpoint(ctx context.Context, e *Endpoint) error {
 
 // SaveCircuit writes the circuit of an endpoint and tells all nodes that it changed.
 func (tx *Tx) SaveCircuit(ctx context.Context, e *Endpoint) error {
+	if err := tx.noteCircuit(ctx, e.ID, e.Circuit); err != nil {
+		return err
+	}
 	if err := tx.update(ctx, "endpoint", e, "circuit", "circuit_failures", "circuit_opened_at", "circuit_probe_at"); err != nil {
 		return err
 	}

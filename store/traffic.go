@@ -74,6 +74,16 @@ func (t *Traffic) add(o *Traffic) {
 	}
 }
 
+// SumTraffic adds points up; Pending and Oldest are the highest.
+func SumTraffic(points []Traffic) Traffic {
+	sum := Traffic{Pending: -1}
+	for i := range points {
+		sum.add(&points[i])
+		sum.Pending, sum.Oldest = max(sum.Pending, points[i].Pending), max(sum.Oldest, points[i].Oldest)
+	}
+	return sum
+}
+
 // tally counts what a transaction, or a process since the last flush, did.
 type tally map[tallyKey]*Traffic
 

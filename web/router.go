@@ -56,7 +56,7 @@ func New(cfg Config) (*site.App, error) {
 }
 
 // eventsDocument describes the API for events with the parts of all features that serve it.
-var eventsDocument = events.Document.With(append(deliveries.EventsParts, amqp.EventsPart, contracts.EventsPart, partners.EventsPart)...)
+var eventsDocument = events.Document.With(append(deliveries.EventsParts, amqp.EventsPart, contracts.EventsPart, partners.EventsPart, traffic.EventsPart)...)
 
 // Documents lists the descriptions of our APIs and events.
 func Documents() []api.Document {
@@ -88,6 +88,7 @@ func mountAPIs(app *site.App, cfg api.Config) error {
 	contracts.MountAPI(m)
 	amqp.MountAPI(m)
 	datasets.MountAPI(m)
+	traffic.MountAPI(m)
 	return nil
 }
 

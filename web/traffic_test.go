@@ -76,3 +76,84 @@ func TestTrafficInListsAndPanels(t *testing.T) {
 		wantPage(t, panel.b.get(panel.page), http.StatusOK, "Last 24 hours", panel.more, "99.8% (period before: 60%)", "(period before: 750 ms)", "chart-traffic")
 	}
 }
+
+// Machines read the counts behind the charts, of the caller's partner alone (guarantee G7); wrong periods and steps name those there are.
+func TestTrafficAPI(t *testing.T) {
+	t.Parallel()
+	h := newAPIHarness(t, nil)
+	partner := h.newPartner(t, "Reader")
+	consumer := h.consumer(t, partner.ID)
+	mine, theirs := h.newEndpoint(t, partner.ID), h.newEndpoint(t, h.newPartner(t, "Other").ID)
+	now := h.db.Now()
+	noError(t, h.db.Write(t.Context(), func(tx *store.Tx) error {
+		return tx.AddTraffic(t.Context(), []store.Traffic{
+			{EndpointID: mine.ID, At: now, Made: 12, Delivered: 9, Failed: 3, Dead: 1, Pending: 2, Latency: store.Latencies{0: 9}},
+			{EndpointID: mine.ID, At: now.Add(-24 * time.Hour), Made: 4, Delivered: 4, Latency: store.Latencies{0: 4}},
+			{EndpointID: theirs.ID, At: now, Made: 500, Delivered: 500},
+			{At: now, Pending: 2},
+		})
+	}))
+	type counts struct {
+		Created, Delivered, FailedAttempts, Dead int
+		SuccessRate, LatencyP50                  *float64
+	}
+	for _, query := range []string{"", "?endpointId=" + mine.ID, "?step=15m&period=24h", "?step=1h"} {
+		got := decoded[struct {
+			Points          []struct{ Pending *int }
+			Total, Previous counts
+		}](t, consumer.get(t, "/events/v1/traffic"+query).want(t, http.StatusOK))
+		last := got.Points[len(got.Points)-1]
+		if got.Total.Delivered != 9 || got.Total.FailedAttempts != 3 || *got.Total.SuccessRate != .75 || got.Previous.Created != 4 || *got.Previous.SuccessRate != 1 ||
+			last.Pending == nil || *last.Pending != 2 || got.Points[0].Pending != nil {
+			t.Errorf("%s: %+v", query, got)
+		}
+	}
+	for period, points := range map[string]int{"1h": 60, "24h": 48, "7d": 56, "30d": 60, "30d&step=24h": 30} {
+		got := decoded[struct{ Points []any }](t, consumer.get(t, "/events/v1/traffic?period="+period).want(t, http.StatusOK))
+		if len(got.Points) != points {
+			t.Errorf("%s has %d points, want %d", period, len(got.Points), points)
+		}
+	}
+	consumer.get(t, "/events/v1/traffic?endpointId="+theirs.ID).problem(t, http.StatusNotFound, "not-found")
+	for query, wants := range map[string]string{"?period=2h": "1h, 24h, 7d or 30d", "?period=7d&step=1m": "3h, 1h or 24h"} {
+		answer := consumer.get(t, "/events/v1/traffic"+query)
+		answer.problem(t, http.StatusBadRequest, "invalid")
+		if !strings.Contains(string(answer.body), wants) {
+			t.Errorf("%s: %s", query, answer.body)
+		}
+	}
+}
+
+// The timeline of an endpoint shows when it was paused, when its circuit was open with the probes that failed, and its delivery
+// windows; several endpoints have none.
+func TestEndpointTimeline(t *testing.T) {
+	t.Parallel()
+	o := newAdminHarness(t)
+	staff := o.browser().login(t, "pat@noord.example")
+	e := o.endpoint(t, o.partner.ID)
+	change := func(fn func(tx *store.Tx) error) {
+		t.Helper()
+		noError(t, o.db.Write(t.Context(), fn))
+		o.clock.Advance(time.Minute)
+	}
+	e.Windows = `{"timeZone":"Europe/Amsterdam","open":[{"days":["mon","tue","wed","thu","fri","sat","sun"],"from":"08:00","to":"18:00"}]}`
+	e.Circuit = store.CircuitOpen
+	change(func(tx *store.Tx) error {
+		return errors.Join(tx.UpdateEndpoint(t.Context(), &e), tx.SaveCircuit(t.Context(), &e))
+	})
+	change(func(tx *store.Tx) error { return tx.SaveCircuit(t.Context(), &e) })
+	e.Status = store.EndpointPaused
+	change(func(tx *store.Tx) error { return tx.UpdateEndpoint(t.Context(), &e) })
+	for path, b := range map[string]*browser{
+		"/admin/endpoints/" + e.ID: o.admin, "/partner/endpoints/" + e.ID: staff,
+		"/admin/traffic?period=7d&endpoint=" + e.ID: o.admin, "/partner/traffic?endpoint=" + e.ID: staff,
+	} {
+		wantPage(t, b.get(path), http.StatusOK, "States over time", "Circuit open", "Half open: one request, which failed", "Paused",
+			"Inside a delivery window", "Outside the delivery windows", "schakel-lanes__span--error")
+	}
+	for _, path := range []string{"/admin/traffic", "/admin/traffic?partner=" + o.partner.ID} {
+		if page := wantPage(t, o.admin.get(path), http.StatusOK); strings.Contains(page, "States over time") {
+			t.Errorf("%s shows the states of one endpoint", path)
+		}
+	}
+}

@@ -84,7 +84,7 @@ func (p *pages) fillEndpoint(ctx context.Context, who registry.Actor, e store.En
 		return err
 	}
 	if e.Kind != store.EndpointFiles {
-		moved, err := p.EndpointTraffic(ctx, e.ID, "/admin/traffic?endpoint="+url.QueryEscape(e.ID))
+		moved, err := p.EndpointTraffic(ctx, e, "/admin/traffic?endpoint="+url.QueryEscape(e.ID))
 		if err != nil {
 			return err
 		}

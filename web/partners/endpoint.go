@@ -157,7 +157,7 @@ func (d ownerPages) showEndpoint(c echo.Context, status int, change func(*view.E
 	}
 	if e.Kind != store.EndpointFiles {
 		href := strings.TrimSuffix(d.Deliveries, "/deliveries") + "/traffic?endpoint=" + url.QueryEscape(e.ID)
-		moved, err := d.EndpointTraffic(c.Request().Context(), e.ID, href)
+		moved, err := d.EndpointTraffic(c.Request().Context(), e, href)
 		if err != nil {
 			return err
 		}

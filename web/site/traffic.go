@@ -28,6 +28,16 @@ func TrafficPeriods() []string {
 	return words
 }
 
+// TrafficPeriod is the period of a word of [TrafficPeriods].
+func TrafficPeriod(word string) store.TrafficPeriod {
+	for _, p := range trafficPeriods {
+		if p.word == word {
+			return p.period
+		}
+	}
+	return trafficPeriods[0].period
+}
+
 // Traffic charts what moved at some endpoints in a period, up to now; [store.AllEndpoints] stands for all. here is the address of
 // the page with its filter, to which links for other periods lead. The caller has checked that the reader may see the endpoints.
 func (p *Portal) Traffic(ctx context.Context, endpoints []string, word, here string, filter url.Values) (ui.TrafficView, error) {
@@ -45,6 +55,9 @@ func (p *Portal) Traffic(ctx context.Context, endpoints []string, word, here str
 			link.Href = here + "?" + query.Encode()
 		}
 		v.Periods = append(v.Periods, link)
+	}
+	if p.Mailbox {
+		v.Sample = i18n.T(ctx, "site.traffic-sample")
 	}
 	points, err := p.DB.Traffic(ctx, endpoints, chosen.period, store.At(p.Cfg.Now()))
 	if err != nil {
@@ -67,8 +80,12 @@ func (p *Portal) Traffic(ctx context.Context, endpoints []string, word, here str
 }
 
 // EndpointTraffic is the panel of an endpoint; more is the address of all its charts.
-func (p *Portal) EndpointTraffic(ctx context.Context, endpointID, more string) (ui.TrafficView, error) {
-	return p.TrafficPanel(ctx, []string{endpointID}, ui.Named{Name: i18n.T(ctx, "ui.charts-of-endpoint"), Href: more})
+func (p *Portal) EndpointTraffic(ctx context.Context, e store.Endpoint, more string) (ui.TrafficView, error) {
+	v, err := p.TrafficPanel(ctx, []string{e.ID}, ui.Named{Name: i18n.T(ctx, "ui.charts-of-endpoint"), Href: more})
+	if err == nil {
+		v.Timeline, err = p.EndpointTimeline(ctx, e, trafficPeriods[0].word)
+	}
+	return v, err
 }
 
 // TrafficPanel shows the figures of the last 24 hours of some endpoints with one chart.
@@ -114,18 +131,10 @@ func newTrafficSeries(points []store.Traffic, all bool) trafficSeries {
 			}
 		}
 		t.pending, t.oldest = append(t.pending, pending), append(t.oldest, oldest)
-		t.add(p)
 	}
+	t.sum = store.SumTraffic(points)
+	t.sum.Pending = max(0, t.sum.Pending)
 	return t
-}
-
-func (t *trafficSeries) add(p store.Traffic) {
-	s := &t.sum
-	s.Accepted, s.Made, s.Delivered, s.Failed, s.Dead = s.Accepted+p.Accepted, s.Made+p.Made, s.Delivered+p.Delivered, s.Failed+p.Failed, s.Dead+p.Dead
-	s.Pending, s.Oldest = max(s.Pending, p.Pending), max(s.Oldest, p.Oldest)
-	for i, n := range p.Latency {
-		s.Latency[i] += n
-	}
 }
 
 // successRate is the share of attempts that arrived, in percent; not a number when there were none.

@@ -96,6 +96,15 @@ func (p *pages) show(c echo.Context, v view.View, ids []string) error {
 	if v.Traffic, err = p.Traffic(ctx, ids, v.Period, v.Action, filter); err != nil {
 		return err
 	}
+	if v.Endpoint != "" {
+		e, err := p.DB.Endpoint(ctx, v.Endpoint) // of which choose found that the reader may see it
+		if err != nil {
+			return err
+		}
+		if v.Traffic.Timeline, err = p.EndpointTimeline(ctx, e, v.Period); err != nil {
+			return err
+		}
+	}
 	page := p.Frame(c, i18n.T(ctx, "traffic.title"))
 	page.Lead = i18n.T(ctx, "traffic.lead")
 	return p.Render(c, http.StatusOK, view.Page(page, v))
