@@ -113,7 +113,7 @@ func build(ctx context.Context, cfg ServeCmd, log *slog.Logger, fail func(error)
 	if p.bridge, err = newBridge(p, cfg, hook, log); err != nil {
 		return nil, err
 	}
-	p.engine = newEngine(p.db, p.registry, map[string]outbox.Transport{store.EndpointWebhook: hook, store.EndpointAMQP: p.bridge}, p.pull, cfg.Lease, log)
+	p.engine = newEngine(p.db, p.registry, map[string]outbox.Transport{store.EndpointWebhook: hook, store.EndpointInbox: newInbox(p.db, p.registry, hook), store.EndpointAMQP: p.bridge}, p.pull, cfg.Lease, log)
 	p.bridge.Join(p.engine)
 	p.lease = 2 * max(cfg.Lease, time.Second)
 	p.exporter = export.New(export.Config{DB: p.db, Now: cli.Clock, Log: log, Lease: p.lease, MostCustomBytes: cfg.MaxCustomBytes})

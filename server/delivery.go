@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"schakel/delivery/inbox"
 	"schakel/delivery/outbound"
 	"schakel/delivery/outbox"
 	"schakel/delivery/pull"
@@ -51,6 +52,11 @@ func newWebhook(services *services.Services, guard *outbound.Client, log *slog.L
 		Sender:   webhook.NewSender(webhook.Config{Client: guard, Signer: assertionSigner{services.SigningKeys}, Now: cli.Clock, Logger: log}),
 		Schedule: webhook.DefaultSchedule(), Live: liveSchedule(services.Profile), Open: services.Endpoints.TokenSecret, Now: cli.Clock,
 	}
+}
+
+// newInbox makes the way to test inboxes, which this program receives itself.
+func newInbox(db *store.DB, services *services.Services, hook *outbox.Webhook) *outbox.Webhook {
+	return &outbox.Webhook{Sender: inbox.New(db, cli.Clock), Schedule: hook.Schedule, Live: hook.Live, Open: services.Endpoints.TokenSecret, Now: cli.Clock}
 }
 
 // newAsker makes the sender that asks endpoints of ours and keeps their answers whole.

@@ -39,7 +39,7 @@ func registryConfig(ctx context.Context, db *store.DB, guard *outbound.Client, f
 	return registry.Config{
 		OwnDocuments: web.OwnDocuments(), MailServer: f.mailServer,
 		DB: db, Now: cli.Clock, Log: log, Vault: vault, CheckURL: guard.CheckURL, CheckFilters: filter.Check, CheckWindows: window.Check, BaseURL: f.baseURL, Organisation: f.organisation,
-		Profile: f.profile, ServedKinds: []string{store.EndpointWebhook, store.EndpointPull, store.EndpointAMQP, store.EndpointFiles},
+		Profile: f.profile, ServedKinds: []string{store.EndpointWebhook, store.EndpointPull, store.EndpointAMQP, store.EndpointFiles, store.EndpointInbox},
 		ReadArea: area.Boundary,
 	}, nil
 }

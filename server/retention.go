@@ -10,6 +10,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/robfig/cron/v3"
+	"schakel/delivery/inbox"
 	"schakel/delivery/mutation/export"
 	"schakel/registry/contracts"
 	"schakel/registry/profile"
@@ -133,6 +134,7 @@ type pruneStep func(tx *store.Tx, ctx context.Context, before store.Time, cursor
 //   - mutation-files: the bytes of deltas and snapshots that are gone, or that nobody finished;
 //   - amqp: messages by AMQP that are done with, and their traces;
 //   - attempt-bodies empties what was answered to attempts;
+//   - inbox: what test inboxes received;
 //   - audit, mails, jobs: the audit trail, mails that were sent or could not be, and jobs that ended with their parts.
 //
 // Every other table is small, or what was agreed; a test of the store names each with the reason why it stays.
@@ -173,6 +175,7 @@ func (f RetentionFlags) tasks(keys lifetime) ([]pruneTask, error) {
 		{"issue-events", f.KeepAudit, nil, schedule, (*store.Tx).PruneIssueEvents},
 		{"mails", f.KeepMails, nil, schedule, (*store.Tx).PruneMails},
 		{"jobs", f.KeepJobs, nil, schedule, (*store.Tx).PruneJobs},
+		{"inbox", inbox.Keep, nil, often, (*store.Tx).PruneInbox},
 	} {
 		if t.keep > 0 {
 			tasks = append(tasks, t)

@@ -13,6 +13,7 @@ const (
 	EndpointPull    = "pull"
 	EndpointAMQP    = "amqp"
 	EndpointFiles   = "files"
+	EndpointInbox   = "inbox" // a test inbox: this program receives for its partner
 
 	EndpointActive    = "active"
 	EndpointPaused    = "paused"    // by a person
@@ -61,6 +62,7 @@ type Endpoint struct {
 	WaitUntil       Time   `db:"wait_until"`       // before it the receiver wants no request (Retry-After, EDU-10)
 	ProbeOwner      string `db:"probe_owner"`      // the node that tries after that; then WaitUntil is when another may
 	UnaskedAt       Time   `db:"unasked_at"`       // when it sent what no request asked for; since then no connection is used twice
+	InboxAnswer     string `db:"inbox_answer"`     // what a test inbox answers, one of the Inbox constants; empty for other kinds
 	ConfigVersion   int64  `db:"config_version"`   // counts changes, so that caches know
 	CreatedAt       Time   `db:"created_at"`
 	UpdatedAt       Time   `db:"updated_at"`

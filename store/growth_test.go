@@ -19,7 +19,7 @@ var goesBy = map[string]string{
 	"object": "PruneObjects", "object_chunk": "PruneObjects", "object_reader": "PruneObjects",
 	"quarantine": "PruneQuarantine", "quarantined_event": "PruneQuarantine",
 	"resend_job": "PruneJobs", "replay_part": "PruneJobs",
-	"traffic": "PruneTraffic", "endpoint_change": "PruneEndpointChanges",
+	"traffic": "PruneTraffic", "inbox_message": "PruneInbox", "endpoint_change": "PruneEndpointChanges",
 	"audit": "PruneAudit", "issue_event": "PruneIssueEvents", "mail": "PruneMails", "mirror_run": "PruneMirrors", "mirror_aside": "PruneMirrors",
 	"amqp_message": "PruneAMQP", "amqp_trace": "PruneAMQP",
 	"mutation_group": "PruneMutations", "mutation": "PruneMutations", "mutation_publication": "PrunePublications",

@@ -221,7 +221,7 @@ func newPortalHarness(t *testing.T, change ...func(*site.PortalConfig)) *portalH
 		d.reg = must(services.New(registry.Config{
 			DB: db, Now: cfg.Now, Log: slog.New(slog.DiscardHandler), BaseURL: cfg.BaseURL.String(), Organisation: "Chain Office", Vault: vault, Profile: profile.LenientProfile(),
 			CheckFilters: filter.Check, CheckWindows: window.Check, MirrorHTTP: &d.mirror,
-			ServedKinds: []string{store.EndpointWebhook, store.EndpointPull, store.EndpointAMQP, store.EndpointFiles}, ReadArea: area.Boundary,
+			ServedKinds: []string{store.EndpointWebhook, store.EndpointPull, store.EndpointAMQP, store.EndpointFiles, store.EndpointInbox}, ReadArea: area.Boundary,
 			CheckURL: func(raw string) error {
 				if !strings.HasPrefix(raw, "https://") {
 					return errors.New("The address must begin with https://.")

@@ -102,10 +102,11 @@ func mountPages(app *site.App, cfg site.PortalConfig) error {
 	sets := datasets.Mount(p)
 	sent := deliveries.Mount(p, exchange.AMQPBeside, exchange.AMQPItem)
 	events.Mount(p, sent.OtherDeliveries)
-	contracts.Mount(p)
+	catalogue := contracts.Mount(p)
 	partners.Mount(p, partners.Others{
 		SubscribedDataset: sets.SubscribedDataset, OrphanedBy: exchange.OrphanedBy, EndpointParty: exchange.EndpointParty,
 		FillAdminParty: exchange.FillAdminParty, TakesTests: exchange.TakesTests,
+		CheckEvent: catalogue.CheckEvent, Outcome: sent.Outcome,
 	})
 	admin.Mount(p, sets.FailedDownloads, sets.FailingDatasets)
 	traffic.Mount(p)

@@ -3,6 +3,7 @@ package outbox
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -134,10 +135,29 @@ const TestEventType = "nl.schakel.endpoint.test.v1"
 // ErrNothingSent: a consumer fetches from the endpoint. The text may be shown.
 var ErrNothingSent = refusal("outbox.nothing-sent")
 
+// TestExtension is the attribute that marks a test event of another type, true; its receiver can tell it from a real one.
+const TestExtension = "schakeltest"
+
 // SendTest queues a test event to an endpoint of an approved partner, outside any subscription, and returns its event and
 // delivery ids. It is sent outside the delivery windows too. It is delivered like any other: with a token, retries and an end
 // in the dead-letter queue. An endpoint of kind pull or files gets ErrNothingSent.
 func (e *Engine) SendTest(ctx context.Context, actor Actor, endpointID, source string) (eventID, deliveryID string, err error) {
+	return e.sendTest(ctx, actor, endpointID, func(ep store.Endpoint, now store.Time) (event.Event, error) { return testEvent(source, ep, now) })
+}
+
+// SendTestEvent is SendTest for an event that the caller made, such as one of a type that is subscribed to. It must carry
+// TestExtension, and goes to this endpoint alone.
+func (e *Engine) SendTestEvent(ctx context.Context, actor Actor, endpointID string, ev event.Event) (eventID, deliveryID string, err error) {
+	return e.sendTest(ctx, actor, endpointID, func(store.Endpoint, store.Time) (event.Event, error) {
+		if mark, _ := ev.Extension(TestExtension); mark != "true" {
+			return event.Event{}, errors.New("a test event lacks the attribute " + TestExtension)
+		}
+		return ev, nil
+	})
+}
+
+func (e *Engine) sendTest(ctx context.Context, actor Actor, endpointID string, makeEvent func(store.Endpoint, store.Time) (event.Event, error),
+) (eventID, deliveryID string, err error) {
 	e.refresh(ctx)
 	err = e.cfg.DB.Write(ctx, func(tx *store.Tx) error {
 		ep, err := tx.Endpoint(ctx, endpointID)
@@ -150,7 +170,7 @@ func (e *Engine) SendTest(ctx context.Context, actor Actor, endpointID, source s
 		if ep.Kind == store.EndpointPull || ep.Kind == store.EndpointFiles {
 			return ErrNothingSent
 		}
-		ev, err := testEvent(source, ep, tx.Now)
+		ev, err := makeEvent(ep, tx.Now)
 		if err != nil {
 			return err
 		}
@@ -165,7 +185,7 @@ func (e *Engine) SendTest(ctx context.Context, actor Actor, endpointID, source s
 			return fmt.Errorf("insert test delivery: %w", err)
 		}
 		entry := store.Audit{Action: "endpoint.tested", ObjectKind: "endpoint", ObjectID: ep.ID, ObjectName: ep.Name, PartnerID: ep.PartnerID}
-		return actor.audit(ctx, tx, entry, map[string]any{"event": row.ID})
+		return actor.audit(ctx, tx, entry, map[string]any{"event": row.ID, "type": row.CEType})
 	})
 	if err == nil {
 		e.wakeForTest(endpointID)

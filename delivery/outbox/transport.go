@@ -53,9 +53,15 @@ type Result struct {
 // liveTime bounds the read of the present schedule after an attempt.
 const liveTime = 2 * time.Second
 
-// Webhook is the transport over HTTPS.
+// WebhookSender makes one attempt at a delivery or a batch; [webhook.Sender] does so over HTTPS.
+type WebhookSender interface {
+	Send(ctx context.Context, to webhook.Target, m webhook.Message) webhook.Outcome
+	SendBatch(ctx context.Context, to webhook.Target, body []byte, key string) webhook.Outcome
+}
+
+// Webhook is the transport of requests that a receiver answers.
 type Webhook struct {
-	Sender   *webhook.Sender
+	Sender   WebhookSender
 	Schedule webhook.Schedule
 	// Live, when set, returns the present schedule after each attempt; on an error Schedule applies.
 	Live func(ctx context.Context) (webhook.Schedule, error)
@@ -63,7 +69,7 @@ type Webhook struct {
 	Open func(e store.Endpoint) (string, error)
 	Now  func() time.Time
 	// Asker, when set, sends the requests of Ask; it takes larger answers than Sender, which are not stored.
-	Asker *webhook.Sender
+	Asker WebhookSender
 
 	secrets secretCache
 }

@@ -18,18 +18,19 @@ import (
 // Send makes one attempt to deliver one event. It never fails: the Outcome holds the problem. After a 401 the cached token is
 // dropped, so that the next attempt gets a new one; Send itself tries only once.
 func (s *Sender) Send(ctx context.Context, t Target, m Message) Outcome {
-	var header http.Header
-	var body []byte
-	if t.Mode == ModeBinary && len(m.Data) > 0 && m.Event.CanBinary() {
-		header, body = m.Event.BinaryHeader(), m.Data
-	} else {
-		header = http.Header{"Content-Type": {"application/cloudevents+json"}}
-		body = m.Event.AppendJSON(make([]byte, 0, len(m.Data)+512))
-	}
+	header, body := m.Encode(t.Mode)
 	out := s.post(ctx, t, header, body, m.IdempotencyKey)
 	s.logger.DebugContext(ctx, "webhook attempt", slog.String("endpoint", t.EndpointID), slog.Int("attempt", m.Attempt),
 		slog.Int("status", out.Status), slog.String("kind", string(out.Kind)), slog.Duration("duration", out.Duration))
 	return out
+}
+
+// Encode returns the header and the body that carry the event in a mode.
+func (m Message) Encode(mode string) (http.Header, []byte) {
+	if mode == ModeBinary && len(m.Data) > 0 && m.Event.CanBinary() {
+		return m.Event.BinaryHeader(), m.Data
+	}
+	return http.Header{"Content-Type": {"application/cloudevents+json"}}, m.Event.AppendJSON(make([]byte, 0, len(m.Data)+512))
 }
 
 // SendBatch makes one attempt to deliver a batch (EDU-11), already encoded as application/cloudevents-batch+json. A retry must

@@ -94,6 +94,9 @@ func (e *Endpoints) Create(ctx context.Context, actor registry.Actor, partnerID 
 		if err := registry.WithinMost(actor, "endpoints", len(mine)); err != nil {
 			return err
 		}
+		if in.Kind == store.EndpointInbox && countInboxes(mine) >= maxInboxes {
+			return registry.Conflict("partners.inbox.most", maxInboxes)
+		}
 		endpoint = store.Endpoint{PartnerID: owner.ID, Kind: in.Kind, Status: store.EndpointActive}
 		e.apply(&endpoint, in)
 		if err := tx.InsertEndpoint(ctx, &endpoint); err != nil {

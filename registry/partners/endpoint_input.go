@@ -1,6 +1,7 @@
 package partners
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"mime"
@@ -132,6 +133,10 @@ func usesSecret(method string) bool {
 func (e *Endpoints) apply(to *store.Endpoint, in EndpointInput) {
 	to.Name, to.ContentMode = in.Name, in.ContentMode
 	to.RatePerSecond, to.MaxConcurrency, to.TimeoutMS = in.RatePerSecond, in.MaxConcurrency, in.TimeoutSeconds*1000
+	if to.Kind == store.EndpointInbox {
+		to.RatePerSecond, to.MaxConcurrency, to.TimeoutMS = store.InboxPerSecond, store.InboxAtOnce, store.InboxTimeoutMS
+		to.InboxAnswer = cmp.Or(to.InboxAnswer, store.InboxAccepts)
+	}
 	if to.Kind != store.EndpointWebhook {
 		return
 	}

@@ -70,7 +70,7 @@ func (s *Program) chain(t T, db *store.DB) *demo.Chain {
 	services, err := services.New(registry.Config{
 		DB: db, Now: time.Now, Log: slog.New(slog.DiscardHandler), BaseURL: s.Base, Organisation: s.Own.Name,
 		Vault: vault, CheckURL: func(string) error { return nil }, CheckFilters: filter.Check, AllowOpenEndpoints: true,
-		ServedKinds: []string{store.EndpointWebhook, store.EndpointPull, store.EndpointAMQP, store.EndpointFiles}, ReadArea: area.Boundary,
+		ServedKinds: []string{store.EndpointWebhook, store.EndpointPull, store.EndpointAMQP, store.EndpointFiles, store.EndpointInbox}, ReadArea: area.Boundary,
 	}, accounts)
 	Must(t, err)
 	if _, err := services.Partners.EnsureOwn(t.Context(), s.Own.Name, s.Own.OIN()); err != nil {

@@ -38,6 +38,8 @@ type Step struct {
 	Label, Text string
 	// Action leads to where it is done; empty when it cannot be done yet.
 	ActionLabel, ActionHref string
+	// Post is another way, with one press of a button; empty for none.
+	PostLabel, PostHref string
 }
 
 // FailureRow is a delivery in trouble.
@@ -291,9 +293,52 @@ func steps(list []Step) templ.Component {
 			Columns: []ui.Column{{Label: i18n.T(ctx, "partners.home.step")}, {Label: i18n.T(ctx, "partners.home.step-what")}, {Label: i18n.T(ctx, "partners.label.state")}, {Label: i18n.T(ctx, "partners.home.step-action"), Unseen: true}}}, list, func(r Step) ui.Cells {
 			return ui.Cells{
 				ui.PlainText(r.Label), ui.PlainText(r.Text), ui.Badge(r.kind(), r.word(ctx)),
-				ui.When(r.ActionHref != "", ui.LinkButton(ui.Secondary, r.ActionLabel, r.ActionHref)),
+				ui.When(r.ActionHref != "", r.actions()),
 			}
 		}).Render(ctx, templ_7745c5c3_Buffer)
+		if templ_7745c5c3_Err != nil {
+			return templ_7745c5c3_Err
+		}
+		return nil
+	})
+}
+
+func (s Step) actions() templ.Component {
+	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
+		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
+		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
+			return templ_7745c5c3_CtxErr
+		}
+		templ_7745c5c3_Buffer, templ_7745c5c3_IsBuffer := templruntime.GetBuffer(templ_7745c5c3_W)
+		if !templ_7745c5c3_IsBuffer {
+			defer func() {
+				templ_7745c5c3_BufErr := templruntime.ReleaseBuffer(templ_7745c5c3_Buffer)
+				if templ_7745c5c3_Err == nil {
+					templ_7745c5c3_Err = templ_7745c5c3_BufErr
+				}
+			}()
+		}
+		ctx = templ.InitializeContext(ctx)
+		templ_7745c5c3_Var7 := templ.GetChildren(ctx)
+		if templ_7745c5c3_Var7 == nil {
+			templ_7745c5c3_Var7 = templ.NopComponent
+		}
+		ctx = templ.ClearChildren(ctx)
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 10, "<div class=\"utrecht-button-group schakel-actions\">")
+		if templ_7745c5c3_Err != nil {
+			return templ_7745c5c3_Err
+		}
+		templ_7745c5c3_Err = ui.LinkButton(ui.Secondary, s.ActionLabel, s.ActionHref).Render(ctx, templ_7745c5c3_Buffer)
+		if templ_7745c5c3_Err != nil {
+			return templ_7745c5c3_Err
+		}
+		if s.PostHref != "" {
+			templ_7745c5c3_Err = ui.PostButton(ui.Secondary, s.PostLabel, s.PostHref).Render(ctx, templ_7745c5c3_Buffer)
+			if templ_7745c5c3_Err != nil {
+				return templ_7745c5c3_Err
+			}
+		}
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 11, "</div>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -317,9 +362,9 @@ func failures(rows []FailureRow, now time.Time) templ.Component {
 			}()
 		}
 		ctx = templ.InitializeContext(ctx)
-		templ_7745c5c3_Var7 := templ.GetChildren(ctx)
-		if templ_7745c5c3_Var7 == nil {
-			templ_7745c5c3_Var7 = templ.NopComponent
+		templ_7745c5c3_Var8 := templ.GetChildren(ctx)
+		if templ_7745c5c3_Var8 == nil {
+			templ_7745c5c3_Var8 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Err = ui.Rows(ui.TableView{ID: "failures", Caption: i18n.T(ctx, "partners.home.failures"), Total: len(rows), Noun: [2]string{i18n.T(ctx, "partners.noun.delivery"), i18n.T(ctx, "partners.noun.deliveries")},
@@ -350,9 +395,9 @@ func waitingRows(rows []WaitingRow, now time.Time) templ.Component {
 			}()
 		}
 		ctx = templ.InitializeContext(ctx)
-		templ_7745c5c3_Var8 := templ.GetChildren(ctx)
-		if templ_7745c5c3_Var8 == nil {
-			templ_7745c5c3_Var8 = templ.NopComponent
+		templ_7745c5c3_Var9 := templ.GetChildren(ctx)
+		if templ_7745c5c3_Var9 == nil {
+			templ_7745c5c3_Var9 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Err = ui.Rows(ui.TableView{ID: "waiting", Caption: i18n.T(ctx, "partners.home.pending"), Total: len(rows), Noun: [2]string{i18n.T(ctx, "partners.noun.request"), i18n.T(ctx, "partners.noun.requests")},

@@ -10,6 +10,8 @@ import (
 
 	"github.com/labstack/echo/v4"
 	"schakel/registry"
+	"schakel/registry/contracts"
+	"schakel/store"
 	"schakel/web/api"
 	"schakel/web/site"
 )
@@ -58,7 +60,22 @@ type ownerPages struct {
 }
 
 // Mount registers the pages.
-func Mount(p *site.Portal) { (&pages{p, newComparisons(p.Registry.Contracts)}).mountContracts() }
+func Mount(p *site.Portal) Checks {
+	(&pages{p, newComparisons(p.Registry.Contracts)}).mountContracts()
+	return Checks{p.Registry.Payloads}
+}
+
+// Checks hold events against contracts, for pages of other features.
+type Checks struct{ payloads *contracts.Payloads }
+
+// CheckEvent lists what does not fit in an event, or in its data alone, when it is held against the versions of its type.
+func (c Checks) CheckEvent(eventType string, content []byte, versions []store.EventType) ([]site.ProblemError, error) {
+	if len(versions) == 0 {
+		return nil, nil
+	}
+	found, err := CheckEvent(c.payloads, eventType, content, versions)
+	return found.Findings, err
+}
 
 // MountAPI registers the API.
 func MountAPI(m *api.API) { (&handlers{m, api.NewConvertedDocuments()}).mountRegister() }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/a-h/templ"
 	"github.com/labstack/echo/v4"
 	"schakel/delivery/outbox"
 	"schakel/store"
@@ -161,6 +162,26 @@ func (p *Pages) showDelivery(c echo.Context, area site.DeliveryArea, reason stri
 	}
 	page.Crumbs = append(page.Crumbs, deliveriesCrumb(ctx, area), ui.Crumb{Label: i18n.T(ctx, "deliveries.delivery")})
 	return p.Render(c, status, view.Delivery(page, v))
+}
+
+// Outcome shows what came of a delivery that the reader may see, for the page of another feature at self.
+func (p *Pages) Outcome(c echo.Context, area site.DeliveryArea, d store.Delivery, self string) (templ.Component, error) {
+	ctx := c.Request().Context()
+	if !area.Admin && d.PartnerID != area.Scope(c) {
+		return nil, store.ErrNotFound
+	}
+	at, err := p.deliveryContext(ctx, d)
+	if err != nil {
+		return nil, err
+	}
+	v := deliveryView(ctx, area, at, p.Cfg.Now())
+	attempts, err := p.DB.Attempts(ctx, d.ID)
+	if err != nil {
+		return nil, err
+	}
+	v.Self = self
+	v.Attempts, v.Earlier = AttemptViews(ctx, attempts, area)
+	return view.Outcome(v), nil
 }
 
 // eventOf shows the event of a delivery, to a partner only what it may read.

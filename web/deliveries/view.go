@@ -231,7 +231,9 @@ func attemptView(ctx context.Context, a store.Attempt, place int) view.AttemptVi
 	}
 	texts := attemptText(ctx, a)
 	v.Text = sentences(texts[0], texts[1:]...).In(ctx)
-	v.Sent = "POST " + site.Shown(SafeURL(a.URL)) + "\n" + HeaderLines(ctx, a.RequestHeaders)
+	if a.URL != "" || a.RequestHeaders != "" {
+		v.Sent = strings.TrimSpace("POST "+site.Shown(SafeURL(a.URL))) + "\n" + HeaderLines(ctx, a.RequestHeaders)
+	}
 	if v.Answered {
 		v.Headers = statusLine(a.StatusCode) + "\n" + HeaderLines(ctx, a.ResponseHeaders)
 		v.Body, v.BodyCut = site.Readable(a.ResponseBody, site.MaxShownValue)

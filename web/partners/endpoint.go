@@ -23,33 +23,6 @@ func (d ownerPages) endpoint(c echo.Context) error {
 	return d.showEndpoint(c, http.StatusOK, func(*view.EndpointView) {})
 }
 
-// testEndpoint sends a test event and goes to its delivery.
-func (d ownerPages) testEndpoint(c echo.Context) error {
-	owner, e, err := d.ownEndpoint(c)
-	if err != nil {
-		return err
-	}
-	here := d.Href("/endpoints/" + e.ID)
-	switch {
-	case site.Waits(c.Request().Context(), owner) != "":
-		return d.notNow(c, here, i18n.Raw(site.Waits(c.Request().Context(), owner)))
-	case e.Kind == store.EndpointAMQP && !d.takesTests(c.Request().Context(), e):
-		return d.notNow(c, here, "partners.endpoint.test-health")
-	case e.Kind == store.EndpointPull:
-		return d.notNow(c, here, "partners.endpoint.test-pull")
-	case e.Kind == store.EndpointFiles:
-		return d.notNow(c, here, "partners.endpoint.test-files")
-	case e.Status != store.EndpointActive:
-		return d.notNow(c, here, i18n.M("partners.endpoint.test-not-active", endpointStateMessage(e.Status)))
-	}
-	own, err := d.Registry.Partners.Own(c.Request().Context())
-	if err != nil {
-		return err
-	}
-	_, delivery, err := d.Engine.SendTest(c.Request().Context(), site.EngineActor(c), e.ID, testSource(own))
-	return d.Settled(c, err, d.Deliveries+"/"+delivery, "partners.endpoint.test-sent")
-}
-
 // testSource is the source of test events: the own organisation by its OIN.
 func testSource(own store.Partner) string {
 	if own.OIN == "" {
@@ -154,6 +127,11 @@ func (d ownerPages) showEndpoint(c echo.Context, status int, change func(*view.E
 			return err
 		}
 		v.CanTest = v.CanTest && d.takesTests(c.Request().Context(), e)
+	}
+	if e.Kind == store.EndpointInbox {
+		if v.Inbox, err = d.inboxView(c.Request().Context(), e, v.CanEnd); err != nil {
+			return err
+		}
 	}
 	if e.Kind != store.EndpointFiles {
 		href := strings.TrimSuffix(d.Deliveries, "/deliveries") + "/traffic?endpoint=" + url.QueryEscape(e.ID)

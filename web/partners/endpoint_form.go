@@ -124,7 +124,7 @@ func (d ownerPages) showEndpointForm(c echo.Context, status int, e store.Endpoin
 	if v.Kind = in.Kind; e.ID != "" {
 		v.Kind = e.Kind
 	}
-	v.Pull, v.AMQP, v.Files = v.Kind == store.EndpointPull, v.Kind == store.EndpointAMQP, v.Kind == store.EndpointFiles
+	v.Pull, v.AMQP, v.Files, v.Inbox = v.Kind == store.EndpointPull, v.Kind == store.EndpointAMQP, v.Kind == store.EndpointFiles, v.Kind == store.EndpointInbox
 	var err error
 	if v.Contracts, err = d.apiContracts(c); err != nil {
 		return err
@@ -152,6 +152,8 @@ func addedMessage(made store.Endpoint) i18n.Message {
 		return i18n.M("partners.endpoint.added-files", made.Name)
 	case store.EndpointAMQP:
 		return i18n.M("partners.endpoint.added-amqp", made.Name)
+	case store.EndpointInbox:
+		return "partners.inbox.made"
 	}
 	return i18n.M("partners.endpoint.added-webhook", made.Name)
 }
@@ -165,6 +167,8 @@ func otherKind(ctx context.Context, kind string) string {
 		return i18n.T(ctx, "partners.endpoint.instead-files")
 	case store.EndpointWebhook:
 		return i18n.T(ctx, "partners.endpoint.instead-webhook")
+	case store.EndpointInbox:
+		return i18n.T(ctx, "partners.endpoint.instead-inbox")
 	}
 	return i18n.T(ctx, "partners.endpoint.instead-other", site.KindLabel(ctx, kind))
 }

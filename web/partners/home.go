@@ -143,9 +143,14 @@ func (d ownerPages) steps(ctx context.Context, h homeData) []view.Step {
 	sentTo := h.sentTo()
 	if sentTo >= 0 && !test.Done {
 		test.ActionLabel, test.ActionHref = i18n.T(ctx, "partners.home.step-test"), d.Href("/endpoints/"+h.endpoints[sentTo].ID)
+		if h.endpoints[sentTo].Kind != store.EndpointPull {
+			test.ActionHref += "/test"
+		}
 	}
 	if endpoint.Done {
 		endpoint.ActionHref = ""
+	} else if slices.Contains(d.Registry.Endpoints.ServedKinds(), store.EndpointInbox) {
+		endpoint.PostLabel, endpoint.PostHref = i18n.T(ctx, "partners.inbox.make"), d.Href("/endpoints/inbox")
 	}
 	if endpoint.Done && sentTo < 0 { // files are fetched, and nothing else comes
 		if subscription.Text = i18n.T(ctx, "partners.home.step-dataset-text"); subscription.ActionHref != "" {

@@ -9,6 +9,7 @@ import (
 	"context"
 	_ "embed"
 
+	"github.com/a-h/templ"
 	"github.com/labstack/echo/v4"
 	registry "schakel/registry/partners"
 	"schakel/store"
@@ -30,6 +31,10 @@ type Others struct {
 	FillAdminParty func(ctx context.Context, e store.Endpoint, v *view.AdminEndpointView) error
 	// TakesTests reports whether an endpoint takes test events.
 	TakesTests func(ctx context.Context, e store.Endpoint) bool
+	// CheckEvent holds an event against the versions of its type, and lists what does not fit.
+	CheckEvent func(eventType string, content []byte, versions []store.EventType) ([]site.ProblemError, error)
+	// Outcome shows what came of a delivery, with what was sent and answered; self is the address of the page.
+	Outcome func(c echo.Context, area site.DeliveryArea, d store.Delivery, self string) (templ.Component, error)
 }
 
 // pages serves the pages.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 	"schakel/delivery/amqp"
+	"schakel/delivery/event"
 	"schakel/delivery/mutation/export"
 	"schakel/delivery/mutation/ingest"
 	"schakel/delivery/outbox"
@@ -49,6 +50,7 @@ type PortalEngine interface {
 	Discard(ctx context.Context, actor outbox.Actor, id, reason string) error
 	JobEngine
 	SendTest(ctx context.Context, actor outbox.Actor, endpointID, source string) (eventID, deliveryID string, err error)
+	SendTestEvent(ctx context.Context, actor outbox.Actor, endpointID string, ev event.Event) (eventID, deliveryID string, err error)
 	Changed()
 }
 
