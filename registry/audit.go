@@ -122,6 +122,7 @@ const (
 	ActionDeliveriesDiscarded = "deliveries.discard"
 	ActionDeliveriesReplayed  = "deliveries.replay"
 	ActionJobCancelled        = "deliveries.cancel"
+	ActionJobContinued        = "deliveries.continue"
 	ActionMessagePutBack      = "amqp.put_back"
 	ActionMessageDropped      = "amqp.dropped"
 	ActionMessageReprocessed  = "amqp.reprocessed"

@@ -10,6 +10,14 @@ const (
 	JobRunning   = "running"
 	JobDone      = "done"
 	JobCancelled = "cancelled"
+	// JobStopped is a job that stopped by itself: its canary was not delivered. A person has it go on, or cancels it.
+	JobStopped = "stopped"
+)
+
+// Stages of a job that resends one delivery an endpoint before the rest.
+const (
+	StageChoosing = "choosing" // resends the first of each endpoint
+	StageCanary   = "canary"   // waits for their outcomes
 )
 
 // ResendJob resends or discards all deliveries a filter selects, or offers stored events again (a replay), in small steps.
@@ -25,6 +33,12 @@ type ResendJob struct {
 	Done       int64  `db:"done"`
 	Refused    int64  `db:"refused"` // could not be resent, for instance because the subscription ended
 	Cursor     string `db:"cursor"`
+	Canary     bool   `db:"canary"`      // it resends one delivery an endpoint first
+	Stage      string `db:"stage"`       // empty when it goes on with the rest
+	Rate       int64  `db:"rate"`        // deliveries a minute; 0 for as fast as possible
+	NextAt     Time   `db:"next_at"`     // before this moment Rate lets none go
+	StoppedFor string `db:"stopped_for"` // the message of a job that stopped by itself
+	Refusals   string `db:"refusals"`    // how many could not be resent, by reason, as JSON
 	CreatedBy  string `db:"created_by"`
 	CreatedAt  Time   `db:"created_at"`
 	UpdatedAt  Time   `db:"updated_at"`
@@ -33,14 +47,15 @@ type ResendJob struct {
 
 // InsertResendJob adds a running job under a new id.
 func (tx *Tx) InsertResendJob(ctx context.Context, j *ResendJob) error {
-	j.ID, j.Status, j.CreatedAt, j.UpdatedAt = tx.NewID("rsd"), JobRunning, tx.Now, tx.Now
+	j.ID, j.Status, j.CreatedAt, j.UpdatedAt, j.Refusals = tx.NewID("rsd"), JobRunning, tx.Now, tx.Now, "{}"
 	return tx.insert(ctx, "resend_job", j)
 }
 
 // UpdateResendJob writes the progress of a job.
 func (tx *Tx) UpdateResendJob(ctx context.Context, j *ResendJob) error {
 	j.UpdatedAt = tx.Now
-	return tx.update(ctx, "resend_job", j, "status", "done", "refused", "cursor", "updated_at", "finished_at")
+	return tx.update(ctx, "resend_job", j, "status", "done", "refused", "cursor", "stage", "next_at", "stopped_for", "refusals",
+		"updated_at", "finished_at")
 }
 
 // LockResendJob reads a job for its next step, so that no other node takes the same step.
@@ -57,7 +72,7 @@ func (q *Queries) ResendJob(ctx context.Context, id string) (ResendJob, error) {
 	return getOne[ResendJob](ctx, q, `SELECT * FROM resend_job WHERE id = ?`, id)
 }
 
-// RunningResendJobs lists the jobs that are not finished, oldest first.
+// RunningResendJobs lists the jobs that have something to do, oldest first.
 func (q *Queries) RunningResendJobs(ctx context.Context) ([]ResendJob, error) {
 	return listOf[ResendJob](ctx, q, `SELECT * FROM resend_job WHERE status = 'running' ORDER BY id`)
 }
@@ -128,25 +143,26 @@ func (q *Queries) JobEndpoints(ctx context.Context, jobID string) ([]string, err
 		ORDER BY endpoint_id`, jobID)
 }
 
-// PruneJobs removes jobs that ended before the moment given, with their parts. Deliveries keep the id of the replay they came by.
+// PruneJobs removes jobs that ended before the moment given, or stopped and were left so, with their parts. Deliveries keep the id of
+// the job they came by.
 func (tx *Tx) PruneJobs(ctx context.Context, before Time, _ string, limit int) (Pruned, error) {
-	const old = `(SELECT id FROM resend_job WHERE status <> 'running' AND finished_at < ? ORDER BY id LIMIT ?)`
-	parts, err := tx.deletePartsOf(ctx, old, before, limit)
-	if err != nil || parts == int64(limit) {
-		return Pruned{Rows: parts}, err
+	const old = `(SELECT id FROM resend_job WHERE status <> 'running' AND COALESCE(finished_at, updated_at) < ? ORDER BY id LIMIT ?)`
+	left := int64(limit)
+	for _, part := range []struct{ table, key string }{
+		{"replay_part", "subscription_id"}, {"resend_canary", "endpoint_id"}, {"resend_refusal", "delivery_id"},
+	} {
+		n, err := tx.exec(ctx, `DELETE FROM `+part.table+` WHERE (job_id, `+part.key+`) IN
+			(SELECT job_id, `+part.key+` FROM `+part.table+` WHERE job_id IN `+old+` LIMIT ?)`, before, limit, left)
+		if err != nil {
+			return Pruned{}, fmt.Errorf("delete the %s of old jobs: %w", part.table, err)
+		}
+		if left -= n; left == 0 {
+			return Pruned{Rows: int64(limit)}, nil
+		}
 	}
-	n, err := tx.exec(ctx, `DELETE FROM resend_job WHERE id IN `+old, before, limit-int(parts))
+	n, err := tx.exec(ctx, `DELETE FROM resend_job WHERE id IN `+old, before, left)
 	if err != nil {
 		return Pruned{}, fmt.Errorf("delete old jobs: %w", err)
 	}
-	return Pruned{Rows: parts + n, Done: n < int64(limit)-parts}, nil
-}
-
-func (tx *Tx) deletePartsOf(ctx context.Context, jobs string, before Time, limit int) (int64, error) {
-	n, err := tx.exec(ctx, `DELETE FROM replay_part WHERE (job_id, subscription_id) IN
-		(SELECT job_id, subscription_id FROM replay_part WHERE job_id IN `+jobs+` LIMIT ?)`, before, limit, limit)
-	if err != nil {
-		return n, fmt.Errorf("delete parts of old replays: %w", err)
-	}
-	return n, nil
+	return Pruned{Rows: int64(limit) - left + n, Done: n < left}, nil
 }

@@ -29,12 +29,26 @@ func (e *Engine) StartJob(ctx context.Context, actor Actor, action string, f sto
 	if action == ActionDiscard && reason == "" {
 		return store.ResendJob{}, ErrReasonMissing
 	}
+	return e.startOver(ctx, actor, f, job{action: action, reason: reason})
+}
+
+// StartResend is StartJob for a resend with care.
+func (e *Engine) StartResend(ctx context.Context, actor Actor, f store.DeliveryFilter, care Care) (store.ResendJob, error) {
+	if err := care.check(); err != nil {
+		return store.ResendJob{}, err
+	}
+	return e.startOver(ctx, actor, f, job{action: ActionResend, care: care})
+}
+
+// startOver starts a job over the deliveries that a filter selects.
+func (e *Engine) startOver(ctx context.Context, actor Actor, f store.DeliveryFilter, n job) (store.ResendJob, error) {
 	f = e.jobFilter(actor, f)
-	n, err := e.cfg.DB.CountDeliveries(ctx, f)
+	count, err := e.cfg.DB.CountDeliveries(ctx, f)
 	if err != nil {
 		return store.ResendJob{}, fmt.Errorf("count deliveries: %w", err)
 	}
-	return e.startJob(ctx, actor, job{action: action, filter: f, reason: reason, total: n}, map[string]any{"count": n, "reason": reason})
+	n.filter, n.total = f, count
+	return e.startJob(ctx, actor, n, map[string]any{"count": count, "reason": n.reason, "canary": n.care.Canary, "rate": n.care.Rate})
 }
 
 // jobFilter limits a filter to what the actor may touch and to what was there at the start: the job leaves out what fails
@@ -60,6 +74,7 @@ type job struct {
 	total          int
 	more           bool
 	parts          []store.ReplayPart
+	care           Care
 }
 
 func (e *Engine) startJob(ctx context.Context, actor Actor, n job, audited map[string]any) (store.ResendJob, error) {
@@ -69,6 +84,10 @@ func (e *Engine) startJob(ctx context.Context, actor Actor, n job, audited map[s
 	}
 	j := store.ResendJob{
 		PartnerID: actor.PartnerID, Action: n.action, Filter: string(filter), Reason: n.reason, Total: int64(n.total), TotalMore: n.more, CreatedBy: actor.Name,
+		Canary: n.care.Canary, Rate: int64(n.care.Rate),
+	}
+	if j.Canary {
+		j.Stage = store.StageChoosing
 	}
 	err = e.cfg.DB.Write(ctx, func(tx *store.Tx) error {
 		if err := mayStartJob(ctx, tx, actor); err != nil {
@@ -122,8 +141,34 @@ func (a Actor) auditJob(ctx context.Context, tx *store.Tx, action string, j stor
 	return a.audit(ctx, tx, store.Audit{Action: action, ObjectKind: "job", ObjectID: j.ID, PartnerID: j.PartnerID}, members)
 }
 
-// CancelJob stops a running job after its present step.
+// CancelJob ends a job that runs, after its present step, or that stopped.
 func (e *Engine) CancelJob(ctx context.Context, actor Actor, id string) error {
+	return e.decideJob(ctx, actor, id, "deliveries.cancel", func(tx *store.Tx, j *store.ResendJob) bool {
+		if j.Status != store.JobRunning && j.Status != store.JobStopped {
+			return false
+		}
+		j.Status, j.FinishedAt = store.JobCancelled, tx.Now
+		return true
+	})
+}
+
+// ContinueJob has a job that stopped for its canary go on with the rest.
+func (e *Engine) ContinueJob(ctx context.Context, actor Actor, id string) error {
+	err := e.decideJob(ctx, actor, id, "deliveries.continue", func(_ *store.Tx, j *store.ResendJob) bool {
+		if j.Status != store.JobStopped {
+			return false
+		}
+		j.Status, j.Stage = store.JobRunning, ""
+		return true
+	})
+	if err == nil {
+		store.AfterCommit(ctx, func() { signal(e.jobs) })
+	}
+	return err
+}
+
+// decideJob changes a job that the actor may see, and audits it; a change that reports false leaves the job as it is.
+func (e *Engine) decideJob(ctx context.Context, actor Actor, id, action string, change func(tx *store.Tx, j *store.ResendJob) bool) error {
 	return e.cfg.DB.Write(ctx, func(tx *store.Tx) error {
 		j, err := tx.LockResendJob(ctx, id)
 		if err != nil {
@@ -132,14 +177,13 @@ func (e *Engine) CancelJob(ctx context.Context, actor Actor, id string) error {
 		if !actor.sees(j.PartnerID) {
 			return store.ErrNotFound
 		}
-		if j.Status != store.JobRunning {
+		if !change(tx, &j) {
 			return nil
 		}
-		j.Status, j.FinishedAt = store.JobCancelled, tx.Now
 		if err := tx.UpdateResendJob(ctx, &j); err != nil {
 			return err
 		}
-		return actor.auditJob(ctx, tx, "deliveries.cancel", j, map[string]any{"what": j.Action, "count": j.Done, "total": j.Total})
+		return actor.auditJob(ctx, tx, action, j, map[string]any{"what": j.Action, "count": j.Done, "total": j.Total})
 	})
 }
 
@@ -210,26 +254,44 @@ func (e *Engine) takeStep(ctx context.Context, j store.ResendJob) (bool, error) 
 	if j.Action == ActionReplay {
 		return e.stepReplay(ctx, j)
 	}
-	if err := e.stepJob(ctx, j.ID); err != nil {
+	var moved bool
+	var err error
+	switch now := e.cfg.Now(); {
+	case j.Stage == store.StageChoosing:
+		moved, err = true, e.chooseCanaries(ctx, j)
+	case j.Stage == store.StageCanary:
+		moved, err = e.watchCanaries(ctx, j)
+	case j.NextAt.After(now):
+		return false, nil
+	default:
+		moved, err = true, e.stepJob(ctx, j.ID)
+	}
+	if err != nil {
 		return false, err
 	}
-	e.wakeAll()
-	return true, nil
+	if moved {
+		e.wakeAll()
+	}
+	return moved, nil
 }
 
 // stepJob takes the next step of a job and stores its progress in the same transaction.
 func (e *Engine) stepJob(ctx context.Context, id string) error {
 	return e.cfg.DB.Write(ctx, func(tx *store.Tx) error {
 		j, err := tx.LockResendJob(ctx, id)
-		if err != nil || j.Status != store.JobRunning {
+		if err != nil || j.Status != store.JobRunning || j.Stage != "" {
 			return err
+		}
+		most, next := allowance(j, tx.Now)
+		if most == 0 {
+			return nil // another node took this step
 		}
 		var f store.DeliveryFilter
 		if err := json.Unmarshal([]byte(j.Filter), &f); err != nil {
 			return fmt.Errorf("read filter: %w", err)
 		}
 		f.AfterID = j.Cursor
-		ids, err := tx.DeliveryIDs(ctx, f, jobStep)
+		ids, err := tx.DeliveryIDs(ctx, f, most)
 		if err != nil {
 			return err
 		}
@@ -237,42 +299,56 @@ func (e *Engine) stepJob(ctx context.Context, id string) error {
 		if err != nil {
 			return err
 		}
+		refused := JobRefusals(j)
 		for _, id := range ids {
-			done, err := e.jobItem(ctx, tx, j, id)
+			reason, err := e.jobItem(ctx, tx, j, id)
 			if err != nil {
 				return err
 			}
-			if done {
+			if reason == "" {
 				j.Done++
 			} else {
 				j.Refused++
+				refused[reason]++
 			}
 			j.Cursor = id
 		}
 		if err := settle(ctx); err != nil {
 			return err
 		}
-		if len(ids) < jobStep {
+		j.NextAt, j.Refusals = next(len(ids)), encodeRefusals(refused)
+		if len(ids) < most {
 			j.Status, j.FinishedAt = store.JobDone, tx.Now
 		}
 		return tx.UpdateResendJob(ctx, &j)
 	})
 }
 
-func (e *Engine) jobItem(ctx context.Context, tx *store.Tx, j store.ResendJob, id string) (bool, error) {
+// jobItem handles one delivery and returns why it could not; "" when it could.
+func (e *Engine) jobItem(ctx context.Context, tx *store.Tx, j store.ResendJob, id string) (reason string, err error) {
 	if j.Action == ActionDiscard {
-		return tx.Discard(ctx, id, j.Reason)
+		done, err := tx.Discard(ctx, id, j.Reason)
+		if !done {
+			reason = RefusedChanged
+		}
+		return reason, err
 	}
 	d, err := tx.Delivery(ctx, id)
 	if errors.Is(err, store.ErrNotFound) {
-		return false, nil
+		return RefusedGone, tx.InsertRefusal(ctx, store.ResendRefusal{JobID: j.ID, DeliveryID: id, Reason: RefusedGone})
 	}
 	if err != nil {
-		return false, err
+		return "", err
 	}
 	done, err := e.resend(ctx, tx, d)
-	if err == nil && done {
-		err = tx.MarkResent(ctx, id, j.ID)
+	if err != nil {
+		return "", err
 	}
-	return done, err
+	if done {
+		return "", tx.MarkResent(ctx, id, j.ID)
+	}
+	if reason, err = refusedFor(ctx, tx, d); err != nil {
+		return "", err
+	}
+	return reason, tx.InsertRefusal(ctx, store.ResendRefusal{JobID: j.ID, DeliveryID: id, Reason: reason})
 }

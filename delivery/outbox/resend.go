@@ -53,15 +53,12 @@ func (e *Engine) Resend(ctx context.Context, actor Actor, id string) error {
 		if !actor.sees(d.PartnerID) {
 			return store.ErrNotFound
 		}
-		if d.Expired(tx.Now) {
-			return ErrEventExpired
-		}
 		done, err := e.resend(ctx, tx, d)
 		if err != nil {
 			return err
 		}
 		if !done {
-			return ErrNotResendable
+			return whyNot(ctx, tx, d)
 		}
 		return actor.auditDelivery(ctx, tx, "delivery.resent", d, "")
 	})

@@ -29,11 +29,16 @@ type DeliveryAllView struct {
 	Groups JobGroupsView
 	// Warnings name the endpoints that are not sent to now.
 	Warnings []string
+	// Care asks how carefully they are resent.
+	Care CareFields
 	// Discard offers to discard them too.
 	Discard bool
 	Reason  string
 	Wrong   i18n.Message
 }
+
+// CareFields ask how carefully a job resends: one delivery an endpoint first, and how many a second or minute.
+type CareFields struct{ Canary, Rate, Per ui.Field }
 
 // DeliveryDiscardView asks why ticked deliveries are discarded.
 type DeliveryDiscardView struct {
@@ -44,11 +49,14 @@ type DeliveryDiscardView struct {
 	Wrong        i18n.Message
 }
 
-func (v DeliveryAllView) errors() []ui.FieldError {
-	if v.Wrong == "" {
-		return nil
+func (v DeliveryAllView) errors() (list []ui.FieldError) {
+	if v.Care.Rate.Error != "" {
+		list = append(list, ui.FieldError{Field: v.Care.Rate.Name, Text: v.Care.Rate.Error})
 	}
-	return []ui.FieldError{{Field: "discard-reason", Text: v.Wrong}}
+	if v.Wrong != "" {
+		list = append(list, ui.FieldError{Field: "discard-reason", Text: v.Wrong})
+	}
+	return list
 }
 
 func (v DeliveryAllView) hidden(action string) []ui.Hidden {
@@ -219,6 +227,30 @@ func DeliveryAll(p ui.Page, v DeliveryAllView) templ.Component {
 							}()
 						}
 						ctx = templ.InitializeContext(ctx)
+						templ_7745c5c3_Err = ui.Checkbox(v.Care.Canary).Render(ctx, templ_7745c5c3_Buffer)
+						if templ_7745c5c3_Err != nil {
+							return templ_7745c5c3_Err
+						}
+						templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 6, " ")
+						if templ_7745c5c3_Err != nil {
+							return templ_7745c5c3_Err
+						}
+						templ_7745c5c3_Err = ui.TextField(v.Care.Rate).Render(ctx, templ_7745c5c3_Buffer)
+						if templ_7745c5c3_Err != nil {
+							return templ_7745c5c3_Err
+						}
+						templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 7, " ")
+						if templ_7745c5c3_Err != nil {
+							return templ_7745c5c3_Err
+						}
+						templ_7745c5c3_Err = ui.Select(v.Care.Per).Render(ctx, templ_7745c5c3_Buffer)
+						if templ_7745c5c3_Err != nil {
+							return templ_7745c5c3_Err
+						}
+						templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 8, " ")
+						if templ_7745c5c3_Err != nil {
+							return templ_7745c5c3_Err
+						}
 						templ_7745c5c3_Var6 := templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 							templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 							templ_7745c5c3_Buffer, templ_7745c5c3_IsBuffer := templruntime.GetBuffer(templ_7745c5c3_W)
@@ -235,7 +267,7 @@ func DeliveryAll(p ui.Page, v DeliveryAllView) templ.Component {
 							if templ_7745c5c3_Err != nil {
 								return templ_7745c5c3_Err
 							}
-							templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 6, " ")
+							templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 9, " ")
 							if templ_7745c5c3_Err != nil {
 								return templ_7745c5c3_Err
 							}
@@ -261,7 +293,7 @@ func DeliveryAll(p ui.Page, v DeliveryAllView) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 7, " ")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 10, " ")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -320,7 +352,7 @@ func DeliveryDiscard(p ui.Page, v DeliveryDiscardView) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 8, " ")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 11, " ")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -328,7 +360,7 @@ func DeliveryDiscard(p ui.Page, v DeliveryDiscardView) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 9, " ")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 12, " ")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -348,7 +380,7 @@ func DeliveryDiscard(p ui.Page, v DeliveryDiscardView) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 10, " ")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 13, " ")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -368,7 +400,7 @@ func DeliveryDiscard(p ui.Page, v DeliveryDiscardView) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 11, " ")
+					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 14, " ")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}

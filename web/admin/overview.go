@@ -161,7 +161,9 @@ func (p *pages) troubledEndpoints(ctx context.Context) ([]ui.EndpointRow, error)
 	}
 	late := p.Cfg.Now().Add(-lateAfter)
 	rows = slices.DeleteFunc(rows, func(r ui.EndpointRow) bool {
-		behind := r.Waiting > 0 && !r.Oldest.IsZero() && r.Oldest.Before(late)
+		// Outside its delivery window an endpoint is not behind, and after that opens it has as long as any other.
+		open := site.InWindow(r.Kind, r.Windows, late) && site.InWindow(r.Kind, r.Windows, p.Cfg.Now())
+		behind := r.Waiting > 0 && !r.Oldest.IsZero() && r.Oldest.Before(late) && open
 		return r.Status == store.EndpointActive && r.Circuit == store.CircuitClosed && !behind
 	})
 	slices.SortFunc(rows, func(a, b ui.EndpointRow) int {

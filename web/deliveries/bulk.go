@@ -140,7 +140,7 @@ func backTo(form site.Form, path string) string {
 func (p *Pages) deliveryAll(queue site.DeliveryQueue) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		q := site.ReadDeliveryQuery(c.QueryParam)
-		return p.showDeliveryAll(c, queue, q, p.Cfg.Now(), "", "")
+		return p.showDeliveryAll(c, queue, q, p.Cfg.Now(), careForm{per: perSecond}, "", "")
 	}
 }
 
@@ -161,13 +161,20 @@ func (p *Pages) startDeliveryJob(queue site.DeliveryQueue) echo.HandlerFunc {
 			return echo.NewHTTPError(http.StatusBadRequest, i18n.Message("deliveries.bulk.no-action"))
 		}
 		if wrong := site.ReasonError(reason); action == actionDiscard && wrong != "" {
-			return p.showDeliveryAll(c, queue, q, counted, reason, wrong)
+			return p.showDeliveryAll(c, queue, q, counted, careForm{per: perSecond}, reason, wrong)
 		}
+		chosen := readCare(form)
+		care, wrongCare := chosen.care()
 		filter, wrong := p.countedFilter(c, queue, q, counted)
-		if len(wrong) > 0 {
-			return p.showDeliveryAll(c, queue, q, counted, "", "")
+		if len(wrong) > 0 || action == actionResend && wrongCare != "" {
+			return p.showDeliveryAll(c, queue, q, counted, chosen, "", "")
 		}
-		job, err := p.Engine.StartJob(c.Request().Context(), site.EngineActor(c), action, filter, reason)
+		var job store.ResendJob
+		if ctx, actor := c.Request().Context(), site.EngineActor(c); action == actionResend {
+			job, err = p.Engine.StartResend(ctx, actor, filter, care)
+		} else {
+			job, err = p.Engine.StartJob(ctx, actor, action, filter, reason)
+		}
 		if errors.Is(err, outbox.ErrTooManyJobs) {
 			return echo.NewHTTPError(http.StatusConflict, outbox.RefusalText(err))
 		}
@@ -189,7 +196,7 @@ func (p *Pages) countedFilter(c echo.Context, queue site.DeliveryQueue, q site.D
 	return filter, wrong
 }
 
-func (p *Pages) showDeliveryAll(c echo.Context, queue site.DeliveryQueue, q site.DeliveryQuery, counted time.Time, reason string, reasonWrong i18n.Message) error {
+func (p *Pages) showDeliveryAll(c echo.Context, queue site.DeliveryQueue, q site.DeliveryQuery, counted time.Time, chosen careForm, reason string, reasonWrong i18n.Message) error {
 	filter, wrong := p.countedFilter(c, queue, q, counted)
 	if len(wrong) > 0 {
 		// The list shows what is wrong with the filter.
@@ -204,7 +211,9 @@ func (p *Pages) showDeliveryAll(c echo.Context, queue site.DeliveryQueue, q site
 		Action: queue.Path + "/all", Back: queue.Path + "?" + q.Values().Encode(), Count: preview.Total, More: preview.More, Discard: queue.Admin,
 		Reason: reason, Wrong: reasonWrong, Hidden: hiddenQuery(q, counted),
 	}
-	if v.Warnings, err = p.stoppedWarnings(ctx, endpointsOf(preview)); err != nil {
+	_, wrongRate := chosen.care()
+	v.Care = chosen.fields(ctx, wrongRate)
+	if v.Warnings, err = p.targetWarnings(ctx, preview); err != nil {
 		return err
 	}
 	if v.Filter, err = p.filterWords(ctx, queue, q, queue.Scope(c)); err != nil {
@@ -214,7 +223,7 @@ func (p *Pages) showDeliveryAll(c echo.Context, queue site.DeliveryQueue, q site
 		return err
 	}
 	status, page := http.StatusOK, p.Page(c, v.Title(ctx))
-	if reasonWrong != "" {
+	if reasonWrong != "" || wrongRate != "" {
 		status, page.Invalid = http.StatusUnprocessableEntity, true
 	}
 	page.Crumbs = append(page.Crumbs, ui.Crumb{Label: queue.Title.In(ctx), Href: v.Back}, ui.Crumb{Label: i18n.T(ctx, "deliveries.bulk.all-crumb")})

@@ -33,10 +33,19 @@ func (p *Pages) jobList(area site.DeliveryArea) echo.HandlerFunc {
 			},
 		}}
 		for _, j := range jobs {
-			v.Rows = append(v.Rows, view.JobRow{
+			row := view.JobRow{
 				Href: area.Job(j.ID), Title: jobTitle(ctx, j), State: j.Status, By: j.CreatedBy,
-				Done: int(j.Done), Refused: int(j.Refused), Total: int(j.Total), More: j.TotalMore, Created: j.CreatedAt.Time,
-			})
+				Handled: int(j.Done + j.Refused), Total: int(j.Total), More: j.TotalMore, Created: j.CreatedAt.Time,
+			}
+			filter, err := p.jobFilter(ctx, j, area)
+			if err != nil {
+				return err
+			}
+			row.Filter = filterLine(filter)
+			if row.Outcome, err = p.outcomeWords(ctx, j); err != nil {
+				return err
+			}
+			v.Rows = append(v.Rows, row)
 		}
 		page := p.Page(c, i18n.T(ctx, "deliveries.jobs.title"))
 		page.Lead = i18n.T(ctx, "deliveries.jobs.lead")
@@ -70,7 +79,13 @@ func (p *Pages) jobPage(area site.DeliveryArea) echo.HandlerFunc {
 		if err := p.jobOutcome(ctx, j, &v); err != nil {
 			return err
 		}
-		if j.Status == store.JobRunning {
+		if err := p.jobCare(ctx, area, j, &v); err != nil {
+			return err
+		}
+		if err := p.jobRefusals(ctx, area, j, &v); err != nil {
+			return err
+		}
+		if j.Status == store.JobRunning || j.Status == store.JobStopped {
 			v.Cancel = area.Job(j.ID) + "/cancel"
 		}
 		if v.Filter, err = p.jobFilter(ctx, j, area); err != nil {

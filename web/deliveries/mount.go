@@ -95,6 +95,7 @@ func (p *Pages) routesDelivery(g site.RouteGroup, area site.DeliveryArea) {
 	g.POST("/replays", p.startReplay(area), p.FewCounts)
 	g.GET("/jobs/:id", p.jobPage(area))
 	g.POST("/jobs/:id/cancel", p.cancelJob(area))
+	g.POST("/jobs/:id/continue", p.continueJob(area))
 }
 
 // mountConsume registers the API with which consumers pull, look at their deliveries and resend them.
@@ -109,6 +110,8 @@ func (m *handlers) mountConsume() {
 	consume.POST("/resend-previews", m.postResendPreview, counted)
 	consume.GET("/resends/:resendId", m.ByCaller(m.showResend))
 	consume.DELETE("/resends/:resendId", m.ByCaller(m.cancelResend), m.Once)
+	consume.POST("/resends/:resendId/continue", m.ByCaller(m.continueResend), m.Once)
+	consume.GET("/resends/:resendId/refusals", m.ByCaller(m.listRefusals))
 
 	consume.POST("/subscriptions/:subscriptionId/receive", m.postReceive, m.App.Slow(receiveTime))
 	consume.POST("/subscriptions/:subscriptionId/acknowledge", m.postAcknowledge)

@@ -45,7 +45,7 @@ func (p *Pages) replayPage(area site.DeliveryArea) echo.HandlerFunc {
 		if v.Groups, err = p.jobGroups(ctx, area, area.Scope(c), counted); err != nil {
 			return err
 		}
-		if v.Warnings, err = p.stoppedWarnings(ctx, endpointsOf(counted)); err != nil {
+		if v.Warnings, err = p.targetWarnings(ctx, counted); err != nil {
 			return err
 		}
 		page := p.Page(c, v.Title(ctx))

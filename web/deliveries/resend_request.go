@@ -27,6 +27,8 @@ type resendRequest struct {
 	SubscriptionID string   `json:"subscriptionId"`
 	EventID        string   `json:"eventId"`
 	EventType      string   `json:"eventType"`
+	Canary         bool     `json:"canary"`
+	Rate           *rate    `json:"rate"`
 
 	// Of a replay: from and until tell when events were accepted.
 	Mode            string   `json:"mode"`
@@ -34,6 +36,44 @@ type resendRequest struct {
 	EventTypes      []string `json:"eventTypes"`
 	EventIDs        []string `json:"eventIds"`
 	Subject         string   `json:"subject"`
+}
+
+// rate bounds the deliveries that a job resends in a time.
+type rate struct {
+	Deliveries int    `json:"deliveries"`
+	Per        string `json:"per"` // second or minute
+}
+
+// newRate writes the rate of a job; nil for none.
+func newRate(perMinutes int64) *rate {
+	switch {
+	case perMinutes == 0:
+		return nil
+	case perMinutes%60 == 0:
+		return &rate{int(perMinutes / 60), perSecond}
+	}
+	return &rate{int(perMinutes), perMinute}
+}
+
+// care reads how carefully a resend goes about it.
+func (r resendRequest) care() (outbox.Care, error) {
+	care := outbox.Care{Canary: r.Canary}
+	if r.Rate == nil {
+		return care, nil
+	}
+	most := outbox.MaxJobRate
+	switch care.Rate = r.Rate.Deliveries; r.Rate.Per {
+	case perMinute:
+	case perSecond:
+		most /= 60
+		care.Rate *= 60
+	default:
+		return care, site.FieldProblem("rate.per", "deliveries.api.rate-per")
+	}
+	if r.Rate.Deliveries < 1 || r.Rate.Deliveries > most {
+		return care, site.FieldProblem("rate.deliveries", i18n.M("deliveries.api.rate", most))
+	}
+	return care, nil
 }
 
 // MaxResendIDs bounds a list of ids; more are resent by a filter.
@@ -77,6 +117,7 @@ func (r resendRequest) checkAction() error {
 		others = map[string]bool{
 			"deliveryIds": r.DeliveryIDs != nil, "status": r.Status != nil, "reason": r.Reason != "",
 			"subscriptionId": r.SubscriptionID != "", "eventId": r.EventID != "", "eventType": r.EventType != "",
+			"canary": r.Canary, "rate": r.Rate != nil,
 		}
 		if r.Mode != outbox.ReplayMissing && r.Mode != outbox.ReplayAll {
 			return site.FieldProblem("mode", "deliveries.api.mode")
@@ -86,6 +127,7 @@ func (r resendRequest) checkAction() error {
 	}
 	for _, name := range []string{
 		"mode", "subscriptionIds", "eventTypes", "eventIds", "subject", "deliveryIds", "status", "reason", "subscriptionId", "eventId", "eventType",
+		"canary", "rate",
 	} {
 		if others[name] {
 			return site.FieldProblem(name, "deliveries.api.other-action")
@@ -106,7 +148,11 @@ func (r resendRequest) start(ctx context.Context, engine site.JobEngine, actor o
 	if err != nil {
 		return store.ResendJob{}, err
 	}
-	return engine.StartJob(ctx, actor, outbox.ActionResend, f, "")
+	care, err := r.care()
+	if err != nil {
+		return store.ResendJob{}, err
+	}
+	return engine.StartResend(ctx, actor, f, care)
 }
 
 func (r resendRequest) preview(ctx context.Context, engine site.JobEngine, actor outbox.Actor) (outbox.Preview, error) {
@@ -118,6 +164,9 @@ func (r resendRequest) preview(ctx context.Context, engine site.JobEngine, actor
 		return engine.PreviewReplay(ctx, actor, replay)
 	}
 	f, err := r.filter()
+	if err == nil {
+		_, err = r.care()
+	}
 	if err != nil {
 		return outbox.Preview{}, err
 	}
@@ -160,14 +209,20 @@ type ResendAnswer struct {
 	Status   string `json:"status"`
 	Total    int64  `json:"total"`
 	// TotalIsMinimum is set when counting stopped: there are more than Total.
-	TotalIsMinimum bool         `json:"totalIsMinimum,omitempty"`
-	Done           int64        `json:"done"`
-	Refused        int64        `json:"refused"`
-	CreatedAt      store.Time   `json:"createdAt"`
-	FinishedAt     store.Time   `json:"finishedAt,omitzero"`
-	Parts          []resendPart `json:"parts,omitempty"`
-	Outcome        *jobOutcome  `json:"outcome,omitempty"`
-	Stopped        []stoppedAt  `json:"stopped,omitempty"`
+	TotalIsMinimum bool       `json:"totalIsMinimum,omitempty"`
+	Done           int64      `json:"done"`
+	Refused        int64      `json:"refused"`
+	CreatedAt      store.Time `json:"createdAt"`
+	FinishedAt     store.Time `json:"finishedAt,omitzero"`
+	Canary         bool       `json:"canary,omitempty"`
+	Rate           *rate      `json:"rate,omitempty"`
+	// StoppedFor explains why a job with status stopped went no further.
+	StoppedFor string           `json:"stoppedFor,omitempty"`
+	Refusals   map[string]int64 `json:"refusals,omitempty"`
+	Canaries   []canaryAnswer   `json:"canaries,omitempty"`
+	Parts      []resendPart     `json:"parts,omitempty"`
+	Outcome    *jobOutcome      `json:"outcome,omitempty"`
+	Stopped    []stoppedAt      `json:"stopped,omitempty"`
 }
 
 // jobOutcome counts the outcomes of a job's deliveries until now.
@@ -176,6 +231,13 @@ type jobOutcome struct {
 	FailedAgain int64 `json:"failedAgain"`
 	Pending     int64 `json:"pending"`
 	Discarded   int64 `json:"discarded"`
+}
+
+// canaryAnswer is the delivery that a job resent first to an endpoint.
+type canaryAnswer struct {
+	EndpointID string `json:"endpointId"`
+	DeliveryID string `json:"deliveryId"`
+	Outcome    string `json:"outcome"`
 }
 
 // stoppedAt is an endpoint that is not sent to now, and why.
@@ -204,6 +266,8 @@ type previewAnswer struct {
 	Limited        bool           `json:"limited,omitempty"`
 	Groups         []previewGroup `json:"groups"`
 	Stopped        []stoppedAt    `json:"stopped,omitempty"`
+	// StoppedSubscriptions may not be sent to: their deliveries cannot be resent.
+	StoppedSubscriptions []stoppedSubscription `json:"stoppedSubscriptions,omitempty"`
 }
 
 type previewGroup struct {
@@ -216,7 +280,10 @@ type previewGroup struct {
 func newResendAnswer(j store.ResendJob) ResendAnswer {
 	a := ResendAnswer{
 		ResendID: j.ID, Action: j.Action, Status: j.Status, Total: j.Total, TotalIsMinimum: j.TotalMore, Done: j.Done, Refused: j.Refused,
-		CreatedAt: j.CreatedAt, FinishedAt: j.FinishedAt,
+		CreatedAt: j.CreatedAt, FinishedAt: j.FinishedAt, Canary: j.Canary, Rate: newRate(j.Rate), Refusals: outbox.JobRefusals(j),
+	}
+	if j.Status == store.JobStopped {
+		a.StoppedFor = i18n.Message(j.StoppedFor).String()
 	}
 	if j.Action == outbox.ActionReplay {
 		a.Mode = replayOf(j).Mode

@@ -8,6 +8,7 @@ import (
 	"github.com/labstack/echo/v4"
 	"schakel/delivery/outbox"
 	"schakel/store"
+	"schakel/templates/i18n"
 	"schakel/web/api"
 	"schakel/web/site"
 )
@@ -39,6 +40,9 @@ func (m *handlers) postResendPreview(c echo.Context) error {
 	}
 	answer := newPreviewAnswer(p)
 	if answer.Stopped, err = m.stoppedAmong(c.Request().Context(), endpointsOf(p)); err != nil {
+		return err
+	}
+	if answer.StoppedSubscriptions, err = stoppedSubscriptions(c.Request().Context(), m.DB, subscriptionsOf(p)); err != nil {
 		return err
 	}
 	return c.JSON(http.StatusOK, answer)
@@ -85,7 +89,7 @@ func refusedField(name string, err error) error {
 // listResends lists the jobs of the caller's partner, newest first.
 func (m *handlers) listResends(c echo.Context, who api.Caller) error {
 	return api.AnswerList(m.API, c, "resends", func(page store.Page) ([]ResendAnswer, int, error) {
-		status, err := site.APIChoice(c, "status", []string{store.JobRunning, store.JobDone, store.JobCancelled})
+		status, err := site.APIChoice(c, "status", []string{store.JobRunning, store.JobDone, store.JobCancelled, store.JobStopped})
 		if err != nil {
 			return nil, 0, err
 		}
@@ -119,10 +123,56 @@ func (m *handlers) showResend(c echo.Context, who api.Caller) error {
 	for _, p := range parts {
 		answer.Parts = append(answer.Parts, newResendPart(p))
 	}
+	if job.StoppedFor != "" && job.Status == store.JobStopped {
+		answer.StoppedFor = i18n.Message(job.StoppedFor).In(c.Request().Context())
+	}
+	canaries, err := m.DB.ResendCanaries(c.Request().Context(), job.ID)
+	if err != nil {
+		return err
+	}
+	for _, canary := range canaries {
+		answer.Canaries = append(answer.Canaries, canaryAnswer{canary.EndpointID, canary.DeliveryID, canary.Outcome})
+	}
 	if err := m.setOutcome(c.Request().Context(), &answer); err != nil {
 		return err
 	}
 	return c.JSON(http.StatusOK, answer)
+}
+
+// continueResend has a job that stopped for its canary go on with the rest.
+func (m *handlers) continueResend(c echo.Context, who api.Caller) error {
+	job, err := m.ownResend(c.Request().Context(), c.Param("resendId"), who)
+	if err != nil {
+		return err
+	}
+	if err := m.Engine.ContinueJob(c.Request().Context(), who.EngineActor(), job.ID); err != nil {
+		return err
+	}
+	return c.NoContent(http.StatusNoContent)
+}
+
+// refusalAnswer is a delivery that a job could not resend, and why.
+type refusalAnswer struct {
+	DeliveryID string `json:"deliveryId"`
+	Reason     string `json:"reason"`
+	Detail     string `json:"detail"`
+}
+
+// listRefusals lists what a job could not resend, oldest first.
+func (m *handlers) listRefusals(c echo.Context, who api.Caller) error {
+	ctx := c.Request().Context()
+	job, err := m.ownResend(ctx, c.Param("resendId"), who)
+	if err != nil {
+		return err
+	}
+	return api.AnswerList(m.API, c, "refusals", func(page store.Page) ([]refusalAnswer, int, error) {
+		rows, err := m.DB.ResendRefusals(ctx, job.ID, page)
+		list := make([]refusalAnswer, len(rows))
+		for i, r := range rows {
+			list[i] = refusalAnswer{r.DeliveryID, r.Reason, outbox.RefusalOf(r.Reason).In(ctx)}
+		}
+		return list, int(job.Refused), err
+	})
 }
 
 // cancelResend stops a job after its present step; what it did stays done.

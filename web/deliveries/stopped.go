@@ -71,15 +71,21 @@ func (p *Pages) stoppedWarnings(ctx context.Context, endpoints []string) ([]stri
 	return texts, err
 }
 
-// rowWarnings are the warnings about endpoints that rows of a list wait for, or can be resent to.
+// rowWarnings are the warnings about endpoints that rows of a list wait for, or can be resent to, and about subscriptions that rows
+// cannot be resent to.
 func (p *Pages) rowWarnings(ctx context.Context, rows []store.Delivery) ([]string, error) {
-	var endpoints []string
+	var endpoints, subscriptions []string
 	for _, d := range rows {
 		if d.Status != store.DeliveryDelivered && d.Status != store.DeliveryDiscarded {
-			endpoints = append(endpoints, d.EndpointID)
+			endpoints, subscriptions = append(endpoints, d.EndpointID), append(subscriptions, d.SubscriptionID)
 		}
 	}
-	return p.stoppedWarnings(ctx, endpoints)
+	texts, err := p.stoppedWarnings(ctx, endpoints)
+	if err != nil {
+		return nil, err
+	}
+	more, err := p.subscriptionWarnings(ctx, subscriptions)
+	return append(texts, more...), err
 }
 
 // saidBelow takes warnings that a page shows by itself out of the message that the request before left, so that each stands once.

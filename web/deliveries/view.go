@@ -110,6 +110,9 @@ func deliveryView(ctx context.Context, area site.DeliveryArea, at DeliveryContex
 		}
 	} else if v.ResendLabel != "" && d.Status != store.DeliveryDelivered && !slices.Contains(site.StoppedReasons(), d.Reason) {
 		v.Wait = i18n.T(ctx, "deliveries.page.resend-later")
+		if stop := outbox.SubscriptionStop(at.Subscription); d.SubscriptionID != "" && at.Subscription.ID != "" && stop != "" {
+			v.Wait = (stoppedSubscription{d.SubscriptionID, stop, at.Subscription}).warning(ctx)
+		}
 	}
 	return v
 }

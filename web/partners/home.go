@@ -30,6 +30,7 @@ type homeData struct {
 	deliveries map[string]int // by status
 	queues     []view.EndpointQueue
 	failures   []store.Delivery
+	paused     int // held because a subscription is paused
 	changes    []store.Audit
 }
 
@@ -43,7 +44,7 @@ func (d ownerPages) partnerHome(c echo.Context) error {
 	now := d.Cfg.Now()
 	v := view.PartnerHomeView{
 		State: h.owner.Status, StateText: site.Waits(c.Request().Context(), h.owner), Reason: h.owner.StatusReason, Working: h.owner.Status == store.PartnerApproved,
-		Tiles: d.tiles(c.Request().Context(), h), Steps: d.steps(c.Request().Context(), h), Queues: h.queues, Failures: d.failures(h), Waiting: d.waitingFor(c.Request().Context(), h), Now: now,
+		Tiles: d.tiles(c.Request().Context(), h), Steps: d.steps(c.Request().Context(), h), Queues: h.queues, Failures: d.failures(c.Request().Context(), h), Waiting: d.waitingFor(c.Request().Context(), h), Now: now,
 	}
 	for _, a := range h.changes {
 		v.Recent = append(v.Recent, ui.Moment{At: a.At.Time, Kind: ui.KindNeutral, Title: registry.Sentence(c.Request().Context(), a)})
@@ -83,17 +84,44 @@ func (d ownerPages) readDeliveries(ctx context.Context, h *homeData) (err error)
 	if h.queues, err = d.queues(ctx, h.endpoints); err != nil {
 		return err
 	}
-	h.failures, _, err = d.DB.Deliveries(ctx, store.DeliveryFilter{
-		PartnerID: h.owner.ID, Statuses: []string{store.DeliveryDead, store.DeliveryHeld, store.DeliveryRetrying},
-		Page: store.Page{Number: 1, Size: shownFailures},
-	})
-	if err != nil {
+	if h.failures, err = d.readFailures(ctx, h.owner.ID); err != nil {
+		return err
+	}
+	if h.paused, err = d.DB.CountListed(ctx, pausedFilter(h.owner.ID)); err != nil {
 		return err
 	}
 	h.changes, _, err = d.Registry.Audit.List(ctx, registry.ScopeOf(h.owner.ID), store.AuditFilter{
 		PartnerID: h.owner.ID, Page: store.Page{Number: 1, Size: shownChanges},
 	})
 	return err
+}
+
+// pausedFilter selects what is held because its subscription is paused, as the list does that the tile links to.
+func pausedFilter(partnerID string) store.DeliveryFilter {
+	return store.DeliveryFilter{PartnerID: partnerID, Statuses: []string{store.DeliveryHeld}, Reason: store.ReasonSubscriptionPaused}
+}
+
+// readFailures lists the latest deliveries that failed. What is held because somebody paused or suspended something did not.
+func (d ownerPages) readFailures(ctx context.Context, partnerID string) ([]store.Delivery, error) {
+	page := store.Page{Number: 1, Size: shownFailures}
+	rows, _, err := d.DB.Deliveries(ctx, store.DeliveryFilter{PartnerID: partnerID, Statuses: []string{store.DeliveryDead, store.DeliveryRetrying}, Page: page})
+	if err != nil {
+		return nil, err
+	}
+	reasons, err := d.DB.DeliveryReasons(ctx, partnerID, store.DeliveryHeld)
+	if err != nil {
+		return nil, err
+	}
+	reasons = slices.DeleteFunc(reasons, func(reason string) bool { return slices.Contains(site.StoppedReasons(), reason) })
+	if len(reasons) > 0 {
+		held, _, err := d.DB.Deliveries(ctx, store.DeliveryFilter{PartnerID: partnerID, Statuses: []string{store.DeliveryHeld}, Reasons: reasons, Page: page})
+		if err != nil {
+			return nil, err
+		}
+		rows = append(rows, held...)
+	}
+	slices.SortFunc(rows, func(a, b store.Delivery) int { return strings.Compare(b.ID, a.ID) })
+	return rows[:min(shownFailures, len(rows))], nil
 }
 
 func (d ownerPages) tiles(ctx context.Context, h homeData) []ui.Tile {
@@ -104,12 +132,19 @@ func (d ownerPages) tiles(ctx context.Context, h homeData) []ui.Tile {
 		}
 		return t
 	}
-	return []ui.Tile{
+	tiles := []ui.Tile{
 		tile(i18n.T(ctx, "partners.home.delivered"), store.DeliveryDelivered, i18n.T(ctx, "partners.home.delivered-hint"), ""),
 		tile(i18n.T(ctx, "partners.home.retrying"), store.DeliveryRetrying, i18n.T(ctx, "partners.home.retrying-hint"), ui.KindWarning),
 		tile(i18n.T(ctx, "partners.home.held"), store.DeliveryHeld, i18n.T(ctx, "partners.home.held-hint"), ui.KindWarning),
 		tile(i18n.T(ctx, "partners.home.dead"), store.DeliveryDead, i18n.T(ctx, "partners.home.dead-hint"), ui.KindError),
 	}
+	if h.paused > 0 {
+		tiles = append(tiles, ui.Tile{
+			Label: i18n.T(ctx, "partners.home.paused"), Value: i18n.CountUpTo(ctx, h.paused, store.ListBound), Hint: i18n.T(ctx, "partners.home.paused-hint"),
+			Href: d.Deliveries + "?status=held&kind=" + store.ReasonSubscriptionPaused, Kind: ui.KindWarning,
+		})
+	}
+	return tiles
 }
 
 // summary counts what a partner has.
@@ -166,11 +201,15 @@ func (h homeData) sentTo() int {
 	return slices.IndexFunc(h.endpoints, func(e store.Endpoint) bool { return e.Kind != store.EndpointFiles })
 }
 
-func (d ownerPages) failures(h homeData) []view.FailureRow {
+func (d ownerPages) failures(ctx context.Context, h homeData) []view.FailureRow {
 	var rows []view.FailureRow
 	for _, f := range h.failures {
+		text := site.ReasonOf(f.Reason).Label.In(ctx)
+		if detail := site.DetailText(ctx, f.Reason, f.Detail); detail != "" {
+			text = detail
+		}
 		rows = append(rows, view.FailureRow{
-			EventType: f.EventType, Href: d.Deliveries + "/" + f.ID, State: f.Status, Text: site.FirstLine(f.Detail, 200), At: f.UpdatedAt.Time,
+			EventType: f.EventType, Href: d.Deliveries + "/" + f.ID, State: f.Status, Text: site.FirstLine(text, 200), At: f.UpdatedAt.Time,
 		})
 	}
 	return rows

@@ -20,6 +20,7 @@ const (
 	auditDiscardAll = "deliveries." + outbox.ActionDiscard
 	auditReplay     = "deliveries." + outbox.ActionReplay
 	auditCancelJob  = "deliveries.cancel"
+	auditContinue   = "deliveries.continue"
 	auditTested     = "endpoint.tested"
 )
 
@@ -61,7 +62,7 @@ func cancelled(ctx context.Context, what string, count, total int) string {
 // AuditActions are all actions that can be filtered by, by name.
 func AuditActions() []string {
 	list := []string{
-		auditResent, auditDiscarded, auditResendAll, auditDiscardAll, auditReplay, auditCancelJob, auditTested,
+		auditResent, auditDiscarded, auditResendAll, auditDiscardAll, auditReplay, auditCancelJob, auditContinue, auditTested,
 		registry.ActionSigningKeyMade, registry.ActionRouteAdded, registry.ActionRouteRemoved, registry.ActionProfileChanged,
 		registry.ActionAccountInvited, registry.ActionAccountBlocked, registry.ActionAccountUnblocked,
 		registry.ActionRequestQuarantined, registry.ActionRequestReleased, registry.ActionRequestDiscarded,

@@ -214,7 +214,7 @@ func (p *Portal) EndpointRows(ctx context.Context, scope registry.Scope, partner
 		}
 		rows = append(rows, ui.EndpointRow{
 			ID: e.ID, Name: e.Name, Href: "/admin/endpoints/" + e.ID, Kind: e.Kind, Host: partners.EndpointHost(e), Partner: partner,
-			Status: e.Status, Circuit: e.Circuit, Waiting: waiting[e.ID].Waiting, Oldest: waiting[e.ID].OldestDue.Time, Why: e.StatusReason,
+			Status: e.Status, Circuit: e.Circuit, Waiting: waiting[e.ID].Waiting, Oldest: waiting[e.ID].OldestDue.Time, Windows: e.Windows, Why: e.StatusReason,
 		})
 	}
 	return rows, nil

@@ -162,4 +162,6 @@ type JobEngine interface {
 	StartReplay(ctx context.Context, actor outbox.Actor, r outbox.Replay) (store.ResendJob, error)
 	PreviewReplay(ctx context.Context, actor outbox.Actor, r outbox.Replay) (outbox.Preview, error)
 	CancelJob(ctx context.Context, actor outbox.Actor, id string) error
+	StartResend(ctx context.Context, actor outbox.Actor, f store.DeliveryFilter, care outbox.Care) (store.ResendJob, error)
+	ContinueJob(ctx context.Context, actor outbox.Actor, id string) error
 }

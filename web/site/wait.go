@@ -43,6 +43,13 @@ func opensAt(ep store.Endpoint, now time.Time) time.Time {
 	return week.Next(now)
 }
 
+// InWindow reports whether an endpoint of a kind is inside its delivery windows. One whose windows cannot be read, to which nothing is sent,
+// counts as inside: it is a problem at any time.
+func InWindow(kind, windows string, at time.Time) bool {
+	week, err := window.Parse(windows)
+	return err != nil || kind == store.EndpointPull || week.Open(at)
+}
+
 // OpensText announces the window that a delivery waits for; "" when that is open.
 func OpensText(ctx context.Context, ep store.Endpoint, now time.Time) string {
 	if unreadableHours(ep) {

@@ -1,0 +1,79 @@
+package deliveries
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"schakel/delivery/outbox"
+	"schakel/store"
+	"schakel/templates/i18n"
+	"schakel/web/site"
+)
+
+// stoppedSubscription is a subscription that may not be sent to, with the reason as the API names it: its deliveries cannot be resent.
+type stoppedSubscription struct {
+	SubscriptionID string `json:"subscriptionId"`
+	Reason         string `json:"reason"`
+	row            store.Subscription
+}
+
+// stoppedSubscriptions finds those that may not be sent to among subscriptions.
+func stoppedSubscriptions(ctx context.Context, db *store.DB, ids []string) (stopped []stoppedSubscription, err error) {
+	for _, id := range slices.Compact(slices.Sorted(slices.Values(ids))) {
+		if id == "" {
+			continue // a test of an endpoint
+		}
+		sub, err := db.Subscription(ctx, id)
+		if errors.Is(err, store.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		if reason := outbox.SubscriptionStop(sub); reason != "" {
+			stopped = append(stopped, stoppedSubscription{id, reason, sub})
+		}
+	}
+	return stopped, nil
+}
+
+// warning announces that deliveries of the subscription cannot be resent, and when they can.
+func (s stoppedSubscription) warning(ctx context.Context) string {
+	name := site.SubscriptionLabel(ctx, s.row)
+	switch s.Reason {
+	case store.ReasonSubscriptionPaused:
+		return i18n.T(ctx, "deliveries.stopped.subscription-paused", name)
+	case store.ReasonSubscriptionSuspended:
+		return i18n.T(ctx, "deliveries.stopped.subscription-suspended", name)
+	}
+	return i18n.T(ctx, "deliveries.stopped.subscription-ended", name)
+}
+
+// subscriptionWarnings are the warnings about subscriptions that may not be sent to.
+func (p *Pages) subscriptionWarnings(ctx context.Context, ids []string) ([]string, error) {
+	stopped, err := stoppedSubscriptions(ctx, p.DB, ids)
+	var texts []string
+	for _, s := range stopped {
+		texts = append(texts, s.warning(ctx))
+	}
+	return texts, err
+}
+
+// subscriptionsOf are the subscriptions of what a job would do.
+func subscriptionsOf(p outbox.Preview) (ids []string) {
+	for _, g := range p.Groups {
+		ids = append(ids, g.SubscriptionID)
+	}
+	return ids
+}
+
+// targetWarnings are the warnings about endpoints and subscriptions of what a job would do.
+func (p *Pages) targetWarnings(ctx context.Context, counted outbox.Preview) ([]string, error) {
+	texts, err := p.stoppedWarnings(ctx, endpointsOf(counted))
+	if err != nil {
+		return nil, err
+	}
+	more, err := p.subscriptionWarnings(ctx, subscriptionsOf(counted))
+	return append(texts, more...), err
+}
