@@ -49,6 +49,11 @@ func (q *Queries) AMQPAnswersTo(ctx context.Context, id string) ([]AMQPMessage, 
 // HerNone selects messages that name no HER-id.
 const HerNone = -1
 
+// amqpNamed holds for messages with an id, which it takes four times: the messageId, MsgId, correlationId or ConversationId.
+const amqpNamed = `id IN (SELECT id FROM amqp_message WHERE message_id = ? UNION ALL SELECT id FROM amqp_message WHERE msg_id <> '' AND msg_id = ?
+	UNION ALL SELECT id FROM amqp_message WHERE correlation_id <> '' AND correlation_id = ?
+	UNION ALL SELECT id FROM amqp_message WHERE conversation_id <> '' AND conversation_id = ?)`
+
 // AMQPFilter selects messages; an empty field selects all.
 type AMQPFilter struct {
 	Direction, Queue, PartyID, OwnPartyID, PartnerID string
@@ -93,9 +98,7 @@ func (f AMQPFilter) where() where {
 			OR status = 'due' AND attempts >= ? OR status = 'duplicate' AND reason = ?)`, AMQPAnswerTries, AMQPOtherContent)
 	}
 	if f.ID != "" {
-		w.add(`id IN (SELECT id FROM amqp_message WHERE message_id = ? UNION ALL SELECT id FROM amqp_message WHERE msg_id <> '' AND msg_id = ?
-			UNION ALL SELECT id FROM amqp_message WHERE correlation_id <> '' AND correlation_id = ?
-			UNION ALL SELECT id FROM amqp_message WHERE conversation_id <> '' AND conversation_id = ?)`, f.ID, f.ID, f.ID, f.ID)
+		w.add(amqpNamed, f.ID, f.ID, f.ID, f.ID)
 	}
 	w.instant(`created_at >= ?`, f.Since)
 	w.instant(`created_at < ?`, f.Until)

@@ -103,7 +103,7 @@ type DeliveryFilter struct {
 	SubscriptionID string   `json:"subscriptionId,omitempty"`
 	EventID        string   `json:"eventId,omitempty"`
 	EventType      string   `json:"eventType,omitempty"`
-	CEID           string   `json:"ceId,omitempty"`
+	CEID           string   `json:"ceId,omitempty"`     // of the event, or an id of the AMQP message that it came or went as
 	Subject        string   `json:"subject,omitempty"`  // of the event, exactly
 	From           Time     `json:"from,omitzero"`      // when the delivery last changed, inclusive
 	Until          Time     `json:"until,omitzero"`     // exclusive
@@ -147,7 +147,10 @@ func (f DeliveryFilter) where(q *Queries) where {
 	f.owner(&w)
 	w.text(`event_id = ?`, f.EventID)
 	w.text(`event_type = ?`, f.EventType)
-	w.text(`event_id IN (`+q.identities()+` WHERE ce_id = ?)`, f.CEID)
+	if f.CEID != "" {
+		w.add(`event_id IN (`+q.identities()+` WHERE ce_id = ? UNION ALL SELECT event_id FROM amqp_message WHERE event_id <> '' AND `+amqpNamed+`)`,
+			f.CEID, f.CEID, f.CEID, f.CEID, f.CEID)
+	}
 	w.text(ofSubject, f.Subject)
 	w.instant(`updated_at >= ?`, f.From)
 	w.instant(`updated_at < ?`, f.Until)
@@ -167,7 +170,7 @@ func (f DeliveryFilter) where(q *Queries) where {
 // atStopped holds for deliveries at endpoints that a person or the engine stopped.
 const atStopped = `endpoint_id IN (SELECT e.id FROM endpoint e WHERE e.status IN ('` + EndpointPaused + `', '` + EndpointSuspended + `'))`
 
-// ofSubject holds for deliveries of events with a subject. No index has subjects: lists look at the newest deliveries alone.
+// ofSubject holds for deliveries of events with a subject.
 const ofSubject = `EXISTS (SELECT 1 FROM event e WHERE e.id = event_id AND e.ce_subject = ?)`
 
 // owner limits the deliveries to the partner of the endpoint or the subscription: those of a partner are found by an index.

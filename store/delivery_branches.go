@@ -14,7 +14,7 @@ func (q *Queries) CountListed(ctx context.Context, f DeliveryFilter) (int, error
 	case err != nil || p.none:
 		return 0, err
 	case p.selective:
-		return q.countUpTo(ctx, ListBound+1, `delivery`, f.where(q))
+		return q.countUpTo(ctx, ListBound+1, `delivery`, f.selected(q))
 	case len(p.rest.conditions) > 0:
 		ids, _, err := q.searchDeliveries(ctx, p)
 		return len(ids), err

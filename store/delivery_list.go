@@ -44,7 +44,7 @@ func (q *Queries) DeliveryList(ctx context.Context, f DeliveryFilter) (l Deliver
 	var ids []string
 	switch {
 	case p.selective:
-		all := f.where(q)
+		all := f.selected(q)
 		if l.Total, err = q.countUpTo(ctx, ListBound+1, `delivery`, all); err == nil {
 			err = q.list(ctx, &ids, fmt.Sprintf(`SELECT id FROM delivery%s ORDER BY id DESC LIMIT %d OFFSET %d`, all.sql(), limit, offset), all.args...)
 		}
@@ -77,7 +77,7 @@ func (q *Queries) deliveriesByID(ctx context.Context, ids []string) ([]Delivery,
 // looked at row by row.
 type deliveryPlan struct {
 	none      bool // it selects nothing
-	selective bool // it names deliveries or an event: an index finds the few it selects
+	selective bool // it names deliveries, an event or a subject: an index finds the few it selects
 	branches  []deliveryBranch
 	rest      where
 }
@@ -92,7 +92,7 @@ type deliveryBranch struct {
 }
 
 func (q *Queries) deliveryPlan(ctx context.Context, f DeliveryFilter) (p deliveryPlan, err error) {
-	if len(f.IDs) > 0 || f.EventID != "" || f.CEID != "" || f.ReplayOf != "" || f.ofIssue() {
+	if len(f.IDs) > 0 || f.EventID != "" || f.CEID != "" || f.Subject != "" || f.ReplayOf != "" || f.ofIssue() {
 		p.selective = true
 		return p, nil
 	}
@@ -110,7 +110,6 @@ func (q *Queries) deliveryPlan(ctx context.Context, f DeliveryFilter) (p deliver
 	p.rest.text(`subscription_id = ?`, f.SubscriptionID)
 	p.rest.text(`cause <> '' AND cause = ?`, f.Cause)
 	p.rest.text(`event_type = ?`, f.EventType)
-	p.rest.text(ofSubject, f.Subject)
 	p.rest.instant(`updated_at >= ?`, f.From)
 	p.rest.instant(`updated_at < ?`, f.Until)
 	statuses := slices.Compact(slices.Sorted(slices.Values(f.Statuses)))
@@ -133,6 +132,16 @@ func (q *Queries) deliveryPlan(ctx context.Context, f DeliveryFilter) (p deliver
 	}
 	p.none = len(p.branches) == 0
 	return p, nil
+}
+
+// selected are the conditions of a filter that an index finds. Of a subject that very many events share, those of the newest
+// [SearchBound] events are listed.
+func (f DeliveryFilter) selected(q *Queries) where {
+	w := f.where(q)
+	if f.Subject != "" {
+		w.add(fmt.Sprintf(`event_id IN (SELECT id FROM event WHERE ce_subject <> '' AND ce_subject = ? ORDER BY id DESC LIMIT %d)`, SearchBound), f.Subject)
+	}
+	return w
 }
 
 // ofIssue reports whether the filter selects what is in trouble for one cause at one endpoint, which has an index.

@@ -13,6 +13,7 @@ import (
 	"schakel/web/docs"
 	"schakel/web/events"
 	"schakel/web/partners"
+	"schakel/web/search"
 	"schakel/web/site"
 	"schakel/web/traffic"
 )
@@ -110,5 +111,6 @@ func mountPages(app *site.App, cfg site.PortalConfig) error {
 	})
 	admin.Mount(p, sets.FailedDownloads, sets.FailingDatasets)
 	traffic.Mount(p)
+	search.Mount(p)
 	return docs.Mount(p)
 }

@@ -146,6 +146,19 @@
     for (const part of links.keys()) watch.observe(part);
   }
 
+  // The key / leads to the search, unless the reader is typing.
+  function onKey(event) {
+    if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
+    const at = event.target;
+    if (at instanceof Element && at.closest("input, textarea, select, [contenteditable]")) return;
+    const field = document.querySelector("[data-search]");
+    if (!field) return;
+    event.preventDefault();
+    field.focus();
+    field.select();
+  }
+
+  document.addEventListener("keydown", onKey);
   document.addEventListener("change", onChange);
   document.addEventListener("click", onClick);
   document.addEventListener("visibilitychange", onShown);

@@ -31,7 +31,7 @@ func (p *pages) eventList(c echo.Context) error {
 	v := view.EventListView{Path: "/admin/events", Now: p.Cfg.Now(), Fields: site.WithErrors([]ui.Field{
 		site.ChoiceField("partner", i18n.T(ctx, "events.list.from-partner"), q.Partner, partners), site.ChoiceField("type", i18n.T(ctx, "events.list.event-type"), q.EventType, types),
 		{Name: "event", Label: i18n.T(ctx, "events.list.event-id"), Value: q.Event, MaxLength: site.MaxFilterText},
-		{Name: "subject", Label: i18n.T(ctx, "events.list.subject"), Hint: i18n.T(ctx, "events.list.subject-hint", store.SearchBound), Value: q.Subject, MaxLength: site.MaxFilterText},
+		{Name: "subject", Label: i18n.T(ctx, "events.list.subject"), Value: q.Subject, MaxLength: site.MaxFilterText},
 		{Name: "from", Label: i18n.T(ctx, "events.list.accepted-from"), Type: site.MomentField(q.From), Value: q.From},
 		{Name: "until", Label: i18n.T(ctx, "events.list.accepted-until"), Type: site.MomentField(q.Until), Value: q.Until},
 	}, wrong)}

@@ -1,0 +1,2 @@
+// Package search draws the page of the search that every page has in its header.
+package search

@@ -1,0 +1,221 @@
+package search
+
+import (
+	"context"
+	"net/url"
+	"strings"
+
+	"schakel/registry/profile"
+	"schakel/store"
+	"schakel/templates/i18n"
+	view "schakel/templates/search"
+	"schakel/web/site"
+)
+
+// byWords finds what holds all words of the question, kind by kind.
+func (f *finder) byWords(ctx context.Context) error {
+	query := url.Values{"q": {f.text}}.Encode()
+	for _, group := range []struct {
+		kind, more string
+		find       func(context.Context) ([]view.Hit, error)
+	}{
+		{"partner", "/admin/partners?" + query, f.partnersNamed},
+		{"event-type", "/event-types?" + query, f.eventTypes},
+		{"contract", "/contracts?" + query, f.contracts},
+		{"part", "", f.parts},
+		{"endpoint", f.area.Base + "/endpoints", f.endpoints},
+		{"client", f.area.Base + "/clients", f.clients},
+		{"dataset", f.area.Base + "/datasets?" + query, f.datasets},
+		{"subject", f.subjects(), f.ofSubject},
+		{"setting", "/admin/settings", f.settings},
+		{"guide", "/docs", f.guidesWith},
+	} {
+		hits, err := group.find(ctx)
+		if err != nil {
+			return err
+		}
+		f.add(ctx, group.kind, hits, group.more)
+	}
+	return nil
+}
+
+func (f *finder) partnersNamed(ctx context.Context) ([]view.Hit, error) {
+	if !f.scope.All {
+		return nil, nil
+	}
+	return f.partners(ctx, store.PartnerFilter{Search: f.text})
+}
+
+func (f *finder) partners(ctx context.Context, filter store.PartnerFilter) ([]view.Hit, error) {
+	filter.Page = store.Page{Number: 1, Size: few + 1}
+	rows, _, err := f.DB.Partners(ctx, filter)
+	hits := make([]view.Hit, len(rows))
+	for i, p := range rows {
+		hits[i] = view.Hit{Title: p.Name, Href: "/admin/partners/" + p.ID, State: p.Status, Detail: joined(p.OIN, p.OrgNumber)}
+	}
+	return hits, err
+}
+
+func (f *finder) eventTypes(ctx context.Context) ([]view.Hit, error) {
+	all, err := f.Registry.EventTypes.Catalogue(ctx, f.reader)
+	if err != nil {
+		return nil, err
+	}
+	var hits []view.Hit
+	for _, t := range site.SearchTypes(all, f.text, "") {
+		hits = append(hits, view.Hit{Title: t.Name, Href: site.EventTypeHref(t.Name), State: t.Status, Detail: joined(t.Title, t.ContractID+" "+t.ContractVersion)})
+	}
+	return hits, nil
+}
+
+func (f *finder) contracts(ctx context.Context) ([]view.Hit, error) {
+	rows, _, err := f.Registry.Contracts.List(ctx, f.reader, store.ContractFilter{Search: f.text, Page: store.Page{Number: 1, Size: few + 1}})
+	hits := make([]view.Hit, len(rows))
+	for i, c := range rows {
+		hits[i] = view.Hit{Title: c.Title, Href: site.ContractHref(c.ID), State: c.Latest.Status, Detail: joined(c.ID+" "+c.Latest.Version, c.Owner)}
+	}
+	return hits, err
+}
+
+// parts finds operations, channels, messages and schemas of contracts.
+func (f *finder) parts(ctx context.Context) ([]view.Hit, error) {
+	const most = 20 // there is no other list that shows them
+	rows, complete, err := f.Registry.Contracts.FindParts(ctx, f.reader, f.words, most)
+	f.view.Partial = !complete
+	hits := make([]view.Hit, len(rows))
+	for i, p := range rows {
+		query := url.Values{"q": {p.Name}, "kind": {p.Kind}}
+		hits[i] = view.Hit{
+			Title: p.Name, Href: site.ContractVersionHref(p.ContractID, p.Version) + "/reading?" + query.Encode(), State: p.Status,
+			Detail: joined(i18n.Of(ctx, "search.part", p.Kind), site.FirstLine(p.Summary, 120), p.Title+" "+p.Version),
+		}
+	}
+	return hits, err
+}
+
+func (f *finder) endpoints(ctx context.Context) ([]view.Hit, error) {
+	if !f.member() {
+		return nil, nil
+	}
+	rows, err := f.DB.FindEndpoints(ctx, f.owner(), f.words, few+1)
+	if err != nil {
+		return nil, err
+	}
+	names := f.DeliveryNamesOf(f.owner())
+	hits := make([]view.Hit, len(rows))
+	for i, e := range rows {
+		partner := ""
+		if f.scope.All {
+			if partner, err = names.Partner(ctx, e.PartnerID); err != nil {
+				return nil, err
+			}
+		}
+		hits[i] = view.Hit{Title: e.Name, Href: f.area.Base + "/endpoints/" + e.ID, State: e.Status, Detail: joined(partner, site.KindLabel(ctx, e.Kind))}
+	}
+	return hits, nil
+}
+
+func (f *finder) clients(ctx context.Context) ([]view.Hit, error) {
+	if !f.member() {
+		return nil, nil
+	}
+	rows, err := f.DB.FindClients(ctx, f.owner(), f.words, few+1)
+	if err != nil {
+		return nil, err
+	}
+	names := f.DeliveryNamesOf(f.owner())
+	hits := make([]view.Hit, len(rows))
+	for i, client := range rows {
+		partner := ""
+		if f.scope.All {
+			if partner, err = names.Partner(ctx, client.PartnerID); err != nil {
+				return nil, err
+			}
+		}
+		hits[i] = view.Hit{Title: client.Name, Href: f.area.Base + "/clients/" + client.ID, State: client.Status, Detail: joined(partner, client.ID)}
+	}
+	return hits, nil
+}
+
+func (f *finder) datasets(ctx context.Context) ([]view.Hit, error) {
+	if !f.member() {
+		return nil, nil
+	}
+	filter := store.DatasetFilter{Text: f.text, Page: store.Page{Number: 1, Size: few + 1}}
+	if !f.scope.All {
+		filter.Status, filter.FollowedBy = store.DatasetActive, f.owner()
+	}
+	rows, _, err := f.Registry.Datasets.List(ctx, filter)
+	hits := make([]view.Hit, len(rows))
+	for i, d := range rows {
+		hits[i] = view.Hit{Title: d.Title, Href: f.area.Base + "/datasets/" + url.PathEscape(d.ID), State: d.Status, Detail: d.ID}
+	}
+	return hits, err
+}
+
+// subjects is the list of all events, or of all deliveries of a partner, with the subject.
+func (f *finder) subjects() string {
+	list := "/partner/deliveries?"
+	if f.scope.All {
+		list = "/admin/events?"
+	}
+	return list + url.Values{"subject": {f.text}}.Encode()
+}
+
+// ofSubject finds events by their subject; for a partner its deliveries of those.
+func (f *finder) ofSubject(ctx context.Context) ([]view.Hit, error) {
+	switch {
+	case f.scope.All:
+		return f.events(ctx, store.EventFilter{Subject: f.text})
+	case f.member():
+		return f.deliveriesOf(ctx, store.DeliveryFilter{Subject: f.text})
+	}
+	return nil, nil
+}
+
+// settings finds settings by their words in the language of the reader, by their keys and by the rules they are about.
+func (f *finder) settings(ctx context.Context) ([]view.Hit, error) {
+	if !f.scope.All {
+		return nil, nil
+	}
+	state, err := f.Registry.Profile.Load(ctx)
+	if err != nil {
+		return nil, err
+	}
+	values := state.Values()
+	var hits []view.Hit
+	for _, s := range profile.Settings() {
+		title := s.Title.In(ctx)
+		if !site.ContainsAll(strings.ToLower(title+" "+s.Explain.In(ctx)+" "+s.Key+" "+strings.Join(s.Rules, " ")), f.words) {
+			continue
+		}
+		hits = append(hits, view.Hit{Title: title, Href: "/admin/settings/edit#" + s.Key, Detail: s.Text(values[s.Key]).In(ctx)})
+	}
+	return hits, nil
+}
+
+// guide is a page of the documentation, with its words in lower case.
+type guide struct {
+	site.Doc
+	title, words string
+}
+
+func readGuides(docs []site.Doc) []guide {
+	list := make([]guide, len(docs))
+	for i, d := range docs {
+		title, _, _ := strings.Cut(d.Markdown, "\n")
+		list[i] = guide{d, strings.TrimSpace(strings.TrimLeft(title, "# ")), strings.ToLower(d.Markdown)}
+	}
+	return list
+}
+
+func (f *finder) guidesWith(ctx context.Context) ([]view.Hit, error) {
+	var hits []view.Hit
+	for _, g := range f.guides {
+		answers := g.Answers.In(ctx)
+		if site.ContainsAll(g.words+strings.ToLower(answers), f.words) {
+			hits = append(hits, view.Hit{Title: g.title, Href: "/docs/" + g.Name, Detail: answers})
+		}
+	}
+	return hits, nil
+}
