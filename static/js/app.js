@@ -168,5 +168,6 @@
   prepare();
   rememberZone();
   for (const contents of document.querySelectorAll("[data-spy]")) spy(contents);
+  document.querySelector("[data-search]")?.setAttribute("aria-keyshortcuts", "/");
   document.querySelector("[data-focus]")?.focus();
 })();
