@@ -136,6 +136,8 @@ const (
 	ActionIssueResolved     = "issue.resolved"
 	ActionIssueReopened     = "issue.reopened"
 	ActionIssueMailed       = "issue.mailed"
+
+	ActionListExported = "list.exported"
 )
 
 // AuditTrail reads the audit trail. An entry is written in the transaction of the change it describes, and is immutable.

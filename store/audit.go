@@ -35,6 +35,10 @@ type AuditFilter struct {
 
 // Audits lists entries, newest first, with their total count.
 func (q *Queries) Audits(ctx context.Context, f AuditFilter) ([]Audit, int, error) {
+	return longPageOf[Audit](ctx, q, `*`, `audit`, f.where(), `id DESC`, f.Page)
+}
+
+func (f AuditFilter) where() where {
 	w := where{}
 	w.text(`partner_id = ?`, f.PartnerID)
 	w.text(`object_kind = ?`, f.ObjectKind)
@@ -43,5 +47,5 @@ func (q *Queries) Audits(ctx context.Context, f AuditFilter) ([]Audit, int, erro
 	w.text(`actor_id = ?`, f.ActorID)
 	w.instant(`at >= ?`, f.From)
 	w.instant(`at < ?`, f.Until)
-	return longPageOf[Audit](ctx, q, `*`, `audit`, w, `id DESC`, f.Page)
+	return w
 }

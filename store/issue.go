@@ -119,12 +119,16 @@ type IssueFilter struct {
 
 // Issues lists issues, those that failed last first, with their total count.
 func (q *Queries) Issues(ctx context.Context, f IssueFilter) ([]Issue, int, error) {
+	return pageOf[Issue](ctx, q, `*`, `issue`, f.where(), `last_at DESC, id DESC`, f.Page)
+}
+
+func (f IssueFilter) where() where {
 	w := where{}
 	w.text(`partner_id = ?`, f.PartnerID)
 	w.text(`endpoint_id = ?`, f.EndpointID)
 	w.text(`cause = ?`, f.Cause)
 	w.in(`status`, f.Statuses)
-	return pageOf[Issue](ctx, q, `*`, `issue`, w, `last_at DESC, id DESC`, f.Page)
+	return w
 }
 
 // AcknowledgeIssue notes who looks into an open issue. One in another state is ErrConflict.

@@ -22,16 +22,22 @@ func readAuditQuery(c echo.Context) auditQuery {
 
 func (q auditQuery) empty() bool { return q == auditQuery{} }
 
+// filter turns the query into what the store selects; what is wrong is told by field.
+func (q auditQuery) filter(wrong site.FormErrors) store.AuditFilter {
+	from, until := site.Period(q.from, q.until, wrong)
+	return store.AuditFilter{PartnerID: q.partner, Action: q.action, ActorID: q.actor, ObjectID: q.object, From: from, Until: until}
+}
+
 // auditPage shows who did what, in sentences.
 func (p *pages) auditPage(c echo.Context) error {
 	ctx, q := c.Request().Context(), readAuditQuery(c)
 	wrong := site.FormErrors{}
-	from, until := site.Period(q.from, q.until, wrong)
+	filter := q.filter(wrong)
 	fields, err := p.auditFields(ctx, q, wrong)
 	if err != nil {
 		return err
 	}
-	v := view.AuditView{Path: "/admin/audit", Fields: fields, Now: p.Cfg.Now()}
+	v := view.AuditView{Path: "/admin/audit", Fields: fields, Export: site.ExportHref(c, "/admin/audit"), Now: p.Cfg.Now()}
 	page := p.Page(c, i18n.T(ctx, "admin.audit.title"))
 	page.Lead = i18n.T(ctx, "admin.audit.lead")
 	page.Crumbs = append(page.Crumbs, ui.Crumb{Label: i18n.T(ctx, "admin.audit.title")})
@@ -40,10 +46,8 @@ func (p *pages) auditPage(c echo.Context) error {
 		return p.Render(c, http.StatusUnprocessableEntity, view.AuditTrail(page, v))
 	}
 	paging := site.PagePaging(c)
-	rows, total, err := p.Registry.Audit.List(ctx, site.Actor(c).Scope(), store.AuditFilter{
-		PartnerID: q.partner, Action: q.action, ActorID: q.actor, ObjectID: q.object, From: from, Until: until,
-		Page: paging,
-	})
+	filter.Page = paging
+	rows, total, err := p.Registry.Audit.List(ctx, site.Actor(c).Scope(), filter)
 	if err != nil {
 		return err
 	}

@@ -37,6 +37,7 @@ func (p *pages) mountAdmin() {
 	g.POST("/accounts", p.adminInvite)
 	g.POST("/accounts/:id/:change", p.adminChangeAccount)
 	g.GET("/audit", p.auditPage)
+	g.GET("/audit/export", p.exportAudit)
 	p.routesSettings()
 	p.routesInstallation()
 	if p.Mailbox {

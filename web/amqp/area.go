@@ -62,6 +62,7 @@ func (a AMQPArea) routesBoth(g site.RouteGroup) {
 	g.POST("/parties/:id/certificates", a.addCertificates)
 	g.POST("/parties/:id/certificates/:certificate/removal", a.removeCertificate)
 	g.GET("/messages", a.messageList)
+	g.GET("/messages/export", a.exportMessages)
 	g.GET("/messages/:id", a.messagePage)
 }
 

@@ -21,7 +21,7 @@ func (a AMQPArea) messageList(c echo.Context) error {
 	kind, state := site.PageChoice(c, "kind", amqpKinds()), site.PageChoice(c, "state", amqpChoices())
 	from, until, her := site.Clean(c.QueryParam("from")), site.Clean(c.QueryParam("until")), site.Clean(c.QueryParam("herId"))
 	v := view.AMQPMessagesView{
-		Path: a.messages(), Self: c.Request().URL.RequestURI(), Now: a.Cfg.Now(), Filtered: kind+state+f.Direction+f.PartyID+f.ID+from+until+her != "",
+		Path: a.messages(), Self: c.Request().URL.RequestURI(), Export: site.ExportHref(c, a.messages()), Now: a.Cfg.Now(), Filtered: kind+state+f.Direction+f.PartyID+f.ID+from+until+her != "",
 	}
 	var err error
 	if v.Fields, err = a.messageFields(c, f, kind, state); err != nil {

@@ -35,7 +35,7 @@ func (p *Pages) issueList(area site.DeliveryArea) echo.HandlerFunc {
 		if err != nil {
 			return err
 		}
-		v := view.IssueListView{Path: area.Base + "/issues", Total: total, Pager: site.LongPager(c, paging, total), ShowPartner: area.Admin, Now: p.Cfg.Now()}
+		v := view.IssueListView{Path: area.Base + "/issues", Export: site.ExportHref(c, area.Base+"/issues"), Total: total, Pager: site.LongPager(c, paging, total), ShowPartner: area.Admin, Now: p.Cfg.Now()}
 		options := []ui.Option{{Label: i18n.T(ctx, "deliveries.list.all-states")}}
 		for _, s := range issueStatuses() {
 			options = append(options, ui.Option{Value: s, Label: i18n.Of(ctx, "deliveries.issue-state", s)})

@@ -27,6 +27,7 @@ func (p *Pages) deliveryList(queue site.DeliveryQueue) echo.HandlerFunc {
 		v := ui.DeliveryListView{
 			Path: queue.Path, Self: c.Request().URL.RequestURI(), Fields: fields, ShowPartner: queue.Admin, Now: p.Cfg.Now(),
 		}
+		v.Export = site.ExportHref(c, queue.Path)
 		if v.Also, err = p.amqpBeside(ctx, queue); err != nil {
 			return err
 		}

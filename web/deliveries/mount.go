@@ -70,6 +70,7 @@ func (p *Pages) mountDeliveries() {
 
 func (p *Pages) routesQueue(g site.RouteGroup, queue site.DeliveryQueue) {
 	g.GET(queue.Path, p.deliveryList(queue))
+	g.GET(queue.Path+"/export", p.exportDeliveries(queue))
 	g.POST(queue.Path, p.deliveryBulk(queue))
 	g.GET(queue.Path+"/all", p.deliveryAll(queue), p.FewCounts)
 	g.POST(queue.Path+"/all", p.startDeliveryJob(queue), p.FewCounts)
@@ -88,6 +89,7 @@ func (p *Pages) routesDelivery(g site.RouteGroup, area site.DeliveryArea) {
 	g.POST("/issues/:id/resume", p.resumeIssue(area))
 	g.GET("/issues/:id/mail", p.issueMailPage(area))
 	g.POST("/issues/:id/mail", p.sendIssueMail(area))
+	g.GET("/issues/export", p.exportIssues(area))
 	g.GET("/jobs", p.jobList(area))
 	g.GET("/jobs/new", p.askAgain(area))
 	g.GET("/jobs/failed", p.failedSince(area))

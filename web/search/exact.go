@@ -65,6 +65,10 @@ func (f *finder) byOurID(ctx context.Context) (view.Hit, error) {
 		var client store.Client
 		client, err = f.DB.Client(ctx, id)
 		owner, href = client.PartnerID, base+"/clients/"+id
+	case "iss":
+		var i store.Issue
+		i, err = f.DB.Issue(ctx, id)
+		owner, href = i.PartnerID, base+"/issues/"+id
 	case "rsd":
 		var j store.ResendJob
 		j, err = f.DB.ResendJob(ctx, id)

@@ -68,6 +68,7 @@ func AuditActions() []string {
 		registry.ActionRequestQuarantined, registry.ActionRequestReleased, registry.ActionRequestDiscarded,
 		registry.ActionIssueAcknowledged, registry.ActionIssueResolved, registry.ActionIssueReopened, registry.ActionIssueMailed,
 		registry.ActionBackupMade, registry.ActionKeyBackedUp, registry.ActionTestMailSent, registry.ActionMailConfirmed,
+		registry.ActionListExported,
 	}
 	list = append(list, partnerActions()...)
 	list = append(list, exchangeActions()...)

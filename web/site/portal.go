@@ -58,6 +58,7 @@ type PortalEngine interface {
 type Portal struct {
 	PortalConfig
 	*App
+	exports *Shares
 }
 
 // NewPortal builds the kernel of the pages. Its error names what is missing.
@@ -74,7 +75,7 @@ func NewPortal(app *App, cfg PortalConfig) (*Portal, error) {
 	if cfg.DocumentBytes <= 0 {
 		cfg.DocumentBytes = 16 << 20
 	}
-	return &Portal{PortalConfig: cfg, App: app}, nil
+	return &Portal{PortalConfig: cfg, App: app, exports: NewShares(exportsAtOnce)}, nil
 }
 
 // Actor returns the account that is logged in, as the registry knows it; on routes behind requireAccount.
