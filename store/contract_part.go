@@ -13,19 +13,20 @@ type ContractPart struct {
 	Kind              string `db:"kind"`
 	Name              string `db:"name"`
 	Summary           string `db:"summary"`
-	Words             string `db:"words"` // name and summary in lower case
+	Anchor            string `db:"anchor"` // in the reading view
+	Words             string `db:"words"`  // name, summary and what else it is found by, in lower case
 }
 
-// SetContractParts stores the parts of a version, once; a second call changes nothing.
+// SetContractParts stores the parts of a version, once; a second call changes nothing. Their Words need not hold name and summary.
 func (tx *Tx) SetContractParts(ctx context.Context, versionID string, parts []ContractPart) error {
 	n, err := tx.exec(ctx, `INSERT INTO contract_parts_read (contract_version_id) VALUES (?) ON CONFLICT DO NOTHING`, versionID)
 	if err != nil || n == 0 {
 		return err
 	}
-	_, err = tx.putMany(ctx, bulk{into: `contract_part (contract_version_id, ordinal, kind, name, summary, words)`, width: 6, kinds: "titttt"},
+	_, err = tx.putMany(ctx, bulk{into: `contract_part (contract_version_id, ordinal, kind, name, summary, anchor, words)`, width: 7, kinds: "tittttt"},
 		len(parts), func(args []any, i int) []any {
 			p := parts[i]
-			return append(args, versionID, int64(i), p.Kind, p.Name, p.Summary, strings.ToLower(p.Name+" "+p.Summary))
+			return append(args, versionID, int64(i), p.Kind, p.Name, p.Summary, p.Anchor, strings.ToLower(p.Name+" "+p.Summary+" "+p.Words))
 		})
 	return err
 }

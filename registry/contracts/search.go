@@ -63,10 +63,10 @@ func (c *Contracts) partsOf(ctx context.Context, v store.ContractVersion) ([]sto
 	if err != nil || doc == nil {
 		return nil, nil // what cannot be read has no parts, and must not end every search
 	}
-	entries := outline.Of(doc).Entries
+	entries := outline.Of(doc, len(content)).Entries
 	parts := make([]store.ContractPart, len(entries))
 	for i, e := range entries {
-		parts[i] = store.ContractPart{Kind: e.Kind, Name: storable(e.Name), Summary: storable(e.Summary)}
+		parts[i] = store.ContractPart{Kind: e.Kind, Name: storable(e.Name), Summary: storable(e.Summary), Anchor: storable(e.Anchor), Words: storable(e.Method + " " + e.Path)}
 	}
 	return parts, nil
 }

@@ -1,12 +1,13 @@
 -- +goose Up
--- The operations, channels, messages and schemas of published contract versions, for the search of the portal. Words has the name and
--- the summary in lower case. A version without a row in contract_parts_read was not read yet.
+-- The operations, channels, messages and schemas of published contract versions, for the search of the portal. Words has what they
+-- are found by, in lower case, and anchor names them in the reading view. A version without a row in contract_parts_read was not read yet.
 CREATE TABLE contract_part (
 	contract_version_id TEXT NOT NULL REFERENCES contract_version (id) ON DELETE CASCADE,
 	ordinal BIGINT NOT NULL,
 	kind TEXT NOT NULL,
 	name TEXT NOT NULL,
 	summary TEXT NOT NULL,
+	anchor TEXT NOT NULL,
 	words TEXT NOT NULL,
 	PRIMARY KEY (contract_version_id, ordinal)
 );

@@ -84,9 +84,9 @@ func (f *finder) parts(ctx context.Context) ([]view.Hit, error) {
 	f.view.Partial = !complete
 	hits := make([]view.Hit, len(rows))
 	for i, p := range rows {
-		query := url.Values{"q": {p.Name}, "kind": {p.Kind}}
+		part := url.Values{"part": {p.Anchor}}
 		hits[i] = view.Hit{
-			Title: p.Name, Href: site.ContractVersionHref(p.ContractID, p.Version) + "/reading?" + query.Encode(), State: p.Status,
+			Title: p.Name, Href: site.ContractVersionHref(p.ContractID, p.Version) + "/reading?" + part.Encode() + "#" + p.Anchor, State: p.Status,
 			Detail: joined(i18n.Of(ctx, "search.part", p.Kind), site.FirstLine(p.Summary, 120), p.Title+" "+p.Version),
 		}
 	}
