@@ -3,6 +3,7 @@ package registry
 import (
 	"context"
 	"encoding/json"
+	"maps"
 
 	"schakel/store"
 )
@@ -71,6 +72,13 @@ const (
 	ActionAccountInvited   = "account.invited"
 	ActionAccountBlocked   = "account.blocked"
 	ActionAccountUnblocked = "account.unblocked"
+	ActionLoggedIn         = "account.logged-in"
+	ActionLoginFailed      = "account.login-failed"
+	ActionLoggedOut        = "account.logged-out"
+	ActionPasswordAsked    = "account.password-asked" // somebody asked for the link that sets another one
+	ActionPasswordSet      = "account.password-set"
+	ActionSessionsEnded    = "account.sessions-ended"
+	ActionRoleLost         = "account.role-lost" // its OpenID provider does not name it an administrator any more
 
 	ActionContractCreated      = "contract.created"
 	ActionContractUpdated      = "contract.updated"
@@ -168,8 +176,23 @@ func ObjectOf(kind, id, name, partnerID string) Object {
 // Details are the rest of an entry, by name. Never put a secret in.
 type Details map[string]any
 
-// Record writes an entry in the transaction of what it tells of.
+// addressKey is the context key of [WithAddress].
+type addressKey struct{}
+
+// WithAddress gives the entries that are written with a context the IP address that a request came from.
+func WithAddress(ctx context.Context, addr string) context.Context {
+	return context.WithValue(ctx, addressKey{}, addr)
+}
+
+// Record writes an entry in the transaction of what it tells of. Where the context has an address, the detail "address" is that.
 func Record(ctx context.Context, tx *store.Tx, actor Actor, action string, o Object, d Details) error {
+	if addr, _ := ctx.Value(addressKey{}).(string); addr != "" {
+		d = maps.Clone(d)
+		if d == nil {
+			d = Details{}
+		}
+		d["address"] = addr
+	}
 	for name, value := range d {
 		if value == "" {
 			delete(d, name)

@@ -39,7 +39,7 @@ func SentenceOf(ctx context.Context, a store.Audit, text string) string {
 		who = i18n.T(ctx, "audit.someone")
 	}
 	text = strings.NewReplacer(
-		"{actor}", who, "{object}", nameOf(a), "{partner}", d.text("partner"), "{endpoint}", d.text("endpoint"), "{host}", d.text("host"),
+		"{actor}", who, "{object}", nameOf(a), "{partner}", d.text("partner"), "{endpoint}", d.text("endpoint"), "{host}", d.text("host"), "{address}", d.text("address"),
 		"{types}", d.list(ctx, "types"), "{scopes}", d.list(ctx, "scopes"), "{sources}", d.list(ctx, "sources"),
 		"{settings}", d.list(ctx, "settings"), "{changes}", d.all(ctx, "changes"),
 		"{from}", d.text("from"), "{to}", d.text("to"), "{sunset}", d.text("sunset"),

@@ -28,7 +28,12 @@ func (c Config) Mail(ctx context.Context, tx *store.Tx, to string, msg Message) 
 	if err != nil {
 		return err
 	}
-	mail := store.Mail{Recipient: to, Subject: OneLine(locale.Text(msg.subject)), Body: c.body(locale, msg)}
+	return c.QueueMail(ctx, tx, to, locale.Text(msg.subject), c.body(locale, msg))
+}
+
+// QueueMail queues a mail with a text as it stands, which the database holds sealed: it may hold a one-time link.
+func (c Config) QueueMail(ctx context.Context, tx *store.Tx, to, subject, text string) error {
+	mail := store.Mail{Recipient: to, Subject: OneLine(subject), Body: c.Vault.Seal(mailPurpose, []byte(text))}
 	return Wrap("queue mail", tx.InsertMail(ctx, &mail))
 }
 
@@ -36,6 +41,18 @@ func (c Config) Mail(ctx context.Context, tx *store.Tx, to string, msg Message) 
 type AccountReader interface {
 	Accounts(ctx context.Context, partnerID string) ([]store.Account, error)
 	AccountByEmail(ctx context.Context, email string) (store.Account, error)
+}
+
+const mailPurpose = "mail-body"
+
+// OpenMail returns a mail with its text, which the database holds sealed; those of older versions are not.
+func (c Config) OpenMail(mail store.Mail) (store.Mail, error) {
+	if !strings.HasPrefix(mail.Body, "v1.") {
+		return mail, nil
+	}
+	text, err := c.Vault.Open(mailPurpose, mail.Body)
+	mail.Body = string(text)
+	return mail, Wrap("open mail", err)
 }
 
 // LocaleOf is the language and time zone of the account with an address; what it does not choose is the organisation's.

@@ -78,10 +78,22 @@ func CountTry(ctx context.Context, tx *store.Tx, bucket string, rule Throttle) (
 	return 0, tx.SaveThrottle(ctx, t)
 }
 
-// AccountRule is the rule of failures of an account. The wait is short, because whoever knows an e-mail address can
-// cause it and would otherwise lock its owner out; a minute still leaves a
-// guesser 1440 tries a day. An address pays for its own failures only.
-func AccountRule() Throttle { return Throttle{Free: 5, Longest: time.Minute} }
+// Rules of failed logins. What an attacker does from elsewhere must not lock an owner out, nor an unrelated user behind the same
+// address: waits soon come only to whom guesses an account from one address. The rules for all tries at an account, and for all
+// from an address, let a hundred go first; after that they leave a guesser 1440 tries a day. In a browser where the owner
+// logged in before, neither counts.
 
-// AddressRule is the rule of failures from an address.
-func AddressRule() Throttle { return Throttle{Free: 20, Longest: 15 * time.Minute} }
+// PairRule is the rule of failures at one account from one address.
+func PairRule() Throttle { return Throttle{Free: 5, Longest: 15 * time.Minute} }
+
+// DeviceRule is the rule of failures in a browser where the owner of the account logged in before.
+func DeviceRule() Throttle { return Throttle{Free: 10, Longest: 15 * time.Minute} }
+
+// AccountRule is the rule of failures at an account from all addresses together.
+func AccountRule() Throttle { return Throttle{Free: 100, Longest: time.Minute} }
+
+// AddressRule is the rule of failures from an address at all accounts together.
+func AddressRule() Throttle { return Throttle{Free: 100, Longest: time.Minute} }
+
+// PairBucket counts tries at one account from one address.
+func PairBucket(email, addr string) string { return AccountBucket(email) + " " + AddressBucket(addr) }

@@ -10,7 +10,7 @@ func TestThrottleWait(t *testing.T) {
 	for failures, want := range map[int64]time.Duration{
 		0: 0, 5: 0, 6: time.Second, 7: 2 * time.Second, 11: 32 * time.Second, 12: time.Minute, 1 << 40: time.Minute,
 	} {
-		if got := AccountRule().wait(failures); got != want {
+		if got := (Throttle{Free: 5, Longest: time.Minute}).wait(failures); got != want {
 			t.Errorf("%d failures: got %v, want %v", failures, got, want)
 		}
 	}

@@ -26,7 +26,7 @@ var goesBy = map[string]string{
 	"mutation_file": "PruneMutationFiles", "mutation_chunk": "PruneMutationFiles", "mutation_download": "PruneMutationDownloads",
 	"contract_download": "PruneDownloads", "contract_download_day": "PruneDownloads",
 	"session": "PruneExpired", "one_time_link": "PruneExpired", "used_once": "PruneExpired", "login_throttle": "PruneExpired",
-	"idempotency_key": "PruneExpired",
+	"idempotency_key": "PruneExpired", "login_device": "PruneExpired",
 
 	"setting":             "stays: one row a setting",
 	"cluster_task":        "stays: one row a task",

@@ -182,8 +182,11 @@ func (tx *Tx) pruneOldest(ctx context.Context, table, prefix, and string, before
 // forgetLogins sets how long the failed logins of a bucket are kept after the last one.
 const forgetLogins = 30 * 24 * time.Hour
 
+// forgetDevices sets how long a browser is kept after its last login.
+const forgetDevices = 400 * 24 * time.Hour
+
 // PruneExpired removes what had expired before the moment given: sessions, links, single-use values and idempotency
-// keys (error E2: those whose expiry has passed), and failed logins of long ago; at most limit rows in all.
+// keys (error E2: those whose expiry has passed), and failed logins and browsers of long ago; at most limit rows in all.
 func (tx *Tx) PruneExpired(ctx context.Context, before Time, _ string, limit int) (Pruned, error) {
 	longAgo := At(before.Add(-forgetLogins))
 	var gone int64
@@ -195,6 +198,7 @@ func (tx *Tx) PruneExpired(ctx context.Context, before Time, _ string, limit int
 		{"one_time_link", "token_hash", "expires_at", before},
 		{"used_once", "value", "expires_at", before},
 		{"login_throttle", "bucket", "updated_at", longAgo},
+		{"login_device", "token_hash", "used_at", At(before.Add(-forgetDevices))},
 		{"idempotency_key", "(client_id, operation, key)", "expires_at", before},
 	} {
 		inner := t.key

@@ -321,12 +321,13 @@ func TestAuditPageFilters(t *testing.T) {
 		query string
 		want  int
 	}{
-		"all":       {"", 1},
-		"partner":   {"partner=" + w.first.id, 1},
-		"another":   {"partner=" + w.other.id, 0},
+		"all":       {"", 6}, // with a login of the administrator, and of each partner a password and a login
+		"partner":   {"partner=" + w.first.id, 3},
+		"another":   {"partner=" + w.other.id, 2},
 		"action":    {"action=delivery.resent", 1},
+		"logins":    {"action=account.logged-in", 3},
 		"other one": {"action=partner.approved", 0},
-		"actor":     {"actor=" + w.portalHarness.admin.ID, 1},
+		"actor":     {"actor=" + w.portalHarness.admin.ID, 2},
 		"nobody":    {"actor=acc_x", 0},
 		"object":    {"object=" + d.ID, 1},
 		"period":    {"until=2020-01-01", 0},

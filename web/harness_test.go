@@ -301,7 +301,7 @@ func idOf(href string) string { return href[strings.LastIndex(href, "/")+1:] }
 // lastMail is the text of the newest mail to an address.
 func (d *portalHarness) lastMail(t *testing.T, to string) string {
 	t.Helper()
-	mails, _, err := d.db.Mails(t.Context(), store.Page{})
+	mails, _, err := d.reg.Mails.List(t.Context(), registry.SystemActor(), store.Page{})
 	noError(t, err)
 	for _, m := range mails {
 		if m.Recipient == to {

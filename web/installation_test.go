@@ -69,7 +69,7 @@ func TestTestMail(t *testing.T) {
 	if len(mails) != 1 || mails[0].Recipient != testEmail {
 		t.Fatalf("mails %+v", mails)
 	}
-	mail := must(d.db.Mail(t.Context(), mails[0].ID))(t)
+	mail := must(d.reg.Mails.Get(t.Context(), registry.SystemActor(), mails[0].ID))(t)
 	proof := regexp.MustCompile(`/admin/installation\?mail=(\S+)`).FindStringSubmatch(mail.Body)
 	if proof == nil {
 		t.Fatalf("no link in %q", mail.Body)

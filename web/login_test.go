@@ -2,8 +2,11 @@ package web
 
 import (
 	"bytes"
+	"fmt"
 	"net/http"
+	"net/netip"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -105,6 +108,35 @@ func TestLoginScenarios(t *testing.T) {
 	}
 }
 
+// TestOthersAreNotLockedOut replays an attack: 47 wrong passwords from changing addresses, then 47 from one. The owner can log in from
+// elsewhere, and somebody else at the address of the attacker; in a browser that it knows the owner can even there.
+func TestOthersAreNotLockedOut(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t, func(c *Config) {
+		c.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("192.0.2.1/32")}
+	})
+	h.administrator(t)
+	h.partner(t, "pat@example.nl")
+	from := func(b *browser, addr, email, password string) *http.Response {
+		b.header.Set("X-Forwarded-For", addr)
+		return b.post("/login", url.Values{"email": {email}, "password": {password}})
+	}
+	known := h.browser()
+	wantRedirect(t, from(known, "198.51.100.1", testEmail, testPassword), "/admin")
+	wantRedirect(t, known.post("/logout", nil), "/login")
+	for i := range 47 {
+		from(h.browser(), fmt.Sprintf("203.0.113.%d", i), testEmail, "wrong wrong wrong")
+	}
+	wantRedirect(t, from(h.browser(), "198.51.100.2", testEmail, testPassword), "/admin")
+	var last *http.Response
+	for range 47 {
+		last = from(h.browser(), "203.0.113.99", testEmail, "wrong wrong wrong")
+	}
+	wantStatus(t, last, http.StatusTooManyRequests)
+	wantRedirect(t, from(h.browser(), "203.0.113.99", "pat@example.nl", testPassword), "/partner")
+	wantRedirect(t, from(known, "203.0.113.99", testEmail, testPassword), "/admin")
+}
+
 func TestLoginThrottled(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t, nil)
@@ -136,7 +168,12 @@ func TestSessionCookie(t *testing.T) {
 			h := newHarness(t, func(c *Config) { c.BaseURL.Scheme = scheme })
 			h.administrator(t)
 			answer := h.browser().post("/login", url.Values{"email": {testEmail}, "password": {testPassword}})
-			c := answer.Cookies()[0]
+			cookies := answer.Cookies()
+			at := slices.IndexFunc(cookies, func(c *http.Cookie) bool { return c.Name == want.Name })
+			if at < 0 {
+				t.Fatalf("cookies %v", cookies)
+			}
+			c := cookies[at]
 			if c.Name != want.Name || c.Secure != want.Secure || !c.HttpOnly || c.SameSite != http.SameSiteLaxMode || c.Path != "/" || c.Domain != "" {
 				t.Errorf("cookie %v", c)
 			}

@@ -100,7 +100,7 @@ func (w *mailWorld) ownParty(own store.Partner) queueParty {
 func (w *mailWorld) open() {
 	w.clock.Advance(time.Second)
 	w.t.Helper()
-	mails, _, err := w.db.Mails(w.t.Context(), store.Page{})
+	mails, _, err := w.reg.Mails.List(w.t.Context(), registry.SystemActor(), store.Page{})
 	noError(w.t, err)
 	for _, m := range mails {
 		if w.seen[m.ID] {
@@ -160,6 +160,9 @@ func (w *mailWorld) mailsOfRegistration() {
 	register("School Zuid", "00000003123456780000", "zoe@example.nl")
 	link = match(w.t, `register/confirm/\S+`, w.lastMail(w.t, "zoe@example.nl"))
 	must(service.Confirm(ctx, link[strings.LastIndex(link, "/")+1:], testPassword))(w.t)
+	zoe := must(w.db.AccountByEmail(ctx, "zoe@example.nl"))(w.t)
+	must(w.accounts.ChangePassword(ctx, zoe.ID, testPassword, "another good one", "192.0.2.1"))(w.t)
+	must(w.accounts.ChangePassword(ctx, zoe.ID, "another good one", testPassword, "192.0.2.1"))(w.t)
 	w.browsers["zoe@example.nl"] = w.browser().login(w.t, "zoe@example.nl")
 	p = must(w.db.PartnerByOIN(ctx, "00000003123456780000"))(w.t)
 	noError(w.t, service.Reject(ctx, w.portalHarness.admin, p.ID, "because of this"))
@@ -232,7 +235,7 @@ func (w *mailWorld) mailsOfEngine(p queueParty) {
 			w.t.Errorf("no mail says %q: %q", want, w.subjects[before:])
 		}
 	}
-	mails, _, err := w.db.Mails(ctx, store.Page{Number: 1, Size: 20})
+	mails, _, err := w.reg.Mails.List(ctx, registry.SystemActor(), store.Page{Number: 1, Size: 20})
 	noError(w.t, err)
 	for _, m := range mails {
 		if m.Recipient == testEmail && strings.Contains(m.Subject, " at endpoint ") && !strings.Contains(m.Subject, "by AMQP") &&

@@ -181,7 +181,7 @@ func TestOnboardingWithoutMailServer(t *testing.T) {
 	}
 	mailTo := func(email string) string {
 		t.Helper()
-		mails, _, err := w.db.Mails(t.Context(), store.Page{})
+		mails, _, err := w.reg.Mails.List(t.Context(), registry.SystemActor(), store.Page{})
 		noError(t, err)
 		for _, m := range mails {
 			if m.Recipient == email {
@@ -221,7 +221,7 @@ func TestOnboardingWithoutMailServer(t *testing.T) {
 	lacks(t, shows(t, w.admin.get(page), http.StatusOK, "The registration is approved. No mail was sent, since there is no mail server. Tell the partner."), "told by mail")
 	wantStatus(t, w.admin.post("/admin/accounts", url.Values{"name": {"Bea"}, "email": {"bea@example.nl"}}), http.StatusSeeOther)
 	lacks(t, shows(t, w.admin.get("/admin/accounts"), http.StatusOK, "Bea is invited. No mail was sent", "Read the link under Mails"), "on its way")
-	mails, _, err := w.db.Mails(t.Context(), store.Page{})
+	mails, _, err := w.reg.Mails.List(t.Context(), registry.SystemActor(), store.Page{})
 	noError(t, err)
 	for _, m := range mails {
 		if m.Recipient == "zoe@example.nl" && strings.Contains(m.Body, "/account/invitation/") {
@@ -258,7 +258,7 @@ func TestTextOfSentMailsIsNotShown(t *testing.T) {
 	t.Parallel()
 	w := newQueueWorld(t)
 	noError(t, w.reg.Mails.PasswordLink(t.Context(), w.accounts, w.first.email))
-	mails, _, err := w.db.Mails(t.Context(), store.Page{Number: 1, Size: 1})
+	mails, _, err := w.reg.Mails.List(t.Context(), registry.SystemActor(), store.Page{Number: 1, Size: 1})
 	noError(t, err)
 	page := "/admin/mails/" + mails[0].ID
 	set := func(status, failure string) {

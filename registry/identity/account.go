@@ -1,6 +1,7 @@
 package identity
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,6 +21,13 @@ type Accounts struct {
 	db     *store.DB
 	now    func() time.Time
 	hasher *passwordHasher
+	// passwordSet mails the owner of an account that its password was replaced; nil mails nothing.
+	passwordSet func(ctx context.Context, tx *store.Tx, account store.Account) error
+}
+
+// OnPasswordReplaced has a function called in the transaction that replaces a password. Call it before the accounts are used.
+func (a *Accounts) OnPasswordReplaced(do func(ctx context.Context, tx *store.Tx, account store.Account) error) {
+	a.passwordSet = do
 }
 
 // AccountOption changes how [NewAccounts] makes the service.
@@ -88,7 +96,7 @@ func (a *Accounts) CheckSetupLink(ctx context.Context, token string) error {
 func (a *Accounts) CreateAdministrator(ctx context.Context, token, name, email, password string) (store.Account, error) {
 	in := NewAccount{Email: email, Name: name, Role: store.RoleAdministrator}
 	account, problems := in.check()
-	if text := CheckPassword(password, account.Email); text != "" {
+	if text := CheckPassword(password, account.Email, account.Name); text != "" {
 		problems["password"] = text
 	}
 	if len(problems) > 0 {
@@ -137,19 +145,25 @@ func InviteAccount(ctx context.Context, tx *store.Tx, in NewAccount) (store.Acco
 }
 
 // PasswordLink makes a link with which the owner of an account chooses a new
-// password: an invitation while the account has none yet, a reset after that.
+// password: an invitation while the account has none yet, a reset after that. It answers store.ErrNotFound for an account that
+// its owner reaches through an OpenID provider: a link would go past what the provider asks.
 func (a *Accounts) PasswordLink(ctx context.Context, email string) (purpose registry.LinkPurpose, token string, err error) {
 	err = a.db.Write(ctx, func(tx *store.Tx) error {
 		account, err := tx.AccountByEmail(ctx, registry.CleanEmail(email))
 		if err != nil {
 			return fmt.Errorf("find account: %w", err)
 		}
+		if provided, err := tx.HasIdentity(ctx, account.ID); err != nil || provided {
+			return cmp.Or(err, store.ErrNotFound)
+		}
 		purpose = registry.LinkReset
 		if account.Status == store.AccountInvited {
 			purpose = registry.LinkInvitation
 		}
-		token, err = registry.NewLink(ctx, tx, purpose, account.ID)
-		return err
+		if token, err = registry.NewLink(ctx, tx, purpose, account.ID); err != nil {
+			return err
+		}
+		return registry.Record(ctx, tx, registry.Actor{Kind: registry.ActorVisitor}, registry.ActionPasswordAsked, accountObject(account), registry.Details{})
 	})
 	return purpose, token, err
 }
@@ -164,13 +178,16 @@ func (a *Accounts) LinkAccount(ctx context.Context, purpose registry.LinkPurpose
 }
 
 // ChoosePassword uses an invitation or reset link up, sets the password and ends the sessions of the account. What is wrong with
-// it is an *Error with the field password.
+// it is an *Error with the field password. A link that was made before the account got an OpenID provider is dead.
 func (a *Accounts) ChoosePassword(ctx context.Context, purpose registry.LinkPurpose, token, password string) (store.Account, error) {
 	account, err := a.LinkAccount(ctx, purpose, token)
 	if err != nil {
 		return store.Account{}, err
 	}
-	hash, err := a.NewHash(ctx, password, account.Email, "password")
+	if provided, err := a.db.HasIdentity(ctx, account.ID); err != nil || provided {
+		return store.Account{}, cmp.Or(err, registry.ErrLinkDead)
+	}
+	hash, err := a.NewHash(ctx, password, "password", account.Email, account.Name)
 	if err != nil {
 		return store.Account{}, err
 	}
@@ -192,7 +209,8 @@ func (a *Accounts) ChangePassword(ctx context.Context, id, current, password, ad
 	if err != nil {
 		return store.Account{}, fmt.Errorf("find account: %w", err)
 	}
-	if err := a.admitTry(ctx, account.Email, addr); err != nil {
+	counted, err := a.admitTry(ctx, Login{Email: account.Email, Addr: addr}, "")
+	if err != nil {
 		return store.Account{}, err
 	}
 	ok, err := a.hasher.matches(ctx, current, account.PasswordHash)
@@ -202,7 +220,7 @@ func (a *Accounts) ChangePassword(ctx context.Context, id, current, password, ad
 	if !ok {
 		return store.Account{}, registry.Invalid(map[string]i18n.Message{"current": "identity.current-password-wrong"})
 	}
-	hash, err := a.NewHash(ctx, password, account.Email, "password")
+	hash, err := a.NewHash(ctx, password, "password", account.Email, account.Name)
 	if err != nil {
 		return store.Account{}, err
 	}
@@ -210,7 +228,7 @@ func (a *Accounts) ChangePassword(ctx context.Context, id, current, password, ad
 		if account, err = a.SetPassword(ctx, tx, id, hash); err != nil {
 			return err
 		}
-		return forgive(ctx, tx, account.Email, addr)
+		return forgive(ctx, tx, counted)
 	})
 	return account, err
 }
@@ -223,14 +241,20 @@ func (a *Accounts) EndSessions(ctx context.Context, id string) error {
 			return fmt.Errorf("find account: %w", err)
 		}
 		account.SessionEpoch++
-		return tx.UpdateAccount(ctx, &account)
+		if err := tx.DeleteLoginDevices(ctx, id); err != nil {
+			return fmt.Errorf("forget browsers: %w", err)
+		}
+		if err := tx.UpdateAccount(ctx, &account); err != nil {
+			return fmt.Errorf("end sessions: %w", err)
+		}
+		return registry.Record(ctx, tx, registry.AccountActor(account), registry.ActionSessionsEnded, accountObject(account), registry.Details{})
 	})
 }
 
-// NewHash makes the hash of a new password for the account with an e-mail address. It answers an *Error with field when the password
-// will not do.
-func (a *Accounts) NewHash(ctx context.Context, password, email, field string) (string, error) {
-	if text := CheckPassword(password, email); text != "" {
+// NewHash makes the hash of a new password for somebody about whom others know this: see [CheckPassword]. It answers an *Error with
+// field when the password will not do.
+func (a *Accounts) NewHash(ctx context.Context, password, field string, about ...string) (string, error) {
+	if text := CheckPassword(password, about...); text != "" {
 		return "", registry.Invalid(map[string]i18n.Message{field: text})
 	}
 	return a.hasher.hash(ctx, password)
@@ -245,12 +269,22 @@ func (a *Accounts) SetPassword(ctx context.Context, tx *store.Tx, id, hash strin
 	if account.Status == store.AccountInvited {
 		account.Status = store.AccountActive
 	}
+	replaced := account.PasswordHash != ""
 	account.PasswordHash = hash
 	account.SessionEpoch++
 	if err := tx.UpdateAccount(ctx, &account); err != nil {
 		return account, fmt.Errorf("set password: %w", err)
 	}
-	return account, tx.SaveThrottle(ctx, store.Throttle{Bucket: registry.AccountBucket(account.Email)})
+	if err := tx.DeleteLoginDevices(ctx, id); err != nil { // one of them may be a thief's
+		return account, fmt.Errorf("forget browsers: %w", err)
+	}
+	if replaced && a.passwordSet != nil {
+		if err := a.passwordSet(ctx, tx, account); err != nil {
+			return account, fmt.Errorf("mail that the password was replaced: %w", err)
+		}
+	}
+	err = registry.Record(ctx, tx, registry.AccountActor(account), registry.ActionPasswordSet, accountObject(account), registry.Details{})
+	return account, cmp.Or(err, tx.SaveThrottle(ctx, store.Throttle{Bucket: registry.AccountBucket(account.Email)}))
 }
 
 func insertAccount(ctx context.Context, tx *store.Tx, account *store.Account) error {

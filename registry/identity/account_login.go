@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/alexedwards/argon2id"
@@ -21,32 +22,56 @@ var ErrLogin = errors.New("e-mail address or password is wrong")
 // ErrNoAccount says that nobody gave an account to this person at the OpenID provider.
 var ErrNoAccount = errors.New("no account for this identity")
 
+// Login holds what somebody logs in with.
+type Login struct {
+	Email, Password string
+	Addr            string // address of the browser
+	Device          string // what [Accounts.TrustDevice] gave this browser; empty when it has none
+}
+
 // Authenticate checks an e-mail address and password. It answers ErrLogin, in the same time whatever is wrong, or a
-// *ThrottledError. addr is the address of the browser.
-func (a *Accounts) Authenticate(ctx context.Context, email, password, addr string) (store.Account, error) {
-	email = registry.CleanEmail(email)
-	if err := a.admitTry(ctx, email, addr); err != nil {
-		return store.Account{}, err
-	}
-	account, err := a.db.AccountByEmail(ctx, email)
+// *ThrottledError. A failed login to an account that exists is in the audit trail.
+func (a *Accounts) Authenticate(ctx context.Context, in Login) (store.Account, error) {
+	in.Email = registry.CleanEmail(in.Email)
+	account, err := a.db.AccountByEmail(ctx, in.Email)
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return store.Account{}, fmt.Errorf("find account: %w", err)
 	}
-	ok, err := a.hasher.matches(ctx, password, account.PasswordHash)
+	counted, err := a.admitTry(ctx, in, account.ID)
+	if err != nil {
+		return store.Account{}, err
+	}
+	ok, err := a.hasher.matches(ctx, in.Password, account.PasswordHash)
 	if err != nil {
 		return store.Account{}, err
 	}
 	if !ok || account.Status != store.AccountActive {
-		return store.Account{}, ErrLogin
+		return store.Account{}, a.failed(ctx, account, counted)
 	}
 	err = a.db.Write(ctx, func(tx *store.Tx) error {
-		if err := forgive(ctx, tx, email, addr); err != nil {
+		if err := forgive(ctx, tx, counted); err != nil {
 			return err
 		}
 		account, err = loggedIn(ctx, tx, account.ID)
 		return err
 	})
 	return account, err
+}
+
+// failed records a failed login to an account, and answers ErrLogin. Nothing is recorded of addresses without an account: people
+// type anything there, their password too. Something is written then too, so that it takes as long.
+func (a *Accounts) failed(ctx context.Context, account store.Account, counted tries) error {
+	err := a.db.Write(ctx, func(tx *store.Tx) error {
+		if account.ID == "" {
+			_, err := tx.LockThrottle(ctx, counted.own)
+			return err
+		}
+		return registry.Record(ctx, tx, registry.Actor{Kind: registry.ActorVisitor}, registry.ActionLoginFailed, accountObject(account), registry.Details{})
+	})
+	if err != nil {
+		return fmt.Errorf("record failed login: %w", err)
+	}
+	return ErrLogin
 }
 
 // Identity holds the claims of an OpenID provider about a person. Issuer and Subject
@@ -60,9 +85,11 @@ type Identity struct {
 
 // LoginIdentity finds the account of an identity, and makes one for an identity that the configuration makes administrator. It
 // answers ErrNoAccount for anyone else, and an *Error with the field email when another account has the address: that one is not
-// taken over.
+// taken over. The provider decides at each login: an administrator whom the configuration does not make one any more gets
+// ErrNoAccount, and the sessions of the account end.
 func (a *Accounts) LoginIdentity(ctx context.Context, id Identity) (store.Account, error) {
 	var account store.Account
+	lost := false
 	err := a.db.Write(ctx, func(tx *store.Tx) error {
 		found, err := tx.AccountByIdentity(ctx, id.Issuer, id.Subject)
 		if errors.Is(err, store.ErrNotFound) {
@@ -71,10 +98,25 @@ func (a *Accounts) LoginIdentity(ctx context.Context, id Identity) (store.Accoun
 		if err != nil {
 			return err
 		}
+		if lost = found.Role == store.RoleAdministrator && !id.Administrator; lost {
+			return roleLost(ctx, tx, found)
+		}
 		account, err = loggedIn(ctx, tx, found.ID)
 		return err
 	})
+	if err == nil && lost {
+		return store.Account{}, ErrNoAccount
+	}
 	return account, err
+}
+
+// roleLost ends the sessions of an administrator whom the provider does not call one any more.
+func roleLost(ctx context.Context, tx *store.Tx, account store.Account) error {
+	account.SessionEpoch++
+	if err := tx.UpdateAccount(ctx, &account); err != nil {
+		return fmt.Errorf("end sessions: %w", err)
+	}
+	return registry.Record(ctx, tx, registry.AccountActor(account), registry.ActionRoleLost, accountObject(account), registry.Details{})
 }
 
 func addIdentity(ctx context.Context, tx *store.Tx, id Identity) (store.Account, error) {
@@ -143,55 +185,30 @@ func loggedIn(ctx context.Context, tx *store.Tx, id string) (store.Account, erro
 	if err := tx.UpdateAccount(ctx, &account); err != nil {
 		return store.Account{}, fmt.Errorf("note login: %w", err)
 	}
-	return account, nil
+	return account, registry.Record(ctx, tx, registry.AccountActor(account), registry.ActionLoggedIn, accountObject(account), registry.Details{})
 }
 
-// admitTry counts a try for both the account and the address, and refuses it with a ThrottledError while either has to wait.
-func (a *Accounts) admitTry(ctx context.Context, email, addr string) error {
-	var left time.Duration
-	err := a.db.Write(ctx, func(tx *store.Tx) error {
-		var err error
-		if left, err = registry.CountTry(ctx, tx, registry.AddressBucket(addr), registry.AddressRule()); err != nil || left > 0 {
-			return err
-		}
-		left, err = registry.CountTry(ctx, tx, registry.AccountBucket(email), registry.AccountRule())
-		return err
+// LoggedOut records that somebody logged out.
+func (a *Accounts) LoggedOut(ctx context.Context, account store.Account) error {
+	return a.db.Write(ctx, func(tx *store.Tx) error {
+		return registry.Record(ctx, tx, registry.AccountActor(account), registry.ActionLoggedOut, accountObject(account), registry.Details{})
 	})
-	if err != nil {
-		return fmt.Errorf("count login: %w", err)
-	}
-	if left > 0 {
-		return &registry.ThrottledError{After: left}
-	}
-	return nil
 }
 
-// forgive takes back what a successful try counted: all for the account, the one
-// try for the address, where other accounts may be under attack.
-func forgive(ctx context.Context, tx *store.Tx, email, addr string) error {
-	if err := tx.SaveThrottle(ctx, store.Throttle{Bucket: registry.AccountBucket(email)}); err != nil {
-		return fmt.Errorf("clear throttle: %w", err)
-	}
-	t, err := tx.LockThrottle(ctx, registry.AddressBucket(addr))
-	if err != nil {
-		return fmt.Errorf("read throttle: %w", err)
-	}
-	t.Failures = max(0, t.Failures-1)
-	t.BlockedUntil = store.Time{}
-	return tx.SaveThrottle(ctx, t)
-}
-
-// Bounds of a password, in characters. Only the length counts: there is no rule on kinds of characters.
+// Bounds of a password, in characters, as NIST SP 800-63B has them for a password that stands alone. Only the length counts: there
+// is no rule on kinds of characters.
 const (
-	MinPasswordLength = 12
+	MinPasswordLength = 15
 	MaxPasswordLength = 128
-	// minDistinct refuses the likes of "aaaaaaaaaaaa".
+	// minDistinct refuses the likes of "aaaaaaaaaaaaaaa".
 	minDistinct = 5
+	// minOwn is how many letters and digits must be left without the names that somebody who guesses knows.
+	minOwn = 8
 )
 
-// CheckPassword returns the problem, as a sentence, of a new password for the
-// account with this e-mail address; empty when it will do.
-func CheckPassword(password, email string) i18n.Message {
+// CheckPassword returns the problem, as a sentence, of a new password; empty when it will do. About holds what others know of its
+// owner: e-mail address, name, organisation.
+func CheckPassword(password string, about ...string) i18n.Message {
 	switch n := utf8.RuneCountInString(password); {
 	case !utf8.ValidString(password):
 		return "identity.password-no-text"
@@ -202,8 +219,26 @@ func CheckPassword(password, email string) i18n.Message {
 	case distinct(password) < minDistinct:
 		return "identity.password-distinct"
 	}
-	if email = strings.TrimSpace(email); email != "" && strings.Contains(strings.ToLower(password), strings.ToLower(email)) {
-		return "identity.password-email"
+	own := strings.ToLower(password)
+	for _, known := range about {
+		known = strings.ToLower(strings.TrimSpace(known))
+		if strings.Contains(known, "@") && strings.Contains(own, known) {
+			return "identity.password-email"
+		}
+		for _, word := range strings.FieldsFunc(known, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
+			if utf8.RuneCountInString(word) > 2 {
+				own = strings.ReplaceAll(own, word, "")
+			}
+		}
+	}
+	left := 0
+	for _, r := range own {
+		if unicode.IsLetter(r) || unicode.IsDigit(r) {
+			left++
+		}
+	}
+	if left < minOwn {
+		return "identity.password-derived"
 	}
 	return ""
 }

@@ -11,24 +11,29 @@ import (
 func TestCheckPassword(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
-		name, password, email string
-		ok                    bool
+		name, password string
+		about          []string
+		ok             bool
 	}{
-		{"long enough", "twelve chars", "a@example.nl", true},
-		{"eleven", "eleven char", "a@example.nl", false},
-		{"counts characters, not bytes", "éèêëàâäçñöü", "a@example.nl", false},
-		{"longest", strings.Repeat("abcdefgh", 16), "a@example.nl", true},
-		{"too long", strings.Repeat("abcdefgh", 16) + "i", "a@example.nl", false},
-		{"one character", "aaaaaaaaaaaaaaa", "a@example.nl", false},
-		{"the address", "Someone@Example.nl", "someone@example.nl", false},
-		{"holds the address", "x someone@example.nl x", "someone@example.nl", false},
-		{"not text", "twelve chars\xff", "a@example.nl", false},
-		{"no address known", "twelve chars", "", true},
+		{"long enough", "fifteen chars x", []string{"a@example.nl"}, true},
+		{"fourteen", "fourteen chars", []string{"a@example.nl"}, false},
+		{"what people choose", "Welkom123456", nil, false},
+		{"counts characters, not bytes", "éèêëàâäçñöüïîô", []string{"a@example.nl"}, false},
+		{"longest", strings.Repeat("abcdefgh", 16), []string{"a@example.nl"}, true},
+		{"too long", strings.Repeat("abcdefgh", 16) + "i", []string{"a@example.nl"}, false},
+		{"one character", "aaaaaaaaaaaaaaa", []string{"a@example.nl"}, false},
+		{"the address", "Someone@Example.nl", []string{"someone@example.nl"}, false},
+		{"holds the address", "x someone@example.nl x", []string{"someone@example.nl"}, false},
+		{"the organisation", "ScholengroepNoord1", []string{"ict@noord.example", "Scholengroep Noord"}, false},
+		{"the name and a year", "Anna.de.Vries.2026!", []string{"x@noord.example", "Anna de Vries"}, false},
+		{"a name and more", "Anna telt blauwe zwanen", []string{"x@noord.example", "Anna de Vries"}, true},
+		{"not text", "fifteen chars x\xff", []string{"a@example.nl"}, false},
+		{"nothing known", "fifteen chars x", nil, true},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			if got := CheckPassword(tt.password, tt.email); (got == "") != tt.ok {
+			if got := CheckPassword(tt.password, tt.about...); (got == "") != tt.ok {
 				t.Errorf("got %q, want ok=%v", got, tt.ok)
 			}
 		})

@@ -85,7 +85,7 @@ func (m *Mails) WriteIssue(ctx context.Context, actor registry.Actor, i store.Is
 			return registry.Conflict("mail.issue.nobody")
 		}
 		for _, one := range to {
-			if err := tx.InsertMail(ctx, &store.Mail{Recipient: one, Subject: in.Subject, Body: in.Body + "\n"}); err != nil {
+			if err := m.cfg.QueueMail(ctx, tx, one, in.Subject, in.Body+"\n"); err != nil {
 				return fmt.Errorf("queue mail: %w", err)
 			}
 		}

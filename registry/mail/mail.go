@@ -24,6 +24,11 @@ func (m *Mails) List(ctx context.Context, actor registry.Actor, p store.Page) ([
 		return nil, 0, err
 	}
 	rows, total, err := m.cfg.DB.Mails(ctx, p)
+	for i := range rows {
+		if err == nil {
+			rows[i], err = m.cfg.OpenMail(rows[i])
+		}
+	}
 	return rows, total, registry.Wrap("list mails", err)
 }
 
@@ -33,7 +38,10 @@ func (m *Mails) Get(ctx context.Context, actor registry.Actor, id string) (store
 		return store.Mail{}, err
 	}
 	mail, err := m.cfg.DB.Mail(ctx, id)
-	return mail, registry.Found("mail", err)
+	if err != nil {
+		return mail, registry.Found("mail", err)
+	}
+	return m.cfg.OpenMail(mail)
 }
 
 // Sends reports whether there is a mail server.
@@ -58,6 +66,9 @@ func (m *Mails) Read(ctx context.Context, actor registry.Actor, id string) (stor
 		}
 		if !m.Unsent(mail) {
 			return registry.Conflict("mail.sent-already")
+		}
+		if mail, err = m.cfg.OpenMail(mail); err != nil {
+			return err
 		}
 		return registry.Record(ctx, tx, actor, registry.ActionMailRead, registry.ObjectOf("mail", mail.ID, mail.Subject, ""), registry.Details{"recipient": mail.Recipient})
 	})

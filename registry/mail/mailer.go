@@ -159,7 +159,10 @@ func (m *Mailer) send(ctx context.Context, mail store.Mail) error {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 	defer cancel()
-	err := m.sender.Send(ctx, mail)
+	opened, err := m.cfg.OpenMail(mail)
+	if err == nil {
+		err = m.sender.Send(ctx, opened)
+	}
 	now := m.cfg.Now()
 	switch permanent, ok := errors.AsType[*PermanentError](err); {
 	case err == nil:

@@ -19,7 +19,7 @@ type Partners struct {
 
 // Passwords makes and sets the passwords of accounts.
 type Passwords interface {
-	NewHash(ctx context.Context, password, email, field string) (string, error)
+	NewHash(ctx context.Context, password, field string, about ...string) (string, error)
 	SetPassword(ctx context.Context, tx *store.Tx, id, hash string) (store.Account, error)
 }
 

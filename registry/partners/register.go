@@ -273,7 +273,7 @@ func (p *Partners) Confirm(ctx context.Context, token, password string) (store.A
 	if err != nil {
 		return store.Account{}, err
 	}
-	hash, err := p.accounts.NewHash(ctx, password, partner.ContactEmail, "password")
+	hash, err := p.accounts.NewHash(ctx, password, "password", partner.ContactEmail, partner.Name)
 	if err != nil {
 		return store.Account{}, err
 	}

@@ -3,6 +3,9 @@ package services
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -102,7 +105,7 @@ func TestSetup(t *testing.T) {
 		t.Errorf("another setup link %q, %v although there is an administrator", token, err)
 	}
 	clock.Advance(time.Hour)
-	if _, err := a.Authenticate(ctx, "a@example.NL", goodPassword, "192.0.2.1"); err != nil {
+	if _, err := a.Authenticate(ctx, identity.Login{Email: "a@example.NL", Password: goodPassword, Addr: "192.0.2.1"}); err != nil {
 		t.Errorf("login: %v", err)
 	}
 }
@@ -141,10 +144,10 @@ func TestInvitationAndReset(t *testing.T) {
 	if _, err := a.ChoosePassword(ctx, registry.LinkReset, reset, "another good one"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := a.Authenticate(ctx, "p@example.nl", goodPassword, "192.0.2.1"); !errors.Is(err, identity.ErrLogin) {
+	if _, err := a.Authenticate(ctx, identity.Login{Email: "p@example.nl", Password: goodPassword, Addr: "192.0.2.1"}); !errors.Is(err, identity.ErrLogin) {
 		t.Errorf("the old password works still: %v", err)
 	}
-	if _, err := a.Authenticate(ctx, "p@example.nl", "another good one", "192.0.2.1"); err != nil {
+	if _, err := a.Authenticate(ctx, identity.Login{Email: "p@example.nl", Password: "another good one", Addr: "192.0.2.1"}); err != nil {
 		t.Error(err)
 	}
 }
@@ -170,7 +173,7 @@ func TestAuthenticateRefuses(t *testing.T) {
 		{"blocked", "blocked@example.nl", goodPassword},
 		{"nothing", "", ""},
 	} {
-		if _, err := a.Authenticate(ctx, tt.email, tt.password, "192.0.2.1"); !errors.Is(err, identity.ErrLogin) {
+		if _, err := a.Authenticate(ctx, identity.Login{Email: tt.email, Password: tt.password, Addr: "192.0.2.1"}); !errors.Is(err, identity.ErrLogin) {
 			t.Errorf("%s: got %v, want %v", tt.name, err, identity.ErrLogin)
 		}
 	}
@@ -210,11 +213,11 @@ func TestLoginIdentity(t *testing.T) {
 	if err != nil || made.ID == local.ID || made.Role != store.RoleAdministrator {
 		t.Fatalf("got %+v, %v", made, err)
 	}
-	again := identity.Identity{Issuer: id.Issuer, Subject: "1", Email: "changed@example.nl"}
+	again := identity.Identity{Issuer: id.Issuer, Subject: "1", Email: "changed@example.nl", Administrator: true}
 	if same, err := a.LoginIdentity(ctx, again); err != nil || same.ID != made.ID {
 		t.Errorf("second login: got %s, %v, want %s", same.ID, err, made.ID)
 	}
-	again.Subject = "2"
+	again.Subject, again.Administrator = "2", false
 	if _, err := a.LoginIdentity(ctx, again); !errors.Is(err, identity.ErrNoAccount) {
 		t.Errorf("other subject: got %v, want %v", err, identity.ErrNoAccount)
 	}
@@ -269,29 +272,77 @@ func TestAdministratorsDecideOnAccounts(t *testing.T) {
 	})
 }
 
-// TestLoginThrottle checks that an account that exists and one that does not are
-// throttled alike, also when all guesses come at once and from many addresses.
+// TestLoginThrottle: guesses at an account from many addresses are bounded, whether it exists or not; its owner waits at most a
+// minute, and not at all in a browser where it logged in before.
 func TestLoginThrottle(t *testing.T) {
 	t.Parallel()
 	for _, email := range []string{"a@example.nl", "nobody@example.nl"} {
 		t.Run(email, func(t *testing.T) {
 			t.Parallel()
 			a, _, clock := newTestAccounts(t)
-			newAdministrator(t, a, "a@example.nl")
-			tried := guessAtOnce(t, a, email, 20)
-			if tried != int(registry.AccountRule().Free)+1 {
-				t.Errorf("%d guesses were looked at, want %d", tried, registry.AccountRule().Free+1)
+			owner := newAdministrator(t, a, "a@example.nl")
+			device, err := a.TrustDevice(t.Context(), owner.ID, "")
+			must(t, err)
+			free := int(registry.AccountRule().Free)
+			if tried := guessAtOnce(t, a, email, free+20); tried != free+1 {
+				t.Errorf("%d guesses were looked at, want %d", tried, free+1)
 			}
-			_, err := a.Authenticate(t.Context(), email, goodPassword, "192.0.2.99")
+			login := identity.Login{Email: email, Password: goodPassword, Addr: "192.0.2.99"}
+			_, err = a.Authenticate(t.Context(), login)
 			throttled, ok := errors.AsType[*registry.ThrottledError](err)
 			if !ok || throttled.After <= 0 || throttled.After > time.Minute {
 				t.Fatalf("got %v, want throttled", err)
 			}
+			login.Device = device
+			if _, err = a.Authenticate(t.Context(), login); (err == nil) != (email == "a@example.nl") {
+				t.Errorf("in the owner's browser: %v", err)
+			}
+			login.Device = ""
 			clock.Advance(throttled.After)
-			if _, err = a.Authenticate(t.Context(), email, goodPassword, "192.0.2.99"); errors.Is(err, identity.ErrLogin) != (email == "nobody@example.nl") {
+			if _, err = a.Authenticate(t.Context(), login); errors.Is(err, identity.ErrLogin) != (email == "nobody@example.nl") {
 				t.Errorf("after the wait: %v", err)
 			}
 		})
+	}
+}
+
+// TestLoginThrottleOfOneAddress: who guesses an account from one address soon waits, the account in a browser of its owner too.
+func TestLoginThrottleOfOneAddress(t *testing.T) {
+	t.Parallel()
+	a, _, _ := newTestAccounts(t)
+	owner := newAdministrator(t, a, "a@example.nl")
+	other, token, err := a.Invite(t.Context(), identity.NewAccount{Email: "b@example.nl", Name: "B", Role: store.RoleAdministrator})
+	must(t, err)
+	_, err = a.ChoosePassword(t.Context(), registry.LinkInvitation, token, goodPassword)
+	must(t, err)
+	device, err := a.TrustDevice(t.Context(), owner.ID, "")
+	must(t, err)
+	for _, tt := range []struct {
+		what  string
+		login identity.Login
+		free  int64
+	}{
+		{"from one address", identity.Login{Email: "a@example.nl", Addr: "192.0.2.1"}, registry.PairRule().Free},
+		{"in a browser of the owner", identity.Login{Email: "a@example.nl", Addr: "192.0.2.1", Device: device}, registry.DeviceRule().Free},
+		{"in a browser of somebody else", identity.Login{Email: "b@example.nl", Addr: "192.0.2.7", Device: device}, registry.PairRule().Free},
+	} {
+		tt.login.Password = "wrong wrong wrong"
+		var looked int64
+		for range 30 {
+			if _, err := a.Authenticate(t.Context(), tt.login); errors.Is(err, identity.ErrLogin) {
+				looked++
+			}
+		}
+		if looked != tt.free+1 {
+			t.Errorf("%s: %d guesses were looked at, want %d", tt.what, looked, tt.free+1)
+		}
+	}
+	if _, err := a.Authenticate(t.Context(), identity.Login{Email: other.Email, Password: goodPassword, Addr: "192.0.2.1"}); err != nil {
+		t.Errorf("somebody else at the address of the guesser: %v", err)
+	}
+	must(t, a.EndSessions(t.Context(), owner.ID))
+	if again, err := a.TrustDevice(t.Context(), owner.ID, device); err != nil || again == device {
+		t.Errorf("a browser is still known after all sessions were ended: %v", err)
 	}
 }
 
@@ -303,7 +354,8 @@ func guessAtOnce(t *testing.T, a *identity.Accounts, email string, n int) int {
 	tried := 0
 	for i := range n {
 		wg.Go(func() {
-			_, err := a.Authenticate(context.WithoutCancel(t.Context()), email, "wrong wrong wrong", "192.0.2."+string(rune('0'+i%10))+string(rune('0'+i/10)))
+			login := identity.Login{Email: email, Password: "wrong wrong wrong", Addr: fmt.Sprintf("192.0.%d.%d", i/200, i%200)}
+			_, err := a.Authenticate(context.WithoutCancel(t.Context()), login)
 			mu.Lock()
 			defer mu.Unlock()
 			if errors.Is(err, identity.ErrLogin) {
@@ -315,16 +367,88 @@ func guessAtOnce(t *testing.T, a *identity.Accounts, email string, n int) int {
 	return tried
 }
 
+// TestProviderDecides: an administrator whom the OpenID provider does not call one any more cannot log in, and its sessions end; no
+// link sets a password for such an account.
+func TestProviderDecides(t *testing.T) {
+	t.Parallel()
+	a, db, _ := newTestAccounts(t)
+	ctx := t.Context()
+	id := identity.Identity{Issuer: "https://id.example.nl", Subject: "1", Name: "N", Email: "n@example.nl", Administrator: true}
+	made, err := a.LoginIdentity(ctx, id)
+	must(t, err)
+	if _, _, err := a.PasswordLink(ctx, "n@example.nl"); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("a link for a password: %v", err)
+	}
+	var token string
+	must(t, db.Write(ctx, func(tx *store.Tx) (err error) {
+		token, err = registry.NewLink(ctx, tx, registry.LinkReset, made.ID)
+		return err
+	}))
+	if _, err := a.ChoosePassword(ctx, registry.LinkReset, token, goodPassword); !errors.Is(err, registry.ErrLinkDead) {
+		t.Errorf("a link of before set a password: %v", err)
+	}
+	id.Administrator = false
+	if _, err := a.LoginIdentity(ctx, id); !errors.Is(err, identity.ErrNoAccount) {
+		t.Errorf("without the claim: got %v, want %v", err, identity.ErrNoAccount)
+	}
+	now, err := a.Account(ctx, made.ID)
+	must(t, err)
+	if now.SessionEpoch == made.SessionEpoch {
+		t.Error("without the claim, sessions of before live on")
+	}
+	id.Administrator = true
+	if _, err := a.LoginIdentity(ctx, id); err != nil {
+		t.Errorf("with the claim again: %v", err)
+	}
+}
+
+// TestLoginsAreAudited: who logged in, failed to, logged out and set a password, and from where.
+func TestLoginsAreAudited(t *testing.T) {
+	t.Parallel()
+	a, db, _ := newTestAccounts(t)
+	ctx := registry.WithAddress(t.Context(), "192.0.2.1")
+	account := newAdministrator(t, a, "a@example.nl")
+	login := identity.Login{Email: account.Email, Password: "wrong wrong wrong", Addr: "192.0.2.1"}
+	_, _ = a.Authenticate(ctx, login)
+	_, _ = a.Authenticate(ctx, identity.Login{Email: "my own secret", Password: "x", Addr: "192.0.2.1"})
+	login.Password = goodPassword
+	_, err := a.Authenticate(ctx, login)
+	must(t, err)
+	must(t, a.LoggedOut(ctx, account))
+	_, _, err = a.PasswordLink(ctx, account.Email)
+	must(t, err)
+	_, err = a.ChangePassword(ctx, account.ID, goodPassword, "another good one", "192.0.2.1")
+	must(t, err)
+	must(t, a.EndSessions(ctx, account.ID))
+	rows, _, err := db.Audits(ctx, store.AuditFilter{})
+	must(t, err)
+	var got []string
+	for _, row := range rows {
+		if row.ObjectID != account.ID || !strings.Contains(row.Detail, `"address":"192.0.2.1"`) {
+			continue
+		}
+		got = append(got, row.Action)
+	}
+	slices.Reverse(got)
+	want := []string{
+		registry.ActionLoginFailed, registry.ActionLoggedIn, registry.ActionLoggedOut, registry.ActionPasswordAsked,
+		registry.ActionPasswordSet, registry.ActionSessionsEnded,
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("audited %q, want %q", got, want)
+	}
+}
+
 func TestAddressThrottleOutlivesSuccess(t *testing.T) {
 	t.Parallel()
 	a, _, _ := newTestAccounts(t)
 	ctx := t.Context()
 	newAdministrator(t, a, "a@example.nl")
 	var err error
-	for i := range 40 {
-		_, err = a.Authenticate(ctx, "guess"+string(rune('a'+i%26))+string(rune('a'+i/26))+"@example.nl", "wrong wrong wrong", "192.0.2.1")
+	for i := range 140 {
+		_, err = a.Authenticate(ctx, identity.Login{Email: fmt.Sprintf("guess%d@example.nl", i), Password: "wrong wrong wrong", Addr: "192.0.2.1"})
 		if i == 10 {
-			if _, err := a.Authenticate(ctx, "a@example.nl", goodPassword, "192.0.2.1"); err != nil {
+			if _, err := a.Authenticate(ctx, identity.Login{Email: "a@example.nl", Password: goodPassword, Addr: "192.0.2.1"}); err != nil {
 				t.Fatalf("login in between: %v", err)
 			}
 		}

@@ -92,7 +92,7 @@ func TestRegistration(t *testing.T) {
 		if n := len(w.mailsTo(t, "admin@example.nl")); n != 1 {
 			t.Errorf("administrators got %d mails", n)
 		}
-		if _, err := w.Accounts.Authenticate(ctx, "anna@noord.example", goodPassword, "192.0.2.9"); err != nil {
+		if _, err := w.Accounts.Authenticate(ctx, identity.Login{Email: "anna@noord.example", Password: goodPassword, Addr: "192.0.2.9"}); err != nil {
 			t.Errorf("cannot log in: %v", err)
 		}
 		must(t, w.Partners.Approve(ctx, w.admin, p.ID))

@@ -33,7 +33,9 @@ func (a *logins) login(c echo.Context) error {
 		return err
 	}
 	v := view.LoginView{Email: form.Get("email"), Next: site.LocalPath(form.Get("next"))}
-	account, err := a.Cfg.Accounts.Authenticate(c.Request().Context(), v.Email, form.Raw("password"), c.RealIP())
+	account, err := a.Cfg.Accounts.Authenticate(c.Request().Context(), identity.Login{
+		Email: v.Email, Password: form.Raw("password"), Addr: c.RealIP(), Device: a.deviceOf(c),
+	})
 	if errors.Is(err, identity.ErrLogin) {
 		v.Wrong = "account.login-wrong"
 		return a.showLogin(c, http.StatusUnauthorized, v)
@@ -46,14 +48,52 @@ func (a *logins) login(c echo.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := a.trustDevice(c, account.ID); err != nil {
+		return err
+	}
 	if err := a.StartSession(c, account.ID, account.SessionEpoch); err != nil {
 		return err
 	}
 	return c.Redirect(http.StatusSeeOther, cmp.Or(v.Next, site.HomeOf(&account)))
 }
 
+// deviceAge is how long a browser keeps that its user logged in, in seconds.
+const deviceAge = 400 * 24 * 60 * 60
+
+// deviceCookie lets an owner log in while others guess the password. It is worth nothing without the password.
+func (a *logins) deviceCookie(value string) *http.Cookie {
+	cookie := &http.Cookie{Name: "schakel-device", Value: value, Path: "/", MaxAge: deviceAge, HttpOnly: true, SameSite: http.SameSiteStrictMode}
+	if a.HTTPS() {
+		cookie.Name, cookie.Secure = "__Host-schakel-device", true
+	}
+	return cookie
+}
+
+// deviceOf returns what this browser keeps of an earlier login; empty when it keeps nothing.
+func (a *logins) deviceOf(c echo.Context) string {
+	cookie, err := c.Cookie(a.deviceCookie("").Name)
+	if err != nil {
+		return ""
+	}
+	return cookie.Value
+}
+
+func (a *logins) trustDevice(c echo.Context, account string) error {
+	device, err := a.Cfg.Accounts.TrustDevice(c.Request().Context(), account, a.deviceOf(c))
+	if err != nil {
+		return err
+	}
+	c.SetCookie(a.deviceCookie(device))
+	return nil
+}
+
 // logout ends the session of this browser.
 func (a *logins) logout(c echo.Context) error {
+	if account := a.CurrentAccount(c); account != nil {
+		if err := a.Cfg.Accounts.LoggedOut(c.Request().Context(), *account); err != nil {
+			return err
+		}
+	}
 	if err := a.EndSession(c); err != nil {
 		return err
 	}

@@ -65,6 +65,8 @@ func AuditActions() []string {
 		auditResent, auditDiscarded, auditResendAll, auditDiscardAll, auditReplay, auditCancelJob, auditContinue, auditTested,
 		registry.ActionSigningKeyMade, registry.ActionRouteAdded, registry.ActionRouteRemoved, registry.ActionProfileChanged,
 		registry.ActionAccountInvited, registry.ActionAccountBlocked, registry.ActionAccountUnblocked,
+		registry.ActionLoggedIn, registry.ActionLoginFailed, registry.ActionLoggedOut, registry.ActionPasswordAsked, registry.ActionPasswordSet,
+		registry.ActionSessionsEnded, registry.ActionRoleLost,
 		registry.ActionRequestQuarantined, registry.ActionRequestReleased, registry.ActionRequestDiscarded,
 		registry.ActionIssueAcknowledged, registry.ActionIssueResolved, registry.ActionIssueReopened, registry.ActionIssueMailed,
 		registry.ActionBackupMade, registry.ActionKeyBackedUp, registry.ActionTestMailSent, registry.ActionMailConfirmed,

@@ -9,6 +9,7 @@ import (
 
 	"github.com/alexedwards/scs/v2"
 	"github.com/labstack/echo/v4"
+	"schakel/registry"
 	"schakel/store"
 )
 
@@ -109,7 +110,7 @@ func (a *App) withSession(next echo.HandlerFunc) echo.HandlerFunc {
 		if err != nil {
 			return fmt.Errorf("load session: %w", err)
 		}
-		c.SetRequest(c.Request().WithContext(ctx))
+		c.SetRequest(c.Request().WithContext(registry.WithAddress(ctx, c.RealIP())))
 		c.Response().Header().Set("Cache-Control", "no-store") // a page shows what only its reader may see
 		c.Response().Header().Add("Vary", "Cookie")
 		c.Response().Before(func() { a.saveSession(c) })
