@@ -15,7 +15,7 @@ const (
 	ChangeProbe   = "probe" // the one request that an open circuit lets through, and that failed
 )
 
-// EndpointChange is what an endpoint came to be at a moment.
+// EndpointChange records a change of the state of an endpoint.
 type EndpointChange struct {
 	Kind  string `db:"kind"`
 	At    Time   `db:"at"`

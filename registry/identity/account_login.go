@@ -202,7 +202,7 @@ const (
 	MaxPasswordLength = 128
 	// minDistinct refuses the likes of "aaaaaaaaaaaaaaa".
 	minDistinct = 5
-	// minOwn is how many letters and digits must be left without the names that somebody who guesses knows.
+	// minOwn counts the letters and digits that must be left without the names that a guesser knows.
 	minOwn = 8
 )
 

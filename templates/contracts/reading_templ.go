@@ -713,7 +713,7 @@ func readingChanges(k ReadingChanges) templ.Component {
 	})
 }
 
-// readingAbout is what holds for the document as a whole.
+// readingAbout shows servers, security and other parts of the whole document.
 func readingAbout(v ReadingView) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1011,7 +1011,7 @@ func readingNear(v ReadingView) templ.Component {
 	})
 }
 
-// readingUsers tells who uses this version, and which others there are.
+// readingUsers lists the users of this version, and the other versions.
 func readingUsers(v ReadingView) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

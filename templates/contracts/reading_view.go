@@ -197,7 +197,7 @@ func marginClass(base string, marks ...[]ReadingMark) string {
 	return base
 }
 
-// names is what a node is called for a link to it.
+// names gives a link to a node its text.
 func (n ReadingNode) called() string {
 	if n.Name != "" {
 		return n.Name

@@ -57,7 +57,7 @@ func (a *logins) login(c echo.Context) error {
 	return c.Redirect(http.StatusSeeOther, cmp.Or(v.Next, site.HomeOf(&account)))
 }
 
-// deviceAge is how long a browser keeps that its user logged in, in seconds.
+// deviceAge is the lifetime of the cookie of a browser that its user logged in with, in seconds.
 const deviceAge = 400 * 24 * 60 * 60
 
 // deviceCookie lets an owner log in while others guess the password. It is worth nothing without the password.

@@ -56,7 +56,7 @@ func (p *pages) readingPage(read *outlines) echo.HandlerFunc {
 	}
 }
 
-// readingSince is what changed since another version: the changes, and the outline of that version.
+// readingSince holds the changes since another version, and the outline of that version.
 type readingSince struct {
 	version  string
 	message  string // why there is nothing to show

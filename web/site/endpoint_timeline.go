@@ -40,7 +40,7 @@ func (p *Portal) EndpointTimeline(ctx context.Context, e store.Endpoint, word st
 	return v, nil
 }
 
-// stateSpans turns changes of a kind into spans. Before the first change it was otherwise when nothing says what.
+// stateSpans turns changes of a kind into spans. Before the first change it was otherwise, in an unknown state.
 func stateSpans(ctx context.Context, changes []store.EndpointChange, kind, otherwise string, from, now time.Time) []ui.LaneSpan {
 	var spans []ui.LaneSpan
 	state, since := otherwise, from

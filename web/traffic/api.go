@@ -29,7 +29,7 @@ func MountAPI(m *api.API) {
 	m.Scoped(api.EventsBase, site.ScopeEventsConsume).GET("/traffic", m.ByCaller(h.show))
 }
 
-// trafficAnswer is what moved at some endpoints, as the charts show it.
+// trafficAnswer holds the traffic of some endpoints, as the charts show it.
 type trafficAnswer struct {
 	Period     string    `json:"period"`
 	Step       string    `json:"step"`

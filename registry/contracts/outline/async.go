@@ -92,7 +92,7 @@ func (o *Outline) async() {
 	o.group("outline.other-messages", "", rest)
 }
 
-// channelOperations are those of AsyncAPI 2, which stand in the channel.
+// channelOperations reads the operations of AsyncAPI 2, which stand in the channel.
 func (a *asyncReader) channelOperations(name, at string, channel spot) (entries, messages []Entry, links []Link) {
 	for _, action := range []string{"publish", "subscribe"} {
 		operation := a.merged(channel.get(action))
@@ -184,7 +184,7 @@ func (a *asyncReader) operation(name, at string, operation spot, channel string,
 	}
 }
 
-// reply says where the answer to a message goes.
+// reply describes the address of the answer to a message.
 func (a *asyncReader) reply(detail *Detail, b *builder, operation spot) {
 	reply := a.target(operation.get("reply"))
 	if reply.object() == nil {

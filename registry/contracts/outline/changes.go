@@ -6,7 +6,7 @@ import (
 	"schakel/registry/contracts/compare"
 )
 
-// Places says where a page shows changes.
+// Places locates changes on a page.
 type Places struct {
 	// At holds the changes of each place that is shown, as indexes, by its pointer, and Gone what was removed right below it.
 	At, Gone map[string][]int
@@ -67,7 +67,7 @@ func above(pointer string) string {
 type Gone struct {
 	Entry
 	Change compare.Change
-	// Group and Before say where it was: before this entry, or at the end of the group when Before is its To. Group is -1 when
+	// Group and Before locate it: before this entry, or at the end of the group when Before is its To. Group is -1 when
 	// the group is gone too.
 	Before int
 }

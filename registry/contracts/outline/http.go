@@ -154,7 +154,7 @@ const (
 	maxCallbacks = 20
 )
 
-// parameters are those of the operation and of its path, by the place where they stand.
+// parameters lists the operation's and its path's, by their place in a request.
 func (b *builder) parameters(op httpOperation, in use) []Section {
 	sections, seen := map[string]*Section{}, map[string]bool{}
 	for _, at := range append(op.operation.get("parameters").items(), op.item.get("parameters").items()...) {

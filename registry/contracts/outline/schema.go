@@ -14,7 +14,7 @@ import (
 // reference or allOf, are taken as one.
 type Node struct {
 	Name   string       // as it stands in data; empty for the whole and for choices
-	Label  i18n.Message // what it is where it has no name
+	Label  i18n.Message // stands in place of a name
 	Anchor string
 	Type   i18n.Message
 	// Ref is the pointer of the shared schema that describes it, RefName its name.
@@ -156,7 +156,7 @@ func (b *builder) fill(n *Node, at spot, refs *chain, depth int) pending {
 }
 
 // parts collects the schemas that a value has to fit: itself, what it refers to, and the parts of its allOf. The ref is the
-// reference that it is, also as the only one of an allOf, which is how descriptions are put beside references in OpenAPI 3.0.
+// reference that it is, also as the only one of an allOf, as OpenAPI 3.0 puts descriptions beside references.
 func (b *builder) parts(at spot) (list []spot, ref string) {
 	seen := map[string]bool{}
 	var add func(s spot, depth int)

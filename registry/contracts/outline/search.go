@@ -13,7 +13,7 @@ type Hit struct {
 	Pointer string // of the part that has them
 	// Way leads from the entry to the place, by the names of properties, statuses and so on; empty for the entry itself.
 	Way []string
-	// Text is what was found, cut to what stands around the words.
+	// Text holds the words that were found and some around them.
 	Text string
 }
 
