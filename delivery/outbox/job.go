@@ -152,21 +152,6 @@ func (e *Engine) CancelJob(ctx context.Context, actor Actor, id string) error {
 	})
 }
 
-// ContinueJob has a job that stopped for its canary go on with the rest.
-func (e *Engine) ContinueJob(ctx context.Context, actor Actor, id string) error {
-	err := e.decideJob(ctx, actor, id, "deliveries.continue", func(_ *store.Tx, j *store.ResendJob) bool {
-		if j.Status != store.JobStopped {
-			return false
-		}
-		j.Status, j.Stage = store.JobRunning, ""
-		return true
-	})
-	if err == nil {
-		store.AfterCommit(ctx, func() { signal(e.jobs) })
-	}
-	return err
-}
-
 // decideJob changes a job that the actor may see, and audits it; a change that reports false leaves the job as it is.
 func (e *Engine) decideJob(ctx context.Context, actor Actor, id, action string, change func(tx *store.Tx, j *store.ResendJob) bool) error {
 	return e.cfg.DB.Write(ctx, func(tx *store.Tx) error {

@@ -11,7 +11,7 @@ import (
 	"schakel/templates/i18n"
 )
 
-// Care says how carefully a job resends. The zero Care resends all as fast as it can.
+// Care bounds a job that resends. The zero Care resends all as fast as it can.
 type Care struct {
 	// Canary resends the oldest delivery of each endpoint first, and the rest only when those were delivered.
 	Canary bool
@@ -30,6 +30,21 @@ func (c Care) check() error {
 		return ErrRate
 	}
 	return nil
+}
+
+// ContinueJob has a job that stopped for its canary go on with the rest.
+func (e *Engine) ContinueJob(ctx context.Context, actor Actor, id string) error {
+	err := e.decideJob(ctx, actor, id, "deliveries.continue", func(_ *store.Tx, j *store.ResendJob) bool {
+		if j.Status != store.JobStopped {
+			return false
+		}
+		j.Status, j.Stage = store.JobRunning, ""
+		return true
+	})
+	if err == nil {
+		store.AfterCommit(ctx, func() { signal(e.jobs) })
+	}
+	return err
 }
 
 // mostLate bounds what a job with a rate makes up for when it comes late, as after a restart.

@@ -40,7 +40,14 @@ func TestCanariesGoFirst(t *testing.T) {
 		before := len(c.rcv.snapshot())
 		j := c.resend(Care{Canary: true})
 		c.waitFor(func() bool { return len(c.rcv.snapshot()) == before+2 })
-		time.Sleep(3 * 200 * time.Millisecond) // polls of the job
+		c.waitFor(func() bool {
+			var err error
+			j, err = c.db.ResendJob(t.Context(), j.ID)
+			return err == nil && j.Stage == store.StageCanary
+		})
+		if moved, err := c.eng.watchCanaries(t.Context(), j); moved || err != nil {
+			t.Errorf("the job goes on while its canaries are on their way: %v, %v", moved, err)
+		}
 		if n := c.count(store.DeliveryDead); n != 18 {
 			t.Errorf("%d are left while the canaries are on their way, want 18", n)
 		}

@@ -45,7 +45,7 @@ type JobView struct {
 	Created, Finished time.Time
 	// Cancel takes the form that stops it; empty when it cannot be stopped.
 	Cancel string
-	// Rate is how many it resends a second or minute, in words.
+	// Rate names the most that it resends a second or minute.
 	Rate string
 	// Waits names what it waits for; Stopped the cause why it stopped by itself, and Continue takes the form that has it go on.
 	Waits, Stopped, Continue string

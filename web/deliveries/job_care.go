@@ -22,7 +22,7 @@ const (
 	perMinute = "minute"
 )
 
-// careForm is how carefully a job resends, as it was chosen in the portal.
+// careForm holds the canary and the rate as they were chosen in the portal.
 type careForm struct {
 	canary    bool
 	rate, per string
