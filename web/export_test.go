@@ -12,7 +12,7 @@ import (
 	"schakel/store"
 )
 
-// A list goes out as CSV and as NDJSON with its filter; a partner gets its own alone, and the audit trail tells who took what.
+// A list goes out as CSV and as NDJSON with its filter; a partner gets its own alone, and the audit trail names who took it.
 func TestExportDeliveries(t *testing.T) {
 	t.Parallel()
 	w := newQueueWorld(t)

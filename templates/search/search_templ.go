@@ -13,7 +13,7 @@ import (
 	"schakel/templates/ui"
 )
 
-// View is what a search found.
+// View holds the results of a search.
 type View struct {
 	Query  string
 	Groups []Group
@@ -23,7 +23,7 @@ type View struct {
 	Finds []string
 }
 
-// Group is what was found of one kind.
+// Group holds the results of one kind.
 type Group struct {
 	ID, Title string
 	Hits      []Hit

@@ -21,7 +21,7 @@ type Page struct {
 	Lang string
 	// Here is the address of this page, to which the choice of a language comes back; empty offers none.
 	Here string
-	// Query is what was searched for, to show in the search field.
+	// Query is the text of the search field.
 	Query string
 	// User is the person who is logged in; nil for a visitor.
 	User *UserView

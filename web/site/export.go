@@ -180,7 +180,7 @@ func ExportHref(c echo.Context, list string) string {
 	return list + "/export?" + q.Encode()
 }
 
-// FilterProblem refuses an export by a filter that cannot be used; its list says what is wrong, beside each field.
+// FilterProblem refuses an export by a filter that cannot be used; its list explains each fault beside the field.
 func FilterProblem(wrong FormErrors) error {
 	for _, text := range SortedFields(wrong) {
 		return echo.NewHTTPError(http.StatusUnprocessableEntity, text.Text)
