@@ -242,9 +242,9 @@ func TestRetentionTasks(t *testing.T) {
 		flags RetentionFlags
 		want  string
 	}{
-		{RetentionFlags{}, "traffic partitions expired objects mutation-files quarantine mirrors downloads mutations publications mutation-downloads inbox"},
-		{RetentionFlags{KeepEvents: 30 * day, KeepAttemptBodies: 14 * day, KeepAudit: 730 * day, KeepMails: 30 * day, KeepJobs: 90 * day}, "traffic partitions expired objects mutation-files events batches identities quarantine mirrors downloads mutations publications mutation-downloads amqp attempt-bodies audit issue-events mails jobs inbox"},
-		{RetentionFlags{KeepAudit: day, PruneSchedule: "0 3 * * *"}, "traffic partitions expired objects mutation-files quarantine mirrors downloads mutations publications mutation-downloads audit issue-events inbox"},
+		{RetentionFlags{}, "traffic changes partitions expired objects mutation-files quarantine mirrors downloads mutations publications mutation-downloads inbox"},
+		{RetentionFlags{KeepEvents: 30 * day, KeepAttemptBodies: 14 * day, KeepAudit: 730 * day, KeepMails: 30 * day, KeepJobs: 90 * day}, "traffic changes partitions expired objects mutation-files events batches identities quarantine mirrors downloads mutations publications mutation-downloads amqp attempt-bodies audit issue-events mails jobs inbox"},
+		{RetentionFlags{KeepAudit: day, PruneSchedule: "0 3 * * *"}, "traffic changes partitions expired objects mutation-files quarantine mirrors downloads mutations publications mutation-downloads audit issue-events inbox"},
 	} {
 		tasks, err := c.flags.tasks(sevenDays)
 		if err != nil {
