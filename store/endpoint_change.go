@@ -74,7 +74,7 @@ func (q *Queries) EndpointChanges(ctx context.Context, endpointID string, since 
 	return append(changes, rows...), nil
 }
 
-// PruneEndpointChanges removes changes of before a moment, but the last of each endpoint and kind: that is what it still is.
+// PruneEndpointChanges removes changes of before a moment, but the last of each endpoint and kind, which still holds.
 func (tx *Tx) PruneEndpointChanges(ctx context.Context, before Time, _ string, limit int) (Pruned, error) {
 	n, err := tx.exec(ctx, `DELETE FROM endpoint_change WHERE (endpoint_id, kind, at) IN (SELECT endpoint_id, kind, at FROM endpoint_change c
 		WHERE c.at < ? AND (c.kind = 'probe' OR EXISTS (SELECT 1 FROM endpoint_change n WHERE n.endpoint_id = c.endpoint_id AND n.kind = c.kind AND n.at > c.at))

@@ -22,7 +22,7 @@ type TestView struct {
 	// Type is the chosen type, Contract where it is defined, Event the event as typed.
 	Type, Event string
 	Contract    ui.Named
-	// Checked is set when the event was held against its contract; Findings are what does not fit.
+	// Checked is set when the event was held against its contract; Findings lists the misfits.
 	Checked  bool
 	Findings []TestFinding
 	Outcome  *TestOutcome

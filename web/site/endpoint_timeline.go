@@ -14,7 +14,7 @@ import (
 const windowsShown = 7 * 24 * time.Hour
 
 // EndpointTimeline shows the status, the circuit and the delivery windows of an endpoint in a period up to now. It reads the changes
-// that were written when they came. The windows are those of today: earlier ones are not kept.
+// that were written when they came. The windows shown are of today: earlier ones are not kept.
 func (p *Portal) EndpointTimeline(ctx context.Context, e store.Endpoint, word string) (*ui.LanesView, error) {
 	now := p.Cfg.Now()
 	from := now.Add(-TrafficPeriod(word).Length)
