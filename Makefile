@@ -13,12 +13,14 @@ LDFLAGS   = -s -w -X $(RELEASE).version=$(VERSION) -X $(RELEASE).commit=$(COMMIT
 # Packages off the paths of events; compiled without inlining they take 4 MB less, and pages a tenth more time. Tests and
 # benchmarks do not use this.
 COLD     := schakel/templates schakel/web/account schakel/web/admin schakel/web/amqp schakel/web/contracts schakel/web/docs schakel/web/site schakel/web/traffic \
-	 schakel/web/partners \
+	schakel/web/partners schakel/web/deliveries schakel/web/datasets schakel/web/search \
 	schakel/server/contractcmd schakel/server/mutationcmd schakel/server/demo \
 	schakel/registry/contracts/compare schakel/registry/amqp/cpa schakel/registry/contracts/lint schakel/registry/contracts/outline \
+	schakel/registry/contracts/bundle schakel/registry/contracts/contract schakel/registry/contracts/mirror schakel/registry/amqp schakel/registry/installation \
 	schakel/registry/partners schakel/registry/mail schakel/registry/datasets schakel/registry/services schakel/store/backup schakel/server/cli \
+	schakel/server/packaging schakel/server/release \
 	github.com/lestrrat-go/helium/html github.com/lestrrat-go/helium/xpath1 github.com/lestrrat-go/helium/xpath3 \
-	github.com/alecthomas/kong github.com/coreos/go-oidc/v3 golang.org/x/oauth2 github.com/mfridman/interpolate github.com/sethvargo/go-retry github.com/getkin/kin-openapi github.com/pressly/goose/v3 github.com/prometheus/common \
+	github.com/alecthomas/kong github.com/alexedwards github.com/oasdiff github.com/coreos/go-oidc/v3 golang.org/x/oauth2 github.com/mfridman/interpolate github.com/sethvargo/go-retry github.com/getkin/kin-openapi github.com/pressly/goose/v3 github.com/prometheus/common \
 	github.com/prometheus/procfs github.com/wneessen/go-mail github.com/yuin/goldmark go.yaml.in/yaml/v4 \
 	golang.org/x/text google.golang.org/protobuf
 PACKAGES ?= ./...
