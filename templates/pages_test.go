@@ -90,14 +90,29 @@ func administratorPages() map[string]templ.Component {
 			Pager:  &ui.Pager{Page: 1, PerPage: 1, Total: 2, URL: func(int) string { return "?page=2" }},
 		}),
 		"reading": contractsview.ReadingPage(p, contractsview.ReadingView{
-			Text: "# Big", Servers: []contractsview.ReadingNamed{{Name: "main", Kind: "amqp", Detail: "broker", Text: "text"}}, Security: []contractsview.ReadingNamed{{Name: "key"}}, Total: 2, Uses: &contractsview.ReadingUses{Rows: []contractsview.BoundRow{{Partner: "P", PartnerHref: "/p", Subscription: "S", SubscriptionHref: "/s"}}},
-			Parts: []contractsview.ReadingPart{
+			Version: "1.1.0", VersionHref: "/v", Action: "/v/read", Text: "# Big", Since: "1.0.0", Heavy: true, Next: &contractsview.ReadingNear{Title: "Next", Href: "/v/read?group=2"},
+			Others:   []contractsview.ReadingVersion{{Version: "1.0.0", State: "published", Href: "/o", ChangesHref: "/c"}},
+			Servers:  []contractsview.ReadingNamed{{ID: "server-1", Name: "main", Kind: "amqp", Detail: "broker", Text: "text"}},
+			Security: []contractsview.ReadingNamed{{ID: "security-1", Name: "key"}}, Total: 2, Search: "a",
+			Hits:     &contractsview.ReadingHits{Words: "a", Total: 1, Rows: []contractsview.ReadingHit{{Kind: "operation", Name: "GET /a", Way: "Response 204", Text: "<b>", Href: "#part-1"}}},
+			Changes:  &contractsview.ReadingChanges{From: "1.0.0", Breaking: 1, Rows: []contractsview.ReadingMark{{Level: "breaking", Word: "removed", Name: "a.b", Text: "<b>", Href: "#part-1"}}, More: 3, Href: "/c"},
+			Contents: []contractsview.ReadingContents{{Title: "Tag", Href: "#group-1", Count: 2, Entries: []contractsview.ReadingContentsEntry{{Method: "GET", Label: "/a", Title: "s", Href: "#part-1", Level: "breaking", Deprecated: true}}}},
+			Groups: []contractsview.ReadingGroup{{ID: "group-1", Title: "Tag", Text: "t", Parts: []contractsview.ReadingPart{
 				{
-					ID: "part-1", Kind: "operation", Name: "GET /a", Summary: "s", Text: "## <script>", Deprecated: true, Facts: []ui.Item{{Label: "Security", Text: "key"}}, Links: []contractsview.ReadingLink{{Label: "Message", Name: "m", Href: ""}, {Label: "Message", Name: "n", Href: "/n"}},
-					Tables: []contractsview.ReadingTable{{Title: "Request", Text: "t", More: true, Fields: []contractsview.ReadingField{{Type: "object"}, {Name: "a.b", Type: "string", Required: true, RefName: "B", RefHref: "/b", Text: "*x*", Rules: []string{"r"}, Deprecated: true}}}, {Title: "Response 204", Text: "Done."}}, Examples: []contractsview.ReadingExample{{Name: "Example", Text: "{}"}},
+					ID: "part-1", Kind: "operation", Name: "GET /a", Method: "GET", Path: "/a", Summary: "s", Text: "## <script>", Deprecated: true, Facts: []ui.Item{{Label: "Security", Text: "key"}},
+					Marks: []contractsview.ReadingMark{{Level: "warning", Word: "changed", Text: "w"}}, Gone: []contractsview.ReadingMark{{Level: "breaking", Word: "removed", Name: "c", Text: "g"}},
+					Links: []contractsview.ReadingLink{{Label: "Message", Name: "m", Href: ""}, {Label: "Message", Name: "n", Href: "/n"}},
+					Sections: []contractsview.ReadingSection{{ID: "part-1-request", Title: "Request", Text: "t", Open: true, Blocks: []contractsview.ReadingBlock{{Title: "Body", Whole: contractsview.ReadingNode{
+						ID: "part-1-body", Type: "object", Children: []contractsview.ReadingNode{{
+							ID: "part-1-body-a", Name: "a", Type: "string", Required: true, RefName: "B", RefHref: "/b", Text: "*x*", Rules: []string{"r"}, Deprecated: true, ReadOnly: true, Again: true,
+						}},
+					}}}}},
+					Codes:   []contractsview.ReadingCode{{ID: "part-1-code", Label: "Source", Text: "{}"}},
+					Samples: []contractsview.ReadingSamples{{ID: "part-1-samples", Rows: []contractsview.ReadingSample{{Label: "First", Region: "First sample", Code: "{}"}, {Label: "Second", Region: "Second sample", Text: "made", Code: "[]"}}}},
 				},
 				{ID: "part-2", Kind: "schema", Name: "A"},
-			},
+			}}},
+			Uses: &contractsview.ReadingUses{Rows: []contractsview.BoundRow{{Partner: "P", PartnerHref: "/p", Subscription: "S", SubscriptionHref: "/s"}}},
 		}),
 		"reading nothing": contractsview.ReadingPage(p, contractsview.ReadingView{Uses: &contractsview.ReadingUses{Own: true}}),
 		"changes none":    contractsview.ContractChangesPage(p, contractsview.ContractChangesView{From: "1.0.0", To: "1.1.0", Compared: true}),
@@ -186,6 +201,12 @@ func sampleAgain() deliveriesview.AgainView {
 }
 
 // TestQueuePages holds the rules of all pages against those about what moves.
+func sampleCare() deliveriesview.CareFields {
+	return deliveriesview.CareFields{
+		Canary: ui.Field{Name: "canary", Label: "One first"}, Rate: ui.Field{Name: "rate", Label: "At most", Error: "Too many."}, Per: ui.Field{Name: "per", Label: "In"},
+	}
+}
+
 func TestQueuePages(t *testing.T) {
 	t.Parallel()
 	p, list := galleryPage(), sampleDeliveries()
@@ -197,7 +218,7 @@ func TestQueuePages(t *testing.T) {
 		"list":      uitest.Render(t, deliveriesview.DeliveryList(p, list)),
 		"delivery":  uitest.Render(t, deliveriesview.Delivery(p, sampleDelivery())),
 		"withheld":  uitest.Render(t, deliveriesview.Delivery(p, deliveriesview.DeliveryView{State: "pending", Headline: "Pending", Event: ui.EventView{Withheld: "Not yours now."}, Now: uitest.Now()})),
-		"all":       uitest.Render(t, deliveriesview.DeliveryAll(p, deliveriesview.DeliveryAllView{Action: "/a", Back: "/b", Count: 2, Discard: true, Wrong: "Say why.", Filter: []ui.Item{{Label: "State", Text: "Held"}}})),
+		"all":       uitest.Render(t, deliveriesview.DeliveryAll(p, deliveriesview.DeliveryAllView{Action: "/a", Back: "/b", Count: 2, Care: sampleCare(), Discard: true, Wrong: "Say why.", Filter: []ui.Item{{Label: "State", Text: "Held"}}})),
 		"discard":   uitest.Render(t, deliveriesview.DeliveryDiscard(p, deliveriesview.DeliveryDiscardView{Action: "/a", Back: "/b", IDs: []string{"dlv_1"}, Count: 1, Wrong: "Say why."})),
 		"job":       uitest.Render(t, deliveriesview.Job(p, running)),
 		"replaying": uitest.Render(t, deliveriesview.Job(p, replaying)),
