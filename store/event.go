@@ -170,6 +170,22 @@ func (q *Queries) Events(ctx context.Context, f EventFilter) ([]Event, int, erro
 	return longPageOf[Event](ctx, q, eventSummary, `event`, w, `id DESC`, f.Page)
 }
 
+// EventSubjects gives the subjects of events by their id. One without a subject is missing.
+func (q *Queries) EventSubjects(ctx context.Context, ids []string) (map[string]string, error) {
+	subjects := make(map[string]string, len(ids))
+	if len(ids) == 0 {
+		return subjects, nil
+	}
+	w := whereIn(`id`, ids)
+	rows, err := listOf[Event](ctx, q, `SELECT id, ce_subject FROM event`+w.sql(), w.args...)
+	for _, e := range rows {
+		if e.CESubject != "" {
+			subjects[e.ID] = e.CESubject
+		}
+	}
+	return subjects, err
+}
+
 // IdempotencyKey stores the fingerprint and the answer of a request under (client, operation, key): IDEM-08, IDEM-14, IDEM-16.
 type IdempotencyKey struct {
 	ClientID     string `db:"client_id"`

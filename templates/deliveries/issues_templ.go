@@ -25,16 +25,20 @@ type IssueListView struct {
 	Total       int
 	Pager       *ui.Pager
 	ShowPartner bool
-	Now         time.Time
+	// Deliveries is the address of the list of all deliveries.
+	Deliveries string
+	Now        time.Time
 }
 
 // IssueRow is one issue in the list. Acknowledge and Resolve are addresses; empty where there is no such step.
 type IssueRow struct {
 	Cause, Detail, Partner, Endpoint, State string
-	Failures                                int
-	First, Last                             time.Time
-	Href, DeadLetters                       string
-	Acknowledge, Resolve                    string
+	// Kind is that of its state.
+	Kind                 ui.Kind
+	Failures             int
+	First, Last          time.Time
+	Href, DeadLetters    string
+	Acknowledge, Resolve string
 	// Spark draws the last 24 hours of its endpoint.
 	Spark ui.SparkView
 }
@@ -42,24 +46,26 @@ type IssueRow struct {
 func (v IssueListView) table(ctx context.Context) ui.TableView {
 	t := ui.TableView{
 		ID: "issues", Caption: i18n.T(ctx, "deliveries.issues.title"), Total: v.Total, Noun: [2]string{i18n.T(ctx, "deliveries.noun.issue-one"), i18n.T(ctx, "deliveries.noun.issue-many")}, Pager: v.Pager,
-		Columns: []ui.Column{{Label: i18n.T(ctx, "deliveries.issues.cause")}, {Label: i18n.T(ctx, "deliveries.endpoint")}},
-		Empty:   ui.Empty{Text: i18n.T(ctx, "deliveries.issues.none")},
+		Dense:   true,
+		Columns: []ui.Column{{Label: i18n.T(ctx, "deliveries.issues.cause")}, {Label: i18n.T(ctx, "deliveries.endpoint"), Bare: true}},
+		Empty:   ui.Empty{Text: i18n.T(ctx, "deliveries.issues.none"), ActionLabel: i18n.T(ctx, "deliveries.list.see-all"), ActionHref: v.Deliveries},
 	}
 	if v.ShowPartner {
-		t.Columns = append(t.Columns, ui.Column{Label: i18n.T(ctx, "deliveries.partner")})
+		t.Columns = append(t.Columns, ui.Column{Label: i18n.T(ctx, "deliveries.partner"), Bare: true})
 	}
-	t.Columns = append(t.Columns, ui.Column{Label: i18n.T(ctx, "deliveries.state-label")},
-		ui.Column{Label: i18n.T(ctx, "deliveries.issues.failures"), Numeric: true}, ui.Column{Label: i18n.T(ctx, "deliveries.issues.span")}, ui.SparkColumn(ctx),
+	t.Columns = append(t.Columns, ui.Column{Label: i18n.T(ctx, "deliveries.state-label"), Bare: true},
+		ui.Column{Label: i18n.T(ctx, "deliveries.issues.failures"), Numeric: true}, ui.Column{Label: i18n.T(ctx, "deliveries.issues.first"), Whole: true},
+		ui.Column{Label: i18n.T(ctx, "deliveries.issues.last"), Whole: true}, ui.SparkColumn(ctx),
 		ui.Column{Label: i18n.T(ctx, "deliveries.actions"), Unseen: true})
 	return t
 }
 
 func (v IssueListView) cells(ctx context.Context, r IssueRow) ui.Cells {
-	all := ui.Cells{r.cause(), ui.PlainText(r.Endpoint)}
+	all := ui.Cells{r.cause(), ui.Short(r.Endpoint)}
 	if v.ShowPartner {
-		all = append(all, ui.PlainText(r.Partner))
+		all = append(all, ui.Short(r.Partner))
 	}
-	return append(all, ui.PlainText(r.State), ui.PlainText(i18n.Count(ctx, r.Failures)), r.span(v.Now), ui.Spark(r.Spark), r.actions(v.Path))
+	return append(all, ui.Badge(r.Kind, r.State), ui.PlainText(i18n.Count(ctx, r.Failures)), ui.Ago(r.First, v.Now), ui.Ago(r.Last, v.Now), ui.Spark(r.Spark), r.actions(v.Path))
 }
 
 // IssueList lists issues, those that failed last first.
@@ -155,68 +161,37 @@ func (r IssueRow) cause() templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 4, "<div class=\"schakel-rowhead__more\">")
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		var templ_7745c5c3_Var4 string
-		templ_7745c5c3_Var4, templ_7745c5c3_Err = templ.JoinStringErrs(r.Detail)
-		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `deliveries/issues.templ`, Line: 69, Col: 47}
-		}
-		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var4))
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 5, "</div></div>")
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		return nil
-	})
-}
-
-func (r IssueRow) span(now time.Time) templ.Component {
-	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
-		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
-		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
-			return templ_7745c5c3_CtxErr
-		}
-		templ_7745c5c3_Buffer, templ_7745c5c3_IsBuffer := templruntime.GetBuffer(templ_7745c5c3_W)
-		if !templ_7745c5c3_IsBuffer {
-			defer func() {
-				templ_7745c5c3_BufErr := templruntime.ReleaseBuffer(templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err == nil {
-					templ_7745c5c3_Err = templ_7745c5c3_BufErr
-				}
-			}()
-		}
-		ctx = templ.InitializeContext(ctx)
-		templ_7745c5c3_Var5 := templ.GetChildren(ctx)
-		if templ_7745c5c3_Var5 == nil {
-			templ_7745c5c3_Var5 = templ.NopComponent
-		}
-		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 6, "<div>")
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = ui.Ago(r.First, now).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		var templ_7745c5c3_Var6 string
-		templ_7745c5c3_Var6, templ_7745c5c3_Err = templ.JoinStringErrs(" – ")
-		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `deliveries/issues.templ`, Line: 76, Col: 11}
-		}
-		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var6))
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = ui.Ago(r.Last, now).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
+		if r.Detail != "" {
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 4, "<span class=\"schakel-rowhead__more\" title=\"")
+			if templ_7745c5c3_Err != nil {
+				return templ_7745c5c3_Err
+			}
+			var templ_7745c5c3_Var4 string
+			templ_7745c5c3_Var4, templ_7745c5c3_Err = templ.JoinStringErrs(r.Detail)
+			if templ_7745c5c3_Err != nil {
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `deliveries/issues.templ`, Line: 76, Col: 55}
+			}
+			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var4))
+			if templ_7745c5c3_Err != nil {
+				return templ_7745c5c3_Err
+			}
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 5, "\">")
+			if templ_7745c5c3_Err != nil {
+				return templ_7745c5c3_Err
+			}
+			var templ_7745c5c3_Var5 string
+			templ_7745c5c3_Var5, templ_7745c5c3_Err = templ.JoinStringErrs(" " + r.Detail)
+			if templ_7745c5c3_Err != nil {
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `deliveries/issues.templ`, Line: 76, Col: 74}
+			}
+			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var5))
+			if templ_7745c5c3_Err != nil {
+				return templ_7745c5c3_Err
+			}
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 6, "</span>")
+			if templ_7745c5c3_Err != nil {
+				return templ_7745c5c3_Err
+			}
 		}
 		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 7, "</div>")
 		if templ_7745c5c3_Err != nil {
@@ -242,9 +217,9 @@ func (r IssueRow) actions(path string) templ.Component {
 			}()
 		}
 		ctx = templ.InitializeContext(ctx)
-		templ_7745c5c3_Var7 := templ.GetChildren(ctx)
-		if templ_7745c5c3_Var7 == nil {
-			templ_7745c5c3_Var7 = templ.NopComponent
+		templ_7745c5c3_Var6 := templ.GetChildren(ctx)
+		if templ_7745c5c3_Var6 == nil {
+			templ_7745c5c3_Var6 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Err = ui.Link(i18n.T(ctx, "deliveries.issues.dead-letters"), r.DeadLetters).Render(ctx, templ_7745c5c3_Buffer)

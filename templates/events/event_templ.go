@@ -39,17 +39,18 @@ type EventListView struct {
 
 // EventRow is one event in the list.
 type EventRow struct {
-	Type, Href, CEID, Source, Partner string
-	Accepted                          time.Time
-	Test                              bool
+	Type, Href, Subject, CEID, Source, Partner string
+	Accepted                                   time.Time
+	Test                                       bool
 }
 
 func (v EventListView) table(ctx context.Context) ui.TableView {
 	t := v.Table
 	t.Columns = []ui.Column{
-		{Label: i18n.T(ctx, "events.event")}, {Label: i18n.T(ctx, "events.list.id-and-source")},
-		{Label: i18n.T(ctx, "events.list.from-partner")}, {Label: i18n.T(ctx, "events.list.accepted")},
+		{Label: i18n.T(ctx, "events.event")}, {Label: i18n.T(ctx, "ui.subject")}, {Label: i18n.T(ctx, "events.list.event-id")}, {Label: i18n.T(ctx, "events.list.source")},
+		{Label: i18n.T(ctx, "events.list.from-partner"), Bare: true}, {Label: i18n.T(ctx, "events.list.accepted"), Whole: true, Bare: true},
 	}
+	t.Dense = true
 	return t
 }
 
@@ -255,7 +256,7 @@ func EventList(p ui.Page, v EventListView) templ.Component {
 			}
 			if !v.Invalid {
 				templ_7745c5c3_Err = ui.Rows(v.table(ctx), v.Rows, func(r EventRow) ui.Cells {
-					return ui.Cells{r.eventCell(), r.idAndSourceCell(), ui.PlainText(r.Partner), ui.Clock(r.Accepted, v.Now)}
+					return ui.Cells{r.eventCell(), ui.ShortOrNone(r.Subject), ui.ShortID(r.CEID), ui.ShortID(r.Source), ui.Short(r.Partner), ui.Ago(r.Accepted, v.Now)}
 				}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
@@ -296,71 +297,30 @@ func (r EventRow) eventCell() templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = ui.Link(r.Type, r.Href).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
 		if r.Test {
+			templ_7745c5c3_Err = ui.Badge(ui.KindNeutral, i18n.T(ctx, "events.test")).Render(ctx, templ_7745c5c3_Buffer)
+			if templ_7745c5c3_Err != nil {
+				return templ_7745c5c3_Err
+			}
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 11, " ")
+			if templ_7745c5c3_Err != nil {
+				return templ_7745c5c3_Err
+			}
 			var templ_7745c5c3_Var9 string
 			templ_7745c5c3_Var9, templ_7745c5c3_Err = templ.JoinStringErrs(" ")
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `events/event.templ`, Line: 90, Col: 8}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `events/event.templ`, Line: 91, Col: 8}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var9))
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Badge(ui.KindNeutral, i18n.T(ctx, "events.test")).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 11, "</div>")
+		templ_7745c5c3_Err = ui.ShortLink(r.Type, r.Href).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		return nil
-	})
-}
-
-func (r EventRow) idAndSourceCell() templ.Component {
-	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
-		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
-		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
-			return templ_7745c5c3_CtxErr
-		}
-		templ_7745c5c3_Buffer, templ_7745c5c3_IsBuffer := templruntime.GetBuffer(templ_7745c5c3_W)
-		if !templ_7745c5c3_IsBuffer {
-			defer func() {
-				templ_7745c5c3_BufErr := templruntime.ReleaseBuffer(templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err == nil {
-					templ_7745c5c3_Err = templ_7745c5c3_BufErr
-				}
-			}()
-		}
-		ctx = templ.InitializeContext(ctx)
-		templ_7745c5c3_Var10 := templ.GetChildren(ctx)
-		if templ_7745c5c3_Var10 == nil {
-			templ_7745c5c3_Var10 = templ.NopComponent
-		}
-		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 12, "<div><div>")
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = ui.Identifier(r.CEID).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 13, "</div><div>")
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = ui.Identifier(r.Source).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 14, "</div></div>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 12, "</div>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -2,6 +2,7 @@ package ui
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -210,4 +211,14 @@ func choiceClass(kind string) string {
 		return "utrecht-radio-button utrecht-radio-button--html-input"
 	}
 	return "utrecht-checkbox utrecht-checkbox--html-input"
+}
+
+// firstFilters is how many fields of a filter are always shown; the others are folded away until one of them is used.
+const firstFilters = 4
+
+// anyUsed reports whether a list is filtered by one of the fields, or one is wrong.
+func anyUsed(fields []Field) bool {
+	return slices.ContainsFunc(fields, func(f Field) bool {
+		return f.Value != "" || f.Error != "" || slices.ContainsFunc(f.Options, func(o Option) bool { return o.Selected && o.Value != "" })
+	})
 }

@@ -80,7 +80,9 @@ func (v SparkView) text(ctx context.Context) string {
 }
 
 // SparkColumn is the heading over Sparks.
-func SparkColumn(ctx context.Context) Column { return Column{Label: i18n.T(ctx, "ui.spark-column")} }
+func SparkColumn(ctx context.Context) Column {
+	return Column{Label: i18n.T(ctx, "ui.spark-column"), Whole: true}
+}
 
 // Spark draws a row's traffic. Its name for a screen reader, shown on hover too, holds the figures.
 func Spark(v SparkView) templ.Component {

@@ -23,6 +23,9 @@ type TableView struct {
 	Most int
 	// Noun names one and many rows in the language of the reader, such as {"delivery", "deliveries"}.
 	Noun [2]string
+	// Dense sets each row on one line on a desktop and as a compact card on a phone: for lists of which many rows are read at once.
+	// What does not fit is shortened, so a cell gives its whole text as a title (Short, Middle) and its row leads to a page that has it.
+	Dense bool
 	// Bulk draws a bar for ticked rows; nil draws none and no tick column.
 	Bulk *BulkView
 	// Empty is shown in place of the table when Total is 0.
@@ -40,6 +43,12 @@ type Column struct {
 	Sorted string
 	// Numeric columns are set at the right.
 	Numeric bool
+	// Whole columns of a dense table are never shortened: states, ages, numbers.
+	Whole bool
+	// Wrap lets sentences of a dense table take several lines.
+	Wrap bool
+	// Bare columns need no label on a phone, because their values explain themselves.
+	Bare bool
 	// Unseen hides the label from sight but not from screen readers, for
 	// columns of buttons.
 	Unseen bool
@@ -100,7 +109,7 @@ func (t TableView) count(ctx context.Context) string {
 func (t TableView) row(cells Cells) templ.Component {
 	list := slices.Repeat([]templ.Component{templ.NopComponent}, max(len(cells), len(t.Columns)))
 	for i, c := range t.Columns {
-		list[i] = columnCell(c, i == t.Head, cells[i])
+		list[i] = t.cell(c, i == t.Head, cells[i])
 	}
 	return Spaced(list...)
 }
@@ -195,4 +204,32 @@ func (p Pager) around() []int {
 func FirstFew(list []string) []string {
 	const few = 3
 	return list[:min(few, len(list))]
+}
+
+// cell draws one cell; in a dense table a box around its content is what is shortened.
+func (t TableView) cell(c Column, head bool, content templ.Component) templ.Component {
+	if t.Dense && !c.Unseen {
+		content = cellBox(c.boxClass(), content)
+		if c.Bare {
+			c.Label = ""
+		}
+	}
+	return columnCell(c, head, content)
+}
+
+func (c Column) boxClass() string {
+	switch {
+	case c.Wrap:
+		return "schakel-cell schakel-cell--wrap"
+	case c.Whole || c.Numeric:
+		return "schakel-cell schakel-cell--whole"
+	}
+	return "schakel-cell"
+}
+
+func (t TableView) class() string {
+	if t.Dense {
+		return "utrecht-table utrecht-table--html-table schakel-table schakel-table--dense"
+	}
+	return "utrecht-table utrecht-table--html-table schakel-table"
 }

@@ -35,7 +35,7 @@ func (p *Pages) issueList(area site.DeliveryArea) echo.HandlerFunc {
 		if err != nil {
 			return err
 		}
-		v := view.IssueListView{Path: area.Base + "/issues", Export: site.ExportHref(c, area.Base+"/issues"), Total: total, Pager: site.LongPager(c, paging, total), ShowPartner: area.Admin, Now: p.Cfg.Now()}
+		v := view.IssueListView{Path: area.Base + "/issues", Deliveries: area.Base + "/deliveries", Export: site.ExportHref(c, area.Base+"/issues"), Total: total, Pager: site.LongPager(c, paging, total), ShowPartner: area.Admin, Now: p.Cfg.Now()}
 		options := []ui.Option{{Label: i18n.T(ctx, "deliveries.list.all-states")}}
 		for _, s := range issueStatuses() {
 			options = append(options, ui.Option{Value: s, Label: i18n.Of(ctx, "deliveries.issue-state", s)})
@@ -81,7 +81,7 @@ func (p *Pages) issueList(area site.DeliveryArea) echo.HandlerFunc {
 func issueRow(ctx context.Context, area site.DeliveryArea, i store.Issue) view.IssueRow {
 	here := area.Issue(i.ID)
 	r := view.IssueRow{
-		Cause: registry.IssueCause(i.Cause).In(ctx), Detail: site.DetailText(ctx, causeReason(i.Cause), site.Shown(i.Detail)), State: issueState(ctx, i), Failures: int(i.Failures), First: i.FirstAt.Time, Last: i.LastAt.Time,
+		Cause: registry.IssueCause(i.Cause).In(ctx), Detail: site.DetailText(ctx, causeReason(i.Cause), site.Shown(i.Detail)), State: issueState(ctx, i), Kind: issueKind(i.Status), Failures: int(i.Failures), First: i.FirstAt.Time, Last: i.LastAt.Time,
 		Href: here, DeadLetters: issueDeliveries(area, i, store.DeliveryDead),
 	}
 	switch i.Status {
@@ -91,6 +91,17 @@ func issueRow(ctx context.Context, area site.DeliveryArea, i store.Issue) view.I
 		r.Resolve = here + "/resolve"
 	}
 	return r
+}
+
+// issueKind rates the state of an issue.
+func issueKind(status string) ui.Kind {
+	switch status {
+	case store.IssueResolved:
+		return ui.KindOK
+	case store.IssueAcknowledged:
+		return ui.KindWarning
+	}
+	return ui.KindError
 }
 
 // issueState names the state, and who decided.

@@ -60,7 +60,7 @@ func (p *pages) eventList(c echo.Context) error {
 			return err
 		}
 		v.Rows = append(v.Rows, view.EventRow{
-			Type: e.CEType, Href: "/admin/events/" + e.ID, CEID: site.Shown(e.CEID), Source: site.Shown(e.CESource), Partner: partner,
+			Type: e.CEType, Href: "/admin/events/" + e.ID, Subject: site.Shown(e.CESubject), CEID: site.Shown(e.CEID), Source: site.Shown(e.CESource), Partner: partner,
 			Accepted: e.AcceptedAt.Time, Test: e.Test,
 		})
 	}

@@ -23,9 +23,13 @@ func DeliveryRows(ctx context.Context, area DeliveryArea, rows []store.Delivery,
 	if err != nil {
 		return nil, err
 	}
+	subjects, err := names.db.EventSubjects(ctx, eventIDs(rows))
+	if err != nil {
+		return nil, err
+	}
 	for i, d := range rows {
 		r := ui.DeliveryRow{
-			ID: d.ID, EventType: d.EventType, Href: area.Delivery(d.ID), State: d.Status, Reason: rowReason(ctx, d, actions[d.ReplayOf]),
+			ID: d.ID, EventType: d.EventType, Subject: Shown(subjects[d.EventID]), Href: area.Delivery(d.ID), State: d.Status, Reason: rowReason(ctx, d, actions[d.ReplayOf]),
 			Changed: d.UpdatedAt.Time, Due: NextAttempt(d).Time, Tries: int(d.Attempts),
 		}
 		if label := ResendLabel(ctx, d); label != "" {
@@ -42,6 +46,14 @@ func DeliveryRows(ctx context.Context, area DeliveryArea, rows []store.Delivery,
 		list[i] = r
 	}
 	return list, nil
+}
+
+func eventIDs(rows []store.Delivery) []string {
+	ids := make([]string, len(rows))
+	for i, d := range rows {
+		ids[i] = d.EventID
+	}
+	return ids
 }
 
 // JobActions answers what the jobs did by which rows were sent once more.
