@@ -37,7 +37,8 @@ type AuditRow struct {
 
 func (v AuditView) table(ctx context.Context) ui.TableView {
 	t := v.Table
-	t.Columns = []ui.Column{{Label: i18n.T(ctx, "admin.audit.when")}, {Label: i18n.T(ctx, "admin.audit.what")}, {Label: i18n.T(ctx, "admin.audit.partner")}, {Label: i18n.T(ctx, "admin.audit.links"), Unseen: true}}
+	t.Dense = true
+	t.Columns = []ui.Column{{Label: i18n.T(ctx, "admin.audit.when"), Whole: true, Bare: true}, {Label: i18n.T(ctx, "admin.audit.what"), Wrap: true, Bare: true}, {Label: i18n.T(ctx, "admin.audit.partner"), Bare: true}, {Label: i18n.T(ctx, "admin.audit.links"), Unseen: true}}
 	return t
 }
 
@@ -101,7 +102,7 @@ func AuditTrail(p ui.Page, v AuditView) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				templ_7745c5c3_Err = ui.Rows(v.table(ctx), v.Rows, func(r AuditRow) ui.Cells {
-					return ui.Cells{ui.Clock(r.At, v.Now), ui.PlainText(r.Sentence), ui.PlainText(r.Partner), r.actionsCell()}
+					return ui.Cells{ui.Ago(r.At, v.Now), ui.PlainText(r.Sentence), ui.Short(r.Partner), r.actionsCell()}
 				}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
@@ -146,7 +147,7 @@ func (r AuditRow) actionsCell() templ.Component {
 			var templ_7745c5c3_Var4 templ.SafeURL
 			templ_7745c5c3_Var4, templ_7745c5c3_Err = templ.JoinURLErrs(r.Href)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/audit.templ`, Line: 52, Col: 60}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/audit.templ`, Line: 53, Col: 60}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var4))
 			if templ_7745c5c3_Err != nil {
@@ -159,7 +160,7 @@ func (r AuditRow) actionsCell() templ.Component {
 			var templ_7745c5c3_Var5 string
 			templ_7745c5c3_Var5, templ_7745c5c3_Err = templ.JoinStringErrs(i18n.T(ctx, "admin.audit.open"))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/audit.templ`, Line: 53, Col: 36}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/audit.templ`, Line: 54, Col: 36}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var5))
 			if templ_7745c5c3_Err != nil {
@@ -172,7 +173,7 @@ func (r AuditRow) actionsCell() templ.Component {
 			var templ_7745c5c3_Var6 string
 			templ_7745c5c3_Var6, templ_7745c5c3_Err = templ.JoinStringErrs(" " + r.ObjectID)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/audit.templ`, Line: 54, Col: 50}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/audit.templ`, Line: 55, Col: 50}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var6))
 			if templ_7745c5c3_Err != nil {

@@ -35,7 +35,8 @@ type MailRow struct {
 func (v AdminMailsView) table(ctx context.Context) ui.TableView {
 	return ui.TableView{
 		ID: "mails", Caption: i18n.T(ctx, "admin.mails.title"), Total: v.Total, Noun: [2]string{i18n.T(ctx, "admin.mails.mail"), i18n.T(ctx, "admin.mails.mails")}, Pager: v.Pager,
-		Columns: []ui.Column{{Label: i18n.T(ctx, "admin.mails.subject")}, {Label: i18n.T(ctx, "admin.mails.to")}, {Label: i18n.T(ctx, "admin.mails.state")}, {Label: i18n.T(ctx, "admin.mails.attempts"), Numeric: true}, {Label: i18n.T(ctx, "admin.mails.written")}, {Label: i18n.T(ctx, "admin.mails.sent")}},
+		Dense:   true,
+		Columns: []ui.Column{{Label: i18n.T(ctx, "admin.mails.subject")}, {Label: i18n.T(ctx, "admin.mails.to"), Bare: true}, {Label: i18n.T(ctx, "admin.mails.state"), Bare: true}, {Label: i18n.T(ctx, "admin.mails.attempts"), Numeric: true}, {Label: i18n.T(ctx, "admin.mails.written"), Whole: true}, {Label: i18n.T(ctx, "admin.mails.sent"), Whole: true}},
 		Empty:   ui.Empty{Text: i18n.T(ctx, "admin.mails.none")},
 	}
 }
@@ -104,7 +105,7 @@ func AdminMails(p ui.Page, v AdminMailsView) templ.Component {
 			}
 			templ_7745c5c3_Err = ui.Rows(v.table(ctx), v.Rows, func(r MailRow) ui.Cells {
 				return ui.Cells{
-					ui.Link(r.Subject, r.Href), ui.PlainText(r.Recipient), r.stateCell(), ui.PlainText(i18n.Count(ctx, r.Attempts)), ui.Ago(r.Written, v.Now),
+					ui.ShortLink(r.Subject, r.Href), ui.Short(r.Recipient), r.stateCell(), ui.PlainText(i18n.Count(ctx, r.Attempts)), ui.Ago(r.Written, v.Now),
 					r.sentCell(v.Now),
 				}
 			}).Render(ctx, templ_7745c5c3_Buffer)
@@ -544,7 +545,7 @@ func mailText(paragraphs [][][]MailText) templ.Component {
 						var templ_7745c5c3_Var18 string
 						templ_7745c5c3_Var18, templ_7745c5c3_Err = templ.JoinStringErrs(piece.Text)
 						if templ_7745c5c3_Err != nil {
-							return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/mails.templ`, Line: 167, Col: 18}
+							return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/mails.templ`, Line: 168, Col: 18}
 						}
 						_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var18))
 						if templ_7745c5c3_Err != nil {
@@ -599,7 +600,7 @@ func (r MailRow) stateCell() templ.Component {
 			var templ_7745c5c3_Var20 string
 			templ_7745c5c3_Var20, templ_7745c5c3_Err = templ.JoinStringErrs(" " + r.Error)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/mails.templ`, Line: 179, Col: 46}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/mails.templ`, Line: 180, Col: 46}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var20))
 			if templ_7745c5c3_Err != nil {
@@ -648,7 +649,7 @@ func (r MailRow) sentCell(now time.Time) templ.Component {
 			var templ_7745c5c3_Var22 string
 			templ_7745c5c3_Var22, templ_7745c5c3_Err = templ.JoinStringErrs(i18n.T(ctx, "admin.mails.next-attempt", i18n.Relative(ctx, r.Due, now)))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/mails.templ`, Line: 188, Col: 75}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/mails.templ`, Line: 189, Col: 75}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var22))
 			if templ_7745c5c3_Err != nil {
@@ -658,7 +659,7 @@ func (r MailRow) sentCell(now time.Time) templ.Component {
 			var templ_7745c5c3_Var23 string
 			templ_7745c5c3_Var23, templ_7745c5c3_Err = templ.JoinStringErrs(i18n.T(ctx, "admin.mails.not-sent"))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/mails.templ`, Line: 190, Col: 39}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/mails.templ`, Line: 191, Col: 39}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var23))
 			if templ_7745c5c3_Err != nil {

@@ -57,7 +57,8 @@ type ContractRow struct {
 func (v ContractListView) table(ctx context.Context) ui.TableView {
 	t := ui.TableView{
 		ID: "contracts", Caption: i18n.T(ctx, "contracts.word.contracts"), Total: v.Total, Noun: [2]string{i18n.T(ctx, "contracts.noun.contract"), i18n.T(ctx, "contracts.noun.contracts")}, Pager: v.Pager,
-		Columns: []ui.Column{{Label: i18n.T(ctx, "contracts.word.contract")}, {Label: i18n.T(ctx, "contracts.word.kind")}, {Label: i18n.T(ctx, "contracts.list.latest")}, {Label: i18n.T(ctx, "contracts.word.owner")}},
+		Dense:   true,
+		Columns: []ui.Column{{Label: i18n.T(ctx, "contracts.word.contract")}, {Label: i18n.T(ctx, "contracts.word.kind"), Whole: true, Bare: true}, {Label: i18n.T(ctx, "contracts.list.latest"), Whole: true, Bare: true}, {Label: i18n.T(ctx, "contracts.word.owner"), Bare: true}},
 		Empty:   ui.Empty{Text: i18n.T(ctx, "contracts.list.empty"), ActionLabel: i18n.T(ctx, "contracts.list.see-event-types"), ActionHref: "/event-types"},
 	}
 	if v.ShowVisibility {
@@ -180,7 +181,7 @@ func ContractList(p ui.Page, v ContractListView) templ.Component {
 			}
 			templ_7745c5c3_Err = ui.Rows(v.table(ctx), v.Rows, func(r ContractRow) ui.Cells {
 				return ui.Cells{
-					r.contractCell(), ui.PlainText(kindName(ctx, r.Kind)), r.latestVersionCell(), ui.PlainText(r.Owner),
+					r.contractCell(), ui.PlainText(kindName(ctx, r.Kind)), r.latestVersionCell(), ui.Short(r.Owner),
 					ui.PlainText(visibilityName(ctx, r.Visibility)),
 				}
 			}).Render(ctx, templ_7745c5c3_Buffer)
@@ -226,7 +227,16 @@ func (r ContractRow) contractCell() templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 7, "<br>")
+		var templ_7745c5c3_Var5 string
+		templ_7745c5c3_Var5, templ_7745c5c3_Err = templ.JoinStringErrs(" ")
+		if templ_7745c5c3_Err != nil {
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `contracts/list.templ`, Line: 104, Col: 7}
+		}
+		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var5))
+		if templ_7745c5c3_Err != nil {
+			return templ_7745c5c3_Err
+		}
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 7, " <span class=\"schakel-rowhead__more\">")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -234,7 +244,7 @@ func (r ContractRow) contractCell() templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 8, "</div>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 8, "</span></div>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -258,18 +268,18 @@ func (r ContractRow) latestVersionCell() templ.Component {
 			}()
 		}
 		ctx = templ.InitializeContext(ctx)
-		templ_7745c5c3_Var5 := templ.GetChildren(ctx)
-		if templ_7745c5c3_Var5 == nil {
-			templ_7745c5c3_Var5 = templ.NopComponent
+		templ_7745c5c3_Var6 := templ.GetChildren(ctx)
+		if templ_7745c5c3_Var6 == nil {
+			templ_7745c5c3_Var6 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
 		if r.Version == "" {
-			var templ_7745c5c3_Var6 string
-			templ_7745c5c3_Var6, templ_7745c5c3_Err = templ.JoinStringErrs(i18n.T(ctx, "contracts.list.none-published"))
+			var templ_7745c5c3_Var7 string
+			templ_7745c5c3_Var7, templ_7745c5c3_Err = templ.JoinStringErrs(i18n.T(ctx, "contracts.list.none-published"))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `contracts/list.templ`, Line: 110, Col: 48}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `contracts/list.templ`, Line: 113, Col: 48}
 			}
-			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var6))
+			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var7))
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -282,12 +292,12 @@ func (r ContractRow) latestVersionCell() templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			var templ_7745c5c3_Var7 string
-			templ_7745c5c3_Var7, templ_7745c5c3_Err = templ.JoinStringErrs(" ")
+			var templ_7745c5c3_Var8 string
+			templ_7745c5c3_Var8, templ_7745c5c3_Err = templ.JoinStringErrs(" ")
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `contracts/list.templ`, Line: 114, Col: 8}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `contracts/list.templ`, Line: 117, Col: 8}
 			}
-			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var7))
+			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var8))
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

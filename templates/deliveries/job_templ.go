@@ -196,9 +196,10 @@ func (v JobView) refused(ctx context.Context) ui.TableView {
 
 func (v JobListView) table(ctx context.Context) ui.TableView {
 	t := v.Table
+	t.Dense = true
 	t.Columns = []ui.Column{
-		{Label: i18n.T(ctx, "deliveries.jobs.job")}, {Label: i18n.T(ctx, "deliveries.state-label")}, {Label: i18n.T(ctx, "deliveries.jobs.started")},
-		{Label: i18n.T(ctx, "deliveries.jobs.by")}, {Label: i18n.T(ctx, "deliveries.jobs.progress-title"), Numeric: true},
+		{Label: i18n.T(ctx, "deliveries.jobs.job")}, {Label: i18n.T(ctx, "deliveries.state-label"), Whole: true, Bare: true}, {Label: i18n.T(ctx, "deliveries.jobs.started"), Whole: true, Bare: true},
+		{Label: i18n.T(ctx, "deliveries.jobs.by"), Bare: true}, {Label: i18n.T(ctx, "deliveries.jobs.progress-title"), Numeric: true},
 		{Label: i18n.T(ctx, "deliveries.jobs.outcome")},
 	}
 	return t
@@ -297,7 +298,7 @@ func Job(p ui.Page, v JobView) templ.Component {
 					var templ_7745c5c3_Var6 string
 					templ_7745c5c3_Var6, templ_7745c5c3_Err = templ.JoinStringErrs(v.progress(ctx))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `deliveries/job.templ`, Line: 210, Col: 48}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `deliveries/job.templ`, Line: 211, Col: 48}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var6))
 					if templ_7745c5c3_Err != nil {
@@ -310,7 +311,7 @@ func Job(p ui.Page, v JobView) templ.Component {
 					var templ_7745c5c3_Var7 string
 					templ_7745c5c3_Var7, templ_7745c5c3_Err = templ.JoinStringErrs(strconv.Itoa(max(v.Total, v.handled(), 1)))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `deliveries/job.templ`, Line: 212, Col: 105}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `deliveries/job.templ`, Line: 213, Col: 105}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var7))
 					if templ_7745c5c3_Err != nil {
@@ -323,7 +324,7 @@ func Job(p ui.Page, v JobView) templ.Component {
 					var templ_7745c5c3_Var8 string
 					templ_7745c5c3_Var8, templ_7745c5c3_Err = templ.JoinStringErrs(strconv.Itoa(v.handled()))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `deliveries/job.templ`, Line: 212, Col: 141}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `deliveries/job.templ`, Line: 213, Col: 141}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var8))
 					if templ_7745c5c3_Err != nil {
@@ -590,8 +591,8 @@ func JobList(p ui.Page, v JobListView) templ.Component {
 			ctx = templ.InitializeContext(ctx)
 			templ_7745c5c3_Err = ui.Rows(v.table(ctx), v.Rows, func(r JobRow) ui.Cells {
 				return ui.Cells{
-					r.titleCell(), ui.State(r.State), ui.Clock(r.Created, v.Now), ui.PlainText(r.By),
-					ui.PlainText(i18n.T(ctx, "deliveries.jobs.handled-of", r.Handled, totalOf(ctx, r.Total, r.More))), ui.PlainText(r.Outcome),
+					r.titleCell(), ui.State(r.State), ui.Ago(r.Created, v.Now), ui.Short(r.By),
+					ui.PlainText(i18n.T(ctx, "deliveries.jobs.handled-of", r.Handled, totalOf(ctx, r.Total, r.More))), ui.Short(r.Outcome),
 				}
 			}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
@@ -644,7 +645,7 @@ func (r JobPart) stateCell() templ.Component {
 			var templ_7745c5c3_Var16 string
 			templ_7745c5c3_Var16, templ_7745c5c3_Err = templ.JoinStringErrs(r.Text)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `deliveries/job.templ`, Line: 279, Col: 16}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `deliveries/job.templ`, Line: 280, Col: 16}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var16))
 			if templ_7745c5c3_Err != nil {
@@ -700,7 +701,7 @@ func (r JobRow) titleCell() templ.Component {
 			var templ_7745c5c3_Var18 string
 			templ_7745c5c3_Var18, templ_7745c5c3_Err = templ.JoinStringErrs(r.Filter)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `deliveries/job.templ`, Line: 288, Col: 18}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `deliveries/job.templ`, Line: 289, Col: 18}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var18))
 			if templ_7745c5c3_Err != nil {
@@ -756,7 +757,7 @@ func (r CanaryRow) stateCell() templ.Component {
 			var templ_7745c5c3_Var20 string
 			templ_7745c5c3_Var20, templ_7745c5c3_Err = templ.JoinStringErrs(r.Text)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `deliveries/job.templ`, Line: 297, Col: 16}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `deliveries/job.templ`, Line: 298, Col: 16}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var20))
 			if templ_7745c5c3_Err != nil {

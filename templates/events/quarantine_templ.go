@@ -52,10 +52,10 @@ type QuarantineView struct {
 
 func (v QuarantineListView) table(ctx context.Context) ui.TableView {
 	return ui.TableView{
-		ID: "quarantine", Caption: i18n.T(ctx, "events.quarantine.caption"), Total: v.Total, Noun: [2]string{i18n.T(ctx, "events.noun.request-one"), i18n.T(ctx, "events.noun.request-many")}, Pager: v.Pager,
+		ID: "quarantine", Caption: i18n.T(ctx, "events.quarantine.caption"), Dense: true, Total: v.Total, Noun: [2]string{i18n.T(ctx, "events.noun.request-one"), i18n.T(ctx, "events.noun.request-many")}, Pager: v.Pager,
 		Columns: []ui.Column{
-			{Label: i18n.T(ctx, "events.quarantine.client")}, {Label: i18n.T(ctx, "events.quarantine.partner")}, {Label: i18n.T(ctx, "events.quarantine.state-label")},
-			{Label: i18n.T(ctx, "events.quarantine.events"), Numeric: true}, {Label: i18n.T(ctx, "events.quarantine.kept")},
+			{Label: i18n.T(ctx, "events.quarantine.client")}, {Label: i18n.T(ctx, "events.quarantine.partner"), Bare: true}, {Label: i18n.T(ctx, "events.quarantine.state-label"), Whole: true, Bare: true},
+			{Label: i18n.T(ctx, "events.quarantine.events"), Numeric: true}, {Label: i18n.T(ctx, "events.quarantine.kept"), Whole: true},
 		},
 		Empty: ui.Empty{Text: i18n.T(ctx, "events.quarantine.none"), ActionLabel: i18n.T(ctx, "events.quarantine.see-settings"), ActionHref: "/admin/settings"},
 	}
@@ -105,7 +105,7 @@ func QuarantineList(p ui.Page, v QuarantineListView) templ.Component {
 			}
 			templ_7745c5c3_Err = ui.Rows(v.table(ctx), v.Rows, func(r QuarantineRow) ui.Cells {
 				return ui.Cells{
-					ui.Link(r.Client, r.Href), ui.PlainText(r.Partner), ui.State(r.State), ui.PlainText(i18n.Count(ctx, r.Events)), ui.Ago(r.Kept, v.Now),
+					ui.ShortLink(r.Client, r.Href), ui.Short(r.Partner), ui.State(r.State), ui.PlainText(i18n.Count(ctx, r.Events)), ui.Ago(r.Kept, v.Now),
 				}
 			}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {

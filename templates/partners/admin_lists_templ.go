@@ -43,7 +43,8 @@ func (v AdminPartnersView) table(ctx context.Context) ui.TableView {
 	}
 	return ui.TableView{
 		ID: "partners", Caption: i18n.T(ctx, "partners.partner.caption"), Total: v.Total, Noun: [2]string{i18n.T(ctx, "partners.noun.partner"), i18n.T(ctx, "partners.noun.partners")},
-		Columns: []ui.Column{{Label: i18n.T(ctx, "partners.label.organisation")}, {Label: i18n.T(ctx, "partners.label.number")}, {Label: i18n.T(ctx, "partners.label.contact")}, {Label: i18n.T(ctx, "partners.label.state")}, {Label: i18n.T(ctx, "partners.label.registered")}, ui.SparkColumn(ctx)},
+		Dense:   true,
+		Columns: []ui.Column{{Label: i18n.T(ctx, "partners.label.organisation")}, {Label: i18n.T(ctx, "partners.label.number"), Whole: true}, {Label: i18n.T(ctx, "partners.label.contact"), Bare: true}, {Label: i18n.T(ctx, "partners.label.state"), Whole: true, Bare: true}, {Whole: true, Label: i18n.T(ctx, "partners.label.registered")}, ui.SparkColumn(ctx)},
 		Empty:   empty, Pager: v.Pager,
 	}
 }
@@ -117,7 +118,7 @@ func AdminPartners(p ui.Page, v AdminPartnersView) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Err = ui.Rows(v.table(ctx), v.Rows, func(r PartnerRow) ui.Cells {
-				return ui.Cells{ui.Link(r.Name, r.Href), ui.OrDash(r.Number), ui.PlainText(r.Contact), r.stateCell(), ui.Ago(r.Since, v.Now), ui.Spark(r.Spark)}
+				return ui.Cells{ui.ShortLink(r.Name, r.Href), ui.OrDash(r.Number), ui.Short(r.Contact), r.stateCell(), ui.Ago(r.Since, v.Now), ui.Spark(r.Spark)}
 			}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
@@ -165,7 +166,7 @@ func (r PartnerRow) stateCell() templ.Component {
 			var templ_7745c5c3_Var5 string
 			templ_7745c5c3_Var5, templ_7745c5c3_Err = templ.JoinStringErrs(" ")
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `partners/admin_lists.templ`, Line: 60, Col: 8}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `partners/admin_lists.templ`, Line: 61, Col: 8}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var5))
 			if templ_7745c5c3_Err != nil {
@@ -201,7 +202,7 @@ func (v AdminSubscriptionsView) table(ctx context.Context) ui.TableView {
 	}
 	return ui.TableView{
 		ID: "subscriptions", Caption: i18n.T(ctx, "partners.label.subscriptions"), Total: v.Total, Noun: [2]string{i18n.T(ctx, "partners.noun.subscription"), i18n.T(ctx, "partners.noun.subscriptions")},
-		Columns: subscriptionColumns(ctx), Empty: empty, Pager: v.Pager,
+		Dense: true, Columns: subscriptionColumns(ctx), Empty: empty, Pager: v.Pager,
 	}
 }
 
@@ -312,7 +313,7 @@ func (v AdminEndpointsView) table(ctx context.Context) ui.TableView {
 	}
 	return ui.TableView{
 		ID: "endpoints", Caption: i18n.T(ctx, "partners.label.endpoints"), Total: v.Total, Noun: [2]string{i18n.T(ctx, "partners.noun.endpoint"), i18n.T(ctx, "partners.noun.endpoints")},
-		Columns: ui.EndpointColumns(ctx), Empty: empty, Pager: v.Pager,
+		Dense: true, Columns: ui.EndpointColumns(ctx), Empty: empty, Pager: v.Pager,
 	}
 }
 
@@ -407,14 +408,14 @@ type AdminClientsView struct {
 
 func (v AdminClientsView) waiting(ctx context.Context) ui.TableView {
 	return ui.TableView{
-		ID: "waiting", Caption: i18n.T(ctx, "partners.client.requests"), Total: len(v.Waiting), Noun: [2]string{i18n.T(ctx, "partners.noun.client"), i18n.T(ctx, "partners.noun.clients")}, Columns: clientColumns(ctx),
+		ID: "waiting", Caption: i18n.T(ctx, "partners.client.requests"), Total: len(v.Waiting), Noun: [2]string{i18n.T(ctx, "partners.noun.client"), i18n.T(ctx, "partners.noun.clients")}, Dense: true, Columns: clientColumns(ctx),
 		Empty: ui.Empty{Text: i18n.T(ctx, "partners.client.none-waits")},
 	}
 }
 
 func (v AdminClientsView) own(ctx context.Context) ui.TableView {
 	return ui.TableView{
-		ID: "own", Caption: i18n.T(ctx, "partners.client.caption-of", v.Organisation), Total: len(v.Own), Noun: [2]string{i18n.T(ctx, "partners.noun.client"), i18n.T(ctx, "partners.noun.clients")}, Columns: clientColumns(ctx),
+		ID: "own", Caption: i18n.T(ctx, "partners.client.caption-of", v.Organisation), Total: len(v.Own), Noun: [2]string{i18n.T(ctx, "partners.noun.client"), i18n.T(ctx, "partners.noun.clients")}, Dense: true, Columns: clientColumns(ctx),
 		Empty: ui.Empty{Text: i18n.T(ctx, "partners.client.none-of-own"), ActionLabel: i18n.T(ctx, "partners.client.make"), ActionHref: "/admin/clients/new"},
 	}
 }
@@ -472,7 +473,7 @@ func AdminClients(p ui.Page, v AdminClientsView) templ.Component {
 			var templ_7745c5c3_Var14 string
 			templ_7745c5c3_Var14, templ_7745c5c3_Err = templ.JoinStringErrs(i18n.T(ctx, "partners.client.on-partner"))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `partners/admin_lists.templ`, Line: 158, Col: 46}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `partners/admin_lists.templ`, Line: 159, Col: 46}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var14))
 			if templ_7745c5c3_Err != nil {
@@ -485,7 +486,7 @@ func AdminClients(p ui.Page, v AdminClientsView) templ.Component {
 			var templ_7745c5c3_Var15 string
 			templ_7745c5c3_Var15, templ_7745c5c3_Err = templ.JoinStringErrs(" ")
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `partners/admin_lists.templ`, Line: 159, Col: 8}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `partners/admin_lists.templ`, Line: 160, Col: 8}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var15))
 			if templ_7745c5c3_Err != nil {

@@ -10,6 +10,7 @@ import templruntime "github.com/a-h/templ/runtime"
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"schakel/templates/i18n"
@@ -17,11 +18,11 @@ import (
 )
 
 func subscriptionRow(r SubscriptionRow, now time.Time) ui.Cells {
-	return ui.Cells{ui.Link(r.Name, r.Href), r.Partner.Link(), r.getsCell(), r.Endpoint.Link(), ui.State(r.Status), ui.Ago(r.Since, now)}
+	return ui.Cells{ui.ShortLink(r.Name, r.Href), r.Partner.ShortLink(), r.getsCell(), r.Endpoint.ShortLink(), ui.State(r.Status), ui.Ago(r.Since, now)}
 }
 
 func clientRow(r ClientRow, now time.Time) ui.Cells {
-	return ui.Cells{ui.Link(r.Name, r.Href), r.Partner.Link(), ui.Identifier(r.Method), ui.Bullets(r.Scopes), r.stateCell(), ui.Ago(r.Since, now)}
+	return ui.Cells{ui.ShortLink(r.Name, r.Href), r.Partner.ShortLink(), ui.ShortID(r.Method), ui.ShortID(strings.Join(r.Scopes, " ")), r.stateCell(), ui.Ago(r.Since, now)}
 }
 
 func (r SubscriptionRow) getsCell() templ.Component {
@@ -45,28 +46,47 @@ func (r SubscriptionRow) getsCell() templ.Component {
 			templ_7745c5c3_Var1 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<div>")
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = ui.Bullets(ui.FirstFew(r.Types)).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		if more := len(r.Types) - len(ui.FirstFew(r.Types)); more > 0 {
-			var templ_7745c5c3_Var2 string
-			templ_7745c5c3_Var2, templ_7745c5c3_Err = templ.JoinStringErrs(i18n.T(ctx, "partners.subscription.more-types", more))
+		if len(r.Types) == 1 {
+			templ_7745c5c3_Err = ui.ShortID(r.Types[0]).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `partners/admin_rows.templ`, Line: 23, Col: 58}
+				return templ_7745c5c3_Err
+			}
+		} else if len(r.Types) > 1 {
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<span title=\"")
+			if templ_7745c5c3_Err != nil {
+				return templ_7745c5c3_Err
+			}
+			var templ_7745c5c3_Var2 string
+			templ_7745c5c3_Var2, templ_7745c5c3_Err = templ.JoinStringErrs(strings.Join(r.Types, ", "))
+			if templ_7745c5c3_Err != nil {
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `partners/admin_rows.templ`, Line: 24, Col: 43}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var2))
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 2, "</div>")
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 2, "\">")
+			if templ_7745c5c3_Err != nil {
+				return templ_7745c5c3_Err
+			}
+			var templ_7745c5c3_Var3 string
+			templ_7745c5c3_Var3, templ_7745c5c3_Err = templ.JoinStringErrs(i18n.T(ctx, "partners.subscription.types-count", len(r.Types)))
+			if templ_7745c5c3_Err != nil {
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `partners/admin_rows.templ`, Line: 24, Col: 110}
+			}
+			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var3))
+			if templ_7745c5c3_Err != nil {
+				return templ_7745c5c3_Err
+			}
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 3, "</span>")
+			if templ_7745c5c3_Err != nil {
+				return templ_7745c5c3_Err
+			}
+		} else {
+			templ_7745c5c3_Err = ui.None().Render(ctx, templ_7745c5c3_Buffer)
+			if templ_7745c5c3_Err != nil {
+				return templ_7745c5c3_Err
+			}
 		}
 		return nil
 	})
@@ -88,12 +108,12 @@ func (r ClientRow) stateCell() templ.Component {
 			}()
 		}
 		ctx = templ.InitializeContext(ctx)
-		templ_7745c5c3_Var3 := templ.GetChildren(ctx)
-		if templ_7745c5c3_Var3 == nil {
-			templ_7745c5c3_Var3 = templ.NopComponent
+		templ_7745c5c3_Var4 := templ.GetChildren(ctx)
+		if templ_7745c5c3_Var4 == nil {
+			templ_7745c5c3_Var4 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 3, "<div>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 4, "<div>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -102,12 +122,12 @@ func (r ClientRow) stateCell() templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if r.Waiting {
-			var templ_7745c5c3_Var4 string
-			templ_7745c5c3_Var4, templ_7745c5c3_Err = templ.JoinStringErrs(" ")
+			var templ_7745c5c3_Var5 string
+			templ_7745c5c3_Var5, templ_7745c5c3_Err = templ.JoinStringErrs(" ")
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `partners/admin_rows.templ`, Line: 32, Col: 8}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `partners/admin_rows.templ`, Line: 34, Col: 8}
 			}
-			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var4))
+			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var5))
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -116,7 +136,7 @@ func (r ClientRow) stateCell() templ.Component {
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 4, "</div>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 5, "</div>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -146,11 +166,11 @@ type ClientRow struct {
 }
 
 func subscriptionColumns(ctx context.Context) []ui.Column {
-	return []ui.Column{{Label: i18n.T(ctx, "partners.label.subscription")}, {Label: i18n.T(ctx, "partners.label.partner")}, {Label: i18n.T(ctx, "partners.label.gets")}, {Label: i18n.T(ctx, "partners.label.endpoint")}, {Label: i18n.T(ctx, "partners.label.state")}, {Label: i18n.T(ctx, "partners.label.asked")}}
+	return []ui.Column{{Label: i18n.T(ctx, "partners.label.subscription")}, {Label: i18n.T(ctx, "partners.label.partner"), Bare: true}, {Label: i18n.T(ctx, "partners.label.gets"), Bare: true}, {Label: i18n.T(ctx, "partners.label.endpoint"), Bare: true}, {Label: i18n.T(ctx, "partners.label.state"), Whole: true, Bare: true}, {Label: i18n.T(ctx, "partners.label.asked"), Whole: true}}
 }
 
 func clientColumns(ctx context.Context) []ui.Column {
-	return []ui.Column{{Label: i18n.T(ctx, "partners.label.client")}, {Label: i18n.T(ctx, "partners.label.partner")}, {Label: i18n.T(ctx, "partners.label.proves-itself")}, {Label: i18n.T(ctx, "partners.label.scopes")}, {Label: i18n.T(ctx, "partners.label.state")}, {Label: i18n.T(ctx, "partners.label.made")}}
+	return []ui.Column{{Label: i18n.T(ctx, "partners.label.client")}, {Label: i18n.T(ctx, "partners.label.partner"), Bare: true}, {Label: i18n.T(ctx, "partners.label.proves-itself")}, {Label: i18n.T(ctx, "partners.label.scopes")}, {Label: i18n.T(ctx, "partners.label.state"), Whole: true, Bare: true}, {Label: i18n.T(ctx, "partners.label.made"), Whole: true}}
 }
 
 var _ = templruntime.GeneratedTemplate

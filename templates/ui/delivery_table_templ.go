@@ -77,11 +77,11 @@ type DeliveryRow struct {
 }
 
 // to names where it goes.
-func (r DeliveryRow) to() string {
+func (r DeliveryRow) to() templ.Component {
 	if r.Partner == "" {
-		return r.Endpoint
+		return Short(r.Endpoint)
 	}
-	return r.Partner + " · " + r.Endpoint
+	return Pair(r.Partner, r.Endpoint)
 }
 
 // cause explains the state: why, after how many attempts, and when the next is.
@@ -179,7 +179,7 @@ func deliveryRowsTable(v DeliveryListView) templ.Component {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Err = TickRows(v.table(ctx), v.Rows, func(r DeliveryRow) (string, string) { return r.ID, r.name(ctx) }, func(r DeliveryRow) Cells {
 			return Cells{
-				ShortLink(r.EventType, r.Href), ShortOrNone(r.Subject), Short(r.to()), State(r.State), r.causeCell(v.Now), Ago(r.Changed, v.Now),
+				ShortLink(r.EventType, r.Href), ShortOrNone(r.Subject), r.to(), State(r.State), r.causeCell(v.Now), Ago(r.Changed, v.Now),
 				When(r.Resend != "", PostButton(Subtle, r.ResendLabel, r.Resend, Hidden{Name: "back", Value: v.Self})),
 			}
 		}).Render(ctx, templ_7745c5c3_Buffer)
