@@ -115,6 +115,21 @@ func TestEvents(t *testing.T) {
 	})
 }
 
+func TestEventSubjects(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		named, bare, other := w.event("evt_1"), w.event("evt_2"), w.event("evt_3")
+		named.CESubject, bare.CESubject, other.CESubject = "enrolment/1", "", "enrolment/3"
+		w.write(func(tx *store.Tx) error {
+			_, err := tx.InsertEvents(w.ctx, []store.Event{named, bare, other})
+			return err
+		})
+		subjects, err := w.db.EventSubjects(w.ctx, []string{"evt_1", "evt_1", "evt_2", "evt_none"})
+		same(t, subjects, err, map[string]string{"evt_1": "enrolment/1"})
+		subjects, err = w.db.EventSubjects(w.ctx, nil)
+		same(t, len(subjects), err, 0)
+	})
+}
+
 // Rules: IDEM-07, IDEM-16, IDEM-X04, E2, E8.
 func TestInsertKeys(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
