@@ -43,7 +43,11 @@ func TestFirstTestEventInThreeClicks(t *testing.T) {
 	b, pat := h.at(t, "pat@example.nl")
 	other, _ := h.at(t, "other@example.nl")
 	wantWords(t, text(b.get("/partner")), `action="/partner/endpoints/inbox"`)
+	wantWords(t, text(b.get("/partner/endpoints")), `action="/partner/endpoints/inbox"`)
 	here := redirected(t, b.post("/partner/endpoints/inbox", nil)) // click 1
+	if strings.Contains(text(b.get("/partner/endpoints")), `action="/partner/endpoints/inbox"`) {
+		t.Error("a second test inbox is offered")
+	}
 	wantRedirect(t, b.post("/partner/endpoints/inbox", nil), here)
 	wantWords(t, text(b.get(here)), "Nothing has arrived yet", here+"/test")
 	page := text(b.get(here + "/test")) // click 2

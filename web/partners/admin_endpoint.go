@@ -50,7 +50,7 @@ func fetches(e store.Endpoint) bool {
 
 func endpointView(ctx context.Context, e store.Endpoint, partner store.Partner, now time.Time) view.AdminEndpointView {
 	v := view.AdminEndpointView{
-		ID: e.ID, Kind: e.Kind, URL: e.URL, ContentMode: e.ContentMode, Status: e.Status, Reason: e.StatusReason,
+		ID: e.ID, Kind: site.KindLabel(ctx, e.Kind), URL: e.URL, ContentMode: e.ContentMode, Status: e.Status, Reason: e.StatusReason,
 		Partner: ui.Named{Name: partner.Name, Href: "/admin/partners/" + partner.ID}, PartnerStatus: partner.Status,
 		TokenURL: e.TokenURL, TokenClientID: e.TokenClientID, TokenScope: e.TokenScope, TokenMethod: e.TokenAuthMethod,
 		Rate: int(e.RatePerSecond), Concurrency: int(e.MaxConcurrency), Timeout: time.Duration(e.TimeoutMS) * time.Millisecond,

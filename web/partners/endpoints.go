@@ -3,6 +3,7 @@ package partners
 import (
 	"context"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/labstack/echo/v4"
@@ -65,8 +66,18 @@ func (d ownerPages) endpoints(c echo.Context) error {
 	page.Lead = i18n.T(c.Request().Context(), "partners.endpoint.lead")
 	if v.Closed == "" {
 		page.Actions = ui.LinkButton(ui.Primary, i18n.T(c.Request().Context(), "partners.action.add-endpoint"), v.NewHref)
+		v.InboxHref = d.inboxToMake(all)
 	}
 	return d.Render(c, http.StatusOK, view.EndpointListPage(page, v))
+}
+
+// inboxToMake returns the address that makes a test inbox, and nothing where one is there already or none can be served.
+func (d ownerPages) inboxToMake(all []store.Endpoint) string {
+	made := slices.ContainsFunc(all, func(e store.Endpoint) bool { return e.Kind == store.EndpointInbox && e.Status != store.EndpointEnded })
+	if made || !slices.Contains(d.Registry.Endpoints.ServedKinds(), store.EndpointInbox) {
+		return ""
+	}
+	return d.Href("/endpoints/inbox")
 }
 
 func endpointIDs(endpoints []store.Endpoint) []string {
