@@ -176,8 +176,10 @@ func (m *mutations) note(ctx context.Context, set store.Dataset, kind string, fa
 	var err error
 	if failure != nil {
 		err = m.datasets.Failed(ctx, set.ID, kind, failureText(failure))
-	} else if troubles, e := m.db.MutationTroubles(ctx, set.ID); e != nil || len(troubles) > 0 {
-		err = errors.Join(e, m.datasets.Worked(ctx, set.ID, kind))
+	} else if troubles, e := m.db.MutationTroubles(ctx, set.ID); e != nil {
+		err = e
+	} else if len(troubles) > 0 {
+		err = m.datasets.Worked(ctx, set.ID, kind)
 	}
 	if err != nil {
 		m.log.WarnContext(ctx, "what came of a delivery of a dataset is not noted", "dataset", set.ID, "kind", kind, "error", err)
