@@ -17,7 +17,7 @@ func TestEndpoint(t *testing.T) {
 		gives(t, e)(w.db.Endpoint(w.ctx, e.ID))
 
 		w.clock.Advance(time.Second)
-		fill(&e, 2, "ID", "PartnerID", "Kind", "StatusAt", "Circuit", "CircuitFailures", "CircuitOpenedAt", "CircuitProbeAt", "WaitUntil", "ProbeOwner", "UnaskedAt", "CreatedAt")
+		fill(&e, 2, "ID", "PartnerID", "Kind", "StatusAt", "Circuit", "CircuitFailures", "CircuitOpenedAt", "CircuitProbeAt", "WaitUntil", "ProbeOwner", "UnaskedAt", "InboxAnswer", "CreatedAt")
 		version := e.ConfigVersion
 		w.write(func(tx *store.Tx) error { return tx.UpdateEndpoint(w.ctx, &e) })
 		same(t, e.ConfigVersion, nil, version+1)

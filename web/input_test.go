@@ -152,7 +152,7 @@ func TestUnknownFilterWords(t *testing.T) {
 	for target, known := range map[string]string{
 		"/events/v1/subscriptions?status=":        "requested, approved, paused, suspended, ended or rejected",
 		"/events/v1/deliveries?status=":           "pending, retrying, delivered, held, dead or discarded",
-		"/events/v1/resends?status=":              "running, done or cancelled",
+		"/events/v1/resends?status=":              "running, done, cancelled or stopped",
 		"/events/v1/amqp-messages?direction=":     "in or out",
 		"/events/v1/amqp-messages?kind=":          "business, apprec, error, request, answer or event",
 		"/events/v1/quarantined-requests?status=": "open, released or discarded",

@@ -257,9 +257,9 @@ type breakingEngine struct {
 	mended atomic.Bool
 }
 
-// StartJob implements Engine.
-func (b *breakingEngine) StartJob(ctx context.Context, actor outbox.Actor, action string, f store.DeliveryFilter, reason string) (store.ResendJob, error) {
-	job, err := b.Engine.StartJob(ctx, actor, action, f, reason)
+// StartResend implements Engine.
+func (b *breakingEngine) StartResend(ctx context.Context, actor outbox.Actor, f store.DeliveryFilter, care outbox.Care) (store.ResendJob, error) {
+	job, err := b.Engine.StartResend(ctx, actor, f, care)
 	if err == nil && !b.mended.Load() {
 		err = errors.New("broken off after it was written")
 	}
@@ -272,18 +272,18 @@ type waitingEngine struct {
 	asked, may chan struct{}
 }
 
-// StartJob implements Engine.
-func (w *waitingEngine) StartJob(ctx context.Context, actor outbox.Actor, action string, f store.DeliveryFilter, reason string) (store.ResendJob, error) {
+// StartResend implements Engine.
+func (w *waitingEngine) StartResend(ctx context.Context, actor outbox.Actor, f store.DeliveryFilter, care outbox.Care) (store.ResendJob, error) {
 	w.asked <- struct{}{}
 	<-w.may
-	return w.Engine.StartJob(ctx, actor, action, f, reason)
+	return w.Engine.StartResend(ctx, actor, f, care)
 }
 
 // panickingEngine panics in the middle of a change.
 type panickingEngine struct{ api.Engine }
 
-// StartJob implements Engine.
-func (p panickingEngine) StartJob(context.Context, outbox.Actor, string, store.DeliveryFilter, string) (store.ResendJob, error) {
+// StartResend implements Engine.
+func (p panickingEngine) StartResend(context.Context, outbox.Actor, store.DeliveryFilter, outbox.Care) (store.ResendJob, error) {
 	panic("the job")
 }
 

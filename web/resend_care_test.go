@@ -158,7 +158,7 @@ func TestMachinesResendWithCare(t *testing.T) {
 	}
 	consumer.do(t, http.MethodPatch, "/events/v1/subscriptions/"+sub.ID, `{"status":"paused"}`, "Content-Type", "application/json").want(t, 200)
 	clock.Advance(time.Minute) // what changes at the moment of the count is not counted
-	preview := string(consumer.postJSON(t, "/events/v1/resend-previews", `{"status":["held","dead","pending","delivered"]}`).want(t, 200).body)
+	preview := string(consumer.postJSON(t, "/events/v1/resend-previews", `{"status":["held","dead","pending","retrying","delivered"]}`).want(t, 200).body)
 	if !strings.Contains(preview, `"stoppedSubscriptions":[{"subscriptionId":"`+sub.ID+`","reason":"subscription-paused"}]`) {
 		t.Errorf("preview %s", preview)
 	}
