@@ -32,11 +32,21 @@ type Account struct {
 	PreviousLoginAt Time   `db:"previous_login_at"`
 	Language        string `db:"language"`  // of the portal, as a BCP 47 tag; empty follows the browser
 	TimeZone        string `db:"time_zone"` // IANA name, such as Europe/Amsterdam; empty follows the browser
+	// Notify, and the rest, say how it is told of issues, dead letters and held deliveries. The default is at once.
+	Notify      string `db:"notify"`
+	DigestEvery string `db:"digest_every"`
+	DigestDay   int64  `db:"digest_day"`  // of a weekly digest: 0 is Sunday
+	DigestHour  int64  `db:"digest_hour"` // 0 to 23, in the time zone of the account
+	DigestDue   Time   `db:"digest_due"`  // zero for none
+	DigestFrom  Time   `db:"digest_from"` // what happened since is told in the next one
 }
 
 // InsertAccount adds an account under a new id. A second account with the e-mail address is ErrConflict.
 func (tx *Tx) InsertAccount(ctx context.Context, a *Account) error {
 	a.ID, a.CreatedAt, a.UpdatedAt = tx.NewID("acc"), tx.Now, tx.Now
+	if a.Notify == "" {
+		a.Notify, a.DigestEvery, a.DigestDay, a.DigestHour = NotifyImmediate, DigestDaily, 1, 7
+	}
 	return tx.insert(ctx, "account", a)
 }
 
@@ -44,7 +54,8 @@ func (tx *Tx) InsertAccount(ctx context.Context, a *Account) error {
 func (tx *Tx) UpdateAccount(ctx context.Context, a *Account) error {
 	a.UpdatedAt = tx.Now
 	return tx.update(ctx, "account", a, "email", "name", "password_hash", "role", "partner_id", "status", "session_epoch",
-		"updated_at", "last_login_at", "previous_login_at", "language", "time_zone")
+		"updated_at", "last_login_at", "previous_login_at", "language", "time_zone",
+		"notify", "digest_every", "digest_day", "digest_hour", "digest_due", "digest_from")
 }
 
 // Account finds an account by id.

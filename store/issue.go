@@ -114,6 +114,7 @@ func (q *Queries) Issue(ctx context.Context, id string) (Issue, error) {
 type IssueFilter struct {
 	PartnerID, EndpointID, Cause string
 	Statuses                     []string
+	ResolvedFrom                 Time // inclusive
 	Page
 }
 
@@ -128,6 +129,7 @@ func (f IssueFilter) where() where {
 	w.text(`endpoint_id = ?`, f.EndpointID)
 	w.text(`cause = ?`, f.Cause)
 	w.in(`status`, f.Statuses)
+	w.instant(`resolved_at >= ?`, f.ResolvedFrom)
 	return w
 }
 

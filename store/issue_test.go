@@ -220,3 +220,59 @@ func TestIssueEventTypes(t *testing.T) {
 		}
 	})
 }
+
+// An issue is raised until people were told of it, and again when it is reopened.
+func TestRaisedIssues(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		raised := func(want int) {
+			t.Helper()
+			has, err := w.db.HasRaisedIssues(w.ctx, w.now(), w.in(-time.Hour))
+			if err != nil || has != (want > 0) {
+				t.Errorf("%v, %v", has, err)
+			}
+			w.write(func(tx *store.Tx) error {
+				rows, err := tx.RaisedIssues(w.ctx, tx.Now, store.At(tx.Now.Add(-time.Hour)), 10)
+				if len(rows) != want {
+					t.Errorf("%d are raised, want %d", len(rows), want)
+				}
+				return err
+			})
+		}
+		w.failing("dns", 1)
+		raised(1)
+		w.write(func(tx *store.Tx) error { return tx.IssuesTold(w.ctx, w.endpoint.ID) })
+		raised(0)
+		w.write(func(tx *store.Tx) error { return tx.ResolveIssue(w.ctx, w.issue("dns").ID, "Ada") })
+		w.failing("dns", 1)
+		raised(0) // within the hour
+		w.clock.Advance(2 * time.Hour)
+		raised(1)
+	})
+}
+
+// A digest that is due is found, with its account.
+func TestDueDigests(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		a := store.Account{Email: "digest@example.nl", Name: "D", Role: store.RoleAdministrator, Status: store.AccountActive}
+		w.write(func(tx *store.Tx) error { return tx.InsertAccount(w.ctx, &a) })
+		if !a.TellsAtOnce() {
+			t.Error("the default is not at once")
+		}
+		a.DigestDue = w.in(time.Minute)
+		w.write(func(tx *store.Tx) error { return tx.UpdateAccount(w.ctx, &a) })
+		for _, want := range []int{0, 1} {
+			has, err := w.db.HasDigestDue(w.ctx, w.now())
+			if err != nil || has != (want > 0) {
+				t.Errorf("%v, %v", has, err)
+			}
+			w.write(func(tx *store.Tx) error {
+				rows, err := tx.DueDigests(w.ctx, 10)
+				if len(rows) != want {
+					t.Errorf("%d are due, want %d", len(rows), want)
+				}
+				return err
+			})
+			w.clock.Advance(time.Hour)
+		}
+	})
+}

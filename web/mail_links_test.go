@@ -1,10 +1,12 @@
 package web
 
 import (
+	"bytes"
 	"errors"
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"log/slog"
 	"net/http"
 	"path/filepath"
 	"regexp"
@@ -66,6 +68,8 @@ func TestLinksInMailsOpen(t *testing.T) {
 	w.mailsOfMirror(address, func(word string) { body.Store(mirrorBody(word)) })
 	must(w.reg.Installation.SendTestMail(t.Context(), w.portalHarness.admin))(t)
 	w.mailsOfTraffic()
+	w.mailsOfIssues(w.first, w.first.email)
+	w.mailsOfIssues(ours, eva.Email)
 	w.wantEveryKind()
 }
 
@@ -244,6 +248,32 @@ func (w *mailWorld) mailsOfEngine(p queueParty) {
 		}
 		if strings.Contains(m.Subject, "2 deliveries in the error queue") && !strings.Contains(m.Body, "- rejected: 2 deliveries, the last answer was 400") {
 			w.t.Errorf("nobody learns how many were rejected, and how:\n%s\n%s", m.Subject, m.Body)
+		}
+	}
+}
+
+// mailsOfIssues causes the mails about issues: at once of one and of several, and in a digest.
+func (w *mailWorld) mailsOfIssues(p queueParty, email string) {
+	ctx := w.t.Context()
+	_, dns := w.fails(p, "dns")
+	_, refused := w.fails(p, "http-503")
+	account := must(w.db.AccountByEmail(ctx, email))(w.t)
+	noError(w.t, w.accounts.SetNotifications(ctx, account.ID, identity.Notifications{When: store.NotifyBoth, Every: store.DigestDaily, Hour: 7}))
+	w.write(func(tx *store.Tx) error {
+		return errors.Join(w.reg.Mails.IssuesOpened(ctx, tx, []store.Issue{dns}), w.reg.Mails.IssuesOpened(ctx, tx, []store.Issue{dns, refused}), tx.ResolveIssue(ctx, refused.ID, "Ada"))
+	})
+	w.write(func(tx *store.Tx) error {
+		a, err := tx.Account(ctx, account.ID)
+		a.DigestDue = tx.Now
+		return errors.Join(err, tx.UpdateAccount(ctx, &a))
+	})
+	vault := must(registry.VaultFromKey(bytes.Repeat([]byte{7}, 32)))(w.t) // of the harness
+	noError(w.t, mail.NewMailer(registry.Config{DB: w.db, Now: w.clock.Now, Log: slog.New(slog.DiscardHandler), BaseURL: "http://schakel.example.nl", Vault: vault, Organisation: "Chain Office"}, nil).SendDue(ctx))
+	before := len(w.subjects)
+	w.open()
+	for _, want := range []string{"New issue at endpoint ", "2 new issues", "Digest: "} {
+		if !strings.Contains(strings.Join(w.subjects[before:], "\n"), want) {
+			w.t.Errorf("no mail about issues says %q: %q", want, w.subjects[before:])
 		}
 	}
 }

@@ -275,6 +275,8 @@ type Notifier interface {
 	// DeliveriesStuck: deliveries to these endpoints became held or dead since the last time. It reports, by index, of which
 	// of them it notified people.
 	DeliveriesStuck(ctx context.Context, tx *store.Tx, notices []store.DeliveryNotice) (notified []bool, err error)
+	// IssuesOpened: these issues were opened or reopened some minutes ago, and are so still.
+	IssuesOpened(ctx context.Context, tx *store.Tx, issues []store.Issue) error
 }
 
 // nopNotifier does nothing by design.
@@ -293,6 +295,8 @@ func (nopNotifier) SubscriptionEnded(context.Context, *store.Tx, store.Subscript
 }
 
 func (nopNotifier) RequestQuarantined(context.Context, *store.Tx, store.Quarantine) error { return nil }
+
+func (nopNotifier) IssuesOpened(context.Context, *store.Tx, []store.Issue) error { return nil }
 
 func (nopNotifier) DeliveriesStuck(_ context.Context, _ *store.Tx, notices []store.DeliveryNotice) ([]bool, error) {
 	return make([]bool, len(notices)), nil

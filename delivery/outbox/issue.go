@@ -2,7 +2,9 @@ package outbox
 
 import (
 	"context"
+	"errors"
 	"strconv"
+	"time"
 
 	"schakel/delivery/outbound"
 	"schakel/delivery/webhook"
@@ -52,4 +54,45 @@ func (e *Engine) resolveIssues(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// How soon people are notified of issues. What fails once and arrives at the next attempt is no news.
+const (
+	issueGather = 5 * time.Minute // after an issue was opened or reopened, while it is so still
+	issueLatest = "issues.notified"
+)
+
+// notifyIssues notifies people of issues that stay open; of the same issue once in noticeEach at most, and of any once in noticeAny.
+func (e *Engine) notifyIssues(ctx context.Context) error {
+	raised, told := store.At(e.cfg.Now().Add(-issueGather)), store.At(e.cfg.Now().Add(-noticeEach))
+	due, err := e.cfg.DB.HasRaisedIssues(ctx, raised, told)
+	if err != nil || !due {
+		return err
+	}
+	err = e.cfg.DB.Write(ctx, func(tx *store.Tx) error {
+		last, err := tx.Setting(ctx, issueLatest)
+		if err != nil {
+			return err
+		}
+		if at, err := time.Parse(time.RFC3339Nano, last); err == nil && tx.Now.Sub(at) < noticeAny && !tx.Now.Before(at) {
+			return nil
+		}
+		issues, err := tx.RaisedIssues(ctx, raised, told, noticeMost)
+		if err != nil || len(issues) == 0 {
+			return err
+		}
+		if err := e.cfg.Notifier.IssuesOpened(ctx, tx, issues); err != nil {
+			return err
+		}
+		for _, i := range issues {
+			if err := tx.IssuesTold(ctx, i.EndpointID); err != nil {
+				return err
+			}
+		}
+		return tx.SwapSetting(ctx, issueLatest, last, tx.Now.Format(time.RFC3339Nano))
+	})
+	if errors.Is(err, store.ErrConflict) { // another node notified people at this moment
+		return nil
+	}
+	return err
 }

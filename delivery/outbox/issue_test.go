@@ -1,12 +1,14 @@
 package outbox
 
 import (
+	"log/slog"
 	"testing"
 	"time"
 
 	"schakel/delivery/outbound"
 	"schakel/delivery/webhook"
 	"schakel/store"
+	"schakel/store/storetest"
 )
 
 // The same failure has the same cause, whatever the receiver wrote and wherever the schedule is.
@@ -74,4 +76,50 @@ func TestIssueComesAndGoes(t *testing.T) {
 			t.Errorf("%+v", i)
 		}
 	})
+}
+
+// People are notified of an issue that stays open, once; of the same issue, opened again, not within the hour.
+func TestPeopleAreToldOfIssuesOnce(t *testing.T) {
+	t.Parallel()
+	for name, open := range storetest.Both() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			clock := storetest.NewClockAt(time.Now())
+			db := open(t, storetest.WithClock(clock))
+			people := &recordingNotifier{}
+			c := newChain(t, db)
+			s := c.partner("North", "nl.a")
+			node := New(Config{DB: db, Notifier: people, Now: clock.Now, Log: slog.New(slog.DiscardHandler)})
+			fails := func() store.Issue {
+				t.Helper()
+				c.write(func(tx *store.Tx) error {
+					return tx.RecordIssues(t.Context(), []store.Outcome{{Delivery: store.Delivery{ID: "dlv_1", PartnerID: s.PartnerID, EndpointID: s.EndpointID, Cause: "dns"}}})
+				})
+				rows, _, err := db.Issues(t.Context(), store.IssueFilter{EndpointID: s.EndpointID})
+				must(t, err)
+				return rows[0]
+			}
+			told := func(want int32, when string) {
+				t.Helper()
+				must(t, node.notifyIssues(t.Context()))
+				must(t, node.notifyIssues(t.Context()))
+				if n := people.issues.Load(); n != want {
+					t.Errorf("%s: told %d times, want %d", when, n, want)
+				}
+			}
+			issue := fails()
+			told(0, "before it could recover by itself")
+			clock.Advance(issueGather)
+			told(1, "after it stayed open")
+			clock.Advance(issueGather)
+			fails()
+			told(1, "after another failure")
+			c.write(func(tx *store.Tx) error { return tx.ResolveIssue(t.Context(), issue.ID, "Ada") })
+			fails()
+			clock.Advance(issueGather)
+			told(1, "reopened within the hour")
+			clock.Advance(noticeEach)
+			told(2, "reopened, and an hour later")
+		})
+	}
 }

@@ -382,11 +382,16 @@ func TestOpenCircuitLetsOneProbeThrough(t *testing.T) { // EDU-12
 
 type recordingNotifier struct {
 	nopNotifier
-	failing, suspended, quarantined atomic.Int32
+	failing, suspended, quarantined, issues atomic.Int32
 }
 
 func (n *recordingNotifier) RequestQuarantined(context.Context, *store.Tx, store.Quarantine) error {
 	n.quarantined.Add(1)
+	return nil
+}
+
+func (n *recordingNotifier) IssuesOpened(_ context.Context, _ *store.Tx, issues []store.Issue) error {
+	n.issues.Add(int32(len(issues)))
 	return nil
 }
 

@@ -169,7 +169,7 @@ const (
 // noticeGather, of later ones in an hour. The writer of the state raised the notice, on any node.
 func (e *Engine) noticeLoop(ctx context.Context) {
 	every(ctx, e.cfg.Poll, func() {
-		if err := e.notifyStuck(ctx); err != nil && ctx.Err() == nil {
+		if err := errors.Join(e.notifyStuck(ctx), e.notifyIssues(ctx)); err != nil && ctx.Err() == nil {
 			e.cfg.Log.Error("notify of held and dead deliveries failed", "error", err)
 		}
 	})
@@ -203,6 +203,11 @@ func (e *Engine) notifyStuck(ctx context.Context) error {
 			anyNotified = anyNotified || notified[i]
 			if err := tx.DeliveryNoticed(ctx, n, notified[i]); err != nil {
 				return err
+			}
+			if notified[i] { // the mail names the causes
+				if err := tx.IssuesTold(ctx, n.EndpointID); err != nil {
+					return err
+				}
 			}
 		}
 		if !anyNotified {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -168,6 +169,44 @@ func (a *Accounts) SetLocale(ctx context.Context, id, language, timeZone string)
 			return fmt.Errorf("find account: %w", err)
 		}
 		account.Language, account.TimeZone = language, timeZone
+		account.DigestDue = store.At(registry.NextDigest(account, tx.Now.Time))
+		return tx.UpdateAccount(ctx, &account)
+	})
+}
+
+// Notifications chooses the mails about issues, dead letters and held deliveries.
+type Notifications struct {
+	When  string // immediate, digest, both or off
+	Every string // daily or weekly
+	Day   int64  // of a weekly digest: 0 is Sunday
+	Hour  int64  // 0 to 23, in the time zone of the account
+}
+
+// SetNotifications stores how somebody is told, and plans the next digest. Fields: notify, digestEvery, digestDay, digestHour.
+func (a *Accounts) SetNotifications(ctx context.Context, id string, in Notifications) error {
+	wrong := registry.Problems{}
+	if !slices.Contains([]string{store.NotifyImmediate, store.NotifyDigest, store.NotifyBoth, store.NotifyOff}, in.When) {
+		wrong["notify"] = "identity.notify-choose"
+	}
+	if in.Every != store.DigestDaily && in.Every != store.DigestWeekly {
+		wrong["digestEvery"] = "identity.notify-choose"
+	}
+	if in.Day < 0 || in.Day > 6 {
+		wrong["digestDay"] = "identity.notify-choose"
+	}
+	if in.Hour < 0 || in.Hour > 23 {
+		wrong["digestHour"] = "identity.notify-choose"
+	}
+	if err := wrong.Err(); err != nil {
+		return err
+	}
+	return a.db.Write(ctx, func(tx *store.Tx) error {
+		account, err := tx.Account(ctx, id)
+		if err != nil {
+			return fmt.Errorf("find account: %w", err)
+		}
+		account.Notify, account.DigestEvery, account.DigestDay, account.DigestHour = in.When, in.Every, in.Day, in.Hour
+		account.DigestFrom, account.DigestDue = tx.Now, store.At(registry.NextDigest(account, tx.Now.Time))
 		return tx.UpdateAccount(ctx, &account)
 	})
 }

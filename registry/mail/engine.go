@@ -162,7 +162,7 @@ func (m *Mails) DeliveriesStuck(ctx context.Context, tx *store.Tx, notices []sto
 	if len(all) == 0 {
 		return told, nil
 	}
-	people, err := registry.Administrators(ctx, tx)
+	people, err := tellsAtOnce(ctx, tx, "")
 	if err != nil {
 		return nil, err
 	}
@@ -174,8 +174,13 @@ func (m *Mails) DeliveriesStuck(ctx context.Context, tx *store.Tx, notices []sto
 		}
 	}
 	for _, mine := range byPartner(all) {
-		if p := mine[0].partner; !heard[p.ContactEmail] {
-			if err := m.cfg.Mail(ctx, tx, p.ContactEmail, mailStuck(m.cfg, reader{p, false}, mine)); err != nil {
+		p := mine[0].partner
+		people, err := concerned(ctx, tx, p, heard)
+		if err != nil {
+			return nil, err
+		}
+		for _, to := range people {
+			if err := m.cfg.Mail(ctx, tx, to, mailStuck(m.cfg, reader{p, false}, mine)); err != nil {
 				return nil, err
 			}
 		}
@@ -230,7 +235,7 @@ func mailStuck(c registry.Config, r reader, all []stuck) registry.Message {
 		}
 		msg = msg.Lines(append(lines, i18n.Raw(c.BaseURL+s.page(r)))...)
 	}
-	return msg.Lines("mail.stuck.remedy")
+	return msg.Lines("mail.stuck.remedy").Lines("mail.digest.settings")
 }
 
 // what counts the deliveries as the page of the link does.

@@ -116,6 +116,9 @@ func (m *Mailer) note(err error) {
 
 // SendDue sends what is due now, each mail once.
 func (m *Mailer) SendDue(ctx context.Context) error {
+	if err := m.queueDigests(ctx); err != nil {
+		return err
+	}
 	due, err := m.cfg.DB.NextMailDue(ctx)
 	if err != nil {
 		return fmt.Errorf("look for mails: %w", err)

@@ -3,9 +3,11 @@ package account
 import (
 	"errors"
 	"net/http"
+	"strconv"
 
 	"github.com/labstack/echo/v4"
 	"schakel/registry"
+	"schakel/registry/identity"
 	"schakel/store"
 	view "schakel/templates/account"
 	"schakel/templates/i18n"
@@ -67,6 +69,29 @@ func (a *logins) setLocale(c echo.Context) error {
 	})
 }
 
+// setNotifications stores how the reader is told of issues, dead letters and held deliveries.
+func (a *logins) setNotifications(c echo.Context) error {
+	read := func(form site.Form) identity.Notifications {
+		number := func(name string) int64 {
+			n, err := strconv.ParseInt(form.Get(name), 10, 64)
+			if err != nil {
+				return -1 // refused
+			}
+			return n
+		}
+		return identity.Notifications{When: form.Get("notify"), Every: form.Get("digestEvery"), Day: number("digestDay"), Hour: number("digestHour")}
+	}
+	return site.Submit(c, read, func(in identity.Notifications) error {
+		if err := a.Cfg.Accounts.SetNotifications(c.Request().Context(), site.AccountOf(c).ID, in); err != nil {
+			return err
+		}
+		a.Flash(c, ui.KindOK, "account.notify-saved")
+		return c.Redirect(http.StatusSeeOther, "/account")
+	}, func(c echo.Context, status int, _ identity.Notifications, wrong site.FormErrors) error {
+		return a.showAccount(c, status, wrong)
+	})
+}
+
 func (a *logins) freshSession(c echo.Context, account store.Account, text i18n.Message) error {
 	if err := a.StartSession(c, account.ID, account.SessionEpoch); err != nil {
 		return err
@@ -81,6 +106,7 @@ func (a *logins) showAccount(c echo.Context, status int, wrong map[string]i18n.M
 	p.Invalid = len(wrong) > 0
 	return a.Render(c, status, view.AccountPage(p, view.AccountView{
 		Name: account.Name, Email: account.Email, HasPassword: account.PasswordHash != "", Language: account.Language, TimeZone: account.TimeZone,
+		Notify: account.Notify, DigestEvery: account.DigestEvery, DigestDay: int(account.DigestDay), DigestHour: int(account.DigestHour),
 		Since: account.CreatedAt.Time, ThisLogin: account.LastLoginAt.Time, LastLogin: account.PreviousLoginAt.Time, Now: a.Cfg.Now(), Wrong: wrong,
 	}))
 }

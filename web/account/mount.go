@@ -58,6 +58,7 @@ func (a *logins) mountLogins() {
 	own := a.Pages("/account", a.RequireAccount)
 	own.GET("", a.AccountPage)
 	own.POST("/language", a.setLocale)
+	own.POST("/notifications", a.setNotifications)
 	own.POST("/password", a.changePassword)
 	own.POST("/sessions/end", a.endSessions)
 }
