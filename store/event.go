@@ -297,3 +297,22 @@ func (q *Queries) RecentEvents(ctx context.Context, origins []EventOrigin, limit
 	return listOf[Event](ctx, q, fmt.Sprintf(`SELECT %s FROM (SELECT %s FROM event ORDER BY id DESC LIMIT %d) recent
 		WHERE NOT test AND (%s) ORDER BY id DESC LIMIT %d`, eventSummary, eventSummary, recentEvents, strings.Join(either, " OR "), limit), args...)
 }
+
+// EventsBack lists the events of some types among the newest limit ones accepted since a moment, newest first, without their data and
+// without test events. Back is when the oldest event that was looked at was accepted; zero when nothing since that moment was left out.
+func (q *Queries) EventsBack(ctx context.Context, types []string, since Time, limit int) (events []Event, back Time, err error) {
+	first := IDAt("evt", since.Time) // the primary key finds where to end
+	edge, err := listOf[Time](ctx, q, fmt.Sprintf(`SELECT accepted_at FROM event WHERE id >= ? ORDER BY id DESC LIMIT 1 OFFSET %d`, limit-1), first)
+	if err != nil || len(types) == 0 {
+		return nil, Time{}, err
+	}
+	if len(edge) > 0 {
+		back = edge[0]
+	}
+	w := where{}
+	w.add(`NOT test`)
+	w.in(`ce_type`, types)
+	events, err = listOf[Event](ctx, q, fmt.Sprintf(`SELECT %s FROM (SELECT %s FROM event WHERE id >= ? ORDER BY id DESC LIMIT %d) newest`,
+		eventSummary, eventSummary, limit)+w.sql()+` ORDER BY id DESC`, append([]any{first}, w.args...)...)
+	return events, back, err
+}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -309,6 +310,45 @@ func TestWhoPublishes(t *testing.T) {
 		_, err = w.db.LinkSubject(w.ctx, []byte("h"), "confirm-email", w.now())
 		if err != store.ErrNotFound {
 			t.Errorf("a revoked link: %v", err)
+		}
+	})
+}
+
+// The newest events are found by the primary key, however many there are: pages of approvals read a bounded number.
+func TestEventsBack(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		now := time.Now()
+		since := store.At(now.Add(-30 * 24 * time.Hour))
+		var rows []store.Event
+		for i := range 3_000 {
+			at := now.Add(time.Duration(i-2_999) * time.Minute)
+			e := w.event(store.IDAt("evt", at))
+			e.CEID, e.AcceptedAt, e.Test = fmt.Sprint("e-", i), store.At(at), i == 2_998
+			if i%2 == 1 {
+				e.CEType = "nl.other"
+			}
+			rows = append(rows, e)
+		}
+		w.write(func(tx *store.Tx) error { _, err := tx.InsertEvents(w.ctx, rows); return err })
+		w.fails(errStop, func(tx *store.Tx) error {
+			recorder := tx.Record()
+			got, back, err := tx.EventsBack(w.ctx, []string{eventType}, since, 100)
+			if err != nil || len(got) != 49 || got[0].CEID != "e-2996" || !back.Equal(rows[2_900].AcceptedAt.Time) {
+				t.Errorf("%d events back to %s (%v)", len(got), back, err)
+			}
+			plan := w.plan(tx, recorder.Statements)
+			if strings.Contains(plan, "TEMP B-TREE") && strings.Contains(plan, "SCAN event") {
+				t.Errorf("reads all events:\n%s", plan)
+			}
+			if w.db.Dialect() == store.Postgres {
+				if read := w.scannedOf(tx, "event", recorder.Statements); read > 250 {
+					t.Errorf("%d rows read:\n%s", read, plan)
+				}
+			}
+			return errStop
+		})
+		if got, back, err := w.db.EventsBack(w.ctx, []string{eventType}, since, 4_000); err != nil || len(got) != 1_499 || !back.IsZero() {
+			t.Errorf("all: %d events back to %s (%v)", len(got), back, err)
 		}
 	})
 }

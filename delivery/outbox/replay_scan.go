@@ -50,8 +50,7 @@ func (e *Engine) newScanner(ctx context.Context, q *store.Queries, r Replay, p s
 	if err != nil {
 		return nil, fmt.Errorf("read routes: %w", err)
 	}
-	x := &index{byType: make(map[string]*targets), routes: store.NewPassages(routes)}
-	s := &scanner{mode: r.Mode, sub: sub, takes: x, own: own.ID, dedupe: sub.Dedupe || e.policy().Dedupe, span: store.EventSpan{
+	s := &scanner{mode: r.Mode, sub: sub, own: own.ID, dedupe: sub.Dedupe || e.policy().Dedupe, span: store.EventSpan{
 		Types: sub.Types, Subject: r.Subject, IDs: r.EventIDs, From: r.From, Until: r.Until, AfterID: p.Cursor,
 	}}
 	if p.Since.After(r.From.Time) {
@@ -60,21 +59,8 @@ func (e *Engine) newScanner(ctx context.Context, q *store.Queries, r Replay, p s
 	if len(r.Types) > 0 {
 		s.span.Types = slices.DeleteFunc(slices.Clone(sub.Types), func(t string) bool { return !slices.Contains(r.Types, t) })
 	}
-	return s, s.index(partner)
-}
-
-func (s *scanner) index(partner store.Partner) error {
-	for _, t := range s.span.Types {
-		err := s.takes.add(store.FanoutTarget{
-			EventType: t, Version: s.sub.Versions[t], SubscriptionID: s.sub.ID, PartnerID: s.sub.PartnerID, EndpointID: s.sub.EndpointID,
-			Filters: s.sub.Filters, OrderBy: s.sub.OrderBy, Own: partner.Own,
-		})
-		if err != nil {
-			return err
-		}
-	}
-	if s.span.Subject != "" {
-		return nil
+	if s.takes, err = soleIndex(sub, s.span.Types, partner.Own, routes); err != nil || s.span.Subject != "" {
+		return s, err
 	}
 	// A subscription to one subject is found by it, and need not look at the events of all others.
 	for _, t := range s.takes.byType {
@@ -82,16 +68,37 @@ func (s *scanner) index(partner store.Partner) error {
 			s.span.Subject = subject
 		}
 	}
-	return nil
+	return s, nil
+}
+
+// soleIndex makes the fan-out index of one subscription to these types, whatever its state; own is one of the own organisation.
+func soleIndex(sub store.Subscription, types []string, own bool, routes []store.Route) (*index, error) {
+	x := &index{byType: make(map[string]*targets), routes: store.NewPassages(routes)}
+	for _, t := range types {
+		err := x.add(store.FanoutTarget{
+			EventType: t, Version: sub.Versions[t], SubscriptionID: sub.ID, PartnerID: sub.PartnerID, EndpointID: sub.EndpointID,
+			Filters: sub.Filters, OrderBy: sub.OrderBy, Own: own,
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return x, nil
 }
 
 // matches reports whether the subscription would get an event that was accepted now.
 func (s *scanner) matches(row store.Event) (event.Event, bool, error) {
+	return s.takes.takes(row, s.own)
+}
+
+// takes reports whether any subscription of the index would get a stored event if it was accepted now; own is the own organisation's
+// partner.
+func (x *index) takes(row store.Event, own string) (event.Event, bool, error) {
 	ev, err := event.FromParts(row.Attributes, event.DataKind(row.DataKind), nil)
 	if err != nil {
 		return ev, false, fmt.Errorf("read event %s: %w", row.ID, err)
 	}
-	return ev, len(s.takes.match(&ev, &row, row.PartnerID == s.own)) > 0, nil
+	return ev, len(x.match(&ev, &row, row.PartnerID == own)) > 0, nil
 }
 
 // page reads the next events and returns those to replay, up to most, and whether that was the end. The span continues behind

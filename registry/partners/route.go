@@ -37,7 +37,7 @@ func (r *Routes) Add(ctx context.Context, actor registry.Actor, in NewRoute) (st
 		FromPartnerID: in.FromPartnerID, ToPartnerID: in.ToPartnerID, EventType: in.EventType, CreatedBy: actor.Name,
 	}
 	err := r.cfg.DB.Write(ctx, func(tx *store.Tx) error {
-		from, to, err := in.check(ctx, tx)
+		from, to, err := in.check(ctx, &tx.Queries)
 		if err != nil {
 			return err
 		}
@@ -52,20 +52,29 @@ func (r *Routes) Add(ctx context.Context, actor registry.Actor, in NewRoute) (st
 	return route, err
 }
 
-func (in NewRoute) check(ctx context.Context, tx *store.Tx) (from, to store.Partner, err error) {
+// Check reports what is wrong with a route that is asked for, and adds nothing. Fields: as Add.
+func (r *Routes) Check(ctx context.Context, actor registry.Actor, in NewRoute) error {
+	if err := actor.RequireAdministrator(); err != nil {
+		return err
+	}
+	_, _, err := in.check(ctx, &r.cfg.DB.Queries)
+	return err
+}
+
+func (in NewRoute) check(ctx context.Context, q *store.Queries) (from, to store.Partner, err error) {
 	wrong := registry.Problems{}
-	if from, err = routePartner(ctx, tx, in.FromPartnerID, "from", wrong); err != nil {
+	if from, err = routePartner(ctx, q, in.FromPartnerID, "from", wrong); err != nil {
 		return from, to, err
 	}
-	if to, err = routePartner(ctx, tx, in.ToPartnerID, "to", wrong); err != nil {
+	if to, err = routePartner(ctx, q, in.ToPartnerID, "to", wrong); err != nil {
 		return from, to, err
 	}
 	wrong.AddIf(!registry.ValidEventType(in.EventType), "eventType", "partners.route.type-bad")
 	return from, to, wrong.Err()
 }
 
-func routePartner(ctx context.Context, tx *store.Tx, id, field string, wrong registry.Problems) (store.Partner, error) {
-	partner, err := tx.Partner(ctx, id)
+func routePartner(ctx context.Context, q *store.Queries, id, field string, wrong registry.Problems) (store.Partner, error) {
+	partner, err := q.Partner(ctx, id)
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return partner, fmt.Errorf("find partner: %w", err)
 	}

@@ -56,6 +56,8 @@ type GrantSource struct {
 	PartnerName string
 	Own         bool
 	Type        string
+	Client      string // the client that publishes; empty for what comes another way
+	ClientID    string
 	Source      string // as allowed: one, or a prefix and a star; or AnySource, OverAMQP or BySchakel
 }
 
@@ -142,9 +144,7 @@ func (s *Subscriptions) grantSources(ctx context.Context, g Grant) ([]GrantSourc
 			if !passages.May(sender.partner.ID, sender.partner.Own, g.Partner.ID, g.Partner.Own, name) {
 				continue
 			}
-			for _, source := range s.sources(sender, name) {
-				list = append(list, GrantSource{PartnerName: sender.partner.Name, Own: sender.partner.Own, Type: name, Source: source})
-			}
+			list = append(list, s.sources(sender, name)...)
 		}
 	}
 	for _, t := range g.Types {
@@ -153,7 +153,10 @@ func (s *Subscriptions) grantSources(ctx context.Context, g Grant) ([]GrantSourc
 		}
 	}
 	slices.SortFunc(list, func(a, b GrantSource) int {
-		return strings.Compare(a.Type+" "+a.PartnerName+" "+a.Source, b.Type+" "+b.PartnerName+" "+b.Source)
+		key := func(s GrantSource) string {
+			return strings.Join([]string{s.Type, s.PartnerName, s.Client, s.ClientID, s.Source}, " ")
+		}
+		return strings.Compare(key(a), key(b))
 	})
 	return slices.Compact(list), nil
 }
@@ -210,132 +213,41 @@ func (s *Subscriptions) senders(ctx context.Context) ([]*sender, error) {
 	return all, nil
 }
 
-func (s *Subscriptions) sources(from *sender, eventType string) (list []string) {
+func (s *Subscriptions) sources(from *sender, eventType string) (list []GrantSource) {
+	add := func(c store.Client, sources ...string) {
+		for _, source := range sources {
+			list = append(list, GrantSource{
+				PartnerName: from.partner.Name, Own: from.partner.Own, Type: eventType, Client: c.Name, ClientID: c.ID, Source: source,
+			})
+		}
+	}
 	for _, c := range from.clients {
 		switch {
 		case s.mayPublish(c, eventType) != nil:
 		case from.bound:
-			list = append(list, c.PublishSources...)
+			add(c, c.PublishSources...)
 		default:
-			list = append(list, AnySource)
+			add(c, AnySource)
 		}
 	}
 	if slices.Contains(from.byAMQP, eventType) {
-		list = append(list, OverAMQP)
+		add(store.Client{}, OverAMQP)
 	}
 	return list
 }
 
-// Recent lists the newest events on which a partner can try the filters of a subscription to these types, in the lines of
-// versions given for them (none is every version), without their data; those in another line are among them. It shows no
-// more than the partner was granted: events of types and lines it has an approved subscription to, accepted since that
-// approval, of the own organisation or along a route (guarantees G2, G3), and for it when they are for some partners.
-// Filters on anything else would disclose what an administrator has not approved. Withheld lists the types it has no such
-// subscription to. The own organisation may try them on every event.
-func (s *Subscriptions) Recent(ctx context.Context, partner store.Partner, types []string, lines map[string]string, limit int) (events []store.Event, withheld []string, err error) {
-	origins := []store.EventOrigin{{Types: types}}
-	var grants map[string][]granted
-	if !partner.Own {
-		if grants, err = s.grants(ctx, partner.ID); err != nil {
-			return nil, nil, err
-		}
-		if origins, withheld, err = s.grantedOrigins(ctx, partner.ID, types, lines, grants); err != nil {
-			return nil, nil, err
-		}
+// RouteSources lists from whom events of a type would come along a route, open or not.
+func (s *Subscriptions) RouteSources(ctx context.Context, actor registry.Actor, r store.Route) ([]GrantSource, error) {
+	if err := actor.RequireAdministrator(); err != nil {
+		return nil, err
 	}
-	if events, err = s.cfg.DB.RecentEvents(ctx, origins, limit); err != nil {
-		return nil, nil, fmt.Errorf("list recent events: %w", err)
-	}
-	if !partner.Own {
-		events = slices.DeleteFunc(events, func(e store.Event) bool { return !covered(grants[e.CEType], e) })
-	}
-	return events, withheld, nil
-}
-
-// grantedOrigins lists the publishers from whom a partner gets these types, and since when.
-func (s *Subscriptions) grantedOrigins(ctx context.Context, partnerID string, types []string, lines map[string]string,
-	grants map[string][]granted,
-) (origins []store.EventOrigin, withheld []string, err error) {
-	own, err := s.cfg.DB.OwnPartner(ctx)
+	senders, err := s.senders(ctx)
 	if err != nil {
-		return nil, nil, registry.Found("own organisation", err)
+		return nil, err
 	}
-	routes, err := s.cfg.DB.Routes(ctx)
-	if err != nil {
-		return nil, nil, fmt.Errorf("list routes: %w", err)
-	}
-	for _, name := range types {
-		from, gets := concerning(grants[name], lines[name])
-		if !gets {
-			withheld = append(withheld, name)
-			continue
-		}
-		origins = addOrigin(origins, store.EventOrigin{PartnerID: own.ID, Since: from, For: partnerID}, name)
-		for _, r := range routes {
-			if r.ToPartnerID == partnerID && r.EventType == name {
-				origins = addOrigin(origins, store.EventOrigin{PartnerID: r.FromPartnerID, Since: from, For: partnerID}, name)
-			}
-		}
-	}
-	return origins, withheld, nil
-}
-
-// addOrigin keeps types of one sender and one moment together.
-func addOrigin(origins []store.EventOrigin, of store.EventOrigin, name string) []store.EventOrigin {
-	i := slices.IndexFunc(origins, func(o store.EventOrigin) bool { return o.PartnerID == of.PartnerID && o.Since.Equal(of.Since.Time) })
+	i := slices.IndexFunc(senders, func(from *sender) bool { return from.partner.ID == r.FromPartnerID })
 	if i < 0 {
-		of.Types = []string{name}
-		return append(origins, of)
+		return nil, nil
 	}
-	origins[i].Types = append(origins[i].Types, name)
-	return origins
-}
-
-// granted is that a partner gets an event type in one line of versions, or in all when it is empty, since a moment.
-type granted struct {
-	line  string
-	since store.Time
-}
-
-// grants lists by event type the lines in which a partner gets it, and since when.
-func (s *Subscriptions) grants(ctx context.Context, partnerID string) (map[string][]granted, error) {
-	all := map[string][]granted{}
-	f := store.SubscriptionFilter{PartnerID: partnerID}
-	for f.Page = (store.Page{Number: 1, Size: 500}); ; f.Number++ {
-		subs, total, err := s.cfg.DB.Subscriptions(ctx, f)
-		if err != nil {
-			return nil, fmt.Errorf("list subscriptions: %w", err)
-		}
-		for _, sub := range subs {
-			if !sub.Accepting {
-				continue
-			}
-			for _, name := range sub.Types {
-				all[name] = append(all[name], granted{sub.Versions[name], sub.DecidedAt})
-			}
-		}
-		if f.Number*f.Size >= total {
-			return all, nil
-		}
-	}
-}
-
-// covered reports whether any of these grants lets an event through.
-func covered(grants []granted, e store.Event) bool {
-	return slices.ContainsFunc(grants, func(g granted) bool {
-		return !e.AcceptedAt.Before(g.since.Time) && store.FitsLine(e.ContractVersions, g.line)
-	})
-}
-
-// concerning are the grants that an event of a wanted line can come by, and since when; every line is wanted when it is empty.
-func concerning(grants []granted, wanted string) (since store.Time, any bool) {
-	for _, g := range grants {
-		if wanted != "" && g.line != "" && g.line != wanted {
-			continue
-		}
-		if !any || g.since.Before(since.Time) {
-			since, any = g.since, true
-		}
-	}
-	return since, any
+	return s.sources(senders[i], r.EventType), nil
 }

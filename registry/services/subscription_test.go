@@ -157,7 +157,7 @@ func TestGrantShowsWhatIsGiven(t *testing.T) {
 		w.catalogue(t)
 		own := publisher()
 		own.Name, own.PublishSources = "Own system", []string{"https://office.example/*"}
-		_, _, err := w.Clients.Create(ctx, w.admin, "", own)
+		ours, _, err := w.Clients.Create(ctx, w.admin, "", own)
 		must(t, err)
 		theirs, _, err := w.Clients.Create(ctx, stranger, "", publisher())
 		must(t, err)
@@ -169,7 +169,7 @@ func TestGrantShowsWhatIsGiven(t *testing.T) {
 		if g.Host != "noord.example" || len(g.Types) != 1 || g.Types[0].Type.ContractVersion != "1.0.0" || g.Types[0].Classification != "confidential" {
 			t.Errorf("got %+v", g)
 		}
-		want := []partners.GrantSource{{PartnerName: "Chain Office", Own: true, Type: enrolled, Source: "https://office.example/*"}}
+		want := []partners.GrantSource{{PartnerName: "Chain Office", Own: true, Type: enrolled, Client: ours.Name, ClientID: ours.ID, Source: "https://office.example/*"}}
 		if !slices.Equal(g.Sources, want) {
 			t.Errorf("without a route: %+v", g.Sources)
 		}
@@ -178,9 +178,9 @@ func TestGrantShowsWhatIsGiven(t *testing.T) {
 		if g, err = w.Subscriptions.Grant(ctx, w.admin.Scope(), s.ID); err != nil || len(g.Sources) != 2 {
 			t.Errorf("with a route: %+v, %v", g.Sources, err)
 		}
-		ours, err := w.Endpoints.Create(ctx, w.admin, w.own.ID, webhook())
+		inbound, err := w.Endpoints.Create(ctx, w.admin, w.own.ID, webhook())
 		must(t, err)
-		in := store.Subscription{PartnerID: w.own.ID, EndpointID: ours.ID, Types: []string{enrolled}, Status: store.SubscriptionRequested}
+		in := store.Subscription{PartnerID: w.own.ID, EndpointID: inbound.ID, Types: []string{enrolled}, Status: store.SubscriptionRequested}
 		must(t, w.db.Write(ctx, func(tx *store.Tx) error { return tx.InsertSubscription(ctx, &in) }))
 		if g, err := w.Subscriptions.Grant(ctx, w.admin.Scope(), in.ID); err != nil || len(g.Sources) != 2 {
 			t.Errorf("everybody's events go to the own organisation: %+v, %v", g.Sources, err)

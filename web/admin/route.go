@@ -16,16 +16,32 @@ import (
 
 // adminRoutes lists what may pass from one partner to another (guarantee G3).
 func (p *pages) adminRoutes(c echo.Context) error {
-	return p.showRoutes(c, http.StatusOK, partners.NewRoute{}, nil)
+	return p.showRoutes(c, http.StatusOK, routeForm{}, nil)
 }
 
-// adminAddRoute opens a route.
-func (p *pages) adminAddRoute(c echo.Context) error {
-	read := func(form site.Form) partners.NewRoute {
-		return partners.NewRoute{FromPartnerID: form.Get("from"), ToPartnerID: form.Get("to"), EventType: form.Get("eventType")}
+// routeForm is a route as typed; preview asks what would pass along it.
+type routeForm struct {
+	partners.NewRoute
+	preview bool
+}
+
+func readRoute(form site.Form) routeForm {
+	return routeForm{
+		partners.NewRoute{FromPartnerID: form.Get("from"), ToPartnerID: form.Get("to"), EventType: form.Get("eventType")},
+		form.Get("do") == "preview",
 	}
-	return site.Submit(c, read, func(in partners.NewRoute) error {
-		_, err := p.Registry.Routes.Add(c.Request().Context(), site.Actor(c), in)
+}
+
+// adminAddRoute opens a route, or shows what would pass along it.
+func (p *pages) adminAddRoute(c echo.Context) error {
+	return site.Submit(c, readRoute, func(in routeForm) error {
+		if in.preview {
+			if err := p.Registry.Routes.Check(c.Request().Context(), site.Actor(c), in.NewRoute); err != nil {
+				return err
+			}
+			return p.showRoutes(c, http.StatusOK, in, nil)
+		}
+		_, err := p.Registry.Routes.Add(c.Request().Context(), site.Actor(c), in.NewRoute)
 		return p.Saved(c, err, "/admin/routes", i18n.M("admin.routes.opened", in.EventType))
 	}, p.showRoutes)
 }
@@ -36,7 +52,7 @@ func (p *pages) adminRemoveRoute(c echo.Context) error {
 	return p.Saved(c, err, "/admin/routes", "admin.routes.closed")
 }
 
-func (p *pages) showRoutes(c echo.Context, status int, in partners.NewRoute, wrong site.FormErrors) error {
+func (p *pages) showRoutes(c echo.Context, status int, in routeForm, wrong site.FormErrors) error {
 	ctx := c.Request().Context()
 	routes, err := p.Registry.Routes.List(ctx, site.Actor(c))
 	if err != nil {
@@ -51,6 +67,11 @@ func (p *pages) showRoutes(c echo.Context, status int, in partners.NewRoute, wro
 	}
 	if v.EventTypes, err = p.routeTypes(ctx); err != nil {
 		return err
+	}
+	if in.preview && wrong == nil {
+		if err := p.previewRoute(c, in.NewRoute, &v); err != nil {
+			return err
+		}
 	}
 	page := p.Frame(c, i18n.T(ctx, "admin.routes.title"))
 	page.Invalid = wrong != nil

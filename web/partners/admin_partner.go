@@ -5,6 +5,7 @@ import (
 	"net/url"
 
 	"github.com/labstack/echo/v4"
+	"schakel/delivery/outbox"
 	"schakel/registry"
 	"schakel/store"
 	"schakel/templates/i18n"
@@ -25,6 +26,9 @@ func (p *pages) showPartner(c echo.Context, r site.Refusal) error {
 	}
 	v := p.partnerView(ctx, partner, r)
 	v.Now = p.Cfg.Now()
+	if v.Flow, err = p.registrationFlow(ctx, partner); err != nil {
+		return err
+	}
 	if err := p.fillPartner(ctx, site.Actor(c), partner, &v); err != nil {
 		return err
 	}
@@ -76,6 +80,39 @@ func partnerGrants(ctx context.Context) []string {
 		i18n.T(ctx, "partners.partner.grant-contracts"),
 		i18n.T(ctx, "partners.partner.grant-not"),
 	}
+}
+
+// askableTypes bounds the event types that the page of a registration counts.
+const askableTypes = 50
+
+// registrationFlow shows what a registered organisation could ask for once it is approved; nil when that was decided. The approval
+// itself lets nothing flow.
+func (p *pages) registrationFlow(ctx context.Context, partner store.Partner) (*ui.FlowView, error) {
+	if partner.Status != store.PartnerRequested {
+		return nil, nil
+	}
+	approved := partner
+	approved.Status = store.PartnerApproved
+	all, err := p.Registry.EventTypes.Catalogue(ctx, registry.ReaderOf(approved))
+	if err != nil {
+		return nil, err
+	}
+	names := site.TypeNames(all[:min(len(all), askableTypes)])
+	v, f, err := p.Flow(ctx, outbox.Prospect{Subscriptions: []store.Subscription{{PartnerID: partner.ID, Types: names}}})
+	if err != nil {
+		return nil, err
+	}
+	v.Title, v.First, v.Empty = i18n.T(ctx, "partners.flow.could-ask"), i18n.T(ctx, "partners.label.event-type"), i18n.T(ctx, "partners.flow.nothing-visible")
+	v.Lead = i18n.T(ctx, "partners.flow.registration-lead", len(all))
+	if len(all) > len(names) {
+		v.Lead += " " + i18n.T(ctx, "partners.flow.first-types", len(names))
+	}
+	for _, name := range names {
+		row := p.FlowRow(ctx, f, f.Of[0], name)
+		row.What = ui.Named{Name: name, Href: site.EventTypeHref(name)}
+		v.Rows = append(v.Rows, row)
+	}
+	return v, nil
 }
 
 // fillPartner adds what the partner has, and what happened to it.

@@ -3,6 +3,7 @@ package partners
 import (
 	"context"
 	"github.com/labstack/echo/v4"
+	"schakel/delivery/outbox"
 	"schakel/registry"
 	"schakel/registry/partners"
 	"schakel/store"
@@ -34,6 +35,10 @@ func (p *pages) showSubscription(c echo.Context, r site.Refusal) error {
 	if v.Orphaned, err = p.orphanedBy(ctx, sub); err != nil {
 		return err
 	}
+	v.Facts = p.EndpointFacts(ctx, grant.Endpoint, grant.Host)
+	if v.Flow, err = p.subscriptionFlow(ctx, grant); err != nil {
+		return err
+	}
 	v.Acts = site.Acts(ctx, p.subscriptionSteps(), "/admin/subscriptions/"+sub.ID, sub.Status, r, ui.Hidden{Name: "seen", Value: grant.Seen()})
 	v.History, err = p.History(ctx, store.AuditFilter{ObjectKind: "subscription", ObjectID: sub.ID}, "")
 	if err != nil {
@@ -55,7 +60,7 @@ func subscriptionView(ctx context.Context, g partners.Grant) view.AdminSubscript
 		ID: sub.ID, Name: sub.Name, Status: sub.Status, Reason: sub.StatusReason, Purpose: sub.Purpose,
 		Partner:       ui.Named{Name: g.Partner.Name, Href: "/admin/partners/" + g.Partner.ID},
 		Endpoint:      ui.Named{Name: g.Endpoint.Name, Href: "/admin/endpoints/" + g.Endpoint.ID},
-		PartnerStatus: g.Partner.Status, EndpointStatus: g.Endpoint.Status, URL: g.Endpoint.URL, Host: g.Host, Pull: g.Endpoint.Kind == store.EndpointPull,
+		PartnerStatus: g.Partner.Status, EndpointStatus: g.Endpoint.Status, URL: g.Endpoint.URL, Inbox: g.Endpoint.Kind == store.EndpointInbox,
 		Created: sub.CreatedAt.Time, Decided: sub.DecidedAt.Time, DecidedBy: sub.DecidedBy,
 		DeliveriesHref: "/admin/deliveries?subscription=" + sub.ID,
 	}
@@ -66,22 +71,37 @@ func subscriptionView(ctx context.Context, g partners.Grant) view.AdminSubscript
 		v.Types = append(v.Types, grantedType(ctx, t))
 	}
 	for _, s := range g.Sources {
-		v.Sources = append(v.Sources, view.GrantedSource{Type: s.Type, Partner: s.PartnerName, Source: sourceWords(ctx, s.Source), Own: s.Own})
+		v.Sources = append(v.Sources, view.GrantedSource{Type: s.Type, Partner: s.PartnerName, Client: clientLink(s), Source: site.SourceWords(ctx, s.Source), Own: s.Own})
 	}
 	return v
 }
 
-// sourceWords names where a publisher's events come from: a source, or what stands in place of one.
-func sourceWords(ctx context.Context, source string) string {
-	switch source {
-	case partners.AnySource:
-		return i18n.T(ctx, "partners.source.any")
-	case partners.OverAMQP:
-		return i18n.T(ctx, "partners.source.amqp")
-	case partners.BySchakel:
-		return i18n.T(ctx, "partners.source.schakel")
+// clientLink leads to the client that publishes; nowhere when none does.
+func clientLink(s partners.GrantSource) ui.Named {
+	if s.ClientID == "" {
+		return ui.Named{}
 	}
-	return source
+	return ui.Named{Name: s.Client, Href: "/admin/clients/" + s.ClientID}
+}
+
+// subscriptionFlow shows what a subscription that waits for a decision would have got; nil for any other, and for one to a dataset.
+func (p *pages) subscriptionFlow(ctx context.Context, g partners.Grant) (*ui.FlowView, error) {
+	sub := g.Subscription
+	if sub.Status != store.SubscriptionRequested || sub.DatasetID != "" {
+		return nil, nil
+	}
+	v, f, err := p.Flow(ctx, outbox.Prospect{Subscriptions: []store.Subscription{sub}})
+	if err != nil {
+		return nil, err
+	}
+	v.Title, v.First = i18n.T(ctx, "partners.flow.title"), i18n.T(ctx, "partners.label.event-type")
+	v.Lead = i18n.T(ctx, "partners.flow.lead", g.Partner.Name)
+	for _, name := range sub.Types {
+		row := p.FlowRow(ctx, f, f.Of[0], name)
+		row.What = ui.Named{Name: name, Href: site.EventTypeHref(name)}
+		v.Rows = append(v.Rows, row)
+	}
+	return v, nil
 }
 
 func grantedType(ctx context.Context, t partners.GrantType) ui.GrantedType {

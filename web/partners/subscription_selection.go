@@ -179,19 +179,6 @@ func (s selection) view(action string, wrong map[string]i18n.Message) ui.Selecti
 	return v
 }
 
-// filterWords describes stored filters, for people.
-func filterWords(filters string) []string {
-	f, err := filter.Parse([]byte(filters))
-	if err != nil {
-		return []string{site.Shown(filters)}
-	}
-	words := f.Words()
-	for i, w := range words {
-		words[i] = site.Shown(w)
-	}
-	return words
-}
-
 // subscriptionSelection shows the form for the filters and the order of a subscription.
 func (d ownerPages) subscriptionSelection(c echo.Context) error {
 	owner, grant, err := d.ownSubscription(c)

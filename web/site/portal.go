@@ -51,6 +51,8 @@ type PortalEngine interface {
 	JobEngine
 	SendTest(ctx context.Context, actor outbox.Actor, endpointID, source string) (eventID, deliveryID string, err error)
 	SendTestEvent(ctx context.Context, actor outbox.Actor, endpointID string, ev event.Event) (eventID, deliveryID string, err error)
+	// Forecast counts what subscriptions would have got of the newest events.
+	Forecast(ctx context.Context, p outbox.Prospect) (outbox.Forecast, error)
 	Changed()
 }
 
