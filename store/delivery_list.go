@@ -139,7 +139,7 @@ func (q *Queries) deliveryPlan(ctx context.Context, f DeliveryFilter) (p deliver
 func (f DeliveryFilter) selected(q *Queries) where {
 	w := f.where(q)
 	if f.Subject != "" {
-		w.add(fmt.Sprintf(`event_id IN (SELECT id FROM event WHERE ce_subject <> '' AND ce_subject = ? ORDER BY id DESC LIMIT %d)`, SearchBound), f.Subject)
+		w.add(fmt.Sprintf(`event_id IN (SELECT id FROM event WHERE `+ofThisSubject+` ORDER BY id DESC LIMIT %d)`, SearchBound), subjectArgs(f.Subject)...)
 	}
 	return w
 }

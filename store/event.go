@@ -153,13 +153,20 @@ type EventFilter struct {
 	Page
 }
 
+// ofThisSubject finds events by their subject in the words of the index event_subject; [subjectArgs] gives its arguments.
+const ofThisSubject = `ce_subject <> '' AND substr(ce_subject, 1, 100) = ? AND ce_subject = ?`
+
+func subjectArgs(subject string) []any {
+	runes := []rune(subject)
+	return []any{string(runes[:min(len(runes), 100)]), subject}
+}
+
 // Events lists events without their data, newest first, with their total count up to [ListBound].
 func (q *Queries) Events(ctx context.Context, f EventFilter) ([]Event, int, error) {
 	w := where{}
 	w.text(`id = ?`, f.ID)
 	if f.Subject != "" {
-		w.add(`ce_subject <> ''`) // the partial index is used only by its very words
-		w.add(`ce_subject = ?`, f.Subject)
+		w.add(ofThisSubject, subjectArgs(f.Subject)...)
 	}
 	w.text(`partner_id = ?`, f.PartnerID)
 	w.text(`client_id = ?`, f.ClientID)

@@ -41,7 +41,9 @@ func (q *Queries) someDeliveries(ctx context.Context, f DeliveryFilter) (ids []s
 		return nil, "", err
 	case p.selective:
 		w := f.where(q)
-		w.text(`event_id IN (SELECT id FROM event WHERE ce_subject <> '' AND ce_subject = ?)`, f.Subject)
+		if f.Subject != "" {
+			w.add(`event_id IN (SELECT id FROM event WHERE `+ofThisSubject+`)`, subjectArgs(f.Subject)...)
+		}
 		err = q.list(ctx, &ids, fmt.Sprintf(`SELECT id FROM delivery%s ORDER BY id DESC LIMIT %d`, w.sql(), ListBound), w.args...)
 	case len(p.rest.conditions) > 0:
 		ids, next, err = q.searchDeliveries(ctx, p)
