@@ -53,7 +53,7 @@ func (v IssueListView) table(ctx context.Context) ui.TableView {
 	if v.ShowPartner {
 		t.Columns = append(t.Columns, ui.Column{Label: i18n.T(ctx, "deliveries.partner"), Bare: true})
 	}
-	t.Columns = append(t.Columns, ui.Column{Label: i18n.T(ctx, "deliveries.state-label"), Bare: true},
+	t.Columns = append(t.Columns, ui.Column{Label: i18n.T(ctx, "deliveries.state-label"), Whole: true, Bare: true},
 		ui.Column{Label: i18n.T(ctx, "deliveries.issues.failures"), Numeric: true}, ui.Column{Label: i18n.T(ctx, "deliveries.issues.first"), Whole: true},
 		ui.Column{Label: i18n.T(ctx, "deliveries.issues.last"), Whole: true}, ui.SparkColumn(ctx),
 		ui.Column{Label: i18n.T(ctx, "deliveries.actions"), Unseen: true})
