@@ -124,6 +124,13 @@ func TestMailboxLinksOnlyToUs(t *testing.T) {
 	wantWords(t, page, `href="/register/confirm/X"`, "&lt;b&gt;")
 	lacks(t, page, `href="http`, `href="//`, `href="javascript`)
 	wantStatus(t, b.get("/mailbox/mal_none"), http.StatusNotFound)
+
+	// The database holds the text of a mail sealed; the page shows it.
+	wantRedirect(t, b.post("/login/password", url.Values{"email": {testEmail}}), "/login")
+	sealed := must(h.db.RecentMails(ctx))(t)[0]
+	stored := must(h.db.Mail(ctx, sealed.ID))(t)
+	lacks(t, stored.Body, "/account/")
+	wantWords(t, text(b.get("/mailbox/"+sealed.ID)), `href="/account/password-reset/`)
 }
 
 func TestMailboxOnlyInADemonstration(t *testing.T) {

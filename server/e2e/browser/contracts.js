@@ -98,7 +98,7 @@ async function narrow(kit, page) {
 
 async function integrate(kit, page) {
   await page.goto(set.base + "/contracts");
-  await page.locator("[name=q]").fill(set.title);
+  await page.locator("main [name=q]").fill(set.title);
   await page.locator("main form").getByRole("button").first().click();
   await page.waitForLoadState();
   await kit.look(page, "/contracts found");
@@ -114,7 +114,7 @@ async function integrate(kit, page) {
   await page.getByRole("link", { name: "Read it" }).click();
   await saw(kit, page, "studentId", "Student enrolled");
   await kit.look(page, "/contracts/id/versions/reading");
-  await page.locator("[name=q]").fill("enrolled");
+  await page.locator("main [name=q]").fill("enrolled");
   await page.locator("main form").getByRole("button").first().click();
   await saw(kit, page, "Student enrolled");
 
