@@ -32,7 +32,7 @@ type Account struct {
 	PreviousLoginAt Time   `db:"previous_login_at"`
 	Language        string `db:"language"`  // of the portal, as a BCP 47 tag; empty follows the browser
 	TimeZone        string `db:"time_zone"` // IANA name, such as Europe/Amsterdam; empty follows the browser
-	// Notify, and the rest, say how it is told of issues, dead letters and held deliveries. The default is at once.
+	// Notify and the fields below choose the mails about issues, dead letters and held deliveries. The default is immediately.
 	Notify      string `db:"notify"`
 	DigestEvery string `db:"digest_every"`
 	DigestDay   int64  `db:"digest_day"`  // of a weekly digest: 0 is Sunday

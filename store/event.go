@@ -306,7 +306,7 @@ func (q *Queries) RecentEvents(ctx context.Context, origins []EventOrigin, limit
 }
 
 // EventsBack lists the events of some types among the newest limit ones accepted since a moment, newest first, without their data and
-// without test events. Back is when the oldest event that was looked at was accepted; zero when nothing since that moment was left out.
+// without test events. Back holds the acceptance of the oldest event read; zero when nothing since that moment was left out.
 func (q *Queries) EventsBack(ctx context.Context, types []string, since Time, limit int) (events []Event, back Time, err error) {
 	first := IDAt("evt", since.Time) // the primary key finds where to end
 	edge, err := listOf[Time](ctx, q, fmt.Sprintf(`SELECT accepted_at FROM event WHERE id >= ? ORDER BY id DESC LIMIT 1 OFFSET %d`, limit-1), first)

@@ -25,7 +25,7 @@ type Prospect struct {
 // Forecast counts, for each subscription of a prospect and by event type, the stored events that it would have got.
 type Forecast struct {
 	Of []map[string]Expected
-	// Back is when the oldest event that was looked at was accepted, when older ones of the period were not; else zero.
+	// Back holds the acceptance of the oldest event read, where older ones of the period were left out; else zero.
 	Back store.Time
 }
 

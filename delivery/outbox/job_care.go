@@ -124,7 +124,7 @@ func (e *Engine) chooseCanary(ctx context.Context, jobID string, f store.Deliver
 				return err
 			}
 			if !done {
-				continue // the job comes to it again and says why
+				continue // the job comes to it again and records the reason
 			}
 			j.Done++
 			err = errors.Join(tx.MarkResent(ctx, id, jobID),

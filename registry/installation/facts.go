@@ -34,7 +34,7 @@ type Surroundings struct {
 	// Outbound is nil when nothing outside was looked for.
 	Outbound *Outbound
 	Mail     *MailServer
-	// ProbedAt is when this program last asked for its own address and looked outside; zero when it never did.
+	// ProbedAt holds the time of the last request to the own address and to others; zero before the first.
 	ProbedAt time.Time
 }
 
@@ -72,11 +72,11 @@ type Address struct {
 	URL string
 	// Asked is false when no request was made.
 	Asked bool
-	// Kind and Failure say why no answer came: Kind is one of package outbound.
+	// Kind, one of package outbound, and Failure give the cause of a missing answer.
 	Kind, Failure string
 	// Own reports whether the answer came from this installation.
 	Own bool
-	// Expires is when the certificate at the address does; zero over plain HTTP.
+	// Expires holds the end of the certificate at the address; zero over plain HTTP.
 	Expires time.Time
 }
 

@@ -54,7 +54,7 @@ type check struct {
 	judge func(*Facts) ([]Finding, bool)
 }
 
-// checks is the one table of all checks, in the order they are shown.
+// checks lists all checks, in the order of the page.
 func checks() []check {
 	return []check{
 		{"running", "installation.check.running", judgeRunning},

@@ -183,7 +183,7 @@ func judgeAddress(f *Facts) ([]Finding, bool) {
 // Blocked is the kind of failure of a request to an address that this installation sends nothing to; see package outbound.
 const Blocked = "blocked-address"
 
-// reach says why a host was not reached, by a kind of package outbound.
+// reach explains by a kind of package outbound that a host was not reached.
 func reach(kind string) i18n.Message { return i18n.Word("installation.reach", kind) }
 
 // Local reports whether an address is of this machine to everybody, so that others cannot reach it.

@@ -21,7 +21,7 @@ type InstallationView struct {
 	Checks   []CheckRow
 	Steps    []StepRow
 	Now      time.Time
-	// ProbedAt is when the program last looked outside; zero when it never did.
+	// ProbedAt holds the time of the last requests to other hosts; zero before the first.
 	ProbedAt time.Time
 	// Key is the fingerprint of the secret key; empty when there is none.
 	Key, KeyFile      string

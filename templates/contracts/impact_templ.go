@@ -21,7 +21,7 @@ type ImpactView struct {
 	// Downloaded is set when From is the version that the partner downloaded last.
 	Downloaded bool
 	Others     []ui.Option
-	// Message says why nothing was judged.
+	// Message explains a missing verdict.
 	Message string
 	// API is set for an OpenAPI document, of which Schakel does not know who calls what.
 	API               bool

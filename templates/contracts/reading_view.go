@@ -17,7 +17,7 @@ type ReadingView struct {
 	// Hits lists where the words of Search stand; nil when nothing is searched for. HitsOnly leaves out the rest.
 	Hits     *ReadingHits
 	HitsOnly bool
-	// Since is the version that Changes counts from; Message says why nothing could be compared.
+	// Since names the version that Changes counts from; Message explains a comparison that failed.
 	Since, Message string
 	Changes        *ReadingChanges
 	Contents       []ReadingContents

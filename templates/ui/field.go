@@ -213,7 +213,7 @@ func choiceClass(kind string) string {
 	return "utrecht-checkbox utrecht-checkbox--html-input"
 }
 
-// firstFilters is how many fields of a filter are always shown; the others are folded away until one of them is used.
+// firstFilters bounds the fields of a filter that always show; the others fold away until one of them is used.
 const firstFilters = 4
 
 // anyUsed reports whether a list is filtered by one of the fields, or one is wrong.

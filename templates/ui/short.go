@@ -24,7 +24,7 @@ func halves(name string) (first, last string) {
 	return string(runes[:len(runes)-end]), string(runes[len(runes)-end:])
 }
 
-// lastParts is where the last part with letters that name something begins: a version such as "v1" goes with the part before it. It
+// lastParts finds the beginning of the last part with letters that name something: a version such as "v1" goes with the part before it. It
 // is 0 where the parts are too long to be kept whole.
 func lastParts(name string) int {
 	at := strings.LastIndexByte(name, '.') + 1

@@ -206,7 +206,7 @@ func FirstFew(list []string) []string {
 	return list[:min(few, len(list))]
 }
 
-// cell draws one cell; in a dense table a box around its content is what is shortened.
+// cell draws one cell; a dense table shortens the box around its content.
 func (t TableView) cell(c Column, head bool, content templ.Component) templ.Component {
 	if t.Dense && !c.Unseen {
 		content = cellBox(c.boxClass(), content)

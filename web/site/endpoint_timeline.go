@@ -77,7 +77,7 @@ func probeMarks(ctx context.Context, changes []store.EndpointChange, from time.T
 	return marks
 }
 
-// windowSpans tells when the delivery windows were open. They open and close at whole minutes.
+// windowSpans computes the times at which the delivery windows were open. They open and close at whole minutes.
 func windowSpans(ctx context.Context, e store.Endpoint, from, now time.Time) []ui.LaneSpan {
 	week, err := window.Parse(e.Windows)
 	if err != nil || week.Always() || now.Sub(from) > windowsShown {

@@ -114,7 +114,7 @@ var steps = map[string][]string{
 	"1h": {"1m", "5m", "15m"}, "24h": {"30m", "15m", "1h"}, "7d": {"3h", "1h", "24h"}, "30d": {"12h", "1h", "24h"},
 }
 
-// periodOf reads a period and its step; wrong ones are a 400 that says which there are.
+// periodOf reads a period and its step; wrong ones are a 400 that lists the valid ones.
 func periodOf(word, step string) (store.TrafficPeriod, string, error) {
 	if !slices.Contains(site.TrafficPeriods(), word) {
 		return store.TrafficPeriod{}, "", site.FieldProblem("period", "traffic.api.period")

@@ -121,7 +121,7 @@ func (b *builder) rules(p spot) []i18n.Message {
 	return said
 }
 
-// discriminator says which property chooses among schemas, and how.
+// discriminator names the property that chooses among schemas, and its mapping.
 func (b *builder) discriminator(p spot) []i18n.Message {
 	name, plain := p.object()["discriminator"].(string) // AsyncAPI
 	chooser := p.get("discriminator")
