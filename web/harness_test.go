@@ -298,12 +298,21 @@ func newSubscription(t *testing.T, b *browser, endpoint string) string {
 
 func idOf(href string) string { return href[strings.LastIndex(href, "/")+1:] }
 
+// mails lists the mails of a page with their texts, newest first.
+func (d *portalHarness) mails(t *testing.T, p store.Page) []store.Mail {
+	t.Helper()
+	list, _, err := d.reg.Mails.List(t.Context(), registry.SystemActor(), p)
+	noError(t, err)
+	for i := range list {
+		list[i] = must(d.reg.Mails.Get(t.Context(), registry.SystemActor(), list[i].ID))(t)
+	}
+	return list
+}
+
 // lastMail is the text of the newest mail to an address.
 func (d *portalHarness) lastMail(t *testing.T, to string) string {
 	t.Helper()
-	mails, _, err := d.reg.Mails.List(t.Context(), registry.SystemActor(), store.Page{})
-	noError(t, err)
-	for _, m := range mails {
+	for _, m := range d.mails(t, store.Page{}) {
 		if m.Recipient == to {
 			return m.Subject + "\n" + m.Body
 		}

@@ -104,8 +104,7 @@ func (w *mailWorld) ownParty(own store.Partner) queueParty {
 func (w *mailWorld) open() {
 	w.clock.Advance(time.Second)
 	w.t.Helper()
-	mails, _, err := w.reg.Mails.List(w.t.Context(), registry.SystemActor(), store.Page{})
-	noError(w.t, err)
+	mails := w.mails(w.t, store.Page{})
 	for _, m := range mails {
 		if w.seen[m.ID] {
 			continue
@@ -239,8 +238,7 @@ func (w *mailWorld) mailsOfEngine(p queueParty) {
 			w.t.Errorf("no mail says %q: %q", want, w.subjects[before:])
 		}
 	}
-	mails, _, err := w.reg.Mails.List(ctx, registry.SystemActor(), store.Page{Number: 1, Size: 20})
-	noError(w.t, err)
+	mails := w.mails(w.t, store.Page{Number: 1, Size: 20})
 	for _, m := range mails {
 		if m.Recipient == testEmail && strings.Contains(m.Subject, " at endpoint ") && !strings.Contains(m.Subject, "by AMQP") &&
 			!strings.Contains(m.Subject+m.Body, " of "+partner.Name) && strings.Contains(m.Body, p.endpoint) {

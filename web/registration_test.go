@@ -188,8 +188,7 @@ func TestOnboardingWithoutMailServer(t *testing.T) {
 	}
 	mailTo := func(email string) string {
 		t.Helper()
-		mails, _, err := w.reg.Mails.List(t.Context(), registry.SystemActor(), store.Page{})
-		noError(t, err)
+		mails := w.mails(t, store.Page{})
 		for _, m := range mails {
 			if m.Recipient == email {
 				return "/admin/mails/" + m.ID
@@ -228,8 +227,7 @@ func TestOnboardingWithoutMailServer(t *testing.T) {
 	lacks(t, shows(t, w.admin.get(page), http.StatusOK, "The registration is approved. No mail was sent, since there is no mail server. Tell the partner."), "told by mail")
 	wantStatus(t, w.admin.post("/admin/accounts", url.Values{"name": {"Bea"}, "email": {"bea@example.nl"}}), http.StatusSeeOther)
 	lacks(t, shows(t, w.admin.get("/admin/accounts"), http.StatusOK, "Bea is invited. No mail was sent", "Read the link under Mails"), "on its way")
-	mails, _, err := w.reg.Mails.List(t.Context(), registry.SystemActor(), store.Page{})
-	noError(t, err)
+	mails := w.mails(t, store.Page{})
 	for _, m := range mails {
 		if m.Recipient == "zoe@example.nl" && strings.Contains(m.Body, "/account/invitation/") {
 			mail = "/admin/mails/" + m.ID
@@ -265,8 +263,7 @@ func TestTextOfSentMailsIsNotShown(t *testing.T) {
 	t.Parallel()
 	w := newQueueWorld(t)
 	noError(t, w.reg.Mails.PasswordLink(t.Context(), w.accounts, w.first.email))
-	mails, _, err := w.reg.Mails.List(t.Context(), registry.SystemActor(), store.Page{Number: 1, Size: 1})
-	noError(t, err)
+	mails := w.mails(t, store.Page{Number: 1, Size: 1})
 	page := "/admin/mails/" + mails[0].ID
 	set := func(status, failure string) {
 		t.Helper()

@@ -178,6 +178,8 @@ func (w *world) mailsTo(t *testing.T, email string) []store.Mail {
 	var list []store.Mail
 	for _, m := range all {
 		if m.Recipient == email {
+			m, err = w.Mails.Get(t.Context(), w.admin, m.ID)
+			must(t, err)
 			list = append(list, m)
 		}
 	}
