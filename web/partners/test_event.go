@@ -15,7 +15,7 @@ import (
 	"schakel/delivery/event"
 	"schakel/delivery/outbox"
 	"schakel/registry"
-	"schakel/registry/contracts/payload"
+	"schakel/registry/contracts/outline"
 	"schakel/store"
 	"schakel/templates/i18n"
 	view "schakel/templates/partners"
@@ -299,7 +299,7 @@ func exampleEvent(t store.EventType, source string, now time.Time) string {
 	case len(data) > 0 && site.IsWholeEvent(data):
 		_ = json.Unmarshal(data, &e) // it is an object: that was just seen
 	case len(data) == 0 && t.DataSchema != "":
-		data = payload.Sample(t.DataSchema)
+		data = outline.MakeSample(t.DataSchema)
 		fallthrough
 	default:
 		if len(data) > 0 {

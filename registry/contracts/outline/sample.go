@@ -1,8 +1,10 @@
 package outline
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
+	"strings"
 )
 
 const (
@@ -11,6 +13,25 @@ const (
 	maxMade        = 400 // values of a sample that is made
 	maxSampleDepth = 8
 )
+
+// MakeSample makes data in the shape that a JSON Schema asks for, which stands by itself: its first example, default, const or enum where it
+// has one, else a value of its type with all properties. What a pattern asks for it does not know, so it may not fit; null when the
+// schema says nothing, or when the data would be larger than a page shows.
+func MakeSample(schema string) json.RawMessage {
+	nothing := json.RawMessage("null")
+	var root any
+	in := json.NewDecoder(strings.NewReader(schema))
+	in.UseNumber()
+	if in.Decode(&root) != nil {
+		return nothing
+	}
+	d := &document{root: spot{value: root}}
+	value, ok := (&builder{doc: d}).made(d.root, readAndWritten)
+	if text := json.RawMessage(d.write(value, "")); ok && json.Valid(text) {
+		return text
+	}
+	return nothing
+}
 
 // member is a member of an object that is made, which keeps its order.
 type member struct {
@@ -141,9 +162,12 @@ func (m *maker) list(parts []spot, name string, refs *chain, depth int) any {
 		for _, item := range p.get("prefixItems").items() {
 			list = append(list, m.value(item, name, refs, depth+1))
 		}
-		if items := p.get("items"); items.object() != nil && len(list) == 0 {
-			if value := m.value(items, name, refs, depth+1); value != nil {
-				list = append(list, value)
+		least, _ := p.number("minItems")
+		if items := p.get("items"); items.object() != nil {
+			for range max(1, min(int(least), maxList)) - len(list) {
+				if value := m.value(items, name, refs, depth+1); value != nil {
+					list = append(list, value)
+				}
 			}
 		}
 	}
@@ -152,23 +176,9 @@ func (m *maker) list(parts []spot, name string, refs *chain, depth int) any {
 
 // plain gives a value of a simple type.
 func plain(kind, name string, parts []spot) any {
-	first := func(key string) (any, bool) {
-		for _, p := range parts {
-			if value, ok := p.object()[key].(json.Number); ok {
-				return value, true
-			}
-		}
-		return nil, false
-	}
 	switch kind {
 	case "integer", "number":
-		if value, ok := first("minimum"); ok {
-			return value
-		}
-		if value, ok := first("maximum"); ok {
-			return value
-		}
-		return json.Number("1")
+		return numeral(parts)
 	case "boolean":
 		return true
 	case "null":
@@ -179,11 +189,44 @@ func plain(kind, name string, parts []spot) any {
 			return value
 		}
 	}
-	if name != "" {
-		return name
-	}
-	return "text"
+	return sized(cmp.Or(name, "text"), parts)
 }
+
+// numeral gives a number within the bounds of a schema.
+func numeral(parts []spot) any {
+	for _, p := range parts {
+		for _, key := range []string{"minimum", "maximum"} {
+			if value, ok := p.object()[key].(json.Number); ok {
+				return value
+			}
+		}
+		if above, ok := p.number("exclusiveMinimum"); ok {
+			return above + 1
+		}
+		if below, ok := p.number("exclusiveMaximum"); ok {
+			return below - 1
+		}
+	}
+	return json.Number("1")
+}
+
+// maxFill bounds what is added to a text that a schema wants longer.
+const maxFill = 1000
+
+// sized fits a text into the lengths that a schema allows, in characters.
+func sized(text string, parts []spot) string {
+	runes := []rune(text)
+	for _, p := range parts {
+		if least, ok := p.number("minLength"); ok && int(least) > len(runes) {
+			runes = append(runes, []rune(strings.Repeat("x", min(int(least)-len(runes), maxFill)))...)
+		}
+		if most, ok := p.number("maxLength"); ok && int(most) >= 0 && int(most) < len(runes) {
+			runes = runes[:int(most)]
+		}
+	}
+	return string(runes)
+}
+
 
 func formats() map[string]string {
 	return map[string]string{

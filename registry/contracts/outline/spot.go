@@ -1,6 +1,7 @@
 package outline
 
 import (
+	"encoding/json"
 	"maps"
 	"net/url"
 	"slices"
@@ -37,6 +38,12 @@ func (s spot) get(keys ...string) spot {
 func (s spot) text(key string) string {
 	said, _ := s.object()[key].(string)
 	return said
+}
+
+func (s spot) number(key string) (float64, bool) {
+	written, _ := s.object()[key].(json.Number)
+	value, err := written.Float64()
+	return value, err == nil
 }
 
 func (s spot) is(key string) bool { return s.object()[key] == true }

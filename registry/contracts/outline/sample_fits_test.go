@@ -1,6 +1,11 @@
-package payload
+package outline_test
 
-import "testing"
+import (
+	"testing"
+
+	"schakel/registry/contracts/outline"
+	"schakel/registry/contracts/payload"
+)
 
 func TestSampleFitsItsSchema(t *testing.T) {
 	t.Parallel()
@@ -11,11 +16,11 @@ func TestSampleFitsItsSchema(t *testing.T) {
 		"loop":       `{"type":"object","properties":{"self":{"$ref":"#"}}}`,
 		"bounds":     `{"type":"object","properties":{"a":{"type":"string","maxLength":2},"b":{"type":"number","exclusiveMinimum":4},"c":{"type":"number","maximum":-3}}}`,
 	} {
-		compiled, err := Compile(schema)
+		compiled, err := payload.Compile(schema)
 		if err != nil {
 			t.Fatal(name, err)
 		}
-		made := Sample(schema)
+		made := outline.MakeSample(schema)
 		found, err := compiled.Check(made)
 		if err != nil || len(found) > 0 {
 			t.Errorf("%s: %s does not fit: %v, %v", name, made, found, err)
@@ -24,7 +29,7 @@ func TestSampleFitsItsSchema(t *testing.T) {
 			t.Errorf("%s: nothing was made", name)
 		}
 	}
-	if got := Sample("no JSON"); string(got) != "null" {
+	if got := outline.MakeSample("no JSON"); string(got) != "null" {
 		t.Errorf("made %s of nothing", got)
 	}
 }
