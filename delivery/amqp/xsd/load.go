@@ -1,7 +1,6 @@
 package xsd
 
 import (
-	"bytes"
 	"context"
 	"encoding/xml"
 	"errors"
@@ -12,13 +11,12 @@ import (
 	"path"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
-	"testing/fstest"
 
-	"github.com/lestrrat-go/helium"
-	"github.com/lestrrat-go/helium/xsd"
+	"github.com/jacoelho/xsd"
+	"github.com/jacoelho/xsd/xsderrors"
 	"golang.org/x/sync/semaphore"
+	"schakel/registry/xmlscan"
 )
 
 // Load compiles the schemas in a folder and its sub-folders: every file whose name ends in .xsd. Each namespace may be defined
@@ -32,9 +30,9 @@ func Load(dir string) (*Set, error) {
 	return set, errors.Join(err, root.Close())
 }
 
-// load compiles the schemas of a file system. Every file is compiled by itself first, so that an error names the file.
+// load compiles the schemas of a file system.
 func load(ctx context.Context, folder fs.FS) (*Set, error) {
-	files, err := scan(ctx, folder)
+	files, err := scan(folder)
 	if err != nil {
 		return nil, err
 	}
@@ -42,25 +40,32 @@ func load(ctx context.Context, folder fs.FS) (*Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	all := overlay{FS: folder, own: builtin()}
-	for _, namespace := range slices.Sorted(maps.Keys(namespaces)) {
-		name := namespaces[namespace]
-		if _, err := compile(ctx, all, name, wrap(map[string]string{namespace: name})); err != nil {
-			return nil, err
-		}
-	}
-	for name := range all.own {
-		for _, space := range []string{soap11, soap12} {
-			if _, taken := namespaces[space]; !taken && bytes.Contains(all.own[name].Data, []byte(space)) {
-				namespaces[space] = name
-			}
-		}
-	}
-	schema, err := compile(ctx, all, "the schemas together", wrap(tops(files, namespaces)))
-	if err != nil {
+	if err := complete(files); err != nil {
 		return nil, err
 	}
-	return &Set{schema: schema, namespaces: namespaces, slots: make(chan struct{}, slots), bytes: semaphore.NewWeighted(together)}, nil
+	resolver := xsd.ResolverFunc(func(_ context.Context, base, place string) (xsd.SchemaSource, error) {
+		name := path.Join(path.Dir(base), strings.TrimSpace(place))
+		if one, ok := files[name]; ok {
+			return xsd.Bytes(name, one.text), nil
+		}
+		return xsd.SchemaSource{}, xsderrors.ErrSchemaNotFound
+	})
+	var sources []xsd.SchemaSource
+	for _, namespace := range slices.Sorted(maps.Keys(namespaces)) {
+		name := namespaces[namespace]
+		sources = append(sources, xsd.Bytes(name, files[name].text).WithResolver(resolver))
+	}
+	for namespace, text := range builtin() {
+		if _, taken := namespaces[namespace]; !taken {
+			namespaces[namespace] = ""
+			sources = append(sources, xsd.Bytes(namespace, text))
+		}
+	}
+	engine, err := xsd.Compile(ctx, sources...)
+	if err != nil {
+		return nil, loadError(files, err)
+	}
+	return &Set{engine: engine, namespaces: namespaces, bytes: semaphore.NewWeighted(together)}, nil
 }
 
 // pick chooses the file that defines each namespace.
@@ -90,122 +95,51 @@ func pick(files map[string]file) (map[string]string, error) {
 	return chosen, nil
 }
 
-// tops leaves the namespaces that no other schema imports, with one of each circle. The compiler meets the others by
-// way of these; met before the schema that imports them, it would not link them.
-func tops(files map[string]file, namespaces map[string]string) map[string]string {
-	imported := map[string]bool{}
-	for _, one := range files {
-		for _, ref := range one.refs {
-			imported[ref.target] = imported[ref.target] || ref.target != one.name
-		}
+// loadError makes a *LoadError of what the compiler found.
+func loadError(files map[string]file, err error) error {
+	if several, ok := errors.AsType[xsderrors.Errors](err); ok && len(several) > 0 {
+		err = several[0]
 	}
-	chosen, met := map[string]string{}, map[string]bool{}
-	for _, circles := range []bool{false, true} {
-		for _, namespace := range slices.Sorted(maps.Keys(namespaces)) {
-			if name := namespaces[namespace]; !met[name] && imported[name] == circles {
-				chosen[namespace] = name
-				reach(files, name, met)
+	detail, ok := errors.AsType[*xsderrors.Error](err)
+	if !ok {
+		return fmt.Errorf("%w: %w", ErrFolder, err)
+	}
+	found := LoadError{File: detail.Path, Line: detail.Line, Text: strings.TrimSpace(detail.Message)}
+	if detail.Code == xsderrors.CodeUnsupportedRegex && found.File == "" {
+		for _, name := range slices.Sorted(maps.Keys(files)) {
+			if line := patternLine(files[name].root, detail.Message); line > 0 {
+				found.File, found.Line = name, line
+				break
 			}
 		}
 	}
-	return chosen
+	return &found
 }
 
-// reach marks a file and all that it names, directly or not.
-func reach(files map[string]file, name string, met map[string]bool) {
-	if met[name] {
-		return
+// patternLine finds the line of the xs:pattern that a message of the compiler ends with, 0 when none does: it gives no place.
+func patternLine(n *xmlscan.Node, message string) int {
+	if value := attribute(n, "value"); n.Name.Local == "pattern" && value != "" && strings.HasSuffix(message, value) {
+		return n.Line
 	}
-	met[name] = true
-	for _, ref := range files[name].refs {
-		reach(files, ref.target, met)
-	}
-}
-
-func wrap(namespaces map[string]string) []byte {
-	var b strings.Builder
-	b.WriteString(`<xs:schema xmlns:xs="` + schemaNamespace + `" targetNamespace="urn:schakel:all">`)
-	for _, namespace := range slices.Sorted(maps.Keys(namespaces)) {
-		b.WriteString("<xs:import")
-		if namespace != "" {
-			b.WriteString(` namespace="` + escape(namespace) + `"`)
-		}
-		b.WriteString(` schemaLocation="` + escape(namespaces[namespace]) + `"/>`)
-	}
-	b.WriteString("</xs:schema>")
-	return []byte(b.String())
-}
-
-func escape(text string) string {
-	var b strings.Builder
-	if err := xml.EscapeText(&b, []byte(text)); err != nil {
-		return ""
-	}
-	return b.String()
-}
-
-func compile(ctx context.Context, all fs.FS, name string, text []byte) (*xsd.Schema, error) {
-	doc, err := helium.NewParser().Parse(ctx, text)
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrFolder, err)
-	}
-	var said collector
-	// The label must be the name of no file: the compiler keeps by it what each file imports.
-	schema, err := xsd.NewCompiler().Label("(together)").BaseDir(".").FS(all).ErrorHandler(&said).Compile(ctx, doc)
-	if first := said.first(); first != nil {
-		err = first
-	}
-	if err != nil {
-		return nil, loadError(name, err)
-	}
-	return schema, nil
-}
-
-// collector keeps the errors that the compiler reports.
-type collector struct{ errs []error }
-
-// Handle keeps an error, up to a bound.
-func (c *collector) Handle(_ context.Context, err error) {
-	if len(c.errs) < maxFindings {
-		c.errs = append(c.errs, err)
-	}
-}
-
-// first gives the first that is more than a warning.
-func (c *collector) first() error {
-	for _, err := range c.errs {
-		var leveled helium.ErrorLeveler
-		if errors.As(err, &leveled) && leveled.ErrorLevel() >= helium.ErrorLevelError {
-			return err
+	for _, kid := range n.Kids {
+		if line := patternLine(kid, message); line > 0 {
+			return line
 		}
 	}
-	return nil
+	return 0
 }
 
-// place finds the file and the line that the compiler puts in front of its messages.
-var place = regexp.MustCompile(`^([^:\s][^:]*\.xsd):(\d+): (.*)$`)
-
-// loadError makes a *LoadError of what the compiler says.
-func loadError(name string, err error) error {
-	text := firstLine(err)
-	if found := place.FindStringSubmatch(text); found != nil {
-		line, _ := strconv.Atoi(found[2])
-		return &LoadError{File: found[1], Line: line, Text: found[3]}
-	}
-	return &LoadError{File: name, Line: lineOf(err), Text: text}
-}
-
-func firstLine(err error) string {
-	text, _, _ := strings.Cut(strings.TrimSpace(err.Error()), "\n")
-	return text
-}
-
-const schemaNamespace = "http://www.w3.org/2001/XMLSchema"
+const (
+	schemaNamespace = "http://www.w3.org/2001/XMLSchema"
+	xmlNamespace    = "http://www.w3.org/XML/1998/namespace"
+)
 
 // file is one schema file of the folder.
 type file struct {
 	name      string
 	namespace string
+	text      []byte // in UTF-8, without a declaration or a document type
+	root      *xmlscan.Node
 	refs      []reference
 }
 
@@ -214,7 +148,7 @@ type reference struct {
 	kind, target string
 }
 
-func scan(ctx context.Context, folder fs.FS) (map[string]file, error) {
+func scan(folder fs.FS) (map[string]file, error) {
 	files := map[string]file{}
 	err := fs.WalkDir(folder, ".", func(name string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() || !strings.EqualFold(path.Ext(name), ".xsd") {
@@ -223,7 +157,7 @@ func scan(ctx context.Context, folder fs.FS) (map[string]file, error) {
 		if len(files) == maxFiles {
 			return fmt.Errorf("%w: more than %d files", ErrFolder, maxFiles)
 		}
-		one, err := scanFile(ctx, folder, name)
+		one, err := scanFile(folder, name)
 		files[name] = one
 		return err
 	})
@@ -236,48 +170,85 @@ func scan(ctx context.Context, folder fs.FS) (map[string]file, error) {
 	return files, nil
 }
 
-func scanFile(ctx context.Context, folder fs.FS, name string) (file, error) {
+func scanFile(folder fs.FS, name string) (file, error) {
 	text, err := readBounded(folder, name)
 	if err != nil {
 		return file{}, err
 	}
-	doc, err := helium.NewParser().Parse(ctx, text)
-	if err != nil {
-		return file{}, &LoadError{File: name, Line: lineOf(err), Text: firstLine(err)}
+	if text, err = plainText(text); err != nil {
+		return file{}, &LoadError{File: name, Text: err.Error()}
 	}
-	root := doc.DocumentElement()
-	if root == nil || root.LocalName() != "schema" || root.URI() != schemaNamespace {
+	root, err := xmlscan.Parse(text)
+	if syntax, ok := errors.AsType[*xmlscan.SyntaxError](err); ok {
+		return file{}, &LoadError{File: name, Line: syntax.Line, Text: syntax.Err.Error()}
+	}
+	if err != nil || root.Name != (xml.Name{Space: schemaNamespace, Local: "schema"}) {
 		return file{}, &LoadError{File: name, Line: 1, Text: "is no XML schema"}
 	}
-	one := file{name: name}
-	one.namespace, _ = root.GetAttribute("targetNamespace")
-	for kid := range helium.Children(root) {
-		if element, ok := kid.(*helium.Element); ok && element.URI() == schemaNamespace {
-			ref, err := refer(folder, name, element)
-			if err != nil {
-				return one, err
-			}
-			if ref.target != "" {
-				one.refs = append(one.refs, ref)
-			}
+	one := file{name: name, namespace: attribute(root, "targetNamespace"), text: text, root: root}
+	for _, kid := range root.Kids {
+		if kid.Name.Space != schemaNamespace {
+			continue
+		}
+		ref, err := refer(folder, name, kid)
+		if err != nil {
+			return one, err
+		}
+		if ref.target != "" {
+			one.refs = append(one.refs, ref)
 		}
 	}
 	return one, nil
 }
 
+// attribute gives the value of an attribute without a prefix.
+func attribute(n *xmlscan.Node, local string) string {
+	for _, a := range n.Attr {
+		if a.Name == (xml.Name{Local: local}) {
+			return strings.TrimSpace(a.Value)
+		}
+	}
+	return ""
+}
+
+var (
+	latin        = regexp.MustCompile(`(?i)^<\?xml\s[^>]{0,200}?encoding\s*=\s*["'](iso-8859-1|latin-?1|windows-1252)["']`)
+	documentType = regexp.MustCompile(`(?s)<!DOCTYPE\s[^\[>]*(\[.*?\]\s*)?>`)
+)
+
+// plainText gives a schema in UTF-8, which may be in Latin-1, as many are. A document type, which the schema of XML signatures
+// has for old editors, is blanked; lines stay where they are.
+func plainText(text []byte) ([]byte, error) {
+	if latin.Match(text[:min(len(text), 400)]) {
+		runes := make([]rune, len(text))
+		for i, b := range text {
+			runes[i] = rune(b)
+		}
+		text = withoutDeclaration([]byte(string(runes)))
+	}
+	text, err := xmlscan.Decode(text)
+	if err != nil {
+		return nil, err
+	}
+	text = withoutDeclaration(text)
+	if at := documentType.FindIndex(text); at != nil {
+		text = blank(text, at[0], at[1])
+	}
+	return text, nil
+}
+
 // refer checks the place that an import, include or redefine names; other elements refer to nothing.
-func refer(folder fs.FS, name string, element *helium.Element) (reference, error) {
-	kind := element.LocalName()
+func refer(folder fs.FS, name string, element *xmlscan.Node) (reference, error) {
+	kind := element.Name.Local
 	if kind != "import" && kind != "include" && kind != "redefine" && kind != "override" {
 		return reference{}, nil
 	}
-	place, ok := element.GetAttribute("schemaLocation")
-	if !ok || strings.TrimSpace(place) == "" {
+	place := attribute(element, "schemaLocation")
+	if place == "" {
 		return reference{}, nil
 	}
-	place = strings.TrimSpace(place)
 	bad := func(why string) (reference, error) {
-		return reference{}, &LoadError{File: name, Line: element.Line(), Text: fmt.Sprintf("xs:%s of %q %s", kind, place, why)}
+		return reference{}, &LoadError{File: name, Line: element.Line, Text: fmt.Sprintf("xs:%s of %q %s", kind, place, why)}
 	}
 	if strings.Contains(place, ":") {
 		return bad("is not fetched: put that file in the folder and name it by its path")
@@ -305,20 +276,4 @@ func readBounded(folder fs.FS, name string) ([]byte, error) {
 		return nil, &LoadError{File: name, Text: "cannot be read: " + err.Error()}
 	}
 	return text, nil
-}
-
-// overlay is the folder with the files of our own in it.
-type overlay struct {
-	fs.FS
-	own fstest.MapFS
-}
-
-// Open opens a file of our own, else one of the folder. The compiler puts ./ before the names in the schema it starts
-// with, which the file system does not take.
-func (o overlay) Open(name string) (fs.File, error) {
-	name = path.Clean(name)
-	if o.own[name] != nil {
-		return o.own.Open(name)
-	}
-	return o.FS.Open(name)
 }

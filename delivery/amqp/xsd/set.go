@@ -5,21 +5,22 @@
 // schemas of their own. Nothing outside the folder is read and nothing is fetched: a schema that names another place is
 // refused when the set is loaded, with its file and line.
 //
-// Known hole: the validator cannot be stopped half-way. When the context of Validate ends, the caller gets its answer
-// and the work goes on in the background; a fixed number of slots bounds how much of that there can be.
+// The schemas are of XSD 1.0. What the validator does not take, which is xs:redefine and some escapes of regular expressions
+// (\i, \c, Unicode blocks, subtraction of classes), is refused when the set is loaded, with its file and line.
 package xsd
 
 import (
 	"bytes"
 	"context"
+	"encoding/xml"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
-	"testing/fstest"
 
-	"github.com/lestrrat-go/helium"
-	"github.com/lestrrat-go/helium/xsd"
+	"github.com/jacoelho/xsd"
+	"github.com/jacoelho/xsd/xsderrors"
 	"golang.org/x/sync/semaphore"
 	"schakel/registry/xmlscan"
 )
@@ -29,8 +30,7 @@ const (
 	maxFiles    = 500
 	maxFile     = 8 << 20
 	maxFindings = 100
-	slots       = 8
-	// together bounds the bytes of documents that are validated at once: the validator needs some 15 times that in memory.
+	// together bounds the bytes of documents that are validated at once, and so the memory that this takes.
 	together = xmlscan.MaxBytes
 )
 
@@ -47,9 +47,8 @@ var (
 
 // Set is a compiled set of schemas, safe for concurrent use. A nil Set has no schema at all.
 type Set struct {
-	schema     *xsd.Schema
-	namespaces map[string]string
-	slots      chan struct{}
+	engine     *xsd.Engine
+	namespaces map[string]string // the file that defines it, by namespace
 	bytes      *semaphore.Weighted
 }
 
@@ -58,7 +57,7 @@ type Set struct {
 type Finding struct {
 	// Line counts from 1; 0 when the place is not known.
 	Line int
-	// Path is the name of the element, with /@name for an attribute.
+	// Path leads from the root to the element, as in /MsgHead/MsgInfo/GenDate.
 	Path string
 	Text string
 }
@@ -125,7 +124,7 @@ func (s *Set) Schemas() []Schema {
 	}
 	var all []Schema
 	for namespace, file := range s.namespaces {
-		if _, own := builtin()[file]; !own {
+		if file != "" { // a schema of our own
 			all = append(all, Schema{Namespace: namespace, File: file})
 		}
 	}
@@ -138,85 +137,32 @@ const msgHead = "http://www.kith.no/xmlstds/msghead/2006-05-24"
 // Validate checks a document, in UTF-8 or UTF-16, against the schema of its root element; of a SOAP envelope the
 // message in the body is checked. No findings and no error mean that the document is valid. Errors wrap ErrNoSchema,
 // ErrNotXML or the error of the context; any other is an internal fault and says nothing about the document.
-func (s *Set) Validate(ctx context.Context, doc []byte) ([]Finding, error) {
+func (s *Set) Validate(ctx context.Context, doc []byte) (found []Finding, err error) {
 	if s == nil {
 		return nil, ErrNoSchema
 	}
-	select {
-	case s.slots <- struct{}{}:
-	case <-ctx.Done():
-		return nil, fmt.Errorf("validate document: %w", ctx.Err())
-	}
 	weight := min(int64(len(doc)), together)
 	if err := s.bytes.Acquire(ctx, weight); err != nil {
-		<-s.slots
 		return nil, fmt.Errorf("validate document: %w", err)
 	}
-	done := make(chan outcome, 1)
-	go func() {
-		defer func() { s.bytes.Release(weight); <-s.slots }()
-		done <- s.guarded(ctx, doc)
-	}()
-	select {
-	case out := <-done:
-		return out.findings, out.err
-	case <-ctx.Done():
-		return nil, fmt.Errorf("validate document: %w", ctx.Err())
-	}
-}
-
-type outcome struct {
-	findings []Finding
-	err      error
-}
-
-// guarded turns a panic of the validator, which reads what strangers wrote, into an error.
-func (s *Set) guarded(ctx context.Context, doc []byte) (out outcome) {
-	defer func() {
+	defer s.bytes.Release(weight)
+	defer func() { // the validator reads what strangers wrote
 		if r := recover(); r != nil {
-			out = outcome{err: fmt.Errorf("validate document: the validator failed: %v", r)}
+			found, err = nil, fmt.Errorf("validate document: the validator failed: %v", r)
 		}
 	}()
-	findings, err := s.validate(ctx, doc)
-	return outcome{findings, err}
-}
-
-func (s *Set) validate(ctx context.Context, doc []byte) ([]Finding, error) {
-	tree, err := parse(ctx, doc)
-	if err != nil {
-		return nil, err
-	}
-	if err := s.known(tree.DocumentElement()); err != nil {
-		return nil, err
-	}
-	var said findings
-	err = xsd.NewValidator(s.schema).Label("message").ErrorHandler(&said).Validate(ctx, tree)
-	switch {
-	case errors.Is(err, xsd.ErrValidationFailed) && len(said.all) == 0:
-		return []Finding{{Path: tree.DocumentElement().LocalName(), Text: "is not valid"}}, nil
-	case err != nil && !errors.Is(err, xsd.ErrValidationFailed):
-		return nil, fmt.Errorf("validate document: %w", err)
-	}
-	return said.all, nil
-}
-
-func parse(ctx context.Context, doc []byte) (*helium.Document, error) {
 	text, err := xmlscan.Decode(doc)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrNotXML, err)
 	}
-	tree, err := helium.NewParser().MaxDepth(xmlscan.MaxDepth).MaxNodeContentSize(xmlscan.MaxBytes).Parse(ctx, withoutDeclaration(text))
-	switch {
-	case ctx.Err() != nil:
-		return nil, fmt.Errorf("validate document: %w", ctx.Err())
-	case err != nil:
-		return nil, fmt.Errorf("%w: line %d", ErrNotXML, lineOf(err))
-	case tree.IntSubset() != nil:
-		return nil, fmt.Errorf("%w: %w", ErrNotXML, xmlscan.ErrDocumentType)
-	case tree.DocumentElement() == nil:
-		return nil, fmt.Errorf("%w: no element", ErrNotXML)
+	if err := s.known(text); err != nil {
+		return nil, err
 	}
-	return tree, nil
+	err = s.engine.ValidateWithOptions(ctx, bytes.NewReader(withoutDeclaration(text)), xsd.ValidateOptions{
+		MaxErrors: maxFindings, MaxInstanceDepth: xmlscan.MaxDepth, MaxInstanceAttributes: xmlscan.MaxAttributes,
+		MaxInstanceTextBytes: xmlscan.MaxBytes, MaxInstanceTokenBytes: 2 * xmlscan.MaxBytes, MaxInstanceBytes: xmlscan.MaxBytes,
+	})
+	return findings(err)
 }
 
 // withoutDeclaration blanks the XML declaration, whose encoding is no longer that of the text, and keeps the lines.
@@ -225,8 +171,13 @@ func withoutDeclaration(text []byte) []byte {
 	if end < 0 || !bytes.HasPrefix(text, []byte("<?xml")) || !strings.ContainsRune(" \t\r\n", rune(text[5])) {
 		return text
 	}
+	return blank(text, 0, end+2)
+}
+
+// blank puts spaces in place of a part of a text, and keeps its lines.
+func blank(text []byte, from, to int) []byte {
 	out := bytes.Clone(text)
-	for i := range end + 2 {
+	for i := from; i < to; i++ {
 		if out[i] != '\n' {
 			out[i] = ' '
 		}
@@ -234,59 +185,70 @@ func withoutDeclaration(text []byte) []byte {
 	return out
 }
 
-// known checks that there is a schema for a document, and for the documents in it.
-func (s *Set) known(root *helium.Element) error {
-	if !s.Has(root.URI()) {
-		return &NoSchemaError{root.URI()}
-	}
-	var err error
-	each(root, 0, func(parent, kid *helium.Element) {
-		inBody := parent.LocalName() == "Body" && (parent.URI() == soap11 || parent.URI() == soap12)
-		inContent := parent.LocalName() == "Content" && parent.URI() == msgHead
-		if (inBody || inContent) && !s.Has(kid.URI()) && err == nil {
-			err = &NoSchemaError{kid.URI()}
+// known checks that a document is XML within bounds, and that there is a schema for it and for the documents in it, as deep
+// as the payload of a message in an envelope can stand.
+func (s *Set) known(text []byte) error {
+	const deepest = 14
+	r := xmlscan.NewReader(text)
+	r.Skim()
+	var open []xml.Name
+	var missing error
+	for {
+		token, err := r.Next()
+		switch {
+		case errors.Is(err, io.EOF):
+			return missing
+		case err != nil:
+			return fmt.Errorf("%w: %w", ErrNotXML, err)
 		}
-	})
-	return err
-}
-
-// each visits elements with their parents, as deep as the payload of a message in an envelope can stand.
-func each(parent *helium.Element, depth int, visit func(parent, kid *helium.Element)) {
-	const deepest = 12
-	for node := range helium.Children(parent) {
-		if kid, ok := node.(*helium.Element); ok {
-			visit(parent, kid)
-			if depth < deepest {
-				each(kid, depth+1, visit)
+		switch t := token.(type) {
+		case xml.StartElement:
+			needed := len(open) == 0 || len(open) < deepest && encloses(open[len(open)-1])
+			if needed && missing == nil && !s.Has(t.Name.Space) {
+				missing = &NoSchemaError{t.Name.Space}
 			}
+			open = append(open, t.Name)
+		case xml.EndElement:
+			open = open[:len(open)-1]
 		}
 	}
 }
 
-// findings collects what the validator says.
-type findings struct{ all []Finding }
-
-// Handle keeps a finding, up to a bound.
-func (f *findings) Handle(_ context.Context, err error) {
-	if len(f.all) == maxFindings {
-		return
-	}
-	one := Finding{Text: firstLine(err)}
-	if detail, ok := errors.AsType[*xsd.ValidationError](err); ok {
-		one = Finding{Line: detail.Line, Path: detail.Element, Text: strings.TrimSpace(detail.Message)}
-		if detail.AttributeName != "" {
-			one.Path += "/@" + detail.AttributeName
-		}
-	}
-	f.all = append(f.all, one)
+// encloses reports whether an element holds a document that has a schema of its own.
+func encloses(name xml.Name) bool {
+	return name.Local == "Body" && (name.Space == soap11 || name.Space == soap12) || name.Local == "Content" && name.Space == msgHead
 }
 
-// lineOf finds the line in an error of the parser, 0 when it has none.
-func lineOf(err error) int {
-	if detail, ok := errors.AsType[helium.ErrParseError](err); ok {
-		return detail.LineNumber
+// findings reads what the validator found; an error that is none of the document's comes back as it is.
+func findings(err error) ([]Finding, error) {
+	if err == nil {
+		return nil, nil
 	}
-	return 0
+	all := []error{err}
+	if several, ok := errors.AsType[xsderrors.Errors](err); ok {
+		all = several
+	}
+	var found []Finding
+	for _, one := range all {
+		detail, ok := errors.AsType[*xsderrors.Error](one)
+		switch {
+		case !ok || detail.Code == xsderrors.CodeValidationLimit || detail.Category != xsderrors.CategoryValidation && detail.Category != xsderrors.CategoryUnsupported:
+			return nil, fmt.Errorf("validate document: %w", one)
+		case detail.Code == xsderrors.CodeValidationXML:
+			return nil, fmt.Errorf("%w: line %d", ErrNotXML, detail.Line)
+		}
+		found = append(found, Finding{Line: detail.Line, Path: short(detail.Path), Text: short(strings.TrimSpace(detail.Message))})
+	}
+	return found[:min(len(found), maxFindings)], nil
+}
+
+// short cuts what quotes a document, whose names and texts have any length.
+func short(text string) string {
+	const most = 500
+	if len(text) > most {
+		text = strings.ToValidUTF8(text[:most], "") + "…"
+	}
+	return text
 }
 
 // Namespaces of SOAP envelopes.
@@ -295,13 +257,10 @@ const (
 	soap12 = "http://www.w3.org/2003/05/soap-envelope"
 )
 
-// builtin holds schemas of our own for SOAP envelopes, by file name: just enough to get at the message in the body,
-// which is held to its own schema.
-func builtin() fstest.MapFS {
-	return fstest.MapFS{
-		"soap-envelope-1.1.builtin.xsd": {Data: envelope(soap11)},
-		"soap-envelope-1.2.builtin.xsd": {Data: envelope(soap12)},
-	}
+// builtin holds schemas of our own for SOAP envelopes, by namespace: just enough to get at the message in the body, which
+// is held to its own schema.
+func builtin() map[string][]byte {
+	return map[string][]byte{soap11: envelope(soap11), soap12: envelope(soap12)}
 }
 
 func envelope(namespace string) []byte {

@@ -39,6 +39,7 @@ func sample(t testing.TB, name string) []byte {
 //
 // Rules: AMQP-111
 func TestAgreesWithXmllint(t *testing.T) {
+	needs.Unraced(t)
 	t.Parallel()
 	set := schemas(t)
 	needs.Program(t, "xmllint")
@@ -107,6 +108,11 @@ func TestFindings(t *testing.T) {
 	}
 	if f := findings[0]; f.Line != 7 || !strings.Contains(f.Path, "GenDate") || f.Text == "" || !strings.Contains(f.String(), "line 7") {
 		t.Errorf("got %+v", f)
+	}
+	// What goes back to the sender does not grow with what it sent.
+	endless := strings.Replace(doc, "<MsgId>", "<"+strings.Repeat("x", 60_000)+"/><MsgId>", 1)
+	if findings, err = set.Validate(t.Context(), []byte(endless)); err != nil || len(findings) == 0 || len(fmt.Sprint(findings)) > 20_000 {
+		t.Errorf("got %.300v, %v", findings, err)
 	}
 }
 
@@ -255,6 +261,7 @@ const boxSchema = `<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema" target
 //
 // Rules: AMQP-111
 func TestLargeText(t *testing.T) {
+	needs.Unraced(t)
 	set := loadBox(t)
 	for _, size := range []int{1 << 20, 11 << 20} {
 		t.Run(fmt.Sprint(size), func(t *testing.T) {
@@ -323,6 +330,14 @@ func TestLoad(t *testing.T) {
 			"a.xsd": open + `<xs:import namespace="urn:b" schemaLocation="b.xsd"/><xs:element name="a" type="xs:int"/>` + shut,
 			"b.xsd": other + `<xs:import namespace="urn:a" schemaLocation="a.xsd"/><xs:element name="b"><xs:complexType><xs:sequence><xs:element ref="x:a" xmlns:x="urn:a"/></xs:sequence></xs:complexType></xs:element>` + shut,
 		}, "<b xmlns='urn:b'><a xmlns='urn:a'>1</a></b>", "<b xmlns='urn:b'><a xmlns='urn:a'>x</a></b>", 2},
+		"Latin-1 and a document type, as the schema of XML signatures has": {map[string]string{
+			"a.xsd": "<?xml version='1.0' encoding='ISO-8859-1'?>\n<!DOCTYPE schema PUBLIC '-//W3C//DTD XMLSchema 200102//EN' 'http://www.w3.org/2001/XMLSchema.dtd' [\n" +
+				"<!ATTLIST schema xmlns:ds CDATA #FIXED 'urn:x'><!ENTITY dsig 'urn:x'><!ENTITY % p ''>\n]>\n<!-- \xE5 -->" + plain,
+		}, "<a xmlns='urn:a'>1</a>", "<a xmlns='urn:a'>x</a>", 1},
+		"a type defined elsewhere": {map[string]string{
+			"a.xsd": open + `<xs:import namespace="urn:b" schemaLocation="b.xsd"/><xs:element name="a" xmlns:o="urn:b" type="o:T"/>` + shut,
+			"b.xsd": other + `<xs:simpleType name="T"><xs:restriction base="xs:int"/></xs:simpleType>` + shut,
+		}, "<a xmlns='urn:a'>1</a>", "<a xmlns='urn:a'>x</a>", 2},
 		"no namespace": {map[string]string{
 			"n.xsd": `<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema"><xs:element name="n" type="xs:int"/></xs:schema>`,
 		}, "<n>1</n>", "<n>x</n>", 1},
@@ -364,6 +379,9 @@ func TestLoadRefuses(t *testing.T) {
 		"unknown type":   {map[string]string{"a.xsd": open + "\n" + `<xs:element name="a" type="T"/>` + shut}, "a.xsd", 2, "T"},
 		"grammar":        {map[string]string{"a.xsd": open + "\n" + `<xs:element/>` + shut}, "a.xsd", 2, "name"},
 		"part is broken": {map[string]string{"a.xsd": open + "\n" + `<xs:include schemaLocation="b.xsd"/>` + shut, "b.xsd": open + "\n\n" + `<xs:element name="a" type="T"/>` + shut}, "b.xsd", 3, "T"},
+		"unknown part":   {map[string]string{"a.xsd": open + "\n" + `<xs:complexType name="C"><xs:sequence>` + "\n" + `<xs:element ref="gone"/></xs:sequence></xs:complexType>` + shut}, "a.xsd", 3, "gone"},
+		"redefine":       {map[string]string{"a.xsd": open + "\n" + `<xs:redefine schemaLocation="b.xsd"/>` + shut, "b.xsd": plain}, "a.xsd", 2, "redefine"},
+		"unicode block":  {map[string]string{"a.xsd": open + `<xs:simpleType name="T"><xs:restriction base="xs:string">` + "\n" + `<xs:pattern value="\p{IsBasicLatin}*"/></xs:restriction></xs:simpleType>` + shut}, "a.xsd", 2, "IsBasicLatin"},
 		"defined twice":  {map[string]string{"a.xsd": plain, "b.xsd": plain}, "b.xsd", 0, "keep one of them"},
 	} {
 		t.Run(name, func(t *testing.T) {
