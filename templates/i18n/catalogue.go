@@ -1,7 +1,6 @@
 package i18n
 
 import (
-	"embed"
 	"fmt"
 	"regexp"
 	"strconv"
@@ -13,10 +12,8 @@ import (
 	"golang.org/x/text/language"
 	"golang.org/x/text/message"
 	"golang.org/x/text/message/catalog"
+	words "schakel/templates/i18n/texts"
 )
-
-//go:embed *.txt
-var files embed.FS
 
 // texts is the catalogue of one language.
 type texts struct {
@@ -54,7 +51,7 @@ func load(l Lang) (*texts, error) {
 	if l == Pseudo {
 		file = English
 	}
-	source, err := files.ReadFile(string(file) + ".txt")
+	source, err := words.Read(string(file))
 	if err != nil {
 		return nil, err
 	}

@@ -109,14 +109,14 @@ func TestCallsNameTexts(t *testing.T) {
 	}
 }
 
-// noKey reports whether a text that looks like a key is something else: a file, a scope, an action of the audit trail, a setting, or a
+// noKey reports whether a text that looks like a key is something else: a file, a scope, an action of the audit trail, a permission, a setting, or a
 // family.
 func noKey(text string) bool {
 	words := []string{
 		"events.batch", "events.payload", "events.oversize", "amqp.subjects", // settings
 		"contracts.announced-through", "deliveries.notified", "deliveries.cancel", "amqp.retried", // what is stored
 	}
-	if Has("audit", text) || strings.Contains(text, "_") || slices.Contains(words, text) {
+	if Has("audit", text) || Has("permission", text) || strings.Contains(text, "_") || slices.Contains(words, text) {
 		return true
 	}
 	for _, ending := range []string{".go", ".md", ".yaml", ".json", ".js", ".css", ".xml", ".zip", ".txt", ".csv", ".db", ".pem", ".org", ".com", ".id", ".templ", ".read", ".write", ".publish", ".consume"} {
@@ -145,13 +145,13 @@ func TestTextsAreTranslated(t *testing.T) {
 }
 
 // sameWords are words that are the same in English and another language, or names.
-const sameWords = `account accounts administrator alarm apicurio azure bus cloudevent cloudevents cm document epsg km m detail metadata namespace node open parameters payload person prefix rabbitmq redoc register registers registry schema score servers wgs headers codes
+const sameWords = `account accounts administrator alarm apicurio auditor integrator manager operator azure bus cloudevent cloudevents cm document epsg km m detail metadata namespace node open parameters payload person prefix rabbitmq redoc register registers registry schema score servers wgs headers codes
 	 amqp api apprec asyncapi audience bearer binding body database databases broker brokers bytes byte catalogue cas
 	certificate client clients code conflict contact contract contracts cron
 	d data dataset datasets dcat delta details digest domain e-mail endpoint etag event feed filter filters for form
 	header her her-id hostname html http https id ids idempotency-key in info internet is jobs json jwks kb kvk latency link links logs mail mails md menu message min ms
 	mutations name number object oauth oidc oin ok openapi openid org organisasjonsnummer os
-	partner pdf period plan postgresql problem process profile pull push queue route routes rsa s sha-256 schakel scope scopes secret server service slug smtp soap source
+	partner passkey pdf period plan postgresql problem process profile pull push queue route routes rsa s sha-256 schakel scope scopes secret server service slug smtp soap source
 	start status subject tag tags test text title tls token tokens total transport type types under url urls utc uuid
 	version via was webhook webhooks x.509 xml yaml zip`
 

@@ -1,0 +1,31 @@
+// Package texts holds the catalogues: every text that people read, one file a language.
+//
+// They lie in a package of their own so that a change of a text compiles this package and i18n alone, and not the sixty that
+// import i18n: what those see of i18n stays the same. It guarantees nothing about the files; package i18n reads and checks them.
+package texts
+
+import (
+	"bytes"
+	"compress/gzip"
+	"embed"
+	"fmt"
+	"io"
+)
+
+// files holds en.txt, nl.txt and nb.txt: as they are, or compressed by .ci/small.
+//
+//go:embed *.txt
+var files embed.FS
+
+// Read returns the catalogue of a language.
+func Read(language string) ([]byte, error) {
+	text, err := files.ReadFile(language + ".txt")
+	if err != nil || !bytes.HasPrefix(text, []byte{0x1f, 0x8b}) {
+		return text, err
+	}
+	unpacked, err := gzip.NewReader(bytes.NewReader(text))
+	if err != nil {
+		return nil, fmt.Errorf("unpack catalogue: %w", err)
+	}
+	return io.ReadAll(unpacked)
+}
