@@ -6,13 +6,23 @@ import (
 	"time"
 )
 
-// Roles and states of a portal account.
+// Roles of a portal account: the first four are of the organisation that runs this Schakel, the others of a partner. What a role allows
+// the registry decides.
 const (
 	RoleAdministrator = "administrator"
-	RolePartner       = "partner"
-	AccountInvited    = "invited" // has no way to log in yet: its link was not used
-	AccountActive     = "active"
-	AccountBlocked    = "blocked"
+	RoleApprover      = "approver"
+	RoleOperator      = "operator"
+	RoleAuditor       = "auditor"
+	RoleManager       = "manager"
+	RoleIntegrator    = "integrator"
+	RoleReader        = "reader"
+)
+
+// States of a portal account.
+const (
+	AccountInvited = "invited" // has no way to log in yet: its link was not used
+	AccountActive  = "active"
+	AccountBlocked = "blocked"
 )
 
 // Account is a person who can log in to the portal.
@@ -22,7 +32,7 @@ type Account struct {
 	Name         string `db:"name"`
 	PasswordHash string `db:"password_hash"` // argon2id; empty when the account has none
 	Role         string `db:"role"`
-	PartnerID    string `db:"partner_id"` // of RolePartner
+	PartnerID    string `db:"partner_id"` // empty for the roles of the organisation
 	Status       string `db:"status"`
 	SessionEpoch int64  `db:"session_epoch"` // sessions of an older epoch have ended
 	CreatedAt    Time   `db:"created_at"`
@@ -39,6 +49,10 @@ type Account struct {
 	DigestHour  int64  `db:"digest_hour"` // 0 to 23, in the time zone of the account
 	DigestDue   Time   `db:"digest_due"`  // zero for none
 	DigestFrom  Time   `db:"digest_from"` // what happened since is told in the next one
+	// Factors counts its second factors: InsertFactor and DeleteFactor change it. ShortPassword says that the password is too short to
+	// stand alone.
+	Factors       int64 `db:"factors"`
+	ShortPassword bool  `db:"short_password"`
 }
 
 // InsertAccount adds an account under a new id. A second account with the e-mail address is ErrConflict.
@@ -55,7 +69,22 @@ func (tx *Tx) UpdateAccount(ctx context.Context, a *Account) error {
 	a.UpdatedAt = tx.Now
 	return tx.update(ctx, "account", a, "email", "name", "password_hash", "role", "partner_id", "status", "session_epoch",
 		"updated_at", "last_login_at", "previous_login_at", "language", "time_zone",
-		"notify", "digest_every", "digest_day", "digest_hour", "digest_due", "digest_from")
+		"notify", "digest_every", "digest_day", "digest_hour", "digest_due", "digest_from", "short_password")
+}
+
+// DeleteAccount removes an account with all that is its own: factors, sessions, browsers, filters, links, and what a provider calls it. What
+// its owner did stays in the audit trail.
+func (tx *Tx) DeleteAccount(ctx context.Context, id string) error {
+	for _, own := range []string{
+		`DELETE FROM account_identity WHERE account_id = ?`, `DELETE FROM account_factor WHERE account_id = ?`, `DELETE FROM recovery_code WHERE account_id = ?`,
+		`DELETE FROM login_session WHERE account_id = ?`, `DELETE FROM login_device WHERE account_id = ?`, `DELETE FROM saved_filter WHERE account_id = ?`,
+		`DELETE FROM one_time_link WHERE purpose IN ('invitation', 'password-reset') AND subject = ?`,
+	} {
+		if err := tx.do(ctx, own, id); err != nil {
+			return err
+		}
+	}
+	return tx.one(ctx, `DELETE FROM account WHERE id = ?`, id)
 }
 
 // Account finds an account by id.
@@ -92,6 +121,11 @@ func (tx *Tx) InsertLink(ctx context.Context, tokenHash []byte, purpose, subject
 	}
 	return tx.do(ctx, `INSERT INTO one_time_link (token_hash, purpose, subject, created_at, expires_at) VALUES (?, ?, ?, ?, ?)`,
 		tokenHash, purpose, subject, tx.Now, expires)
+}
+
+// LinkExpiry finds until when the unused link of a purpose for a subject works.
+func (q *Queries) LinkExpiry(ctx context.Context, purpose, subject string, now Time) (Time, error) {
+	return getOne[Time](ctx, q, `SELECT expires_at FROM one_time_link WHERE purpose = ? AND subject = ? AND used_at IS NULL AND expires_at > ?`, purpose, subject, now)
 }
 
 // RevokeLinks ends all links of a purpose for a subject.

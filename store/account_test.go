@@ -37,7 +37,7 @@ func TestAccount(t *testing.T) {
 			return tx.InsertAccount(w.ctx, &store.Account{Email: a.Email})
 		})
 		w.clock.Advance(time.Second)
-		fill(&a, 3, "ID", "CreatedAt")
+		fill(&a, 3, "ID", "CreatedAt", "Factors")
 		w.write(func(tx *store.Tx) error { return tx.UpdateAccount(w.ctx, &a) })
 		got, err = w.db.Account(w.ctx, a.ID)
 		same(t, got, err, a)
@@ -45,9 +45,41 @@ func TestAccount(t *testing.T) {
 	})
 }
 
+// TestDeleteAccount: what is an account's own goes with it, and its address is free again.
+func TestDeleteAccount(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		a := store.Account{Email: "a@example.nl", Role: store.RoleReader, PartnerID: "ptn_1", Status: store.AccountActive}
+		b := store.Account{Email: "b@example.nl", Role: store.RoleManager, PartnerID: "ptn_1", Status: store.AccountActive}
+		w.write(func(tx *store.Tx) error { return errors.Join(tx.InsertAccount(w.ctx, &a), tx.InsertAccount(w.ctx, &b)) })
+		var session store.LoginSession
+		for _, one := range []store.Account{a, b} {
+			session = store.LoginSession{AccountID: one.ID}
+			filter := store.SavedFilter{AccountID: one.ID, List: "/partner/deliveries", Name: "Mine"}
+			w.write(func(tx *store.Tx) error {
+				return errors.Join(tx.InsertIdentity(w.ctx, one.ID, "https://idp.example", one.Email), tx.InsertLoginSession(w.ctx, &session),
+					tx.InsertFactor(w.ctx, &store.Factor{AccountID: one.ID, Kind: "totp"}), tx.SaveFilter(w.ctx, &filter),
+					tx.InsertLink(w.ctx, []byte(one.ID), "invitation", one.ID, w.in(time.Hour)))
+			})
+		}
+		gives(t, w.in(time.Hour))(w.db.LinkExpiry(w.ctx, "invitation", a.ID, w.now()))
+		missing(t)(w.db.LinkExpiry(w.ctx, "invitation", a.ID, w.in(time.Hour)))
+		w.write(func(tx *store.Tx) error { return tx.DeleteAccount(w.ctx, a.ID) })
+		missing(t)(w.db.Account(w.ctx, a.ID))
+		missing(t)(w.db.LinkExpiry(w.ctx, "invitation", a.ID, w.now()))
+		missing(t)(w.db.AccountByIdentity(w.ctx, "https://idp.example", a.Email))
+		gives(t, w.in(time.Hour))(w.db.LinkExpiry(w.ctx, "invitation", b.ID, w.now()))
+		got, err := w.db.LoginSession(w.ctx, session.ID)
+		same(t, got.AccountID, err, b.ID)
+		w.fails(store.ErrNotFound, func(tx *store.Tx) error { return tx.DeleteAccount(w.ctx, a.ID) })
+		w.write(func(tx *store.Tx) error {
+			return tx.InsertAccount(w.ctx, &store.Account{Email: a.Email, Role: store.RoleReader})
+		})
+	})
+}
+
 func TestIdentity(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		a := store.Account{Email: "a@example.nl", Role: store.RolePartner, Status: store.AccountActive}
+		a := store.Account{Email: "a@example.nl", Role: store.RoleManager, Status: store.AccountActive}
 		w.write(func(tx *store.Tx) error {
 			if err := tx.InsertAccount(w.ctx, &a); err != nil {
 				return err
@@ -183,10 +215,15 @@ func TestAudit(t *testing.T) {
 		} {
 			t.Run(name, func(t *testing.T) { listed(t, action, c.want, c.total)(w.db.Audits(w.ctx, c.f)) })
 		}
+		newest, err := w.db.NewestAudits(w.ctx, filter{}, 2)
+		noErr(t, err)
+		if all, _, err := w.db.Audits(w.ctx, filter{}); err != nil || len(newest) != 2 || newest[0].ID != all[0].ID || newest[1].ID != all[1].ID {
+			t.Errorf("%v, %v", newest, err)
+		}
 		got, _, err := w.db.Audits(w.ctx, filter{Action: "start"})
 		same(t, got[0].Detail, err, "{}")
 		got, _, err = w.db.Audits(w.ctx, filter{Action: rows[0].Action})
-		rows[0].ID, rows[0].At = got[0].ID, w.in(-3*time.Hour)
+		rows[0].ID, rows[0].At, rows[0].Seq, rows[0].PrevHash, rows[0].Hash = got[0].ID, w.in(-3*time.Hour), 1, "", got[0].Hash
 		same(t, got[0], err, rows[0])
 	})
 }

@@ -159,8 +159,8 @@ func (tx *Tx) holdDelivered(ctx context.Context, m AMQPMessage) (int64, error) {
 		return 0, err
 	}
 	var held []Delivery
-	err = tx.list(ctx, &held, `UPDATE delivery SET status = 'held', behind = (order_key <> ''), reason = ?, detail = ?, due_at = NULL, updated_at = ?
-		WHERE id = ? AND status = 'delivered' RETURNING id, subscription_id, endpoint_id, order_key`, m.Reason, m.Detail, tx.Now, m.DeliveryID)
+	err = tx.list(ctx, &held, `UPDATE delivery SET status = 'held', behind = (order_key <> ''), reason = ?, cause = ?, detail = ?, due_at = NULL, updated_at = ?
+		WHERE id = ? AND status = 'delivered' RETURNING subscription_id, order_key, `+failedColumns, m.Reason, m.Reason, m.Detail, tx.Now, m.DeliveryID)
 	for i := range held {
 		if d := &held[i]; d.OrderKey != "" {
 			queues.enter(d.orderKey(), d.ID)
@@ -169,7 +169,7 @@ func (tx *Tx) holdDelivered(ctx context.Context, m AMQPMessage) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	return int64(len(held)), errors.Join(queues.settle(ctx), tx.raised(ctx, DeliveryHeld, held))
+	return int64(len(held)), errors.Join(queues.settle(ctx), tx.raiseNotices(ctx, held), tx.recordFailures(ctx, held))
 }
 
 // HoldAMQPRefused holds up to limit deliveries that were written to a queue and then refused there, by an AMQP error or a

@@ -14,7 +14,7 @@ type Client struct {
 	ID               string  `db:"id"`
 	PartnerID        string  `db:"partner_id"`
 	Name             string  `db:"name"`
-	AuthMethod       string  `db:"auth_method"` // private_key_jwt, client_secret_basic, client_secret_post
+	AuthMethod       string  `db:"auth_method"` // private_key_jwt, tls_client_auth, client_secret_basic, client_secret_post
 	SecretHash       string  `db:"secret_hash"`
 	JWKS             string  `db:"jwks"`
 	JWKSURI          string  `db:"jwks_uri"`
@@ -31,6 +31,12 @@ type Client struct {
 	UpdatedAt        Time    `db:"updated_at"`
 	DecidedAt        Time    `db:"decided_at"`
 	DecidedBy        string  `db:"decided_by"`
+
+	CertificateSubject string `db:"certificate_subject"` // that a TLS certificate of it must have; empty: the OIN of the partner is enough
+	CertificateBound   bool   `db:"certificate_bound"`   // its tokens work with the certificate alone that they were asked with
+	CertificateKeys    bool   `db:"certificate_keys"`    // private_key_jwt: a key counts that comes with a certificate of the partner
+	CertificateSeen    string `db:"certificate_seen"`    // the subject of the certificate that it showed last
+	CertificateUntil   Time   `db:"certificate_until"`   // the end of that
 }
 
 // Waiting reports whether the client asked for something an administrator has not decided on.
@@ -49,7 +55,12 @@ func (tx *Tx) UpdateClient(ctx context.Context, c *Client) error {
 	c.UpdatedAt = tx.Now
 	return tx.update(ctx, "client", c, "name", "auth_method", "secret_hash", "jwks", "jwks_uri", "scopes", "requested_scopes",
 		"publish_types", "publish_sources", "requested_types", "requested_sources", "status", "status_reason", "token_version",
-		"updated_at", "decided_at", "decided_by")
+		"updated_at", "decided_at", "decided_by", "certificate_subject", "certificate_bound", "certificate_keys")
+}
+
+// NoteClientCertificate records which certificate a client showed last.
+func (tx *Tx) NoteClientCertificate(ctx context.Context, id, subject string, until Time) error {
+	return tx.one(ctx, `UPDATE client SET certificate_seen = ?, certificate_until = ? WHERE id = ?`, subject, until, id)
 }
 
 // Client finds a client.

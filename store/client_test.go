@@ -18,7 +18,7 @@ func TestClient(t *testing.T) {
 		gives(t, c)(w.db.Client(w.ctx, c.ID))
 
 		w.clock.Advance(time.Second)
-		fill(&c, 2, "ID", "PartnerID", "CreatedAt")
+		fill(&c, 2, "ID", "PartnerID", "CreatedAt", "CertificateSeen", "CertificateUntil")
 		w.write(func(tx *store.Tx) error { return tx.UpdateClient(w.ctx, &c) })
 		gives(t, c)(w.db.Client(w.ctx, c.ID))
 		rows, err := w.db.Clients(w.ctx, w.partner.ID)
@@ -26,6 +26,11 @@ func TestClient(t *testing.T) {
 		rows, err = w.db.Clients(w.ctx, w.own.ID)
 		same(t, len(rows), err, 0)
 		missing(t)(w.db.Client(w.ctx, "cli_none"))
+		w.write(func(tx *store.Tx) error {
+			return tx.NoteClientCertificate(w.ctx, c.ID, "CN=x", store.At(w.clock.Now()))
+		})
+		c.CertificateSeen, c.CertificateUntil = "CN=x", store.At(w.clock.Now())
+		gives(t, c)(w.db.Client(w.ctx, c.ID))
 	})
 }
 

@@ -77,6 +77,8 @@ type Tx struct {
 	living *atomic.Pointer[[]string]
 	// plannedOnce is set once planOnce did its work.
 	plannedOnce bool
+	// audits waits for the commit, which gives its entries their place in the chain.
+	audits []Audit
 	counts
 }
 
@@ -102,6 +104,9 @@ func (db *DB) Write(ctx context.Context, fn func(tx *Tx) error) error {
 	defer func() { _ = stx.Rollback() }()
 	tx := db.newTx(stx)
 	if err := fn(tx); err != nil {
+		return err
+	}
+	if err := tx.chainAudits(ctx); err != nil {
 		return err
 	}
 	if err := stx.Commit(); err != nil {

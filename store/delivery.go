@@ -61,6 +61,9 @@ type Delivery struct {
 const deliveryColumns = `id, event_id, subscription_id, endpoint_id, partner_id, event_type, order_key, behind, status, reason, detail, attempts, round,
 	idempotency_key, key_expires_at, due_at, lease_owner, lease, batch_id, alone, last_status, created_at, updated_at, delivered_at, expires_at`
 
+// failedColumns lists the columns of a delivery that raiseNotices and recordFailures read.
+const failedColumns = `id, partner_id, endpoint_id, event_type, status, cause, detail`
+
 // InsertDeliveries adds deliveries whose ids are given. One with a LeaseOwner belongs to that node until DueAt, as if it had
 // claimed it. It sets Behind of each.
 func (tx *Tx) InsertDeliveries(ctx context.Context, rows []Delivery) error {
@@ -95,9 +98,10 @@ func (q *Queries) DeliveriesOf(ctx context.Context, eventID string) ([]Delivery,
 type DeliveryFilter struct {
 	IDs            []string `json:"ids,omitempty"`
 	Statuses       []string `json:"statuses,omitempty"`
-	Reason         string   `json:"reason,omitempty"`  // kind of error
-	Cause          string   `json:"cause,omitempty"`   // of the last failed attempt; with EndpointID it names an issue
-	Reasons        []string `json:"reasons,omitempty"` // any of these kinds of error
+	Reason         string   `json:"reason,omitempty"`     // kind of error
+	Cause          string   `json:"cause,omitempty"`      // of the last failed attempt; with EndpointID it names an issue
+	Reasons        []string `json:"reasons,omitempty"`    // any of these kinds of error
+	NotReasons     []string `json:"notReasons,omitempty"` // none of these kinds of error
 	PartnerID      string   `json:"partnerId,omitempty"`
 	EndpointID     string   `json:"endpointId,omitempty"`
 	SubscriptionID string   `json:"subscriptionId,omitempty"`
@@ -135,6 +139,9 @@ func (f DeliveryFilter) where(q *Queries) where {
 	state := where{}
 	state.in(`status`, f.Statuses)
 	state.in(`reason`, f.Reasons)
+	if other := whereIn(`reason`, f.NotReasons); len(other.conditions) > 0 {
+		state.add(`NOT `+other.conditions[0], other.args...)
+	}
 	if f.Stopped && len(state.conditions) > 0 {
 		w.add(`(`+strings.Join(state.conditions, ` AND `)+` OR status IN ('pending', 'retrying') AND `+atStopped+`)`, state.args...)
 	} else {

@@ -34,6 +34,24 @@ func (q *Queries) Deliveries(ctx context.Context, f DeliveryFilter) ([]Delivery,
 	return l.Rows, l.Total, err
 }
 
+// NewestDeliveries lists the newest deliveries that a filter of partner, statuses and reasons selects, without counting the rest.
+func (q *Queries) NewestDeliveries(ctx context.Context, f DeliveryFilter, most int) ([]Delivery, error) {
+	p, err := q.deliveryPlan(ctx, f)
+	if err != nil || p.none {
+		return nil, err
+	}
+	if p.selective || len(p.rest.conditions) > 0 {
+		f.Page = Page{Number: 1, Size: most}
+		rows, _, err := q.Deliveries(ctx, f)
+		return rows, err
+	}
+	ids, err := q.pageOfBranches(ctx, p.branches, ListBound+1, most, 0)
+	if err != nil || len(ids) == 0 {
+		return nil, err
+	}
+	return q.deliveriesByID(ctx, ids)
+}
+
 // DeliveryList reads one page of deliveries. It reads no more of the table than the bounds say, however many deliveries there are.
 func (q *Queries) DeliveryList(ctx context.Context, f DeliveryFilter) (l DeliveryList, err error) {
 	p, err := q.deliveryPlan(ctx, f)
@@ -112,6 +130,14 @@ func (q *Queries) deliveryPlan(ctx context.Context, f DeliveryFilter) (p deliver
 	p.rest.text(`event_type = ?`, f.EventType)
 	p.rest.instant(`updated_at >= ?`, f.From)
 	p.rest.instant(`updated_at < ?`, f.Until)
+	if len(f.NotReasons) > 0 {
+		if f.Reasons, err = q.otherReasons(ctx, f, partner); err != nil {
+			return p, err
+		}
+		if p.none = len(f.Reasons) == 0; p.none {
+			return p, nil
+		}
+	}
 	statuses := slices.Compact(slices.Sorted(slices.Values(f.Statuses)))
 	if len(statuses) == 0 && (partner != "" || f.Reason != "" || len(f.Reasons) > 0) {
 		statuses = deliveryStates
@@ -132,6 +158,18 @@ func (q *Queries) deliveryPlan(ctx context.Context, f DeliveryFilter) (p deliver
 	}
 	p.none = len(p.branches) == 0
 	return p, nil
+}
+
+// otherReasons lists the kinds of error that a filter with NotReasons selects: an index leads from each to the next.
+func (q *Queries) otherReasons(ctx context.Context, f DeliveryFilter, partner string) ([]string, error) {
+	statuses := f.Statuses
+	if len(statuses) == 0 {
+		statuses = deliveryStates
+	}
+	found, err := q.DeliveryReasons(ctx, partner, slices.DeleteFunc(slices.Clone(statuses), func(s string) bool { return !inTrouble(s) })...)
+	return slices.DeleteFunc(found, func(reason string) bool {
+		return slices.Contains(f.NotReasons, reason) || len(f.Reasons) > 0 && !slices.Contains(f.Reasons, reason)
+	}), err
 }
 
 // selected are the conditions of a filter that an index finds. Of a subject that very many events share, those of the newest

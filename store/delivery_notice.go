@@ -41,14 +41,6 @@ func (tx *Tx) raiseNotices(ctx context.Context, rows []Delivery) error {
 	return nil
 }
 
-// raised gives deliveries of one state to raiseNotices.
-func (tx *Tx) raised(ctx context.Context, status string, rows []Delivery) error {
-	for i := range rows {
-		rows[i].Status = status
-	}
-	return tx.raiseNotices(ctx, rows)
-}
-
 // dueNotices returns the notices that may be told of: raised by the first moment given, and not told of since the second.
 const dueNotices = `raised_at IS NOT NULL AND raised_at <= ? AND (notified_at IS NULL OR notified_at <= ?)`
 

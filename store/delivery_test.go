@@ -154,6 +154,18 @@ func TestDeliveryCounts(t *testing.T) {
 		w.newDeliveries(w.newSubscription(w.newEndpoint(w.own.ID), store.SubscriptionApproved), 1)
 		w.set(ids[0], `status = 'dead', reason = 'gone'`)
 		w.set(ids[1], `status = 'held', reason = 'a'`)
+		newest := func(f store.DeliveryFilter, most int) (ids []string) {
+			rows, err := w.db.NewestDeliveries(w.ctx, f, most)
+			noErr(t, err)
+			for _, d := range rows {
+				ids = append(ids, d.ID)
+			}
+			return ids
+		}
+		unsent := store.DeliveryFilter{PartnerID: w.partner.ID, Statuses: []string{"dead", "held"}}
+		same(t, newest(unsent, 5), nil, []string{ids[1], ids[0]})
+		same(t, newest(unsent, 1), nil, ids[1:2])
+		same(t, newest(store.DeliveryFilter{IDs: ids[2:3]}, 5), nil, ids[2:3])
 		gives(t, map[string]int{"dead": 1, "held": 1, "pending": 1})(w.db.CountDeliveriesBy(w.ctx, w.partner.ID))
 		gives(t, map[string]int{"dead": 1, "held": 1, "pending": 2})(w.db.CountDeliveriesBy(w.ctx, ""))
 		reasons, err := w.db.DeliveryReasons(w.ctx, w.partner.ID, "dead", "held")

@@ -25,47 +25,60 @@ const (
 	CircuitHalfOpen = "half-open"
 )
 
+// Schemes and algorithms of the signatures on requests to an endpoint.
+const (
+	SignNone     = ""                        // the default: TLS and the access token prove the sender
+	SignStandard = "standard-webhooks"       // the headers of Standard Webhooks, over the body
+	SignMessage  = "http-message-signatures" // RFC 9421 with Content-Digest (RFC 9530), over request line, headers and body
+
+	SignHMAC    = "hmac-sha256"
+	SignEd25519 = "ed25519"
+)
+
 // DefaultBatchBytes bounds a batch where an endpoint does not.
 const DefaultBatchBytes = 1 << 20
 
 // Endpoint locates where a partner receives. Circuit and limits live here, so that they survive a restart.
 type Endpoint struct {
-	ID              string `db:"id"`
-	PartnerID       string `db:"partner_id"`
-	Name            string `db:"name"`
-	Kind            string `db:"kind"`
-	URL             string `db:"url"`
-	ContentMode     string `db:"content_mode"` // structured or binary
-	TokenURL        string `db:"token_url"`
-	TokenClientID   string `db:"token_client_id"`
-	TokenSecret     string `db:"token_secret"` // sealed
-	TokenScope      string `db:"token_scope"`
-	TokenAuthMethod string `db:"token_auth_method"` // none, client_secret_basic, client_secret_post, private_key_jwt
-	Status          string `db:"status"`
-	StatusReason    string `db:"status_reason"`
-	StatusAt        Time   `db:"status_at"`       // when Status became what it is; zero when that is not known
-	PausedBy        string `db:"paused_by"`       // the name of the administrator who paused it; empty when its partner did
-	RatePerSecond   int64  `db:"rate_per_second"` // 0 is no limit
-	MaxConcurrency  int64  `db:"max_concurrency"`
-	TimeoutMS       int64  `db:"timeout_ms"`    // of one attempt, milliseconds
-	Windows         string `db:"windows"`       // when it may be sent to, JSON of delivery/window, or empty for always
-	BatchEvents     int64  `db:"batch_events"`  // events in one request at most; 0 is one by one (EDU-11)
-	BatchBytes      int64  `db:"batch_bytes"`   // of one batch at most; 0 is DefaultBatchBytes
-	BatchWaitMS     int64  `db:"batch_wait_ms"` // how long a batch waits to be filled, milliseconds
-	ContractID      string `db:"contract_id"`   // of the receiver's own API, or empty
-	ContractVersion string `db:"contract_version"`
-	BatchStated     bool   `db:"batch_stated"` // the partner states that it takes batches; no contract shows it
-	Circuit         string `db:"circuit"`
-	CircuitFailures int64  `db:"circuit_failures"` // failures in a row
-	CircuitOpenedAt Time   `db:"circuit_opened_at"`
-	CircuitProbeAt  Time   `db:"circuit_probe_at"` // when the next single probe may go
-	WaitUntil       Time   `db:"wait_until"`       // before it the receiver wants no request (Retry-After, EDU-10)
-	ProbeOwner      string `db:"probe_owner"`      // the node that tries after that; then WaitUntil is when another may
-	UnaskedAt       Time   `db:"unasked_at"`       // when it sent what no request asked for; since then no connection is used twice
-	InboxAnswer     string `db:"inbox_answer"`     // what a test inbox answers, one of the Inbox constants; empty for other kinds
-	ConfigVersion   int64  `db:"config_version"`   // counts changes, so that caches know
-	CreatedAt       Time   `db:"created_at"`
-	UpdatedAt       Time   `db:"updated_at"`
+	ID               string `db:"id"`
+	PartnerID        string `db:"partner_id"`
+	Name             string `db:"name"`
+	Kind             string `db:"kind"`
+	URL              string `db:"url"`
+	ContentMode      string `db:"content_mode"` // structured or binary
+	TokenURL         string `db:"token_url"`
+	TokenClientID    string `db:"token_client_id"`
+	TokenSecret      string `db:"token_secret"` // sealed
+	TokenScope       string `db:"token_scope"`
+	TokenAuthMethod  string `db:"token_auth_method"` // none, client_secret_basic, client_secret_post, private_key_jwt
+	Status           string `db:"status"`
+	StatusReason     string `db:"status_reason"`
+	StatusAt         Time   `db:"status_at"`       // when Status became what it is; zero when that is not known
+	PausedBy         string `db:"paused_by"`       // the name of the administrator who paused it; empty when its partner did
+	RatePerSecond    int64  `db:"rate_per_second"` // 0 is no limit
+	MaxConcurrency   int64  `db:"max_concurrency"`
+	TimeoutMS        int64  `db:"timeout_ms"`    // of one attempt, milliseconds
+	Windows          string `db:"windows"`       // when it may be sent to, JSON of delivery/window, or empty for always
+	BatchEvents      int64  `db:"batch_events"`  // events in one request at most; 0 is one by one (EDU-11)
+	BatchBytes       int64  `db:"batch_bytes"`   // of one batch at most; 0 is DefaultBatchBytes
+	BatchWaitMS      int64  `db:"batch_wait_ms"` // how long a batch waits to be filled, milliseconds
+	ContractID       string `db:"contract_id"`   // of the receiver's own API, or empty
+	ContractVersion  string `db:"contract_version"`
+	BatchStated      bool   `db:"batch_stated"` // the partner states that it takes batches; no contract shows it
+	Circuit          string `db:"circuit"`
+	CircuitFailures  int64  `db:"circuit_failures"` // failures in a row
+	CircuitOpenedAt  Time   `db:"circuit_opened_at"`
+	CircuitProbeAt   Time   `db:"circuit_probe_at"`   // when the next single probe may go
+	WaitUntil        Time   `db:"wait_until"`         // before it the receiver wants no request (Retry-After, EDU-10)
+	ProbeOwner       string `db:"probe_owner"`        // the node that tries after that; then WaitUntil is when another may
+	UnaskedAt        Time   `db:"unasked_at"`         // when it sent what no request asked for; since then no connection is used twice
+	InboxAnswer      string `db:"inbox_answer"`       // what a test inbox answers, one of the Inbox constants; empty for other kinds
+	SignScheme       string `db:"sign_scheme"`        // of signatures; empty for none
+	SignKeys         string `db:"sign_keys"`          // JSON of registry/partners, secrets sealed; empty for none
+	SignOverlapHours int64  `db:"sign_overlap_hours"` // in which the key before signs beside a new one
+	ConfigVersion    int64  `db:"config_version"`     // counts changes, so that caches know
+	CreatedAt        Time   `db:"created_at"`
+	UpdatedAt        Time   `db:"updated_at"`
 }
 
 // WaitsAt reports whether the receiver wants no request at a moment (Retry-After, EDU-10).
@@ -105,7 +118,8 @@ func (tx *Tx) UpdateEndpoint(ctx context.Context, e *Endpoint) error {
 	}
 	err = tx.update(ctx, "endpoint", e, "name", "url", "content_mode", "token_url", "token_client_id", "token_secret", "token_scope",
 		"token_auth_method", "status", "status_reason", "paused_by", "rate_per_second", "max_concurrency", "timeout_ms",
-		"windows", "batch_events", "batch_bytes", "batch_wait_ms", "contract_id", "contract_version", "batch_stated", "config_version", "updated_at")
+		"windows", "batch_events", "batch_bytes", "batch_wait_ms", "contract_id", "contract_version", "batch_stated",
+		"sign_scheme", "sign_keys", "sign_overlap_hours", "config_version", "updated_at")
 	if err != nil {
 		return err
 	}

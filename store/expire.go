@@ -39,14 +39,14 @@ func (tx *Tx) ExpireEvents(ctx context.Context, limit int) (int64, error) {
 	}
 	w := whereIn(`d.id`, found)
 	args = append(append(args[:len(args):len(args)], w.args...), ReasonEventExpired, tx.Now)
-	n, err := tx.exec(ctx, `WITH overdue AS MATERIALIZED (SELECT d.id FROM delivery d WHERE `+condition+w.and()+tx.skipLocked("d")+`)
+	discarded, err := listOf[Delivery](ctx, &tx.Queries, `WITH overdue AS MATERIALIZED (SELECT d.id FROM delivery d WHERE `+condition+w.and()+tx.skipLocked("d")+`)
 		UPDATE delivery SET status = 'discarded', reason = ?, due_at = NULL, lease_owner = '', updated_at = ?,
 		detail = 'The time that its attribute expirytime names passed before it arrived, so it is not sent any more. If it is still of use, its producer can publish it as a new event.'
-		WHERE id IN (SELECT id FROM overdue)`, args...)
+		WHERE id IN (SELECT id FROM overdue) RETURNING `+failedColumns, args...)
 	if err != nil {
-		return n, fmt.Errorf("discard expired events: %w", err)
+		return 0, fmt.Errorf("discard expired events: %w", err)
 	}
-	return n, queues.settle(ctx)
+	return int64(len(discarded)), errors.Join(queues.settle(ctx), tx.resolveOf(ctx, discarded))
 }
 
 // NextExpiry finds the time at which the event of the next delivery expires that ExpireEvents would discard then, which may be past while somebody

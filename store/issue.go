@@ -4,12 +4,14 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 )
 
 // States of an issue. A failure opens it; a person acknowledges or resolves it; it resolves by itself when deliveries arrive again
-// (see [Tx.ResolveIssues]); a failure of the same cause reopens one that was resolved, and leaves the others as they are.
+// (see [Tx.ResolveIssues]) or the last delivery that waited for its cause was discarded; a failure of the same cause reopens one that
+// was resolved, and leaves the others as they are.
 //
 //	open, reopened ── acknowledge ──► acknowledged
 //	open, reopened, acknowledged ── resolve, or by itself ──► resolved
@@ -41,68 +43,84 @@ type Issue struct {
 	EventID        string `db:"event_id"`  // of the IssueEvent that opened or reopened it last
 	RaisedAt       Time   `db:"raised_at"` // since when people have to be told of it; zero when they were
 	ToldAt         Time   `db:"told_at"`   // when people were told of it last; zero for never
+	Quiet          bool   `db:"quiet"`     // only deliveries of events about issues failed since it was opened or reopened; see [IsIssueEventType]
 }
 
 // Unresolved reports whether an issue still asks for attention.
 func (i Issue) Unresolved() bool { return i.Status != IssueResolved }
 
-// RecordIssues adds failed attempts to the issues of their endpoints, one statement for each endpoint and cause. An outcome
-// without a cause is not of interest. It takes the rows in one order, so that two nodes do not wait for each other.
+// RecordIssues adds failed attempts to the issues of their endpoints, as recordFailures does.
 func (tx *Tx) RecordIssues(ctx context.Context, outcomes []Outcome) error {
-	type key struct{ endpoint, cause string }
-	var all map[key]*Issue
+	var failed []Delivery
 	for i := range outcomes {
-		d := &outcomes[i].Delivery
-		if d.Cause == "" {
-			continue
+		if outcomes[i].Delivery.Cause != "" {
+			failed = append(failed, outcomes[i].Delivery)
 		}
-		if all == nil {
-			all = make(map[key]*Issue)
-		}
-		k := key{d.EndpointID, d.Cause}
-		if all[k] == nil {
-			all[k] = &Issue{PartnerID: d.PartnerID, EndpointID: d.EndpointID, Cause: d.Cause}
-		}
-		all[k].Failures++
-		all[k].DeliveryID, all[k].Detail = d.ID, d.Detail
 	}
-	rows := make([]*Issue, 0, len(all))
-	for _, row := range all {
-		rows = append(rows, row)
-	}
-	slices.SortFunc(rows, func(a, b *Issue) int {
-		return cmp.Or(strings.Compare(a.EndpointID, b.EndpointID), strings.Compare(a.Cause, b.Cause))
-	})
-	for _, i := range rows {
-		if err := tx.recordIssue(ctx, i); err != nil {
+	return tx.recordFailures(ctx, failed)
+}
+
+// recordFailures adds deliveries that failed to the issues of their endpoints, one statement for each endpoint and cause; the youngest
+// delivery of each is its sample. It needs the id, partner, endpoint, event type, cause and detail of each.
+func (tx *Tx) recordFailures(ctx context.Context, failed []Delivery) error {
+	for _, rows := range byIssue(failed) {
+		last := slices.MaxFunc(rows, func(a, b Delivery) int { return strings.Compare(a.ID, b.ID) })
+		err := tx.recordIssue(ctx, &Issue{
+			PartnerID: last.PartnerID, EndpointID: last.EndpointID, Cause: last.Cause, Failures: int64(len(rows)), DeliveryID: last.ID, Detail: last.Detail,
+			Quiet: !slices.ContainsFunc(rows, func(d Delivery) bool { return !IsIssueEventType(d.EventType) }),
+		})
+		if err != nil {
 			return fmt.Errorf("record issue: %w", err)
 		}
 	}
 	return nil
 }
 
+// byIssue groups deliveries by endpoint and cause, without those that have none. The groups come in one order, so that two nodes that
+// write their issues do not wait for each other.
+func byIssue(rows []Delivery) [][]Delivery {
+	type key struct{ endpoint, cause string }
+	groups := make(map[key][]Delivery)
+	for _, d := range rows {
+		if d.Cause != "" {
+			k := key{d.EndpointID, d.Cause}
+			groups[k] = append(groups[k], d)
+		}
+	}
+	return slices.SortedFunc(maps.Values(groups), func(a, b []Delivery) int {
+		return cmp.Or(strings.Compare(a[0].EndpointID, b[0].EndpointID), strings.Compare(a[0].Cause, b[0].Cause))
+	})
+}
+
 // recordIssue adds failures to one issue. The row that comes back has the event id given here when it was opened or reopened by them.
 func (tx *Tx) recordIssue(ctx context.Context, i *Issue) error {
 	id, event := tx.NewID("iss"), tx.NewID("ise")
 	now, err := getOne[Issue](ctx, &tx.Queries, `INSERT INTO issue (id, partner_id, endpoint_id, cause, status, failures, first_at, last_at, delivery_id, detail,
-			event_id, raised_at)
-		VALUES (?, ?, ?, ?, 'open', ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (endpoint_id, cause) DO UPDATE SET
+			event_id, raised_at, quiet)
+		VALUES (?, ?, ?, ?, 'open', ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (endpoint_id, cause) DO UPDATE SET
 		failures = issue.failures + excluded.failures, last_at = excluded.last_at, delivery_id = excluded.delivery_id, detail = excluded.detail,
 		reopened = issue.reopened + CASE WHEN issue.status = 'resolved' THEN 1 ELSE 0 END,
 		event_id = CASE WHEN issue.status = 'resolved' THEN excluded.event_id ELSE issue.event_id END,
 		raised_at = CASE WHEN issue.status = 'resolved' THEN excluded.raised_at ELSE issue.raised_at END,
+		quiet = CASE WHEN issue.status = 'resolved' THEN excluded.quiet ELSE issue.quiet END,
 		acknowledged_by = CASE WHEN issue.status = 'resolved' THEN '' ELSE issue.acknowledged_by END,
 		acknowledged_at = CASE WHEN issue.status = 'resolved' THEN NULL ELSE issue.acknowledged_at END,
 		status = CASE WHEN issue.status = 'resolved' THEN 'reopened' ELSE issue.status END RETURNING *`,
-		id, i.PartnerID, i.EndpointID, i.Cause, i.Failures, tx.Now, tx.Now, i.DeliveryID, i.Detail, event, tx.Now)
-	if err != nil || now.EventID != event {
+		id, i.PartnerID, i.EndpointID, i.Cause, i.Failures, tx.Now, tx.Now, i.DeliveryID, i.Detail, event, tx.Now, i.Quiet)
+	if err != nil {
 		return err
+	}
+	if now.EventID != event {
+		if now.Quiet && !i.Quiet {
+			return tx.tellAfterAll(ctx, now)
+		}
+		return nil
 	}
 	action := IssueEventReopened
 	if now.ID == id {
 		action = IssueEventOpened
 	}
-	return tx.insertIssueEvent(ctx, IssueEvent{ID: event, IssueID: now.ID, PartnerID: now.PartnerID, Action: action})
+	return tx.insertIssueEvent(ctx, IssueEvent{ID: event, IssueID: now.ID, PartnerID: now.PartnerID, Action: action, Untold: !now.Quiet})
 }
 
 // Issue finds an issue.
@@ -115,6 +133,7 @@ type IssueFilter struct {
 	PartnerID, EndpointID, Cause string
 	Statuses                     []string
 	ResolvedFrom                 Time // inclusive
+	From, Until                  Time // when it failed last; From inclusive, Until exclusive
 	Page
 }
 
@@ -130,6 +149,8 @@ func (f IssueFilter) where() where {
 	w.text(`cause = ?`, f.Cause)
 	w.in(`status`, f.Statuses)
 	w.instant(`resolved_at >= ?`, f.ResolvedFrom)
+	w.instant(`last_at >= ?`, f.From)
+	w.instant(`last_at < ?`, f.Until)
 	return w
 }
 
@@ -147,7 +168,7 @@ func (tx *Tx) ResolveIssue(ctx context.Context, id, by string) error {
 
 // ReopenIssue opens a resolved issue again by a person, who need not be told of it. One in another state is ErrConflict.
 func (tx *Tx) ReopenIssue(ctx context.Context, id, by string) error {
-	return tx.decideIssue(ctx, IssueEventReopened, by, `status = 'reopened', reopened = reopened + 1, acknowledged_by = '', acknowledged_at = NULL
+	return tx.decideIssue(ctx, IssueEventReopened, by, `status = 'reopened', reopened = reopened + 1, quiet = FALSE, acknowledged_by = '', acknowledged_at = NULL
 		WHERE id = ? AND status = 'resolved'`, id)
 }
 
@@ -160,7 +181,7 @@ func (tx *Tx) decideIssue(ctx context.Context, action, by, set string, args ...a
 	if err != nil {
 		return err
 	}
-	return tx.insertIssueEvent(ctx, IssueEvent{IssueID: changed[0].ID, PartnerID: changed[0].PartnerID, Action: action, Actor: by})
+	return tx.insertIssueEvent(ctx, IssueEvent{IssueID: changed[0].ID, PartnerID: changed[0].PartnerID, Action: action, Actor: by, Untold: !changed[0].Quiet})
 }
 
 // HasOpenIssues reports whether an endpoint has issues that are not resolved.
@@ -179,6 +200,18 @@ func (tx *Tx) ResolveIssues(ctx context.Context, endpointID string, before Time)
 	return tx.resolveByItself(ctx, `endpoint_id = ? AND status <> 'resolved' AND last_at < ? AND NOT `+waitsForIssue, endpointID, before)
 }
 
+// resolveOf resolves by itself each issue of deliveries that arrived or were discarded, once no other delivery waits for its cause. It
+// needs the endpoint and cause of each, and comes after the change of the deliveries.
+func (tx *Tx) resolveOf(ctx context.Context, done []Delivery) error {
+	for _, rows := range byIssue(done) {
+		_, err := tx.resolveByItself(ctx, `endpoint_id = ? AND cause = ? AND status <> 'resolved' AND NOT `+waitsForIssue, rows[0].EndpointID, rows[0].Cause)
+		if err != nil {
+			return fmt.Errorf("resolve issue: %w", err)
+		}
+	}
+	return nil
+}
+
 // resolveByItself resolves the issues that a condition selects.
 func (tx *Tx) resolveByItself(ctx context.Context, which string, args ...any) (int64, error) {
 	rows, err := listOf[Issue](ctx, &tx.Queries, `UPDATE issue SET status = 'resolved', resolved_by = '', resolved_at = ?, raised_at = NULL
@@ -187,7 +220,7 @@ func (tx *Tx) resolveByItself(ctx context.Context, which string, args ...any) (i
 		return 0, err
 	}
 	for _, i := range rows {
-		if err := tx.insertIssueEvent(ctx, IssueEvent{IssueID: i.ID, PartnerID: i.PartnerID, Action: IssueEventResolved}); err != nil {
+		if err := tx.insertIssueEvent(ctx, IssueEvent{IssueID: i.ID, PartnerID: i.PartnerID, Action: IssueEventResolved, Untold: !i.Quiet}); err != nil {
 			return 0, err
 		}
 	}

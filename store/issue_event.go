@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"strings"
 )
 
 // What can happen to an issue.
@@ -14,14 +15,40 @@ const (
 	IssueEventMailed       = "mailed" // a person wrote to the people concerned
 )
 
-// IssueEvent is one change of the state of an issue. Rows are never changed.
+// IssueEvent is one change of the state of an issue. Rows are never changed, but for whether subscribers were told.
 type IssueEvent struct {
 	ID        string `db:"id"`
 	IssueID   string `db:"issue_id"`
 	PartnerID string `db:"partner_id"`
 	At        Time   `db:"at"`
 	Action    string `db:"action"`
-	Actor     string `db:"actor"` // who did it; empty when it happened by itself
+	Actor     string `db:"actor"`  // who did it; empty when it happened by itself
+	Untold    bool   `db:"untold"` // subscribers have to be told of it, by an event
+}
+
+// issueEventTypes begins the types of the events that tell subscribers of issues.
+const issueEventTypes = "nl.schakel.issue."
+
+// IsIssueEventType reports whether events of a type tell of issues. What opened or reopened an issue is not told when these events alone
+// failed: an event about the delivery of such an event would fail as that did, and so on without end.
+func IsIssueEventType(eventType string) bool { return strings.HasPrefix(eventType, issueEventTypes) }
+
+// tellAfterAll has subscribers told of an issue that was quiet until now, since a delivery of something else failed too.
+func (tx *Tx) tellAfterAll(ctx context.Context, i Issue) error {
+	if err := tx.do(ctx, `UPDATE issue SET quiet = FALSE WHERE id = ?`, i.ID); err != nil {
+		return err
+	}
+	return tx.do(ctx, `UPDATE issue_event SET untold = TRUE WHERE id = ?`, i.EventID)
+}
+
+// IssueEventsToTell lists up to limit changes that subscribers have to be told of, oldest first.
+func (q *Queries) IssueEventsToTell(ctx context.Context, limit int) ([]IssueEvent, error) {
+	return listOf[IssueEvent](ctx, q, `SELECT * FROM issue_event WHERE untold ORDER BY id LIMIT ?`, limit)
+}
+
+// TellIssueEvent notes that subscribers were told of a change.
+func (tx *Tx) TellIssueEvent(ctx context.Context, id string) error {
+	return tx.do(ctx, `UPDATE issue_event SET untold = FALSE WHERE id = ?`, id)
 }
 
 // NoteIssueMail notes that a person wrote to the people concerned about an issue.

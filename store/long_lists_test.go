@@ -8,10 +8,12 @@ import (
 	"time"
 
 	"schakel/store"
+	"schakel/store/needs"
 )
 
 // Lists beside deliveries read no more than they show and count: no table from end to end, and none is collected and sorted.
 func TestLongListsReadNoMoreThanTheyShow(t *testing.T) {
+	needs.Unraced(t)
 	each(t, func(t *testing.T, w *world) {
 		const rows = 40_000
 		w.fillLists(rows)

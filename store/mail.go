@@ -7,6 +7,7 @@ const (
 	MailPending = "pending"
 	MailSent    = "sent"
 	MailFailed  = "failed"
+	MailHeld    = "held" // its recipient gets too many: not sent unless an administrator says so
 )
 
 // Mail is a message to a person, written in the transaction of what it tells of and sent afterwards.
@@ -23,9 +24,15 @@ type Mail struct {
 	SentAt    Time   `db:"sent_at"`
 }
 
-// InsertMail queues a mail.
+// InsertMail queues a mail; without a status it is pending, and without a time due at once.
 func (tx *Tx) InsertMail(ctx context.Context, m *Mail) error {
-	m.ID, m.CreatedAt, m.DueAt, m.Status = tx.NewID("mal"), tx.Now, tx.Now, MailPending
+	m.ID, m.CreatedAt = tx.NewID("mal"), tx.Now
+	if m.Status == "" {
+		m.Status = MailPending
+	}
+	if m.Status == MailPending && m.DueAt.IsZero() {
+		m.DueAt = tx.Now
+	}
 	return tx.insert(ctx, "mail", m)
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"schakel/store"
+	"schakel/store/needs"
 )
 
 // change is a mutation in a test: from a state, or none, to a state, or none.
@@ -162,6 +163,7 @@ func TestDatasetLineage(t *testing.T) {
 
 // Pages of any size give the same groups and states, however large these are.
 func TestStreamsOfManySizes(t *testing.T) {
+	needs.Unraced(t)
 	each(t, func(t *testing.T, w *world) {
 		w.newDataset("panden")
 		var want []string

@@ -67,7 +67,7 @@ func (tx *Tx) holds(d *Delivery) bool {
 }
 
 // EndRestored ends what the process that made a backup was doing, in a database that was restored from it: its leases, its logins
-// and its tasks.
+// and its tasks. An audit entry marks where the trail goes on from a backup.
 func (tx *Tx) EndRestored(ctx context.Context) error {
 	if err := tx.FreeAllLeases(ctx); err != nil {
 		return err
@@ -76,7 +76,10 @@ func (tx *Tx) EndRestored(ctx context.Context) error {
 	if _, err := tx.exec(ctx, `DELETE FROM session`); err != nil {
 		return err
 	}
-	return tx.do(ctx, `UPDATE cluster_task SET lease_until = 0`)
+	if err := tx.do(ctx, `UPDATE cluster_task SET lease_until = 0`); err != nil {
+		return err
+	}
+	return tx.InsertAudit(ctx, Audit{ActorKind: "system", ActorName: "Schakel", Action: "backup.restored", ObjectKind: "installation"})
 }
 
 // FreeTasks ends the leases of tasks, of downloads and of AMQP messages that are to be answered, checked or handled again. Only

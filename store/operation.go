@@ -87,10 +87,10 @@ func (o *Operation) step(fn func(*Tx) error) error {
 	if err := o.savepoint("SAVEPOINT step"); err != nil {
 		return err
 	}
-	earlier := tx.counts
+	earlier, audits := tx.counts, len(tx.audits)
 	tx.counts = counts{}
 	if err := fn(tx); err != nil {
-		tx.counts = earlier
+		tx.counts, tx.audits = earlier, tx.audits[:audits]
 		if undo := o.savepoint("ROLLBACK TO SAVEPOINT step"); undo != nil {
 			o.refused = errors.Join(err, undo) // a half step must not be kept
 			return o.refused
@@ -151,6 +151,9 @@ func (o *Operation) commit(last func(*Tx) error) ([]func(), error) {
 	tx, err := o.begin()
 	if err == nil {
 		err = last(tx)
+	}
+	if err == nil {
+		err = tx.chainAudits(o.ctx)
 	}
 	if err != nil {
 		o.end()

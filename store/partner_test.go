@@ -70,6 +70,8 @@ func TestPartners(t *testing.T) {
 		a := add("100% Onderwijs", "11111111", "", store.PartnerRequested)
 		b := add("School_B", "", "8888", store.PartnerRequested)
 		all := []string{b, a, w.partner.ID}
+		gives(t, map[string]string{a: "100% Onderwijs", b: "School_B"})(w.db.PartnerNames(w.ctx, []string{a, b, "ptn_none"}))
+		gives(t, map[string]string{})(w.db.PartnerNames(w.ctx, nil))
 		for name, c := range map[string]struct {
 			f     store.PartnerFilter
 			want  []string
@@ -91,6 +93,29 @@ func TestPartners(t *testing.T) {
 			t.Run(name, func(t *testing.T) { listed(t, partnerID, c.want, c.total)(w.db.Partners(w.ctx, c.f)) })
 		}
 		gives(t, map[string]int{store.PartnerRequested: 2, store.PartnerApproved: 1})(w.db.CountPartners(w.ctx))
+
+		// A registration that nobody confirmed is known to nobody.
+		known := func(want ...string) {
+			t.Helper()
+			rows, err := w.db.KnownPartners(w.ctx, a, 10)
+			noErr(t, err)
+			ids := []string{}
+			for _, p := range rows {
+				ids = append(ids, p.ID)
+			}
+			same(t, ids, nil, want)
+		}
+		own, err := w.db.OwnPartner(w.ctx)
+		noErr(t, err)
+		known(own.ID, w.partner.ID)
+		registered, err := w.db.Partner(w.ctx, b)
+		noErr(t, err)
+		registered.EmailConfirmedAt = store.At(w.clock.Now())
+		w.write(func(tx *store.Tx) error { return tx.UpdatePartner(w.ctx, &registered) })
+		known(own.ID, w.partner.ID, b)
+		first, err := w.db.KnownPartners(w.ctx, "", 1)
+		noErr(t, err)
+		same(t, [2]any{len(first), first[0].ID}, nil, [2]any{1, own.ID})
 	})
 }
 

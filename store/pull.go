@@ -8,13 +8,12 @@ import (
 	"strings"
 )
 
-// ReasonCountExceeded is why a delivery is dead that was received too often without an acknowledgement.
-const ReasonCountExceeded = "delivery-count-exceeded"
-
-// Reasons of an open delivery that a consumer had before.
+// Reasons of a delivery that a consumer had before.
 const (
 	ReasonReleased     = "released"
 	ReasonLeaseExpired = "lease-expired"
+	// ReasonCountExceeded is that of a dead one, which was received too often without an acknowledgement.
+	ReasonCountExceeded = "delivery-count-exceeded"
 )
 
 // leasedByPull holds for a delivery that a pull consumer has in its hands; the migrations index it by these very words.
@@ -121,13 +120,14 @@ func (tx *Tx) buryAs(ctx context.Context, worn []Delivery, set string, args ...a
 	if err != nil {
 		return err
 	}
-	err = tx.do(ctx, `UPDATE delivery SET status = 'dead', reason = 'delivery-count-exceeded', due_at = NULL, lease_owner = '', detail =
+	dead, err := listOf[Delivery](ctx, &tx.Queries, `UPDATE delivery SET status = 'dead', reason = 'delivery-count-exceeded', cause = 'delivery-count-exceeded',
+		due_at = NULL, lease_owner = '', detail =
 		'It was received as often as is allowed and never acknowledged. Find out why the consumer fails on it, then resend it.', `+set+`
-		WHERE id IN (`+marks(len(worn))+`)`, append(args, idsOf(worn)...)...)
+		WHERE id IN (`+marks(len(worn))+`) RETURNING `+failedColumns, append(args, idsOf(worn)...)...)
 	if err != nil {
 		return err
 	}
-	return errors.Join(queues.settle(ctx), tx.raised(ctx, DeliveryDead, worn))
+	return errors.Join(queues.settle(ctx), tx.raiseNotices(ctx, dead), tx.recordFailures(ctx, dead))
 }
 
 // PullExpire writes down that leases of consumers ended without an answer, for up to limit deliveries, and returns how many.
@@ -219,7 +219,7 @@ func (tx *Tx) PullAcknowledge(ctx context.Context, subscriptionID string, locks 
 		if err != nil {
 			return err
 		}
-		return errors.Join(queues.settle(ctx), tx.endReceives(ctx, PullAcknowledged, Time{}, ids))
+		return errors.Join(queues.settle(ctx), tx.endReceives(ctx, PullAcknowledged, Time{}, ids), tx.resolveOf(ctx, rows))
 	})
 }
 
@@ -254,13 +254,13 @@ func (tx *Tx) PullReject(ctx context.Context, subscriptionID string, locks []Pul
 	return tx.settlePull(ctx, subscriptionID, locks, false, func(rows []Delivery) error {
 		tx.countFailed(rows)
 		ids := idsOf(rows)
-		_, err := tx.exec(ctx, `UPDATE delivery SET status = 'held', reason = ?, due_at = NULL, lease_owner = '', updated_at = ?,
+		held, err := listOf[Delivery](ctx, &tx.Queries, `UPDATE delivery SET status = 'held', reason = ?, cause = ?, due_at = NULL, lease_owner = '', updated_at = ?,
 			detail = 'The consumer rejected it. Find out why with the partner, then resend or discard it.'
-			WHERE id IN (`+marks(len(ids))+`)`, append([]any{ReasonRejected, tx.Now}, ids...)...)
+			WHERE id IN (`+marks(len(ids))+`) RETURNING `+failedColumns, append([]any{ReasonRejected, ReasonRejected, tx.Now}, ids...)...)
 		if err != nil {
 			return err
 		}
-		return errors.Join(tx.endReceives(ctx, PullRejected, Time{}, ids), tx.raised(ctx, DeliveryHeld, rows))
+		return errors.Join(tx.endReceives(ctx, PullRejected, Time{}, ids), tx.raiseNotices(ctx, held), tx.recordFailures(ctx, held))
 	})
 }
 
@@ -338,7 +338,7 @@ func (tx *Tx) lockDeliveries(ctx context.Context, locks []PullLock) (map[string]
 	for i, l := range locks {
 		ids[i] = l.DeliveryID
 	}
-	query := `SELECT ` + deliveryColumns + ` FROM delivery WHERE id IN (` + marks(len(ids)) + `) ORDER BY id`
+	query := `SELECT ` + deliveryColumns + `, cause FROM delivery WHERE id IN (` + marks(len(ids)) + `) ORDER BY id`
 	if tx.dialect == Postgres {
 		query += ` FOR UPDATE`
 	}

@@ -44,12 +44,12 @@ func (tx *Tx) Discard(ctx context.Context, id, detail string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	n, err := tx.exec(ctx, `UPDATE delivery SET status = 'discarded', detail = ?, due_at = NULL, updated_at = ?
-		WHERE id = ? AND status IN ('held', 'dead')`, detail, tx.Now, id)
-	if err != nil || n != 1 {
+	discarded, err := listOf[Delivery](ctx, &tx.Queries, `UPDATE delivery SET status = 'discarded', detail = ?, due_at = NULL, updated_at = ?
+		WHERE id = ? AND status IN ('held', 'dead') RETURNING `+failedColumns, detail, tx.Now, id)
+	if err != nil || len(discarded) != 1 {
 		return false, err
 	}
-	return true, errors.Join(queues.settle(ctx), tx.dropAMQPOf(ctx, id, detail))
+	return true, errors.Join(queues.settle(ctx), tx.dropAMQPOf(ctx, id, detail), tx.resolveOf(ctx, discarded))
 }
 
 // HoldStopped holds up to limit open deliveries of subscriptions that may not be sent to, so that they can be seen,
@@ -105,8 +105,8 @@ func (tx *Tx) ReleaseHeld(ctx context.Context, limit int) (int64, error) {
 }
 
 // ExpireKeys makes up to limit open deliveries dead whose Idempotency-Key has expired, and returns how many: a new key needs
-// a person's confirmation, which is the resend (IDEM-12, IDEM-13). What a consumer pulls carries no key and waits as long as it
-// takes.
+// a person's confirmation, which is the resend (IDEM-12, IDEM-13). The cause of its issue stays that of its last failed attempt, if one
+// failed. What a consumer pulls carries no key and waits as long as it takes.
 func (tx *Tx) ExpireKeys(ctx context.Context, limit int) (int64, error) {
 	found, queues, err := tx.leaving(ctx, `SELECT d.id, d.subscription_id, d.order_key FROM delivery d WHERE `+expired+` LIMIT ?`, tx.Now, tx.Now, limit)
 	if err != nil || len(found) == 0 {
@@ -115,13 +115,14 @@ func (tx *Tx) ExpireKeys(ctx context.Context, limit int) (int64, error) {
 	w := whereIn(`d.id`, found)
 	var dead []Delivery
 	err = tx.list(ctx, &dead, `WITH expired AS MATERIALIZED (SELECT d.id FROM delivery d WHERE `+expired+w.and()+tx.skipLocked("d")+`)
-		UPDATE delivery SET status = 'dead', reason = 'key-expired', due_at = NULL, lease_owner = '', updated_at = ?,
+		UPDATE delivery SET status = 'dead', reason = 'key-expired', cause = CASE WHEN cause = '' THEN 'key-expired' ELSE cause END,
+		due_at = NULL, lease_owner = '', updated_at = ?,
 		detail = 'The Idempotency-Key expired before the event arrived. Resend it to send it under a new key.'
-		WHERE id IN (SELECT id FROM expired) RETURNING endpoint_id, status`, append(append([]any{tx.Now, tx.Now}, w.args...), tx.Now)...)
+		WHERE id IN (SELECT id FROM expired) RETURNING `+failedColumns, append(append([]any{tx.Now, tx.Now}, w.args...), tx.Now)...)
 	if err != nil {
 		return 0, err
 	}
-	return int64(len(dead)), errors.Join(queues.settle(ctx), tx.raiseNotices(ctx, dead))
+	return int64(len(dead)), errors.Join(queues.settle(ctx), tx.raiseNotices(ctx, dead), tx.recordFailures(ctx, dead))
 }
 
 // expired holds for an open delivery d whose key has expired. It takes the present time twice.

@@ -154,14 +154,9 @@ func (tx *Tx) PruneAttemptBodies(ctx context.Context, before Time, cursor string
 	return Pruned{Rows: n, Cursor: page[len(page)-1], Done: len(page) < limit}, nil
 }
 
-// PruneAudit removes audit entries made before the moment given.
-func (tx *Tx) PruneAudit(ctx context.Context, before Time, _ string, limit int) (Pruned, error) {
-	return tx.pruneOldest(ctx, "audit", "aud", "", before, limit)
-}
-
-// PruneMails removes mails that were sent, or could not be, and were made before the moment given.
+// PruneMails removes mails that were sent, could not be, or are held, and were made before the moment given.
 func (tx *Tx) PruneMails(ctx context.Context, before Time, _ string, limit int) (Pruned, error) {
-	return tx.pruneOldest(ctx, "mail", "mal", " AND status IN ('sent', 'failed')", before, limit)
+	return tx.pruneOldest(ctx, "mail", "mal", " AND status IN ('sent', 'failed', 'held')", before, limit)
 }
 
 // PruneIssueEvents removes what happened to issues before the moment given; the issues stay.
@@ -185,7 +180,10 @@ const forgetLogins = 30 * 24 * time.Hour
 // forgetDevices sets how long a browser is kept after its last login.
 const forgetDevices = 400 * 24 * time.Hour
 
-// PruneExpired removes what had expired before the moment given: sessions, links, single-use values and idempotency
+// MaxSession bounds how long a login can last, whatever the settings say.
+const MaxSession = 31 * 24 * time.Hour
+
+// PruneExpired removes what had expired before the moment given: sessions, links, begun registrations, single-use values and idempotency
 // keys (error E2: those whose expiry has passed), and failed logins and browsers of long ago; at most limit rows in all.
 func (tx *Tx) PruneExpired(ctx context.Context, before Time, _ string, limit int) (Pruned, error) {
 	longAgo := At(before.Add(-forgetLogins))
@@ -197,7 +195,9 @@ func (tx *Tx) PruneExpired(ctx context.Context, before Time, _ string, limit int
 		{"session", "token_hash", "expires_at", before},
 		{"one_time_link", "token_hash", "expires_at", before},
 		{"used_once", "value", "expires_at", before},
+		{"registration_draft", "id", "expires_at", before},
 		{"login_throttle", "bucket", "updated_at", longAgo},
+		{"login_session", "id", "started_at", At(before.Add(-MaxSession))},
 		{"login_device", "token_hash", "used_at", At(before.Add(-forgetDevices))},
 		{"idempotency_key", "(client_id, operation, key)", "expires_at", before},
 	} {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"schakel/store"
+	"schakel/store/needs"
 )
 
 // prune runs one kind of pruning to its end, in steps of at most limit rows, and returns how many rows went.
@@ -114,6 +115,7 @@ func (w *world) change(p *past, r *rand.Rand) {
 // A random history, pruned at random moments, never loses an event that is open, dead or young, nor any of its deliveries;
 // a young event sent again is still known; and what is over goes, whole.
 func TestPruneRandomHistory(t *testing.T) {
+	needs.Unraced(t)
 	each(t, func(t *testing.T, w *world) {
 		seed := rand.Uint64()
 		t.Logf("seed %d", seed)

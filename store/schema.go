@@ -13,17 +13,26 @@ import (
 	"github.com/pressly/goose/v3/lock"
 )
 
-// Migrate brings the tables forward to what this program needs. Each step is one transaction, so that an
+// ErrNewerSchema says that a newer program has used the database: this one could misread what it finds, and changes nothing.
+var ErrNewerSchema = errors.New("the tables are of a newer version of Schakel")
+
+// Migrate brings the tables forward to what this program needs, and refuses those of a newer one with [ErrNewerSchema]. Each step is one transaction, so that an
 // interrupted one is done again whole; several nodes may call it at once.
 func (db *DB) Migrate(ctx context.Context) error {
 	provider, err := db.migrator()
 	if err != nil {
 		return err
 	}
+	if current, target, err := provider.GetVersions(ctx); err == nil && current > target {
+		return fmt.Errorf("%w: they have version %d and this program knows %d. Start the newer program again; or, to go back, restore the backup from before the upgrade", ErrNewerSchema, current, target)
+	}
 	for {
 		before, _, stateErr := provider.GetVersions(ctx)
 		_, err := provider.Up(ctx)
 		if err == nil {
+			if err := db.adoptAudits(ctx); err != nil {
+				return fmt.Errorf("chain older audit entries: %w", err)
+			}
 			return nil
 		}
 		// SQLite has no lock that outlives a transaction: a step can fail because another process just did it. Then go on.

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -73,6 +74,20 @@ func migrated(t *testing.T, database string) {
 	current, target, err := db.MigrationState(t.Context())
 	same(t, current, err, target)
 	gives(t, "1")(db.FanoutEpoch(t.Context()))
+}
+
+// A program leaves tables of a newer one alone; its error names a remedy.
+func TestMigrateRefusesNewerTables(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.write(func(tx *store.Tx) error {
+			_, err := tx.Raw().Exec(`UPDATE goose_db_version SET version_id = 99999 WHERE version_id = 2`)
+			return err
+		})
+		err := w.db.Migrate(w.ctx)
+		if !errors.Is(err, store.ErrNewerSchema) || !strings.Contains(err.Error(), "99999") || !strings.Contains(err.Error(), "restore the backup") {
+			t.Errorf("newer tables: %v", err)
+		}
+	})
 }
 
 func TestMigrateAtOnce(t *testing.T) {

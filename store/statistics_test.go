@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"schakel/store"
+	"schakel/store/needs"
 )
 
 // Without statistics the planner reads whole tables, so the program makes them, and renews those that changes made old.
@@ -46,6 +47,7 @@ func TestOptimizeMakesStatistics(t *testing.T) {
 
 // Lists and counts with many deliveries: each part of a list is read in the order of an index, and none is collected and sorted.
 func TestListsReadNoMoreThanTheyShow(t *testing.T) {
+	needs.Unraced(t)
 	each(t, func(t *testing.T, w *world) {
 		const per = 12_000 // more than is counted
 		few := w.crowd(per)

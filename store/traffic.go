@@ -24,6 +24,8 @@ type Traffic struct {
 	Pending int64
 	Oldest  time.Duration // age of the oldest of these, at most
 	Latency Latencies
+
+	took time.Duration // of all that arrived, while it is counted
 }
 
 // Latencies counts deliveries that arrived, by the time since they were accepted: index i those that took at most
@@ -72,6 +74,7 @@ func (t *Traffic) add(o *Traffic) {
 	for i, n := range o.Latency {
 		t.Latency[i] += n
 	}
+	t.took += o.took
 }
 
 // SumTraffic adds points up; Pending and Oldest are the highest.
@@ -117,8 +120,21 @@ func (t *tally) merge(o tally) {
 type traffic struct {
 	mu      sync.Mutex
 	waiting tally
-	latency Latencies // since the start of the process
-	sum     time.Duration
+	arrived map[string]*Arrivals // by endpoint, since the start of the process
+}
+
+// Arrivals counts deliveries that arrived by their latency, with the sum of these.
+type Arrivals struct {
+	Latency Latencies
+	Sum     time.Duration
+}
+
+// Add adds the arrivals of another.
+func (a *Arrivals) Add(o Arrivals) {
+	for i, n := range o.Latency {
+		a.Latency[i] += n
+	}
+	a.Sum += o.Sum
 }
 
 func (t *traffic) commit(tx *Tx) {
@@ -129,18 +145,23 @@ func (t *traffic) commit(tx *Tx) {
 	defer t.mu.Unlock()
 	t.waiting.merge(tx.counted)
 	for _, c := range tx.counted {
-		for i, n := range c.Latency {
-			t.latency[i] += n
+		if c.Delivered == 0 {
+			continue
 		}
+		if t.arrived[c.EndpointID] == nil {
+			if t.arrived == nil {
+				t.arrived = make(map[string]*Arrivals)
+			}
+			t.arrived[c.EndpointID] = new(Arrivals)
+		}
+		t.arrived[c.EndpointID].Add(Arrivals{c.Latency, c.took})
 	}
-	t.sum += tx.took
 }
 
 // counts collects the counts of one transaction, as part of a Tx.
 type counts struct {
 	counted tally
-	last    *Traffic      // of counted, that was asked for last
-	took    time.Duration // of all that arrived
+	last    *Traffic // of counted, that was asked for last
 }
 
 // counting returns the counts of an endpoint in this transaction; those of all endpoints together for "".
@@ -154,7 +175,6 @@ func (tx *Tx) counting(endpointID string) *Traffic {
 // include adds what earlier steps of the same transaction counted.
 func (tx *Tx) include(earlier counts) {
 	tx.last = nil
-	tx.took += earlier.took
 	tx.counted.merge(earlier.counted)
 }
 
@@ -178,16 +198,20 @@ func (tx *Tx) countArrived(endpointID string, made Time) {
 	c.Delivered++
 	if !made.IsZero() {
 		took := max(0, tx.Now.Sub(made.Time))
-		tx.took += took
+		c.took += took
 		c.Latency.Add(took)
 	}
 }
 
-// Arrived counts the deliveries that arrived since the start of the process by their latency, with the sum of these.
-func (db *DB) Arrived() (l Latencies, sum time.Duration) {
+// Arrived counts the deliveries that arrived since the start of the process, by endpoint.
+func (db *DB) Arrived() map[string]Arrivals {
 	db.traffic.mu.Lock()
 	defer db.traffic.mu.Unlock()
-	return db.traffic.latency, db.traffic.sum
+	all := make(map[string]Arrivals, len(db.traffic.arrived))
+	for id, a := range db.traffic.arrived {
+		all[id] = *a
+	}
+	return all
 }
 
 // trafficStep bounds the endpoints and minutes of one transaction of FlushTraffic.

@@ -33,6 +33,15 @@ func Full(t testing.TB, takes string) {
 	}
 }
 
+// Unraced skips a test when the tests look for data races, because it has one goroutine, or measures memory; .ci/test runs it
+// without that search too. Tests of packages that .ci/test only runs with it may not ask for this.
+func Unraced(t testing.TB) {
+	t.Helper()
+	if Raced {
+		t.Skip("has no data races to find; .ci/test runs it without the search for them")
+	}
+}
+
 // WholeProgram leaves out all tests of a binary in a quick run; go test then says that there were no tests to run. TestMain
 // calls it before it runs the tests.
 func WholeProgram() {

@@ -1,0 +1,6 @@
+//go:build !race
+
+package needs
+
+// Raced reports whether the tests look for data races. A test that draws many cases then takes fewer.
+const Raced = false
