@@ -19,17 +19,23 @@ const (
 // Actor identifies the person, client or part of the program that acts. The audit trail records every change under its name.
 type Actor struct {
 	Kind, ID, Name string
-	PartnerID      string // whose rows it may change; an administrator's is not looked at
-	Administrator  bool
+	PartnerID      string // whose rows it may change; that of who is of the organisation is not looked at
+	// Administrator is set for who is of the organisation that runs this Schakel, and sees everything. What it may change its Role says,
+	// where it is an account.
+	Administrator bool
+	Role          string // of ActorAccount
 }
 
 // AccountActor is someone who is logged in.
 func AccountActor(a store.Account) Actor {
 	return Actor{
-		Kind: ActorAccount, ID: a.ID, Name: a.Name, PartnerID: a.PartnerID,
-		Administrator: a.Role == store.RoleAdministrator,
+		Kind: ActorAccount, ID: a.ID, Name: a.Name, PartnerID: a.PartnerID, Role: a.Role,
+		Administrator: OfOrganisation(a),
 	}
 }
+
+// OfOrganisation reports whether an account is of the organisation that runs this Schakel, and not of a partner.
+func OfOrganisation(a store.Account) bool { return slices.Contains(everyOrganisationRole, a.Role) }
 
 // SystemActor is the program itself, or whoever has its command line.
 func SystemActor() Actor {
@@ -39,7 +45,8 @@ func SystemActor() Actor {
 // Scope limits what the actor sees.
 func (a Actor) Scope() Scope { return Scope{PartnerID: a.PartnerID, All: a.Administrator} }
 
-// RequireAdministrator refuses everyone else.
+// RequireAdministrator refuses who is not of the organisation that runs this Schakel. What a role allows the route decides; what only
+// some may do is looked at again with [Actor.Require].
 func (a Actor) RequireAdministrator() error {
 	if a.Administrator {
 		return nil
@@ -101,6 +108,9 @@ func PartnerOrOwn(ctx context.Context, q *store.Queries, id string) (store.Partn
 func AllowChange(ctx context.Context, tx *store.Tx, actor Actor, what, partnerID string) error {
 	if !actor.Scope().Sees(partnerID) {
 		return NotFound(what)
+	}
+	if actor.Kind == ActorAccount && (actor.Role == store.RoleAuditor || actor.Role == store.RoleReader) {
+		return &Error{Code: CodeForbidden, Message: "registry.reads-only"}
 	}
 	if actor.Administrator {
 		return nil

@@ -3,7 +3,8 @@ package registry
 import (
 	"context"
 	"encoding/json"
-	"maps"
+	"sync"
+	"time"
 
 	"schakel/store"
 )
@@ -15,6 +16,7 @@ const (
 	ActionPartnerConfirmed  = "partner.confirmed"
 	ActionPartnerVouched    = "partner.vouched" // an administrator confirmed the address
 	ActionMailRead          = "mail.read"
+	ActionMailReleased      = "mail.released" // an administrator sent what was held back
 	ActionPartnerApproved   = "partner.approved"
 	ActionPartnerRejected   = "partner.rejected"
 	ActionPartnerSuspended  = "partner.suspended"
@@ -31,6 +33,7 @@ const (
 	ActionClientSecretRotated = "client.secret-rotated"
 	ActionClientKeyAdded      = "client.key-added"
 	ActionClientRevoked       = "client.revoked"
+	ActionClientPublished     = "client.test-published"
 	ActionSigningKeyMade      = "signing-key.made"
 	ActionReadKeyCreated      = "read-key.created"
 	ActionReadKeyRevoked      = "read-key.revoked"
@@ -41,6 +44,7 @@ const (
 	ActionEndpointResumed   = "endpoint.resumed"
 	ActionEndpointSuspended = "endpoint.suspended"
 	ActionEndpointReleased  = "endpoint.released"
+	ActionEndpointSigning   = "endpoint.signing_changed"
 	ActionEndpointEnded     = "endpoint.ended"
 
 	ActionSubscriptionRequested = "subscription.requested"
@@ -69,16 +73,31 @@ const (
 	ActionRouteAdded   = "route.added"
 	ActionRouteRemoved = "route.removed"
 
-	ActionAccountInvited   = "account.invited"
-	ActionAccountBlocked   = "account.blocked"
-	ActionAccountUnblocked = "account.unblocked"
-	ActionLoggedIn         = "account.logged-in"
-	ActionLoginFailed      = "account.login-failed"
-	ActionLoggedOut        = "account.logged-out"
-	ActionPasswordAsked    = "account.password-asked" // somebody asked for the link that sets another one
-	ActionPasswordSet      = "account.password-set"
-	ActionSessionsEnded    = "account.sessions-ended"
-	ActionRoleLost         = "account.role-lost" // its OpenID provider does not name it an administrator any more
+	ActionInvitationWithdrawn = "account.invitation-withdrawn"
+
+	ActionAccountInvited    = "account.invited"
+	ActionAccountBlocked    = "account.blocked"
+	ActionAccountUnblocked  = "account.unblocked"
+	ActionRoleChanged       = "account.role-changed"
+	ActionAccountRemoved    = "account.removed"
+	ActionLinkMailed        = "account.link-mailed" // an invitation again, or a link to set another password
+	ActionLoggedIn          = "account.logged-in"
+	ActionLoginFailed       = "account.login-failed"
+	ActionLoggedOut         = "account.logged-out"
+	ActionPasswordAsked     = "account.password-asked" // somebody asked for the link that sets another one
+	ActionPasswordSet       = "account.password-set"
+	ActionSessionsEnded     = "account.sessions-ended"
+	ActionSessionEnded      = "account.session-ended"
+	ActionFactorAdded       = "account.factor-added"
+	ActionFactorRemoved     = "account.factor-removed"
+	ActionFactorsReset      = "account.factors-reset"
+	ActionFactorFailed      = "account.factor-failed"
+	ActionRecoveryCodesMade = "account.recovery-codes-made"
+	ActionRecoveryCodeUsed  = "account.recovery-code-used"
+	ActionRoleLost          = "account.role-lost"          // its OpenID provider gives it no role any more
+	ActionRoleFromProvider  = "account.role-from-provider" // its OpenID provider gives it another role or partner
+	ActionProviderLogout    = "account.provider-logout"    // its OpenID provider ended the session
+	ActionBreakGlass        = "account.break-glass"        // the emergency account was logged in to
 
 	ActionContractCreated      = "contract.created"
 	ActionContractUpdated      = "contract.updated"
@@ -124,6 +143,7 @@ const (
 
 	// The engine writes these; they stand here to be told.
 	ActionEndpointTested      = "endpoint.tested"
+	ActionEndpointChecked     = "endpoint.checked"
 	ActionDeliveryResent      = "delivery.resent"
 	ActionDeliveryDiscarded   = "delivery.discarded"
 	ActionDeliveriesResent    = "deliveries.resend"
@@ -146,13 +166,62 @@ const (
 	ActionIssueMailed       = "issue.mailed"
 
 	ActionListExported = "list.exported"
+
+	// What was read and taken away.
+	ActionDataRead           = "event.data-read"
+	ActionDataDownloaded     = "event.data-downloaded"
+	ActionInboxRead          = "inbox.read"
+	ActionBodyDownloaded     = "amqp.body-downloaded"
+	ActionContractDownloaded = "contract.downloaded" // of one that not everybody may read
+	ActionFileDownloaded     = "dataset.file-downloaded"
+
+	ActionAuditAdopted = store.AuditAdopted // entries got their place in the chain afterwards
+	ActionRestored     = "backup.restored"
 )
 
 // AuditTrail reads the audit trail. An entry is written in the transaction of the change it describes, and is immutable.
-type AuditTrail struct{ cfg Config }
+type AuditTrail struct {
+	cfg   Config
+	mu    sync.Mutex
+	noted map[noted]time.Time
+}
 
 // NewAuditTrail makes the service.
-func NewAuditTrail(cfg Config) *AuditTrail { return &AuditTrail{cfg} }
+func NewAuditTrail(cfg Config) *AuditTrail {
+	return &AuditTrail{cfg: cfg, noted: make(map[noted]time.Time)}
+}
+
+// noted names a read that has its entry.
+type noted struct{ actor, action, kind, id string }
+
+// readsAreOne sets how long reads of the same by the same are one entry: a page that is loaded again, a download in parts. maxNoted bounds
+// what is remembered of it.
+const (
+	readsAreOne = 5 * time.Minute
+	maxNoted    = 4096
+)
+
+// NoteRead writes an entry about what somebody is about to read, and about what is read again within five minutes only one a node.
+// What cannot be written must not be shown.
+func (a *AuditTrail) NoteRead(ctx context.Context, actor Actor, action string, o Object, d Details) error {
+	key, now := noted{actor.ID, action, o.kind, o.id}, a.cfg.Now()
+	a.mu.Lock()
+	last, known := a.noted[key]
+	a.mu.Unlock()
+	if known && now.Sub(last) < readsAreOne {
+		return nil
+	}
+	if err := a.cfg.DB.Write(ctx, func(tx *store.Tx) error { return Record(ctx, tx, actor, action, o, d) }); err != nil {
+		return err
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if len(a.noted) >= maxNoted {
+		clear(a.noted)
+	}
+	a.noted[key] = now
+	return nil
+}
 
 // List lists entries within a scope, newest first, with their total count.
 func (a *AuditTrail) List(ctx context.Context, scope Scope, f store.AuditFilter) ([]store.Audit, int, error) {
@@ -163,6 +232,17 @@ func (a *AuditTrail) List(ctx context.Context, scope Scope, f store.AuditFilter)
 	f.PartnerID = id
 	rows, total, err := a.cfg.DB.Audits(ctx, f)
 	return rows, total, Wrap("list audit trail", err)
+}
+
+// Newest lists the newest entries within a scope, at most so many; nothing is counted.
+func (a *AuditTrail) Newest(ctx context.Context, scope Scope, f store.AuditFilter, most int) ([]store.Audit, error) {
+	id, ok := scope.Narrow(f.PartnerID)
+	if !ok {
+		return nil, nil
+	}
+	f.PartnerID = id
+	rows, err := a.cfg.DB.NewestAudits(ctx, f, most)
+	return rows, Wrap("list audit trail", err)
 }
 
 // Object names the row that an entry describes.
@@ -176,23 +256,13 @@ func ObjectOf(kind, id, name, partnerID string) Object {
 // Details are the rest of an entry, by name. Never put a secret in.
 type Details map[string]any
 
-// addressKey is the context key of [WithAddress].
-type addressKey struct{}
-
 // WithAddress gives the entries that are written with a context the IP address that a request came from.
 func WithAddress(ctx context.Context, addr string) context.Context {
-	return context.WithValue(ctx, addressKey{}, addr)
+	return store.WithAddress(ctx, addr)
 }
 
-// Record writes an entry in the transaction of what it tells of. Where the context has an address, the detail "address" is that.
+// Record writes an entry in the transaction of what it tells of.
 func Record(ctx context.Context, tx *store.Tx, actor Actor, action string, o Object, d Details) error {
-	if addr, _ := ctx.Value(addressKey{}).(string); addr != "" {
-		d = maps.Clone(d)
-		if d == nil {
-			d = Details{}
-		}
-		d["address"] = addr
-	}
 	for name, value := range d {
 		if value == "" {
 			delete(d, name)

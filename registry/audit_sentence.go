@@ -27,6 +27,9 @@ func Sentence(ctx context.Context, a store.Audit) string {
 func SentenceOf(ctx context.Context, a store.Audit, text string) string {
 	d := Details{}
 	_ = json.Unmarshal([]byte(a.Detail), &d) // an entry without readable details is told without
+	if a.Address != "" {
+		d["address"] = a.Address
+	}
 	text = part.ReplaceAllStringFunc(text, func(found string) string {
 		m := part.FindStringSubmatch(found)
 		if d.text(m[1]) != "" {
@@ -39,16 +42,35 @@ func SentenceOf(ctx context.Context, a store.Audit, text string) string {
 		who = i18n.T(ctx, "audit.someone")
 	}
 	text = strings.NewReplacer(
-		"{actor}", who, "{object}", nameOf(a), "{partner}", d.text("partner"), "{endpoint}", d.text("endpoint"), "{host}", d.text("host"), "{address}", d.text("address"),
+		"{actor}", who, "{object}", nameOf(a), "{partner}", d.text("partner"), "{endpoint}", d.text("endpoint"), "{host}", d.text("host"), "{address}", d.text("address"), "{factor}", d.text("factor"),
 		"{types}", d.list(ctx, "types"), "{scopes}", d.list(ctx, "scopes"), "{sources}", d.list(ctx, "sources"),
 		"{settings}", d.list(ctx, "settings"), "{changes}", d.all(ctx, "changes"),
+		"{role}", i18n.Of(ctx, "registry.role", d.text("role")), "{was}", i18n.Of(ctx, "registry.role", d.text("was")),
 		"{from}", d.text("from"), "{to}", d.text("to"), "{sunset}", d.text("sunset"),
 	).Replace(text)
 	text = strings.Join(strings.Fields(text), " ")
 	if reason := d.text("reason"); reason != "" {
-		return i18n.T(ctx, "audit.with-reason", text, reason)
+		return i18n.T(ctx, "audit.with-reason", text, i18n.Message(reason))
 	}
 	return i18n.T(ctx, "audit.sentence", text)
+}
+
+// AuditDetail gives the details of an entry as JSON, with a reason that is a message written in English.
+func AuditDetail(a store.Audit) string {
+	d := Details{}
+	if err := json.Unmarshal([]byte(a.Detail), &d); err != nil {
+		return a.Detail
+	}
+	written := i18n.Message(d.text("reason")).String()
+	if written == d.text("reason") {
+		return a.Detail
+	}
+	d["reason"] = written
+	text, err := json.Marshal(d)
+	if err != nil {
+		return a.Detail
+	}
+	return string(text)
 }
 
 func otherAction(a store.Audit) string {

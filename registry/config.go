@@ -50,6 +50,10 @@ type Config struct {
 	Profile Profile
 	// AllowOpenEndpoints permits endpoints without credentials. Default no: a receiver gives credentials (EDU-14).
 	AllowOpenEndpoints bool
+	// LocalAccounts limits who may log in with a password: LocalOn, LocalAdministrators or LocalOff. Default LocalOn.
+	LocalAccounts string
+	// BreakGlass is the e-mail address of the one account that logs in with a password whatever LocalAccounts says. Default none.
+	BreakGlass string
 	// MailServer says that mails are sent. Without it administrators may read their texts, to hand links over in another way.
 	MailServer bool
 	// OwnDocuments describe our own APIs and events, for the register. Default none.
@@ -59,8 +63,19 @@ type Config struct {
 	MirrorHTTP Doer
 	// PublicHTTP fetches what documents of partners refer to, from public addresses alone. Default none: it is refused.
 	PublicHTTP Doer
+	// Certificates is set where certificates of clients can be held against roots, ClientTLS where our token endpoint also asks for them
+	// in TLS, so that clients can be registered for that. Default no.
+	Certificates, ClientTLS bool
+	// OINRegister gives the names of organisations by their OIN. Default none: names are not held against a register.
+	OINRegister OINRegister
 	// MaxDocumentBytes bounds a contract that is mirrored. Default 16 MiB.
 	MaxDocumentBytes int64
+}
+
+// OINRegister gives the name under which an organisation with an OIN is registered; known is false for an OIN that the register does
+// not hold.
+type OINRegister interface {
+	OrganisationOf(ctx context.Context, oin string) (name string, known bool, err error)
 }
 
 // WithDefaults fills in what has a default.
@@ -90,6 +105,13 @@ type OwnDocument struct {
 	Summary string
 	Content []byte // OpenAPI or AsyncAPI; its version is that of its info
 }
+
+// Who may log in with a password.
+const (
+	LocalOn             = "on"
+	LocalAdministrators = "administrators"
+	LocalOff            = "off"
+)
 
 // Values that settings of a profile share. What each means stands with its setting.
 const (
@@ -123,6 +145,8 @@ const (
 
 	UnwantedHold   = "hold"   // a message by AMQP that nobody is subscribed to is held, without an AppRec, until somebody is
 	UnwantedReject = "reject" // it gets a negative AppRec
+
+	FactorOptional = "optional" // each person chooses whether to log in with a second factor
 
 	DedupeConsumer     = "consumer"     // consumers leave out repeated events
 	DedupeIntermediary = "intermediary" // we leave out repeated events for everybody
@@ -180,6 +204,14 @@ type Profile struct {
 
 	AMQPSubjects []string // codes of list 8279 (AMQP-21)
 	AMQPUnwanted string   // AMQP-16
+
+	AdministratorFactor string        // whether administrators log in with a second factor: PolicyRequire or FactorOptional
+	PartnerFactor       string        // the same of people of partners
+	AdministratorIdle   time.Duration // a login of an administrator that is not used ends after it
+	AdministratorLogin  time.Duration // how long a login of an administrator lasts
+	PartnerIdle         time.Duration
+	PartnerLogin        time.Duration
+	ProofAge            time.Duration // after which a change of keys, endpoints or people asks who it is again
 }
 
 // Content modes of a webhook, and the method of an endpoint without credentials.

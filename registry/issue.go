@@ -18,6 +18,12 @@ func IssueCause(cause string) i18n.Message {
 	if i18n.Has("issue.cause", cause) {
 		return i18n.Word("issue.cause", cause)
 	}
+	if strings.Contains(cause, ":") {
+		return i18n.M("issue.amqp-error", cause)
+	}
+	if len(cause) <= 4 && cause == strings.ToUpper(cause) {
+		return i18n.M("issue.apprec-code", cause)
+	}
 	return i18n.Raw(strings.ReplaceAll(cause, "-", " "))
 }
 

@@ -16,13 +16,17 @@ import (
 type LinkPurpose string
 
 // The purposes of one-time links. The subject of a setup link is fixed, of a
-// confirmation a partner id, of the others an account id.
+// confirmation a partner id, of one that resumes a registration the id of its draft, of the others an account id.
 const (
 	LinkSetup        LinkPurpose = "setup"
 	LinkInvitation   LinkPurpose = "invitation"
 	LinkReset        LinkPurpose = "password-reset"
 	LinkConfirmEmail LinkPurpose = "confirm-email"
+	LinkResume       LinkPurpose = "resume-registration"
 )
+
+// DraftLifetime bounds the life of a registration that somebody has begun, from when it was saved last.
+const DraftLifetime = 14 * 24 * time.Hour
 
 // Lifetime returns the time after which a link of this purpose expires.
 func (p LinkPurpose) Lifetime() time.Duration {
@@ -31,6 +35,8 @@ func (p LinkPurpose) Lifetime() time.Duration {
 		return time.Hour
 	case LinkSetup, LinkConfirmEmail:
 		return 24 * time.Hour
+	case LinkResume:
+		return DraftLifetime
 	default:
 		return 7 * 24 * time.Hour
 	}
@@ -43,6 +49,8 @@ func (p LinkPurpose) Path(token string) string {
 		return "/setup/" + token
 	case LinkConfirmEmail:
 		return "/register/confirm/" + token
+	case LinkResume:
+		return "/register/resume/" + token
 	default:
 		return "/account/" + string(p) + "/" + token
 	}
@@ -90,5 +98,8 @@ func linkHash(token string) []byte {
 
 // MailPassword makes the mail with a link to choose a password.
 func (c Config) MailPassword(purpose LinkPurpose, token string) Message {
-	return c.Letter("mail.password.subject", purpose.Path(token), i18n.M("mail.password.text", c.Organisation))
+	if purpose == LinkInvitation {
+		return c.Letter(i18n.M("mail.invitation.subject", c.Organisation), purpose.Path(token), i18n.M("mail.invitation.text", c.Organisation)).LetsIn()
+	}
+	return c.Letter("mail.password.subject", purpose.Path(token), i18n.M("mail.password.text", c.Organisation)).LetsIn()
 }

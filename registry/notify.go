@@ -17,6 +17,7 @@ type Message struct {
 	subject    i18n.Message
 	paragraphs [][]i18n.Message // the lines of each
 	link       string           // empty for none
+	rate       mailRate         // of mails such as this to one recipient
 }
 
 // Mail queues a message; without a recipient there is nobody to tell.
@@ -28,12 +29,19 @@ func (c Config) Mail(ctx context.Context, tx *store.Tx, to string, msg Message) 
 	if err != nil {
 		return err
 	}
-	return c.QueueMail(ctx, tx, to, locale.Text(msg.subject), c.body(locale, msg))
+	return c.queueMail(ctx, tx, to, locale.Text(msg.subject), c.body(locale, msg), msg.rate)
 }
 
 // QueueMail queues a mail with a text as it stands, which the database holds sealed: it may hold a one-time link.
 func (c Config) QueueMail(ctx context.Context, tx *store.Tx, to, subject, text string) error {
+	return c.queueMail(ctx, tx, to, subject, text, ordinaryMail)
+}
+
+func (c Config) queueMail(ctx context.Context, tx *store.Tx, to, subject, text string, rate mailRate) error {
 	mail := store.Mail{Recipient: to, Subject: OneLine(subject), Body: c.Vault.Seal(mailPurpose, []byte(text))}
+	if err := rate.pace(ctx, tx, &mail); err != nil {
+		return err
+	}
 	return Wrap("queue mail", tx.InsertMail(ctx, &mail))
 }
 
@@ -89,9 +97,14 @@ func (c Config) body(l *i18n.Locale, msg Message) string {
 	return strings.Join(body, "\n\n") + "\n"
 }
 
-// MailAdministrators queues a message to everyone who can decide.
+// MailAdministrators queues a message to all administrators.
 func (c Config) MailAdministrators(ctx context.Context, tx *store.Tx, msg Message) error {
-	people, err := Administrators(ctx, tx)
+	return c.MailAllowed(ctx, tx, ChangeSettings, msg)
+}
+
+// MailAllowed queues a message to everyone of the organisation who has a permission.
+func (c Config) MailAllowed(ctx context.Context, tx *store.Tx, p Permission, msg Message) error {
+	people, err := PeopleAllowed(ctx, tx, p)
 	for _, to := range people {
 		if err := c.Mail(ctx, tx, to, msg); err != nil {
 			return err
@@ -100,15 +113,15 @@ func (c Config) MailAdministrators(ctx context.Context, tx *store.Tx, msg Messag
 	return err
 }
 
-// Administrators lists the addresses of everyone who can decide.
-func Administrators(ctx context.Context, from AccountReader) ([]string, error) {
+// PeopleAllowed lists the addresses of everyone of the organisation who can log in and has a permission.
+func PeopleAllowed(ctx context.Context, from AccountReader, p Permission) ([]string, error) {
 	accounts, err := from.Accounts(ctx, "")
 	if err != nil {
-		return nil, fmt.Errorf("list administrators: %w", err)
+		return nil, fmt.Errorf("list people: %w", err)
 	}
 	var people []string
 	for _, a := range accounts {
-		if a.Role == store.RoleAdministrator && a.Status == store.AccountActive {
+		if a.Status == store.AccountActive && Allows(a.Role, p) {
 			people = append(people, a.Email)
 		}
 	}

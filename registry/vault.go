@@ -165,8 +165,8 @@ func readKeyFile(path string) ([]byte, error) {
 	if !info.Mode().IsRegular() {
 		return nil, errors.New("it must be a file, not a link or folder")
 	}
-	if info.Mode().Perm()&0o077 != 0 {
-		return nil, errors.New("others can read it; run: chmod 600")
+	if err := CheckSecretFile(path); err != nil {
+		return nil, err
 	}
 	raw, err := os.ReadFile(path)
 	if err != nil {

@@ -155,7 +155,7 @@ func InputOfBroker(b store.AMQPBroker) BrokerInput {
 }
 
 func (in BrokerInput) clean() BrokerInput {
-	in.Name = strings.Join(strings.Fields(in.Name), " ")
+	in.Name = registry.CleanName(in.Name)
 	for _, s := range []*string{&in.URL, &in.Namespace, &in.Username, &in.CA, &in.Certificate, &in.PrivateKey} {
 		*s = strings.TrimSpace(*s)
 	}
@@ -164,7 +164,7 @@ func (in BrokerInput) clean() BrokerInput {
 
 func (a *AMQP) checkBroker(in BrokerInput, old store.AMQPBroker) registry.Problems {
 	wrong := registry.Problems{}
-	wrong.Add("name", registry.CheckLine(in.Name, 2, 120))
+	wrong.Add("name", registry.CheckName(in.Name, 2, 120))
 	wrong.AddIf(!slices.Contains([]string{store.AMQPRabbitMQ4, store.AMQPRabbitMQ310, store.AMQPServiceBus}, in.Dialect),
 		"dialect", "amqp.broker.kind-bad")
 	wrong.Add("url", checkBrokerURL(in.URL, a.cfg.AllowOpenEndpoints))

@@ -51,7 +51,7 @@ func InputOfParty(p store.AMQPParty) PartyInput {
 
 // clean trims input and fills in what follows from the HER-id and from the dialect of the broker.
 func (in PartyInput) clean(own bool, dialect string) PartyInput {
-	in.Name = strings.Join(strings.Fields(in.Name), " ")
+	in.Name = registry.CleanName(in.Name)
 	for _, q := range []*string{&in.AsyncQueue, &in.SyncQueue, &in.ReplyQueue, &in.ErrorQueue, &in.DeadQueue, &in.InboundQueue} {
 		*q = strings.TrimSpace(*q)
 	}
@@ -94,7 +94,7 @@ func standard(queue *string, her int64, end string) {
 
 func (in PartyInput) check(own bool) registry.Problems {
 	wrong := registry.Problems{}
-	wrong.Add("name", registry.CheckLine(in.Name, 2, 120))
+	wrong.Add("name", registry.CheckName(in.Name, 2, 120))
 	switch in.Kind {
 	case store.AMQPHealth:
 		in.checkHealth(own, wrong)

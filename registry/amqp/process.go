@@ -144,7 +144,7 @@ func (in ProcessInput) checkBeside(other store.AMQPProcess, id string, wrong reg
 // check judges input by itself. A subject that is there already may stay when the setting no longer has it.
 func (in ProcessInput) check(subjects []string, was string) registry.Problems {
 	wrong := registry.Problems{}
-	wrong.Add("name", registry.CheckLine(in.Name, 2, 120))
+	wrong.Add("name", registry.CheckName(in.Name, 2, 120))
 	wrong.AddIf((in.Subject != was || was == "") && !slices.Contains(subjects, in.Subject),
 		"subject", "amqp.process.subject-bad")
 	wrong.AddIf(in.Mode != store.AMQPAsync && in.Mode != store.AMQPSync, "mode", "amqp.process.mode-bad")

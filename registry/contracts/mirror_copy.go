@@ -82,7 +82,7 @@ func (r *mirrorRun) publishCopy(ctx context.Context, tx *store.Tx, row store.Con
 		if err := tx.SetPublicationRequest(ctx, v); err != nil {
 			return "", fmt.Errorf("ask for publication: %w", err)
 		}
-		return "contracts.run.person-publishes", r.cfg.MailAdministrators(ctx, tx, mailPublicationWaits(r.cfg, row, *v))
+		return "contracts.run.person-publishes", r.cfg.MailAllowed(ctx, tx, registry.PublishContracts, mailPublicationWaits(r.cfg, row, *v))
 	}
 	v.Status, v.PublishedAt, v.PublishedBy = store.VersionPublished, tx.Now, r.actor.Name
 	if err := tx.SetVersionStatus(ctx, v, store.VersionDraft); err != nil {

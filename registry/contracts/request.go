@@ -57,7 +57,7 @@ func (c *Contracts) requestPublication(ctx context.Context, actor registry.Actor
 		if err := registry.Record(ctx, tx, actor, registry.ActionContractRequested, versionObject(*row, v), registry.Details{"reason": reason}); err != nil {
 			return err
 		}
-		return c.cfg.MailAdministrators(ctx, tx, mailPublicationWaits(c.cfg, *row, v))
+		return c.cfg.MailAllowed(ctx, tx, registry.PublishContracts, mailPublicationWaits(c.cfg, *row, v))
 	})
 	if err != nil {
 		return store.ContractVersion{}, err

@@ -279,8 +279,8 @@ func mailDatasetFails(c registry.Config, row store.Dataset, t store.MutationTrou
 	path := "/admin/datasets/" + row.ID
 	if t.Kind == store.TroubleSnapshot {
 		return c.Letter(i18n.M("datasets.mail.failed-snapshot", row.Title), path,
-			i18n.M("datasets.mail.failed-snapshot-why", row.Title, t.Error), "datasets.mail.failed-next")
+			i18n.M("datasets.mail.failed-snapshot-why", row.Title, i18n.Message(t.Error)), "datasets.mail.failed-next")
 	}
 	return c.Letter(i18n.M("datasets.mail.failed-delta", row.Title), path,
-		i18n.M("datasets.mail.failed-delta-why", row.Title, t.Error), "datasets.mail.failed-next")
+		i18n.M("datasets.mail.failed-delta-why", row.Title, i18n.Message(t.Error)), "datasets.mail.failed-next")
 }

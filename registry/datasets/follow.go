@@ -116,7 +116,7 @@ func (d *Datasets) mayRead(ctx context.Context, row store.Dataset, f registry.Da
 		return registry.Forbidden("datasets.access.paused", sub.ID, row.ID, d.subscriptionPage(sub))
 	default: // suspended
 		if why := strings.TrimSpace(sub.StatusReason); why != "" {
-			return registry.Forbidden("datasets.access.suspended-because", sub.ID, row.ID, strings.TrimSuffix(why, "."), d.cfg.Organisation)
+			return registry.Forbidden("datasets.access.suspended-because", sub.ID, row.ID, i18n.Message(strings.TrimSuffix(why, ".")), d.cfg.Organisation)
 		}
 		return registry.Forbidden("datasets.access.suspended", sub.ID, row.ID, d.cfg.Organisation)
 	}
@@ -170,13 +170,13 @@ func (d *Datasets) endRequests(ctx context.Context, tx *store.Tx, row store.Data
 			return err
 		}
 		if dropped {
-			sub.Status, sub.StatusReason = store.SubscriptionApproved, "The change came too late: the dataset has ended."
+			sub.Status, sub.StatusReason = store.SubscriptionApproved, "partners.reason.change-too-late"
 			if err := tx.UpdateSubscription(ctx, &sub); err != nil {
 				return fmt.Errorf("keep subscription: %w", err)
 			}
 		}
 		if sub.Status == store.SubscriptionRequested {
-			sub.Status, sub.StatusReason = store.SubscriptionEnded, "Dataset "+row.Title+" has ended: "+reason
+			sub.Status, sub.StatusReason = store.SubscriptionEnded, string(i18n.M("partners.reason.dataset-ended", row.Title, reason))
 			if err := tx.UpdateSubscription(ctx, &sub); err != nil {
 				return fmt.Errorf("end subscription: %w", err)
 			}

@@ -6,11 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 	"unicode/utf8"
 
 	"schakel/registry"
+	"schakel/registry/identity/passkey"
 	"schakel/store"
 	"schakel/templates/i18n"
 )
@@ -21,13 +21,12 @@ type Accounts struct {
 	db     *store.DB
 	now    func() time.Time
 	hasher *passwordHasher
-	// passwordSet mails the owner of an account that its password was replaced; nil mails nothing.
-	passwordSet func(ctx context.Context, tx *store.Tx, account store.Account) error
-}
-
-// OnPasswordReplaced has a function called in the transaction that replaces a password. Call it before the accounts are used.
-func (a *Accounts) OnPasswordReplaced(do func(ctx context.Context, tx *store.Tx, account store.Account) error) {
-	a.passwordSet = do
+	// cfg and profile are of Configure; without it cfg has no vault.
+	cfg     registry.Config
+	profile registry.ProfileSource
+	site    passkey.Site
+	// onBreakGlass is told of logins to the break-glass account; nil for nobody.
+	onBreakGlass func(ctx context.Context, account store.Account)
 }
 
 // AccountOption changes how [NewAccounts] makes the service.
@@ -55,8 +54,8 @@ func NewAccounts(db *store.DB, now func() time.Time, options ...AccountOption) (
 // NewAccount holds the input for an account.
 type NewAccount struct {
 	Email, Name string
-	Role        string // store.RoleAdministrator or store.RolePartner
-	PartnerID   string // of store.RolePartner
+	Role        string // one of registry.RolesOf(PartnerID)
+	PartnerID   string // empty for the roles of the organisation
 }
 
 // Account finds an account by id.
@@ -96,7 +95,7 @@ func (a *Accounts) CheckSetupLink(ctx context.Context, token string) error {
 func (a *Accounts) CreateAdministrator(ctx context.Context, token, name, email, password string) (store.Account, error) {
 	in := NewAccount{Email: email, Name: name, Role: store.RoleAdministrator}
 	account, problems := in.check()
-	if text := CheckPassword(password, account.Email, account.Name); text != "" {
+	if text := CheckPassword(password, MinPasswordLength, account.Email, account.Name); text != "" {
 		problems["password"] = text
 	}
 	if len(problems) > 0 {
@@ -146,14 +145,14 @@ func InviteAccount(ctx context.Context, tx *store.Tx, in NewAccount) (store.Acco
 
 // PasswordLink makes a link with which the owner of an account chooses a new
 // password: an invitation while the account has none yet, a reset after that. It answers store.ErrNotFound for an account that
-// its owner reaches through an OpenID provider: a link would go past what the provider asks.
+// its owner reaches through an OpenID provider, or that may not have a password: a link would go past what the provider asks.
 func (a *Accounts) PasswordLink(ctx context.Context, email string) (purpose registry.LinkPurpose, token string, err error) {
 	err = a.db.Write(ctx, func(tx *store.Tx) error {
 		account, err := tx.AccountByEmail(ctx, registry.CleanEmail(email))
 		if err != nil {
 			return fmt.Errorf("find account: %w", err)
 		}
-		if provided, err := tx.HasIdentity(ctx, account.ID); err != nil || provided {
+		if provided, err := tx.HasIdentity(ctx, account.ID); err != nil || provided || !a.Local(account) {
 			return cmp.Or(err, store.ErrNotFound)
 		}
 		purpose = registry.LinkReset
@@ -184,10 +183,10 @@ func (a *Accounts) ChoosePassword(ctx context.Context, purpose registry.LinkPurp
 	if err != nil {
 		return store.Account{}, err
 	}
-	if provided, err := a.db.HasIdentity(ctx, account.ID); err != nil || provided {
+	if provided, err := a.db.HasIdentity(ctx, account.ID); err != nil || provided || !a.Local(account) {
 		return store.Account{}, cmp.Or(err, registry.ErrLinkDead)
 	}
-	hash, err := a.NewHash(ctx, password, "password", account.Email, account.Name)
+	hash, err := a.newHash(ctx, password, "password", leastFor(account), account.Email, account.Name)
 	if err != nil {
 		return store.Account{}, err
 	}
@@ -196,7 +195,7 @@ func (a *Accounts) ChoosePassword(ctx context.Context, purpose registry.LinkPurp
 		if err != nil {
 			return err
 		}
-		account, err = a.SetPassword(ctx, tx, id, hash)
+		account, err = a.replacePassword(ctx, tx, id, password, hash)
 		return err
 	})
 	return account, err
@@ -220,12 +219,12 @@ func (a *Accounts) ChangePassword(ctx context.Context, id, current, password, ad
 	if !ok {
 		return store.Account{}, registry.Invalid(map[string]i18n.Message{"current": "identity.current-password-wrong"})
 	}
-	hash, err := a.NewHash(ctx, password, "password", account.Email, account.Name)
+	hash, err := a.newHash(ctx, password, "password", leastFor(account), account.Email, account.Name)
 	if err != nil {
 		return store.Account{}, err
 	}
 	err = a.db.Write(ctx, func(tx *store.Tx) error {
-		if account, err = a.SetPassword(ctx, tx, id, hash); err != nil {
+		if account, err = a.replacePassword(ctx, tx, id, password, hash); err != nil {
 			return err
 		}
 		return forgive(ctx, tx, counted)
@@ -233,31 +232,35 @@ func (a *Accounts) ChangePassword(ctx context.Context, id, current, password, ad
 	return account, err
 }
 
-// EndSessions ends all sessions of an account.
-func (a *Accounts) EndSessions(ctx context.Context, id string) error {
-	return a.db.Write(ctx, func(tx *store.Tx) error {
-		account, err := tx.Account(ctx, id)
-		if err != nil {
-			return fmt.Errorf("find account: %w", err)
-		}
-		account.SessionEpoch++
-		if err := tx.DeleteLoginDevices(ctx, id); err != nil {
-			return fmt.Errorf("forget browsers: %w", err)
-		}
-		if err := tx.UpdateAccount(ctx, &account); err != nil {
-			return fmt.Errorf("end sessions: %w", err)
-		}
-		return registry.Record(ctx, tx, registry.AccountActor(account), registry.ActionSessionsEnded, accountObject(account), registry.Details{})
-	})
-}
-
 // NewHash makes the hash of a new password for somebody about whom others know this: see [CheckPassword]. It answers an *Error with
 // field when the password will not do.
 func (a *Accounts) NewHash(ctx context.Context, password, field string, about ...string) (string, error) {
-	if text := CheckPassword(password, about...); text != "" {
+	return a.newHash(ctx, password, field, MinPasswordLength, about...)
+}
+
+func (a *Accounts) newHash(ctx context.Context, password, field string, least int, about ...string) (string, error) {
+	if text := CheckPassword(password, least, about...); text != "" {
 		return "", registry.Invalid(map[string]i18n.Message{field: text})
 	}
 	return a.hasher.hash(ctx, password)
+}
+
+// replacePassword is SetPassword for somebody who may have a second factor, and then a shorter password.
+func (a *Accounts) replacePassword(ctx context.Context, tx *store.Tx, id, password, hash string) (store.Account, error) {
+	account, err := a.SetPassword(ctx, tx, id, hash)
+	if err != nil || utf8.RuneCountInString(password) >= MinPasswordLength {
+		return account, err
+	}
+	account.ShortPassword = true
+	return account, registry.Wrap("note short password", tx.UpdateAccount(ctx, &account))
+}
+
+// leastFor is the least length of a password of an account.
+func leastFor(account store.Account) int {
+	if account.Factors > 0 {
+		return MinBesideFactor
+	}
+	return MinPasswordLength
 }
 
 // SetPassword sets the password of an account, ends its sessions, and lets one that was invited log in.
@@ -270,7 +273,7 @@ func (a *Accounts) SetPassword(ctx context.Context, tx *store.Tx, id, hash strin
 		account.Status = store.AccountActive
 	}
 	replaced := account.PasswordHash != ""
-	account.PasswordHash = hash
+	account.PasswordHash, account.ShortPassword = hash, false
 	account.SessionEpoch++
 	if err := tx.UpdateAccount(ctx, &account); err != nil {
 		return account, fmt.Errorf("set password: %w", err)
@@ -278,9 +281,13 @@ func (a *Accounts) SetPassword(ctx context.Context, tx *store.Tx, id, hash strin
 	if err := tx.DeleteLoginDevices(ctx, id); err != nil { // one of them may be a thief's
 		return account, fmt.Errorf("forget browsers: %w", err)
 	}
-	if replaced && a.passwordSet != nil {
-		if err := a.passwordSet(ctx, tx, account); err != nil {
-			return account, fmt.Errorf("mail that the password was replaced: %w", err)
+	if err := tx.DeleteLoginSessions(ctx, id); err != nil {
+		return account, fmt.Errorf("end sessions: %w", err)
+	}
+	if replaced {
+		if err := a.tell(ctx, tx, account, a.cfg.Letter("mail.password-replaced.subject", "/login/password",
+			i18n.M("mail.password-replaced.text", account.Name, a.cfg.Organisation), "mail.password-replaced.advice")); err != nil {
+			return account, err
 		}
 	}
 	err = registry.Record(ctx, tx, registry.AccountActor(account), registry.ActionPasswordSet, accountObject(account), registry.Details{})
@@ -298,7 +305,7 @@ func insertAccount(ctx context.Context, tx *store.Tx, account *store.Account) er
 // check makes the account of valid input, and returns the problems by field.
 func (in NewAccount) check() (store.Account, map[string]i18n.Message) {
 	account := store.Account{
-		Email: registry.CleanEmail(in.Email), Name: strings.TrimSpace(in.Name), Role: in.Role, PartnerID: in.PartnerID,
+		Email: registry.CleanEmail(in.Email), Name: registry.CleanName(in.Name), Role: in.Role, PartnerID: in.PartnerID,
 	}
 	problems := map[string]i18n.Message{}
 	if !registry.ValidEmail(account.Email) {
@@ -306,11 +313,10 @@ func (in NewAccount) check() (store.Account, map[string]i18n.Message) {
 	}
 	if n := utf8.RuneCountInString(account.Name); n == 0 || n > 200 {
 		problems["name"] = "identity.name-wrong"
+	} else if text := registry.CheckName(account.Name, 1, 200); text != "" {
+		problems["name"] = text
 	}
-	switch {
-	case in.Role == store.RoleAdministrator && in.PartnerID == "":
-	case in.Role == store.RolePartner && in.PartnerID != "":
-	default:
+	if !slices.Contains(registry.RolesOf(in.PartnerID), in.Role) {
 		problems["role"] = "identity.role-wrong"
 	}
 	return account, problems

@@ -1,6 +1,7 @@
 package identity
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,6 +16,9 @@ import (
 // ErrLogin is the one answer to a login that does not succeed: it does not tell whether the account exists.
 var ErrLogin = errors.New("e-mail address or password is wrong")
 
+// ErrElsewhere says that an account may not log in with its password, which was right: it logs in at an OpenID provider.
+var ErrElsewhere = errors.New("this account logs in at an OpenID provider")
+
 // ErrNoAccount says that nobody gave an account to this person at the OpenID provider.
 var ErrNoAccount = errors.New("no account for this identity")
 
@@ -25,7 +29,8 @@ type Login struct {
 	Device          string // what [Accounts.TrustDevice] gave this browser; empty when it has none
 }
 
-// Authenticate checks an e-mail address and password. It answers ErrLogin, in the same time whatever is wrong, or a
+// Authenticate checks an e-mail address and password. Who has a second factor is not logged in by that: see CheckFactor, and NoteLogin
+// after it. It answers ErrLogin, in the same time whatever is wrong, or a
 // *ThrottledError. A failed login to an account that exists is in the audit trail.
 func (a *Accounts) Authenticate(ctx context.Context, in Login) (store.Account, error) {
 	in.Email = registry.CleanEmail(in.Email)
@@ -44,13 +49,23 @@ func (a *Accounts) Authenticate(ctx context.Context, in Login) (store.Account, e
 	if !ok || account.Status != store.AccountActive {
 		return store.Account{}, a.failed(ctx, account, counted)
 	}
+	if !a.Local(account) {
+		return store.Account{}, cmp.Or(a.failedOf(ctx, account), ErrElsewhere)
+	}
 	err = a.db.Write(ctx, func(tx *store.Tx) error {
 		if err := forgive(ctx, tx, counted); err != nil {
 			return err
 		}
-		account, err = loggedIn(ctx, tx, account.ID)
-		return err
+		if account.Factors == 0 {
+			if account, err = loggedIn(ctx, tx, account.ID); err != nil {
+				return err
+			}
+		}
+		return a.breakGlass(ctx, tx, account)
 	})
+	if err == nil && a.isEmergency(account) && a.onBreakGlass != nil {
+		a.onBreakGlass(ctx, account)
+	}
 	return account, err
 }
 
@@ -62,7 +77,7 @@ func (a *Accounts) failed(ctx context.Context, account store.Account, counted tr
 			_, err := tx.LockThrottle(ctx, counted.own)
 			return err
 		}
-		return registry.Record(ctx, tx, registry.Actor{Kind: registry.ActorVisitor}, registry.ActionLoginFailed, accountObject(account), registry.Details{})
+		return recordFailed(ctx, tx, account)
 	})
 	if err != nil {
 		return fmt.Errorf("record failed login: %w", err)
@@ -70,75 +85,17 @@ func (a *Accounts) failed(ctx context.Context, account store.Account, counted tr
 	return ErrLogin
 }
 
-// Identity holds the claims of an OpenID provider about a person. Issuer and Subject
-// identify the person; the e-mail address only serves a new account.
-type Identity struct {
-	Issuer, Subject string
-	Name, Email     string
-	// Administrator is set when the configuration makes this person administrator.
-	Administrator bool
+// failedOf records a failed login to an account that exists.
+func (a *Accounts) failedOf(ctx context.Context, account store.Account) error {
+	return registry.Wrap("record failed login", a.db.Write(ctx, func(tx *store.Tx) error { return recordFailed(ctx, tx, account) }))
 }
 
-// LoginIdentity finds the account of an identity, and makes one for an identity that the configuration makes administrator. It
-// answers ErrNoAccount for anyone else, and an *Error with the field email when another account has the address: that one is not
-// taken over. The provider decides at each login: an administrator whom the configuration does not make one any more gets
-// ErrNoAccount, and the sessions of the account end.
-func (a *Accounts) LoginIdentity(ctx context.Context, id Identity) (store.Account, error) {
-	var account store.Account
-	lost := false
-	err := a.db.Write(ctx, func(tx *store.Tx) error {
-		found, err := tx.AccountByIdentity(ctx, id.Issuer, id.Subject)
-		if errors.Is(err, store.ErrNotFound) {
-			found, err = addIdentity(ctx, tx, id)
-		}
-		if err != nil {
-			return err
-		}
-		if lost = found.Role == store.RoleAdministrator && !id.Administrator; lost {
-			return roleLost(ctx, tx, found)
-		}
-		account, err = loggedIn(ctx, tx, found.ID)
-		return err
-	})
-	if err == nil && lost {
-		return store.Account{}, ErrNoAccount
-	}
-	return account, err
+func recordFailed(ctx context.Context, tx *store.Tx, account store.Account) error {
+	return registry.Record(ctx, tx, registry.Actor{Kind: registry.ActorVisitor}, registry.ActionLoginFailed, accountObject(account), registry.Details{})
 }
 
-// roleLost ends the sessions of an administrator whom the provider does not call one any more.
-func roleLost(ctx context.Context, tx *store.Tx, account store.Account) error {
-	account.SessionEpoch++
-	if err := tx.UpdateAccount(ctx, &account); err != nil {
-		return fmt.Errorf("end sessions: %w", err)
-	}
-	return registry.Record(ctx, tx, registry.AccountActor(account), registry.ActionRoleLost, accountObject(account), registry.Details{})
-}
-
-func addIdentity(ctx context.Context, tx *store.Tx, id Identity) (store.Account, error) {
-	if !id.Administrator {
-		return store.Account{}, ErrNoAccount
-	}
-	in := NewAccount{Email: id.Email, Name: id.Name, Role: store.RoleAdministrator}
-	if in.Name == "" {
-		in.Name = id.Email
-	}
-	account, problems := in.check()
-	if len(problems) > 0 {
-		return store.Account{}, registry.Invalid(problems)
-	}
-	account.Status = store.AccountActive
-	if err := insertAccount(ctx, tx, &account); err != nil {
-		return store.Account{}, err
-	}
-	if err := tx.InsertIdentity(ctx, account.ID, id.Issuer, id.Subject); err != nil {
-		return store.Account{}, fmt.Errorf("add identity: %w", err)
-	}
-	return account, nil
-}
-
-// NoteLogin notes that the owner of an account logged in by a one-time link: the first administrator, an invitation, a
-// registration or another password. It answers ErrLogin for an account that is not active.
+// NoteLogin notes that the owner of an account logged in with a second factor, or by a one-time link: the first administrator, an
+// invitation, a registration or another password. It answers ErrLogin for an account that is not active.
 func (a *Accounts) NoteLogin(ctx context.Context, id string) error {
 	return a.db.Write(ctx, func(tx *store.Tx) error {
 		_, err := loggedIn(ctx, tx, id)
@@ -220,11 +177,4 @@ func loggedIn(ctx context.Context, tx *store.Tx, id string) (store.Account, erro
 		return store.Account{}, fmt.Errorf("note login: %w", err)
 	}
 	return account, registry.Record(ctx, tx, registry.AccountActor(account), registry.ActionLoggedIn, accountObject(account), registry.Details{})
-}
-
-// LoggedOut records that somebody logged out.
-func (a *Accounts) LoggedOut(ctx context.Context, account store.Account) error {
-	return a.db.Write(ctx, func(tx *store.Tx) error {
-		return registry.Record(ctx, tx, registry.AccountActor(account), registry.ActionLoggedOut, accountObject(account), registry.Details{})
-	})
 }

@@ -56,21 +56,30 @@ type NewClient struct {
 	PublishTypes []string
 	// PublishSources are sources, or prefixes such as https://example.nl/*.
 	PublishSources []string
+	// SourceReason says why an administrator grants sources with the OIN of another organisation; see [ForeignSources].
+	SourceReason string
+	// CertificateSubject is the subject of its certificates (RFC 4514); empty: any with the OIN of the partner.
+	CertificateSubject string
+	CertificateBound   bool // its tokens work with its certificate alone
+	CertificateKeys    bool // private_key_jwt: a key counts that comes with a certificate of the partner
 }
 
 // AuthMethods lists the ways a client may prove who it is, as the profile says
 // now (SEC-02); while that cannot be read, only the strict one.
 func (c *Clients) AuthMethods(ctx context.Context) []string {
 	all := []string{token.PrivateKeyJWT, token.ClientSecretBasic, token.ClientSecretPost}
-	state, err := c.profile.InForce(ctx)
-	if err != nil {
-		return all[:1]
+	offered := all[:1]
+	if state, err := c.profile.InForce(ctx); err == nil {
+		offered = all[:slices.Index(all, state.ClientAuth)+1]
 	}
-	return all[:slices.Index(all, state.ClientAuth)+1]
+	if c.cfg.ClientTLS {
+		offered = slices.Insert(offered, 1, token.TLSClientAuth)
+	}
+	return offered
 }
 
 // Create makes a client. Secret is its secret, shown this once; empty for private_key_jwt. An administrator names the partner it
-// is for, or none for the own organisation. Fields: name, authMethod, jwks, jwksUri, scopes, publishTypes, publishSources.
+// is for, or none for the own organisation. Fields: name, authMethod, jwks, jwksUri, scopes, publishTypes, publishSources, sourceReason.
 func (c *Clients) Create(ctx context.Context, actor registry.Actor, partnerID string, in NewClient) (client store.Client, secret string, err error) {
 	in = in.clean()
 	if err := c.check(in, c.AuthMethods(ctx), actor.Administrator).Err(); err != nil {
@@ -91,13 +100,20 @@ func (c *Clients) Create(ctx context.Context, actor registry.Actor, partnerID st
 		}
 		client = store.Client{PartnerID: owner.ID, Status: store.ClientActive}
 		c.apply(&client, in, actor, tx.Now)
-		if client.AuthMethod != token.PrivateKeyJWT {
+		details, err := c.grantedSources(ctx, tx, owner, nil, client, in.SourceReason)
+		if err != nil {
+			return err
+		}
+		if HasSecret(client.AuthMethod) {
 			secret, client.SecretHash = token.NewSecret()
 		}
 		if err := tx.InsertClient(ctx, &client); err != nil {
 			return fmt.Errorf("add client: %w", err)
 		}
-		if err := registry.Record(ctx, tx, actor, registry.ActionClientCreated, clientObject(client), clientDetails(client)); err != nil {
+		if err := registry.Record(ctx, tx, actor, registry.ActionClientCreated, clientObject(client), details); err != nil {
+			return err
+		}
+		if err := c.mailKeys(ctx, tx, actor, store.Client{}, client); err != nil {
 			return err
 		}
 		return c.notifyWaiting(ctx, tx, owner, client)
@@ -105,12 +121,20 @@ func (c *Clients) Create(ctx context.Context, actor registry.Actor, partnerID st
 	return client, secret, err
 }
 
+// Certificates reports whether certificates of clients can be held against roots.
+func (c *Clients) Certificates() bool { return c.cfg.Certificates }
+
+// HasSecret reports whether a client with this method of authentication has a secret.
+func HasSecret(method string) bool {
+	return method == token.ClientSecretBasic || method == token.ClientSecretPost
+}
+
 // notifyWaiting mails the administrators when a client waits for them.
 func (c *Clients) notifyWaiting(ctx context.Context, tx *store.Tx, owner store.Partner, client store.Client) error {
 	if !client.Waiting() {
 		return nil
 	}
-	return c.cfg.MailAdministrators(ctx, tx, mailClientWaits(c.cfg, owner, client))
+	return c.cfg.MailAllowed(ctx, tx, registry.DecideApprovals, mailClientWaits(c.cfg, owner, client))
 }
 
 // Get finds a client within a scope.
@@ -178,7 +202,8 @@ func (c *Clients) TokenClient(ctx context.Context, clientID string) (token.Clien
 	found := token.Client{
 		ID: client.ID, PartnerID: client.PartnerID, Name: client.Name, Status: token.StatusActive,
 		AuthMethod: client.AuthMethod, SecretHash: client.SecretHash, JWKS: []byte(client.JWKS), JWKSURI: client.JWKSURI,
-		Scopes: client.Scopes, TokenVersion: client.TokenVersion,
+		Scopes: client.Scopes, TokenVersion: client.TokenVersion, OIN: partner.OIN,
+		CertificateSubject: client.CertificateSubject, CertificateBound: client.CertificateBound, CertificateKeys: client.CertificateKeys,
 	}
 	if partner.Own {
 		found.PartnerID = ""

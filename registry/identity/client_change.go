@@ -19,6 +19,7 @@ import (
 // scopes is requested, and what it no longer asks for is taken away at once.
 func (c *Clients) apply(client *store.Client, in NewClient, actor registry.Actor, now store.Time) {
 	client.Name, client.AuthMethod, client.JWKS, client.JWKSURI = in.Name, in.AuthMethod, in.JWKS, in.JWKSURI
+	client.CertificateSubject, client.CertificateBound, client.CertificateKeys = in.CertificateSubject, in.CertificateBound, in.CertificateKeys
 	all := func(string) bool { return actor.Administrator }
 	free := func(s string) bool { return actor.Administrator || slices.Contains(FreeScopes(), s) }
 	client.Scopes, client.RequestedScopes = split(in.Scopes, client.Scopes, free)
@@ -52,8 +53,18 @@ func (c *Clients) Update(ctx context.Context, actor registry.Actor, id string, i
 		if err := c.check(asked, []string{client.AuthMethod}, actor.Administrator).Err(); err != nil {
 			return err
 		}
-		keys := client.JWKS != asked.JWKS || client.JWKSURI != asked.JWKSURI
+		before := *client
+		owner, err := tx.Partner(ctx, client.PartnerID)
+		if err != nil {
+			return registry.Found("partner", err)
+		}
+		keys := client.JWKS != asked.JWKS || client.JWKSURI != asked.JWKSURI || client.CertificateSubject != asked.CertificateSubject ||
+			client.CertificateBound != asked.CertificateBound || client.CertificateKeys != asked.CertificateKeys
 		c.apply(client, asked, actor, tx.Now)
+		details, err := c.grantedSources(ctx, tx, owner, before.PublishSources, *client, asked.SourceReason)
+		if err != nil {
+			return err
+		}
 		client.StatusReason = ""
 		if keys {
 			client.TokenVersion++
@@ -61,12 +72,11 @@ func (c *Clients) Update(ctx context.Context, actor registry.Actor, id string, i
 		if err := tx.UpdateClient(ctx, client); err != nil {
 			return fmt.Errorf("update client: %w", err)
 		}
-		if err := registry.Record(ctx, tx, actor, registry.ActionClientUpdated, clientObject(*client), clientDetails(*client)); err != nil {
+		if err := registry.Record(ctx, tx, actor, registry.ActionClientUpdated, clientObject(*client), details); err != nil {
 			return err
 		}
-		owner, err := tx.Partner(ctx, client.PartnerID)
-		if err != nil {
-			return registry.Found("partner", err)
+		if err := c.mailKeys(ctx, tx, actor, before, *client); err != nil {
+			return err
 		}
 		return c.notifyWaiting(ctx, tx, owner, *client)
 	})
@@ -75,15 +85,19 @@ func (c *Clients) Update(ctx context.Context, actor registry.Actor, id string, i
 // RotateSecret gives a client another secret, shown this once. The old one and all tokens stop working.
 func (c *Clients) RotateSecret(ctx context.Context, actor registry.Actor, id string) (client store.Client, secret string, err error) {
 	client, err = c.change(ctx, actor, id, func(tx *store.Tx, client *store.Client) error {
-		if client.Status != store.ClientActive || client.AuthMethod == token.PrivateKeyJWT {
+		if client.Status != store.ClientActive || !HasSecret(client.AuthMethod) {
 			return registry.Conflict("identity.client-no-secret")
 		}
+		before := *client
 		secret, client.SecretHash = token.NewSecret()
 		client.TokenVersion++
 		if err := tx.UpdateClient(ctx, client); err != nil {
 			return fmt.Errorf("rotate secret: %w", err)
 		}
-		return registry.Record(ctx, tx, actor, registry.ActionClientSecretRotated, clientObject(*client), nil)
+		if err := registry.Record(ctx, tx, actor, registry.ActionClientSecretRotated, clientObject(*client), nil); err != nil {
+			return err
+		}
+		return c.mailKeys(ctx, tx, actor, before, *client)
 	})
 	return client, secret, err
 }
@@ -109,11 +123,15 @@ func (c *Clients) AddKeyPair(ctx context.Context, actor registry.Actor, id strin
 		if err := token.ParseJWKS([]byte(keys)); err != nil {
 			return registry.Conflict("identity.keys-full", err.Error())
 		}
+		before := *client
 		client.JWKS = keys
 		if err := tx.UpdateClient(ctx, client); err != nil {
 			return fmt.Errorf("add key of client: %w", err)
 		}
-		return registry.Record(ctx, tx, actor, registry.ActionClientKeyAdded, clientObject(*client), registry.Details{"kid": pair.KeyID})
+		if err := registry.Record(ctx, tx, actor, registry.ActionClientKeyAdded, clientObject(*client), registry.Details{"kid": pair.KeyID}); err != nil {
+			return err
+		}
+		return c.mailKeys(ctx, tx, actor, before, *client)
 	})
 	return client, pair, err
 }
@@ -204,6 +222,13 @@ type ClientGrant struct {
 	// Scopes, Types and Sources list the additions.
 	Scopes, Types, Sources []string
 	Seen                   string // for Decision
+	// Foreign lists the sources of other organisations among the additions and what it has.
+	Foreign []ForeignSource
+}
+
+// AsksForeign reports whether it asks for a source of another organisation, which an approval must give a reason for.
+func (g ClientGrant) AsksForeign() bool {
+	return slices.ContainsFunc(g.Foreign, func(f ForeignSource) bool { return slices.Contains(g.Sources, f.Source) })
 }
 
 // Grant lists what an approval would give.
@@ -219,9 +244,13 @@ func (c *Clients) Grant(ctx context.Context, actor registry.Actor, id string) (C
 	if err != nil {
 		return ClientGrant{}, registry.Found("partner", err)
 	}
+	foreign, err := c.ForeignSources(ctx, partner, slices.Concat(client.RequestedSources, client.PublishSources))
+	if err != nil {
+		return ClientGrant{}, err
+	}
 	return ClientGrant{
 		Client: client, Partner: partner, Scopes: client.RequestedScopes, Types: client.RequestedTypes,
-		Sources: client.RequestedSources, Seen: ClientRequestSeen(client),
+		Sources: client.RequestedSources, Seen: ClientRequestSeen(client), Foreign: foreign,
 	}, nil
 }
 
@@ -246,6 +275,9 @@ func (c *Clients) Decide(ctx context.Context, actor registry.Actor, id string, d
 		}
 		if d.Approve {
 			if err := registry.RequireApproved(owner); err != nil {
+				return err
+			}
+			if err := requireSourceReason(ctx, tx, owner, client.RequestedSources, d.Reason, "reason"); err != nil {
 				return err
 			}
 		}

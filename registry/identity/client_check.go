@@ -41,15 +41,15 @@ func matches(pattern, value string) bool {
 }
 
 func (in NewClient) clean() NewClient {
-	in.Name = strings.Join(strings.Fields(in.Name), " ")
-	in.JWKS, in.JWKSURI = strings.TrimSpace(in.JWKS), strings.TrimSpace(in.JWKSURI)
+	in.Name = registry.CleanName(in.Name)
+	in.JWKS, in.JWKSURI, in.CertificateSubject = strings.TrimSpace(in.JWKS), strings.TrimSpace(in.JWKSURI), strings.TrimSpace(in.CertificateSubject)
 	in.Scopes, in.PublishTypes, in.PublishSources = registry.TidyList(in.Scopes), registry.TidyList(in.PublishTypes), registry.TidyList(in.PublishSources)
 	return in
 }
 
 func (c *Clients) check(in NewClient, methods []string, administrator bool) registry.Problems {
 	wrong := registry.Problems{}
-	wrong.Add("name", registry.CheckLine(in.Name, 2, 120))
+	wrong.Add("name", registry.CheckName(in.Name, 2, 120))
 	c.checkKeys(in, methods, wrong)
 	for _, s := range in.Scopes {
 		wrong.AddIf(!slices.Contains(AllScopes(), s), "scopes", "identity.scopes-wrong")
@@ -67,11 +67,18 @@ func (c *Clients) checkKeys(in NewClient, methods []string, wrong registry.Probl
 		wrong.Add("authMethod", "identity.method-wrong")
 		return
 	}
+	if in.CertificateSubject != "" {
+		if err := token.CheckSubject(in.CertificateSubject); err != nil {
+			wrong.Add("certificateSubject", i18n.M("identity.subject-wrong", err.Error()))
+		}
+	}
+	wrong.AddIf(in.CertificateKeys && in.AuthMethod != token.PrivateKeyJWT, "certificateKeys", "identity.keys-of-method")
 	if in.AuthMethod != token.PrivateKeyJWT {
 		wrong.AddIf(in.JWKS != "" || in.JWKSURI != "", "jwks", "identity.keys-of-method")
 		return
 	}
 	switch {
+	case in.JWKS == "" && in.JWKSURI == "" && in.CertificateKeys:
 	case in.JWKS == "" && in.JWKSURI == "":
 		wrong.Add("jwks", "identity.keys-missing")
 	case in.JWKS != "" && in.JWKSURI != "":

@@ -12,25 +12,24 @@ import (
 	"schakel/templates/i18n"
 )
 
-// Bounds of a password, in characters, as NIST SP 800-63B has them for a password that stands alone. Only the length counts: there
-// is no rule on kinds of characters.
+// Bounds of a password, in characters, as NIST SP 800-63B has them for a password that stands alone and for one beside a second
+// factor. There is no rule on kinds of characters.
 const (
 	MinPasswordLength = 15
+	MinBesideFactor   = 8
 	MaxPasswordLength = 128
 	// minDistinct refuses the likes of "aaaaaaaaaaaaaaa".
 	minDistinct = 5
-	// minOwn counts the letters and digits that must be left without the names that a guesser knows.
-	minOwn = 8
 )
 
-// CheckPassword returns the problem, as a sentence, of a new password; empty when it will do. About holds what others know of its
-// owner: e-mail address, name, organisation.
-func CheckPassword(password string, about ...string) i18n.Message {
+// CheckPassword returns the problem, as a sentence, of a new password of at least some characters; empty when it will do. About holds
+// what others know of its owner: e-mail address, name, organisation.
+func CheckPassword(password string, least int, about ...string) i18n.Message {
 	switch n := utf8.RuneCountInString(password); {
 	case !utf8.ValidString(password):
 		return "identity.password-no-text"
-	case n < MinPasswordLength:
-		return i18n.M("identity.password-short", MinPasswordLength)
+	case n < least:
+		return i18n.M("identity.password-short", least)
 	case n > MaxPasswordLength:
 		return i18n.M("identity.password-long", MaxPasswordLength)
 	case distinct(password) < minDistinct:
@@ -54,8 +53,11 @@ func CheckPassword(password string, about ...string) i18n.Message {
 			left++
 		}
 	}
-	if left < minOwn {
+	switch {
+	case left < (least+1)/2: // without the names that a guesser knows
 		return "identity.password-derived"
+	case common(password):
+		return "identity.password-common"
 	}
 	return ""
 }

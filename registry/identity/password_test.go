@@ -19,8 +19,8 @@ func TestCheckPassword(t *testing.T) {
 		{"fourteen", "fourteen chars", []string{"a@example.nl"}, false},
 		{"what people choose", "Welkom123456", nil, false},
 		{"counts characters, not bytes", "éèêëàâäçñöüïîô", []string{"a@example.nl"}, false},
-		{"longest", strings.Repeat("abcdefgh", 16), []string{"a@example.nl"}, true},
-		{"too long", strings.Repeat("abcdefgh", 16) + "i", []string{"a@example.nl"}, false},
+		{"longest", strings.Repeat("drie zwanen x ", 9) + "ab", []string{"a@example.nl"}, true},
+		{"too long", strings.Repeat("drie zwanen x ", 9) + "abc", []string{"a@example.nl"}, false},
 		{"one character", "aaaaaaaaaaaaaaa", []string{"a@example.nl"}, false},
 		{"the address", "Someone@Example.nl", []string{"someone@example.nl"}, false},
 		{"holds the address", "x someone@example.nl x", []string{"someone@example.nl"}, false},
@@ -33,10 +33,29 @@ func TestCheckPassword(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			if got := CheckPassword(tt.password, tt.about...); (got == "") != tt.ok {
+			if got := CheckPassword(tt.password, MinPasswordLength, tt.about...); (got == "") != tt.ok {
 				t.Errorf("got %q, want ok=%v", got, tt.ok)
 			}
 		})
+	}
+}
+
+// TestCommonPasswords: what guessers try first is refused also where eight characters would do, and what only looks like it is not.
+func TestCommonPasswords(t *testing.T) {
+	t.Parallel()
+	for password, refused := range map[string]bool{
+		"Welkom123456": true, "welkom2026!": true, "Welkom123456789": true, "P@ssw0rd2026": true, "w3lk0m123": true, "!!wachtwoord!!": true,
+		"zwangerschap": true, "12345678": true, "1234567890123456": true, "qwertyuiop": true, "aaaabbbbccccddddeeee": true, "abcdefghijklmnop": true,
+		"welkomwelkom": true, "Welkom#Welkom#": true, "password1": true, "Velkommen2026": true, "trustno1trustno1": true, "letmein!!": true,
+		"correct horse battery": false, "drie blauwe zwanen": false, "welkom8350461927": false, "vR4#kd92": false, "8350461927460193": false,
+		"knisperende lantaarn": false,
+	} {
+		if got := CheckPassword(password, MinBesideFactor, "ada@example.nl", "Ada"); (got == "identity.password-common") != refused || !refused && got != "" {
+			t.Errorf("%s: %q", password, got)
+		}
+	}
+	if got := CheckPassword("Welkom123456789", MinPasswordLength); got != "identity.password-common" {
+		t.Errorf("long enough, but common: %q", got)
 	}
 }
 

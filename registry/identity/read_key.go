@@ -37,7 +37,7 @@ const hintLength = 4
 // partner it is for, or none for the own organisation. Fields: name, expires.
 func (k *ReadKeys) Create(ctx context.Context, actor registry.Actor, partnerID string, in NewReadKey) (key store.ReadKey, plain string, err error) {
 	wrong := registry.Problems{}
-	wrong.Add("name", registry.CheckLine(in.Name, 2, 100))
+	wrong.Add("name", registry.CheckName(in.Name, 2, 100))
 	if now := k.cfg.Now(); !in.Expires.IsZero() && (in.Expires.Before(now) || in.Expires.After(now.Add(maxReadKeyLife))) {
 		wrong.Add("expires", "identity.read-key-expires")
 	}

@@ -57,7 +57,7 @@ func queueDigest(ctx context.Context, cfg registry.Config, tx *store.Tx, a store
 // resolved since. something is false when there are none.
 func digest(ctx context.Context, cfg registry.Config, tx *store.Tx, a store.Account, since store.Time) (msg registry.Message, something bool, err error) {
 	scope, base := a.PartnerID, "/partner"
-	if a.Role == store.RoleAdministrator {
+	if registry.OfOrganisation(a) {
 		scope, base = "", "/admin"
 	}
 	page := store.Page{Number: 1, Size: digestLines}
@@ -170,14 +170,14 @@ func (m *Mails) mailIssues(ctx context.Context, tx *store.Tx, people []string, i
 	return nil
 }
 
-// tellsAtOnce lists the addresses of a partner's accounts, or of the administrators for "", that want a mail when something happens.
+// tellsAtOnce lists the addresses of a partner's accounts, or of who handles issues of the organisation for "", that want a mail when something happens.
 func tellsAtOnce(ctx context.Context, tx *store.Tx, partnerID string) (people []string, err error) {
 	accounts, err := tx.Accounts(ctx, partnerID)
 	if err != nil {
 		return nil, fmt.Errorf("list accounts: %w", err)
 	}
 	for _, a := range accounts {
-		if a.TellsAtOnce() && (partnerID != "" || a.Role == store.RoleAdministrator) {
+		if a.TellsAtOnce() && (partnerID != "" || registry.Allows(a.Role, registry.HandleIssues)) {
 			people = append(people, a.Email)
 		}
 	}

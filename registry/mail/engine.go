@@ -69,7 +69,7 @@ func (m *Mails) RequestQuarantined(ctx context.Context, tx *store.Tx, request st
 	if client.Name == "" {
 		what = i18n.M("mail.quarantine.what-unknown", partner.Name, request.IdempotencyKey)
 	}
-	return m.cfg.MailAdministrators(ctx, tx, m.cfg.Letter(i18n.M("mail.quarantine.subject", partner.Name), "/admin/quarantine/"+request.ID,
+	return m.cfg.MailAllowed(ctx, tx, registry.ResendDeliveries, m.cfg.Letter(i18n.M("mail.quarantine.subject", partner.Name), "/admin/quarantine/"+request.ID,
 		what, i18n.M("mail.quarantine.events", request.Events), "mail.quarantine.remedy"))
 }
 
@@ -98,13 +98,13 @@ func (r reader) endpoint(id string) string { return r.desk() + "/endpoints/" + i
 
 func (r reader) subscription(id string) string { return r.desk() + "/subscriptions/" + id }
 
-// notifyBoth mails a partner and the administrators. An administrator who is the contact person of the own organisation gets one mail.
+// notifyBoth mails a partner and who handles issues of the organisation. An administrator who is the contact person of the own organisation gets one mail.
 func (m *Mails) notifyBoth(ctx context.Context, tx *store.Tx, partnerID string, msg func(reader) registry.Message) error {
 	partner, err := tx.Partner(ctx, partnerID)
 	if err != nil {
 		return fmt.Errorf("find partner: %w", err)
 	}
-	people, err := registry.Administrators(ctx, tx)
+	people, err := registry.PeopleAllowed(ctx, tx, registry.HandleIssues)
 	if err != nil {
 		return err
 	}

@@ -110,7 +110,7 @@ type issueReader interface {
 // issueRecipients are the people that an actor writes to about an issue.
 func issueRecipients(ctx context.Context, from issueReader, actor registry.Actor, i store.Issue) ([]string, error) {
 	if !actor.Administrator {
-		return registry.Administrators(ctx, from)
+		return registry.PeopleAllowed(ctx, from, registry.HandleIssues)
 	}
 	partner, err := from.Partner(ctx, i.PartnerID)
 	if err != nil {

@@ -45,7 +45,7 @@ func (m *Mails) Sends() bool { return m.cfg.MailServer }
 // Unsent reports whether nobody got a mail, so that an administrator may read its text: it could not be sent, or there is no mail
 // server to send it.
 func (m *Mails) Unsent(mail store.Mail) bool {
-	return mail.Status == store.MailFailed || mail.Status == store.MailPending && (mail.Error != "" || !m.cfg.MailServer)
+	return mail.Status == store.MailFailed || mail.Status == store.MailHeld || mail.Status == store.MailPending && (mail.Error != "" || !m.cfg.MailServer)
 }
 
 // Read gives the text of an unsent mail to an administrator, who hands it over in another way. It may hold a one-time link, so it
@@ -68,6 +68,27 @@ func (m *Mails) Read(ctx context.Context, actor registry.Actor, id string) (stor
 		return registry.Record(ctx, tx, actor, registry.ActionMailRead, registry.ObjectOf("mail", mail.ID, mail.Subject, ""), registry.Details{"recipient": mail.Recipient})
 	})
 	return mail, err
+}
+
+// Release sends a mail that was held back because its recipient gets too many.
+func (m *Mails) Release(ctx context.Context, actor registry.Actor, id string) error {
+	if err := actor.RequireAdministrator(); err != nil {
+		return err
+	}
+	return m.cfg.DB.Write(ctx, func(tx *store.Tx) error {
+		mail, err := registry.Locked(ctx, tx, "mail", "mail", id, tx.Mail)
+		if err != nil {
+			return err
+		}
+		if mail.Status != store.MailHeld {
+			return registry.Conflict("mail.not-held")
+		}
+		mail.Status, mail.DueAt = store.MailPending, tx.Now
+		if err := tx.UpdateMail(ctx, &mail); err != nil {
+			return fmt.Errorf("release mail: %w", err)
+		}
+		return registry.Record(ctx, tx, actor, registry.ActionMailReleased, registry.ObjectOf("mail", mail.ID, mail.Subject, ""), registry.Details{"recipient": mail.Recipient})
+	})
 }
 
 // diskMailEvery is the least time between mails to the administrators about the same folder.
@@ -121,7 +142,8 @@ func (m *Mails) PasswordLink(ctx context.Context, accounts PasswordLinks, email 
 
 // RequestPassword mails a link with which the owner of an account chooses a new password, asked for by somebody who is
 // not logged in, from an address. It answers nil for an unknown account too. Neither an account nor an address can be used
-// to send many mails: after a few of them it is a ThrottledError for the address, and silence for the account.
+// to send many mails: after a few of them it is a ThrottledError for the address, and silence for the account, whose owner has a mail with
+// a link that works.
 func (m *Mails) RequestPassword(ctx context.Context, accounts PasswordLinks, email, addr string) error {
 	email = registry.CleanEmail(email)
 	if !registry.ValidEmail(email) {
@@ -129,11 +151,10 @@ func (m *Mails) RequestPassword(ctx context.Context, accounts PasswordLinks, ema
 	}
 	var leftAddress, leftAccount time.Duration
 	err := m.cfg.DB.Write(ctx, func(tx *store.Tx) (err error) {
-		rule := registry.Throttle{Free: 3, Longest: time.Hour}
 		if leftAddress, err = registry.CountTry(ctx, tx, "password-"+registry.AddressBucket(addr), registry.Throttle{Free: 10, Longest: time.Hour}); err != nil || leftAddress > 0 {
 			return err
 		}
-		leftAccount, err = registry.CountTry(ctx, tx, "password-"+registry.AccountBucket(email), rule)
+		leftAccount, err = registry.AccessMailWait(ctx, tx, email)
 		return err
 	})
 	switch {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"schakel/registry"
 	"schakel/store"
@@ -20,9 +19,8 @@ func (p *Partners) Correct(ctx context.Context, actor registry.Actor, id string,
 	}
 	in = in.clean()
 	wrong := registry.Problems{}
-	wrong.Add("name", registry.CheckLine(in.Name, 2, 120))
+	wrong.Add("name", registry.CheckName(in.Name, 2, 120))
 	in.checkNumbers(wrong)
-	wrong.Add("kvk", CheckKVK(in.KVK, in.OIN))
 	in.Contact.check(wrong)
 	if err := wrong.Err(); err != nil {
 		return err
@@ -45,20 +43,25 @@ func (p *Partners) correct(ctx context.Context, tx *store.Tx, actor registry.Act
 	if row.EmailConfirmedAt.IsZero() && in.Contact.Email != row.ContactEmail {
 		wrong.Add("email", i18n.M("partners.partner.confirm-first", row.ContactEmail))
 	}
-	taken, err := numberTaken(ctx, tx, in, row.ID)
-	switch {
-	case err != nil:
+	field, _, err := numberTaken(ctx, tx, in, row.ID)
+	switch field {
+	case "oin":
+		wrong.Add(field, "partners.partner.oin-taken")
+	case "orgNumber":
+		wrong.Add(field, "partners.partner.orgnr-taken")
+	case "brin":
+		wrong.Add(field, "partners.partner.brin-taken")
+	case "kvk":
+		wrong.Add(field, "partners.partner.kvk-taken")
+	}
+	if err != nil {
 		return err
-	case strings.HasPrefix(taken, "OIN"):
-		wrong.Add("oin", "partners.partner.oin-taken")
-	case taken != "":
-		wrong.Add("orgNumber", "partners.partner.orgnr-taken")
 	}
 	if err := wrong.Err(); err != nil {
 		return err
 	}
 	before := *row
-	row.Name, row.OIN, row.KVK, row.OrgNumber, row.HerID = in.Name, in.OIN, in.KVK, in.OrgNumber, in.HerID
+	row.Name, row.OIN, row.KVK, row.BRIN, row.OrgNumber, row.HerID = in.Name, in.OIN, in.KVK, in.BRIN, in.OrgNumber, in.HerID
 	row.ContactName, row.ContactEmail, row.ContactPhone = in.Contact.Name, in.Contact.Email, in.Contact.Phone
 	changes := corrections(before, *row)
 	if len(changes) == 0 {
@@ -82,6 +85,7 @@ func corrections(before, after store.Partner) []string {
 		{"name", before.Name, after.Name},
 		{"OIN", before.OIN, after.OIN},
 		{"KvK number", before.KVK, after.KVK},
+		{"BRIN", before.BRIN, after.BRIN},
 		{"organisasjonsnummer", before.OrgNumber, after.OrgNumber},
 		{"HER-id", before.HerID, after.HerID},
 	} {

@@ -121,13 +121,16 @@ func (e *Endpoints) Update(ctx context.Context, actor registry.Actor, id string,
 		if err := e.checkChangedContract(ctx, tx, *endpoint, &asked); err != nil {
 			return err
 		}
-		before := EndpointHost(*endpoint)
+		before := *endpoint
 		e.apply(endpoint, asked)
 		if err := tx.UpdateEndpoint(ctx, endpoint); err != nil {
 			return fmt.Errorf("update endpoint: %w", err)
 		}
-		what := registry.Details{"host": EndpointHost(*endpoint), "hostBefore": before}
-		return registry.Record(ctx, tx, actor, registry.ActionEndpointUpdated, endpointObject(*endpoint), what)
+		what := registry.Details{"host": EndpointHost(*endpoint), "hostBefore": EndpointHost(before)}
+		if err := registry.Record(ctx, tx, actor, registry.ActionEndpointUpdated, endpointObject(*endpoint), what); err != nil {
+			return err
+		}
+		return e.mailRedirected(ctx, tx, actor, before, *endpoint)
 	})
 }
 
@@ -259,7 +262,7 @@ func (e *Endpoints) move(ctx context.Context, actor registry.Actor, id, verb, re
 			endpoint.PausedBy = actor.Name
 		}
 		if t.To == store.EndpointEnded {
-			endpoint.TokenSecret = ""
+			endpoint.TokenSecret, endpoint.SignKeys = "", ""
 		}
 		if err := e.updateStatus(ctx, tx, actor, endpoint); err != nil {
 			return fmt.Errorf("%s endpoint: %w", verb, err)
@@ -324,7 +327,7 @@ func endEndpoints(ctx context.Context, tx *store.Tx, partnerID, reason string) e
 		return fmt.Errorf("list endpoints: %w", err)
 	}
 	for _, endpoint := range endpoints {
-		endpoint.Status, endpoint.StatusReason, endpoint.TokenSecret = store.EndpointEnded, reason, ""
+		endpoint.Status, endpoint.StatusReason, endpoint.TokenSecret, endpoint.SignKeys = store.EndpointEnded, reason, "", ""
 		if err := tx.UpdateEndpoint(ctx, &endpoint); err != nil {
 			return fmt.Errorf("end endpoint: %w", err)
 		}

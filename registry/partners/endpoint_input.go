@@ -20,8 +20,8 @@ import (
 
 // Defaults of an endpoint.
 const (
-	defaultConcurrency    = 16
-	defaultTimeoutSeconds = 30
+	DefaultConcurrency    = 16
+	DefaultTimeoutSeconds = 30
 )
 
 // EndpointHost is the host and port events are sent to; empty when we send nothing.
@@ -43,7 +43,7 @@ func (e *Endpoints) TokenAuthMethods() []string {
 }
 
 func (in EndpointInput) clean() EndpointInput {
-	in.Name = strings.Join(strings.Fields(in.Name), " ")
+	in.Name = registry.CleanName(in.Name)
 	in.URL, in.TokenURL = strings.TrimSpace(in.URL), strings.TrimSpace(in.TokenURL)
 	in.TokenClientID, in.TokenScope = strings.TrimSpace(in.TokenClientID), strings.Join(strings.Fields(in.TokenScope), " ")
 	in.Windows, in.ContractID, in.ContractVersion = strings.TrimSpace(in.Windows), strings.TrimSpace(in.ContractID), strings.TrimSpace(in.ContractVersion)
@@ -56,10 +56,10 @@ func (in EndpointInput) clean() EndpointInput {
 		in.ContentMode = registry.ModeStructured
 	}
 	if in.MaxConcurrency == 0 {
-		in.MaxConcurrency = defaultConcurrency
+		in.MaxConcurrency = DefaultConcurrency
 	}
 	if in.TimeoutSeconds == 0 {
-		in.TimeoutSeconds = defaultTimeoutSeconds
+		in.TimeoutSeconds = DefaultTimeoutSeconds
 	}
 	return in
 }
@@ -80,7 +80,7 @@ const LongestTimeout = time.Minute
 // check judges input for an endpoint that is now as old; a zero old is a new one.
 func (e *Endpoints) check(in EndpointInput, old store.Endpoint) registry.Problems {
 	wrong := registry.Problems{}
-	wrong.Add("name", registry.CheckLine(in.Name, 2, 120))
+	wrong.Add("name", registry.CheckName(in.Name, 2, 120))
 	wrong.AddIf(old.ID == "" && !slices.Contains(e.cfg.ServedKinds, in.Kind), "kind", "partners.endpoint.kind-bad")
 	registry.CheckBetween(wrong, "ratePerSecond", in.RatePerSecond, 0, 10_000)
 	registry.CheckBetween(wrong, "maxConcurrency", in.MaxConcurrency, 1, 64)
@@ -94,6 +94,7 @@ func (e *Endpoints) check(in EndpointInput, old store.Endpoint) registry.Problem
 
 func (e *Endpoints) checkWebhook(in EndpointInput, old store.Endpoint, wrong registry.Problems) {
 	wrong.AddIf(in.ContentMode != registry.ModeStructured && in.ContentMode != registry.ModeBinary, "contentMode", "partners.endpoint.mode-bad")
+	wrong.AddIf(in.ContentMode == registry.ModeBinary && old.SignScheme == store.SignStandard, "contentMode", "partners.sign.binary-mode")
 	if err := e.cfg.CheckURL(in.URL); err != nil {
 		wrong.Add("url", i18n.Raw(err.Error()))
 	}

@@ -8,22 +8,34 @@ import (
 
 func mailConfirm(c registry.Config, p store.Partner, token string) registry.Message {
 	return c.Letter(i18n.M("partners.mail.confirm-subject", c.Organisation), registry.LinkConfirmEmail.Path(token),
-		i18n.M("partners.mail.confirm-registered", p.Name, Numbers(p), c.Organisation), "partners.mail.confirm-link")
+		i18n.M("partners.mail.confirm-registered", p.Name, Numbers(p), c.Organisation), "partners.mail.confirm-link").AnyoneCauses()
+}
+
+func mailDraft(c registry.Config, token string) registry.Message {
+	return c.Letter(i18n.M("partners.mail.draft-subject", c.Organisation), registry.LinkResume.Path(token),
+		i18n.M("partners.mail.draft-begun", c.Organisation), "partners.mail.draft-ignore").AnyoneCauses()
 }
 
 func mailAccountExists(c registry.Config) registry.Message {
 	return c.Letter("partners.mail.account-exists-subject", "/login",
-		i18n.M("partners.mail.account-exists-registered", c.Organisation), "partners.mail.account-exists-login")
+		i18n.M("partners.mail.account-exists-registered", c.Organisation), "partners.mail.account-exists-login").AnyoneCauses()
 }
 
 func mailNumberExists(c registry.Config, number string) registry.Message {
 	return c.Letter("partners.mail.number-exists-subject", "",
-		i18n.M("partners.mail.number-exists-registered", number, c.Organisation), i18n.M("partners.mail.number-exists-ask", c.Organisation))
+		i18n.M("partners.mail.number-exists-registered", number, c.Organisation), i18n.M("partners.mail.number-exists-ask", c.Organisation)).AnyoneCauses()
 }
 
-func mailNewRegistration(c registry.Config, p store.Partner) registry.Message {
-	return c.Letter(i18n.M("partners.mail.new-registration-subject", p.Name), "/admin/partners/"+p.ID,
-		i18n.M("partners.mail.new-registration-waits", p.Name, Numbers(p)), i18n.M("partners.mail.new-registration-contact", p.ContactName, p.ContactEmail))
+func mailNewRegistration(c registry.Config, p store.Partner, doubts []i18n.Message) registry.Message {
+	lines := make([]i18n.Message, len(doubts))
+	for i, doubt := range doubts {
+		lines[i] = registry.Bullet(doubt)
+	}
+	msg := c.Letter(i18n.M("partners.mail.new-registration-subject", p.Name), "/admin/partners/"+p.ID, i18n.M("partners.mail.new-registration-waits", p.Name, Numbers(p)))
+	if len(doubts) > 0 {
+		msg = msg.Lines(append([]i18n.Message{"partners.mail.new-registration-doubts"}, lines...)...)
+	}
+	return msg.Lines(i18n.M("partners.mail.new-registration-contact", p.ContactName, p.ContactEmail))
 }
 
 func mailContactChanged(c registry.Config, p store.Partner) registry.Message {

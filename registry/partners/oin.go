@@ -1,6 +1,7 @@
 package partners
 
 import (
+	"cmp"
 	"strings"
 
 	"schakel/registry"
@@ -89,15 +90,38 @@ func CheckOrgNumber(number string) i18n.Message {
 	return ""
 }
 
-// Numbers says by which numbers an organisation is known, for people: its OIN, or its organisasjonsnummer and HER-id.
+// Numbers says by which numbers an organisation is known, for people: its OIN, its BRIN, its organisasjonsnummer and HER-id, or its KvK
+// number where it has none of these.
 func Numbers(p store.Partner) string {
 	var known []string
-	for _, n := range [][2]string{{"OIN", p.OIN}, {"organisasjonsnummer", p.OrgNumber}, {"HER-id", p.HerID}} {
-		if n[1] != "" && (n[0] != "HER-id" || p.OIN == "") {
-			known = append(known, n[0]+" "+n[1])
+	for _, n := range []struct {
+		label, number string
+		tell          bool
+	}{
+		{"OIN", p.OIN, true}, {"BRIN", p.BRIN, true}, {"organisasjonsnummer", p.OrgNumber, true}, {"HER-id", p.HerID, p.OIN == ""},
+		{"KvK", p.KVK, Number(p) == p.KVK},
+	} {
+		if n.number != "" && n.tell {
+			known = append(known, n.label+" "+n.number)
 		}
 	}
 	return strings.Join(known, ", ")
+}
+
+// Number returns the one number by which an organisation is known best.
+func Number(p store.Partner) string { return cmp.Or(p.OIN, p.BRIN, p.OrgNumber, p.KVK) }
+
+// CheckBRIN returns the problem of a BRIN, the number of a Dutch school: two digits and two letters, or six characters with the two
+// digits of a location; it has no check digit. An empty one is fine.
+func CheckBRIN(brin string) i18n.Message {
+	if brin == "" {
+		return ""
+	}
+	if (len(brin) != 4 && len(brin) != 6) || !registry.AllDigits(brin[:2]) || !registry.AllOf(brin[2:4], "ABCDEFGHIJKLMNOPQRSTUVWXYZ") ||
+		!registry.AllOf(brin[4:], "0123456789") {
+		return "partners.number.brin-bad"
+	}
+	return ""
 }
 
 // compact takes out the spaces, dots and dashes people write in numbers.

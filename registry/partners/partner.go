@@ -93,7 +93,7 @@ type Contact struct {
 
 // UpdateContact changes who can be reached at a partner. Fields: contactName, email, phone.
 func (p *Partners) UpdateContact(ctx context.Context, actor registry.Actor, id string, in Contact) (store.Partner, error) {
-	in.Name, in.Email, in.Phone = strings.TrimSpace(in.Name), registry.CleanEmail(in.Email), strings.TrimSpace(in.Phone)
+	in.Name, in.Email, in.Phone = registry.CleanName(in.Name), registry.CleanEmail(in.Email), strings.TrimSpace(in.Phone)
 	wrong := registry.Problems{}
 	in.check(wrong)
 	if err := wrong.Err(); err != nil {
@@ -118,7 +118,7 @@ func (p *Partners) UpdateContact(ctx context.Context, actor registry.Actor, id s
 }
 
 func (c Contact) check(wrong registry.Problems) {
-	wrong.Add("contactName", registry.CheckLine(c.Name, 2, 120))
+	wrong.Add("contactName", registry.CheckName(c.Name, 2, 120))
 	wrong.AddIf(!registry.ValidEmail(c.Email), "email", "partners.partner.email-bad")
 	wrong.AddIf(len(c.Phone) > 30 || !registry.AllOf(c.Phone, "0123456789+-() ."), "phone", "partners.partner.phone-bad")
 }

@@ -19,7 +19,12 @@ type Registration struct {
 	OIN        string
 	KVK, HerID string // may be empty
 	// OrgNumber is the organisasjonsnummer of a Norwegian organisation; empty for others.
-	OrgNumber     string
+	OrgNumber string
+	// BRIN is the number of a school; empty for others.
+	BRIN string
+	// By is the number the organisation is known by, one of KnownBy: the others are left out, but the KvK number beside an OIN. Empty is
+	// the one that is given.
+	By            string
 	Contact       Contact
 	EndpointKinds []string // how it wants to receive
 	TermsAccepted bool
@@ -37,10 +42,10 @@ const (
 func (p *Partners) TermsVersion() string { return p.cfg.TermsVersion }
 
 // Register takes a registration in and mails a link with which the e-mail address is confirmed and a password chosen. What is
-// wrong is an *Error with fields name, oin, kvk, orgNumber, herId, contactName, email, phone, endpointKinds and terms, or a
+// wrong is an *Error with fields name, oin, kvk, brin, orgNumber, herId, contactName, email, phone, endpointKinds and terms, or a
 // *ThrottledError.
 //
-// It answers the same when the e-mail address, OIN or organisasjonsnummer is registered already: who
+// It answers the same when the e-mail address or the number is registered already: who
 // has the mailbox reads that there, and a stranger learns nothing.
 func (p *Partners) Register(ctx context.Context, in Registration) error {
 	in = in.clean()
@@ -71,7 +76,7 @@ func (p *Partners) register(ctx context.Context, in Registration) error {
 		if account.ID != "" && !again {
 			return p.cfg.Mail(ctx, tx, in.Contact.Email, mailAccountExists(p.cfg))
 		}
-		if number, err := numberTaken(ctx, tx, in, partner.ID); err != nil || number != "" {
+		if _, number, err := numberTaken(ctx, tx, in, partner.ID); err != nil || number != "" {
 			return errors.Join(err, p.cfg.Mail(ctx, tx, in.Contact.Email, mailNumberExists(p.cfg, number)))
 		}
 		before := partner
@@ -91,7 +96,7 @@ func (p *Partners) insertRegistration(ctx context.Context, tx *store.Tx, partner
 		return err
 	}
 	account := store.Account{
-		Email: partner.ContactEmail, Name: partner.ContactName, Role: store.RolePartner,
+		Email: partner.ContactEmail, Name: partner.ContactName, Role: store.RoleManager,
 		PartnerID: partner.ID, Status: store.AccountInvited,
 	}
 	if err := tx.InsertAccount(ctx, &account); err != nil {
@@ -142,18 +147,26 @@ func unconfirmedOf(ctx context.Context, tx *store.Tx, account store.Account) (st
 	return store.Partner{}, false, nil
 }
 
-// numberTaken names the number of a registration that another open one has; "" when none does.
-func numberTaken(ctx context.Context, tx *store.Tx, in Registration, except string) (string, error) {
+// numberTaken names the number of a registration that another open one has, and its field; "" when none does. A KvK number is the
+// organisation's own only where it is known by no other.
+func numberTaken(ctx context.Context, tx *store.Tx, in Registration, except string) (field, number string, err error) {
+	alone := ""
+	if in.OIN == "" && in.OrgNumber == "" && in.BRIN == "" {
+		alone = in.KVK
+	}
 	for _, n := range []struct {
-		label, number string
-		find          func(context.Context, string) (store.Partner, error)
-	}{{"OIN", in.OIN, tx.PartnerByOIN}, {"organisasjonsnummer", in.OrgNumber, tx.PartnerByOrgNumber}} {
+		field, label, number string
+		find                 func(context.Context, string) (store.Partner, error)
+	}{
+		{"oin", "OIN", in.OIN, tx.PartnerByOIN}, {"orgNumber", "organisasjonsnummer", in.OrgNumber, tx.PartnerByOrgNumber}, {"brin", "BRIN", in.BRIN, tx.PartnerByBRIN},
+		{"kvk", "KvK", alone, func(ctx context.Context, kvk string) (store.Partner, error) { return tx.PartnerByKVK(ctx, kvk, except) }},
+	} {
 		other, err := n.find(ctx, n.number) // none has an empty one
 		if taken, err := keepsNumber(ctx, tx, other, err, except); err != nil || taken {
-			return n.label + " " + n.number, err
+			return n.field, n.label + " " + n.number, err
 		}
 	}
-	return "", nil
+	return "", "", nil
 }
 
 // keepsNumber reports whether another registration that was found, with that error, keeps its number to itself. One that nobody
@@ -169,7 +182,7 @@ func keepsNumber(ctx context.Context, tx *store.Tx, other store.Partner, err err
 	if other.Status != store.PartnerRequested || !other.EmailConfirmedAt.IsZero() || !late {
 		return true, nil
 	}
-	other.Status, other.StatusReason, other.DecidedAt = store.PartnerRejected, "The e-mail address was not confirmed in time.", tx.Now
+	other.Status, other.StatusReason, other.DecidedAt = store.PartnerRejected, "partners.reason.unconfirmed", tx.Now
 	if err := tx.UpdatePartner(ctx, &other); err != nil {
 		return false, err
 	}
@@ -178,46 +191,48 @@ func keepsNumber(ctx context.Context, tx *store.Tx, other store.Partner, err err
 
 // admitRegistration counts a registration for an address.
 func (p *Partners) admitRegistration(ctx context.Context, addr string) error {
-	var left time.Duration
-	err := p.cfg.DB.Write(ctx, func(tx *store.Tx) error {
-		t, err := tx.LockThrottle(ctx, "register:"+registry.AddressBucket(addr))
-		if err != nil {
-			return err
-		}
-		// BlockedUntil is the end of the period here.
-		if !tx.Now.Before(t.BlockedUntil.Time) {
-			t.Failures, t.BlockedUntil = 0, store.At(tx.Now.Add(registrationPeriod))
-		}
-		if t.Failures >= registrationsPerPeriod {
-			left = t.BlockedUntil.Sub(tx.Now.Time)
-			return nil
-		}
-		t.Failures++
-		return tx.SaveThrottle(ctx, t)
+	var throttled error
+	err := p.cfg.DB.Write(ctx, func(tx *store.Tx) (err error) {
+		throttled, err = admit(ctx, tx, "register:"+registry.AddressBucket(addr), registrationsPerPeriod)
+		return err
 	})
 	if err != nil {
 		return fmt.Errorf("count registration: %w", err)
 	}
-	if left > 0 {
-		return &registry.ThrottledError{After: left}
+	return throttled
+}
+
+// admit counts something for a bucket; throttled is a *ThrottledError once there were most of it in a period.
+func admit(ctx context.Context, tx *store.Tx, bucket string, most int64) (throttled, err error) {
+	t, err := tx.LockThrottle(ctx, bucket)
+	if err != nil {
+		return nil, err
 	}
-	return nil
+	// BlockedUntil is the end of the period here.
+	if !tx.Now.Before(t.BlockedUntil.Time) {
+		t.Failures, t.BlockedUntil = 0, store.At(tx.Now.Add(registrationPeriod))
+	}
+	if t.Failures >= most {
+		return &registry.ThrottledError{After: t.BlockedUntil.Sub(tx.Now.Time)}, nil
+	}
+	t.Failures++
+	return nil, tx.SaveThrottle(ctx, t)
 }
 
 func (in Registration) clean() Registration {
-	in.Name = strings.Join(strings.Fields(in.Name), " ")
+	in.Name = registry.CleanName(in.Name)
 	in.OIN, in.KVK, in.HerID = strings.ToUpper(compact(in.OIN)), compact(in.KVK), compact(in.HerID)
+	in.BRIN = strings.ToUpper(compact(in.BRIN))
 	in.OrgNumber = strings.TrimSuffix(strings.TrimPrefix(strings.ToUpper(compact(in.OrgNumber)), "NO"), "MVA")
-	in.Contact.Name = strings.Join(strings.Fields(in.Contact.Name), " ")
+	in.Contact.Name = registry.CleanName(in.Contact.Name)
 	in.Contact.Email, in.Contact.Phone = registry.CleanEmail(in.Contact.Email), strings.TrimSpace(in.Contact.Phone)
-	return in
+	return in.onlyKnownBy()
 }
 
 func (in Registration) check(terms string) registry.Problems {
 	wrong := registry.Problems{}
-	wrong.Add("name", registry.CheckLine(in.Name, 2, 120))
+	wrong.Add("name", registry.CheckName(in.Name, 2, 120))
 	in.checkNumbers(wrong)
-	wrong.Add("kvk", CheckKVK(in.KVK, in.OIN))
 	in.Contact.check(wrong)
 	for _, kind := range in.EndpointKinds {
 		wrong.AddIf(!slices.Contains(endpointKinds(), kind), "endpointKinds", "partners.endpoint.kind-bad")
@@ -231,25 +246,8 @@ func (in Registration) check(terms string) registry.Problems {
 	return wrong
 }
 
-// checkNumbers asks for an OIN, or for an organisasjonsnummer and a HER-id.
-func (in Registration) checkNumbers(wrong registry.Problems) {
-	norwegian := in.OIN == "" && (in.OrgNumber != "" || in.HerID != "")
-	switch {
-	case !norwegian && in.OIN == "":
-		wrong.Add("oin", "partners.number.oin-or-norwegian")
-	case !norwegian:
-		wrong.Add("oin", CheckOIN(in.OIN))
-	case in.OrgNumber == "":
-		wrong.Add("orgNumber", "partners.number.orgnr-or-oin")
-	case in.HerID == "":
-		wrong.Add("herId", "partners.number.her-missing")
-	}
-	wrong.Add("orgNumber", CheckOrgNumber(in.OrgNumber))
-	wrong.Add("herId", CheckHerID(in.HerID))
-}
-
 func (in Registration) fill(p *store.Partner, now store.Time) {
-	p.Name, p.OIN, p.KVK, p.HerID, p.OrgNumber = in.Name, in.OIN, in.KVK, in.HerID, in.OrgNumber
+	p.Name, p.OIN, p.KVK, p.BRIN, p.HerID, p.OrgNumber = in.Name, in.OIN, in.KVK, in.BRIN, in.HerID, in.OrgNumber
 	p.ContactName, p.ContactEmail, p.ContactPhone = in.Contact.Name, in.Contact.Email, in.Contact.Phone
 	p.EndpointKinds, p.Status = slices.Clone(in.EndpointKinds), store.PartnerRequested
 	p.StatusReason, p.DecidedAt, p.DecidedBy = "", store.Time{}, ""
@@ -315,5 +313,9 @@ func (p *Partners) confirm(ctx context.Context, tx *store.Tx, id, hash string) (
 	if err := registry.Record(ctx, tx, registry.AccountActor(account), registry.ActionPartnerConfirmed, partnerObject(partner), nil); err != nil {
 		return account, err
 	}
-	return account, p.cfg.MailAdministrators(ctx, tx, mailNewRegistration(p.cfg, partner))
+	resembling, err := resembling(ctx, &tx.Queries, partner)
+	if err != nil {
+		return account, err
+	}
+	return account, p.cfg.MailAllowed(ctx, tx, registry.DecideApprovals, mailNewRegistration(p.cfg, partner, Doubts(partner, resembling)))
 }

@@ -91,7 +91,7 @@ func (s *Subscriptions) Request(ctx context.Context, actor registry.Actor, in Su
 		if err := registry.Record(ctx, tx, actor, registry.ActionSubscriptionRequested, subscriptionObject(sub), what); err != nil {
 			return err
 		}
-		return s.cfg.MailAdministrators(ctx, tx, mailSubscriptionWaits(s.cfg, sub, partner, endpoint))
+		return s.cfg.MailAllowed(ctx, tx, registry.DecideApprovals, mailSubscriptionWaits(s.cfg, sub, partner, endpoint))
 	})
 	return sub, err
 }

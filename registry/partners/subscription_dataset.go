@@ -106,7 +106,7 @@ func (s *Subscriptions) insertDataset(
 	if err := registry.Record(ctx, tx, actor, registry.ActionSubscriptionRequested, subscriptionObject(*sub), what); err != nil {
 		return err
 	}
-	return s.cfg.MailAdministrators(ctx, tx, mailSubscriptionWaits(s.cfg, *sub, partner, endpoint))
+	return s.cfg.MailAllowed(ctx, tx, registry.DecideApprovals, mailSubscriptionWaits(s.cfg, *sub, partner, endpoint))
 }
 
 // AreaChange holds the new selection of a subscription to a dataset.
@@ -223,7 +223,7 @@ func (s *Subscriptions) replaceArea(
 		return fmt.Errorf("change follower: %w", err)
 	}
 	if waits {
-		sub.Status, sub.StatusReason = store.SubscriptionRequested, "Its area was changed."
+		sub.Status, sub.StatusReason = store.SubscriptionRequested, "partners.reason.area-changed"
 		if err := tx.UpdateSubscription(ctx, sub); err != nil {
 			return fmt.Errorf("change subscription: %w", err)
 		}
@@ -231,7 +231,7 @@ func (s *Subscriptions) replaceArea(
 	if err := registry.Record(ctx, tx, actor, registry.ActionSubscriptionArea, subscriptionObject(*sub), followerDetails(*sub, partner, endpoint, follower)); err != nil || !waits {
 		return err
 	}
-	return s.cfg.MailAdministrators(ctx, tx, mailSubscriptionWaits(s.cfg, *sub, partner, endpoint))
+	return s.cfg.MailAllowed(ctx, tx, registry.DecideApprovals, mailSubscriptionWaits(s.cfg, *sub, partner, endpoint))
 }
 
 func followerDetails(s store.Subscription, p store.Partner, e store.Endpoint, f store.MutationFollower) registry.Details {

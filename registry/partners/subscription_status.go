@@ -123,7 +123,7 @@ func (s *Subscriptions) moveSeen(ctx context.Context, actor registry.Actor, id, 
 			return err
 		}
 		if changeRejected {
-			t.Action, sub.Status, sub.StatusReason = registry.ActionSubscriptionChangeRejected, store.SubscriptionApproved, "The change was rejected: "+reason
+			t.Action, sub.Status, sub.StatusReason = registry.ActionSubscriptionChangeRejected, store.SubscriptionApproved, string(i18n.M("partners.reason.change-rejected", reason))
 		}
 		if t.Admin {
 			sub.DecidedAt, sub.DecidedBy = tx.Now, actor.Name

@@ -47,6 +47,8 @@ func DefaultProfile() registry.Profile {
 		CircuitFailures: 10, CircuitWait: 30 * time.Second, CircuitMaxWait: 15 * time.Minute, ContentMode: registry.ModeStructured, DedupeAt: registry.DedupeConsumer,
 		SpecVersions: registry.PolicyRefuse, PartnerPublication: registry.PublicationApprove, ClientAuth: AuthPrivateKey,
 		AMQPSubjects: cpa.SubjectCodes(), AMQPUnwanted: registry.UnwantedHold,
+		AdministratorFactor: registry.PolicyRequire, PartnerFactor: registry.FactorOptional,
+		AdministratorIdle: 2 * time.Hour, AdministratorLogin: 12 * time.Hour, PartnerIdle: 2 * time.Hour, PartnerLogin: 12 * time.Hour, ProofAge: 10 * time.Minute,
 	}
 }
 
@@ -98,6 +100,10 @@ func checkTogether(p *registry.Profile, wrong registry.Problems) {
 		"events.max_object_bytes", i18n.M("profile.object-too-small", strconv.Itoa(p.MaxEventBytes)))
 	wrong.AddIf(p.RetryDeadline > p.KeyLifetime,
 		"sending.deadline", i18n.M("profile.deadline-too-late", registry.FormatDuration(p.KeyLifetime)))
+	wrong.AddIf(p.AdministratorLogin < p.AdministratorIdle,
+		"access.administrator_login", i18n.M("profile.login-too-short", registry.FormatDuration(p.AdministratorIdle)))
+	wrong.AddIf(p.PartnerLogin < p.PartnerIdle,
+		"access.partner_login", i18n.M("profile.login-too-short", registry.FormatDuration(p.PartnerIdle)))
 	wrong.AddIf(p.CircuitMaxWait < p.CircuitWait,
 		"sending.circuit_max_wait", i18n.M("profile.longest-pause-too-short", registry.FormatDuration(p.CircuitWait)))
 }

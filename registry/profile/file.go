@@ -278,21 +278,21 @@ func quoted(name string) string {
 }
 
 func noSuchGroup(name string) i18n.Message {
-	if meant := nearest(name, groupKeys()); meant != "" {
+	if meant := Nearest(name, groupKeys()); meant != "" {
 		return i18n.M("profile.file.group-meant", quoted(name), meant)
 	}
 	return i18n.M("profile.file.no-such-group", quoted(name))
 }
 
 func noSuchSetting(key string) i18n.Message {
-	if meant := nearest(key, settingKeys()); meant != "" {
+	if meant := Nearest(key, settingKeys()); meant != "" {
 		return i18n.M("profile.file.setting-meant", quoted(key), meant)
 	}
 	return i18n.M("profile.file.no-such-setting", quoted(key))
 }
 
-// nearest is the key that was probably meant; empty when none is near.
-func nearest(name string, keys []string) string {
+// Nearest returns the key that was probably meant by a name; empty when none is near.
+func Nearest(name string, keys []string) string {
 	best, least := "", 4
 	for _, key := range keys {
 		if d := distance(name, key); d < least {

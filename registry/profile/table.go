@@ -19,6 +19,7 @@ func Groups() []Group {
 		{"register", "profile.group.register"},
 		{"tokens", "profile.group.tokens"},
 		{"amqp", "profile.group.amqp"},
+		{"access", "profile.group.access"},
 	}
 }
 
@@ -29,7 +30,8 @@ func Settings() []Setting {
 	all = append(all, intakeSettings()...)
 	all = append(all, sendingSettings()...)
 	all = append(all, registerSettings()...)
-	return append(all, amqpSettings()...)
+	all = append(all, amqpSettings()...)
+	return append(all, accessSettings()...)
 }
 
 // SettingOf finds a setting by its key.

@@ -273,7 +273,7 @@ func TestMailsAreInTheLanguageOfTheirRecipient(t *testing.T) {
 	inWorlds(t, func(t *testing.T, w *world) {
 		must(t, w.db.Write(t.Context(), func(tx *store.Tx) error {
 			for email, chosen := range map[string][2]string{"anna@noord.example": {"nb", "Europe/Oslo"}, "piet@noord.example": {}} {
-				account := store.Account{Email: email, Name: email, Role: store.RolePartner, Status: store.AccountActive, Language: chosen[0], TimeZone: chosen[1]}
+				account := store.Account{Email: email, Name: email, Role: store.RoleManager, Status: store.AccountActive, Language: chosen[0], TimeZone: chosen[1]}
 				if err := tx.InsertAccount(t.Context(), &account); err != nil {
 					return err
 				}

@@ -1,7 +1,6 @@
 package services
 
 import (
-	"context"
 	"errors"
 
 	"schakel/registry"
@@ -13,8 +12,6 @@ import (
 	"schakel/registry/mail"
 	"schakel/registry/partners"
 	"schakel/registry/profile"
-	"schakel/store"
-	"schakel/templates/i18n"
 )
 
 // Services are all services of the registry, one a noun.
@@ -72,10 +69,9 @@ func New(cfg registry.Config, accounts *identity.Accounts, opts ...Option) (*Ser
 	if err != nil {
 		return nil, err
 	}
-	accounts.OnPasswordReplaced(func(ctx context.Context, tx *store.Tx, account store.Account) error {
-		return cfg.Mail(ctx, tx, account.Email, cfg.Letter("mail.password-replaced.subject", "/login/password",
-			i18n.M("mail.password-replaced.text", account.Name, cfg.Organisation), "mail.password-replaced.advice"))
-	})
+	if err := accounts.Configure(cfg, profiles); err != nil {
+		return nil, err
+	}
 	subscriptions := partners.NewSubscriptions(cfg, profiles, registryamqp.KeepRecipients, identity.MayPublishNow, profile.ReadSetting)
 	return &Services{
 		Profile:       profiles,

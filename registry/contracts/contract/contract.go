@@ -2,8 +2,9 @@ package contract
 
 import (
 	"bytes"
-	_ "embed"
+	"embed"
 	"errors"
+	"io/fs"
 	"strings"
 	"unicode/utf8"
 
@@ -185,8 +186,8 @@ func specName(key string) string {
 	return map[string]string{"openapi": "OpenAPI", "asyncapi": "AsyncAPI", "swagger": "Swagger"}[key]
 }
 
-//go:embed pipelines.md
-var guide string
+//go:embed pipelines*.md
+var guides embed.FS
 
-// Guide gives the guide to contracts in build pipelines as Markdown.
-func Guide() string { return guide }
+// Guides holds the guide to contracts in build pipelines, pipelines.md, and its translations.
+func Guides() fs.FS { return guides }

@@ -5,10 +5,13 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"schakel/store/needs"
 )
 
 // TestHostileDocuments measures memory, so it does not run beside other tests.
 func TestHostileDocuments(t *testing.T) {
+	needs.Unraced(t)
 	laughs := "a0: &a0 [x, x, x, x, x, x, x, x, x]\n"
 	for i := 1; i < 20; i++ {
 		laughs += fmt.Sprintf("a%d: &a%d [%s*a%d]\n", i, i, strings.Repeat(fmt.Sprintf("*a%d, ", i-1), 8), i-1)
@@ -73,6 +76,7 @@ func stairs(steps int) []string {
 }
 
 func TestDeepSchemas(t *testing.T) {
+	needs.Unraced(t)
 	t.Parallel()
 	deep := strings.Repeat("{items: ", 180) + "{type: strng}" + strings.Repeat("}", 180)
 	for _, content := range []string{

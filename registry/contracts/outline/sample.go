@@ -227,7 +227,6 @@ func sized(text string, parts []spot) string {
 	return string(runes)
 }
 
-
 func formats() map[string]string {
 	return map[string]string{
 		"date": "2026-09-01", "date-time": "2026-09-01T08:15:00Z", "time": "08:15:00Z", "duration": "P1D", "uuid": "6f2c1f54-4f2b-4d4e-9a31-0f1f5d1f3b01",

@@ -3,6 +3,7 @@ package token
 import (
 	"context"
 	"crypto/sha256"
+	"crypto/x509"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -41,25 +42,38 @@ func (i *Issuer) identify(ctx context.Context, req Request) (Client, *OAuthError
 		return Client{}, invalidClient(cred.method+" is not offered here", nil)
 	}
 	var client Client
-	if cred.method == PrivateKeyJWT {
+	switch cred.method {
+	case PrivateKeyJWT:
 		client, fail = i.checkAssertion(ctx, cred)
-	} else {
+	case TLSClientAuth:
+		client, fail = i.checkTLS(ctx, cred)
+	default:
 		client, fail = i.checkSecret(ctx, cred)
 	}
 	if fail != nil {
 		return Client{}, fail
 	}
-	return admit(client, cred.method)
+	return i.admit(ctx, client, cred.method, req.Certificate)
 }
 
 // admit comes after the proof, so its error may name the cause.
-func admit(client Client, method string) (Client, *OAuthError) {
+func (i *Issuer) admit(ctx context.Context, client Client, method string, cert *x509.Certificate) (Client, *OAuthError) {
 	if client.AuthMethod != method {
 		return Client{}, invalidClient("this client is registered for another authentication method", nil)
 	}
 	if client.Status != StatusActive {
 		return Client{}, badRequest("unauthorized_client", "this client is not active, ask the administrator")
 	}
+	switch {
+	case cert == nil && client.CertificateBound:
+		return Client{}, invalidClient("this client gets tokens that are bound to its certificate: connect with it", nil)
+	case cert == nil:
+		return client, nil
+	}
+	if err := client.CheckCertificate(cert); err != nil {
+		return Client{}, invalidClient(ascii(err.Error()), err)
+	}
+	i.note(ctx, client, cert)
 	return client, nil
 }
 
@@ -79,6 +93,9 @@ func readCredentials(req Request) (credentials, *OAuthError) {
 	}
 	if cred.assertion != "" {
 		methods = append(methods, PrivateKeyJWT)
+	}
+	if len(methods) == 0 && req.Certificate != nil && cred.clientID != "" {
+		methods = append(methods, TLSClientAuth)
 	}
 	switch len(methods) {
 	case 0:
@@ -160,6 +177,15 @@ type Client struct {
 
 	Scopes []string // all scopes the client may ask for
 
+	// OIN is that of its organisation, which a certificate must name (SEC-15); empty when it has none.
+	OIN string
+	// CertificateSubject is the subject that its certificates must have (RFC 4514). Default any with the OIN.
+	CertificateSubject string
+	// CertificateBound gives it tokens that only its certificate can use (RFC 8705, SEC-13).
+	CertificateBound bool
+	// CertificateKeys accepts a key that comes with a certificate in its assertion, beside the keys that are registered (SEC-06).
+	CertificateKeys bool
+
 	// TokenVersion goes into every access token. Raising it refuses all tokens given out before.
 	TokenVersion int64
 }
@@ -196,6 +222,10 @@ var assertionAlgs = []jose.SignatureAlgorithm{
 // first, so that its errors can be precise without telling which clients exist.
 func (i *Issuer) checkAssertion(ctx context.Context, cred credentials) (Client, *OAuthError) {
 	tok, claims, err := i.readAssertion(cred)
+	var chain []*x509.Certificate
+	if err == nil && i.cfg.CheckChain != nil {
+		chain, err = chainOf(cred.assertion)
+	}
 	if err != nil {
 		return Client{}, invalidClient("client_assertion: "+err.Error(), nil)
 	}
@@ -206,8 +236,14 @@ func (i *Issuer) checkAssertion(ctx context.Context, cred credentials) (Client, 
 	if err != nil {
 		return Client{}, unavailable(fmt.Errorf("find client: %w", err))
 	}
-	if err := i.checkSignature(ctx, client, tok); err != nil {
+	if err := i.checkSignature(ctx, client, tok, chain); err != nil {
 		return Client{}, notAuthenticated(err)
+	}
+	if len(chain) > 0 {
+		if fail := i.checkChain(ctx, client, tok, chain); fail != nil {
+			return Client{}, fail
+		}
+		i.note(ctx, client, chain[0])
 	}
 	fresh, err := i.cfg.Replay.UseOnce(ctx, replayKey(claims), claims.Expiry.Time().Add(skew+time.Second))
 	if err != nil {
@@ -278,8 +314,17 @@ func replayKey(c jwt.Claims) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// checkSignature tries the keys the client registered.
-func (i *Issuer) checkSignature(ctx context.Context, client Client, tok signed) error {
+// checkSignature tries the keys the client registered, or the one of the certificate in the assertion where the client is trusted by its
+// certificates.
+func (i *Issuer) checkSignature(ctx context.Context, client Client, tok signed, chain []*x509.Certificate) error {
+	if client.CertificateKeys {
+		switch {
+		case len(chain) > 0:
+			return nil // checkChain verifies with its key
+		case len(client.JWKS) == 0 && client.JWKSURI == "":
+			return errNoChain
+		}
+	}
 	if client.JWKSURI != "" {
 		return i.checkRemote(ctx, client.JWKSURI, tok)
 	}
@@ -288,24 +333,4 @@ func (i *Issuer) checkSignature(ctx context.Context, client Client, tok signed) 
 		return fmt.Errorf("read keys of client: %w", err)
 	}
 	return tok.signedBy(keys)
-}
-
-var (
-	errUnknownKey   = errors.New("the client has no such key")
-	errBadSignature = errors.New("the signature is wrong")
-)
-
-// signedBy reports errUnknownKey when no key has the id the token names, and errBadSignature when the keys do not fit.
-func (s signed) signedBy(keys []jose.JSONWebKey) error {
-	result := errUnknownKey
-	for _, k := range keys {
-		if s.kid != "" && k.KeyID != s.kid || k.Algorithm != "" && k.Algorithm != s.alg {
-			continue
-		}
-		if _, err := s.jws.Verify(k.Key); err == nil {
-			return nil
-		}
-		result = errBadSignature
-	}
-	return result
 }

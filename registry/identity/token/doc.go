@@ -1,8 +1,8 @@
 // Package token implements the OAuth 2.0 authorisation server of an installation
 // and checks the access tokens it hands out (SEC-01 to SEC-12).
 //
-// It knows one grant, client_credentials, and three ways for a client to prove who it is: private_key_jwt (RFC 7523),
-// client_secret_basic and client_secret_post. Access tokens are JWTs of RFC 9068, signed with ES256.
+// It knows one grant, client_credentials, and four ways for a client to prove who it is: private_key_jwt (RFC 7523),
+// tls_client_auth (RFC 8705), client_secret_basic and client_secret_post. Access tokens are JWTs of RFC 9068, signed with ES256.
 //
 // Guarantees:
 //   - an access token is accepted only with a signature of a published key, for

@@ -3,6 +3,7 @@ package token
 import (
 	"context"
 	"crypto/rand"
+	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -31,6 +32,8 @@ type Request struct {
 	HasBasic      bool
 	BasicUser     string
 	BasicPassword string
+	// Certificate is the one of the TLS connection, checked up to a trusted root. Optional.
+	Certificate *x509.Certificate
 }
 
 // Response is the answer of the token endpoint (RFC 6749, 5.1). There is never
@@ -56,7 +59,7 @@ func (i *Issuer) Exchange(ctx context.Context, req Request) (Response, *OAuthErr
 	if fail != nil {
 		return Response{}, fail
 	}
-	return i.issue(ctx, client, scopes)
+	return i.issue(ctx, client, scopes, req.Certificate)
 }
 
 // checkParameters refuses what RFC 6749 refuses before asking who calls.
@@ -185,9 +188,15 @@ type accessClaims struct {
 	Scope           string `json:"scope"`
 	PartnerID       string `json:"partner_id,omitempty"`
 	TokenVersion    int64  `json:"token_version"`
+	Confirmation    *bound `json:"cnf,omitempty"`
 }
 
-func (i *Issuer) issue(ctx context.Context, client Client, scopes []string) (Response, *OAuthError) {
+// bound names the certificate that alone may use a token (RFC 8705, 3.1).
+type bound struct {
+	Thumbprint string `json:"x5t#S256"`
+}
+
+func (i *Issuer) issue(ctx context.Context, client Client, scopes []string, cert *x509.Certificate) (Response, *OAuthError) {
 	keys, err := i.keys.get(ctx, "", keysMaxAge)
 	if err != nil {
 		return Response{}, unavailable(err)
@@ -197,7 +206,11 @@ func (i *Issuer) issue(ctx context.Context, client Client, scopes []string) (Res
 	if err != nil {
 		return Response{}, unavailable(err)
 	}
-	raw, err := key.sign(i.claimsFor(client, scopes, now))
+	claims := i.claimsFor(client, scopes, now)
+	if client.CertificateBound {
+		claims.Confirmation = &bound{Thumbprint(cert)} // admit refused a client without
+	}
+	raw, err := key.sign(claims)
 	if err != nil {
 		return Response{}, unavailable(err)
 	}

@@ -2,6 +2,7 @@ package token
 
 import (
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"net/http"
@@ -51,6 +52,14 @@ type Config struct {
 	Clients Clients
 	Replay  Replay
 	Keys    Keys
+
+	// CheckChain checks the certificates in an assertion, that of its key first, up to a trusted root; its error is shown. Without it
+	// they are not looked at.
+	CheckChain func(ctx context.Context, chain []*x509.Certificate) error
+	// Certificates is set where the token endpoint asks its callers for TLS certificates.
+	Certificates bool
+	// Note is told which certificate a client showed. Optional.
+	Note func(ctx context.Context, clientID string, cert *x509.Certificate)
 
 	// HTTP fetches a client's jwks_uri. It must be the guarded client, since strangers choose these addresses. Without it,
 	// clients with a JWKSURI are refused.
@@ -128,7 +137,7 @@ func (c Config) check() error {
 		return errors.New("clients, replay and keys are required")
 	}
 	for _, m := range c.AuthMethods {
-		if !slices.Contains([]string{PrivateKeyJWT, ClientSecretBasic, ClientSecretPost}, m) {
+		if !slices.Contains([]string{PrivateKeyJWT, TLSClientAuth, ClientSecretBasic, ClientSecretPost}, m) {
 			return fmt.Errorf("unknown client authentication method %q", m)
 		}
 	}
@@ -149,10 +158,20 @@ func (i *Issuer) Metadata(ctx context.Context) map[string]any {
 	if slices.Contains(methods, PrivateKeyJWT) {
 		m["token_endpoint_auth_signing_alg_values_supported"] = slices.Clone(assertionAlgs)
 	}
+	if i.cfg.Certificates {
+		m["tls_client_certificate_bound_access_tokens"] = true // RFC 8705, 3.3
+	}
 	if len(i.cfg.Scopes) > 0 {
 		m["scopes_supported"] = slices.Clone(i.cfg.Scopes)
 	}
 	return m
+}
+
+// note tells which certificate a client showed.
+func (i *Issuer) note(ctx context.Context, client Client, cert *x509.Certificate) {
+	if i.cfg.Note != nil {
+		i.cfg.Note(ctx, client.ID, cert)
+	}
 }
 
 // authMethods are the client authentication methods offered now.

@@ -106,6 +106,12 @@ func algorithmOf(key any) (string, error) {
 	return "", errors.New("this kind of key cannot sign: use EC on P-256, RSA or Ed25519")
 }
 
+// Signing gives the parts for who signs assertions for another server than ours.
+func (k ClientKey) Signing() (kid, alg string, key crypto.Signer) {
+	key, _ = k.jwk.Key.(crypto.Signer) // every private key that is read is one
+	return k.jwk.KeyID, k.jwk.Algorithm, key
+}
+
 // Public is the public half as a JWK.
 func (k ClientKey) Public() crypto.PublicKey { return k.jwk.Public().Key }
 
@@ -184,4 +190,25 @@ func readHeader(jws *jose.JSONWebSignature) (signed, error) {
 	typ, _ := h.ExtraHeaders[jose.HeaderType].(string)
 	typ = strings.TrimPrefix(strings.ToLower(typ), "application/")
 	return signed{jws: jws, kid: h.KeyID, alg: h.Algorithm, typ: typ}, nil
+}
+
+var (
+	errNoChain      = errors.New("the assertion has no x5c, and no keys are registered")
+	errUnknownKey   = errors.New("the client has no such key")
+	errBadSignature = errors.New("the signature is wrong")
+)
+
+// signedBy reports errUnknownKey when no key has the id the token names, and errBadSignature when the keys do not fit.
+func (s signed) signedBy(keys []jose.JSONWebKey) error {
+	result := errUnknownKey
+	for _, k := range keys {
+		if s.kid != "" && k.KeyID != s.kid || k.Algorithm != "" && k.Algorithm != s.alg {
+			continue
+		}
+		if _, err := s.jws.Verify(k.Key); err == nil {
+			return nil
+		}
+		result = errBadSignature
+	}
+	return result
 }

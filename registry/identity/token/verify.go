@@ -27,6 +27,10 @@ type Claims struct {
 	Scopes    []string
 	ExpiresAt time.Time
 	ID        string // the jti
+	// Thumbprint names the certificate that alone may use the token (SEC-13); empty for a token that everybody may who has it.
+	Thumbprint string
+	// Client holds the registration of the client as it stands now.
+	Client Client
 }
 
 // Require answers ErrInsufficientScope unless the token has scope.
@@ -61,7 +65,8 @@ func (i *Issuer) Verify(ctx context.Context, bearer string) (Claims, error) {
 			return Claims{}, err
 		}
 	}
-	if err := i.stillGood(ctx, v, now); err != nil {
+	client, err := i.stillGood(ctx, v, now)
+	if err != nil {
 		if seen && errors.Is(err, ErrInvalidToken) {
 			i.tokens.remove(sum)
 		}
@@ -70,6 +75,7 @@ func (i *Issuer) Verify(ctx context.Context, bearer string) (Claims, error) {
 	if !seen {
 		i.tokens.put(sum, v)
 	}
+	v.claims.Client = client
 	return v.claims, nil
 }
 
@@ -133,33 +139,40 @@ func (i *Issuer) checkClaims(c accessClaims, now time.Time) error {
 }
 
 func (c accessClaims) public() Claims {
-	return Claims{
+	public := Claims{
 		ClientID: c.ClientID, PartnerID: c.PartnerID, Issuer: c.Issuer,
 		Scopes: strings.Fields(c.Scope), ExpiresAt: c.Expiry.Time(), ID: c.ID,
 	}
+	if c.Confirmation != nil {
+		public.Thumbprint = c.Confirmation.Thumbprint
+	}
+	return public
 }
 
 // stillGood checks what may have changed since a token was first seen.
-func (i *Issuer) stillGood(ctx context.Context, v verified, now time.Time) error {
+func (i *Issuer) stillGood(ctx context.Context, v verified, now time.Time) (Client, error) {
 	if !now.Before(v.claims.ExpiresAt) {
-		return invalid("the token has expired")
+		return Client{}, invalid("the token has expired")
 	}
 	if _, err := i.trustedKey(ctx, v.kid, now); err != nil {
-		return err
+		return Client{}, err
 	}
 	client, err := i.clients.get(ctx, v.claims.ClientID, clientMaxAge)
 	if err != nil {
-		return fmt.Errorf("verify access token: %w", err)
+		return Client{}, fmt.Errorf("verify access token: %w", err)
 	}
 	if client.Status != StatusActive || client.TokenVersion != v.version || client.PartnerID != v.claims.PartnerID {
-		return invalid("the token has been revoked")
+		return Client{}, invalid("the token has been revoked")
 	}
 	for _, s := range v.claims.Scopes {
 		if !slices.Contains(client.Scopes, s) {
-			return invalid("the permissions of the client have changed, ask a new token")
+			return Client{}, invalid("the permissions of the client have changed, ask a new token")
 		}
 	}
-	return nil
+	if client.CertificateBound && v.claims.Thumbprint == "" {
+		return Client{}, invalid("the client is to use tokens that are bound to its certificate, ask a new token")
+	}
+	return client, nil
 }
 
 // loadClient answers a client that is not active for an unknown one, so that

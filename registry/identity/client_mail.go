@@ -1,0 +1,63 @@
+package identity
+
+import (
+	"context"
+	"strings"
+
+	"schakel/registry"
+	"schakel/store"
+	"schakel/templates/i18n"
+)
+
+// mailKeys tells the people of a partner and the administrators when a client is new, proves itself otherwise, or may do something else.
+func (c *Clients) mailKeys(ctx context.Context, tx *store.Tx, actor registry.Actor, before, after store.Client) error {
+	owner, err := tx.Partner(ctx, after.PartnerID)
+	if err != nil {
+		return registry.Found("partner", err)
+	}
+	changes := registry.Differences(
+		registry.ChangeOf("identity.mail.part-method", before.AuthMethod, after.AuthMethod),
+		registry.ChangeOf("identity.mail.part-keys-address", before.JWKSURI, after.JWKSURI),
+		registry.ChangeOf("identity.mail.part-subject", before.CertificateSubject, after.CertificateSubject),
+		registry.Change{What: "identity.mail.part-bound", From: yesNo(before.CertificateBound), To: yesNo(after.CertificateBound)},
+		registry.Change{What: "identity.mail.part-certificate-keys", From: yesNo(before.CertificateKeys), To: yesNo(after.CertificateKeys)},
+		registry.ChangeOf("identity.mail.part-scopes", strings.Join(before.Scopes, ", "), strings.Join(after.Scopes, ", ")),
+	)
+	if before.ID != "" && before.SecretHash != after.SecretHash {
+		changes = append(changes, registry.Change{What: "identity.mail.part-secret", Replaced: true})
+	}
+	if before.ID != "" && before.JWKS != after.JWKS {
+		changes = append(changes, registry.Change{What: "identity.mail.part-keys", Replaced: true})
+	}
+	return c.cfg.MailChange(ctx, tx, actor, after.PartnerID, i18n.M("identity.mail.keys-subject", after.Name, owner.Name),
+		registry.ChangePages{Administrator: "/admin/clients/" + after.ID, Partner: registry.PartnerPath(owner) + "/clients/" + after.ID}, changes)
+}
+
+// mailAccess tells the people of a partner and the administrators when somebody else may log in, or may no longer.
+func (a *Accounts) mailAccess(ctx context.Context, tx *store.Tx, actor registry.Actor, account store.Account, from, to i18n.Message) error {
+	if a.cfg.Vault == nil {
+		return nil
+	}
+	pages := registry.ChangePages{Administrator: "/admin/accounts", Partner: "/partner/people"}
+	if account.PartnerID != "" {
+		pages.Administrator = "/admin/partners/" + account.PartnerID
+	}
+	return a.cfg.MailChange(ctx, tx, actor, account.PartnerID, i18n.M("identity.mail.access-subject", account.Name), pages,
+		registry.Differences(registry.Change{What: i18n.M("identity.mail.part-access", account.Email), From: from, To: to}))
+}
+
+// accessText describes the access of an account.
+func accessText(account store.Account) i18n.Message {
+	if account.Status == store.AccountActive && account.Factors > 0 {
+		return "identity.mail.access-factor"
+	}
+	return i18n.Word("identity.mail.access", account.Status)
+}
+
+// yesNo writes a setting of a client.
+func yesNo(on bool) i18n.Message {
+	if on {
+		return "ui.yes"
+	}
+	return "ui.no"
+}

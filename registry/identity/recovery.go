@@ -1,0 +1,56 @@
+package identity
+
+import (
+	"crypto/rand"
+	"encoding/base32"
+	"strings"
+	"unicode"
+
+	"schakel/store"
+)
+
+// recoveryCodes counts the codes that somebody gets for a lost factor. Each works once.
+const recoveryCodes = 10
+
+// newRecoveryCodes makes codes of 50 random bits, to be shown once, and what the database holds of them.
+func (a *Accounts) newRecoveryCodes(accountID string) (codes, proofs []string) {
+	for range recoveryCodes {
+		raw := make([]byte, 10)
+		_, _ = rand.Read(raw) // never fails: the runtime stops the program instead
+		text := strings.ToLower(base32.StdEncoding.EncodeToString(raw))[:10]
+		codes = append(codes, text[:5]+"-"+text[5:])
+		proofs = append(proofs, a.codeProof(accountID, text))
+	}
+	return codes, proofs
+}
+
+// codeProof needs the key of the vault: who has the database alone cannot try all codes.
+func (a *Accounts) codeProof(accountID, code string) string {
+	return a.cfg.Vault.Prove("recovery-code " + accountID + " " + code)
+}
+
+// cleanCode is a code without the spaces and dashes that people type.
+func cleanCode(code string) string {
+	return strings.ToLower(strings.Map(func(r rune) rune {
+		if unicode.IsLetter(r) || unicode.IsDigit(r) {
+			return r
+		}
+		return -1
+	}, code))
+}
+
+// isTOTP reports whether a clean code is one of an app.
+func isTOTP(code string) bool {
+	return len(code) == totpDigits && strings.Trim(code, "0123456789") == ""
+}
+
+// keysOf are the ids of the passkeys among factors.
+func keysOf(factors []store.Factor) []string {
+	var ids []string
+	for _, f := range factors {
+		if f.Kind == store.FactorPasskey {
+			ids = append(ids, f.Credential)
+		}
+	}
+	return ids
+}

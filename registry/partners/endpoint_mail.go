@@ -1,0 +1,40 @@
+package partners
+
+import (
+	"context"
+	"net/url"
+
+	"schakel/registry"
+	"schakel/store"
+	"schakel/templates/i18n"
+)
+
+// mailRedirected tells the people of a partner and the administrators when an endpoint sends elsewhere, or proves itself otherwise there.
+func (e *Endpoints) mailRedirected(ctx context.Context, tx *store.Tx, actor registry.Actor, before, after store.Endpoint) error {
+	owner, err := tx.Partner(ctx, after.PartnerID)
+	if err != nil {
+		return registry.Found("partner", err)
+	}
+	changes := registry.Differences(
+		registry.ChangeOf("partners.mail.part-address", addressText(before.URL), addressText(after.URL)),
+		registry.ChangeOf("partners.mail.part-token-address", addressText(before.TokenURL), addressText(after.TokenURL)),
+		registry.ChangeOf("partners.mail.part-token-client", before.TokenClientID, after.TokenClientID),
+		registry.ChangeOf("partners.mail.part-token-method", before.TokenAuthMethod, after.TokenAuthMethod),
+		registry.ChangeOf("partners.mail.part-token-scope", before.TokenScope, after.TokenScope),
+	)
+	if before.TokenSecret != after.TokenSecret {
+		changes = append(changes, registry.Change{What: "partners.mail.part-token-secret", Replaced: true})
+	}
+	return e.cfg.MailChange(ctx, tx, actor, after.PartnerID, i18n.M("partners.mail.redirected-subject", after.Name, owner.Name),
+		registry.ChangePages{Administrator: "/admin/endpoints/" + after.ID, Partner: registry.PartnerPath(owner) + "/endpoints/" + after.ID}, changes)
+}
+
+// addressText is an address without its query, which may hold a key, and without a password.
+func addressText(raw string) string {
+	u, err := url.Parse(raw)
+	if err != nil || raw == "" {
+		return ""
+	}
+	u.RawQuery, u.User, u.Fragment = "", nil, ""
+	return u.String()
+}

@@ -1,0 +1,36 @@
+package profile
+
+import (
+	"time"
+
+	"schakel/registry"
+	"schakel/templates/i18n"
+)
+
+// accessSettings are about people who log in to the portal. The Edukoppeling profile asks nothing of it.
+func accessSettings() []Setting {
+	factor := []Choice{{registry.PolicyRequire, "profile.choice.required"}, {registry.FactorOptional, "profile.access-factor.optional"}}
+	duration := func(key string, title, explain i18n.Message, least, most string, at func(*registry.Profile) *time.Duration) Setting {
+		return Setting{Key: key, Title: title, Explain: explain, Least: least, Most: most, at: func(p *registry.Profile) any { return at(p) }}
+	}
+	return []Setting{
+		{
+			Key: "access.administrator_factor", Title: "profile.access-administrator-factor.title", Explain: "profile.access-administrator-factor.explain",
+			Choices: factor, at: func(p *registry.Profile) any { return &p.AdministratorFactor },
+		},
+		{
+			Key: "access.partner_factor", Title: "profile.access-partner-factor.title", Explain: "profile.access-partner-factor.explain",
+			Choices: factor, at: func(p *registry.Profile) any { return &p.PartnerFactor },
+		},
+		duration("access.administrator_idle", "profile.access-administrator-idle.title", "profile.access-idle.explain", "5m", "24h",
+			func(p *registry.Profile) *time.Duration { return &p.AdministratorIdle }),
+		duration("access.administrator_login", "profile.access-administrator-login.title", "profile.access-login.explain", "15m", "720h",
+			func(p *registry.Profile) *time.Duration { return &p.AdministratorLogin }),
+		duration("access.partner_idle", "profile.access-partner-idle.title", "profile.access-idle.explain", "5m", "24h",
+			func(p *registry.Profile) *time.Duration { return &p.PartnerIdle }),
+		duration("access.partner_login", "profile.access-partner-login.title", "profile.access-login.explain", "15m", "720h",
+			func(p *registry.Profile) *time.Duration { return &p.PartnerLogin }),
+		duration("access.proof_age", "profile.access-proof-age.title", "profile.access-proof-age.explain", "1m", "12h",
+			func(p *registry.Profile) *time.Duration { return &p.ProofAge }),
+	}
+}
