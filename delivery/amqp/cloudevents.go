@@ -16,7 +16,7 @@ import (
 func (b *Bridge) sendEvent(ctx context.Context, p *party, c store.Claimed) error {
 	ev, err := event.FromParts(c.Event.Attributes, event.DataKind(c.Event.DataKind), c.Event.Data)
 	if err != nil {
-		return &held{reason: ReasonDocument, detail: "The stored event cannot be read."}
+		return &held{reason: ReasonDocument, detail: "verdict.error.event"}
 	}
 	conn, err := b.connTo(p)
 	if err != nil {

@@ -11,10 +11,13 @@
 // its messageId; it is for the other party to see that it is the same.
 package amqp
 
-import _ "embed"
+import (
+	"embed"
+	"io/fs"
+)
 
-//go:embed messages.md
-var guide string
+//go:embed messages*.md
+var guides embed.FS
 
-// Guide gives the guide to contracts in build messages as Markdown.
-func Guide() string { return guide }
+// Guides holds the guide to messages over AMQP, messages.md, and its translations.
+func Guides() fs.FS { return guides }

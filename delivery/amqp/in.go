@@ -12,6 +12,7 @@ import (
 	"schakel/delivery/amqp/message"
 	"schakel/delivery/amqp/msghead"
 	"schakel/store"
+	"schakel/templates/i18n"
 )
 
 const subjectAppRec = "APPREC"
@@ -262,7 +263,7 @@ func (b *Bridge) again(ctx context.Context, in *incoming) error {
 	if in.stored != nil {
 		return b.writes.do(ctx, func(tx *store.Tx) error { return b.markDuplicate(ctx, tx, in, known) })
 	}
-	b.note(ctx, known.ID, stepAgain, "The same messageId was read again. It is not handled again.")
+	b.note(ctx, known.ID, stepAgain, "amqp.detail.same-message")
 	in.row = known
 	signal(b.answers)
 	return nil
@@ -273,7 +274,7 @@ func (b *Bridge) again(ctx context.Context, in *incoming) error {
 func (b *Bridge) discard(ctx context.Context, in *incoming, known store.AMQPMessage) error {
 	in.row.Status, in.row.ReferenceID = store.AMQPDuplicate, known.ID
 	in.row.Reason, in.row.Codes = "", nil
-	in.row.Detail = "The business message with this MsgId was handled before, under messageId " + known.MessageID + "."
+	in.row.Detail = string(i18n.M("amqp.detail.handled-before", known.MessageID))
 	differs := known.Digest != "" && known.Digest != in.row.Digest
 	if differs {
 		in.row.Reason = store.AMQPOtherContent
@@ -285,7 +286,7 @@ func (b *Bridge) discard(ctx context.Context, in *incoming, known store.AMQPMess
 	if differs && !in.known {
 		b.cfg.Log.WarnContext(ctx, "a business message came with a MsgId that was used for other content", "message", in.row.ID, "first", known.ID, "her", in.row.Her, "messageId", in.row.MessageID)
 	}
-	b.note(ctx, known.ID, stepAgain, "The same MsgId was read under messageId "+in.row.MessageID+". It is not handled again.")
+	b.note(ctx, known.ID, stepAgain, string(i18n.M("amqp.detail.same-msgid", in.row.MessageID)))
 	return nil
 }
 

@@ -194,7 +194,7 @@ const maxFindings = 5
 func (b *Bridge) checkSchema(ctx context.Context, in *incoming, document []byte) error {
 	findings, unread, err := b.validate(ctx, document)
 	if unread {
-		in.row.Detail = "It was accepted without validation by its schema, because the validator cannot read a document like this."
+		in.row.Detail = "amqp.detail.unvalidated"
 	}
 	if err != nil || len(findings) == 0 {
 		return err

@@ -8,6 +8,7 @@ import (
 
 	"schakel/delivery/amqp/apprec"
 	"schakel/store"
+	"schakel/templates/i18n"
 )
 
 const reasonFault = "soap-fault"
@@ -23,7 +24,7 @@ func (b *Bridge) takeError(ctx context.Context, in *incoming) error {
 	in.row.Kind, in.row.Status = store.AMQPError, store.AMQPUnmatched
 	e := in.message.Error
 	if e == nil {
-		in.row.Detail = "It says nothing of an error."
+		in.row.Detail = "amqp.detail.no-error"
 		return b.storeReceipt(ctx, in, nil, receipt{})
 	}
 	in.row.Reason, in.row.Detail, in.row.Codes = string(e.Condition), e.Description, nonEmpty(e.Data)
@@ -45,7 +46,7 @@ func (b *Bridge) takeAppRec(ctx context.Context, in *incoming, document []byte) 
 	in.row.Kind, in.row.Status = store.AMQPAppRec, store.AMQPUnmatched
 	got, err := apprec.Parse(document)
 	if err != nil {
-		in.row.Detail = "It cannot be read: " + err.Error()
+		in.row.Detail = string(i18n.M("amqp.detail.unreadable", err.Error()))
 		return b.storeReceipt(ctx, in, nil, receipt{})
 	}
 	in.row.MsgID = got.Original.ID
@@ -101,7 +102,7 @@ func receiptOf(got apprec.AppRec) receipt {
 			r.reason = "apprec-rejected"
 		}
 	default:
-		r.detail = fmt.Sprintf("The AppRec has status %q, which is not in the code list. %s", got.Status, r.detail)
+		r.detail = string(i18n.M("amqp.detail.odd-status", got.Status, r.detail))
 	}
 	return r
 }

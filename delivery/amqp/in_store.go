@@ -17,6 +17,7 @@ import (
 	"schakel/delivery/amqp/message"
 	"schakel/delivery/outbox"
 	"schakel/store"
+	"schakel/templates/i18n"
 )
 
 // readBefore reports whether a message was read before, in the transaction that is to store it. Its row is then that of before. A
@@ -69,7 +70,7 @@ func (b *Bridge) insertIn(ctx context.Context, tx *store.Tx, in *incoming) error
 func (b *Bridge) markDuplicate(ctx context.Context, tx *store.Tx, in *incoming, known store.AMQPMessage) error {
 	in.row.Status, in.row.ReferenceID, in.row.Encoded, in.row.EventID = store.AMQPDuplicate, known.ID, nil, ""
 	in.row.ContentDigest = cmp.Or(in.stored.ContentDigest, "duplicate:"+in.row.ID)
-	in.row.Reason, in.row.Codes, in.row.Detail = "", nil, "The sender sent this messageId again, and that message was handled."
+	in.row.Reason, in.row.Codes, in.row.Detail = "", nil, "amqp.detail.sent-again"
 	if _, err := tx.ReprocessAMQPMessage(ctx, &in.row, in.stored.Status); err != nil {
 		return err
 	}
@@ -219,7 +220,7 @@ func (b *Bridge) handled(ctx context.Context, in *incoming) (bool, error) {
 		known, err := b.cfg.DB.AMQPRead(ctx, in.own.ID, store.AMQPQueueName(queue), in.row.Her, in.row.MessageID)
 		switch {
 		case err == nil:
-			b.note(ctx, known.ID, stepDropped, "Its copy among the dead letters is dropped: it was handled.")
+			b.note(ctx, known.ID, stepDropped, "amqp.detail.copy-dropped")
 			return true, nil
 		case !errors.Is(err, store.ErrNotFound):
 			return false, err
@@ -242,7 +243,7 @@ func deathReason(m *goamqp.Message) string {
 		reason = first
 	}
 	if text := strings.TrimSpace(reason + " " + description); text != "" {
-		return "The broker's reason: " + text
+		return string(i18n.M("amqp.detail.broker-reason", text))
 	}
 	return ""
 }

@@ -11,6 +11,7 @@ import (
 	"schakel/delivery/amqp/link"
 	"schakel/delivery/outbox"
 	"schakel/store"
+	"schakel/templates/i18n"
 )
 
 // How unchecked messages are tried again.
@@ -44,7 +45,7 @@ func (b *Bridge) postpone(ctx context.Context, in *incoming, cause error) error 
 }
 
 func uncheckedDetail(cause error) string {
-	return "Whether its certificate was revoked cannot be checked now: " + cause.Error() + ". It is checked again by itself."
+	return string(i18n.M("amqp.detail.checked-again", cause.Error()))
 }
 
 // nextCheck doubles the wait with each attempt, up to checkLongest; up to a quarter is taken off by chance.
@@ -83,7 +84,7 @@ func (b *Bridge) checkAll(ctx context.Context, due []store.AMQPMessage) {
 	b.each(due, func(row store.AMQPMessage) {
 		if err := b.checkAgain(ctx, row); err != nil && ctx.Err() == nil {
 			b.cfg.Log.WarnContext(ctx, "an unchecked message waits; it is tried again", "message", row.ID, "error", err)
-			b.warn(ctx, "why a message waits is not stored", b.checkLater(ctx, row, "It could not be handled: "+err.Error()+". It is tried again by itself."))
+			b.warn(ctx, "why a message waits is not stored", b.checkLater(ctx, row, string(i18n.M("amqp.detail.unhandled", err.Error()))))
 		}
 	})
 }
@@ -178,13 +179,13 @@ func isAnswer(m store.AMQPMessage) bool {
 // ReasonNoRecipient is the reason of a message that nobody is subscribed to.
 const ReasonNoRecipient = "no-recipient"
 
-const noRecipientText = "Nobody is subscribed to what this message becomes."
+const noRecipientText = "amqp.detail.no-recipient"
 
 // withoutRecipient decides about a message that nobody here would get. Its AppRec would take over responsibility for it (AMQP-16), so
 // there is none: the message is held until somebody is subscribed, or rejected where the settings say so.
 func (b *Bridge) withoutRecipient(ctx context.Context, in *incoming) (*rejected, error) {
 	if b.cfg.RejectUnwanted(ctx) {
-		return &rejected{codes: []string{codeNoSubscriber}, text: noRecipientText}, nil
+		return &rejected{codes: []string{codeNoSubscriber}, text: i18n.Message(noRecipientText).String()}, nil
 	}
 	in.row.Status, in.row.Reason, in.row.Detail = store.AMQPHeld, ReasonNoRecipient, noRecipientText
 	return nil, b.preserveIn(in)

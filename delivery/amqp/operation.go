@@ -9,6 +9,7 @@ import (
 
 	"schakel/delivery/outbox"
 	"schakel/store"
+	"schakel/templates/i18n"
 )
 
 // What can be asked to be done with many messages at once.
@@ -135,11 +136,11 @@ func (b *Bridge) grant(ctx context.Context, m store.AMQPMessage) error {
 	why, refused := errors.AsType[Refused](err)
 	switch {
 	case refused:
-		b.note(ctx, m.ID, stepAsked, why.Error())
+		b.note(ctx, m.ID, stepAsked, string(why))
 	case errors.Is(err, outbox.ErrNotResendable) || errors.Is(err, outbox.ErrEventExpired):
 		b.note(ctx, m.ID, stepAsked, err.Error())
 	case err != nil && ctx.Err() == nil:
-		b.note(ctx, m.ID, stepAsked, "It could not be done now: "+err.Error())
+		b.note(ctx, m.ID, stepAsked, string(i18n.M("amqp.detail.not-done", err.Error())))
 	case err != nil:
 		return err // another node, or this one, takes it again
 	}

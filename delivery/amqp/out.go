@@ -12,6 +12,7 @@ import (
 	"schakel/delivery/outbox"
 	"schakel/delivery/webhook"
 	"schakel/store"
+	"schakel/templates/i18n"
 )
 
 // Reasons of a delivery that was not written, or was refused by the other party; an AMQP error and an AppRec have their own
@@ -31,11 +32,12 @@ const (
 
 // held is a message that only a person can mend. One that was written gets another messageId when it is sent again.
 type held struct {
-	reason, detail string
-	written        bool
+	reason  string
+	detail  i18n.Message
+	written bool
 }
 
-func (h *held) Error() string { return h.detail }
+func (h *held) Error() string { return h.detail.String() }
 
 // Send implements [outbox.Transport] for endpoints of kind amqp: it writes the event to the queue of the endpoint's party, and
 // counts it as delivered only when the broker accepted it (AMQP-07). Its AppRec is followed afterwards (AMQP-16).
@@ -65,7 +67,7 @@ var errPartyUnread = errors.New("the party of this endpoint is not in use yet")
 func (b *Bridge) noParty(ctx context.Context, endpointID string) error {
 	p, err := b.cfg.DB.AMQPPartyByEndpoint(ctx, endpointID)
 	if errors.Is(err, store.ErrNotFound) || err == nil && !p.Enabled {
-		return &held{reason: ReasonNoParty, detail: "This endpoint has no party in use. Fill in its HER-id or queue, or switch it on, then resend."}
+		return &held{reason: ReasonNoParty, detail: "amqp.detail.no-party"}
 	}
 	if err != nil {
 		return err
@@ -82,6 +84,7 @@ func (b *Bridge) result(ctx context.Context, c store.Claimed, attempt store.Atte
 	}
 	r.Attempt.Error = err.Error()
 	if h, ok := errors.AsType[*held](err); ok {
+		r.Attempt.Error = string(h.detail)
 		r.Status, r.Reason, r.Detail, r.Uncounted = store.DeliveryHeld, h.reason, h.detail, true
 		r.Attempt.ErrorKind = string(webhook.KindRequest)
 		if h.written {
@@ -98,36 +101,36 @@ func (b *Bridge) result(ctx context.Context, c store.Claimed, attempt store.Atte
 	r.Detail = sendTrouble(err)
 	if verdict.Next == webhook.NextRetry {
 		r.Status = store.DeliveryRetrying
-		r.Detail += " It is tried again by itself."
+		r.Detail = i18n.M("verdict.and", r.Detail, i18n.Message("verdict.again"))
 	} else {
-		r.Detail += " " + verdict.Detail
+		r.Detail = i18n.M("verdict.and", r.Detail, verdict.Detail)
 	}
 	return r
 }
 
 // sendTrouble says to people why a message is not on its queue.
-func sendTrouble(err error) string {
+func sendTrouble(err error) i18n.Message {
 	switch {
 	case errors.Is(err, errPartyUnread):
-		return "The party of this endpoint is not in use on this node yet; it is read now."
+		return "amqp.detail.party-unread"
 	case unavailable(err):
-		return "Whether a certificate was revoked cannot be checked now: " + err.Error() + "."
+		return i18n.M("amqp.detail.revocation-unknown", err.Error())
 	case link.KindOf(err) == link.NotFound:
-		return "The queue does not exist at the broker. Check it with the partner."
+		return "amqp.detail.no-queue"
 	case link.KindOf(err) == link.Denied:
-		return "The broker does not let us write to this queue. Ask its operator for the right."
+		return "amqp.detail.denied"
 	case link.KindOf(err) == link.Busy:
-		return "The broker cannot take messages for this queue now: " + err.Error() + "."
+		return i18n.M("amqp.detail.busy", err.Error())
 	case link.KindOf(err) == link.Lost:
-		return "The connection was lost before the broker confirmed; the message may be on the queue, and keeps its messageId."
+		return "amqp.detail.lost"
 	}
-	return "The broker did not take it: " + err.Error() + "."
+	return i18n.M("amqp.detail.not-taken", err.Error())
 }
 
 // finalTrouble makes what the broker refuses for good something for a person.
 func finalTrouble(err error) error {
 	if link.KindOf(err) == link.Rejected || link.KindOf(err) == link.TooLarge {
-		return &held{reason: ReasonRefused, detail: "The broker refused the message: " + err.Error() + ". Mend the cause with its operator, then resend."}
+		return &held{reason: ReasonRefused, detail: i18n.M("amqp.detail.refused", err.Error())}
 	}
 	return err
 }

@@ -14,6 +14,7 @@ import (
 	"schakel/delivery/amqp/xsd"
 	"schakel/delivery/event"
 	"schakel/store"
+	"schakel/templates/i18n"
 )
 
 type order struct {
@@ -49,29 +50,29 @@ func (b *Bridge) sendBusiness(ctx context.Context, to *party, c store.Claimed) (
 func (b *Bridge) order(ctx context.Context, to *party, c store.Claimed) (*order, error) {
 	dir := b.dir.Load()
 	if _, ok := dir.sends(to, "", c.EventType); !ok {
-		return nil, &held{reason: ReasonNoProcess, detail: "No process with " + to.Name + " sends events of type " + c.EventType + ". Agree on one and add it to the party, then resend."}
+		return nil, &held{reason: ReasonNoProcess, detail: i18n.M("amqp.detail.no-process-with", to.Name, c.EventType)}
 	}
 	ev, err := event.FromParts(c.Event.Attributes, event.DataKind(c.Event.DataKind), c.Event.Data)
 	if err != nil {
-		return nil, &held{reason: ReasonDocument, detail: "The stored event cannot be read."}
+		return nil, &held{reason: ReasonDocument, detail: "verdict.error.event"}
 	}
 	o := &order{to: to, event: ev}
 	if o.document, err = b.documentOf(ctx, c.EventID, &ev); err != nil {
 		return nil, err
 	}
 	if o.info, err = b.inspect(ctx, o.document); err != nil {
-		return nil, &held{reason: ReasonDocument, detail: "The business message is not sent, for its receiver would refuse it: " + err.Error() + ". Publish a corrected one."}
+		return nil, &held{reason: ReasonDocument, detail: i18n.M("amqp.detail.would-be-refused", err.Error())}
 	}
 	own := dir.byHer[int64(o.info.Sender.HerID())]
 	if own == nil || !own.Own {
-		return nil, &held{reason: ReasonParty, detail: fmt.Sprintf("The business message is from HER-id %d, which is no party of ours.", o.info.Sender.HerID())}
+		return nil, &held{reason: ReasonParty, detail: i18n.M("amqp.detail.not-ours", fmt.Sprint(o.info.Sender.HerID()))}
 	}
 	if int64(o.info.Receiver.HerID()) != to.HerID {
-		return nil, &held{reason: ReasonParty, detail: fmt.Sprintf("The business message is to HER-id %d, and this endpoint is that of %d.", o.info.Receiver.HerID(), to.HerID)}
+		return nil, &held{reason: ReasonParty, detail: i18n.M("amqp.detail.other-receiver", fmt.Sprint(o.info.Receiver.HerID()), fmt.Sprint(to.HerID))}
 	}
 	process, ok := dir.sends(to, own.ID, c.EventType)
 	if !ok {
-		return nil, &held{reason: ReasonNoProcess, detail: "No process between " + own.Name + " and " + to.Name + " sends events of type " + c.EventType + "."}
+		return nil, &held{reason: ReasonNoProcess, detail: i18n.M("amqp.detail.no-process-between", own.Name, to.Name, c.EventType)}
 	}
 	o.process, o.own = process, own
 	o.row = b.outRow(o, c)
@@ -88,9 +89,9 @@ func (b *Bridge) documentOf(ctx context.Context, eventID string, ev *event.Event
 	case err != nil:
 		return nil, fmt.Errorf("find data of event: %w", err)
 	case len(objects) == 0:
-		return nil, &held{reason: ReasonDocument, detail: "The event has no business message in it: its data must be the XML of a MsgHead."}
+		return nil, &held{reason: ReasonDocument, detail: "amqp.detail.no-business-message"}
 	case !objects[0].GoneAt.IsZero():
-		return nil, &held{reason: ReasonDocument, detail: "The business message was kept apart from its event, and its time is over. Publish it again."}
+		return nil, &held{reason: ReasonDocument, detail: "amqp.detail.business-message-gone"}
 	}
 	document, err := io.ReadAll(b.cfg.DB.OpenObject(ctx, objects[0]))
 	if err != nil {
@@ -191,12 +192,12 @@ func writtenBefore(m store.AMQPMessage) (bool, error) {
 	case store.AMQPSending, store.AMQPUnsent:
 		return false, nil
 	case store.AMQPFailed, store.AMQPRejected, store.AMQPUnanswered:
-		return false, &held{reason: m.Reason, detail: m.Detail, written: true}
+		return false, &held{reason: m.Reason, detail: i18n.Message(m.Detail), written: true}
 	case store.AMQPReplaced:
-		return false, &held{reason: ReasonSentBefore, detail: MayResend(m, m.UpdatedAt.Time).String(), written: true}
+		return false, &held{reason: ReasonSentBefore, detail: MayResend(m, m.UpdatedAt.Time), written: true}
 	case store.AMQPOpenMessage:
 		if m.Kind == store.AMQPRequest {
-			return false, &held{reason: ReasonUnanswered, detail: "The program stopped while the answer was waited for. Resend it to ask once more.", written: true}
+			return false, &held{reason: ReasonUnanswered, detail: "amqp.detail.stopped-waiting", written: true}
 		}
 	}
 	return true, nil
@@ -218,9 +219,9 @@ func (b *Bridge) mayBeSent(ctx context.Context, tx *store.Tx, o *order) error {
 		}
 		switch m.Status {
 		case store.AMQPRejected:
-			return &held{reason: ReasonSentBefore, detail: "A message with this MsgId got a negative AppRec. Publish a corrected one with a new MsgId."}
+			return &held{reason: ReasonSentBefore, detail: "amqp.detail.sent-negative"}
 		case store.AMQPOpenMessage, store.AMQPAcknowledged, store.AMQPPartly, store.AMQPSending:
-			return &held{reason: ReasonSentBefore, detail: "A message with this MsgId was sent to this party before. Resend that one, or publish a message with a MsgId of its own."}
+			return &held{reason: ReasonSentBefore, detail: "amqp.detail.sent-before"}
 		}
 	}
 	return nil
@@ -236,7 +237,7 @@ func (b *Bridge) supersede(ctx context.Context, tx *store.Tx, o *order, m store.
 	case store.AMQPSending:
 	default:
 		if why := MayResend(m, b.cfg.Now()); why != "" {
-			return &held{reason: ReasonSentBefore, detail: why.String()}
+			return &held{reason: ReasonSentBefore, detail: why}
 		}
 	}
 	if was == store.AMQPOpenMessage {
@@ -294,7 +295,7 @@ func (b *Bridge) put(ctx context.Context, o *order) error {
 	}
 	m, err := message.Encode(b.compose(o, sealed))
 	if err != nil {
-		return &held{reason: ReasonDocument, detail: err.Error()}
+		return &held{reason: ReasonDocument, detail: i18n.Message(err.Error())}
 	}
 	conn, err := b.connTo(o.to)
 	if err != nil {
@@ -307,7 +308,7 @@ func (b *Bridge) put(ctx context.Context, o *order) error {
 // (AMQP-61).
 func sealTrouble(err error) error {
 	if kind := certs.KindOf(err); (kind != "" && kind != certs.Unavailable) || errors.Is(err, errNoCertificate) {
-		return &held{reason: ReasonCertificate, detail: "It cannot be signed and encrypted: " + err.Error() + ". Register a certificate that is valid, then resend."}
+		return &held{reason: ReasonCertificate, detail: i18n.M("amqp.detail.not-sealed", err.Error())}
 	}
 	return err
 }

@@ -67,7 +67,7 @@ func (b *Bridge) markOverdue(ctx context.Context) error {
 func (b *Bridge) overdue(ctx context.Context, tx *store.Tx, m store.AMQPMessage) error {
 	if m.Kind == store.AMQPRequest {
 		m.Status, m.Reason, m.DueAt, m.OverdueAt = store.AMQPUnanswered, ReasonUnanswered, store.Time{}, store.Time{}
-		m.Detail = "No answer came in time. Resend it to ask once more."
+		m.Detail = "amqp.detail.unanswered-resend"
 		if _, err := tx.UpdateAMQPMessage(ctx, &m, store.AMQPOpenMessage); err != nil {
 			return err
 		}

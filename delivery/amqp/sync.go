@@ -13,6 +13,7 @@ import (
 	"schakel/delivery/amqp/message"
 	"schakel/delivery/amqp/msghead"
 	"schakel/store"
+	"schakel/templates/i18n"
 )
 
 // waiters are requests of this node that wait for their answers, by our id of the request.
@@ -52,7 +53,7 @@ const peek = 250 * time.Millisecond
 // ask writes a synchronous request and waits for its answer, no longer than its lifetime on the queue (AMQP-90).
 func (b *Bridge) ask(ctx context.Context, o *order) error {
 	if o.own.ReplyQueue == "" {
-		return &held{reason: ReasonNoQueue, detail: o.own.Name + " has no queue for answers to synchronous requests. Fill it in, then resend."}
+		return &held{reason: ReasonNoQueue, detail: i18n.M("amqp.detail.no-reply-queue", o.own.Name)}
 	}
 	woken := b.waiting.add(o.row.ID)
 	defer b.waiting.remove(o.row.ID)
@@ -96,14 +97,14 @@ func (b *Bridge) answered(ctx context.Context, id string) (bool, error) {
 	case store.AMQPAcknowledged:
 		return true, nil
 	case store.AMQPFailed, store.AMQPRejected:
-		return true, &held{reason: m.Reason, detail: m.Detail, written: true}
+		return true, &held{reason: m.Reason, detail: i18n.Message(m.Detail), written: true}
 	}
 	return false, nil
 }
 
 // unanswered ends a request that got no answer in time; one that comes later is dropped (AMQP-90).
 func (b *Bridge) unanswered(ctx context.Context, id string) error {
-	silent := &held{reason: ReasonUnanswered, detail: "No answer came in time. It is not asked again by itself: resend it to ask once more.", written: true}
+	silent := &held{reason: ReasonUnanswered, detail: "amqp.detail.unanswered", written: true}
 	var result error
 	err := b.cfg.DB.Write(ctx, func(tx *store.Tx) error {
 		if err := tx.Lock(ctx, "amqp_message", id); err != nil { // its answer may be stored at this moment
@@ -117,11 +118,11 @@ func (b *Bridge) unanswered(ctx context.Context, id string) error {
 		case store.AMQPAcknowledged:
 			return nil
 		case store.AMQPFailed, store.AMQPRejected:
-			result = &held{reason: m.Reason, detail: m.Detail, written: true}
+			result = &held{reason: m.Reason, detail: i18n.Message(m.Detail), written: true}
 			return nil
 		}
 		was := m.Status
-		m.Status, m.Reason, m.Detail, m.DueAt = store.AMQPUnanswered, ReasonUnanswered, silent.detail, store.Time{}
+		m.Status, m.Reason, m.Detail, m.DueAt = store.AMQPUnanswered, ReasonUnanswered, string(silent.detail), store.Time{}
 		result = silent
 		_, err = tx.UpdateAMQPMessage(ctx, &m, was)
 		return err
@@ -138,19 +139,19 @@ func (b *Bridge) takeReply(ctx context.Context, in *incoming) error {
 	in.row.Kind, in.row.Status = store.AMQPAnswer, store.AMQPUnmatched
 	asked, err := b.cfg.DB.AMQPWritten(ctx, in.message.CorrelationID)
 	if errors.Is(err, store.ErrNotFound) {
-		in.row.Detail = "No request of ours has this correlationId."
+		in.row.Detail = "amqp.detail.no-request"
 		return b.storeReceipt(ctx, in, nil, receipt{})
 	}
 	if err != nil {
 		return err
 	}
 	if asked.Status != store.AMQPOpenMessage && asked.Status != store.AMQPSending {
-		in.row.Status, in.row.Detail = store.AMQPDropped, "It came too late: nobody waits for it any more."
+		in.row.Status, in.row.Detail = store.AMQPDropped, "amqp.detail.too-late"
 		return b.storeReceipt(ctx, in, nil, receipt{})
 	}
 	doc, err := b.readReply(ctx, in, asked)
 	if r, bad := errors.AsType[*refused](err); bad {
-		return b.storeReceipt(ctx, in, &asked, receipt{store.AMQPFailed, string(r.Condition), "The answer cannot be taken: " + r.Error(), nil})
+		return b.storeReceipt(ctx, in, &asked, receipt{store.AMQPFailed, string(r.Condition), string(i18n.M("amqp.detail.answer-refused", r.Error())), nil})
 	}
 	if err != nil {
 		return err
@@ -199,7 +200,7 @@ func (b *Bridge) readReply(ctx context.Context, in *incoming, asked store.AMQPMe
 func (b *Bridge) takeRequest(ctx context.Context, conn Conn, in *incoming) error {
 	in.row.Kind = store.AMQPRequest
 	if b.tooLate(in) {
-		in.row.Status, in.row.Detail = store.AMQPDropped, "It was too old when it was read: its sender does not wait any more."
+		in.row.Status, in.row.Detail = store.AMQPDropped, "amqp.detail.too-old"
 		return b.storeMessage(ctx, in, nil)
 	}
 	doc, err := b.check(ctx, conn, in, store.AMQPSync)
@@ -245,7 +246,7 @@ func (b *Bridge) solve(ctx context.Context, in *incoming, doc *document, bad *re
 	defer cancel()
 	answer, err := b.cfg.Handle(ctx, doc.process.HandlerID, &ev, in.row.MessageID)
 	if err != nil || len(answer) == 0 {
-		b.note(ctx, in.row.ID, stepAnswered, fmt.Sprintf("The handler gave no answer: %v", err))
+		b.note(ctx, in.row.ID, stepAnswered, string(i18n.M("amqp.detail.no-answer-of-handler", fmt.Sprint(err))))
 		return soapFault("Receiver", "The message could not be handled.")
 	}
 	if fault := b.answerFault(ctx, in, answer); fault != nil {
@@ -290,7 +291,7 @@ func (b *Bridge) reply(ctx context.Context, conn Conn, in *incoming, answer []by
 	}
 	if err != nil {
 		// It is handled, and handling it again would be twice: its sender asks again when it wants (AMQP-90).
-		b.note(ctx, in.row.ID, stepUnwritten, "The answer is not on its queue: "+err.Error())
+		b.note(ctx, in.row.ID, stepUnwritten, string(i18n.M("amqp.detail.answer-unwritten", err.Error())))
 		return nil
 	}
 	b.note(ctx, in.row.ID, stepAnswered, store.AMQPQueueName(in.message.ReplyTo))

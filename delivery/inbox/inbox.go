@@ -58,7 +58,7 @@ func (r *Receiver) receive(ctx context.Context, to webhook.Target, header http.H
 	answer, err := r.keep(ctx, to.EndpointID, header, body, key)
 	switch {
 	case err != nil && ctx.Err() != nil:
-		out.Kind, out.Detail = outbound.KindCanceled, "The request was stopped on our side."
+		out.Kind, out.Detail = outbound.KindCanceled, "verdict.error.stopped"
 	case err != nil:
 		setAnswer(&out, http.StatusServiceUnavailable, "The test inbox could not store the event.")
 	default:
@@ -129,9 +129,9 @@ func reply(ctx context.Context, out *webhook.Outcome, answer string, timeout tim
 		defer late.Stop()
 		select {
 		case <-late.C:
-			out.Kind, out.Detail = outbound.KindTimeout, "No complete answer came in time: this test inbox was told to be slow."
+			out.Kind, out.Detail = outbound.KindTimeout, "verdict.error.slow-inbox"
 		case <-ctx.Done():
-			out.Kind, out.Detail = outbound.KindCanceled, "The request was stopped on our side."
+			out.Kind, out.Detail = outbound.KindCanceled, "verdict.error.stopped"
 		}
 	default:
 		setAnswer(out, http.StatusAccepted, "")

@@ -2,10 +2,13 @@
 // so that the portal can show the guide, and the guide is the file that lies in the repository.
 package mutation
 
-import _ "embed"
+import (
+	"embed"
+	"io/fs"
+)
 
-//go:embed datasets.md
-var guide string
+//go:embed datasets*.md
+var guides embed.FS
 
-// Guide gives the guide to datasets and copies of them as Markdown.
-func Guide() string { return guide }
+// Guides holds the guide to datasets and copies of them, datasets.md, and its translations.
+func Guides() fs.FS { return guides }

@@ -4,11 +4,11 @@ import (
 	"context"
 	"math/rand/v2"
 	"slices"
-	"strconv"
 	"time"
 
 	"schakel/delivery/webhook"
 	"schakel/store"
+	"schakel/templates/i18n"
 )
 
 // BatchTransport is a transport that takes several events in one request. SendBatch returns a result for each member; the
@@ -121,8 +121,7 @@ func (w *Webhook) batchResults(ep store.Endpoint, members []store.Claimed, out w
 		r := w.result(ep, c, out, schedule, func() float64 { return jitter })
 		if contentRejected(out) {
 			r.Alone, r.Status, r.Reason, r.DueAt = true, store.DeliveryRetrying, webhook.ReasonBatchRejected, w.Now()
-			r.Detail = "The receiver answered " + strconv.Itoa(out.Status) + " to a batch of " + strconv.Itoa(len(members)) +
-				" events. Each of them is sent by itself now, so that one does not hold up the others."
+			r.Detail = i18n.M("verdict.batch-rejected", out.Status, len(members))
 		}
 		if i > 0 {
 			r.Attempt = lean(r.Attempt)

@@ -4,10 +4,10 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
 	"schakel/store"
+	"schakel/templates/i18n"
 )
 
 // CircuitPolicy configures when the circuit of a failing endpoint opens, and for how long (EDU-12).
@@ -101,7 +101,7 @@ type circuitChange struct {
 	endpoint store.Endpoint // with the new state
 	alert    bool           // notify people
 	suspend  bool           // it was open for too long
-	cause    string         // detail of the last attempt
+	cause    i18n.Message   // detail of the last attempt
 }
 
 // moveCircuits moves the circuits of the endpoints of a batch of outcomes and returns those that opened, closed or failed a
@@ -156,13 +156,12 @@ func (e *Engine) saveCircuit(ctx context.Context, tx *store.Tx, t circuitChange)
 		return fmt.Errorf("save circuit: %w", err)
 	}
 	if t.suspend {
-		reason := "Nothing has arrived since " + t.endpoint.CircuitOpenedAt.Format("2 January 2006 15:04 MST") +
-			". " + strings.TrimSpace("Its events are held. Mend the receiver, then resume the endpoint. "+t.cause)
-		_, err := e.suspendEndpoint(ctx, tx, t.endpoint.ID, reason)
+		reason := i18n.M("verdict.circuit-suspended", t.endpoint.CircuitOpenedAt.Time, t.cause)
+		_, err := e.suspendEndpoint(ctx, tx, t.endpoint.ID, string(reason))
 		return err
 	}
 	if t.alert {
-		return e.cfg.Notifier.EndpointFailing(ctx, tx, t.endpoint, t.cause)
+		return e.cfg.Notifier.EndpointFailing(ctx, tx, t.endpoint, string(t.cause))
 	}
 	return nil
 }

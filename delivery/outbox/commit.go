@@ -19,15 +19,15 @@ const commitTries = 3
 // commitLoop is the group committer: while one transaction goes to disk the next group gathers.
 func (e *Engine) commitLoop(ctx context.Context) {
 	var throttle throttle
-	lately := 0 // events the last transaction wrote
+	var linger linger
 	for {
 		select {
 		case p := <-e.submissions:
 			group := []*pending{p}
-			e.linger(ctx, lately, eventsOf(group)+len(e.submissions))
+			linger.wait(ctx, func() int { return eventsOf(group) + len(e.submissions) })
 			throttle.wait(ctx, e, group)
 			group = e.gather(group)
-			lately = eventsOf(group)
+			linger.wrote(e.cfg.Now(), eventsOf(group))
 			e.commit(ctx, group)
 		case <-ctx.Done():
 			e.rejectPending(nil)

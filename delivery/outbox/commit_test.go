@@ -108,37 +108,75 @@ func TestBrake(t *testing.T) {
 	})
 }
 
+// TestLinger plays a writer to which rows come at a pace, and counts its transactions and the time that each waited.
 func TestLinger(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
-		lately, here int
-		stopped      bool
-		want         time.Duration
+		pace    time.Duration // between two rows
+		answers bool          // whether a row only comes after the one before it was written
+		want    int           // rows in a transaction, at least
+		most    time.Duration // that the transactions waited, on average
 	}{
-		"the first":                 {here: 1},
-		"one after another":         {lately: 2, here: 1},
-		"many lately, few now":      {lately: lingerFrom, here: 1, want: lingerTime},
-		"many now":                  {lately: lingerFrom, here: lingerTo},
-		"a batch":                   {lately: 200, here: 100},
-		"many lately, and it stops": {lately: lingerFrom, here: 1, stopped: true},
+		"few":                     {pace: 20 * time.Millisecond, want: 1},
+		"one after another":       {pace: time.Millisecond, answers: true, want: 1, most: lingerTime / 5},
+		"1,000 a second":          {pace: time.Millisecond, want: 3, most: lingerTime},
+		"more than one writes":    {pace: 20 * time.Microsecond, want: lingerTo, most: lingerTime},
+		"fewer than make it wait": {pace: time.Second / (lingerRate - 100), want: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				e := new(Engine)
-				ctx, cancel := context.WithCancel(t.Context())
-				defer cancel()
-				if tt.stopped {
-					cancel()
+				rows := make(chan int, 4096)
+				done := make(chan bool)
+				go func() {
+					defer close(rows)
+					for i := range 2000 {
+						<-time.After(tt.pace)
+						if rows <- i; tt.answers {
+							<-done
+						}
+					}
+				}()
+				var l linger
+				written, transactions := 0, 0
+				var waited time.Duration
+				for range rows {
+					began := time.Now()
+					l.wait(t.Context(), func() int { return 1 + len(rows) })
+					waited += time.Since(began)
+					n := 1
+					for len(rows) > 0 {
+						<-rows
+						n++
+					}
+					l.wrote(time.Now(), n)
+					<-time.After(500 * time.Microsecond) // for the disk
+					written, transactions = written+n, transactions+1
+					if tt.answers {
+						done <- true
+					}
 				}
-				began := time.Now()
-				e.linger(ctx, tt.lately, tt.here)
-				if took := time.Since(began); took != tt.want {
-					t.Errorf("waited %s, want %s", took, tt.want)
+				if written != 2000 || written/transactions < tt.want {
+					t.Errorf("%d rows in %d transactions, want %d in each", written, transactions, tt.want)
+				}
+				if each := waited / time.Duration(transactions); each > tt.most {
+					t.Errorf("a transaction waited for %s, want at most %s", each, tt.most)
 				}
 			})
 		})
 	}
+	t.Run("it stops", func(t *testing.T) {
+		t.Parallel()
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			cancel()
+			began := time.Now()
+			l := linger{rate: 2 * lingerRate}
+			if l.wait(ctx, func() int { return 1 }); time.Since(began) > 0 {
+				t.Errorf("waited for %s", time.Since(began))
+			}
+		})
+	})
 }
 
 // An engine that stops while a receiver hangs gives the attempt back in time for the parts that stop after it: the stop succeeds,

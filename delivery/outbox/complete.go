@@ -13,14 +13,14 @@ import (
 // completeLoop writes outcomes in batches: while one transaction goes to disk the next batch gathers. It ends when ctx ends
 // and all outcomes are written; the senders have ended by then.
 func (e *Engine) completeLoop(ctx context.Context) {
-	lately := 0 // outcomes the last transaction wrote
+	var linger linger
 	for {
 		select {
 		case first := <-e.outcomes:
 			batch := first.appendTo(nil)
-			e.linger(ctx, lately, len(batch)+len(e.outcomes))
+			linger.wait(ctx, func() int { return len(batch) + len(e.outcomes) })
 			batch = e.gatherOutcomes(batch)
-			lately = len(batch)
+			linger.wrote(e.cfg.Now(), len(batch))
 			e.complete(ctx, batch)
 		case <-ctx.Done():
 			if batch := e.gatherOutcomes(nil); len(batch) > 0 {
@@ -140,7 +140,7 @@ func (e *Engine) applyAnswer(ctx context.Context, tx *store.Tx, f sendResult) (b
 	}
 	switch {
 	case f.result.SuspendEndpoint:
-		return e.suspendEndpoint(ctx, tx, f.ep.ID, f.result.Detail)
+		return e.suspendEndpoint(ctx, tx, f.ep.ID, string(f.result.Detail))
 	case f.result.EndSubscription && f.subID != "":
 		return e.endSubscription(ctx, tx, f)
 	}
@@ -170,8 +170,7 @@ func (e *Engine) answeredUnasked(ctx context.Context, tx *store.Tx, ep *store.En
 	}
 	e.cfg.Log.Warn("receiver sent more than one answer on a connection; each request has a connection of its own from now on", "endpoint", ep.ID)
 	return e.audit(ctx, tx, "endpoint.unasked", "endpoint", ep.ID, ep.Name, ep.PartnerID,
-		"The receiver sent more than one answer on a connection. From now on each request has a connection of its own, which is slower. "+
-			"Ask the partner to mend that; another address of the endpoint ends it.")
+		"verdict.unasked-mark")
 }
 
 func (e *Engine) endSubscription(ctx context.Context, tx *store.Tx, f sendResult) (bool, error) {
@@ -179,13 +178,14 @@ func (e *Engine) endSubscription(ctx context.Context, tx *store.Tx, f sendResult
 	if err != nil || sub.Status == store.SubscriptionEnded {
 		return false, err
 	}
-	sub.Status, sub.StatusReason = store.SubscriptionEnded, f.result.Detail
+	reason := string(f.result.Detail)
+	sub.Status, sub.StatusReason = store.SubscriptionEnded, reason
 	if err := tx.UpdateSubscription(ctx, &sub); err != nil {
 		return false, fmt.Errorf("end subscription: %w", err)
 	}
 	return true, errors.Join(
-		e.audit(ctx, tx, "subscription.ended", "subscription", sub.ID, sub.Name, sub.PartnerID, f.result.Detail),
-		e.cfg.Notifier.SubscriptionEnded(ctx, tx, sub, f.result.Detail))
+		e.audit(ctx, tx, "subscription.ended", "subscription", sub.ID, sub.Name, sub.PartnerID, reason),
+		e.cfg.Notifier.SubscriptionEnded(ctx, tx, sub, reason))
 }
 
 // audit records a decision of the engine itself.

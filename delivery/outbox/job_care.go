@@ -147,7 +147,7 @@ func (e *Engine) watchCanaries(ctx context.Context, j store.ResendJob) (moved bo
 	}
 	pending := false
 	for _, c := range canaries {
-		outcome, err := canaryOutcome(ctx, &e.cfg.DB.Queries, c)
+		outcome, err := CanaryOutcome(ctx, &e.cfg.DB.Queries, c)
 		if err != nil {
 			return false, err
 		}
@@ -159,7 +159,7 @@ func (e *Engine) watchCanaries(ctx context.Context, j store.ResendJob) (moved bo
 	}
 	return true, e.changeStage(ctx, j.ID, store.StageCanary, func(tx *store.Tx, j *store.ResendJob) error {
 		for _, c := range canaries {
-			outcome, err := canaryOutcome(ctx, &tx.Queries, c)
+			outcome, err := CanaryOutcome(ctx, &tx.Queries, c)
 			if err != nil {
 				return err
 			}
@@ -180,8 +180,8 @@ func (e *Engine) watchCanaries(ctx context.Context, j store.ResendJob) (moved bo
 	})
 }
 
-// canaryOutcome reads what became of a canary. One that waits for its next attempt failed: its receiver does not take it now.
-func canaryOutcome(ctx context.Context, q *store.Queries, c store.ResendCanary) (string, error) {
+// CanaryOutcome reads what became of a canary. One that waits for its next attempt failed: its receiver does not take it now.
+func CanaryOutcome(ctx context.Context, q *store.Queries, c store.ResendCanary) (string, error) {
 	d, err := q.Delivery(ctx, c.DeliveryID)
 	switch {
 	case errors.Is(err, store.ErrNotFound):

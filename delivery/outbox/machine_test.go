@@ -32,15 +32,18 @@ func TestMachine(t *testing.T) {
 	t.Parallel()
 	given := make(map[string]bool)
 	flag.Visit(func(f *flag.Flag) { given[f.Name] = true })
-	histories := 40
-	if !needs.All() || raceEnabled { // .ci/test plays all of them without the search for data races
+	histories, shared := 40, 6
+	switch {
+	case needs.Raced: // .ci/test plays all of them without the search for data races
+		histories, shared = 6, 2
+	case !needs.All():
 		histories = 15
 	}
 	for _, on := range []struct {
 		name          string
 		open          func(testing.TB, ...storetest.Option) *store.DB
 		checks, nodes int
-	}{{"sqlite", storetest.SQLite, histories, 1}, {"postgres", storetest.Postgres, 6, 2}} {
+	}{{"sqlite", storetest.SQLite, histories, 1}, {"postgres", storetest.Postgres, shared, 2}} {
 		t.Run(on.name, func(t *testing.T) { // one after the other: they share the flags
 			limits(t, given, map[string]string{
 				"rapid.checks": strconv.Itoa(on.checks), "rapid.steps": "40", "rapid.nofailfile": "true",

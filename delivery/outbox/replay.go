@@ -3,7 +3,9 @@ package outbox
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -73,13 +75,16 @@ func (e *Engine) PreviewJob(ctx context.Context, actor Actor, f store.DeliveryFi
 	return p, nil
 }
 
-// PreviewReplay counts what StartReplay would replay.
+// previewEvents bounds the events that a preview looks at, so that a page of it comes at once; beyond, the count is "at least".
+const previewEvents = 2_500
+
+// PreviewReplay counts what StartReplay would replay, among the first previewEvents events.
 func (e *Engine) PreviewReplay(ctx context.Context, actor Actor, r Replay) (Preview, error) {
 	r, parts, err := e.planReplay(ctx, actor, r)
 	if err != nil {
 		return Preview{}, err
 	}
-	return e.countReplay(ctx, r, parts)
+	return e.countReplay(ctx, r, parts, previewEvents, countTime)
 }
 
 // StartReplay replays stored events in the background: each becomes a new delivery with the same id and source under a new
@@ -91,7 +96,7 @@ func (e *Engine) StartReplay(ctx context.Context, actor Actor, r Replay) (store.
 	if err != nil {
 		return store.ResendJob{}, err
 	}
-	p, err := e.countReplay(ctx, r, parts)
+	p, err := e.countReplay(ctx, r, parts, math.MaxInt, countTime)
 	if err != nil {
 		return store.ResendJob{}, err
 	}
@@ -102,17 +107,21 @@ func (e *Engine) StartReplay(ctx context.Context, actor Actor, r Replay) (store.
 // countTime bounds the counting of a replay before it starts; what is not counted by then is reported as more.
 const countTime = 3 * time.Second
 
-// countReplay counts what the parts of a replay would deliver, for at most countTime, and writes it in the parts.
-func (e *Engine) countReplay(ctx context.Context, r Replay, parts []store.ReplayPart) (Preview, error) {
-	brief, cancel := context.WithTimeout(ctx, countTime)
+// errCountBound ends a count that looked at as many events as it may.
+var errCountBound = errors.New("more events than are counted")
+
+// countReplay counts what the parts of a replay would deliver, looking at about so many events, for at most a time, and
+// writes it in the parts.
+func (e *Engine) countReplay(ctx context.Context, r Replay, parts []store.ReplayPart, look int, most time.Duration) (Preview, error) {
+	brief, cancel := context.WithTimeout(ctx, most)
 	defer cancel()
 	var p Preview
 	counts := make(map[store.DeliveryGroup]int)
 	for i := range parts {
 		part := &parts[i]
 		p.Limited = p.Limited || part.Since.After(r.From.Time)
-		err := e.countPart(brief, r, part, counts)
-		if err != nil && (brief.Err() == nil || ctx.Err() != nil) {
+		err := e.countPart(brief, r, part, counts, &look)
+		if err != nil && !errors.Is(err, errCountBound) && (brief.Err() == nil || ctx.Err() != nil) {
 			return Preview{}, fmt.Errorf("count replay: %w", err)
 		}
 		part.TotalMore = err != nil
@@ -128,13 +137,17 @@ func (e *Engine) countReplay(ctx context.Context, r Replay, parts []store.Replay
 	return p, nil
 }
 
-func (e *Engine) countPart(ctx context.Context, r Replay, part *store.ReplayPart, counts map[store.DeliveryGroup]int) error {
+func (e *Engine) countPart(ctx context.Context, r Replay, part *store.ReplayPart, counts map[store.DeliveryGroup]int, look *int) error {
 	q := &e.cfg.DB.Queries
 	s, err := e.newScanner(ctx, q, r, *part)
 	if err != nil {
 		return err
 	}
+	defer func() { *look -= s.looked }()
 	for end := false; !end; {
+		if s.looked >= *look {
+			return errCountBound
+		}
 		var offers []offer
 		if offers, end, err = s.page(ctx, q, scanPage); err != nil {
 			return err

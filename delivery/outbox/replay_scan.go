@@ -30,6 +30,7 @@ type scanner struct {
 	own   string // the own organisation's partner
 	// dedupe leaves out what the subscription was handed under the same source and id (EDU-18b).
 	dedupe bool
+	looked int // events read so far
 }
 
 // newScanner reads the subscription, its partner and its routes, in the transaction of q when it is one.
@@ -111,6 +112,7 @@ func (s *scanner) page(ctx context.Context, q *store.Queries, most int) (offers 
 	if err != nil {
 		return nil, false, fmt.Errorf("list events: %w", err)
 	}
+	s.looked += len(rows)
 	wanted, err := s.judgeAll(ctx, q, rows)
 	if err != nil {
 		return nil, false, err

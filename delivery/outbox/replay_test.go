@@ -395,3 +395,18 @@ func TestJobsOfAPartnerAreBounded(t *testing.T) {
 		}
 	}
 }
+
+// A preview looks at a bounded number of events, and says so; what it did look at is counted.
+func TestReplayPreviewIsBounded(t *testing.T) {
+	eachChain(t, func(t *testing.T, c *chain) {
+		c.acceptMany("nl.a", scanPage+20)
+		s, other := c.partner("North", "nl.a"), c.partner("South", "nl.a")
+		for look, want := range map[int]Preview{1: {Total: scanPage, More: true}, scanPage + 1: {Total: scanPage + 20, More: true}, scanPage + 21: {Total: 2*scanPage + 20, More: true}, 2000: {Total: 2*scanPage + 40}} {
+			r, parts, err := c.eng.planReplay(t.Context(), anna(), Replay{Mode: ReplayMissing, SubscriptionIDs: []string{s.ID, other.ID}})
+			must(t, err)
+			if p, err := c.eng.countReplay(t.Context(), r, parts, look, time.Hour); err != nil || p.Total != want.Total || p.More != want.More {
+				t.Errorf("look at %d: %d, more %v, %v; want %+v", look, p.Total, p.More, err, want)
+			}
+		}
+	})
+}

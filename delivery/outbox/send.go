@@ -110,8 +110,8 @@ func (e *Engine) outcome(c *store.Claimed, r *Result) *store.Outcome {
 		Attempt: a,
 		Lease:   store.LeaseOf(&c.Delivery),
 		Delivery: store.Delivery{
-			ID: c.ID, SubscriptionID: c.SubscriptionID, EndpointID: c.EndpointID, OrderKey: c.OrderKey, Status: r.Status, Reason: r.Reason, Detail: r.Detail, DueAt: store.At(r.DueAt), LastStatus: a.StatusCode,
-			CreatedAt: c.CreatedAt, PartnerID: c.PartnerID, Cause: causeOf(r),
+			ID: c.ID, SubscriptionID: c.SubscriptionID, EndpointID: c.EndpointID, OrderKey: c.OrderKey, Status: r.Status, Reason: r.Reason, Detail: string(r.Detail), DueAt: store.At(r.DueAt), LastStatus: a.StatusCode,
+			CreatedAt: c.CreatedAt, PartnerID: c.PartnerID, EventType: c.EventType, Cause: causeOf(r),
 		},
 	}
 }

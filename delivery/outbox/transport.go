@@ -16,6 +16,7 @@ import (
 	"schakel/delivery/outbound"
 	"schakel/delivery/webhook"
 	"schakel/store"
+	"schakel/templates/i18n"
 )
 
 // Transport sends the deliveries of one kind of endpoint: it makes one attempt at a claimed delivery and judges its outcome.
@@ -31,7 +32,8 @@ type Result struct {
 	// Status is the next state of the delivery: delivered, retrying, held or dead.
 	Status string
 	// Reason is a code, Detail explains to people what happened and what to do next.
-	Reason, Detail string
+	Reason string
+	Detail i18n.Message
 	// DueAt is the time of the next attempt of a retrying delivery.
 	DueAt time.Time
 	// NotBefore is the time before which the endpoint wants no request at all (Retry-After); zero without one.
@@ -68,10 +70,13 @@ type Webhook struct {
 	// Open unseals the secret of an endpoint's token client.
 	Open func(e store.Endpoint) (string, error)
 	Now  func() time.Time
+	// Keys, when set, unseals the keys that sign requests to an endpoint now, and says until when they do; zero for no end.
+	Keys func(e store.Endpoint) (keys []webhook.SignKey, until time.Time, err error)
 	// Asker, when set, sends the requests of Ask; it takes larger answers than Sender, which are not stored.
 	Asker WebhookSender
 
 	secrets secretCache
+	signing signatureCache
 }
 
 // Send implements Transport: it posts the event and judges the answer by the table of CE-74.
@@ -82,7 +87,7 @@ func (w *Webhook) Send(ctx context.Context, ep store.Endpoint, c store.Claimed) 
 	}
 	ev, err := event.FromParts(c.Event.Attributes, event.DataKind(c.Event.DataKind), c.Event.Data)
 	if err != nil {
-		return w.broken(ep, "The stored event cannot be read.")
+		return w.broken(ep, "verdict.error.event")
 	}
 	out := w.Sender.Send(ctx, target, webhook.Message{
 		Event: &ev, Data: ev.Data, IdempotencyKey: c.IdempotencyKey, Attempt: int(c.Attempts) + 1,
@@ -103,7 +108,7 @@ func (w *Webhook) Ask(ctx context.Context, ep store.Endpoint, ev *event.Event, k
 	}
 	out := asker.Send(ctx, target, webhook.Message{Event: ev, Data: ev.Data, IdempotencyKey: key, Attempt: 1})
 	if out.Kind != "" {
-		return nil, fmt.Errorf("ask endpoint: %s", out.Detail)
+		return nil, fmt.Errorf("ask endpoint: %s", i18n.Message(out.Detail))
 	}
 	if out.Truncated {
 		return nil, fmt.Errorf("ask endpoint: its answer is longer than the %d bytes that are taken", len(out.ResponseBody))
@@ -114,10 +119,16 @@ func (w *Webhook) Ask(ctx context.Context, ep store.Endpoint, ev *event.Event, k
 	return out.ResponseBody, nil
 }
 
-const brokenSecret = "The secret of the endpoint cannot be read: it was sealed with another key. Enter it again, then resend."
+const brokenSecret i18n.Message = "verdict.error.secret"
 
 func (w *Webhook) target(ep store.Endpoint) (webhook.Target, error) {
 	t := webhook.Target{EndpointID: ep.ID, URL: ep.URL, Mode: ep.ContentMode, Single: !ep.UnaskedAt.IsZero(), Timeout: time.Duration(ep.TimeoutMS) * time.Millisecond}
+	if ep.SignScheme != store.SignNone {
+		var err error
+		if t.Sign, err = w.signing.of(ep, w.Now(), w.Keys); err != nil {
+			return t, err
+		}
+	}
 	if ep.TokenAuthMethod == "" || ep.TokenAuthMethod == webhook.AuthNone {
 		return t, nil
 	}
@@ -134,10 +145,10 @@ func (w *Webhook) target(ep store.Endpoint) (webhook.Target, error) {
 }
 
 // broken holds a delivery that cannot even be tried.
-func (w *Webhook) broken(ep store.Endpoint, detail string) Result {
+func (w *Webhook) broken(ep store.Endpoint, detail i18n.Message) Result {
 	return Result{
 		Status: store.DeliveryHeld, Reason: webhook.ReasonRequest, Detail: detail, Uncounted: true,
-		Attempt: store.Attempt{StartedAt: store.At(w.Now()), URL: ep.URL, ErrorKind: string(webhook.KindRequest), Error: detail},
+		Attempt: store.Attempt{StartedAt: store.At(w.Now()), URL: ep.URL, ErrorKind: string(webhook.KindRequest), Error: string(detail)},
 	}
 }
 

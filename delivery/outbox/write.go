@@ -15,8 +15,8 @@ func (e *Engine) writeLoop(ctx context.Context) {
 	var group []*pending
 	var batch []sendResult // unwritten outcomes, also while the database is away
 	var throttle throttle
+	var linger linger
 	wait := firstWait
-	lately := 0 // events and outcomes the last transaction wrote
 	for {
 		again, submissions := time.Duration(0), e.submissions
 		if len(group) > 0 {
@@ -38,7 +38,7 @@ func (e *Engine) writeLoop(ctx context.Context) {
 			return
 		}
 		if again == 0 {
-			e.linger(ctx, lately, eventsOf(group)+len(batch)+len(e.submissions)+len(e.outcomes))
+			linger.wait(ctx, func() int { return eventsOf(group) + len(batch) + len(e.submissions) + len(e.outcomes) })
 		}
 		batch = e.gatherOutcomes(batch)
 		var next []*pending
@@ -48,7 +48,7 @@ func (e *Engine) writeLoop(ctx context.Context) {
 		} else if len(group) > 0 && len(batch) < e.cfg.MaxBatch/2 {
 			continue // more of them share a transaction
 		}
-		lately = eventsOf(next) + len(batch)
+		linger.wrote(e.cfg.Now(), eventsOf(next)+len(batch))
 		if e.writeAll(ctx, next, batch) {
 			batch, wait = nil, firstWait
 		} else {
@@ -111,30 +111,6 @@ func (e *Engine) writeOn(ctx context.Context, fn func(ctx context.Context, tx *s
 	ctx, cancel := e.bounded(context.WithoutCancel(ctx))
 	defer cancel()
 	return e.cfg.DB.Write(ctx, func(tx *store.Tx) error { return fn(ctx, tx) })
-}
-
-// Every transaction costs the wait for the disk, and a new copy of the last page of each table and index. When events come one by
-// one faster than that, small groups pay it over and over. So when the last transaction had some events and outcomes and few wait
-// now, the next one waits a moment for more. One that comes alone goes at once.
-const (
-	// lingerFrom is the least number of events and outcomes in the last transaction that makes waiting pay.
-	lingerFrom = 8
-	// lingerTo waiting events and outcomes are written at once.
-	lingerTo = 64
-	// lingerTime bounds the wait. At less than 2,000 events a second so little comes meanwhile that the writer stops waiting.
-	lingerTime = 2 * time.Millisecond
-)
-
-// linger waits for more to write, if that pays: lately is the number of events and outcomes written last, here the number for
-// the next transaction.
-func (e *Engine) linger(ctx context.Context, lately, here int) {
-	if lately < lingerFrom || here >= lingerTo {
-		return
-	}
-	select {
-	case <-time.After(lingerTime):
-	case <-ctx.Done():
-	}
 }
 
 // An event costs less to accept than to send, so that without a throttle a busy machine accepts more than it sends, and a backlog

@@ -1,9 +1,12 @@
 package webhook
 
-import _ "embed"
+import (
+	"embed"
+	"io/fs"
+)
 
-//go:embed receivers.md
-var guide string
+//go:embed receivers*.md
+var guides embed.FS
 
-// Guide is the guide to receivers of webhooks, in Markdown.
-func Guide() string { return guide }
+// Guides holds the guide to receivers of webhooks, receivers.md, and its translations.
+func Guides() fs.FS { return guides }

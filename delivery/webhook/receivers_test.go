@@ -3,8 +3,11 @@ package webhook_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
+	"io/fs"
 	"net/http"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,15 +15,22 @@ import (
 	"testing"
 	"time"
 
+	"schakel/delivery/endpointcheck"
 	"schakel/delivery/freeport"
+	"schakel/delivery/outbound"
 	"schakel/delivery/webhook"
+	"schakel/store"
 	"schakel/store/needs"
 )
 
 // receiverOf gives the example of the guide in a language.
 func receiverOf(t *testing.T, language string) string {
 	t.Helper()
-	_, rest, found := strings.Cut(webhook.Guide(), "\n```"+language+"\n")
+	guide, err := fs.ReadFile(webhook.Guides(), "receivers.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, found := strings.Cut(string(guide), "\n```"+language+"\n")
 	source, _, closed := strings.Cut(rest, "\n```\n")
 	if !found || !closed {
 		t.Fatalf("the guide has no example in %s", language)
@@ -79,7 +89,38 @@ func TestReceiversOfTheGuide(t *testing.T) {
 			if err != nil || bytes.Count(stored, []byte("\n")) != 2 || !strings.Contains(string(stored), "Zoë") {
 				t.Errorf("%v; stored:\n%s", err, stored)
 			}
+			r.start(t)
+			checked(t, r.address(), webhook.Signatures{})
+			r.kill(t)
+			// With two secrets, as during a change of keys, it takes what either signed and nothing else.
+			before := webhook.SignKey{ID: "a", Algorithm: store.SignHMAC, Secret: webhook.NewSignSecret()}
+			after := webhook.SignKey{ID: "b", Algorithm: store.SignHMAC, Secret: webhook.NewSignSecret()}
+			r.env = "WEBHOOK_SECRET=" + after.Shared() + " " + before.Shared()
+			r.start(t)
+			defer r.kill(t)
+			for _, keys := range [][]webhook.SignKey{{after, before}, {before}} {
+				signs, err := webhook.NewSignatures(store.SignStandard, keys...)
+				if err != nil {
+					t.Fatal(err)
+				}
+				checked(t, r.address(), signs)
+			}
 		})
+	}
+}
+
+// checked finds no fault in a receiver.
+func checked(t *testing.T, address string, signs webhook.Signatures) {
+	t.Helper()
+	check := endpointcheck.New(outbound.New(outbound.Config{AllowPlainHTTP: true}), nil, time.Now)
+	report, err := check.Run(t.Context(), endpointcheck.Target{URL: address, Source: "urn:test", Batches: true, Sign: signs})
+	for _, f := range report.Findings {
+		if f.Result == endpointcheck.Fault || f.Result == endpointcheck.Advice {
+			t.Errorf("%s: %s %s %s", f.Code, f.Text, f.Sent, f.Received)
+		}
+	}
+	if err != nil || report.Count(endpointcheck.Pass) < 9 {
+		t.Errorf("%v; %d findings in order", err, report.Count(endpointcheck.Pass))
 	}
 }
 
@@ -88,6 +129,7 @@ type receiver struct {
 	dir  string
 	args []string
 	port int
+	env  string
 	cmd  *exec.Cmd
 	out  bytes.Buffer
 }
@@ -95,7 +137,7 @@ type receiver struct {
 func (r *receiver) start(t *testing.T) {
 	t.Helper()
 	r.cmd = exec.CommandContext(context.WithoutCancel(t.Context()), r.args[0], r.args[1:]...)
-	r.cmd.Dir, r.cmd.Env = r.dir, append(os.Environ(), fmt.Sprint("PORT=", r.port))
+	r.cmd.Dir, r.cmd.Env = r.dir, append(os.Environ(), fmt.Sprint("PORT=", r.port), r.env)
 	r.cmd.Stdout, r.cmd.Stderr = &r.out, &r.out
 	if err := r.cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -134,5 +176,71 @@ func (r *receiver) post(t *testing.T, kind, key, body string, want int) {
 	_ = answer.Body.Close()
 	if answer.StatusCode != want {
 		t.Errorf("%s %s: %d, want %d; %s", kind, body, answer.StatusCode, want, r.out.String())
+	}
+}
+
+// TestMessageSignaturesOfTheGuide verifies HTTP Message Signatures with the example of the guide, of either algorithm and with two keys; a
+// changed body, header, address or key is noticed.
+//
+// Rules: EDU-N07.
+func TestMessageSignaturesOfTheGuide(t *testing.T) {
+	t.Parallel()
+	node := needs.Program(t, "node")
+	file := filepath.Join(t.TempDir(), "verify.mjs")
+	guide, err := fs.ReadFile(webhook.Guides(), "receivers.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(guide), "\n```js\n// node verify.mjs")
+	source, _, _ := strings.Cut(rest, "\n```\n")
+	if err := os.WriteFile(file, []byte("//"+source), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const address = "https://Roc.example.nl:443/hook?a=1"
+	to, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, algorithm := range []string{store.SignHMAC, store.SignEd25519} {
+		after := webhook.SignKey{ID: "whk_2", Algorithm: algorithm, Secret: webhook.NewSignSecret()}
+		before := webhook.SignKey{ID: "whk_1", Algorithm: algorithm, Secret: webhook.NewSignSecret()}
+		signs, err := webhook.NewSignatures(store.SignMessage, after, before)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body := []byte(`{"a":1}`)
+		header := http.Header{"Content-Type": {"application/json"}, "Ce-Id": {"1"}, "Idempotency-Key": {`"k"`}}
+		signs.Add(header, to, "k", body, time.Now())
+		for name, tc := range map[string]struct {
+			key    webhook.SignKey
+			change func(r map[string]any, h map[string]string)
+			want   string
+		}{
+			"new key":     {after, nil, "verified"},
+			"old key":     {before, nil, "verified"},
+			"other key":   {webhook.SignKey{ID: "whk_2", Algorithm: algorithm, Secret: webhook.NewSignSecret()}, nil, "wrong"},
+			"other body":  {after, func(r map[string]any, _ map[string]string) { r["body"] = []byte(`{"a":2}`) }, "wrong"},
+			"other id":    {after, func(_ map[string]any, h map[string]string) { h["ce-id"] = "2" }, "wrong"},
+			"other place": {after, func(r map[string]any, _ map[string]string) { r["url"] = "https://roc.example.nl/other?a=1" }, "wrong"},
+			"older": {after, func(_ map[string]any, h map[string]string) {
+				h["signature-input"] = strings.Replace(h["signature-input"], ";created=", ";created=1", 2)
+			}, "wrong"},
+		} {
+			lower := map[string]string{}
+			for n := range header {
+				lower[strings.ToLower(n)] = header.Get(n)
+			}
+			request := map[string]any{"method": "POST", "url": address, "headers": lower, "body": body}
+			if tc.change != nil {
+				tc.change(request, lower)
+			}
+			in, _ := json.Marshal(request)
+			keys, _ := json.Marshal(map[string]string{tc.key.ID: tc.key.Shared()})
+			cmd := exec.CommandContext(t.Context(), node, file)
+			cmd.Env, cmd.Stdin = append(os.Environ(), "KEYS="+string(keys)), bytes.NewReader(in)
+			if out, _ := cmd.CombinedOutput(); strings.TrimSpace(string(out)) != tc.want {
+				t.Errorf("%s, %s: %s, want %s", algorithm, name, out, tc.want)
+			}
+		}
 	}
 }

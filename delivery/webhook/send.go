@@ -13,6 +13,7 @@ import (
 	"sync"
 
 	"schakel/delivery/outbound"
+	"schakel/templates/i18n"
 )
 
 // Send makes one attempt to deliver one event. It never fails: the Outcome holds the problem. After a 401 the cached token is
@@ -43,7 +44,7 @@ func (s *Sender) post(ctx context.Context, t Target, header http.Header, body []
 	out := Outcome{StartedAt: s.now(), RequestHeader: header}
 	req, err := s.targets.request(t, body)
 	if err != nil || !validKey(key) {
-		out.Kind, out.Detail = KindRequest, "The URL of the endpoint or the idempotency key is not valid."
+		out.Kind, out.Detail = KindRequest, "verdict.error.request"
 		return out
 	}
 	header["Idempotency-Key"] = []string{`"` + key + `"`}
@@ -51,6 +52,7 @@ func (s *Sender) post(ctx context.Context, t Target, header http.Header, body []
 	if err != nil {
 		return tokenOutcome(out, err)
 	}
+	t.Sign.Add(header, req.URL, key, body, s.now())
 	req.Header = s.sent(header, token)
 	if token != "" {
 		header["Authorization"] = []string{"Bearer " + redacted}
@@ -100,7 +102,7 @@ func (s *Sender) token(ctx context.Context, t Target) (string, error) {
 }
 
 func tokenOutcome(out Outcome, err error) Outcome {
-	out.Kind, out.Detail = KindToken, "No access token: "+err.Error()
+	out.Kind, out.Detail = KindToken, string(i18n.M("verdict.error.token", err.Error()))
 	if failure, ok := errors.AsType[*TokenError](err); ok {
 		out.Token, out.RetryAfter = failure, failure.RetryAfter
 		return out

@@ -179,6 +179,7 @@ func (cfg TokenConfig) hideIn(text string) string {
 type grant struct {
 	token    string
 	lifetime time.Duration
+	stated   time.Duration // the lifetime of the answer, without our bounds; 0 for none
 }
 
 type tokenAnswer struct {
@@ -210,9 +211,19 @@ func parseTokenAnswer(body []byte) (tokenAnswer, error) {
 		return tokenAnswer{}, errors.New("the answer holds no usable access_token")
 	}
 	return tokenAnswer{
-		grant:   grant{raw.AccessToken, parseLifetime(raw.ExpiresIn)},
+		grant:   grant{raw.AccessToken, parseLifetime(raw.ExpiresIn), statedLifetime(raw.ExpiresIn)},
 		refresh: len(raw.RefreshToken) > 0 && !bytes.Equal(raw.RefreshToken, []byte("null")),
 	}, nil
+}
+
+// statedLifetime returns the lifetime that an answer states, up to a year; 0 when it states none.
+func statedLifetime(raw json.RawMessage) time.Duration {
+	seconds, err := strconv.ParseFloat(strings.Trim(string(raw), `"`), 64)
+	if err != nil || seconds != seconds {
+		return 0
+	}
+	const most = 365 * 24 * 3600
+	return time.Duration(min(max(seconds, 0), most)) * time.Second
 }
 
 // parseLifetime accepts a number, and the number in quotes that some send.

@@ -16,6 +16,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/go-jose/go-jose/v4"
 	"github.com/go-jose/go-jose/v4/jwt"
@@ -257,6 +258,32 @@ func TestTokenEndpointFails(t *testing.T) {
 				t.Errorf("%+v", d)
 			}
 		})
+	}
+}
+
+// TryToken asks each time and keeps nothing; it names why there is no token, and gives up when its caller does.
+func TestTryToken(t *testing.T) {
+	t.Parallel()
+	server := newTokenServer(t)
+	s := newSender(t, nil, server.Server)
+	for n := range 2 {
+		lifetime, err := s.TryToken(t.Context(), *server.config(AuthBasic))
+		if err != nil || lifetime != time.Hour || server.requests.Load() != int32(n+1) {
+			t.Fatalf("%s, %v after %d requests", lifetime, err, server.requests.Load())
+		}
+	}
+	server.set(func(w http.ResponseWriter, _ int32) {
+		w.WriteHeader(http.StatusUnauthorized)
+		_, _ = io.WriteString(w, `{"error":"invalid_client"}`)
+	})
+	_, err := s.TryToken(t.Context(), *server.config(AuthBasic))
+	if failure, ok := errors.AsType[*TokenError](err); !ok || failure.Code != "invalid_client" {
+		t.Errorf("got %v", err)
+	}
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := s.TryToken(gone, *server.config(AuthBasic)); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
 	}
 }
 

@@ -2,11 +2,10 @@ package webhook
 
 import (
 	"net/http"
-	"strconv"
-	"strings"
 	"time"
 
 	"schakel/delivery/outbound"
+	"schakel/templates/i18n"
 )
 
 // Next is the decision about the delivery.
@@ -76,7 +75,8 @@ type Facts struct {
 	FreshTokenTried bool           // the attempt before this one ended in 401 too
 }
 
-// Decision is the outcome of a verdict. Detail explains what happened and what to do next, in words for the portal.
+// Decision is the outcome of a verdict. Detail explains what happened and what to do next; it is stored, and written for each
+// reader.
 type Decision struct {
 	Next               Next
 	EndpointAction     EndpointAction
@@ -84,8 +84,13 @@ type Decision struct {
 	RetryAt            time.Time // set when Next is NextRetry
 	EndpointHoldUntil  time.Time // when set, nothing may go to the endpoint before it (EDU-10)
 	Reason             string    // one of the Reason constants
-	Detail             string
+	Detail             i18n.Message
+
+	again bool // it is tried again, which is told behind the rest
 }
+
+// note adds a sentence to the detail.
+func (d *Decision) note(sentence i18n.Message) { d.Detail = i18n.M("verdict.and", d.Detail, sentence) }
 
 // Verdict applies the answer table of CE-74. It is pure: the same input gives the same decision.
 func Verdict(o Outcome, f Facts) Decision {
@@ -99,54 +104,57 @@ func Verdict(o Outcome, f Facts) Decision {
 	if d.Next == NextRetry {
 		d = plan(d, o, f)
 	}
+	if d.Next == NextRetry && d.again {
+		d.note("verdict.again")
+	}
 	return d
 }
 
 func judge(o Outcome, f Facts) Decision {
-	status := "The receiver answered " + strconv.Itoa(o.Status) + ". "
+	answered := func(what i18n.Message) i18n.Message { return i18n.M("verdict.answered", o.Status, what) }
 	switch {
 	case o.Kind != "":
 		return judgeFailure(o)
 	case o.Status >= 200 && o.Status < 300:
-		return Decision{Next: NextDelivered, Reason: ReasonDelivered, Detail: "Delivered."}
+		return Decision{Next: NextDelivered, Reason: ReasonDelivered, Detail: "verdict.delivered"}
 	case o.Status >= 300 && o.Status < 400:
 		return Decision{
 			Next: NextPark, EndpointAction: EndpointAlert, Reason: ReasonRedirected,
-			Detail: status + "Redirects are not followed. Set the endpoint's URL to the final address, then resend.",
+			Detail: answered("verdict.redirected"),
 		}
 	case o.Status == http.StatusUnauthorized && o.FreshToken && !f.FreshTokenTried:
 		return Decision{
 			Next: NextRetry, Reason: ReasonTokenRenewed,
-			Detail: status + "The access token was dropped; the next try carries a new one.",
+			Detail: answered("verdict.token-renewed"),
 		}
 	case o.Status == http.StatusUnauthorized:
 		return Decision{
 			Next: NextRetry, EndpointAction: EndpointAlert, Reason: ReasonUnauthorized,
-			Detail: status + "Check the endpoint's token settings with the partner: the token endpoint, client, scope and audience.",
+			Detail: answered("verdict.unauthorized"),
 		}
 	case o.Status == http.StatusForbidden:
 		return Decision{
 			Next: NextHold, EndpointAction: EndpointSuspend, Reason: ReasonForbidden,
-			Detail: status + "The endpoint is suspended. Ask the partner to grant access, then release the endpoint; held deliveries follow.",
+			Detail: answered("verdict.forbidden"),
 		}
 	case o.Status == http.StatusGone:
 		return Decision{
 			Next: NextDead, SubscriptionAction: SubscriptionEnd, Reason: ReasonGone,
-			Detail: status + "The receiver was retired, so the subscription has ended. Resend after the partner subscribed with another endpoint.",
+			Detail: answered("verdict.gone"),
 		}
 	case isBusy(o.Status):
-		return Decision{Next: NextRetry, Reason: ReasonBusy, Detail: status + "It is tried again by itself."}
+		return Decision{Next: NextRetry, Reason: ReasonBusy, Detail: i18n.M("verdict.answered-only", o.Status), again: true}
 	case o.Status >= 500 && o.Status < 600:
-		return Decision{Next: NextRetry, Reason: ReasonServerError, Detail: status + "It is tried again by itself."}
+		return Decision{Next: NextRetry, Reason: ReasonServerError, Detail: i18n.M("verdict.answered-only", o.Status), again: true}
 	case o.Status >= 400 && o.Status < 500:
 		return Decision{
 			Next: NextPark, Reason: ReasonRejected,
-			Detail: status + "Trying again would give the same. Read the answer and have the receiver mended, then resend.",
+			Detail: answered("verdict.rejected"),
 		}
 	default:
 		return Decision{
 			Next: NextPark, EndpointAction: EndpointAlert, Reason: ReasonUnexpected,
-			Detail: status + "That is no answer to a delivery. Check the endpoint's URL with the partner, then resend.",
+			Detail: answered("verdict.unexpected"),
 		}
 	}
 }
@@ -154,44 +162,44 @@ func judge(o Outcome, f Facts) Decision {
 // judgeFailure decides where there was no answer. A problem that may pass with time is retried quietly; one that a person must
 // look at is also reported.
 func judgeFailure(o Outcome) Decision {
-	d := Decision{Next: NextRetry, EndpointAction: EndpointAlert}
+	d := Decision{Next: NextRetry, EndpointAction: EndpointAlert, again: true}
 	switch string(o.Kind) {
 	case outbound.KindDNS, outbound.KindConnect, outbound.KindTimeout:
 		d.EndpointAction, d.Reason = EndpointNone, ReasonUnreachable
-		d.Detail = "The receiver could not be reached. It is tried again by itself."
+		d.Detail = "verdict.unreachable"
 		if string(o.Kind) == outbound.KindTimeout {
-			d.Detail = "The receiver did not answer in time. It is tried again by itself."
+			d.Detail = "verdict.timeout"
 		}
 	case outbound.KindCanceled:
 		d.EndpointAction, d.Reason = EndpointNone, ReasonCanceled
-		d.Detail = "The attempt was stopped on our side. It is tried again by itself."
+		d.Detail = "verdict.canceled"
 	case outbound.KindTLS:
 		d.Reason = ReasonTLS
-		d.Detail = "No secure connection. Ask the partner to mend the certificate or TLS settings of the host; it is tried again meanwhile."
+		d.Detail = "verdict.tls"
 	case outbound.KindBlockedAddress:
 		d.Reason = ReasonBlocked
-		d.Detail = "The host leads to an address that is not allowed. Correct the URL, or allow the range; it is tried again meanwhile."
+		d.Detail = "verdict.blocked"
 	case outbound.KindHeldBack:
 		d.EndpointAction, d.Reason = EndpointNone, ReasonCanceled
-		d.Detail = "The request was not sent, because the receiver asked for a pause meanwhile."
+		d.Detail, d.again = "verdict.held-back", false
 	case outbound.KindUnasked:
 		d.Reason = ReasonBadAnswer
-		d.Detail = "The receiver sent more than one answer on a connection, so that this one may belong to another request. Ask the partner to mend that; it is tried again meanwhile."
+		d.Detail = "verdict.unasked"
 	case string(KindToken):
 		d.Reason = ReasonToken
-		d.Detail = "No access token. Check the endpoint's token settings with the partner; it is tried again meanwhile."
+		d.Detail = "verdict.token"
 		if o.Token != nil && o.Token.Transient {
-			d.EndpointAction, d.Detail = EndpointNone, "The token endpoint gave no token for now. It is tried again by itself."
+			d.EndpointAction, d.Detail = EndpointNone, "verdict.token-later"
 		}
 	case string(KindRequest):
 		d.Next, d.Reason = NextPark, ReasonRequest
-		d.Detail = "No request could be made. Correct the endpoint's URL, then resend."
+		d.Detail = "verdict.request"
 	default:
 		d.Reason = ReasonBadAnswer
-		d.Detail = "The answer could not be read as HTTP. Check the endpoint's URL with the partner; it is tried again meanwhile."
+		d.Detail = "verdict.bad-answer"
 	}
 	if o.Detail != "" {
-		d.Detail += " (" + o.Detail + ")"
+		d.Detail = i18n.M("verdict.with-error", d.Detail, i18n.Message(o.Detail))
 	}
 	return d
 }
@@ -219,7 +227,7 @@ func plan(d Decision, o Outcome, f Facts) Decision {
 		}
 		if capped {
 			d.EndpointAction = EndpointAlert
-			d.Detail += " It asked for a longer pause than is allowed; ours is used. Ask the partner about its Retry-After."
+			d.note("verdict.long-pause")
 		}
 	}
 	d.RetryAt = f.Now.Add(wait)
@@ -238,19 +246,18 @@ func endIfTooLate(d Decision, f Facts) Decision {
 	}
 	switch {
 	case f.Schedule.MaxAttempts > 0 && f.Attempt >= f.Schedule.MaxAttempts && d.Reason != ReasonCanceled:
-		return end(d, ReasonAttempts, "All attempts are used up. ")
+		return end(d, ReasonAttempts, "verdict.attempts-exhausted")
 	case !f.KeyExpiresAt.IsZero() && !d.RetryAt.Before(f.KeyExpiresAt):
-		return end(d, ReasonKeyExpired, "The idempotency key would have expired before the next attempt. ")
+		return end(d, ReasonKeyExpired, "verdict.key-expired")
 	case !deadline.IsZero() && !d.RetryAt.Before(deadline):
-		return end(d, ReasonDeadline, "The time to deliver would be over before the next attempt. ")
+		return end(d, ReasonDeadline, "verdict.deadline-passed")
 	}
 	return d
 }
 
 // end ends the delivery, but keeps what the answer means for the endpoint, and the last problem.
-func end(d Decision, reason, why string) Decision {
+func end(d Decision, reason string, why i18n.Message) Decision {
 	d.Next, d.RetryAt, d.Reason = NextDead, time.Time{}, reason
-	last := strings.NewReplacer(" It is tried again by itself.", "", "; it is tried again meanwhile", "").Replace(d.Detail)
-	d.Detail = why + "Resend when the receiver works again. The last attempt: " + last
+	d.Detail = i18n.M("verdict.ended", why, d.Detail)
 	return d
 }

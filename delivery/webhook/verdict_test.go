@@ -64,7 +64,7 @@ func TestVerdictOfEveryStatus(t *testing.T) {
 		if got != wanted(status) {
 			t.Errorf("%d: %+v, want %+v", status, got, wanted(status))
 		}
-		if d.Detail == "" || (d.Next != NextDelivered && !strings.Contains(d.Detail, strconv.Itoa(status))) {
+		if d.Detail == "" || (d.Next != NextDelivered && !strings.Contains(d.Detail.String(), strconv.Itoa(status))) {
 			t.Errorf("%d: detail %q", status, d.Detail)
 		}
 		if (d.Next == NextRetry) != d.RetryAt.After(now()) {
@@ -101,7 +101,7 @@ func TestVerdictOfFailures(t *testing.T) {
 		if d.Next != tt.next || d.EndpointAction != tt.ep || d.Reason != tt.reason || d.SubscriptionAction != SubscriptionNone {
 			t.Errorf("%s: %+v", tt.kind, d)
 		}
-		if !strings.Contains(d.Detail, "what happened") {
+		if !strings.Contains(d.Detail.String(), "what happened") {
 			t.Errorf("%s: detail %q", tt.kind, d.Detail)
 		}
 	}
@@ -224,7 +224,7 @@ func TestVerdictEnds(t *testing.T) {
 		if d.Next != tt.next || d.Reason != tt.reason {
 			t.Errorf("%s: %+v", tt.name, d)
 		}
-		if d.Next == NextDead && (!d.RetryAt.IsZero() || !strings.Contains(d.Detail, "last attempt")) {
+		if d.Next == NextDead && (!d.RetryAt.IsZero() || !strings.Contains(d.Detail.String(), "last attempt")) {
 			t.Errorf("%s: %+v", tt.name, d)
 		}
 		if o.Status == 401 && d.EndpointAction != EndpointAlert {

@@ -29,6 +29,7 @@ type Target struct {
 	URL        string        // https; http only where the client allows it
 	Mode       string        // ModeStructured ("" too) or ModeBinary
 	Token      *TokenConfig  // nil when the endpoint asks for no token
+	Sign       Signatures    // of each request; none when it is empty
 	Single     bool          // each request over a connection of its own: the receiver answered unasked before
 	Timeout    time.Duration // of one attempt; 0 or more than the client's means the client's
 }

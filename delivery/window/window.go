@@ -70,6 +70,27 @@ func (w Week) Next(at time.Time) time.Time {
 	return first
 }
 
+// Closed returns the moment, not after the one given, at which the last window ended, for a moment outside all windows. It is zero when
+// none ended in the nine days before.
+func (w Week) Closed(at time.Time) time.Time {
+	var last time.Time
+	if w.Always() || w.Open(at) {
+		return last
+	}
+	local := at.In(w.zone)
+	for n := range 9 {
+		noon := time.Date(local.Year(), local.Month(), local.Day()-n, 12, 0, 0, 0, w.zone)
+		for _, s := range w.spans {
+			for _, t := range instants(noon, s.until) {
+				if !t.After(at) && t.After(last) && !w.Open(t) && w.Open(t.Add(-time.Second)) {
+					last = t
+				}
+			}
+		}
+	}
+	return last
+}
+
 // openings returns the moments at which a window may open in the week and a day after: where the wall clock shows its opening
 // time, and where that clock changes.
 func (w Week) openings(at time.Time) []time.Time {

@@ -176,3 +176,38 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// The moment at which the last window ended is told outside all windows alone, across nights and changes of the clock.
+func TestClosed(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ lines, at, want string }{
+		{"mon-fri 08:00-18:00", "2026-03-16T19:30:00+01:00", "2026-03-16T18:00:00+01:00"},
+		{"mon-fri 08:00-18:00", "2026-03-16T07:00:00+01:00", "2026-03-13T18:00:00+01:00"}, // since Friday
+		{"mon-fri 08:00-18:00", "2026-03-16T12:00:00+01:00", ""},
+		{"mon-sun 22:00-06:00", "2026-03-16T07:00:00+01:00", "2026-03-16T06:00:00+01:00"},
+		{"sun 00:00-04:00", "2026-03-30T01:00:00+02:00", "2026-03-29T04:00:00+02:00"}, // the clock went forward in it
+	} {
+		week, err := ParseLines("Europe/Amsterdam", tt.lines)
+		if err != nil {
+			t.Fatal(err)
+		}
+		at, err := time.Parse(time.RFC3339, tt.at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := week.Closed(at)
+		if tt.want == "" && !got.IsZero() || tt.want != "" && got.Format(time.RFC3339) != must(time.Parse(time.RFC3339, tt.want)).In(got.Location()).Format(time.RFC3339) {
+			t.Errorf("%s at %s: closed since %s, want %s", tt.lines, tt.at, got, tt.want)
+		}
+	}
+	if !(Week{}).Closed(time.Now()).IsZero() {
+		t.Error("what is always open is closed")
+	}
+}
+
+func must(t time.Time, err error) time.Time {
+	if err != nil {
+		panic(err)
+	}
+	return t
+}

@@ -25,6 +25,7 @@ type Usage string
 const (
 	Sign    Usage = "sign"    // wants non-repudiation (AMQP-69)
 	Encrypt Usage = "encrypt" // wants data encipherment or key encipherment (AMQP-70, INC-21)
+	Client  Usage = "client"  // wants digital signature, and the extended use for TLS clients where any is named (SEC-25)
 )
 
 // Thumbprint is the SHA-1 of the certificate in upper-case hexadecimal, which
@@ -72,6 +73,11 @@ func checkTime(c *x509.Certificate, now time.Time) error {
 func checkUsage(c *x509.Certificate, usage Usage, digitalSignature bool) error {
 	wanted := x509.KeyUsage(0)
 	switch usage {
+	case Client:
+		wanted = x509.KeyUsageDigitalSignature
+		if len(c.ExtKeyUsage)+len(c.UnknownExtKeyUsage) > 0 && !slices.Contains(c.ExtKeyUsage, x509.ExtKeyUsageClientAuth) && !slices.Contains(c.ExtKeyUsage, x509.ExtKeyUsageAny) {
+			return fail(WrongUsage, c, "its extended key usage does not name TLS clients", nil)
+		}
 	case Sign:
 		wanted = x509.KeyUsageContentCommitment
 		if digitalSignature {
@@ -119,6 +125,11 @@ type Config struct {
 	RestAfter       time.Duration
 	CacheSize       int   // answers and lists in the cache; default 1024, and 64 lists
 	MaxOCSP, MaxCRL int64 // largest answer and list in bytes; default 64 KiB and 16 MiB
+
+	// Lists are revocation lists, DER or PEM, in files or at addresses, that are looked at before anybody is asked. Default none.
+	Lists []string
+	// Soft accepts a certificate about which nobody can be asked. Default: refused.
+	Soft bool
 }
 
 func (c Config) withDefaults() Config {

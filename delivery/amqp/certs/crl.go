@@ -5,9 +5,12 @@ import (
 	"context"
 	"crypto/x509"
 	"encoding/asn1"
+	"encoding/pem"
 	"errors"
 	"fmt"
 	"net/http"
+	"os"
+	"strings"
 	"time"
 )
 
@@ -18,6 +21,32 @@ type list struct {
 	scope   scope
 	refresh time.Time // fetched again from here on
 	until   time.Time // of no use after this
+	other   bool      // it is of another issuer
+}
+
+// listReread is the longest time between two looks at the file of a list.
+const listReread = time.Minute
+
+// askGiven looks c up in the lists of Config.Lists. ok is false when none of them speaks of it; err is then why one could not be read.
+func (v *Validator) askGiven(ctx context.Context, c, issuer *x509.Certificate, now time.Time) (found status, ok bool, err error) {
+	for _, place := range v.cfg.Lists {
+		l, failed := v.listAt(ctx, place, issuer, now)
+		if failed == nil {
+			failed = l.scope.check(c)
+		}
+		switch {
+		case errors.Is(failed, errOtherList):
+			continue
+		case failed != nil:
+			err = errors.Join(err, fmt.Errorf("%w: revocation list %s: %w", errSource, place, failed))
+			continue
+		}
+		if _, revoked := l.revoked[string(c.SerialNumber.Bytes())]; revoked {
+			return statusRevoked, true, nil
+		}
+		found, ok = statusGood, true
+	}
+	return found, ok, err
 }
 
 // askLists looks c up in the lists that it names, which are cached until they are
@@ -50,34 +79,55 @@ func (v *Validator) listAt(ctx context.Context, url string, issuer *x509.Certifi
 	key := Thumbprint(issuer) + " " + url
 	cached, ok := v.lists.get(key)
 	if ok && now.Before(cached.refresh) {
+		if cached.other {
+			return list{}, errOtherList
+		}
 		return cached, nil
 	}
 	found, err := v.fetchList(ctx, url, issuer, now)
 	switch {
+	case errors.Is(err, errOtherList):
+		v.lists.put(key, list{other: true, refresh: now.Add(listReread)})
+		return list{}, err
 	case err == nil:
 		v.lists.put(key, found)
 		return found, nil
-	case ok && now.Before(cached.until.Add(v.cfg.Grace)):
+	case ok && !cached.other && now.Before(cached.until.Add(v.cfg.Grace)):
 		return cached, nil
 	}
 	return list{}, err
 }
 
 func (v *Validator) fetchList(ctx context.Context, url string, issuer *x509.Certificate, now time.Time) (list, error) {
-	request, err := http.NewRequest(http.MethodGet, url, http.NoBody)
+	again := v.cfg.CacheFor
+	var body []byte
+	var err error
+	if strings.Contains(url, "://") {
+		body, err = v.download(ctx, url)
+	} else {
+		body, err = os.ReadFile(url)
+		again = min(again, listReread)
+	}
 	if err != nil {
 		return list{}, err
 	}
-	body, err := v.fetch(ctx, request, v.cfg.MaxCRL)
-	if err != nil {
-		return list{}, err
+	if block, _ := pem.Decode(body); block != nil {
+		body = block.Bytes
 	}
 	found, err := readList(body, issuer, now)
 	if err != nil {
 		return list{}, err
 	}
-	found.refresh = earlier(found.until, now.Add(v.cfg.CacheFor))
+	found.refresh = earlier(found.until, now.Add(again))
 	return found, nil
+}
+
+func (v *Validator) download(ctx context.Context, url string) ([]byte, error) {
+	request, err := http.NewRequest(http.MethodGet, url, http.NoBody)
+	if err != nil {
+		return nil, err
+	}
+	return v.fetch(ctx, request, v.cfg.MaxCRL)
 }
 
 // readList checks who signed a list and how old it is, and that nothing in it has a meaning we do not know.
@@ -87,7 +137,7 @@ func readList(der []byte, issuer *x509.Certificate, now time.Time) (list, error)
 		return list{}, err
 	}
 	if !bytes.Equal(crl.RawIssuer, issuer.RawSubject) {
-		return list{}, errors.New("the list is of another issuer")
+		return list{}, fmt.Errorf("%w: it is of another issuer", errOtherList)
 	}
 	if err := crl.CheckSignatureFrom(issuer); err != nil {
 		return list{}, err

@@ -31,19 +31,27 @@ func (v *Validator) checkRevocation(ctx context.Context, chain []*x509.Certifica
 	var unavailable error
 	for i := range len(chain) - 1 {
 		c, issuer := chain[i], chain[i+1]
-		if len(c.OCSPServer) == 0 && len(c.CRLDistributionPoints) == 0 {
-			if i > 0 {
-				continue
-			}
-			return fail(Untrusted, c, "it names nobody who can be asked about revocation", nil)
+		found, given, failed := v.askGiven(ctx, c, issuer, now)
+		var err error
+		switch {
+		case given:
+			err = verdict(found, chain[0], c)
+		case len(c.OCSPServer) > 0 || len(c.CRLDistributionPoints) > 0:
+			err = v.ask(ctx, chain[0], c, issuer, now)
+		case failed != nil:
+			err = fail(Unavailable, chain[0], "", failed)
+		case i == 0 && !v.cfg.Soft:
+			err = fail(Untrusted, c, "it names nobody who can be asked about revocation", nil)
 		}
-		err := v.ask(ctx, chain[0], c, issuer, now)
 		switch {
 		case KindOf(err) == Unavailable:
 			unavailable = err
 		case err != nil:
 			return err
 		}
+	}
+	if v.cfg.Soft {
+		return nil
 	}
 	return unavailable
 }
@@ -62,11 +70,16 @@ func (v *Validator) ask(ctx context.Context, subject, c, issuer *x509.Certificat
 			status = cached.status
 		}
 	}
+	return verdict(status, subject, c)
+}
+
+// verdict judges subject by the status of c, a certificate in its chain.
+func verdict(s status, subject, c *x509.Certificate) error {
 	detail := ""
 	if subject != c {
 		detail = "its issuer " + Thumbprint(c)
 	}
-	switch status {
+	switch s {
 	case statusGood:
 		return nil
 	case statusRevoked:

@@ -15,6 +15,7 @@ import (
 	"schakel/delivery/mutation/archive"
 	"schakel/delivery/mutation/area"
 	"schakel/delivery/mutation/format"
+	"schakel/store/needs"
 )
 
 var errDisk = errors.New("the disk is full")
@@ -160,6 +161,7 @@ func (full) Write([]byte) (int, error) { return 0, errDisk }
 //
 // Rules: MUT-28.
 func TestCopyMemory(t *testing.T) { // alone, since memory is counted for the whole process
+	needs.Unraced(t)
 	size := int64(48 << 20)
 	out, in := io.Pipe()
 	made := make(chan error, 1)

@@ -11,6 +11,7 @@ import (
 	"github.com/peterstace/simplefeatures/geom"
 
 	"schakel/delivery/mutation/area"
+	"schakel/store/needs"
 )
 
 // TestTouching is the truth table of the predicate.
@@ -63,6 +64,7 @@ func TestTouching(t *testing.T) {
 //
 // Rules: MUT-42, MUT-48.
 func TestMeetsAsTheLibrary(t *testing.T) {
+	needs.Unraced(t)
 	t.Parallel()
 	seen := map[bool]int{}
 	for seed := range uint64(150) {

@@ -5,10 +5,13 @@ import (
 	"math/big"
 	"math/rand/v2"
 	"testing"
+
+	"schakel/store/needs"
 )
 
 // TestOrientIsExact holds it against fractions, for points that are as good as on one line.
 func TestOrientIsExact(t *testing.T) {
+	needs.Unraced(t)
 	t.Parallel()
 	random := rand.New(rand.NewPCG(3, 4))
 	counts := map[int]int{}

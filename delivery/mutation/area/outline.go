@@ -18,31 +18,53 @@ type Frame struct {
 // metresPerDegree is the length of a degree of latitude.
 const metresPerDegree = 111_320.0
 
+// leastAround is the least length across the shapes in a frame, in metres: a single point has no size.
+const leastAround = 40.0
+
 // NewFrame makes a frame that holds all of the areas with a margin of eight percent, in which coordinates can be read. Areas
 // of keys do not count.
 func NewFrame(width, height int, areas ...*Area) *Frame {
+	return NewFrameOf(width, height, None, areas, nil)
+}
+
+// NewFrameOf makes a frame that also holds shapes, which are in a system.
+func NewFrameOf(width, height int, crs CRS, areas []*Area, shapes []*Shape) *Frame {
 	f := &Frame{Width: float64(width), Height: float64(height), crs: RD, scale: 1}
-	var points []Point
+	type run struct {
+		points []Point
+		crs    CRS
+	}
+	var runs []run
 	for _, a := range areas {
 		for _, p := range a.shape {
-			for _, q := range p[0] {
-				if a.crs == WGS84 && !convertible(q, WGS84) {
+			runs = append(runs, run{p[0], a.crs})
+		}
+	}
+	for _, s := range shapes {
+		runs = append(runs, run{s.points, crs})
+	}
+	for _, r := range runs {
+		for _, q := range r.points {
+			if r.crs == WGS84 {
+				if !convertible(q, WGS84) {
 					f.crs = WGS84
 				}
 				f.degree = max(f.degree, metresPerDegree*math.Cos(q.Y*math.Pi/180))
 			}
 		}
 	}
-	for _, a := range areas {
-		for _, p := range a.shape {
-			for _, q := range p[0] {
-				points = append(points, f.plane(q, a.crs))
-			}
+	b, least := noBox(), 1e-6
+	for _, r := range runs {
+		for _, q := range r.points {
+			b.take(f.plane(q, r.crs))
 		}
 	}
-	if b := boxOf(points); len(points) > 0 {
+	if len(shapes) > 0 {
+		least = leastAround
+	}
+	if b.minX <= b.maxX {
 		f.middle = Point{(b.minX + b.maxX) / 2, (b.minY + b.maxY) / 2}
-		f.scale = 0.84 * min(f.Width/max(b.maxX-b.minX, 1e-6), f.Height/max(b.maxY-b.minY, 1e-6))
+		f.scale = 0.84 * min(f.Width/max(b.maxX-b.minX, least), f.Height/max(b.maxY-b.minY, least))
 	}
 	return f
 }

@@ -28,6 +28,7 @@ func parsed(t testing.TB, id string, raw []byte) *format.State {
 //
 // Rules: MUT-20, MUT-21, MUT-24, MUT-27, MUT-31.
 func TestSchemaOfPDOK(t *testing.T) {
+	needs.Unraced(t)
 	t.Parallel()
 	generic := needs.File(t, "mutation", "mutatielevering-generiek-2.0.xsd")
 	for _, wrap := range []bool{false, true} {
@@ -40,6 +41,7 @@ func TestSchemaOfPDOK(t *testing.T) {
 //
 // Rules: MUT-20, MUT-21, MUT-24, MUT-27, MUT-31, MUT-62.
 func TestSchema(t *testing.T) {
+	needs.Unraced(t)
 	t.Parallel()
 	generic := strings.Replace(format.GenericSchema(), `name="id" type="string"`, `name="id" type="string" use="required"`, 1)
 	if generic == format.GenericSchema() {

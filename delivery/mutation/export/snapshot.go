@@ -10,6 +10,7 @@ import (
 	"schakel/delivery/mutation/archive"
 	"schakel/delivery/mutation/format"
 	"schakel/store"
+	"schakel/templates/i18n"
 )
 
 const (
@@ -146,14 +147,14 @@ func (e *Exporter) commitSnapshot(ctx context.Context, row *store.MutationSnapsh
 
 // failSnapshot writes why a snapshot came to nothing, also when the program is stopping.
 func (e *Exporter) failSnapshot(ctx context.Context, id string, why error) error {
-	reason := "It failed: " + why.Error()
+	reason := i18n.M("datasets.failed.snapshot", why.Error())
 	switch {
 	case ctx.Err() != nil:
-		reason = "The program was stopped; it is begun anew."
+		reason = "datasets.failed.stopped"
 	case errors.Is(why, store.ErrConflict):
-		reason = "The history was replaced, or another node began anew."
+		reason = "datasets.failed.overtaken"
 	}
-	return e.lastWord(ctx, func(ctx context.Context, tx *store.Tx) error { return tx.FailMutationSnapshot(ctx, id, reason) })
+	return e.lastWord(ctx, func(ctx context.Context, tx *store.Tx) error { return tx.FailMutationSnapshot(ctx, id, string(reason)) })
 }
 
 // Latest offers the newest snapshot to a reader, and has its part made when nobody asked for that yet. It answers

@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	"schakel/delivery/mutation/format"
-	"schakel/delivery/mutation/historytest"
 	"schakel/delivery/mutation/ingest"
 	"schakel/store"
 	"schakel/store/needs"
@@ -20,6 +19,7 @@ import (
 // A group that readers of the delivery would refuse is not taken in: there, every WAS has its fields.
 // Rules: MUT-30.
 func TestGroupsFitInADelivery(t *testing.T) {
+	needs.Unraced(t)
 	each(t, func(t *testing.T, w *world) {
 		text := strings.Repeat("x", 15<<20)
 		var all []format.Mutation
@@ -265,9 +265,7 @@ func TestFlatMemory(t *testing.T) {
 		readOutcome(name)
 	}
 	needs.Full(t, "ten seconds of a processor")
-	if historytest.RaceEnabled {
-		t.Skip("looking for data races takes many times the memory that this test weighs")
-	}
+	needs.Unraced(t)
 	needs.ProcessStatus(t)
 	for name := range groupTexts() {
 		cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestFlatMemory$")

@@ -15,6 +15,7 @@ import (
 	"schakel/delivery/mutation/historytest"
 	"schakel/delivery/mutation/ingest"
 	"schakel/store"
+	"schakel/store/needs"
 	"schakel/store/storetest"
 )
 
@@ -150,6 +151,7 @@ func (s *source) check(db *store.DB) {
 // what the source does, and no id is ever given twice, over all datasets.
 // Rules: MUT-02, MUT-03, MUT-10, MUT-12, MUT-13, MUT-15, MUT-22, MUT-25, MUT-26, MUT-29.
 func TestRandomHistories(t *testing.T) {
+	needs.Unraced(t)
 	t.Parallel()
 	storetest.EachURL(t, func(t *testing.T, url string) {
 		db := reopen(t, url, nil)

@@ -14,6 +14,7 @@ import (
 	"schakel/delivery/mutation/format"
 	"schakel/delivery/mutation/ingest"
 	"schakel/store"
+	"schakel/store/needs"
 )
 
 // A group with something wrong in it is refused whole; those before it are in, those after it are not.
@@ -90,6 +91,7 @@ func TestRefusals(t *testing.T) {
 // What cannot be read gives its place; what was cut off can be sent again.
 // Rules: MUT-29, MUT-30.
 func TestBrokenInput(t *testing.T) {
+	needs.Unraced(t)
 	good := string(file(t, header(format.Delta), group(add("1", "s1", "een")), group(add("2", "s2", "twee"))))
 	lines := jsonLines(t, []*format.Group{group(add("1", "s1", "een"))})
 	xml := func(s string) ingest.Source { return ingest.FromXML("a.xml", strings.NewReader(s), format.Limits{}) }

@@ -85,7 +85,7 @@ func run(t *testing.T, dir, stage, kind string) outcome {
 	}
 	var o outcome
 	must(t, json.Unmarshal(text, &o))
-	if o.Groups == 0 || o.Peak > mostMemory && !historytest.RaceEnabled {
+	if o.Groups == 0 || o.Peak > mostMemory && !needs.Raced {
 		t.Errorf("%s %s: %+v; memory may be %d", stage, kind, o, mostMemory)
 	}
 	return o

@@ -18,7 +18,6 @@ import (
 
 	"schakel/delivery/mutation/archive"
 	"schakel/delivery/mutation/format"
-	"schakel/delivery/mutation/historytest"
 	"schakel/delivery/mutation/replica"
 	"schakel/store/needs"
 )
@@ -108,6 +107,7 @@ func shownNow(t *testing.T, database string, after map[string]string) (shown, wa
 //
 // Rules: MUT-22, MUT-28, MUT-29.
 func TestEveryByte(t *testing.T) {
+	needs.Unraced(t)
 	t.Parallel()
 	for name, tt := range map[string]struct{ groups, size, step int }{"each byte": {2, 0, 1}, "some bytes": {120, 400, 997}} {
 		t.Run(name, func(t *testing.T) {
@@ -170,9 +170,7 @@ func pipe(raw []byte) func(context.Context) (io.ReadCloser, error) {
 func TestFlatMemory(t *testing.T) {
 	needs.Full(t, "ten seconds of a processor")
 	needs.ProcessStatus(t)
-	if historytest.RaceEnabled {
-		t.Skip("looking for data races takes many times the memory that this test weighs")
-	}
+	needs.Unraced(t)
 	r, w := io.Pipe()
 	go func() { w.CloseWithError(generate(w, *bytesFlag)) }()
 	_, out := start(t, sqlitePath(t), "-", r)

@@ -15,6 +15,7 @@ import (
 
 	"schakel/delivery/mutation/format"
 	"schakel/delivery/mutation/replica"
+	"schakel/store/needs"
 )
 
 // ours is a download API with manifests, over deliveries that a test puts in.
@@ -239,6 +240,7 @@ func TestFollowOurs(t *testing.T) {
 //
 // Rules: MUT-28, MUT-29, MUT-53.
 func TestCutLine(t *testing.T) {
+	needs.Unraced(t)
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		groups, size int

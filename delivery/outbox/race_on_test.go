@@ -1,6 +1,0 @@
-//go:build race
-
-package outbox
-
-// raceEnabled reports whether the tests look for data races.
-const raceEnabled = true
