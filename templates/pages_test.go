@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/a-h/templ"
+	accountview "schakel/templates/account"
 	adminview "schakel/templates/admin"
 	contractsview "schakel/templates/contracts"
 	deliveriesview "schakel/templates/deliveries"
@@ -61,7 +62,7 @@ func administratorPages() map[string]templ.Component {
 		"endpoint":     partnersview.AdminEndpoint(p, partnersview.AdminEndpointView{Partner: partner, Circuit: "open", Failures: 3, OpenedAt: uitest.Now(), Waiting: 2, Oldest: uitest.Now(), Rate: 1, EditHref: "/e", TestAction: "/t", DeliveriesHref: "/d", Acts: todo, Subscriptions: []partnersview.SubscriptionRow{sub}, Now: uitest.Now()}),
 		"routes":       adminview.AdminRoutes(p, adminview.AdminRoutesView{Rows: []adminview.RouteRow{{From: partner, To: partner, EventType: "nl.a", By: "Anna", Remove: "/r"}}, Wrong: map[string]i18n.Message{"from": "Choose."}, Now: uitest.Now()}),
 		"mails":        adminview.AdminMails(p, adminview.AdminMailsView{Rows: []adminview.MailRow{{Recipient: "a@example.nl", Subject: "Hello", Status: "failed", Error: "refused", Attempts: 2}}, Total: 1, Now: uitest.Now()}),
-		"accounts":     adminview.AdminAccounts(p, adminview.AdminAccountsView{Rows: []ui.AccountRow{account}, Wrong: map[string]i18n.Message{"name": "Fill in."}, Now: uitest.Now()}),
+		"accounts":     accountview.PeoplePage(p, accountview.PeopleView{Rows: []ui.AccountRow{account}, Roles: []string{"administrator", "auditor"}, Action: "/admin/accounts", Wrong: map[string]i18n.Message{"name": "Fill in."}, Now: uitest.Now()}),
 		"contracts":    contractsview.ContractList(p, contractsview.ContractListView{Rows: []contractsview.ContractRow{{ID: "a", Title: "A", Href: "/a", Kind: "openapi", Version: "1.0.0", VersionHref: "/v", Status: "published"}}, Total: 1, ShowVisibility: true}),
 		"no contracts": contractsview.ContractList(p, contractsview.ContractListView{CreateHref: "/n", Requested: []contractsview.RequestedRow{{Contract: "A", Version: "1.0.0", Href: "/v", Owner: "P", By: "Anna", At: uitest.Now()}}, Now: uitest.Now()}),
 		"contract":     contractsview.ContractPage(p, contractsview.ContractView{ID: "a", Kind: "asyncapi", Description: "A\nB", ContactName: "N", ContactEmail: "n@example.nl", Visibility: "public", Versions: []contractsview.VersionRow{{Version: "1.0.0", Href: "/v", Status: "deprecated", Sunset: uitest.Now()}}, Types: []ui.GrantedType{kind}, TypesOf: "1.0.0", API: []ui.Named{{Name: "Metadata", Href: "/m"}}, History: &past, Now: uitest.Now()}),

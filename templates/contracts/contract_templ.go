@@ -466,7 +466,7 @@ func (v ContractView) shownTo() templ.Component {
 				return templ_7745c5c3_Err
 			}
 		}
-		if v.VisibilityHref != "" {
+		if v.VisibilityHref != "" && ui.Allowed(ctx, "GET", v.VisibilityHref) {
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 21, "<br>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err

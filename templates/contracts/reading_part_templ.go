@@ -35,7 +35,7 @@ func readingContents(v ReadingView) templ.Component {
 			templ_7745c5c3_Var1 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<details class=\"schakel-toc\" id=\"contents\"><summary class=\"schakel-toc__summary\">")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<details class=\"schakel-toc\" id=\"contents\" tabindex=\"0\"><summary class=\"schakel-toc__summary\">")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

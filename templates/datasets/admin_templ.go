@@ -65,11 +65,11 @@ type DatasetTrouble struct {
 func (t DatasetTrouble) text(ctx context.Context) string {
 	switch t.Kind {
 	case "file":
-		return i18n.T(ctx, "datasets.trouble.file", t.Error)
+		return i18n.T(ctx, "datasets.trouble.file", i18n.Message(t.Error))
 	case "snapshot":
-		return i18n.T(ctx, "datasets.trouble.snapshot", t.Times, t.Error)
+		return i18n.T(ctx, "datasets.trouble.snapshot", t.Times, i18n.Message(t.Error))
 	}
-	return i18n.T(ctx, "datasets.trouble.delta", t.Times, t.Error)
+	return i18n.T(ctx, "datasets.trouble.delta", t.Times, i18n.Message(t.Error))
 }
 
 // DatasetFacts describes a dataset.

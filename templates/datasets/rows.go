@@ -25,6 +25,8 @@ type DeltaRow struct {
 	Making bool
 	Failed string
 	Href   string // of the zip; empty when it cannot be had
+	// ChangesHref is the page that shows what it changes; empty while its file is not there.
+	ChangesHref string
 }
 
 // DeliveryCounts counts the groups and the changes in a delivery.

@@ -20,6 +20,10 @@ import (
 type IssueListView struct {
 	Path        string
 	Export      string // see ui.ExportLinks
+	Saved       ui.SavedFiltersView
+	Errors      []ui.FieldError
+	Invalid     bool // the filter is wrong, so that nothing is listed
+	Filtered    bool
 	Fields      []ui.Field
 	Rows        []IssueRow
 	Total       int
@@ -30,14 +34,14 @@ type IssueListView struct {
 	Now        time.Time
 }
 
-// IssueRow is one issue in the list. Acknowledge and Resolve are addresses; empty where there is no such step.
+// IssueRow is one issue in the list. Acknowledge and Resolve are addresses of the next step, one at most: its page has the others.
 type IssueRow struct {
 	Cause, Detail, Partner, Endpoint, State string
 	// Kind is that of its state.
 	Kind                 ui.Kind
 	Failures             int
-	First, Last          time.Time
-	Href, DeadLetters    string
+	Last                 time.Time
+	Href                 string
 	Acknowledge, Resolve string
 	// Spark draws the last 24 hours of its endpoint.
 	Spark ui.SparkView
@@ -50,11 +54,14 @@ func (v IssueListView) table(ctx context.Context) ui.TableView {
 		Columns: []ui.Column{{Label: i18n.T(ctx, "deliveries.issues.cause")}, {Label: i18n.T(ctx, "deliveries.endpoint"), Bare: true}},
 		Empty:   ui.Empty{Text: i18n.T(ctx, "deliveries.issues.none"), ActionLabel: i18n.T(ctx, "deliveries.list.see-all"), ActionHref: v.Deliveries},
 	}
+	if v.Filtered {
+		t.Empty = ui.Empty{Text: i18n.T(ctx, "deliveries.list.no-match-issues"), ActionLabel: i18n.T(ctx, "deliveries.list.clear-filter"), ActionHref: v.Saved.All}
+	}
 	if v.ShowPartner {
 		t.Columns = append(t.Columns, ui.Column{Label: i18n.T(ctx, "deliveries.partner"), Bare: true})
 	}
 	t.Columns = append(t.Columns, ui.Column{Label: i18n.T(ctx, "deliveries.state-label"), Whole: true, Bare: true},
-		ui.Column{Label: i18n.T(ctx, "deliveries.issues.failures"), Numeric: true}, ui.Column{Label: i18n.T(ctx, "deliveries.issues.first"), Whole: true},
+		ui.Column{Label: i18n.T(ctx, "deliveries.issues.failures"), Numeric: true},
 		ui.Column{Label: i18n.T(ctx, "deliveries.issues.last"), Whole: true}, ui.SparkColumn(ctx),
 		ui.Column{Label: i18n.T(ctx, "deliveries.actions"), Unseen: true})
 	return t
@@ -65,7 +72,7 @@ func (v IssueListView) cells(ctx context.Context, r IssueRow) ui.Cells {
 	if v.ShowPartner {
 		all = append(all, ui.Short(r.Partner))
 	}
-	return append(all, ui.Badge(r.Kind, r.State), ui.PlainText(i18n.Count(ctx, r.Failures)), ui.Ago(r.First, v.Now), ui.Ago(r.Last, v.Now), ui.Spark(r.Spark), r.actions(v.Path))
+	return append(all, ui.Badge(r.Kind, r.State), ui.PlainText(i18n.Count(ctx, r.Failures)), ui.Ago(r.Last, v.Now), ui.Spark(r.Spark), r.actions(v.Path))
 }
 
 // IssueList lists issues, those that failed last first.
@@ -102,7 +109,7 @@ func IssueList(p ui.Page, v IssueListView) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = ui.FilterForm(v.Path, v.Fields).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.ErrorSummary(v.Errors).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -110,7 +117,7 @@ func IssueList(p ui.Page, v IssueListView) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.ExportLinks(v.Export).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.FilterForm(v.Path, v.Saved.All, v.Fields).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -118,9 +125,27 @@ func IssueList(p ui.Page, v IssueListView) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Rows(v.table(ctx), v.Rows, func(r IssueRow) ui.Cells { return v.cells(ctx, r) }).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.SavedFilters(v.Saved).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
+			}
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 3, " ")
+			if templ_7745c5c3_Err != nil {
+				return templ_7745c5c3_Err
+			}
+			if !v.Invalid {
+				templ_7745c5c3_Err = ui.ExportLinks(v.Export).Render(ctx, templ_7745c5c3_Buffer)
+				if templ_7745c5c3_Err != nil {
+					return templ_7745c5c3_Err
+				}
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 4, " ")
+				if templ_7745c5c3_Err != nil {
+					return templ_7745c5c3_Err
+				}
+				templ_7745c5c3_Err = ui.Rows(v.table(ctx), v.Rows, func(r IssueRow) ui.Cells { return v.cells(ctx, r) }).Render(ctx, templ_7745c5c3_Buffer)
+				if templ_7745c5c3_Err != nil {
+					return templ_7745c5c3_Err
+				}
 			}
 			return nil
 		})
@@ -153,7 +178,7 @@ func (r IssueRow) cause() templ.Component {
 			templ_7745c5c3_Var3 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 3, "<div>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 5, "<div>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -162,38 +187,38 @@ func (r IssueRow) cause() templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if r.Detail != "" {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 4, "<span class=\"schakel-rowhead__more\" title=\"")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 6, "<span class=\"schakel-rowhead__more\" title=\"")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var4 string
 			templ_7745c5c3_Var4, templ_7745c5c3_Err = templ.JoinStringErrs(r.Detail)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `deliveries/issues.templ`, Line: 76, Col: 55}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `deliveries/issues.templ`, Line: 87, Col: 55}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var4))
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 5, "\">")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 7, "\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var5 string
 			templ_7745c5c3_Var5, templ_7745c5c3_Err = templ.JoinStringErrs(" " + r.Detail)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `deliveries/issues.templ`, Line: 76, Col: 74}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `deliveries/issues.templ`, Line: 87, Col: 74}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var5))
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 6, "</span>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 8, "</span>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 7, "</div>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 9, "</div>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -222,10 +247,6 @@ func (r IssueRow) actions(path string) templ.Component {
 			templ_7745c5c3_Var6 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = ui.Link(i18n.T(ctx, "deliveries.issues.dead-letters"), r.DeadLetters).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
 		if r.Acknowledge != "" {
 			templ_7745c5c3_Err = ui.PostButton(ui.Subtle, i18n.T(ctx, "deliveries.issues.acknowledge"), r.Acknowledge, ui.Hidden{Name: "back", Value: path}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {

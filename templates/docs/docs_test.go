@@ -29,7 +29,7 @@ First [other](other.md#part), [gone](gone.md "title") and ![picture](x.png).
 
 func read(t *testing.T, markdown string) Guide {
 	t.Helper()
-	g, err := Read(markdown, func(to string) (string, bool) {
+	g, err := Read(markdown, nil, func(to string) (string, bool) {
 		return strings.Replace(to, "other.md", "/docs/other", 1), strings.HasPrefix(to, "other.md")
 	})
 	if err != nil {
@@ -56,10 +56,35 @@ func TestRead(t *testing.T) {
 	}
 }
 
+// TestReadTranslation holds that a translation has the ids of the original, unless its headings differ in number.
+func TestReadTranslation(t *testing.T) {
+	t.Parallel()
+	original := read(t, "# A guide\n\n## First\n\n### Second\n")
+	for markdown, want := range map[string][]string{
+		"# Een gids\n\n## Eerste\n\n### Tweede\n": {"first", "second"},
+		"# Een gids\n\n## Eerste\n":               {"eerste"},
+	} {
+		g, err := Read(markdown, &original, func(string) (string, bool) { return "", false })
+		if err != nil {
+			t.Fatal(err)
+		}
+		var ids []string
+		for _, h := range g.Contents {
+			ids = append(ids, h.ID)
+			if !strings.Contains(g.Body, `id="`+h.ID+`"`) {
+				t.Errorf("no heading %s in\n%s", h.ID, g.Body)
+			}
+		}
+		if !slices.Equal(ids, want) {
+			t.Errorf("%q has the ids %v, want %v", markdown, ids, want)
+		}
+	}
+}
+
 func TestReadRefuses(t *testing.T) {
 	t.Parallel()
 	for _, markdown := range []string{"", "No title", "## Second level", "# One\n\n# Two"} {
-		if g, err := Read(markdown, func(string) (string, bool) { return "", false }); err == nil {
+		if g, err := Read(markdown, nil, func(string) (string, bool) { return "", false }); err == nil {
 			t.Errorf("%q became %v", markdown, g)
 		}
 	}

@@ -34,8 +34,9 @@ type Heading struct {
 }
 
 // Read renders Markdown, which must begin with its title. Resolve gives the address that a link of the guide leads to; false
-// leaves the text of the link alone.
-func Read(markdown string, resolve func(to string) (string, bool)) (Guide, error) {
+// leaves the text of the link alone. A translation of original has the ids of its headings, so that a link to one holds in every
+// language, as long as it has as many.
+func Read(markdown string, original *Guide, resolve func(to string) (string, bool)) (Guide, error) {
 	source := []byte(markdown)
 	md := goldmark.New(goldmark.WithExtensions(ui.MarkdownTables()), goldmark.WithParserOptions(parser.WithAutoHeadingID()),
 		goldmark.WithRendererOptions(renderer.WithNodeRenderers(util.Prioritized(frame{}, 50), util.Prioritized(ui.PlainHTML{}, 100))))
@@ -50,6 +51,9 @@ func Read(markdown string, resolve func(to string) (string, bool)) (Guide, error
 	}
 	g := Guide{Title: plain(title, source)}
 	root.RemoveChild(root, title)
+	if original != nil {
+		takeIDs(root, original.Contents)
+	}
 	if err := g.look(root, source, resolve); err != nil {
 		return Guide{}, err
 	}
@@ -59,6 +63,22 @@ func Read(markdown string, resolve func(to string) (string, bool)) (Guide, error
 	}
 	g.Body = out.String()
 	return g, nil
+}
+
+// takeIDs gives the headings of the second and third level the ids of others, in order.
+func takeIDs(root ast.Node, from []Heading) {
+	var list []*ast.Heading
+	for n := root.FirstChild(); n != nil; n = n.NextSibling() {
+		if h, ok := n.(*ast.Heading); ok && h.Level <= 3 {
+			list = append(list, h)
+		}
+	}
+	if len(list) != len(from) {
+		return
+	}
+	for i, h := range list {
+		h.SetAttributeString("id", []byte(from[i].ID))
+	}
 }
 
 // look collects the headings, and resolves links and images.

@@ -17,12 +17,18 @@ import (
 
 // AdminPartnerView is all that is known of one partner.
 type AdminPartnerView struct {
-	OIN, KVK, OrgNumber, HerID           string
+	OIN, KVK, BRIN, OrgNumber, HerID     string
 	ContactName, Email, Phone            string
+	MailDomain                           string // of Email
+	FreeMail                             bool   // anyone gets a mailbox there
 	EndpointKinds                        []string
 	Terms                                string
 	TermsAt, Confirmed, Created, Decided time.Time
 	DecidedBy, Reason                    string
+	// Registered is the name that the register of OINs has; empty when it has none or there is no register.
+	Registered string
+	// Doubts list the points to look at before an approval, each with the page of what it names.
+	Doubts []ui.Named
 	// Grants describes the rights that an approval would give, in sentences; empty when there is nothing to approve.
 	Grants []string
 	// Flow shows what it could ask for after an approval; nil when there is nothing to approve.
@@ -35,6 +41,7 @@ type AdminPartnerView struct {
 	Subscriptions []SubscriptionRow
 	Clients       []ClientRow
 	Accounts      []ui.AccountRow
+	PeopleHref    string // invites people of this partner
 	History       ui.History
 	Now           time.Time
 	Own           bool
@@ -44,10 +51,12 @@ type AdminPartnerView struct {
 
 func (v AdminPartnerView) organisation(ctx context.Context) []ui.Item {
 	items := []ui.Item{{Label: i18n.T(ctx, "partners.label.oin"), Content: ui.OrDash(v.OIN)}}
-	if v.OIN == "" && v.OrgNumber != "" {
+	if v.OIN == "" && v.OrgNumber+v.BRIN+v.KVK != "" {
 		items = nil
 	}
+	items = ui.TextItem(items, i18n.T(ctx, "partners.partner.registered-name"), v.Registered)
 	items = ui.TextItem(items, i18n.T(ctx, "partners.label.orgnr"), v.OrgNumber)
+	items = ui.TextItem(items, i18n.T(ctx, "account.brin"), v.BRIN)
 	items = ui.TextItem(items, i18n.T(ctx, "partners.label.kvk"), v.KVK)
 	items = ui.TextItem(items, i18n.T(ctx, "partners.label.her-id"), v.HerID)
 	if len(v.EndpointKinds) > 0 {
@@ -67,7 +76,14 @@ func (v AdminPartnerView) contact(ctx context.Context) []ui.Item {
 	if !v.Confirmed.IsZero() {
 		confirmed = ui.Item{Label: i18n.T(ctx, "partners.partner.email-confirmed"), Content: ui.Clock(v.Confirmed, v.Now)}
 	}
-	return []ui.Item{{Label: i18n.T(ctx, "partners.label.contact-person"), Text: v.ContactName}, {Label: i18n.T(ctx, "partners.label.email"), Text: v.Email}, {Label: i18n.T(ctx, "partners.label.phone"), Text: v.Phone}, confirmed}
+	return []ui.Item{{Label: i18n.T(ctx, "partners.label.contact-person"), Text: v.ContactName}, {Label: i18n.T(ctx, "partners.label.email"), Text: v.Email}, {Label: i18n.T(ctx, "partners.partner.mail-domain"), Text: v.mailDomain(ctx)}, {Label: i18n.T(ctx, "partners.label.phone"), Text: v.Phone}, confirmed}
+}
+
+func (v AdminPartnerView) mailDomain(ctx context.Context) string {
+	if v.FreeMail {
+		return i18n.T(ctx, "partners.partner.mail-domain-free", v.MailDomain)
+	}
+	return v.MailDomain
 }
 
 func (v AdminPartnerView) endpoints(ctx context.Context) ui.TableView {
@@ -140,6 +156,14 @@ func AdminPartner(p ui.Page, v AdminPartnerView) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
+			templ_7745c5c3_Err = doubts("partners.doubt.lead", v.Doubts).Render(ctx, templ_7745c5c3_Buffer)
+			if templ_7745c5c3_Err != nil {
+				return templ_7745c5c3_Err
+			}
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 2, " ")
+			if templ_7745c5c3_Err != nil {
+				return templ_7745c5c3_Err
+			}
 			if len(v.Grants) > 0 {
 				templ_7745c5c3_Var3 := templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 					templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -153,30 +177,30 @@ func AdminPartner(p ui.Page, v AdminPartnerView) templ.Component {
 						}()
 					}
 					ctx = templ.InitializeContext(ctx)
-					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 2, "<ul class=\"utrecht-unordered-list\">")
+					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 3, "<ul class=\"utrecht-unordered-list\">")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 					for _, g := range v.Grants {
-						templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 3, "<li>")
+						templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 4, "<li>")
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
 						var templ_7745c5c3_Var4 string
 						templ_7745c5c3_Var4, templ_7745c5c3_Err = templ.JoinStringErrs(g)
 						if templ_7745c5c3_Err != nil {
-							return templ.Error{Err: templ_7745c5c3_Err, FileName: `partners/admin_partner.templ`, Line: 101, Col: 13}
+							return templ.Error{Err: templ_7745c5c3_Err, FileName: `partners/admin_partner.templ`, Line: 118, Col: 13}
 						}
 						_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var4))
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
-						templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 4, "</li>")
+						templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 5, "</li>")
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
 					}
-					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 5, "</ul>")
+					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 6, "</ul>")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -187,7 +211,7 @@ func AdminPartner(p ui.Page, v AdminPartnerView) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 6, " ")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 7, " ")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -195,7 +219,7 @@ func AdminPartner(p ui.Page, v AdminPartnerView) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 7, " ")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 8, " ")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -227,11 +251,11 @@ func AdminPartner(p ui.Page, v AdminPartnerView) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 8, " ")
+					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 9, " ")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					if v.CorrectHref != "" {
+					if v.CorrectHref != "" && ui.Allowed(ctx, "GET", v.CorrectHref) {
 						templ_7745c5c3_Err = ui.Link(i18n.T(ctx, "partners.partner.correct"), v.CorrectHref).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
@@ -243,7 +267,7 @@ func AdminPartner(p ui.Page, v AdminPartnerView) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 9, " ")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 10, " ")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -275,7 +299,7 @@ func AdminPartner(p ui.Page, v AdminPartnerView) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 10, " ")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 11, " ")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -285,7 +309,7 @@ func AdminPartner(p ui.Page, v AdminPartnerView) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 11, " ")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 12, " ")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -295,7 +319,7 @@ func AdminPartner(p ui.Page, v AdminPartnerView) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 12, " ")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 13, " ")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -303,7 +327,7 @@ func AdminPartner(p ui.Page, v AdminPartnerView) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 13, " ")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 14, " ")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -311,7 +335,7 @@ func AdminPartner(p ui.Page, v AdminPartnerView) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 14, " ")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 15, " ")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -319,7 +343,7 @@ func AdminPartner(p ui.Page, v AdminPartnerView) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 15, " ")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 16, " ")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -327,7 +351,35 @@ func AdminPartner(p ui.Page, v AdminPartnerView) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 16, " ")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 17, " ")
+			if templ_7745c5c3_Err != nil {
+				return templ_7745c5c3_Err
+			}
+			if v.PeopleHref != "" {
+				templ_7745c5c3_Var8 := templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
+					templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
+					templ_7745c5c3_Buffer, templ_7745c5c3_IsBuffer := templruntime.GetBuffer(templ_7745c5c3_W)
+					if !templ_7745c5c3_IsBuffer {
+						defer func() {
+							templ_7745c5c3_BufErr := templruntime.ReleaseBuffer(templ_7745c5c3_Buffer)
+							if templ_7745c5c3_Err == nil {
+								templ_7745c5c3_Err = templ_7745c5c3_BufErr
+							}
+						}()
+					}
+					ctx = templ.InitializeContext(ctx)
+					templ_7745c5c3_Err = ui.LinkButton(ui.Secondary, i18n.T(ctx, "partners.partner.invite"), v.PeopleHref).Render(ctx, templ_7745c5c3_Buffer)
+					if templ_7745c5c3_Err != nil {
+						return templ_7745c5c3_Err
+					}
+					return nil
+				})
+				templ_7745c5c3_Err = ui.FormActions().Render(templ.WithChildren(ctx, templ_7745c5c3_Var8), templ_7745c5c3_Buffer)
+				if templ_7745c5c3_Err != nil {
+					return templ_7745c5c3_Err
+				}
+			}
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 18, " ")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -19,6 +19,7 @@ import (
 type OrganisationView struct {
 	State, Reason             string
 	Name, OIN, KVK, OrgNumber string
+	BRIN                      string
 	HerID                     string
 	Kinds, TermsVersion       string
 	Since, Terms, Decided     time.Time
@@ -33,7 +34,7 @@ func (v OrganisationView) items(ctx context.Context) []ui.Item {
 		{Label: i18n.T(ctx, "partners.label.state"), Content: ui.State(v.State)},
 		{Label: i18n.T(ctx, "partners.label.name"), Text: v.Name},
 	}
-	for _, n := range []ui.Item{{Label: i18n.T(ctx, "partners.label.oin"), Text: v.OIN}, {Label: i18n.T(ctx, "partners.label.kvk"), Text: v.KVK}, {Label: i18n.T(ctx, "partners.label.orgnr"), Text: v.OrgNumber}, {Label: i18n.T(ctx, "partners.label.her-id"), Text: v.HerID}} {
+	for _, n := range []ui.Item{{Label: i18n.T(ctx, "partners.label.oin"), Text: v.OIN}, {Label: i18n.T(ctx, "partners.label.kvk"), Text: v.KVK}, {Label: i18n.T(ctx, "account.brin"), Text: v.BRIN}, {Label: i18n.T(ctx, "partners.label.orgnr"), Text: v.OrgNumber}, {Label: i18n.T(ctx, "partners.label.her-id"), Text: v.HerID}} {
 		if n.Text != "" {
 			items = append(items, ui.Item{Label: n.Label, Content: ui.Identifier(n.Text)})
 		}

@@ -345,7 +345,7 @@ func subscriptionTypes(v SubscriptionView) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		if v.ReplayHref != "" {
+		if v.ReplayHref != "" && ui.Allowed(ctx, "GET", v.ReplayHref) {
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 14, "<p class=\"utrecht-paragraph\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err

@@ -53,6 +53,8 @@ type DeliveryListView struct {
 	Invalid bool
 	// ShowPartner adds whose deliveries they are.
 	ShowPartner bool
+	// Saved are the filters that the reader saved.
+	Saved SavedFiltersView
 	// Export is the address that exports it; see ExportLinks.
 	Export string
 	// Also leads to what is not in this list but of its kind.
@@ -137,7 +139,7 @@ func DeliveryTable(v DeliveryListView) templ.Component {
 			var templ_7745c5c3_Var2 string
 			templ_7745c5c3_Var2, templ_7745c5c3_Err = templ.JoinStringErrs(v.Searched)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `ui/delivery_table.templ`, Line: 100, Col: 15}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `ui/delivery_table.templ`, Line: 102, Col: 15}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var2))
 			if templ_7745c5c3_Err != nil {

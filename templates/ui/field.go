@@ -43,6 +43,9 @@ type Field struct {
 	Options []Option
 }
 
+// TypeMoment is the type of a TextField that asks for a moment to the minute.
+const TypeMoment = "datetime-local"
+
 // Option is one choice of a Select, CheckboxGroup or RadioGroup.
 type Option struct {
 	Value, Label string
@@ -175,6 +178,9 @@ func (f Field) inputAttrs() templ.Attributes {
 	a["type"] = f.inputType()
 	if f.Pattern != "" {
 		a["pattern"] = f.Pattern
+	}
+	if f.Type == TypeMoment && strings.Count(f.Value, ":") == 2 { // a link named it to the second
+		a["step"] = "1"
 	}
 	if f.inputType() != "password" {
 		a["value"] = f.Value

@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/a-h/templ"
@@ -39,9 +40,20 @@ type Page struct {
 	Wide bool
 	// Version of the program, for the footer.
 	Version string
+	// Branding has the name and looks of the organisation that runs the program.
+	Branding Branding
 	// Asset gives the address of a static file; nil means "/static/" + name.
 	Asset func(name string) string
 }
+
+// Branding is the name, the logo and the style sheet of an organisation. Each may be empty: then the portal is called Schakel, has its
+// logo, and no further style sheet.
+type Branding struct {
+	Name        string
+	Logo, Theme string // addresses
+}
+
+func (b Branding) name() string { return cmp.Or(b.Name, "Schakel") }
 
 // UserView is the logged-in person as the header shows them.
 type UserView struct {
@@ -103,7 +115,7 @@ func (p Page) asset(name string) string {
 }
 
 func (p Page) windowTitle(ctx context.Context) string {
-	title := p.Title + " - Schakel"
+	title := p.Title + " - " + p.Branding.name()
 	if p.Invalid {
 		return i18n.T(ctx, "ui.error") + " " + title
 	}

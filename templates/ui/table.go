@@ -61,6 +61,11 @@ type Empty struct {
 	ActionHref  string
 }
 
+// acts reports whether the reader may do something with ticked rows.
+func (t TableView) acts(ctx context.Context) bool {
+	return t.Bulk != nil && mayPost(ctx, t.Bulk.Action)
+}
+
 // BulkView is the bar that acts on ticked rows. Rows join with CellTick.
 type BulkView struct {
 	// Action receives the ticked values under the name "id".
