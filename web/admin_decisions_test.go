@@ -222,13 +222,13 @@ func TestAdministrators(t *testing.T) {
 	t.Parallel()
 	o := newAdminHarness(t)
 	for field, form := range map[string]url.Values{
-		"name":  {"name": {""}, "email": {"eva@example.nl"}},
-		"email": {"name": {"Eva"}, "email": {"eva"}},
+		"name":  {"name": {""}, "email": {"eva@example.nl"}, "role": {"administrator"}},
+		"email": {"name": {"Eva"}, "email": {"eva"}, "role": {"administrator"}},
 	} {
 		wantPage(t, o.admin.post("/admin/accounts", form), http.StatusUnprocessableEntity, `href="#`+field+`"`)
 	}
 	wantStatus(t, o.admin.post("/admin/accounts", url.Values{"name": {"Pat"}, "email": {"PAT@noord.example"}}), http.StatusUnprocessableEntity)
-	wantRedirect(t, o.admin.post("/admin/accounts", url.Values{"name": {"Eva"}, "email": {"eva@example.nl"}}), "/admin/accounts")
+	wantRedirect(t, o.admin.post("/admin/accounts", url.Values{"name": {"Eva"}, "email": {"eva@example.nl"}, "role": {"administrator"}}), "/admin/accounts")
 	eva := must(o.db.AccountByEmail(t.Context(), "eva@example.nl"))(t)
 	if eva.Role != store.RoleAdministrator || eva.Status != store.AccountInvited {
 		t.Fatalf("invited as %s, %s", eva.Role, eva.Status)
@@ -236,7 +236,7 @@ func TestAdministrators(t *testing.T) {
 	page := o.page(t, "/admin/mails")
 	wantWords(t, page, "eva@example.nl")
 	lacks(t, page, "/account/invitation/")
-	wantWords(t, o.page(t, "/admin/audit"), "Ada Admin invited Eva as an administrator")
+	wantWords(t, o.page(t, "/admin/audit"), "Ada Admin invited Eva with the role of administrator")
 }
 
 func TestBlockingPeople(t *testing.T) {

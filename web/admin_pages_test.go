@@ -25,7 +25,6 @@ import (
 	"schakel/registry/identity"
 	"schakel/registry/identity/token"
 	"schakel/registry/partners"
-	"schakel/registry/profile"
 	"schakel/registry/services"
 	"schakel/store"
 	webadmin "schakel/web/admin"
@@ -53,7 +52,7 @@ func TestAdminPages(t *testing.T) {
 		"/admin/subscriptions?type=" + officeType:  {"New students"},
 		"/admin/subscriptions/" + sub.ID:           {"events.noord.example", "To make accounts for new students.", "Contract student-events", "personal data", "Approve the subscription"},
 		"/admin/clients":                           {"Student system", "Asks for more"},
-		"/admin/clients/" + client.ID:              {"What an approval gives in addition", "nl.example.student.*", "urn:nld:oin:00000003123456780000:*", "Approve what it asks for"},
+		"/admin/clients/" + client.ID:              {"What an approval gives in addition", "nl.example.student.*", "https://noord.example/*", "Approve what it asks for"},
 		"/admin/endpoints":                         {"Main webhook", "events.noord.example"},
 		"/admin/endpoints?status=paused":           {"No endpoint matches this filter."},
 		"/admin/endpoints?partner=" + o.own.ID:     {"No endpoint matches this filter."},
@@ -309,10 +308,10 @@ type adminHarness struct {
 
 const officeType = "nl.example.student.enrolled"
 
-func newAdminHarness(t *testing.T) *adminHarness {
+func newAdminHarness(t *testing.T, change ...func(*registry.Config)) *adminHarness {
 	t.Helper()
 	o := &adminHarness{}
-	o.harness = newHarness(t, func(cfg *Config) { o.open(t, cfg) })
+	o.harness = newHarness(t, func(cfg *Config) { o.open(t, cfg, change) })
 	ctx := t.Context()
 	o.own = must(o.reg.Partners.EnsureOwn(ctx, "Chain Office", "00000001003214345000"))(t)
 	o.administrator(t)
@@ -324,18 +323,22 @@ func newAdminHarness(t *testing.T) *adminHarness {
 }
 
 // open puts the portal into the configuration.
-func (o *adminHarness) open(t *testing.T, cfg *Config) {
+func (o *adminHarness) open(t *testing.T, cfg *Config, change []func(*registry.Config)) {
 	t.Helper()
 	db, ok := cfg.Sessions.(*store.DB)
 	if !ok {
 		t.Fatal("sessions are not in the database")
 	}
 	vault := must(registry.VaultFromKey(bytes.Repeat([]byte{7}, 32)))(t)
-	o.reg = must(services.New(registry.Config{
-		DB: db, Now: cfg.Now, Log: cfg.Log, BaseURL: apiTestBase, Organisation: "Chain Office", Vault: vault, Profile: profile.LenientProfile(),
+	conf := registry.Config{
+		DB: db, Now: cfg.Now, Log: cfg.Log, BaseURL: apiTestBase, Organisation: "Chain Office", Vault: vault, Profile: testProfile(),
 		CheckFilters: filter.Check, CheckWindows: window.Check, CheckURL: func(string) error { return nil }, AllowOpenEndpoints: true,
 		MirrorHTTP: &o.servers,
-	}, cfg.Accounts))(t)
+	}
+	for _, c := range change {
+		c(&conf)
+	}
+	o.reg = must(services.New(conf, cfg.Accounts))(t)
 	engine := outbox.New(outbox.Config{DB: db, Now: cfg.Now, Log: slog.New(slog.DiscardHandler)})
 	noError(t, engine.Start(t.Context()))
 	t.Cleanup(func() { _ = engine.Stop(context.WithoutCancel(t.Context())) })
@@ -397,7 +400,7 @@ func (o *adminHarness) waitingClient(t *testing.T) store.Client {
 	t.Helper()
 	c, _, err := o.reg.Clients.Create(t.Context(), registry.AccountActor(o.staff), o.partner.ID, identity.NewClient{
 		Name: "Student system", AuthMethod: token.ClientSecretBasic, Scopes: []string{identity.ScopeEventsPublish},
-		PublishTypes: []string{"nl.example.student.*"}, PublishSources: []string{"urn:nld:oin:00000003123456780000:*"},
+		PublishTypes: []string{"nl.example.student.*"}, PublishSources: []string{"https://noord.example/*"},
 	})
 	noError(t, err)
 	return c

@@ -87,7 +87,7 @@ func (w *amqpWorld) checkCertificatePages(t *testing.T, own string) {
 func (w *amqpWorld) checkPartnerParty(t *testing.T, own string) {
 	t.Helper()
 	wantWords(t, text(w.staff.get("/partner/endpoints/new?kind=amqp")), "Events go to a queue of a message broker")
-	endpoint := redirected(t, w.staff.post("/partner/endpoints", url.Values{"name": {"Queues"}, "kind": {"amqp"}}))
+	endpoint := setUp(t, w.staff.post("/partner/endpoints", url.Values{"name": {"Queues"}, "kind": {"amqp"}}))
 	wantWords(t, text(w.staff.get(endpoint)), "Fill in the party", "Nothing can be sent to this endpoint yet")
 	wantWords(t, text(w.admin.get("/admin/endpoints/"+idOf(endpoint))), "Fill in its HER-id and queues")
 	wantWords(t, text(w.admin.get("/admin/amqp")), "Endpoints without a party", "Queues of Partner of pat@example.nl")

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"net/url"
 	"strconv"
 	"strings"
@@ -57,6 +58,12 @@ func newAPIHarness(t testing.TB, change func(*api.Config)) *apiHarness {
 
 func newAPIHarnessOn(t testing.TB, db *store.DB, clock *storetest.Clock, change func(*api.Config)) *apiHarness {
 	t.Helper()
+	return newCertifiedHarness(t, db, clock, nil, nil, change)
+}
+
+// newCertifiedHarness has APIs that ask for client certificates by a policy.
+func newCertifiedHarness(t testing.TB, db *store.DB, clock *storetest.Clock, policy *site.CertificatePolicy, proxies []netip.Prefix, change func(*api.Config)) *apiHarness {
+	t.Helper()
 	h := &apiHarness{db: db, clock: clock, spec: loadSpecs(t), mirror: mirrorClient{Client: &http.Client{}}}
 	log := slog.New(slog.DiscardHandler)
 	accounts := must(identity.NewAccounts(db, clock.Now, identity.WithWeakPasswords()))(t)
@@ -64,25 +71,30 @@ func newAPIHarnessOn(t testing.TB, db *store.DB, clock *storetest.Clock, change 
 	h.reg = must(services.New(registry.Config{
 		DB: db, Now: clock.Now, Log: log, BaseURL: apiTestBase, Organisation: "Schakel Example", Vault: vault, Profile: profile.LenientProfile(),
 		MirrorHTTP: &h.mirror, CheckFilters: filter.Check, CheckWindows: window.Check, CheckURL: func(string) error { return nil }, AllowOpenEndpoints: true, ServedKinds: []string{store.EndpointWebhook, store.EndpointPull, store.EndpointFiles},
-		ReadArea: area.Boundary,
+		ReadArea: area.Boundary, Certificates: policy != nil, ClientTLS: policy != nil,
 	}, accounts))(t)
 	h.own = must(h.reg.Partners.EnsureOwn(t.Context(), "Schakel Example", ""))(t)
-	issuer := must(token.New(token.Config{
+	issuing := token.Config{
 		Issuer: apiTestBase, LiveAuthMethods: h.reg.Clients.AuthMethods, Scopes: identity.AllScopes(),
 		Clients: h.reg.Clients, Replay: db, Keys: h.reg.SigningKeys, Now: clock.Now,
-	}))(t)
+	}
+	if policy != nil {
+		issuing.CheckChain, issuing.Certificates = policy.Check, true
+	}
+	issuer := must(token.New(issuing))(t)
 	pulls := pull.New(pull.Config{DB: db, Now: clock.Now, Log: log})
 	h.engine = outbox.New(outbox.Config{DB: db, Now: clock.Now, Log: log, OnReady: pulls.Wake, Live: h.policy, WhyNot: h.reg.Clients.WhyNot})
 	noError(t, h.engine.Start(t.Context()))
 	t.Cleanup(func() { _ = h.engine.Stop(context.WithoutCancel(t.Context())) })
 	h.exporter = export.New(export.Config{DB: db, Now: clock.Now, Log: log, Node: "test"})
 	cfg := api.Config{DB: db, Engine: h.engine, Pull: pulls, Issuer: issuer, Registry: h.reg, Exporter: h.exporter, Ingester: ingest.New(ingest.Config{DB: db})}
+	cfg.Checks = newChecks(t, db, clock.Now, h.reg)
 	if change != nil {
 		change(&cfg)
 	}
 	h.app = must(New(Config{AppConfig: site.AppConfig{
 		BaseURL: &url.URL{Scheme: "http", Host: "schakel.example.nl"}, Now: clock.Now, Log: log,
-		Accounts: accounts, Sessions: db, Tokens: issuer,
+		Accounts: accounts, Sessions: db, Tokens: issuer, Certificates: policy, TrustedProxies: proxies,
 	}, API: &cfg}))(t)
 	return h
 }
@@ -106,7 +118,7 @@ type apiClient struct {
 // newClient makes a client with what it asks for granted, and a token.
 func (h *apiHarness) newClient(t testing.TB, partnerID string, in identity.NewClient) *apiClient {
 	t.Helper()
-	in.Name, in.AuthMethod = "Client of "+partnerID, token.ClientSecretBasic
+	in.Name, in.AuthMethod, in.SourceReason = "Client of "+partnerID, token.ClientSecretBasic, "It relays for others."
 	row, secret, err := h.reg.Clients.Create(t.Context(), registry.SystemActor(), partnerID, in)
 	noError(t, err)
 	c := &apiClient{h: h, id: row.ID, secret: secret}

@@ -27,7 +27,11 @@ type victim struct {
 func (h *apiHarness) newVictim(t *testing.T) victim {
 	t.Helper()
 	v := victim{partner: h.newPartner(t, "Victim"), ids: map[string]string{}}
-	v.ids["subscriptionId"] = h.approvedSubscription(t, v.partner.ID).ID
+	subscription := h.approvedSubscription(t, v.partner.ID)
+	v.ids["subscriptionId"], v.ids["endpointId"] = subscription.ID, subscription.EndpointID
+	check := store.EndpointCheck{EndpointID: subscription.EndpointID, StartedBy: "Victim"}
+	noError(t, h.db.Write(t.Context(), func(tx *store.Tx) error { return tx.BeginEndpointCheck(t.Context(), &check) }))
+	v.ids["checkId"] = check.ID
 	// A partner's own events come back to it only along a route.
 	must(h.reg.Routes.Add(t.Context(), registry.SystemActor(), partners.NewRoute{
 		FromPartnerID: v.partner.ID, ToPartnerID: v.partner.ID, EventType: "nl.example.student.enrolled",

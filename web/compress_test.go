@@ -9,6 +9,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"schakel/registry"
 	"schakel/templates/ui"
 )
 
@@ -17,7 +18,7 @@ func TestLargeAnswersAreCompressed(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t, nil)
 	large, small := strings.Repeat("one line of a list\n", 2000), "one line"
-	pages := h.app.Pages("")
+	pages := h.app.Pages("", registry.Anyone)
 	pages.PublicGET("/large", func(c echo.Context) error { return h.app.Render(c, http.StatusAccepted, ui.Text(large)) })
 	pages.PublicGET("/small", func(c echo.Context) error { return h.app.Render(c, http.StatusOK, ui.Text(small)) })
 	machines := h.app.API(10, "/events/v1")

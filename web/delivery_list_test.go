@@ -101,13 +101,13 @@ func TestWrongFilterShowsNoList(t *testing.T) {
 	w := newQueueWorld(t)
 	w.dead(w.first)
 	for query, want := range map[string]string{
-		"/admin/dead-letters?from=yesterday":                   "Changed from: Write the day",
-		"/admin/dead-letters?until=2026-02-30":                 "Changed until: Write the day",
+		"/admin/dead-letters?from=yesterday":                   "Changed from (UTC): Write the day",
+		"/admin/dead-letters?until=2026-02-30":                 "Changed until (UTC): Write the day",
 		"/admin/dead-letters?from=2026-02-02&until=2026-02-01": "The last day is before the first",
 		"/admin/deliveries?status=lost":                        "Choose a state from the list",
 		"/admin/errors?show=everything":                        "Choose from the list what to show",
-		"/admin/events?from=0001-01-01":                        "Accepted from: Write the day",
-		"/admin/audit?until=x":                                 "Until: Write the day",
+		"/admin/events?from=0001-01-01":                        "Accepted from (UTC): Write the day",
+		"/admin/audit?until=x":                                 "Until (UTC): Write the day",
 	} {
 		page := shows(t, w.admin.get(query), http.StatusUnprocessableEntity, want)
 		lacks(t, page, `role="table"`)

@@ -20,6 +20,7 @@ import (
 	"schakel/delivery/webhook"
 	"schakel/registry"
 	"schakel/store"
+	"schakel/store/storetest"
 	webdeliveries "schakel/web/deliveries"
 	"schakel/web/site"
 )
@@ -248,7 +249,7 @@ func TestUnknownReasonIsToldAsNamed(t *testing.T) {
 // not started, so that what is queued stays where a test can see it.
 type queueWorld struct {
 	*portalHarness
-	t            *testing.T
+	t            testing.TB
 	engine       *outbox.Engine
 	first, other queueParty
 	admin        *browser
@@ -264,7 +265,12 @@ const queueType = "nl.example.student.enrolled"
 
 func newQueueWorld(t *testing.T, change ...func(*site.PortalConfig)) *queueWorld {
 	t.Helper()
-	w := &queueWorld{portalHarness: newPortalHarness(t, change...), t: t}
+	return newQueueWorldOn(t, storetest.SQLite, change...)
+}
+
+func newQueueWorldOn(t testing.TB, open storetest.Open, change ...func(*site.PortalConfig)) *queueWorld {
+	t.Helper()
+	w := &queueWorld{portalHarness: newPortalHarnessOn(t, open, change...), t: t}
 	w.engine = w.cfg.Portal.Engine.(*outbox.Engine)
 	w.admin = w.browser().login(t, testEmail)
 	w.first, w.other = w.party("first@example.nl"), w.party("other@example.nl")

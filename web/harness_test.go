@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -66,12 +67,17 @@ func (l *lockedBuffer) String() string {
 	return l.b.String()
 }
 
-// newHarness makes the router; change may alter its configuration first.
-func newHarness(t *testing.T, change func(*Config)) *harness {
+// newHarness makes the router on SQLite; change may alter its configuration first.
+func newHarness(t testing.TB, change func(*Config)) *harness {
+	t.Helper()
+	return newHarnessOn(t, storetest.SQLite, change)
+}
+
+func newHarnessOn(t testing.TB, open storetest.Open, change func(*Config)) *harness {
 	t.Helper()
 	// From the real time on, because session cookies carry a real date.
 	clock := storetest.NewClockAt(time.Now())
-	h := &harness{db: storetest.SQLite(t, storetest.WithClock(clock)), clock: clock, log: &lockedBuffer{}}
+	h := &harness{db: open(t, storetest.WithClock(clock)), clock: clock, log: &lockedBuffer{}}
 	var err error
 	if h.accounts, err = identity.NewAccounts(h.db, h.clock.Now, identity.WithWeakPasswords()); err != nil {
 		t.Fatal(err)
@@ -92,19 +98,19 @@ func newHarness(t *testing.T, change func(*Config)) *harness {
 }
 
 // administrator makes the first administrator.
-func (h *harness) administrator(t *testing.T) store.Account {
+func (h *harness) administrator(t testing.TB) store.Account {
 	t.Helper()
 	token := must(h.accounts.SetupLink(t.Context()))(t)
 	return must(h.accounts.CreateAdministrator(t.Context(), token, "Ada Admin", testEmail, testPassword))(t)
 }
 
 // partner makes an account of a partner.
-func (h *harness) partner(t *testing.T, email string) store.Account {
+func (h *harness) partner(t testing.TB, email string) store.Account {
 	t.Helper()
 	ctx := t.Context()
 	p := store.Partner{Name: "Partner of " + email, Status: store.PartnerApproved}
 	noError(t, h.db.Write(ctx, func(tx *store.Tx) error { return tx.InsertPartner(ctx, &p) }))
-	_, token, err := h.accounts.Invite(ctx, identity.NewAccount{Email: email, Name: "Pat", Role: store.RolePartner, PartnerID: p.ID})
+	_, token, err := h.accounts.Invite(ctx, identity.NewAccount{Email: email, Name: "Pat", Role: store.RoleManager, PartnerID: p.ID})
 	noError(t, err)
 	return must(h.accounts.ChoosePassword(ctx, registry.LinkInvitation, token, testPassword))(t)
 }
@@ -114,6 +120,7 @@ type browser struct {
 	h       *harness
 	cookies map[string]string
 	header  http.Header
+	addr    string // where it is; empty for the address of all others
 }
 
 func (h *harness) browser() *browser {
@@ -130,6 +137,9 @@ func (b *browser) do(method, target, body string) *http.Response {
 	r := httptest.NewRequest(method, target, strings.NewReader(body))
 	r.Host = b.h.app.Cfg.BaseURL.Host
 	r.Header = b.header.Clone()
+	if b.addr != "" {
+		r.RemoteAddr = net.JoinHostPort(b.addr, "1234")
+	}
 	if body != "" && r.Header.Get("Content-Type") == "" {
 		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	}
@@ -150,20 +160,20 @@ func (b *browser) do(method, target, body string) *http.Response {
 }
 
 // login logs in and fails the test when that does not work.
-func (b *browser) login(t *testing.T, email string) *browser {
+func (b *browser) login(t testing.TB, email string) *browser {
 	t.Helper()
 	wantStatus(t, b.post("/login", url.Values{"email": {email}, "password": {testPassword}}), http.StatusSeeOther)
 	return b
 }
 
-func wantStatus(t *testing.T, answer *http.Response, status int) {
+func wantStatus(t testing.TB, answer *http.Response, status int) {
 	t.Helper()
 	if answer.StatusCode != status {
 		t.Fatalf("status %d, want %d: %s", answer.StatusCode, status, text(answer))
 	}
 }
 
-func wantRedirect(t *testing.T, answer *http.Response, to string) {
+func wantRedirect(t testing.TB, answer *http.Response, to string) {
 	t.Helper()
 	if got := redirected(t, answer); got != to {
 		t.Fatalf("sent to %q, want %q", got, to)
@@ -171,14 +181,14 @@ func wantRedirect(t *testing.T, answer *http.Response, to string) {
 }
 
 // redirected returns the address to which an answer redirects.
-func redirected(t *testing.T, answer *http.Response) string {
+func redirected(t testing.TB, answer *http.Response) string {
 	t.Helper()
 	wantStatus(t, answer, http.StatusSeeOther)
 	return answer.Header.Get("Location")
 }
 
 // wantPage is the page of an answer, which must have this status and hold these words.
-func wantPage(t *testing.T, answer *http.Response, status int, words ...string) string {
+func wantPage(t testing.TB, answer *http.Response, status int, words ...string) string {
 	t.Helper()
 	wantStatus(t, answer, status)
 	page := text(answer)
@@ -190,6 +200,13 @@ func wantPage(t *testing.T, answer *http.Response, status int, words ...string) 
 func text(answer *http.Response) string {
 	b, _ := io.ReadAll(answer.Body)
 	return strings.ReplaceAll(string(b), "<wbr>", "") // where a long name may go on at the next line
+}
+
+// testProfile is that of most tests: its administrator has no second factor, and is not asked again who it is.
+func testProfile() registry.Profile {
+	p := profile.LenientProfile()
+	p.AdministratorFactor, p.ProofAge = registry.FactorOptional, 12*time.Hour
+	return p
 }
 
 // portalHarness is the portal with its real services; the engine is not started, so
@@ -212,15 +229,20 @@ components:
     left: {name: nl.example.student.left, title: A student left, contentType: application/json, payload: {type: object}}
 `
 
-func newPortalHarness(t *testing.T, change ...func(*site.PortalConfig)) *portalHarness {
+func newPortalHarness(t testing.TB, change ...func(*site.PortalConfig)) *portalHarness {
+	t.Helper()
+	return newPortalHarnessOn(t, storetest.SQLite, change...)
+}
+
+func newPortalHarnessOn(t testing.TB, open storetest.Open, change ...func(*site.PortalConfig)) *portalHarness {
 	t.Helper()
 	d := &portalHarness{mirror: mirrorClient{Client: &http.Client{}}}
-	d.harness = newHarness(t, func(cfg *Config) {
+	d.harness = newHarnessOn(t, open, func(cfg *Config) {
 		db := cfg.Sessions.(*store.DB)
 		vault := must(registry.VaultFromKey(bytes.Repeat([]byte{7}, 32)))(t)
 		d.reg = must(services.New(registry.Config{
-			DB: db, Now: cfg.Now, Log: slog.New(slog.DiscardHandler), BaseURL: cfg.BaseURL.String(), Organisation: "Chain Office", Vault: vault, Profile: profile.LenientProfile(),
-			CheckFilters: filter.Check, CheckWindows: window.Check, MirrorHTTP: &d.mirror,
+			DB: db, Now: cfg.Now, Log: slog.New(slog.DiscardHandler), BaseURL: cfg.BaseURL.String(), Organisation: "Chain Office", Vault: vault, Profile: testProfile(),
+			CheckFilters: filter.Check, CheckWindows: window.Check, MirrorHTTP: &d.mirror, BreakGlass: "office@example.nl",
 			ServedKinds: []string{store.EndpointWebhook, store.EndpointPull, store.EndpointAMQP, store.EndpointFiles, store.EndpointInbox}, ReadArea: area.Boundary,
 			CheckURL: func(raw string) error {
 				if !strings.HasPrefix(raw, "https://") {
@@ -246,7 +268,7 @@ func newPortalHarness(t *testing.T, change ...func(*site.PortalConfig)) *portalH
 }
 
 // withCatalogue publishes a contract with two event types.
-func (d *portalHarness) withCatalogue(t *testing.T) *portalHarness {
+func (d *portalHarness) withCatalogue(t testing.TB) *portalHarness {
 	t.Helper()
 	ctx := t.Context()
 	must(d.reg.Contracts.Create(ctx, d.admin, contracts.ContractInput{
@@ -259,7 +281,7 @@ func (d *portalHarness) withCatalogue(t *testing.T) *portalHarness {
 }
 
 // at is a browser logged in for an approved partner, and that partner's actor.
-func (d *portalHarness) at(t *testing.T, email string) (*browser, registry.Actor) {
+func (d *portalHarness) at(t testing.TB, email string) (*browser, registry.Actor) {
 	t.Helper()
 	account := d.partner(t, email)
 	b := d.browser().login(t, email)
@@ -283,13 +305,23 @@ func changed(form url.Values, pairs ...string) url.Values {
 }
 
 // newEndpoint adds an endpoint by its form and gives its address.
-func newEndpoint(t *testing.T, b *browser) string {
+func newEndpoint(t testing.TB, b *browser) string {
 	t.Helper()
-	return redirected(t, b.post("/partner/endpoints", endpointForm()))
+	return setUp(t, b.post("/partner/endpoints", endpointForm()))
+}
+
+// setUp gives the address of an endpoint from the answer that goes on with its setup.
+func setUp(t testing.TB, answer *http.Response) string {
+	t.Helper()
+	here, _, found := strings.Cut(redirected(t, answer), "/setup")
+	if !found {
+		t.Fatalf("sent to %q, and not to the setup of an endpoint", here)
+	}
+	return here
 }
 
 // newSubscription asks for a subscription by its form and gives its address.
-func newSubscription(t *testing.T, b *browser, endpoint string) string {
+func newSubscription(t testing.TB, b *browser, endpoint string) string {
 	t.Helper()
 	return redirected(t, b.post("/partner/subscriptions/new", url.Values{
 		"types": {"nl.example.student.enrolled"}, "endpoint": {idOf(endpoint)}, "name": {"Enrolments"}, "purpose": {"To keep our records up to date."},
@@ -299,7 +331,7 @@ func newSubscription(t *testing.T, b *browser, endpoint string) string {
 func idOf(href string) string { return href[strings.LastIndex(href, "/")+1:] }
 
 // mails lists the mails of a page with their texts, newest first.
-func (d *portalHarness) mails(t *testing.T, p store.Page) []store.Mail {
+func (d *portalHarness) mails(t testing.TB, p store.Page) []store.Mail {
 	t.Helper()
 	list, _, err := d.reg.Mails.List(t.Context(), registry.SystemActor(), p)
 	noError(t, err)
@@ -310,7 +342,7 @@ func (d *portalHarness) mails(t *testing.T, p store.Page) []store.Mail {
 }
 
 // lastMail is the text of the newest mail to an address.
-func (d *portalHarness) lastMail(t *testing.T, to string) string {
+func (d *portalHarness) lastMail(t testing.TB, to string) string {
 	t.Helper()
 	for _, m := range d.mails(t, store.Page{}) {
 		if m.Recipient == to {
@@ -321,7 +353,7 @@ func (d *portalHarness) lastMail(t *testing.T, to string) string {
 	return ""
 }
 
-func match(t *testing.T, pattern, in string) string {
+func match(t testing.TB, pattern, in string) string {
 	t.Helper()
 	found := regexp.MustCompile(pattern).FindString(in)
 	if found == "" {

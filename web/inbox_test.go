@@ -37,19 +37,27 @@ func exampleOn(t *testing.T, page string) string {
 	return strings.NewReplacer("&#34;", `"`, "&quot;", `"`, "</textarea>", "").Replace(shown)
 }
 
-func TestFirstTestEventInThreeClicks(t *testing.T) {
+// One press of a button makes a test inbox and shows that a test event arrived in it; two more send one of a real type.
+func TestFirstTestEventInOneClick(t *testing.T) {
 	t.Parallel()
 	h := newRunningPortal(t)
 	b, pat := h.at(t, "pat@example.nl")
 	other, _ := h.at(t, "other@example.nl")
 	wantWords(t, text(b.get("/partner")), `action="/partner/endpoints/inbox"`)
 	wantWords(t, text(b.get("/partner/endpoints")), `action="/partner/endpoints/inbox"`)
-	here := redirected(t, b.post("/partner/endpoints/inbox", nil)) // click 1
+	setup := redirected(t, b.post("/partner/endpoints/inbox", nil)) // click 1
+	here, _, _ := strings.Cut(setup, "/setup")
+	wantWords(t, text(b.get(setup)), "It works", `aria-current="step"`, "202", here+"/test", "/partner/subscriptions/new?endpoint="+idOf(here))
 	if strings.Contains(text(b.get("/partner/endpoints")), `action="/partner/endpoints/inbox"`) {
 		t.Error("a second test inbox is offered")
 	}
 	wantRedirect(t, b.post("/partner/endpoints/inbox", nil), here)
-	wantWords(t, text(b.get(here)), "Nothing has arrived yet", here+"/test")
+	wantWords(t, text(b.get(here)), outbox.TestEventType, here+"/test")
+	// Without a subscription a replay would select nothing, and its page be a refusal.
+	lacks(t, text(b.get(here)), "/partner/replays?")
+	lacks(t, text(h.colleague(t, store.RoleOperator, "").get("/admin/endpoints/"+idOf(here))), "/admin/replays?")
+	wantRedirect(t, b.post(here+"/clear", nil), here)
+	wantWords(t, text(b.get(here)), "Nothing has arrived yet")
 	page := text(b.get(here + "/test")) // click 2
 	example := exampleOn(t, page)
 	wantWords(t, example, `"type": "nl.example.student.enrolled"`, `"student": "42"`, `"schakeltest": true`)
@@ -64,7 +72,7 @@ func TestFirstTestEventInThreeClicks(t *testing.T) {
 	wantWords(t, list, "nl.example.student.enrolled", "Valid", "202 Accepted")
 	message := here + "/messages/" + received[0].ID
 	wantWords(t, text(b.get(message)), "its data fits the contract", "Idempotency-Key", "application/cloudevents+json", "schakeltest")
-	for _, path := range []string{here, here + "/test", message, outcome} {
+	for _, path := range []string{here, here + "/test", message, outcome, setup} {
 		wantStatus(t, other.get(path), http.StatusNotFound)
 	}
 	wantStatus(t, other.post(here+"/answer", url.Values{"answer": {"500"}}), http.StatusNotFound)
@@ -77,6 +85,16 @@ func TestFirstTestEventInThreeClicks(t *testing.T) {
 	wantWords(t, text(b.get(here)), "Nothing has arrived yet")
 }
 
+// newInbox makes a test inbox, empties it of its first test event, and gives its address.
+func newInbox(t *testing.T, b *browser) string {
+	t.Helper()
+	setup := redirected(t, b.post("/partner/endpoints/inbox", nil))
+	here, _, _ := strings.Cut(setup, "/setup")
+	wantWords(t, text(b.get(setup)), "It works")
+	wantRedirect(t, b.post(here+"/clear", nil), here)
+	return here
+}
+
 func TestInboxAnswersAsChosen(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ answer, state, words string }{
@@ -86,7 +104,7 @@ func TestInboxAnswersAsChosen(t *testing.T) {
 			t.Parallel()
 			h := newRunningPortal(t)
 			b, _ := h.at(t, "pat@example.nl")
-			here := redirected(t, b.post("/partner/endpoints/inbox", nil))
+			here := newInbox(t, b)
 			wantRedirect(t, b.post(here+"/answer", url.Values{"answer": {"teapot"}}), here)
 			wantWords(t, text(b.get(here)), "Choose one of the answers")
 			wantRedirect(t, b.post(here+"/answer", url.Values{"answer": {test.answer}}), here)
@@ -104,7 +122,7 @@ func TestTestEventIsHeldAgainstItsContract(t *testing.T) {
 	t.Parallel()
 	h := newRunningPortal(t)
 	b, _ := h.at(t, "pat@example.nl")
-	here := redirected(t, b.post("/partner/endpoints/inbox", nil))
+	here := newInbox(t, b)
 	send := func(pairs ...string) *http.Response {
 		return b.post(here+"/test", changed(url.Values{"type": {"nl.example.student.enrolled"}}, pairs...))
 	}

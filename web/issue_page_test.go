@@ -65,7 +65,7 @@ func TestIssuePage(t *testing.T) {
 			t.Errorf("received %+v", got)
 		}
 		shows(t, at.b.get(at.base+"/deliveries/"+d.ID), http.StatusOK, "Answered 503 (Open)")
-		wantWords(t, text(at.b.get(at.base+"/endpoints/"+w.first.endpoint)), at.base+"/issues?endpoint="+w.first.endpoint, "Its issue, 1 unresolved")
+		wantWords(t, text(at.b.get(at.base+"/endpoints/"+w.first.endpoint)), at.base+"/issues?state=unresolved&amp;endpoint="+w.first.endpoint, "Its issue, 1 unresolved")
 		wantWords(t, text(at.b.get(at.base+"/issues")), at.base+"/issues/"+issue.ID)
 	}
 	for _, path := range []string{"", "/mail"} {

@@ -30,7 +30,7 @@ func TestPagesInEveryLanguage(t *testing.T) {
 	w := newQueueWorld(t)
 	w.attempt(w.deliver(w.event(event.DataJSON, `{"n":1}`), w.first), store.DeliveryDead, webhook.ReasonRejected, store.Attempt{StatusCode: 400})
 	w.attempt(w.deliver(w.event(event.DataJSON, `{"n":2}`), w.first), store.DeliveryRetrying, webhook.ReasonServerError, store.Attempt{StatusCode: 500})
-	catalogue, err := os.ReadFile("../templates/i18n/en.txt")
+	catalogue, err := os.ReadFile("../templates/i18n/texts/en.txt")
 	noError(t, err)
 	keys := map[string]bool{}
 	for line := range strings.Lines(string(catalogue)) {

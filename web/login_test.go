@@ -71,6 +71,20 @@ func TestSetupChoosesSettings(t *testing.T) {
 	}
 }
 
+// TestCommonPasswordsAreRefused: a password that guessers try first makes no account, however long it is.
+func TestCommonPasswordsAreRefused(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t, nil)
+	path := registry.LinkSetup.Path(must(h.accounts.SetupLink(t.Context()))(t))
+	for _, password := range []string{"Welkom123456", "Welkom123456789", "W3lk0m!W3lk0m!W3lk0m!"} {
+		page := wantPage(t, h.browser().post(path, url.Values{"name": {"Ada"}, "email": {"ada@example.nl"}, "password": {password}}), 422, `href="#password"`)
+		lacks(t, page, password)
+		if len(password) > 12 {
+			wantWords(t, page, "Guessers try this password early")
+		}
+	}
+}
+
 func TestLoginScenarios(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t, nil)
@@ -213,7 +227,7 @@ func TestSessionEnds(t *testing.T) {
 				b.get("/account")
 			}
 		}, 200},
-		{"idle", func(_ *testing.T, h *harness, _ *browser) { h.clock.Advance(site.SessionIdle) }, 303},
+		{"idle", func(_ *testing.T, h *harness, _ *browser) { h.clock.Advance(2 * time.Hour) }, 303},
 		{"lifetime", func(_ *testing.T, h *harness, b *browser) {
 			for range 12 {
 				h.clock.Advance(time.Hour)
@@ -317,9 +331,9 @@ func TestWhoMayEnter(t *testing.T) {
 	h := newHarness(t, nil)
 	h.administrator(t)
 	h.partner(t, "pat@example.nl")
-	h.app.Pages("/test", h.app.RequireAdministrator).GET("/admin", enter)
-	h.app.Pages("/test", h.app.RequirePartner).GET("/partner", enter)
-	h.app.Pages("/test", h.app.RequireAccount).GET("/account", enter)
+	h.app.Pages("/test", registry.ReadOrganisation).GET("/admin", enter)
+	h.app.Pages("/test", registry.ReadPartner).GET("/partner", enter)
+	h.app.Pages("/test", registry.OwnAccount).GET("/account", enter)
 	visitor, admin, partner := h.browser(), h.browser(), h.browser()
 	admin.login(t, testEmail)
 	partner.login(t, "pat@example.nl")
@@ -350,7 +364,7 @@ func TestWhoMayEnter(t *testing.T) {
 func TestVisitorsLeaveNothingBehind(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t, nil)
-	h.app.Pages("/test", h.app.RequireAccount).POST("/form", enter)
+	h.app.Pages("/test", registry.OwnAccount).POST("/form", enter)
 	b := h.browser()
 	wantRedirect(t, b.post("/test/form", nil), site.LoginEnded)
 	wantWords(t, text(b.get(site.LoginEnded)), "Your session had ended")

@@ -8,6 +8,7 @@ import (
 	"go/token"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -70,7 +71,22 @@ func TestLinksInMailsOpen(t *testing.T) {
 	w.mailsOfTraffic()
 	w.mailsOfIssues(w.first, w.first.email)
 	w.mailsOfIssues(ours, eva.Email)
+	w.mailsOfChanges()
 	w.wantEveryKind()
+}
+
+// mailsOfChanges are of changes of where data goes, keys and people.
+func (w *mailWorld) mailsOfChanges() {
+	w.addApp(w.t, w.first.browser)
+	for _, path := range []string{"/admin/accounts", "/admin/accounts/" + w.account(w.other.email).ID + "/block"} {
+		wantStatus(w.t, w.admin.post(path, map[string][]string{"name": {"Ann"}, "email": {"ann@example.nl"}, "role": {"administrator"}}), http.StatusSeeOther)
+	}
+	w.open()
+}
+
+// account finds an account by its e-mail address.
+func (w *queueWorld) account(email string) store.Account {
+	return must(w.db.AccountByEmail(w.t.Context(), email))(w.t)
 }
 
 func (w *mailWorld) contact(partnerID, email string) {
@@ -136,6 +152,9 @@ func (w *mailWorld) mailsOfRegistration() {
 		}))
 		w.open()
 	}
+	b := w.browser()
+	wantStatus(w.t, b.post("/register", step("organisation", "name", "School Noord", "do", "later")), http.StatusSeeOther)
+	wantStatus(w.t, b.post("/register/link", url.Values{"email": {"begun@example.nl"}}), http.StatusSeeOther)
 	register("School Noord", "00000001003214345000", "nora@example.nl")
 	link := match(w.t, `register/confirm/\S+`, w.lastMail(w.t, "nora@example.nl"))
 	must(service.Confirm(ctx, link[strings.LastIndex(link, "/")+1:], testPassword))(w.t)

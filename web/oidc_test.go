@@ -32,6 +32,12 @@ type provider struct {
 	codes map[string]url.Values
 	// change alters the claims of the next ID tokens.
 	change func(claims map[string]any)
+	// info holds the claims at the userinfo endpoint; nil for no such endpoint.
+	info map[string]any
+	// silent is the error that answers prompt=none instead of a code; empty for a code.
+	silent string
+	// asked is the last request to log in.
+	asked url.Values
 	// signWith is another key than the one that is published.
 	signWith *ecdsa.PrivateKey
 }
@@ -48,6 +54,7 @@ func newProvider(t *testing.T) *provider {
 	mux.HandleFunc("GET /.well-known/openid-configuration", p.discovery)
 	mux.HandleFunc("GET /authorize", p.authorize)
 	mux.HandleFunc("POST /token", p.token)
+	mux.HandleFunc("GET /userinfo", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, p.info) })
 	mux.HandleFunc("GET /keys", func(w http.ResponseWriter, _ *http.Request) {
 		writeJSON(w, jose.JSONWebKeySet{Keys: []jose.JSONWebKey{{Key: p.key.Public(), KeyID: "k1", Algorithm: "ES256", Use: "sig"}}})
 	})
@@ -63,10 +70,15 @@ func writeJSON(w http.ResponseWriter, v any) {
 
 func (p *provider) discovery(w http.ResponseWriter, _ *http.Request) {
 	base := p.server.URL
-	writeJSON(w, map[string]any{
+	said := map[string]any{
 		"issuer": base, "authorization_endpoint": base + "/authorize", "token_endpoint": base + "/token",
 		"jwks_uri": base + "/keys", "id_token_signing_alg_values_supported": []string{"ES256"},
-	})
+		"end_session_endpoint": base + "/end?x=1",
+	}
+	if p.info != nil {
+		said["userinfo_endpoint"] = base + "/userinfo"
+	}
+	writeJSON(w, said)
 }
 
 // authorize sends the browser back with a code at once.
@@ -77,6 +89,11 @@ func (p *provider) authorize(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	code := rand.Text()
+	p.asked = q
+	if q.Get("prompt") == "none" && p.silent != "" {
+		http.Redirect(w, r, q.Get("redirect_uri")+"?"+url.Values{"error": {p.silent}, "state": {q.Get("state")}}.Encode(), http.StatusFound)
+		return
+	}
 	p.mu.Lock()
 	p.codes[code] = q
 	p.mu.Unlock()
@@ -99,11 +116,17 @@ func (p *provider) token(w http.ResponseWriter, r *http.Request) {
 }
 
 func (p *provider) idToken(nonce string) string {
+	return p.signed(func(claims map[string]any) { claims["nonce"] = nonce })
+}
+
+// signed signs the claims of an ID token, or of another token after a change of them.
+func (p *provider) signed(as func(claims map[string]any)) string {
 	claims := map[string]any{
-		"iss": p.server.URL, "aud": "schakel", "sub": "subject-1", "nonce": nonce,
+		"iss": p.server.URL, "aud": "schakel", "sub": "subject-1", "sid": "session-1",
 		"iat": p.now().Unix(), "exp": p.now().Add(time.Minute).Unix(),
 		"email": "ada@example.nl", "email_verified": true, "name": "Ada",
 	}
+	as(claims)
 	if p.change != nil {
 		p.change(claims)
 	}
@@ -134,7 +157,7 @@ func withProvider(t *testing.T, p *provider, change func(*site.OIDCConfig)) *har
 	if change != nil {
 		change(&cfg)
 	}
-	h := newHarness(t, func(c *Config) { c.OIDC = &cfg })
+	h := newHarness(t, func(c *Config) { c.OIDC = []site.OIDCConfig{cfg} })
 	p.now = h.clock.Now
 	return h
 }
@@ -143,7 +166,13 @@ func withProvider(t *testing.T, p *provider, change func(*site.OIDCConfig)) *har
 // it sends the browser back to.
 func atProvider(t *testing.T, p *provider, b *browser, next string) string {
 	t.Helper()
-	start := b.get("/login/oidc?next=" + url.QueryEscape(next))
+	return viaProvider(t, p, b, "/login/oidc?next="+url.QueryEscape(next))
+}
+
+// viaProvider follows a link to the provider and returns the address it sends the browser back to.
+func viaProvider(t *testing.T, p *provider, b *browser, link string) string {
+	t.Helper()
+	start := b.get(link)
 	wantStatus(t, start, http.StatusSeeOther)
 	client := *p.server.Client()
 	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
@@ -203,9 +232,15 @@ func TestOIDCRefuses(t *testing.T) {
 		{"no nonce", func(c map[string]any) { delete(c, "nonce") }, nil, 403},
 		{"expired", func(c map[string]any) { c["exp"] = time.Now().Add(-time.Hour).Unix() }, nil, 403},
 		{"wrong secret", nil, func(c *site.OIDCConfig) { c.ClientSecret = "other" }, 403},
-		{"claim is another value", nil, func(c *site.OIDCConfig) { c.AdminEmails, c.AdminClaim, c.AdminValue = nil, "name", "Eve" }, 403},
-		{"claim", nil, func(c *site.OIDCConfig) { c.AdminEmails, c.AdminClaim, c.AdminValue = nil, "name", "Ada" }, 303},
-		{"claim in a list", func(c map[string]any) { c["groups"] = []string{"a", "b"} }, func(c *site.OIDCConfig) { c.AdminEmails, c.AdminClaim, c.AdminValue = nil, "groups", "b" }, 303},
+		{"claim is another value", nil, func(c *site.OIDCConfig) {
+			c.AdminEmails, c.Administrators = nil, []site.ClaimRule{{Claim: "name", Value: "Eve"}}
+		}, 403},
+		{"claim", nil, func(c *site.OIDCConfig) {
+			c.AdminEmails, c.Administrators = nil, []site.ClaimRule{{Claim: "name", Value: "Ada"}}
+		}, 303},
+		{"claim in a list", func(c map[string]any) { c["groups"] = []string{"a", "b"} }, func(c *site.OIDCConfig) {
+			c.AdminEmails, c.Administrators = nil, []site.ClaimRule{{Claim: "groups", Value: "b"}}
+		}, 303},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -118,7 +118,7 @@ func TestOwnDeskIsForAdministrators(t *testing.T) {
 	wantStatus(t, partner.get("/admin/own/endpoints"), http.StatusForbidden)
 	admin := h.browser().login(t, testEmail)
 	wantStatus(t, admin.get("/partner/endpoints"), http.StatusForbidden)
-	made := must(h.db.Endpoint(t.Context(), idOf(redirected(t, admin.post("/admin/own/endpoints", endpointForm())))))(t)
+	made := must(h.db.Endpoint(t.Context(), idOf(setUp(t, admin.post("/admin/own/endpoints", endpointForm())))))(t)
 	own := must(h.db.OwnPartner(t.Context()))(t)
 	if made.PartnerID != own.ID {
 		t.Errorf("the endpoint is of %q", made.PartnerID)
@@ -160,12 +160,12 @@ func TestFilesEndpointStory(t *testing.T) {
 	t.Parallel()
 	h := newPortalHarness(t).withCatalogue(t)
 	b, _ := h.at(t, "pat@example.nl")
-	wantWords(t, text(b.get("/partner/endpoints/new")), `href="/partner/endpoints/new?kind=files"`, "Fetch files with what changed in a dataset instead")
+	wantWords(t, text(b.get("/partner/endpoints/new")), `href="/partner/endpoints/new?kind=files"`, "Files: what changed in a dataset")
 	form := text(b.get("/partner/endpoints/new?kind=files"))
 	if !strings.Contains(form, `name="kind" value="files"`) || strings.Contains(form, `name="url"`) || strings.Contains(form, `name="ratePerSecond"`) {
 		t.Error("the form for files asks for an address")
 	}
-	here := redirected(t, b.post("/partner/endpoints", url.Values{"kind": {"files"}, "name": {"Buildings here"}}))
+	here := setUp(t, b.post("/partner/endpoints", url.Values{"kind": {"files"}, "name": {"Buildings here"}}))
 	page := text(b.get(here))
 	wantWords(t, page, "Ask for a subscription to a dataset with it.", "Mutation files", `href="/partner/datasets"`, "mutations.read")
 	lacks(t, page, here+"/test", "Webhook address", "Deliveries to this endpoint", "Token endpoint")
@@ -191,7 +191,7 @@ func TestPullEndpointStory(t *testing.T) {
 	wantWords(t, form, `name="kind" value="pull"`, `href="/partner/endpoints/new?kind=webhook"`)
 	lacks(t, form, `name="url"`, `name="tokenUrl"`)
 	wantPage(t, b.post("/partner/endpoints", url.Values{"kind": {"pull"}, "name": {""}}), 422, `href="#name"`, `name="kind" value="pull"`)
-	here := redirected(t, b.post("/partner/endpoints", url.Values{"kind": {"pull"}, "name": {"Fetch here"}}))
+	here := setUp(t, b.post("/partner/endpoints", url.Values{"kind": {"pull"}, "name": {"Fetch here"}}))
 	page := text(b.get(here))
 	wantWords(t, page, "Endpoint Fetch here is added. Ask for a subscription", "SUBSCRIPTION-ID/receive", "Pending deliveries", "acknowledge")
 	lacks(t, page, here+"/test", "Webhook address")

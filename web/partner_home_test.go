@@ -165,7 +165,7 @@ func TestClientStory(t *testing.T) {
 		t.Errorf("client %+v", client)
 	}
 	lacks(t, text(b.get(here)), "/events/v1/events")
-	must(h.reg.Clients.Decide(t.Context(), h.admin, client.ID, identity.Decision{Approve: true}))(t)
+	must(h.reg.Clients.Decide(t.Context(), h.admin, client.ID, identity.Decision{Approve: true, Reason: "It keeps their records."}))(t)
 	wantWords(t, text(b.get(here)), "/events/v1/events", "nl.example.grade.given", "Idempotency-Key")
 
 	answer := b.post(here+"/secret", nil)

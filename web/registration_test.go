@@ -154,7 +154,7 @@ func TestRegistrationWithoutOIN(t *testing.T) {
 	t.Parallel()
 	h := newPortalHarness(t)
 	b := h.browser()
-	wantWords(t, text(b.get("/register")), "Organisasjonsnummer", "A Norwegian organisation leaves it empty")
+	wantWords(t, text(b.get("/register")), "Organisasjonsnummer", "a Norwegian party in health")
 	form := registration("oin", "", "kvk", "", "name", "Legekontoret Brua", "orgNumber", "312 345 677", "herId", "8094866")
 	wantPage(t, b.post("/register", form), http.StatusUnprocessableEntity, `href="#orgNumber"`, "its check digit does not fit", "312 345 677")
 	form.Set("orgNumber", "312 345 676")
@@ -225,7 +225,7 @@ func TestOnboardingWithoutMailServer(t *testing.T) {
 	}
 	wantStatus(t, w.admin.post(page+"/approve", nil), http.StatusSeeOther)
 	lacks(t, shows(t, w.admin.get(page), http.StatusOK, "The registration is approved. No mail was sent, since there is no mail server. Tell the partner."), "told by mail")
-	wantStatus(t, w.admin.post("/admin/accounts", url.Values{"name": {"Bea"}, "email": {"bea@example.nl"}}), http.StatusSeeOther)
+	wantStatus(t, w.admin.post("/admin/accounts", url.Values{"name": {"Bea"}, "email": {"bea@example.nl"}, "role": {"administrator"}}), http.StatusSeeOther)
 	lacks(t, shows(t, w.admin.get("/admin/accounts"), http.StatusOK, "Bea is invited. No mail was sent", "Read the link under Mails"), "on its way")
 	mails := w.mails(t, store.Page{})
 	for _, m := range mails {

@@ -43,13 +43,14 @@ func New(cfg Config) (*site.App, error) {
 	if err := account.Mount(app, profiles); err != nil {
 		return nil, err
 	}
+	var publish events.Publisher
 	if cfg.API != nil {
-		if err := mountAPIs(app, *cfg.API); err != nil {
+		if publish, err = mountAPIs(app, *cfg.API); err != nil {
 			return nil, err
 		}
 	}
 	if cfg.Portal != nil {
-		if err := mountPages(app, *cfg.Portal); err != nil {
+		if err := mountPages(app, *cfg.Portal, publish); err != nil {
 			return nil, err
 		}
 	}
@@ -62,7 +63,7 @@ var eventsDocument = events.Document.With(append(deliveries.EventsParts, amqp.Ev
 // Documents lists the descriptions of our APIs and events.
 func Documents() []api.Document {
 	return []api.Document{
-		contracts.EventsDocument, eventsDocument, contracts.Document, datasets.EventsDocument, datasets.Document, api.TokensDocument,
+		contracts.EventsDocument, eventsDocument, contracts.Document, datasets.EventsDocument, datasets.Document, deliveries.EventsDocument, admin.EventsDocument, api.TokensDocument,
 	}
 }
 
@@ -76,24 +77,24 @@ func OwnDocuments() []registry.OwnDocument {
 	return own
 }
 
-func mountAPIs(app *site.App, cfg api.Config) error {
+func mountAPIs(app *site.App, cfg api.Config) (events.Publisher, error) {
 	m, err := api.New(app, cfg)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	app.RoutesProblems()
 	m.MountTokens()
-	events.MountAPI(m, eventsDocument)
+	publish := events.MountAPI(m, eventsDocument)
 	deliveries.MountAPI(m)
 	partners.MountAPI(m)
 	contracts.MountAPI(m)
 	amqp.MountAPI(m)
 	datasets.MountAPI(m)
 	traffic.MountAPI(m)
-	return nil
+	return publish, nil
 }
 
-func mountPages(app *site.App, cfg site.PortalConfig) error {
+func mountPages(app *site.App, cfg site.PortalConfig, publish events.Publisher) error {
 	p, err := site.NewPortal(app, cfg)
 	if err != nil {
 		return err
@@ -107,7 +108,7 @@ func mountPages(app *site.App, cfg site.PortalConfig) error {
 	partners.Mount(p, partners.Others{
 		SubscribedDataset: sets.SubscribedDataset, OrphanedBy: exchange.OrphanedBy, EndpointParty: exchange.EndpointParty,
 		FillAdminParty: exchange.FillAdminParty, TakesTests: exchange.TakesTests,
-		CheckEvent: catalogue.CheckEvent, Outcome: sent.Outcome,
+		CheckEvent: catalogue.CheckEvent, Outcome: sent.Outcome, Publish: publish,
 	})
 	admin.Mount(p, sets.FailedDownloads, sets.FailingDatasets)
 	traffic.Mount(p)

@@ -116,7 +116,7 @@ func TestGrantsChange(t *testing.T) {
 	c.publish(t, sampleEvent("1")).want(t, 202)
 	row := must(h.reg.Clients.Get(t.Context(), registry.SystemActor().Scope(), c.id))(t)
 	must(h.reg.Clients.Update(t.Context(), registry.SystemActor(), c.id, identity.NewClient{
-		Name: row.Name, AuthMethod: row.AuthMethod, Scopes: row.Scopes, PublishTypes: []string{"nl.example.student.left"}, PublishSources: row.PublishSources,
+		Name: row.Name, AuthMethod: row.AuthMethod, Scopes: row.Scopes, PublishTypes: []string{"nl.example.student.left"}, PublishSources: row.PublishSources, SourceReason: "It relays for others.",
 	}))(t)
 	h.clock.Advance(6e9)
 	c.token = c.newToken(t, "")

@@ -40,19 +40,6 @@ func (a *logins) changePassword(c echo.Context) error {
 	})
 }
 
-// endSessions logs the account out everywhere but here.
-func (a *logins) endSessions(c echo.Context) error {
-	ctx := c.Request().Context()
-	if err := a.Cfg.Accounts.EndSessions(ctx, site.AccountOf(c).ID); err != nil {
-		return err
-	}
-	account, err := a.Cfg.Accounts.Account(ctx, site.AccountOf(c).ID)
-	if err != nil {
-		return err
-	}
-	return a.freshSession(c, account, "account.sessions-ended")
-}
-
 // setLocale stores the language and the time zone in which the reader wants pages and mails.
 func (a *logins) setLocale(c echo.Context) error {
 	type locale struct{ language, zone string }
@@ -93,7 +80,7 @@ func (a *logins) setNotifications(c echo.Context) error {
 }
 
 func (a *logins) freshSession(c echo.Context, account store.Account, text i18n.Message) error {
-	if err := a.StartSession(c, account.ID, account.SessionEpoch); err != nil {
+	if err := a.StartSession(c, account); err != nil {
 		return err
 	}
 	a.Flash(c, ui.KindOK, text)
@@ -102,9 +89,14 @@ func (a *logins) freshSession(c echo.Context, account store.Account, text i18n.M
 
 func (a *logins) showAccount(c echo.Context, status int, wrong map[string]i18n.Message) error {
 	account := site.AccountOf(c)
+	sessions, err := a.sessionRows(c, account)
+	if err != nil {
+		return err
+	}
 	p := a.Page(c, i18n.T(c.Request().Context(), "account.title"))
 	p.Invalid = len(wrong) > 0
 	return a.Render(c, status, view.AccountPage(p, view.AccountView{
+		Sessions: sessions, Factors: int(account.Factors),
 		Name: account.Name, Email: account.Email, HasPassword: account.PasswordHash != "", Language: account.Language, TimeZone: account.TimeZone,
 		Notify: account.Notify, DigestEvery: account.DigestEvery, DigestDay: int(account.DigestDay), DigestHour: int(account.DigestHour),
 		Since: account.CreatedAt.Time, ThisLogin: account.LastLoginAt.Time, LastLogin: account.PreviousLoginAt.Time, Now: a.Cfg.Now(), Wrong: wrong,

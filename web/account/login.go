@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"net/http"
-	"net/url"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -34,8 +33,12 @@ func (a *logins) login(c echo.Context) error {
 	}
 	v := view.LoginView{Email: form.Get("email"), Next: site.LocalPath(form.Get("next"))}
 	account, err := a.Cfg.Accounts.Authenticate(c.Request().Context(), identity.Login{
-		Email: v.Email, Password: form.Raw("password"), Addr: c.RealIP(), Device: a.deviceOf(c),
+		Email: v.Email, Password: form.Raw("password"), Addr: c.RealIP(), Device: a.DeviceOf(c),
 	})
+	if errors.Is(err, identity.ErrElsewhere) {
+		v.Wrong = "account.login-elsewhere"
+		return a.showLogin(c, http.StatusForbidden, v)
+	}
 	if errors.Is(err, identity.ErrLogin) {
 		v.Wrong = "account.login-wrong"
 		return a.showLogin(c, http.StatusUnauthorized, v)
@@ -48,65 +51,56 @@ func (a *logins) login(c echo.Context) error {
 	if err != nil {
 		return err
 	}
+	next := cmp.Or(v.Next, site.HomeOf(&account))
+	if account.Factors > 0 {
+		if next, err = a.AwaitFactor(c, account, next); err != nil {
+			return err
+		}
+		return c.Redirect(http.StatusSeeOther, next)
+	}
 	if err := a.trustDevice(c, account.ID); err != nil {
 		return err
 	}
-	if err := a.StartSession(c, account.ID, account.SessionEpoch); err != nil {
+	if err := a.StartSession(c, account); err != nil {
 		return err
 	}
-	return c.Redirect(http.StatusSeeOther, cmp.Or(v.Next, site.HomeOf(&account)))
-}
-
-// deviceAge is the lifetime of the cookie of a browser that its user logged in with, in seconds.
-const deviceAge = 400 * 24 * 60 * 60
-
-// deviceCookie lets an owner log in while others guess the password. It is worth nothing without the password.
-func (a *logins) deviceCookie(value string) *http.Cookie {
-	cookie := &http.Cookie{Name: "schakel-device", Value: value, Path: "/", MaxAge: deviceAge, HttpOnly: true, SameSite: http.SameSiteStrictMode}
-	if a.HTTPS() {
-		cookie.Name, cookie.Secure = "__Host-schakel-device", true
-	}
-	return cookie
-}
-
-// deviceOf returns what this browser keeps of an earlier login; empty when it keeps nothing.
-func (a *logins) deviceOf(c echo.Context) string {
-	cookie, err := c.Cookie(a.deviceCookie("").Name)
-	if err != nil {
-		return ""
-	}
-	return cookie.Value
+	return c.Redirect(http.StatusSeeOther, next)
 }
 
 func (a *logins) trustDevice(c echo.Context, account string) error {
-	device, err := a.Cfg.Accounts.TrustDevice(c.Request().Context(), account, a.deviceOf(c))
+	device, err := a.Cfg.Accounts.TrustDevice(c.Request().Context(), account, a.DeviceOf(c))
 	if err != nil {
 		return err
 	}
-	c.SetCookie(a.deviceCookie(device))
+	c.SetCookie(a.DeviceCookie(device))
 	return nil
 }
 
 // logout ends the session of this browser.
 func (a *logins) logout(c echo.Context) error {
-	if account := a.CurrentAccount(c); account != nil {
-		if err := a.Cfg.Accounts.LoggedOut(c.Request().Context(), *account); err != nil {
+	to := "/login"
+	if s := a.CurrentSession(c); s != nil {
+		if err := a.Cfg.Accounts.LoggedOut(c.Request().Context(), *s); err != nil {
 			return err
+		}
+		if l, on := a.leave(c, *s); l != nil {
+			if err := a.keep(c, l, leavingName, on, time.Minute); err != nil {
+				return err
+			}
+			to = "/logout/provider"
 		}
 	}
 	if err := a.EndSession(c); err != nil {
 		return err
 	}
-	return c.Redirect(http.StatusSeeOther, "/login")
+	return c.Redirect(http.StatusSeeOther, to)
 }
 
 func (a *logins) showLogin(c echo.Context, status int, v view.LoginView) error {
-	if a.oidc != nil {
-		v.ProviderLabel, v.ProviderHref = a.oidc.Cfg.Label, "/login/oidc"
-		if v.Next != "" {
-			v.ProviderHref += "?next=" + url.QueryEscape(v.Next)
-		}
+	for _, l := range a.providers {
+		v.Providers = append(v.Providers, ui.Named{Name: l.Cfg.Label, Href: site.ProviderHref(l.Cfg, "", v.Next)})
 	}
+	v.LocalOff = len(a.providers) > 0 && !a.Cfg.Accounts.LocalLogins()
 	p := a.Page(c, i18n.T(c.Request().Context(), "account.login"))
 	p.Invalid = v.Wrong != ""
 	if p.Flash == nil && c.QueryParam("ended") != "" {

@@ -42,11 +42,16 @@ func (a *logins) choosePassword(c echo.Context, purpose registry.LinkPurpose) er
 		if account.Status != store.AccountActive {
 			return echo.NewHTTPError(http.StatusForbidden, i18n.Message("account.blocked"))
 		}
-		if err := a.LoginByLink(c, account); err != nil {
+		to, err := a.LoginByLink(c, account, site.HomeOf(&account))
+		if err != nil {
 			return err
 		}
-		a.Flash(c, ui.KindOK, "account.password-set")
-		return c.Redirect(http.StatusSeeOther, site.HomeOf(&account))
+		said := i18n.Message("account.password-set")
+		if account.Factors > 0 {
+			said = "account.password-set-factor"
+		}
+		a.Flash(c, ui.KindOK, said)
+		return c.Redirect(http.StatusSeeOther, to)
 	}, a.passwordForm)
 }
 

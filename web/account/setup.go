@@ -38,7 +38,8 @@ func (a *logins) setup(c echo.Context) error {
 		if err != nil {
 			return linkProblem(err)
 		}
-		if err := a.LoginByLink(c, account); err != nil {
+		to, err := a.LoginByLink(c, account, site.HomeOf(&account))
+		if err != nil {
 			return err
 		}
 		a.Flash(c, ui.KindOK, "account.setup-done")
@@ -48,7 +49,7 @@ func (a *logins) setup(c echo.Context) error {
 				a.Flash(c, ui.KindWarning, "account.setup-lenient-failed")
 			}
 		}
-		return c.Redirect(http.StatusSeeOther, site.HomeOf(&account))
+		return c.Redirect(http.StatusSeeOther, to)
 	}, a.showSetup)
 }
 

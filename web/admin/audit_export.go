@@ -2,6 +2,7 @@ package admin
 
 import (
 	"github.com/labstack/echo/v4"
+	"schakel/registry"
 	"schakel/store"
 	"schakel/web/site"
 )
@@ -18,7 +19,7 @@ func (p *pages) exportAudit(c echo.Context) error {
 	}}, func(write func(...any) error) error {
 		return p.DB.EachAudit(ctx, filter, func(rows []store.Audit) error {
 			for _, a := range rows {
-				err := write(a.ID, a.At, a.ActorKind, a.ActorID, a.ActorName, a.Action, a.ObjectKind, a.ObjectID, a.ObjectName, a.PartnerID, a.Detail)
+				err := write(a.ID, a.At, a.ActorKind, a.ActorID, a.ActorName, a.Action, a.ObjectKind, a.ObjectID, a.ObjectName, a.PartnerID, registry.AuditDetail(a))
 				if err != nil {
 					return err
 				}

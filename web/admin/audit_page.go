@@ -13,23 +13,27 @@ import (
 )
 
 // auditQuery is the filter of the audit trail as it was typed.
-type auditQuery struct{ partner, action, actor, object, from, until string }
+type auditQuery struct{ partner, action, actor, object, zone, from, until string }
 
 func readAuditQuery(c echo.Context) auditQuery {
 	read := func(name string) string { return site.Shown(site.Clean(c.QueryParam(name))) }
-	return auditQuery{read("partner"), read("action"), read("actor"), read("object"), read("from"), read("until")}
+	return auditQuery{read("partner"), read("action"), read("actor"), read("object"), read("zone"), read("from"), read("until")}
 }
 
-func (q auditQuery) empty() bool { return q == auditQuery{} }
+func (q auditQuery) empty() bool { return q == auditQuery{zone: q.zone} }
 
 // filter turns the query into what the store selects; what is wrong is told by field.
 func (q auditQuery) filter(wrong site.FormErrors) store.AuditFilter {
-	from, until := site.Period(q.from, q.until, wrong)
+	from, until := site.Period(q.zone, q.from, q.until, wrong)
 	return store.AuditFilter{PartnerID: q.partner, Action: q.action, ActorID: q.actor, ObjectID: q.object, From: from, Until: until}
 }
 
 // auditPage shows who did what, in sentences.
 func (p *pages) auditPage(c echo.Context) error {
+	saved, redirect, err := p.SavedFilters(c, "/admin/audit")
+	if err != nil || redirect != "" {
+		return site.Elsewhere(c, redirect, err)
+	}
 	ctx, q := c.Request().Context(), readAuditQuery(c)
 	wrong := site.FormErrors{}
 	filter := q.filter(wrong)
@@ -37,7 +41,7 @@ func (p *pages) auditPage(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	v := view.AuditView{Path: "/admin/audit", Fields: fields, Export: site.ExportHref(c, "/admin/audit"), Now: p.Cfg.Now()}
+	v := view.AuditView{Path: "/admin/audit", Saved: saved, Fields: fields, Export: site.ExportHref(c, "/admin/audit"), Now: p.Cfg.Now()}
 	page := p.Page(c, i18n.T(ctx, "admin.audit.title"))
 	page.Lead = i18n.T(ctx, "admin.audit.lead")
 	page.Crumbs = append(page.Crumbs, ui.Crumb{Label: i18n.T(ctx, "admin.audit.title")})
@@ -59,7 +63,7 @@ func (p *pages) auditPage(c echo.Context) error {
 		Empty: ui.Empty{Text: i18n.T(ctx, "admin.audit.none")},
 	}
 	if !q.empty() {
-		v.Table.Empty = ui.Empty{Text: i18n.T(ctx, "admin.audit.no-match"), ActionLabel: i18n.T(ctx, "admin.audit.clear"), ActionHref: v.Path}
+		v.Table.Empty = ui.Empty{Text: i18n.T(ctx, "admin.audit.no-match"), ActionLabel: i18n.T(ctx, "admin.audit.clear"), ActionHref: saved.All}
 	}
 	return p.Render(c, http.StatusOK, view.AuditTrail(page, v))
 }
@@ -81,8 +85,8 @@ func (p *pages) auditFields(ctx context.Context, q auditQuery, wrong site.FormEr
 		site.ChoiceField("partner", i18n.T(ctx, "admin.audit.partner"), q.partner, partners), site.ChoiceField("action", i18n.T(ctx, "admin.audit.action"), q.action, actions),
 		site.ChoiceField("actor", i18n.T(ctx, "admin.audit.done-by"), q.actor, actors),
 		{Name: "object", Label: i18n.T(ctx, "admin.audit.object"), Value: q.object, MaxLength: site.MaxFilterText},
-		{Name: "from", Label: i18n.T(ctx, "admin.audit.from"), Type: "date", Value: q.from},
-		{Name: "until", Label: i18n.T(ctx, "admin.audit.until"), Type: "date", Value: q.until},
+		site.MomentField(ctx, "from", i18n.T(ctx, "admin.audit.from"), q.zone, q.from),
+		site.MomentField(ctx, "until", i18n.T(ctx, "admin.audit.until"), q.zone, q.until),
 	}, wrong), nil
 }
 

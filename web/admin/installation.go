@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/labstack/echo/v4"
+	"schakel/registry"
 	"schakel/registry/installation"
 	view "schakel/templates/admin"
 	"schakel/templates/i18n"
@@ -18,13 +19,14 @@ const installationPath = "/admin/installation"
 
 // routesInstallation registers the page about the installation, and the path at which it proves who it is to anybody who asks.
 func (p *pages) routesInstallation() {
-	p.Pages("").GET(installation.ReachablePath+":question", p.reachable)
-	g := p.Pages(installationPath, p.RequireAdministrator)
+	p.Pages("", registry.Anyone).GET(installation.ReachablePath+":question", p.reachable)
+	g := p.Pages(installationPath, registry.ReadOrganisation)
 	g.GET("", p.installation)
-	g.POST("/test", p.testInstallation)
-	g.POST("/key", p.confirmKeyBackup)
-	g.POST("/mail", p.sendTestMail)
-	g.POST("/mail/confirmation", p.confirmMail)
+	change := g.Needs(registry.ChangeSettings)
+	change.POST("/test", p.testInstallation)
+	change.POST("/key", p.confirmKeyBackup)
+	change.POST("/mail", p.sendTestMail)
+	change.POST("/mail/confirmation", p.confirmMail)
 }
 
 // reachable answers a question with what only an installation that has this secret key can know.

@@ -58,13 +58,30 @@ func (p *pages) adminMailText(c echo.Context) error {
 	return p.showMail(c, m, mailParagraphs(m.Body, p.Cfg.BaseURL))
 }
 
+// releaseMail sends a mail that was held back.
+func (p *pages) releaseMail(c echo.Context) error {
+	back := "/admin/mails/" + c.Param("id")
+	err := p.Registry.Mails.Release(c.Request().Context(), site.Actor(c), c.Param("id"))
+	if e, ok := errors.AsType[*registry.Error](err); ok && e.Code == registry.CodeConflict {
+		p.Flash(c, ui.KindWarning, e.Message)
+		return c.Redirect(http.StatusSeeOther, back)
+	}
+	if err != nil {
+		return err
+	}
+	return p.Done(c, back, "admin.mails.released")
+}
+
 func (p *pages) showMail(c echo.Context, m store.Mail, text [][][]view.MailText) error {
 	v := view.AdminMailView{
 		Recipient: m.Recipient, Subject: m.Subject, Status: m.Status, Error: m.Error, Attempts: int(m.Attempts), Written: m.CreatedAt.Time,
-		Sent: m.SentAt.Time, Now: p.Cfg.Now(), Paragraphs: text,
+		Sent: m.SentAt.Time, Now: p.Cfg.Now(), Paragraphs: text, Due: m.DueAt.Time,
 	}
 	if p.Registry.Mails.Unsent(m) {
 		v.Show = "/admin/mails/" + m.ID + "/text"
+	}
+	if m.Status == store.MailHeld {
+		v.Release = "/admin/mails/" + m.ID + "/release"
 	}
 	page := p.Frame(c, m.Subject, ui.Crumb{Label: i18n.T(c.Request().Context(), "admin.mails.title"), Href: "/admin/mails"})
 	return p.Render(c, http.StatusOK, view.AdminMail(page, v))

@@ -1,16 +1,28 @@
-// Package admin serves the pages of administrators about this Schakel itself: the overview, the installation, accounts, mails, routes between
+// Package admin serves the pages of administrators about this Schakel itself: the overview, the installation, mails, routes between
 // partners, the settings of the chain collaboration and the audit trail.
 //
-// All of it is behind the role of administrator, but for the mailbox of a demonstration. It changes nothing by itself: every
+// All of it is for the people of the organisation, but for the mailbox of a demonstration. It changes nothing by itself: every
 // change is a call of one method of the registry, which checks it and writes its audit entry.
 package admin
 
 import (
 	"context"
+	_ "embed" // the description of events
 
+	"schakel/registry"
 	"schakel/templates/ui"
+	"schakel/web/api"
 	"schakel/web/site"
 )
+
+//go:embed asyncapi.yaml
+var asyncapiYAML []byte
+
+// EventsDocument describes what the own organisation is told of its installation.
+var EventsDocument = api.NewDocument("", registry.OwnDocument{
+	ID: "schakel-alert-events", Title: "Alert events", Content: asyncapiYAML,
+	Summary: "What this Schakel tells its own organisation when something is wrong with the installation, and when it is over.",
+})
 
 // pages serves the pages; the tiles of the overview that another feature counts are given.
 type pages struct {
@@ -25,23 +37,23 @@ func Mount(p *site.Portal, failedDownloads, failingDatasets func(context.Context
 
 // mountAdmin registers the pages of administrators about this Schakel itself.
 func (p *pages) mountAdmin() {
-	g := p.Pages("/admin", p.RequireAdministrator)
+	g := p.Pages("/admin", registry.ReadOrganisation)
 	g.GET("", p.adminOverview)
 	g.GET("/routes", p.adminRoutes)
-	g.POST("/routes", p.adminAddRoute)
-	g.POST("/routes/:id/removal", p.adminRemoveRoute)
+	routes := g.Needs(registry.ChangeRoutes)
+	routes.POST("/routes", p.adminAddRoute, p.RequireProof)
+	routes.POST("/routes/:id/removal", p.adminRemoveRoute)
 	g.GET("/mails", p.adminMails)
 	g.GET("/mails/:id", p.adminMail)
-	g.POST("/mails/:id/text", p.adminMailText)
-	g.GET("/accounts", p.adminAccounts)
-	g.POST("/accounts", p.adminInvite)
-	g.POST("/accounts/:id/:change", p.adminChangeAccount)
+	mails := g.Needs(registry.ManageMails)
+	mails.POST("/mails/:id/text", p.adminMailText)
+	mails.POST("/mails/:id/release", p.releaseMail)
 	g.GET("/audit", p.auditPage)
 	g.GET("/audit/export", p.exportAudit)
 	p.routesSettings()
 	p.routesInstallation()
 	if p.Mailbox {
-		g := p.Pages("")
+		g := p.Pages("", registry.Anyone)
 		g.GET("/mailbox", p.mailboxPage)
 		g.GET("/mailbox/:id", p.mailPage)
 	}

@@ -20,16 +20,17 @@ import (
 
 // routesSettings registers the pages about the profile of the chain collaboration.
 func (p *pages) routesSettings() {
-	g := p.Pages("/admin/settings", p.RequireAdministrator)
+	g := p.Pages("/admin/settings", registry.ReadOrganisation)
 	g.GET("", p.settings)
-	g.POST("", p.saveSettings)
-	g.GET("/edit", p.editSettings)
-	g.POST("/revert", p.revertSetting)
-	g.POST("/strict", p.strictSettings)
+	change := g.Needs(registry.ChangeSettings)
+	change.POST("", p.saveSettings, p.RequireProof)
+	change.GET("/edit", p.editSettings)
+	change.POST("/revert", p.revertSetting, p.RequireProof)
+	change.POST("/strict", p.strictSettings, p.RequireProof)
 	g.GET("/export", p.exportSettings)
-	g.GET("/import", p.importSettings)
-	g.POST("/import", p.previewSettings)
-	g.POST("/import/confirmation", p.applySettings)
+	change.GET("/import", p.importSettings)
+	change.POST("/import", p.previewSettings)
+	change.POST("/import/confirmation", p.applySettings, p.RequireProof)
 }
 
 // settings shows the settings and names what is relaxed.

@@ -79,9 +79,7 @@ func (p *Pages) AMQPBeside(ctx context.Context, queue site.DeliveryQueue) (ui.Cr
 	if !queue.Admin || len(queue.Statuses) == 0 {
 		return ui.Crumb{}, nil
 	}
-	label, href, f := "amqp.beside.errors", "?state="+amqpAttention+"&direction=out", store.AMQPFilter{
-		Direction: store.AMQPOut, Statuses: []string{store.AMQPFailed, store.AMQPRejected, store.AMQPUnanswered},
-	}
+	label, href, f := "amqp.beside.errors", "?state="+amqpAttention+"&direction=out", store.AMQPFilter{Direction: store.AMQPOut, Attention: true}
 	if !queue.Errors {
 		label, href, f = "amqp.beside.dead", "?state=dead", store.AMQPFilter{Statuses: []string{store.AMQPDead}}
 	}

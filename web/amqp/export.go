@@ -5,6 +5,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 	"schakel/store"
+	"schakel/templates/i18n"
 	"schakel/web/site"
 )
 
@@ -21,7 +22,7 @@ func (a AMQPArea) exportMessages(c echo.Context) error {
 	}}, func(write func(...any) error) error {
 		return a.DB.EachAMQPMessage(ctx, filter, func(rows []store.AMQPMessage) error {
 			for _, m := range rows {
-				err := write(m.ID, m.Direction, m.Kind, m.Status, m.Reason, m.Detail, strings.Join(m.Codes, " "), m.PartnerID, m.PartyID, m.Her, m.OwnHer, m.MessageID,
+				err := write(m.ID, m.Direction, m.Kind, m.Status, m.Reason, i18n.Message(m.Detail).In(ctx), strings.Join(m.Codes, " "), m.PartnerID, m.PartyID, m.Her, m.OwnHer, m.MessageID,
 					m.CorrelationID, m.ConversationID, m.MsgID, m.Subject, m.Queue, m.EventID, m.DeliveryID, m.Attempts, m.CreatedAt, m.UpdatedAt)
 				if err != nil {
 					return err

@@ -9,6 +9,7 @@ import (
 	"github.com/labstack/echo/v4"
 	"schakel/delivery/amqp"
 	"schakel/delivery/outbox"
+	"schakel/registry"
 	"schakel/store"
 	view "schakel/templates/amqp"
 	"schakel/templates/i18n"
@@ -168,6 +169,9 @@ func (a AMQPArea) messageBody(c echo.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := a.Registry.Audit.NoteRead(c.Request().Context(), site.Actor(c), registry.ActionBodyDownloaded, bodyObject(m), nil); err != nil {
+		return err
+	}
 	return serveBody(c, m.ID, body)
 }
 
@@ -187,7 +191,15 @@ func (m *handlers) getAMQPBody(c echo.Context, who api.Caller) error {
 	if err != nil {
 		return err
 	}
+	if err := m.Registry.Audit.NoteRead(c.Request().Context(), who.Actor(), registry.ActionBodyDownloaded, bodyObject(row), nil); err != nil {
+		return err
+	}
 	return serveBody(c, row.ID, body)
+}
+
+// bodyObject names a message in the audit trail.
+func bodyObject(m store.AMQPMessage) registry.Object {
+	return registry.ObjectOf("amqp-message", m.ID, m.MessageID, m.PartnerID)
 }
 
 const bodyNotStored = i18n.Message("amqp.act.no-body")

@@ -15,22 +15,25 @@ import (
 
 // messageList lists messages that were written or read.
 func (a AMQPArea) messageList(c echo.Context) error {
+	saved, redirect, err := a.SavedFilters(c, a.messages())
+	if err != nil || redirect != "" {
+		return site.Elsewhere(c, redirect, err)
+	}
 	ctx, paging := c.Request().Context(), site.PagePaging(c)
 	f, wrong := a.messageFilter(c)
 	f.Page = paging
 	kind, state := site.PageChoice(c, "kind", amqpKinds()), site.PageChoice(c, "state", amqpChoices())
-	from, until, her := site.Clean(c.QueryParam("from")), site.Clean(c.QueryParam("until")), site.Clean(c.QueryParam("herId"))
+	zone, from, until, her := site.Clean(c.QueryParam("zone")), site.Clean(c.QueryParam("from")), site.Clean(c.QueryParam("until")), site.Clean(c.QueryParam("herId"))
 	v := view.AMQPMessagesView{
-		Path: a.messages(), Self: c.Request().URL.RequestURI(), Export: site.ExportHref(c, a.messages()), Now: a.Cfg.Now(), Filtered: kind+state+f.Direction+f.PartyID+f.ID+from+until+her != "",
+		Path: a.messages(), Saved: saved, Self: c.Request().URL.RequestURI(), Export: site.ExportHref(c, a.messages()), Now: a.Cfg.Now(), Filtered: kind+state+f.Direction+f.PartyID+f.ID+from+until+her != "",
 	}
-	var err error
 	if v.Fields, err = a.messageFields(c, f, kind, state); err != nil {
 		return err
 	}
 	v.Fields = append(v.Fields, ui.Field{Name: "herId", Label: i18n.T(ctx, "amqp.messages.her-id"), Value: her, MaxLength: 9})
 	v.Fields = site.WithErrors(append(v.Fields,
-		ui.Field{Name: "from", Label: i18n.T(ctx, "amqp.messages.from-moment"), Type: site.MomentField(from), Value: from},
-		ui.Field{Name: "until", Label: i18n.T(ctx, "amqp.messages.until-moment"), Type: site.MomentField(until), Value: until}), wrong)
+		site.MomentField(ctx, "from", i18n.T(ctx, "amqp.messages.from-moment"), zone, from),
+		site.MomentField(ctx, "until", i18n.T(ctx, "amqp.messages.until-moment"), zone, until)), wrong)
 	page := a.pageFrame(c, i18n.T(ctx, "amqp.messages.title"))
 	page.Lead = i18n.T(ctx, "amqp.messages.lead")
 	if len(wrong) > 0 {
@@ -65,7 +68,7 @@ func (a AMQPArea) messageFilter(c echo.Context) (store.AMQPFilter, site.FormErro
 	if f, ok = ofHerID(f, site.Clean(c.QueryParam("herId"))); !ok {
 		wrong["herId"] = "amqp.messages.her-id-bad"
 	}
-	f.Since, f.Until = site.Period(site.Clean(c.QueryParam("from")), site.Clean(c.QueryParam("until")), wrong)
+	f.Since, f.Until = site.Period(site.Clean(c.QueryParam("zone")), site.Clean(c.QueryParam("from")), site.Clean(c.QueryParam("until")), wrong)
 	return f, wrong
 }
 

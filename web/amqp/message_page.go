@@ -45,7 +45,7 @@ func (a AMQPArea) showMessage(c echo.Context, reason string, wrong i18n.Message)
 	}
 	cause := i18n.Message(site.AMQPReasonOf(m.Reason).Label)
 	v := view.AMQPMessageView{
-		State: a.stateNow(ctx, m), About: a.aboutNow(ctx, m), Code: m.Reason, Cause: cause.In(ctx), Remedy: AMQPRemedy(m).In(ctx), Detail: remark(m), Codes: m.Codes,
+		State: a.stateNow(ctx, m), About: a.aboutNow(ctx, m), Code: m.Reason, Cause: cause.In(ctx), Remedy: AMQPRemedy(m).In(ctx), Detail: remark(ctx, m), Codes: m.Codes,
 		Facts: a.messageFacts(ctx, c, m), IDs: messageIDs(ctx, m), Trace: traceMoments(ctx, traces), Now: a.Cfg.Now(),
 	}
 	resent, err := a.resentItems(ctx, m)
@@ -74,11 +74,11 @@ func (a AMQPArea) showMessage(c echo.Context, reason string, wrong i18n.Message)
 }
 
 // remark returns the comment of the party or the bridge on a message, when it adds to the state.
-func remark(m store.AMQPMessage) string {
+func remark(ctx context.Context, m store.AMQPMessage) string {
 	if strings.EqualFold(m.Detail, "ok") {
 		return ""
 	}
-	return m.Detail
+	return i18n.Message(m.Detail).In(ctx)
 }
 
 func messageTitle(ctx context.Context, m store.AMQPMessage) string {
@@ -157,7 +157,7 @@ func traceMoments(ctx context.Context, traces []store.AMQPTrace) []ui.Moment {
 	var list []ui.Moment
 	for i := len(traces) - 1; i >= 0; i-- {
 		t := traces[i]
-		m := ui.Moment{At: t.At.Time, Kind: ui.KindInfo, Title: amqpStep(ctx, t.Step), Text: t.Detail}
+		m := ui.Moment{At: t.At.Time, Kind: ui.KindInfo, Title: amqpStep(ctx, t.Step), Text: i18n.Message(t.Detail).In(ctx)}
 		switch t.Step {
 		case "unwritten", "overdue", "read again", "answer refused":
 			m.Kind = ui.KindWarning
@@ -166,7 +166,7 @@ func traceMoments(ctx context.Context, traces []store.AMQPTrace) []ui.Moment {
 		}
 		switch {
 		case t.Node != "" && t.Detail != "":
-			m.Text = i18n.T(ctx, "amqp.trace.detail-on-node", t.Detail, t.Node)
+			m.Text = i18n.T(ctx, "amqp.trace.detail-on-node", i18n.Message(t.Detail), t.Node)
 		case t.Node != "":
 			m.Text = i18n.T(ctx, "amqp.trace.on-node", t.Node)
 		}

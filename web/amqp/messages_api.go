@@ -54,7 +54,7 @@ type amqpTraceAnswer struct {
 
 func newAMQPMessageAnswer(m store.AMQPMessage) AMQPMessageAnswer {
 	return AMQPMessageAnswer{
-		ID: m.ID, Direction: m.Direction, Kind: m.Kind, Status: m.Status, Reason: m.Reason, Detail: m.Detail, Codes: m.Codes, PartyID: m.PartyID,
+		ID: m.ID, Direction: m.Direction, Kind: m.Kind, Status: m.Status, Reason: m.Reason, Detail: i18n.Message(m.Detail).String(), Codes: m.Codes, PartyID: m.PartyID,
 		HerID: m.Her, OwnHerID: m.OwnHer, Queue: m.Queue, Subject: m.Subject, MessageID: m.MessageID, MsgID: m.MsgID, CorrelationID: m.CorrelationID,
 		ConversationID: m.ConversationID, AnswersTo: m.ReferenceID, EventID: m.EventID, DeliveryID: m.DeliveryID, Resends: m.Resends,
 		DueAt: m.DueAt, OverdueAt: m.OverdueAt, CreatedAt: m.CreatedAt, UpdatedAt: m.UpdatedAt,
@@ -141,7 +141,7 @@ func (m *handlers) answerAMQPMessage(c echo.Context, status int) error {
 	answer := newAMQPMessageAnswer(row)
 	answer.Answers = api.Each(answers, newAMQPMessageAnswer)
 	for _, t := range traces {
-		answer.Trace = append(answer.Trace, amqpTraceAnswer{t.Step, t.Detail, t.Node, t.At})
+		answer.Trace = append(answer.Trace, amqpTraceAnswer{t.Step, i18n.Message(t.Detail).String(), t.Node, t.At})
 	}
 	return c.JSON(status, answer)
 }

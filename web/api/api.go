@@ -10,6 +10,7 @@ import (
 	"context"
 	"errors"
 
+	"schakel/delivery/endpointcheck"
 	"schakel/delivery/mutation/export"
 	"schakel/delivery/mutation/ingest"
 	"schakel/delivery/outbox"
@@ -39,6 +40,8 @@ type Config struct {
 	Exporter *export.Exporter
 	// Ingester takes in what is published in datasets. Default one of its own.
 	Ingester *ingest.Ingester
+	// Checks holds endpoints against the profile. Default none can be checked.
+	Checks *endpointcheck.Runner
 	// DocumentBytes is the largest contract document. Default 16 MiB.
 	DocumentBytes int64
 	// Advised is told the code of each advice that the sender of accepted events

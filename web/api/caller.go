@@ -164,6 +164,11 @@ func (m *API) OrReadKey(otherwise echo.MiddlewareFunc) echo.MiddlewareFunc {
 			if err != nil {
 				return err
 			}
+			if cert, err := m.App.Certificate(c); err != nil {
+				return err
+			} else if err := site.CertificateOf(token.Client{OIN: partner.OIN}, cert); err != nil {
+				return err
+			}
 			c.Set(site.ContextClaims, token.Claims{ClientID: key.ID, Scopes: []string{site.ScopeRegistryRead}})
 			c.Set(contextCaller, &Caller{Client: store.Client{ID: key.ID, Name: key.Name, PartnerID: partner.ID}, Partner: partner, readKey: true})
 			return next(c)

@@ -2,6 +2,7 @@ package api
 
 import (
 	"encoding/base64"
+	"errors"
 	"io"
 	"log/slog"
 	"mime"
@@ -25,11 +26,26 @@ func (m *API) postToken(c echo.Context) error {
 	if fail != nil {
 		return m.tokenRefused(c, fail)
 	}
+	cert, err := m.App.Certificate(c)
+	if p, ok := errors.AsType[*site.Problem](err); ok {
+		return m.tokenRefused(c, &token.OAuthError{Status: p.Status, Code: oauthCode(p.Status), Description: p.Detail.String(), Err: err})
+	} else if err != nil {
+		return err
+	}
+	request.Certificate = cert
 	answer, fail := m.Issuer.Exchange(c.Request().Context(), request)
 	if fail != nil {
 		return m.tokenRefused(c, fail)
 	}
 	return c.JSON(http.StatusOK, answer)
+}
+
+// oauthCode is the error code of RFC 6749 for a certificate that is refused with a status.
+func oauthCode(status int) string {
+	if status == http.StatusServiceUnavailable {
+		return "temporarily_unavailable"
+	}
+	return "invalid_client"
 }
 
 func (m *API) tokenRefused(c echo.Context, fail *token.OAuthError) error {

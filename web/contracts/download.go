@@ -9,6 +9,7 @@ import (
 	"schakel/registry"
 	"schakel/registry/contracts"
 	"schakel/registry/contracts/contract"
+	"schakel/registry/services"
 	"schakel/store"
 	view "schakel/templates/contracts"
 	"schakel/templates/i18n"
@@ -45,7 +46,9 @@ func (p *pages) downloadVersion(form string, converted *api.ConvertedDocuments) 
 				return err
 			}
 		}
-		p.noteDownload(c, v)
+		if err := p.noteDownload(c, id, v); err != nil {
+			return err
+		}
 		header := c.Response().Header()
 		documentHeaders(header, id, v, format, v.Version)
 		header.Set("Content-Security-Policy", site.DataCSP)
@@ -57,19 +60,34 @@ func (p *pages) downloadVersion(form string, converted *api.ConvertedDocuments) 
 }
 
 // noteDownload remembers that a person of a partner fetched a version, or counts a visitor. The own organisation's people
-// look after contracts, and what a page itself fetches, such as Redoc, is reading: that tells nothing of who builds on it.
-func (p *pages) noteDownload(c echo.Context, v store.ContractVersion) {
+// look after contracts, and what a page itself fetches, such as Redoc, is reading: that tells nothing of who builds on it. The audit
+// trail has each download of what not everybody may read.
+func (p *pages) noteDownload(c echo.Context, id string, v store.ContractVersion) error {
 	var who contracts.Downloader
 	if account := p.CurrentAccount(c); account != nil {
+		if err := auditDownload(c, p.DB, p.Registry, registry.AccountActor(*account), id, v); err != nil {
+			return err
+		}
 		who = contracts.Downloader{Kind: store.DownloadAccount, ID: account.ID, PartnerID: account.PartnerID}
 		if account.PartnerID == "" {
-			return
+			return nil
 		}
 	}
 	if c.Request().Header.Get("Sec-Fetch-Dest") == "empty" {
-		return
+		return nil
 	}
 	p.Registry.Downloads.Note(v, who)
+	return nil
+}
+
+// auditDownload writes in the audit trail who downloads a version that not everybody may read.
+func auditDownload(c echo.Context, db *store.DB, services *services.Services, actor registry.Actor, id string, v store.ContractVersion) error {
+	ctx := c.Request().Context()
+	about, err := db.Contract(ctx, id)
+	if err != nil || about.Visibility == store.VisibilityPublic && v.Status != store.VersionDraft {
+		return err
+	}
+	return services.Audit.NoteRead(ctx, actor, registry.ActionContractDownloaded, registry.ObjectOf("contract", id, id+" "+v.Version, actor.PartnerID), nil)
 }
 
 // downloadsView shows who fetched a version to who maintains it.

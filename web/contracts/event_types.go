@@ -179,7 +179,7 @@ func (p *pages) showEventType(c echo.Context, status int, check *view.EventCheck
 	switch account := p.CurrentAccount(c); {
 	case account == nil:
 		v.LogIn = "/login?next=" + url.QueryEscape(subscribe)
-	case account.Role == store.RolePartner:
+	case account.Role == store.RoleManager:
 		v.Subscribe = subscribe
 	}
 	if p.CurrentAccount(c) != nil {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/labstack/echo/v4"
+	"schakel/registry"
 	"schakel/registry/contracts"
 	"schakel/store"
 	view "schakel/templates/contracts"
@@ -21,19 +22,20 @@ const MirrorPages = "/admin/mirrors"
 
 // routesMirrors registers the pages about mirrors of other registers.
 func (p *pages) routesMirrors(g site.RouteGroup) {
+	change := g.Needs(registry.ChangeContracts)
 	g.GET("/mirrors", p.mirrorsPage)
-	g.POST("/mirrors", p.createMirror)
-	g.GET("/mirrors/new", p.newMirrorPage)
+	change.POST("/mirrors", p.createMirror)
+	change.GET("/mirrors/new", p.newMirrorPage)
 	g.GET("/mirrors/:id", p.mirrorPage)
-	g.GET("/mirrors/:id/edit", p.editMirrorPage)
-	g.POST("/mirrors/:id/edit", p.changeMirror)
-	g.POST("/mirrors/:id/runs", p.runMirror)
+	change.GET("/mirrors/:id/edit", p.editMirrorPage)
+	change.POST("/mirrors/:id/edit", p.changeMirror)
+	change.POST("/mirrors/:id/runs", p.runMirror)
 	g.GET("/mirrors/:id/copies", p.mirrorCopiesPage)
-	g.POST("/mirrors/:id/removal", p.removeMirror)
+	change.POST("/mirrors/:id/removal", p.removeMirror)
 	g.GET("/mirrors/:id/runs/:run", p.mirrorRunPage)
 	g.GET("/mirrors/:id/alarms/:alarm", p.mirrorAlarmPage)
 	g.GET("/mirrors/:id/alarms/:alarm/content", p.mirrorAlarmContent)
-	g.POST("/mirrors/:id/alarms/:alarm/settlement", p.settleAlarm)
+	change.POST("/mirrors/:id/alarms/:alarm/settlement", p.settleAlarm)
 }
 
 func mirrorHref(id string) string { return MirrorPages + "/" + url.PathEscape(id) }

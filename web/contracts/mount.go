@@ -8,7 +8,6 @@ package contracts
 import (
 	_ "embed"
 
-	"github.com/labstack/echo/v4"
 	"schakel/registry"
 	"schakel/registry/contracts"
 	"schakel/store"
@@ -83,7 +82,7 @@ func MountAPI(m *api.API) { (&handlers{m, api.NewConvertedDocuments()}).mountReg
 // mountContracts registers the pages about contracts: those to read them, for everybody as far as they may, and those to
 // maintain them, for administrators and for partners that own some; and the pages about event types, mirrors and read keys.
 func (p *pages) mountContracts() {
-	read := p.Pages("/contracts")
+	read := p.Pages("/contracts", registry.Anyone)
 	read.GET("", p.contractsPage)
 	read.PublicGET("/feed.atom", p.registerFeed)
 	read.PublicGET("/:id/feed.atom", p.contractFeed)
@@ -98,39 +97,40 @@ func (p *pages) mountContracts() {
 		read.PublicGET("/:id/versions/:version/"+form, p.downloadVersion(form, converted))
 	}
 
-	p.routesMaintain("/admin/contracts", p.RequireAdministrator)
-	p.routesMaintain("/partner/contracts", p.RequirePartner)
-	g := p.Pages("/admin/contracts", p.RequireAdministrator)
+	p.routesMaintain("/admin/contracts", registry.ReadOrganisation)
+	p.routesMaintain("/partner/contracts", registry.ReadPartner)
+	g := p.Pages("/admin/contracts", registry.ReadOrganisation).Needs(registry.ChangeContracts)
 	g.GET("/:id/visibility", p.visibilityForm)
 	g.POST("/:id/visibility", p.changeVisibility)
 
-	types := p.Pages("")
+	types := p.Pages("", registry.Anyone)
 	types.GET("/event-types", p.eventTypesPage)
 	types.GET("/event-types/:name", p.eventTypePage)
-	p.Pages("", p.RequireAccount).POST("/event-types/:name", p.checkEventType)
+	p.Pages("", registry.OwnAccount).POST("/event-types/:name", p.checkEventType)
 
-	admin := p.Pages("/admin", p.RequireAdministrator)
+	admin := p.Pages("/admin", registry.ReadOrganisation)
 	p.routesMirrors(admin)
 	ownerPages{p.OwnPages("/admin"), p}.routesReadKeys(admin)
 	p.routesPartnerKeys(admin)
-	ownerPages{p.PartnerPages(), p}.routesReadKeys(p.Pages("/partner", p.RequirePartner))
+	ownerPages{p.PartnerPages(), p}.routesReadKeys(p.Pages("/partner", registry.ReadPartner))
 }
 
 // routesMaintain registers the pages to maintain contracts, for those who may
 // enter; each page looks whether the contract is theirs.
-func (p *pages) routesMaintain(base string, who echo.MiddlewareFunc) {
-	g := p.Pages(base, who)
+func (p *pages) routesMaintain(base string, who registry.Permission) {
+	reader := p.Pages(base, who)
+	g, publish := reader.Needs(registry.ChangeContracts), reader.Needs(registry.PublishContracts)
 	g.GET("/new", p.newContract)
 	g.POST("", p.createContract)
 	g.GET("/:id/edit", p.editContract)
 	g.POST("/:id", p.updateContract)
 	g.GET("/:id/upload", p.uploadForm)
-	p.PagesUpTo(p.DocumentBytes+site.FormOverhead, base, who, p.Slow(site.UploadTime)).POST("/:id/versions", p.uploadVersion)
-	g.GET("/:id/versions/:version/publication", p.publishForm, p.Slow(site.UploadTime))
-	g.POST("/:id/versions/:version/publication", p.publishVersion, p.Slow(site.UploadTime))
+	p.PagesUpTo(p.DocumentBytes+site.FormOverhead, base, who, p.Slow(site.UploadTime)).Needs(registry.ChangeContracts).POST("/:id/versions", p.uploadVersion)
+	publish.GET("/:id/versions/:version/publication", p.publishForm, p.Slow(site.UploadTime))
+	publish.POST("/:id/versions/:version/publication", p.publishVersion, p.Slow(site.UploadTime))
 	g.POST("/:id/versions/:version/deprecation", p.deprecateVersion)
 	for _, s := range p.versionSteps(base == "/admin/contracts") {
-		g.POST("/:id/versions/:version/"+s.Verb, p.versionStep(s))
+		reader.Needs(s.Needs).POST("/:id/versions/:version/"+s.Verb, p.versionStep(s))
 	}
 }
 

@@ -18,8 +18,9 @@ import (
 
 func (d ownerPages) routesReadKeys(g site.RouteGroup) {
 	g.GET("/keys", d.readKeys)
-	g.POST("/keys", d.createReadKey)
-	g.POST("/keys/:key/revoke", d.revokeReadKey)
+	change := g.Needs(registry.ChangeClients)
+	change.POST("/keys", d.createReadKey, d.RequireProof)
+	change.POST("/keys/:key/revoke", d.revokeReadKey)
 }
 
 // routesPartnerKeys registers the same pages for administrators about the keys of a
@@ -34,8 +35,9 @@ func (p *pages) routesPartnerKeys(g site.RouteGroup) {
 		}
 	}
 	g.GET("/partners/:id/keys", of(ownerPages.readKeys))
-	g.POST("/partners/:id/keys", of(ownerPages.createReadKey))
-	g.POST("/partners/:id/keys/:key/revoke", of(ownerPages.revokeReadKey))
+	change := g.Needs(registry.ChangeClients)
+	change.POST("/partners/:id/keys", of(ownerPages.createReadKey))
+	change.POST("/partners/:id/keys/:key/revoke", of(ownerPages.revokeReadKey))
 }
 
 // readKeys lists the read-only keys of the organisation.

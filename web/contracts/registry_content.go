@@ -69,7 +69,9 @@ func (m *handlers) serveDocument(c echo.Context, formatOf func(store.ContractVer
 	}
 	if tag := `"sha256:` + known + `"`; (format == v.Format || format == formatZip) && site.MatchesTag(c.Request().Header, tag) {
 		c.Response().Header().Set("ETag", tag)
-		m.noteDownload(c, v, false)
+		if err := m.noteDownload(c, id, v, false); err != nil {
+			return err
+		}
 		return c.NoContent(http.StatusNotModified)
 	}
 	content, err := m.document(c, reader, id, v, format)
@@ -78,7 +80,9 @@ func (m *handlers) serveDocument(c echo.Context, formatOf func(store.ContractVer
 	}
 	tag := site.SetDigests(c.Response().Header(), content)
 	same := site.MatchesTag(c.Request().Header, tag)
-	m.noteDownload(c, v, !same)
+	if err := m.noteDownload(c, id, v, !same); err != nil {
+		return err
+	}
 	if same {
 		return c.NoContent(http.StatusNotModified)
 	}
@@ -86,15 +90,21 @@ func (m *handlers) serveDocument(c echo.Context, formatOf func(store.ContractVer
 }
 
 // noteDownload remembers who fetched a version, also who asked whether it changed and was told that it did not: it still
-// builds on it. A download by an unknown caller counts only when the document was sent.
-func (m *handlers) noteDownload(c echo.Context, v store.ContractVersion, sent bool) {
+// builds on it. A download by an unknown caller counts only when the document was sent. The audit trail has what was sent.
+func (m *handlers) noteDownload(c echo.Context, id string, v store.ContractVersion, sent bool) error {
 	var who contracts.Downloader
 	if caller, err := m.Caller(c); err == nil {
 		who = caller.Downloader()
+		if sent {
+			if err := auditDownload(c, m.DB, m.Registry, caller.Actor(), id, v); err != nil {
+				return err
+			}
+		}
 	}
 	if who.ID != "" || sent {
 		m.Registry.Downloads.Note(v, who)
 	}
+	return nil
 }
 
 func (m *handlers) document(c echo.Context, reader registry.Reader, id string, v store.ContractVersion, format string) ([]byte, error) {

@@ -25,7 +25,7 @@ func (p *pages) versionSteps(asked bool) []site.Step {
 	var steps []site.Step
 	if asked {
 		steps = append(steps, site.Step{
-			Verb: "refusal", From: []string{store.VersionDraft}, Reason: true,
+			Verb: "refusal", Needs: registry.PublishContracts, From: []string{store.VersionDraft}, Reason: true,
 			Do: ofVersion(func(ctx context.Context, a registry.Actor, id, version, why string) error {
 				_, err := contracts.RefusePublication(ctx, a, id, version, why)
 				return err
@@ -36,7 +36,7 @@ func (p *pages) versionSteps(asked bool) []site.Step {
 	}
 	return append(steps, []site.Step{
 		{
-			Verb: "undeprecation", From: []string{store.VersionDeprecated}, Kind: ui.Secondary,
+			Verb: "undeprecation", Needs: registry.ChangeContracts, From: []string{store.VersionDeprecated}, Kind: ui.Secondary,
 			Do: ofVersion(func(ctx context.Context, a registry.Actor, id, version, _ string) error {
 				_, err := contracts.Undeprecate(ctx, a, id, version)
 				return err
@@ -44,7 +44,7 @@ func (p *pages) versionSteps(asked bool) []site.Step {
 			Label: "contracts.step.undeprecate", Done: "contracts.step.undeprecated",
 		},
 		{
-			Verb: "withdrawal", From: []string{store.VersionPublished, store.VersionDeprecated}, Reason: true,
+			Verb: "withdrawal", Needs: registry.ChangeContracts, From: []string{store.VersionPublished, store.VersionDeprecated}, Reason: true,
 			Do: ofVersion(func(ctx context.Context, a registry.Actor, id, version, why string) error {
 				_, err := contracts.Withdraw(ctx, a, id, version, why)
 				return err
@@ -54,7 +54,7 @@ func (p *pages) versionSteps(asked bool) []site.Step {
 			Done:    "contracts.step.withdrawn",
 		},
 		{
-			Verb: "deletion", From: []string{store.VersionDraft},
+			Verb: "deletion", Needs: registry.ChangeContracts, From: []string{store.VersionDraft},
 			Do: ofVersion(func(ctx context.Context, a registry.Actor, id, version, _ string) error {
 				return contracts.DeleteDraft(ctx, a, id, version)
 			}),

@@ -72,7 +72,7 @@ func (a areaPages) page(c echo.Context) error {
 	}
 	if shape, err := area.Parse(row.WKT, area.Options{Dataset: area.CRS(d.CRS)}); err == nil {
 		v.System, v.Vertices, v.WKTHref, v.GeoJSONHref = systemName(d.CRS), shape.Vertices(), here+"/wkt", here+"/geojson"
-		v.Extent = []string{extentText(ctx, boxOf([]*area.Area{shape}), d.CRS)}
+		v.Extent = []string{extentText(ctx, boxOf([]*area.Area{shape}, nil), d.CRS)}
 		v.Map = datasetMap(ctx, d, "map", v.Name, []mapArea{{label: v.Name, wkt: row.WKT}})
 		v.WKT, v.Cut = row.WKT, len(row.WKT) > shownWKT
 		if v.Cut {
@@ -136,6 +136,12 @@ type mapArea struct {
 
 // datasetMap draws areas that are in the coordinates of a dataset; nil when none of them can be drawn.
 func datasetMap(ctx context.Context, d store.Dataset, id, title string, areas []mapArea) *ui.MapView {
+	v, _ := drawMap(ctx, d, id, title, areas, nil)
+	return v
+}
+
+// drawMap draws areas, and leaves room for shapes; the frame serves to draw those. Without any of both the map is nil.
+func drawMap(ctx context.Context, d store.Dataset, id, title string, areas []mapArea, objects []*area.Shape) (*ui.MapView, *area.Frame) {
 	var shapes []*area.Area
 	v := &ui.MapView{ID: id, Title: title, Width: mapWidth, Height: mapHeight}
 	for _, a := range areas {
@@ -146,35 +152,46 @@ func datasetMap(ctx context.Context, d store.Dataset, id, title string, areas []
 		shapes = append(shapes, shape)
 		v.Layers = append(v.Layers, ui.MapLayer{Label: a.label, Href: a.href})
 	}
-	if len(shapes) == 0 {
-		return nil
+	if len(shapes)+len(objects) == 0 {
+		return nil, nil
 	}
-	frame := area.NewFrame(mapWidth, mapHeight, shapes...)
+	frame := area.NewFrameOf(mapWidth, mapHeight, area.CRS(d.CRS), shapes, objects)
 	for i, shape := range shapes {
 		v.Layers[i].Path = frame.Path(shape)
 	}
 	metres, pixels := frame.ScaleBar()
 	v.ScaleLabel, v.ScaleWidth = distance(ctx, metres), pixels
-	drawGrid(ctx, v, boxOf(shapes), area.CRS(d.CRS), metres, pixels)
-	b := boxOf(shapes)
+	b := boxOf(shapes, objects)
+	drawGrid(ctx, v, b, area.CRS(d.CRS), metres, pixels)
 	if d.CRS == int64(area.WGS84) {
 		v.Desc = i18n.T(ctx, "datasets.map.desc-degrees", len(shapes), b.minX, b.maxX, b.minY, b.maxY)
 		v.Note = i18n.T(ctx, "datasets.map.note-degrees", v.ScaleLabel, b.minX, b.maxX, b.minY, b.maxY)
-		return v
+		if len(objects) > 0 {
+			v.Desc = i18n.T(ctx, "datasets.changes.desc-degrees", len(objects), b.minX, b.maxX, b.minY, b.maxY)
+		}
+		return v, frame
 	}
 	v.Desc = i18n.T(ctx, "datasets.map.desc-metres", len(shapes), whole(b.minX), whole(b.maxX), whole(b.minY), whole(b.maxY))
 	v.Note = i18n.T(ctx, "datasets.map.note-metres", v.ScaleLabel, whole(b.minX), whole(b.maxX), whole(b.minY), whole(b.maxY))
-	return v
+	if len(objects) > 0 {
+		v.Desc = i18n.T(ctx, "datasets.changes.desc-metres", len(objects), whole(b.minX), whole(b.maxX), whole(b.minY), whole(b.maxY))
+	}
+	return v, frame
 }
 
-// box is the rectangle around areas, in their coordinates.
+// box is the rectangle around areas and objects, in their coordinates.
 type box struct{ minX, minY, maxX, maxY float64 }
 
-func boxOf(shapes []*area.Area) box {
+func boxOf(areas []*area.Area, objects []*area.Shape) box {
 	b := box{math.Inf(1), math.Inf(1), math.Inf(-1), math.Inf(-1)}
-	for _, s := range shapes {
-		minX, minY, maxX, maxY := s.Bounds()
+	take := func(minX, minY, maxX, maxY float64) {
 		b = box{min(b.minX, minX), min(b.minY, minY), max(b.maxX, maxX), max(b.maxY, maxY)}
+	}
+	for _, a := range areas {
+		take(a.Bounds())
+	}
+	for _, o := range objects {
+		take(o.Bounds())
 	}
 	return b
 }

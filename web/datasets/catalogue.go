@@ -18,11 +18,13 @@ const shownDescription = 120
 func (d ownerPages) routesDatasets(g site.RouteGroup, upload site.RouteGroup) {
 	g.GET("/datasets", d.catalogue)
 	g.GET("/datasets/:dataset", d.datasetPage)
-	g.GET("/datasets/:dataset/subscribe", d.subscribePage)
+	ask := g.Needs(registry.ChangeSubscriptions)
+	ask.GET("/datasets/:dataset/subscribe", d.subscribePage)
 	upload.POST("/datasets/:dataset/subscribe", d.subscribe)
-	g.GET("/datasets/:dataset/subscriptions/:id/area", d.changeAreaPage)
+	ask.GET("/datasets/:dataset/subscriptions/:id/area", d.changeAreaPage)
 	upload.POST("/datasets/:dataset/subscriptions/:id/area", d.changeArea)
 	g.GET("/datasets/:dataset/subscriptions/:id/deltas", d.ownDeltas)
+	g.GET("/datasets/:dataset/subscriptions/:id/deltas/:delta", d.ownChanges)
 	g.GET("/datasets/:dataset/subscriptions/:id/deltas/:delta/content", d.ownDeltaFile, d.Slow(importTime))
 	g.GET("/datasets/:dataset/subscriptions/:id/snapshots/:snapshot/content", d.ownSnapshotFile, d.Slow(importTime))
 }

@@ -67,19 +67,27 @@ func (p *Pages) notThere(c echo.Context, err error, back string) error {
 	return c.Redirect(http.StatusSeeOther, back)
 }
 
+// notReady says on the page it was asked from why a file is not there.
+func (p *Pages) notReady(c echo.Context, o export.Offer, back string) error {
+	text := i18n.Message("datasets.download.making")
+	if o.Failed != "" {
+		text = i18n.M("datasets.download.failed", o.Failed)
+	}
+	p.Flash(c, ui.KindWarning, text)
+	return c.Redirect(http.StatusSeeOther, back)
+}
+
 // sendOffer sends a zip, whole or in part.
 func (p *Pages) sendOffer(c echo.Context, o export.Offer, name, back string) error {
 	if !o.Ready {
-		text := i18n.Message("datasets.download.making")
-		if o.Failed != "" {
-			text = i18n.M("datasets.download.failed", o.Failed)
-		}
-		p.Flash(c, ui.KindWarning, text)
-		return c.Redirect(http.StatusSeeOther, back)
+		return p.notReady(c, o, back)
 	}
 	ctx := c.Request().Context()
 	file, err := p.DB.MutationFile(ctx, o.FileID)
 	if err != nil {
+		return err
+	}
+	if err := noteFile(ctx, p.Registry, site.Actor(c), name); err != nil {
 		return err
 	}
 	h := c.Response().Header()

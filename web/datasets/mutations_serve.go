@@ -14,6 +14,8 @@ import (
 	"github.com/labstack/echo/v4"
 	"schakel/delivery/mutation/export"
 	"schakel/delivery/mutation/ingest"
+	"schakel/registry"
+	"schakel/registry/services"
 	"schakel/store"
 	"schakel/web/site"
 )
@@ -36,6 +38,9 @@ func (m *handlers) serveMutationFile(c echo.Context, f mutationFile) error {
 	}
 	if !row.GoneAt.IsZero() {
 		return m.goneProblem(f.reader.access.Dataset.ID, &export.GoneError{Kind: export.ErrDeltaExpired, ExpiredAt: f.offer.ExpiresAt})
+	}
+	if err := noteFile(ctx, m.Registry, f.reader.Actor(), f.name); err != nil {
+		return err
 	}
 	h := c.Response().Header()
 	h.Set("Content-Type", formatZipType)
@@ -66,6 +71,11 @@ func (m *handlers) serveMutationFile(c echo.Context, f mutationFile) error {
 		m.noteFetched(c, f)
 	}
 	return nil
+}
+
+// noteFile writes in the audit trail who downloads a file.
+func noteFile(ctx context.Context, services *services.Services, actor registry.Actor, name string) error {
+	return services.Audit.NoteRead(ctx, actor, registry.ActionFileDownloaded, registry.ObjectOf("mutation-file", name, name, actor.PartnerID), nil)
 }
 
 // noteFetched remembers how far a subscription is, after the last byte went out. The client may be gone by then.

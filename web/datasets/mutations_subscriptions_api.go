@@ -11,6 +11,7 @@ import (
 	"schakel/delivery/mutation/export"
 	"schakel/registry/partners"
 	"schakel/store"
+	"schakel/templates/i18n"
 	"schakel/web/api"
 	"schakel/web/site"
 )
@@ -58,7 +59,7 @@ func (m *handlers) datasetSubscriptionAnswer(ctx context.Context, s store.Subscr
 	}
 	a := DatasetSubscriptionAnswer{
 		ID: s.ID, Dataset: s.DatasetID, Name: s.Name, EndpointID: s.EndpointID, ObjectTypes: api.NotNil(f.ObjectTypes), AreaID: f.AreaID,
-		Purpose: s.Purpose, Status: s.Status, StatusReason: s.StatusReason, CreatedAt: s.CreatedAt, UpdatedAt: s.UpdatedAt, DecidedAt: s.DecidedAt,
+		Purpose: s.Purpose, Status: s.Status, StatusReason: i18n.Message(s.StatusReason).String(), CreatedAt: s.CreatedAt, UpdatedAt: s.UpdatedAt, DecidedAt: s.DecidedAt,
 		Links: map[string]HalLink{"dataset": {Href: datasetPath(s.DatasetID)}},
 	}
 	if f.AreaID != "" {

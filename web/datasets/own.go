@@ -106,7 +106,9 @@ func (d ownerPages) fillFollow(ctx context.Context, owner store.Partner, f regis
 	if err != nil {
 		return err
 	}
-	i := slices.IndexFunc(clients, func(one store.Client) bool { return slices.Contains(one.Scopes, identity.ScopeMutationsRead) })
+	i := slices.IndexFunc(clients, func(one store.Client) bool {
+		return one.AuthMethod != token.TLSClientAuth && slices.Contains(one.Scopes, identity.ScopeMutationsRead)
+	})
 	client := store.Client{ID: "YOUR-CLIENT-ID", AuthMethod: token.PrivateKeyJWT}
 	if own.Clients, own.ClientsHref = i >= 0, d.Href("/clients"); i >= 0 {
 		client = clients[i]
@@ -186,6 +188,9 @@ func offerRows(set store.Dataset, offers []export.Offer, now time.Time, base str
 		}
 		if o.Ready {
 			n := o.Manifest.Counts
+			if row.Href != "" {
+				row.ChangesHref = base + "/deltas/" + o.Name
+			}
 			row.Bytes, row.DeliveryCounts = o.Manifest.Bytes, view.DeliveryCounts{Groups: n.Groups, Adds: n.Adds, Changes: n.Changes, Deletes: n.Deletes}
 		}
 		rows = append(rows, row)

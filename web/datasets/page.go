@@ -108,7 +108,7 @@ func (p *Pages) deltaRows(ctx context.Context, d store.Dataset, page store.Page)
 	deltas, total, err := p.DB.MutationDeltas(ctx, store.MutationDeltaFilter{DatasetID: d.ID, NewestFirst: true, Page: page})
 	var rows []view.DeltaRow
 	for _, one := range deltas {
-		rows = append(rows, DeltaRow(d, one, p.Cfg.Now(), datasetHref(d.ID)+"/deltas/"+one.ID+"/content"))
+		rows = append(rows, DeltaRow(d, one, p.Cfg.Now(), datasetHref(d.ID)+"/deltas/"+one.ID))
 	}
 	return rows, total, err
 }

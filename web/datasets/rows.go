@@ -45,17 +45,20 @@ func systemName(crs int64) string {
 	return ""
 }
 
-// DeltaRow is a delta as the dataset has it, whole; href is empty when it cannot be fetched.
+// DeltaRow is a delta as the dataset has it, whole; href is the address of its page, and empty when it cannot be fetched.
 func DeltaRow(set store.Dataset, d store.MutationDelta, now time.Time, href string) view.DeltaRow {
 	row := view.DeltaRow{
 		Number: d.Number, From: d.FromAt.Time, To: d.ToAt.Time, Bytes: d.Bytes, Expires: d.ToAt.Add(export.Retention),
-		Gone: !d.GoneAt.IsZero() || now.After(d.ToAt.Add(export.Retention)), Old: d.Lineage != set.Lineage, Href: href,
+		Gone: !d.GoneAt.IsZero() || now.After(d.ToAt.Add(export.Retention)), Old: d.Lineage != set.Lineage,
 	}
 	if m, err := export.Manifest(d.Manifest); err == nil {
 		row.DeliveryCounts = view.DeliveryCounts{Groups: m.Counts.Groups, Adds: m.Counts.Adds, Changes: m.Counts.Changes, Deletes: m.Counts.Deletes}
 	}
-	if row.Gone {
-		row.Href = ""
+	if href != "" && !row.Gone {
+		row.Href = href + "/content"
+		if !row.Old {
+			row.ChangesHref = href
+		}
 	}
 	return row
 }

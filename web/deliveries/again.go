@@ -35,7 +35,7 @@ func (p *Pages) askAgain(area site.DeliveryArea) echo.HandlerFunc {
 func (p *Pages) failedSince(area site.DeliveryArea) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		wrong := site.FormErrors{}
-		from, _ := site.Period(site.Clean(c.QueryParam("moment")), "", wrong)
+		from, _ := site.Period(site.Clean(c.QueryParam("zone")), site.Clean(c.QueryParam("moment")), "", wrong)
 		switch since := site.Clean(c.QueryParam("since")); since {
 		case sinceHour, sinceDay, sinceWeek:
 			from = store.At(p.Cfg.Now().Add(-sinceLength(since)))
@@ -106,6 +106,8 @@ func (p *Pages) showAgain(c echo.Context, area site.DeliveryArea, q replayQuery,
 
 func failedFields(c echo.Context, endpoints []ui.Option) []ui.Field {
 	ctx := c.Request().Context()
+	moment := site.MomentField(ctx, "moment", i18n.T(ctx, "deliveries.again.moment"), site.Clean(c.QueryParam("zone")), site.Clean(c.QueryParam("moment")))
+	moment.Hint = i18n.T(ctx, "deliveries.again.moment-hint")
 	return []ui.Field{
 		{Name: "since", ID: "since", Label: i18n.T(ctx, "deliveries.again.since"), Type: "radio", Required: true, Value: cmp.Or(site.Clean(c.QueryParam("since")), sinceDay), Options: []ui.Option{
 			{Value: sinceHour, Label: i18n.T(ctx, "deliveries.again.since-hour")},
@@ -113,7 +115,7 @@ func failedFields(c echo.Context, endpoints []ui.Option) []ui.Field {
 			{Value: sinceWeek, Label: i18n.T(ctx, "deliveries.again.since-week")},
 			{Value: sinceOwn, Label: i18n.T(ctx, "deliveries.again.since-own")},
 		}},
-		{Name: "moment", Label: i18n.T(ctx, "deliveries.again.moment"), Hint: i18n.T(ctx, "deliveries.again.moment-hint"), Type: "datetime-local", Value: site.Clean(c.QueryParam("moment"))},
+		moment,
 		{Name: "failed-endpoint", Label: i18n.T(ctx, "deliveries.endpoint"), Type: "list", Value: site.Clean(c.QueryParam("failed-endpoint")), Options: endpoints},
 	}
 }
@@ -153,8 +155,8 @@ func (p *Pages) replayFields(ctx context.Context, area site.DeliveryArea, scope 
 		}},
 		ui.Field{Name: "type", Label: i18n.T(ctx, "deliveries.event-type"), Type: "list", Value: q.eventType, Options: types},
 		ui.Field{Name: "subject", Label: i18n.T(ctx, "deliveries.subject"), Value: q.subject, MaxLength: site.MaxFilterText},
-		ui.Field{Name: "from", Label: i18n.T(ctx, "deliveries.accepted-from"), Hint: i18n.T(ctx, "deliveries.again.utc"), Type: "datetime-local", Value: q.from},
-		ui.Field{Name: "until", Label: i18n.T(ctx, "deliveries.accepted-before"), Hint: i18n.T(ctx, "deliveries.again.utc"), Type: "datetime-local", Value: q.until},
+		site.MomentField(ctx, "from", i18n.T(ctx, "deliveries.accepted-from"), q.zone, q.from),
+		site.MomentField(ctx, "until", i18n.T(ctx, "deliveries.accepted-before"), q.zone, q.until),
 		ui.Field{Name: "events", Label: i18n.T(ctx, "deliveries.event-ids"), Hint: i18n.T(ctx, "deliveries.again.ids-hint"), Type: "lines", Rows: 3, Value: q.events},
 	), nil
 }

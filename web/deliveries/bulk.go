@@ -255,9 +255,9 @@ func (p *Pages) filterWords(ctx context.Context, queue site.DeliveryQueue, q sit
 		{Label: i18n.T(ctx, "deliveries.event-id"), Text: q.Event},
 		{Label: i18n.T(ctx, "deliveries.kind-of-error"), Text: q.KindWords(ctx, queue)},
 		{Label: i18n.T(ctx, "deliveries.cause-of-issue"), Text: q.Cause},
-		{Label: i18n.T(ctx, "deliveries.changed-from"), Text: site.MomentWords(ctx, q.From)},
-		{Label: i18n.T(ctx, "deliveries.changed-until"), Text: site.MomentWords(ctx, q.Until)},
-		{Label: i18n.T(ctx, "deliveries.made-from"), Text: site.MomentWords(ctx, q.Made)},
+		{Label: i18n.T(ctx, "deliveries.changed-from"), Text: site.MomentWords(ctx, q.Zone, q.From)},
+		{Label: i18n.T(ctx, "deliveries.changed-until"), Text: site.MomentWords(ctx, q.Zone, q.Until)},
+		{Label: i18n.T(ctx, "deliveries.made-from"), Text: site.MomentWords(ctx, q.Zone, q.Made)},
 		{Label: i18n.T(ctx, "deliveries.by-job"), Text: q.Job},
 	} {
 		if item.Text != "" {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 	"schakel/store"
+	"schakel/templates/i18n"
 	"schakel/web/api"
 	"schakel/web/site"
 )
@@ -17,7 +18,7 @@ import (
 func NewDeliveryAnswer(d store.Delivery) site.DeliveryAnswer {
 	return site.DeliveryAnswer{
 		DeliveryID: d.ID, EventID: d.EventID, EventType: d.EventType, SubscriptionID: d.SubscriptionID, EndpointID: d.EndpointID,
-		Status: d.Status, Reason: d.Reason, Detail: d.Detail, Attempts: d.Attempts, LastStatus: d.LastStatus,
+		Status: d.Status, Reason: d.Reason, Detail: i18n.Message(d.Detail).String(), Attempts: d.Attempts, LastStatus: d.LastStatus,
 		NextAttemptAt: site.NextAttempt(d), CreatedAt: d.CreatedAt, UpdatedAt: d.UpdatedAt, DeliveredAt: d.DeliveredAt, ExpiresAt: d.ExpiresAt, BatchID: d.BatchID, ReplayOf: d.ReplayOf,
 	}
 }
@@ -121,7 +122,7 @@ func (m *handlers) deliveryAnswer(ctx context.Context, d store.Delivery) (site.D
 func newAttemptAnswer(a store.Attempt) site.AttemptAnswer {
 	answer := site.AttemptAnswer{
 		Number: a.Number, StartedAt: a.StartedAt, Duration: a.DurationUS / 1000, StatusCode: a.StatusCode,
-		ErrorKind: a.ErrorKind, Error: a.Error, NextAt: a.NextAt,
+		ErrorKind: a.ErrorKind, Error: i18n.Message(a.Error).String(), NextAt: a.NextAt,
 	}
 	if outcome, ok := strings.CutPrefix(a.ErrorKind, "pull-"); ok {
 		answer.Outcome, answer.ErrorKind = outcome, ""

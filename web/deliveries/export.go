@@ -3,6 +3,7 @@ package deliveries
 import (
 	"github.com/labstack/echo/v4"
 	"schakel/store"
+	"schakel/templates/i18n"
 	"schakel/web/site"
 )
 
@@ -40,7 +41,7 @@ func (p *Pages) exportDeliveries(queue site.DeliveryQueue) echo.HandlerFunc {
 					}
 					e := events[d.EventID]
 					err = write(d.ID, d.EventID, e.CEID, e.CESource, d.EventType, e.CESubject, d.PartnerID, who, d.EndpointID, endpoint, d.SubscriptionID,
-						d.Status, d.Reason, d.Cause, d.Detail, d.Attempts, d.LastStatus, d.CreatedAt, d.UpdatedAt, site.NextAttempt(d), d.DeliveredAt)
+						d.Status, d.Reason, d.Cause, i18n.Message(d.Detail).In(ctx), d.Attempts, d.LastStatus, d.CreatedAt, d.UpdatedAt, site.NextAttempt(d), d.DeliveredAt)
 					if err != nil {
 						return err
 					}
@@ -59,9 +60,9 @@ func (p *Pages) exportIssues(area site.DeliveryArea) echo.HandlerFunc {
 	}
 	return func(c echo.Context) error {
 		ctx, scope := c.Request().Context(), area.Scope(c)
-		filter := store.IssueFilter{PartnerID: scope, EndpointID: site.Clean(c.QueryParam("endpoint"))}
-		if status := site.PageChoice(c, "state", issueStatuses()); status != "" {
-			filter.Statuses = []string{status}
+		filter, _, wrong := issueQueryOf(c, scope)
+		if len(wrong) > 0 {
+			return site.FilterProblem(wrong)
 		}
 		names := p.DeliveryNamesOf(scope)
 		return p.SendExport(c, site.Export{Name: "issues", PartnerID: scope, Columns: columns}, func(write func(...any) error) error {
@@ -75,7 +76,7 @@ func (p *Pages) exportIssues(area site.DeliveryArea) echo.HandlerFunc {
 					if err != nil {
 						return err
 					}
-					err = write(i.ID, i.PartnerID, who, i.EndpointID, endpoint, i.Cause, i.Status, i.Failures, i.FirstAt, i.LastAt, i.DeliveryID, i.Detail,
+					err = write(i.ID, i.PartnerID, who, i.EndpointID, endpoint, i.Cause, i.Status, i.Failures, i.FirstAt, i.LastAt, i.DeliveryID, i18n.Message(i.Detail).In(ctx),
 						i.AcknowledgedBy, i.AcknowledgedAt, i.ResolvedBy, i.ResolvedAt, i.Reopened)
 					if err != nil {
 						return err

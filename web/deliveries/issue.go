@@ -46,10 +46,10 @@ func (p *Pages) showIssue(c echo.Context, area site.DeliveryArea, reason string,
 		return err
 	}
 	v := view.IssueView{
-		Self: area.Issue(i.ID), State: i.Status, Headline: issueState(ctx, i), Detail: site.DetailText(ctx, causeReason(i.Cause), site.Shown(i.Detail)),
+		Self: area.Issue(i.ID), State: i.Status, Headline: issueState(ctx, i), Detail: site.DetailText(ctx, causeReason(i.Cause), i.Detail),
 		Advice: registry.IssueAdvice(i.Cause, area.Admin).In(ctx), Now: p.Cfg.Now(),
 	}
-	if v.Sample, err = p.issueSample(ctx, area, i); err != nil {
+	if v.Sample, err = p.issueSample(ctx, site.Actor(c), area, i); err != nil {
 		return err
 	}
 	types, err := p.DB.IssueEventTypes(ctx, i)

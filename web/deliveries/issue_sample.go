@@ -15,6 +15,7 @@ import (
 
 	"schakel/delivery/event"
 	"schakel/delivery/webhook"
+	"schakel/registry"
 	"schakel/store"
 	view "schakel/templates/deliveries"
 	"schakel/templates/i18n"
@@ -28,7 +29,7 @@ const maxShownBody = 16 << 10
 const maxCurlBody = 90 << 10
 
 // issueSample shows the newest failed attempt of an issue: what was sent, what came back, and a command that sends it again.
-func (p *Pages) issueSample(ctx context.Context, area site.DeliveryArea, i store.Issue) (view.IssueSample, error) {
+func (p *Pages) issueSample(ctx context.Context, actor registry.Actor, area site.DeliveryArea, i store.Issue) (view.IssueSample, error) {
 	s := view.IssueSample{Delivery: area.Delivery(i.DeliveryID)}
 	d, err := p.DB.Delivery(ctx, i.DeliveryID)
 	if errors.Is(err, store.ErrNotFound) {
@@ -67,6 +68,9 @@ func (p *Pages) issueSample(ctx context.Context, area site.DeliveryArea, i store
 	sent, ok := sentRequest(*last, at.Endpoint, e)
 	if !ok {
 		return s, nil
+	}
+	if err := p.NoteEvent(ctx, actor, registry.ActionDataRead, e, d.PartnerID); err != nil {
+		return s, err
 	}
 	s.Body, s.BodyCut = site.Readable(sent.body, maxShownBody)
 	if len(sent.body) <= maxCurlBody {

@@ -164,7 +164,7 @@ func (p *Pages) jobFilter(ctx context.Context, j store.ResendJob, area site.Deli
 		{Label: i18n.T(ctx, "deliveries.event-type"), Text: f.EventType},
 		{Label: i18n.T(ctx, "deliveries.event-id"), Text: f.CEID + f.EventID},
 		{Label: i18n.T(ctx, "deliveries.subject"), Text: f.Subject},
-		{Label: i18n.T(ctx, "deliveries.kind-of-error"), Text: listed(kindsOf(f), func(code string) string { return site.ReasonOf(code).Label.In(ctx) })},
+		{Label: i18n.T(ctx, "deliveries.kind-of-error"), Text: kindWords(ctx, f)},
 		{Label: i18n.T(ctx, "deliveries.changed-from"), Text: moment(ctx, f.From)},
 		{Label: i18n.T(ctx, "deliveries.changed-before"), Text: moment(ctx, f.Until)},
 		{Label: i18n.T(ctx, "deliveries.chosen-by-id"), Text: chosen(ctx, f.IDs)},
@@ -177,11 +177,15 @@ func (p *Pages) jobFilter(ctx context.Context, j store.ResendJob, area site.Deli
 	return items, nil
 }
 
-func kindsOf(f store.DeliveryFilter) []string {
+// kindWords describes the kinds of error that a filter selects.
+func kindWords(ctx context.Context, f store.DeliveryFilter) string {
+	kinds := f.Reasons
 	if f.Reason != "" {
-		return []string{f.Reason}
+		kinds = []string{f.Reason}
+	} else if len(f.NotReasons) > 0 {
+		return i18n.T(ctx, "site.show-rejected")
 	}
-	return f.Reasons
+	return listed(kinds, func(code string) string { return site.ReasonOf(code).Label.In(ctx) })
 }
 
 func listed(codes []string, word func(string) string) string {

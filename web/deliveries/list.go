@@ -5,6 +5,7 @@ import (
 	"context"
 	"net/http"
 
+	"github.com/a-h/templ"
 	"github.com/labstack/echo/v4"
 	"schakel/store"
 	view "schakel/templates/deliveries"
@@ -17,6 +18,10 @@ import (
 func (p *Pages) deliveryList(queue site.DeliveryQueue) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		ctx, partner := c.Request().Context(), queue.Scope(c)
+		saved, redirect, err := p.SavedFilters(c, queue.Path)
+		if err != nil || redirect != "" {
+			return site.Elsewhere(c, redirect, err)
+		}
 		q := site.ReadDeliveryQuery(c.QueryParam)
 		filter, wrong := q.Filter(queue, partner)
 		names := p.DeliveryNamesOf(partner)
@@ -25,14 +30,16 @@ func (p *Pages) deliveryList(queue site.DeliveryQueue) echo.HandlerFunc {
 			return err
 		}
 		v := ui.DeliveryListView{
-			Path: queue.Path, Self: c.Request().URL.RequestURI(), Fields: fields, ShowPartner: queue.Admin, Now: p.Cfg.Now(),
+			Path: queue.Path, Self: c.Request().URL.RequestURI(), Saved: saved, Fields: fields, ShowPartner: queue.Admin, Now: p.Cfg.Now(),
 		}
 		v.Export = site.ExportHref(c, queue.Path)
 		if v.Also, err = p.amqpBeside(ctx, queue); err != nil {
 			return err
 		}
 		page := p.Page(c, queue.Title.In(ctx))
-		page.Lead, page.Actions = queue.Lead.In(ctx), ui.LinkButton(ui.Subtle, i18n.T(ctx, "deliveries.list.jobs-link"), queue.Base+"/jobs")
+		page.Lead, page.Actions = queue.Lead.In(ctx), templ.Join(
+			ui.LinkButton(ui.Subtle, i18n.T(ctx, "deliveries.tail.open"), tailHref(queue, q.Values())),
+			ui.LinkButton(ui.Subtle, i18n.T(ctx, "deliveries.list.jobs-link"), queue.Base+"/jobs"))
 		page.Crumbs = append(page.Crumbs, ui.Crumb{Label: queue.Title.In(ctx)})
 		if len(wrong) > 0 {
 			page.Invalid, v.Invalid, v.Errors = true, true, site.FieldErrors(fields)
@@ -52,7 +59,7 @@ func (p *Pages) deliveryList(queue site.DeliveryQueue) echo.HandlerFunc {
 			return err
 		}
 		saidBelow(ctx, page.Flash, v.Warnings)
-		v.Table = queueTable(ctx, queue, q, list.Total)
+		v.Table = queueTable(ctx, queue, q, saved.All, list.Total)
 		v.Table.Bulk.Hidden = []ui.Hidden{{Name: "back", Value: v.Self}}
 		v.Table.Pager = site.LongPager(c, paging, list.Total)
 		if before := site.OlderThan(paging, list); before != "" {
@@ -66,7 +73,7 @@ func (p *Pages) deliveryList(queue site.DeliveryQueue) echo.HandlerFunc {
 }
 
 // queueTable describes the list and what can be done with its rows.
-func queueTable(ctx context.Context, queue site.DeliveryQueue, q site.DeliveryQuery, total int) ui.TableView {
+func queueTable(ctx context.Context, queue site.DeliveryQueue, q site.DeliveryQuery, all string, total int) ui.TableView {
 	t := ui.TableView{
 		ID: "deliveries", Caption: queue.Caption.In(ctx), Total: total, Most: store.ListBound, Noun: site.DeliveryNoun(ctx),
 		Empty: ui.Empty{Text: queue.Empty.In(ctx)},
@@ -76,7 +83,7 @@ func queueTable(ctx context.Context, queue site.DeliveryQueue, q site.DeliveryQu
 	}
 	values := q.Values()
 	if len(values) > 0 {
-		t.Empty = ui.Empty{Text: i18n.T(ctx, "deliveries.list.no-match"), ActionLabel: i18n.T(ctx, "deliveries.list.clear-filter"), ActionHref: queue.Path}
+		t.Empty = ui.Empty{Text: i18n.T(ctx, "deliveries.list.no-match"), ActionLabel: i18n.T(ctx, "deliveries.list.clear-filter"), ActionHref: all}
 	} else if queue.Admin && len(queue.Statuses) > 0 {
 		t.Empty.ActionLabel, t.Empty.ActionHref = i18n.T(ctx, "deliveries.list.see-all"), "/admin/deliveries"
 	}
@@ -152,10 +159,9 @@ func (p *Pages) filterFields(ctx context.Context, queue site.DeliveryQueue, q si
 	fields = append(fields, site.ChoiceField("kind", i18n.T(ctx, "deliveries.kind-of-error"), q.Reason, reasons),
 		ui.Field{Name: "event", Label: i18n.T(ctx, "deliveries.list.delivery-or-event-id"), Value: q.Event, MaxLength: site.MaxFilterText},
 		ui.Field{Name: "subject", Label: i18n.T(ctx, "deliveries.subject"), Value: q.Subject, MaxLength: site.MaxFilterText},
-		ui.Field{Name: "from", Label: i18n.T(ctx, "deliveries.changed-from"), Type: site.MomentField(q.From), Value: q.From},
-		ui.Field{Name: "until", Label: i18n.T(ctx, "deliveries.changed-until"), Type: site.MomentField(q.Until), Value: q.Until})
+		site.MomentField(ctx, "from", i18n.T(ctx, "deliveries.changed-from"), q.Zone, q.From), site.MomentField(ctx, "until", i18n.T(ctx, "deliveries.changed-until"), q.Zone, q.Until))
 	if q.Made != "" {
-		fields = append(fields, ui.Field{Name: "made", Label: i18n.T(ctx, "deliveries.made-from"), Type: site.MomentField(q.Made), Value: q.Made})
+		fields = append(fields, site.MomentField(ctx, "made", i18n.T(ctx, "deliveries.made-from"), q.Zone, q.Made))
 	}
 	if q.Subscription != "" {
 		fields = append(fields, ui.Field{Name: "subscription", Label: i18n.T(ctx, "deliveries.subscription"), Value: q.Subscription, MaxLength: site.MaxFilterText})
@@ -185,7 +191,15 @@ func stateField(ctx context.Context, queue site.DeliveryQueue, q site.DeliveryQu
 	for _, status := range site.DeliveryStatuses() {
 		options = append(options, ui.Option{Value: status, Label: stateWord(ctx, status)})
 	}
-	return []ui.Field{site.ChoiceField("status", i18n.T(ctx, "deliveries.state-label"), q.Status, options)}
+	fields := []ui.Field{site.ChoiceField("status", i18n.T(ctx, "deliveries.state-label"), q.Status, options)}
+	if q.Show != "" {
+		fields = append(fields, site.ChoiceField("show", i18n.T(ctx, "deliveries.list.show"), q.Show, []ui.Option{
+			{Label: i18n.T(ctx, "deliveries.list.show-all")},
+			{Value: site.ShowRejected, Label: i18n.T(ctx, "deliveries.list.show-rejected")},
+			{Value: site.ShowStopped, Label: i18n.T(ctx, "deliveries.list.show-stopped")},
+		}))
+	}
+	return fields
 }
 
 func stateWord(ctx context.Context, status string) string {

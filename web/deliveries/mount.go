@@ -21,6 +21,8 @@ type Pages struct {
 	*site.Portal
 	amqpBeside func(ctx context.Context, queue site.DeliveryQueue) (ui.Crumb, error)
 	amqpItem   func(ctx context.Context, area site.DeliveryArea, d store.Delivery) ([]ui.Item, error)
+	tails      *site.Shares // live tails of each account
+	allTails   *site.Shares
 }
 
 // handlers serves the API.
@@ -30,7 +32,7 @@ type handlers struct{ *api.API }
 func Mount(p *site.Portal, amqpBeside func(context.Context, site.DeliveryQueue) (ui.Crumb, error),
 	amqpItem func(context.Context, site.DeliveryArea, store.Delivery) ([]ui.Item, error),
 ) *Pages {
-	s := &Pages{p, amqpBeside, amqpItem}
+	s := &Pages{p, amqpBeside, amqpItem, site.NewShares(tailsEach), site.NewShares(tailsAtOnce)}
 	s.mountDeliveries()
 	return s
 }
@@ -42,62 +44,82 @@ var (
 	openapiPullYAML []byte
 	//go:embed openapi_resends.yaml
 	openapiResendsYAML []byte
+	//go:embed openapi_issues.yaml
+	openapiIssuesYAML []byte
+	//go:embed asyncapi.yaml
+	asyncapiYAML []byte
 )
 
-// EventsParts describe in the API for events how deliveries are fetched, followed and resent.
+// EventsDocument describes what subscribers are told of issues.
+var EventsDocument = api.NewDocument("", registry.OwnDocument{
+	ID: "schakel-issue-events", Title: "Issue events", Content: asyncapiYAML,
+	Summary: "What this Schakel tells subscribers of issues: that failed deliveries opened one, or that it was acknowledged or resolved.",
+})
+
+// EventsParts describe in the API for events how deliveries are fetched, followed and resent, and the issues of what fails.
 var EventsParts = []api.Part{
 	api.NewPart("pull", openapiPullYAML), api.NewPart("deliveries", openapiYAML), api.NewPart("resends", openapiResendsYAML),
+	api.NewPart("issues", openapiIssuesYAML),
 }
 
 // MountAPI registers the API.
-func MountAPI(m *api.API) { (&handlers{m}).mountConsume() }
+func MountAPI(m *api.API) {
+	h := &handlers{m}
+	h.mountConsume()
+	h.mountIssues()
+}
 
 // mountDeliveries registers the pages about deliveries: the two queues, one delivery, jobs and replays.
 func (p *Pages) mountDeliveries() {
-	admin := p.Pages("/admin", p.RequireAdministrator)
+	admin := p.Pages("/admin", registry.ReadOrganisation)
 	for _, queue := range []site.DeliveryQueue{site.ErrorQueue(), site.DeadLetterQueue(), site.AllDeliveries()} {
-		p.routesQueue(p.Pages("", p.RequireAdministrator), queue)
+		p.routesQueue(p.Pages("", registry.ReadOrganisation), queue, registry.ResendDeliveries, registry.DiscardDeliveries)
 	}
 	p.routesDelivery(admin, site.AdministratorArea())
-	admin.POST("/deliveries/:id/discard", p.discardDelivery)
+	admin.Needs(registry.DiscardDeliveries).POST("/deliveries/:id/discard", p.discardDelivery)
 
-	partner := p.Pages("/partner", p.RequirePartner)
-	p.routesQueue(p.Pages("", p.RequirePartner), site.OwnDeliveries())
+	partner := p.Pages("/partner", registry.ReadPartner)
+	p.routesQueue(p.Pages("", registry.ReadPartner), site.OwnDeliveries(), registry.ResendDeliveries)
 	p.routesDelivery(partner, site.PartnerArea())
 	partner.GET("/deliveries/:id/data", p.deliveryData)
 	partner.GET("/deliveries/:id/object", p.deliveryObject, p.Slow(site.UploadTime))
 }
 
-func (p *Pages) routesQueue(g site.RouteGroup, queue site.DeliveryQueue) {
+// routesQueue registers a list of deliveries, and what is done with many of them, which needs permissions.
+func (p *Pages) routesQueue(g site.RouteGroup, queue site.DeliveryQueue, needs ...registry.Permission) {
+	act := g.Needs(needs...)
 	g.GET(queue.Path, p.deliveryList(queue))
 	g.GET(queue.Path+"/export", p.exportDeliveries(queue))
-	g.POST(queue.Path, p.deliveryBulk(queue))
-	g.GET(queue.Path+"/all", p.deliveryAll(queue), p.FewCounts)
-	g.POST(queue.Path+"/all", p.startDeliveryJob(queue), p.FewCounts)
+	g.GET(queue.Path+"/live", p.tailPage(queue))
+	g.GET(queue.Path+"/live/stream", p.tailStream(queue), p.Slow(tailLife+tailPatience))
+	act.POST(queue.Path, p.deliveryBulk(queue))
+	act.GET(queue.Path+"/all", p.deliveryAll(queue), p.FewCounts)
+	act.POST(queue.Path+"/all", p.startDeliveryJob(queue), p.FewCounts)
 }
 
 func (p *Pages) routesDelivery(g site.RouteGroup, area site.DeliveryArea) {
+	resend, issues, operate := g.Needs(registry.ResendDeliveries), g.Needs(registry.HandleIssues), g.Needs(registry.OperateEndpoints)
 	g.GET("/deliveries/:id", p.deliveryPage(area))
-	g.POST("/deliveries/:id/resend", p.resendDelivery(area))
+	resend.POST("/deliveries/:id/resend", p.resendDelivery(area))
 	g.GET("/batches/:id", p.batchPage(area))
 	g.GET("/issues", p.issueList(area))
 	g.GET("/issues/:id", p.issuePage(area))
-	g.POST("/issues/:id/acknowledge", p.postIssueDecision(area, registry.ActionIssueAcknowledged))
-	g.POST("/issues/:id/resolve", p.postIssueDecision(area, registry.ActionIssueResolved))
-	g.POST("/issues/:id/reopen", p.postIssueDecision(area, registry.ActionIssueReopened))
-	g.POST("/issues/:id/pause", p.pauseIssue(area))
-	g.POST("/issues/:id/resume", p.resumeIssue(area))
-	g.GET("/issues/:id/mail", p.issueMailPage(area))
-	g.POST("/issues/:id/mail", p.sendIssueMail(area))
+	issues.POST("/issues/:id/acknowledge", p.postIssueDecision(area, registry.ActionIssueAcknowledged))
+	issues.POST("/issues/:id/resolve", p.postIssueDecision(area, registry.ActionIssueResolved))
+	issues.POST("/issues/:id/reopen", p.postIssueDecision(area, registry.ActionIssueReopened))
+	operate.POST("/issues/:id/pause", p.pauseIssue(area))
+	operate.POST("/issues/:id/resume", p.resumeIssue(area))
+	issues.GET("/issues/:id/mail", p.issueMailPage(area))
+	issues.POST("/issues/:id/mail", p.sendIssueMail(area))
 	g.GET("/issues/export", p.exportIssues(area))
 	g.GET("/jobs", p.jobList(area))
-	g.GET("/jobs/new", p.askAgain(area))
-	g.GET("/jobs/failed", p.failedSince(area))
-	g.GET("/replays", p.replayPage(area), p.FewCounts)
-	g.POST("/replays", p.startReplay(area), p.FewCounts)
+	resend.GET("/jobs/new", p.askAgain(area))
+	resend.GET("/jobs/failed", p.failedSince(area))
+	resend.GET("/replays", p.replayPage(area), p.FewCounts)
+	resend.POST("/replays", p.startReplay(area), p.FewCounts)
 	g.GET("/jobs/:id", p.jobPage(area))
-	g.POST("/jobs/:id/cancel", p.cancelJob(area))
-	g.POST("/jobs/:id/continue", p.continueJob(area))
+	resend.POST("/jobs/:id/cancel", p.cancelJob(area))
+	resend.POST("/jobs/:id/continue", p.continueJob(area))
 }
 
 // mountConsume registers the API with which consumers pull, look at their deliveries and resend them.

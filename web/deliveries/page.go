@@ -11,6 +11,7 @@ import (
 	"github.com/a-h/templ"
 	"github.com/labstack/echo/v4"
 	"schakel/delivery/outbox"
+	"schakel/registry"
 	"schakel/store"
 	view "schakel/templates/deliveries"
 	"schakel/templates/i18n"
@@ -94,7 +95,7 @@ func (p *Pages) deliveryData(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return site.SendData(c, e)
+	return p.SendDataNoted(c, e, d.PartnerID)
 }
 
 // ownDelivery finds a delivery that the reader may see; another's is not found (guarantee G7).
@@ -138,7 +139,7 @@ func (p *Pages) showDelivery(c echo.Context, area site.DeliveryArea, reason stri
 	if behind != "" {
 		v.Behind, v.Due = area.Delivery(behind), time.Time{}
 	}
-	if v.Event, err = p.eventOf(ctx, area, at); err != nil {
+	if v.Event, err = p.eventOf(ctx, site.Actor(c), area, at); err != nil {
 		return err
 	}
 	attempts, err := p.DB.Attempts(ctx, d.ID)
@@ -185,12 +186,15 @@ func (p *Pages) Outcome(c echo.Context, area site.DeliveryArea, d store.Delivery
 }
 
 // eventOf shows the event of a delivery, to a partner only what it may read.
-func (p *Pages) eventOf(ctx context.Context, area site.DeliveryArea, at DeliveryContext) (ui.EventView, error) {
+func (p *Pages) eventOf(ctx context.Context, actor registry.Actor, area site.DeliveryArea, at DeliveryContext) (ui.EventView, error) {
 	if !at.mayRead(area) {
 		return ui.EventView{Withheld: i18n.T(ctx, "deliveries.page.withheld")}, nil
 	}
 	e, err := p.DB.Event(ctx, at.Delivery.EventID)
 	if err != nil {
+		return ui.EventView{}, err
+	}
+	if err := p.NoteEvent(ctx, actor, registry.ActionDataRead, e, at.Delivery.PartnerID); err != nil {
 		return ui.EventView{}, err
 	}
 	download := area.Delivery(at.Delivery.ID) + "/data"
@@ -242,5 +246,5 @@ func (p *Pages) deliveryObject(c echo.Context) error {
 	if !at.mayRead(area) {
 		return store.ErrNotFound
 	}
-	return p.SendObject(c, d.EventID)
+	return p.SendObject(c, d.EventID, d.PartnerID)
 }

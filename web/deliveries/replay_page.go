@@ -155,7 +155,7 @@ const (
 
 // replayQuery is a replay as it was chosen in the portal.
 type replayQuery struct {
-	partner, endpoint, subscription, mode, eventType, subject, from, until, events string
+	partner, endpoint, subscription, mode, eventType, subject, zone, from, until, events string
 }
 
 func readReplayQuery(get func(name string) string) replayQuery {
@@ -166,7 +166,7 @@ func readReplayQuery(get func(name string) string) replayQuery {
 	return replayQuery{
 		partner: read("partner", site.MaxFilterText), endpoint: read("endpoint", site.MaxFilterText), subscription: read("subscription", site.MaxFilterText),
 		mode: cmp.Or(read("mode", site.MaxFilterText), outbox.ReplayMissing), eventType: read("type", site.MaxFilterText), subject: read("subject", site.MaxFilterText),
-		from: read("from", site.MaxFilterText), until: read("until", site.MaxFilterText), events: read("events", maxTypedIDsBytes),
+		zone: read("zone", site.MaxFilterText), from: read("from", site.MaxFilterText), until: read("until", site.MaxFilterText), events: read("events", maxTypedIDsBytes),
 	}
 }
 
@@ -180,6 +180,9 @@ func (q replayQuery) values() url.Values {
 		if value != "" {
 			v.Set(name, value)
 		}
+	}
+	if q.zone != "" && q.from+q.until != "" { // of the moments
+		v.Set("zone", q.zone)
 	}
 	return v
 }
@@ -197,7 +200,7 @@ func (q replayQuery) replay(area site.DeliveryArea) (outbox.Replay, site.FormErr
 	if q.eventType != "" {
 		r.Types = []string{q.eventType}
 	}
-	r.From, r.Until = site.Period(q.from, q.until, wrong)
+	r.From, r.Until = site.Period(q.zone, q.from, q.until, wrong)
 	if q.mode != outbox.ReplayMissing && q.mode != outbox.ReplayAll {
 		wrong["mode"] = "deliveries.again.choose-which"
 	}

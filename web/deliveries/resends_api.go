@@ -131,6 +131,11 @@ func (m *handlers) showResend(c echo.Context, who api.Caller) error {
 		return err
 	}
 	for _, canary := range canaries {
+		if canary.Outcome == store.CanaryPending { // as it is now: a job that stopped looks at its canaries no more
+			if canary.Outcome, err = outbox.CanaryOutcome(c.Request().Context(), &m.DB.Queries, canary); err != nil {
+				return err
+			}
+		}
 		answer.Canaries = append(answer.Canaries, canaryAnswer{canary.EndpointID, canary.DeliveryID, canary.Outcome})
 	}
 	if err := m.setOutcome(c.Request().Context(), &answer); err != nil {

@@ -258,7 +258,7 @@ func attemptText(ctx context.Context, a store.Attempt) []i18n.Message {
 		texts[0] = i18n.M("deliveries.attempts.took", i18n.Duration(ctx, d))
 	}
 	if a.Error != "" {
-		texts = append(texts, i18n.Raw(site.Shown(a.Error)))
+		texts = append(texts, i18n.Raw(site.Shown(i18n.Message(a.Error).In(ctx))))
 	}
 	return texts
 }

@@ -7,7 +7,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"maps"
 	"net/http"
 	"net/url"
 	"path"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/a-h/templ"
 	"github.com/labstack/echo/v4"
+	"schakel/registry"
 	view "schakel/templates/docs"
 	"schakel/templates/i18n"
 	"schakel/templates/ui"
@@ -44,11 +44,15 @@ func ReadGuides(list []site.Doc, files ...site.DocFile) (guides, error) {
 		if _, twice := g.pages[d.Name]; twice {
 			return guides{}, fmt.Errorf("web: two guides are named %s", d.Name)
 		}
-		texts := map[i18n.Lang]string{i18n.English: d.Markdown}
-		maps.Copy(texts, d.Translations)
-		g.pages[d.Name] = make(map[i18n.Lang]view.Guide)
-		for lang, text := range texts {
-			page, err := view.Read(text, func(to string) (string, bool) { return g.resolve(d, to) })
+		resolve := func(to string) (string, bool) { return g.resolve(d, to) }
+		original, err := view.Read(d.Markdown, nil, resolve)
+		if err != nil {
+			return guides{}, fmt.Errorf("web: read guide %s: %w", d.Name, err)
+		}
+		original.Lang = i18n.English
+		g.pages[d.Name] = map[i18n.Lang]view.Guide{i18n.English: original}
+		for lang, text := range d.Translations {
+			page, err := view.Read(text, &original, resolve)
 			if err != nil {
 				return guides{}, fmt.Errorf("web: read guide %s in %s: %w", d.Name, lang, err)
 			}
@@ -103,7 +107,7 @@ func (p *pages) mountDocs() error {
 		return err
 	}
 	p.guides = read
-	g := p.Pages("")
+	g := p.Pages("", registry.Anyone)
 	g.GET("/docs", p.docsPage)
 	g.GET("/docs/:name", p.docPage)
 	g.GET("/docs/files/:name", p.docFile)

@@ -129,7 +129,7 @@ func (p *pages) leftOut(ctx context.Context, eventID string) (list []ui.Named, e
 }
 
 // eventObject sends the data of an event that is stored apart, to an administrator.
-func (p *pages) eventObject(c echo.Context) error { return p.SendObject(c, c.Param("id")) }
+func (p *pages) eventObject(c echo.Context) error { return p.SendObject(c, c.Param("id"), "") }
 
 // showObject answers data that is stored apart from its event, to the clients of those
 // who may have the event: who published it, those it was delivered to or is meant

@@ -6,10 +6,12 @@
 package events
 
 import (
+	"context"
 	_ "embed"
 
 	"github.com/labstack/echo/v4"
 	"schakel/delivery/claimcheck"
+	"schakel/delivery/outbox"
 	"schakel/registry"
 	"schakel/store"
 	"schakel/templates/ui"
@@ -46,35 +48,40 @@ func Mount(p *site.Portal, otherDeliveries func(c echo.Context, area site.Delive
 	(&pages{p, otherDeliveries}).mountEvents()
 }
 
-// MountAPI registers the API, which the whole document describes.
-func MountAPI(m *api.API, whole api.Document) {
+// Publisher takes an event of a page as a client of the reader, with the checks of the API.
+type Publisher = func(ctx context.Context, client store.Client, partner store.Partner, content []byte) (outbox.Receipt, []site.ProblemError, error)
+
+// MountAPI registers the API, which the whole document describes, and returns what publishes for pages.
+func MountAPI(m *api.API, whole api.Document) Publisher {
 	now := m.App.Cfg.Now
-	(&handlers{
+	h := &handlers{
 		API: m, types: site.NewRecent[[]store.EventType](now), rates: newClientRates(now), large: NewLargeBodies(),
 		objects: claimcheck.New(claimcheck.Config{
 			Objects: claimcheck.Database{DB: m.DB}, Address: func(id string) string { return m.App.Absolute(site.ObjectsPath + id) },
 		}),
-	}).mountIntake()
+	}
+	h.mountIntake()
 	m.Describe(m.App.API(api.MaxJSONBytes, api.EventsBase), whole)
+	return h.publish
 }
 
 // mountEvents registers the pages of administrators about events and quarantined messages.
 func (p *pages) mountEvents() {
-	admin := p.Pages("/admin", p.RequireAdministrator)
+	admin := p.Pages("/admin", registry.ReadOrganisation)
 	admin.GET("/events", p.eventList)
 	admin.GET("/events/:id", p.eventPage)
 	admin.GET("/events/:id/data", p.eventData)
 	admin.GET("/events/:id/object", p.eventObject, p.Slow(site.UploadTime))
 	admin.GET("/quarantine", p.quarantineList)
 	admin.GET("/quarantine/:id", p.quarantinePage)
-	admin.POST("/quarantine/:id/release", p.releaseQuarantined)
-	admin.POST("/quarantine/:id/discard", p.discardQuarantined)
+	admin.Needs(registry.ResendDeliveries).POST("/quarantine/:id/release", p.releaseQuarantined)
+	admin.Needs(registry.DiscardDeliveries).POST("/quarantine/:id/discard", p.discardQuarantined)
 }
 
 // mountIntake registers the API that takes events in and answers about them.
 func (m *handlers) mountIntake() {
 	// No limit of the group here: the key comes before the size (IDEM-18).
-	intake := site.RouteGroup{Echo: m.App.Echo, Prefix: api.EventsBase}
+	intake := m.App.API(0, api.EventsBase)
 	intake.POST("/events", m.ByCaller(m.postEvents), m.App.RequireScope(site.ScopeEventsPublish), m.WithCaller)
 
 	publish := m.Scoped(api.EventsBase, site.ScopeEventsPublish)

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/labstack/echo/v4"
+	"schakel/registry"
 	"schakel/store"
 	view "schakel/templates/events"
 	"schakel/templates/i18n"
@@ -19,7 +20,7 @@ func (p *pages) eventList(c echo.Context) error {
 	ctx := c.Request().Context()
 	q := site.ReadDeliveryQuery(c.QueryParam)
 	wrong, names := site.FormErrors{}, p.DeliveryNames()
-	from, until := site.Period(q.From, q.Until, wrong)
+	from, until := site.Period(q.Zone, q.From, q.Until, wrong)
 	partners, err := p.PartnerOptions(ctx, names)
 	if err != nil {
 		return err
@@ -32,8 +33,8 @@ func (p *pages) eventList(c echo.Context) error {
 		site.ChoiceField("partner", i18n.T(ctx, "events.list.from-partner"), q.Partner, partners), site.ChoiceField("type", i18n.T(ctx, "events.list.event-type"), q.EventType, types),
 		{Name: "event", Label: i18n.T(ctx, "events.list.event-id"), Value: q.Event, MaxLength: site.MaxFilterText},
 		{Name: "subject", Label: i18n.T(ctx, "events.list.subject"), Value: q.Subject, MaxLength: site.MaxFilterText},
-		{Name: "from", Label: i18n.T(ctx, "events.list.accepted-from"), Type: site.MomentField(q.From), Value: q.From},
-		{Name: "until", Label: i18n.T(ctx, "events.list.accepted-until"), Type: site.MomentField(q.Until), Value: q.Until},
+		site.MomentField(ctx, "from", i18n.T(ctx, "events.list.accepted-from"), q.Zone, q.From),
+		site.MomentField(ctx, "until", i18n.T(ctx, "events.list.accepted-until"), q.Zone, q.Until),
 	}, wrong)}
 	page := p.Page(c, i18n.T(ctx, "events.title"))
 	page.Lead = i18n.T(ctx, "events.list.lead")
@@ -89,6 +90,9 @@ func (p *pages) eventPage(c echo.Context) error {
 	}
 	facts, err := p.eventFacts(c, e)
 	if err != nil {
+		return err
+	}
+	if err := p.NoteEvent(ctx, site.Actor(c), registry.ActionDataRead, e, e.PartnerID); err != nil {
 		return err
 	}
 	here := "/admin/events/" + e.ID
@@ -163,5 +167,5 @@ func (p *pages) eventData(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return site.SendData(c, e)
+	return p.SendDataNoted(c, e, e.PartnerID)
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 	"schakel/delivery/outbox"
+	"schakel/registry"
 	"schakel/store"
 	view "schakel/templates/events"
 	"schakel/templates/i18n"
@@ -84,6 +85,10 @@ func (p *pages) showQuarantine(c echo.Context, reason string, wrong i18n.Message
 		return err
 	}
 	rows, err := p.DB.QuarantinedEvents(ctx, q.ID)
+	if err != nil {
+		return err
+	}
+	err = p.Registry.Audit.NoteRead(ctx, site.Actor(c), registry.ActionDataRead, registry.ObjectOf("quarantine", q.ID, q.ID, q.PartnerID), nil)
 	if err != nil {
 		return err
 	}

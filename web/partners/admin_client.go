@@ -25,7 +25,7 @@ func (p *pages) showClient(c echo.Context, r site.Refusal) error {
 	client := grant.Client
 	v := clientView(ctx, grant)
 	v.Now, v.Message = p.Cfg.Now(), r.Message
-	v.Acts = site.Acts(ctx, p.clientSteps(), "/admin/clients/"+client.ID, clientState(client), r, ui.Hidden{Name: "seen", Value: grant.Seen})
+	v.Acts = site.Acts(ctx, p.stepsFor(grant), "/admin/clients/"+client.ID, clientState(client), r, ui.Hidden{Name: "seen", Value: grant.Seen})
 	if v.History, err = p.History(ctx, store.AuditFilter{ObjectKind: "client", ObjectID: client.ID}, ""); err != nil {
 		return err
 	}
@@ -58,6 +58,13 @@ func clientView(ctx context.Context, g identity.ClientGrant) view.AdminClientVie
 		Asks:    view.ClientAsks{Scopes: g.Scopes, Types: g.Types, Sources: g.Sources},
 		Created: client.CreatedAt.Time, Decided: client.DecidedAt.Time, DecidedBy: client.DecidedBy,
 	}
+	for _, f := range g.Foreign {
+		doubt := ui.Named{Name: f.Text().In(ctx)}
+		if f.PartnerID != "" {
+			doubt.Href = site.PartnerHref(f.PartnerID)
+		}
+		v.Foreign = append(v.Foreign, doubt)
+	}
 	switch {
 	case client.JWKSURI != "":
 		v.Keys = i18n.T(ctx, "partners.client.keys-at", client.JWKSURI)
@@ -71,21 +78,32 @@ func clientView(ctx context.Context, g identity.ClientGrant) view.AdminClientVie
 func (p *pages) clientSteps() []site.Step {
 	return []site.Step{
 		{
-			Verb: "approve", Do: p.decideClient(true), From: []string{clientWaiting}, Kind: ui.Primary,
+			Verb: "approve", Needs: registry.DecideApprovals, Do: p.decideClient(true), From: []string{clientWaiting}, Kind: ui.Primary,
 			Label: "partners.client.approve", Done: "partners.client.approved", Mails: true,
 		},
 		{
-			Verb: "reject", Do: p.decideClient(false), From: []string{clientWaiting}, Reason: true,
+			Verb: "reject", Needs: registry.DecideApprovals, Do: p.decideClient(false), From: []string{clientWaiting}, Reason: true,
 			Label: "partners.client.reject", Explain: "partners.client.reject-text",
 			Done: "partners.client.rejected", Mails: true,
 		},
 		{
-			Verb: "revoke", Do: site.ByID(p.Registry.Clients.Revoke), From: []string{store.ClientActive, clientWaiting}, Reason: true,
+			Verb: "revoke", Needs: registry.ChangeClients, Do: site.ByID(p.Registry.Clients.Revoke), From: []string{store.ClientActive, clientWaiting}, Reason: true,
 			Label:   "partners.client.revoke-good",
 			Explain: "partners.client.revoke-good-text",
 			Done:    "partners.client.revoked-admin",
 		},
 	}
+}
+
+// stepsFor are the decisions about a client as its page shows them: an approval of a source of another organisation asks for a reason.
+func (p *pages) stepsFor(g identity.ClientGrant) []site.Step {
+	steps := p.clientSteps()
+	for i := range steps {
+		if s := &steps[i]; s.Verb == "approve" && g.AsksForeign() {
+			s.Kind, s.Reason, s.Explain = "", true, "partners.client.approve-foreign"
+		}
+	}
+	return steps
 }
 
 // decideClient decides about what a client asks for. It approves what the page showed: when the request changed meanwhile,

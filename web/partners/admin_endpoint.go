@@ -50,7 +50,7 @@ func fetches(e store.Endpoint) bool {
 
 func endpointView(ctx context.Context, e store.Endpoint, partner store.Partner, now time.Time) view.AdminEndpointView {
 	v := view.AdminEndpointView{
-		ID: e.ID, Kind: site.KindLabel(ctx, e.Kind), URL: e.URL, ContentMode: e.ContentMode, Status: e.Status, Reason: e.StatusReason,
+		ID: e.ID, Kind: site.KindLabel(ctx, e.Kind), URL: e.URL, ContentMode: e.ContentMode, Status: e.Status, Reason: i18n.Message(e.StatusReason).In(ctx),
 		Partner: ui.Named{Name: partner.Name, Href: "/admin/partners/" + partner.ID}, PartnerStatus: partner.Status,
 		TokenURL: e.TokenURL, TokenClientID: e.TokenClientID, TokenScope: e.TokenScope, TokenMethod: e.TokenAuthMethod,
 		Rate: int(e.RatePerSecond), Concurrency: int(e.MaxConcurrency), Timeout: time.Duration(e.TimeoutMS) * time.Millisecond,
@@ -60,7 +60,6 @@ func endpointView(ctx context.Context, e store.Endpoint, partner store.Partner, 
 	}
 	if e.Status != store.EndpointEnded && !fetches(e) && partner.Status == store.PartnerApproved {
 		v.TestAction = "/admin/endpoints/" + e.ID + "/test"
-		v.ReplayHref = "/admin/replays?endpoint=" + e.ID
 	}
 	if partner.Own {
 		v.EditHref = "/admin/own/endpoints/" + e.ID
@@ -79,7 +78,10 @@ func (p *pages) fillEndpoint(ctx context.Context, who registry.Actor, e store.En
 			return err
 		}
 	}
-	v.IssuesHref = "/admin/issues?endpoint=" + e.ID
+	if v.Check, err = p.lastCheck(ctx, e, "/admin/endpoints/"+e.ID); err != nil {
+		return err
+	}
+	v.IssuesHref = "/admin/issues?state=unresolved&endpoint=" + e.ID
 	if v.Issues, err = unresolvedIssues(ctx, p.DB, e.ID); err != nil {
 		return err
 	}
@@ -95,6 +97,9 @@ func (p *pages) fillEndpoint(ctx context.Context, who registry.Actor, e store.En
 	if err != nil {
 		return err
 	}
+	if v.TestAction != "" && sendsAnything(subs) {
+		v.ReplayHref = "/admin/replays?endpoint=" + e.ID
+	}
 	if v.Subscriptions, err = subscriptionRows(ctx, p.AdminNames(), subs); err != nil {
 		return err
 	}
@@ -107,23 +112,23 @@ func (p *pages) endpointSteps() []site.Step {
 	endpoints := p.Registry.Endpoints
 	return []site.Step{
 		{
-			Verb: "resume", Do: site.ByIDAlone(endpoints.Resume), From: []string{store.EndpointPaused, store.EndpointSuspended}, Kind: ui.Primary,
+			Verb: "resume", Needs: registry.OperateEndpoints, Do: site.ByIDAlone(endpoints.Resume), From: []string{store.EndpointPaused, store.EndpointSuspended}, Kind: ui.Primary,
 			Label: "partners.endpoint.resume", Done: "partners.endpoint.resumed-admin",
 		},
 		{
-			Verb: "pause", Do: site.ByID(endpoints.Pause), From: []string{store.EndpointActive}, Reason: true,
+			Verb: "pause", Needs: registry.OperateEndpoints, Do: site.ByID(endpoints.Pause), From: []string{store.EndpointActive}, Reason: true,
 			Label:   "partners.endpoint.pause-title",
 			Explain: "partners.endpoint.pause-admin-text",
 			Done:    "partners.endpoint.paused",
 		},
 		{
-			Verb: "suspend", Do: site.ByID(endpoints.Suspend), From: []string{store.EndpointActive, store.EndpointPaused}, Reason: true,
+			Verb: "suspend", Needs: registry.ChangeEndpoints, Do: site.ByID(endpoints.Suspend), From: []string{store.EndpointActive, store.EndpointPaused}, Reason: true,
 			Label:   "partners.endpoint.suspend-title",
 			Explain: "partners.endpoint.suspend-text",
 			Done:    "partners.endpoint.suspended", Mails: true,
 		},
 		{
-			Verb: "end", Do: site.ByID(endpoints.End), From: []string{store.EndpointActive, store.EndpointPaused, store.EndpointSuspended}, Reason: true,
+			Verb: "end", Needs: registry.ChangeEndpoints, Do: site.ByID(endpoints.End), From: []string{store.EndpointActive, store.EndpointPaused, store.EndpointSuspended}, Reason: true,
 			Label:   "partners.endpoint.end-good",
 			Explain: "partners.endpoint.end-good-text",
 			Done:    "partners.endpoint.ended",

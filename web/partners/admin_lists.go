@@ -1,12 +1,12 @@
 package partners
 
 import (
-	"cmp"
 	"context"
 	"net/http"
 	"slices"
 
 	"github.com/labstack/echo/v4"
+	registry "schakel/registry/partners"
 	"schakel/store"
 	"schakel/templates/i18n"
 	view "schakel/templates/partners"
@@ -39,7 +39,7 @@ func (p *pages) adminPartners(c echo.Context) error {
 	}
 	for _, partner := range partners {
 		v.Rows = append(v.Rows, view.PartnerRow{
-			Name: partner.Name, Href: "/admin/partners/" + partner.ID, Number: cmp.Or(partner.OIN, partner.OrgNumber), Contact: partner.ContactName,
+			Name: partner.Name, Href: "/admin/partners/" + partner.ID, Number: registry.Number(partner), Contact: partner.ContactName,
 			Status: partner.Status, Since: partner.CreatedAt.Time, Spark: drawn[partner.ID],
 			Unconfirmed: partner.Status == store.PartnerRequested && partner.EmailConfirmedAt.IsZero(),
 		})

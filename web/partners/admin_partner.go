@@ -7,6 +7,7 @@ import (
 	"github.com/labstack/echo/v4"
 	"schakel/delivery/outbox"
 	"schakel/registry"
+	"schakel/registry/partners"
 	"schakel/store"
 	"schakel/templates/i18n"
 	view "schakel/templates/partners"
@@ -26,7 +27,10 @@ func (p *pages) showPartner(c echo.Context, r site.Refusal) error {
 	}
 	v := p.partnerView(ctx, partner, r)
 	v.Now = p.Cfg.Now()
-	if v.Flow, err = p.registrationFlow(ctx, partner); err != nil {
+	if v.Flow, err = p.registrationFlow(ctx, site.Actor(c), partner); err != nil {
+		return err
+	}
+	if err := p.fillDoubts(ctx, site.Actor(c), partner, &v); err != nil {
 		return err
 	}
 	if err := p.fillPartner(ctx, site.Actor(c), partner, &v); err != nil {
@@ -41,11 +45,13 @@ func (p *pages) showPartner(c echo.Context, r site.Refusal) error {
 // partnerView builds the view of a partner.
 func (p *pages) partnerView(ctx context.Context, partner store.Partner, r site.Refusal) view.AdminPartnerView {
 	v := view.AdminPartnerView{
-		OIN: partner.OIN, KVK: partner.KVK, HerID: partner.HerID, OrgNumber: partner.OrgNumber, ContactName: partner.ContactName, Email: partner.ContactEmail,
+		OIN: partner.OIN, KVK: partner.KVK, BRIN: partner.BRIN, HerID: partner.HerID, OrgNumber: partner.OrgNumber, ContactName: partner.ContactName, Email: partner.ContactEmail,
 		Phone: partner.ContactPhone, EndpointKinds: partner.EndpointKinds, Terms: partner.TermsVersion, TermsAt: partner.TermsAcceptedAt.Time,
 		Confirmed: partner.EmailConfirmedAt.Time, Created: partner.CreatedAt.Time, Decided: partner.DecidedAt.Time,
-		DecidedBy: partner.DecidedBy, Reason: partner.StatusReason, Message: r.Message,
+		DecidedBy: partner.DecidedBy, Reason: i18n.Message(partner.StatusReason).In(ctx), Message: r.Message,
 	}
+	v.MailDomain = registry.MailDomain(partner.ContactEmail)
+	v.FreeMail = registry.FreeMail(v.MailDomain)
 	if partner.Own {
 		return v
 	}
@@ -72,6 +78,35 @@ func (p *pages) partnerView(ctx context.Context, partner store.Partner, r site.R
 	return v
 }
 
+// fillDoubts adds what the register of OINs says of a partner and, while its registration waits, whom it could be taken for.
+func (p *pages) fillDoubts(ctx context.Context, who registry.Actor, partner store.Partner, v *view.AdminPartnerView) error {
+	if partner.Own {
+		return nil
+	}
+	found, ok, err := p.Registry.Partners.Registered(ctx, who, partner)
+	if err != nil {
+		return err
+	}
+	if v.Registered = found.Name; ok && found.Doubt != "" {
+		v.Doubts = append(v.Doubts, ui.Named{Name: found.Doubt.In(ctx)})
+	}
+	if partner.Status != store.PartnerRequested {
+		return nil
+	}
+	resembling, err := p.Registry.Partners.Resembling(ctx, who, partner)
+	if err != nil {
+		return err
+	}
+	for i, doubt := range partners.Doubts(partner, resembling) {
+		d := ui.Named{Name: doubt.In(ctx)}
+		if i < len(resembling) && !resembling[i].Known.Own {
+			d.Href = site.PartnerHref(resembling[i].Known.ID)
+		}
+		v.Doubts = append(v.Doubts, d)
+	}
+	return nil
+}
+
 // partnerGrants lists the rights that an approval of a registration gives, and those it does not.
 func partnerGrants(ctx context.Context) []string {
 	return []string{
@@ -87,7 +122,7 @@ const askableTypes = 50
 
 // registrationFlow shows what a registered organisation could ask for once it is approved; nil when that was decided. The approval
 // itself lets nothing flow.
-func (p *pages) registrationFlow(ctx context.Context, partner store.Partner) (*ui.FlowView, error) {
+func (p *pages) registrationFlow(ctx context.Context, actor registry.Actor, partner store.Partner) (*ui.FlowView, error) {
 	if partner.Status != store.PartnerRequested {
 		return nil, nil
 	}
@@ -98,7 +133,7 @@ func (p *pages) registrationFlow(ctx context.Context, partner store.Partner) (*u
 		return nil, err
 	}
 	names := site.TypeNames(all[:min(len(all), askableTypes)])
-	v, f, err := p.Flow(ctx, outbox.Prospect{Subscriptions: []store.Subscription{{PartnerID: partner.ID, Types: names}}})
+	v, f, err := p.Flow(ctx, actor, outbox.Prospect{Subscriptions: []store.Subscription{{PartnerID: partner.ID, Types: names}}})
 	if err != nil {
 		return nil, err
 	}
@@ -151,7 +186,8 @@ func (p *pages) fillPartner(ctx context.Context, who registry.Actor, partner sto
 		v.Traffic = &moved
 	}
 	if !partner.Own {
-		if v.Accounts, err = p.AccountRows(ctx, who, partner.ID); err != nil {
+		v.PeopleHref = "/admin/accounts?partner=" + url.QueryEscape(partner.ID)
+		if v.Accounts, err = p.AccountRows(ctx, who, partner.ID, "/admin/accounts"); err != nil {
 			return err
 		}
 	}
@@ -161,29 +197,29 @@ func (p *pages) fillPartner(ctx context.Context, who registry.Actor, partner sto
 
 // partnerSteps are the decisions about a partner.
 func (p *pages) partnerSteps() []site.Step {
-	partners := p.Registry.Partners
+	service := p.Registry.Partners
 	return []site.Step{
 		{
-			Verb: "approve", Do: site.ByIDAlone(partners.Approve), From: []string{store.PartnerRequested}, Kind: ui.Primary,
+			Verb: "approve", Needs: registry.DecideApprovals, Do: site.ByIDAlone(service.Approve), From: []string{store.PartnerRequested}, Kind: ui.Primary,
 			Label: "partners.partner.approve", Done: "partners.partner.approved", Mails: true,
 		},
 		{
-			Verb: "reject", Do: site.ByID(partners.Reject), From: []string{store.PartnerRequested}, Reason: true,
+			Verb: "reject", Needs: registry.DecideApprovals, Do: site.ByID(service.Reject), From: []string{store.PartnerRequested}, Reason: true,
 			Label: "partners.partner.reject", Explain: "partners.partner.reject-text",
 			Done: "partners.partner.rejected", Mails: true,
 		},
 		{
-			Verb: "resume", Do: site.ByIDAlone(partners.Resume), From: []string{store.PartnerSuspended}, Kind: ui.Primary,
+			Verb: "resume", Needs: registry.ChangePartners, Do: site.ByIDAlone(service.Resume), From: []string{store.PartnerSuspended}, Kind: ui.Primary,
 			Label: "partners.partner.resume", Done: "partners.partner.resumed",
 		},
 		{
-			Verb: "suspend", Do: site.ByID(partners.Suspend), From: []string{store.PartnerApproved}, Reason: true,
+			Verb: "suspend", Needs: registry.ChangePartners, Do: site.ByID(service.Suspend), From: []string{store.PartnerApproved}, Reason: true,
 			Label:   "partners.partner.suspend",
 			Explain: "partners.partner.suspend-text",
 			Done:    "partners.partner.suspended", Mails: true,
 		},
 		{
-			Verb: "end", Do: site.ByID(partners.End), From: []string{store.PartnerApproved, store.PartnerSuspended}, Reason: true,
+			Verb: "end", Needs: registry.ChangePartners, Do: site.ByID(service.End), From: []string{store.PartnerApproved, store.PartnerSuspended}, Reason: true,
 			Label:   "partners.partner.end",
 			Explain: "partners.partner.end-text",
 			Done:    "partners.partner.ended", Mails: true,
@@ -194,7 +230,7 @@ func (p *pages) partnerSteps() []site.Step {
 // confirmStep confirms a registration whose mail did not arrive.
 func (p *pages) confirmStep() site.Step {
 	return site.Step{
-		Verb: "confirm", Do: site.ByID(p.Registry.Partners.Vouch), From: []string{store.PartnerRequested}, Reason: true,
+		Verb: "confirm", Needs: registry.DecideApprovals, Do: site.ByID(p.Registry.Partners.Vouch), From: []string{store.PartnerRequested}, Reason: true,
 		Label:   "partners.partner.confirm",
 		Explain: "partners.partner.confirm-text",
 		Done:    "partners.partner.confirmed",

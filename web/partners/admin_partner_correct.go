@@ -28,7 +28,7 @@ func (p *pages) correctionForm(c echo.Context) error {
 		return c.Redirect(http.StatusSeeOther, site.PartnerHref(partner.ID))
 	}
 	return p.showCorrection(c, http.StatusOK, partners.Registration{
-		Name: partner.Name, OIN: partner.OIN, KVK: partner.KVK, HerID: partner.HerID, OrgNumber: partner.OrgNumber,
+		Name: partner.Name, OIN: partner.OIN, KVK: partner.KVK, BRIN: partner.BRIN, HerID: partner.HerID, OrgNumber: partner.OrgNumber,
 		Contact: partners.Contact{Name: partner.ContactName, Email: partner.ContactEmail, Phone: partner.ContactPhone},
 	}, nil)
 }
@@ -52,7 +52,7 @@ func (p *pages) showCorrection(c echo.Context, status int, in partners.Registrat
 	page.Lead, page.Invalid = i18n.T(c.Request().Context(), "partners.partner.correct-lead"), len(wrong) > 0
 	return p.Render(c, status, view.CorrectionPage(page, view.CorrectionView{
 		RegisterView: view.RegisterView{
-			Name: in.Name, OIN: in.OIN, KVK: in.KVK, HerID: in.HerID, OrgNumber: in.OrgNumber,
+			Name: in.Name, OIN: in.OIN, KVK: in.KVK, BRIN: in.BRIN, HerID: in.HerID, OrgNumber: in.OrgNumber,
 			ContactName: in.Contact.Name, ContactEmail: in.Contact.Email, Phone: in.Contact.Phone, Wrong: wrong,
 		},
 		Action: href + "/registration", Cancel: href,

@@ -36,7 +36,10 @@ func (p *pages) showSubscription(c echo.Context, r site.Refusal) error {
 		return err
 	}
 	v.Facts = p.EndpointFacts(ctx, grant.Endpoint, grant.Host)
-	if v.Flow, err = p.subscriptionFlow(ctx, grant); err != nil {
+	if v.Check, err = p.lastCheck(ctx, grant.Endpoint, "/admin/endpoints/"+grant.Endpoint.ID); err != nil {
+		return err
+	}
+	if v.Flow, err = p.subscriptionFlow(ctx, site.Actor(c), grant); err != nil {
 		return err
 	}
 	v.Acts = site.Acts(ctx, p.subscriptionSteps(), "/admin/subscriptions/"+sub.ID, sub.Status, r, ui.Hidden{Name: "seen", Value: grant.Seen()})
@@ -57,7 +60,7 @@ func (p *pages) showSubscription(c echo.Context, r site.Refusal) error {
 func subscriptionView(ctx context.Context, g partners.Grant) view.AdminSubscriptionView {
 	sub := g.Subscription
 	v := view.AdminSubscriptionView{
-		ID: sub.ID, Name: sub.Name, Status: sub.Status, Reason: sub.StatusReason, Purpose: sub.Purpose,
+		ID: sub.ID, Name: sub.Name, Status: sub.Status, Reason: i18n.Message(sub.StatusReason).In(ctx), Purpose: sub.Purpose,
 		Partner:       ui.Named{Name: g.Partner.Name, Href: "/admin/partners/" + g.Partner.ID},
 		Endpoint:      ui.Named{Name: g.Endpoint.Name, Href: "/admin/endpoints/" + g.Endpoint.ID},
 		PartnerStatus: g.Partner.Status, EndpointStatus: g.Endpoint.Status, URL: g.Endpoint.URL, Inbox: g.Endpoint.Kind == store.EndpointInbox,
@@ -85,12 +88,12 @@ func clientLink(s partners.GrantSource) ui.Named {
 }
 
 // subscriptionFlow shows what a subscription that waits for a decision would have got; nil for any other, and for one to a dataset.
-func (p *pages) subscriptionFlow(ctx context.Context, g partners.Grant) (*ui.FlowView, error) {
+func (p *pages) subscriptionFlow(ctx context.Context, actor registry.Actor, g partners.Grant) (*ui.FlowView, error) {
 	sub := g.Subscription
 	if sub.Status != store.SubscriptionRequested || sub.DatasetID != "" {
 		return nil, nil
 	}
-	v, f, err := p.Flow(ctx, outbox.Prospect{Subscriptions: []store.Subscription{sub}})
+	v, f, err := p.Flow(ctx, actor, outbox.Prospect{Subscriptions: []store.Subscription{sub}})
 	if err != nil {
 		return nil, err
 	}
@@ -128,26 +131,26 @@ func (p *pages) subscriptionSteps() []site.Step {
 	subs := p.Registry.Subscriptions
 	return []site.Step{
 		{
-			Verb: "approve", Do: p.approveSubscription, From: []string{store.SubscriptionRequested}, Kind: ui.Primary,
+			Verb: "approve", Needs: registry.DecideApprovals, Do: p.approveSubscription, From: []string{store.SubscriptionRequested}, Kind: ui.Primary,
 			Label: "partners.subscription.approve", Done: "partners.subscription.approved",
 		},
 		{
-			Verb: "reject", Do: site.ByID(subs.Reject), From: []string{store.SubscriptionRequested}, Reason: true,
+			Verb: "reject", Needs: registry.DecideApprovals, Do: site.ByID(subs.Reject), From: []string{store.SubscriptionRequested}, Reason: true,
 			Label: "partners.subscription.reject", Explain: "partners.subscription.reject-text",
 			Done: "partners.subscription.rejected", Mails: true,
 		},
 		{
-			Verb: "resume", Do: site.ByIDAlone(subs.Resume), From: []string{store.SubscriptionSuspended}, Kind: ui.Primary,
+			Verb: "resume", Needs: registry.DecideApprovals, Do: site.ByIDAlone(subs.Resume), From: []string{store.SubscriptionSuspended}, Kind: ui.Primary,
 			Label: "partners.subscription.resume", Done: "partners.subscription.resumed-admin",
 		},
 		{
-			Verb: "suspend", Do: site.ByID(subs.Suspend), From: []string{store.SubscriptionApproved, store.SubscriptionPaused}, Reason: true,
+			Verb: "suspend", Needs: registry.DecideApprovals, Do: site.ByID(subs.Suspend), From: []string{store.SubscriptionApproved, store.SubscriptionPaused}, Reason: true,
 			Label:   "partners.subscription.suspend",
 			Explain: "partners.subscription.suspend-text",
 			Done:    "partners.subscription.suspended", Mails: true,
 		},
 		{
-			Verb: "end", Do: site.ByID(subs.End), From: []string{store.SubscriptionApproved, store.SubscriptionPaused, store.SubscriptionSuspended},
+			Verb: "end", Needs: registry.DecideApprovals, Do: site.ByID(subs.End), From: []string{store.SubscriptionApproved, store.SubscriptionPaused, store.SubscriptionSuspended},
 			Reason: true, Label: "partners.subscription.end-good",
 			Explain: "partners.subscription.end-good-text",
 			Done:    "partners.subscription.ended", Mails: true,

@@ -94,9 +94,11 @@ func (d ownerPages) clientView(c echo.Context, owner store.Partner, client store
 		JWKSURI: client.JWKSURI, JWKS: site.ReadableJSON(c.Request().Context(), client.JWKS), Scopes: client.Scopes, Types: client.PublishTypes, Sources: client.PublishSources,
 		RequestedScopes: client.RequestedScopes, RequestedTypes: client.RequestedTypes, RequestedSources: client.RequestedSources,
 		Created: client.CreatedAt.Time, Changed: client.UpdatedAt.Time, Decided: client.DecidedAt.Time, DecidedBy: client.DecidedBy, Now: d.Cfg.Now(),
-		Closed: site.Waits(c.Request().Context(), owner), HasSecret: client.AuthMethod != token.PrivateKeyJWT, HasKeys: client.AuthMethod == token.PrivateKeyJWT && client.JWKSURI == "", CanChange: site.Waits(c.Request().Context(), owner) == "" && client.Status == store.ClientActive,
+		Closed: site.Waits(c.Request().Context(), owner), HasSecret: identity.HasSecret(client.AuthMethod), HasKeys: client.AuthMethod == token.PrivateKeyJWT && client.JWKSURI == "", CanChange: site.Waits(c.Request().Context(), owner) == "" && client.Status == store.ClientActive,
 	}
-	v.TokenExample = TokenExample(client, d.Absolute(""))
+	v.CertificateSubject, v.CertificateBound, v.CertificateKeys = client.CertificateSubject, client.CertificateBound, client.CertificateKeys
+	v.CertificateSeen, v.CertificateUntil = client.CertificateSeen, client.CertificateUntil.Time
+	v.TokenExample, v.CanPublish = TokenExample(client, d.Absolute("")), d.publishes(c.Request().Context(), owner, client)
 	if slices.Contains(client.Scopes, identity.ScopeEventsPublish) {
 		reader, err := d.Reader(c)
 		if err != nil {
@@ -117,6 +119,9 @@ func TokenExample(client store.Client, base string) string {
 	address := base + "/oauth/token"
 	scope := "  --data-urlencode " + site.Quoted("scope="+strings.Join(client.Scopes, " ")) + " \\\n"
 	switch client.AuthMethod {
+	case token.TLSClientAuth:
+		return "TOKEN=$(curl --silent --show-error --fail-with-body --cert certificate.pem --key key.pem \\\n  --data grant_type=client_credentials \\\n" + scope +
+			"  --data client_id=" + site.Quoted(client.ID) + " \\\n  " + site.Quoted(address) + tokenFilter
 	case token.PrivateKeyJWT:
 		key := site.Quoted(client.ID + ".jwk.json")
 		return "chmod 600 " + key + "\nTOKEN=$(schakel token --url " + site.Quoted(base) + " \\\n  --client-id " + site.Quoted(client.ID) + " --client-key-file " + key + ")"

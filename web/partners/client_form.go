@@ -22,6 +22,9 @@ func (d ownerPages) newClient(c echo.Context) error {
 		return d.Closed(c, err, "/clients")
 	}
 	in := identity.NewClient{AuthMethod: d.Registry.Clients.AuthMethods(c.Request().Context())[0]}
+	if scopes, err := site.NewForm(c.QueryParams()); err == nil {
+		in.Scopes = scopes.List("scopes") // that a link asks for; others are no boxes of the form
+	}
 	return d.showClientForm(c, http.StatusOK, store.Client{}, in, nil)
 }
 
@@ -34,7 +37,7 @@ func (d ownerPages) createClient(c echo.Context) error {
 	}
 	return site.SubmitAbout(c, store.Client{}, readClient, func(in identity.NewClient) error {
 		var pair token.KeyPair
-		if in.AuthMethod == token.PrivateKeyJWT && strings.TrimSpace(in.JWKS) == "" && strings.TrimSpace(in.JWKSURI) == "" {
+		if in.AuthMethod == token.PrivateKeyJWT && strings.TrimSpace(in.JWKS) == "" && strings.TrimSpace(in.JWKSURI) == "" && !in.CertificateKeys {
 			if pair, err = token.NewKeyPair(); err != nil {
 				return err
 			}
@@ -63,9 +66,10 @@ func (d ownerPages) editClient(c echo.Context) error {
 	}
 	return d.showClientForm(c, http.StatusOK, client, identity.NewClient{
 		Name: client.Name, AuthMethod: client.AuthMethod, JWKS: client.JWKS, JWKSURI: client.JWKSURI,
-		Scopes:         slices.Concat(client.Scopes, client.RequestedScopes),
-		PublishTypes:   slices.Concat(client.PublishTypes, client.RequestedTypes),
-		PublishSources: slices.Concat(client.PublishSources, client.RequestedSources),
+		Scopes:             slices.Concat(client.Scopes, client.RequestedScopes),
+		PublishTypes:       slices.Concat(client.PublishTypes, client.RequestedTypes),
+		PublishSources:     slices.Concat(client.PublishSources, client.RequestedSources),
+		CertificateSubject: client.CertificateSubject, CertificateBound: client.CertificateBound, CertificateKeys: client.CertificateKeys,
 	}, nil)
 }
 
@@ -94,6 +98,8 @@ func readClient(form site.Form) identity.NewClient {
 	return identity.NewClient{
 		Name: form.Get("name"), AuthMethod: form.Get("authMethod"), JWKS: form.Get("jwks"), JWKSURI: form.Get("jwksUri"),
 		Scopes: form.List("scopes"), PublishTypes: strings.Fields(form.Get("publishTypes")), PublishSources: strings.Fields(form.Get("publishSources")),
+		SourceReason:       form.Get("sourceReason"),
+		CertificateSubject: form.Get("certificateSubject"), CertificateBound: form.Get("certificateBound") != "", CertificateKeys: form.Get("certificateKeys") != "",
 	}
 }
 
@@ -102,7 +108,8 @@ func (d ownerPages) showClientForm(c echo.Context, status int, client store.Clie
 	v := view.ClientFormView{
 		Action: d.Href("/clients"), Cancel: d.Href("/clients"), New: client.ID == "", Name: in.Name, Method: in.AuthMethod,
 		JWKS: in.JWKS, JWKSURI: in.JWKSURI, Methods: clientMethods(c.Request().Context(), d.Registry.Clients.AuthMethods(c.Request().Context())), Scopes: scopeOptions(c.Request().Context(), in.Scopes, decides),
-		PublishTypes: strings.Join(in.PublishTypes, "\n"), PublishSources: strings.Join(in.PublishSources, "\n"), Decides: decides, Wrong: wrong,
+		PublishTypes: strings.Join(in.PublishTypes, "\n"), PublishSources: strings.Join(in.PublishSources, "\n"), Decides: decides, SourceReason: in.SourceReason, Wrong: wrong,
+		Certificates: d.Registry.Clients.Certificates(), CertificateSubject: in.CertificateSubject, CertificateBound: in.CertificateBound, CertificateKeys: in.CertificateKeys,
 	}
 	title := i18n.T(c.Request().Context(), "partners.client.add-one")
 	if client.ID != "" {

@@ -15,15 +15,18 @@ import (
 )
 
 func (d ownerPages) routesClients(g site.RouteGroup) {
+	change, operate := g.Needs(registry.ChangeClients), g.Needs(registry.OperateEndpoints)
 	g.GET("/clients", d.clients)
-	g.POST("/clients", d.createClient)
-	g.GET("/clients/new", d.newClient)
+	change.POST("/clients", d.createClient, d.RequireProof)
+	change.GET("/clients/new", d.newClient)
 	g.GET("/clients/:id", d.client)
-	g.POST("/clients/:id", d.updateClient)
-	g.GET("/clients/:id/edit", d.editClient)
-	g.POST("/clients/:id/secret", d.rotateSecret)
-	g.POST("/clients/:id/keys", d.addKeyPair)
-	g.POST("/clients/:id/revoke", d.revokeClient)
+	change.POST("/clients/:id", d.updateClient, d.RequireProof)
+	operate.GET("/clients/:id/publish", d.publishForm)
+	operate.POST("/clients/:id/publish", d.publishTest)
+	change.GET("/clients/:id/edit", d.editClient)
+	change.POST("/clients/:id/secret", d.rotateSecret, d.RequireProof)
+	change.POST("/clients/:id/keys", d.addKeyPair, d.RequireProof)
+	change.POST("/clients/:id/revoke", d.revokeClient)
 }
 
 // clients lists the machines of the organisation.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -105,10 +106,16 @@ func (d ownerPages) showEndpoint(c echo.Context, status int, change func(*view.E
 			Label: site.SubscriptionLabel(c.Request().Context(), s), Href: d.Href("/subscriptions/" + s.ID), State: s.Status, Types: site.GetsText(c.Request().Context(), s),
 		})
 	}
+	if v.CanEnd && sendsAnything(subs) {
+		v.ReplayHref = d.Replays("endpoint", e.ID)
+	}
+	if v.Check, err = d.pages.lastCheck(c.Request().Context(), e, v.Href); err != nil {
+		return err
+	}
 	if v.Queue, err = d.queueOf(c.Request().Context(), e); err != nil {
 		return err
 	}
-	v.IssuesHref = strings.TrimSuffix(d.Deliveries, "/deliveries") + "/issues?endpoint=" + url.QueryEscape(e.ID)
+	v.IssuesHref = strings.TrimSuffix(d.Deliveries, "/deliveries") + "/issues?state=unresolved&endpoint=" + url.QueryEscape(e.ID)
 	if v.Issues, err = unresolvedIssues(c.Request().Context(), d.DB, e.ID); err != nil {
 		return err
 	}
@@ -150,6 +157,11 @@ func (d ownerPages) showEndpoint(c echo.Context, status int, change func(*view.E
 	return d.Render(c, status, view.EndpointPage(page, v))
 }
 
+// sendsAnything reports whether events may be sent to one of the subscriptions of an endpoint: a replay selects nothing otherwise.
+func sendsAnything(subs []store.Subscription) bool {
+	return slices.ContainsFunc(subs, func(s store.Subscription) bool { return s.Sending })
+}
+
 // datasetsHref returns the address of the datasets that can be subscribed to.
 func (d ownerPages) datasetsHref(c echo.Context) string {
 	if site.Actor(c).Administrator {
@@ -161,16 +173,13 @@ func (d ownerPages) datasetsHref(c echo.Context) string {
 func (d ownerPages) endpointView(ctx context.Context, owner store.Partner, e store.Endpoint) view.EndpointView {
 	may := site.Waits(ctx, owner) == ""
 	v := view.EndpointView{
-		Href: d.Href("/endpoints/" + e.ID), State: e.Status, Reason: e.StatusReason, Kind: site.KindLabel(ctx, e.Kind), URL: e.URL, ContentMode: e.ContentMode,
+		Href: d.Href("/endpoints/" + e.ID), State: e.Status, Reason: i18n.Message(e.StatusReason).In(ctx), Kind: site.KindLabel(ctx, e.Kind), URL: e.URL, ContentMode: e.ContentMode,
 		Method: e.TokenAuthMethod, TokenURL: e.TokenURL, TokenClientID: e.TokenClientID, TokenScope: e.TokenScope, Secret: i18n.T(ctx, "partners.endpoint.secret-not-needed"),
 		Rate: i18n.T(ctx, "partners.endpoint.no-limit"), Concurrency: i18n.Count(ctx, int(e.MaxConcurrency)), Timeout: i18n.Duration(ctx, time.Duration(e.TimeoutMS)*time.Millisecond),
 		Circuit: e.Circuit, ID: e.ID, Created: e.CreatedAt.Time, Changed: e.UpdatedAt.Time, Now: d.Cfg.Now(),
 		DeliveriesHref: d.Deliveries + "?endpoint=" + url.QueryEscape(e.ID), NewSubscription: d.Href("/subscriptions/new?endpoint=" + url.QueryEscape(e.ID)),
 		Closed: site.Waits(ctx, owner), CanTest: may && e.Status == store.EndpointActive, CanPause: may && e.Status == store.EndpointActive,
 		CanResume: may && e.Status == store.EndpointPaused && (e.PausedBy == "" || owner.Own), PausedBy: e.PausedBy, CanEnd: may && e.Status != store.EndpointEnded,
-	}
-	if may && e.Status != store.EndpointEnded {
-		v.ReplayHref = d.Replays("endpoint", e.ID)
 	}
 	v.When, v.Closing, v.Batches = site.WindowWords(ctx, e), site.ClosedText(ctx, e, d.Cfg.Now()), batchWords(ctx, e)
 	contract := receiverContract(e)
@@ -187,7 +196,7 @@ func (d ownerPages) endpointView(ctx context.Context, owner store.Partner, e sto
 	if e.Circuit != store.CircuitClosed && !e.CircuitProbeAt.IsZero() {
 		v.CircuitText = i18n.Time(ctx, e.CircuitProbeAt.Time)
 	}
-	v.Unasked = e.UnaskedAt.Time
+	v.Unasked, v.Signing = e.UnaskedAt.Time, signText(e.SignScheme).In(ctx)
 	if e.WaitsAt(d.Cfg.Now()) {
 		v.WaitText = i18n.T(ctx, "partners.endpoint.wait-asked", e.WaitUntil.Time)
 	}
@@ -200,8 +209,13 @@ func (d ownerPages) pullView(c echo.Context, e store.Endpoint, subs []store.Subs
 	if err != nil {
 		return nil, fmt.Errorf("count what waits: %w", err)
 	}
+	listen, err := d.listenView(c.Request().Context(), e)
+	if err != nil {
+		return nil, err
+	}
 	base := d.Absolute("/events/v1/subscriptions/" + pullExampleID(subs))
 	return &view.PullView{
+		Listen:  listen,
 		Waiting: backlog.Waiting, Leased: backlog.Leased, Oldest: backlog.Oldest.Time, Docs: "/events/v1/openapi.yaml",
 		Receive:     pullExample(base+"/receive", site.Quoted(`{"maxEvents":100,"maxWaitTime":20}`)) + " > received.json",
 		Acknowledge: pullExample(base+"/acknowledge", `"{\"lockTokens\":[$(`+lockTokens+`)]}"`),

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -40,24 +39,6 @@ func (d ownerPages) newEndpoint(c echo.Context) error {
 	}}, nil)
 }
 
-// createEndpoint adds an endpoint.
-func (d ownerPages) createEndpoint(c echo.Context) error {
-	owner, err := d.Owner(c)
-	if err != nil {
-		return err
-	}
-	return site.SubmitAbout(c, store.Endpoint{}, readEndpoint, func(in endpointForm) error {
-		if err := in.refused(d.Registry.Endpoints, store.Endpoint{}); err != nil {
-			return err
-		}
-		made, err := d.Registry.Endpoints.Create(c.Request().Context(), site.Actor(c), owner.ID, in.EndpointInput)
-		if err != nil {
-			return d.Settled(c, err, d.Href("/endpoints"), "")
-		}
-		return d.Done(c, d.Href("/endpoints/"+made.ID), addedMessage(made))
-	}, d.showEndpointForm)
-}
-
 // editEndpoint shows the form with what an endpoint is now.
 func (d ownerPages) editEndpoint(c echo.Context) error {
 	owner, e, err := d.ownEndpoint(c)
@@ -78,7 +59,7 @@ func (d ownerPages) updateEndpoint(c echo.Context) error {
 		return err
 	}
 	return site.SubmitAbout(c, e, readEndpoint, func(in endpointForm) error {
-		if err := in.refused(d.Registry.Endpoints, e); err != nil {
+		if err := d.tryToken(c.Request().Context(), in, e); err != nil {
 			return err
 		}
 		_, err := d.Registry.Endpoints.Update(c.Request().Context(), site.Actor(c), e.ID, in.EndpointInput)
@@ -89,20 +70,19 @@ func (d ownerPages) updateEndpoint(c echo.Context) error {
 // endpointForm is an endpoint as typed, with what could not be read of it.
 type endpointForm struct {
 	partners.EndpointInput
-	typed view.SendingFields
-	wrong site.FormErrors
+	typed  view.SendingFields
+	anyway bool // also when the token endpoint gives no token
+	trial  *tokenTrial
+	wrong  site.FormErrors
 }
 
-// refused refuses what could not be read, with all else that is wrong; was is the endpoint that changes.
+// refused refuses what is wrong or could not be read; was is the endpoint that changes.
 func (in endpointForm) refused(endpoints *partners.Endpoints, was store.Endpoint) error {
-	if len(in.wrong) == 0 {
-		return nil
-	}
-	return registry.Invalid(in.wrong.With(endpoints.Wrong(in.EndpointInput, was)))
+	return registry.Problems(in.wrong.With(endpoints.Wrong(in.EndpointInput, was))).Err()
 }
 
 func readEndpoint(form site.Form) endpointForm {
-	in := endpointForm{wrong: site.FormErrors{}, typed: typedSending(form)}
+	in := endpointForm{wrong: site.FormErrors{}, typed: typedSending(form), trial: &tokenTrial{}, anyway: form.Get("do") == "anyway"}
 	in.EndpointInput = partners.EndpointInput{
 		Name: form.Get("name"), Kind: form.Get("kind"), URL: form.Get("url"), ContentMode: form.Get("contentMode"),
 		TokenURL: form.Get("tokenUrl"), TokenClientID: form.Get("tokenClientId"), TokenScope: form.Get("tokenScope"),
@@ -115,10 +95,11 @@ func readEndpoint(form site.Form) endpointForm {
 }
 
 func (d ownerPages) showEndpointForm(c echo.Context, status int, e store.Endpoint, in endpointForm, wrong site.FormErrors) error {
+	ctx := c.Request().Context()
 	v := view.EndpointFormView{
 		Action: d.Href("/endpoints"), Cancel: d.Href("/endpoints"), New: e.ID == "", Kind: in.Kind, Name: in.Name, URL: in.URL,
 		ContentMode: in.ContentMode, TokenURL: in.TokenURL, TokenClientID: in.TokenClientID, TokenScope: in.TokenScope,
-		TokenAuthMethod: in.TokenAuthMethod, AuthMethods: tokenMethods(c.Request().Context(), d.Registry.Endpoints.TokenAuthMethods()),
+		TokenAuthMethod: in.TokenAuthMethod, AuthMethods: tokenMethods(ctx, d.Registry.Endpoints.TokenAuthMethods()),
 		HasSecret: e.TokenSecret != "", JWKS: d.Absolute("/oauth/jwks"), Sending: in.typed, Wrong: wrong,
 	}
 	if v.Kind = in.Kind; e.ID != "" {
@@ -129,48 +110,22 @@ func (d ownerPages) showEndpointForm(c echo.Context, status int, e store.Endpoin
 	if v.Contracts, err = d.apiContracts(c); err != nil {
 		return err
 	}
-	for _, kind := range d.Registry.Endpoints.ServedKinds() {
-		if v.New && kind != v.Kind {
-			v.Others = append(v.Others, ui.Crumb{Label: otherKind(c.Request().Context(), kind), Href: d.Href("/endpoints/new?kind=" + url.QueryEscape(kind))})
-		}
+	set, err := d.Registry.Profile.Current(ctx)
+	if err != nil {
+		return err
 	}
-	title := i18n.T(c.Request().Context(), "partners.action.add-endpoint")
+	v.KindText, v.Token, v.Local = kindText(ctx, v.Kind), in.token(ctx), isLocal(in.URL) && wrong["url"] != ""
+	v.Advanced, v.PullHref = in.deviates(set.ContentMode) || advancedWrong(wrong), d.Href("/endpoints/new?kind=pull")
+	if v.New {
+		v.Ways = d.endpointWays(ctx, v.Kind)
+	}
+	title := i18n.T(ctx, "partners.action.add-endpoint")
 	if e.ID != "" {
-		title, v.Action, v.Cancel = i18n.T(c.Request().Context(), "partners.endpoint.change"), d.Href("/endpoints/"+e.ID), d.Href("/endpoints/"+e.ID)
+		title, v.Action, v.Cancel = i18n.T(ctx, "partners.endpoint.change"), d.Href("/endpoints/"+e.ID), d.Href("/endpoints/"+e.ID)
 	}
-	page := d.PageFrame(c, title, d.crumbsToEndpoints(c.Request().Context(), e)...)
+	page := d.PageFrame(c, title, d.crumbsToEndpoints(ctx, e)...)
 	page.Invalid = len(wrong) > 0
 	return d.Render(c, status, view.EndpointFormPage(page, v))
-}
-
-// addedMessage confirms a new endpoint and advises the next step.
-func addedMessage(made store.Endpoint) i18n.Message {
-	switch made.Kind {
-	case store.EndpointPull:
-		return i18n.M("partners.endpoint.added-pull", made.Name)
-	case store.EndpointFiles:
-		return i18n.M("partners.endpoint.added-files", made.Name)
-	case store.EndpointAMQP:
-		return i18n.M("partners.endpoint.added-amqp", made.Name)
-	case store.EndpointInbox:
-		return "partners.inbox.made"
-	}
-	return i18n.M("partners.endpoint.added-webhook", made.Name)
-}
-
-// otherKind leads to the form for another kind of endpoint.
-func otherKind(ctx context.Context, kind string) string {
-	switch kind {
-	case store.EndpointPull:
-		return i18n.T(ctx, "partners.endpoint.instead-pull")
-	case store.EndpointFiles:
-		return i18n.T(ctx, "partners.endpoint.instead-files")
-	case store.EndpointWebhook:
-		return i18n.T(ctx, "partners.endpoint.instead-webhook")
-	case store.EndpointInbox:
-		return i18n.T(ctx, "partners.endpoint.instead-inbox")
-	}
-	return i18n.T(ctx, "partners.endpoint.instead-other", site.KindLabel(ctx, kind))
 }
 
 // tokenMethods names the methods of authentication for people.

@@ -28,7 +28,7 @@ func (d ownerPages) queueOf(ctx context.Context, e store.Endpoint) (view.Endpoin
 		Why: stop.Why, Since: stop.Since, Next: stop.Next,
 	}
 	if e.Status != store.EndpointActive {
-		q.Reason = e.StatusReason
+		q.Reason = i18n.Message(e.StatusReason).In(ctx)
 	}
 	switch {
 	case stop.Why != "" || queued.Waiting == 0:

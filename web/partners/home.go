@@ -9,6 +9,7 @@ import (
 	"github.com/labstack/echo/v4"
 	"schakel/registry"
 	"schakel/store"
+	"schakel/templates/account"
 	"schakel/templates/i18n"
 	view "schakel/templates/partners"
 	"schakel/templates/ui"
@@ -21,6 +22,9 @@ const (
 	shownChanges  = 5
 )
 
+// approvalStep is the last step of a registration, counted from 0.
+const approvalStep = 4
+
 // homeData lists the subscriptions, endpoints and clients of an organisation, for its overview.
 type homeData struct {
 	owner      store.Partner
@@ -30,7 +34,8 @@ type homeData struct {
 	deliveries map[string]int // by status
 	queues     []view.EndpointQueue
 	failures   []store.Delivery
-	paused     int // held because a subscription is paused
+	refused    int // held until somebody decides
+	paused     int // held because something is paused or suspended
 	changes    []store.Audit
 }
 
@@ -43,8 +48,15 @@ func (d ownerPages) partnerHome(c echo.Context) error {
 	}
 	now := d.Cfg.Now()
 	v := view.PartnerHomeView{
-		State: h.owner.Status, StateText: site.Waits(c.Request().Context(), h.owner), Reason: h.owner.StatusReason, Working: h.owner.Status == store.PartnerApproved,
+		State: h.owner.Status, StateText: site.Waits(c.Request().Context(), h.owner), Reason: i18n.Message(h.owner.StatusReason).In(c.Request().Context()), Working: h.owner.Status == store.PartnerApproved,
 		Tiles: d.tiles(c.Request().Context(), h), Steps: d.steps(c.Request().Context(), h), Queues: h.queues, Failures: d.failures(c.Request().Context(), h), Waiting: d.waitingFor(c.Request().Context(), h), Now: now,
+	}
+	switch h.owner.Status {
+	case store.PartnerRequested:
+		v.Registration = account.RegisterSteps(c.Request().Context(), approvalStep)
+	case store.PartnerRejected:
+		v.Registration = account.RegisterSteps(c.Request().Context(), approvalStep)
+		v.Registration[approvalStep].State = ui.StepFailed
 	}
 	for _, a := range h.changes {
 		v.Recent = append(v.Recent, ui.Moment{At: a.At.Time, Kind: ui.KindNeutral, Title: registry.Sentence(c.Request().Context(), a)})
@@ -74,12 +86,16 @@ func (d ownerPages) readOverview(c echo.Context) (h homeData, err error) {
 	if h.subs, _, err = d.Registry.Subscriptions.List(ctx, scope, store.SubscriptionFilter{PartnerID: h.owner.ID}); err != nil {
 		return h, err
 	}
-	return h, d.readDeliveries(ctx, &h)
+	return h, d.readDeliveries(c, &h)
 }
 
-func (d ownerPages) readDeliveries(ctx context.Context, h *homeData) (err error) {
-	if h.deliveries, err = d.DB.CountDeliveriesBy(ctx, h.owner.ID); err != nil {
-		return err
+func (d ownerPages) readDeliveries(c echo.Context, h *homeData) (err error) {
+	ctx := c.Request().Context()
+	h.deliveries = map[string]int{store.DeliveryDead: d.Waiting(c, h.owner.ID).DeadLetters} // as the menu counts them
+	for _, status := range []string{store.DeliveryDelivered, store.DeliveryRetrying} {
+		if h.deliveries[status], err = d.DB.CountListed(ctx, store.DeliveryFilter{PartnerID: h.owner.ID, Statuses: []string{status}}); err != nil {
+			return err
+		}
 	}
 	if h.queues, err = d.queues(ctx, h.endpoints); err != nil {
 		return err
@@ -87,62 +103,52 @@ func (d ownerPages) readDeliveries(ctx context.Context, h *homeData) (err error)
 	if h.failures, err = d.readFailures(ctx, h.owner.ID); err != nil {
 		return err
 	}
-	if h.paused, err = d.DB.CountListed(ctx, pausedFilter(h.owner.ID)); err != nil {
+	if h.refused, err = d.DB.CountListed(ctx, refusedFilter(h.owner.ID)); err != nil {
 		return err
 	}
-	h.changes, _, err = d.Registry.Audit.List(ctx, registry.ScopeOf(h.owner.ID), store.AuditFilter{
-		PartnerID: h.owner.ID, Page: store.Page{Number: 1, Size: shownChanges},
-	})
+	if h.paused, err = d.DB.CountListed(ctx, store.DeliveryFilter{PartnerID: h.owner.ID, Statuses: []string{store.DeliveryHeld}, Reasons: site.StoppedReasons()}); err != nil {
+		return err
+	}
+	h.changes, err = d.Registry.Audit.Newest(ctx, registry.ScopeOf(h.owner.ID), store.AuditFilter{PartnerID: h.owner.ID}, shownChanges)
 	return err
 }
 
-// pausedFilter selects what is held because its subscription is paused, as the list does that the tile links to.
-func pausedFilter(partnerID string) store.DeliveryFilter {
-	return store.DeliveryFilter{PartnerID: partnerID, Statuses: []string{store.DeliveryHeld}, Reason: store.ReasonSubscriptionPaused}
+// refusedFilter selects what is held, but not because somebody paused or suspended something, as the list does that the tile links to.
+func refusedFilter(partnerID string) store.DeliveryFilter {
+	return store.DeliveryFilter{PartnerID: partnerID, Statuses: []string{store.DeliveryHeld}, NotReasons: site.StoppedReasons()}
 }
 
 // readFailures lists the latest deliveries that failed. What is held because somebody paused or suspended something did not.
 func (d ownerPages) readFailures(ctx context.Context, partnerID string) ([]store.Delivery, error) {
-	page := store.Page{Number: 1, Size: shownFailures}
-	rows, _, err := d.DB.Deliveries(ctx, store.DeliveryFilter{PartnerID: partnerID, Statuses: []string{store.DeliveryDead, store.DeliveryRetrying}, Page: page})
+	rows, err := d.DB.NewestDeliveries(ctx, store.DeliveryFilter{PartnerID: partnerID, Statuses: []string{store.DeliveryDead, store.DeliveryRetrying}}, shownFailures)
 	if err != nil {
 		return nil, err
 	}
-	reasons, err := d.DB.DeliveryReasons(ctx, partnerID, store.DeliveryHeld)
+	held, err := d.DB.NewestDeliveries(ctx, refusedFilter(partnerID), shownFailures)
 	if err != nil {
 		return nil, err
 	}
-	reasons = slices.DeleteFunc(reasons, func(reason string) bool { return slices.Contains(site.StoppedReasons(), reason) })
-	if len(reasons) > 0 {
-		held, _, err := d.DB.Deliveries(ctx, store.DeliveryFilter{PartnerID: partnerID, Statuses: []string{store.DeliveryHeld}, Reasons: reasons, Page: page})
-		if err != nil {
-			return nil, err
-		}
-		rows = append(rows, held...)
-	}
+	rows = append(rows, held...)
 	slices.SortFunc(rows, func(a, b store.Delivery) int { return strings.Compare(b.ID, a.ID) })
 	return rows[:min(shownFailures, len(rows))], nil
 }
 
 func (d ownerPages) tiles(ctx context.Context, h homeData) []ui.Tile {
-	tile := func(label, status, hint string, kind ui.Kind) ui.Tile {
-		t := ui.Tile{Label: label, Value: i18n.CountUpTo(ctx, h.deliveries[status], store.ListBound), Hint: hint, Href: d.Deliveries + "?status=" + status}
-		if h.deliveries[status] > 0 {
+	tile := func(label, query, hint string, count int, kind ui.Kind) ui.Tile {
+		t := ui.Tile{Label: label, Value: i18n.CountUpTo(ctx, count, store.ListBound), Hint: hint, Href: d.Deliveries + "?status=" + query}
+		if count > 0 {
 			t.Kind = kind
 		}
 		return t
 	}
 	tiles := []ui.Tile{
-		tile(i18n.T(ctx, "partners.home.delivered"), store.DeliveryDelivered, i18n.T(ctx, "partners.home.delivered-hint"), ""),
-		tile(i18n.T(ctx, "partners.home.retrying"), store.DeliveryRetrying, i18n.T(ctx, "partners.home.retrying-hint"), ui.KindWarning),
-		tile(i18n.T(ctx, "partners.home.held"), store.DeliveryHeld, i18n.T(ctx, "partners.home.held-hint"), ui.KindWarning),
-		tile(i18n.T(ctx, "partners.home.dead"), store.DeliveryDead, i18n.T(ctx, "partners.home.dead-hint"), ui.KindError),
+		tile(i18n.T(ctx, "partners.home.delivered"), store.DeliveryDelivered, i18n.T(ctx, "partners.home.delivered-hint"), h.deliveries[store.DeliveryDelivered], ""),
+		tile(i18n.T(ctx, "partners.home.retrying"), store.DeliveryRetrying, i18n.T(ctx, "partners.home.retrying-hint"), h.deliveries[store.DeliveryRetrying], ui.KindWarning),
+		tile(i18n.T(ctx, "partners.home.held"), "held&show="+site.ShowRejected, i18n.T(ctx, "partners.home.held-hint"), h.refused, ui.KindWarning),
+		tile(i18n.T(ctx, "partners.home.dead"), store.DeliveryDead, i18n.T(ctx, "partners.home.dead-hint"), h.deliveries[store.DeliveryDead], ui.KindError),
 	}
 	if h.paused > 0 {
-		tiles = append(tiles, ui.Tile{
-			Label: i18n.T(ctx, "partners.home.paused"), Value: i18n.CountUpTo(ctx, h.paused, store.ListBound), Hint: i18n.T(ctx, "partners.home.paused-hint"),
-			Href: d.Deliveries + "?status=held&kind=" + store.ReasonSubscriptionPaused, Kind: ui.KindWarning,
-		})
+		tiles = append(tiles, tile(i18n.T(ctx, "partners.home.paused"), "held&show="+site.ShowStopped, i18n.T(ctx, "partners.home.paused-hint"), h.paused, ui.KindWarning))
 	}
 	return tiles
 }
@@ -205,8 +211,11 @@ func (d ownerPages) failures(ctx context.Context, h homeData) []view.FailureRow 
 	var rows []view.FailureRow
 	for _, f := range h.failures {
 		text := site.ReasonOf(f.Reason).Label.In(ctx)
+		if f.Reason == "" {
+			text = registry.IssueCause(f.Cause).In(ctx)
+		}
 		if detail := site.DetailText(ctx, f.Reason, f.Detail); detail != "" {
-			text = detail
+			text += ": " + detail
 		}
 		rows = append(rows, view.FailureRow{
 			EventType: f.EventType, Href: d.Deliveries + "/" + f.ID, State: f.Status, Text: site.FirstLine(text, 200), At: f.UpdatedAt.Time,

@@ -41,7 +41,7 @@ func (d ownerPages) createInbox(c echo.Context) error {
 	if err != nil {
 		return d.Settled(c, err, d.Href("/endpoints"), "")
 	}
-	return d.Done(c, d.Href("/endpoints/"+made.ID), "partners.inbox.made")
+	return d.beginSetup(c, made, false)
 }
 
 // answerInbox changes what a test inbox answers.
@@ -96,48 +96,52 @@ func (d ownerPages) inboxView(ctx context.Context, e store.Endpoint, may bool) (
 		})
 	}
 	slices.Reverse(v.Messages)
-	return v, d.fillListen(ctx, e, v)
+	v.Listen, err = d.listenView(ctx, e)
+	return v, err
 }
 
-// fillListen writes the command that forwards the events of a pull subscription to the reader's machine, or what it still needs.
-func (d ownerPages) fillListen(ctx context.Context, e store.Endpoint, v *view.InboxView) error {
-	scope := registry.ScopeOf(e.PartnerID)
-	endpoints, err := d.Registry.Endpoints.List(ctx, scope, e.PartnerID)
+// listenView writes the command that forwards the events of a pull subscription to the reader's machine, or what it still needs. On
+// the page of a pull endpoint it is a subscription of that one.
+func (d ownerPages) listenView(ctx context.Context, of store.Endpoint) (v view.ListenView, err error) {
+	partnerID := of.PartnerID
+	scope := registry.ScopeOf(partnerID)
+	endpoints, err := d.Registry.Endpoints.List(ctx, scope, partnerID)
 	if err != nil {
-		return err
+		return v, err
 	}
 	pulls := map[string]bool{}
 	for _, e := range endpoints {
-		pulls[e.ID] = e.Kind == store.EndpointPull
+		pulls[e.ID] = e.Kind == store.EndpointPull && (of.Kind != store.EndpointPull || e.ID == of.ID)
 	}
-	subs, _, err := d.Registry.Subscriptions.List(ctx, scope, store.SubscriptionFilter{PartnerID: e.PartnerID, Status: store.SubscriptionApproved})
+	subs, _, err := d.Registry.Subscriptions.List(ctx, scope, store.SubscriptionFilter{PartnerID: partnerID, Status: store.SubscriptionApproved})
 	if err != nil {
-		return err
+		return v, err
 	}
 	sub := slices.IndexFunc(subs, func(s store.Subscription) bool { return pulls[s.EndpointID] })
-	clients, err := d.Registry.Clients.List(ctx, scope, e.PartnerID)
+	clients, err := d.Registry.Clients.List(ctx, scope, partnerID)
 	if err != nil {
-		return err
+		return v, err
 	}
 	client := slices.IndexFunc(clients, func(c store.Client) bool {
-		return c.Status == store.ClientActive && slices.Contains(c.Scopes, site.ScopeEventsConsume)
+		// The command proves its secret in the header alone.
+		return c.Status == store.ClientActive && c.AuthMethod != token.ClientSecretPost && c.AuthMethod != token.TLSClientAuth && slices.Contains(c.Scopes, site.ScopeEventsConsume)
 	})
 	switch {
 	case !slices.Contains(slices.Collect(maps.Values(pulls)), true):
-		v.ListenText, v.ListenLabel, v.ListenHref = i18n.T(ctx, "partners.inbox.listen-no-pull"), i18n.T(ctx, "partners.inbox.listen-add-pull"), d.Href("/endpoints/new?kind=pull")
+		v.Text, v.Label, v.Href = i18n.T(ctx, "partners.inbox.listen-no-pull"), i18n.T(ctx, "partners.inbox.listen-add-pull"), d.Href("/endpoints/new?kind=pull")
 	case sub < 0:
-		v.ListenText, v.ListenLabel, v.ListenHref = i18n.T(ctx, "partners.inbox.listen-no-subscription"), i18n.T(ctx, "partners.action.ask-subscription"), d.Href("/subscriptions/new")
+		v.Text, v.Label, v.Href = i18n.T(ctx, "partners.inbox.listen-no-subscription"), i18n.T(ctx, "partners.action.ask-subscription"), d.Href("/subscriptions/new")
 	case client < 0:
-		v.ListenText, v.ListenLabel, v.ListenHref = i18n.T(ctx, "partners.inbox.listen-no-client"), i18n.T(ctx, "partners.action.all-clients"), d.Href("/clients")
+		v.Text, v.Label, v.Href = i18n.T(ctx, "partners.inbox.listen-no-client"), i18n.T(ctx, "partners.action.all-clients"), d.Href("/clients")
 	default:
 		proof := "--client-secret-file client-secret.txt"
 		if clients[client].AuthMethod == token.PrivateKeyJWT {
-			proof = "--client-key-file client-key.pem"
+			proof = "--client-key-file " + site.Quoted(clients[client].ID+".jwk.json")
 		}
-		v.Listen = "schakel listen \\\n  --url " + site.Quoted(strings.TrimSuffix(d.Absolute("/"), "/")) + " \\\n  --subscription " + subs[sub].ID +
+		v.Command = "schakel listen \\\n  --url " + site.Quoted(strings.TrimSuffix(d.Absolute("/"), "/")) + " \\\n  --subscription " + subs[sub].ID +
 			" \\\n  --client-id " + clients[client].ID + " " + proof + " \\\n  --forward http://localhost:3000/events"
 	}
-	return nil
+	return v, nil
 }
 
 // inboxMessage shows one message of a test inbox, held against the contract of its type.
@@ -153,6 +157,10 @@ func (d ownerPages) inboxMessage(c echo.Context) error {
 	}
 	var header http.Header
 	if err := json.Unmarshal([]byte(m.Headers), &header); err != nil {
+		return err
+	}
+	err = d.Registry.Audit.NoteRead(ctx, site.Actor(c), registry.ActionInboxRead, registry.ObjectOf("inbox", m.ID, m.EventType, e.PartnerID), registry.Details{"endpoint": e.Name})
+	if err != nil {
 		return err
 	}
 	v := view.InboxMessageView{Cut: int64(len(m.Body)) < m.Size}

@@ -11,6 +11,8 @@ import (
 
 	"github.com/a-h/templ"
 	"github.com/labstack/echo/v4"
+	"schakel/delivery/outbox"
+	permission "schakel/registry"
 	registry "schakel/registry/partners"
 	"schakel/store"
 	view "schakel/templates/partners"
@@ -33,6 +35,8 @@ type Others struct {
 	TakesTests func(ctx context.Context, e store.Endpoint) bool
 	// CheckEvent holds an event against the versions of its type, and lists what does not fit.
 	CheckEvent func(eventType string, content []byte, versions []store.EventType) ([]site.ProblemError, error)
+	// Publish takes an event as a client of the reader, with the checks of the API. Nil where there is no API.
+	Publish func(ctx context.Context, client store.Client, partner store.Partner, content []byte) (outbox.Receipt, []site.ProblemError, error)
 	// Outcome shows what came of a delivery, with what was sent and answered; self is the address of the page.
 	Outcome func(c echo.Context, area site.DeliveryArea, d store.Delivery, self string) (templ.Component, error)
 }
@@ -91,12 +95,14 @@ func MountAPI(m *api.API) { (&handlers{m}).mountSubscriptions() }
 // mountPartners registers the pages of administrators about partners and what they have, and those of partners about
 // their own. Those about what the own organisation has are the same as a partner's.
 func (p *pages) mountPartners() {
-	g := p.Pages("/admin", p.RequireAdministrator)
+	g := p.Pages("/admin", permission.ReadOrganisation)
 	g.GET("/partners", p.adminPartners)
 	g.GET("/partners/:id", p.adminPartner)
-	g.GET("/partners/:id/registration", p.correctionForm)
-	g.POST("/partners/:id/registration", p.correctPartner)
+	correct := g.Needs(permission.ChangePartners)
+	correct.GET("/partners/:id/registration", p.correctionForm)
+	correct.POST("/partners/:id/registration", p.correctPartner)
 	p.RoutesSteps(g, "/partners/", append(p.partnerSteps(), p.confirmStep()), p.showPartner)
+	g.GET("/flows", p.adminFlows)
 	g.GET("/subscriptions", p.adminSubscriptions)
 	g.GET("/subscriptions/:id", p.adminSubscription)
 	p.RoutesSteps(g, "/subscriptions/", p.subscriptionSteps(), p.showSubscription)
@@ -105,15 +111,18 @@ func (p *pages) mountPartners() {
 	p.RoutesSteps(g, "/clients/", p.clientSteps(), p.showClient)
 	g.GET("/endpoints", p.adminEndpoints)
 	g.GET("/endpoints/:id", p.adminEndpoint)
-	g.POST("/endpoints/:id/test", p.adminEndpointTest)
+	operate := g.Needs(permission.OperateEndpoints)
+	operate.POST("/endpoints/:id/test", p.adminEndpointTest)
+	g.GET("/endpoints/:id/check", p.adminEndpointCheck)
+	operate.POST("/endpoints/:id/check", p.adminStartCheck)
 	p.RoutesSteps(g, "/endpoints/", p.endpointSteps(), p.showEndpoint)
-	ownerPages{p.OwnPages("/admin/own"), p}.routes(p.Pages("/admin/own", p.RequireAdministrator))
+	ownerPages{p.OwnPages("/admin/own"), p}.routes(p.Pages("/admin/own", permission.ReadOrganisation))
 
 	d := ownerPages{p.PartnerPages(), p}
-	own := p.Pages("/partner", p.RequirePartner)
+	own := p.Pages("/partner", permission.ReadPartner)
 	own.GET("", d.partnerHome)
 	own.GET("/organisation", d.organisationPage)
-	own.POST("/organisation", d.changeContact)
+	own.Needs(permission.ChangeOrganisation).POST("/organisation", d.changeContact, d.RequireProof)
 	own.GET("/audit", d.partnerAudit)
 	d.routes(own)
 }
@@ -130,7 +139,12 @@ func (m *handlers) mountSubscriptions() {
 	follow := m.Scoped(api.EventsBase, site.ScopeSubscriptionsWrite, site.ScopeEventsConsume)
 	follow.GET("/subscriptions", m.ByCaller(m.listSubscriptions))
 	follow.GET("/subscriptions/:subscriptionId", m.ByCaller(m.showSubscription), m.ofEvents)
+	follow.GET("/endpoints/:endpointId/checks", m.ByCaller(m.listChecks))
+	follow.GET("/endpoints/:endpointId/checks/:checkId", m.ByCaller(m.showCheck))
+	follow.GET("/endpoints/:endpointId/signing", m.ByCaller(m.showSigning))
 	subscribe := m.Scoped(api.EventsBase, site.ScopeSubscriptionsWrite)
+	subscribe.POST("/endpoints/:endpointId/checks", m.ByCaller(m.postCheck), m.Once)
+	subscribe.POST("/endpoints/:endpointId/signing/keys", m.ByCaller(m.rotateSigning), m.Once)
 	subscribe.POST("/subscriptions", m.ByCaller(m.postSubscription), m.Once)
 	subscribe.PATCH("/subscriptions/:subscriptionId", m.ByCaller(m.patchSubscription), m.Once, m.ofEvents)
 	subscribe.DELETE("/subscriptions/:subscriptionId", m.ByCaller(m.deleteSubscription), m.Once, m.ofEvents)

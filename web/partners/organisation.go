@@ -44,7 +44,7 @@ func (d ownerPages) showOrganisation(c echo.Context, status int, owner store.Par
 		kinds = append(kinds, site.KindLabel(c.Request().Context(), k))
 	}
 	v := view.OrganisationView{
-		State: owner.Status, Reason: owner.StatusReason, Name: owner.Name, OIN: owner.OIN, KVK: owner.KVK, HerID: owner.HerID, OrgNumber: owner.OrgNumber,
+		State: owner.Status, Reason: i18n.Message(owner.StatusReason).In(c.Request().Context()), Name: owner.Name, OIN: owner.OIN, KVK: owner.KVK, BRIN: owner.BRIN, HerID: owner.HerID, OrgNumber: owner.OrgNumber,
 		Kinds: strings.Join(kinds, ", "), TermsVersion: owner.TermsVersion, Terms: owner.TermsAcceptedAt.Time,
 		Since: owner.CreatedAt.Time, Decided: owner.DecidedAt.Time, DecidedBy: owner.DecidedBy, Now: d.Cfg.Now(),
 		ContactName: contact.Name, Email: contact.Email, Phone: contact.Phone, Wrong: wrong,

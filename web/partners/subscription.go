@@ -94,7 +94,7 @@ func (d ownerPages) showSubscription(c echo.Context, status int, change func(*vi
 func (d ownerPages) subscriptionView(ctx context.Context, owner store.Partner, g partners.Grant) view.SubscriptionView {
 	s, may := g.Subscription, site.Waits(ctx, owner) == ""
 	v := view.SubscriptionView{
-		Href: d.Href("/subscriptions/" + s.ID), ID: s.ID, State: s.Status, StateText: subscriptionText(ctx, g, d.Cfg.Now()), Reason: s.StatusReason,
+		Href: d.Href("/subscriptions/" + s.ID), ID: s.ID, State: s.Status, StateText: subscriptionText(ctx, g, d.Cfg.Now()), Reason: i18n.Message(s.StatusReason).In(ctx),
 		Purpose: s.Purpose, Endpoint: g.Endpoint.Name, EndpointHref: d.Href("/endpoints/" + g.Endpoint.ID), Host: g.Host,
 		Created: s.CreatedAt.Time, Decided: s.DecidedAt.Time, DecidedBy: s.DecidedBy, Now: d.Cfg.Now(),
 		DeliveriesHref: d.Deliveries + "?subscription=" + url.QueryEscape(s.ID), Closed: site.Waits(ctx, owner),

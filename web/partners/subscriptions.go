@@ -15,15 +15,16 @@ import (
 )
 
 func (d ownerPages) routesSubscriptions(g site.RouteGroup) {
+	change := g.Needs(registry.ChangeSubscriptions)
 	g.GET("/subscriptions", d.subscriptions)
-	g.GET("/subscriptions/new", d.newSubscription)
-	g.POST("/subscriptions/new", d.requestSubscription)
+	change.GET("/subscriptions/new", d.newSubscription)
+	change.POST("/subscriptions/new", d.requestSubscription)
 	g.GET("/subscriptions/:id", d.subscription)
 	g.GET("/subscriptions/:id/selection", d.subscriptionSelection)
-	g.POST("/subscriptions/:id/selection", d.changeSelection)
-	g.POST("/subscriptions/:id/pause", d.pauseSubscription)
-	g.POST("/subscriptions/:id/resume", d.resumeSubscription)
-	g.POST("/subscriptions/:id/end", d.endSubscription)
+	change.POST("/subscriptions/:id/selection", d.changeSelection)
+	change.POST("/subscriptions/:id/pause", d.pauseSubscription)
+	change.POST("/subscriptions/:id/resume", d.resumeSubscription)
+	change.POST("/subscriptions/:id/end", d.endSubscription)
 }
 
 // subscriptions lists what the organisation asked for and gets.

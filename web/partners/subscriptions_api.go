@@ -47,7 +47,7 @@ func (m *handlers) subscriptionAnswer(ctx context.Context, s store.Subscription)
 	}
 	answer := SubscriptionAnswer{
 		ID: s.ID, Name: s.Name, EndpointID: s.EndpointID, Types: api.NotNil(s.Types), Versions: api.NotNilMap(s.Versions), Purpose: s.Purpose,
-		Filters: json.RawMessage(cmp.Or(s.Filters, "[]")), OrderBy: s.OrderBy, LeaveRepeats: s.Dedupe, Status: s.Status, StatusReason: s.StatusReason,
+		Filters: json.RawMessage(cmp.Or(s.Filters, "[]")), OrderBy: s.OrderBy, LeaveRepeats: s.Dedupe, Status: s.Status, StatusReason: i18n.Message(s.StatusReason).String(),
 		CreatedAt: s.CreatedAt, UpdatedAt: s.UpdatedAt, DecidedAt: s.DecidedAt, Effective: newRetryBody(own.Over(set.Profile)),
 	}
 	if s.Retry != "" {

@@ -1,6 +1,7 @@
 package partners
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -33,12 +34,13 @@ const (
 type testForm struct {
 	eventType, content string
 	force, check       bool
+	setup              bool // go back to the setup of the endpoint
 	findings           []site.ProblemError
 	checked            bool
 }
 
 func readTest(form site.Form) testForm {
-	return testForm{eventType: form.Get("type"), content: form.Get("event"), force: form.Checked("force"), check: form.Get("do") == "check"}
+	return testForm{eventType: form.Get("type"), content: form.Get("event"), force: form.Checked("force"), check: form.Get("do") == "check", setup: form.Checked("setup")}
 }
 
 // newTest shows the form for a test event, with an example of the type that the query asks for, and the outcome of the last one.
@@ -84,19 +86,23 @@ func (d ownerPages) testEndpoint(c echo.Context) error {
 	}
 	return site.SubmitAbout(c, e, readTest, func(in testForm) error {
 		if in.eventType == "" {
-			return d.sendPlainTest(c, e)
+			return d.sendPlainTest(c, e, in.setup)
 		}
 		return d.sendTypedTest(c, e, in)
 	}, d.showTest)
 }
 
-func (d ownerPages) sendPlainTest(c echo.Context, e store.Endpoint) error {
+func (d ownerPages) sendPlainTest(c echo.Context, e store.Endpoint, setup bool) error {
 	own, err := d.Registry.Partners.Own(c.Request().Context())
 	if err != nil {
 		return err
 	}
 	_, delivery, err := d.Engine.SendTest(c.Request().Context(), site.EngineActor(c), e.ID, testSource(own))
-	return d.Settled(c, err, d.Deliveries+"/"+delivery, "partners.endpoint.test-sent")
+	href := d.Deliveries + "/" + delivery
+	if setup {
+		href = d.setupHref(e) + "?" + url.Values{"delivery": {delivery}}.Encode()
+	}
+	return d.Settled(c, err, href, "partners.endpoint.test-sent")
 }
 
 // sendTypedTest sends an event of a type that the reader may see. One that does not fit its contract is sent when that was asked for.
@@ -252,7 +258,7 @@ func (d ownerPages) showTest(c echo.Context, status int, e store.Endpoint, in te
 			if err != nil {
 				return err
 			}
-			v.Event = exampleEvent(t, testSource(own), d.Cfg.Now())
+			v.Event = exampleEvent(t, testSource(own), nil, d.Cfg.Now())
 		}
 	}
 	for _, f := range in.findings {
@@ -291,8 +297,8 @@ func (d ownerPages) testOutcome(c echo.Context, e store.Endpoint, id, action str
 }
 
 // exampleEvent makes an event of a type from the example in its contract, or else from the schema of its data. It has an id of its own
-// each time, so that a receiver does not take it for one that it had.
-func exampleEvent(t store.EventType, source string, now time.Time) string {
+// each time, so that a receiver does not take it for one that it had. A source of the example that may refuses gives way to source.
+func exampleEvent(t store.EventType, source string, may func(source string) bool, now time.Time) string {
 	e := map[string]json.RawMessage{}
 	data := json.RawMessage(t.Example)
 	switch {
@@ -305,7 +311,11 @@ func exampleEvent(t store.EventType, source string, now time.Time) string {
 		if len(data) > 0 {
 			e["data"] = data
 		}
-		e["datacontenttype"], e["source"] = quoted("application/json"), quoted(source)
+		e["datacontenttype"], e["source"] = quoted(cmp.Or(t.ContentType, "application/json")), quoted(source)
+	}
+	var own string
+	if may != nil && (json.Unmarshal(e["source"], &own) != nil || !may(own)) {
+		e["source"] = quoted(source)
 	}
 	e["specversion"], e["type"], e["id"] = quoted("1.0"), quoted(t.Name), quoted(uuid.NewString())
 	e["time"], e[outbox.TestExtension] = quoted(now.UTC().Format("2006-01-02T15:04:05.000Z")), json.RawMessage("true")

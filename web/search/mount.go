@@ -13,7 +13,6 @@ import (
 
 	"github.com/labstack/echo/v4"
 	"schakel/registry"
-	"schakel/store"
 	"schakel/templates/i18n"
 	view "schakel/templates/search"
 	"schakel/web/site"
@@ -34,7 +33,7 @@ type pages struct {
 // Mount registers the page.
 func Mount(p *site.Portal) {
 	s := &pages{p, readGuides(p.Docs)}
-	p.Pages("").GET("/search", s.search)
+	p.Pages("", registry.Anyone).GET("/search", s.search)
 }
 
 // finder looks for one question of one reader.
@@ -92,7 +91,7 @@ func (p *pages) newFinder(c echo.Context) (*finder, error) {
 	f.words = f.words[:min(len(f.words), maxWords)]
 	if account := p.CurrentAccount(c); account != nil {
 		f.scope = registry.AccountActor(*account).Scope()
-		if account.Role == store.RoleAdministrator {
+		if registry.OfOrganisation(*account) {
 			f.scope, f.area = registry.Scope{All: true}, site.AdministratorArea()
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"strings"
 
+	"schakel/registry/partners"
 	"schakel/registry/profile"
 	"schakel/store"
 	"schakel/templates/i18n"
@@ -51,7 +52,7 @@ func (f *finder) partners(ctx context.Context, filter store.PartnerFilter) ([]vi
 	rows, _, err := f.DB.Partners(ctx, filter)
 	hits := make([]view.Hit, len(rows))
 	for i, p := range rows {
-		hits[i] = view.Hit{Title: p.Name, Href: "/admin/partners/" + p.ID, State: p.Status, Detail: joined(p.OIN, p.OrgNumber)}
+		hits[i] = view.Hit{Title: p.Name, Href: "/admin/partners/" + p.ID, State: p.Status, Detail: partners.Numbers(p)}
 	}
 	return hits, err
 }

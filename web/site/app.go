@@ -13,13 +13,12 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
-	"slices"
-	"strings"
 	"sync/atomic"
 	"time"
 
 	"github.com/alexedwards/scs/v2"
 	"github.com/labstack/echo/v4"
+	"schakel/registry"
 	"schakel/registry/identity"
 	"schakel/static"
 	"schakel/templates/i18n"
@@ -32,6 +31,10 @@ type AppConfig struct {
 	BaseURL *url.URL
 	// Version of the program, shown in the footer. Optional.
 	Version string
+	// Name of the portal in its header, mostly that of the organisation; empty means Schakel.
+	Name string
+	// Branding has the organisation's BrandingTheme and logo, where it has any. Optional.
+	Branding *static.Branding
 	// Now is the clock.
 	Now func() time.Time
 	Log *slog.Logger
@@ -48,11 +51,13 @@ type AppConfig struct {
 	TimeZone *time.Location
 	// Tokens check the access tokens of the APIs. Optional: no API takes any token.
 	Tokens TokenVerifier
-	// OIDC is login at an OpenID provider. Optional: local accounts only.
-	OIDC *OIDCConfig
+	// OIDC are the OpenID providers where people log in. Optional: local accounts only.
+	OIDC []OIDCConfig
 	// TrustedProxies are the proxies whose X-Forwarded-For is believed. Optional:
 	// the address of the connection counts.
 	TrustedProxies []netip.Prefix
+	// Certificates say where machines prove themselves with a TLS certificate too. Optional: nowhere.
+	Certificates *CertificatePolicy
 	// Draining is closed when the program stops: requests that wait must answer
 	// then. Optional.
 	Draining <-chan struct{}
@@ -67,7 +72,8 @@ type App struct {
 	origin    *http.CrossOriginProtection
 	Counts    *Shares // of what would be sent again
 	forwarded atomic.Pointer[Forwarded]
-	public    map[string]bool // the paths of routes that pages of other sites may read
+	public    map[string]bool  // the paths of routes that pages of other sites may read
+	routes    map[string]Route // by method and path
 }
 
 // NewApp builds the frame of all requests; apis is set where APIs are served.
@@ -75,14 +81,20 @@ func NewApp(cfg AppConfig, apis bool) (*App, error) {
 	if cfg.BaseURL == nil || cfg.Now == nil || cfg.Log == nil || cfg.Accounts == nil || cfg.Sessions == nil {
 		return nil, errors.New("web: BaseURL, Now, Log, Accounts and Sessions must be set")
 	}
-	a := &App{Cfg: cfg, Echo: echo.New(), origin: http.NewCrossOriginProtection(), Counts: NewShares(CountsPerPartner), public: make(map[string]bool)}
+	a := &App{Cfg: cfg, Echo: echo.New(), origin: http.NewCrossOriginProtection(), Counts: NewShares(CountsPerPartner), public: make(map[string]bool), routes: make(map[string]Route)}
 	a.sessions = newSessions(cfg.Sessions, cfg.Now, a.HTTPS())
 	// Behind a proxy that rewrites Host, our own forms come from this origin.
 	if err := a.origin.AddTrustedOrigin(cfg.BaseURL.Scheme + "://" + cfg.BaseURL.Host); err != nil {
 		return nil, err
 	}
 	a.setUpEcho(apis)
-	a.Echo.GET("/static/*", echo.WrapHandler(static.Handler()))
+	files := func(path string, h http.Handler) {
+		a.mount(Route{Method: http.MethodGet, Path: path, Needs: []registry.Permission{registry.Anyone}}, echo.WrapHandler(h))
+	}
+	files("/static/*", static.Handler())
+	if cfg.Branding != nil {
+		files(static.BrandingPrefix+"*", cfg.Branding)
+	}
 	return a, nil
 }
 
@@ -132,45 +144,3 @@ type discard struct{}
 
 // Write implements io.Writer.
 func (discard) Write(b []byte) (int, error) { return len(b), nil }
-
-// OIDCConfig is login at an OpenID provider.
-type OIDCConfig struct {
-	// Issuer is the provider's issuer identifier, an https address.
-	Issuer string
-	// ClientID and ClientSecret are ours at the provider.
-	ClientID, ClientSecret string
-	// Label names the provider on the login page.
-	Label string
-	// Scopes to ask for; openid is added when it is missing.
-	Scopes []string
-	// AdminEmails become administrator at the first login, if the provider says
-	// that it verified the address.
-	AdminEmails []string
-	// AdminClaim and AdminValue make someone administrator at the first login when
-	// the claim is the value, or a list that holds it. Empty: nobody.
-	AdminClaim, AdminValue string
-	// HTTP is the guarded client that talks to the provider.
-	HTTP *http.Client
-}
-
-// Administrator reports whether these claims make someone administrator.
-func (cfg OIDCConfig) Administrator(claims map[string]any) bool {
-	if verified, _ := claims["email_verified"].(bool); verified {
-		email, _ := claims["email"].(string)
-		for _, allowed := range cfg.AdminEmails {
-			if email != "" && strings.EqualFold(strings.TrimSpace(allowed), email) {
-				return true
-			}
-		}
-	}
-	if cfg.AdminClaim == "" || cfg.AdminValue == "" {
-		return false
-	}
-	switch v := claims[cfg.AdminClaim].(type) {
-	case string:
-		return v == cfg.AdminValue
-	case []any:
-		return slices.Contains(v, any(cfg.AdminValue))
-	}
-	return false
-}

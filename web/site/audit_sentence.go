@@ -62,15 +62,17 @@ func cancelled(ctx context.Context, what string, count, total int) string {
 // AuditActions are all actions that can be filtered by, by name.
 func AuditActions() []string {
 	list := []string{
-		auditResent, auditDiscarded, auditResendAll, auditDiscardAll, auditReplay, auditCancelJob, auditContinue, auditTested,
+		auditResent, auditDiscarded, auditResendAll, auditDiscardAll, auditReplay, auditCancelJob, auditContinue, auditTested, registry.ActionEndpointChecked,
 		registry.ActionSigningKeyMade, registry.ActionRouteAdded, registry.ActionRouteRemoved, registry.ActionProfileChanged,
-		registry.ActionAccountInvited, registry.ActionAccountBlocked, registry.ActionAccountUnblocked,
+		registry.ActionAccountInvited, registry.ActionAccountBlocked, registry.ActionAccountUnblocked, registry.ActionRoleChanged, registry.ActionAccountRemoved, registry.ActionInvitationWithdrawn, registry.ActionLinkMailed,
 		registry.ActionLoggedIn, registry.ActionLoginFailed, registry.ActionLoggedOut, registry.ActionPasswordAsked, registry.ActionPasswordSet,
-		registry.ActionSessionsEnded, registry.ActionRoleLost,
+		registry.ActionSessionsEnded, registry.ActionSessionEnded, registry.ActionRoleLost, registry.ActionRoleFromProvider, registry.ActionProviderLogout, registry.ActionBreakGlass, registry.ActionFactorAdded, registry.ActionFactorRemoved,
+		registry.ActionFactorsReset, registry.ActionFactorFailed, registry.ActionRecoveryCodesMade, registry.ActionRecoveryCodeUsed,
 		registry.ActionRequestQuarantined, registry.ActionRequestReleased, registry.ActionRequestDiscarded,
 		registry.ActionIssueAcknowledged, registry.ActionIssueResolved, registry.ActionIssueReopened, registry.ActionIssueMailed,
 		registry.ActionBackupMade, registry.ActionKeyBackedUp, registry.ActionTestMailSent, registry.ActionMailConfirmed,
-		registry.ActionListExported,
+		registry.ActionListExported, registry.ActionDataRead, registry.ActionDataDownloaded, registry.ActionInboxRead,
+		registry.ActionAuditAdopted, registry.ActionRestored,
 	}
 	list = append(list, partnerActions()...)
 	list = append(list, exchangeActions()...)
@@ -83,11 +85,11 @@ func AuditActions() []string {
 
 func partnerActions() []string {
 	return []string{
-		registry.ActionPartnerRegistered, registry.ActionPartnerLapsed, registry.ActionPartnerConfirmed, registry.ActionPartnerVouched, registry.ActionMailRead, registry.ActionPartnerApproved,
+		registry.ActionPartnerRegistered, registry.ActionPartnerLapsed, registry.ActionPartnerConfirmed, registry.ActionPartnerVouched, registry.ActionMailRead, registry.ActionMailReleased, registry.ActionPartnerApproved,
 		registry.ActionPartnerRejected, registry.ActionPartnerSuspended, registry.ActionPartnerResumed, registry.ActionPartnerEnded,
 		registry.ActionPartnerContact, registry.ActionPartnerCorrected, registry.ActionPartnerAgain,
 		registry.ActionClientCreated, registry.ActionClientUpdated, registry.ActionClientApproved, registry.ActionClientRejected,
-		registry.ActionClientSecretRotated, registry.ActionClientKeyAdded, registry.ActionClientRevoked,
+		registry.ActionClientSecretRotated, registry.ActionClientKeyAdded, registry.ActionClientRevoked, registry.ActionClientPublished,
 		registry.ActionReadKeyCreated, registry.ActionReadKeyRevoked,
 	}
 }
@@ -95,7 +97,7 @@ func partnerActions() []string {
 func exchangeActions() []string {
 	return []string{
 		registry.ActionEndpointCreated, registry.ActionEndpointUpdated, registry.ActionEndpointPaused, registry.ActionEndpointResumed,
-		registry.ActionEndpointSuspended, registry.ActionEndpointReleased, registry.ActionEndpointEnded,
+		registry.ActionEndpointSuspended, registry.ActionEndpointReleased, registry.ActionEndpointEnded, registry.ActionEndpointSigning,
 		registry.ActionSubscriptionRequested, registry.ActionSubscriptionChanged,
 		registry.ActionSubscriptionApproved, registry.ActionSubscriptionRejected,
 		registry.ActionSubscriptionSuspended, registry.ActionSubscriptionResumed, registry.ActionSubscriptionPaused,
@@ -108,14 +110,14 @@ func amqpActions() []string {
 		registry.ActionBrokerAdded, registry.ActionBrokerChanged, registry.ActionBrokerRemoved, registry.ActionPartyAdded, registry.ActionPartyChanged,
 		registry.ActionPartyImported, registry.ActionCertificateAdded, registry.ActionCertificateRemoved, registry.ActionProcessAdded,
 		registry.ActionProcessChanged, registry.ActionProcessRemoved, registry.ActionMessagePutBack, registry.ActionMessageDropped,
-		registry.ActionMessageReprocessed, registry.ActionMessagesAsked, registry.ActionAppRecResent,
+		registry.ActionMessageReprocessed, registry.ActionMessagesAsked, registry.ActionAppRecResent, registry.ActionBodyDownloaded,
 	}
 }
 
 func datasetActions() []string {
 	return []string{
 		registry.ActionDatasetCreated, registry.ActionDatasetChanged, registry.ActionDatasetEnded, registry.ActionDatasetDelta,
-		registry.ActionDatasetSnapshot, registry.ActionDatasetLineage, registry.ActionHistoryReplaced, registry.ActionPublicationCancelled,
+		registry.ActionDatasetSnapshot, registry.ActionDatasetLineage, registry.ActionHistoryReplaced, registry.ActionPublicationCancelled, registry.ActionFileDownloaded,
 	}
 }
 
@@ -124,7 +126,7 @@ func contractActions() []string {
 		registry.ActionContractCreated, registry.ActionContractUpdated, registry.ActionContractTransferred, registry.ActionContractUploaded,
 		registry.ActionContractDraftDeleted, registry.ActionContractPublished, registry.ActionContractDeprecated,
 		registry.ActionContractUndeprecated, registry.ActionContractWithdrawn,
-		registry.ActionContractShown, registry.ActionContractRequested, registry.ActionContractRefused,
+		registry.ActionContractShown, registry.ActionContractDownloaded, registry.ActionContractRequested, registry.ActionContractRefused,
 		registry.ActionMirrorCreated, registry.ActionMirrorChanged, registry.ActionMirrorAsked, registry.ActionMirrorRemoved,
 		registry.ActionCopyMade, registry.ActionCopyMarked, registry.ActionCopyDescribed, registry.ActionCopyDiffers, registry.ActionCopySettled,
 	}

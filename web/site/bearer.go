@@ -93,9 +93,16 @@ func (a *App) claims(c echo.Context) (token.Claims, error) {
 	if len(values) > 1 || !strings.EqualFold(scheme, "Bearer") || bearer == "" {
 		return token.Claims{}, InvalidToken("site.token-header")
 	}
+	cert, err := a.Certificate(c)
+	if err != nil {
+		return token.Claims{}, err
+	}
 	claims, err := a.Cfg.Tokens.Verify(c.Request().Context(), bearer)
 	if e, ok := errors.AsType[*token.InvalidTokenError](err); ok {
 		return token.Claims{}, InvalidToken(i18n.Message(e.Reason))
+	}
+	if err == nil {
+		err = a.bound(c, claims, cert)
 	}
 	return claims, err
 }

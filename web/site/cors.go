@@ -45,8 +45,8 @@ func (a *App) preflight(next echo.HandlerFunc) echo.HandlerFunc {
 
 // PublicGET registers a route that pages of other sites may read, with GET and HEAD.
 func (g RouteGroup) PublicGET(path string, h echo.HandlerFunc, with ...echo.MiddlewareFunc) {
-	g.public[g.Prefix+path] = true
-	g.with = slices.Concat([]echo.MiddlewareFunc{publicCORS}, g.with) // first, so that refusals can be read too
+	g.app.public[g.Prefix+path] = true
+	g.frame = slices.Concat([]echo.MiddlewareFunc{publicCORS}, g.frame) // first, so that refusals can be read too
 	g.add(http.MethodGet, path, h, with)
 }
 

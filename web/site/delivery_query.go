@@ -15,17 +15,18 @@ import (
 // MaxFilterText bounds what is taken of one filter field, in bytes.
 const MaxFilterText = 1000
 
-// Which held deliveries the error queue shows.
+// Which held deliveries a list shows: in the error queue those that were refused unless the reader asks for others, elsewhere all of them.
 const (
-	ShowRefused = ""
-	ShowStopped = "stopped"
-	ShowHeld    = "held"
+	ShowRefused  = ""
+	ShowStopped  = "stopped"
+	ShowHeld     = "held"
+	ShowRejected = "rejected" // outside the error queue: those that were refused
 )
 
 // DeliveryQuery is the filter of a list of deliveries as it was typed.
 type DeliveryQuery struct {
-	Partner, Endpoint, Subscription, EventType, Event, Subject, Reason, Cause, Status, Show, From, Until, Made, Job string
-	Before                                                                                                          string // the delivery that the list begins behind; no part of the filter
+	Partner, Endpoint, Subscription, EventType, Event, Subject, Reason, Cause, Status, Show, Zone, From, Until, Made, Job string
+	Before                                                                                                                string // the delivery that the list begins behind; no part of the filter
 }
 
 // ReadDeliveryQuery reads a filter from a query string or a form.
@@ -36,7 +37,7 @@ func ReadDeliveryQuery(get func(name string) string) DeliveryQuery {
 	}
 	return DeliveryQuery{
 		Partner: read("partner"), Endpoint: read("endpoint"), Subscription: read("subscription"), EventType: read("type"),
-		Event: read("event"), Subject: read("subject"), Reason: read("kind"), Cause: read("cause"), Status: read("status"), Show: read("show"), From: read("from"), Until: read("until"), Made: read("made"), Job: read("job"),
+		Event: read("event"), Subject: read("subject"), Reason: read("kind"), Cause: read("cause"), Status: read("status"), Show: read("show"), Zone: read("zone"), From: read("from"), Until: read("until"), Made: read("made"), Job: read("job"),
 		Before: read("before"),
 	}
 }
@@ -51,6 +52,9 @@ func (q DeliveryQuery) Values() url.Values {
 		if value != "" {
 			v.Set(name, value)
 		}
+	}
+	if q.Zone != "" && q.From+q.Until+q.Made != "" { // of the moments
+		v.Set("zone", q.Zone)
 	}
 	return v
 }
@@ -81,26 +85,26 @@ func (q DeliveryQuery) Filter(queue DeliveryQueue, partner string) (store.Delive
 			wrong["status"] = "site.state-choose"
 		}
 	}
-	if queue.Errors {
-		f.Reasons, f.Stopped = q.shown(wrong), q.Show == ShowStopped
-	}
-	f.From, f.Until = Period(q.From, q.Until, wrong)
-	f.MadeFrom, _ = momentOrDay("made", q.Made, wrong)
+	q.narrow(queue, &f, wrong)
+	f.From, f.Until = Period(q.Zone, q.From, q.Until, wrong)
+	f.MadeFrom, _ = momentOrDay("made", q.Zone, q.Made, wrong)
 	return f, wrong
 }
 
-// shown are the reasons that the error queue narrows to; none for everything held.
-func (q DeliveryQuery) shown(wrong FormErrors) []string {
-	switch q.Show {
-	case ShowRefused:
-		return ErrorQueueReasons()
-	case ShowStopped:
-		return StoppedReasons()
-	case ShowHeld:
-		return nil
+// narrow selects among held deliveries.
+func (q DeliveryQuery) narrow(queue DeliveryQueue, f *store.DeliveryFilter, wrong FormErrors) {
+	switch {
+	case queue.Errors && q.Show == ShowRefused, !queue.Errors && q.Show == ShowRejected:
+		f.NotReasons = StoppedReasons()
+	case q.Show == ShowStopped:
+		f.Reasons, f.Stopped = StoppedReasons(), queue.Errors
+	case q.Show == ShowHeld, q.Show == "":
+	default:
+		wrong["show"] = "site.show-choose"
 	}
-	wrong["show"] = "site.show-choose"
-	return ErrorQueueReasons()
+	if !queue.Errors && q.Show != "" && q.Status != store.DeliveryHeld {
+		wrong["show"] = "site.show-held-only"
+	}
 }
 
 // DeliveryStatuses lists the states of a delivery that a list can be filtered by.
@@ -144,9 +148,9 @@ func (q DeliveryQuery) KindWords(ctx context.Context, queue DeliveryQueue) strin
 	switch {
 	case q.Reason != "":
 		return ReasonOf(q.Reason).Label.In(ctx)
-	case queue.Errors && q.Show == ShowRefused:
+	case queue.Errors && q.Show == ShowRefused, q.Show == ShowRejected:
 		return i18n.T(ctx, "site.show-rejected")
-	case queue.Errors && q.Show == ShowStopped:
+	case q.Show == ShowStopped:
 		return i18n.T(ctx, "site.show-stopped")
 	}
 	return ""

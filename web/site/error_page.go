@@ -87,7 +87,7 @@ func (a *App) nextStep(c echo.Context, p *Problem) (text, label, href string) {
 
 // RoutesProblems registers the pages that explain problems, for anyone.
 func (a *App) RoutesProblems() {
-	g := a.Pages("")
+	g := a.Pages("", registry.Anyone)
 	g.GET("/problems", a.problemsPage)
 	g.GET("/problems/:code", a.problemPage)
 }

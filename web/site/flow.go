@@ -6,6 +6,7 @@ import (
 
 	"schakel/delivery/filter"
 	"schakel/delivery/outbox"
+	"schakel/registry"
 	"schakel/registry/partners"
 	"schakel/store"
 	"schakel/templates/i18n"
@@ -14,7 +15,7 @@ import (
 
 // Flow asks the engine what subscriptions would have got of stored events, and prepares a view of it without rows but with a sample.
 // Only administrators may see it: it counts events of others.
-func (p *Portal) Flow(ctx context.Context, of outbox.Prospect) (*ui.FlowView, outbox.Forecast, error) {
+func (p *Portal) Flow(ctx context.Context, actor registry.Actor, of outbox.Prospect) (*ui.FlowView, outbox.Forecast, error) {
 	f, err := p.Engine.Forecast(ctx, of)
 	if err != nil {
 		return nil, f, err
@@ -33,6 +34,9 @@ func (p *Portal) Flow(ctx context.Context, of outbox.Prospect) (*ui.FlowView, ou
 	}
 	whole, err := p.DB.Event(ctx, newest.ID)
 	if err != nil {
+		return nil, f, err
+	}
+	if err := p.NoteEvent(ctx, actor, registry.ActionDataRead, whole, whole.PartnerID); err != nil {
 		return nil, f, err
 	}
 	v.SampleHref = "/admin/events/" + whole.ID

@@ -128,7 +128,7 @@ func (e FormErrors) Summary(order ...string) []ui.FieldError {
 // RegistrationForm reads the fields that registering and correcting a registration share.
 func RegistrationForm(form Form) partners.Registration {
 	return partners.Registration{
-		Name: form.Get("name"), OIN: form.Get("oin"), KVK: form.Get("kvk"), HerID: form.Get("herId"), OrgNumber: form.Get("orgNumber"),
+		Name: form.Get("name"), OIN: form.Get("oin"), KVK: form.Get("kvk"), BRIN: form.Get("brin"), HerID: form.Get("herId"), OrgNumber: form.Get("orgNumber"),
 		Contact: partners.Contact{Name: form.Get("contactName"), Email: form.Get("email"), Phone: form.Get("phone")},
 	}
 }

@@ -20,16 +20,24 @@ func (a *App) noteForwarded(r *http.Request) {
 	if _, there := r.Header["X-Forwarded-For"]; !there {
 		return
 	}
-	host, _, err := net.SplitHostPort(r.RemoteAddr)
-	if err != nil {
-		return
-	}
-	from, err := netip.ParseAddr(host)
-	from = from.Unmap()
-	if err != nil || slices.ContainsFunc(a.Cfg.TrustedProxies, func(p netip.Prefix) bool { return p.Contains(from) }) {
+	from, trusted := a.fromProxy(r)
+	if trusted || !from.IsValid() {
 		return
 	}
 	a.forwarded.Store(&Forwarded{From: from, At: a.Cfg.Now()})
+}
+
+// fromProxy returns the address of the connection of a request, and whether it is that of a trusted proxy.
+func (a *App) fromProxy(r *http.Request) (from netip.Addr, trusted bool) {
+	host, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		return netip.Addr{}, false
+	}
+	if from, err = netip.ParseAddr(host); err != nil {
+		return netip.Addr{}, false
+	}
+	from = from.Unmap()
+	return from, slices.ContainsFunc(a.Cfg.TrustedProxies, func(p netip.Prefix) bool { return p.Contains(from) })
 }
 
 // Forwarded returns the last untrusted X-Forwarded-For since the program started, if there was one.

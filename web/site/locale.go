@@ -40,7 +40,8 @@ func (a *App) setLocale(c echo.Context) {
 	if own := zoneOf(cookieText(c, zoneCookie)); own != nil {
 		zone = own
 	}
-	if account := a.CurrentAccount(c); account != nil {
+	if s := a.CurrentSession(c); s != nil {
+		account := s.Account
 		if chosen, ok := i18n.LangOf(account.Language); ok {
 			lang = chosen
 		}

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/labstack/echo/v4"
+	"schakel/registry"
 	"schakel/static"
 )
 
@@ -22,10 +23,11 @@ import (
 // one that came in is not believed.
 const HeaderRequestID = "X-Request-Id"
 
-// requestID gives each request an id, in the answer too.
+// requestID gives each request an id, in the answer too, and its context the address that it came from, for the audit trail.
 func requestID(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		c.Response().Header().Set(HeaderRequestID, "req_"+rand.Text())
+		c.SetRequest(c.Request().WithContext(registry.WithAddress(c.Request().Context(), c.RealIP())))
 		return next(c)
 	}
 }

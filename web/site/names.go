@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/url"
 	"slices"
 	"strings"
@@ -47,6 +48,19 @@ func (n *DeliveryNames) Partner(ctx context.Context, id string) (string, error) 
 		}
 		return row.Name, err
 	})
+}
+
+// Learn reads the names of the partners of endpoints at once.
+func (n *DeliveryNames) Learn(ctx context.Context, endpoints []store.Endpoint) error {
+	var ids []string
+	for _, e := range endpoints {
+		if !slices.Contains(ids, e.PartnerID) && n.sees(e.PartnerID) {
+			ids = append(ids, e.PartnerID)
+		}
+	}
+	found, err := n.db.PartnerNames(ctx, ids)
+	maps.Copy(n.partners, found)
+	return err
 }
 
 // Endpoint gives the name of an endpoint.
@@ -206,6 +220,9 @@ func (p *Portal) EndpointRows(ctx context.Context, scope registry.Scope, partner
 		return nil, err
 	}
 	names := p.AdminNames()
+	if err := names.Learn(ctx, endpoints); err != nil {
+		return nil, err
+	}
 	var rows []ui.EndpointRow
 	for _, e := range endpoints {
 		partner, err := names.PartnerLink(ctx, e.PartnerID)
@@ -214,30 +231,8 @@ func (p *Portal) EndpointRows(ctx context.Context, scope registry.Scope, partner
 		}
 		rows = append(rows, ui.EndpointRow{
 			ID: e.ID, Name: e.Name, Href: "/admin/endpoints/" + e.ID, Kind: e.Kind, Host: partners.EndpointHost(e), Partner: partner,
-			Status: e.Status, Circuit: e.Circuit, Waiting: waiting[e.ID].Waiting, Oldest: waiting[e.ID].OldestDue.Time, Windows: e.Windows, Why: e.StatusReason,
+			Status: e.Status, Circuit: e.Circuit, Waiting: waiting[e.ID].Waiting, Oldest: waiting[e.ID].OldestDue.Time, Windows: e.Windows, Why: i18n.Message(e.StatusReason).In(ctx),
 		})
-	}
-	return rows, nil
-}
-
-// AccountRows are the people of a partner, or the administrators.
-func (p *Portal) AccountRows(ctx context.Context, who registry.Actor, partnerID string) ([]ui.AccountRow, error) {
-	accounts, err := p.DB.Accounts(ctx, partnerID)
-	if err != nil {
-		return nil, fmt.Errorf("list accounts: %w", err)
-	}
-	var rows []ui.AccountRow
-	for _, a := range accounts {
-		row := ui.AccountRow{Name: a.Name, Email: a.Email, Status: a.Status, LastLogin: a.LastLoginAt.Time, You: a.ID == who.ID}
-		base := "/admin/accounts/" + a.ID
-		switch {
-		case row.You:
-		case a.Status == store.AccountBlocked:
-			row.UnblockAction = base + "/unblock"
-		default:
-			row.BlockAction, row.LinkAction = base+"/block", base+"/link"
-		}
-		rows = append(rows, row)
 	}
 	return rows, nil
 }

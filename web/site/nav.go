@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/labstack/echo/v4"
+	"schakel/registry"
 	"schakel/store"
 	"schakel/templates/i18n"
 	"schakel/templates/ui"
@@ -33,7 +34,7 @@ func HomeOf(account *store.Account) string {
 	switch {
 	case account == nil:
 		return "/"
-	case account.Role == store.RoleAdministrator:
+	case registry.OfOrganisation(*account):
 		return "/admin"
 	}
 	return "/partner"
@@ -46,7 +47,7 @@ func (a *App) navigation(c echo.Context, account *store.Account) []ui.NavItem {
 	switch {
 	case account == nil:
 		items = visitorItems(ctx)
-	case account.Role == store.RoleAdministrator:
+	case registry.OfOrganisation(*account):
 		items = administratorItems(ctx, a.Waiting(c, ""))
 	default:
 		items = partnerItems(ctx, a.Waiting(c, account.PartnerID))
@@ -60,7 +61,13 @@ func (a *App) Waiting(c echo.Context, partnerID string) Waiting {
 	if a.Cfg.Navigation == nil {
 		return Waiting{}
 	}
-	return a.Cfg.Navigation.Waiting(c.Request().Context(), partnerID)
+	key := "waiting " + partnerID // the menu and a page that shows the same ask once
+	if w, ok := c.Get(key).(Waiting); ok {
+		return w
+	}
+	w := a.Cfg.Navigation.Waiting(c.Request().Context(), partnerID)
+	c.Set(key, w)
+	return w
 }
 
 func visitorItems(ctx context.Context) []ui.NavItem {
@@ -80,6 +87,7 @@ func administratorItems(ctx context.Context, w Waiting) []ui.NavItem {
 		{Label: i18n.T(ctx, "site.nav.read-only-keys"), Href: "/admin/keys", Group: i18n.T(ctx, "site.nav.partners-and-agreements")},
 		{Label: i18n.T(ctx, "site.nav.endpoints"), Href: "/admin/endpoints", Group: i18n.T(ctx, "site.nav.partners-and-agreements")},
 		{Label: i18n.T(ctx, "site.nav.routes"), Href: "/admin/routes", Group: i18n.T(ctx, "site.nav.partners-and-agreements")},
+		{Label: i18n.T(ctx, "site.nav.flows"), Href: "/admin/flows", Group: i18n.T(ctx, "site.nav.partners-and-agreements")},
 		{Label: i18n.T(ctx, "site.nav.contracts"), Href: "/contracts", Waiting: "/contracts#requested", Count: w.Publications, Group: i18n.T(ctx, "site.nav.partners-and-agreements")},
 		{Label: i18n.T(ctx, "site.nav.event-types"), Href: "/event-types", Group: i18n.T(ctx, "site.nav.partners-and-agreements")},
 		{Label: i18n.T(ctx, "site.nav.datasets"), Href: "/admin/datasets", Group: i18n.T(ctx, "site.nav.partners-and-agreements")},
@@ -96,7 +104,7 @@ func administratorItems(ctx context.Context, w Waiting) []ui.NavItem {
 		{Label: i18n.T(ctx, "site.nav.settings"), Href: "/admin/settings", Group: i18n.T(ctx, "site.nav.administration")},
 		{Label: i18n.T(ctx, "site.nav.audit-trail"), Href: "/admin/audit", Group: i18n.T(ctx, "site.nav.administration")},
 		{Label: i18n.T(ctx, "site.nav.mails"), Href: "/admin/mails", Group: i18n.T(ctx, "site.nav.administration")},
-		{Label: i18n.T(ctx, "site.nav.administrators"), Href: "/admin/accounts", Group: i18n.T(ctx, "site.nav.administration")},
+		{Label: i18n.T(ctx, "site.nav.people"), Href: "/admin/accounts", Group: i18n.T(ctx, "site.nav.administration")},
 		{Label: i18n.T(ctx, "site.nav.your-account"), Href: "/account", Group: i18n.T(ctx, "site.nav.administration")},
 	}
 }
@@ -108,6 +116,7 @@ func partnerItems(ctx context.Context, w Waiting) []ui.NavItem {
 		{Label: i18n.T(ctx, "site.nav.endpoints"), Href: "/partner/endpoints", Group: i18n.T(ctx, "site.nav.your-organisation")},
 		{Label: i18n.T(ctx, "site.nav.clients"), Href: "/partner/clients", Group: i18n.T(ctx, "site.nav.your-organisation")},
 		{Label: i18n.T(ctx, "site.nav.read-only-keys"), Href: "/partner/keys", Group: i18n.T(ctx, "site.nav.your-organisation")},
+		{Label: i18n.T(ctx, "site.nav.people"), Href: "/partner/people", Group: i18n.T(ctx, "site.nav.your-organisation")},
 		{Label: i18n.T(ctx, "site.nav.traffic"), Href: "/partner/traffic", Group: i18n.T(ctx, "site.nav.your-organisation")},
 		{Label: i18n.T(ctx, "site.nav.deliveries"), Href: "/partner/deliveries", Group: i18n.T(ctx, "site.nav.your-organisation")},
 		{Label: i18n.T(ctx, "site.nav.issues"), Href: "/partner/issues", Group: i18n.T(ctx, "site.nav.your-organisation")},

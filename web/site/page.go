@@ -19,10 +19,22 @@ import (
 func (a *App) framePage(c echo.Context, title string) ui.Page {
 	account := a.CurrentAccount(c)
 	return ui.Page{
-		Title: title, Lang: string(i18n.From(c.Request().Context()).Lang), Here: here(c), Version: a.Cfg.Version, Asset: static.Path,
+		Title: title, Lang: string(i18n.From(c.Request().Context()).Lang), Here: here(c), Version: a.Cfg.Version, Asset: static.Path, Branding: a.branding(),
 		User: a.userView(c, account), Nav: a.navigation(c, account),
 		Crumbs: []ui.Crumb{{Label: i18n.T(c.Request().Context(), "site.start"), Href: HomeOf(account)}},
 	}
+}
+
+// The names of the files of a branding; a logo is one of two.
+const (
+	BrandingTheme = "theme.css"
+	BrandingSVG   = "logo.svg"
+	BrandingPNG   = "logo.png"
+)
+
+func (a *App) branding() ui.Branding {
+	branding := a.Cfg.Branding
+	return ui.Branding{Name: a.Cfg.Name, Theme: branding.Path(BrandingTheme), Logo: cmp.Or(branding.Path(BrandingSVG), branding.Path(BrandingPNG))}
 }
 
 // Page is the frame of a page for whoever is asking. It shows the message that
@@ -60,12 +72,8 @@ func (a *App) userView(c echo.Context, account *store.Account) *ui.UserView {
 	if account == nil {
 		return nil
 	}
-	view := &ui.UserView{Name: account.Name, Role: i18n.T(c.Request().Context(), "site.role-partner")}
-	if account.Role == store.RoleAdministrator {
-		view.Role = i18n.T(c.Request().Context(), "site.role-administrator")
-		return view
-	}
-	if a.Cfg.Navigation != nil {
+	view := &ui.UserView{Name: account.Name, Role: i18n.Of(c.Request().Context(), "site.role", account.Role)}
+	if a.Cfg.Navigation != nil && account.PartnerID != "" {
 		view.PartnerName = a.Cfg.Navigation.PartnerName(c.Request().Context(), account.PartnerID)
 	}
 	return view

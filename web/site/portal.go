@@ -4,13 +4,16 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"time"
 
 	"github.com/labstack/echo/v4"
 	"schakel/delivery/amqp"
+	"schakel/delivery/endpointcheck"
 	"schakel/delivery/event"
 	"schakel/delivery/mutation/export"
 	"schakel/delivery/mutation/ingest"
 	"schakel/delivery/outbox"
+	"schakel/delivery/webhook"
 	"schakel/registry"
 	"schakel/registry/services"
 	"schakel/store"
@@ -32,6 +35,11 @@ type PortalConfig struct {
 	Exporter *export.Exporter
 	// Ingester takes mutation files in. Default one of its own.
 	Ingester *ingest.Ingester
+	// AskToken asks a token endpoint once and stores nothing; its error is a *webhook.TokenError, or that of ctx. Optional: endpoints
+	// are added without it being asked.
+	AskToken func(ctx context.Context, cfg webhook.TokenConfig) (lifetime time.Duration, err error)
+	// Checks holds endpoints against the profile. Optional: without it no page offers a check.
+	Checks *endpointcheck.Runner
 	// Mailbox shows the mails of this Schakel to everybody who can reach it, at /mailbox. Only for a demonstration.
 	Mailbox bool
 	// DocumentBytes is the largest contract document. Default 16 MiB.

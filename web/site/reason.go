@@ -16,14 +16,8 @@ import (
 // ReasonWords explains a reason code to people: the problem, and its remedy.
 type ReasonWords struct{ Label, Remedy i18n.Message }
 
-// ErrorQueueReasons are the reasons for which the receiver, or what is set for
-// it, refused a delivery: the error queue holds the deliveries with one of these.
-func ErrorQueueReasons() []string {
-	return append([]string{webhook.ReasonRejected, webhook.ReasonRedirected, webhook.ReasonRequest, webhook.ReasonUnexpected}, amqpReasons()...)
-}
-
 // StoppedReasons are the reasons for which a delivery waits until an endpoint or a
-// subscription may be sent to again.
+// subscription may be sent to again. What is held for any other was refused: the error queue lists it.
 func StoppedReasons() []string {
 	return []string{
 		store.ReasonEndpointSuspended, store.ReasonSubscriptionPaused, store.ReasonSubscriptionSuspended,
@@ -44,6 +38,9 @@ func ReasonOf(code string) ReasonWords {
 	}
 	if slices.Contains(amqpReasons(), code) {
 		return AMQPReasonOf(code)
+	}
+	if code != "" && len(code) <= 4 && code == strings.ToUpper(code) {
+		return ReasonWords{i18n.M("site.reason.apprec-code", code), "site.remedy.apprec-rejected"}
 	}
 	return ReasonWords{i18n.Raw(Capital(strings.ReplaceAll(code, "-", " "))), "site.remedy.other"}
 }
@@ -103,11 +100,15 @@ func FailureKind(ctx context.Context, kind string) string {
 	return Capital(strings.ReplaceAll(kind, "-", " "))
 }
 
-// DetailText explains what happened to a delivery. What is stored is English; whoever reads another language is told what the reason asks for.
+// DetailText explains what happened to a delivery. What older versions stored is English; whoever reads another language is told
+// what the reason asks for.
 func DetailText(ctx context.Context, reason, stored string) string {
+	if text := i18n.Message(stored).In(ctx); text != stored {
+		return Shown(text)
+	}
 	remedy := ReasonOf(reason).Remedy
 	if stored == "" || remedy == "" || i18n.From(ctx).Lang == i18n.English {
-		return stored
+		return Shown(stored)
 	}
 	return remedy.In(ctx)
 }
@@ -183,9 +184,6 @@ func AMQPReasonOf(code string) ReasonWords {
 		if w, ok := list[code]; ok {
 			return w
 		}
-	}
-	if code != "" && code == string(message.ParseCondition(code)) && len(code) <= 4 {
-		return ReasonWords{i18n.M("site.reason.apprec-code", code), "site.remedy.apprec-rejected"}
 	}
 	return ReasonOf(code)
 }

@@ -1,43 +1,66 @@
 package site
 
 import (
+	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
 
 	"github.com/labstack/echo/v4"
+	"schakel/registry"
 )
 
-// RouteGroup is a set of routes under one prefix that share who may enter. It
+// RouteGroup is a set of routes under one prefix that share who may enter, and which permission that needs. It
 // stands in for echo's own groups, which answer 404 where 405 is due.
 type RouteGroup struct {
-	Echo   *echo.Echo
-	public map[string]bool // the paths of App.public
+	app    *App
 	Prefix string
-	with   []echo.MiddlewareFunc
+	// frame comes before the check of the permission, with after it.
+	frame, with []echo.MiddlewareFunc
+	needs       []registry.Permission
+	named       bool // a permission beyond that of the group was named for these routes
 }
 
-// Pages makes the group of routes that know a session; with limits access.
-func (a *App) Pages(prefix string, with ...echo.MiddlewareFunc) RouteGroup {
-	return a.PagesUpTo(MaxFormBytes, prefix, with...)
+// Pages makes the group of routes that know a session, for who has a permission.
+func (a *App) Pages(prefix string, needs registry.Permission, with ...echo.MiddlewareFunc) RouteGroup {
+	return a.PagesUpTo(MaxFormBytes, prefix, needs, with...)
 }
 
 // PagesUpTo is pages for forms of another size, such as uploads.
-func (a *App) PagesUpTo(limit int64, prefix string, with ...echo.MiddlewareFunc) RouteGroup {
+func (a *App) PagesUpTo(limit int64, prefix string, needs registry.Permission, with ...echo.MiddlewareFunc) RouteGroup {
 	frame := []echo.MiddlewareFunc{bodyLimit(limit), a.withLocale, a.sameOrigin, a.withSession, a.withAccount}
-	return RouteGroup{a.Echo, a.public, prefix, append(frame, with...)}
+	return RouteGroup{app: a, Prefix: prefix, frame: frame, with: with, needs: []registry.Permission{needs}}
 }
 
-// Api makes a group of routes for machines, with bodies of at most limit bytes. A
+// API makes a group of routes for machines, with bodies of at most limit bytes; 0 for those that bound what they read themselves. A
 // body over it is refused when it is read, after the token and the Idempotency-Key
 // were looked at (IDEM-18).
 func (a *App) API(limit int64, prefix string, with ...echo.MiddlewareFunc) RouteGroup {
-	return RouteGroup{a.Echo, a.public, prefix, append([]echo.MiddlewareFunc{lateBodyLimit(limit)}, with...)}
+	g := RouteGroup{app: a, Prefix: prefix, with: with, needs: []registry.Permission{registry.ByToken}}
+	if limit > 0 {
+		g.frame = []echo.MiddlewareFunc{lateBodyLimit(limit)}
+	}
+	return g
 }
 
+// Needs is the group for routes that need further permissions, or that change nothing although they are posted: then those of the
+// group are named again.
+func (g RouteGroup) Needs(all ...registry.Permission) RouteGroup {
+	g.needs, g.named = slices.Concat(g.needs, all), true
+	return g
+}
+
+// add registers a route. A route that names no permission is a mistake of the programmer: it panics at the start.
 func (g RouteGroup) add(method, path string, h echo.HandlerFunc, with []echo.MiddlewareFunc) {
-	g.Echo.Add(method, g.Prefix+path, together(h, slices.Concat([]echo.MiddlewareFunc{decodedParams}, g.with, with)...))
+	route := Route{Method: method, Path: g.Prefix + path, Needs: g.needs}
+	if slices.ContainsFunc(g.needs, func(p registry.Permission) bool { return !p.Known() }) {
+		panic(fmt.Sprintf("%s %s needs a permission of the table, not %q", method, route.Path, g.needs))
+	}
+	if method != http.MethodGet && g.needs[0].Reads() && !g.named {
+		panic(fmt.Sprintf("%s %s changes something and must name the permission that it needs: see RouteGroup.Needs", method, route.Path))
+	}
+	g.app.mount(route, together(h, slices.Concat([]echo.MiddlewareFunc{decodedParams}, g.frame, []echo.MiddlewareFunc{g.app.require(g.needs)}, g.with, with)...))
 }
 
 // decodedParams decodes what stands in a path percent-encoded, such as 1.0.0%2Bbuild. The router matches the path as it was

@@ -1,6 +1,7 @@
 package site
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 	"schakel/delivery/claimcheck"
+	"schakel/registry"
 	"schakel/store"
 	"schakel/templates/i18n"
 	"schakel/templates/ui"
@@ -85,14 +87,21 @@ func RangeProblem(h http.Header) error {
 	return p
 }
 
-// SendObject sends the oversize data of an event as a file.
-func (p *Portal) SendObject(c echo.Context, eventID string) error {
+// SendObject sends the oversize data of an event as a file, with an entry in the audit trail, which is the affair of the partner named.
+func (p *Portal) SendObject(c echo.Context, eventID, partnerID string) error {
 	objects, err := p.DB.ObjectsOf(c.Request().Context(), eventID)
 	if err != nil {
 		return err
 	}
 	if len(objects) == 0 || !objects[0].GoneAt.IsZero() {
 		return store.ErrNotFound
+	}
+	e, err := p.DB.Event(c.Request().Context(), eventID)
+	if err == nil {
+		err = p.NoteEvent(c.Request().Context(), Actor(c), registry.ActionDataDownloaded, e, cmp.Or(partnerID, e.PartnerID))
+	}
+	if err != nil {
+		return err
 	}
 	o := objects[0]
 	o.ContentType = echo.MIMEOctetStream // of a stranger: no browser shows it

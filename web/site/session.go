@@ -5,30 +5,24 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/alexedwards/scs/v2"
 	"github.com/labstack/echo/v4"
-	"schakel/registry"
+	"schakel/registry/identity"
 	"schakel/store"
 )
 
-// How long a login lasts, and how long it lasts without being used.
-const (
-	sessionLifetime = 12 * time.Hour
-	SessionIdle     = 2 * time.Hour
-	// sessionTouch bounds how often use is written down: not at every request.
-	sessionTouch = 5 * time.Minute
-)
+// visitorLifetime bounds what a browser keeps of somebody who is not logged in. A login lasts as the settings say.
+const visitorLifetime = 12 * time.Hour
 
-// Keys of what a session holds.
+// Keys of what a session of a browser holds.
 const (
-	keyAccount   = "account"    // id of who is logged in
-	keyEpoch     = "epoch"      // session epoch of the account at login
-	keyStarted   = "started"    // when the login was, Unix seconds
-	keySeen      = "seen"       // last use written down, Unix seconds
+	keyLogin     = "login"      // id of the login session
 	keyFlashKind = "flash-kind" // message for the next page
-	keyFlashText = "flash-text" //
+	keyFlashText = "flash-text"
+	keyRenew     = "renew" // when the provider of the login is asked again at the earliest, Unix seconds
 )
 
 // SessionStore keeps sessions. The database never sees a token that works: only
@@ -90,7 +84,7 @@ func (s hashingStore) Delete(token string) error {
 func newSessions(store SessionStore, now func() time.Time, https bool) *scs.SessionManager {
 	m := scs.New()
 	m.Store = hashingStore{store, now}
-	m.Lifetime = sessionLifetime
+	m.Lifetime = visitorLifetime
 	m.Cookie = scs.SessionCookie{Name: "schakel", Path: "/", HttpOnly: true, SameSite: http.SameSiteLaxMode, Persist: false}
 	if https {
 		m.Cookie.Name, m.Cookie.Secure = "__Host-schakel", true
@@ -110,7 +104,7 @@ func (a *App) withSession(next echo.HandlerFunc) echo.HandlerFunc {
 		if err != nil {
 			return fmt.Errorf("load session: %w", err)
 		}
-		c.SetRequest(c.Request().WithContext(registry.WithAddress(ctx, c.RealIP())))
+		c.SetRequest(c.Request().WithContext(ctx))
 		c.Response().Header().Set("Cache-Control", "no-store") // a page shows what only its reader may see
 		c.Response().Header().Add("Vary", "Cookie")
 		c.Response().Before(func() { a.saveSession(c) })
@@ -137,53 +131,77 @@ func (a *App) saveSession(c echo.Context) {
 	}
 }
 
-// LoginByLink starts a session for who came by a one-time link, and notes it as a login.
-func (a *App) LoginByLink(c echo.Context, account store.Account) error {
-	if err := a.Cfg.Accounts.NoteLogin(c.Request().Context(), account.ID); err != nil {
-		return err
-	}
-	return a.StartSession(c, account.ID, account.SessionEpoch)
-}
-
 // StartSession logs an account in: a fresh token, so that one planted before the
 // login is worth nothing after it.
-func (a *App) StartSession(c echo.Context, account string, epoch int64) error {
+func (a *App) StartSession(c echo.Context, account store.Account) error {
+	return a.startSession(c, account, nil)
+}
+
+// StartProviderSession is StartSession for who logged in at a provider.
+func (a *App) StartProviderSession(c echo.Context, account store.Account, id identity.Identity) error {
+	return a.startSession(c, account, &id)
+}
+
+func (a *App) startSession(c echo.Context, account store.Account, from *identity.Identity) error {
 	ctx := c.Request().Context()
 	if err := a.sessions.RenewToken(ctx); err != nil {
 		return err
 	}
-	now := a.Cfg.Now().Unix()
-	a.sessions.Put(ctx, keyAccount, account)
-	a.sessions.Put(ctx, keyEpoch, epoch)
-	a.sessions.Put(ctx, keyStarted, now)
-	a.sessions.Put(ctx, keySeen, now)
+	a.sessions.Remove(ctx, keyPending)
+	a.sessions.Remove(ctx, keyRenew)
+	id, until, err := a.Cfg.Accounts.OpenSession(ctx, account, a.sessions.GetString(ctx, keyLogin), c.RealIP(), c.Request().UserAgent(), from)
+	if err != nil {
+		return err
+	}
+	a.sessions.Put(ctx, keyLogin, id)
+	a.sessions.SetDeadline(ctx, until)
 	return nil
 }
 
-// EndSession logs out and forgets all the session held.
+// RenewLater leaves a session alone for a while that its provider could not renew unseen.
+func (a *App) RenewLater(c echo.Context) {
+	a.sessions.Put(c.Request().Context(), keyRenew, a.Cfg.Now().Add(identity.ProviderFresh).Unix())
+}
+
+// renewsAt is the provider that is asked, before a page is shown, whether a session may go on; nil for none. Only whole pages wait for that.
+func (a *App) renewsAt(c echo.Context, s identity.Session) *OIDCConfig {
+	r := c.Request()
+	if !s.Stale || r.Method != http.MethodGet || r.Header.Get("Sec-Fetch-Dest") != "document" || strings.HasPrefix(r.URL.Path, "/login") ||
+		a.sessions.GetInt64(r.Context(), keyRenew) > a.Cfg.Now().Unix() {
+		return nil
+	}
+	for i, cfg := range a.Cfg.OIDC {
+		if cfg.Issuer == s.Provider {
+			return &a.Cfg.OIDC[i]
+		}
+	}
+	return nil
+}
+
+// EndSession logs out and forgets all the session held; what is shown after it is for a visitor.
 func (a *App) EndSession(c echo.Context) error {
+	c.Set(contextSession, nil)
+	c.Set(contextAccount, nil)
 	return a.sessions.Destroy(c.Request().Context())
 }
 
-// sessionAlive checks lifetime and idle time.
-func (a *App) sessionAlive(ctx context.Context) bool {
-	now := a.Cfg.Now()
-	seen := time.Unix(a.sessions.GetInt64(ctx, keySeen), 0)
-	started := time.Unix(a.sessions.GetInt64(ctx, keyStarted), 0)
-	return now.Sub(seen) < SessionIdle && now.Sub(started) < sessionLifetime
-}
-
-// touchSession writes down that the session is in use.
-func (a *App) touchSession(ctx context.Context) {
-	now := a.Cfg.Now()
-	if now.Sub(time.Unix(a.sessions.GetInt64(ctx, keySeen), 0)) >= sessionTouch {
-		a.sessions.Put(ctx, keySeen, now.Unix())
+// StillLoggedIn reports whether the session of a request that lasts is still that of the same account: nobody logged out, ended it or
+// blocked the account meanwhile. It reads the session anew.
+func (a *App) StillLoggedIn(ctx context.Context, c echo.Context) (bool, error) {
+	cookie, err := c.Cookie(a.sessions.Cookie.Name)
+	if err != nil {
+		return false, nil
 	}
-}
-
-// forgetAccount makes the session a visitor's.
-func (a *App) forgetAccount(ctx context.Context) {
-	for _, key := range []string{keyAccount, keyEpoch, keyStarted, keySeen} {
-		a.sessions.Remove(ctx, key)
+	fresh, cancel := context.WithCancel(context.Background()) // ctx carries the session as it was
+	defer cancel()
+	defer context.AfterFunc(ctx, cancel)()
+	if fresh, err = a.sessions.Load(fresh, cookie.Value); err != nil {
+		return false, fmt.Errorf("load session: %w", err)
 	}
+	s, err := a.loginSession(fresh)
+	if err != nil || s == nil || s.MustEnrol {
+		return false, err
+	}
+	now, was := s.Account, AccountOf(c)
+	return now.ID == was.ID && now.Role == was.Role && now.PartnerID == was.PartnerID, nil
 }

@@ -16,6 +16,8 @@ import (
 // Step is one decision an administrator can take about something.
 type Step struct {
 	Verb string
+	// Needs is the permission to take it.
+	Needs registry.Permission
 	// From are the states in which it can be taken.
 	From []string
 	// Label is the text of the button, explain announces the effect, done confirms it.
@@ -145,16 +147,15 @@ const historyLength = 10
 
 // History is the newest of the audit trail that a filter selects.
 func (p *Portal) History(ctx context.Context, f store.AuditFilter, more string) (ui.History, error) {
-	f.Page = store.Page{Number: 1, Size: historyLength}
-	rows, total, err := p.Registry.Audit.List(ctx, registry.Scope{All: true}, f)
+	rows, err := p.Registry.Audit.Newest(ctx, registry.Scope{All: true}, f, historyLength+1)
 	if err != nil {
 		return ui.History{}, err
 	}
 	h := ui.History{Now: p.Cfg.Now()}
-	for _, row := range rows {
+	for _, row := range rows[:min(len(rows), historyLength)] {
 		h.Moments = append(h.Moments, ui.Moment{At: row.At.Time, Kind: ui.KindNeutral, Title: AuditSentence(ctx, row)})
 	}
-	if total > len(rows) {
+	if len(rows) > historyLength {
 		h.MoreHref = more
 	}
 	return h, nil
@@ -167,6 +168,6 @@ func (p *Portal) NoMail() bool { return !p.Mailbox && !p.Registry.Mails.Sends() 
 // refused.
 func (p *Portal) RoutesSteps(g RouteGroup, path string, steps []Step, again func(echo.Context, Refusal) error) {
 	for _, s := range steps {
-		g.POST(path+":id/"+s.Verb, func(c echo.Context) error { return p.Take(c, s, g.Prefix+path+c.Param("id"), again) })
+		g.Needs(s.Needs).POST(path+":id/"+s.Verb, func(c echo.Context) error { return p.Take(c, s, g.Prefix+path+c.Param("id"), again) })
 	}
 }

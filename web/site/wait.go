@@ -93,6 +93,9 @@ func StopOf(ctx context.Context, ep store.Endpoint, now time.Time) Stop {
 		s.Why, s.Next = i18n.T(ctx, "site.stop-suspended"), i18n.T(ctx, "site.stop-administrator-next")
 	case "window":
 		s = Stop{Why: i18n.T(ctx, "site.stop-window"), Next: opensWords(ctx, ep, now)}
+		if week, err := window.Parse(ep.Windows); err == nil {
+			s.Since = week.Closed(now)
+		}
 		if until.IsZero() {
 			s = Stop{Why: i18n.T(ctx, "site.stop-unreadable"), Next: i18n.T(ctx, "site.stop-unreadable-next")}
 		}
@@ -187,7 +190,7 @@ func (n DatabaseNavigation) Waiting(ctx context.Context, partnerID string) Waiti
 		w.Held = n.deliveries(ctx, held)
 		return w
 	}
-	held.Reasons = ErrorQueueReasons()
+	held.NotReasons = StoppedReasons()
 	w.Errors = n.deliveries(ctx, held)
 	if kept, err := n.DB.CountQuarantined(ctx); err == nil {
 		w.Quarantined = kept

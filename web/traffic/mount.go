@@ -22,8 +22,8 @@ type pages struct{ *site.Portal }
 // Mount registers the pages.
 func Mount(p *site.Portal) {
 	t := &pages{p}
-	p.Pages("/admin", p.RequireAdministrator).GET("/traffic", t.admin)
-	p.Pages("/partner", p.RequirePartner).GET("/traffic", t.partner)
+	p.Pages("/admin", registry.ReadOrganisation).GET("/traffic", t.admin)
+	p.Pages("/partner", registry.ReadPartner).GET("/traffic", t.partner)
 }
 
 // admin charts all together, a partner or an endpoint.

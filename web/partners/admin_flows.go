@@ -1,0 +1,71 @@
+package partners
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+	"schakel/registry/partners"
+	"schakel/templates/i18n"
+	view "schakel/templates/partners"
+	"schakel/templates/ui"
+	"schakel/web/site"
+)
+
+// adminFlows draws and lists who sends what to whom, under which version of a contract.
+func (p *pages) adminFlows(c echo.Context) error {
+	ctx, paging := c.Request().Context(), site.PagePaging(c)
+	flows, more, err := p.Registry.Subscriptions.Flows(ctx, site.Actor(c))
+	if err != nil {
+		return err
+	}
+	search := site.Clean(c.QueryParam("q"))
+	flows = slices.DeleteFunc(flows, func(f partners.Flow) bool { return !flowFits(f, search) })
+	rows := make([]view.FlowRow, len(flows))
+	for i, f := range flows {
+		rows[i] = flowRow(ctx, f)
+	}
+	shown, names := site.OnPage(rows, paging), p.DeliveryNames()
+	for i := range shown {
+		if shown[i].Endpoint.Name, err = names.Endpoint(ctx, shown[i].EndpointID); err != nil {
+			return err
+		}
+		shown[i].Endpoint.Href = "/admin/endpoints/" + shown[i].EndpointID
+	}
+	page := p.Frame(c, i18n.T(ctx, "partners.flows.title"))
+	page.Lead = i18n.T(ctx, "partners.flows.lead")
+	return p.Render(c, http.StatusOK, view.Flows(page, view.FlowsView{
+		Search: search, Rows: shown, Total: len(rows), More: more, Pager: site.Pager(c, paging, len(rows)), Graph: view.NewFlowGraph(ctx, rows),
+	}))
+}
+
+// flowFits reports whether a search for a partner, an event type or a contract finds a flow.
+func flowFits(f partners.Flow, search string) bool {
+	for _, text := range []string{f.From.Name, f.To.Name, f.EventType, f.ContractID} {
+		if strings.Contains(strings.ToLower(text), strings.ToLower(search)) {
+			return true
+		}
+	}
+	return false
+}
+
+func flowRow(ctx context.Context, f partners.Flow) view.FlowRow {
+	row := view.FlowRow{
+		Type: f.EventType, ContractID: f.ContractID, Version: f.ContractVersion, EndpointID: f.EndpointID, Sending: f.Sending, Published: f.From.ID != "",
+		To:           ui.Named{Name: f.To.Name, Href: "/admin/partners/" + f.To.ID},
+		Subscription: "/admin/subscriptions/" + f.SubscriptionID,
+	}
+	switch {
+	case f.Schakel:
+		row.From.Name = i18n.T(ctx, "partners.source.schakel")
+	case row.Published:
+		row.From = ui.Named{Name: f.From.Name, Href: "/admin/partners/" + f.From.ID}
+	}
+	if f.ContractID != "" {
+		row.TypeHref = site.EventTypeHref(f.EventType)
+		row.ContractHref = site.ContractVersionHref(f.ContractID, f.ContractVersion)
+	}
+	return row
+}

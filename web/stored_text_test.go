@@ -1,0 +1,80 @@
+package web
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"schakel/delivery/outbound"
+	"schakel/delivery/webhook"
+	"schakel/store"
+	"schakel/templates/i18n"
+)
+
+// What the engine stores of a delivery, an attempt, an endpoint and a subscription is read in the language of its reader,
+// and what an older version stored as it stands.
+func TestStoredTextsAreOfTheReader(t *testing.T) {
+	t.Parallel()
+	w := newQueueWorld(t)
+	ctx := t.Context()
+	d, issue := w.fails(w.first, "status-503")
+	verdict := webhook.Verdict(webhook.Outcome{Status: 503}, webhook.Facts{Attempt: 3, Schedule: webhook.Schedule{MaxAttempts: 3}})
+	refused := webhook.Verdict(webhook.Outcome{Status: 403}, webhook.Facts{})
+	unreachable := webhook.Verdict(webhook.Outcome{Kind: outbound.KindConnect, Detail: "connection refused"}, webhook.Facts{})
+	stopped := i18n.M("verdict.circuit-suspended", w.clock.Now(), unreachable.Detail)
+	_, pool := w.db.Pools()
+	for _, change := range []struct {
+		statement, text, id string
+	}{
+		{`UPDATE delivery SET detail = ? WHERE id = ?`, string(verdict.Detail), d.ID},
+		{`UPDATE issue SET detail = ? WHERE id = ?`, string(verdict.Detail), issue.ID},
+		{`UPDATE attempt SET error = ? WHERE delivery_id = ?`, "verdict.error.stopped", d.ID},
+		{`UPDATE endpoint SET status = 'suspended', status_reason = ? WHERE id = ?`, string(stopped), w.first.endpoint},
+		{`UPDATE subscription SET status_reason = ? WHERE id = ?`, string(refused.Detail), w.first.subscription},
+	} {
+		if _, err := pool.ExecContext(ctx, change.statement, change.text, change.id); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.write(func(tx *store.Tx) error {
+		a := store.Audit{ActorKind: "system", ActorName: "Schakel", Action: "endpoint.suspended", ObjectKind: "endpoint", ObjectID: w.first.endpoint, ObjectName: "Hook", PartnerID: w.first.id,
+			Detail: `{"reason":` + quoted(string(stopped)) + `}`}
+		return tx.InsertAudit(ctx, a)
+	})
+	pages := map[string]map[i18n.Lang]string{
+		"/admin/deliveries/" + d.ID:                          {"en": "All attempts are used up. Resend when the receiver works again. The last attempt: The receiver answered 503.", "nl": "Alle pogingen zijn gedaan. Verzend opnieuw als de ontvanger weer werkt. De laatste poging: De ontvanger antwoordde 503.", "nb": "Det siste forsøket: Mottakeren svarte 503."},
+		"/partner/deliveries/" + d.ID:                        {"nl": "Het verzoek is aan onze kant gestopt.", "nb": "Forespørselen ble stanset hos oss."},
+		"/partner/issues/" + issue.ID:                        {"nl": "De ontvanger antwoordde 503."},
+		"/admin/endpoints/" + w.first.endpoint:               {"en": "The receiver could not be reached. (connection refused)", "nl": "De gebeurtenissen worden vastgehouden. Herstel de ontvanger en hervat dan het afleverpunt. De ontvanger was niet bereikbaar. (connection refused)"},
+		"/partner/endpoints/" + w.first.endpoint:             {"nb": "Hendelsene holdes tilbake."},
+		"/partner/subscriptions/" + w.first.subscription:     {"nl": "De ontvanger antwoordde 403. Het afleverpunt is geschorst."},
+		"/partner/audit":                                     {"nl": "De gebeurtenissen worden vastgehouden."},
+		"/admin/audit/export?format=ndjson":                  {"nl": "Its events are held."},
+		"/partner/deliveries/export?format=csv&status=dead":  {"nl": "Alle pogingen zijn gedaan."},
+		"/admin/deliveries/export?format=ndjson&status=dead": {"nb": "Alle forsøk er brukt opp."},
+	}
+	for path, texts := range pages {
+		reader := w.admin
+		if strings.HasPrefix(path, "/partner") {
+			reader = w.first.browser
+		}
+		for lang, want := range texts {
+			page := text(reader.in(t, lang, path))
+			if !strings.Contains(page, want) {
+				t.Errorf("%s in %s lacks %q", path, lang, want)
+			}
+			if strings.Contains(page, "verdict.") || strings.ContainsRune(page, '\x1f') {
+				t.Errorf("%s in %s shows a key", path, lang)
+			}
+		}
+	}
+	if _, err := pool.ExecContext(ctx, `UPDATE endpoint SET status_reason = ? WHERE id = ?`, "Nothing has arrived, 100% sure.", w.first.endpoint); err != nil {
+		t.Fatal(err)
+	}
+	wantWords(t, text(w.admin.in(t, i18n.Dutch, "/admin/endpoints/"+w.first.endpoint)), "Nothing has arrived, 100% sure.")
+}
+
+func quoted(s string) string {
+	b, _ := json.Marshal(s)
+	return string(b)
+}
