@@ -1,11 +1,12 @@
-// Package release identifies the build that runs and carries its changelog.
+// Package release identifies the build that runs and carries its changelog and upgrade notes.
 //
 // The linker sets version, commit and date (see the Makefile); a build without them falls back on what
 // the go command recorded of the repository, and reports version "dev". Nothing here reads a file or the network.
 package release
 
 import (
-	_ "embed"
+	"embed"
+	"io/fs"
 	"runtime/debug"
 	"strings"
 	"sync"
@@ -16,6 +17,9 @@ var version, commit, date string
 
 //go:embed CHANGELOG.md
 var changelog string
+
+//go:embed UPGRADING*.md
+var upgrading embed.FS
 
 // shortCommit is as many digits of a commit as git itself shows of a repository of this size, and some to spare.
 const shortCommit = 12
@@ -68,3 +72,6 @@ func (b Build) String() string {
 
 // Changelog gives the changes of each version as Markdown, newest first.
 func Changelog() string { return changelog }
+
+// Guides holds the upgrade notes, UPGRADING.md, and their translations.
+func Guides() fs.FS { return upgrading }
