@@ -1,6 +1,9 @@
 // Package packaging holds what an operator puts beside Schakel: a dashboard for Grafana and alert rules for Prometheus, which a running
 // Schakel serves at /docs.
 //
+// Its folders hold what a release is packed with: linux (the .deb and the .rpm), container (image and compose files), chart (Helm), and pack,
+// the command that .ci/release runs.
+//
 // Its tests hold every metric that they name against the metrics of the program, and the rules against promtool. It does not install
 // anything, and knows nothing of the data source or of who is alerted.
 package packaging
@@ -16,3 +19,8 @@ var Dashboard string
 //
 //go:embed prometheus-alerts.yml
 var Alerts string
+
+// Notices are the notices of the software of others in the program, as Markdown. make notices writes them.
+//
+//go:embed THIRD-PARTY.md
+var Notices string
