@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/http/pprof"
 	"os"
 	"runtime"
 	"runtime/debug"
@@ -37,7 +38,7 @@ func newBuildInfo(b release.Build) prometheus.Collector {
 	}, func() float64 { return 1 })
 }
 
-// adminHandler serves GET /livez, /readyz and /metrics.
+// adminHandler serves GET /livez, /readyz and /metrics, and profiles of the process below /debug/pprof/ for go tool pprof.
 func adminHandler(ready func(context.Context) []Readiness, metrics *prometheus.Registry) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) {
@@ -50,6 +51,12 @@ func adminHandler(ready func(context.Context) []Readiness, metrics *prometheus.R
 		writeText(w, status, body)
 	})
 	mux.Handle("GET /metrics", promhttp.HandlerFor(metrics, promhttp.HandlerOpts{}))
+	// The command line, which pprof would show too, may hold a password of the database.
+	mux.HandleFunc("GET /debug/pprof/", pprof.Index)
+	mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
+	mux.HandleFunc("GET /debug/pprof/symbol", pprof.Symbol)
+	mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
+	mux.HandleFunc("GET /debug/pprof/cmdline", http.NotFound)
 	return mux
 }
 

@@ -22,6 +22,7 @@ import (
 
 // BackupCmd writes a backup of everything that is in the database.
 type BackupCmd struct {
+	cli.ConfigFlags
 	Database string `default:"sqlite:./data/schakel.db" help:"sqlite:PATH or postgres://…"`
 	Record   string `placeholder:"WHAT" help:"Make no backup: note in the database that one was made in another way, such as \"pg_basebackup to the vault\"."`
 	To       string `placeholder:"FILE" help:"Where the backup goes; - is standard output. A file there is replaced when the new backup is whole."`

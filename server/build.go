@@ -6,18 +6,20 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net/http"
-	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"schakel/delivery/amqp"
+	"schakel/delivery/endpointcheck"
 	"schakel/delivery/mutation/export"
 	"schakel/delivery/outbound"
 	"schakel/delivery/outbox"
 	"schakel/delivery/pull"
+	"schakel/delivery/webhook"
 	"schakel/registry"
+	"schakel/registry/audit"
 	"schakel/registry/identity"
+	"schakel/registry/oinregister"
 	"schakel/registry/services"
 	"schakel/server/cli"
 	"schakel/server/release"
@@ -34,8 +36,10 @@ type program struct {
 	db       *store.DB
 	accounts *identity.Accounts
 	outbound *outbound.Client
+	sender   *webhook.Sender
 	registry *services.Services
 	pull     *pull.Service
+	checks   *endpointcheck.Runner
 	engine   *outbox.Engine
 	bridge   *amqp.Bridge
 	exporter *export.Exporter
@@ -89,6 +93,11 @@ func build(ctx context.Context, cfg ServeCmd, log *slog.Logger, fail func(error)
 	if reg.MirrorHTTP, err = cfg.OutboundFlags.MirrorHTTP(cfg.MaxDocumentBytes); err != nil {
 		return nil, err
 	}
+	if cfg.OINRegister != "" {
+		reg.OINRegister = oinregister.New(cfg.OINRegister, reg.MirrorHTTP, cli.Clock)
+	}
+	reg.LocalAccounts, reg.BreakGlass, reg.Certificates = cfg.LocalAccounts, cfg.BreakGlass, len(cfg.ClientCA) > 0
+	reg.ClientTLS = cfg.asks("oauth")
 	addresses, err := cfg.AMQPFlags.addresses(cfg.OutboundFlags)
 	if err != nil {
 		return nil, err
@@ -109,10 +118,12 @@ func build(ctx context.Context, cfg ServeCmd, log *slog.Logger, fail func(error)
 	}
 	draining := make(chan struct{})
 	p.pull = cfg.PullFlags.service(p.db, draining, log)
-	hook := newWebhook(p.registry, p.outbound, log)
+	p.sender = newSender(p.registry, p.outbound, log)
+	hook := newWebhook(p.registry, p.sender)
 	if p.bridge, err = newBridge(p, cfg, hook, log); err != nil {
 		return nil, err
 	}
+	p.checks = newChecks(p.db, p.registry, p.outbound, log)
 	p.engine = newEngine(p.db, p.registry, map[string]outbox.Transport{store.EndpointWebhook: hook, store.EndpointInbox: newInbox(p.db, p.registry, hook), store.EndpointAMQP: p.bridge}, p.pull, cfg.Lease, log)
 	p.bridge.Join(p.engine)
 	p.lease = 2 * max(cfg.Lease, time.Second)
@@ -121,7 +132,8 @@ func build(ctx context.Context, cfg ServeCmd, log *slog.Logger, fail func(error)
 	p.metrics.MustRegister(p.counts.metrics()...)
 	p.metrics.MustRegister(newAMQPDepth(p.db))
 	p.metrics.MustRegister(engineMetrics(p.engine, p.db)...)
-	pruning, err := newRetention(p.db, cfg.RetentionFlags, liveKeyLifetime(p.registry.Profile), log)
+	chain := audit.New(reg)
+	pruning, err := newRetention(p.db, cfg.RetentionFlags, liveKeyLifetime(p.registry.Profile), chain.Prune, log)
 	if err != nil {
 		return nil, err
 	}
@@ -133,11 +145,19 @@ func build(ctx context.Context, cfg ServeCmd, log *slog.Logger, fail func(error)
 	if err != nil {
 		return nil, err
 	}
+	branding, err := cfg.branding()
+	if err != nil {
+		return nil, err
+	}
 	webCfg := web.Config{AppConfig: site.AppConfig{
+		Name: cfg.portalName(), Branding: branding,
 		BaseURL: base, Version: release.Current().String(), Now: cli.Clock, Log: log,
 		Accounts: p.accounts, Sessions: p.db, OIDC: oidc,
 		TrustedProxies: cfg.TrustedProxy, Draining: draining, Language: i18n.Lang(cfg.Language), TimeZone: zone,
 	}}
+	if webCfg.Certificates, err = cfg.policy(cfg.OutboundFlags, log); err != nil {
+		return nil, err
+	}
 	if err := p.serve(cfg, &webCfg); err != nil {
 		return nil, err
 	}
@@ -149,12 +169,13 @@ func build(ctx context.Context, cfg ServeCmd, log *slog.Logger, fail func(error)
 	}
 	watch := p.installation(cfg, log)
 	p.metrics.MustRegister(watch)
-	p.group.Add(p.storeService(), &statistics{db: p.db, log: log}, p.tokenService())
+	p.group.Add(p.storeService(), checkService(p.checks), &statistics{db: p.db, log: log}, p.tokenService())
 	if disk := newDiskWatch(cfg.Database, p.db, p.registry.Mails.DiskLow, log); disk != nil {
 		p.metrics.MustRegister(disk)
 		p.group.Add(disk)
 	}
-	p.group.Add(p.admin, p.ownContracts(), pruning, mailer, p.pull, p.engine, amqpReady{p.bridge, p.db}, p.announcer(log), p.mutations(log),
+	p.group.Add(&checkpoints{chain: chain, log: log, now: cli.Clock})
+	p.group.Add(p.admin, p.ownContracts(), pruning, mailer, p.pull, p.engine, amqpReady{p.bridge, p.db}, p.announcer(log), p.issueTeller(log), p.mutations(log),
 		&downloads{noted: p.registry.Downloads, log: log}, p.mirrors(p.db.NewID("node"), log), p.public, watch)
 	return p, nil
 }
@@ -166,22 +187,29 @@ func (p *program) installation(cfg ServeCmd, log *slog.Logger) *installationWatc
 		base:  p.base, client: p.outbound, db: p.db, forwarded: p.app.Forwarded, now: cli.Clock,
 	}
 	p.registry.Installation.LookAround(e.look)
-	return &installationWatch{service: p.registry.Installation, log: log, now: cli.Clock}
+	told := p.alerts(cfg.AlertFlags, log)
+	p.accounts.OnBreakGlass(told.breakGlass)
+	return &installationWatch{service: p.registry.Installation, alerts: told, log: log, now: cli.Clock}
+}
+
+// alerts makes what tells administrators that something is wrong.
+func (p *program) alerts(f AlertFlags, log *slog.Logger) *alerts {
+	return &alerts{flags: f, db: p.db, mails: p.registry.Mails, accept: p.engine.Accept, base: p.base, now: cli.Clock, log: log}
 }
 
 // serve adds the APIs and the portal to what the HTTP layer is made of.
 func (p *program) serve(cfg ServeCmd, w *web.Config) error {
-	issuer, err := newIssuer(p.registry, p.db, p.outbound, p.base, cfg.PlainHTTP)
+	issuer, err := newIssuer(p, cfg, w.Certificates, w.Log)
 	if err != nil {
 		return err
 	}
 	w.Tokens = issuer
 	w.API = &api.Config{
-		DB: p.db, Engine: p.engine, Pull: p.pull, Issuer: issuer, Registry: p.registry, AMQP: p.bridge, Exporter: p.exporter, DocumentBytes: cfg.MaxDocumentBytes,
+		DB: p.db, Engine: p.engine, Pull: p.pull, Issuer: issuer, Registry: p.registry, AMQP: p.bridge, Exporter: p.exporter, Checks: p.checks, DocumentBytes: cfg.MaxDocumentBytes,
 		Advised: adviceMetric(p.metrics),
 	}
 	w.Portal = &site.PortalConfig{
-		DB: p.db, Engine: p.engine, Registry: p.registry, Mailbox: cfg.Mailbox, AMQP: p.bridge, Exporter: p.exporter, DocumentBytes: cfg.MaxDocumentBytes,
+		DB: p.db, Engine: p.engine, Registry: p.registry, Mailbox: cfg.Mailbox, AskToken: p.sender.TryToken, Checks: p.checks, AMQP: p.bridge, Exporter: p.exporter, DocumentBytes: cfg.MaxDocumentBytes,
 		Docs: guidesServed(), Files: filesServed(),
 	}
 	return nil
@@ -245,28 +273,14 @@ func (p *program) listeners(ctx context.Context, cfg ServeCmd, log *slog.Logger,
 			log.WarnContext(ctx, "TLS certificate is not up to the NCSC guidelines", "level", level)
 		}
 		secure = serverTLS(certs)
+		if err := cfg.askFor(secure); err != nil {
+			return err
+		}
 	}
 	p.public = newHTTPService("http", cfg.Addr, p.app.Handler(), secure, log, fail)
 	p.public.server.RegisterOnShutdown(func() { close(draining) })
 	p.admin = newHTTPService("admin", cfg.AdminAddr, adminHandler(p.group.Ready, p.metrics), nil, log, fail)
 	return nil
-}
-
-// oidc is the configuration of login at a provider; nil when there is none.
-func (f OIDCFlags) oidc(client *http.Client) (*site.OIDCConfig, error) {
-	if f.OIDCIssuer == "" {
-		return nil, nil
-	}
-	secret, err := cli.ReadSecretFile(f.OIDCClientSecretFile)
-	if err != nil {
-		return nil, fmt.Errorf("OpenID client secret: %w", err)
-	}
-	claim, value, _ := strings.Cut(f.OIDCAdminClaim, "=")
-	return &site.OIDCConfig{
-		Issuer: f.OIDCIssuer, ClientID: f.OIDCClientID, ClientSecret: secret,
-		Label: f.OIDCLabel, Scopes: f.OIDCScopes, AdminEmails: f.OIDCAdminEmails,
-		AdminClaim: claim, AdminValue: value, HTTP: client,
-	}, nil
 }
 
 func setupPath(token string) string { return registry.LinkSetup.Path(token) }

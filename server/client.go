@@ -57,6 +57,7 @@ func (f RegistryFlags) withRegistry(ctx context.Context, log *slog.Logger, do fu
 	if err != nil {
 		return err
 	}
+	cfg.Certificates, cfg.ClientTLS = true, true // whether serve asks for them is not known here
 	services, err := services.New(cfg, accounts)
 	if err != nil {
 		return err
@@ -72,8 +73,12 @@ type ClientAddCmd struct {
 	Scopes     []string `name:"scope" default:"events.publish" help:"What it may do (repeatable)."`
 	Types      []string `name:"publish-type" placeholder:"TYPE" help:"Event type it may publish, or a prefix as nl.example.* (repeatable)."`
 	Sources    []string `name:"publish-source" placeholder:"URI" help:"Source it may publish from, or a prefix as urn:example:* (repeatable)."`
-	AuthMethod string   `enum:"client_secret_basic,client_secret_post,private_key_jwt" default:"private_key_jwt" help:"How it authenticates: private_key_jwt, or client_secret_basic or client_secret_post where the settings allow secrets."`
+	Reason     string   `help:"Why it may publish from a source with the OIN of another organisation; it stands in the audit trail."`
+	AuthMethod string   `enum:"client_secret_basic,client_secret_post,private_key_jwt,tls_client_auth" default:"private_key_jwt" help:"How it authenticates: private_key_jwt, tls_client_auth where serve has --client-ca, or client_secret_basic or client_secret_post where the settings allow secrets."`
 	JWKSFile   string   `name:"jwks-file" placeholder:"FILE" help:"Its public keys (JWK Set), with private_key_jwt. Default: a new key pair."`
+	Subject    string   `name:"certificate-subject" placeholder:"DN" help:"Subject that its certificates must have, as CN=…,O=…,C=NL. Default: any with the OIN of its organisation as serialNumber."`
+	Bound      bool     `name:"certificate-bound" help:"Its access tokens work with its certificate alone."`
+	ByChain    bool     `name:"certificate-keys" help:"With private_key_jwt: a key counts that comes with a certificate of its organisation in the assertion (x5c), so that it can renew keys by itself."`
 	KeyFile    string   `name:"key-file" placeholder:"FILE" help:"Where the private key of a new key pair is written, as JWK, or as PEM when the name ends in .pem. Default: printed, this once."`
 }
 
@@ -91,7 +96,8 @@ func (c *ClientAddCmd) CheckFlags() error {
 // Run makes the client. Its secret or private key is printed here, or written to the file that was named, and nowhere else.
 func (c *ClientAddCmd) Run(ctx context.Context, streams cli.Streams, log *slog.Logger) error {
 	in := identity.NewClient{
-		Name: c.Name, AuthMethod: c.AuthMethod, Scopes: c.Scopes, PublishTypes: c.Types, PublishSources: c.Sources,
+		Name: c.Name, AuthMethod: c.AuthMethod, Scopes: c.Scopes, PublishTypes: c.Types, PublishSources: c.Sources, SourceReason: c.Reason,
+		CertificateSubject: c.Subject, CertificateBound: c.Bound, CertificateKeys: c.ByChain,
 	}
 	pair, err := c.keys(&in)
 	if err != nil {
@@ -127,7 +133,7 @@ func (c *ClientAddCmd) keys(in *identity.NewClient) (pair token.KeyPair, err err
 			return pair, fmt.Errorf("read public keys: %w", err)
 		}
 		in.JWKS = string(keys)
-	case c.AuthMethod == token.PrivateKeyJWT:
+	case c.AuthMethod == token.PrivateKeyJWT && (!c.ByChain || c.KeyFile != ""):
 		if pair, err = token.NewKeyPair(); err != nil {
 			return pair, err
 		}

@@ -16,6 +16,7 @@ import (
 	"schakel/registry/services"
 	"schakel/server/cli"
 	"schakel/store"
+	"schakel/web/site"
 )
 
 // DeliveryFlags set how failed deliveries are retried, as long as no
@@ -46,11 +47,15 @@ func (f DeliveryFlags) CheckFlags() error {
 	return nil
 }
 
+// newSender makes what sends over HTTPS.
+func newSender(services *services.Services, guard *outbound.Client, log *slog.Logger) *webhook.Sender {
+	return webhook.NewSender(webhook.Config{Client: guard, Signer: assertionSigner{services.SigningKeys}, Now: cli.Clock, Logger: log})
+}
+
 // newWebhook makes the way out over HTTPS.
-func newWebhook(services *services.Services, guard *outbound.Client, log *slog.Logger) *outbox.Webhook {
+func newWebhook(services *services.Services, sender *webhook.Sender) *outbox.Webhook {
 	return &outbox.Webhook{
-		Sender:   webhook.NewSender(webhook.Config{Client: guard, Signer: assertionSigner{services.SigningKeys}, Now: cli.Clock, Logger: log}),
-		Schedule: webhook.DefaultSchedule(), Live: liveSchedule(services.Profile), Open: services.Endpoints.TokenSecret, Now: cli.Clock,
+		Sender: sender, Schedule: webhook.DefaultSchedule(), Live: liveSchedule(services.Profile), Open: services.Endpoints.TokenSecret, Keys: signKeys(services), Now: cli.Clock,
 	}
 }
 
@@ -97,11 +102,15 @@ func (s assertionSigner) SigningKey(ctx context.Context) (webhook.SigningKey, er
 }
 
 // newIssuer makes our token endpoint.
-func newIssuer(services *services.Services, db *store.DB, guard *outbound.Client, base string, allowHTTP bool) (*token.Issuer, error) {
-	return token.New(token.Config{
-		Issuer: base, TokenEndpoint: base + "/oauth/token", JWKSURI: base + "/oauth/jwks", LiveAuthMethods: services.Clients.AuthMethods,
-		Clients: services.Clients, Keys: services.SigningKeys, Replay: db, HTTP: guard.HTTPClient(), AllowHTTP: allowHTTP, Now: cli.Clock,
-	})
+func newIssuer(p *program, cfg ServeCmd, certificates *site.CertificatePolicy, log *slog.Logger) (*token.Issuer, error) {
+	config := token.Config{
+		Issuer: p.base, TokenEndpoint: p.base + "/oauth/token", JWKSURI: p.base + "/oauth/jwks", LiveAuthMethods: p.registry.Clients.AuthMethods,
+		Clients: p.registry.Clients, Keys: p.registry.SigningKeys, Replay: p.db, HTTP: p.outbound.HTTPClient(), AllowHTTP: cfg.PlainHTTP, Now: cli.Clock,
+	}
+	if certificates != nil {
+		config.CheckChain, config.Certificates, config.Note = certificates.Check, cfg.asks("oauth"), noteCertificate(p.db, log)
+	}
+	return token.New(config)
 }
 
 // engineMetrics returns the counters of the engine, and what waits per state.
@@ -125,7 +134,7 @@ func engineMetrics(e *outbox.Engine, db *store.DB) []prometheus.Collector {
 		}),
 		&arrivals{
 			db:      db,
-			latency: prometheus.NewDesc("schakel_delivery_latency_seconds", "Time from the acceptance of a delivery until it arrived, by this process.", nil, nil),
+			latency: prometheus.NewDesc("schakel_delivery_latency_seconds", "Time from the acceptance of a delivery until it arrived, by this process and by transport.", []string{"transport"}, nil),
 			oldest:  prometheus.NewDesc("schakel_oldest_delivery_seconds", "Age of the oldest delivery that waited at the last sample, of any node; once a minute.", nil, nil),
 		},
 		&queueDepth{db: db, depth: prometheus.NewDesc("schakel_deliveries", "Deliveries by state, open ones and those that need a person.", []string{"status"}, nil)},

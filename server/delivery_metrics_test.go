@@ -10,13 +10,17 @@ import (
 	"schakel/store/storetest"
 )
 
-// The latency of deliveries is a histogram, and the oldest that waits a gauge.
+// The latency of deliveries is a histogram by transport, and the oldest that waits a gauge.
 func TestLatencyMetrics(t *testing.T) {
 	t.Parallel()
 	db := storetest.SQLite(t)
 	err := db.Write(t.Context(), func(tx *store.Tx) error {
-		done := store.Delivery{ID: "dlv_1", EndpointID: "end_1", Status: store.DeliveryDelivered, CreatedAt: store.At(tx.Now.Add(-20 * 1e6))}
-		return errors.Join(
+		p := store.Partner{Name: "Clinic", Status: store.PartnerApproved}
+		inserted := tx.InsertPartner(t.Context(), &p)
+		ep := store.Endpoint{PartnerID: p.ID, Name: "Queue", Kind: store.EndpointAMQP, Status: store.EndpointActive, MaxConcurrency: 1, TimeoutMS: 1000}
+		inserted = errors.Join(inserted, tx.InsertEndpoint(t.Context(), &ep))
+		done := store.Delivery{ID: "dlv_1", EndpointID: ep.ID, Status: store.DeliveryDelivered, CreatedAt: store.At(tx.Now.Add(-20 * 1e6))}
+		return errors.Join(inserted,
 			tx.Complete(t.Context(), []store.Outcome{{Delivery: done, Attempt: store.Attempt{DeliveryID: "dlv_1", Number: 1, StartedAt: tx.Now}}}),
 			tx.AddTraffic(t.Context(), []store.Traffic{{At: tx.Now.Time, Pending: 1, Oldest: 90 * 1e9}}))
 	})
@@ -39,6 +43,14 @@ func TestLatencyMetrics(t *testing.T) {
 			}
 		case "schakel_delivery_latency_seconds":
 			seen++
+			if len(family.GetMetric()) != len(transports) {
+				t.Errorf("%d histograms", len(family.GetMetric()))
+			}
+			for _, one := range family.GetMetric() {
+				if one.GetLabel()[0].GetValue() == store.EndpointAMQP {
+					m = one
+				}
+			}
 			h := m.GetHistogram()
 			if h.GetSampleCount() != 1 || h.GetSampleSum() != .02 || h.GetBucket()[0].GetCumulativeCount() != 0 || h.GetBucket()[1].GetCumulativeCount() != 1 {
 				t.Errorf("%v", h)

@@ -220,6 +220,7 @@ func (d *demonstration) tell(ctx context.Context, streams cli.Streams) error {
 	for _, r := range state.Relaxations() {
 		fmt.Fprintf(out, "For this demonstration %s is relaxed: %s (%s).\n", strings.Join(r.Relaxes(), ", "), r.Text(r.After), r.Title)
 	}
+	fmt.Fprintln(out, "For this demonstration administrators need no second factor; the settings page asks for one by default.")
 	fmt.Fprintf(out, "All data is in %s. Stop with Ctrl-C.\n", d.dir)
 	return nil
 }

@@ -2,6 +2,9 @@ package main
 
 import (
 	"embed"
+	"io/fs"
+	"path"
+	"strings"
 
 	"schakel/delivery/amqp"
 	"schakel/delivery/mutation"
@@ -13,12 +16,7 @@ import (
 	"schakel/web/site"
 )
 
-//go:embed operating.md
-var operatingGuide string
-
-// guideFiles are the guides that belong to no feature alone; NAME.LANG.md is the translation of NAME.md.
-//
-//go:embed guide
+//go:embed operating*.md guide
 var guideFiles embed.FS
 
 //go:embed rules/RULES.md
@@ -30,33 +28,34 @@ func guidesServed() []site.Doc {
 	return []site.Doc{
 		ownGuide("publishing", integrators, "docs.answers.publishing"),
 		ownGuide("receiving", integrators, "docs.answers.receiving"),
-		{
-			Name: "receivers", File: "delivery/webhook/receivers.md", Audience: integrators, Markdown: webhook.Guide(),
-			Answers: "docs.answers.receivers",
-		},
-		{
-			Name: "pipelines", File: "registry/contracts/contract/pipelines.md", Audience: integrators, Markdown: contract.Guide(),
-			Answers: "docs.answers.pipelines",
-		},
-		{
-			Name: "datasets", File: "delivery/mutation/datasets.md", Audience: integrators, Markdown: mutation.Guide(),
-			Answers: "docs.answers.datasets",
-		},
+		guideBeside("receivers", "delivery/webhook/receivers.md", webhook.Guides(), integrators, "docs.answers.receivers"),
+		ownGuide("pull", integrators, "docs.answers.pull"),
+		ownGuide("delivery", integrators, "docs.answers.delivery"),
+		guideBeside("datasets", "delivery/mutation/datasets.md", mutation.Guides(), integrators, "docs.answers.datasets"),
+		guideBeside("pipelines", "registry/contracts/contract/pipelines.md", contract.Guides(), integrators, "docs.answers.pipelines"),
 		ownGuide("installing", operators, "docs.answers.installing"),
+		ownGuide("packages", operators, "docs.answers.packages"),
 		ownGuide("proxies", operators, "docs.answers.proxies"),
-		{
-			Name: "operating", File: "server/operating.md", Audience: operators, Markdown: operatingGuide,
-			Answers: "docs.answers.operating",
-		},
+		ownGuide("certificates", operators, "docs.answers.certificates"),
+		ownGuide("logins", operators, "docs.answers.logins"),
+		rolesGuide(operators, "docs.answers.roles"),
+		ownGuide("mail", operators, "docs.answers.mail"),
+		ownGuide("looks", operators, "docs.answers.looks"),
+		ownGuide("postgresql", operators, "docs.answers.postgresql"),
+		guideBeside("operating", "server/operating.md", guideFiles, operators, "docs.answers.operating"),
 		ownGuide("backups", operators, "docs.answers.backups"),
+		ownGuide("audit", operators, "docs.answers.audit"),
+		ownGuide("upgrading", operators, "docs.answers.upgrading"),
 		ownGuide("troubleshooting", operators, "docs.answers.troubleshooting"),
-		{
-			Name: "amqp-messages", File: "delivery/amqp/messages.md", Audience: operators, Markdown: amqp.Guide(),
-			Answers: "docs.answers.amqp-messages",
-		},
+		guideBeside("amqp-messages", "delivery/amqp/messages.md", amqp.Guides(), operators, "docs.answers.amqp-messages"),
 		{
 			Name: "changelog", File: "server/release/CHANGELOG.md", Audience: operators, Markdown: release.Changelog(),
 			Answers: "docs.answers.changelog",
+		},
+		guideBeside("upgrade-notes", "server/release/UPGRADING.md", release.Guides(), operators, "docs.answers.upgrade-notes"),
+		{
+			Name: "licences", File: "server/packaging/THIRD-PARTY.md", Audience: operators, Markdown: packaging.Notices,
+			Answers: "docs.answers.licences",
 		},
 		{
 			Name: "rules", File: "server/rules/RULES.md", Audience: developers, Markdown: rulesGuide,
@@ -65,18 +64,28 @@ func guidesServed() []site.Doc {
 	}
 }
 
-// ownGuide is a guide of guideFiles with its translations.
+// ownGuide is a guide that belongs to no feature alone.
 func ownGuide(name string, audience, answers i18n.Message) site.Doc {
+	own, err := fs.Sub(guideFiles, "guide")
+	if err != nil {
+		panic(err) // the folder is embedded
+	}
+	return guideBeside(name, "server/guide/"+name+".md", own, audience, answers)
+}
+
+// guideBeside is the guide in a file of the repository, which files holds by its last part: NAME.md, and NAME.LANG.md for each translation.
+func guideBeside(name, file string, files fs.FS, audience, answers i18n.Message) site.Doc {
+	base := strings.TrimSuffix(path.Base(file), ".md")
 	read := func(file string) string {
-		text, err := guideFiles.ReadFile("guide/" + file)
+		text, err := fs.ReadFile(files, file)
 		if err != nil {
 			return "" // of a translation: there is none yet
 		}
 		return string(text)
 	}
-	d := site.Doc{Name: name, File: "server/guide/" + name + ".md", Audience: audience, Answers: answers, Markdown: read(name + ".md"), Translations: map[i18n.Lang]string{}}
+	d := site.Doc{Name: name, File: file, Audience: audience, Answers: answers, Markdown: read(base + ".md"), Translations: map[i18n.Lang]string{}}
 	for _, lang := range i18n.Langs() {
-		if text := read(name + "." + string(lang) + ".md"); text != "" {
+		if text := read(base + "." + string(lang) + ".md"); text != "" {
 			d.Translations[lang] = text
 		}
 	}

@@ -6,12 +6,17 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
+	"os"
 	"strings"
 	"time"
+
+	"schakel/registry/oinregister"
+	"schakel/server/cli"
 )
 
 // DatabaseFlags locate the data.
 type DatabaseFlags struct {
+	cli.ConfigFlags
 	Database      string `default:"sqlite:./data/schakel.db" help:"sqlite:PATH, or postgres://… when several nodes share the work."`
 	SecretKeyFile string `default:"./data/schakel.key" help:"Key that encrypts secrets at rest; made when there is none. Keep a copy: without it stored secrets are lost."`
 }
@@ -20,6 +25,9 @@ type DatabaseFlags struct {
 type OrganisationFlags struct {
 	Organisation string `default:"This organisation" help:"Name of the organisation that runs this Schakel, as partners read it."`
 	OIN          string `name:"oin" placeholder:"DIGITS" help:"Its OIN, 20 digits."`
+	OINRegister  string `name:"oin-register" placeholder:"FILE|URL" help:"List of organisations by OIN, CSV or JSON, that names of registrations are held against; read again each hour. Default: none."`
+	Logo         string `placeholder:"FILE" help:"Its logo for the header of pages: SVG or PNG, 256 kB at most. Default: that of Schakel. Read at the start."`
+	ThemeCSS     string `name:"theme-css" placeholder:"FILE" help:"Style sheet that pages load after ours, 256 kB at most; the variables to set are listed in /docs. Read at the start."`
 	Language     string `enum:"en,nl,nb" default:"en" help:"Language of pages and mails for whoever chose none and whose browser asks for none of ours: en (English), nl (Dutch) or nb (Norwegian bokmål)."`
 	TimeZone     string `default:"UTC" placeholder:"ZONE" help:"IANA time zone of times on pages and in mails for whoever's is not known, as Europe/Amsterdam."`
 }
@@ -27,7 +35,7 @@ type OrganisationFlags struct {
 // HTTPFlags set the addresses on which the program listens and at which it is reached.
 type HTTPFlags struct {
 	Addr         string         `default:":8080" help:"Where the portal and the APIs listen."`
-	AdminAddr    string         `default:"127.0.0.1:8090" help:"Where /livez, /readyz and /metrics listen; they have no login, so keep this private."`
+	AdminAddr    string         `default:"127.0.0.1:8090" help:"Where /livez, /readyz, /metrics and the profiles of /debug/pprof/ listen; they have no login, so keep this private."`
 	BaseURL      string         `placeholder:"URL" help:"Address at which others reach the portal, as https://events.example.nl. Default: http://localhost and the port of --addr."`
 	TLSCert      string         `placeholder:"FILE" help:"PEM certificate chain. Read again when it changes."`
 	TLSKey       string         `placeholder:"FILE" help:"PEM private key of --tls-cert. Refused when others can read it: mode 0600, or 0640 for a file of root and the group of this program."`
@@ -53,6 +61,9 @@ type OIDCFlags struct {
 	OIDCScopes           []string `name:"oidc-scope" default:"openid,email,profile" help:"Scopes to ask for."`
 	OIDCAdminEmails      []string `name:"oidc-admin-email" placeholder:"ADDRESS" help:"Verified e-mail address that becomes administrator at its first login (repeatable)."`
 	OIDCAdminClaim       string   `name:"oidc-admin-claim" placeholder:"CLAIM=VALUE" help:"Claim that makes someone administrator at the first login, as groups=schakel-admins."`
+	OIDCProviders        []string `name:"oidc-provider" placeholder:"FILE" help:"YAML file that describes an OpenID provider where people log in too (repeatable); /docs/logins lists what it holds."`
+	LocalAccounts        string   `enum:"on,administrators,off" default:"on" help:"Who logs in with a password: everybody (on), administrators alone, or nobody (off) but the break-glass account."`
+	BreakGlass           string   `name:"break-glass-account" placeholder:"ADDRESS" help:"E-mail address of the one account that logs in with a password also with --local-accounts=off; the administrators are alerted when it does."`
 }
 
 // LimitFlags bound what one request may carry.
@@ -104,8 +115,29 @@ func (f HTTPFlags) baseURL() (*url.URL, error) {
 
 // CheckFlags checks what flags cannot say one by one.
 func (f OrganisationFlags) CheckFlags() error {
+	if _, err := f.branding(); err != nil {
+		return err
+	}
+	if err := f.checkRegister(); err != nil {
+		return err
+	}
 	_, err := f.zone()
 	return err
+}
+
+// checkRegister refuses a file of OINs that cannot be read. What an address gives is known when it is needed.
+func (f OrganisationFlags) checkRegister() error {
+	if f.OINRegister == "" || oinregister.IsAddress(f.OINRegister) {
+		return nil
+	}
+	content, err := os.ReadFile(f.OINRegister)
+	if err == nil {
+		_, err = oinregister.Parse(content)
+	}
+	if err != nil {
+		return fmt.Errorf("--oin-register: %w", err)
+	}
+	return nil
 }
 
 // zone is the time zone of the organisation.
@@ -124,17 +156,6 @@ func (f OrganisationFlags) zone() (*time.Location, error) {
 func (f MailFlags) CheckFlags() error {
 	if f.SMTPHost != "" && f.SMTPFrom == "" {
 		return errors.New("--smtp-from is required with --smtp-host")
-	}
-	return nil
-}
-
-// CheckFlags checks what flags cannot say one by one.
-func (f OIDCFlags) CheckFlags() error {
-	if f.OIDCIssuer != "" && f.OIDCClientID == "" {
-		return errors.New("--oidc-client-id is required with --oidc-issuer")
-	}
-	if f.OIDCAdminClaim != "" && !strings.Contains(f.OIDCAdminClaim, "=") {
-		return errors.New("--oidc-admin-claim must be CLAIM=VALUE")
 	}
 	return nil
 }

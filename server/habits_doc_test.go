@@ -64,7 +64,7 @@ func poorComment(text string) string {
 	return ""
 }
 
-// oldStyle finds comments that define in place of saying what happens: "x is what …", "y says whether …".
+// oldStyle finds comments that define a thing in place of saying what happens.
 var oldStyle = regexp.MustCompile(`//.* (is|are|says?|tells?) (what|how|who|where|whether|those)\b`)
 
 // oldComments lists the layers whose comments are still to be rewritten; the list is to become empty.

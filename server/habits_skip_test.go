@@ -10,6 +10,7 @@ import (
 // What a test lacks and .ci/prepare or the documents of other parties provide is asked of store/needs.
 var honestSkips = []struct{ file, words, why string }{
 	{"store/needs/needs.go", "=all runs it", "only in a quick run; neither make test nor CI=true skips it"},
+	{"store/needs/needs.go", "data races", ".ci/test runs it without -race too"},
 	{"store/needs/needs.go", "%s; %s", "it fails with CI=true"},
 	{"store/needs/needs.go", "%s=none", "the operator of the machine states that it has no such documents"},
 	{"server/faults/main_test.go", "only root can", "a container may not be allowed to mount and trace"},
@@ -20,8 +21,6 @@ var honestSkips = []struct{ file, words, why string }{
 	{"delivery/amqp/rabbitmq/rabbitmq_test.go", "is a package of this machine", "only a root is looked for; brokertest finds both kinds"},
 	{"delivery/amqp/rabbitmq/rabbitmq_test.go", "in a root of its own", "TestFolderInRoot holds the same for a root"},
 	{"delivery/amqp/rabbitmq/owner_test.go", "in a root of its own", "a package of RabbitMQ, which .ci/prepare installs, is tested"},
-	{"delivery/mutation/replica/kill_test.go", "data races", ".ci/test runs it without -race too"},
-	{"delivery/mutation/ingest/bounds_test.go", "data races", ".ci/test runs it without -race too"},
 	{"registry/contracts/compare/foreign_test.go", "SCHAKEL_OASDIFF", "a checkout of another project, which a bare machine cannot get; TestKeywords holds the rules with our own documents"},
 	{"registry/contracts/compare/foreign_test.go", "SCHAKEL_OPENAPI_DIFF", "a checkout of another project, which a bare machine cannot get; TestKeywords holds the rules with our own documents"},
 	{"registry/contracts/compare/hostile_test.go", "not a document", "the input of a fuzz test, of which only documents matter"},

@@ -16,7 +16,7 @@ import (
 	"sync"
 	"time"
 
-	"schakel/server/cli"
+	"schakel/registry"
 )
 
 // Limits of the HTTP servers against slow and greedy clients (SEC-27). Routes
@@ -173,7 +173,7 @@ func (f *certificateFile) load() error {
 	if f.cert != nil && info.ModTime().Equal(f.changed) {
 		return nil
 	}
-	if err := cli.CheckSecretFile(f.keyPath); err != nil {
+	if err := registry.CheckSecretFile(f.keyPath); err != nil {
 		return fmt.Errorf("load TLS key: %w", err)
 	}
 	cert, err := tls.LoadX509KeyPair(f.certPath, f.keyPath)

@@ -131,9 +131,7 @@ func (e *examiner) tryOutside(ctx context.Context) installation.Outbound {
 		}
 	}
 	addresses := []string{}
-	if e.flags.OIDCIssuer != "" {
-		addresses = append(addresses, e.flags.OIDCIssuer)
-	}
+	addresses = append(addresses, e.flags.issuers()...)
 	if e.db != nil {
 		hosts, err := e.db.ActiveHosts(ctx, probeTargets)
 		if err == nil { // the database is a check of its own
@@ -231,6 +229,7 @@ func readiness(f installation.Finding, found bool) error {
 // installationWatch is the service that reports on the installation for /readyz and /metrics.
 type installationWatch struct {
 	service *installation.Service
+	alerts  *alerts
 	log     *slog.Logger
 	now     func() time.Time
 
@@ -280,6 +279,11 @@ func (w *installationWatch) look(ctx context.Context, again bool) {
 		w.last = report
 	}
 	w.mu.Unlock()
+	if err == nil {
+		if err := w.alerts.turn(ctx, report.Findings()); err != nil && ctx.Err() == nil {
+			w.log.WarnContext(ctx, "alerts wait; they are told at the next look", "error", err)
+		}
+	}
 	known := map[string]bool{}
 	for _, f := range before.Findings() {
 		known[f.Code] = true

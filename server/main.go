@@ -20,6 +20,7 @@ import (
 	"schakel/server/cli"
 	"schakel/server/contractcmd"
 	"schakel/server/mutationcmd"
+	"schakel/server/packaging"
 	"schakel/server/release"
 	"schakel/store"
 )
@@ -45,7 +46,7 @@ type CLI struct {
 
 	Version kong.VersionFlag `env:"-" help:"Print version, commit and date, and stop."`
 
-	Serve   ServeCmd   `cmd:"" help:"Run Schakel: portal, register, intake and delivery."`
+	Serve   ServeCmd   `cmd:"" config:"" help:"Run Schakel: portal, register, intake and delivery."`
 	Demo    DemoCmd    `cmd:"" help:"Run two Schakels with sample data in a scratch folder, to look around."`
 	Migrate MigrateCmd `cmd:"" help:"Bring the database to this version and stop."`
 	Doctor  DoctorCmd  `cmd:"" help:"Check an installation, whether it runs or not, and say what to mend."`
@@ -54,15 +55,19 @@ type CLI struct {
 	User    UserCmd    `cmd:"" help:"Make portal accounts and one-time links from the command line."`
 	Client  ClientCmd  `cmd:"" help:"Manage machine clients from the command line."`
 	Profile ProfileCmd `cmd:"" help:"Show, export and import the settings of the chain collaboration."`
+	Audit   AuditCmd   `cmd:"" help:"Check the audit trail, and sign what it is."`
 	Token   TokenCmd   `cmd:"" help:"Get an access token as a machine client, for curl and scripts."`
 	Publish PublishCmd `cmd:"" help:"Send an event from a file or standard input to a Schakel."`
+	Check   CheckCmd   `cmd:"" help:"Check a receiver of webhooks: its TLS, its tokens, and its answers to good and wrong events."`
 
 	Listen ListenCmd `cmd:"" help:"Receive the events of a pull subscription, and forward each to a program on this machine."`
 
 	Contract  contractcmd.Commands `cmd:"" help:"Validate, compare, publish and fetch contracts, for build pipelines."`
 	Mutations mutationcmd.Commands `cmd:"" help:"Publish, follow and check mutation files."`
 
+	Config    ConfigCmd    `cmd:"" help:"Print an example of a file of settings for serve, or check one."`
 	Changelog ChangelogCmd `cmd:"" help:"Print what changed in each version."`
+	Licences  LicencesCmd  `cmd:"" help:"Print the licences of the software of others in this program."`
 }
 
 // ChangelogCmd prints the changelog of the build that runs.
@@ -71,6 +76,15 @@ type ChangelogCmd struct{}
 // Run writes the Markdown as it is, for a terminal and for a pager alike.
 func (*ChangelogCmd) Run(_ context.Context, streams cli.Streams) error {
 	_, err := io.WriteString(streams.Out, release.Changelog())
+	return err
+}
+
+// LicencesCmd prints the notices of third parties.
+type LicencesCmd struct{}
+
+// Run writes the Markdown as it is.
+func (*LicencesCmd) Run(_ context.Context, streams cli.Streams) error {
+	_, err := io.WriteString(streams.Out, packaging.Notices)
 	return err
 }
 
@@ -91,6 +105,7 @@ type ServeCmd struct {
 	DatabaseFlags
 	OrganisationFlags
 	HTTPFlags
+	ClientCertificateFlags
 	MailFlags
 	OIDCFlags
 	cli.OutboundFlags
@@ -99,6 +114,7 @@ type ServeCmd struct {
 	AMQPFlags
 	RetentionFlags
 	LimitFlags
+	AlertFlags
 
 	// What follows is for a demonstration on one machine, and no flag.
 	Mailbox bool `kong:"-"` // shows the mails to everybody

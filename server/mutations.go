@@ -13,6 +13,7 @@ import (
 	"schakel/registry/datasets"
 	"schakel/server/cli"
 	"schakel/store"
+	"schakel/templates/i18n"
 )
 
 // How deliveries of datasets are made.
@@ -189,9 +190,9 @@ func (m *mutations) note(ctx context.Context, set store.Dataset, kind string, fa
 // failureText describes a failure for an administrator.
 func failureText(failure error) string {
 	if store.Away(failure) {
-		return "the database could not be reached, or has no room (" + failure.Error() + ")."
+		return string(i18n.M("datasets.failed.away", failure.Error()))
 	}
-	return "what is kept of the dataset could not be written as a file (" + failure.Error() + "). The log of the program says more."
+	return string(i18n.M("datasets.failed.write", failure.Error()))
 }
 
 // delta cuts a delta of what is new. What was asked for is done only when all that was there then is in deltas: another node

@@ -238,7 +238,7 @@ func TestMutationFails(t *testing.T) {
 	}
 	for n := range int64(2) {
 		rows := troubles()
-		if len(rows) != 2 || rows[0].Kind != store.TroubleDelta || rows[0].Times != n+1 || !strings.Contains(rows[0].Error, "could not be written as a file") || rows[1].Kind != store.TroubleSnapshot {
+		if len(rows) != 2 || rows[0].Kind != store.TroubleDelta || rows[0].Times != n+1 || !strings.Contains(rows[0].Error, "datasets.failed.write") || rows[1].Kind != store.TroubleSnapshot {
 			t.Errorf("kept %+v", rows)
 		}
 	}

@@ -82,6 +82,7 @@ type ProfileCmd struct {
 
 // ProfileFlags locate the data, and set the defaults of settings that nobody chose.
 type ProfileFlags struct {
+	cli.ConfigFlags
 	Database string `default:"sqlite:./data/schakel.db" help:"sqlite:PATH or postgres://…"`
 	DeliveryFlags
 	LimitFlags

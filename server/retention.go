@@ -122,7 +122,7 @@ type pruneStep func(tx *store.Tx, ctx context.Context, before store.Time, cursor
 //
 //   - traffic: counts of what moved, for the charts; changes: what endpoints were, for their timelines;
 //   - partitions makes those of days to come on PostgreSQL, and removes nothing;
-//   - expired: sessions, links, single-use values, failed logins, Idempotency-Keys (error E2);
+//   - expired: sessions, links, begun registrations, single-use values, failed logins, Idempotency-Keys (error E2);
 //   - objects: large data whose event is gone, then the memory of who had got it;
 //   - events: events with their deliveries and attempts, by whole days on PostgreSQL; batches: groups of deliveries that are gone;
 //   - identities: what subscriptions were handed, and what they were not handed again;
@@ -138,7 +138,7 @@ type pruneStep func(tx *store.Tx, ctx context.Context, before store.Time, cursor
 //   - audit, mails, jobs: the audit trail, mails that were sent or could not be, and jobs that ended with their parts.
 //
 // Every other table is small, or what was agreed; a test of the store names each with the reason why it stays.
-func (f RetentionFlags) tasks(keys lifetime) ([]pruneTask, error) {
+func (f RetentionFlags) tasks(keys lifetime, audit pruneStep) ([]pruneTask, error) {
 	often, err := cron.ParseStandard(expirySchedule)
 	if err != nil {
 		return nil, fmt.Errorf("schedule of expiry: %w", err)
@@ -171,7 +171,7 @@ func (f RetentionFlags) tasks(keys lifetime) ([]pruneTask, error) {
 		{"mutation-downloads", keepGone, nil, schedule, (*store.Tx).PruneMutationDownloads},
 		{"amqp", f.KeepEvents, nil, schedule, (*store.Tx).PruneAMQP},
 		{"attempt-bodies", f.KeepAttemptBodies, nil, schedule, (*store.Tx).PruneAttemptBodies},
-		{"audit", f.KeepAudit, nil, schedule, (*store.Tx).PruneAudit},
+		{"audit", f.KeepAudit, nil, schedule, audit},
 		{"issue-events", f.KeepAudit, nil, schedule, (*store.Tx).PruneIssueEvents},
 		{"mails", f.KeepMails, nil, schedule, (*store.Tx).PruneMails},
 		{"jobs", f.KeepJobs, nil, schedule, (*store.Tx).PruneJobs},
@@ -191,9 +191,9 @@ func (f RetentionFlags) makePartitions(tx *store.Tx, ctx context.Context, _ stor
 }
 
 // newRetention makes the service that removes what is over. keys returns the lifetime of an Idempotency-Key: people can lengthen
-// that while the program runs, and events are then kept longer too.
-func newRetention(db *store.DB, f RetentionFlags, keys lifetime, log *slog.Logger) (*retention, error) {
-	tasks, err := f.tasks(keys)
+// that while the program runs, and events are then kept longer too. audit removes old entries of the audit trail, and signs that.
+func newRetention(db *store.DB, f RetentionFlags, keys lifetime, audit pruneStep, log *slog.Logger) (*retention, error) {
+	tasks, err := f.tasks(keys, audit)
 	if err != nil {
 		return nil, err
 	}

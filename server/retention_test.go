@@ -28,7 +28,7 @@ func sevenDays(context.Context) (time.Duration, error) { return 7 * day, nil }
 // node is one node of a cluster with a single task, whose steps the test sees.
 func node(t *testing.T, db *store.DB, now func() time.Time, step func() (store.Pruned, error)) *retention {
 	t.Helper()
-	r, err := newRetention(db, RetentionFlags{}, sevenDays, quiet())
+	r, err := newRetention(db, RetentionFlags{}, sevenDays, (*store.Tx).PruneAudit, quiet())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -200,7 +200,7 @@ func TestKeysKeepEvents(t *testing.T) {
 	clock := storetest.NewClock()
 	db := storetest.SQLite(t, storetest.WithClock(clock))
 	lives := 7 * day
-	r, err := newRetention(db, RetentionFlags{KeepEvents: 8 * day}, func(context.Context) (time.Duration, error) { return lives, nil }, quiet())
+	r, err := newRetention(db, RetentionFlags{KeepEvents: 8 * day}, func(context.Context) (time.Duration, error) { return lives, nil }, (*store.Tx).PruneAudit, quiet())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -246,7 +246,7 @@ func TestRetentionTasks(t *testing.T) {
 		{RetentionFlags{KeepEvents: 30 * day, KeepAttemptBodies: 14 * day, KeepAudit: 730 * day, KeepMails: 30 * day, KeepJobs: 90 * day}, "traffic changes partitions expired objects mutation-files events batches identities quarantine mirrors downloads mutations publications mutation-downloads amqp attempt-bodies audit issue-events mails jobs inbox"},
 		{RetentionFlags{KeepAudit: day, PruneSchedule: "0 3 * * *"}, "traffic changes partitions expired objects mutation-files quarantine mirrors downloads mutations publications mutation-downloads audit issue-events inbox"},
 	} {
-		tasks, err := c.flags.tasks(sevenDays)
+		tasks, err := c.flags.tasks(sevenDays, (*store.Tx).PruneAudit)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -294,7 +294,7 @@ func TestRaisedRetentionIsTold(t *testing.T) {
 	for lives, told := range map[time.Duration]bool{7 * day: false, 28 * day: true} {
 		var log strings.Builder
 		r, err := newRetention(storetest.SQLite(t), RetentionFlags{KeepEvents: 8 * day},
-			func(context.Context) (time.Duration, error) { return lives, nil }, slog.New(slog.NewTextHandler(&log, nil)))
+			func(context.Context) (time.Duration, error) { return lives, nil }, (*store.Tx).PruneAudit, slog.New(slog.NewTextHandler(&log, nil)))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -11,9 +11,7 @@ import (
 	"net/http"
 	"net/netip"
 	"os"
-	"path"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -23,8 +21,6 @@ import (
 	"schakel/server/cli/clitest"
 	"schakel/server/release"
 	"schakel/store"
-	"schakel/templates/docs"
-	"schakel/web/site"
 )
 
 // inDir is the configuration of a Schakel on free ports with its data in dir.
@@ -283,6 +279,8 @@ func TestCommandLine(t *testing.T) {
 		{[]string{"user", "add", "--database", db, "--name", "P", "--role", "partner", "--partner", "ptn_x", "p@example.nl"}, cli.ExitFailed, "ptn_x"},
 		{[]string{"user", "reset", "--database", db, "--base-url", "https://e.nl/", "Ada@example.nl"}, cli.ExitOK, "https://e.nl/account/invitation/"},
 		{[]string{"user", "reset", "--database", db, "nobody@example.nl"}, cli.ExitFailed, "not found"},
+		{[]string{"user", "reset-factors", "--database", db, "nobody@example.nl"}, cli.ExitFailed, "not found"},
+		{[]string{"user", "reset-factors", "--database", db, "Ada@example.nl"}, cli.ExitFailed, "no second factor"},
 		{[]string{"user", "list", "--database", db}, cli.ExitOK, "ada@example.nl"},
 	}
 	for _, tt := range tests { // one after the other: they share the database
@@ -381,56 +379,6 @@ func TestClientCommands(t *testing.T) {
 	for _, key := range after[1:] {
 		if key.RetiredAt.IsZero() {
 			t.Errorf("key %s still signs beside the new one", key.ID)
-		}
-	}
-}
-
-// TestDocs holds the guides that are served against the repository: every guide that lies beside a feature is served, each is
-// the file that it names, and a link to another one or to a heading leads somewhere.
-func TestDocs(t *testing.T) {
-	t.Parallel()
-	served := map[string]site.Doc{}
-	ids := map[string][]string{} // of headings, by file
-	links := map[string][]string{}
-	guides := guidesServed()
-	for _, d := range guides {
-		for lang, text := range d.Translations {
-			guides = append(guides, site.Doc{Name: d.Name, File: strings.TrimSuffix(d.File, ".md") + "." + string(lang) + ".md", Markdown: text})
-		}
-	}
-	for _, d := range guides {
-		served[d.File] = d
-		guide, err := docs.Read(d.Markdown, func(to string) (string, bool) {
-			links[d.File] = append(links[d.File], to)
-			return "", false
-		})
-		if err != nil {
-			t.Errorf("%s: %v", d.File, err)
-		}
-		for _, h := range guide.Contents {
-			ids[d.File] = append(ids[d.File], h.ID)
-		}
-	}
-	walk(t, func(file string, text []byte) {
-		if d, ok := served[file]; ok && d.Markdown != string(text) {
-			t.Errorf("/docs/%s is not %s", d.Name, file)
-		} else if !ok && strings.HasSuffix(file, ".md") && file[0] != '.' && path.Base(file) != "README.md" && !strings.HasPrefix(file, "static/") {
-			t.Errorf("%s is not served: add it to guidesServed", file)
-		}
-	})
-	for from, list := range links {
-		for _, to := range list {
-			if strings.Contains(to, "://") || strings.HasPrefix(to, "/") {
-				continue
-			}
-			name, id, _ := strings.Cut(to, "#")
-			file := from
-			if name != "" {
-				file = path.Join(path.Dir(from), name)
-			}
-			if _, ok := served[file]; ok && id != "" && !slices.Contains(ids[file], id) {
-				t.Errorf("%s links to %s, which has no heading %s", from, file, id)
-			}
 		}
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"schakel/server/release"
 )
 
-// Parse fills the grammar of a parser from the arguments and the environment, and returns a pointer to the command in them. It
+// Parse fills the grammar of a parser from the arguments, the environment and the file that --config names, and returns a pointer to the command in them. It
 // prints what --help and --version ask for; then there is no command.
 //
 // Parse takes the steps of kong's own Parse. That one, Run and Validate look methods up by name at run time, for which the linker
@@ -31,10 +31,17 @@ func Parse(parser *kong.Kong, args []string) (command any, err error) {
 	if err := trace.Reset(); err != nil {
 		return nil, err
 	}
+	config, err := configure(parser, trace)
+	if err != nil {
+		return nil, err
+	}
 	if _, err := trace.Apply(); err != nil {
 		return nil, fmt.Errorf("apply arguments: %w", err)
 	}
 	if err := validate(trace); err != nil {
+		if config != "" {
+			return nil, fmt.Errorf("%w (with the settings of %s)", err, config)
+		}
 		return nil, err
 	}
 	return trace.Selected().Target.Addr().Interface(), nil
@@ -80,13 +87,21 @@ func validate(trace *kong.Context) error {
 // checkEnums checks the flags of a command that take one of a few texts.
 func checkEnums(node *kong.Node) error {
 	for _, value := range node.Values() {
-		if value.Enum == "" || value.Required && !value.Set {
+		if value.Required && !value.Set {
 			continue
 		}
-		if got := fmt.Sprint(value.Target.Interface()); !slices.Contains(value.EnumSlice(), got) {
-			texts := strings.Join(value.EnumSlice(), `","`)
-			return fmt.Errorf(`%s must be one of "%s" but got %q`, value.ShortSummary(), texts, got)
+		if err := checkEnum(value); err != nil {
+			return err
 		}
+	}
+	return nil
+}
+
+// checkEnum checks a value that is one of a few texts.
+func checkEnum(value *kong.Value) error {
+	if got := fmt.Sprint(value.Target.Interface()); value.Enum != "" && !slices.Contains(value.EnumSlice(), got) {
+		texts := strings.Join(value.EnumSlice(), `","`)
+		return fmt.Errorf(`%s must be one of "%s" but got %q`, value.ShortSummary(), texts, got)
 	}
 	return nil
 }

@@ -7,6 +7,7 @@
 package demo
 
 import (
+	"bytes"
 	"context"
 	_ "embed"
 	"fmt"
@@ -156,12 +157,26 @@ func publishContract(ctx context.Context, s *services.Services, admin registry.A
 	if _, err := s.Contracts.Create(ctx, admin, c); err != nil {
 		return fmt.Errorf("create contract %s: %w", c.ID, err)
 	}
-	v, err := s.Contracts.Upload(ctx, admin, c.ID, contracts.Upload{FileName: file, Content: content})
+	return publishVersion(ctx, s, admin, c.ID, file, content)
+}
+
+func publishVersion(ctx context.Context, s *services.Services, admin registry.Actor, id, file string, content []byte) error {
+	v, err := s.Contracts.Upload(ctx, admin, id, contracts.Upload{FileName: file, Content: content})
 	if err != nil {
-		return fmt.Errorf("upload contract %s: %w", c.ID, err)
+		return fmt.Errorf("upload contract %s: %w", id, err)
 	}
-	if _, err := s.Contracts.Publish(ctx, admin, c.ID, v.Version, contracts.PublishInput{Digest: v.Digest}); err != nil {
-		return fmt.Errorf("publish contract %s: %w", c.ID, err)
+	if _, err := s.Contracts.Publish(ctx, admin, id, v.Version, contracts.PublishInput{Digest: v.Digest}); err != nil {
+		return fmt.Errorf("publish contract %s: %w", id, err)
 	}
 	return nil
+}
+
+// publishSecondWebhook publishes a version of the webhook that breaks the first: a property has another name.
+func publishSecondWebhook(ctx context.Context, s *services.Services, admin registry.Actor) error {
+	return publishVersion(ctx, s, admin, WebhookContract, "leerlingen-webhook.yaml", secondWebhook())
+}
+
+func secondWebhook() []byte {
+	content := bytes.ReplaceAll(webhookDocument, []byte("isDeleteNotification"), []byte("mustBeRemoved"))
+	return bytes.Replace(content, []byte("version: 1.0.0"), []byte("version: 2.0.0"), 1)
 }

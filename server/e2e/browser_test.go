@@ -25,7 +25,7 @@ import (
 // demonstration, with JavaScript and without: register, confirm, approve, add an
 // endpoint, subscribe, approve, publish, delivered; break the receiver, dead
 // letter, mend it, resend, delivered. Every page on the way is looked at by axe,
-// light, dark and on a phone. Screenshots are made when E2E_KEEP names a folder for them.
+// in light, dark or on a phone, as its address has it; SCHAKEL_E2E_ALL=1 takes all three. Screenshots are made when E2E_KEEP names a folder for them.
 func TestStoryInBrowser(t *testing.T) {
 	t.Parallel()
 	needNode(t)
@@ -37,6 +37,24 @@ func TestStoryInBrowser(t *testing.T) {
 			play(t, "browser/story.js", d.story(t, scripted, chromium, folderFor(scripted)))
 		})
 	}
+}
+
+// TestEveryPageInBrowser walks over every page that a visitor, an administrator and a partner reach by links, and holds each kind of page against axe,
+// its width, the console and the keyboard, in one combination of language, theme and width. SCHAKEL_E2E_ALL=1 takes all twelve.
+func TestEveryPageInBrowser(t *testing.T) {
+	t.Parallel()
+	needNode(t)
+	chromium := needs.Program(t, "chromium")
+	d := startDemo(t)
+	play(t, "browser/walk.js", map[string]any{
+		"base": d.base, "chromium": chromium, "all": os.Getenv("SCHAKEL_E2E_ALL") != "",
+		"folder": os.Getenv("E2E_KEEP"),
+		"people": []map[string]any{
+			{"name": "visitor", "starts": []string{"/", "/login", "/register", "/problems", "/problems/key-reused", "/no-such-page"}},
+			{"name": "administrator", "email": demo.OwnA().Email, "password": d.password, "starts": []string{"/admin"}},
+			{"name": "partner", "email": "carla@kompas.example", "password": d.password, "starts": []string{"/partner", "/partner/jobs/failed?since=day"}},
+		},
+	})
 }
 
 // demonstration is `schakel demo` in a process of its own.
@@ -118,19 +136,5 @@ func (d *demonstration) story(t *testing.T, scripted bool, chromium, folder stri
 		},
 		"type": demo.TypeStudentRemoved, "row": "leerling-verwijderd", "ids": []string{uuid.NewString(), uuid.NewString()},
 		"binary": trial.Path(t), "chromium": chromium, "folder": folder,
-		"tour": map[string][]string{
-			"admin": {
-				"/admin", "/admin/clients", "/admin/endpoints", "/admin/routes", "/admin/events", "/admin/deliveries", "/admin/errors",
-				"/admin/audit", "/admin/mails", "/admin/accounts", "/admin/jobs", "/admin/jobs/new", "/account", "/admin/contracts/new",
-				"/admin/mirrors", "/admin/mirrors/new", "/admin/mutations/lint",
-				"/admin/amqp", "/admin/amqp/messages", "/admin/amqp/brokers/new", "/admin/amqp/parties/new", "/admin/amqp/import",
-				"/admin/settings", "/admin/settings/edit", "/admin/settings/import", "/problems", "/problems/key-reused",
-			},
-			"partner": {
-				"/partner", "/partner/organisation", "/partner/endpoints", "/partner/clients", "/partner/clients/new", "/partner/subscriptions",
-				"/partner/audit", "/partner/amqp/messages", "/partner/jobs/new", "/partner/jobs/failed?since=day", "/event-types/" + demo.TypeStudentChanged, "/contracts/" + demo.EventsContract,
-				"/contracts/" + demo.EventsContract + "/versions/1.2.0", "/no-such-page",
-			},
-		},
 	}
 }

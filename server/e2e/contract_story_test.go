@@ -53,7 +53,7 @@ components:
 // line, mends it, publishes, and is stopped at a breaking change; an integrator
 // finds it, reads it, compares two versions, downloads one and subscribes to its
 // feed; a partner makes one of its own. Every page on the way is looked at by axe,
-// light, dark and on a phone.
+// in one of light, dark and phone; SCHAKEL_E2E_ALL=1 takes all three.
 //
 // Rules: EDU-06, EDU-06b, EDU-06e, EDU-21.
 func TestContractStoryInBrowser(t *testing.T) {
@@ -88,6 +88,9 @@ func folderFor(keep bool) string {
 	return os.Getenv("E2E_KEEP")
 }
 
+// extraCA is the setting that names a file with an authority which the script trusts.
+const extraCA = "ca"
+
 // play runs a script that drives a browser, with its settings.
 func play(t *testing.T, script string, story map[string]any) {
 	t.Helper()
@@ -96,6 +99,9 @@ func play(t *testing.T, script string, story map[string]any) {
 	trial.Must(t, err)
 	cmd := exec.CommandContext(t.Context(), node, script)
 	cmd.Env = append(os.Environ(), "NODE_PATH="+modules, "STORY="+string(settings))
+	if file, ok := story[extraCA].(string); ok {
+		cmd.Env = append(cmd.Env, "NODE_EXTRA_CA_CERTS="+file)
+	}
 	// Chromium is a child of node: both are of one group, and end together.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }

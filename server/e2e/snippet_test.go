@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/cookiejar"
+	"net/http/httptest"
 	"net/url"
 	"os"
 	"os/exec"
@@ -158,7 +159,7 @@ func TestCommandsOfPagesWork(t *testing.T) {
 		}
 	}
 	pull := r.commands(t, "/admin/own/endpoints/"+made.endpoint)
-	if len(pull) != 2 {
+	if len(pull) != 3 {
 		t.Fatalf("commands of the endpoint: %q", pull)
 	}
 	out := r.run(t, "", "TOKEN="+tokens[made.basic], pull["receive"], "cat received.json", "echo", "echo ======", pull["acknowledge"])
@@ -172,10 +173,29 @@ func TestCommandsOfPagesWork(t *testing.T) {
 			t.Errorf("%d of 3 deliveries are acknowledged: %v; %s", n, err, acknowledged)
 		}
 	})
+	r.listens(t, pull["listen"], map[string]string{made.basic: made.basicSecret, made.post: made.postSecret}, made.keyClient)
 	keys := r.commands(t, "/admin/keys")
 	if out := r.run(t, made.key, keys["key-curl"]); len(keys) != 1 || !strings.Contains(out, "schakel-events") {
 		t.Errorf("%q gives %s", keys, out)
 	}
+}
+
+// listens runs the command that forwards events to a program of the reader, until nothing waits.
+func (r *reader) listens(t *testing.T, command string, secrets map[string]string, keyClient string) {
+	t.Helper()
+	program := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusAccepted) }))
+	defer program.Close()
+	named := false
+	for id, secret := range secrets {
+		if strings.Contains(command, id) {
+			trial.Must(t, os.WriteFile(filepath.Join(r.dir, "client-secret.txt"), []byte(secret), 0o600))
+			named = true
+		}
+	}
+	if !named && !strings.Contains(command, keyClient) {
+		t.Fatalf("the command names no client: %s", command)
+	}
+	r.run(t, "", strings.Replace(command, "http://localhost:3000/events", program.URL, 1)+" --once")
 }
 
 // The command that a partner's page of a dataset prints makes an exact copy and goes on until it is stopped. Where there are

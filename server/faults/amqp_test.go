@@ -82,9 +82,12 @@ func (e *exchange) settled(t *testing.T) {
 	}
 }
 
-// amqpKills sets how often TestAMQPKill kills something; a broker takes seconds to start, so that the default is less than what
-// was tried once: -args -amqp-kills 200.
-var amqpKills = flag.Int("amqp-kills", 40, "how often TestAMQPKill kills a program or the broker")
+// amqpKills sets how often TestAMQPKill kills something at each of its exchanges; a broker takes seconds to start, so that the
+// default is less than what was tried once: -args -amqp-kills 50.
+var amqpKills = flag.Int("amqp-kills", 10, "how often TestAMQPKill kills a program or the broker of each exchange")
+
+// exchanges counts the pairs of programs that TestAMQPKill has, side by side: starting what was killed is mostly waiting.
+const exchanges = 4
 
 // mostOpen bounds the messages under way before more are published.
 const mostOpen = 200
@@ -96,6 +99,16 @@ const mostOpen = 200
 // Rules: AMQP-07, AMQP-08, AMQP-10, AMQP-82, AMQP-86, AMQP-105, AMQP-114, AMQP-115, AMQP-116, AMQP-121, AMQP-123, AMQP-138, AMQP-139
 func TestAMQPKill(t *testing.T) {
 	t.Parallel()
+	for n := range exchanges {
+		t.Run(fmt.Sprint(n+1), func(t *testing.T) {
+			t.Parallel()
+			killExchange(t)
+		})
+	}
+}
+
+func killExchange(t *testing.T) {
+	t.Helper()
 	e := newExchange(t, straight)
 	all := e.Correspondents(2, 15*time.Millisecond)
 	for n := range *amqpKills {

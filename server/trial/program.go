@@ -17,6 +17,7 @@ import (
 
 	"schakel/delivery/freeport"
 	"schakel/server/demo"
+	"schakel/store/needs"
 )
 
 // StopBound sets how long SIGTERM may take (api.md: exits 0 within 10 s), with
@@ -236,7 +237,7 @@ func PathPlain(t T) string {
 
 // Built once in a process, however many tests ask.
 var (
-	asTests = sync.OnceValues(func() (string, error) { return build(RaceEnabled) })
+	asTests = sync.OnceValues(func() (string, error) { return build(needs.Raced) })
 	plain   = sync.OnceValues(func() (string, error) { return build(false) })
 )
 

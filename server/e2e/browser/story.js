@@ -31,12 +31,20 @@ async function register(kit, page) {
   await kit.look(page);
   // The browser would not send what it sees to be wrong; this is about our answer.
   await page.locator("form[action='/register']").evaluate((f) => f.setAttribute("novalidate", ""));
-  await press(page, "Register");
+  await press(page, "Next");
   await kit.look(page, "/register refused");
   await field(page, "Name of the organisation").fill(organisation.name);
+  await page.locator("[name=by][value=oin]").check();
   await page.locator("[name=oin]").fill(organisation.oin);
+  await press(page, "Save and go on later");
+  await page.waitForURL("**/register/saved");
+  await kit.look(page);
+  await page.getByRole("link", { name: "Go on with the registration" }).click();
+  await kit.look(page, "/register contact");
   await page.locator("[name=contactName]").fill(organisation.contact);
   await page.locator("[name=email]").fill(organisation.email);
+  await press(page, "Next");
+  await kit.look(page, "/register check");
   await page.getByLabel("Webhook").first().check();
   await page.locator("[name=terms]").check();
   await press(page, "Register");
@@ -51,8 +59,9 @@ async function confirm(kit, page) {
   await page.getByRole("row").filter({ hasText: organisation.email }).getByRole("link", { name: /Confirm your registration/ }).click();
   await kit.look(page, "/mailbox/id");
   await page.locator("main a[href*='/register/confirm/']").first().click();
+  await page.waitForURL("**/register/confirm/*");
   await kit.look(page);
-  for (const input of await page.locator("input[type=password]").all()) await input.fill(organisation.password);
+  await page.locator("input[type=password]").fill(organisation.password);
   await page.locator("main form").getByRole("button").last().click();
   await page.waitForURL("**/partner*");
   await kit.look(page, "/partner waiting");
@@ -77,8 +86,8 @@ async function endpoint(kit, page) {
   await page.locator("[name=tokenUrl]").fill(set.hook.tokenUrl);
   await page.locator("[name=tokenClientId]").fill(set.hook.id);
   await page.locator("[name=tokenSecret]").fill(set.hook.secret);
-  await press(page, "Add endpoint");
-  await page.waitForURL(/\/partner\/endpoints(\/ept_|$)/);
+  await press(page, "Add and test endpoint");
+  await page.waitForURL(/\/partner\/endpoints\/ept_\w+\/setup/);
   await kit.look(page);
   if ((await page.content()).includes(set.hook.secret)) kit.fault("the secret of the endpoint is shown after it was saved");
 }
@@ -259,14 +268,6 @@ async function main() {
     await portions(kit, await kit.person("partner with batches", { javaScriptEnabled: set.javaScript }));
     await aside(kit, admin, as);
     await datasets(kit, set.base, admin, partner);
-    for (const path of set.tour.admin) {
-      await admin.goto(set.base + path);
-      await kit.look(admin);
-    }
-    for (const path of set.tour.partner) {
-      await partner.goto(set.base + path);
-      await kit.look(partner);
-    }
   } catch (err) {
     kit.fault(String(err.stack ?? err));
   }

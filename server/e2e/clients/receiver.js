@@ -28,6 +28,13 @@ const server = https.createServer({ cert: readFileSync(cert), key: readFileSync(
   request.on("data", (chunk) => (body += chunk));
   request.on("end", () => {
     if (request.url === "/token") {
+      // Any client whose secret is its own name gets a token.
+      const [id, secret] = Buffer.from((request.headers.authorization ?? "").replace(/^Basic /, ""), "base64").toString().split(":");
+      if (!id || id !== secret) {
+        response.writeHead(401, { "content-type": "application/json" });
+        response.end(JSON.stringify({ error: "invalid_client" }));
+        return;
+      }
       response.writeHead(200, { "content-type": "application/json" });
       response.end(JSON.stringify({ access_token: token, token_type: "Bearer", expires_in: 3600 }));
       return;

@@ -1,0 +1,89 @@
+// A walk over every page that a visitor, an administrator and a partner can reach by links from where they start: each kind of page is judged
+// by axe, by its width and by the console, in one combination of language, theme and width that its path chooses, or in all of them.
+// Settings come as JSON in the environment variable STORY: base, people (name, email, password, starts), all, chromium, folder.
+const { createHash } = require("node:crypto");
+const path = require("node:path");
+const { Kit } = require("./kit.js");
+
+const set = JSON.parse(process.env.STORY);
+const combinations = ["nl", "nb", "en"].flatMap((language) => ["light", "dark"].flatMap((colorScheme) => [1280, 390].map((width) => ({ language, colorScheme, width }))));
+
+// kind is a page but for the ids in its address: pages of one kind are looked at once.
+const kind = (url) => url.pathname.replace(/[a-z]{2,4}_[0-9A-Z]{26}/g, "id").replace(/\b[0-9a-f-]{36}\b/g, "id").replace(/\d+(\.\d+)+/g, "version")
+  .replace(/^\/(event-types|contracts|problems|admin\/datasets|partner\/datasets)\/[^/]+/, "/$1/one");
+
+const chosen = (key) => set.all ? combinations : [combinations[createHash("sha256").update(key).digest()[0] % combinations.length]];
+
+async function login(page, who) {
+  await page.goto(set.base + "/login");
+  await page.fill("[name=email]", who.email);
+  await page.fill("[type=password]", who.password);
+  await page.locator("main form button").first().click();
+  await page.waitForURL((url) => !url.pathname.startsWith("/login"));
+}
+
+async function speak(page, language) {
+  if (page.language === language) return;
+  await page.request.post(set.base + "/language", { form: { language, back: "/" }, headers: { Origin: set.base }, maxRedirects: 0 });
+  page.language = language;
+}
+
+// links lists the pages of this program that a page leads to. Redoc draws its page by itself, and asks for a logo elsewhere that the policy of
+// the page refuses: redoc.js looks at it.
+const links = (page) => page.evaluate(() => [...document.querySelectorAll("a[href]")].map((a) => a.href.split("#")[0])
+  .filter((href) => href.startsWith(location.origin) && !/\.(json|ya?ml|xml|zip|csv|atom|ndjson)$|\/(data|object|download|feed|source|redoc)$|\/static\//.test(new URL(href).pathname)));
+
+async function judge(kit, page, key, where) {
+  for (const { language, colorScheme, width } of chosen(key)) {
+    await speak(page, language);
+    await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
+    await page.setViewportSize({ width, height: 800 });
+    await page.goto(where);
+    const look = `${key} (${language}, ${colorScheme}, ${width})`;
+    await page.evaluate(`(() => { ${kit.axeSource} })()`);
+    await kit.axe(page, look);
+    await kit.fits(page, look);
+    await reachable(kit, page, look);
+    if (set.folder) await page.screenshot({ path: path.join(set.folder, `walk-${kit.seen.size}${look.replace(/[^a-zA-Z0-9.]+/g, "-")}.png`), fullPage: true });
+  }
+}
+
+// reachable wants the first stop of the keyboard to be the link past the header, and that link to lead to the content.
+async function reachable(kit, page, look) {
+  await page.keyboard.press("Tab");
+  const first = await page.evaluate(() => document.activeElement?.getAttribute("href"));
+  if (first !== "#main" && (await page.locator("[data-focus]").count()) === 0) kit.fault(`${look}: the first stop of the keyboard is ${first}`);
+}
+
+// common holds the pages outside a role's own, which are the same for all: the first who comes there looks at them.
+const common = new Set();
+
+async function walk(kit, who) {
+  const page = await kit.person(who.name);
+  if (who.email) await login(page, who);
+  const queue = who.starts.map((start) => set.base + start), seen = new Set();
+  while (queue.length > 0) {
+    const where = queue.shift(), key = kind(new URL(where));
+    const visited = /^\/(admin|partner|account)\b/.test(key) || key === "/" ? seen : common;
+    if (visited.has(key)) continue;
+    visited.add(key);
+    const answer = await page.goto(where).catch(() => null); // a download is no page
+    if (!answer || !/text\/html/.test(answer.headers()["content-type"] ?? "") || page.url() === "about:blank") continue;
+    if (answer.status() >= 400 && !where.endsWith("/no-such-page")) kit.fault(`${where} answers ${answer.status()}`);
+    if (!/^\/(mailbox|admin\/mails)/.test(key)) queue.push(...(await links(page))); // those of mails are for others
+    kit.seen.set(who.name + " " + key, true);
+    await judge(kit, page, key, where);
+  }
+}
+
+async function main() {
+  const kit = await Kit.start(set.chromium, set.folder);
+  try {
+    for (const who of set.people) await walk(kit, who);
+  } catch (err) {
+    kit.fault(String(err.stack ?? err));
+  }
+  await kit.finish();
+}
+
+main();

@@ -1,6 +1,0 @@
-//go:build race
-
-package trial
-
-// RaceEnabled reports whether the tests look for data races.
-const RaceEnabled = true
