@@ -9,9 +9,9 @@ COMMIT    = $(shell git rev-parse HEAD 2>/dev/null)
 DATE      = $(shell TZ=UTC git log -1 --format=%cd --date=format-local:%Y-%m-%d 2>/dev/null)
 RELEASE  := schakel/server/release
 # -s -w leave out the tables for debuggers; stack traces do not need them.
-LDFLAGS   = -s -w -X $(RELEASE).version=$(VERSION) -X $(RELEASE).commit=$(COMMIT) -X $(RELEASE).date=$(DATE)
-# Packages off the paths of events; compiled without inlining they take 4 MB less, and pages a tenth more time. Tests and
-# benchmarks do not use this.
+LDFLAGS   = -s -w -X $(RELEASE).version=$(VERSION) -X $(RELEASE).commit=$(COMMIT) -X $(RELEASE).date=$(DATE) $(LINK)
+# Packages off the paths of events; compiled without inlining they take 4 MB less, and pages a tenth more time. Benchmarks
+# and a plain go test do not use this.
 COLD     := schakel/templates schakel/web/account schakel/web/admin schakel/web/amqp schakel/web/contracts schakel/web/docs schakel/web/site schakel/web/traffic \
 	schakel/web/partners schakel/web/deliveries schakel/web/datasets schakel/web/search \
 	schakel/server/contractcmd schakel/server/mutationcmd schakel/server/demo \
@@ -19,18 +19,24 @@ COLD     := schakel/templates schakel/web/account schakel/web/admin schakel/web/
 	schakel/registry/contracts/bundle schakel/registry/contracts/contract schakel/registry/contracts/mirror schakel/registry/amqp schakel/registry/installation \
 	schakel/registry/partners schakel/registry/mail schakel/registry/datasets schakel/registry/services schakel/store/backup schakel/server/cli \
 	schakel/server/packaging schakel/server/release \
-	github.com/lestrrat-go/helium/html github.com/lestrrat-go/helium/xpath1 github.com/lestrrat-go/helium/xpath3 \
+	github.com/jacoelho/xsd \
 	github.com/alecthomas/kong github.com/alexedwards github.com/oasdiff github.com/coreos/go-oidc/v3 golang.org/x/oauth2 github.com/mfridman/interpolate github.com/sethvargo/go-retry github.com/getkin/kin-openapi github.com/pressly/goose/v3 github.com/prometheus/common \
 	github.com/prometheus/procfs github.com/wneessen/go-mail github.com/yuin/goldmark go.yaml.in/yaml/v4 \
 	golang.org/x/text google.golang.org/protobuf
+# The catalogues of texts go into the program compressed, which takes 1.1 MB less: see .ci/small. Not in a folder with a space
+# in its name, which the flag cannot hold.
+SMALL    := $(if $(word 2,$(CURDIR)),,.cache/small/overlay.json)
+# Of the program that is built and of the one that is tested, which so compile each package once.
+# registry/identity is compiled as those are, without the package below it, which checks each access token.
+FLAGS    := -trimpath $(SMALL:%=-overlay=$(CURDIR)/%) $(COLD:%=-gcflags=%/...=-l) -gcflags=schakel/registry/identity=-l
 PACKAGES ?= ./...
 LOAD     ?= --seconds 5
-MILLION  := BenchmarkLists|BenchmarkBacklog
+MILLION  := BenchmarkLists|BenchmarkBacklog|BenchmarkPages
 
 export CGO_ENABLED := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo run test quick build generate lint bench million e2e faults
+.PHONY: help demo run test quick build release notices generate lint bench million e2e faults
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -41,14 +47,24 @@ demo: build ## two Schakels with sample data on :8080 and :8081, in a scratch fo
 run: build ## an empty Schakel on http://localhost:8080, data in ./data
 	@exec $(BIN) serve
 
-test: ## install what the tests need (when root), then run all tests
-	@GO='$(GO)' .ci/test $(PACKAGES)
+test: $(SMALL) ## install what the tests need (when root), then run all tests
+	@GO='$(GO)' GOFLAGS='$(FLAGS)' .ci/test $(PACKAGES)
 
 quick: ## tests that need Go alone, on SQLite, in a minute and a half
 	@env -u CI -u SCHAKEL_TEST $(GO) test -tags $(TAGS) $(PACKAGES)
 
-build: ## the binary, stripped, as bin/schakel
-	$(GO) build -tags $(TAGS) -trimpath $(COLD:%=-gcflags=%/...=-l) -ldflags '$(LDFLAGS)' -o $(BIN) ./server
+build: $(SMALL) ## the binary, stripped, as bin/schakel
+	$(GO) build -tags $(TAGS) $(FLAGS) -ldflags '$(LDFLAGS)' -o $(BIN) ./server
+
+$(SMALL): .ci/small $(wildcard templates/i18n/texts/*.txt)
+	@.ci/small
+
+release: ## programs, packages, images and checksums in dist, see .ci/release; RELEASE_FLAGS=--check builds twice
+	@GO='$(GO)' .ci/release $(RELEASE_FLAGS)
+
+notices: ## write the notices of third parties anew, after a change of go.mod
+	$(GO) run ./server/packaging/pack notices > server/packaging/THIRD-PARTY.md.new
+	mv server/packaging/THIRD-PARTY.md.new server/packaging/THIRD-PARTY.md
 
 generate: ## write the _templ.go files of templates anew from the .templ files
 	$(GO) tool templ generate -path ./templates
@@ -64,11 +80,11 @@ bench: ## measure the parts, then a whole program with its own loader; LOAD='--s
 	$(GO) test -run '^$$' -bench . -benchtime 0.3s ./delivery/mutation/...
 	$(GO) run ./server/load $(LOAD)
 
-million: ## measure what is slow to prepare: lists and deliveries among a million rows
-	$(GO) test -run '^$$' -bench '$(MILLION)' -timeout 30m ./store ./delivery/outbox
+million: ## measure what is slow to prepare: lists, pages and deliveries among a million rows
+	$(GO) test -run '^$$' -bench '$(MILLION)' -timeout 30m ./store ./delivery/outbox ./web
 
-e2e: ## only the tests of the whole program, in a real browser too
-	@GO='$(GO)' .ci/test ./server/e2e
+e2e: $(SMALL) ## only the tests of the whole program, in a real browser too
+	@GO='$(GO)' GOFLAGS='$(FLAGS)' .ci/test ./server/e2e
 
-faults: ## only the fault suite: kills, power loss, full disks, dead databases, bad receivers
-	@GO='$(GO)' .ci/faults
+faults: $(SMALL) ## only the fault suite: kills, power loss, full disks, dead databases, bad receivers
+	@GO='$(GO)' GOFLAGS='$(FLAGS)' .ci/faults

@@ -23,8 +23,9 @@ type asset struct {
 	zipped func() []byte
 }
 
-// assets is the set of all served files, by their public name.
+// assets is a set of served files, by their public name.
 type assets struct {
+	prefix string // the path they are served under
 	byName map[string]*asset
 }
 
@@ -37,7 +38,7 @@ func ownStyles() []string {
 // served under its own name (without .gz where it is embedded compressed); the style sheets are joined into schakel.css.
 // It panics when a file is missing, which only a broken build can cause.
 func build(tree fs.FS) *assets {
-	set := &assets{byName: map[string]*asset{}}
+	set := &assets{prefix: Prefix, byName: map[string]*asset{}}
 	styles := joinStyles(tree)
 	set.add("schakel.css", func() []byte { return styles })
 	for _, pattern := range []string{"js/*.js", "img/*", "vendor/*/*.js", "vendor/*/*.js.gz"} {

@@ -34,11 +34,19 @@ var load = sync.OnceValue(func() *assets { return build(files) })
 // "/static/4f1c…/schakel.css". It panics for a name that does not exist: that
 // is a mistake in a template, seen the first time the page is drawn.
 func Path(name string) string {
-	a, ok := load().byName[name]
-	if !ok {
+	address := load().path(name)
+	if address == "" {
 		panic("static: no file " + name)
 	}
-	return Prefix + a.hash + "/" + a.name
+	return address
+}
+
+func (s *assets) path(name string) string {
+	a, ok := s.byName[name]
+	if !ok {
+		return ""
+	}
+	return s.prefix + a.hash + "/" + a.name
 }
 
 // Handler serves all files under Prefix, for GET and HEAD.
@@ -46,7 +54,7 @@ func Handler() http.Handler {
 	return load()
 }
 
-// ServeHTTP answers GET and HEAD under Prefix. An address with the wrong hash
+// ServeHTTP answers GET and HEAD under the prefix. An address with the wrong hash
 // is not found, so that a cache never keeps the wrong bytes for ever.
 func (s *assets) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
@@ -54,7 +62,7 @@ func (s *assets) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "method not allowed", http.StatusMethodNotAllowed)
 		return
 	}
-	hash, name := split(strings.TrimPrefix(r.URL.Path, Prefix))
+	hash, name := split(strings.TrimPrefix(r.URL.Path, s.prefix))
 	a := s.byName[name]
 	if a == nil || (hash != "" && hash != a.hash) {
 		http.NotFound(w, r)

@@ -158,6 +158,58 @@
     field.select();
   }
 
+  // Keeps the newest deliveries of a live tail up to date with server-sent events. Paused or hidden it closes the connection.
+  function tail(part) {
+    const state = document.querySelector("[data-tail-state]");
+    const button = document.querySelector("[data-tail-pause]");
+    if (!state || !button || typeof EventSource === "undefined") return;
+    let stopped = false;
+    let source = null;
+    const say = (text) => { if (state.textContent !== text) state.textContent = text; };
+    const known = () => new Set([...part.querySelectorAll("a[href]")].map((a) => a.getAttribute("href")));
+    function open() {
+      if (source || stopped || document.hidden) return;
+      source = new EventSource(part.dataset.tail);
+      source.addEventListener("open", () => say(state.dataset.running));
+      source.addEventListener("rows", (event) => {
+        const before = known();
+        part.replaceChildren(...new DOMParser().parseFromString(event.data, "text/html").body.childNodes);
+        for (const row of part.querySelectorAll("tbody tr")) {
+          const link = row.querySelector("a[href]");
+          if (link && !before.has(link.getAttribute("href"))) row.classList.add("schakel-fresh");
+        }
+      });
+      source.addEventListener("ended", () => {
+        stopped = true;
+        close(state.dataset.ended);
+        button.hidden = true;
+      });
+      source.addEventListener("error", () => {
+        if (source && source.readyState === EventSource.CLOSED) {
+          close(state.dataset.lost);
+          setTimeout(open, 15000);
+        }
+      });
+    }
+    function close(text) {
+      source?.close();
+      source = null;
+      say(text);
+    }
+    button.hidden = false;
+    button.addEventListener("click", () => {
+      stopped = !stopped;
+      button.textContent = stopped ? button.dataset.resumeLabel : button.dataset.pauseLabel;
+      if (stopped) close(state.dataset.paused);
+      else open();
+    });
+    document.addEventListener("visibilitychange", () => {
+      if (document.hidden && source) close(state.dataset.paused);
+      else open();
+    });
+    open();
+  }
+
   document.addEventListener("keydown", onKey);
   document.addEventListener("change", onChange);
   document.addEventListener("click", onClick);
@@ -168,6 +220,7 @@
   prepare();
   rememberZone();
   for (const contents of document.querySelectorAll("[data-spy]")) spy(contents);
+  for (const part of document.querySelectorAll("[data-tail]")) tail(part);
   document.querySelector("[data-search]")?.setAttribute("aria-keyshortcuts", "/");
   document.querySelector("[data-focus]")?.focus();
 })();
