@@ -151,7 +151,18 @@ func (e *Engine) saveCircuits(ctx context.Context, changes []circuitChange) {
 	}
 }
 
+// saveCircuit leaves an open circuit out when somebody changed the endpoint after the attempt began: who resumed it would see it
+// suspended again by what was found before. The next attempt decides.
 func (e *Engine) saveCircuit(ctx context.Context, tx *store.Tx, t circuitChange) error {
+	if t.endpoint.Circuit == store.CircuitOpen {
+		ep, err := tx.Endpoint(ctx, t.endpoint.ID)
+		if err != nil {
+			return fmt.Errorf("save circuit: %w", err)
+		}
+		if ep.ConfigVersion != t.endpoint.ConfigVersion {
+			return nil
+		}
+	}
 	if err := tx.SaveCircuit(ctx, &t.endpoint); err != nil {
 		return fmt.Errorf("save circuit: %w", err)
 	}

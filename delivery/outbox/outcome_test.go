@@ -405,6 +405,29 @@ func (n *recordingNotifier) EndpointSuspended(context.Context, *store.Tx, store.
 	return nil
 }
 
+// An attempt that fails while a person resumes the endpoint was made before: it neither suspends it again nor opens its circuit.
+func TestCircuitOfAnAttemptBeforeTheResumption(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		c := newChain(t, db)
+		s := c.partner("North", "nl.a")
+		down, err := db.Endpoint(t.Context(), s.EndpointID)
+		must(t, err)
+		c.endpoint(s.EndpointID, store.EndpointSuspended)
+		c.endpoint(s.EndpointID, store.EndpointActive)
+		now := time.Now()
+		circuit{failures: 2, openedAt: now.Add(-time.Hour), probeAt: now.Add(time.Hour)}.row(&down)
+		c.eng.saveCircuits(t.Context(), []circuitChange{{endpoint: down, suspend: true}})
+		ep, err := db.Endpoint(t.Context(), s.EndpointID)
+		must(t, err)
+		if ep.Status != store.EndpointActive || ep.Circuit != store.CircuitClosed {
+			t.Errorf("%s, circuit %s", ep.Status, ep.Circuit)
+		}
+		c.accept("nl.a", "1")
+		c.waitFor(func() bool { return c.count(store.DeliveryDelivered) == 1 })
+	})
+}
+
 func TestEndpointThatStaysDownIsSuspended(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
