@@ -329,8 +329,8 @@ func TestAMQPActionsOnAll(t *testing.T) {
 	if err != nil || asked != 2 {
 		t.Errorf("%d asked, %v", asked, err)
 	}
-	wantStatus(t, w.admin.post(list+"/all/drop?state=held", nil), http.StatusSeeOther)
-	wantWords(t, text(w.admin.get(list)), "Say why")
+	refused := shows(t, w.admin.post(list+"/all/drop?state=held", nil), http.StatusUnprocessableEntity, "Say why")
+	wantWords(t, refused, `href="#drop-all-reason"`, `action="`+list+`/all/drop?state=held"`, `hx-get="`+list+`?state=held"`)
 	wantStatus(t, w.admin.post(list+"/all/drop?state=held", url.Values{"reason": {"A test."}}), http.StatusSeeOther)
 	wantWords(t, text(w.admin.get("/admin/audit")), "asked for an action on AMQP messages: reprocess, 2 messages", "drop, 1 messages")
 	wantStatus(t, w.admin.post(list+"/all/burn", nil), http.StatusNotFound)

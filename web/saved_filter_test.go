@@ -72,9 +72,7 @@ func TestSavedFilters(t *testing.T) {
 		lacks(t, text(b.get(list)), "Night shift")
 	}
 	for name, form := range map[string]url.Values{
-		"Give the filter a name":      {"list": {"/admin/issues"}, "query": {"state=open"}},
 		"Filter the list first":       {"list": {"/admin/issues"}, "query": {"page=2&zone=UTC"}, "name": {"n"}},
-		"shorter than 60":             {"list": {"/admin/issues"}, "query": {"state=open"}, "name": {strings.Repeat("n", 61)}},
 		"This filter cannot be saved": {"list": {"https://evil.example/"}, "query": {"state=open"}, "name": {"n"}},
 	} {
 		answer := w.admin.post("/account/filters", form)
@@ -83,6 +81,11 @@ func TestSavedFilters(t *testing.T) {
 			t.Errorf("leads to %s", to)
 		}
 		wantWords(t, text(w.admin.get("/account")), name)
+	}
+	for name, words := range map[string]string{" ": "Give the filter a name", strings.Repeat("n", 61): "shorter than 60"} {
+		answer := w.admin.post("/account/filters", url.Values{"list": {"/admin/issues"}, "query": {"state=open"}, "name": {name}, "preset": {"on"}})
+		page := shows(t, answer, http.StatusUnprocessableEntity, words)
+		wantWords(t, page, `aria-invalid="true"`, `name="query" value="state=open"`, `href="/admin/issues?state=open"`, `value="`+strings.TrimSpace(name)+`"`, " checked")
 	}
 	wantStatus(t, w.browser().post("/account/filters", url.Values{}), http.StatusSeeOther) // to the login
 }

@@ -40,7 +40,8 @@ func TestStoryInBrowser(t *testing.T) {
 }
 
 // TestEveryPageInBrowser walks over every page that a visitor, an administrator and a partner reach by links, and holds each kind of page against axe,
-// its width, the console and the keyboard, in one combination of language, theme and width. SCHAKEL_E2E_ALL=1 takes all twelve.
+// its width, the console and the keyboard, which must come to every place and show where it is, in one combination of language, theme and width.
+// Each form is sent without what it requires. SCHAKEL_E2E_ALL=1 takes all twelve combinations.
 func TestEveryPageInBrowser(t *testing.T) {
 	t.Parallel()
 	needNode(t)

@@ -27,15 +27,21 @@ func (p *pages) saveFilter(c echo.Context) error {
 			wrong, err = i18n.M("site.saved-many", store.MaxSavedFilters), nil
 		}
 	}
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
-	}
-	if wrong != "" {
-		p.Flash(c, ui.KindWarning, wrong)
-	} else {
+	case wrong == "":
 		p.Flash(c, ui.KindOK, i18n.M("site.saved-done", i18n.Raw(f.Name)))
+		return backToList(c, f)
+	case !site.CanSave(f):
+		p.Flash(c, ui.KindWarning, wrong)
+		return backToList(c, f)
 	}
-	return backToList(c, f)
+	page := p.Page(c, i18n.T(c.Request().Context(), "ui.saved-save"))
+	page.Invalid = true
+	return p.Render(c, http.StatusUnprocessableEntity, ui.SavedFilterPage(page, ui.SavedFilterForm{
+		List: f.List, Query: f.Query, Name: f.Name, CanPreset: site.FilteredLists()[f.List], Preset: f.Preset, Wrong: wrong,
+	}))
 }
 
 // backToList leads to the list of a filter, with it.

@@ -94,7 +94,11 @@ func (a AMQPArea) actOnAll(c echo.Context) error {
 	do, reason := amqpBulks()[i], form.Get("reason")
 	if do.do == amqp.OperationDrop {
 		if text := site.ReasonError(reason); text != "" {
-			return a.refuse(c, back, text)
+			saved, _, err := a.SavedFilters(c, a.messages())
+			if err != nil {
+				return err
+			}
+			return a.showMessages(c, saved, reason, text)
 		}
 	}
 	n, err := a.AMQP.AskAll(c.Request().Context(), site.EngineActor(c), f, do.do, site.Clean(reason))

@@ -3,6 +3,7 @@ package amqp
 import (
 	"context"
 	"net/http"
+	"net/url"
 	"strconv"
 
 	"github.com/labstack/echo/v4"
@@ -19,13 +20,19 @@ func (a AMQPArea) messageList(c echo.Context) error {
 	if err != nil || redirect != "" {
 		return site.Elsewhere(c, redirect, err)
 	}
+	return a.showMessages(c, saved, "", "")
+}
+
+// showMessages shows the list, with the problem of a reason that was given to discard all of it.
+func (a AMQPArea) showMessages(c echo.Context, saved ui.SavedFiltersView, reason string, reasonWrong i18n.Message) (err error) {
+	here := url.URL{Path: a.messages(), RawQuery: c.Request().URL.RawQuery}
 	ctx, paging := c.Request().Context(), site.PagePaging(c)
 	f, wrong := a.messageFilter(c)
 	f.Page = paging
 	kind, state := site.PageChoice(c, "kind", amqpKinds()), site.PageChoice(c, "state", amqpChoices())
 	zone, from, until, her := site.Clean(c.QueryParam("zone")), site.Clean(c.QueryParam("from")), site.Clean(c.QueryParam("until")), site.Clean(c.QueryParam("herId"))
 	v := view.AMQPMessagesView{
-		Path: a.messages(), Saved: saved, Self: c.Request().URL.RequestURI(), Export: site.ExportHref(c, a.messages()), Now: a.Cfg.Now(), Filtered: kind+state+f.Direction+f.PartyID+f.ID+from+until+her != "",
+		Path: a.messages(), Saved: saved, Self: here.RequestURI(), Export: site.ExportHref(c, a.messages()), Now: a.Cfg.Now(), Filtered: kind+state+f.Direction+f.PartyID+f.ID+from+until+her != "",
 	}
 	if v.Fields, err = a.messageFields(c, f, kind, state); err != nil {
 		return err
@@ -45,13 +52,21 @@ func (a AMQPArea) messageList(c echo.Context) error {
 		return err
 	}
 	v.Total, v.Pager = total, site.LongPager(c, paging, total)
+	v.Pager.URL = func(page int) string { return site.WithQuery(&here, "page", strconv.Itoa(page)) }
 	for _, m := range rows {
 		v.Rows = append(v.Rows, a.messageRow(c, m))
 	}
 	if err := a.offerBulk(c, f, &v); err != nil {
 		return err
 	}
-	return a.Render(c, http.StatusOK, view.AMQPMessagesPage(page, v))
+	status := http.StatusOK
+	if reasonWrong != "" {
+		status, page.Invalid, v.Errors = http.StatusUnprocessableEntity, true, []ui.FieldError{{Text: reasonWrong}}
+		if v.Drop != nil { // else nothing of the list can be discarded any more
+			v.Drop.ReasonValue, v.Drop.ReasonError, v.Errors[0].Field = reason, reasonWrong, v.Drop.ID+"-reason"
+		}
+	}
+	return a.Render(c, status, view.AMQPMessagesPage(page, v))
 }
 
 // messageFilter reads what a list of messages is limited to.

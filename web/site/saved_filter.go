@@ -74,6 +74,12 @@ func Elsewhere(c echo.Context, address string, err error) error {
 	return c.Redirect(http.StatusSeeOther, address)
 }
 
+// CanSave reports whether a filter can be saved under a name that will do.
+func CanSave(f store.SavedFilter) bool {
+	_, known := FilteredLists()[f.List]
+	return known && f.Query != "" && len(f.Query) <= MaxSavedQuery
+}
+
 // ReadSavedFilter reads a filter to save; wrong explains why it cannot be saved.
 func ReadSavedFilter(form Form) (f store.SavedFilter, wrong i18n.Message) {
 	f = store.SavedFilter{List: form.Get("list"), Name: strings.Join(strings.Fields(form.Get("name")), " ")}
@@ -81,7 +87,10 @@ func ReadSavedFilter(form Form) (f store.SavedFilter, wrong i18n.Message) {
 	values, err := url.ParseQuery(form.Get("query"))
 	f.Query, f.Preset = SavedQuery(values), can && form.Get("preset") != ""
 	switch {
-	case !known || err != nil || len(f.Query) > MaxSavedQuery:
+	case err != nil:
+		f.Query = ""
+		return f, "site.saved-bad"
+	case !known || len(f.Query) > MaxSavedQuery:
 		return f, "site.saved-bad"
 	case f.Query == "":
 		return f, "site.saved-empty"

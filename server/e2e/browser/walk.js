@@ -1,8 +1,11 @@
 // A walk over every page that a visitor, an administrator and a partner can reach by links from where they start: each kind of page is judged
-// by axe, by its width and by the console, in one combination of language, theme and width that its path chooses, or in all of them.
+// by axe, by its width, by the console and by the keyboard, in one combination of language, theme and width that its path chooses, or in all
+// of them; then its forms by what they refuse.
 // Settings come as JSON in the environment variable STORY: base, people (name, email, password, starts), all, chromium, folder.
 const { createHash } = require("node:crypto");
 const path = require("node:path");
+const { listForms, refuseEmpty } = require("./forms.js");
+const { walkKeyboard } = require("./keyboard.js");
 const { Kit } = require("./kit.js");
 
 const set = JSON.parse(process.env.STORY);
@@ -40,11 +43,13 @@ async function judge(kit, page, key, where) {
     await page.setViewportSize({ width, height: 800 });
     await page.goto(where);
     const look = `${key} (${language}, ${colorScheme}, ${width})`;
+    await kit.fits(page, look);
+    if (set.folder) await page.screenshot({ path: path.join(set.folder, `walk-${kit.seen.size}${look.replace(/[^a-zA-Z0-9.]+/g, "-")}.png`), fullPage: true });
+    await reachable(kit, page, look);
+    kit.places += await walkKeyboard(kit, page, look); // and all that folds away is open now
     await page.evaluate(`(() => { ${kit.axeSource} })()`);
     await kit.axe(page, look);
-    await kit.fits(page, look);
-    await reachable(kit, page, look);
-    if (set.folder) await page.screenshot({ path: path.join(set.folder, `walk-${kit.seen.size}${look.replace(/[^a-zA-Z0-9.]+/g, "-")}.png`), fullPage: true });
+    await kit.fits(page, `${look}, unfolded`);
   }
 }
 
@@ -61,7 +66,7 @@ const common = new Set();
 async function walk(kit, who) {
   const page = await kit.person(who.name);
   if (who.email) await login(page, who);
-  const queue = who.starts.map((start) => set.base + start), seen = new Set();
+  const queue = who.starts.map((start) => set.base + start), seen = new Set(), forms = new Map();
   while (queue.length > 0) {
     const where = queue.shift(), key = kind(new URL(where));
     const visited = /^\/(admin|partner|account)\b/.test(key) || key === "/" ? seen : common;
@@ -72,8 +77,17 @@ async function walk(kit, who) {
     if (answer.status() >= 400 && !where.endsWith("/no-such-page")) kit.fault(`${where} answers ${answer.status()}`);
     if (!/^\/(mailbox|admin\/mails)/.test(key)) queue.push(...(await links(page))); // those of mails are for others
     kit.seen.set(who.name + " " + key, true);
+    for (const form of await page.evaluate(listForms)) forms.set(`${kind(new URL(form.action, set.base))} ${form.fields}`, { where, form });
     await judge(kit, page, key, where);
   }
+  if (who.email) { // a login that is long ago would be asked to prove itself instead
+    await page.context().clearCookies();
+    page.language = "";
+    await login(page, who);
+  }
+  // Those that require nothing may change something, so they come last.
+  for (const { where, form } of [...forms.values()].sort((a, b) => Math.sign(b.form.required) - Math.sign(a.form.required))) await refuseEmpty(kit, page, where, form);
+  kit.forms += forms.size;
 }
 
 async function main() {
