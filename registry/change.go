@@ -54,10 +54,15 @@ func (c Config) MailChange(ctx context.Context, tx *store.Tx, actor Actor, partn
 	if err := c.MailAdministrators(ctx, tx, letter(pages.Administrator)); err != nil || partnerID == "" {
 		return err
 	}
+	return c.MailManagers(ctx, tx, partnerID, letter(pages.Partner))
+}
+
+// MailManagers queues a message to the people of a partner who may change who its people are.
+func (c Config) MailManagers(ctx context.Context, tx *store.Tx, partnerID string, msg Message) error {
 	people, err := tx.Accounts(ctx, partnerID)
 	for _, a := range people {
 		if a.Status == store.AccountActive && Allows(a.Role, ChangePeople) && err == nil {
-			err = c.Mail(ctx, tx, a.Email, letter(pages.Partner))
+			err = c.Mail(ctx, tx, a.Email, msg)
 		}
 	}
 	return Wrap("mail the people of a partner", err)

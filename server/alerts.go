@@ -149,6 +149,7 @@ type alertData struct {
 	Text     string                `json:"text"`
 	Remedy   string                `json:"remedy"`
 	Since    store.Time            `json:"since"`
+	Ends     store.Time            `json:"ends,omitzero"` // of a certificate or key
 }
 
 // tell hands an event of a change to the engine, for subscribers of the own organisation alone.
@@ -160,11 +161,16 @@ func (a *alerts) tell(ctx context.Context, c installation.AlertChange) error {
 	case installation.AlertEnded:
 		kind, at = alertEndedType, c.Gone
 	}
-	s, err := ownEvent(ctx, a.db, a.base, store.OnlyFor(), map[string]any{
+	return a.hand(ctx, map[string]any{
 		"id":   fmt.Sprintf("alert-%s-%s-%d", c.Code, c.What, c.Since.Unix()),
 		"type": kind, "subject": c.Code, "partitionkey": c.Code, "time": at.UTC().Format(time.RFC3339Nano), "datacontenttype": "application/json",
-		"data": alertData{c.Code, c.Severity, c.Text.String(), c.Remedy.String(), store.At(c.Since)},
+		"data": alertData{Code: c.Code, Severity: c.Severity, Text: c.Text.String(), Remedy: c.Remedy.String(), Since: store.At(c.Since)},
 	})
+}
+
+// hand makes an event of its attributes and data, and hands it to the engine, for subscribers of the own organisation alone.
+func (a *alerts) hand(ctx context.Context, members map[string]any) error {
+	s, err := ownEvent(ctx, a.db, a.base, store.OnlyFor(), members)
 	if err == nil {
 		_, err = a.accept(ctx, s)
 	}

@@ -183,7 +183,7 @@ func build(ctx context.Context, cfg ServeCmd, log *slog.Logger, fail func(error)
 // installation makes what looks at the installation, for its page, /readyz and the metrics.
 func (p *program) installation(cfg ServeCmd, log *slog.Logger) *installationWatch {
 	e := &examiner{
-		flags: InstallationFlags{cfg.DatabaseFlags, cfg.OrganisationFlags, cfg.HTTPFlags, cfg.MailFlags, cfg.OIDCFlags, cfg.OutboundFlags},
+		flags: InstallationFlags{cfg.DatabaseFlags, cfg.OrganisationFlags, cfg.HTTPFlags, cfg.MailFlags, cfg.OIDCFlags, cfg.OutboundFlags, cfg.ClientCertificateFlags, cfg.AMQPFlags},
 		base:  p.base, client: p.outbound, db: p.db, forwarded: p.app.Forwarded, now: cli.Clock,
 	}
 	p.registry.Installation.LookAround(e.look)

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -42,6 +43,8 @@ type InstallationFlags struct {
 	MailFlags
 	OIDCFlags
 	cli.OutboundFlags
+	ClientCertificateFlags
+	AMQPFlags
 }
 
 // examiner finds the facts of an installation that the database does not have. It is safe for concurrent use.
@@ -65,7 +68,7 @@ func (e *examiner) look(ctx context.Context, again bool) installation.Surroundin
 		e.probe(ctx)
 	}
 	s := installation.Surroundings{
-		Disk: diskFact(e.flags.Database), Key: keyFact(e.flags.SecretKeyFile), TLS: tlsFact(e.flags.HTTPFlags, e.now),
+		Disk: diskFact(e.flags.Database), Key: keyFact(e.flags.SecretKeyFile), TLS: tlsFact(e.flags.HTTPFlags, e.now), Files: fileFacts(e.flags),
 		Clock: clockFact(), Mail: &installation.MailServer{Host: e.flags.SMTPHost}, Proxy: e.proxyFact(),
 	}
 	e.mu.Lock()
@@ -116,7 +119,7 @@ func (e *examiner) askAddress(ctx context.Context) installation.Address {
 	a.Own = resp.StatusCode == http.StatusOK && vault.Proves(installation.ReachablePurpose+question, strings.TrimSpace(string(proof)))
 	a.Failure = strconv.Itoa(resp.StatusCode)
 	if resp.TLS != nil && len(resp.TLS.PeerCertificates) > 0 {
-		a.Expires = resp.TLS.PeerCertificates[0].NotAfter
+		a.From, a.Expires = resp.TLS.PeerCertificates[0].NotBefore, resp.TLS.PeerCertificates[0].NotAfter
 	}
 	return a
 }
@@ -194,22 +197,6 @@ func keyFact(path string) *installation.KeyFile {
 	return k
 }
 
-// tlsFact reads the certificate of --tls-cert; nil without one.
-func tlsFact(f HTTPFlags, now func() time.Time) *installation.Certificate {
-	if f.TLSCert == "" {
-		return nil
-	}
-	c := &installation.Certificate{Path: f.TLSCert}
-	file, err := loadCertificate(f.TLSCert, f.TLSKey, now)
-	if err != nil {
-		c.Failure = err.Error()
-		return c
-	}
-	leaf := file.leaf()
-	c.Expires, c.Level = leaf.NotAfter, certificateLevel(leaf)
-	return c
-}
-
 func clockFact() *installation.Clock {
 	c := amqp.SystemClock()
 	return &installation.Clock{Synchronised: c.Synchronised, Known: c.Known}
@@ -235,6 +222,7 @@ type installationWatch struct {
 
 	mu     sync.Mutex
 	last   installation.Report
+	ends   []installation.Expiry
 	failed error
 	cancel context.CancelFunc
 	done   sync.WaitGroup
@@ -269,18 +257,20 @@ func (w *installationWatch) Stop(ctx context.Context) error {
 
 // look makes a report, and logs each error that is new.
 func (w *installationWatch) look(ctx context.Context, again bool) {
-	_, report, err := w.service.Report(ctx, again)
+	facts, report, err := w.service.Report(ctx, again)
 	if ctx.Err() != nil {
 		return
 	}
+	ends := facts.Expiries()
 	w.mu.Lock()
 	before := w.last
 	if w.failed = err; err == nil {
-		w.last = report
+		w.last, w.ends = report, ends
 	}
 	w.mu.Unlock()
 	if err == nil {
-		if err := w.alerts.turn(ctx, report.Findings()); err != nil && ctx.Err() == nil {
+		err := errors.Join(w.alerts.turn(ctx, report.Findings()), w.tellEnds(ctx, facts, ends))
+		if err != nil && ctx.Err() == nil {
 			w.log.WarnContext(ctx, "alerts wait; they are told at the next look", "error", err)
 		}
 	}
@@ -315,7 +305,10 @@ func (w *installationWatch) Ready(context.Context) error {
 }
 
 // Describe implements prometheus.Collector.
-func (w *installationWatch) Describe(ch chan<- *prometheus.Desc) { ch <- installationFinding }
+func (w *installationWatch) Describe(ch chan<- *prometheus.Desc) {
+	ch <- installationFinding
+	ch <- expirySeconds
+}
 
 var installationFinding = prometheus.NewDesc("schakel_installation_finding", "What the checks of the installation found: 1 for each, by code.", []string{"code", "severity"}, nil)
 
@@ -323,6 +316,7 @@ var installationFinding = prometheus.NewDesc("schakel_installation_finding", "Wh
 func (w *installationWatch) Collect(ch chan<- prometheus.Metric) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	collectEnds(ch, w.ends, w.now())
 	count := map[[2]string]float64{}
 	for _, f := range w.last.Findings() {
 		count[[2]string{f.Code, string(f.Severity)}]++

@@ -92,25 +92,6 @@ func (q *Queries) ActiveHosts(ctx context.Context, limit int) ([]string, error) 
 	return listOf[string](ctx, q, `SELECT DISTINCT url FROM endpoint WHERE kind = 'webhook' AND status = 'active' AND url <> '' ORDER BY url LIMIT ?`, limit)
 }
 
-// ExpiringCertificate is a certificate of a party for messages over AMQP.
-type ExpiringCertificate struct {
-	PartyID  string `db:"party_id"`
-	Party    string `db:"party"`
-	Own      bool   `db:"own"`
-	Subject  string `db:"subject"`
-	Purpose  string `db:"purpose"`
-	NotAfter Time   `db:"not_after"`
-}
-
-// ExpiringCertificates lists the last certificate of each party and purpose, where it expires before the moment given, the first first.
-func (q *Queries) ExpiringCertificates(ctx context.Context, before Time) ([]ExpiringCertificate, error) {
-	return listOf[ExpiringCertificate](ctx, q, `SELECT c.party_id, p.name AS party, p.own, c.subject, c.purpose, c.not_after
-		FROM amqp_certificate c JOIN amqp_party p ON p.id = c.party_id
-		WHERE c.not_after < ? AND NOT EXISTS (SELECT 1 FROM amqp_certificate o WHERE o.party_id = c.party_id AND o.purpose = c.purpose
-			AND (o.not_after > c.not_after OR o.not_after = c.not_after AND o.id > c.id))
-		ORDER BY c.not_after, c.id LIMIT 50`, before)
-}
-
 // Milestones are the moments at which an installation first had what it needs; zero for what it never had, or is no longer stored.
 type Milestones struct {
 	Administrator, Contract, EventType, Partner, Client, Endpoint, Subscription, Event, Delivered Time

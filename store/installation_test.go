@@ -2,7 +2,6 @@ package store_test
 
 import (
 	"testing"
-	"time"
 
 	"schakel/store"
 )
@@ -76,8 +75,6 @@ func TestInstallationFacts(t *testing.T) {
 			t.Errorf("answers %+v", answers)
 		}
 		_, err = w.db.ActiveHosts(w.ctx, 5)
-		noErr(t, err)
-		_, err = w.db.ExpiringCertificates(w.ctx, w.in(time.Hour))
 		noErr(t, err)
 	})
 }

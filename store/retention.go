@@ -180,6 +180,9 @@ const forgetLogins = 30 * 24 * time.Hour
 // forgetDevices sets how long a browser is kept after its last login.
 const forgetDevices = 400 * 24 * time.Hour
 
+// forgetExpiries sets how long it is kept, after the end of a certificate, that people were told of it.
+const forgetExpiries = 400 * 24 * time.Hour
+
 // MaxSession bounds how long a login can last, whatever the settings say.
 const MaxSession = 31 * 24 * time.Hour
 
@@ -198,6 +201,7 @@ func (tx *Tx) PruneExpired(ctx context.Context, before Time, _ string, limit int
 		{"registration_draft", "id", "expires_at", before},
 		{"login_throttle", "bucket", "updated_at", longAgo},
 		{"login_session", "id", "started_at", At(before.Add(-MaxSession))},
+		{"expiry_notice", "(item, until)", "until", At(before.Add(-forgetExpiries))},
 		{"login_device", "token_hash", "used_at", At(before.Add(-forgetDevices))},
 		{"idempotency_key", "(client_id, operation, key)", "expires_at", before},
 	} {

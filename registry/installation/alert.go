@@ -44,8 +44,14 @@ const (
 // alertWarnings are the checks whose warnings are alerts too; errors of all checks are.
 var alertWarnings = []string{"disk", "backup", "certificate", "traffic"}
 
+// endCode reports whether a code is that of an end, of which people are told by its thresholds and not as of other troubles.
+func endCode(code string) bool { return code == CodeExpires || code == CodeExpired }
+
 // alerting reports whether administrators are told of a finding.
 func alerting(f Finding) bool {
+	if endCode(f.Code) {
+		return false
+	}
 	check, _, _ := strings.Cut(f.Code, "-")
 	return f.Severity == Error || f.Severity == Warning && slices.Contains(alertWarnings, check)
 }
@@ -57,6 +63,7 @@ func StepAlerts(open map[string]Alert, findings []Finding, now time.Time, after 
 	if next == nil {
 		next = make(map[string]Alert)
 	}
+	maps.DeleteFunc(next, func(code string, _ Alert) bool { return endCode(code) }) // of a version that told of them here
 	found := map[string]bool{}
 	for _, f := range findings {
 		if !alerting(f) || found[f.Code] {

@@ -16,8 +16,8 @@ type Facts struct {
 	Backup         *Record      // the last that succeeded; nil when there was none
 	KeyBackup      *Record      // the last that an administrator confirmed; nil when nobody did
 	StoredKey      string       // the fingerprint of the key that the secrets of the database are sealed with
-	Parties        []store.ExpiringCertificate
-	Newest         time.Time // the latest moment that is stored
+	Ends           []Expiry     // of certificates and keys in the database
+	Newest         time.Time    // the latest moment that is stored
 	Answers        []Answer
 	Administrators []Administrator
 }
@@ -30,6 +30,7 @@ type Surroundings struct {
 	Address *Address
 	Proxy   *Proxy
 	TLS     *Certificate // of --tls-cert
+	Files   []Expiry     // other certificates in files that flags name
 	Clock   *Clock
 	// Outbound is nil when nothing outside was looked for.
 	Outbound *Outbound
@@ -78,6 +79,7 @@ type Address struct {
 	Own bool
 	// Expires holds the end of the certificate at the address; zero over plain HTTP.
 	Expires time.Time
+	From    time.Time // since when that is valid
 }
 
 // Proxy holds the facts about proxies in front that requests give away.
@@ -94,6 +96,7 @@ type Proxy struct {
 // Certificate is that of our own TLS.
 type Certificate struct {
 	Path    string
+	From    time.Time
 	Expires time.Time
 	Level   string // good, phase-out or insufficient, as the NCSC rates key and signature
 	Failure string

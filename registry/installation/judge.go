@@ -15,8 +15,6 @@ import (
 const (
 	// BackupEvery bounds the age of the last backup.
 	BackupEvery = 7 * 24 * time.Hour
-	// CertificateNotice sets the time before its end at which a certificate is told of. Renewals by ACME come earlier.
-	CertificateNotice = 21 * 24 * time.Hour
 
 	clockNear    = 30 * time.Second // by which another clock may differ: answers take time, and Date has whole seconds
 	clockFar     = 5 * time.Minute  // beyond which access tokens and signatures of others are refused

@@ -7,50 +7,6 @@ import (
 	"schakel/templates/i18n"
 )
 
-func judgeCertificates(f *Facts) ([]Finding, bool) {
-	var found []Finding
-	if t := f.TLS; t != nil {
-		found = append(found, judgeTLS(f.Now, *t)...)
-	}
-	if a := f.Address; a != nil && !a.Expires.IsZero() && (f.TLS == nil || !f.TLS.Expires.Equal(a.Expires)) {
-		found = append(found, judgeEnd(f.Now, a.Expires, a.URL, "installation.certificate.public-remedy", "")...)
-	}
-	for _, c := range f.Parties {
-		href := "/admin/amqp/parties/" + c.PartyID
-		remedy := i18n.Message("installation.certificate.party-remedy")
-		if !c.Own {
-			remedy = "installation.certificate.theirs-remedy"
-		}
-		found = append(found, judgeEnd(f.Now, c.NotAfter.Time, c.Party+", "+c.Subject, remedy, href)...)
-	}
-	return found, f.TLS != nil || f.Address != nil || f.usable()
-}
-
-// judgeEnd finds whether a certificate has expired, or soon does.
-func judgeEnd(now, end time.Time, whose string, remedy i18n.Message, href string) []Finding {
-	switch left := end.Sub(now); {
-	case left <= 0:
-		return []Finding{{Code: "certificate-expired", Severity: Error, Text: i18n.M("installation.certificate.expired", whose, end), Remedy: remedy, Href: href}}
-	case left < CertificateNotice:
-		return []Finding{{Code: "certificate-soon", Severity: Warning, Text: i18n.M("installation.certificate.soon", whose, end), Remedy: remedy, Href: href}}
-	}
-	return nil
-}
-
-func judgeTLS(now time.Time, t Certificate) []Finding {
-	if t.Failure != "" {
-		return []Finding{{Code: "certificate-unusable", Severity: Error, Text: i18n.M("installation.certificate.unusable", t.Path, i18n.Raw(t.Failure)), Remedy: "installation.certificate.unusable-remedy"}}
-	}
-	found := judgeEnd(now, t.Expires, t.Path, "installation.certificate.file-remedy", "")
-	switch t.Level {
-	case "phase-out":
-		found = append(found, Finding{Code: "certificate-phase-out", Severity: Warning, Text: i18n.M("installation.certificate.phase-out", t.Path), Remedy: "installation.certificate.level-remedy"})
-	case "insufficient":
-		found = append(found, Finding{Code: "certificate-insufficient", Severity: Error, Text: i18n.M("installation.certificate.insufficient", t.Path), Remedy: "installation.certificate.level-remedy"})
-	}
-	return found
-}
-
 func judgeClock(f *Facts) ([]Finding, bool) {
 	var found []Finding
 	known := false

@@ -100,7 +100,7 @@ func TestEveryProblem(t *testing.T) {
 		"proxy-forged":                {Notice, func(f *Facts) { f.Proxy.Seen = "203.0.113.9" }},
 		"certificate-expired":         {Error, func(f *Facts) { f.TLS.Expires = now }},
 		"certificate-soon": {Warning, func(f *Facts) {
-			f.Parties = []store.ExpiringCertificate{{Party: "Clinic", Subject: "CN=x", NotAfter: store.At(now.Add(20 * 24 * time.Hour))}}
+			f.Ends = []Expiry{{Kind: ExpiryParty, ID: "amp_1:sign", What: "x", Remedy: "y", Until: now.Add(20 * 24 * time.Hour)}}
 		}},
 		"certificate-unusable":     {Error, func(f *Facts) { f.TLS.Failure = "no PEM" }},
 		"certificate-phase-out":    {Warning, func(f *Facts) { f.TLS.Level = "phase-out" }},

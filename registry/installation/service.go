@@ -141,8 +141,8 @@ func Gather(ctx context.Context, db *store.DB, f *Facts) error {
 		return err
 	}
 	f.Newest = newest.Time
-	if f.Parties, err = db.ExpiringCertificates(ctx, store.At(f.Now.Add(CertificateNotice))); err != nil {
-		return registry.Wrap("list certificates", err)
+	if f.Ends, err = storedEnds(ctx, &db.Queries, f.Now); err != nil {
+		return err
 	}
 	if f.Answers, err = answers(ctx, db); err != nil {
 		return err
