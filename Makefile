@@ -14,17 +14,18 @@ LDFLAGS   = -s -w -X $(RELEASE).version=$(VERSION) -X $(RELEASE).commit=$(COMMIT
 # and a plain go test do not use this.
 COLD     := schakel/templates schakel/web/account schakel/web/admin schakel/web/amqp schakel/web/contracts schakel/web/docs schakel/web/site schakel/web/traffic \
 	schakel/web/partners schakel/web/deliveries schakel/web/datasets schakel/web/search \
-	schakel/server/contractcmd schakel/server/mutationcmd schakel/server/demo \
+	schakel/server schakel/delivery/endpointcheck schakel/registry/audit schakel/registry/oinregister schakel/registry/identity/passkey \
 	schakel/registry/contracts/compare schakel/registry/amqp/cpa schakel/registry/contracts/lint schakel/registry/contracts/outline \
 	schakel/registry/contracts/bundle schakel/registry/contracts/contract schakel/registry/contracts/mirror schakel/registry/amqp schakel/registry/installation \
-	schakel/registry/partners schakel/registry/mail schakel/registry/datasets schakel/registry/services schakel/store/backup schakel/server/cli \
-	schakel/server/packaging schakel/server/release \
+	schakel/registry/partners schakel/registry/mail schakel/registry/datasets schakel/registry/services schakel/store/backup \
 	github.com/jacoelho/xsd \
 	github.com/alecthomas/kong github.com/alexedwards github.com/oasdiff github.com/coreos/go-oidc/v3 golang.org/x/oauth2 github.com/mfridman/interpolate github.com/sethvargo/go-retry github.com/getkin/kin-openapi github.com/pressly/goose/v3 github.com/prometheus/common \
 	github.com/prometheus/procfs github.com/wneessen/go-mail github.com/yuin/goldmark go.yaml.in/yaml/v4 \
-	golang.org/x/text google.golang.org/protobuf
-# The catalogues of texts go into the program compressed, which takes 1.1 MB less: see .ci/small. Not in a folder with a space
-# in its name, which the flag cannot hold.
+	golang.org/x/text google.golang.org/protobuf github.com/go-webauthn github.com/fxamacker/cbor github.com/pquerna rsc.io/qr
+# Catalogues, guides and API documents go into the program compressed, which takes 1.6 MB less: see .ci/small. Not in a folder
+# with a space in its name, which the flag cannot hold.
+TEXTS    := $(wildcard templates/i18n/texts/*.txt server/operating*.md server/guide/*.md server/rules/RULES.md server/release/*.md \
+	server/packaging/THIRD-PARTY.md delivery/*/*.md registry/contracts/contract/pipelines*.md web/*/*.yaml)
 SMALL    := $(if $(word 2,$(CURDIR)),,.cache/small/overlay.json)
 # Of the program that is built and of the one that is tested, which so compile each package once.
 # registry/identity is compiled as those are, without the package below it, which checks each access token.
@@ -56,8 +57,8 @@ quick: ## tests that need Go alone, on SQLite, in a minute and a half
 build: $(SMALL) ## the binary, stripped, as bin/schakel
 	$(GO) build -tags $(TAGS) $(FLAGS) -ldflags '$(LDFLAGS)' -o $(BIN) ./server
 
-$(SMALL): .ci/small $(wildcard templates/i18n/texts/*.txt)
-	@.ci/small
+$(SMALL): .ci/small Makefile $(TEXTS)
+	@.ci/small $(TEXTS)
 
 release: ## programs, packages, images and checksums in dist, see .ci/release; RELEASE_FLAGS=--check builds twice
 	@GO='$(GO)' .ci/release $(RELEASE_FLAGS)

@@ -13,6 +13,7 @@ import (
 	"schakel/server/packaging"
 	"schakel/server/release"
 	"schakel/templates/i18n"
+	"schakel/templates/i18n/texts"
 	"schakel/web/site"
 )
 
@@ -20,7 +21,7 @@ import (
 var guideFiles embed.FS
 
 //go:embed rules/RULES.md
-var rulesGuide string
+var rulesGuide []byte
 
 // guidesServed lists the guides that the program serves at /docs, each kept beside what it describes.
 func guidesServed() []site.Doc {
@@ -54,11 +55,11 @@ func guidesServed() []site.Doc {
 		},
 		guideBeside("upgrade-notes", "server/release/UPGRADING.md", release.Guides(), operators, "docs.answers.upgrade-notes"),
 		{
-			Name: "licences", File: "server/packaging/THIRD-PARTY.md", Audience: operators, Markdown: packaging.Notices,
+			Name: "licences", File: "server/packaging/THIRD-PARTY.md", Audience: operators, Markdown: packaging.Notices(),
 			Answers: "docs.answers.licences",
 		},
 		{
-			Name: "rules", File: "server/rules/RULES.md", Audience: developers, Markdown: rulesGuide,
+			Name: "rules", File: "server/rules/RULES.md", Audience: developers, Markdown: string(texts.Unpack(rulesGuide)),
 			Answers: "docs.answers.rules",
 		},
 	}
@@ -81,7 +82,7 @@ func guideBeside(name, file string, files fs.FS, audience, answers i18n.Message)
 		if err != nil {
 			return "" // of a translation: there is none yet
 		}
-		return string(text)
+		return string(texts.Unpack(text))
 	}
 	d := site.Doc{Name: name, File: file, Audience: audience, Answers: answers, Markdown: read(base + ".md"), Translations: map[i18n.Lang]string{}}
 	for _, lang := range i18n.Langs() {

@@ -84,7 +84,7 @@ type LicencesCmd struct{}
 
 // Run writes the Markdown as it is.
 func (*LicencesCmd) Run(_ context.Context, streams cli.Streams) error {
-	_, err := io.WriteString(streams.Out, packaging.Notices)
+	_, err := io.WriteString(streams.Out, packaging.Notices())
 	return err
 }
 

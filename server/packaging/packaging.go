@@ -8,7 +8,11 @@
 // anything, and knows nothing of the data source or of who is alerted.
 package packaging
 
-import _ "embed"
+import (
+	_ "embed"
+
+	"schakel/templates/i18n/texts"
+)
 
 // Dashboard is a dashboard for Grafana 10 and later, as JSON to import. It asks for the Prometheus data source.
 //
@@ -20,7 +24,8 @@ var Dashboard string
 //go:embed prometheus-alerts.yml
 var Alerts string
 
-// Notices are the notices of the software of others in the program, as Markdown. make notices writes them.
-//
 //go:embed THIRD-PARTY.md
-var Notices string
+var notices []byte
+
+// Notices gives the notices of the software of others in the program, as Markdown. make notices writes them.
+func Notices() string { return string(texts.Unpack(notices)) }

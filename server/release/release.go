@@ -10,13 +10,15 @@ import (
 	"runtime/debug"
 	"strings"
 	"sync"
+
+	"schakel/templates/i18n/texts"
 )
 
 // Set with -ldflags "-X schakel/server/release.version=…" and likewise for the others.
 var version, commit, date string
 
 //go:embed CHANGELOG.md
-var changelog string
+var changelog []byte
 
 //go:embed UPGRADING*.md
 var upgrading embed.FS
@@ -71,7 +73,7 @@ func (b Build) String() string {
 }
 
 // Changelog gives the changes of each version as Markdown, newest first.
-func Changelog() string { return changelog }
+func Changelog() string { return string(texts.Unpack(changelog)) }
 
 // Guides holds the upgrade notes, UPGRADING.md, and their translations.
 func Guides() fs.FS { return upgrading }

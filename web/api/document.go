@@ -16,6 +16,7 @@ import (
 	"schakel/registry"
 	"schakel/registry/contracts/contract"
 	"schakel/registry/profile"
+	"schakel/templates/i18n/texts"
 	"schakel/web/site"
 )
 
@@ -36,7 +37,7 @@ func NewDocument(api string, own registry.OwnDocument) Document {
 
 // behindDigest leaves out the first line of a file, with the digest of the rest.
 func behindDigest(file []byte) []byte {
-	_, rest, _ := bytes.Cut(file, []byte("\n"))
+	_, rest, _ := bytes.Cut(texts.Unpack(file), []byte("\n"))
 	return rest
 }
 

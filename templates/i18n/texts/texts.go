@@ -20,12 +20,20 @@ var files embed.FS
 // Read returns the catalogue of a language.
 func Read(language string) ([]byte, error) {
 	text, err := files.ReadFile(language + ".txt")
-	if err != nil || !bytes.HasPrefix(text, []byte{0x1f, 0x8b}) {
-		return text, err
+	return Unpack(text), err
+}
+
+// Unpack returns an embedded text as it stands in the repository, whether .ci/small compressed it for the build or not.
+func Unpack(text []byte) []byte {
+	if !bytes.HasPrefix(text, []byte{0x1f, 0x8b}) {
+		return text
 	}
 	unpacked, err := gzip.NewReader(bytes.NewReader(text))
-	if err != nil {
-		return nil, fmt.Errorf("unpack catalogue: %w", err)
+	if err == nil {
+		text, err = io.ReadAll(unpacked)
 	}
-	return io.ReadAll(unpacked)
+	if err != nil {
+		panic(fmt.Sprintf("unpack an embedded text: %s", err))
+	}
+	return text
 }
