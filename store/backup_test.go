@@ -15,6 +15,7 @@ import (
 
 	"schakel/store"
 	"schakel/store/backup"
+	"schakel/store/needs"
 	"schakel/store/storetest"
 )
 
@@ -89,6 +90,7 @@ func butAudit(tables []backup.Table) []backup.Table {
 
 // A backup holds every table as it was, and is restored into either database.
 func TestBackupRestore(t *testing.T) {
+	needs.Unraced(t)
 	eachTarget(t, func(t *testing.T, w *world, target string) {
 		ids := w.newDeliveries(w.subscription, 20)
 		w.write(func(tx *store.Tx) error {
@@ -207,6 +209,7 @@ func TestBackupUnderLoad(t *testing.T) {
 
 // What a dead process held is due again, and logins do not come back.
 func TestRestoreFreesLeases(t *testing.T) {
+	needs.Unraced(t)
 	eachTarget(t, func(t *testing.T, w *world, target string) {
 		w.newDeliveries(w.subscription, 3)
 		same(t, w.db.SessionSave(w.ctx, []byte("token"+target), []byte("x"), w.clock.Now().Add(time.Hour)), nil, nil)
@@ -225,6 +228,7 @@ func TestRestoreFreesLeases(t *testing.T) {
 }
 
 func TestRestoreRefusesWhatIsInUse(t *testing.T) {
+	needs.Unraced(t)
 	eachTarget(t, func(t *testing.T, w *world, target string) {
 		file := backupOf(t, w.db)
 		same(t, restore(t, file, target), nil, nil)

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"schakel/store"
+	"schakel/store/needs"
 	"schakel/store/storetest"
 )
 
@@ -144,6 +145,7 @@ func TestMigrateAfterACancel(t *testing.T) {
 // TestUpgradeKeepsTheSettingsInForce: the strict profile became the default, and an installation in use keeps what held
 // before as settings, but for what its administrator chose.
 func TestUpgradeKeepsTheSettingsInForce(t *testing.T) {
+	needs.Unraced(t)
 	t.Parallel()
 	const partner = `INSERT INTO partner (id, own, name, status, created_at, updated_at) VALUES ('p', TRUE, 'Own', 'approved', 1, 1)`
 	const chosen = `INSERT INTO setting (name, value, updated_at) VALUES ('profile', '{"version":3,"updatedAt":"2026-01-02T03:04:05Z","updatedBy":"Ada","values":{"tokens.client_auth":"private_key_jwt"}}', 1)`

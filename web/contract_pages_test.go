@@ -197,6 +197,7 @@ func TestDownload(t *testing.T) {
 
 // Every real document that is at hand can be uploaded or is refused with places, and its pages are shown.
 func TestRealDocuments(t *testing.T) {
+	needs.Unraced(t)
 	t.Parallel()
 	files := needs.Files(t, "contracts", "asyncapi")
 	o := newAdminHarness(t)

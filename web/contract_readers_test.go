@@ -13,6 +13,7 @@ import (
 	"schakel/registry/contracts"
 	"schakel/registry/identity"
 	"schakel/store"
+	"schakel/store/needs"
 	webcontracts "schakel/web/contracts"
 )
 
@@ -187,6 +188,7 @@ func TestEncodedPaths(t *testing.T) {
 //
 // Rules: EDU-N06
 func TestFeedHasPages(t *testing.T) {
+	needs.Unraced(t)
 	t.Parallel()
 	o := newAdminHarness(t)
 	const more = 120

@@ -313,6 +313,7 @@ x-keys: {200: a, "true": b, 1.5: c}
 
 // TestConvertSamples converts real contracts.
 func TestConvertSamples(t *testing.T) {
+	needs.Unraced(t)
 	t.Parallel()
 	err := filepath.WalkDir(needs.Shared(t, "contracts"), func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {

@@ -12,6 +12,7 @@ import (
 	"schakel/delivery/event"
 	"schakel/delivery/webhook"
 	"schakel/store"
+	"schakel/store/needs"
 	"schakel/templates/i18n"
 )
 
@@ -26,6 +27,7 @@ var (
 // TestPagesInEveryLanguage follows the links of visitors, a partner and an administrator in each language and in the pseudo-language: each
 // page is there, names its language, and shows neither a key of the catalogues nor an argument that could not be written.
 func TestPagesInEveryLanguage(t *testing.T) {
+	needs.Unraced(t)
 	t.Parallel()
 	w := newQueueWorld(t)
 	w.attempt(w.deliver(w.event(event.DataJSON, `{"n":1}`), w.first), store.DeliveryDead, webhook.ReasonRejected, store.Attempt{StatusCode: 400})

@@ -22,6 +22,7 @@ import (
 	"schakel/registry/mail"
 	"schakel/registry/partners"
 	"schakel/store"
+	"schakel/store/needs"
 	"schakel/templates/i18n"
 	webcontracts "schakel/web/contracts"
 )
@@ -39,6 +40,7 @@ type mailWorld struct {
 //
 // Rules: EDU-08.
 func TestLinksInMailsOpen(t *testing.T) {
+	needs.Unraced(t)
 	t.Parallel()
 	address, body, client := newMirrorSource(t)
 	q := newQueueWorld(t)

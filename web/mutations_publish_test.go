@@ -21,6 +21,7 @@ import (
 	"schakel/registry"
 	"schakel/registry/identity"
 	"schakel/store"
+	"schakel/store/needs"
 	webdatasets "schakel/web/datasets"
 	"schakel/web/site"
 )
@@ -219,6 +220,7 @@ func TestPublishTakesNoContentEncoding(t *testing.T) {
 //
 // Rules: MUT-30.
 func TestPublishRefusesBombs(t *testing.T) {
+	needs.Unraced(t)
 	t.Parallel()
 	w := newMutationWorld(t)
 	var bomb bytes.Buffer

@@ -15,6 +15,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi3filter"
 	"github.com/getkin/kin-openapi/routers"
 	"schakel/registry/contracts/contract"
+	"schakel/store/needs"
 	"schakel/web/api"
 	"schakel/web/site"
 )
@@ -200,6 +201,7 @@ func templated(path string) string {
 //
 // Rules: SEC-10.
 func TestScopesAreDescribed(t *testing.T) {
+	needs.Unraced(t)
 	t.Parallel()
 	h := newAPIHarness(t, nil)
 	all := []string{site.ScopeEventsPublish, site.ScopeEventsConsume, site.ScopeSubscriptionsWrite, site.ScopeRegistryRead, site.ScopeRegistryWrite, site.ScopeMutationsRead, site.ScopeMutationsPublish}

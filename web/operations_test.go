@@ -17,6 +17,7 @@ import (
 	"schakel/registry"
 	"schakel/registry/identity"
 	"schakel/store"
+	"schakel/store/needs"
 	"schakel/store/storetest"
 	"schakel/web/api"
 	"schakel/web/site"
@@ -340,6 +341,7 @@ func keyless() map[string]string {
 //
 // Rules: IDEM-01, IDEM-03, IDEM-04, IDEM-05, IDEM-18, E5
 func TestEveryChangeTakesAKey(t *testing.T) {
+	needs.Unraced(t)
 	t.Parallel()
 	h := newAPIHarness(t, nil)
 	all := h.newClient(t, "", identity.NewClient{

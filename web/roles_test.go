@@ -19,6 +19,7 @@ import (
 	"schakel/registry/identity"
 	"schakel/registry/identity/token"
 	"schakel/store"
+	"schakel/store/needs"
 	"schakel/store/storetest"
 	"schakel/web/api"
 	"schakel/web/site"
@@ -85,6 +86,7 @@ var routeParam = regexp.MustCompile(`:\w+|\*$`)
 // TestEveryRouteHoldsItsRoles: each route that is mounted answers each role, and a visitor, as the table of permissions says. What a
 // role may do is not refused; what it may not is refused with the role that may; and a session is worth nothing to an API.
 func TestEveryRouteHoldsItsRoles(t *testing.T) {
+	needs.Unraced(t)
 	t.Parallel()
 	w, readers := newRolesWorld(t)
 	w.app.Cfg.Navigation = quietMenu{}
@@ -158,6 +160,7 @@ var formOf = regexp.MustCompile(`<form[^>]* method="post"[^>]* action="(/[^"#?]*
 // TestPagesOfferWhatARoleMay: following all links of the pages of each role, no page is refused and no form leads to a refusal; a role that may
 // do more is offered more.
 func TestPagesOfferWhatARoleMay(t *testing.T) {
+	needs.Unraced(t)
 	t.Parallel()
 	w, readers := newRolesWorld(t)
 	w.withCatalogue(t)

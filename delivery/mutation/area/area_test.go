@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/peterstace/simplefeatures/geom"
 	"schakel/delivery/mutation/area"
+	"schakel/store/needs"
 )
 
 const withHole = "POLYGON((155000 463000,156000 463000,156000 464000,155000 464000,155000 463000)," +
@@ -211,6 +212,7 @@ func TestLineage(t *testing.T) {
 // TestMadeToBeSlow: a comb of long slanting teeth has nothing wrong with it but that every side is beside all others.
 // It is refused before it has taken long.
 func TestMadeToBeSlow(t *testing.T) {
+	needs.Unraced(t)
 	t.Parallel()
 	teeth := 49_990
 	var comb strings.Builder

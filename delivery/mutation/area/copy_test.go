@@ -83,6 +83,7 @@ func readAll(t *testing.T, doc []byte) []*format.Group {
 //
 // Rules: MUT-28, MUT-42, MUT-43, MUT-47.
 func TestCopy(t *testing.T) {
+	needs.Unraced(t)
 	t.Parallel()
 	var in, out bytes.Buffer
 	groups, _, err := write(&in, 8<<20, parcel)

@@ -10,6 +10,7 @@ import (
 	"schakel/delivery/mutation/archive"
 	"schakel/delivery/mutation/export"
 	"schakel/store"
+	"schakel/store/needs"
 )
 
 // TestCutsAndSnapshots publishes, makes deltas and snapshots in a random order, and replays each snapshot with the deltas behind
@@ -17,6 +18,7 @@ import (
 //
 // Rules: MUT-01, MUT-22, MUT-26, MUT-31, MUT-32, MUT-34, MUT-35, MUT-65.
 func TestCutsAndSnapshots(t *testing.T) {
+	needs.Unraced(t)
 	each(t, func(t *testing.T, w *world) {
 		random := rand.New(rand.NewPCG(3, 9))
 		for range 40 {

@@ -9,6 +9,7 @@ import (
 
 	"schakel/delivery/mutation/export"
 	"schakel/store"
+	"schakel/store/needs"
 )
 
 // follow makes a subscription of a new partner to the dataset, bounded to an area unless wkt is empty.
@@ -58,6 +59,7 @@ func (w *world) work() (n int) {
 //
 // Rules: MUT-38, MUT-41, MUT-42, MUT-47, MUT-49, MUT-65.
 func TestFollowersPart(t *testing.T) {
+	needs.Unraced(t)
 	each(t, func(t *testing.T, w *world) {
 		north, twin := w.follow("north", ring.WKT()), w.follow("twin", ring.WKT())
 		whole := w.follow("whole", "")

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"schakel/registry/contracts/contract"
+	"schakel/store/needs"
 )
 
 // served answers paths with bodies; a body that starts with "→" redirects, one with three digits and a space is a status.
@@ -232,6 +233,7 @@ func TestMakeOfAnAddress(t *testing.T) {
 //
 // Rules: EDU-21
 func TestMakeManyFiles(t *testing.T) {
+	needs.Unraced(t)
 	t.Parallel()
 	const n = 3000
 	files := map[string]string{}

@@ -3,11 +3,14 @@ package contract
 import (
 	"strings"
 	"testing"
+
+	"schakel/store/needs"
 )
 
 // TestRules gives each rule a document that breaks it, and the same document mended.
 // Rules: EDU-21.
 func TestRules(t *testing.T) {
+	needs.Unraced(t)
 	t.Parallel()
 	get := func(rest string) string { return "paths: {/a: {get: {operationId: o, " + rest + "}}}\n" }
 	answer := "responses: {200: {description: d}}"

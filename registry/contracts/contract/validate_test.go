@@ -350,6 +350,7 @@ func breakSomewhere(random *rand.Rand, value any) {
 
 // A fault in the last of many members is found, one of the whole is found once, and what one part alone may have is found there.
 func TestPartsFindAll(t *testing.T) {
+	needs.Unraced(t)
 	t.Parallel()
 	schemas := map[string]any{}
 	for i := range 3*partMembers + 1 {
