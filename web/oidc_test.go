@@ -30,6 +30,8 @@ type provider struct {
 
 	mu    sync.Mutex
 	codes map[string]url.Values
+	// issued is the last ID token of a login.
+	issued string
 	// change alters the claims of the next ID tokens.
 	change func(claims map[string]any)
 	// info holds the claims at the userinfo endpoint; nil for no such endpoint.
@@ -112,7 +114,11 @@ func (p *provider) token(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, `{"error":"invalid_grant"}`, http.StatusBadRequest)
 		return
 	}
-	writeJSON(w, map[string]any{"access_token": "x", "token_type": "Bearer", "id_token": p.idToken(asked.Get("nonce"))})
+	issued := p.idToken(asked.Get("nonce"))
+	p.mu.Lock()
+	p.issued = issued
+	p.mu.Unlock()
+	writeJSON(w, map[string]any{"access_token": "x", "token_type": "Bearer", "id_token": issued})
 }
 
 func (p *provider) idToken(nonce string) string {

@@ -2,6 +2,7 @@ package services
 
 import (
 	"errors"
+	"slices"
 
 	"schakel/registry"
 	registryamqp "schakel/registry/amqp"
@@ -48,6 +49,11 @@ type options struct{ addresses registryamqp.AddressRegistry }
 // there is.
 func WithAddresses(r registryamqp.AddressRegistry) Option {
 	return func(o *options) { o.addresses = r }
+}
+
+// Sealed lists the columns that the vault seals.
+func Sealed() []registry.SealedColumn {
+	return slices.Concat(registry.Sealed(), identity.Sealed(), partners.Sealed(), contracts.Sealed(), registryamqp.Sealed())
 }
 
 // New makes the services around one configuration.

@@ -1,0 +1,12 @@
+package partners
+
+import "schakel/registry"
+
+// Sealed lists the columns of this feature that the vault seals.
+func Sealed() []registry.SealedColumn {
+	return []registry.SealedColumn{
+		{Table: "endpoint", Column: "token_secret", Purpose: registry.SealedFor(endpointSecretPurpose)},
+		{Table: "endpoint", Column: "sign_keys", Purpose: registry.SealedFor(signKeyPurpose)},
+		{Table: "registration_draft", Column: "sealed", Purpose: registry.SealedFor(draftPurpose)},
+	}
+}
