@@ -3,6 +3,7 @@ package demo
 import (
 	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"hash/fnv"
 	"html"
@@ -12,6 +13,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"schakel/delivery/event"
 )
 
 // Hooks of the receiver that fail by themselves. Every other name works.
@@ -87,32 +90,44 @@ func (r *Receiver) token(w http.ResponseWriter, q *http.Request) {
 	answer(w, http.StatusOK, map[string]any{"access_token": token, "token_type": "Bearer", "expires_in": 600})
 }
 
-// hook takes an event in, or fails.
+// hook takes an event in, or fails. What is no event by the profile it refuses, as receivers should.
 func (r *Receiver) hook(w http.ResponseWriter, q *http.Request) {
-	var event struct{ ID, Type string }
-	body, err := io.ReadAll(http.MaxBytesReader(w, q.Body, 1<<20))
-	if err != nil || json.Unmarshal(body, &event) != nil || event.ID == "" {
-		event.ID, event.Type = q.Header.Get("ce-id"), q.Header.Get("ce-type")
+	var mode event.Mode
+	var events []event.Event
+	body, err := io.ReadAll(http.MaxBytesReader(w, q.Body, 2<<20))
+	if err == nil {
+		mode, events, err = event.Read(q.Header, body, event.Limits{})
 	}
-	if many := batchOf(body); len(many) > 0 {
-		event.ID, event.Type = many[0].ID, fmt.Sprintf("batch of %d: %s", len(many), many[0].Type)
+	id, kind := "", ""
+	if len(events) > 0 {
+		id, kind = events[0].ID, events[0].Type
 	}
-	status := r.judge(q.PathValue("hook"), event.ID, q.Header.Get("Authorization"))
-	r.note(Received{r.now(), q.PathValue("hook"), event.Type, event.ID, status})
+	if mode == event.Batch && len(events) > 0 {
+		kind = fmt.Sprintf("batch of %d: %s", len(events), kind)
+	}
+	status := r.judge(q.PathValue("hook"), id, q.Header.Get("Authorization"))
+	detail := excuses()[status]
+	if err != nil && status != http.StatusUnauthorized {
+		status, detail = refusal(err), err.Error()
+	}
+	r.note(Received{r.now(), q.PathValue("hook"), kind, id, status})
 	if status == http.StatusAccepted {
 		w.WriteHeader(status)
 		return
 	}
-	answer(w, status, map[string]any{"status": status, "title": http.StatusText(status), "detail": excuses()[status]})
+	answer(w, status, map[string]any{"status": status, "title": http.StatusText(status), "detail": detail})
 }
 
-// batchOf reads a batch; nil when the body is none.
-func batchOf(body []byte) []struct{ ID, Type string } {
-	var many []struct{ ID, Type string }
-	if json.Unmarshal(body, &many) != nil {
-		return nil
+// refusal is the status for a request that holds no event.
+func refusal(err error) int {
+	var tooMany *http.MaxBytesError
+	switch {
+	case errors.Is(err, event.ErrUnsupportedFormat):
+		return http.StatusUnsupportedMediaType
+	case errors.Is(err, event.ErrTooLarge), errors.As(err, &tooMany):
+		return http.StatusRequestEntityTooLarge
 	}
-	return many
+	return http.StatusBadRequest
 }
 
 func excuses() map[int]string {

@@ -5,11 +5,15 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"net/url"
 	"strings"
 	"testing"
 	"time"
 
+	"schakel/delivery/endpointcheck"
+	"schakel/delivery/outbound"
+	"schakel/delivery/webhook"
 	"schakel/store/storetest"
 )
 
@@ -20,6 +24,9 @@ func ask(t *testing.T, r *Receiver, method, path, token, body string) (int, stri
 	if token != "" {
 		q.Header.Set("Authorization", "Bearer "+token)
 	}
+	if strings.HasPrefix(path, "/hooks/") {
+		q.Header.Set("Content-Type", "application/cloudevents+json")
+	}
 	if path == "/token" {
 		q.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 		q.SetBasicAuth(r.creds.ID, r.creds.Secret)
@@ -27,6 +34,10 @@ func ask(t *testing.T, r *Receiver, method, path, token, body string) (int, stri
 	w := httptest.NewRecorder()
 	r.Handler().ServeHTTP(w, q)
 	return w.Code, w.Body.String()
+}
+
+func eventOf(id, kind string) string {
+	return fmt.Sprintf(`{"specversion":"1.0","id":%q,"source":"urn:x","type":%q}`, id, kind)
 }
 
 func tokenOf(t *testing.T, r *Receiver) string {
@@ -51,7 +62,7 @@ func TestReceiverSulksAndComesRound(t *testing.T) {
 		for n := range 64 {
 			id := fmt.Sprint("event-", n)
 			for range 4 { // all the tries of the demo's schedule
-				if status, _ := ask(t, r, "POST", "/hooks/"+hook, token, `{"id":"`+id+`"}`); status == http.StatusAccepted {
+				if status, _ := ask(t, r, "POST", "/hooks/"+hook, token, eventOf(id, "nl.a.b")); status == http.StatusAccepted {
 					id = ""
 					break
 				}
@@ -67,7 +78,7 @@ func TestReceiverSulksAndComesRound(t *testing.T) {
 	clock.Advance(sulk)
 	for hook, ids := range refused {
 		for _, id := range ids {
-			if status, body := ask(t, r, "POST", "/hooks/"+hook, token, `{"id":"`+id+`"}`); status != http.StatusAccepted {
+			if status, body := ask(t, r, "POST", "/hooks/"+hook, token, eventOf(id, "nl.a.b")); status != http.StatusAccepted {
 				t.Errorf("%s still refuses %s: %d %s", hook, id, status, body)
 			}
 		}
@@ -85,15 +96,44 @@ func TestReceiverIsBrokenAndMended(t *testing.T) {
 		if step.press != "" {
 			ask(t, r, "POST", step.press, "", "")
 		}
-		if status, _ := ask(t, r, "POST", "/hooks/steady", token, `{"id":"1","type":"<b>t"}`); status != step.want {
+		if status, _ := ask(t, r, "POST", "/hooks/steady", token, eventOf("1", "<b>t")); status != step.want {
 			t.Errorf("after %q: %d, want %d", step.press, status, step.want)
 		}
 	}
-	if status, _ := ask(t, r, "POST", "/hooks/steady", "made up", `{"id":"1"}`); status != http.StatusUnauthorized {
+	if status, _ := ask(t, r, "POST", "/hooks/steady", "made up", eventOf("1", "nl.a.b")); status != http.StatusUnauthorized {
 		t.Errorf("a token that was not given out: %d", status)
 	}
 	status, page := ask(t, r, "GET", "/", "", "")
 	if status != 200 || !strings.Contains(page, "Break the receiver") || strings.Contains(page, "<b>t") {
 		t.Errorf("page %d: %s", status, page)
+	}
+}
+
+// The receiver that everybody copies from keeps the rules that the check of endpoints tests.
+func TestReceiverPassesTheCheck(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewUnstartedServer(nil)
+	r := NewReceiver("http://"+server.Listener.Addr().String(), time.Now)
+	server.Config.Handler = r.Handler()
+	server.Start()
+	t.Cleanup(server.Close)
+	client := outbound.New(outbound.Config{AllowPrefixes: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, AllowPlainHTTP: true})
+	for _, mode := range []string{webhook.ModeStructured, webhook.ModeBinary} {
+		target := r.Target("", "steady")
+		report, err := endpointcheck.New(client, nil, time.Now).Run(t.Context(), endpointcheck.Target{
+			URL: target.URL, Mode: mode, Batches: true, Source: "urn:nld:oin:00000001003214345000:systeem:demo",
+			Token: &webhook.TokenConfig{TokenURL: target.TokenURL, ClientID: target.ID, Secret: webhook.Secret(target.Secret)},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range report.Findings {
+			if f.Result == endpointcheck.Fault {
+				t.Errorf("%s: %s: %s", mode, f.Code, f.Text)
+			}
+		}
+		if n := report.Count(endpointcheck.Pass); n < 15 {
+			t.Errorf("%s: %d points in order", mode, n)
+		}
 	}
 }
