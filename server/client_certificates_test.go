@@ -6,6 +6,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"log/slog"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"strings"
@@ -45,6 +46,10 @@ func TestClientCertificateFlags(t *testing.T) {
 		}
 	}
 	f := ClientCertificateFlags{ClientCertificates: []string{"request", "events=require", "oauth=off"}, ClientCA: []string{roots}}
+	if err := (ServeCmd{ClientCertificateFlags: f}).CheckFlags(); err == nil || !strings.Contains(err.Error(), "--trusted-proxy") {
+		t.Errorf("neither TLS nor a proxy: %v", err)
+	}
+	must(t, (ServeCmd{ClientCertificateFlags: f, HTTPFlags: HTTPFlags{TrustedProxy: []netip.Prefix{netip.MustParsePrefix("10.0.0.1/32")}}}).CheckFlags())
 	modes, err := f.modes()
 	if err != nil || modes["events"] != "require" || modes["registry"] != "request" || modes["oauth"] != "off" || f.asks("oauth") || !f.asks("mutations") {
 		t.Errorf("modes %v, %v", modes, err)

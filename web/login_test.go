@@ -41,6 +41,31 @@ func TestSetupStory(t *testing.T) {
 	wantStatus(t, h.browser().get(path), http.StatusNotFound)
 }
 
+// Where passwords are off there is no link with which an administrator chooses one, and with a break-glass account it makes that one alone.
+func TestSetupWithoutPasswords(t *testing.T) {
+	t.Parallel()
+	for _, emergency := range []string{"", "Ada@example.nl"} {
+		h := newHarness(t, func(cfg *Config) {
+			must(services.New(registry.Config{
+				DB: cfg.Sessions.(*store.DB), Now: cfg.Now, Log: cfg.Log, BaseURL: cfg.BaseURL.String(), Organisation: "Chain Office",
+				Vault: must(registry.VaultFromKey(bytes.Repeat([]byte{7}, 32)))(t), CheckURL: func(string) error { return nil }, LocalAccounts: registry.LocalOff, BreakGlass: emergency,
+			}, cfg.Accounts))(t)
+		})
+		token := must(h.accounts.SetupLink(t.Context()))(t)
+		if (token == "") != (emergency == "") {
+			t.Errorf("break-glass account %q: link %q", emergency, token)
+		}
+		if token == "" {
+			continue
+		}
+		b, path := h.browser(), registry.LinkSetup.Path(token)
+		form := url.Values{"name": {"Bob"}, "email": {"bob@example.nl"}, "password": {testPassword}}
+		wantWords(t, wantPage(t, b.post(path, form), http.StatusUnprocessableEntity), `href="#email"`, "Only Ada@example.nl logs in with a password here")
+		form.Set("email", "ada@example.nl")
+		wantRedirect(t, b.post(path, form), "/admin")
+	}
+}
+
 // TestSetupChoosesSettings: the first administrator starts strictly, unless it chooses otherwise, and reads what that means.
 //
 // Rules: EDU-21, IDEM-03, SEC-02.

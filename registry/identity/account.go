@@ -64,8 +64,11 @@ func (a *Accounts) Account(ctx context.Context, id string) (store.Account, error
 }
 
 // SetupLink makes the link with which the first administrator is created. The
-// token is empty when there is an administrator who can log in.
+// token is empty when there is an administrator who can log in, and where nobody logs in with a password.
 func (a *Accounts) SetupLink(ctx context.Context) (token string, err error) {
+	if !a.LocalLogins() && a.cfg.BreakGlass == "" {
+		return "", nil // nobody could log in with the password that it asks for
+	}
 	err = a.db.Write(ctx, func(tx *store.Tx) error {
 		there, err := hasAdministrator(ctx, &tx.Queries)
 		if err != nil || there {
@@ -95,6 +98,9 @@ func (a *Accounts) CheckSetupLink(ctx context.Context, token string) error {
 func (a *Accounts) CreateAdministrator(ctx context.Context, token, name, email, password string) (store.Account, error) {
 	in := NewAccount{Email: email, Name: name, Role: store.RoleAdministrator}
 	account, problems := in.check()
+	if problems["email"] == "" && !a.Local(account) {
+		problems["email"] = i18n.M("identity.setup-break-glass", a.cfg.BreakGlass)
+	}
 	if text := CheckPassword(password, MinPasswordLength, account.Email, account.Name); text != "" {
 		problems["password"] = text
 	}
