@@ -41,6 +41,9 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	if err != nil || o == nil {
 		return err
 	}
+	if o.Model != "" {
+		return model(out, o.Model, modelOptions{o.Rate, o.Processors, o.Busy})
+	}
 	chosen, err := choose(scenarios(*o), o.Only)
 	if err != nil {
 		return err
@@ -63,6 +66,11 @@ type options struct {
 	Binary    string `placeholder:"FILE" help:"Program to measure. Default: built from this source."`
 	Scratch   string `placeholder:"DIR" help:"Where the databases go; the disk matters. Default: the temporary folder."`
 	JSON      string `name:"json" placeholder:"FILE" help:"Also write the figures there, as JSON."`
+
+	Model      string  `placeholder:"FILE" help:"Measure nothing: print how many databases and nodes a rate takes, by the figures in a file of --json."`
+	Rate       int     `default:"100000" help:"Events a second, with --model."`
+	Processors int     `default:"16" help:"Processors of a machine, with --model."`
+	Busy       float64 `default:"0.6" help:"Share of them that may be in use, with --model."`
 }
 
 // parse reads the flags; no options and no error means that help was asked for.
@@ -96,6 +104,10 @@ func (o *options) Validate() error {
 		return errors.New("--connections must be from 1 to 1000")
 	case o.Backlog < 1:
 		return errors.New("--backlog must be at least 1")
+	case o.Rate < 1 || o.Processors < 1:
+		return errors.New("--rate and --processors must be at least 1")
+	case o.Busy <= 0 || o.Busy > 1:
+		return errors.New("--busy must be above 0, and at most 1")
 	}
 	return nil
 }

@@ -17,7 +17,7 @@ func TestFlags(t *testing.T) {
 	t.Parallel()
 	o, err := parse([]string{"--only", "batch", "--seconds=60", "--endpoints", "7", "--batch", "50", "--json", "f"}, &bytes.Buffer{})
 	trial.Must(t, err)
-	want := options{Only: "batch", Seconds: 60, Endpoints: 7, Batch: 50, Backlog: 50_000, Connected: 96, JSON: "f", Postgres: os.Getenv("SCHAKEL_BENCH_POSTGRES")}
+	want := options{Only: "batch", Seconds: 60, Endpoints: 7, Batch: 50, Backlog: 50_000, Connected: 96, JSON: "f", Postgres: os.Getenv("SCHAKEL_BENCH_POSTGRES"), Rate: 100_000, Processors: 16, Busy: 0.6}
 	if *o != want {
 		t.Errorf("got %+v, want %+v", *o, want)
 	}

@@ -77,6 +77,7 @@ func scenarios(o options) []scenario {
 		paced.to(holeEndpoints).with(blackHole).named("dead endpoint"),
 		single.onPostgres(1).named("PostgreSQL, single, 1 endpoint"),
 		single.onPostgres(2).named("PostgreSQL, single, 1 endpoint, 2 nodes"),
+		single.onPostgres(4).named("PostgreSQL, single, 1 endpoint, 4 nodes"),
 		single.to(o.Endpoints).onPostgres(1).named("PostgreSQL, single, " + many),
 		single.to(o.Endpoints).onPostgres(2).named("PostgreSQL, single, " + many + ", 2 nodes"),
 		batch.onPostgres(1).named("PostgreSQL, batches in, 1 endpoint"),
