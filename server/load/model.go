@@ -22,7 +22,7 @@ const nodeSuffix = ", 2 nodes"
 // mostNodes bounds the nodes of a shard: further from two than this nothing was ever measured.
 const mostNodes = 16
 
-// modelOptions is what the machines are like.
+// modelOptions describes the machines and the load.
 type modelOptions struct {
 	Rate       int     // events a second, each delivered to one endpoint
 	Processors int     // of each machine
@@ -47,7 +47,7 @@ func (f figures) at(nodes int) cost {
 	}
 }
 
-// shard is what one database carries with some nodes.
+// shard is one database with its nodes, at full load.
 type shard struct {
 	nodes      int
 	rate       float64 // events a second, all nodes together
