@@ -36,7 +36,7 @@ func (v AdminMailsView) table(ctx context.Context) ui.TableView {
 	return ui.TableView{
 		ID: "mails", Caption: i18n.T(ctx, "admin.mails.title"), Total: v.Total, Noun: [2]string{i18n.T(ctx, "admin.mails.mail"), i18n.T(ctx, "admin.mails.mails")}, Pager: v.Pager,
 		Dense:   true,
-		Columns: []ui.Column{{Label: i18n.T(ctx, "admin.mails.subject")}, {Label: i18n.T(ctx, "admin.mails.to"), Bare: true}, {Label: i18n.T(ctx, "admin.mails.state"), Bare: true}, {Label: i18n.T(ctx, "admin.mails.attempts"), Numeric: true}, {Label: i18n.T(ctx, "admin.mails.written"), Whole: true}, {Label: i18n.T(ctx, "admin.mails.sent"), Whole: true}},
+		Columns: []ui.Column{{Label: i18n.T(ctx, "admin.mails.subject")}, {Label: i18n.T(ctx, "admin.mails.to"), Bare: true}, {Label: i18n.T(ctx, "admin.mails.state"), Whole: true, Bare: true}, {Label: i18n.T(ctx, "admin.mails.attempts"), Numeric: true}, {Label: i18n.T(ctx, "admin.mails.written"), Whole: true}, {Label: i18n.T(ctx, "admin.mails.sent"), Whole: true}},
 		Empty:   ui.Empty{Text: i18n.T(ctx, "admin.mails.none")},
 	}
 }
@@ -749,12 +749,7 @@ func (r MailRow) sentCell(now time.Time) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		} else {
-			var templ_7745c5c3_Var27 string
-			templ_7745c5c3_Var27, templ_7745c5c3_Err = templ.JoinStringErrs(i18n.T(ctx, "admin.mails.not-sent"))
-			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/mails.templ`, Line: 214, Col: 39}
-			}
-			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var27))
+			templ_7745c5c3_Err = ui.None().Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -342,13 +342,13 @@ func attemptDetail(a AttemptView) templ.Component {
 			}
 		}
 		if a.Sent != "" {
-			templ_7745c5c3_Err = ui.Code(a.id("sent"), i18n.T(ctx, "deliveries.attempts.sent"), a.Sent).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Code(a.id("sent"), i18n.T(ctx, "deliveries.attempts.sent"), a.Sent, a.Title).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		}
 		if a.Answered {
-			templ_7745c5c3_Err = ui.Code(a.id("headers"), i18n.T(ctx, "deliveries.attempts.answer"), a.Headers).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Code(a.id("headers"), i18n.T(ctx, "deliveries.attempts.answer"), a.Headers, a.Title).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -357,7 +357,7 @@ func attemptDetail(a AttemptView) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if a.Body != "" {
-				templ_7745c5c3_Err = ui.Code(a.id("body"), a.bodyLabel(ctx), a.Body).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Code(a.id("body"), a.bodyLabel(ctx), a.Body, a.Title).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

@@ -122,7 +122,8 @@ func (l *Locale) longDuration(seconds int64) string {
 // Duration writes a length of time for the reader of a context.
 func Duration(ctx context.Context, d time.Duration) string { return From(ctx).Duration(d) }
 
-// Relative writes how far t is from now: "3 min 20 s ago", "in 2 h 5 min". Less than a second either way is "now".
+// Relative writes how far t is from now: "20 s ago", "3 min ago", "2 h 5 min ago", "in 2 h 5 min". Less than a second either way is "now". What is past
+// is written no finer than readers ask of it, since lists have a column of it.
 func (l *Locale) Relative(t, now time.Time) string {
 	d := now.Sub(t)
 	switch {
@@ -133,8 +134,21 @@ func (l *Locale) Relative(t, now time.Time) string {
 	case d < 0:
 		return l.T("time.in", l.Duration((-d).Truncate(time.Second)))
 	default:
-		return l.T("time.ago", l.Duration(d.Truncate(time.Second)))
+		return l.T("time.ago", l.Duration(d.Truncate(grain(d))))
 	}
+}
+
+// grain is how finely a length of time is told once it is past.
+func grain(d time.Duration) time.Duration {
+	switch {
+	case d < time.Minute:
+		return time.Second
+	case d < 10*time.Hour:
+		return time.Minute
+	case d < 48*time.Hour:
+		return time.Hour
+	}
+	return 24 * time.Hour
 }
 
 // Relative writes how far a moment is from now for the reader of a context.

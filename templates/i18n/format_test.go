@@ -61,7 +61,8 @@ func TestRelative(t *testing.T) {
 	now := time.Date(2026, 11, 21, 14, 3, 5, 0, time.UTC)
 	for d, want := range map[time.Duration]string{
 		0: "now", 900 * time.Millisecond: "now", -900 * time.Millisecond: "now",
-		-90 * time.Second: "1 min 30 s ago", 2*time.Hour + 5*time.Minute: "in 2 h 5 min",
+		-50 * time.Second: "50 s ago", -90 * time.Second: "1 min ago", -2*time.Hour - 5*time.Minute: "2 h 5 min ago", -11*time.Hour - 5*time.Minute: "11 h ago",
+		-30 * time.Hour: "1 d 6 h ago", -75 * time.Hour: "3 d ago", 90 * time.Second: "in 1 min 30 s", 2*time.Hour + 5*time.Minute: "in 2 h 5 min",
 	} {
 		if got := english().Relative(now.Add(d), now); got != want {
 			t.Errorf("Relative(%v) = %q, want %q", d, got, want)

@@ -115,7 +115,7 @@ func (v AdminEndpointView) waiting(ctx context.Context, items []ui.Item) []ui.It
 func (v AdminEndpointView) subscriptions(ctx context.Context) ui.TableView {
 	return ui.TableView{
 		ID: "subscriptions", Caption: i18n.T(ctx, "partners.endpoint.subscriptions-at"), Total: len(v.Subscriptions), Noun: [2]string{i18n.T(ctx, "partners.noun.subscription"), i18n.T(ctx, "partners.noun.subscriptions")},
-		Columns: subscriptionColumns(ctx), Empty: ui.Empty{Text: i18n.T(ctx, "partners.endpoint.no-subscription-yet")},
+		Dense: true, Columns: subscriptionColumns(ctx), Empty: ui.Empty{Text: i18n.T(ctx, "partners.endpoint.no-subscription-yet")},
 	}
 }
 

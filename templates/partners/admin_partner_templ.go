@@ -96,7 +96,7 @@ func (v AdminPartnerView) endpoints(ctx context.Context) ui.TableView {
 func (v AdminPartnerView) subscriptions(ctx context.Context) ui.TableView {
 	return ui.TableView{
 		ID: "subscriptions", Caption: i18n.T(ctx, "partners.label.subscriptions"), Total: len(v.Subscriptions), Noun: [2]string{i18n.T(ctx, "partners.noun.subscription"), i18n.T(ctx, "partners.noun.subscriptions")},
-		Columns: subscriptionColumns(ctx), Empty: ui.Empty{Text: i18n.T(ctx, "partners.partner.no-subscriptions")},
+		Dense: true, Columns: subscriptionColumns(ctx), Empty: ui.Empty{Text: i18n.T(ctx, "partners.partner.no-subscriptions")},
 	}
 }
 

@@ -90,6 +90,7 @@ func (p *Pages) showChanges(c echo.Context, page ui.Page, reading export.View, a
 	paging := site.PagePaging(c)
 	v.Rows, v.Pager = site.OnPage(v.Rows, paging), site.Pager(c, paging, len(v.Rows))
 	page.Title = title
+	page.Crumbs[len(page.Crumbs)-1].Label = title
 	page.Actions = view.ChangesButton(strings.TrimSuffix(c.Request().URL.Path, "/") + "/content")
 	return p.Render(c, http.StatusOK, view.ChangesPage(page, v))
 }

@@ -69,7 +69,12 @@ func retryWords(ctx context.Context, s store.Subscription, set registry.Profile)
 	if err != nil {
 		return "", err
 	}
-	r := own.Over(set).Text()
+	r := own.Over(set)
+	var waits []string
+	for _, w := range r.Waits {
+		waits = append(waits, i18n.Duration(ctx, w))
+	}
+	pauses, attempts, deadline := strings.Join(waits, ", "), i18n.Count(ctx, int(r.MaxAttempts)), i18n.Duration(ctx, r.Deadline)
 	var parts []string
 	if len(own.Waits) > 0 {
 		parts = append(parts, i18n.T(ctx, "partners.retry.pauses"))
@@ -81,9 +86,9 @@ func retryWords(ctx context.Context, s store.Subscription, set registry.Profile)
 		parts = append(parts, i18n.T(ctx, "partners.retry.time"))
 	}
 	if len(parts) == 0 {
-		return i18n.T(ctx, "partners.retry.of-settings", r.Waits, r.MaxAttempts, r.Deadline), nil
+		return i18n.T(ctx, "partners.retry.of-settings", pauses, attempts, deadline), nil
 	}
-	return i18n.T(ctx, "partners.retry.own", r.Waits, r.MaxAttempts, r.Deadline, strings.Join(parts, ", ")), nil
+	return i18n.T(ctx, "partners.retry.own", pauses, attempts, deadline, strings.Join(parts, ", ")), nil
 }
 
 // selected describes what a subscription selects, its retries and its handling of repeats, as the settings are now.

@@ -82,6 +82,34 @@ class Kit {
     if (over > 0) this.fault(`${where}: the page is ${over} pixels too wide`);
   }
 
+  // whole wants no state, count, button or heading of a column to be cut off, and no list to be wider than its frame on a desktop.
+  async whole(page, where) {
+    const cut = await page.evaluate(() => {
+      const name = (e) => `“${e.textContent.trim().replace(/\s+/g, " ").slice(0, 40)}”`;
+      const clips = (e) => ["hidden", "clip"].includes(getComputedStyle(e).overflowX);
+      const isCut = (e) => {
+        if (!e.checkVisibility()) return false;
+        const box = e.getBoundingClientRect();
+        if (box.width < 2) return false; // for screen readers alone
+        if (e.scrollWidth > e.clientWidth + 1 && e.clientWidth > 0 && clips(e)) return true;
+        for (let p = e.parentElement; p && p !== document.body; p = p.parentElement) {
+          if (clips(p) && box.right > p.getBoundingClientRect().right + 1) return true;
+        }
+        const texts = document.createTreeWalker(e, NodeFilter.SHOW_TEXT, (n) => n.parentElement.closest(".schakel-hidden") ? NodeFilter.FILTER_REJECT : NodeFilter.FILTER_ACCEPT);
+        while (texts.nextNode()) {
+          const range = document.createRange();
+          range.selectNodeContents(texts.currentNode);
+          if ([...range.getClientRects()].some((r) => r.width > 2 && r.right > box.right + 1)) return true;
+        }
+        return false;
+      };
+      const parts = [...document.querySelectorAll("main .schakel-badge, .schakel-nav__count, main button, main .utrecht-button, main .schakel-list thead th")].filter(isCut).map(name);
+      const wide = innerWidth < 768 ? [] : [...document.querySelectorAll(".schakel-list")].filter((e) => e.scrollWidth > e.clientWidth + 1).map((e) => "the list " + name(e.querySelector("h2, h3, caption") ?? e));
+      return [...new Set([...parts, ...wide])];
+    });
+    if (cut.length > 0) this.fault(`${where}: cut off: ${cut.slice(0, 6).join(", ")}`);
+  }
+
   async finish() {
     await this.browser.close();
     console.log(`${this.seen.size} pages looked at, ${this.places} places reached with the keyboard, ${this.forms} forms sent empty`);
