@@ -149,8 +149,12 @@ func build(ctx context.Context, cfg ServeCmd, log *slog.Logger, fail func(error)
 	if err != nil {
 		return nil, err
 	}
+	security, err := cfg.security()
+	if err != nil {
+		return nil, err
+	}
 	webCfg := web.Config{AppConfig: site.AppConfig{
-		Name: cfg.portalName(), Branding: branding,
+		Name: cfg.portalName(), Branding: branding, Security: security, HSTSSubdomains: cfg.HSTSSubdomains,
 		BaseURL: base, Version: release.Current().String(), Now: cli.Clock, Log: log,
 		Accounts: p.accounts, Sessions: p.db, OIDC: oidc,
 		TrustedProxies: cfg.TrustedProxy, Draining: draining, Language: i18n.Lang(cfg.Language), TimeZone: zone,

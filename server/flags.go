@@ -23,23 +23,26 @@ type DatabaseFlags struct {
 
 // OrganisationFlags identify the organisation that runs this Schakel.
 type OrganisationFlags struct {
-	Organisation string `default:"This organisation" help:"Name of the organisation that runs this Schakel, as partners read it."`
-	OIN          string `name:"oin" placeholder:"DIGITS" help:"Its OIN, 20 digits."`
-	OINRegister  string `name:"oin-register" placeholder:"FILE|URL" help:"List of organisations by OIN, CSV or JSON, that names of registrations are held against; read again each hour. Default: none."`
-	Logo         string `placeholder:"FILE" help:"Its logo for the header of pages: SVG or PNG, 256 kB at most. Default: that of Schakel. Read at the start."`
-	ThemeCSS     string `name:"theme-css" placeholder:"FILE" help:"Style sheet that pages load after ours, 256 kB at most; the variables to set are listed in /docs. Read at the start."`
-	Language     string `enum:"en,nl,nb" default:"en" help:"Language of pages and mails for whoever chose none and whose browser asks for none of ours: en (English), nl (Dutch) or nb (Norwegian bokmål)."`
-	TimeZone     string `default:"UTC" placeholder:"ZONE" help:"IANA time zone of times on pages and in mails for whoever's is not known, as Europe/Amsterdam."`
+	Organisation    string   `default:"This organisation" help:"Name of the organisation that runs this Schakel, as partners read it."`
+	OIN             string   `name:"oin" placeholder:"DIGITS" help:"Its OIN, 20 digits."`
+	OINRegister     string   `name:"oin-register" placeholder:"FILE|URL" help:"List of organisations by OIN, CSV or JSON, that names of registrations are held against; read again each hour. Default: none."`
+	Logo            string   `placeholder:"FILE" help:"Its logo for the header of pages: SVG or PNG, 256 kB at most. Default: that of Schakel. Read at the start."`
+	ThemeCSS        string   `name:"theme-css" placeholder:"FILE" help:"Style sheet that pages load after ours, 256 kB at most; the variables to set are listed in /docs. Read at the start."`
+	Language        string   `enum:"en,nl,nb" default:"en" help:"Language of pages and mails for whoever chose none and whose browser asks for none of ours: en (English), nl (Dutch) or nb (Norwegian bokmål)."`
+	SecurityContact []string `placeholder:"ADDRESS" help:"Where a vulnerability of this installation is reported: an e-mail address, or an address with https: or tel: (repeatable, the preferred one first). Served at /.well-known/security.txt. Default: none, and no such file."`
+	SecurityPolicy  string   `placeholder:"URL" help:"https address of what reporters of a vulnerability may expect, for /.well-known/security.txt."`
+	TimeZone        string   `default:"UTC" placeholder:"ZONE" help:"IANA time zone of times on pages and in mails for whoever's is not known, as Europe/Amsterdam."`
 }
 
 // HTTPFlags set the addresses on which the program listens and at which it is reached.
 type HTTPFlags struct {
-	Addr         string         `default:":8080" help:"Where the portal and the APIs listen."`
-	AdminAddr    string         `default:"127.0.0.1:8090" help:"Where /livez, /readyz, /metrics and the profiles of /debug/pprof/ listen; they have no login, so keep this private."`
-	BaseURL      string         `placeholder:"URL" help:"Address at which others reach the portal, as https://events.example.nl. Default: http://localhost and the port of --addr."`
-	TLSCert      string         `placeholder:"FILE" help:"PEM certificate chain. Read again when it changes."`
-	TLSKey       string         `placeholder:"FILE" help:"PEM private key of --tls-cert. Refused when others can read it: mode 0600, or 0640 for a file of root and the group of this program."`
-	TrustedProxy []netip.Prefix `placeholder:"CIDR" help:"Proxy whose X-Forwarded-For is believed (repeatable). Default: none, the address of the connection counts."`
+	Addr           string         `default:":8080" help:"Where the portal and the APIs listen."`
+	AdminAddr      string         `default:"127.0.0.1:8090" help:"Where /livez, /readyz, /metrics and the profiles of /debug/pprof/ listen; they have no login, so keep this private."`
+	BaseURL        string         `placeholder:"URL" help:"Address at which others reach the portal, as https://events.example.nl. Default: http://localhost and the port of --addr."`
+	TLSCert        string         `placeholder:"FILE" help:"PEM certificate chain. Read again when it changes."`
+	TLSKey         string         `placeholder:"FILE" help:"PEM private key of --tls-cert. Refused when others can read it: mode 0600, or 0640 for a file of root and the group of this program."`
+	HSTSSubdomains bool           `name:"hsts-subdomains" help:"Have browsers use https for all hosts below that of --base-url too (Strict-Transport-Security with includeSubDomains)."`
+	TrustedProxy   []netip.Prefix `placeholder:"CIDR" help:"Proxy whose X-Forwarded-For is believed (repeatable). Default: none, the address of the connection counts."`
 }
 
 // MailFlags configure the mail server.
@@ -119,6 +122,9 @@ func (f OrganisationFlags) CheckFlags() error {
 		return err
 	}
 	if err := f.checkRegister(); err != nil {
+		return err
+	}
+	if _, err := f.security(); err != nil {
 		return err
 	}
 	_, err := f.zone()

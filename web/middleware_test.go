@@ -23,6 +23,7 @@ import (
 	"schakel/delivery/event"
 	"schakel/registry"
 	"schakel/registry/identity"
+	"schakel/registry/identity/token"
 	"schakel/store"
 	"schakel/store/storetest"
 	"schakel/templates/i18n"
@@ -159,6 +160,75 @@ func TestAccessLogKeepsSecrets(t *testing.T) {
 		t.Errorf("no line for the request: %s", log)
 	}
 	lacks(t, log, "s3cret", "t0ken", "pers0n", "passw0rd")
+}
+
+// Who asked stands in the log, also when it was refused for want of a role or scope; of a visitor nothing does.
+func TestAccessLogNamesWhoAsked(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t, func(c *Config) {
+		c.Tokens = verifierFunc(func(string) (token.Claims, error) {
+			return token.Claims{ClientID: "cli_1", Scopes: []string{site.ScopeEventsPublish}}, nil
+		})
+	})
+	h.administrator(t)
+	account := must(h.db.AccountByEmail(t.Context(), testEmail))(t)
+	h.app.Pages("", registry.ReadPartner).GET("/refused", func(c echo.Context) error { return c.NoContent(http.StatusOK) })
+	h.app.API(10, "/events/v1").GET("/refused", func(c echo.Context) error { return c.NoContent(http.StatusOK) }, h.app.RequireScope(site.ScopeEventsConsume))
+	wantStatus(t, h.browser().login(t, testEmail).get("/refused"), http.StatusForbidden)
+	machine := h.browser()
+	machine.header = http.Header{"Authorization": {"Bearer x"}}
+	wantStatus(t, machine.get("/events/v1/refused"), http.StatusForbidden)
+	h.browser().get("/login")
+	for line := range strings.Lines(h.log.String()) {
+		for route, want := range map[string]string{"route=/refused ": "actor=" + account.ID, "route=/events/v1/refused ": "actor=cli_1", "method=GET route=/login ": ""} {
+			if strings.Contains(line, route) && (!strings.Contains(line, want) || want == "" && strings.Contains(line, "actor=")) {
+				t.Errorf("no %q in %s", want, line)
+			}
+		}
+	}
+	wantWords(t, h.log.String(), "actor="+account.ID, "actor=cli_1")
+}
+
+// Browsers are told to use https for a year where we have it, and for hosts below ours when that is asked for.
+func TestStrictTransportSecurity(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		scheme string
+		below  bool
+		want   string
+	}{
+		{"https", false, "max-age=31536000"}, {"https", true, "max-age=31536000; includeSubDomains"}, {"http", true, ""},
+	} {
+		h := newHarness(t, func(c *Config) { c.BaseURL.Scheme, c.HSTSSubdomains = tt.scheme, tt.below })
+		for _, path := range []string{"/login", "/nothing", "/events/v1/nothing"} {
+			if got := h.browser().get(path).Header.Get("Strict-Transport-Security"); got != tt.want {
+				t.Errorf("%s, %v, %s: %q, want %q", tt.scheme, tt.below, path, got, tt.want)
+			}
+		}
+	}
+}
+
+// security.txt is there when a contact is configured, and else not.
+func TestSecurityTxt(t *testing.T) {
+	t.Parallel()
+	const path = "/.well-known/security.txt"
+	h := newHarness(t, func(c *Config) {
+		c.Security = &site.SecurityContact{Addresses: []string{"mailto:security@example.nl", "https://example.nl/report"}, Policy: "https://example.nl/policy", Languages: []string{"nl", "en"}}
+	})
+	answer := h.browser().get(path)
+	wantStatus(t, answer, http.StatusOK)
+	expires := h.clock.Now().UTC().Truncate(24*time.Hour).AddDate(0, 0, 90).Format(time.RFC3339)
+	want := "Contact: mailto:security@example.nl\nContact: https://example.nl/report\nExpires: " + expires +
+		"\nPreferred-Languages: nl, en\nCanonical: http://schakel.example.nl" + path + "\nPolicy: https://example.nl/policy\n"
+	if got := text(answer); got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	if got := answer.Header.Get("Content-Type"); !strings.EqualFold(got, "text/plain; charset=utf-8") {
+		t.Errorf("Content-Type %q", got)
+	}
+	least := newHarness(t, func(c *Config) { c.Security = &site.SecurityContact{Addresses: []string{"tel:112"}} })
+	lacks(t, text(least.browser().get(path)), "Policy", "Preferred-Languages")
+	wantStatus(t, newHarness(t, nil).browser().get(path), http.StatusNotFound)
 }
 
 func TestClientAddress(t *testing.T) {

@@ -58,6 +58,10 @@ type AppConfig struct {
 	TrustedProxies []netip.Prefix
 	// Certificates say where machines prove themselves with a TLS certificate too. Optional: nowhere.
 	Certificates *CertificatePolicy
+	// Security says whom to tell of a vulnerability. Optional: there is no security.txt.
+	Security *SecurityContact
+	// HSTSSubdomains has browsers use https for the hosts below that of BaseURL too.
+	HSTSSubdomains bool
 	// Draining is closed when the program stops: requests that wait must answer
 	// then. Optional.
 	Draining <-chan struct{}
@@ -91,6 +95,7 @@ func NewApp(cfg AppConfig, apis bool) (*App, error) {
 	files := func(path string, h http.Handler) {
 		a.mount(Route{Method: http.MethodGet, Path: path, Needs: []registry.Permission{registry.Anyone}}, echo.WrapHandler(h))
 	}
+	a.mountSecurityTxt()
 	files("/static/*", static.Handler())
 	if cfg.Branding != nil {
 		files(static.BrandingPrefix+"*", cfg.Branding)

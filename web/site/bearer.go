@@ -42,11 +42,11 @@ func (a *App) RequireScope(scopes ...string) echo.MiddlewareFunc {
 			if err != nil {
 				return err
 			}
+			c.Set(ContextClaims, claims) // the log names who is refused too
 			if !slices.ContainsFunc(scopes, func(s string) bool { return slices.Contains(claims.Scopes, s) }) {
 				return NewProblem(http.StatusForbidden, "insufficient-scope", i18n.M("site.scope-needed", anyScope(scopes))).
 					With("WWW-Authenticate", `Bearer error="insufficient_scope", scope=`+strconv.Quote(strings.Join(scopes, " ")))
 			}
-			c.Set(ContextClaims, claims)
 			return next(c)
 		}
 	}
@@ -71,6 +71,15 @@ func (a *App) OptionalToken(next echo.HandlerFunc) echo.HandlerFunc {
 func CallerOf(c echo.Context) (claims token.Claims, ok bool) {
 	claims, ok = c.Get(ContextClaims).(token.Claims)
 	return claims, ok
+}
+
+// whoAsked is the id of the account or client of a request, also of one that was refused for want of a role or scope; empty for a visitor.
+func (a *App) whoAsked(c echo.Context) string {
+	if account := a.CurrentAccount(c); account != nil {
+		return account.ID
+	}
+	claims, _ := CallerOf(c)
+	return claims.ClientID
 }
 
 // HasQueryToken reports whether a request has its token in the address, where logs would show it.

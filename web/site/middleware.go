@@ -47,14 +47,19 @@ func (a *App) accessLog(next echo.HandlerFunc) echo.HandlerFunc {
 		if !a.Cfg.Log.Enabled(c.Request().Context(), slog.LevelInfo) {
 			return nil // the attributes cost something
 		}
-		a.Cfg.Log.LogAttrs(c.Request().Context(), slog.LevelInfo, "request",
+		line := []slog.Attr{
 			slog.String("id", RequestIDOf(c)),
 			slog.String("method", c.Request().Method),
 			slog.String("route", c.Path()),
 			slog.Int("status", c.Response().Status),
 			slog.Int64("bytes", c.Response().Size),
 			slog.Duration("duration", a.Cfg.Now().Sub(began)),
-			slog.String("address", c.RealIP()))
+			slog.String("address", c.RealIP()),
+		}
+		if who := a.whoAsked(c); who != "" {
+			line = append(line, slog.String("actor", who))
+		}
+		a.Cfg.Log.LogAttrs(c.Request().Context(), slog.LevelInfo, "request", line...)
 		return nil
 	}
 }
@@ -85,7 +90,7 @@ func recoverPanics(next echo.HandlerFunc) echo.HandlerFunc {
 
 // DataCSP is the policy of answers that are not pages: a browser that shows one
 // anyway loads and runs nothing.
-const DataCSP = "default-src 'none'; frame-ancestors 'none'; sandbox"
+const DataCSP = "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; sandbox"
 
 // securityHeaders sets what every answer carries. A handler may tighten them.
 func (a *App) securityHeaders(next echo.HandlerFunc) echo.HandlerFunc {
@@ -123,7 +128,9 @@ func (a *App) alwaysHeaders() http.Header {
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
 	h.Set("Permissions-Policy", "camera=(), geolocation=(), microphone=(), payment=(), usb=()")
 	h.Set("Content-Security-Policy", static.ContentSecurityPolicy)
-	if a.HTTPS() {
+	if a.HTTPS() && a.Cfg.HSTSSubdomains {
+		h.Set("Strict-Transport-Security", "max-age=31536000; includeSubDomains")
+	} else if a.HTTPS() {
 		h.Set("Strict-Transport-Security", "max-age=31536000")
 	}
 	return clipped(h)
