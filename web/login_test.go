@@ -229,6 +229,46 @@ func TestSessionCookie(t *testing.T) {
 	}
 }
 
+// A password made of names that guessers know is refused: of the organisation, of the own partner, and of the program.
+func TestPasswordsOfKnownNames(t *testing.T) {
+	t.Parallel()
+	d := newPortalHarness(t)
+	pat, _ := d.at(t, "pat@example.nl") // of Partner of pat@example.nl
+	for password, b := range map[string]*browser{
+		"Chain.Office.2026!!": pat, "Partner@Partner#26": pat, "Schakel/Schakel/26": pat, "Chain-Office-Schakel": d.browser().login(t, testEmail),
+	} {
+		answer := b.post("/account/password", url.Values{"current": {testPassword}, "password": {password}})
+		wantPage(t, answer, http.StatusUnprocessableEntity, "not made of your name, e-mail address or organisation")
+	}
+}
+
+// Over https each cookie is one that no other host can set: its name begins with __Host-.
+func TestCookiesOverHTTPS(t *testing.T) {
+	t.Parallel()
+	d := newPortalHarness(t)
+	d.cfg.BaseURL = &url.URL{Scheme: "https", Host: d.cfg.BaseURL.Host}
+	d.app = must(New(d.cfg))(t)
+	b := d.browser()
+	answers := []*http.Response{
+		b.post("/language", url.Values{"language": {"nl"}, "back": {"/login"}}),
+		b.post("/register", step("organisation", "name", "Basisschool Zuid", "by", "brin", "brin", "12AB")),
+	}
+	seen := 0
+	for _, answer := range answers {
+		for _, c := range answer.Cookies() {
+			seen++
+			if !strings.HasPrefix(c.Name, "__Host-") || !c.Secure || !c.HttpOnly || c.Path != "/" || c.Domain != "" {
+				t.Errorf("cookie %v", c)
+			}
+		}
+	}
+	if seen < 2 {
+		t.Errorf("%d cookies, want one of the language and one of the registration", seen)
+	}
+	wantPage(t, b.get("/login"), http.StatusOK, `lang="nl"`)
+	wantPage(t, b.get("/register?step=organisation"), http.StatusOK, "Basisschool Zuid")
+}
+
 func TestVisitorGetsNoSession(t *testing.T) {
 	t.Parallel()
 	b := newHarness(t, nil).browser()

@@ -303,6 +303,12 @@ func TestOIDCStartKeepsNothing(t *testing.T) {
 	wantStatus(t, b.get(back), http.StatusBadRequest)
 	b.cookies["schakel-login"] = sealed
 	wantRedirect(t, b.get(back), "/contracts")
+	lured := h.browser()
+	lured.header.Set("Sec-Fetch-Site", "cross-site") // a link or picture of another site
+	wantRedirect(t, lured.get("/login/oidc?next=%2Fcontracts"), "/login?next=%2Fcontracts")
+	if len(lured.cookies) != 0 {
+		t.Errorf("another site begins a login: %v", lured.cookies)
+	}
 	long := h.browser()
 	wantRedirect(t, long.get(atProvider(t, p, long, "/"+strings.Repeat("x", 5000))), "/admin")
 }
@@ -350,8 +356,9 @@ func TestOIDCClaimLost(t *testing.T) {
 	p := newProvider(t)
 	h := withProvider(t, p, nil)
 	b := h.browser()
-	b.header.Set("Sec-Fetch-Site", "cross-site")
-	wantRedirect(t, b.get(atProvider(t, p, b, "/contracts")), "/contracts")
+	back := atProvider(t, p, b, "/contracts")
+	b.header.Set("Sec-Fetch-Site", "cross-site") // the provider sent the browser
+	wantRedirect(t, b.get(back), "/contracts")
 	p.change = func(c map[string]any) { c["email"], c["email_verified"] = "new@example.nl", false }
 	other := h.browser()
 	wantStatus(t, other.get(atProvider(t, p, other, "")), http.StatusForbidden)

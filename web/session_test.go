@@ -1,6 +1,7 @@
 package web
 
 import (
+	"maps"
 	"net/http"
 	"net/url"
 	"strings"
@@ -33,6 +34,15 @@ func TestSessionsAreListed(t *testing.T) {
 
 	here.login(t, testEmail) // in the same browser
 	lacks(t, text(here.get("/account")), "2 sessions")
+
+	there.login(t, testEmail)
+	d.change(t, "access.proof_age", "10m")
+	d.clock.Advance(11 * time.Minute)
+	end = match(t, `/account/sessions/ses_\w+/end`, text(here.get("/account")))
+	for _, path := range []string{end, "/account/sessions/end"} {
+		wantPage(t, here.post(path, nil), http.StatusForbidden, "Confirm that it is you")
+	}
+	wantStatus(t, there.get("/account"), http.StatusOK)
 }
 
 // TestSessionLimits: how long a login lasts, used and not, follows the settings of each role.
@@ -87,6 +97,8 @@ func TestStolenSessionRedirectsNothing(t *testing.T) {
 	if got := stored(); got != "https://roc.example.nl/events" {
 		t.Fatalf("a session alone redirected data to %s", got)
 	}
+	copied := d.browser()
+	copied.cookies = maps.Clone(b.cookies)
 	other, _ := d.at(t, "eve@example.nl")
 	answer.Set("proof-password", testPassword)
 	wantStatus(t, other.post(path, answer), http.StatusBadRequest) // sealed for somebody else
@@ -98,6 +110,10 @@ func TestStolenSessionRedirectsNothing(t *testing.T) {
 	wantRedirect(t, b.post(path, endpointForm("url", "https://new.example.nl/events")), path) // proved a moment ago
 	if got := stored(); got != "https://new.example.nl/events" {
 		t.Errorf("the owner's change was lost: %s", got)
+	}
+	wantStatus(t, b.get("/partner"), http.StatusOK)
+	if to := copied.get("/partner").Header.Get("Location"); !strings.HasPrefix(to, "/login") { // copied before the owner proved who it is
+		t.Errorf("a session token that was copied goes on to %q", to)
 	}
 
 	for _, to := range []string{"pat@example.nl", testEmail} {

@@ -101,7 +101,7 @@ func (a *Accounts) CreateAdministrator(ctx context.Context, token, name, email, 
 	if problems["email"] == "" && !a.Local(account) {
 		problems["email"] = i18n.M("identity.setup-break-glass", a.cfg.BreakGlass)
 	}
-	if text := CheckPassword(password, MinPasswordLength, account.Email, account.Name); text != "" {
+	if text := CheckPassword(password, MinPasswordLength, account.Email, account.Name, a.cfg.Organisation, product); text != "" {
 		problems["password"] = text
 	}
 	if len(problems) > 0 {
@@ -192,7 +192,7 @@ func (a *Accounts) ChoosePassword(ctx context.Context, purpose registry.LinkPurp
 	if provided, err := a.db.HasIdentity(ctx, account.ID); err != nil || provided || !a.Local(account) {
 		return store.Account{}, cmp.Or(err, registry.ErrLinkDead)
 	}
-	hash, err := a.newHash(ctx, password, "password", leastFor(account), account.Email, account.Name)
+	hash, err := a.newHashOf(ctx, password, account)
 	if err != nil {
 		return store.Account{}, err
 	}
@@ -223,9 +223,12 @@ func (a *Accounts) ChangePassword(ctx context.Context, id, current, password, ad
 		return store.Account{}, err
 	}
 	if !ok {
+		if err := a.failedOf(ctx, account); err != nil {
+			return store.Account{}, err
+		}
 		return store.Account{}, registry.Invalid(map[string]i18n.Message{"current": "identity.current-password-wrong"})
 	}
-	hash, err := a.newHash(ctx, password, "password", leastFor(account), account.Email, account.Name)
+	hash, err := a.newHashOf(ctx, password, account)
 	if err != nil {
 		return store.Account{}, err
 	}
@@ -245,7 +248,7 @@ func (a *Accounts) NewHash(ctx context.Context, password, field string, about ..
 }
 
 func (a *Accounts) newHash(ctx context.Context, password, field string, least int, about ...string) (string, error) {
-	if text := CheckPassword(password, least, about...); text != "" {
+	if text := CheckPassword(password, least, append(about, a.cfg.Organisation, product)...); text != "" {
 		return "", registry.Invalid(map[string]i18n.Message{field: text})
 	}
 	return a.hasher.hash(ctx, password)

@@ -2,6 +2,7 @@ package identity
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/alexedwards/argon2id"
+	"schakel/store"
 	"schakel/templates/i18n"
 )
 
@@ -18,6 +20,8 @@ const (
 	MinPasswordLength = 15
 	MinBesideFactor   = 8
 	MaxPasswordLength = 128
+	// product is a word that guessers try, beside the names of the organisation, the partner and the owner.
+	product = "Schakel"
 	// minDistinct refuses the likes of "aaaaaaaaaaaaaaa".
 	minDistinct = 5
 )
@@ -68,6 +72,19 @@ func distinct(s string) int {
 		seen[r] = true
 	}
 	return len(seen)
+}
+
+// newHashOf is NewHash for the owner of an account.
+func (a *Accounts) newHashOf(ctx context.Context, password string, account store.Account) (string, error) {
+	about := []string{account.Email, account.Name}
+	if account.PartnerID != "" {
+		partner, err := a.db.Partner(ctx, account.PartnerID)
+		if err != nil && !errors.Is(err, store.ErrNotFound) {
+			return "", fmt.Errorf("find partner of account: %w", err)
+		}
+		about = append(about, partner.Name)
+	}
+	return a.newHash(ctx, password, "password", leastFor(account), about...)
 }
 
 // passwordCost is the work of making one hash.

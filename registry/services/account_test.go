@@ -423,6 +423,8 @@ func TestLoginsAreAudited(t *testing.T) {
 	}
 	_, _, err = a.PasswordLink(ctx, account.Email)
 	must(t, err)
+	_, err = a.ChangePassword(ctx, account.ID, "wrong wrong wrong", "another good one", "192.0.2.1")
+	wantField(t, "current", err)
 	_, err = a.ChangePassword(ctx, account.ID, goodPassword, "another good one", "192.0.2.1")
 	must(t, err)
 	must(t, a.EndSessions(ctx, account.ID))
@@ -438,7 +440,7 @@ func TestLoginsAreAudited(t *testing.T) {
 	slices.Reverse(got)
 	want := []string{
 		registry.ActionLoginFailed, registry.ActionLoggedIn, registry.ActionLoggedOut, registry.ActionPasswordAsked,
-		registry.ActionPasswordSet, registry.ActionSessionsEnded,
+		registry.ActionLoginFailed, registry.ActionPasswordSet, registry.ActionSessionsEnded,
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("audited %q, want %q", got, want)

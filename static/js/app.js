@@ -114,9 +114,10 @@
     if (typeof Intl === "undefined" || !navigator.cookieEnabled) return;
     const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
     if (!zone) return;
-    const cookie = "schakel-zone=" + encodeURIComponent(zone);
+    const secure = location.protocol.startsWith("https");
+    const cookie = (secure ? "__Host-" : "") + "schakel-zone=" + encodeURIComponent(zone);
     if (document.cookie.split("; ").includes(cookie)) return;
-    document.cookie = cookie + "; Path=/; SameSite=Lax; Max-Age=31536000";
+    document.cookie = cookie + "; Path=/; SameSite=Lax; Max-Age=31536000" + (secure ? "; Secure" : "");
   }
 
   // Marks the part that is being read in the table of contents beside it.

@@ -71,8 +71,8 @@ func (a *logins) mountLogins() {
 	own.POST("/language", a.setLocale)
 	own.POST("/notifications", a.setNotifications)
 	own.POST("/password", a.changePassword)
-	own.POST("/sessions/end", a.endSessions)
-	own.POST("/sessions/:id/end", a.endSession)
+	own.POST("/sessions/end", a.endSessions, a.RequireProof)
+	own.POST("/sessions/:id/end", a.endSession, a.RequireProof)
 	a.mountFactors()
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -35,8 +36,10 @@ func (a *logins) oidcStart(c echo.Context) error {
 			purpose = toLogIn
 		}
 	}
-	if l == nil {
-		return c.Redirect(http.StatusSeeOther, "/login")
+	// A page of another site must not log somebody in who did nothing here: the login page has the link.
+	unasked := purpose == toLogIn && c.Request().Header.Get("Sec-Fetch-Site") == "cross-site"
+	if l == nil || unasked {
+		return c.Redirect(http.StatusSeeOther, "/login?"+url.Values{"next": {site.LocalPath(c.QueryParam("next"))}}.Encode())
 	}
 	attempt := newAttempt(l.Cfg.ID, purpose, site.LocalPath(c.QueryParam("next")), a.Cfg.Now())
 	to, err := l.start(c.Request().Context(), attempt)
@@ -126,6 +129,9 @@ func (a *logins) renewIdentity(c echo.Context, s identity.Session, id identity.I
 	if id.ProvedAt.Before(time.Unix(attempt.From, 0).Add(-provedWithin)) {
 		a.LogFailure(c, fmt.Errorf("%w: the provider did not ask who it is again", errIdentityRefused))
 		return echo.NewHTTPError(http.StatusForbidden, i18n.Message("account.provider-not-proved"))
+	}
+	if err := a.RenewToken(c); err != nil {
+		return err
 	}
 	return c.Redirect(http.StatusSeeOther, "/login/proved")
 }

@@ -34,7 +34,7 @@ func (p *pages) registerForm(c echo.Context) error {
 	if account := p.CurrentAccount(c); account != nil {
 		return c.Redirect(http.StatusSeeOther, site.HomeOf(account))
 	}
-	d, ok, err := p.Registry.Partners.Draft(c.Request().Context(), draftToken(c))
+	d, ok, err := p.Registry.Partners.Draft(c.Request().Context(), p.draftToken(c))
 	if err != nil {
 		return err
 	}
@@ -136,7 +136,7 @@ func (p *pages) showRegister(c echo.Context, status int, in registrationForm, wr
 		Kinds: site.EndpointKindOptions(c.Request().Context(), in.EndpointKinds), Terms: in.TermsAccepted, TermsVersion: p.Registry.Partners.TermsVersion(),
 		Organisation: organisation, Wrong: wrong,
 	}
-	d, ok, err := p.Registry.Partners.Draft(c.Request().Context(), draftToken(c))
+	d, ok, err := p.Registry.Partners.Draft(c.Request().Context(), p.draftToken(c))
 	if err != nil {
 		return err
 	}

@@ -17,8 +17,8 @@ import (
 // draftCookie holds what opens the registration that a browser has begun.
 const draftCookie = "schakel-registration"
 
-func draftToken(c echo.Context) string {
-	cookie, err := c.Cookie(draftCookie)
+func (p *pages) draftToken(c echo.Context) string {
+	cookie, err := c.Cookie(p.CookieName(draftCookie))
 	if err != nil {
 		return ""
 	}
@@ -31,14 +31,18 @@ func (p *pages) rememberDraft(c echo.Context, token string) {
 	if token == "" {
 		age = -1
 	}
+	path := "/register"
+	if p.HTTPS() {
+		path = "/" // as __Host- asks
+	}
 	c.SetCookie(&http.Cookie{
-		Name: draftCookie, Value: token, Path: "/register", MaxAge: age, HttpOnly: true, Secure: p.HTTPS(), SameSite: http.SameSiteLaxMode,
+		Name: p.CookieName(draftCookie), Value: token, Path: path, MaxAge: age, HttpOnly: true, Secure: p.HTTPS(), SameSite: http.SameSiteLaxMode,
 	})
 }
 
 // saveDraft keeps what was typed for this browser.
 func (p *pages) saveDraft(c echo.Context, in partners.Registration) error {
-	token, err := p.Registry.Partners.SaveDraft(c.Request().Context(), draftToken(c), in)
+	token, err := p.Registry.Partners.SaveDraft(c.Request().Context(), p.draftToken(c), in)
 	if e, ok := errors.AsType[*registry.ThrottledError](err); ok {
 		return throttledRegistration(c, e)
 	}
@@ -51,7 +55,7 @@ func (p *pages) saveDraft(c echo.Context, in partners.Registration) error {
 
 // forgetDraft removes the draft of this browser, if it has one.
 func (p *pages) forgetDraft(c echo.Context) error {
-	token := draftToken(c)
+	token := p.draftToken(c)
 	if token == "" {
 		return nil
 	}
@@ -74,7 +78,7 @@ func (p *pages) registerSaved(c echo.Context) error {
 
 func (p *pages) showSaved(c echo.Context, status int, typed string, wrong site.FormErrors) error {
 	ctx := c.Request().Context()
-	d, ok, err := p.Registry.Partners.Draft(ctx, draftToken(c))
+	d, ok, err := p.Registry.Partners.Draft(ctx, p.draftToken(c))
 	if err != nil || !ok {
 		return errors.Join(err, c.Redirect(http.StatusSeeOther, "/register"))
 	}
@@ -91,7 +95,7 @@ func (p *pages) showSaved(c echo.Context, status int, typed string, wrong site.F
 // mailDraft mails the link that opens the draft of this browser anywhere, to the address that is typed.
 func (p *pages) mailDraft(c echo.Context) error {
 	return site.Submit(c, func(form site.Form) string { return form.Get("email") }, func(email string) error {
-		ctx, token := c.Request().Context(), draftToken(c)
+		ctx, token := c.Request().Context(), p.draftToken(c)
 		d, ok, err := p.Registry.Partners.Draft(ctx, token)
 		if err != nil || !ok {
 			return errors.Join(err, c.Redirect(http.StatusSeeOther, "/register"))

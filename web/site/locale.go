@@ -34,10 +34,10 @@ func (a *App) setLocale(c echo.Context) {
 	if accepted, ok := i18n.Accepted(r.Header.Get("Accept-Language")); ok {
 		lang = accepted
 	}
-	if chosen, ok := i18n.LangOf(cookieText(c, languageCookie)); ok {
+	if chosen, ok := i18n.LangOf(cookieText(c, a.CookieName(languageCookie))); ok {
 		lang = chosen
 	}
-	if own := zoneOf(cookieText(c, zoneCookie)); own != nil {
+	if own := zoneOf(cookieText(c, a.CookieName(zoneCookie))); own != nil {
 		zone = own
 	}
 	if s := a.CurrentSession(c); s != nil {
@@ -56,6 +56,14 @@ func (a *App) setLocale(c echo.Context) {
 func APILocale(c echo.Context) *i18n.Locale {
 	lang, _ := i18n.Accepted(c.Request().Header.Get("Accept-Language"))
 	return i18n.NewLocale(lang, nil)
+}
+
+// CookieName is the name of a cookie of ours. Over https it begins with __Host-, so that no other host or path can set or see the cookie.
+func (a *App) CookieName(name string) string {
+	if a.HTTPS() {
+		return "__Host-" + name
+	}
+	return name
 }
 
 func cookieText(c echo.Context, name string) string {
@@ -104,7 +112,7 @@ func (a *App) RememberLanguage(c echo.Context, l i18n.Lang) {
 		age = -1
 	}
 	c.SetCookie(&http.Cookie{
-		Name: languageCookie, Value: string(l), Path: "/", MaxAge: age, HttpOnly: true, Secure: a.HTTPS(), SameSite: http.SameSiteLaxMode,
+		Name: a.CookieName(languageCookie), Value: string(l), Path: "/", MaxAge: age, HttpOnly: true, Secure: a.HTTPS(), SameSite: http.SameSiteLaxMode,
 	})
 }
 

@@ -1,6 +1,7 @@
 package site
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -62,7 +63,7 @@ func (a *App) RequireProof(next echo.HandlerFunc) echo.HandlerFunc {
 			if wrong != "" {
 				return a.askProof(c, s, sealed, http.StatusForbidden, field, wrong)
 			}
-			if err := a.Cfg.Accounts.Proved(c.Request().Context(), s); err != nil {
+			if err := cmp.Or(a.Cfg.Accounts.Proved(c.Request().Context(), s), a.RenewToken(c)); err != nil {
 				return err
 			}
 		}

@@ -158,6 +158,18 @@ func (a *App) startSession(c echo.Context, account store.Account, from *identity
 	return nil
 }
 
+// RenewToken gives the session of a browser another token after its user proved who it is: one that was copied before is worth nothing then.
+// The session ends when it would have ended.
+func (a *App) RenewToken(c echo.Context) error {
+	ctx := c.Request().Context()
+	until := a.sessions.Deadline(ctx)
+	if err := a.sessions.RenewToken(ctx); err != nil {
+		return fmt.Errorf("renew session token: %w", err)
+	}
+	a.sessions.SetDeadline(ctx, until)
+	return nil
+}
+
 // RenewLater leaves a session alone for a while that its provider could not renew unseen.
 func (a *App) RenewLater(c echo.Context) {
 	a.sessions.Put(c.Request().Context(), keyRenew, a.Cfg.Now().Add(identity.ProviderFresh).Unix())
