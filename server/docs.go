@@ -62,6 +62,7 @@ func guidesServed() []site.Doc {
 			Name: "rules", File: "server/rules/RULES.md", Audience: developers, Markdown: string(texts.Unpack(rulesGuide)),
 			Answers: "docs.answers.rules",
 		},
+		ownGuide("asvs", developers, "docs.answers.asvs"),
 	}
 }
 
