@@ -56,7 +56,7 @@ type AppConfig struct {
 	// TrustedProxies are the proxies whose X-Forwarded-For is believed. Optional:
 	// the address of the connection counts.
 	TrustedProxies []netip.Prefix
-	// Certificates say where machines prove themselves with a TLS certificate too. Optional: nowhere.
+	// Certificates names the APIs where machines prove themselves with a TLS certificate too. Optional: none.
 	Certificates *CertificatePolicy
 	// Security says whom to tell of a vulnerability. Optional: there is no security.txt.
 	Security *SecurityContact

@@ -19,7 +19,7 @@ type SecurityContact struct {
 	Languages []string
 }
 
-// securityTxtLife sets how far ahead the file says that it expires: it tells what is configured on the day that it is asked for.
+// securityTxtLife bounds the time after which the file expires. It always tells the configuration of the day.
 const securityTxtLife = 90 * 24 * time.Hour
 
 // mountSecurityTxt serves security.txt (RFC 9116) where a contact is configured.
