@@ -50,6 +50,8 @@ type Config struct {
 	Profile Profile
 	// AllowOpenEndpoints permits endpoints without credentials. Default no: a receiver gives credentials (EDU-14).
 	AllowOpenEndpoints bool
+	// ShowsCertificate is set when endpoints without a client certificate of their own are shown that of the organisation.
+	ShowsCertificate bool
 	// LocalAccounts limits who may log in with a password: LocalOn, LocalAdministrators or LocalOff. Default LocalOn.
 	LocalAccounts string
 	// BreakGlass is the e-mail address of the one account that logs in with a password whatever LocalAccounts says. Default none.
@@ -219,4 +221,5 @@ const (
 	ModeStructured = "structured"
 	ModeBinary     = "binary"
 	TokenAuthNone  = "none"
+	TokenAuthTLS   = "tls_client_auth"
 )

@@ -32,24 +32,25 @@ import (
 
 // program is one Schakel with all its parts, built but not started.
 type program struct {
-	base     string // address others use
-	db       *store.DB
-	accounts *identity.Accounts
-	outbound *outbound.Client
-	sender   *webhook.Sender
-	registry *services.Services
-	pull     *pull.Service
-	checks   *endpointcheck.Runner
-	engine   *outbox.Engine
-	bridge   *amqp.Bridge
-	exporter *export.Exporter
-	lease    time.Duration // how long a node may be silent before another takes over what it makes of datasets
-	counts   *mutationCounts
-	app      *site.App
-	metrics  *prometheus.Registry
-	group    *Group
-	public   *httpService
-	admin    *httpService
+	base        string // address others use
+	db          *store.DB
+	accounts    *identity.Accounts
+	outbound    *outbound.Client
+	sender      *webhook.Sender
+	registry    *services.Services
+	pull        *pull.Service
+	certificate func(store.Endpoint) (*outbound.Certificate, time.Time, error) // that an endpoint is shown now
+	checks      *endpointcheck.Runner
+	engine      *outbox.Engine
+	bridge      *amqp.Bridge
+	exporter    *export.Exporter
+	lease       time.Duration // how long a node may be silent before another takes over what it makes of datasets
+	counts      *mutationCounts
+	app         *site.App
+	metrics     *prometheus.Registry
+	group       *Group
+	public      *httpService
+	admin       *httpService
 }
 
 // build makes every part by hand, in the order in which they need each other, and
@@ -98,6 +99,11 @@ func build(ctx context.Context, cfg ServeCmd, log *slog.Logger, fail func(error)
 	}
 	reg.LocalAccounts, reg.BreakGlass, reg.Certificates = cfg.LocalAccounts, cfg.BreakGlass, len(cfg.ClientCA) > 0
 	reg.ClientTLS = cfg.asks("oauth")
+	shown, err := cfg.outboundCertificate()
+	if err != nil {
+		return nil, err
+	}
+	reg.ShowsCertificate = shown != nil
 	addresses, err := cfg.AMQPFlags.addresses(cfg.OutboundFlags)
 	if err != nil {
 		return nil, err
@@ -106,6 +112,7 @@ func build(ctx context.Context, cfg ServeCmd, log *slog.Logger, fail func(error)
 	if p.registry, err = services.New(reg, p.accounts, services.WithAddresses(addresses)); err != nil {
 		return nil, err
 	}
+	p.certificate = clientCertificates(p.registry, shown)
 	if _, err := p.registry.Profile.Current(ctx); err != nil {
 		return nil, err // so that no request begins without
 	}
@@ -120,10 +127,11 @@ func build(ctx context.Context, cfg ServeCmd, log *slog.Logger, fail func(error)
 	p.pull = cfg.PullFlags.service(p.db, draining, log)
 	p.sender = newSender(p.registry, p.outbound, log)
 	hook := newWebhook(p.registry, p.sender)
+	hook.Certificate = p.certificate
 	if p.bridge, err = newBridge(p, cfg, hook, log); err != nil {
 		return nil, err
 	}
-	p.checks = newChecks(p.db, p.registry, p.outbound, log)
+	p.checks = newChecks(p.db, p.registry, p.outbound, p.certificate, log)
 	p.engine = newEngine(p.db, p.registry, map[string]outbox.Transport{store.EndpointWebhook: hook, store.EndpointInbox: newInbox(p.db, p.registry, hook), store.EndpointAMQP: p.bridge}, p.pull, cfg.Lease, log)
 	p.bridge.Join(p.engine)
 	p.lease = 2 * max(cfg.Lease, time.Second)
@@ -187,7 +195,7 @@ func build(ctx context.Context, cfg ServeCmd, log *slog.Logger, fail func(error)
 // installation makes what looks at the installation, for its page, /readyz and the metrics.
 func (p *program) installation(cfg ServeCmd, log *slog.Logger) *installationWatch {
 	e := &examiner{
-		flags: InstallationFlags{cfg.DatabaseFlags, cfg.OrganisationFlags, cfg.HTTPFlags, cfg.MailFlags, cfg.OIDCFlags, cfg.OutboundFlags, cfg.ClientCertificateFlags, cfg.AMQPFlags},
+		flags: InstallationFlags{cfg.DatabaseFlags, cfg.OrganisationFlags, cfg.HTTPFlags, cfg.MailFlags, cfg.OIDCFlags, cfg.OutboundFlags, cfg.ClientCertificateFlags, cfg.AMQPFlags, cfg.DeliveryFlags},
 		base:  p.base, client: p.outbound, db: p.db, forwarded: p.app.Forwarded, now: cli.Clock,
 	}
 	p.registry.Installation.LookAround(e.look)
@@ -213,7 +221,7 @@ func (p *program) serve(cfg ServeCmd, w *web.Config) error {
 		Advised: adviceMetric(p.metrics),
 	}
 	w.Portal = &site.PortalConfig{
-		DB: p.db, Engine: p.engine, Registry: p.registry, Mailbox: cfg.Mailbox, AskToken: p.sender.TryToken, Checks: p.checks, AMQP: p.bridge, Exporter: p.exporter, DocumentBytes: cfg.MaxDocumentBytes,
+		DB: p.db, Engine: p.engine, Registry: p.registry, Mailbox: cfg.Mailbox, AskToken: p.sender.TryToken, ClientCertificate: p.certificate, Checks: p.checks, AMQP: p.bridge, Exporter: p.exporter, DocumentBytes: cfg.MaxDocumentBytes,
 		Docs: guidesServed(), Files: filesServed(),
 	}
 	return nil

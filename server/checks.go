@@ -22,9 +22,9 @@ import (
 )
 
 // newChecks makes what checks endpoints for the portal and the API.
-func newChecks(db *store.DB, services *services.Services, guard *outbound.Client, log *slog.Logger) *endpointcheck.Runner {
+func newChecks(db *store.DB, services *services.Services, guard *outbound.Client, certificate func(store.Endpoint) (*outbound.Certificate, time.Time, error), log *slog.Logger) *endpointcheck.Runner {
 	return endpointcheck.NewRunner(endpointcheck.RunnerConfig{
-		DB: db, Checker: endpointcheck.New(guard, assertionSigner{services.SigningKeys}, cli.Clock), Open: services.Endpoints.TokenSecret,
+		DB: db, Checker: endpointcheck.New(guard, assertionSigner{services.SigningKeys}, cli.Clock), Open: services.Endpoints.TokenSecret, Certificate: certificate,
 		Signatures: func(_ context.Context, e store.Endpoint) (webhook.Signatures, error) {
 			keys, _, err := signKeys(services)(e)
 			if err != nil {

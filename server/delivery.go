@@ -13,6 +13,7 @@ import (
 	"schakel/delivery/pull"
 	"schakel/delivery/webhook"
 	"schakel/registry/identity/token"
+	"schakel/registry/installation"
 	"schakel/registry/services"
 	"schakel/server/cli"
 	"schakel/store"
@@ -22,10 +23,12 @@ import (
 // DeliveryFlags set how failed deliveries are retried, as long as no
 // administrator chose otherwise among the settings.
 type DeliveryFlags struct {
-	RetryWaits    []time.Duration `default:"5s,30s,2m,10m,30m,1h,3h,6h" help:"Unless the settings in the portal say otherwise: pauses after the first, second, third failure and so on; the last one repeats."`
-	RetryAttempts int             `default:"50" help:"Unless the settings in the portal say otherwise: attempts after which a delivery goes to the dead-letter queue."`
-	KeyLifetime   time.Duration   `default:"168h" help:"Unless the settings in the portal say otherwise: how long an Idempotency-Key is valid, for what comes in and for what goes out."`
-	Lease         time.Duration   `default:"30s" help:"After the crash of a node that shares a PostgreSQL, the others take its deliveries over within this time, and within twice this time what it made of datasets. A node that lives keeps what it took. Nodes that share a database should have the same. At least 1s."`
+	RetryWaits          []time.Duration `default:"5s,30s,2m,10m,30m,1h,3h,6h" help:"Unless the settings in the portal say otherwise: pauses after the first, second, third failure and so on; the last one repeats."`
+	RetryAttempts       int             `default:"50" help:"Unless the settings in the portal say otherwise: attempts after which a delivery goes to the dead-letter queue."`
+	KeyLifetime         time.Duration   `default:"168h" help:"Unless the settings in the portal say otherwise: how long an Idempotency-Key is valid, for what comes in and for what goes out."`
+	OutboundCertificate string          `placeholder:"FILE" help:"PEM client certificate, with its chain, that is shown to receivers and token endpoints which ask for one, where their endpoint has none of its own. Read again when it changes."`
+	OutboundKey         string          `placeholder:"FILE" help:"PEM private key of --outbound-certificate. Refused when others can read it, as --tls-key."`
+	Lease               time.Duration   `default:"30s" help:"After the crash of a node that shares a PostgreSQL, the others take its deliveries over within this time, and within twice this time what it made of datasets. A node that lives keeps what it took. Nodes that share a database should have the same. At least 1s."`
 }
 
 // CheckFlags checks what flags cannot say one by one.
@@ -38,6 +41,9 @@ func (f DeliveryFlags) CheckFlags() error {
 			return errors.New("--retry-waits must be longer than 0, as 5s,30s,2m")
 		}
 	}
+	if (f.OutboundCertificate == "") != (f.OutboundKey == "") {
+		return errors.New("--outbound-certificate and --outbound-key go together")
+	}
 	if f.Lease < time.Second {
 		return errors.New("--lease must be at least 1s")
 	}
@@ -45,6 +51,34 @@ func (f DeliveryFlags) CheckFlags() error {
 		return errors.New("--key-lifetime must be at least 1m")
 	}
 	return nil
+}
+
+// outboundCertificate reads the client certificate that endpoints without one of their own are shown; nil without the flags.
+func (f DeliveryFlags) outboundCertificate() (*certificateFile, error) {
+	if f.OutboundCertificate == "" {
+		return nil, nil
+	}
+	return loadCertificate(f.OutboundCertificate, f.OutboundKey, cli.Clock)
+}
+
+// clientCertificates finds what an endpoint is shown: a certificate of its own, else that of the organisation.
+func clientCertificates(services *services.Services, file *certificateFile) func(store.Endpoint) (*outbound.Certificate, time.Time, error) {
+	return func(e store.Endpoint) (*outbound.Certificate, time.Time, error) {
+		cert, id, until, err := services.Endpoints.ClientCertificate(e, cli.Clock())
+		switch {
+		case err != nil:
+			return nil, until, err
+		case cert != nil:
+			return &outbound.Certificate{ID: id, TLS: cert}, until, nil
+		case file == nil:
+			return nil, until, nil
+		}
+		shown, err := file.get(nil)
+		if err != nil {
+			return nil, until, err
+		}
+		return &outbound.Certificate{ID: installation.Fingerprint(shown.Leaf), TLS: shown}, until, nil
+	}
 }
 
 // newSender makes what sends over HTTPS.

@@ -21,7 +21,23 @@ func fileFacts(f InstallationFlags) []installation.Expiry {
 	if f.TLSCert != "" {
 		list = append(list, chainFile(f.TLSCert)...)
 	}
+	if f.OutboundCertificate != "" {
+		list = append(list, outboundFile(f.OutboundCertificate)...)
+	}
 	return list
+}
+
+// outboundFile is the client certificate of the organisation.
+func outboundFile(path string) []installation.Expiry {
+	text, err := os.ReadFile(path)
+	found := installation.CertificatesIn(text)
+	if err != nil || len(found) == 0 {
+		return nil // the program does not start without
+	}
+	return []installation.Expiry{{
+		Kind: installation.ExpiryOutbound, ID: path, What: i18n.M("installation.expiry.outbound", path), From: found[0].NotBefore, Until: found[0].NotAfter, Severe: true,
+		Remedy: "installation.expiry.outbound-remedy",
+	}}
 }
 
 // tlsFact reads the certificate of --tls-cert; nil without one.

@@ -45,6 +45,7 @@ type InstallationFlags struct {
 	cli.OutboundFlags
 	ClientCertificateFlags
 	AMQPFlags
+	DeliveryFlags
 }
 
 // examiner finds the facts of an installation that the database does not have. It is safe for concurrent use.

@@ -73,6 +73,7 @@ type Endpoint struct {
 	ProbeOwner       string `db:"probe_owner"`        // the node that tries after that; then WaitUntil is when another may
 	UnaskedAt        Time   `db:"unasked_at"`         // when it sent what no request asked for; since then no connection is used twice
 	InboxAnswer      string `db:"inbox_answer"`       // what a test inbox answers, one of the Inbox constants; empty for other kinds
+	Certificates     string `db:"certificates"`       // client certificates, JSON of registry/partners, keys sealed; empty for none
 	SignScheme       string `db:"sign_scheme"`        // of signatures; empty for none
 	SignKeys         string `db:"sign_keys"`          // JSON of registry/partners, secrets sealed; empty for none
 	SignOverlapHours int64  `db:"sign_overlap_hours"` // in which the key before signs beside a new one
@@ -119,7 +120,7 @@ func (tx *Tx) UpdateEndpoint(ctx context.Context, e *Endpoint) error {
 	err = tx.update(ctx, "endpoint", e, "name", "url", "content_mode", "token_url", "token_client_id", "token_secret", "token_scope",
 		"token_auth_method", "status", "status_reason", "paused_by", "rate_per_second", "max_concurrency", "timeout_ms",
 		"windows", "batch_events", "batch_bytes", "batch_wait_ms", "contract_id", "contract_version", "batch_stated",
-		"sign_scheme", "sign_keys", "sign_overlap_hours", "config_version", "updated_at")
+		"sign_scheme", "sign_keys", "sign_overlap_hours", "certificates", "config_version", "updated_at")
 	if err != nil {
 		return err
 	}

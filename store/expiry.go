@@ -64,6 +64,13 @@ func (q *Queries) EndpointsWithEndingKeys(ctx context.Context) ([]KeptKeys, erro
 		WHERE e.status <> 'ended' AND e.sign_keys LIKE '%"retiresAt"%' ORDER BY e.id`)
 }
 
+// EndpointsWithCertificates lists the endpoints that are shown client certificates of their own.
+func (q *Queries) EndpointsWithCertificates(ctx context.Context) ([]KeptKeys, error) {
+	return listOf[KeptKeys](ctx, q, `SELECT e.id, e.partner_id, p.own, e.name, p.name AS owner, e.certificates AS keys
+		FROM endpoint e JOIN partner p ON p.id = e.partner_id AND p.status IN ('approved', 'suspended')
+		WHERE e.status <> 'ended' AND e.certificates <> '' ORDER BY e.id`)
+}
+
 // ExpiryNotice records that people were told that something ends.
 type ExpiryNotice struct {
 	Item    string `db:"item"`

@@ -28,6 +28,7 @@ func (r *run) checkCertificate(ctx context.Context, name string) bool {
 	defer cancel()
 	cfg := r.client.TLS()
 	cfg.ServerName, cfg.Time, cfg.ClientSessionCache = name, r.now, nil
+	r.Certificate.AddTo(cfg)
 	secure := tls.Client(conn, cfg)
 	err = secure.HandshakeContext(ctx)
 	chain := secure.ConnectionState().PeerCertificates

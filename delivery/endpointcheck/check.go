@@ -102,6 +102,8 @@ type Target struct {
 	Timeout time.Duration        // of one request; 0 is 30 s
 	Pause   time.Duration        // between requests, for an endpoint with a limit
 	Sign    webhook.Signatures   // what signs requests; none when it is empty
+	// Certificate is shown to a receiver that asks for a client certificate; nil for none.
+	Certificate *outbound.Certificate
 	// Event is an example of an event as JSON, whose id and mark as a test the check sets; empty is a test event of Source.
 	Event  []byte
 	Source string

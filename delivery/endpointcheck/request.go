@@ -165,7 +165,7 @@ func (r *run) once(ctx context.Context, q request) exchange {
 	}
 	ctx, cancel := context.WithTimeout(ctx, r.Timeout)
 	defer cancel()
-	resp, err := r.client.DoFor(ctx, "check "+r.URL, req)
+	resp, err := r.client.DoFor(outbound.WithCertificate(ctx, r.Certificate), "check "+r.URL, req)
 	if resp == nil {
 		x.kind, x.received = outbound.Kind(err), fmt.Sprint(err)
 		r.unasked = r.unasked || x.kind == outbound.KindUnasked

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"schakel/delivery/outbound"
 	"schakel/delivery/outbox"
 	"schakel/delivery/webhook"
 	"schakel/store"
@@ -21,8 +22,10 @@ type RunnerConfig struct {
 	// Open unseals the secret of an endpoint's token client, Signatures its keys.
 	Open       func(e store.Endpoint) (string, error)
 	Signatures func(ctx context.Context, e store.Endpoint) (webhook.Signatures, error)
-	Now        func() time.Time
-	Log        *slog.Logger
+	// Certificate opens the client certificate that an endpoint is shown now; nil for none.
+	Certificate func(e store.Endpoint) (*outbound.Certificate, time.Time, error)
+	Now         func() time.Time
+	Log         *slog.Logger
 }
 
 // Runner checks endpoints in the background and stores the reports. It is safe for concurrent use.
@@ -133,6 +136,12 @@ func (r *Runner) check(ctx context.Context, e store.Endpoint, source string, exa
 	if e.RatePerSecond > 0 {
 		t.Pause = time.Second / time.Duration(e.RatePerSecond)
 	}
+	if r.cfg.Certificate != nil {
+		var err error
+		if t.Certificate, _, err = r.cfg.Certificate(e); err != nil {
+			return Report{}, err
+		}
+	}
 	if e.TokenAuthMethod != "" && e.TokenAuthMethod != webhook.AuthNone {
 		secret, err := r.cfg.Open(e)
 		if err != nil {
@@ -140,7 +149,7 @@ func (r *Runner) check(ctx context.Context, e store.Endpoint, source string, exa
 		}
 		t.Token = &webhook.TokenConfig{
 			ConfigVersion: strconv.FormatInt(e.ConfigVersion, 10), TokenURL: e.TokenURL, ClientID: e.TokenClientID, Scope: e.TokenScope,
-			AuthMethod: e.TokenAuthMethod, Secret: webhook.Secret(secret),
+			AuthMethod: e.TokenAuthMethod, Secret: webhook.Secret(secret), Certificate: t.Certificate,
 		}
 	}
 	var err error

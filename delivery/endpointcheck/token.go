@@ -7,11 +7,15 @@ import (
 	"crypto/elliptic"
 	"crypto/rand"
 	"crypto/rsa"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
+	"math/big"
 	"net/http"
 	"time"
 
+	"schakel/delivery/outbound"
 	"schakel/delivery/webhook"
 	"schakel/templates/i18n"
 )
@@ -57,9 +61,16 @@ func (r *run) checkTokens(ctx context.Context) {
 // checkSecret asks a token with a secret, or a signature, that cannot be right.
 func (r *run) checkSecret(ctx context.Context) {
 	wrong, sender := *r.Token, r.sender
-	if wrong.AuthMethod == webhook.AuthPrivateKey {
+	switch wrong.AuthMethod {
+	case webhook.AuthPrivateKey:
 		sender = r.wrong
-	} else {
+	case webhook.AuthTLS:
+		stranger, err := strangerCertificate(r.now())
+		if err != nil {
+			return
+		}
+		wrong.Certificate = stranger
+	default:
 		wrong.Secret = webhook.Secret("not-" + rand.Text())
 	}
 	_, err := sender.Ask(ctx, wrong)
@@ -70,6 +81,8 @@ func (r *run) checkSecret(ctx context.Context) {
 		f.Result, f.Text, f.Remedy = Fault, "check.text.secret-any", "check.remedy.secret"
 	case !refused:
 		return
+	case failure.Status == 0 && wrong.AuthMethod == webhook.AuthTLS:
+		f.Text, f.Received = "check.text.certificate-refused", failure.Detail
 	case failure.Status == http.StatusUnauthorized || failure.Status == http.StatusBadRequest || failure.Status == http.StatusForbidden:
 		f.Text, f.Received = answered(failure.Status), failure.Detail
 	default:
@@ -79,6 +92,17 @@ func (r *run) checkSecret(ctx context.Context) {
 }
 
 func answered(status int) i18n.Message { return i18n.M("check.text.answered", status) }
+
+// strangerCertificate makes a client certificate that nobody knows.
+func strangerCertificate(now time.Time) (*outbound.Certificate, error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, err
+	}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotBefore: now.Add(-time.Hour), NotAfter: now.Add(time.Hour), ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	return &outbound.Certificate{ID: "stranger " + rand.Text(), TLS: &tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}}, err
+}
 
 // strangerTo signs as a signer does, but with a key that is made for the occasion.
 type strangerTo struct{ signer webhook.Signer }

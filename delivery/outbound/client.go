@@ -216,11 +216,11 @@ type pool struct {
 	plainGuard *guard
 	closed     atomic.Bool // replaced by another pool
 	mu         sync.Mutex
-	owners     map[string]*owner
+	owners     map[ownerKey]*owner
 }
 
 func newPool(cfg Config, allow []netip.Prefix) *pool {
-	p := &pool{guard: newGuard(allow, false), owners: make(map[string]*owner)}
+	p := &pool{guard: newGuard(allow, false), owners: make(map[ownerKey]*owner)}
 	p.secure = newTransport(cfg, p.guard)
 	switch {
 	case cfg.AllowUnsigned && !cfg.AllowPlainHTTP:

@@ -76,7 +76,8 @@ func (r *Response) body(answer *http.Response, most int64) error {
 // connection turns out to be closed before any byte of an answer came is sent again over another one, so its body must be
 // readable again (GetBody) and its receiver must know it as the same, by its Idempotency-Key.
 //
-// With req.Close the request has a connection of its own. DoFor does not believe an answer on a used connection with more
+// A client certificate of the context (see WithCertificate) is shown to a receiver that asks for one. With req.Close the request has a
+// connection of its own. DoFor does not believe an answer on a used connection with more
 // bytes right behind it: the error is of KindUnasked, as when the receiver answers out of turn. The error is ErrHeldBack when
 // the gate of the context is closed.
 func (c *Client) DoFor(ctx context.Context, owner string, req *http.Request) (*Response, error) {
@@ -90,7 +91,7 @@ func (c *Client) DoFor(ctx context.Context, owner string, req *http.Request) (*R
 	if err := p.allows(req); err != nil {
 		return nil, wrap(req.URL.Host, err)
 	}
-	resp, err := p.owner(&c.cfg, owner).do(ctx, c.named(req.WithContext(ctx)))
+	resp, err := p.owner(&c.cfg, owner, certificateOf(ctx)).do(ctx, c.named(req.WithContext(ctx)))
 	if resp != nil {
 		resp.Duration = c.cfg.Now().Sub(started)
 	}
@@ -101,13 +102,18 @@ func (c *Client) DoFor(ctx context.Context, owner string, req *http.Request) (*R
 }
 
 // Forget closes the connections of an owner that was removed.
-func (c *Client) Forget(owner string) {
+func (c *Client) Forget(name string) {
 	p := c.pool.Load()
 	p.mu.Lock()
-	o := p.owners[owner]
-	delete(p.owners, owner)
+	var gone []*owner
+	for key, o := range p.owners {
+		if key.name == name {
+			gone = append(gone, o)
+			delete(p.owners, key)
+		}
+	}
 	p.mu.Unlock()
-	if o != nil {
+	for _, o := range gone {
 		o.closeIdle()
 	}
 }
@@ -215,6 +221,7 @@ func (o *owner) setHTTP2(key string) {
 	t.Protocols = new(http.Protocols)
 	t.Protocols.SetHTTP2(true)
 	t.TLSClientConfig.ClientSessionCache = tls.NewLRUClientSessionCache(4)
+	o.cert.AddTo(t.TLSClientConfig)
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.host(key).http2 = t

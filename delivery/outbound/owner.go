@@ -26,10 +26,11 @@ const (
 	provenAfter = 3
 )
 
-// owner holds connections apart from those of all others.
+// owner holds connections apart from those of all others, and of the same owner with another client certificate.
 type owner struct {
 	cfg   *Config
 	pool  *pool
+	cert  *Certificate // nil for none
 	tls   *tls.Config
 	mu    sync.Mutex
 	hosts map[string]*host // by scheme and address
@@ -44,15 +45,17 @@ type host struct {
 	sweeper *time.Timer
 }
 
-func (p *pool) owner(cfg *Config, name string) *owner {
+func (p *pool) owner(cfg *Config, name string, cert *Certificate) *owner {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	o := p.owners[name]
+	key := keyOf(name, cert)
+	o := p.owners[key]
 	if o == nil {
-		o = &owner{cfg: cfg, pool: p, tls: newTLSConfig(*cfg), hosts: make(map[string]*host)}
+		o = &owner{cfg: cfg, pool: p, cert: cert, tls: newTLSConfig(*cfg), hosts: make(map[string]*host)}
 		o.tls.ClientSessionCache = tls.NewLRUClientSessionCache(4)
 		o.tls.NextProtos = []string{"h2", "http/1.1"}
-		p.owners[name] = o
+		cert.AddTo(o.tls)
+		p.owners[key] = o
 	}
 	return o
 }

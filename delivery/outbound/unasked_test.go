@@ -206,7 +206,7 @@ func TestOwnersShareNoConnection(t *testing.T) {
 				if other := seen[address]; other != "" {
 					t.Errorf("%s and %s share a connection", name, other)
 				}
-				seen[address] = name
+				seen[address] = name.name
 			}
 		}
 	}

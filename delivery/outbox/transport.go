@@ -72,11 +72,14 @@ type Webhook struct {
 	Now  func() time.Time
 	// Keys, when set, unseals the keys that sign requests to an endpoint now, and says until when they do; zero for no end.
 	Keys func(e store.Endpoint) (keys []webhook.SignKey, until time.Time, err error)
+	// Certificate, when set, opens the client certificate that an endpoint is shown now, and says until when it is; nil for none, zero for no end.
+	Certificate func(e store.Endpoint) (cert *outbound.Certificate, until time.Time, err error)
 	// Asker, when set, sends the requests of Ask; it takes larger answers than Sender, which are not stored.
 	Asker WebhookSender
 
 	secrets secretCache
 	signing signatureCache
+	shown   certificateCache
 }
 
 // Send implements Transport: it posts the event and judges the answer by the table of CE-74.
@@ -129,12 +132,22 @@ func (w *Webhook) target(ep store.Endpoint) (webhook.Target, error) {
 			return t, err
 		}
 	}
+	version := strconv.FormatInt(ep.ConfigVersion, 10)
+	if w.Certificate != nil {
+		var err error
+		if t.Certificate, err = w.shown.of(ep, w.Now(), w.Certificate); err != nil {
+			return t, err
+		}
+		if t.Certificate != nil {
+			version += " " + t.Certificate.ID // a token may be bound to it
+		}
+	}
 	if ep.TokenAuthMethod == "" || ep.TokenAuthMethod == webhook.AuthNone {
 		return t, nil
 	}
 	t.Token = &webhook.TokenConfig{
-		ConfigVersion: strconv.FormatInt(ep.ConfigVersion, 10), TokenURL: ep.TokenURL, ClientID: ep.TokenClientID,
-		Scope: ep.TokenScope, AuthMethod: ep.TokenAuthMethod,
+		ConfigVersion: version, TokenURL: ep.TokenURL, ClientID: ep.TokenClientID,
+		Scope: ep.TokenScope, AuthMethod: ep.TokenAuthMethod, Certificate: t.Certificate,
 	}
 	if ep.TokenSecret == "" {
 		return t, nil

@@ -80,7 +80,7 @@ func (s *Sender) exchange(ctx context.Context, t Target, req *http.Request, out 
 		defer cancel()
 	}
 	began := s.now()
-	resp, err := s.client.DoFor(ctx, t.EndpointID, req)
+	resp, err := s.client.DoFor(outbound.WithCertificate(ctx, t.Certificate), t.EndpointID, req)
 	ended := s.now()
 	out.Duration = ended.Sub(began)
 	if resp == nil {

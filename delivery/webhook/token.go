@@ -29,6 +29,7 @@ const (
 	AuthBasic      = "client_secret_basic" // RFC 6749 2.3.1
 	AuthPost       = "client_secret_post"  // RFC 6749 2.3.1
 	AuthPrivateKey = "private_key_jwt"     // SEC-02
+	AuthTLS        = "tls_client_auth"     // RFC 8705 2.1
 )
 
 // TokenConfig configures the access tokens of an endpoint.
@@ -39,6 +40,8 @@ type TokenConfig struct {
 	Secret        Secret // for AuthBasic and AuthPost
 	Scope         string // space-separated; left out of the request when empty
 	AuthMethod    string // one of the Auth constants; "" is AuthBasic
+	// Certificate is shown to a token endpoint that asks for a client certificate: of AuthTLS it is the proof, and it may bind the token. Nil for none.
+	Certificate *outbound.Certificate
 }
 
 // TokenError reports a failed token request. Its text is safe to show.
@@ -69,7 +72,7 @@ func (f *tokenFetcher) fetch(ctx context.Context, cfg TokenConfig) (grant, error
 	}
 	// Nobody else's answer can be on a connection of its own. The gate is that of the webhook.
 	req.Close = true
-	resp, err := f.client.DoFor(outbound.WithGate(ctx, nil), "token", req)
+	resp, err := f.client.DoFor(outbound.WithCertificate(outbound.WithGate(ctx, nil), cfg.Certificate), "token", req)
 	if err != nil {
 		return grant{}, transportFailure(err)
 	}
@@ -105,6 +108,11 @@ func (f *tokenFetcher) request(ctx context.Context, cfg TokenConfig) (*http.Requ
 		form.Set("client_id", cfg.ClientID)
 		form.Set("client_assertion_type", "urn:ietf:params:oauth:client-assertion-type:jwt-bearer")
 		form.Set("client_assertion", assertion)
+	case AuthTLS:
+		if cfg.Certificate == nil {
+			return nil, errors.New("the endpoint has no client certificate to authenticate with")
+		}
+		form.Set("client_id", cfg.ClientID)
 	default:
 		return nil, errors.New("the way to authenticate at the token endpoint is not known")
 	}

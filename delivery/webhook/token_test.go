@@ -7,6 +7,7 @@ import (
 	"crypto/elliptic"
 	"crypto/rand"
 	"crypto/rsa"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -20,6 +21,7 @@ import (
 
 	"github.com/go-jose/go-jose/v4"
 	"github.com/go-jose/go-jose/v4/jwt"
+	"schakel/delivery/outbound"
 )
 
 const secret = "s3cr3t+with/odd:signs"
@@ -87,12 +89,21 @@ func TestTokenRequest(t *testing.T) {
 		{"", nil, true},
 		{AuthPost, []string{"client_id", "client_secret"}, false},
 		{AuthPrivateKey, []string{"client_id", "client_assertion", "client_assertion_type"}, false},
+		{AuthTLS, []string{"client_id"}, false},
 	} {
 		t.Run("SEC-01 "+tt.method, func(t *testing.T) {
 			t.Parallel()
 			as, sink := newTokenServer(t), guarded(t, anyToken)
 			s := newSender(t, fixedKey{SigningKey{"k1", "ES256", key}}, as.Server, sink)
-			out := s.Send(t.Context(), Target{EndpointID: "e", URL: sink.URL, Token: as.config(tt.method)}, message())
+			cfg := as.config(tt.method)
+			if tt.method == AuthTLS {
+				out := s.Send(t.Context(), Target{EndpointID: "none", URL: sink.URL, Token: cfg}, message())
+				if out.Token == nil || out.Token.Code != "config" {
+					t.Errorf("without a certificate: %+v", out)
+				}
+				cfg.Certificate = &outbound.Certificate{ID: "c", TLS: &tls.Certificate{}}
+			}
+			out := s.Send(t.Context(), Target{EndpointID: "e", URL: sink.URL, Token: cfg}, message())
 			if out.Status != 202 {
 				t.Fatalf("%+v", out)
 			}

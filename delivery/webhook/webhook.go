@@ -25,13 +25,15 @@ const (
 
 // Target is the destination of a delivery.
 type Target struct {
-	EndpointID string        // key of the token cache
-	URL        string        // https; http only where the client allows it
-	Mode       string        // ModeStructured ("" too) or ModeBinary
-	Token      *TokenConfig  // nil when the endpoint asks for no token
-	Sign       Signatures    // of each request; none when it is empty
-	Single     bool          // each request over a connection of its own: the receiver answered unasked before
-	Timeout    time.Duration // of one attempt; 0 or more than the client's means the client's
+	EndpointID string       // key of the token cache
+	URL        string       // https; http only where the client allows it
+	Mode       string       // ModeStructured ("" too) or ModeBinary
+	Token      *TokenConfig // nil when the endpoint asks for no token
+	Sign       Signatures   // of each request; none when it is empty
+	// Certificate is shown to a receiver that asks for a client certificate; nil for none.
+	Certificate *outbound.Certificate
+	Single      bool          // each request over a connection of its own: the receiver answered unasked before
+	Timeout     time.Duration // of one attempt; 0 or more than the client's means the client's
 }
 
 // Payload is an event ready to be encoded; *event.Event is one.

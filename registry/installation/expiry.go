@@ -11,17 +11,19 @@ import (
 
 // Kinds of what ends.
 const (
-	ExpiryTLS       = "tls"              // the certificate of --tls-cert
-	ExpiryChain     = "tls-chain"        // one of an authority in the same file
-	ExpiryAddress   = "address"          // what answers at the base URL, such as a proxy
-	ExpiryTrust     = "trust"            // a root or intermediate that we hold others against
-	ExpiryParty     = "amqp-party"       // of a party for messages over AMQP
-	ExpiryBroker    = "amqp-broker"      // our client certificate for a broker
-	ExpiryBrokerCA  = "amqp-broker-ca"   // whom we trust at a broker
-	ExpiryClient    = "client"           // what a machine client showed last
-	ExpiryClientKey = "client-key"       // x5c of a key that is registered with a client
-	ExpiryReadKey   = "read-key"         // of a pipeline
-	ExpirySignKey   = "endpoint-signing" // of the key before, that signs requests until it retires
+	ExpiryTLS       = "tls"                  // the certificate of --tls-cert
+	ExpiryChain     = "tls-chain"            // one of an authority in the same file
+	ExpiryAddress   = "address"              // what answers at the base URL, such as a proxy
+	ExpiryTrust     = "trust"                // a root or intermediate that we hold others against
+	ExpiryParty     = "amqp-party"           // of a party for messages over AMQP
+	ExpiryBroker    = "amqp-broker"          // our client certificate for a broker
+	ExpiryBrokerCA  = "amqp-broker-ca"       // whom we trust at a broker
+	ExpiryClient    = "client"               // what a machine client showed last
+	ExpiryClientKey = "client-key"           // x5c of a key that is registered with a client
+	ExpiryReadKey   = "read-key"             // of a pipeline
+	ExpirySignKey   = "endpoint-signing"     // of the key before, that signs requests until it retires
+	ExpiryEndpoint  = "endpoint-certificate" // the client certificate that an endpoint is shown
+	ExpiryOutbound  = "outbound"             // the client certificate that the others are shown
 )
 
 // The codes of what the check of certificates finds about ends.
@@ -58,7 +60,7 @@ func KindOf(item string) string {
 // StoredKinds lists the kinds in the database, which all nodes share: of these, what is not found any more is over. Of files, which each node has
 // its own of, only a later end says so.
 func StoredKinds() []string {
-	return []string{ExpiryParty, ExpiryBroker, ExpiryBrokerCA, ExpiryClient, ExpiryClientKey, ExpiryReadKey, ExpirySignKey}
+	return []string{ExpiryParty, ExpiryBroker, ExpiryBrokerCA, ExpiryClient, ExpiryClientKey, ExpiryReadKey, ExpirySignKey, ExpiryEndpoint}
 }
 
 // Text tells when it ends, or that it has ended.

@@ -26,6 +26,7 @@ func storedEnds(ctx context.Context, q *store.Queries, now time.Time) (list []Ex
 		func() ([]Expiry, error) { return clientKeyEnds(ctx, q, after) },
 		func() ([]Expiry, error) { return readKeyEnds(ctx, q, after) },
 		func() ([]Expiry, error) { return signKeyEnds(ctx, q, now) },
+		func() ([]Expiry, error) { return endpointEnds(ctx, q) },
 	} {
 		some, err := read()
 		if err != nil {
@@ -160,6 +161,31 @@ func signKeyEnds(ctx context.Context, q *store.Queries, now time.Time) (list []E
 				PartnerID: theirs(row.PartnerID, row.Own), Remedy: "installation.expiry.endpoint-signing-remedy", Href: "/admin/endpoints/" + row.ID, PartnerHref: "/partner/endpoints/" + row.ID,
 			})
 		}
+	}
+	return list, err
+}
+
+// endpointEnds reads the client certificates that endpoints are shown: of each the last to end, so that one which was renewed is over.
+func endpointEnds(ctx context.Context, q *store.Queries) (list []Expiry, err error) {
+	rows, err := q.EndpointsWithCertificates(ctx)
+	for _, row := range rows {
+		var certificates []struct {
+			NotBefore store.Time `json:"notBefore"`
+			NotAfter  store.Time `json:"notAfter"`
+		}
+		if json.Unmarshal([]byte(row.Keys), &certificates) != nil || len(certificates) == 0 {
+			continue // the engine tells that it cannot prove who it is
+		}
+		last := certificates[0]
+		for _, c := range certificates {
+			if c.NotAfter.After(last.NotAfter.Time) {
+				last = c
+			}
+		}
+		list = append(list, Expiry{
+			Kind: ExpiryEndpoint, ID: row.ID, What: i18n.M("installation.expiry.endpoint-certificate", row.Name, row.Owner), From: last.NotBefore.Time, Until: last.NotAfter.Time,
+			PartnerID: theirs(row.PartnerID, row.Own), Severe: true, Remedy: "installation.expiry.endpoint-certificate-remedy", Href: "/admin/endpoints/" + row.ID, PartnerHref: "/partner/endpoints/" + row.ID,
+		})
 	}
 	return list, err
 }

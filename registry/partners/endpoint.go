@@ -50,9 +50,13 @@ type EndpointInput struct {
 	TokenSecret string
 	// TokenAuthMethod is none, client_secret_basic, client_secret_post or private_key_jwt (with the keys of our own JWKS).
 	TokenAuthMethod string
-	RatePerSecond   int64 // 0 is no limit
-	MaxConcurrency  int64 // 1 to 64; 0 is 16
-	TimeoutSeconds  int64 // 1 to 60; 0 is 30
+	// Certificate is a client certificate to show to the receiver and its token endpoint, with its chain, and CertificateKey its key, both PEM. The key
+	// never comes out. Empty on an update keeps what is there; another is added, and shown after CertificateWaitHours, 0 to 2160.
+	Certificate, CertificateKey string
+	CertificateWaitHours        int64
+	RatePerSecond               int64 // 0 is no limit
+	MaxConcurrency              int64 // 1 to 64; 0 is 16
+	TimeoutSeconds              int64 // 1 to 60; 0 is 30
 	// Windows say when events may be sent, as JSON of delivery/window; empty is at any time.
 	Windows string
 	// BatchEvents limits the events in one request, 2 to 1,000; 0 sends one by one (EDU-11).
@@ -67,11 +71,15 @@ type EndpointInput struct {
 	BatchStated bool
 }
 
+// ShowsCertificate reports whether endpoints without a client certificate of their own are shown that of the organisation.
+func (e *Endpoints) ShowsCertificate() bool { return e.cfg.ShowsCertificate }
+
 // ServedKinds lists the kinds of endpoint that can be made here.
 func (e *Endpoints) ServedKinds() []string { return slices.Clone(e.cfg.ServedKinds) }
 
 // Create adds an endpoint (EDU-14). An administrator names the partner, or none for the own organisation. Fields: name, kind,
-// url, contentMode, tokenUrl, tokenClientId, tokenSecret, tokenScope, tokenAuthMethod, ratePerSecond, maxConcurrency,
+// url, contentMode, tokenUrl, tokenClientId, tokenSecret, tokenScope, tokenAuthMethod, certificate, certificateKey,
+// certificateWaitHours, ratePerSecond, maxConcurrency,
 // timeoutSeconds, windows, batchEvents, batchBytes, batchWaitSeconds, contractId, batchStated.
 func (e *Endpoints) Create(ctx context.Context, actor registry.Actor, partnerID string, in EndpointInput) (store.Endpoint, error) {
 	in = in.clean()
@@ -99,6 +107,9 @@ func (e *Endpoints) Create(ctx context.Context, actor registry.Actor, partnerID 
 		}
 		endpoint = store.Endpoint{PartnerID: owner.ID, Kind: in.Kind, Status: store.EndpointActive}
 		e.apply(&endpoint, in)
+		if err := e.addCertificate(&endpoint, in, tx.Now.Time); err != nil {
+			return err
+		}
 		if err := tx.InsertEndpoint(ctx, &endpoint); err != nil {
 			return fmt.Errorf("add endpoint: %w", err)
 		}
@@ -123,6 +134,9 @@ func (e *Endpoints) Update(ctx context.Context, actor registry.Actor, id string,
 		}
 		before := *endpoint
 		e.apply(endpoint, asked)
+		if err := e.addCertificate(endpoint, asked, tx.Now.Time); err != nil {
+			return err
+		}
 		if err := tx.UpdateEndpoint(ctx, endpoint); err != nil {
 			return fmt.Errorf("update endpoint: %w", err)
 		}
@@ -262,7 +276,7 @@ func (e *Endpoints) move(ctx context.Context, actor registry.Actor, id, verb, re
 			endpoint.PausedBy = actor.Name
 		}
 		if t.To == store.EndpointEnded {
-			endpoint.TokenSecret, endpoint.SignKeys = "", ""
+			endpoint.TokenSecret, endpoint.SignKeys, endpoint.Certificates = "", "", ""
 		}
 		if err := e.updateStatus(ctx, tx, actor, endpoint); err != nil {
 			return fmt.Errorf("%s endpoint: %w", verb, err)
@@ -327,7 +341,7 @@ func endEndpoints(ctx context.Context, tx *store.Tx, partnerID, reason string) e
 		return fmt.Errorf("list endpoints: %w", err)
 	}
 	for _, endpoint := range endpoints {
-		endpoint.Status, endpoint.StatusReason, endpoint.TokenSecret, endpoint.SignKeys = store.EndpointEnded, reason, "", ""
+		endpoint.Status, endpoint.StatusReason, endpoint.TokenSecret, endpoint.SignKeys, endpoint.Certificates = store.EndpointEnded, reason, "", "", ""
 		if err := tx.UpdateEndpoint(ctx, &endpoint); err != nil {
 			return fmt.Errorf("end endpoint: %w", err)
 		}

@@ -35,7 +35,7 @@ func EndpointHost(e store.Endpoint) string {
 
 // TokenAuthMethods lists the ways we may prove who we are at the token endpoint of a partner.
 func (e *Endpoints) TokenAuthMethods() []string {
-	methods := []string{token.ClientSecretBasic, token.ClientSecretPost, token.PrivateKeyJWT}
+	methods := []string{token.ClientSecretBasic, token.ClientSecretPost, token.PrivateKeyJWT, token.TLSClientAuth}
 	if e.cfg.AllowOpenEndpoints {
 		methods = append(methods, registry.TokenAuthNone)
 	}
@@ -45,6 +45,7 @@ func (e *Endpoints) TokenAuthMethods() []string {
 func (in EndpointInput) clean() EndpointInput {
 	in.Name = registry.CleanName(in.Name)
 	in.URL, in.TokenURL = strings.TrimSpace(in.URL), strings.TrimSpace(in.TokenURL)
+	in.Certificate, in.CertificateKey = strings.TrimSpace(in.Certificate), strings.TrimSpace(in.CertificateKey)
 	in.TokenClientID, in.TokenScope = strings.TrimSpace(in.TokenClientID), strings.Join(strings.Fields(in.TokenScope), " ")
 	in.Windows, in.ContractID, in.ContractVersion = strings.TrimSpace(in.Windows), strings.TrimSpace(in.ContractID), strings.TrimSpace(in.ContractVersion)
 	if in.ContractID == "" {
@@ -99,6 +100,7 @@ func (e *Endpoints) checkWebhook(in EndpointInput, old store.Endpoint, wrong reg
 		wrong.Add("url", i18n.Raw(err.Error()))
 	}
 	wrong.AddIf(!slices.Contains(e.TokenAuthMethods(), in.TokenAuthMethod), "tokenAuthMethod", "partners.endpoint.method-bad")
+	e.checkCertificate(in, old, wrong)
 	if in.TokenAuthMethod == registry.TokenAuthNone {
 		return
 	}
@@ -125,6 +127,9 @@ func checkTokenSecret(in EndpointInput, old store.Endpoint) i18n.Message {
 	}
 	return ""
 }
+
+// needsCertificate reports whether a method proves who we are by a client certificate.
+func needsCertificate(method string) bool { return method == token.TLSClientAuth }
 
 func usesSecret(method string) bool {
 	return method == token.ClientSecretBasic || method == token.ClientSecretPost

@@ -21,6 +21,7 @@ func (e *Endpoints) mailRedirected(ctx context.Context, tx *store.Tx, actor regi
 		registry.ChangeOf("partners.mail.part-token-client", before.TokenClientID, after.TokenClientID),
 		registry.ChangeOf("partners.mail.part-token-method", before.TokenAuthMethod, after.TokenAuthMethod),
 		registry.ChangeOf("partners.mail.part-token-scope", before.TokenScope, after.TokenScope),
+		registry.ChangeOf("partners.mail.part-certificate", certificateWords(before), certificateWords(after)),
 	)
 	if before.TokenSecret != after.TokenSecret {
 		changes = append(changes, registry.Change{What: "partners.mail.part-token-secret", Replaced: true})

@@ -48,13 +48,18 @@ type EndpointFormView struct {
 	Sending                             SendingFields
 	// HasSecret is set when a client secret is stored; it is never shown.
 	HasSecret bool
+	// Certificates are the client certificates that are stored; Certificate is one as typed, and CertificateWait the hours before it is used.
+	Certificates                 []CertificateRow
+	Certificate, CertificateWait string
+	// Organisation is set when endpoints without one are shown that of the organisation.
+	Organisation bool
 	// JWKS is the address of our public keys.
 	JWKS  string
 	Wrong map[string]i18n.Message
 }
 
 func (v EndpointFormView) errors(ctx context.Context) []ui.FieldError {
-	return ui.NamedErrors(v.Wrong, append(sendingLabels(ctx), ui.Labelled{"name", i18n.T(ctx, "partners.label.name")}, ui.Labelled{"kind", i18n.T(ctx, "partners.label.kind")}, ui.Labelled{"url", i18n.T(ctx, "partners.label.webhook-address")},
+	return ui.NamedErrors(v.Wrong, append(append(sendingLabels(ctx), certificateLabels(ctx)...), ui.Labelled{"name", i18n.T(ctx, "partners.label.name")}, ui.Labelled{"kind", i18n.T(ctx, "partners.label.kind")}, ui.Labelled{"url", i18n.T(ctx, "partners.label.webhook-address")},
 		ui.Labelled{"contentMode", i18n.T(ctx, "partners.endpoint.how-sent")}, ui.Labelled{"tokenAuthMethod", i18n.T(ctx, "partners.label.method")}, ui.Labelled{"tokenUrl", i18n.T(ctx, "partners.label.token-endpoint")},
 		ui.Labelled{"tokenClientId", i18n.T(ctx, "partners.label.client-id")}, ui.Labelled{"tokenSecret", i18n.T(ctx, "partners.label.client-secret")}, ui.Labelled{"tokenScope", i18n.T(ctx, "partners.label.scope")},
 		ui.Labelled{"ratePerSecond", i18n.T(ctx, "partners.label.requests-a-second")}, ui.Labelled{"maxConcurrency", i18n.T(ctx, "partners.endpoint.concurrency")}, ui.Labelled{"timeoutSeconds", i18n.T(ctx, "partners.label.timeout")})...)
@@ -417,7 +422,7 @@ func endpointWays(ways []EndpointWay) templ.Component {
 		var templ_7745c5c3_Var8 string
 		templ_7745c5c3_Var8, templ_7745c5c3_Err = templ.JoinStringErrs(i18n.T(ctx, "partners.label.kind"))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `partners/endpoint_form.templ`, Line: 188, Col: 53}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `partners/endpoint_form.templ`, Line: 193, Col: 53}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var8))
 		if templ_7745c5c3_Err != nil {
@@ -450,7 +455,7 @@ func endpointWays(ways []EndpointWay) templ.Component {
 				var templ_7745c5c3_Var9 string
 				templ_7745c5c3_Var9, templ_7745c5c3_Err = templ.JoinStringErrs(w.Label)
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `partners/endpoint_form.templ`, Line: 198, Col: 23}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `partners/endpoint_form.templ`, Line: 203, Col: 23}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var9))
 				if templ_7745c5c3_Err != nil {
@@ -463,7 +468,7 @@ func endpointWays(ways []EndpointWay) templ.Component {
 				var templ_7745c5c3_Var10 string
 				templ_7745c5c3_Var10, templ_7745c5c3_Err = templ.JoinStringErrs(w.Hint)
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `partners/endpoint_form.templ`, Line: 199, Col: 17}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `partners/endpoint_form.templ`, Line: 204, Col: 17}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var10))
 				if templ_7745c5c3_Err != nil {
@@ -532,7 +537,7 @@ func tokenFailure(f TokenFailure) templ.Component {
 			var templ_7745c5c3_Var13 string
 			templ_7745c5c3_Var13, templ_7745c5c3_Err = templ.JoinStringErrs(i18n.T(ctx, "partners.token.none-given"))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `partners/endpoint_form.templ`, Line: 211, Col: 81}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `partners/endpoint_form.templ`, Line: 216, Col: 81}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var13))
 			if templ_7745c5c3_Err != nil {
@@ -571,7 +576,7 @@ func tokenFailure(f TokenFailure) templ.Component {
 			var templ_7745c5c3_Var14 string
 			templ_7745c5c3_Var14, templ_7745c5c3_Err = templ.JoinStringErrs(i18n.T(ctx, "partners.token.answer") + " ")
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `partners/endpoint_form.templ`, Line: 218, Col: 47}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `partners/endpoint_form.templ`, Line: 223, Col: 47}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var14))
 			if templ_7745c5c3_Err != nil {
@@ -746,6 +751,10 @@ func endpointAdvanced(v EndpointFormView) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
+		templ_7745c5c3_Err = endpointCertificate(v).Render(ctx, templ_7745c5c3_Buffer)
+		if templ_7745c5c3_Err != nil {
+			return templ_7745c5c3_Err
+		}
 		templ_7745c5c3_Err = endpointWhen(v).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
@@ -843,7 +852,7 @@ func endpointWhen(v EndpointFormView) templ.Component {
 			var templ_7745c5c3_Var21 string
 			templ_7745c5c3_Var21, templ_7745c5c3_Err = templ.JoinStringErrs(i18n.T(ctx, "partners.endpoint.windows-text"))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `partners/endpoint_form.templ`, Line: 301, Col: 78}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `partners/endpoint_form.templ`, Line: 307, Col: 78}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var21))
 			if templ_7745c5c3_Err != nil {
@@ -917,7 +926,7 @@ func endpointBatches(v EndpointFormView) templ.Component {
 			var templ_7745c5c3_Var24 string
 			templ_7745c5c3_Var24, templ_7745c5c3_Err = templ.JoinStringErrs(i18n.T(ctx, "partners.endpoint.batches-text"))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `partners/endpoint_form.templ`, Line: 311, Col: 78}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `partners/endpoint_form.templ`, Line: 317, Col: 78}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var24))
 			if templ_7745c5c3_Err != nil {

@@ -196,6 +196,7 @@ func (d ownerPages) endpointView(ctx context.Context, owner store.Partner, e sto
 	if e.Circuit != store.CircuitClosed && !e.CircuitProbeAt.IsZero() {
 		v.CircuitText = i18n.Time(ctx, e.CircuitProbeAt.Time)
 	}
+	v.Certificates = certificateRows(e, d.Cfg.Now())
 	v.Unasked, v.Signing = e.UnaskedAt.Time, signText(e.SignScheme).In(ctx)
 	if e.WaitsAt(d.Cfg.Now()) {
 		v.WaitText = i18n.T(ctx, "partners.endpoint.wait-asked", e.WaitUntil.Time)

@@ -91,6 +91,7 @@ func readEndpoint(form site.Form) endpointForm {
 		TimeoutSeconds: site.FormNumber(form, "timeoutSeconds", in.wrong),
 	}
 	readSending(form, &in.EndpointInput, in.wrong)
+	readCertificate(form, &in.EndpointInput, in.wrong)
 	return in
 }
 
@@ -116,6 +117,7 @@ func (d ownerPages) showEndpointForm(c echo.Context, status int, e store.Endpoin
 	}
 	v.KindText, v.Token, v.Local = kindText(ctx, v.Kind), in.token(ctx), isLocal(in.URL) && wrong["url"] != ""
 	v.Advanced, v.PullHref = in.deviates(set.ContentMode) || advancedWrong(wrong), d.Href("/endpoints/new?kind=pull")
+	d.withCertificate(ctx, &v, e, in)
 	if v.New {
 		v.Ways = d.endpointWays(ctx, v.Kind)
 	}

@@ -47,12 +47,15 @@ func (d ownerPages) tokenConfig(in partners.EndpointInput, was store.Endpoint) (
 	if was.ID != "" {
 		kind = was.Kind
 	}
-	same := was.ID != "" && in.TokenSecret == "" && in.TokenURL == was.TokenURL && in.TokenClientID == was.TokenClientID &&
+	same := was.ID != "" && in.TokenSecret == "" && in.Certificate == "" && in.TokenURL == was.TokenURL && in.TokenClientID == was.TokenClientID &&
 		in.TokenScope == was.TokenScope && in.TokenAuthMethod == was.TokenAuthMethod
 	if kind != store.EndpointWebhook || in.TokenAuthMethod == registry.TokenAuthNone || same {
 		return cfg, false, nil
 	}
 	cfg = webhook.TokenConfig{TokenURL: in.TokenURL, ClientID: in.TokenClientID, Scope: in.TokenScope, AuthMethod: in.TokenAuthMethod, Secret: webhook.Secret(in.TokenSecret)}
+	if cfg.Certificate, err = d.certificateToTry(in, was); err != nil {
+		return cfg, false, err
+	}
 	if in.TokenSecret == "" {
 		stored, err := d.Registry.Endpoints.TokenSecret(was)
 		if err != nil {
@@ -86,7 +89,7 @@ func (w tokenWords) field(method string) string {
 	switch {
 	case w.at != "":
 		return w.at
-	case method == webhook.AuthPrivateKey:
+	case method == webhook.AuthPrivateKey, method == webhook.AuthTLS:
 		return "tokenClientId"
 	}
 	return "tokenSecret"

@@ -32,6 +32,7 @@ func (d ownerPages) routesEndpoints(g site.RouteGroup) {
 	change.GET("/endpoints/:id/signing", d.signing)
 	change.POST("/endpoints/:id/signing", d.changeSigning, d.RequireProof)
 	change.POST("/endpoints/:id/signing/rotate", d.rotateSigning, d.RequireProof)
+	change.POST("/endpoints/:id/certificates/:certificate/removal", d.removeCertificate, d.RequireProof)
 	change.POST("/endpoints/inbox", d.createInbox)
 	operate.POST("/endpoints/:id/answer", d.answerInbox)
 	operate.POST("/endpoints/:id/clear", d.clearInbox)

@@ -12,6 +12,7 @@ import (
 	"schakel/delivery/event"
 	"schakel/delivery/mutation/export"
 	"schakel/delivery/mutation/ingest"
+	"schakel/delivery/outbound"
 	"schakel/delivery/outbox"
 	"schakel/delivery/webhook"
 	"schakel/registry"
@@ -38,6 +39,8 @@ type PortalConfig struct {
 	// AskToken asks a token endpoint once and stores nothing; its error is a *webhook.TokenError, or that of ctx. Optional: endpoints
 	// are added without it being asked.
 	AskToken func(ctx context.Context, cfg webhook.TokenConfig) (lifetime time.Duration, err error)
+	// ClientCertificate opens the certificate that an endpoint is shown now; nil for none. Optional: then token endpoints are tried without.
+	ClientCertificate func(e store.Endpoint) (*outbound.Certificate, time.Time, error)
 	// Checks holds endpoints against the profile. Optional: without it no page offers a check.
 	Checks *endpointcheck.Runner
 	// Mailbox shows the mails of this Schakel to everybody who can reach it, at /mailbox. Only for a demonstration.
