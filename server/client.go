@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -9,6 +10,7 @@ import (
 	"os"
 	"strings"
 	"text/tabwriter"
+	"time"
 
 	"schakel/delivery/outbound"
 	"schakel/registry"
@@ -25,7 +27,7 @@ type ClientCmd struct {
 	Add    ClientAddCmd    `cmd:"" help:"Make a client and print its id and, this once, its private key or secret."`
 	List   ClientListCmd   `cmd:"" help:"List the clients of the own organisation, or of a partner."`
 	Revoke ClientRevokeCmd `cmd:"" help:"End a client for good; its tokens stop working within seconds."`
-	NewKey ClientNewKeyCmd `cmd:"" help:"Sign access tokens with a new key. Those that are out stay valid until they end."`
+	NewKey ClientNewKeyCmd `cmd:"" help:"Sign access tokens with a new key, or our client assertions with one that has a certificate. What was signed before stays valid until it ends."`
 }
 
 // RegistryFlags locate the data for commands that use the register.
@@ -193,18 +195,65 @@ func (c *ClientRevokeCmd) Run(ctx context.Context, streams cli.Streams, log *slo
 // ClientNewKeyCmd makes another key sign the tokens of all clients.
 type ClientNewKeyCmd struct {
 	RegistryFlags
+	Certificate string        `placeholder:"FILE" help:"PEM certificate of --key, with its chain: that key signs our own client assertions, with the certificate in x5c and in /oauth/jwks. Keys of access tokens stay as they are."`
+	Key         string        `placeholder:"FILE" help:"PEM private key of --certificate, ECDSA on P-256 or RSA. Stored encrypted. Refused when others can read it: mode 0600."`
+	After       time.Duration `help:"How long the key is published before it signs, so that receivers can learn it first; the one before signs until then."`
+	Drop        bool          `name:"drop-certificate" env:"-" help:"Sign client assertions with the key of access tokens again."`
+}
+
+// CheckFlags checks what flags cannot say one by one.
+func (c *ClientNewKeyCmd) CheckFlags() error {
+	switch {
+	case (c.Certificate == "") != (c.Key == ""):
+		return errors.New("--certificate and --key go together")
+	case c.Certificate != "" && c.Drop:
+		return errors.New("--certificate gives a key, --drop-certificate takes it away: give one of them")
+	case c.Certificate == "" && c.After != 0:
+		return errors.New("--after goes with --certificate")
+	}
+	return nil
 }
 
 // Run makes the key (SEC-05). Nodes that run see it within seconds, and the earlier one stays in the key set for as long as
 // its last token is valid.
 func (c *ClientNewKeyCmd) Run(ctx context.Context, streams cli.Streams, log *slog.Logger) error {
 	return c.withRegistry(ctx, log, func(s *services.Services) error {
+		switch {
+		case c.Drop:
+			if err := s.SigningKeys.DropAssertionKeys(ctx, registry.SystemActor()); err != nil {
+				return err
+			}
+			fmt.Fprintln(streams.Out, "Our client assertions are signed with the key of access tokens from now on.")
+			return nil
+		case c.Certificate != "":
+			return c.addCertified(ctx, streams, s)
+		}
 		if err := s.SigningKeys.RotateSigningKey(ctx, registry.SystemActor()); err != nil {
 			return err
 		}
 		fmt.Fprintln(streams.Out, "Access tokens are signed with a new key from now on.")
 		return nil
 	})
+}
+
+func (c *ClientNewKeyCmd) addCertified(ctx context.Context, streams cli.Streams, s *services.Services) error {
+	if err := registry.CheckSecretFile(c.Key); err != nil {
+		return fmt.Errorf("read key: %w", err)
+	}
+	pair, err := tls.LoadX509KeyPair(c.Certificate, c.Key)
+	if err != nil {
+		return fmt.Errorf("read certificate and key: %w", err)
+	}
+	kid, err := s.SigningKeys.AddAssertionKey(ctx, registry.SystemActor(), pair, c.After)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(streams.Out, "Key %s is published at /oauth/jwks with its certificate, and signs our client assertions", kid)
+	if c.After > 0 {
+		fmt.Fprintf(streams.Out, " in %s", c.After)
+	}
+	fmt.Fprintln(streams.Out, ".")
+	return nil
 }
 
 // TokenCmd gets an access token, for use with curl and the like (SEC-01, SEC-02).

@@ -117,16 +117,31 @@ func newEngine(db *store.DB, services *services.Services, transports map[string]
 	})
 }
 
-// assertionSigner signs our client assertions with the newest key of our token issuer, which our JWKS publishes.
-type assertionSigner struct{ keys token.Keys }
+// assertionSigner signs our client assertions: with a key that has a certificate where there is one, else with the newest key of our token
+// issuer. Our JWKS publishes both.
+type assertionSigner struct {
+	keys interface {
+		token.Keys
+		token.Certified
+	}
+}
 
 // SigningKey implements webhook.Signer.
 func (s assertionSigner) SigningKey(ctx context.Context) (webhook.SigningKey, error) {
+	now := cli.Clock()
+	certified, err := s.keys.AssertionKeys(ctx)
+	if err != nil {
+		return webhook.SigningKey{}, err
+	}
+	for _, k := range certified {
+		if k.Signs(now) {
+			return webhook.SigningKey{KID: k.KID, Alg: k.Alg, Private: k.Private, Chain: k.Chain}, nil
+		}
+	}
 	keys, err := s.keys.SigningKeys(ctx)
 	if err != nil {
 		return webhook.SigningKey{}, err
 	}
-	now := cli.Clock()
 	for _, k := range keys {
 		if !k.CreatedAt.After(now) && (k.RetiredAt.IsZero() || now.Before(k.RetiredAt)) {
 			return webhook.SigningKey{KID: k.KID, Alg: k.Alg, Private: k.Private}, nil
@@ -139,7 +154,7 @@ func (s assertionSigner) SigningKey(ctx context.Context) (webhook.SigningKey, er
 func newIssuer(p *program, cfg ServeCmd, certificates *site.CertificatePolicy, log *slog.Logger) (*token.Issuer, error) {
 	config := token.Config{
 		Issuer: p.base, TokenEndpoint: p.base + "/oauth/token", JWKSURI: p.base + "/oauth/jwks", LiveAuthMethods: p.registry.Clients.AuthMethods,
-		Clients: p.registry.Clients, Keys: p.registry.SigningKeys, Replay: p.db, HTTP: p.outbound.HTTPClient(), AllowHTTP: cfg.PlainHTTP, Now: cli.Clock,
+		Clients: p.registry.Clients, Keys: p.registry.SigningKeys, Certified: p.registry.SigningKeys, Replay: p.db, HTTP: p.outbound.HTTPClient(), AllowHTTP: cfg.PlainHTTP, Now: cli.Clock,
 	}
 	if certificates != nil {
 		config.CheckChain, config.Certificates, config.Note = certificates.Check, cfg.asks("oauth"), noteCertificate(p.db, log)

@@ -114,6 +114,7 @@ func TestExpiringKeys(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.client.JWKS = `{"keys":[{"kid":"a","x5c":["eA=="]}]}`
 		w.endpoint.SignKeys = `[{"id":"whk_2"},{"id":"whk_1","retiresAt":1}]`
+		w.endpoint.Certificates = `[{"id":"c"}]`
 		broker := store.AMQPBroker{Name: "b", Dialect: store.AMQPRabbitMQ4, URL: "amqps://b.example", SASL: store.AMQPExternal, Enabled: true}
 		w.write(func(tx *store.Tx) error {
 			if err := tx.UpdateClient(w.ctx, &w.client); err != nil {
@@ -144,10 +145,43 @@ func TestExpiringKeys(t *testing.T) {
 		if len(endpoints) != 1 || endpoints[0].ID != w.endpoint.ID || endpoints[0].Keys != w.endpoint.SignKeys {
 			t.Errorf("endpoints %+v", endpoints)
 		}
+		shown, err := w.db.EndpointsWithCertificates(w.ctx)
+		noErr(t, err)
+		if len(shown) != 1 || shown[0].ID != w.endpoint.ID || shown[0].Keys != w.endpoint.Certificates || shown[0].Owner != w.partner.Name {
+			t.Errorf("endpoints with certificates %+v", shown)
+		}
 		parties, err := w.db.ExpiringParties(w.ctx)
 		noErr(t, err)
 		if len(parties) != 1 || parties[0].ID != party.ID+":sign" || !parties[0].Until.Equal(w.in(400*24*time.Hour).Time) {
 			t.Errorf("parties %+v", parties)
+		}
+	})
+}
+
+// Keys of assertions are listed by when they start; one that starts ends those before it at that moment, once.
+func TestAssertionKeys(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		add := func(id string, starts store.Time) {
+			w.write(func(tx *store.Tx) error {
+				if err := tx.RetireAssertionKeys(w.ctx, starts); err != nil {
+					return err
+				}
+				return tx.InsertAssertionKey(w.ctx, &store.AssertionKey{ID: id, Algorithm: "ES256", PrivateKey: "p", Certificate: "c", NotAfter: w.in(time.Hour), StartsAt: starts})
+			})
+		}
+		first, second := w.now(), w.in(48*time.Hour)
+		add("a", first)
+		add("b", second)
+		keys, err := w.db.AssertionKeys(w.ctx)
+		noErr(t, err)
+		if len(keys) != 2 || keys[0].ID != "b" || !keys[0].RetiredAt.IsZero() || !keys[1].RetiredAt.Equal(second.Time) || keys[1].CreatedAt.IsZero() {
+			t.Errorf("%+v", keys)
+		}
+		w.write(func(tx *store.Tx) error { return tx.RetireAssertionKeys(w.ctx, tx.Now) })
+		keys, err = w.db.AssertionKeys(w.ctx)
+		noErr(t, err)
+		if !keys[0].RetiredAt.Equal(w.now().Time) || !keys[1].RetiredAt.Equal(w.now().Time) {
+			t.Errorf("all are retired: %+v", keys)
 		}
 	})
 }

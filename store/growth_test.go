@@ -35,6 +35,7 @@ var goesBy = map[string]string{
 	"delivery_notice":     "stays: two rows an endpoint at most",
 	"issue":               "stays: one row an endpoint and cause, of which there are a few dozen",
 	"order_head":          "stays: one row an order key of which something waits",
+	"assertion_key":       "stays: one row a certificate, once a year or so",
 	"signing_key":         "stays: one row a key, changed rarely, and old tokens are checked by it",
 	"partner":             "stays: what was agreed with whom is looked up after years",
 	"account":             "stays: the audit trail refers to it",

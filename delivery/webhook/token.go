@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto"
 	"crypto/rand"
+	"crypto/x509"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -253,6 +254,8 @@ type SigningKey struct {
 	KID     string        // key id in our published key set
 	Alg     string        // RS256, PS256 or ES256
 	Private crypto.Signer // may live in hardware
+	// Chain is the certificate of the key and those that lead to its root, for x5c; none for a key without one.
+	Chain []*x509.Certificate
 }
 
 // Signer returns the present signing key; it is called for every assertion, so that keys can be rolled (SEC-05).
@@ -310,7 +313,15 @@ func newJOSESigner(key SigningKey) (jose.Signer, error) {
 		return nil, errors.New("client assertions are signed with RS256, PS256 or ES256 only")
 	}
 	jwk := jose.JSONWebKey{Key: cryptosigner.Opaque(key.Private), KeyID: key.KID}
-	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: alg, Key: jwk}, (&jose.SignerOptions{}).WithType("JWT"))
+	options := (&jose.SignerOptions{}).WithType("JWT")
+	if len(key.Chain) > 0 {
+		x5c := make([]string, len(key.Chain))
+		for i, c := range key.Chain {
+			x5c[i] = base64.StdEncoding.EncodeToString(c.Raw)
+		}
+		options = options.WithHeader("x5c", x5c) // RFC 7515, 4.1.6
+	}
+	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: alg, Key: jwk}, options)
 	if err != nil {
 		return nil, fmt.Errorf("use signing key: %w", err)
 	}

@@ -8,6 +8,7 @@ import (
 	"crypto/rand"
 	"crypto/rsa"
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -21,6 +22,7 @@ import (
 
 	"github.com/go-jose/go-jose/v4"
 	"github.com/go-jose/go-jose/v4/jwt"
+	"schakel/delivery/amqp/certs/certtest"
 	"schakel/delivery/outbound"
 )
 
@@ -94,7 +96,7 @@ func TestTokenRequest(t *testing.T) {
 		t.Run("SEC-01 "+tt.method, func(t *testing.T) {
 			t.Parallel()
 			as, sink := newTokenServer(t), guarded(t, anyToken)
-			s := newSender(t, fixedKey{SigningKey{"k1", "ES256", key}}, as.Server, sink)
+			s := newSender(t, fixedKey{SigningKey{KID: "k1", Alg: "ES256", Private: key}}, as.Server, sink)
 			cfg := as.config(tt.method)
 			if tt.method == AuthTLS {
 				out := s.Send(t.Context(), Target{EndpointID: "none", URL: sink.URL, Token: cfg}, message())
@@ -170,8 +172,8 @@ func TestAssertion(t *testing.T) {
 	} {
 		t.Run("SEC-04 "+tt.alg, func(t *testing.T) {
 			t.Parallel()
-			s := newSender(t, fixedKey{SigningKey{"k1", tt.alg, tt.key}})
-			f := &tokenFetcher{signer: fixedKey{SigningKey{"k1", tt.alg, tt.key}}, now: s.clock.now, logger: s.logger}
+			s := newSender(t, fixedKey{SigningKey{KID: "k1", Alg: tt.alg, Private: tt.key}})
+			f := &tokenFetcher{signer: fixedKey{SigningKey{KID: "k1", Alg: tt.alg, Private: tt.key}}, now: s.clock.now, logger: s.logger}
 			raw, err := f.assertion(t.Context(), TokenConfig{ClientID: "me", TokenURL: "https://as.example/token"})
 			if (err == nil) != tt.ok {
 				t.Fatalf("error %v", err)
@@ -184,6 +186,30 @@ func TestAssertion(t *testing.T) {
 			}
 			checkAssertion(t, raw, tt.alg, tt.key.Public())
 		})
+	}
+}
+
+// The assertion of a key with a certificate carries its chain, and that key signed it.
+func TestAssertionCarriesCertificate(t *testing.T) {
+	t.Parallel()
+	pki := certtest.New(t, time.Now())
+	pair := pki.Issue("00000001123456789000")
+	s := newSender(t, fixedKey{})
+	f := &tokenFetcher{signer: fixedKey{SigningKey{KID: "k1", Alg: "ES256", Private: pair.Key, Chain: []*x509.Certificate{pair.Cert, pki.Between}}}, now: s.clock.now, logger: s.logger}
+	raw, err := f.assertion(t.Context(), TokenConfig{ClientID: "me", TokenURL: "https://as.example/token"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkAssertion(t, raw, "ES256", pair.Cert.PublicKey)
+	parsed, err := jwt.ParseSigned(raw, []jose.SignatureAlgorithm{jose.ES256})
+	if err != nil {
+		t.Fatal(err)
+	}
+	roots := x509.NewCertPool()
+	roots.AddCert(pki.Root)
+	chains, err := parsed.Headers[0].Certificates(x509.VerifyOptions{Roots: roots, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageAny}})
+	if err != nil || len(chains) != 1 || !chains[0][0].Equal(pair.Cert) || len(chains[0]) != 3 {
+		t.Errorf("%v, %v", chains, err)
 	}
 }
 

@@ -21,6 +21,7 @@ const (
 	ExpiryClient    = "client"               // what a machine client showed last
 	ExpiryClientKey = "client-key"           // x5c of a key that is registered with a client
 	ExpiryReadKey   = "read-key"             // of a pipeline
+	ExpiryAssertion = "assertion-key"        // the certificate of the key that signs our client assertions
 	ExpirySignKey   = "endpoint-signing"     // of the key before, that signs requests until it retires
 	ExpiryEndpoint  = "endpoint-certificate" // the client certificate that an endpoint is shown
 	ExpiryOutbound  = "outbound"             // the client certificate that the others are shown
@@ -60,7 +61,7 @@ func KindOf(item string) string {
 // StoredKinds lists the kinds in the database, which all nodes share: of these, what is not found any more is over. Of files, which each node has
 // its own of, only a later end says so.
 func StoredKinds() []string {
-	return []string{ExpiryParty, ExpiryBroker, ExpiryBrokerCA, ExpiryClient, ExpiryClientKey, ExpiryReadKey, ExpirySignKey, ExpiryEndpoint}
+	return []string{ExpiryParty, ExpiryBroker, ExpiryBrokerCA, ExpiryClient, ExpiryClientKey, ExpiryReadKey, ExpirySignKey, ExpiryEndpoint, ExpiryAssertion}
 }
 
 // Text tells when it ends, or that it has ended.

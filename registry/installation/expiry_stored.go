@@ -27,6 +27,7 @@ func storedEnds(ctx context.Context, q *store.Queries, now time.Time) (list []Ex
 		func() ([]Expiry, error) { return readKeyEnds(ctx, q, after) },
 		func() ([]Expiry, error) { return signKeyEnds(ctx, q, now) },
 		func() ([]Expiry, error) { return endpointEnds(ctx, q) },
+		func() ([]Expiry, error) { return assertionEnds(ctx, q) },
 	} {
 		some, err := read()
 		if err != nil {
@@ -185,6 +186,21 @@ func endpointEnds(ctx context.Context, q *store.Queries) (list []Expiry, err err
 		list = append(list, Expiry{
 			Kind: ExpiryEndpoint, ID: row.ID, What: i18n.M("installation.expiry.endpoint-certificate", row.Name, row.Owner), From: last.NotBefore.Time, Until: last.NotAfter.Time,
 			PartnerID: theirs(row.PartnerID, row.Own), Severe: true, Remedy: "installation.expiry.endpoint-certificate-remedy", Href: "/admin/endpoints/" + row.ID, PartnerHref: "/partner/endpoints/" + row.ID,
+		})
+	}
+	return list, err
+}
+
+// assertionEnds reads the certificate of the key that signs our client assertions, or will.
+func assertionEnds(ctx context.Context, q *store.Queries) (list []Expiry, err error) {
+	rows, err := q.AssertionKeys(ctx)
+	for _, row := range rows {
+		if !row.RetiredAt.IsZero() {
+			continue
+		}
+		list = append(list, Expiry{
+			Kind: ExpiryAssertion, ID: "assertion", What: i18n.M("installation.expiry.assertion-key", row.ID), Until: row.NotAfter.Time, Severe: true,
+			Remedy: "installation.expiry.assertion-key-remedy", Href: "/docs/certificates",
 		})
 	}
 	return list, err

@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"schakel/delivery/amqp/certs/certtest"
 	"schakel/registry"
 	"schakel/registry/identity/token"
 	"schakel/registry/partners"
@@ -17,7 +16,7 @@ import (
 func TestCertificateInput(t *testing.T) {
 	inWorlds(t, func(t *testing.T, w *world) {
 		_, actor := w.partner(t, "Noord", goodOIN, "anna@noord.example")
-		pki := certtest.New(t, w.clock.Now())
+		pki := newPKI(t, w.clock.Now())
 		good, other := pki.Issue(goodOIN), pki.Issue(goodOIN)
 		server := pki.Issue(goodOIN, func(c *x509.Certificate) { c.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth} })
 		old := pki.Issue(goodOIN, func(c *x509.Certificate) {
@@ -36,7 +35,7 @@ func TestCertificateInput(t *testing.T) {
 			"broken key":     {"certificateKey", good.Chain, []byte("-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----")},
 			"password":       {"certificateKey", good.Chain, []byte("-----BEGIN ENCRYPTED PRIVATE KEY-----\nAAAA\n-----END ENCRYPTED PRIVATE KEY-----")},
 			"another key":    {"certificateKey", good.Chain, other.KeyPEM},
-			"authority":      {"certificate", certtest.PEM(pki.Between), good.KeyPEM},
+			"authority":      {"certificate", certificatePEM(pki.Between), good.KeyPEM},
 			"two leaves":     {"certificate", append(append([]byte{}, good.Chain...), other.Chain...), good.KeyPEM},
 			"of a server":    {"certificate", server.Chain, server.KeyPEM},
 			"expired":        {"certificate", old.Chain, old.KeyPEM},
@@ -62,7 +61,7 @@ func TestCertificateRotation(t *testing.T) {
 	inWorlds(t, func(t *testing.T, w *world) {
 		ctx := t.Context()
 		_, actor := w.partner(t, "Noord", goodOIN, "anna@noord.example")
-		pki := certtest.New(t, w.clock.Now())
+		pki := newPKI(t, w.clock.Now())
 		first, second := pki.Issue(goodOIN), pki.Issue(goodOIN)
 		in := webhook()
 		in.TokenAuthMethod, in.TokenSecret = token.TLSClientAuth, ""

@@ -52,6 +52,8 @@ type Config struct {
 	Clients Clients
 	Replay  Replay
 	Keys    Keys
+	// Certified are published beside Keys. Optional.
+	Certified Certified
 
 	// CheckChain checks the certificates in an assertion, that of its key first, up to a trusted root; its error is shown. Without it
 	// they are not looked at.

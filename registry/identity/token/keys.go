@@ -86,8 +86,9 @@ func (k Key) check() error {
 
 // keySet holds the keys loaded from Keys. What a key may do depends on the clock, so that is decided at each use.
 type keySet struct {
-	all  []Key
-	byID map[string]Key
+	all       []Key
+	byID      map[string]Key
+	certified []jose.JSONWebKey // that sign no tokens
 }
 
 func (i *Issuer) loadKeys(ctx context.Context, _ string, _ *keySet) (*keySet, error) {
@@ -102,7 +103,8 @@ func (i *Issuer) loadKeys(ctx context.Context, _ string, _ *keySet) (*keySet, er
 		}
 		set.byID[k.KID] = k
 	}
-	return set, nil
+	set.certified, err = i.certified(ctx)
+	return set, err
 }
 
 // signer answers the newest key in use.
@@ -143,6 +145,7 @@ func (i *Issuer) JWKS(ctx context.Context) ([]byte, error) {
 			})
 		}
 	}
+	set.Keys = append(set.Keys, keys.certified...)
 	return json.Marshal(set)
 }
 
