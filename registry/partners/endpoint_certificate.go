@@ -234,8 +234,12 @@ func keptCertificates(list []EndpointCertificate, now time.Time) []EndpointCerti
 	return slices.DeleteFunc(slices.Clone(list), func(c EndpointCertificate) bool { return !now.Before(c.NotAfter.Time) })
 }
 
-// addCertificate puts the checked client certificate of input before those that the endpoint has; without one it changes nothing.
+// addCertificate puts the checked client certificate of input before those that the endpoint has; without one it changes nothing, as where nothing
+// is sent to.
 func (e *Endpoints) addCertificate(to *store.Endpoint, in EndpointInput, now time.Time) error {
+	if to.Kind != store.EndpointWebhook {
+		return nil
+	}
 	c := readTyped(in, registry.Problems{}, now)
 	if c.leaf == nil || c.key == nil {
 		return nil
