@@ -25,6 +25,7 @@ import (
 	"testing"
 
 	"github.com/google/uuid"
+	"schakel/delivery/amqp/certs/certtest"
 	"schakel/registry"
 	"schakel/registry/audit"
 	"schakel/registry/services"
@@ -320,6 +321,10 @@ func (c *canaries) ofPartners() {
 			c.raw("key of webhooks "+k.ID, k.Secret)
 		}
 	}
+	shown := certtest.New(c.t, w.clock.Now()).Issue("00000001123456789000")
+	c.key("key of a client certificate", shown.Key)
+	c.forms["key of a client certificate, a line"] = []byte(strings.Split(string(shown.KeyPEM), "\n")[1])
+	wantRedirect(c.t, w.staff.post(other, endpointForm("name", "Other", "tokenSecret", "canary-of-the-token-endpoint", "certificate", string(shown.Chain), "certificateKey", string(shown.KeyPEM))), other)
 	page, client := newClient(c.t, w.staff, clientForm())
 	c.text("client secret", match(c.t, `schs_[\w-]+`, page))
 	c.text("new client secret", match(c.t, `schs_[\w-]+`, text(w.staff.post(client+"/secret", nil))))
@@ -355,6 +360,9 @@ func (c *canaries) ofMachines() {
 	for _, k := range must(h.reg.SigningKeys.SigningKeys(c.t.Context()))(c.t) {
 		c.key("key of access tokens", k.Private)
 	}
+	certified := certtest.New(c.t, h.clock.Now()).Issue("00000001123456789000")
+	c.key("key of client assertions", certified.Key)
+	must(h.reg.SigningKeys.AddAssertionKey(c.t.Context(), registry.SystemActor(), certified.TLS, 0))(c.t)
 	vault := must(registry.VaultFromKey(bytes.Repeat([]byte{7}, 32)))(c.t) // of the harness
 	must(audit.New(registry.Config{DB: h.db, Now: h.clock.Now, Vault: vault}).Sign(c.t.Context()))(c.t)
 	noError(c.t, vault.Check(c.t.Context(), h.db))

@@ -29,8 +29,8 @@ const (
 	leastRSABits        = 2048
 )
 
-// certificatePurpose binds a sealed key to its certificate, so that two cannot be swapped.
-func certificatePurpose(id string) string { return "endpoint-client-key:" + id }
+// certificatePurpose binds the sealed keys of client certificates to their use.
+const certificatePurpose = "endpoint-client-key"
 
 // EndpointCertificate is a client certificate that an endpoint is shown, to prove who sends.
 type EndpointCertificate struct {
@@ -90,7 +90,7 @@ func (e *Endpoints) ClientCertificate(endpoint store.Endpoint, now time.Time) (c
 	if shown == nil {
 		return nil, "", until, nil
 	}
-	key, err := e.cfg.Vault.OpenKey(certificatePurpose(shown.ID), shown.Sealed)
+	key, err := e.cfg.Vault.OpenKey(certificatePurpose, shown.Sealed)
 	if err != nil {
 		return nil, "", until, fmt.Errorf("open client key of endpoint: %w", err)
 	}
@@ -260,7 +260,7 @@ func (e *Endpoints) addCertificate(to *store.Endpoint, in EndpointInput, now tim
 		_ = pem.Encode(&chain, &pem.Block{Type: "CERTIFICATE", Bytes: one.Raw}) // to memory
 	}
 	added.Chain = chain.String()
-	if added.Sealed, err = e.cfg.Vault.SealKey(certificatePurpose(added.ID), c.key); err != nil {
+	if added.Sealed, err = e.cfg.Vault.SealKey(certificatePurpose, c.key); err != nil {
 		return err
 	}
 	return writeCertificates(to, append([]EndpointCertificate{added}, keptCertificates(before, now)...))

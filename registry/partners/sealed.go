@@ -7,6 +7,7 @@ func Sealed() []registry.SealedColumn {
 	return []registry.SealedColumn{
 		{Table: "endpoint", Column: "token_secret", Purpose: registry.SealedFor(endpointSecretPurpose)},
 		{Table: "endpoint", Column: "sign_keys", Purpose: registry.SealedFor(signKeyPurpose)},
+		{Table: "endpoint", Column: "certificates", Purpose: registry.SealedFor(certificatePurpose)},
 		{Table: "registration_draft", Column: "sealed", Purpose: registry.SealedFor(draftPurpose)},
 	}
 }

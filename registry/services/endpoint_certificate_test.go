@@ -49,7 +49,9 @@ func TestCertificateInput(t *testing.T) {
 		in.TokenAuthMethod, in.TokenSecret = token.TLSClientAuth, ""
 		_, err := w.Endpoints.Create(t.Context(), actor, "", in)
 		wantOneField(t, "tls_client_auth without a certificate", "certificate", err)
-		w.configure(t, func(c *registry.Config) { c.ShowsCertificate, c.ServedKinds = true, []string{store.EndpointWebhook, store.EndpointPull} })
+		w.configure(t, func(c *registry.Config) {
+			c.ShowsCertificate, c.ServedKinds = true, []string{store.EndpointWebhook, store.EndpointPull}
+		})
 		_, err = w.Endpoints.Create(t.Context(), actor, "", in)
 		must(t, err)
 		in = partners.EndpointInput{Name: "Fetch", Kind: store.EndpointPull, Certificate: string(good.Chain), CertificateKey: string(good.KeyPEM)}
