@@ -74,7 +74,7 @@ func (e Expiry) Text(now time.Time) i18n.Message {
 
 const day = 24 * time.Hour
 
-// expiryDays are how many days ahead people are told of an end. Certificates that are made for at most shortLived are renewed by programs, about a third
+// expiryDays lists the days ahead at which people are told of an end. Certificates that are made for at most shortLived are renewed by programs, about a third
 // of their life ahead: of them people are told when that has not worked.
 var (
 	expiryDays      = []int{60, 30, 7, 1}
@@ -104,7 +104,7 @@ func (e Expiry) Due(now time.Time) (days int, due bool) {
 	return 0, false
 }
 
-// finding is what the check says of it at a moment.
+// finding judges it at a moment; false finds nothing.
 func (e Expiry) finding(now time.Time) (Finding, bool) {
 	days, due := e.Due(now)
 	if !due {
