@@ -106,6 +106,8 @@ type OwnDocument struct {
 	Title   string
 	Summary string
 	Content []byte // OpenAPI or AsyncAPI; its version is that of its info
+	// Internal keeps it from partners, who could use nothing of it.
+	Internal bool
 }
 
 // Who may log in with a password.

@@ -12,8 +12,8 @@ import (
 	"schakel/templates/i18n"
 )
 
-// OwnContracts keeps the descriptions of our own APIs in the register, as contracts like any other (EDU-06a, EDU-N03): public,
-// owned by the own organisation, and never changed once they are there.
+// OwnContracts keeps the descriptions of our own APIs in the register, as contracts like any other (EDU-06a, EDU-N03): public
+// but for what only the own organisation gets, owned by it, and never changed once they are there.
 type OwnContracts struct {
 	cfg       registry.Config
 	contracts *Contracts
@@ -75,7 +75,7 @@ func (o *OwnContracts) register(ctx context.Context, own ownVersion) error {
 	actor := registry.SystemActor()
 	_, err = o.contracts.Create(ctx, actor, ContractInput{
 		ID: own.ID, Kind: string(own.kind), Title: own.Title, Description: own.Summary, Maintainer: o.cfg.Organisation,
-		Visibility: store.VisibilityPublic,
+		Visibility: own.visibility(),
 	})
 	// It is there when an older version is; several nodes may start at once.
 	if refused, ok := errors.AsType[*registry.Error](err); err != nil && (!ok || refused.Code != registry.CodeConflict) {
@@ -112,6 +112,13 @@ func (o *OwnContracts) Check(ctx context.Context) ([]OwnTrouble, error) {
 		}
 	}
 	return troubles, nil
+}
+
+func (own ownVersion) visibility() string {
+	if own.Internal {
+		return store.VisibilityInternal
+	}
+	return store.VisibilityPublic
 }
 
 // trouble says why a version is not what runs; empty when it is.

@@ -2,6 +2,8 @@ package services
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"strings"
 	"sync"
 	"testing"
@@ -83,6 +85,26 @@ func TestOwnContracts(t *testing.T) {
 		must(t, err)
 		w.wantTrouble(t, updated, "is withdrawn")
 		must(t, updated.OwnContracts.Register(ctx))
+	})
+}
+
+// What only the own organisation gets is described in the register, and not in the catalogue of partners.
+func TestOwnContractInternal(t *testing.T) {
+	inWorlds(t, func(t *testing.T, w *world) {
+		for _, internal := range []bool{true, false} {
+			cfg := testConfig(t, w.db, w.clock)
+			id := fmt.Sprintf("own-internal-%t", internal)
+			cfg.OwnDocuments = []registry.OwnDocument{{ID: id, Title: "Own", Content: []byte(ownAPI), Internal: internal}}
+			s, err := New(cfg, w.Accounts)
+			must(t, err)
+			must(t, s.OwnContracts.Register(t.Context()))
+			_, _, err = s.Contracts.Original(t.Context(), registry.Reader{}, id, registry.Latest)
+			if refused, ok := errors.AsType[*registry.Error](err); ok != internal || ok && refused.Code != registry.CodeNotFound {
+				t.Errorf("%s: a stranger gets %v", id, err)
+			}
+			_, _, err = s.Contracts.Original(t.Context(), registry.Reader{Internal: true}, id, registry.Latest)
+			must(t, err)
+		}
 	})
 }
 

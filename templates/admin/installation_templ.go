@@ -346,7 +346,7 @@ func (r FindingRow) problemCell() templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if r.Href != "" {
-			templ_7745c5c3_Err = ui.Link(i18n.T(ctx, "admin.installation.where"), r.Href).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.LinkAbout(i18n.T(ctx, "admin.installation.where"), r.Text, r.Href).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

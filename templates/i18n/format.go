@@ -138,7 +138,7 @@ func (l *Locale) Relative(t, now time.Time) string {
 	}
 }
 
-// grain is how finely a length of time is told once it is past.
+// grain chooses the finest unit in which a past length of time is written.
 func grain(d time.Duration) time.Duration {
 	switch {
 	case d < time.Minute:

@@ -80,11 +80,11 @@ func laneHeight(s LaneSpan) int {
 	return laneBar
 }
 
-// time writes a moment of the axis, with the date in a period of more than a day.
+// time writes a moment of the axis, with the date where the axis crosses midnight.
 func (v LanesView) time(ctx context.Context, at time.Time) string {
 	l := i18n.From(ctx)
 	at = at.In(l.Zone)
-	if v.Until.Sub(v.From) > 25*time.Hour {
+	if otherDay(l, v.From, v.Until) {
 		return l.ShortDay(at) + at.Format(" 15:04")
 	}
 	return at.Format("15:04")

@@ -20,7 +20,7 @@ var asyncapiYAML []byte
 
 // EventsDocument describes what the own organisation is told of its installation.
 var EventsDocument = api.NewDocument("", registry.OwnDocument{
-	ID: "schakel-alert-events", Title: "Alert events", Content: asyncapiYAML,
+	ID: "schakel-alert-events", Title: "Alert events", Content: asyncapiYAML, Internal: true,
 	Summary: "What this Schakel tells its own organisation when something is wrong with the installation, and when it is over.",
 })
 
