@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -36,6 +37,8 @@ type provider struct {
 	change func(claims map[string]any)
 	// info holds the claims at the userinfo endpoint; nil for no such endpoint.
 	info map[string]any
+	// metadata is published besides, or in place of what is right.
+	metadata map[string]any
 	// silent is the error that answers prompt=none instead of a code; empty for a code.
 	silent string
 	// asked is the last request to log in.
@@ -80,6 +83,7 @@ func (p *provider) discovery(w http.ResponseWriter, _ *http.Request) {
 	if p.info != nil {
 		said["userinfo_endpoint"] = base + "/userinfo"
 	}
+	maps.Copy(said, p.metadata)
 	writeJSON(w, said)
 }
 
@@ -311,6 +315,29 @@ func TestOIDCStartKeepsNothing(t *testing.T) {
 	}
 	long := h.browser()
 	wantRedirect(t, long.get(atProvider(t, p, long, "/"+strings.Repeat("x", 5000))), "/admin")
+}
+
+// TestOIDCIssuerOfAnswers: an answer that names another provider is refused, one that names none too when the provider says that it
+// names itself (RFC 9207), and so is metadata of another issuer.
+func TestOIDCIssuerOfAnswers(t *testing.T) {
+	t.Parallel()
+	for _, names := range []bool{false, true} {
+		p := newProvider(t)
+		p.metadata = map[string]any{"authorization_response_iss_parameter_supported": names}
+		h := withProvider(t, p, nil)
+		none := map[bool]int{false: http.StatusSeeOther, true: http.StatusForbidden}[names]
+		for iss, want := range map[string]int{"": none, p.server.URL: http.StatusSeeOther, "https://evil.example": http.StatusForbidden} {
+			b := h.browser()
+			back := atProvider(t, p, b, "")
+			if iss != "" {
+				back += "&iss=" + url.QueryEscape(iss)
+			}
+			wantStatus(t, b.get(back), want)
+		}
+	}
+	p := newProvider(t)
+	p.metadata = map[string]any{"issuer": "https://evil.example"}
+	wantStatus(t, withProvider(t, p, nil).browser().get("/login/oidc"), http.StatusServiceUnavailable)
 }
 
 func TestOIDCForeignKey(t *testing.T) {

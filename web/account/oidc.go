@@ -65,7 +65,8 @@ func (a *logins) oidcCallback(c echo.Context) error {
 	if !known || l == nil || !sameText(attempt.State, c.QueryParam("state")) || a.Cfg.Now().Unix() >= attempt.Until {
 		return echo.NewHTTPError(http.StatusBadRequest, i18n.Message("account.provider-other-browser"))
 	}
-	if from := c.QueryParam("iss"); from != "" && from != l.Cfg.Issuer { // RFC 9207: another provider answers
+	// RFC 9207: another provider answers, or one that names itself does not.
+	if from := c.QueryParam("iss"); from != l.Cfg.Issuer && (from != "" || l.namesItself(c.Request().Context())) {
 		return echo.NewHTTPError(http.StatusForbidden, i18n.Message("account.provider-answer"))
 	}
 	if c.QueryParam("code") == "" {

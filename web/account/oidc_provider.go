@@ -36,6 +36,8 @@ type oidcLogin struct {
 // metadata holds what a provider publishes of itself besides the endpoints of a login.
 type metadata struct {
 	EndSession string `json:"end_session_endpoint"`
+	// NamesItself is set when its answers have the parameter iss (RFC 9207).
+	NamesItself bool `json:"authorization_response_iss_parameter_supported"`
 }
 
 func newOIDCLogin(cfg site.OIDCConfig, base *url.URL) (*oidcLogin, error) {
@@ -68,6 +70,12 @@ func (l *oidcLogin) discover(ctx context.Context) (*oidc.Provider, error) {
 	}
 	l.provider = provider
 	return provider, nil
+}
+
+// namesItself reports whether the provider says that its answers name it.
+func (l *oidcLogin) namesItself(ctx context.Context) bool {
+	_, err := l.discover(ctx)
+	return err == nil && l.more.NamesItself
 }
 
 func (l *oidcLogin) oauth(p *oidc.Provider) *oauth2.Config {
