@@ -1,6 +1,6 @@
 // Command report reads the output of `go test -json` from standard input and prints
 // what `go test` itself would: the output of what failed and a line a package.
-// At the end it names each skipped test with its reason. It exits 1 when
+// At the end it names each skipped test with its reason, and the slowest tests. It exits 1 when
 // anything failed.
 package main
 
@@ -15,14 +15,19 @@ import (
 // event is one line of `go test -json`.
 type event struct {
 	Action, Package, Test, Output, ImportPath string
+	Elapsed                                   float64 // seconds
 }
 
 // report gathers what has to be said.
 type report struct {
 	output map[string][]string // lines of a test until it has ended
 	skips  []string
+	slow   []string // tests that took longer than slowTest, with the ones below them
 	failed bool
 }
+
+// slowTest is the number of seconds from which a test is named. Tests that run beside others take longer than alone.
+const slowTest = 45
 
 func main() {
 	r := report{output: map[string][]string{}}
@@ -39,6 +44,9 @@ func main() {
 	if len(r.skips) > 0 {
 		fmt.Printf("not run: %s\n", strings.Join(r.skips, "; "))
 	}
+	if len(r.slow) > 0 {
+		fmt.Printf("slowest: %s\n", strings.Join(r.slow, "; "))
+	}
 	if r.failed || lines.Err() != nil {
 		os.Exit(1)
 	}
@@ -46,6 +54,9 @@ func main() {
 
 func (r *report) take(e event) {
 	key := e.Package + " " + e.Test
+	if e.Test != "" && e.Elapsed > slowTest {
+		r.slow = append(r.slow, fmt.Sprintf("%s %.0f s", e.Test, e.Elapsed))
+	}
 	switch e.Action {
 	case "output":
 		r.line(e, key)
