@@ -126,6 +126,9 @@ const (
 
 	ActionBackupMade    = "backup.made"
 	ActionKeyBackedUp   = "key.backed-up"
+	ActionKeyChanged    = "key.changed" // another key of the vault came into use
+	ActionKeySealed     = "key.sealed"  // and everything was sealed anew
+	ActionKeyRemoved    = "key.removed"
 	ActionTestMailSent  = "mail.tested"
 	ActionMailConfirmed = "mail.confirmed"
 

@@ -10,7 +10,9 @@ type SealedColumn struct {
 	Of string
 	// Purpose gives the purpose that a value is sealed for, from the value of Of.
 	Purpose func(of string) string
-	// Bytes says that the column holds what [Vault.SealBytes] made. Otherwise it is a text with what [Vault.Seal] made, alone or in JSON.
+	// Within says that what [Vault.Seal] made stands within other text, such as JSON. Otherwise it is the whole text.
+	Within bool
+	// Bytes says that the column holds what [Vault.SealBytes] made.
 	Bytes bool
 	// Old says that rows of older versions are not sealed, and are sealed when they are found.
 	Old bool

@@ -6,7 +6,6 @@ import (
 	"crypto"
 	"crypto/aes"
 	"crypto/cipher"
-	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
 	"crypto/x509"
@@ -14,10 +13,10 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
+	"maps"
+	"slices"
 	"strings"
+	"sync/atomic"
 
 	"schakel/store"
 )
@@ -25,76 +24,111 @@ import (
 // vaultKeySize is the length of the key, in bytes: AES-256.
 const vaultKeySize = 32
 
-// vaultSetting holds a sealed value, so that another key is noticed at start.
+// vaultSetting holds a value sealed with the key that is in use, so that another key is noticed at start.
 const vaultSetting = "vault_check"
 
 // ErrWrongKey says that secrets were sealed with another key than this one.
-var ErrWrongKey = errors.New("the key does not fit the stored secrets: use the key file this database was made with")
+var ErrWrongKey = errors.New("the key does not fit the stored secrets: use the key that this database was made with")
 
 // Vault seals secrets before they are stored (AES-256-GCM) and opens them again. A sealed text names its key, and opens only for
 // the purpose it was sealed for. Losing the key means losing the secrets, so it belongs in the backup.
+//
+// It may know several keys: it seals with the one that is in use, which the database names, and opens what any of them sealed. It is
+// safe for concurrent use, also while another key comes into use.
 type Vault struct {
+	source KeySource
+	state  atomic.Pointer[vaultState]
+}
+
+// vaultState is immutable.
+type vaultState struct {
+	keys   map[string]vaultKey // by id
+	inUse  vaultKey
+	before [][]byte // the proof keys of the keys that were in use before, oldest first
+}
+
+// vaultKey is one key.
+type vaultKey struct {
 	id    string
 	aead  cipher.AEAD
-	proof []byte // key of Prove, derived from that of the vault
+	proof []byte // key of Prove, derived from the key
 }
 
-// OpenVault reads the key from a file, one line of base64, and makes the file for its owner alone when there is none. It refuses
-// a file that others can read and a symbolic link (EDU-02).
-func OpenVault(path string) (*Vault, error) {
-	key, err := readKeyFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		key, err = createKeyFile(path)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("key file %s: %w", path, err)
-	}
-	return VaultFromKey(key)
-}
-
-// VaultFromKey makes a vault of a key of 32 bytes that is kept elsewhere.
-func VaultFromKey(key []byte) (*Vault, error) {
+func newVaultKey(key []byte) (vaultKey, error) {
 	if len(key) != vaultKeySize {
-		return nil, fmt.Errorf("secret key: want %d bytes, got %d", vaultKeySize, len(key))
+		return vaultKey{}, fmt.Errorf("secret key: want %d bytes, got %d", vaultKeySize, len(key))
 	}
 	block, err := aes.NewCipher(key)
 	if err != nil {
-		return nil, fmt.Errorf("secret key: %w", err)
+		return vaultKey{}, fmt.Errorf("secret key: %w", err)
 	}
 	aead, err := cipher.NewGCMWithRandomNonce(block)
 	if err != nil {
-		return nil, fmt.Errorf("secret key: %w", err)
+		return vaultKey{}, fmt.Errorf("secret key: %w", err)
 	}
-	sum := sha256.Sum256(append([]byte("schakel vault key id\x00"), key...))
 	proof := sha256.Sum256(append([]byte("schakel vault proof\x00"), key...))
-	return &Vault{id: hex.EncodeToString(sum[:4]), aead: aead, proof: proof[:]}, nil
+	return vaultKey{id: KeyID(key), aead: aead, proof: proof[:]}, nil
 }
 
-// ReadVault is [OpenVault] for who must not make a key: a missing file is an error.
-func ReadVault(path string) (*Vault, error) {
-	key, err := readKeyFile(path)
-	if err != nil {
-		return nil, fmt.Errorf("key file %s: %w", path, err)
+// KeyID names a key, without telling anything of it: 8 hexadecimal digits.
+func KeyID(key []byte) string {
+	sum := sha256.Sum256(append([]byte("schakel vault key id\x00"), key...))
+	return hex.EncodeToString(sum[:4])
+}
+
+// NewKey makes a key.
+func NewKey() []byte {
+	key := make([]byte, vaultKeySize)
+	_, _ = rand.Read(key) // never fails: the runtime stops the program instead
+	return key
+}
+
+// VaultFromKey makes a vault of keys of 32 bytes that are kept elsewhere. Until Check says otherwise, the first is in use.
+func VaultFromKey(keys ...[]byte) (*Vault, error) {
+	v := &Vault{}
+	return v, v.learn(keys)
+}
+
+// learn adds keys. The first of a vault that had none comes into use.
+func (v *Vault) learn(keys [][]byte) error {
+	s := &vaultState{keys: map[string]vaultKey{}}
+	if old := v.state.Load(); old != nil {
+		s.inUse, s.before = old.inUse, old.before
+		maps.Copy(s.keys, old.keys)
 	}
-	return VaultFromKey(key)
+	for _, key := range keys {
+		made, err := newVaultKey(key)
+		if err != nil {
+			return err
+		}
+		s.keys[made.id] = made
+		if s.inUse.id == "" {
+			s.inUse = made
+		}
+	}
+	if s.inUse.id == "" {
+		return errors.New("secret key: there is none")
+	}
+	v.state.Store(s)
+	return nil
 }
 
-// Prove makes a text that only who has this key can make, for one text such as a question. It tells nothing of the key.
-func (v *Vault) Prove(text string) string {
-	mac := hmac.New(sha256.New, v.proof)
-	mac.Write([]byte(text))
-	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
-}
+// ID names the key that is in use, without telling anything of it.
+func (v *Vault) ID() string { return v.state.Load().inUse.id }
 
-// Proves reports whether proof equals that of Prove for the text.
-func (v *Vault) Proves(text, proof string) bool {
-	return hmac.Equal([]byte(v.Prove(text)), []byte(proof))
-}
+// KeyIDs names all keys that the vault can open with, in order of their names.
+func (v *Vault) KeyIDs() []string { return slices.Sorted(maps.Keys(v.state.Load().keys)) }
+
+// Source returns the source of the keys.
+func (v *Vault) Source() KeySource { return v.source }
 
 // Seal encrypts a secret for one purpose, such as "endpoint-token-secret".
 func (v *Vault) Seal(purpose string, plain []byte) string {
-	sealed := v.aead.Seal(nil, nil, plain, []byte(purpose))
-	return "v1." + v.id + "." + base64.RawURLEncoding.EncodeToString(sealed)
+	return v.state.Load().inUse.seal(purpose, plain)
+}
+
+func (k vaultKey) seal(purpose string, plain []byte) string {
+	return "v1." + k.id + "." + base64.RawURLEncoding.EncodeToString(k.aead.Seal(nil, nil, plain, []byte(purpose)))
 }
 
 // Open decrypts what Seal made for the same purpose. It answers ErrWrongKey for what another key sealed.
@@ -103,14 +137,15 @@ func (v *Vault) Open(purpose, sealed string) ([]byte, error) {
 	if !ok || !strings.HasPrefix(sealed, "v1.") {
 		return nil, errors.New("open secret: not a sealed text")
 	}
-	if id != v.id {
+	key, ok := v.state.Load().keys[id]
+	if !ok {
 		return nil, fmt.Errorf("open secret: %w", ErrWrongKey)
 	}
 	raw, err := base64.RawURLEncoding.DecodeString(text)
 	if err != nil {
 		return nil, fmt.Errorf("open secret: %w", err)
 	}
-	plain, err := v.aead.Open(nil, nil, raw, []byte(purpose))
+	plain, err := key.aead.Open(nil, nil, raw, []byte(purpose))
 	if err != nil {
 		return nil, errors.New("open secret: it was damaged, or sealed for something else")
 	}
@@ -140,73 +175,10 @@ func (v *Vault) OpenKey(purpose, sealed string) (crypto.Signer, error) {
 	return signer, nil
 }
 
-// Check answers ErrWrongKey when the database's secrets were sealed with another
-// key, and ties a new database to this one. Call it at start.
-func (v *Vault) Check(ctx context.Context, db *store.DB) error {
-	err := db.Write(ctx, func(tx *store.Tx) error {
-		sealed, err := tx.Setting(ctx, vaultSetting)
-		if err != nil {
-			return err
-		}
-		if sealed == "" {
-			return tx.SetSetting(ctx, vaultSetting, v.Seal(vaultSetting, []byte("schakel")))
-		}
-		_, err = v.Open(vaultSetting, sealed)
-		return err
-	})
-	return Wrap("check secret key", err)
-}
-
-func readKeyFile(path string) ([]byte, error) {
-	info, err := os.Lstat(path)
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, errors.New("it must be a file, not a link or folder")
-	}
-	if err := CheckSecretFile(path); err != nil {
-		return nil, err
-	}
-	raw, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
-	}
-	key, err := base64.StdEncoding.DecodeString(strings.TrimSpace(string(raw)))
-	if err != nil || len(key) != vaultKeySize {
-		return nil, fmt.Errorf("it must hold %d bytes as one line of base64", vaultKeySize)
-	}
-	return key, nil
-}
-
-// createKeyFile writes the key beside its place first and then links it there,
-// so that a crash never leaves half a key and of two processes one wins.
-func createKeyFile(path string) ([]byte, error) {
-	dir := filepath.Dir(path)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, err
-	}
-	key := make([]byte, vaultKeySize)
-	_, _ = rand.Read(key) // never fails: the runtime stops the program instead
-	f, err := os.CreateTemp(dir, ".key-*")
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = os.Remove(f.Name()) }()
-	_, err = f.WriteString(base64.StdEncoding.EncodeToString(key) + "\n")
-	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return nil, err
-	}
-	if err := os.Link(f.Name(), path); err != nil && !errors.Is(err, fs.ErrExist) {
-		return nil, err
-	}
-	return readKeyFile(path)
-}
-
 // SealBytes is [Vault.Seal] for what is large and stored as bytes, without the third that base64 adds.
 func (v *Vault) SealBytes(purpose string, plain []byte) []byte {
-	head := []byte("b1." + v.id + ".")
-	return v.aead.Seal(head, nil, plain, []byte(purpose))
+	key := v.state.Load().inUse
+	return key.aead.Seal([]byte("b1."+key.id+"."), nil, plain, []byte(purpose))
 }
 
 // OpenBytes decrypts what SealBytes made for the same purpose. It answers ErrWrongKey for what another key sealed.
@@ -216,29 +188,46 @@ func (v *Vault) OpenBytes(purpose string, sealed []byte) ([]byte, error) {
 	if !ok || !there {
 		return nil, errors.New("open sealed bytes: they are not sealed")
 	}
-	if string(id) != v.id {
+	key, ok := v.state.Load().keys[string(id)]
+	if !ok {
 		return nil, fmt.Errorf("open sealed bytes: %w", ErrWrongKey)
 	}
-	plain, err := v.aead.Open(nil, nil, raw, []byte(purpose))
+	plain, err := key.aead.Open(nil, nil, raw, []byte(purpose))
 	if err != nil {
 		return nil, errors.New("open sealed bytes: they were damaged, or sealed for something else")
 	}
 	return plain, nil
 }
 
-// ID names the key, without telling anything of it.
-func (v *Vault) ID() string { return v.id }
+// Check answers ErrWrongKey when the database's secrets were sealed with a key that the vault does not have, brings the right one into use,
+// and ties a new database to this one. Call it at start.
+func (v *Vault) Check(ctx context.Context, db *store.DB) error {
+	err := db.Write(ctx, func(tx *store.Tx) error {
+		sealed, err := tx.Setting(ctx, vaultSetting)
+		if err != nil {
+			return err
+		}
+		if sealed == "" {
+			return tx.SetSetting(ctx, vaultSetting, v.Seal(vaultSetting, []byte("schakel")))
+		}
+		_, err = v.follow(ctx, &tx.Queries, sealed)
+		return err
+	})
+	return Wrap("check secret key", err)
+}
 
 // StoredKeyID names the key that the secrets of a database are sealed with; empty when it was never tied to one.
 func StoredKeyID(ctx context.Context, db *store.DB) (string, error) {
 	sealed, err := db.Setting(ctx, vaultSetting)
-	if err != nil {
-		return "", fmt.Errorf("read key id: %w", err)
-	}
+	return sealedWith(sealed), Wrap("read key id", err)
+}
+
+// sealedWith names the key of a sealed text; empty for any other text.
+func sealedWith(sealed string) string {
 	rest, ok := strings.CutPrefix(sealed, "v1.")
-	if !ok {
-		return "", nil
+	id, _, there := strings.Cut(rest, ".")
+	if !ok || !there {
+		return ""
 	}
-	id, _, _ := strings.Cut(rest, ".")
-	return id, nil
+	return id
 }

@@ -60,7 +60,7 @@ func (c *AuditVerifyCmd) run(ctx context.Context, streams cli.Streams) error {
 		return err
 	}
 	defer db.Close()
-	vault, err := registry.ReadVault(c.SecretKeyFile)
+	vault, err := c.keys().OpenExisting(ctx)
 	if errors.Is(err, fs.ErrNotExist) {
 		vault, err = nil, nil
 	}
@@ -154,7 +154,7 @@ func (c *AuditCheckpointCmd) Run(ctx context.Context, streams cli.Streams) error
 		return err
 	}
 	defer db.Close()
-	vault, err := registry.ReadVault(c.SecretKeyFile)
+	vault, err := c.keys().OpenExisting(ctx)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -227,27 +229,25 @@ func (c *RestoreCmd) Run(ctx context.Context, streams cli.Streams) error {
 		}
 		fmt.Fprintln(streams.Out, "restored; every row was read back and compared")
 	}
-	if warning := keyWarning(c.SecretKeyFile, b.Manifest.SecretKeyID); warning != "" {
+	if warning := keyWarning(ctx, c.keys(), b.Manifest.SecretKeyID); warning != "" {
 		fmt.Fprintln(streams.Err, "warning:", warning)
 	}
 	return nil
 }
 
 // keyWarning describes why the key file does not open secrets sealed with the key named; empty when it does.
-func keyWarning(path, id string) string {
+func keyWarning(ctx context.Context, source registry.KeySource, id string) string {
 	if id == "" {
 		return ""
 	}
-	// Opening the vault would make a key when there is none.
-	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
-		return fmt.Sprintf("there is no key file %s: put the copy of key %s there before Schakel starts, or stored secrets stay closed", path, id)
-	}
-	vault, err := registry.OpenVault(path)
-	if err != nil {
+	vault, err := source.OpenExisting(ctx)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Sprintf("there is no key file %s: put the copy of key %s there before Schakel starts, or stored secrets stay closed", source.File, id)
+	case err != nil:
 		return err.Error()
-	}
-	if vault.ID() != id {
-		return fmt.Sprintf("the key in %s is %s, but the secrets are sealed with key %s: Schakel does not start with this file", path, vault.ID(), id)
+	case !slices.Contains(vault.KeyIDs(), id):
+		return fmt.Sprintf("the key in %s is %s, but the secrets are sealed with key %s: Schakel does not start with this file", cmp.Or(source.Variable, source.Command, source.File), strings.Join(vault.KeyIDs(), ", "), id)
 	}
 	return ""
 }

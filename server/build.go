@@ -19,6 +19,7 @@ import (
 	"schakel/registry"
 	"schakel/registry/audit"
 	"schakel/registry/identity"
+	"schakel/registry/keys"
 	"schakel/registry/oinregister"
 	"schakel/registry/services"
 	"schakel/server/cli"
@@ -84,7 +85,7 @@ func build(ctx context.Context, cfg ServeCmd, log *slog.Logger, fail func(error)
 	if err != nil {
 		return nil, err
 	}
-	reg, err := registryConfig(ctx, p.db, p.outbound, registryFlags{keyFile: cfg.SecretKeyFile, baseURL: p.base, organisation: cfg.Organisation, mailServer: cfg.SMTPHost != "", profile: profileDefaults(cfg.DeliveryFlags, cfg.LimitFlags)}, log)
+	reg, err := registryConfig(ctx, p.db, p.outbound, registryFlags{keys: cfg.keys(), baseURL: p.base, organisation: cfg.Organisation, mailServer: cfg.SMTPHost != "", profile: profileDefaults(cfg.DeliveryFlags, cfg.LimitFlags)}, log)
 	if err != nil {
 		return nil, err
 	}
@@ -186,7 +187,7 @@ func build(ctx context.Context, cfg ServeCmd, log *slog.Logger, fail func(error)
 		p.metrics.MustRegister(disk)
 		p.group.Add(disk)
 	}
-	p.group.Add(&checkpoints{chain: chain, log: log, now: cli.Clock})
+	p.group.Add(&vaultKeys{keys: keys.New(reg, services.Sealed()), node: p.engine.Node(), log: log}, &checkpoints{chain: chain, log: log, now: cli.Clock})
 	p.group.Add(p.admin, p.ownContracts(), pruning, mailer, p.pull, p.engine, amqpReady{p.bridge, p.db}, p.announcer(log), p.issueTeller(log), p.mutations(log),
 		&downloads{noted: p.registry.Downloads, log: log}, p.mirrors(p.db.NewID("node"), log), p.public, watch)
 	return p, nil

@@ -54,7 +54,7 @@ func (f RegistryFlags) withRegistry(ctx context.Context, log *slog.Logger, do fu
 	if err != nil {
 		return err
 	}
-	flags := registryFlags{keyFile: f.SecretKeyFile, baseURL: f.BaseURL, organisation: own.Name}
+	flags := registryFlags{keys: f.keys(), baseURL: f.BaseURL, organisation: own.Name}
 	cfg, err := registryConfig(ctx, db, outbound.New(outbound.Config{}), flags, log)
 	if err != nil {
 		return err

@@ -45,6 +45,7 @@ func guidesServed() []site.Doc {
 		ownGuide("postgresql", operators, "docs.answers.postgresql"),
 		guideBeside("operating", "server/operating.md", guideFiles, operators, "docs.answers.operating"),
 		ownGuide("backups", operators, "docs.answers.backups"),
+		ownGuide("keys", operators, "docs.answers.keys"),
 		ownGuide("audit", operators, "docs.answers.audit"),
 		ownGuide("upgrading", operators, "docs.answers.upgrading"),
 		ownGuide("troubleshooting", operators, "docs.answers.troubleshooting"),

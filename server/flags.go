@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"schakel/registry"
 	"schakel/registry/oinregister"
 	"schakel/server/cli"
 )
@@ -19,6 +20,24 @@ type DatabaseFlags struct {
 	cli.ConfigFlags
 	Database      string `default:"sqlite:./data/schakel.db" help:"sqlite:PATH, or postgres://… when several nodes share the work."`
 	SecretKeyFile string `default:"./data/schakel.key" help:"Key that encrypts secrets at rest; made when there is none. Keep a copy: without it stored secrets are lost."`
+	KeyVariable   string `placeholder:"NAME" help:"Variable of the environment that holds that key, in place of a file."`
+	KeyCommand    string `placeholder:"COMMAND" help:"Program, with its arguments, that prints that key, in place of a file: such as one that asks a key management service. No shell reads it."`
+}
+
+// keys says where the keys of the vault come from.
+func (f DatabaseFlags) keys() registry.KeySource {
+	return registry.KeySource{File: f.SecretKeyFile, Variable: f.KeyVariable, Command: f.KeyCommand}
+}
+
+// CheckFlags checks what flags cannot say one by one.
+func (f DatabaseFlags) CheckFlags() error {
+	if f.KeyVariable != "" && f.KeyCommand != "" {
+		return errors.New("give --key-variable or --key-command, not both")
+	}
+	if f.KeyCommand != "" && strings.TrimSpace(f.KeyCommand) == "" {
+		return errors.New("--key-command must name a program")
+	}
+	return nil
 }
 
 // OrganisationFlags identify the organisation that runs this Schakel.

@@ -20,7 +20,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"schakel/delivery/amqp"
 	"schakel/delivery/outbound"
-	"schakel/registry"
 	"schakel/registry/installation"
 	"schakel/server/cli"
 	"schakel/store"
@@ -58,6 +57,7 @@ type examiner struct {
 	now       func() time.Time
 
 	mu       sync.Mutex
+	key      *installation.KeyFile
 	address  *installation.Address
 	outbound *installation.Outbound
 	probedAt time.Time
@@ -69,7 +69,7 @@ func (e *examiner) look(ctx context.Context, again bool) installation.Surroundin
 		e.probe(ctx)
 	}
 	s := installation.Surroundings{
-		Disk: diskFact(e.flags.Database), Key: keyFact(e.flags.SecretKeyFile), TLS: tlsFact(e.flags.HTTPFlags, e.now), Files: fileFacts(e.flags),
+		Disk: diskFact(e.flags.Database), Key: e.keyFact(ctx, again), TLS: tlsFact(e.flags.HTTPFlags, e.now), Files: fileFacts(e.flags),
 		Clock: clockFact(), Mail: &installation.MailServer{Host: e.flags.SMTPHost}, Proxy: e.proxyFact(),
 	}
 	e.mu.Lock()
@@ -100,7 +100,7 @@ func (e *examiner) probe(ctx context.Context) {
 // guard lets no such request out.
 func (e *examiner) askAddress(ctx context.Context) installation.Address {
 	a := installation.Address{URL: e.base}
-	vault, err := registry.ReadVault(e.flags.SecretKeyFile)
+	vault, err := e.flags.keys().OpenExisting(ctx)
 	if err != nil || !strings.HasPrefix(e.base, "https://") || installation.Local(e.base) {
 		return a
 	}
@@ -186,15 +186,28 @@ func diskFact(database string) *installation.Disk {
 	return &installation.Disk{Folder: dir, Free: s.Free, Size: s.Size}
 }
 
-// keyFact reads the key file as it is now, and makes none.
-func keyFact(path string) *installation.KeyFile {
-	k := &installation.KeyFile{Path: path}
-	vault, err := registry.ReadVault(path)
+// keyFact reads the keys as they are now, and makes none. A command is run the first time, and when somebody asks again.
+func (e *examiner) keyFact(ctx context.Context, again bool) *installation.KeyFile {
+	source := e.flags.keys()
+	e.mu.Lock()
+	known := e.key
+	e.mu.Unlock()
+	if known != nil && source.Command != "" && !again {
+		return known
+	}
+	k := &installation.KeyFile{Path: source.File}
+	if !source.IsFile() {
+		k.Path = source.String()
+	}
+	vault, err := source.OpenExisting(ctx)
 	if err != nil {
 		k.Failure = err.Error()
-		return k
+	} else {
+		k.Fingerprint, k.Others = vault.ID(), vault.KeyIDs()
 	}
-	k.Fingerprint = vault.ID()
+	e.mu.Lock()
+	e.key = k
+	e.mu.Unlock()
 	return k
 }
 

@@ -52,6 +52,7 @@ type CLI struct {
 	Doctor  DoctorCmd  `cmd:"" help:"Check an installation, whether it runs or not, and say what to mend."`
 	Backup  BackupCmd  `cmd:"" help:"Write a backup, also while Schakel runs."`
 	Restore RestoreCmd `cmd:"" help:"Make a database of a backup, after checking it."`
+	Key     KeyCmd     `cmd:"" help:"Show the keys that encrypt secrets at rest, and change to another one."`
 	User    UserCmd    `cmd:"" help:"Make portal accounts and one-time links from the command line."`
 	Client  ClientCmd  `cmd:"" help:"Manage machine clients from the command line."`
 	Profile ProfileCmd `cmd:"" help:"Show, export and import the settings of the chain collaboration."`

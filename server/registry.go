@@ -19,7 +19,7 @@ import (
 
 // registryFlags holds the flags that the services of the register need.
 type registryFlags struct {
-	keyFile      string
+	keys         registry.KeySource
 	baseURL      string
 	organisation string
 	profile      registry.Profile // where nobody chose
@@ -29,12 +29,12 @@ type registryFlags struct {
 // registryConfig configures the services of the register. A key that is not the one the stored secrets were
 // sealed with is an error here, and not at the first delivery.
 func registryConfig(ctx context.Context, db *store.DB, guard *outbound.Client, f registryFlags, log *slog.Logger) (registry.Config, error) {
-	vault, err := registry.OpenVault(f.keyFile)
+	vault, err := f.keys.Open(ctx)
 	if err != nil {
 		return registry.Config{}, err
 	}
 	if err := vault.Check(ctx, db); err != nil {
-		return registry.Config{}, fmt.Errorf("check secret key: %w", err)
+		return registry.Config{}, err
 	}
 	return registry.Config{
 		OwnDocuments: web.OwnDocuments(), MailServer: f.mailServer,

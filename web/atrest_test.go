@@ -149,7 +149,7 @@ func (c *canaries) find(db *store.DB) (found []string) {
 	return found
 }
 
-// sealedText is what the vault makes: text, or the beginning of bytes.
+// sealedText matches a text of the vault, or the beginning of its bytes.
 var sealedText = regexp.MustCompile(`[vb]1\.[0-9a-f]{8}\.`)
 
 // columns holds every column of the schema that can hold a text against its decision.

@@ -124,6 +124,9 @@ func New(cfg Config) *Engine {
 // Name implements the program's service interface.
 func (e *Engine) Name() string { return "engine" }
 
+// Node names this node among those that share the database.
+func (e *Engine) Node() string { return e.node }
+
 // Start frees the leases of a dead process and starts the loops.
 func (e *Engine) Start(ctx context.Context) error {
 	shown, err := e.prepare(ctx)

@@ -91,7 +91,7 @@ func (a *Accounts) useFactor(ctx context.Context, tx *store.Tx, account store.Ac
 	if code == "" || isTOTP(code) {
 		return ErrFactor
 	}
-	if err := tx.UseRecoveryCode(ctx, account.ID, a.codeProof(account.ID, code)); err != nil {
+	if err := a.useRecoveryCode(ctx, tx, account.ID, code); err != nil {
 		return err
 	}
 	return a.factorChanged(ctx, tx, account, registry.AccountActor(account), registry.ActionRecoveryCodeUsed, "")

@@ -1,8 +1,10 @@
 package identity
 
 import (
+	"context"
 	"crypto/rand"
 	"encoding/base32"
+	"errors"
 	"strings"
 	"unicode"
 
@@ -19,14 +21,25 @@ func (a *Accounts) newRecoveryCodes(accountID string) (codes, proofs []string) {
 		_, _ = rand.Read(raw) // never fails: the runtime stops the program instead
 		text := strings.ToLower(base32.StdEncoding.EncodeToString(raw))[:10]
 		codes = append(codes, text[:5]+"-"+text[5:])
-		proofs = append(proofs, a.codeProof(accountID, text))
+		proofs = append(proofs, a.codeProofs(accountID, text)[0])
 	}
 	return codes, proofs
 }
 
-// codeProof needs the key of the vault: who has the database alone cannot try all codes.
-func (a *Accounts) codeProof(accountID, code string) string {
-	return a.cfg.Vault.Prove("recovery-code " + accountID + " " + code)
+// codeProofs need the key of the vault: who has the database alone cannot try all codes. The first is stored; the others were, before a key
+// changed.
+func (a *Accounts) codeProofs(accountID, code string) []string {
+	return a.cfg.Vault.ProveStored("recovery-code " + accountID + " " + code)
+}
+
+// useRecoveryCode uses a recovery code up; an unknown one is store.ErrNotFound.
+func (a *Accounts) useRecoveryCode(ctx context.Context, tx *store.Tx, accountID, code string) error {
+	for _, proof := range a.codeProofs(accountID, code) {
+		if err := tx.UseRecoveryCode(ctx, accountID, proof); !errors.Is(err, store.ErrNotFound) {
+			return err
+		}
+	}
+	return store.ErrNotFound
 }
 
 // cleanCode is a code without the spaces and dashes that people type.

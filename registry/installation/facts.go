@@ -64,8 +64,9 @@ type Disk struct {
 // KeyFile is the file with the secret key.
 type KeyFile struct {
 	Path        string
-	Fingerprint string // empty when it cannot be used
-	Failure     string // why not
+	Fingerprint string   // of its first key; empty when it cannot be used
+	Others      []string // the fingerprints of all its keys
+	Failure     string   // why not
 }
 
 // Address is the base URL and what a request to it found.

@@ -3,6 +3,7 @@ package installation
 import (
 	"net/netip"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -135,7 +136,7 @@ func judgeKey(f *Facts) ([]Finding, bool) {
 	if k := f.Key; k != nil && k.Failure != "" {
 		return []Finding{{Code: "key-unusable", Severity: Error, Text: i18n.M("installation.key.unusable", k.Path, i18n.Raw(k.Failure)), Remedy: "installation.key.unusable-remedy"}}, true
 	}
-	if k := f.Key; k != nil && f.StoredKey != "" && k.Fingerprint != f.StoredKey {
+	if k := f.Key; k != nil && f.StoredKey != "" && k.Fingerprint != f.StoredKey && !slices.Contains(k.Others, f.StoredKey) {
 		found = append(found, Finding{Code: "key-other", Severity: Error, Text: i18n.M("installation.key.other", k.Path, k.Fingerprint, f.StoredKey), Remedy: "installation.key.other-remedy"})
 	}
 	if !f.usable() || f.StoredKey == "" {

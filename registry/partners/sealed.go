@@ -6,8 +6,8 @@ import "schakel/registry"
 func Sealed() []registry.SealedColumn {
 	return []registry.SealedColumn{
 		{Table: "endpoint", Column: "token_secret", Purpose: registry.SealedFor(endpointSecretPurpose)},
-		{Table: "endpoint", Column: "sign_keys", Purpose: registry.SealedFor(signKeyPurpose)},
-		{Table: "endpoint", Column: "certificates", Purpose: registry.SealedFor(certificatePurpose)},
+		{Table: "endpoint", Column: "sign_keys", Purpose: registry.SealedFor(signKeyPurpose), Within: true},
+		{Table: "endpoint", Column: "certificates", Purpose: registry.SealedFor(certificatePurpose), Within: true},
 		{Table: "registration_draft", Column: "sealed", Purpose: registry.SealedFor(draftPurpose)},
 	}
 }

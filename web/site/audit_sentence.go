@@ -70,7 +70,7 @@ func AuditActions() []string {
 		registry.ActionFactorsReset, registry.ActionFactorFailed, registry.ActionRecoveryCodesMade, registry.ActionRecoveryCodeUsed,
 		registry.ActionRequestQuarantined, registry.ActionRequestReleased, registry.ActionRequestDiscarded,
 		registry.ActionIssueAcknowledged, registry.ActionIssueResolved, registry.ActionIssueReopened, registry.ActionIssueMailed,
-		registry.ActionBackupMade, registry.ActionKeyBackedUp, registry.ActionTestMailSent, registry.ActionMailConfirmed,
+		registry.ActionBackupMade, registry.ActionKeyBackedUp, registry.ActionKeyChanged, registry.ActionKeySealed, registry.ActionKeyRemoved, registry.ActionTestMailSent, registry.ActionMailConfirmed,
 		registry.ActionListExported, registry.ActionDataRead, registry.ActionDataDownloaded, registry.ActionInboxRead,
 		registry.ActionAuditAdopted, registry.ActionRestored,
 	}
