@@ -13,7 +13,7 @@ LDFLAGS   = -s -w -X $(RELEASE).version=$(VERSION) -X $(RELEASE).commit=$(COMMIT
 # Packages off the paths of events; compiled without inlining they take 4 MB less, and pages a tenth more time. Benchmarks
 # and a plain go test do not use this.
 COLD     := schakel/templates schakel/web/account schakel/web/admin schakel/web/amqp schakel/web/contracts schakel/web/docs schakel/web/site schakel/web/traffic \
-	schakel/web/partners schakel/web/deliveries schakel/web/datasets schakel/web/search \
+	filippo.io/age filippo.io/hpke schakel/web/partners schakel/web/deliveries schakel/web/datasets schakel/web/search \
 	schakel/server schakel/delivery/endpointcheck schakel/registry/audit schakel/registry/oinregister schakel/registry/identity/passkey \
 	schakel/registry/contracts/compare schakel/registry/amqp/cpa schakel/registry/contracts/lint schakel/registry/contracts/outline \
 	schakel/registry/contracts/bundle schakel/registry/contracts/contract schakel/registry/contracts/mirror schakel/registry/amqp schakel/registry/installation \

@@ -25,6 +25,7 @@ import (
 // BackupCmd writes a backup of everything that is in the database.
 type BackupCmd struct {
 	cli.ConfigFlags
+	BackupFlags
 	Database string `default:"sqlite:./data/schakel.db" help:"sqlite:PATH or postgres://…"`
 	Record   string `placeholder:"WHAT" help:"Make no backup: note in the database that one was made in another way, such as \"pg_basebackup to the vault\"."`
 	To       string `placeholder:"FILE" help:"Where the backup goes; - is standard output. A file there is replaced when the new backup is whole."`
@@ -34,7 +35,7 @@ type BackupCmd struct {
 func (c *BackupCmd) Help() string {
 	return "The backup is of one moment. Schakel goes on meanwhile: nobody waits for it. " +
 		"It holds personal data, and secrets that are sealed with the key of --secret-key-file. " +
-		"That key is not in it: keep a copy of that file, elsewhere."
+		"That key is not in it: keep a copy of that file, elsewhere. With --backup-recipient it is encrypted in the age format, while it is written."
 }
 
 // Run writes the backup and prints what it contains.
@@ -56,27 +57,40 @@ func (c *BackupCmd) Run(ctx context.Context, streams cli.Streams) error {
 	}
 	info := backup.Info{Program: release.Current().Version, SecretKeyID: key}
 	done := installation.Record{Place: c.To, KeyID: key}
-	if c.To == "-" {
-		out := &counted{to: streams.Out}
-		m, err := backup.Write(ctx, db, out, info)
-		if err != nil {
-			return err
-		}
-		describe(streams.Err, "backup written", m)
-		done.Bytes = out.n
-		return c.record(ctx, db, done, streams)
-	}
-	var m backup.Manifest
-	err = writeWhole(c.To, func(w io.Writer) (err error) {
-		out := &counted{to: w}
-		m, err = backup.Write(ctx, db, out, info)
-		done.Bytes = out.n
-		return err
-	})
+	recipients, err := backup.Recipients(c.BackupRecipients)
 	if err != nil {
 		return err
 	}
-	describe(streams.Out, "backup written to "+c.To, m)
+	var m backup.Manifest
+	write := func(w io.Writer) error {
+		out := &counted{to: w}
+		to, err := backup.Encrypt(out, recipients)
+		if err != nil {
+			return err
+		}
+		if m, err = backup.Write(ctx, db, to, info); err != nil {
+			return err
+		}
+		err = to.Close()
+		done.Bytes = out.n
+		return err
+	}
+	told, what := streams.Out, "backup written to "+c.To
+	if c.To == "-" {
+		told, what, err = streams.Err, "backup written", write(streams.Out)
+	} else {
+		err = writeWhole(c.To, write)
+	}
+	if err != nil {
+		return err
+	}
+	describe(told, what, m)
+	if len(recipients) > 0 {
+		fmt.Fprintf(told, "encrypted in the age format; recipients: %d\n", len(recipients))
+	}
+	if c.To == "-" {
+		return c.record(ctx, db, done, streams)
+	}
 	if done.Place, err = filepath.Abs(c.To); err != nil {
 		done.Place = c.To
 	}
@@ -193,8 +207,9 @@ func takeFile(f *os.File, path string) error {
 // RestoreCmd makes a database of a backup.
 type RestoreCmd struct {
 	DatabaseFlags
-	From  string `required:"" placeholder:"FILE" help:"The backup."`
-	Check bool   `help:"Only read the whole backup and say what is in it; write nothing."`
+	From     string `required:"" placeholder:"FILE" help:"The backup."`
+	Identity string `placeholder:"FILE" help:"File with the age identity that opens an encrypted backup. Refused when others can read it: mode 0600."`
+	Check    bool   `help:"Only read the whole backup and say what is in it; write nothing."`
 }
 
 // Help is shown with --help.
@@ -215,9 +230,12 @@ func (c *RestoreCmd) Run(ctx context.Context, streams cli.Streams) error {
 	if err != nil {
 		return fmt.Errorf("open backup: %w", err)
 	}
-	b, err := backup.Open(ctx, f, info.Size())
+	b, err := c.open(ctx, f, info.Size())
 	if err == nil && c.Check {
 		err = b.Check(ctx)
+	}
+	if errors.Is(err, backup.ErrEncrypted) {
+		err = fmt.Errorf("%w, as --identity FILE", err)
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", c.From, err)
@@ -233,6 +251,22 @@ func (c *RestoreCmd) Run(ctx context.Context, streams cli.Streams) error {
 		fmt.Fprintln(streams.Err, "warning:", warning)
 	}
 	return nil
+}
+
+// open opens a backup, which may be encrypted; it is decrypted while it is read, and lies readable nowhere.
+func (c *RestoreCmd) open(ctx context.Context, f *os.File, size int64) (*backup.File, error) {
+	identities := ""
+	if c.Identity != "" {
+		var err error
+		if identities, err = cli.ReadSecretFile(c.Identity); err != nil {
+			return nil, fmt.Errorf("age identity: %w", err)
+		}
+	}
+	r, size, err := backup.Decrypt(f, size, []byte(identities))
+	if err != nil {
+		return nil, err
+	}
+	return backup.Open(ctx, r, size)
 }
 
 // keyWarning describes why the key file does not open secrets sealed with the key named; empty when it does.

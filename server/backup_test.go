@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"filippo.io/age"
 	"schakel/registry"
 	"schakel/server/cli"
 	"schakel/store"
@@ -59,6 +60,50 @@ func TestBackupAndRestore(t *testing.T) {
 	if err := errors.Join(p.start(t.Context(), cli.Streams{Out: io.Discard}), p.stop(t.Context())); err != nil {
 		t.Error(err)
 	}
+}
+
+// A backup that is encrypted by setting holds nothing readable; it is checked and restored with an identity of a recipient, and each reason
+// why it is not opened is told.
+func TestEncryptedBackup(t *testing.T) {
+	t.Parallel()
+	database, key := used(t)
+	dir := t.TempDir()
+	file, target, mine := filepath.Join(dir, "b.zip.age"), "sqlite:"+filepath.Join(dir, "new", "s.db"), filepath.Join(dir, "identity")
+	one, err := age.GenerateX25519Identity()
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := age.GenerateX25519Identity()
+	if err != nil {
+		t.Fatal(err)
+	}
+	config := filepath.Join(dir, "schakel.yaml")
+	for path, text := range map[string]string{
+		mine: "# created for this test\n" + one.String() + "\n", mine + ".other": other.String(), config: "database: " + database + "\nbackup-recipient: [" + one.Recipient().String() + "]\n",
+	} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	says(t, cli.ExitOK, "encrypted in the age format; recipients: 1", "backup", "--config", config, "--to", file)
+	if written, err := os.ReadFile(file); err != nil || !strings.HasPrefix(string(written), "age-encryption.org/v1\n") || strings.Contains(string(written), "manifest.json") {
+		t.Errorf("%.40q, %v", written, err)
+	}
+	if code, out, problems := command(t, "backup", "--database", database, "--to", "-", "--backup-recipient", one.Recipient().String()); code != cli.ExitOK ||
+		!strings.HasPrefix(out, "age-encryption.org/v1\n") || !strings.Contains(problems, "recipients: 1") {
+		t.Errorf("standard output: exit code %d, %.30q, %s", code, out, problems)
+	}
+	check := []string{"restore", "--check", "--from", file, "--secret-key-file", key}
+	says(t, cli.ExitFailed, "as --identity FILE", check...)
+	says(t, cli.ExitFailed, "none of these age identities", append(check, "--identity", mine+".other")...)
+	says(t, cli.ExitFailed, "read age identities", append(check, "--identity", key)...)
+	says(t, cli.ExitOK, "is whole", append(check, "--identity", mine)...)
+	says(t, cli.ExitOK, "read back and compared", "restore", "--from", file, "--database", target, "--secret-key-file", key, "--identity", mine)
+	says(t, cli.ExitUsage, "--backup-recipient: ", "backup", "--database", database, "--to", file, "--backup-recipient", "age1nobody")
+	if err := os.Chmod(mine, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	says(t, cli.ExitFailed, "chmod 600 "+mine, append(check, "--identity", mine)...)
 }
 
 func TestRestoreIntoPostgres(t *testing.T) {

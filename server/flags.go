@@ -13,6 +13,7 @@ import (
 	"schakel/registry"
 	"schakel/registry/oinregister"
 	"schakel/server/cli"
+	"schakel/store/backup"
 )
 
 // DatabaseFlags locate the data.
@@ -24,7 +25,7 @@ type DatabaseFlags struct {
 	KeyCommand    string `placeholder:"COMMAND" help:"Program, with its arguments, that prints that key, in place of a file: such as one that asks a key management service. No shell reads it."`
 }
 
-// keys says where the keys of the vault come from.
+// keys returns the source of the keys of the vault.
 func (f DatabaseFlags) keys() registry.KeySource {
 	return registry.KeySource{File: f.SecretKeyFile, Variable: f.KeyVariable, Command: f.KeyCommand}
 }
@@ -36,6 +37,19 @@ func (f DatabaseFlags) CheckFlags() error {
 	}
 	if f.KeyCommand != "" && strings.TrimSpace(f.KeyCommand) == "" {
 		return errors.New("--key-command must name a program")
+	}
+	return nil
+}
+
+// BackupFlags say for whom backups are encrypted. They are of schakel backup, and of serve for the sake of the file of --config.
+type BackupFlags struct {
+	BackupRecipients []string `name:"backup-recipient" placeholder:"AGE1…|FILE" help:"Encrypt what schakel backup writes for this age recipient, or for those of a file (repeatable). Default: backups are not encrypted."`
+}
+
+// CheckFlags checks what flags cannot say one by one.
+func (f BackupFlags) CheckFlags() error {
+	if _, err := backup.Recipients(f.BackupRecipients); err != nil {
+		return fmt.Errorf("--backup-recipient: %w", err)
 	}
 	return nil
 }

@@ -116,6 +116,7 @@ type ServeCmd struct {
 	RetentionFlags
 	LimitFlags
 	AlertFlags
+	BackupFlags
 
 	// What follows is for a demonstration on one machine, and no flag.
 	Mailbox bool `kong:"-"` // shows the mails to everybody
