@@ -104,7 +104,7 @@ func TestRecoveryProofs(t *testing.T) {
 	})
 }
 
-// Nodes tell which keys they have; one that stops is forgotten, and so are those that were silent for long. Sessions that hold a text end.
+// A node names its keys; one that stops is forgotten, as is any that was silent for long. Sessions that hold a text end.
 func TestNodeKeys(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		save := func(node, keys string) {
