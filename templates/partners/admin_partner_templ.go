@@ -88,7 +88,7 @@ func (v AdminPartnerView) mailDomain(ctx context.Context) string {
 
 func (v AdminPartnerView) endpoints(ctx context.Context) ui.TableView {
 	return ui.TableView{
-		ID: "endpoints", Caption: i18n.T(ctx, "partners.label.endpoints"), Total: len(v.Endpoints), Noun: [2]string{i18n.T(ctx, "partners.noun.endpoint"), i18n.T(ctx, "partners.noun.endpoints")}, Columns: ui.EndpointColumns(ctx),
+		ID: "endpoints", Caption: i18n.T(ctx, "partners.label.endpoints"), Total: len(v.Endpoints), Noun: [2]string{i18n.T(ctx, "partners.noun.endpoint"), i18n.T(ctx, "partners.noun.endpoints")}, Dense: true, Columns: ui.EndpointColumns(ctx),
 		Empty: ui.Empty{Text: i18n.T(ctx, "partners.partner.no-endpoints")},
 	}
 }
@@ -102,7 +102,7 @@ func (v AdminPartnerView) subscriptions(ctx context.Context) ui.TableView {
 
 func (v AdminPartnerView) clients(ctx context.Context) ui.TableView {
 	return ui.TableView{
-		ID: "clients", Caption: i18n.T(ctx, "partners.label.clients"), Total: len(v.Clients), Noun: [2]string{i18n.T(ctx, "partners.noun.client"), i18n.T(ctx, "partners.noun.clients")}, Columns: clientColumns(ctx),
+		ID: "clients", Caption: i18n.T(ctx, "partners.label.clients"), Total: len(v.Clients), Noun: [2]string{i18n.T(ctx, "partners.noun.client"), i18n.T(ctx, "partners.noun.clients")}, Dense: true, Columns: clientColumns(ctx),
 		Empty: ui.Empty{Text: i18n.T(ctx, "partners.partner.no-clients")},
 	}
 }
