@@ -15,8 +15,11 @@ type Certificate struct {
 // certificateKey is the context key of the client certificate of a request.
 type certificateKey struct{}
 
-// WithCertificate returns a context for requests of DoFor that show a client certificate to who asks for one; nil shows none.
+// WithCertificate returns a context for requests of DoFor that show a client certificate to who asks for one; nil changes nothing.
 func WithCertificate(ctx context.Context, c *Certificate) context.Context {
+	if c == nil {
+		return ctx // as most attempts have it
+	}
 	return context.WithValue(ctx, certificateKey{}, c)
 }
 

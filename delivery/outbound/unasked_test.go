@@ -120,7 +120,7 @@ func TestSecondAnswerDeliversNothing(t *testing.T) { // guarantee G1
 		"later": func(c net.Conn, next func() bool) {
 			if next() {
 				say(c, 202, "")
-				time.Sleep(20 * time.Millisecond)
+				time.Sleep(5 * time.Millisecond)
 				say(c, 202, "")
 				time.Sleep(100 * time.Millisecond)
 			}
