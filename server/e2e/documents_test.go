@@ -60,7 +60,12 @@ func TestRealDocuments(t *testing.T) {
 	var list struct{ Contracts []struct{ ID string } }
 	a := s.Call(t, http.MethodGet, "/registry/v1/contracts?perPage=100", "", nil, nil).Want(t, http.StatusOK)
 	a.Into(t, &list)
-	own := len(web.OwnDocuments())
+	own := 0
+	for _, d := range web.OwnDocuments() {
+		if !d.Internal {
+			own++
+		}
+	}
 	if len(list.Contracts) != taken+own || taken < 20 || a.Header.Get("Total-Count") != fmt.Sprint(taken+own) {
 		t.Errorf("%d contracts are listed to everyone (Total-Count %s), want %d and %d of our own", len(list.Contracts), a.Header.Get("Total-Count"), taken, own)
 	}
