@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -180,7 +181,8 @@ func checkOld(t *testing.T, database, driver, dsn string) {
 	defer db.Close()
 	for _, table := range []string{"event", "delivery", "attempt"} {
 		var n int
-		trial.Must(t, db.QueryRowContext(t.Context(), `SELECT COUNT(*) FROM `+table).Scan(&n))
+		// Not the events about the installation that the program writes itself.
+		trial.Must(t, db.QueryRowContext(t.Context(), `SELECT COUNT(*) FROM `+table+` WHERE LENGTH(id) = `+strconv.Itoa(len("evt_100001"))).Scan(&n))
 		if n != oldRows {
 			t.Errorf("%s has %d rows, want %d", table, n, oldRows)
 		}
