@@ -44,7 +44,7 @@ async function judge(kit, page, key, where) {
     await page.goto(where);
     const look = `${key} (${language}, ${colorScheme}, ${width})`;
     await kit.fits(page, look);
-    await kit.whole(page, look);
+    if (set.all) await kit.whole(page, look); // it depends on the names and states that a page happens to show
     if (set.folder) await page.screenshot({ path: path.join(set.folder, `walk-${kit.seen.size}${look.replace(/[^a-zA-Z0-9.]+/g, "-")}.png`), fullPage: true });
     await reachable(kit, page, look);
     kit.places += await walkKeyboard(kit, page, look); // and all that folds away is open now
