@@ -46,7 +46,7 @@ const (
 	ChangePeople        Permission = "people.change"
 )
 
-// Grant tells which roles have a permission.
+// Grant lists the roles that have a permission.
 type Grant struct {
 	Permission Permission
 	Roles      []string

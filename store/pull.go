@@ -12,7 +12,7 @@ import (
 const (
 	ReasonReleased     = "released"
 	ReasonLeaseExpired = "lease-expired"
-	// ReasonCountExceeded is that of a dead one, which was received too often without an acknowledgement.
+	// ReasonCountExceeded marks a dead one: it was received too often without an acknowledgement.
 	ReasonCountExceeded = "delivery-count-exceeded"
 )
 

@@ -202,7 +202,7 @@ func text(answer *http.Response) string {
 	return strings.ReplaceAll(string(b), "<wbr>", "") // where a long name may go on at the next line
 }
 
-// testProfile is that of most tests: its administrator has no second factor, and is not asked again who it is.
+// testProfile holds the settings of most tests: its administrator has no second factor, and is not asked again who it is.
 func testProfile() registry.Profile {
 	p := profile.LenientProfile()
 	p.AdministratorFactor, p.ProofAge = registry.FactorOptional, 12*time.Hour

@@ -12,7 +12,7 @@ import (
 	"schakel/store"
 )
 
-// The vector is that of the documentation of Standard Webhooks.
+// The vector comes from the documentation of Standard Webhooks.
 func TestStandardWebhooksVector(t *testing.T) {
 	t.Parallel()
 	secret, err := base64.StdEncoding.DecodeString("plJ3nmyCDGBKInavdOK15jsl")

@@ -2,7 +2,7 @@ package amqp
 
 import "schakel/registry"
 
-// messagePurpose is that of messages that wait for a person: see package schakel/delivery/amqp, which seals them.
+// messagePurpose binds the sealed form of messages that wait for a person; package schakel/delivery/amqp seals them.
 const messagePurpose = "amqp-message"
 
 // Sealed lists the columns of this feature that the vault seals.

@@ -17,7 +17,7 @@ const oinPrefix = "urn:nld:oin:"
 type ForeignSource struct {
 	Source string
 	OIN    string // empty for a prefix that takes in all organisations
-	// Name is that of a partner with this OIN or, without one, that of the register of OINs; empty when neither knows it.
+	// Name comes from the partner with this OIN or, without one, from the register of OINs; empty when neither knows it.
 	Name      string
 	PartnerID string // empty when it is no partner of ours
 }

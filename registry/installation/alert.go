@@ -44,7 +44,7 @@ const (
 // alertWarnings are the checks whose warnings are alerts too; errors of all checks are.
 var alertWarnings = []string{"disk", "backup", "certificate", "traffic"}
 
-// endCode reports whether a code is that of an end, of which people are told by its thresholds and not as of other troubles.
+// endCode reports whether a code concerns the end of a certificate or key: its thresholds notify people, and not the check.
 func endCode(code string) bool { return code == CodeExpires || code == CodeExpired }
 
 // alerting reports whether administrators are told of a finding.

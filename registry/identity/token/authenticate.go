@@ -177,7 +177,7 @@ type Client struct {
 
 	Scopes []string // all scopes the client may ask for
 
-	// OIN is that of its organisation, which a certificate must name (SEC-15); empty when it has none.
+	// OIN identifies its organisation, and a certificate must name it (SEC-15); empty when it has none.
 	OIN string
 	// CertificateSubject is the subject that its certificates must have (RFC 4514). Default any with the OIN.
 	CertificateSubject string

@@ -60,7 +60,7 @@ type Config struct {
 	CheckChain func(ctx context.Context, chain []*x509.Certificate) error
 	// Certificates is set where the token endpoint asks its callers for TLS certificates.
 	Certificates bool
-	// Note is told which certificate a client showed. Optional.
+	// Note records the certificate that a client showed. Optional.
 	Note func(ctx context.Context, clientID string, cert *x509.Certificate)
 
 	// HTTP fetches a client's jwks_uri. It must be the guarded client, since strangers choose these addresses. Without it,
@@ -169,7 +169,7 @@ func (i *Issuer) Metadata(ctx context.Context) map[string]any {
 	return m
 }
 
-// note tells which certificate a client showed.
+// note hands on the certificate that a client showed.
 func (i *Issuer) note(ctx context.Context, client Client, cert *x509.Certificate) {
 	if i.cfg.Note != nil {
 		i.cfg.Note(ctx, client.ID, cert)
