@@ -206,6 +206,9 @@ func (a *announcer) tell(ctx context.Context, row store.Audit, status string) er
 	return err
 }
 
+// sourceOf is the source of the events of an organisation with an OIN.
+func sourceOf(oin string) string { return "urn:nld:oin:" + oin + ":systeem:schakel" }
+
 // ownEvent makes what hands in one event of this Schakel: its attributes and data but for specversion and source.
 func ownEvent(ctx context.Context, db *store.DB, base string, to store.Audience, members map[string]any) (outbox.Submission, error) {
 	own, err := db.OwnPartner(ctx)
@@ -214,7 +217,7 @@ func ownEvent(ctx context.Context, db *store.DB, base string, to store.Audience,
 	}
 	members["specversion"], members["source"] = "1.0", base
 	if own.OIN != "" {
-		members["source"] = "urn:nld:oin:" + own.OIN + ":systeem:schakel"
+		members["source"] = sourceOf(own.OIN)
 	}
 	body, err := json.Marshal(members)
 	if err != nil {

@@ -128,4 +128,10 @@ func TestAuditExport(t *testing.T) {
 	add("route.added")
 	says(t, cli.ExitFailed, "entries 4 to 4 are missing", export...)
 	says(t, cli.ExitUsage, "no export of the audit trail", "audit", "export", "--database", database, "--to", key)
+	messages := []string{"audit", "export", "--database", database, "--form", "syslog", "--to", file + ".syslog"}
+	says(t, cli.ExitOK, "added 1 entry", messages...)
+	says(t, cli.ExitOK, "added 0 entries", messages...)
+	says(t, cli.ExitUsage, "no export of the audit trail in this form", "audit", "export", "--database", database, "--form", "cloudevents", "--source", "urn:x", "--to", file+".syslog")
+	says(t, cli.ExitUsage, "give --source", "audit", "export", "--database", database, "--form", "cloudevents")
+	says(t, cli.ExitOK, `"source":"urn:x"`, "audit", "export", "--database", database, "--form", "cloudevents", "--source", "urn:x")
 }

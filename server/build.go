@@ -188,15 +188,22 @@ func build(ctx context.Context, cfg ServeCmd, log *slog.Logger, fail func(error)
 		p.group.Add(disk)
 	}
 	p.group.Add(&vaultKeys{keys: keys.New(reg, services.Sealed()), node: p.engine.Node(), log: log}, &checkpoints{chain: chain, log: log, now: cli.Clock})
+	sender, err := p.auditSender(cfg, shown, log)
+	if err != nil {
+		return nil, err
+	}
 	p.group.Add(p.admin, p.ownContracts(), pruning, mailer, p.pull, p.engine, amqpReady{p.bridge, p.db}, p.announcer(log), p.issueTeller(log), p.mutations(log),
 		&downloads{noted: p.registry.Downloads, log: log}, p.mirrors(p.db.NewID("node"), log), p.public, watch)
+	if sender != nil {
+		p.group.Add(sender)
+	}
 	return p, nil
 }
 
 // installation makes what looks at the installation, for its page, /readyz and the metrics.
 func (p *program) installation(cfg ServeCmd, log *slog.Logger) *installationWatch {
 	e := &examiner{
-		flags: InstallationFlags{cfg.DatabaseFlags, cfg.OrganisationFlags, cfg.HTTPFlags, cfg.MailFlags, cfg.OIDCFlags, cfg.OutboundFlags, cfg.ClientCertificateFlags, cfg.AMQPFlags, cfg.DeliveryFlags},
+		flags: InstallationFlags{cfg.DatabaseFlags, cfg.OrganisationFlags, cfg.HTTPFlags, cfg.MailFlags, cfg.OIDCFlags, cfg.OutboundFlags, cfg.ClientCertificateFlags, cfg.AMQPFlags, cfg.DeliveryFlags, cfg.AuditFlags},
 		base:  p.base, client: p.outbound, db: p.db, forwarded: p.app.Forwarded, now: cli.Clock,
 	}
 	p.registry.Installation.LookAround(e.look)

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 
@@ -157,4 +158,13 @@ func writeReport(w io.Writer, base string, report installation.Report) error {
 		cli.Plural(int64(report.Count(installation.Warning)), "warning", "warnings"), cli.Plural(int64(report.Count(installation.Notice)), "notice", "notices"))
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// hostOf is the host of an address, with its port; the address itself when it cannot be read.
+func hostOf(address string) string {
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" {
+		return address
+	}
+	return u.Host
 }

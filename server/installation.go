@@ -9,7 +9,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/netip"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -45,6 +44,7 @@ type InstallationFlags struct {
 	ClientCertificateFlags
 	AMQPFlags
 	DeliveryFlags
+	AuditFlags
 }
 
 // examiner finds the facts of an installation that the database does not have. It is safe for concurrent use.
@@ -70,7 +70,7 @@ func (e *examiner) look(ctx context.Context, again bool) installation.Surroundin
 	}
 	s := installation.Surroundings{
 		Disk: diskFact(e.flags.Database), Key: e.keyFact(ctx, again), TLS: tlsFact(e.flags.HTTPFlags, e.now), Files: fileFacts(e.flags),
-		Clock: clockFact(), Mail: &installation.MailServer{Host: e.flags.SMTPHost}, Proxy: e.proxyFact(),
+		Clock: clockFact(), Mail: &installation.MailServer{Host: e.flags.SMTPHost}, Proxy: e.proxyFact(), Audit: e.auditFacts(ctx),
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -338,13 +338,4 @@ func (w *installationWatch) Collect(ch chan<- prometheus.Metric) {
 	for labels, n := range count {
 		ch <- prometheus.MustNewConstMetric(installationFinding, prometheus.GaugeValue, n, labels[0], labels[1])
 	}
-}
-
-// hostOf is the host of an address, with its port; the address itself when it cannot be read.
-func hostOf(address string) string {
-	u, err := url.Parse(address)
-	if err != nil || u.Host == "" {
-		return address
-	}
-	return u.Host
 }

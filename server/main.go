@@ -117,6 +117,7 @@ type ServeCmd struct {
 	LimitFlags
 	AlertFlags
 	BackupFlags
+	AuditFlags
 
 	// What follows is for a demonstration on one machine, and no flag.
 	Mailbox bool `kong:"-"` // shows the mails to everybody

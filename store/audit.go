@@ -46,7 +46,9 @@ func (tx *Tx) InsertAudit(ctx context.Context, a Audit) error {
 // AuditFilter selects entries; empty members select all.
 type AuditFilter struct {
 	PartnerID, ObjectKind, ObjectID, Action, ActorID string
-	From, Until                                      Time
+	// Text finds entries by a part of the name of who did it or of what it was done to.
+	Text        string
+	From, Until Time
 	Page
 }
 
@@ -67,6 +69,9 @@ func (f AuditFilter) where() where {
 	w.text(`object_id = ?`, f.ObjectID)
 	w.text(`action = ?`, f.Action)
 	w.text(`actor_id = ?`, f.ActorID)
+	if f.Text != "" {
+		w.add(`(LOWER(object_name) LIKE ? ESCAPE '\' OR LOWER(actor_name) LIKE ? ESCAPE '\')`, like(f.Text), like(f.Text))
+	}
 	w.instant(`at >= ?`, f.From)
 	w.instant(`at < ?`, f.Until)
 	return w

@@ -38,6 +38,39 @@ func TestPartnerHome(t *testing.T) {
 	wantWords(t, text(b.get("/partner/audit?until=2001-01-01")), "Nothing was changed in this period")
 }
 
+// A partner finds the entries that concern it by what was done, by whom, to what and when, keeps the filter, and takes what it finds
+// along; those of another are not there, whatever it asks for.
+func TestPartnerAuditFilters(t *testing.T) {
+	t.Parallel()
+	h := newPortalHarness(t).withCatalogue(t)
+	b, pat := h.at(t, "pat@example.nl")
+	newEndpoint(t, b)
+	other, _ := h.at(t, "kim@example.nl")
+	noError(t, h.db.Write(t.Context(), func(tx *store.Tx) error {
+		return tx.InsertAudit(t.Context(), store.Audit{ActorKind: "account", ActorName: "Ada", Action: "partner.suspended", ObjectKind: "partner", ObjectID: pat.PartnerID, PartnerID: pat.PartnerID, Detail: `{"reason":"=late"}`})
+	}))
+	added, suspended := "added endpoint Records", "Ada suspended"
+	for query, found := range map[string]string{
+		"action=endpoint.created": added, "action=partner.suspended": suspended, "actor=" + pat.ID: added, "text=RECORDS": added, "text=ada": suspended,
+		"object=" + pat.PartnerID: suspended, "text=100%25": "", "until=2001-01-01": "",
+	} {
+		page := text(b.get("/partner/audit?" + query))
+		file := text(b.get("/partner/audit/export?format=ndjson&" + query))
+		for _, sentence := range []string{added, suspended} {
+			if want := sentence == found; strings.Contains(page, sentence) != want || strings.Contains(file, sentence) != want {
+				t.Errorf("%s: %q on the page %v and in the file %v, want %v", query, sentence, strings.Contains(page, sentence), strings.Contains(file, sentence), want)
+			}
+		}
+	}
+	lacks(t, text(other.get("/partner/audit?partner="+pat.PartnerID)), added)
+	lacks(t, text(other.get("/partner/audit/export?partner="+pat.PartnerID)), added)
+	wantWords(t, text(b.get("/partner/audit")), `href="/partner/audit/export?&amp;format=csv"`, "exported the list “audit”")
+	lacks(t, text(b.get("/partner/audit/export?format=ndjson")), `"detail"`)
+	for _, path := range []string{"/partner/audit?from=never", "/partner/audit/export?from=never"} {
+		wantStatus(t, b.get(path), http.StatusUnprocessableEntity)
+	}
+}
+
 func TestContactPerson(t *testing.T) {
 	t.Parallel()
 	h := newPortalHarness(t)

@@ -63,7 +63,7 @@ var eventsDocument = events.Document.With(append(deliveries.EventsParts, amqp.Ev
 // Documents lists the descriptions of our APIs and events.
 func Documents() []api.Document {
 	return []api.Document{
-		contracts.EventsDocument, eventsDocument, contracts.Document, datasets.EventsDocument, datasets.Document, deliveries.EventsDocument, admin.EventsDocument, api.TokensDocument,
+		contracts.EventsDocument, eventsDocument, contracts.Document, datasets.EventsDocument, datasets.Document, deliveries.EventsDocument, admin.EventsDocument, admin.AuditDocument, api.TokensDocument,
 	}
 }
 

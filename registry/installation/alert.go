@@ -42,7 +42,7 @@ const (
 )
 
 // alertWarnings are the checks whose warnings are alerts too; errors of all checks are.
-var alertWarnings = []string{"disk", "backup", "certificate", "traffic"}
+var alertWarnings = []string{"disk", "backup", "certificate", "traffic", "audit"}
 
 // endCode reports whether a code concerns the end of a certificate or key: its thresholds notify people, and not the check.
 func endCode(code string) bool { return code == CodeExpires || code == CodeExpired }

@@ -35,6 +35,8 @@ type Surroundings struct {
 	// Outbound is nil when nothing outside was looked for.
 	Outbound *Outbound
 	Mail     *MailServer
+	// Audit holds the systems that entries of the audit trail are sent to.
+	Audit []AuditTarget
 	// ProbedAt holds the time of the last request to the own address and to others; zero before the first.
 	ProbedAt time.Time
 }
@@ -127,6 +129,14 @@ type Target struct {
 // MailServer names the server that mails are sent by.
 type MailServer struct {
 	Host string // empty: mails are not sent
+}
+
+// AuditTarget is a system that gets the entries of the audit trail as they come.
+type AuditTarget struct {
+	To      string
+	Waiting int64     // entries that it did not get yet
+	Since   time.Time // when the oldest of them was made
+	Failure string    // of the last try
 }
 
 // Record is a thing that was done, as it is stored.

@@ -68,6 +68,7 @@ func checks() []check {
 		{"clock", "installation.check.clock", judgeClock},
 		{"outbound", "installation.check.outbound", judgeOutbound},
 		{"mail", "installation.check.mail", judgeMail},
+		{"audit", "installation.check.audit", judgeAudit},
 		{"administrator", "installation.check.administrator", judgeAdministrators},
 	}
 }

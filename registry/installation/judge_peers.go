@@ -108,6 +108,23 @@ func judgeMail(f *Facts) ([]Finding, bool) {
 	return nil, true
 }
 
+// auditPatience bounds how long an entry of the audit trail waits for the systems that get it.
+const auditPatience = 5 * time.Minute
+
+func judgeAudit(f *Facts) (found []Finding, known bool) {
+	for _, t := range f.Audit {
+		if t.Waiting == 0 || f.Now.Sub(t.Since) < auditPatience {
+			continue
+		}
+		text := i18n.M("installation.audit.behind", t.To, int(t.Waiting), t.Since)
+		if t.Failure != "" {
+			text = i18n.M("installation.audit.failed", t.To, int(t.Waiting), t.Since, i18n.Raw(t.Failure))
+		}
+		found = append(found, Finding{Code: "audit-behind", Severity: Warning, Text: text, Remedy: "installation.audit.remedy", Href: "/docs/audit"})
+	}
+	return found, f.usable()
+}
+
 func judgeAdministrators(f *Facts) ([]Finding, bool) {
 	if !f.usable() {
 		return nil, false

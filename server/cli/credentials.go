@@ -152,15 +152,25 @@ func (f OutboundFlags) Asking() (*outbound.Client, error) {
 // Guard makes a guarded client by the flags.
 func (f OutboundFlags) Guard(cfg outbound.Config) (*outbound.Client, error) {
 	cfg.AllowPrefixes, cfg.AllowPlainHTTP = f.AllowOutbound, f.PlainHTTP
-	if f.CAFile != "" {
-		pem, err := os.ReadFile(f.CAFile)
-		if err != nil {
-			return nil, fmt.Errorf("read CA file: %w", err)
-		}
-		cfg.RootCAs = x509.NewCertPool()
-		if !cfg.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("CA file %s holds no PEM certificate", f.CAFile)
-		}
+	var err error
+	if cfg.RootCAs, err = f.Roots(); err != nil {
+		return nil, err
 	}
 	return outbound.New(cfg), nil
+}
+
+// Roots reads the roots of --ca-file; nil, those of the system, without the flag.
+func (f OutboundFlags) Roots() (*x509.CertPool, error) {
+	if f.CAFile == "" {
+		return nil, nil
+	}
+	pem, err := os.ReadFile(f.CAFile)
+	if err != nil {
+		return nil, fmt.Errorf("read CA file: %w", err)
+	}
+	roots := x509.NewCertPool()
+	if !roots.AppendCertsFromPEM(pem) {
+		return nil, fmt.Errorf("CA file %s holds no PEM certificate", f.CAFile)
+	}
+	return roots, nil
 }

@@ -223,17 +223,27 @@ func OrganisationPage(p ui.Page, v OrganisationView) templ.Component {
 
 // ChangesView lists who did what, in sentences.
 type ChangesView struct {
-	From, Until string // as typed, days
-	Rows        []ChangeRow
-	Total       int
-	Pager       *ui.Pager
-	Now         time.Time
+	Fields  []ui.Field
+	Errors  []ui.FieldError
+	Rows    []ChangeRow
+	Table   ui.TableView
+	Invalid bool
+	Export  string // see ui.ExportLinks
+	Saved   ui.SavedFiltersView
+	Now     time.Time
 }
 
 // ChangeRow is one entry.
 type ChangeRow struct {
 	At   time.Time
 	Text string
+}
+
+func (v ChangesView) table(ctx context.Context) ui.TableView {
+	t := v.Table
+	t.ID, t.Caption, t.Noun = "changes", i18n.T(ctx, "partners.organisation.changes"), [2]string{i18n.T(ctx, "partners.noun.change"), i18n.T(ctx, "partners.noun.changes")}
+	t.Columns = []ui.Column{{Label: i18n.T(ctx, "partners.organisation.what"), Wrap: true}, {Label: i18n.T(ctx, "partners.label.when"), Whole: true}}
+	return t
 }
 
 // ChangesPage is the audit trail of a partner.
@@ -270,33 +280,15 @@ func ChangesPage(p ui.Page, v ChangesView) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Var9 := templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
-				templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
-				templ_7745c5c3_Buffer, templ_7745c5c3_IsBuffer := templruntime.GetBuffer(templ_7745c5c3_W)
-				if !templ_7745c5c3_IsBuffer {
-					defer func() {
-						templ_7745c5c3_BufErr := templruntime.ReleaseBuffer(templ_7745c5c3_Buffer)
-						if templ_7745c5c3_Err == nil {
-							templ_7745c5c3_Err = templ_7745c5c3_BufErr
-						}
-					}()
-				}
-				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = ui.TextField(ui.Field{Name: "from", Label: i18n.T(ctx, "partners.organisation.from"), Value: v.From, Type: "date"}).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 7, " ")
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				templ_7745c5c3_Err = ui.TextField(ui.Field{Name: "until", Label: i18n.T(ctx, "partners.organisation.until"), Value: v.Until, Type: "date"}).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				return nil
-			})
-			templ_7745c5c3_Err = ui.FilterBar("/partner/audit", "/partner/audit").Render(templ.WithChildren(ctx, templ_7745c5c3_Var9), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.ErrorSummary(v.Errors).Render(ctx, templ_7745c5c3_Buffer)
+			if templ_7745c5c3_Err != nil {
+				return templ_7745c5c3_Err
+			}
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 7, " ")
+			if templ_7745c5c3_Err != nil {
+				return templ_7745c5c3_Err
+			}
+			templ_7745c5c3_Err = ui.FilterForm("/partner/audit", v.Saved.All, v.Fields).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -304,13 +296,29 @@ func ChangesPage(p ui.Page, v ChangesView) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Rows(ui.TableView{ID: "changes", Caption: i18n.T(ctx, "partners.organisation.changes"), Total: v.Total, Noun: [2]string{i18n.T(ctx, "partners.noun.change"), i18n.T(ctx, "partners.noun.changes")},
-				Columns: []ui.Column{{Label: i18n.T(ctx, "partners.organisation.what")}, {Label: i18n.T(ctx, "partners.label.when")}}, Pager: v.Pager,
-				Empty: ui.Empty{Text: i18n.T(ctx, "partners.organisation.no-changes"), ActionLabel: i18n.T(ctx, "partners.organisation.whole-trail"), ActionHref: "/partner/audit"}}, v.Rows, func(r ChangeRow) ui.Cells {
-				return ui.Cells{ui.PlainText(r.Text), ui.Clock(r.At, v.Now)}
-			}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.SavedFilters(v.Saved).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
+			}
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 9, " ")
+			if templ_7745c5c3_Err != nil {
+				return templ_7745c5c3_Err
+			}
+			if !v.Invalid {
+				templ_7745c5c3_Err = ui.ExportLinks(v.Export).Render(ctx, templ_7745c5c3_Buffer)
+				if templ_7745c5c3_Err != nil {
+					return templ_7745c5c3_Err
+				}
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 10, " ")
+				if templ_7745c5c3_Err != nil {
+					return templ_7745c5c3_Err
+				}
+				templ_7745c5c3_Err = ui.Rows(v.table(ctx), v.Rows, func(r ChangeRow) ui.Cells {
+					return ui.Cells{ui.PlainText(r.Text), ui.Clock(r.At, v.Now)}
+				}).Render(ctx, templ_7745c5c3_Buffer)
+				if templ_7745c5c3_Err != nil {
+					return templ_7745c5c3_Err
+				}
 			}
 			return nil
 		})

@@ -12,31 +12,15 @@ import (
 	"schakel/web/site"
 )
 
-// auditQuery is the filter of the audit trail as it was typed.
-type auditQuery struct{ partner, action, actor, object, zone, from, until string }
-
-func readAuditQuery(c echo.Context) auditQuery {
-	read := func(name string) string { return site.Shown(site.Clean(c.QueryParam(name))) }
-	return auditQuery{read("partner"), read("action"), read("actor"), read("object"), read("zone"), read("from"), read("until")}
-}
-
-func (q auditQuery) empty() bool { return q == auditQuery{zone: q.zone} }
-
-// filter turns the query into what the store selects; what is wrong is told by field.
-func (q auditQuery) filter(wrong site.FormErrors) store.AuditFilter {
-	from, until := site.Period(q.zone, q.from, q.until, wrong)
-	return store.AuditFilter{PartnerID: q.partner, Action: q.action, ActorID: q.actor, ObjectID: q.object, From: from, Until: until}
-}
-
 // auditPage shows who did what, in sentences.
 func (p *pages) auditPage(c echo.Context) error {
 	saved, redirect, err := p.SavedFilters(c, "/admin/audit")
 	if err != nil || redirect != "" {
 		return site.Elsewhere(c, redirect, err)
 	}
-	ctx, q := c.Request().Context(), readAuditQuery(c)
+	ctx, q := c.Request().Context(), site.ReadAuditQuery(c)
 	wrong := site.FormErrors{}
-	filter := q.filter(wrong)
+	filter := q.Filter(wrong)
 	fields, err := p.auditFields(ctx, q, wrong)
 	if err != nil {
 		return err
@@ -62,52 +46,27 @@ func (p *pages) auditPage(c echo.Context) error {
 		ID: "audit", Caption: i18n.T(ctx, "admin.audit.entries-title"), Total: total, Most: store.ListBound, Noun: [2]string{i18n.T(ctx, "admin.audit.entry"), i18n.T(ctx, "admin.audit.entries")}, Pager: site.LongPager(c, paging, total),
 		Empty: ui.Empty{Text: i18n.T(ctx, "admin.audit.none")},
 	}
-	if !q.empty() {
+	if !q.Empty() {
 		v.Table.Empty = ui.Empty{Text: i18n.T(ctx, "admin.audit.no-match"), ActionLabel: i18n.T(ctx, "admin.audit.clear"), ActionHref: saved.All}
 	}
 	return p.Render(c, http.StatusOK, view.AuditTrail(page, v))
 }
 
-func (p *pages) auditFields(ctx context.Context, q auditQuery, wrong site.FormErrors) ([]ui.Field, error) {
+func (p *pages) auditFields(ctx context.Context, q site.AuditQuery, wrong site.FormErrors) ([]ui.Field, error) {
 	partners, err := p.PartnerOptions(ctx, p.DeliveryNames())
 	if err != nil {
 		return nil, err
 	}
-	actors, err := p.actorOptions(ctx, q.partner)
+	whose := []string{""} // the administrators, and the people of the partner that is filtered by
+	if q.Partner != "" {
+		whose = append(whose, q.Partner)
+	}
+	actors, err := p.AuditActors(ctx, whose...)
 	if err != nil {
 		return nil, err
 	}
-	actions := []ui.Option{{Label: i18n.T(ctx, "admin.audit.all-actions")}}
-	for _, action := range site.AuditActions() {
-		actions = append(actions, ui.Option{Value: action, Label: site.ActionLabel(ctx, action)})
-	}
-	return site.WithErrors([]ui.Field{
-		site.ChoiceField("partner", i18n.T(ctx, "admin.audit.partner"), q.partner, partners), site.ChoiceField("action", i18n.T(ctx, "admin.audit.action"), q.action, actions),
-		site.ChoiceField("actor", i18n.T(ctx, "admin.audit.done-by"), q.actor, actors),
-		{Name: "object", Label: i18n.T(ctx, "admin.audit.object"), Value: q.object, MaxLength: site.MaxFilterText},
-		site.MomentField(ctx, "from", i18n.T(ctx, "admin.audit.from"), q.zone, q.from),
-		site.MomentField(ctx, "until", i18n.T(ctx, "admin.audit.until"), q.zone, q.until),
-	}, wrong), nil
-}
-
-// actorOptions are the administrators, and the people of the partner that is filtered by.
-func (p *pages) actorOptions(ctx context.Context, partner string) ([]ui.Option, error) {
-	options := []ui.Option{{Label: i18n.T(ctx, "admin.audit.everybody")}}
-	accounts, err := p.DB.Accounts(ctx, "")
-	if err != nil {
-		return nil, err
-	}
-	if partner != "" {
-		more, err := p.DB.Accounts(ctx, partner)
-		if err != nil {
-			return nil, err
-		}
-		accounts = append(accounts, more...)
-	}
-	for _, account := range accounts {
-		options = append(options, ui.Option{Value: account.ID, Label: account.Name + " (" + account.Email + ")"})
-	}
-	return options, nil
+	partner := site.ChoiceField("partner", i18n.T(ctx, "admin.audit.partner"), q.Partner, partners)
+	return site.WithErrors(append([]ui.Field{partner}, q.Fields(ctx, site.AuditActions(), actors)...), wrong), nil
 }
 
 // auditRows puts entries in sentences, with a link to the subject of each.

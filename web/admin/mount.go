@@ -24,6 +24,15 @@ var EventsDocument = api.NewDocument("", registry.OwnDocument{
 	Summary: "What this Schakel tells its own organisation when something is wrong with the installation, and when it is over.",
 })
 
+//go:embed audit.yaml
+var auditYAML []byte
+
+// AuditDocument describes the events that tell the own organisation of entries of the audit trail.
+var AuditDocument = api.NewDocument("", registry.OwnDocument{
+	ID: "schakel-audit-events", Title: "Audit events", Content: auditYAML, Internal: true,
+	Summary: "The entries of the audit trail of this Schakel, for systems of its own organisation, when --audit-events is set.",
+})
+
 // pages serves the pages; the tiles of the overview that another feature counts are given.
 type pages struct {
 	*site.Portal

@@ -124,6 +124,7 @@ func (p *pages) mountPartners() {
 	own.GET("/organisation", d.organisationPage)
 	own.Needs(permission.ChangeOrganisation).POST("/organisation", d.changeContact, d.RequireProof)
 	own.GET("/audit", d.partnerAudit)
+	own.GET("/audit/export", d.exportPartnerAudit)
 	d.routes(own)
 }
 

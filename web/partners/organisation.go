@@ -3,10 +3,8 @@ package partners
 import (
 	"net/http"
 	"strings"
-	"time"
 
 	"github.com/labstack/echo/v4"
-	"schakel/registry"
 	"schakel/registry/partners"
 	"schakel/store"
 	"schakel/templates/i18n"
@@ -52,32 +50,4 @@ func (d ownerPages) showOrganisation(c echo.Context, status int, owner store.Par
 	page := d.PageFrame(c, i18n.T(c.Request().Context(), "partners.home.organisation"))
 	page.Badge, page.Invalid = ui.State(owner.Status), len(wrong) > 0
 	return d.Render(c, status, view.OrganisationPage(page, v))
-}
-
-// partnerAudit is the audit trail of the own organisation, in sentences.
-func (d ownerPages) partnerAudit(c echo.Context) error {
-	v := view.ChangesView{From: site.Clean(c.QueryParam("from")), Until: site.Clean(c.QueryParam("until")), Now: d.Cfg.Now()}
-	paging := site.PagePaging(c)
-	f := store.AuditFilter{Page: paging, From: dayStart(v.From, 0), Until: dayStart(v.Until, 1)}
-	rows, total, err := d.Registry.Audit.List(c.Request().Context(), registry.ScopeOf(site.PartnerID(c)), f)
-	if err != nil {
-		return err
-	}
-	v.Total, v.Pager = total, site.Pager(c, paging, total)
-	for _, a := range rows {
-		v.Rows = append(v.Rows, view.ChangeRow{At: a.At.Time, Text: registry.Sentence(c.Request().Context(), a)})
-	}
-	page := d.PageFrame(c, i18n.T(c.Request().Context(), "partners.organisation.changes"))
-	page.Lead = i18n.T(c.Request().Context(), "partners.organisation.changes-lead")
-	return d.Render(c, http.StatusOK, view.ChangesPage(page, v))
-}
-
-// dayStart is the start, in UTC, of the day some days after the one typed; unset
-// when it is not a day.
-func dayStart(day string, after int) store.Time {
-	t, err := time.Parse(time.DateOnly, day)
-	if err != nil {
-		return store.Time{}
-	}
-	return store.At(t.AddDate(0, 0, after))
 }

@@ -27,7 +27,7 @@ const notFiltered = "filter=none"
 func FilteredLists() map[string]bool {
 	return map[string]bool{
 		"/admin/errors": false, "/admin/dead-letters": false, "/admin/deliveries": true, "/admin/issues": true, "/admin/audit": true, "/admin/amqp/messages": true,
-		"/partner/deliveries": true, "/partner/issues": true, "/partner/amqp/messages": true,
+		"/partner/audit": true, "/partner/deliveries": true, "/partner/issues": true, "/partner/amqp/messages": true,
 	}
 }
 
