@@ -22,10 +22,11 @@ COLD     := schakel/templates schakel/web/account schakel/web/admin schakel/web/
 	github.com/alecthomas/kong github.com/alexedwards github.com/oasdiff github.com/coreos/go-oidc/v3 golang.org/x/oauth2 github.com/mfridman/interpolate github.com/sethvargo/go-retry github.com/getkin/kin-openapi github.com/pressly/goose/v3 github.com/prometheus/common \
 	github.com/prometheus/procfs github.com/wneessen/go-mail github.com/yuin/goldmark go.yaml.in/yaml/v4 \
 	golang.org/x/text google.golang.org/protobuf github.com/go-webauthn github.com/fxamacker/cbor github.com/pquerna rsc.io/qr
-# Catalogues, guides and API documents go into the program compressed, which takes 1.6 MB less: see .ci/small. Not in a folder
+# Catalogues, guides, API documents, style sheets, scripts and migrations go into the program compressed, which takes 1.9 MB less: see .ci/small. Not in a folder
 # with a space in its name, which the flag cannot hold.
 TEXTS    := $(wildcard templates/i18n/texts/*.txt server/operating*.md server/guide/*.md server/rules/RULES.md server/release/*.md \
-	server/packaging/THIRD-PARTY.md delivery/*/*.md registry/contracts/contract/pipelines*.md web/*/*.yaml)
+	server/packaging/THIRD-PARTY.md delivery/*/*.md registry/contracts/contract/pipelines*.md web/*/*.yaml \
+	static/css/*.css static/js/*.js static/vendor/utrecht/*.css static/vendor/htmx/*.js store/migrations/*.sql store/migrations/*/*.sql)
 SMALL    := $(if $(word 2,$(CURDIR)),,.cache/small/overlay.json)
 # Of the program that is built and of the one that is tested, which so compile each package once.
 # registry/identity is compiled as those are, without the package below it, which checks each access token.

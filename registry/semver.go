@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"golang.org/x/mod/semver"
+	"schakel/registry/sorted"
 	"schakel/store"
 	"schakel/templates/i18n"
 )
@@ -109,7 +110,7 @@ func Lines(versions []store.EventType) []VersionLineOf {
 		}
 		lines[i].Versions = append(lines[i].Versions, v)
 	}
-	slices.SortStableFunc(lines, func(a, b VersionLineOf) int { return cmp.Compare(a.rank(), b.rank()) })
+	sorted.Stable(lines, func(a, b VersionLineOf) int { return cmp.Compare(a.rank(), b.rank()) })
 	return lines
 }
 

@@ -27,7 +27,7 @@ var layout = map[string]division{
 	"registry": {
 		kernel: []string{"registry"}, composes: []string{"registry/services"},
 		libraries: []string{
-			"registry/jsonpointer", "registry/strictjson", "registry/xmlscan",
+			"registry/jsonpointer", "registry/sorted", "registry/strictjson", "registry/xmlscan",
 			"registry/contracts/contract", "registry/identity/token", "registry/amqp/cpa", // below the feature that needs them most
 		},
 	},

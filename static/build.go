@@ -6,11 +6,12 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"io"
 	"io/fs"
 	"path"
 	"strings"
 	"sync"
+
+	"schakel/templates/i18n/texts"
 )
 
 // asset is one file as it is served.
@@ -43,11 +44,10 @@ func build(tree fs.FS) *assets {
 	set.add("schakel.css", func() []byte { return styles })
 	for _, pattern := range []string{"js/*.js", "img/*", "vendor/*/*.js", "vendor/*/*.js.gz"} {
 		for _, file := range must(fs.Glob(tree, pattern)) {
-			read := func() []byte { return must(fs.ReadFile(tree, file)) }
-			if name, compressed := strings.CutSuffix(path.Base(file), ".gz"); compressed {
-				set.add(name, func() []byte { return unzip(read()) }).zipped = read
-			} else {
-				set.add(name, read)
+			embedded := func() []byte { return must(fs.ReadFile(tree, file)) }
+			a := set.add(strings.TrimSuffix(path.Base(file), ".gz"), func() []byte { return texts.Unpack(embedded()) })
+			if texts.Packed(embedded()) {
+				a.zipped = embedded
 			}
 		}
 	}
@@ -60,12 +60,12 @@ func joinStyles(tree fs.FS) []byte {
 	var out bytes.Buffer
 	out.WriteString("/* Component styles: NL Design System community, EUPL-1.2. */\n@layer component {\n")
 	for _, file := range must(fs.Glob(tree, "vendor/utrecht/*.css")) {
-		out.Write(must(fs.ReadFile(tree, file)))
+		out.Write(texts.Unpack(must(fs.ReadFile(tree, file))))
 		out.WriteByte('\n')
 	}
 	out.WriteString("}\n")
 	for _, name := range ownStyles() {
-		out.Write(must(fs.ReadFile(tree, "css/"+name+".css")))
+		out.Write(texts.Unpack(must(fs.ReadFile(tree, "css/"+name+".css"))))
 	}
 	return out.Bytes()
 }
@@ -110,10 +110,6 @@ func zip(body []byte) []byte {
 		return nil
 	}
 	return out.Bytes()
-}
-
-func unzip(compressed []byte) []byte {
-	return must(io.ReadAll(must(gzip.NewReader(bytes.NewReader(compressed)))))
 }
 
 // split takes "{hash}/{name}" or "{name}" apart.

@@ -11,6 +11,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"schakel/templates/i18n/texts"
 )
 
 func get(t *testing.T, method, target string, headers ...string) *http.Response {
@@ -103,7 +105,7 @@ func TestCompressedFilesHaveTheirOwnName(t *testing.T) {
 	if zipped.Header.Get("Content-Encoding") != "gzip" {
 		t.Fatalf("encoding %q", zipped.Header.Get("Content-Encoding"))
 	}
-	if sent := body(t, zipped); !bytes.Equal(unzip(sent), body(t, plain)) {
+	if sent := body(t, zipped); !bytes.Equal(texts.Unpack(sent), body(t, plain)) {
 		t.Error("the unpacked bytes differ")
 	}
 	if got := get(t, "GET", "/static/redoc.standalone.js.gz").StatusCode; got != http.StatusNotFound {

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"schakel/registry/sorted"
 )
 
 // CountListed counts what a filter selects as [Queries.DeliveryList] does: up to [ListBound] + 1.
@@ -93,7 +95,7 @@ func (q *Queries) searchDeliveries(ctx context.Context, p deliveryPlan) (ids []s
 		}
 	}
 	ids = slices.DeleteFunc(ids, func(id string) bool { return id < older })
-	slices.SortFunc(ids, func(a, b string) int { return strings.Compare(b, a) })
+	sorted.By(ids, func(a, b string) int { return strings.Compare(b, a) })
 	if len(ids) > ListBound {
 		return ids[:ListBound+1], "", nil
 	}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"schakel/registry/sorted"
 )
 
 // SearchBound bounds the deliveries, the newest first, that a list reads to find those that meet a condition no index serves, such
@@ -87,7 +89,7 @@ func (q *Queries) DeliveryList(ctx context.Context, f DeliveryFilter) (l Deliver
 func (q *Queries) deliveriesByID(ctx context.Context, ids []string) ([]Delivery, error) {
 	w := whereIn(`id`, ids)
 	rows, err := listOf[Delivery](ctx, q, `SELECT * FROM delivery`+w.sql(), w.args...)
-	slices.SortFunc(rows, func(a, b Delivery) int { return strings.Compare(b.ID, a.ID) })
+	sorted.By(rows, func(a, b Delivery) int { return strings.Compare(b.ID, a.ID) })
 	return rows, err
 }
 

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"schakel/registry/sorted"
 )
 
 // DeliveryNotice reports that deliveries to an endpoint became held or dead since people were told last (guarantee G10).
@@ -28,7 +30,7 @@ func (tx *Tx) raiseNotices(ctx context.Context, rows []Delivery) error {
 			keys = append(keys, DeliveryNotice{EndpointID: d.EndpointID, Status: d.Status})
 		}
 	}
-	slices.SortFunc(keys, func(a, b DeliveryNotice) int {
+	sorted.By(keys, func(a, b DeliveryNotice) int {
 		return cmp.Or(strings.Compare(a.EndpointID, b.EndpointID), strings.Compare(a.Status, b.Status))
 	})
 	for _, k := range slices.Compact(keys) {
@@ -95,7 +97,7 @@ func (q *Queries) StuckDeliveries(ctx context.Context, e Endpoint, status string
 			all = append(all, Stuck{reason, l.most(), l.Rows[0]})
 		}
 	}
-	slices.SortFunc(all, func(a, b Stuck) int { return cmp.Or(b.Count-a.Count, strings.Compare(a.Reason, b.Reason)) })
+	sorted.By(all, func(a, b Stuck) int { return cmp.Or(b.Count-a.Count, strings.Compare(a.Reason, b.Reason)) })
 	return all, list.most(), nil
 }
 

@@ -5,7 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
+
+	"schakel/registry/sorted"
 )
 
 // Kinds of an EndpointChange.
@@ -64,13 +65,13 @@ func (q *Queries) EndpointChanges(ctx context.Context, endpointID string, since 
 		}
 		changes = append(changes, last...)
 	}
-	slices.SortFunc(changes, func(a, b EndpointChange) int { return a.At.Compare(b.At.Time) })
+	sorted.By(changes, func(a, b EndpointChange) int { return a.At.Compare(b.At.Time) })
 	rows, err := listOf[EndpointChange](ctx, q, `SELECT kind, at, state FROM endpoint_change WHERE endpoint_id = ? AND at >= ?
 		ORDER BY at DESC LIMIT ?`, endpointID, since, changesShown)
 	if err != nil {
 		return nil, fmt.Errorf("read changes of endpoint: %w", err)
 	}
-	slices.SortStableFunc(rows, func(a, b EndpointChange) int { return cmp.Or(a.At.Compare(b.At.Time), cmp.Compare(a.Kind, b.Kind)) })
+	sorted.Stable(rows, func(a, b EndpointChange) int { return cmp.Or(a.At.Compare(b.At.Time), cmp.Compare(a.Kind, b.Kind)) })
 	return append(changes, rows...), nil
 }
 

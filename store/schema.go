@@ -1,9 +1,11 @@
 package store
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"slices"
 	"strings"
@@ -11,6 +13,9 @@ import (
 	"github.com/jmoiron/sqlx"
 	"github.com/pressly/goose/v3"
 	"github.com/pressly/goose/v3/lock"
+
+	"schakel/registry/sorted"
+	embedded "schakel/templates/i18n/texts"
 )
 
 // ErrNewerSchema says that a newer program has used the database: this one could misread what it finds, and changes nothing.
@@ -79,16 +84,29 @@ func (m migrationFiles) ReadDir(string) ([]fs.DirEntry, error) {
 	both, errBoth := migrations.ReadDir("migrations")
 	own, errOwn := migrations.ReadDir("migrations/" + string(m))
 	files := append(slices.DeleteFunc(both, fs.DirEntry.IsDir), own...)
-	slices.SortFunc(files, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
+	sorted.By(files, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
 	return files, errors.Join(errBoth, errOwn)
 }
 
+// Open opens a migration as it stands in the repository, also where it is embedded compressed.
 func (m migrationFiles) Open(name string) (fs.File, error) {
-	if file, err := migrations.Open("migrations/" + name); err == nil {
-		return file, nil
+	file, err := migrations.Open("migrations/" + name)
+	if err != nil {
+		if file, err = migrations.Open("migrations/" + string(m) + "/" + name); err != nil {
+			return nil, err
+		}
 	}
-	return migrations.Open("migrations/" + string(m) + "/" + name)
+	text, err := io.ReadAll(file)
+	return migrationFile{file, bytes.NewReader(embedded.Unpack(text))}, err
 }
+
+// migrationFile reads the text of a migration.
+type migrationFile struct {
+	fs.File
+	text *bytes.Reader
+}
+
+func (f migrationFile) Read(into []byte) (int, error) { return f.text.Read(into) }
 
 // NewestSchema returns the version of the schema to which this program migrates.
 func NewestSchema() (int64, error) {

@@ -10,6 +10,7 @@ import (
 
 	"schakel/delivery/amqp/certs"
 	"schakel/delivery/amqp/cms"
+	"schakel/registry/sorted"
 	"schakel/store"
 )
 
@@ -224,6 +225,6 @@ func (b *Bridge) Unfit() []Unfit {
 	for _, p := range b.dir.Load().parties {
 		all = append(all, p.unfit...)
 	}
-	slices.SortFunc(all, func(x, y Unfit) int { return strings.Compare(x.Party+x.Thumbprint, y.Party+y.Thumbprint) })
+	sorted.By(all, func(x, y Unfit) int { return strings.Compare(x.Party+x.Thumbprint, y.Party+y.Thumbprint) })
 	return all
 }

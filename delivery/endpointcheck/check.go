@@ -14,6 +14,7 @@ import (
 
 	"schakel/delivery/outbound"
 	"schakel/delivery/webhook"
+	"schakel/registry/sorted"
 	"schakel/templates/i18n"
 )
 
@@ -181,7 +182,7 @@ func (r *run) finish() {
 		}
 	}
 	order := Codes()
-	slices.SortStableFunc(r.report.Findings, func(a, b Finding) int { return slices.Index(order, a.Code) - slices.Index(order, b.Code) })
+	sorted.Stable(r.report.Findings, func(a, b Finding) int { return slices.Index(order, a.Code) - slices.Index(order, b.Code) })
 	r.report.Result = Pass
 	for _, f := range r.report.Findings {
 		if f.Result == Fault || f.Result == Advice && r.report.Result != Fault {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"schakel/registry/sorted"
 	"schakel/store"
 )
 
@@ -131,7 +132,7 @@ func (e *Engine) countReplay(ctx context.Context, r Replay, parts []store.Replay
 		g.Count = n
 		p.Groups = append(p.Groups, g)
 	}
-	slices.SortFunc(p.Groups, func(a, b store.DeliveryGroup) int {
+	sorted.By(p.Groups, func(a, b store.DeliveryGroup) int {
 		return cmp.Or(b.Count-a.Count, strings.Compare(a.EndpointID+a.SubscriptionID+a.EventType, b.EndpointID+b.SubscriptionID+b.EventType))
 	})
 	return p, nil

@@ -12,6 +12,7 @@ import (
 	"schakel/registry"
 	"schakel/registry/contracts/compare"
 	"schakel/registry/contracts/contract"
+	"schakel/registry/sorted"
 	"schakel/store"
 	"schakel/templates/i18n"
 )
@@ -275,7 +276,7 @@ func (c *Contracts) BoundBy(ctx context.Context, actor registry.Actor, types []s
 			return nil, fmt.Errorf("find partner: %w", err)
 		}
 	}
-	slices.SortFunc(list, func(a, b Bound) int {
+	sorted.By(list, func(a, b Bound) int {
 		return strings.Compare(a.Partner.Name+"\x00"+a.ID, b.Partner.Name+"\x00"+b.ID)
 	})
 	return list, nil

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"schakel/registry"
+	"schakel/registry/sorted"
 	"schakel/store"
 )
 
@@ -77,10 +78,11 @@ func (d *Downloads) Write(ctx context.Context) error {
 		return nil
 	}
 	// All nodes in the same order, so that none waits for another in a circle.
-	slices.SortFunc(rows, func(a, b store.ContractDownload) int {
+	sorted.By(rows, func(a, b store.ContractDownload) int {
 		return cmp.Or(cmp.Compare(a.VersionID, b.VersionID), cmp.Compare(a.ReaderKind, b.ReaderKind), cmp.Compare(a.ReaderID, b.ReaderID))
 	})
-	days := slices.SortedFunc(maps.Keys(counts), func(a, b anonymousDay) int {
+	days := slices.Collect(maps.Keys(counts))
+	sorted.By(days, func(a, b anonymousDay) int {
 		return cmp.Or(cmp.Compare(a.versionID, b.versionID), cmp.Compare(a.day, b.day))
 	})
 	err := d.cfg.DB.Write(ctx, func(tx *store.Tx) error {

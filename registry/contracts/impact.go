@@ -7,6 +7,7 @@ import (
 
 	"schakel/registry"
 	"schakel/registry/contracts/compare"
+	"schakel/registry/sorted"
 	"schakel/store"
 )
 
@@ -70,7 +71,7 @@ func (c *Contracts) ImpactOn(ctx context.Context, reader registry.Reader, made C
 		i.Level = compare.Worst(i.Changes)
 		list = append(list, i)
 	}
-	slices.SortStableFunc(list, func(a, b Impact) int { return rankOf(a.Level) - rankOf(b.Level) })
+	sorted.Stable(list, func(a, b Impact) int { return rankOf(a.Level) - rankOf(b.Level) })
 	return list, nil
 }
 

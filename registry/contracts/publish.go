@@ -10,6 +10,7 @@ import (
 
 	"schakel/registry"
 	"schakel/registry/contracts/contract"
+	"schakel/registry/sorted"
 	"schakel/store"
 	"schakel/templates/i18n"
 )
@@ -306,7 +307,7 @@ func ofTypes(subs []store.Subscription, touched map[string]bool) []i18n.Message 
 			}
 		}
 	}
-	slices.SortFunc(wishes, func(a, b wish) int { return cmp.Or(cmp.Compare(a.name, b.name), cmp.Compare(a.line, b.line)) })
+	sorted.By(wishes, func(a, b wish) int { return cmp.Or(cmp.Compare(a.name, b.name), cmp.Compare(a.line, b.line)) })
 	var lines []i18n.Message
 	for _, w := range slices.Compact(wishes) {
 		text := i18n.M("contracts.mail.you-get-all", w.name)

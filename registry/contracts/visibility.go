@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"schakel/registry"
+	"schakel/registry/sorted"
 	"schakel/store"
 )
 
@@ -82,7 +83,7 @@ func (c *Contracts) NamedPartners(ctx context.Context, reader registry.Reader, i
 			return nil, fmt.Errorf("find partner: %w", err)
 		}
 	}
-	slices.SortFunc(list, func(a, b store.Partner) int { return strings.Compare(a.Name, b.Name) })
+	sorted.By(list, func(a, b store.Partner) int { return strings.Compare(a.Name, b.Name) })
 	return list, nil
 }
 
@@ -218,7 +219,7 @@ func (c *Contracts) loss(ctx context.Context, q *store.Queries, row store.Contra
 			loss.Partners = append(loss.Partners, LosingPartner{p, counts[p.ID]})
 		}
 	})
-	slices.SortFunc(loss.Partners, func(a, b LosingPartner) int {
+	sorted.By(loss.Partners, func(a, b LosingPartner) int {
 		if a.Subscriptions != b.Subscriptions {
 			return b.Subscriptions - a.Subscriptions
 		}

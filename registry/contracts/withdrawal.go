@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"schakel/registry"
+	"schakel/registry/sorted"
 	"schakel/store"
 	"schakel/templates/i18n"
 )
@@ -155,7 +156,7 @@ func (c *Contracts) seenBy(ctx context.Context, reader registry.Reader, effect *
 		}
 		s.Partner = partner
 	}
-	slices.SortFunc(effect.Subscriptions, func(a, b LosingSubscription) int {
+	sorted.By(effect.Subscriptions, func(a, b LosingSubscription) int {
 		return cmp.Or(cmp.Compare(a.Partner.Name, b.Partner.Name), cmp.Compare(a.ID, b.ID))
 	})
 	return nil

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"schakel/registry/sorted"
 	"schakel/templates/i18n"
 )
 
@@ -102,7 +103,7 @@ func StepAlerts(open map[string]Alert, findings []Finding, now time.Time, after 
 			changes = append(changes, AlertChange{a, AlertEnded})
 		}
 	}
-	slices.SortFunc(changes, func(a, b AlertChange) int { return cmp.Compare(a.Code, b.Code) })
+	sorted.By(changes, func(a, b AlertChange) int { return cmp.Compare(a.Code, b.Code) })
 	return next, changes
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"schakel/registry/sorted"
 	"schakel/templates/i18n"
 )
 
@@ -137,7 +138,7 @@ func (f *Facts) Expiries() []Expiry {
 			Remedy: "installation.certificate.public-remedy",
 		})
 	}
-	slices.SortFunc(list, func(a, b Expiry) int { return cmp.Or(a.Until.Compare(b.Until), cmp.Compare(a.Item(), b.Item())) })
+	sorted.By(list, func(a, b Expiry) int { return cmp.Or(a.Until.Compare(b.Until), cmp.Compare(a.Item(), b.Item())) })
 	return list
 }
 

@@ -3,6 +3,7 @@ package installation
 import (
 	"slices"
 
+	"schakel/registry/sorted"
 	"schakel/templates/i18n"
 )
 
@@ -84,7 +85,7 @@ func Judge(f *Facts) Report {
 		r := Result{Check: c.name, Title: c.title, State: OK, Findings: found}
 		switch {
 		case len(found) > 0:
-			slices.SortStableFunc(found, func(a, b Finding) int { return rank(a.Severity) - rank(b.Severity) })
+			sorted.Stable(found, func(a, b Finding) int { return rank(a.Severity) - rank(b.Severity) })
 			r.State = State(found[0].Severity)
 		case !known:
 			r.State = Unknown
@@ -103,7 +104,7 @@ func (r Report) Findings() []Finding {
 	for _, result := range r {
 		all = append(all, result.Findings...)
 	}
-	slices.SortStableFunc(all, func(a, b Finding) int { return rank(a.Severity) - rank(b.Severity) })
+	sorted.Stable(all, func(a, b Finding) int { return rank(a.Severity) - rank(b.Severity) })
 	return all
 }
 

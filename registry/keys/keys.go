@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"schakel/registry"
+	"schakel/registry/sorted"
 	"schakel/store"
 )
 
@@ -113,7 +114,7 @@ func (k *Keys) List(ctx context.Context) ([]Key, error) {
 			}
 		}
 	}
-	slices.SortStableFunc(all, func(a, b Key) int { return rank(a) - rank(b) })
+	sorted.Stable(all, func(a, b Key) int { return rank(a) - rank(b) })
 	return all, nil
 }
 
@@ -159,7 +160,7 @@ func (k *Keys) count(ctx context.Context, c registry.SealedColumn) ([]store.Seal
 	for id, n := range by {
 		counts = append(counts, store.SealedCount{KeyID: id, Values: n})
 	}
-	slices.SortFunc(counts, func(a, b store.SealedCount) int { return strings.Compare(a.KeyID, b.KeyID) })
+	sorted.By(counts, func(a, b store.SealedCount) int { return strings.Compare(a.KeyID, b.KeyID) })
 	return counts, nil
 }
 

@@ -3,10 +3,10 @@ package partners
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	"schakel/registry"
+	"schakel/registry/sorted"
 	"schakel/store"
 )
 
@@ -112,6 +112,6 @@ func (s *Subscriptions) publishersOf(senders []*sender, eventType string) []stor
 			list = append(list, from.partner)
 		}
 	}
-	slices.SortFunc(list, func(a, b store.Partner) int { return strings.Compare(a.Name+a.ID, b.Name+b.ID) })
+	sorted.By(list, func(a, b store.Partner) int { return strings.Compare(a.Name+a.ID, b.Name+b.ID) })
 	return list
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"schakel/registry"
+	"schakel/registry/sorted"
 	"schakel/store"
 )
 
@@ -152,7 +153,7 @@ func (s *Subscriptions) grantSources(ctx context.Context, g Grant) ([]GrantSourc
 			list = append(list, GrantSource{PartnerName: s.cfg.Organisation, Own: true, Type: t.Type.Name, Source: BySchakel})
 		}
 	}
-	slices.SortFunc(list, func(a, b GrantSource) int {
+	sorted.By(list, func(a, b GrantSource) int {
 		key := func(s GrantSource) string {
 			return strings.Join([]string{s.Type, s.PartnerName, s.Client, s.ClientID, s.Source}, " ")
 		}

@@ -6,12 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v4"
 	"schakel/registry"
+	"schakel/registry/sorted"
 	"schakel/templates/i18n"
 )
 
@@ -124,7 +124,7 @@ func (f File) Problems(err error) (*ProfileFileError, bool) {
 	for key, text := range refused.Fields {
 		list = append(list, FileProblem{Line: f.lines[key], Key: key, Text: text})
 	}
-	slices.SortFunc(list, func(a, b FileProblem) int {
+	sorted.By(list, func(a, b FileProblem) int {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), strings.Compare(a.Key, b.Key))
 	})
 	return &ProfileFileError{list}, true

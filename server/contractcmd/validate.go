@@ -4,10 +4,10 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"slices"
 
 	"schakel/registry/contracts/contract"
 	"schakel/registry/contracts/lint"
+	"schakel/registry/sorted"
 	"schakel/server/cli"
 )
 
@@ -75,7 +75,7 @@ func judge(d *document, advice bool) judgement {
 		report := lint.Check(d.read.Document)
 		d.read.Trace(report.Findings)
 		j.score, j.findings = report.Score, append(j.findings, report.Findings...)
-		slices.SortStableFunc(j.findings, func(a, b contract.Finding) int {
+		sorted.Stable(j.findings, func(a, b contract.Finding) int {
 			return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
 		})
 	}

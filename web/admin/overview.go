@@ -11,6 +11,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 	"schakel/registry"
+	"schakel/registry/sorted"
 	"schakel/store"
 	view "schakel/templates/admin"
 	"schakel/templates/i18n"
@@ -166,7 +167,7 @@ func (p *pages) troubledEndpoints(ctx context.Context) ([]ui.EndpointRow, error)
 		behind := r.Waiting > 0 && !r.Oldest.IsZero() && r.Oldest.Before(late) && open
 		return r.Status == store.EndpointActive && r.Circuit == store.CircuitClosed && !behind
 	})
-	slices.SortFunc(rows, func(a, b ui.EndpointRow) int {
+	sorted.By(rows, func(a, b ui.EndpointRow) int {
 		return cmp.Or(b.Waiting-a.Waiting, cmp.Compare(a.Name, b.Name))
 	})
 	const most = 20

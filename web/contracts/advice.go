@@ -10,6 +10,7 @@ import (
 	"schakel/registry"
 	"schakel/registry/contracts/contract"
 	"schakel/registry/contracts/lint"
+	"schakel/registry/sorted"
 	"schakel/store"
 	view "schakel/templates/contracts"
 	"schakel/templates/i18n"
@@ -86,7 +87,7 @@ func adviceView(ctx context.Context, report lint.Report, here string, filter adv
 		}
 	}
 	order := []string{string(lint.Fails), string(lint.Holds), string(lint.NotApplicable)}
-	slices.SortStableFunc(v.Rules, func(a, b view.AdviceRule) int {
+	sorted.Stable(v.Rules, func(a, b view.AdviceRule) int {
 		return slices.Index(order, a.State) - slices.Index(order, b.State)
 	})
 	return v

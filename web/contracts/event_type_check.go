@@ -7,7 +7,6 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -16,6 +15,7 @@ import (
 	"schakel/registry"
 	"schakel/registry/contracts"
 	"schakel/registry/contracts/contract"
+	"schakel/registry/sorted"
 	"schakel/store"
 	view "schakel/templates/contracts"
 	"schakel/templates/i18n"
@@ -104,7 +104,7 @@ func VersionsIn(lines []registry.VersionLineOf) []store.EventType {
 	for _, l := range lines {
 		all = append(all, l.Versions...)
 	}
-	slices.SortStableFunc(all, func(a, b store.EventType) int {
+	sorted.Stable(all, func(a, b store.EventType) int {
 		if a.Status != b.Status {
 			return -strings.Compare(a.Status, b.Status) // published, deprecated
 		}

@@ -6,13 +6,13 @@ import (
 	"encoding/xml"
 	"errors"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/labstack/echo/v4"
 	"schakel/registry"
+	"schakel/registry/sorted"
 	"schakel/store"
 	"schakel/templates/i18n"
 	"schakel/web/api"
@@ -189,7 +189,7 @@ func (f *AtomFeed) cut(asked string) error {
 // writeFeed answers a feed, newest first; made is when the feed began. One for a
 // reader who is known is for nobody else's cache.
 func (p *pages) writeFeed(c echo.Context, feed AtomFeed, made time.Time, known bool) error {
-	slices.SortStableFunc(feed.Entries, func(a, b atomEntry) int {
+	sorted.Stable(feed.Entries, func(a, b atomEntry) int {
 		return cmp.Or(b.changed.Compare(a.changed), cmp.Compare(a.ID, b.ID))
 	})
 	feed.Updated = atomTime(made)

@@ -11,6 +11,7 @@ import (
 	"github.com/labstack/echo/v4"
 	"schakel/registry/contracts"
 	"schakel/registry/contracts/contract"
+	"schakel/registry/sorted"
 	view "schakel/templates/contracts"
 	"schakel/templates/i18n"
 	"schakel/templates/ui"
@@ -55,7 +56,7 @@ func (p *pages) uploadVersion(c echo.Context) error {
 // worstFirst puts what stops a document before what is only advice.
 func worstFirst(findings []contract.Finding) {
 	ranks := []string{contract.SeverityError, contract.SeverityWarning, contract.SeverityInfo}
-	slices.SortStableFunc(findings, func(a, b contract.Finding) int {
+	sorted.Stable(findings, func(a, b contract.Finding) int {
 		return cmp.Compare(slices.Index(ranks, a.Severity), slices.Index(ranks, b.Severity))
 	})
 }

@@ -3,12 +3,12 @@ package deliveries
 import (
 	"context"
 	"errors"
-	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/labstack/echo/v4"
 	"schakel/delivery/outbox"
+	"schakel/registry/sorted"
 	"schakel/store"
 	view "schakel/templates/deliveries"
 	"schakel/templates/i18n"
@@ -143,7 +143,7 @@ func sortedKeys(counts map[string]int64) []string {
 	for k := range counts {
 		keys = append(keys, k)
 	}
-	slices.SortFunc(keys, func(a, b string) int {
+	sorted.By(keys, func(a, b string) int {
 		if counts[a] != counts[b] {
 			return int(counts[b] - counts[a])
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/labstack/echo/v4"
 	"schakel/delivery/endpointcheck"
 	"schakel/delivery/outbox"
+	"schakel/registry/sorted"
 	"schakel/store"
 	"schakel/templates/i18n"
 	view "schakel/templates/partners"
@@ -224,7 +225,7 @@ func (p *pages) checkReport(ctx context.Context, e store.Endpoint, row store.End
 		})
 	}
 	order := []endpointcheck.Result{endpointcheck.Fault, endpointcheck.Advice, endpointcheck.Pass, endpointcheck.Untested}
-	slices.SortStableFunc(r.Findings, func(a, b view.CheckFinding) int {
+	sorted.Stable(r.Findings, func(a, b view.CheckFinding) int {
 		return slices.Index(order, endpointcheck.Result(a.Result)) - slices.Index(order, endpointcheck.Result(b.Result))
 	})
 	return &r, nil

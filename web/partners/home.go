@@ -8,6 +8,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 	"schakel/registry"
+	"schakel/registry/sorted"
 	"schakel/store"
 	"schakel/templates/account"
 	"schakel/templates/i18n"
@@ -129,7 +130,7 @@ func (d ownerPages) readFailures(ctx context.Context, partnerID string) ([]store
 		return nil, err
 	}
 	rows = append(rows, held...)
-	slices.SortFunc(rows, func(a, b store.Delivery) int { return strings.Compare(b.ID, a.ID) })
+	sorted.By(rows, func(a, b store.Delivery) int { return strings.Compare(b.ID, a.ID) })
 	return rows[:min(shownFailures, len(rows))], nil
 }
 

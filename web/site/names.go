@@ -13,6 +13,7 @@ import (
 	"schakel/delivery/outbox"
 	"schakel/registry"
 	"schakel/registry/partners"
+	"schakel/registry/sorted"
 	"schakel/store"
 	"schakel/templates/i18n"
 	"schakel/templates/ui"
@@ -103,7 +104,7 @@ func (p *Portal) PartnerOptions(ctx context.Context, names *DeliveryNames) ([]ui
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return nil, err
 	}
-	slices.SortFunc(rows, byName)
+	sorted.By(rows, byName)
 	if err == nil {
 		rows = append([]store.Partner{own}, rows...)
 	}

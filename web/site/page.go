@@ -82,7 +82,7 @@ func (a *App) userView(c echo.Context, account *store.Account) *ui.UserView {
 // SortedFields lists what is wrong by field, in the order of their names.
 func SortedFields(fields map[string]i18n.Message) []ui.FieldError {
 	var list []ui.FieldError
-	for _, name := range slices.SortedFunc(maps.Keys(fields), cmp.Compare[string]) {
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
 		list = append(list, ui.FieldError{Field: name, Text: fields[name]})
 	}
 	return list

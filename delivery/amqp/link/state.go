@@ -6,6 +6,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"schakel/registry/sorted"
 )
 
 // Phase names a stage of a connection.
@@ -62,7 +64,8 @@ func (b *board) State() State {
 	defer b.mu.Unlock()
 	state := State{Phase: b.sending.Phase, Since: b.sending.Since, Error: b.sending.Error, Reconnects: b.sending.Reconnects}
 	byQueue := func(x, y Receiver) int { return strings.Compare(x.Queue, y.Queue) }
-	state.Receivers = slices.SortedFunc(maps.Values(b.receivers), byQueue)
+	state.Receivers = slices.Collect(maps.Values(b.receivers))
+	sorted.By(state.Receivers, byQueue)
 	return state
 }
 

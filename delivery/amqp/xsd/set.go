@@ -16,12 +16,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 
 	"github.com/jacoelho/xsd"
 	"github.com/jacoelho/xsd/xsderrors"
 	"golang.org/x/sync/semaphore"
+	"schakel/registry/sorted"
 	"schakel/registry/xmlscan"
 )
 
@@ -128,7 +128,7 @@ func (s *Set) Schemas() []Schema {
 			all = append(all, Schema{Namespace: namespace, File: file})
 		}
 	}
-	slices.SortFunc(all, func(a, b Schema) int { return strings.Compare(a.Namespace, b.Namespace) })
+	sorted.By(all, func(a, b Schema) int { return strings.Compare(a.Namespace, b.Namespace) })
 	return all
 }
 

@@ -8,10 +8,10 @@ import (
 	"fmt"
 	"hash"
 	"io"
-	"slices"
 	"strings"
 
 	"schakel/delivery/mutation/format/xmlscan"
+	"schakel/registry/sorted"
 )
 
 // capture reads from the start tag that is the current token to its end tag. It gives the bytes, which hold until the
@@ -107,7 +107,7 @@ func wordByte(c byte) bool {
 }
 
 func sortNamespaces(list []Namespace) {
-	slices.SortFunc(list, func(a, b Namespace) int { return cmp.Compare(a.Prefix, b.Prefix) })
+	sorted.By(list, func(a, b Namespace) int { return cmp.Compare(a.Prefix, b.Prefix) })
 }
 
 // Standalone gives the XML with the namespaces from outside declared on it.
@@ -305,7 +305,7 @@ func (d *digest) attributes(attrs []xmlscan.Attr) {
 			list = append(list, [3]string{d.scan.AttrNamespace(a), string(xmlscan.Local(a.Name)), xmlscan.Value(a.Value)})
 		}
 	}
-	slices.SortFunc(list, func(a, b [3]string) int { return strings.Compare(a[0]+"\x00"+a[1], b[0]+"\x00"+b[1]) })
+	sorted.By(list, func(a, b [3]string) int { return strings.Compare(a[0]+"\x00"+a[1], b[0]+"\x00"+b[1]) })
 	for _, a := range list {
 		d.write('@', a[:]...)
 	}

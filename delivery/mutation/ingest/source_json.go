@@ -7,12 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"schakel/delivery/mutation/archive"
 	"schakel/delivery/mutation/format"
+	"schakel/registry/sorted"
 )
 
 // jsonGroup is a group in JSON: {"mutations":[{"objectType":"…","objectId":"…","was":{"id":"…","xml":"…"},"wordt":{"id":"…","xml":"…"}}]}.
@@ -238,7 +238,7 @@ func Namespaces(text string) ([]format.Namespace, error) {
 	for prefix, uri := range pairs {
 		out = append(out, format.Namespace{Prefix: prefix, URI: uri})
 	}
-	slices.SortFunc(out, func(a, b format.Namespace) int { return cmp.Compare(a.Prefix, b.Prefix) })
+	sorted.By(out, func(a, b format.Namespace) int { return cmp.Compare(a.Prefix, b.Prefix) })
 	return out, nil
 }
 

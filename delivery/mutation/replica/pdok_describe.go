@@ -10,6 +10,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"schakel/registry/sorted"
 )
 
 // described holds what a source's own API document declares of custom downloads of deltas; what it leaves open is empty.
@@ -139,7 +141,7 @@ func mentionedFirst(list []string, refusal error) []string {
 	if e, ok := errors.AsType[*statusError](refusal); ok {
 		text = e.text
 	}
-	slices.SortStableFunc(list, func(a, b string) int {
+	sorted.Stable(list, func(a, b string) int {
 		in := func(name string) int {
 			if strings.Contains(text, `"`+name+`"`) {
 				return 0

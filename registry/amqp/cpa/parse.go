@@ -6,12 +6,12 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
 
+	"schakel/registry/sorted"
 	"schakel/registry/xmlscan"
 	"schakel/templates/i18n"
 )
@@ -319,5 +319,5 @@ func (r *reader) certificate(n *xmlscan.Node) *x509.Certificate {
 
 // newestFirst sorts by the start of validity, for a roll-over has two (AMQP-64).
 func newestFirst(all []*x509.Certificate) {
-	slices.SortStableFunc(all, func(a, b *x509.Certificate) int { return b.NotBefore.Compare(a.NotBefore) })
+	sorted.Stable(all, func(a, b *x509.Certificate) int { return b.NotBefore.Compare(a.NotBefore) })
 }

@@ -134,7 +134,7 @@ func (c *channel) types() []string {
 	for _, m := range c.messages {
 		list = append(list, m.types...)
 	}
-	return sorted(list)
+	return distinct(list)
 }
 
 func (p *pair) channelRemoved(was *channel) {
@@ -177,7 +177,7 @@ func (p *pair) serverNames(c *source, owner map[string]any) []string {
 		}
 		list = append(list, name)
 	}
-	return sorted(list)
+	return distinct(list)
 }
 
 func (p *pair) channelParameters(c Change, was, is *channel) {

@@ -88,7 +88,7 @@ func (p *pair) messageAdded(in *channel, m *message) {
 
 func (p *pair) message(in *channel, was, is *message, before, after *async) {
 	is.sent, is.received = is.sent || was.sent, is.received || was.received
-	c := Change{Side: is.side(), Subjects: []i18n.Message{is.name()}, EventTypes: sorted(append(is.types, was.types...)), Cause: causeOf(is.at)}
+	c := Change{Side: is.side(), Subjects: []i18n.Message{is.name()}, EventTypes: distinct(append(is.types, was.types...)), Cause: causeOf(is.at)}
 	p.contentType(c, was, is, before, after)
 	p.correlation(c, was, is)
 	p.bindings(c, was.object, was.at, is.object, is.at)

@@ -76,7 +76,7 @@ func (a *async) addMessages(to *channel, list map[string]any, at string) {
 }
 
 func (a *async) message(key string, object map[string]any, at string) *message {
-	return &message{key: key, at: at, object: a.c.withTraits(object), types: sorted(a.types[at])}
+	return &message{key: key, at: at, object: a.c.withTraits(object), types: distinct(a.types[at])}
 }
 
 // readOperations reads the operations of 3.x and the directions that they give to messages.

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"schakel/registry/sorted"
 	"schakel/templates/i18n"
 )
 
@@ -93,7 +94,7 @@ func rank(l Level) int {
 
 // order sorts: breaking first, then by cause and place.
 func order(changes []Change) {
-	slices.SortStableFunc(changes, func(a, b Change) int {
+	sorted.Stable(changes, func(a, b Change) int {
 		return cmp.Or(
 			cmp.Compare(rank(a.Level), rank(b.Level)),
 			cmp.Compare(a.Cause, b.Cause), cmp.Compare(a.Pointer, b.Pointer),
@@ -180,7 +181,7 @@ func GroupByCause(changes []Change) []Group {
 	for i := range groups {
 		groups[i].complete()
 	}
-	slices.SortStableFunc(groups, func(a, b Group) int {
+	sorted.Stable(groups, func(a, b Group) int {
 		return cmp.Or(cmp.Compare(rank(a.Level), rank(b.Level)), cmp.Compare(a.Cause, b.Cause))
 	})
 	return groups
@@ -194,7 +195,7 @@ func (g *Group) complete() {
 		g.Subjects = append(g.Subjects, c.Subjects...)
 		g.EventTypes = append(g.EventTypes, c.EventTypes...)
 	}
-	g.Subjects, g.EventTypes = sorted(g.Subjects), sorted(g.EventTypes)
+	g.Subjects, g.EventTypes = distinct(g.Subjects), distinct(g.EventTypes)
 	var parts []i18n.Message
 	if n := counts[Breaking]; n > 0 {
 		parts = append(parts, i18n.M("changes.count-breaking", n))
@@ -211,7 +212,7 @@ func (g *Group) complete() {
 	}
 }
 
-func sorted[S ~string](list []S) []S {
+func distinct[S ~string](list []S) []S {
 	list = slices.Clone(list)
 	slices.Sort(list)
 	return slices.Compact(list)
@@ -246,7 +247,7 @@ func (m *merger) add(c Change, short i18n.Message) {
 func (m *merger) changes() []Change {
 	for i := range m.list {
 		c := &m.list[i]
-		c.Subjects, c.EventTypes = sorted(c.Subjects), sorted(c.EventTypes)
+		c.Subjects, c.EventTypes = distinct(c.Subjects), distinct(c.EventTypes)
 		c.Subject = summary(c.Subjects)
 	}
 	return m.list

@@ -203,5 +203,5 @@ func (k kinds) text() i18n.Message {
 	if len(list) == 0 {
 		return "changes.type-none"
 	}
-	return i18n.Raw(strings.Join(sorted(list), ", "))
+	return i18n.Raw(strings.Join(distinct(list), ", "))
 }

@@ -109,7 +109,7 @@ func sortedKeys[V any](object map[string]V) []string {
 
 // unionKeys gives the keys of both, sorted.
 func unionKeys[A, B any](a map[string]A, b map[string]B) []string {
-	return sorted(append(slices.Collect(maps.Keys(a)), slices.Collect(maps.Keys(b))...))
+	return distinct(append(slices.Collect(maps.Keys(a)), slices.Collect(maps.Keys(b))...))
 }
 
 // child gives a member that is an object, else nil.

@@ -43,7 +43,7 @@ func alternatives(list []any) []alternative {
 					scopes = append(scopes, s)
 				}
 			}
-			one[name] = sorted(scopes)
+			one[name] = distinct(scopes)
 		}
 		made = append(made, one)
 	}

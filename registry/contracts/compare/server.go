@@ -121,7 +121,7 @@ func (c *source) asyncAlternatives(owner map[string]any, at string) []alternativ
 				scopes = append(scopes, scope)
 			}
 		}
-		list = append(list, alternative{name: sorted(scopes)})
+		list = append(list, alternative{name: distinct(scopes)})
 	}
 	if len(list) == 0 {
 		return []alternative{{}}

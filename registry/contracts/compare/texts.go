@@ -99,7 +99,7 @@ func changedEffect(key, was, is string) effect {
 
 // outside compares references that lead out of the documents; it reports whether nothing else can be compared.
 func (c *comparison) outside() bool {
-	if same(sorted(c.old.outside), sorted(c.new.outside)) {
+	if same(distinct(c.old.outside), distinct(c.new.outside)) {
 		return false
 	}
 	c.report(unclear, "-reference-changed", say("changes.reference-changed", theValueFirst), c.old.at, c.new.at)

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"schakel/registry/jsonpointer"
+	"schakel/registry/sorted"
 	"schakel/templates/i18n"
 )
 
@@ -65,7 +66,7 @@ func Refused(findings []Finding) bool {
 
 // tidy sorts findings by place, drops those said before and cuts a very long list.
 func tidy(findings []Finding) []Finding {
-	slices.SortStableFunc(findings, func(a, b Finding) int {
+	sorted.Stable(findings, func(a, b Finding) int {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column),
 			cmp.Compare(a.Pointer, b.Pointer), cmp.Compare(a.Code, b.Code), cmp.Compare(a.Detail, b.Detail))
 	})
@@ -75,7 +76,7 @@ func tidy(findings []Finding) []Finding {
 	}
 	left := len(findings) - maxFindings
 	// An error must stay visible even when warnings stand before it.
-	slices.SortStableFunc(findings, func(a, b Finding) int { return rank(a.Severity) - rank(b.Severity) })
+	sorted.Stable(findings, func(a, b Finding) int { return rank(a.Severity) - rank(b.Severity) })
 	return append(findings[:maxFindings:maxFindings], Finding{
 		Severity: SeverityInfo, Code: "findings-cut",
 		Detail: i18n.M("findings.findings-cut", left),

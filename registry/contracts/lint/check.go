@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"schakel/registry/contracts/contract"
+	"schakel/registry/sorted"
 	"schakel/templates/i18n"
 )
 
@@ -155,7 +156,7 @@ func scoreOf(list []Outcome) int {
 }
 
 func sortFindings(findings []contract.Finding) {
-	slices.SortStableFunc(findings, func(a, b contract.Finding) int {
+	sorted.Stable(findings, func(a, b contract.Finding) int {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column), cmp.Compare(a.Code, b.Code), cmp.Compare(a.Pointer, b.Pointer))
 	})
 }

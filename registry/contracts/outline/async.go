@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"schakel/registry/sorted"
 	"schakel/templates/i18n"
 )
 
@@ -76,7 +77,7 @@ func (o *Outline) async() {
 	for _, list := range a.home {
 		lost = append(lost, list...)
 	}
-	slices.SortFunc(lost, func(a, b Entry) int { return strings.Compare(a.Pointer, b.Pointer) })
+	sorted.By(lost, func(a, b Entry) int { return strings.Compare(a.Pointer, b.Pointer) })
 	o.group("outline.other-operations", "", lost)
 	var rest []Entry
 	for _, e := range early {

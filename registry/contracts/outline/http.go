@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"schakel/registry/sorted"
 	"schakel/templates/i18n"
 )
 
@@ -135,7 +136,7 @@ func (b *builder) http(op httpOperation, kind string) Detail {
 	detail.Samples = b.requests(op, kind, bodies)
 	responses := operation.get("responses")
 	statuses := d.names(responses)
-	slices.SortStableFunc(statuses, strings.Compare)
+	sorted.Stable(statuses, strings.Compare)
 	for _, status := range statuses[:min(len(statuses), maxResponses)] {
 		at := responses.get(status)
 		section, samples := b.body("response-"+slug(status), i18n.M("outline.response", status), i18n.M("outline.response", status), at.at, d.target(at), answered)

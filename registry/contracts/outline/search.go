@@ -1,10 +1,10 @@
 package outline
 
 import (
-	"slices"
 	"strings"
 
 	"schakel/registry/jsonpointer"
+	"schakel/registry/sorted"
 )
 
 // Hit is a place in a document where words were found.
@@ -46,7 +46,7 @@ func (o *Outline) Search(words string) (hits []Hit, total int) {
 		}
 	}
 	f.walk(o.doc.root, "")
-	slices.SortStableFunc(f.hits, func(a, b Hit) int { return min(len(a.Way), 1) - min(len(b.Way), 1) })
+	sorted.Stable(f.hits, func(a, b Hit) int { return min(len(a.Way), 1) - min(len(b.Way), 1) })
 	return f.hits, f.total
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 	"schakel/registry/jsonpointer"
+	"schakel/registry/sorted"
 	"schakel/templates/i18n"
 )
 
@@ -160,7 +161,7 @@ func (c *Checker) kept(key, source string) *kept {
 func explain(wrong *jsonschema.ValidationError) []Finding {
 	var list []Finding
 	leaves(wrong, func(e *jsonschema.ValidationError) { list = append(list, findings(e)...) })
-	slices.SortStableFunc(list, func(a, b Finding) int {
+	sorted.Stable(list, func(a, b Finding) int {
 		return cmp.Or(strings.Compare(a.Pointer, b.Pointer), strings.Compare(a.Code, b.Code), cmp.Compare(a.Detail, b.Detail))
 	})
 	list = slices.Compact(list)

@@ -23,9 +23,12 @@ func Read(language string) ([]byte, error) {
 	return Unpack(text), err
 }
 
+// Packed reports whether an embedded text is compressed, with gzip.
+func Packed(text []byte) bool { return bytes.HasPrefix(text, []byte{0x1f, 0x8b}) }
+
 // Unpack returns an embedded text as it stands in the repository, whether .ci/small compressed it for the build or not.
 func Unpack(text []byte) []byte {
-	if !bytes.HasPrefix(text, []byte{0x1f, 0x8b}) {
+	if !Packed(text) {
 		return text
 	}
 	unpacked, err := gzip.NewReader(bytes.NewReader(text))

@@ -5,12 +5,12 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
 	"schakel/delivery/mutation/area"
 	"schakel/delivery/mutation/format"
+	"schakel/registry/sorted"
 )
 
 // life follows one id while its uses go by in order.
@@ -42,7 +42,7 @@ func (l *Linter) Report() (Report, error) {
 	})
 	l.judge(&id)
 	l.nowhere()
-	slices.SortStableFunc(l.report.Findings, func(a, b Finding) int {
+	sorted.Stable(l.report.Findings, func(a, b Finding) int {
 		return cmp.Or(cmp.Compare(a.order, b.order), cmp.Compare(a.Line, b.Line))
 	})
 	return l.report, err
