@@ -2,6 +2,7 @@ package identity
 
 import (
 	"strings"
+	"time"
 	"unicode"
 
 	"schakel/registry/identity/wordlist"
@@ -11,11 +12,11 @@ import (
 // word does.
 const longAffix = 10
 
-// common reports whether guessers try a password early: one of the most common ones, a sequence, or a common word with digits or
+// common reports whether guessers try a password early: one of the most common ones, a date, a sequence, or a common word with digits or
 // signs around it, with digits for letters (p4ssw0rd), or repeated.
 func common(password string) bool {
 	password = strings.ToLower(password)
-	if sequence(password) {
+	if sequence(password) || date(password) {
 		return true
 	}
 	unit := once(password)
@@ -59,6 +60,19 @@ func plain(text string, one rune) string {
 		}
 		return r
 	}, text)
+}
+
+// date reports whether a text is a day from 1900 to 2099 in eight digits: an eighth of the 100,000 most common passwords are birthdays.
+func date(text string) bool {
+	if len(text) != len("02012006") {
+		return false
+	}
+	for _, layout := range []string{"02012006", "01022006", "20060102"} {
+		if day, err := time.Parse(layout, text); err == nil && day.Year() >= 1900 && day.Year() < 2100 {
+			return true
+		}
+	}
+	return false
 }
 
 // once returns the part that a text repeats, such as "welkom" of "welkomwelkom", or the text itself.

@@ -47,6 +47,7 @@ func TestCommonPasswords(t *testing.T) {
 		"Welkom123456": true, "welkom2026!": true, "Welkom123456789": true, "P@ssw0rd2026": true, "w3lk0m123": true, "!!wachtwoord!!": true,
 		"zwangerschap": true, "12345678": true, "1234567890123456": true, "qwertyuiop": true, "aaaabbbbccccddddeeee": true, "abcdefghijklmnop": true,
 		"welkomwelkom": true, "Welkom#Welkom#": true, "password1": true, "Velkommen2026": true, "trustno1trustno1": true, "letmein!!": true,
+		"07021998": true, "12301987": true, "19840229": true, "strawberr": true, "robvandam": true, "Praetorian": true, "31139867": false, "45132089": false,
 		"correct horse battery": false, "drie blauwe zwanen": false, "welkom8350461927": false, "vR4#kd92": false, "8350461927460193": false,
 		"knisperende lantaarn": false,
 	} {
