@@ -125,25 +125,24 @@ func partIn(name, version, dir string) (part, error) {
 // origin finds the names and versions of packages in an ORIGIN.md.
 var origin = regexp.MustCompile("(?m)(@?[a-z][a-z0-9/.-]*)[ @`|]+(?:version )?v?([0-9]+\\.[0-9]+\\.[0-9]+)")
 
-// bundled lists the bundles in static/vendor, each with its licence and where it came from.
+// bundled lists the bundles in static/vendor and the list of common passwords, each with its licence and where it came from.
 func bundled(root string) ([]part, error) {
-	vendor := filepath.Join(root, "static", "vendor")
-	dirs, err := os.ReadDir(vendor)
+	dirs, err := filepath.Glob(filepath.Join(root, "static", "vendor", "*"))
 	if err != nil {
 		return nil, fmt.Errorf("list the bundles: %w", err)
 	}
 	var all []part
-	for _, dir := range dirs {
-		text, err := os.ReadFile(filepath.Join(vendor, dir.Name(), "ORIGIN.md"))
+	for _, dir := range append(dirs, filepath.Join(root, "registry", "identity", "wordlist")) {
+		text, err := os.ReadFile(filepath.Join(dir, "ORIGIN.md"))
 		if err != nil {
-			return nil, fmt.Errorf("read where %s came from: %w", dir.Name(), err)
+			return nil, fmt.Errorf("read where %s came from: %w", dir, err)
 		}
 		found := origin.FindAllStringSubmatch(string(text), -1)
 		if len(found) == 0 {
-			return nil, fmt.Errorf("%s/ORIGIN.md names no package and version", dir.Name())
+			return nil, fmt.Errorf("%s/ORIGIN.md names no package and version", dir)
 		}
 		for _, f := range found {
-			p, err := partIn(f[1], f[2], filepath.Join(vendor, dir.Name()))
+			p, err := partIn(f[1], f[2], dir)
 			if err != nil {
 				return nil, err
 			}
