@@ -200,11 +200,13 @@ type Profile struct {
 	CircuitMaxWait  time.Duration   // EDU-12
 	ContentMode     string          // CE-50
 	DedupeAt        string          // EDU-18b
+	SignKeyDays     int             // age at which Ed25519 keys that sign requests to endpoints are replaced; 0 for never
 
 	SpecVersions       string // EDU-21
 	PartnerPublication string // EDU-21
 	MinScore           int    // 0 to 100 (EDU-21)
 	ClientAuth         string // SEC-02
+	TokenKeyDays       int    // age at which the key of access tokens is replaced; 0 for never (SEC-05)
 
 	AMQPSubjects []string // codes of list 8279 (AMQP-21)
 	AMQPUnwanted string   // AMQP-16

@@ -93,12 +93,14 @@ type SigningKey struct {
 	RetiredAt  Time   `db:"retired_at"`
 }
 
-// InsertSigningKey adds a key under a new id (its JWK kid).
+// InsertSigningKey adds a key under a new id (its JWK kid). It starts now, unless it says when.
 func (tx *Tx) InsertSigningKey(ctx context.Context, k *SigningKey) error {
 	if k.ID == "" {
 		k.ID = tx.NewID("key")
 	}
-	k.CreatedAt = tx.Now
+	if k.CreatedAt.IsZero() {
+		k.CreatedAt = tx.Now
+	}
 	return tx.insert(ctx, "signing_key", k)
 }
 
@@ -107,9 +109,9 @@ func (q *Queries) SigningKeys(ctx context.Context) ([]SigningKey, error) {
 	return listOf[SigningKey](ctx, q, `SELECT * FROM signing_key ORDER BY created_at DESC, id DESC`)
 }
 
-// RetireSigningKey stops a key from signing; it stays published while tokens of it live.
-func (tx *Tx) RetireSigningKey(ctx context.Context, id string) error {
-	return tx.one(ctx, `UPDATE signing_key SET retired_at = ? WHERE id = ? AND retired_at IS NULL`, tx.Now, id)
+// RetireSigningKey stops a key from signing at a moment, unless it stops before; it stays published while tokens of it live.
+func (tx *Tx) RetireSigningKey(ctx context.Context, id string, at Time) error {
+	return tx.one(ctx, `UPDATE signing_key SET retired_at = ? WHERE id = ? AND (retired_at IS NULL OR retired_at > ?)`, at, id, at)
 }
 
 // ReadKey is a static token with which a pipeline reads the contract register as

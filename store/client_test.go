@@ -84,10 +84,10 @@ func TestSigningKeys(t *testing.T) {
 		w.clock.Advance(time.Hour)
 		young := store.SigningKey{ID: "chosen", Algorithm: "ES256", PrivateKey: "sealed"}
 		w.write(func(tx *store.Tx) error { return tx.InsertSigningKey(w.ctx, &young) })
-		w.write(func(tx *store.Tx) error { return tx.RetireSigningKey(w.ctx, old.ID) })
+		w.write(func(tx *store.Tx) error { return tx.RetireSigningKey(w.ctx, old.ID, tx.Now) })
 		old.RetiredAt = w.now()
 		gives(t, []store.SigningKey{young, old})(w.db.SigningKeys(w.ctx))
-		w.fails(store.ErrNotFound, func(tx *store.Tx) error { return tx.RetireSigningKey(w.ctx, old.ID) })
+		w.fails(store.ErrNotFound, func(tx *store.Tx) error { return tx.RetireSigningKey(w.ctx, old.ID, tx.Now) })
 	})
 }
 

@@ -64,6 +64,11 @@ func (q *Queries) EndpointsWithEndingKeys(ctx context.Context) ([]KeptKeys, erro
 		WHERE e.status <> 'ended' AND e.sign_keys LIKE '%"retiresAt"%' ORDER BY e.id`)
 }
 
+// EndpointsSigned lists the ids of the endpoints to which requests are signed with Ed25519.
+func (q *Queries) EndpointsSigned(ctx context.Context) ([]string, error) {
+	return listOf[string](ctx, q, `SELECT id FROM endpoint WHERE kind = 'webhook' AND status <> 'ended' AND sign_keys LIKE '%"ed25519"%' ORDER BY id`)
+}
+
 // EndpointsWithCertificates lists the endpoints that are shown client certificates of their own.
 func (q *Queries) EndpointsWithCertificates(ctx context.Context) ([]KeptKeys, error) {
 	return listOf[KeptKeys](ctx, q, `SELECT e.id, e.partner_id, p.own, e.name, p.name AS owner, e.certificates AS keys

@@ -10,6 +10,7 @@ import (
 	"schakel/registry"
 	"schakel/registry/identity/token"
 	"schakel/store"
+	"schakel/templates/i18n"
 )
 
 // SigningKeys are the keys that sign our access tokens. The private parts are sealed by the vault.
@@ -65,8 +66,12 @@ func (s *SigningKeys) Check(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	planned, err := s.cfg.DB.Setting(ctx, plannedSetting)
+	if err != nil {
+		return err
+	}
 	for _, k := range keys {
-		if ahead := k.CreatedAt.Sub(s.cfg.Now()); ahead > clockSkew && k.RetiredAt.IsZero() {
+		if ahead := k.CreatedAt.Sub(s.cfg.Now()); ahead > clockSkew && k.RetiredAt.IsZero() && (k.KID != planned || ahead > publishedAhead+clockSkew) {
 			return fmt.Errorf("%w (key %s starts at %s); check the clock, then run: schakel client new-key",
 				ErrClockWasAhead, k.KID, k.CreatedAt.UTC().Format(time.RFC3339))
 		}
@@ -81,7 +86,8 @@ func (s *SigningKeys) first(ctx context.Context) error {
 		if err != nil || started(rows, tx.Now.Time) {
 			return err
 		}
-		return s.add(ctx, tx, registry.SystemActor())
+		_, err = s.add(ctx, tx, registry.SystemActor(), tx.Now)
+		return err
 	})
 }
 
@@ -95,32 +101,81 @@ func (s *SigningKeys) RotateSigningKey(ctx context.Context, actor registry.Actor
 		if err != nil {
 			return fmt.Errorf("read signing keys: %w", err)
 		}
-		for _, row := range rows {
-			if !row.RetiredAt.IsZero() {
-				continue
-			}
-			if err := tx.RetireSigningKey(ctx, row.ID); err != nil {
-				return fmt.Errorf("retire signing key: %w", err)
-			}
-		}
-		return s.add(ctx, tx, actor)
+		_, err = s.replace(ctx, tx, actor, rows, tx.Now)
+		return err
 	})
 }
 
-func (s *SigningKeys) add(ctx context.Context, tx *store.Tx, actor registry.Actor) error {
-	key, err := token.NewKey(tx.Now.Time)
+// publishedAhead is how long a key that is made by schedule is published before it signs: longer than others keep our key set, and
+// plannedSetting names the last such key, whose start in the future is no fault of a clock.
+const (
+	publishedAhead = 24 * time.Hour
+	plannedSetting = "signing-key.planned"
+)
+
+// RotateDue makes another key when the newest will have signed for so long within a day, of all nodes once. It is published now and signs a
+// day later, and the old one signs until then. Administrators are mailed. 0 is never.
+func (s *SigningKeys) RotateDue(ctx context.Context, every time.Duration) error {
+	if every <= 0 {
+		return nil
+	}
+	err := s.cfg.DB.Write(ctx, func(tx *store.Tx) error {
+		rows, err := tx.SigningKeys(ctx)
+		if err != nil || len(rows) == 0 || tx.Now.Before(rows[0].CreatedAt.Add(every-publishedAhead)) {
+			return err
+		}
+		planned, err := tx.Setting(ctx, plannedSetting)
+		if err != nil {
+			return err
+		}
+		actor, start := registry.SystemActor(), store.At(tx.Now.Add(publishedAhead))
+		kid, err := s.replace(ctx, tx, actor, rows, start)
+		if err != nil {
+			return err
+		}
+		if err := tx.SwapSetting(ctx, plannedSetting, planned, kid); err != nil {
+			return err
+		}
+		return s.cfg.MailChange(ctx, tx, actor, "", i18n.M("identity.mail.signing-subject", start.Time), registry.ChangePages{Administrator: "/admin/installation"},
+			[]registry.Change{registry.ChangeOf("identity.mail.signing-key", rows[0].ID, kid)})
+	})
+	if errors.Is(err, store.ErrConflict) || errors.Is(err, store.ErrNotFound) { // another node was faster
+		return nil
+	}
+	return registry.Wrap("replace signing key", err)
+}
+
+// replace makes a key that signs from a moment on, at which all others stop.
+func (s *SigningKeys) replace(ctx context.Context, tx *store.Tx, actor registry.Actor, rows []store.SigningKey, start store.Time) (kid string, err error) {
+	for _, row := range rows {
+		if !row.RetiredAt.IsZero() && !row.RetiredAt.After(start.Time) {
+			continue
+		}
+		if err := tx.RetireSigningKey(ctx, row.ID, start); err != nil {
+			return "", fmt.Errorf("retire signing key: %w", err)
+		}
+	}
+	return s.add(ctx, tx, actor, start)
+}
+
+func (s *SigningKeys) add(ctx context.Context, tx *store.Tx, actor registry.Actor, start store.Time) (kid string, err error) {
+	key, err := token.NewKey(start.Time)
 	if err != nil {
-		return err
+		return "", err
 	}
 	sealed, err := s.cfg.Vault.SealKey(keyPurpose(key.KID), key.Private)
 	if err != nil {
-		return err
+		return "", err
 	}
-	row := store.SigningKey{ID: key.KID, Algorithm: key.Alg, PrivateKey: sealed}
+	row := store.SigningKey{ID: key.KID, Algorithm: key.Alg, PrivateKey: sealed, CreatedAt: start}
 	if err := tx.InsertSigningKey(ctx, &row); err != nil {
-		return fmt.Errorf("add signing key: %w", err)
+		return "", fmt.Errorf("add signing key: %w", err)
 	}
-	return registry.Record(ctx, tx, actor, registry.ActionSigningKeyMade, registry.ObjectOf("signing-key", row.ID, row.ID, ""), nil)
+	var d registry.Details
+	if start.After(tx.Now.Time) {
+		d = registry.Details{"starts": start}
+	}
+	return row.ID, registry.Record(ctx, tx, actor, registry.ActionSigningKeyMade, registry.ObjectOf("signing-key", row.ID, row.ID, ""), d)
 }
 
 // keyPurpose ties a sealed key to its id, so that two cannot be swapped.

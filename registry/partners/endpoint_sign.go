@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -100,6 +101,35 @@ func (e *Endpoints) RotateSignKey(ctx context.Context, actor registry.Actor, id 
 		return keys, made, nil
 	})
 }
+
+// RotateDue makes another Ed25519 key for each endpoint whose own has signed for so long, once: the endpoint is locked meanwhile. Both sign for the
+// overlap of the endpoint, but for a week at least, in which its receiver takes the new public key. A secret of HMAC only its maker is
+// shown, so none is made here. 0 is never.
+func (e *Endpoints) RotateDue(ctx context.Context, every time.Duration) error {
+	if every <= 0 {
+		return nil
+	}
+	ids, err := e.cfg.DB.EndpointsSigned(ctx)
+	if err != nil {
+		return registry.Wrap("list endpoints with keys", err)
+	}
+	for _, id := range ids {
+		_, _, failure := e.sign(ctx, registry.SystemActor(), id, func(now time.Time, endpoint *store.Endpoint, keys []SignKey) ([]SignKey, *SignKey, error) {
+			if len(keys) == 0 || keys[0].Algorithm != store.SignEd25519 || now.Before(keys[0].CreatedAt.Add(every)) {
+				return nil, nil, errNotDue
+			}
+			keys, made := e.addKey(now, keys, SigningInput{Algorithm: store.SignEd25519, OverlapHours: max(endpoint.SignOverlapHours, DefaultOverlapHours)})
+			return keys, made, nil
+		})
+		if failure != nil && !errors.Is(failure, errNotDue) {
+			err = errors.Join(err, fmt.Errorf("replace the key of endpoint %s: %w", id, failure))
+		}
+	}
+	return err
+}
+
+// errNotDue leaves a key as it is.
+var errNotDue = errors.New("the key is not old enough")
 
 // addKey puts a new key before the one that signs now.
 func (e *Endpoints) addKey(now time.Time, keys []SignKey, in SigningInput) ([]SignKey, *SignKey) {

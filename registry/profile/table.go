@@ -155,6 +155,12 @@ func registerSettings() []Setting {
 			},
 			at: func(p *registry.Profile) any { return &p.ClientAuth },
 		},
+		{
+			Key: "tokens.rotate_after", Title: "profile.tokens-rotate-after.title",
+			Explain: "profile.tokens-rotate-after.explain",
+			Rules:   []string{"SEC-05"}, Least: "0", Most: "1095", Unit: "profile.unit.days", Zero: "profile.tokens-rotate-after.zero",
+			at: func(p *registry.Profile) any { return &p.TokenKeyDays },
+		},
 	}
 }
 
@@ -240,6 +246,12 @@ func sendingSettings() []Setting {
 				{registry.DedupeBoth, "profile.sending-dedupe-at.both"},
 			},
 			at: func(p *registry.Profile) any { return &p.DedupeAt },
+		},
+		{
+			Key: "sending.rotate_after", Title: "profile.sending-rotate-after.title",
+			Explain: "profile.sending-rotate-after.explain",
+			Least:   "0", Most: "1095", Unit: "profile.unit.days", Zero: "profile.tokens-rotate-after.zero",
+			at: func(p *registry.Profile) any { return &p.SignKeyDays },
 		},
 	}
 }
