@@ -250,7 +250,7 @@ func sendingSettings() []Setting {
 		{
 			Key: "sending.rotate_after", Title: "profile.sending-rotate-after.title",
 			Explain: "profile.sending-rotate-after.explain",
-			Least:   "0", Most: "1095", Unit: "profile.unit.days", Zero: "profile.tokens-rotate-after.zero",
+			Rules:   []string{"SEC-05"}, Least: "0", Most: "1095", Unit: "profile.unit.days", Zero: "profile.tokens-rotate-after.zero",
 			at: func(p *registry.Profile) any { return &p.SignKeyDays },
 		},
 	}
