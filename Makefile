@@ -9,7 +9,7 @@ COMMIT    = $(shell git rev-parse HEAD 2>/dev/null)
 DATE      = $(shell TZ=UTC git log -1 --format=%cd --date=format-local:%Y-%m-%d 2>/dev/null)
 RELEASE  := schakel/server/release
 # -s -w leave out the tables for debuggers; stack traces do not need them.
-LDFLAGS   = -s -w -X $(RELEASE).version=$(VERSION) -X $(RELEASE).commit=$(COMMIT) -X $(RELEASE).date=$(DATE) $(LINK)
+LDFLAGS   = -s -w -X $(RELEASE).version=$(VERSION) -X $(RELEASE).commit=$(COMMIT) -X $(RELEASE).date=$(DATE) -X $(RELEASE).tested=$(TESTED) $(LINK)
 # Packages off the paths of events; compiled without inlining they take 4 MB less, and pages a tenth more time. Benchmarks
 # and a plain go test do not use this.
 COLD     := schakel/templates schakel/web/account schakel/web/admin schakel/web/amqp schakel/web/contracts schakel/web/docs schakel/web/site schakel/web/traffic \

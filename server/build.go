@@ -230,7 +230,7 @@ func (p *program) serve(cfg ServeCmd, w *web.Config) error {
 	}
 	w.Portal = &site.PortalConfig{
 		DB: p.db, Engine: p.engine, Registry: p.registry, Mailbox: cfg.Mailbox, AskToken: p.sender.TryToken, ClientCertificate: p.certificate, Checks: p.checks, AMQP: p.bridge, Exporter: p.exporter, DocumentBytes: cfg.MaxDocumentBytes,
-		Docs: guidesServed(), Files: filesServed(),
+		Docs: guidesServed(), Files: filesServed(), Tested: release.Current().Tested,
 	}
 	return nil
 }

@@ -1,6 +1,6 @@
 // Package release identifies the build that runs and carries its changelog and upgrade notes.
 //
-// The linker sets version, commit and date (see the Makefile); a build without them falls back on what
+// The linker sets version, commit, date and, for a release of what was tested, the day of that (see the Makefile); a build without them falls back on what
 // the go command recorded of the repository, and reports version "dev". Nothing here reads a file or the network.
 package release
 
@@ -15,7 +15,7 @@ import (
 )
 
 // Set with -ldflags "-X schakel/server/release.version=…" and likewise for the others.
-var version, commit, date string
+var version, commit, date, tested string
 
 //go:embed CHANGELOG.md
 var changelog []byte
@@ -31,6 +31,7 @@ type Build struct {
 	Version string // such as "v1.2.0", or "dev"
 	Commit  string // at most 12 hexadecimal digits
 	Date    string // day of the commit, as 2006-01-02: the same commit built twice reports the same
+	Tested  string // day on which all tests passed for this commit; empty when whoever built it did not say so
 }
 
 // Current gives the build that runs.
@@ -41,7 +42,7 @@ var Current = sync.OnceValue(func() Build {
 			settings[s.Key] = s.Value
 		}
 	}
-	return describe(Build{version, commit, date}, settings)
+	return describe(Build{version, commit, date, tested}, settings)
 })
 
 // describe completes what the linker was given with the settings that the go command recorded.

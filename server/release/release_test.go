@@ -16,7 +16,7 @@ func TestDescribe(t *testing.T) {
 	}{
 		"nothing known":     {Build{}, nil, "dev"},
 		"by the go command": {Build{}, recorded, "dev (commit 0123456789ab, 2026-11-20)"},
-		"by the linker":     {Build{"v1.2.0", "fedcba9876543210", "2026-11-22"}, recorded, "v1.2.0 (commit fedcba987654, 2026-11-22)"},
+		"by the linker":     {Build{"v1.2.0", "fedcba9876543210", "2026-11-22", ""}, recorded, "v1.2.0 (commit fedcba987654, 2026-11-22)"},
 		"a version alone":   {Build{Version: "v1.2.0"}, nil, "v1.2.0"},
 	} {
 		if got := describe(tt.linked, tt.recorded).String(); got != tt.want {

@@ -1,5 +1,5 @@
 // Package admin serves the pages of administrators about this Schakel itself: the overview, the installation, mails, routes between
-// partners, the settings of the chain collaboration and the audit trail.
+// partners, the settings of the chain collaboration, how they relate to the rules, and the audit trail.
 //
 // All of it is for the people of the organisation, but for the mailbox of a demonstration. It changes nothing by itself: every
 // change is a call of one method of the registry, which checks it and writes its audit entry.
@@ -59,6 +59,8 @@ func (p *pages) mountAdmin() {
 	mails.POST("/mails/:id/release", p.releaseMail)
 	g.GET("/audit", p.auditPage)
 	g.GET("/audit/export", p.exportAudit)
+	g.GET("/conformance", p.conformance)
+	g.GET("/conformance.json", p.conformanceJSON)
 	p.routesSettings()
 	p.routesInstallation()
 	if p.Mailbox {

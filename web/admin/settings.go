@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/a-h/templ"
 	"github.com/labstack/echo/v4"
 	"schakel/registry"
 	"schakel/registry/profile"
@@ -54,7 +55,7 @@ func (p *pages) showSettings(c echo.Context, status int, in settingsForm, wrong 
 	}
 	page := p.Frame(c, i18n.T(ctx, "admin.settings.title"))
 	page.Lead = i18n.T(ctx, "admin.settings.lead")
-	page.Actions = ui.LinkButton(ui.Primary, i18n.T(ctx, "admin.settings.change"), "/admin/settings/edit")
+	page.Actions = templ.Join(ui.LinkButton(ui.Primary, i18n.T(ctx, "admin.settings.change"), "/admin/settings/edit"), ui.LinkButton(ui.Secondary, i18n.T(ctx, "admin.conformance.title"), "/admin/conformance"))
 	page.Invalid = wrong != nil
 	return p.Render(c, status, view.SettingsPage(page, v))
 }

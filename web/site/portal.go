@@ -51,6 +51,8 @@ type PortalConfig struct {
 	Files []DocFile
 	// Docs are the guides of the documentation, in the order of its index. Optional.
 	Docs []Doc
+	// Tested is the day on which all tests passed for this build, as 2006-01-02. Optional: then pages say that it is not recorded.
+	Tested string
 }
 
 // PortalEngine lists the methods of the delivery engine that pages call.
