@@ -66,6 +66,7 @@ func TestBackupAndRestore(t *testing.T) {
 // why it is not opened is told.
 func TestEncryptedBackup(t *testing.T) {
 	t.Parallel()
+	needs.Full(t, "many backups, read back")
 	database, key := used(t)
 	dir := t.TempDir()
 	file, target, mine := filepath.Join(dir, "b.zip.age"), "sqlite:"+filepath.Join(dir, "new", "s.db"), filepath.Join(dir, "identity")
@@ -118,6 +119,7 @@ func TestRestoreIntoPostgres(t *testing.T) {
 
 func TestRestoreWarnsOfTheKey(t *testing.T) {
 	t.Parallel()
+	needs.Full(t, "many backups, read back")
 	database, key := used(t)
 	file := filepath.Join(t.TempDir(), "b.zip")
 	says(t, cli.ExitOK, "sealed with key", "backup", "--database", database, "--to", file)
@@ -275,6 +277,7 @@ func killAfter(t *testing.T, d time.Duration, args []string) {
 // A backup of a running Schakel is taken while it works, and it goes on.
 func TestBackupOfARunningSchakel(t *testing.T) {
 	t.Parallel()
+	needs.Full(t, "many backups, read back")
 	cfg := inDir(t.TempDir())
 	p, err := build(t.Context(), cfg, quiet(), func(err error) { t.Error(err) })
 	if err != nil {

@@ -7,12 +7,14 @@ import (
 	"testing"
 
 	"schakel/server/cli"
+	"schakel/store/needs"
 )
 
 // The commands list the keys and change them, with a file that the program keeps, and with a command or a variable whose keys somebody else
 // keeps, while the program runs; a key that does not fit is told with its name.
 func TestKeyCommands(t *testing.T) {
 	t.Parallel()
+	needs.Full(t, "many starts of the program")
 	cfg := inDir(t.TempDir())
 	p, err := build(t.Context(), cfg, quiet(), func(err error) { t.Error(err) })
 	if err != nil {

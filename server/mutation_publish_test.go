@@ -17,6 +17,7 @@ import (
 	"schakel/server/cli/clitest"
 	"schakel/server/mutationcmd"
 	"schakel/store"
+	"schakel/store/needs"
 )
 
 // publishWorld is a running Schakel with a dataset of parcels, and the line to it.
@@ -151,6 +152,7 @@ func TestMutationsPublish(t *testing.T) {
 // Rules: MUT-22, MUT-29.
 func TestMutationsPublishCut(t *testing.T) {
 	t.Parallel()
+	needs.Full(t, "27,000 groups, over lines that are cut")
 	w := newPublishWorld(t)
 	w.cutAfter.Store(6 << 20)
 	w.cuts.Store(1)

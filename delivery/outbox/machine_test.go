@@ -37,7 +37,7 @@ func TestMachine(t *testing.T) {
 	case needs.Raced: // .ci/test plays all of them without the search for data races
 		histories, shared = 6, 2
 	case !needs.All():
-		histories = 15
+		histories = 5
 	}
 	for _, on := range []struct {
 		name          string
