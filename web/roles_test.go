@@ -59,23 +59,30 @@ func newRolesWorld(t *testing.T) (*queueWorld, map[string]*browser) {
 	return w, readers
 }
 
-// at sends a request that ends soon, also where the answer is a stream.
+// at sends a request, and ends one whose answer is a stream when that has begun.
 func (b *browser) at(t *testing.T, method, path string) *http.Response {
 	t.Helper()
-	patience := time.Minute
-	if strings.HasSuffix(path, "/stream") {
-		patience = 50 * time.Millisecond // it opens, and goes on
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	r := httptest.NewRequestWithContext(ctx, method, path, http.NoBody)
 	r.Host, r.Header = "schakel.example.nl", b.header.Clone()
 	for name, value := range b.cookies {
 		r.AddCookie(&http.Cookie{Name: name, Value: value})
 	}
-	answer := httptest.NewRecorder()
+	answer := beginning{httptest.NewRecorder(), cancel}
 	b.h.app.Handler().ServeHTTP(answer, r)
 	return answer.Result()
+}
+
+// beginning records an answer, and calls begun when its first part goes out.
+type beginning struct {
+	*httptest.ResponseRecorder
+	begun func()
+}
+
+func (a beginning) Flush() {
+	a.ResponseRecorder.Flush()
+	a.begun()
 }
 
 // roleNeeded matches a refusal for a role, and none for the state of a thing.
