@@ -68,6 +68,8 @@ type Config struct {
 	// Certificates is set where certificates of clients can be held against roots, ClientTLS where our token endpoint also asks for them
 	// in TLS, so that clients can be registered for that. Default no.
 	Certificates, ClientTLS bool
+	// TokenIssuers lists other issuers, by id, whose tokens our APIs take. Default none.
+	TokenIssuers []string
 	// OINRegister gives the names of organisations by their OIN. Default none: names are not held against a register.
 	OINRegister OINRegister
 	// MaxDocumentBytes bounds a contract that is mirrored. Default 16 MiB.

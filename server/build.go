@@ -100,6 +100,9 @@ func build(ctx context.Context, cfg ServeCmd, log *slog.Logger, fail func(error)
 	}
 	reg.LocalAccounts, reg.BreakGlass, reg.Certificates = cfg.LocalAccounts, cfg.BreakGlass, len(cfg.ClientCA) > 0
 	reg.ClientTLS = cfg.asks("oauth")
+	if reg.TokenIssuers, err = cfg.issuerIDs(p.base); err != nil {
+		return nil, err
+	}
 	shown, err := cfg.outboundCertificate()
 	if err != nil {
 		return nil, err
@@ -224,6 +227,9 @@ func (p *program) serve(cfg ServeCmd, w *web.Config) error {
 		return err
 	}
 	w.Tokens = issuer
+	if len(cfg.TokenIssuers) > 0 {
+		p.group.Add(issuerService(issuer))
+	}
 	w.API = &api.Config{
 		DB: p.db, Engine: p.engine, Pull: p.pull, Issuer: issuer, Registry: p.registry, AMQP: p.bridge, Exporter: p.exporter, Checks: p.checks, DocumentBytes: cfg.MaxDocumentBytes,
 		Advised: adviceMetric(p.metrics),

@@ -38,6 +38,7 @@ func guidesServed() []site.Doc {
 		ownGuide("packages", operators, "docs.answers.packages"),
 		ownGuide("proxies", operators, "docs.answers.proxies"),
 		ownGuide("certificates", operators, "docs.answers.certificates"),
+		ownGuide("tokens", operators, "docs.answers.tokens"),
 		ownGuide("logins", operators, "docs.answers.logins"),
 		rolesGuide(operators, "docs.answers.roles"),
 		ownGuide("mail", operators, "docs.answers.mail"),

@@ -109,6 +109,7 @@ type ServeCmd struct {
 	ClientCertificateFlags
 	MailFlags
 	OIDCFlags
+	TokenIssuerFlags
 	cli.OutboundFlags
 	DeliveryFlags
 	PullFlags

@@ -37,6 +37,9 @@ type Client struct {
 	CertificateKeys    bool   `db:"certificate_keys"`    // private_key_jwt: a key counts that comes with a certificate of the partner
 	CertificateSeen    string `db:"certificate_seen"`    // the subject of the certificate that it showed last
 	CertificateUntil   Time   `db:"certificate_until"`   // the end of that
+
+	ExternalIssuer string `db:"external_issuer"` // id of another token issuer whose tokens it may use; empty: none
+	ExternalID     string `db:"external_id"`     // what that issuer calls it
 }
 
 // Waiting reports whether the client asked for something an administrator has not decided on.
@@ -50,12 +53,12 @@ func (tx *Tx) InsertClient(ctx context.Context, c *Client) error {
 	return tx.insert(ctx, "client", c)
 }
 
-// UpdateClient writes all that may change of a client.
+// UpdateClient writes all that may change of a client; ErrConflict when another has its name at a token issuer.
 func (tx *Tx) UpdateClient(ctx context.Context, c *Client) error {
 	c.UpdatedAt = tx.Now
 	return tx.update(ctx, "client", c, "name", "auth_method", "secret_hash", "jwks", "jwks_uri", "scopes", "requested_scopes",
 		"publish_types", "publish_sources", "requested_types", "requested_sources", "status", "status_reason", "token_version",
-		"updated_at", "decided_at", "decided_by", "certificate_subject", "certificate_bound", "certificate_keys")
+		"updated_at", "decided_at", "decided_by", "certificate_subject", "certificate_bound", "certificate_keys", "external_issuer", "external_id")
 }
 
 // NoteClientCertificate records which certificate a client showed last.
@@ -66,6 +69,11 @@ func (tx *Tx) NoteClientCertificate(ctx context.Context, id, subject string, unt
 // Client finds a client.
 func (q *Queries) Client(ctx context.Context, id string) (Client, error) {
 	return getOne[Client](ctx, q, `SELECT * FROM client WHERE id = ?`, id)
+}
+
+// ExternalClient finds the client that another token issuer calls by a name.
+func (q *Queries) ExternalClient(ctx context.Context, issuer, id string) (Client, error) {
+	return getOne[Client](ctx, q, `SELECT * FROM client WHERE external_issuer = ? AND external_id = ? AND external_id <> ''`, issuer, id)
 }
 
 // Clients lists the clients of a partner, newest first.

@@ -71,7 +71,7 @@ func newCertifiedHarness(t testing.TB, db *store.DB, clock *storetest.Clock, pol
 	h.reg = must(services.New(registry.Config{
 		DB: db, Now: clock.Now, Log: log, BaseURL: apiTestBase, Organisation: "Schakel Example", Vault: vault, Profile: profile.LenientProfile(),
 		MirrorHTTP: &h.mirror, CheckFilters: filter.Check, CheckWindows: window.Check, CheckURL: func(string) error { return nil }, AllowOpenEndpoints: true, ServedKinds: []string{store.EndpointWebhook, store.EndpointPull, store.EndpointFiles},
-		ReadArea: area.Boundary, Certificates: policy != nil, ClientTLS: policy != nil,
+		ReadArea: area.Boundary, TokenIssuers: []string{"other"}, Certificates: policy != nil, ClientTLS: policy != nil,
 	}, accounts))(t)
 	h.own = must(h.reg.Partners.EnsureOwn(t.Context(), "Schakel Example", ""))(t)
 	issuing := token.Config{
@@ -94,7 +94,7 @@ func newCertifiedHarness(t testing.TB, db *store.DB, clock *storetest.Clock, pol
 	}
 	h.app = must(New(Config{AppConfig: site.AppConfig{
 		BaseURL: &url.URL{Scheme: "http", Host: "schakel.example.nl"}, Now: clock.Now, Log: log,
-		Accounts: accounts, Sessions: db, Tokens: issuer, Certificates: policy, TrustedProxies: proxies,
+		Accounts: accounts, Sessions: db, Tokens: cfg.Issuer, Certificates: policy, TrustedProxies: proxies,
 	}, API: &cfg}))(t)
 	return h
 }

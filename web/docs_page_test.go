@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"schakel/registry"
+	access "schakel/registry/identity/token"
 	"schakel/templates/i18n"
 	"schakel/templates/ui/uitest"
 	webdocs "schakel/web/docs"
@@ -141,7 +142,10 @@ func TestEveryProblemIsExplained(t *testing.T) {
 func problemCodes(t *testing.T) []string {
 	t.Helper()
 	files := must(filepath.Glob("*/*.go"))(t)
-	codes := []string{"method-not-allowed", registry.CodeForbidden, registry.CodeDigestMissing, registry.CodeDraftChanged, registry.CodeGone}
+	codes := []string{
+		"method-not-allowed", registry.CodeForbidden, registry.CodeDigestMissing, registry.CodeDraftChanged, registry.CodeGone,
+		"token-invalid", access.CodeOtherIssuer, access.CodeOtherAudience, access.CodeExpired, access.CodeUnverified, access.CodeUnknownClient, access.CodeInactive,
+	}
 	for _, name := range files {
 		if strings.HasSuffix(name, "_test.go") {
 			continue

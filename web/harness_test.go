@@ -242,7 +242,7 @@ func newPortalHarnessOn(t testing.TB, open storetest.Open, change ...func(*site.
 		vault := must(registry.VaultFromKey(bytes.Repeat([]byte{7}, 32)))(t)
 		d.reg = must(services.New(registry.Config{
 			DB: db, Now: cfg.Now, Log: slog.New(slog.DiscardHandler), BaseURL: cfg.BaseURL.String(), Organisation: "Chain Office", Vault: vault, Profile: testProfile(),
-			CheckFilters: filter.Check, CheckWindows: window.Check, MirrorHTTP: &d.mirror, BreakGlass: "office@example.nl",
+			CheckFilters: filter.Check, CheckWindows: window.Check, MirrorHTTP: &d.mirror, BreakGlass: "office@example.nl", TokenIssuers: []string{"other"},
 			ServedKinds: []string{store.EndpointWebhook, store.EndpointPull, store.EndpointAMQP, store.EndpointFiles, store.EndpointInbox}, ReadArea: area.Boundary,
 			CheckURL: func(raw string) error {
 				if !strings.HasPrefix(raw, "https://") {

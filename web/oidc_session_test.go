@@ -12,6 +12,7 @@ import (
 
 	"schakel/registry"
 	"schakel/registry/identity"
+	"schakel/registry/identity/token"
 	"schakel/store"
 	"schakel/web/site"
 )
@@ -328,7 +329,7 @@ func TestClaimTexts(t *testing.T) {
 		"realm_access.roles": "a b", "urn:etoegang:1.9:KvKnr": "1", "n": "7", "yes": "true", "organization": "noord zuid",
 		"resource_access.schakel.roles": "c", "realm_access.x": "", "n.x": "", "": "",
 	} {
-		if got := strings.Join(site.ClaimTexts(claims, name), " "); got != want {
+		if got := strings.Join(token.ClaimTexts(claims, name), " "); got != want {
 			t.Errorf("%s: %q", name, got)
 		}
 	}

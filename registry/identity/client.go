@@ -195,6 +195,11 @@ func (c *Clients) TokenClient(ctx context.Context, clientID string) (token.Clien
 	if err != nil {
 		return token.Client{}, fmt.Errorf("find client: %w", err)
 	}
+	return c.tokenClient(ctx, client)
+}
+
+// tokenClient is a client as tokens are judged by.
+func (c *Clients) tokenClient(ctx context.Context, client store.Client) (token.Client, error) {
 	partner, err := c.cfg.DB.Partner(ctx, client.PartnerID)
 	if err != nil {
 		return token.Client{}, fmt.Errorf("find partner of client: %w", err)

@@ -157,6 +157,7 @@ func (c *Clients) Revoke(ctx context.Context, actor registry.Actor, id, reason s
 func revoke(client *store.Client, reason string) {
 	client.Status, client.StatusReason, client.SecretHash = store.ClientRevoked, strings.TrimSpace(reason), ""
 	client.RequestedScopes, client.RequestedTypes, client.RequestedSources = nil, nil, nil
+	client.ExternalIssuer, client.ExternalID = "", "" // so that another client can have the name
 	client.TokenVersion++
 }
 

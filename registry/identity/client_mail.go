@@ -21,6 +21,7 @@ func (c *Clients) mailKeys(ctx context.Context, tx *store.Tx, actor registry.Act
 		registry.ChangeOf("identity.mail.part-subject", before.CertificateSubject, after.CertificateSubject),
 		registry.Change{What: "identity.mail.part-bound", From: yesNo(before.CertificateBound), To: yesNo(after.CertificateBound)},
 		registry.Change{What: "identity.mail.part-certificate-keys", From: yesNo(before.CertificateKeys), To: yesNo(after.CertificateKeys)},
+		registry.ChangeOf("identity.mail.part-external", externalText(before), externalText(after)),
 		registry.ChangeOf("identity.mail.part-scopes", strings.Join(before.Scopes, ", "), strings.Join(after.Scopes, ", ")),
 	)
 	if before.ID != "" && before.SecretHash != after.SecretHash {
@@ -31,6 +32,14 @@ func (c *Clients) mailKeys(ctx context.Context, tx *store.Tx, actor registry.Act
 	}
 	return c.cfg.MailChange(ctx, tx, actor, after.PartnerID, i18n.M("identity.mail.keys-subject", after.Name, owner.Name),
 		registry.ChangePages{Administrator: "/admin/clients/" + after.ID, Partner: registry.PartnerPath(owner) + "/clients/" + after.ID}, changes)
+}
+
+// externalText names a client as another token issuer does.
+func externalText(c store.Client) string {
+	if c.ExternalID == "" {
+		return ""
+	}
+	return c.ExternalID + " (" + c.ExternalIssuer + ")"
 }
 
 // mailAccess tells the people of a partner and the administrators when somebody else may log in, or may no longer.

@@ -99,9 +99,9 @@ func secTokens() []Rule {
 		{ID: "SEC-08", Level: must, Text: "A token in the address is refused"},
 		{ID: "SEC-09", Level: should, Text: "Tokens live short and are asked for once a lifetime"},
 		{ID: "SEC-10", Level: must, Text: "Scopes are described, and enforced as described"},
-		{ID: "SEC-11", Level: must, Text: "Tokens are read as JWT; a revoked client is out within seconds"},
+		{ID: "SEC-11", Level: must, Text: "Tokens are read as JWT, or their issuer is asked about them; a revoked client is out within seconds"},
 		{ID: "SEC-12", Level: must, Text: "Keys are found by discovery, fetched again for an unknown one, not flooded"},
-		{ID: "SEC-13", Level: optional, Text: "Tokens bound to a certificate"},
+		{ID: "SEC-13", Level: optional, Text: "Tokens bound to a certificate, of other issuers too"},
 		{ID: "SEC-14", Level: choice, Text: "Mandates", Reason: "identity in full comes later"},
 		{ID: "SEC-15", Level: must, Text: "The OIN in the certificate of a partner is compared with its own"},
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/coreos/go-oidc/v3/oidc"
 	"golang.org/x/oauth2"
 	"schakel/registry/identity"
+	"schakel/registry/identity/token"
 	"schakel/web/site"
 )
 
@@ -138,7 +139,7 @@ func (l *oidcLogin) claims(ctx context.Context, p *oidc.Provider, id *oidc.IDTok
 	if err := id.Claims(&claims); err != nil {
 		return nil, fmt.Errorf("%w: %w", errIdentityRefused, err)
 	}
-	lacks := func(name string) bool { return len(site.ClaimTexts(claims, name)) == 0 }
+	lacks := func(name string) bool { return len(token.ClaimTexts(claims, name)) == 0 }
 	if p.UserInfoEndpoint() == "" || !slices.ContainsFunc(l.Cfg.Claims(), lacks) {
 		return claims, nil
 	}
@@ -158,7 +159,7 @@ func (l *oidcLogin) claims(ctx context.Context, p *oidc.Provider, id *oidc.IDTok
 }
 
 func (l *oidcLogin) identity(id *oidc.IDToken, raw string, claims map[string]any) identity.Identity {
-	text := func(name string) string { return cmp.Or(site.ClaimTexts(claims, name)...) }
+	text := func(name string) string { return cmp.Or(token.ClaimTexts(claims, name)...) }
 	found := identity.Identity{
 		Issuer: id.Issuer, Subject: id.Subject, Name: text("name"), Email: text("email"), EmailVerified: site.EmailVerified(claims),
 		Administrator: l.Cfg.Administrator(claims), Partner: l.Cfg.PartnerOf(claims), Session: text("sid"), Token: raw,

@@ -17,6 +17,26 @@ func (p *pages) adminClient(c echo.Context) error { return p.showClient(c, site.
 
 // showClient shows a client, with why a decision about it was refused.
 func (p *pages) showClient(c echo.Context, r site.Refusal) error {
+	return p.showClientWith(c, r, func(*view.AdminClientView) {})
+}
+
+// nameAtIssuer stores the name of a client at another token issuer.
+func (p *pages) nameAtIssuer(c echo.Context) error {
+	read := func(f site.Form) identity.ExternalName {
+		return identity.ExternalName{Issuer: f.Get("issuer"), ID: f.Get("externalId")}
+	}
+	return site.Submit(c, read, func(in identity.ExternalName) error {
+		_, err := p.Registry.Clients.SetExternalName(c.Request().Context(), site.Actor(c), c.Param("id"), in)
+		return p.Saved(c, err, "/admin/clients/"+c.Param("id"), "partners.client.external-saved")
+	}, func(c echo.Context, status int, in identity.ExternalName, wrong site.FormErrors) error {
+		return p.showClientWith(c, site.Refusal{Status: status}, func(v *view.AdminClientView) {
+			v.External.Issuer, v.External.ID, v.External.Wrong = in.Issuer, in.ID, wrong
+		})
+	})
+}
+
+// showClientWith shows a client, with what change puts on its page.
+func (p *pages) showClientWith(c echo.Context, r site.Refusal, change func(*view.AdminClientView)) error {
 	ctx := c.Request().Context()
 	grant, err := p.Registry.Clients.Grant(ctx, site.Actor(c), c.Param("id"))
 	if err != nil {
@@ -29,6 +49,8 @@ func (p *pages) showClient(c echo.Context, r site.Refusal) error {
 	if v.History, err = p.History(ctx, store.AuditFilter{ObjectKind: "client", ObjectID: client.ID}, ""); err != nil {
 		return err
 	}
+	v.External = view.ClientExternal{Issuers: p.Registry.Clients.TokenIssuers(), Issuer: client.ExternalIssuer, ID: client.ExternalID, Open: client.Status == store.ClientActive}
+	change(&v)
 	page := p.Frame(c, client.Name, ui.Crumb{Label: i18n.T(ctx, "partners.label.clients"), Href: "/admin/clients"})
 	page.Badge, page.Invalid = ui.State(client.Status), r.Status != 0
 	if grant.Partner.Own {

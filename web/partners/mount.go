@@ -109,6 +109,7 @@ func (p *pages) mountPartners() {
 	g.GET("/clients", p.adminClients)
 	g.GET("/clients/:id", p.adminClient)
 	p.RoutesSteps(g, "/clients/", p.clientSteps(), p.showClient)
+	g.Needs(permission.ChangeClients).POST("/clients/:id/issuer", p.nameAtIssuer, p.RequireProof)
 	g.GET("/endpoints", p.adminEndpoints)
 	g.GET("/endpoints/:id", p.adminEndpoint)
 	operate := g.Needs(permission.OperateEndpoints)

@@ -1,12 +1,14 @@
 package site
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/labstack/echo/v4"
 	"schakel/registry/identity/token"
@@ -28,6 +30,9 @@ const (
 type TokenVerifier interface {
 	Verify(ctx context.Context, bearer string) (token.Claims, error)
 }
+
+// issuerRest is after how long a token may be tried again whose issuer could not be asked.
+const issuerRest = 10 * time.Second
 
 // ContextClaims names the claims of the access token in the context of a request.
 const ContextClaims = "claims"
@@ -108,7 +113,11 @@ func (a *App) claims(c echo.Context) (token.Claims, error) {
 	}
 	claims, err := a.Cfg.Tokens.Verify(c.Request().Context(), bearer)
 	if e, ok := errors.AsType[*token.InvalidTokenError](err); ok {
-		return token.Claims{}, InvalidToken(i18n.Message(e.Reason))
+		return token.Claims{}, refusedToken(cmp.Or(e.Code, "token-invalid"), i18n.Message(e.Reason))
+	}
+	if out, ok := errors.AsType[*token.UnavailableError](err); ok {
+		a.LogFailure(c, err)
+		return token.Claims{}, RetryLater(http.StatusServiceUnavailable, "token-issuer-unavailable", i18n.M("site.token-issuer-unavailable", out.Issuer), issuerRest)
 	}
 	if err == nil {
 		err = a.bound(c, claims, cert)
@@ -117,8 +126,10 @@ func (a *App) claims(c echo.Context) (token.Claims, error) {
 }
 
 // InvalidToken is a 401 that says why; WWW-Authenticate only informs (CE-69).
-func InvalidToken(reason i18n.Message) *Problem {
-	return NewProblem(http.StatusUnauthorized, "token-invalid", i18n.M("site.token-invalid", reason)).
+func InvalidToken(reason i18n.Message) *Problem { return refusedToken("token-invalid", reason) }
+
+func refusedToken(code string, reason i18n.Message) *Problem {
+	return NewProblem(http.StatusUnauthorized, code, i18n.M("site.token-invalid", reason)).
 		With("WWW-Authenticate", `Bearer error="invalid_token", error_description=`+strconv.QuoteToASCII(reason.String()))
 }
 

@@ -3,10 +3,10 @@ package site
 import (
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 
 	"schakel/registry/identity"
+	"schakel/registry/identity/token"
 )
 
 // OIDCConfig is login at an OpenID provider.
@@ -49,49 +49,11 @@ type PartnerRule struct {
 }
 
 func (r ClaimRule) holds(claims map[string]any) bool {
-	return r.Value != "" && slices.Contains(ClaimTexts(claims, r.Claim), r.Value)
+	return r.Value != "" && slices.Contains(token.ClaimTexts(claims, r.Claim), r.Value)
 }
 
 func allHold(rules []ClaimRule, claims map[string]any) bool {
 	return !slices.ContainsFunc(rules, func(r ClaimRule) bool { return !r.holds(claims) })
-}
-
-// ClaimTexts returns what a claim says: its text, the texts of its list, or the names in its object; nothing when there is none. A name
-// may be the way to a claim in objects; a claim that has the name as it stands, with points and all, goes before that.
-func ClaimTexts(claims map[string]any, name string) []string {
-	if value, ok := claims[name]; ok {
-		return textsOf(value)
-	}
-	for i, r := range name {
-		if r != '.' {
-			continue
-		}
-		if inner, ok := claims[name[:i]].(map[string]any); ok {
-			return ClaimTexts(inner, name[i+1:])
-		}
-	}
-	return nil
-}
-
-func textsOf(value any) (texts []string) {
-	switch v := value.(type) {
-	case string:
-		return []string{v}
-	case bool:
-		return []string{strconv.FormatBool(v)}
-	case float64:
-		return []string{strconv.FormatFloat(v, 'f', -1, 64)}
-	case []any:
-		for _, item := range v {
-			texts = append(texts, textsOf(item)...)
-		}
-	case map[string]any:
-		for key := range v {
-			texts = append(texts, key)
-		}
-		slices.Sort(texts)
-	}
-	return texts
 }
 
 // Claims lists the claims that the configuration reads, but for sub.
@@ -130,7 +92,7 @@ func (cfg OIDCConfig) PartnerOf(claims map[string]any) identity.PartnerClaim {
 		return identity.PartnerClaim{}
 	}
 	found := identity.PartnerClaim{By: rule.By, Only: rule.Only}
-	for _, value := range ClaimTexts(claims, rule.Claim) {
+	for _, value := range token.ClaimTexts(claims, rule.Claim) {
 		if len(rule.Map) > 0 {
 			value = rule.Map[value]
 		}

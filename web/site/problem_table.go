@@ -44,6 +44,13 @@ func accessProblems() []problemText {
 	return []problemText{
 		{"token-missing", 401},
 		{"token-invalid", 401},
+		{"token-issuer", 401},
+		{"token-audience", 401},
+		{"token-expired", 401},
+		{"token-unverified", 401},
+		{"token-client", 401},
+		{"token-inactive", 401},
+		{"token-issuer-unavailable", 503},
 		{"token-in-query", 400},
 		{"certificate-missing", 401},
 		{"certificate-refused", 401},

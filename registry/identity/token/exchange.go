@@ -166,6 +166,8 @@ type InvalidTokenError struct {
 	// Reason is plain ASCII without quotes, fit for error_description in
 	// WWW-Authenticate (RFC 6750, 3). It quotes nothing of the token.
 	Reason string
+	// Code names the kind of refusal of a token of another issuer; empty for one of ours.
+	Code string
 }
 
 // Error names the reason.

@@ -63,7 +63,11 @@ type Config struct {
 	// Note records the certificate that a client showed. Optional.
 	Note func(ctx context.Context, clientID string, cert *x509.Certificate)
 
-	// HTTP fetches a client's jwks_uri. It must be the guarded client, since strangers choose these addresses. Without it,
+	// Externals are other issuers whose tokens are accepted, and ExternalClients finds the clients that they name. Default none.
+	Externals       []External
+	ExternalClients ExternalClients
+
+	// HTTP fetches a client's jwks_uri, and asks other issuers. It must be the guarded client, since strangers choose these addresses. Without it,
 	// clients with a JWKSURI are refused.
 	HTTP *http.Client
 	// AllowHTTP permits a jwks_uri without TLS, for demo and tests.
@@ -81,7 +85,12 @@ type Issuer struct {
 	clients *loader[Client]
 	keys    *loader[*keySet]
 	remote  *loader[remoteKeys]
-	matches func(secret, hash string) bool
+
+	externals []*external
+	metadata  *loader[discovered]   // by the ID of an issuer
+	asked     *loader[introspected] // by issuer and token
+	known     *loader[Client]       // by issuer and the name it gives a client
+	matches   func(secret, hash string) bool
 }
 
 // New checks cfg, fills in its defaults and builds an [Issuer].
@@ -95,6 +104,9 @@ func New(cfg Config) (*Issuer, error) {
 	i.clients = newLoader(cfg.Now, clientCacheSize, i.loadClient)
 	i.keys = newLoader(cfg.Now, 1, i.loadKeys)
 	i.remote = newLoader(cfg.Now, remoteCacheSize, i.loadRemote)
+	if err := i.setExternals(); err != nil {
+		return nil, fmt.Errorf("configure token issuer: %w", err)
+	}
 	return i, nil
 }
 

@@ -5,9 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
-	"strings"
 	"sync"
 	"time"
 
@@ -127,28 +125,9 @@ func (i *Issuer) loadRemote(ctx context.Context, uri string, old remoteKeys) (re
 }
 
 func (i *Issuer) fetchKeys(ctx context.Context, uri string) ([]jose.JSONWebKey, error) {
-	if i.cfg.HTTP == nil {
-		return nil, errors.New("jwks_uri is not enabled")
-	}
-	if !strings.HasPrefix(uri, "https://") && !i.cfg.AllowHTTP {
-		return nil, errors.New("jwks_uri must be https")
-	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, uri, nil)
+	raw, err := i.fetch(ctx, uri, "jwks_uri", "application/jwk-set+json, application/json")
 	if err != nil {
-		return nil, fmt.Errorf("address jwks_uri: %w", err)
-	}
-	req.Header.Set("Accept", "application/jwk-set+json, application/json")
-	res, err := i.plainClient().Do(req)
-	if err != nil {
-		return nil, fmt.Errorf("fetch jwks_uri: %w", err)
-	}
-	defer res.Body.Close()
-	if res.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("fetch jwks_uri: status %d", res.StatusCode)
-	}
-	raw, err := io.ReadAll(io.LimitReader(res.Body, maxJWKSBytes+1))
-	if err != nil {
-		return nil, fmt.Errorf("fetch jwks_uri: %w", err)
+		return nil, err
 	}
 	return usableKeys(raw)
 }

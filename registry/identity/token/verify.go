@@ -2,7 +2,6 @@ package token
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"slices"
@@ -46,6 +45,11 @@ type verified struct {
 	claims  Claims
 	kid     string
 	version int64
+
+	// Of a token of another issuer: from whom, its client as a key of known, and until when it is believed.
+	from  *external
+	known string
+	until time.Time
 }
 
 // Verify checks an access token and answers what it says (SEC-07). A refused token gives an error that is ErrInvalidToken and an
@@ -57,30 +61,35 @@ func (i *Issuer) Verify(ctx context.Context, bearer string) (Claims, error) {
 		return Claims{}, invalid("the token is too large")
 	}
 	now := i.cfg.Now()
-	sum := sha256.Sum256([]byte(bearer))
+	sum := tokenKey(bearer)
 	v, seen := i.tokens.get(sum)
+	seen = seen && (v.from == nil || now.Before(v.until))
 	if !seen {
 		var err error
 		if v, err = i.read(ctx, bearer, now); err != nil {
 			return Claims{}, err
 		}
 	}
-	client, err := i.stillGood(ctx, v, now)
-	if err != nil {
+	kept := v
+	if err := i.stillValid(ctx, &v, now); err != nil {
 		if seen && errors.Is(err, ErrInvalidToken) {
 			i.tokens.remove(sum)
 		}
 		return Claims{}, err
 	}
 	if !seen {
-		i.tokens.put(sum, v)
+		i.tokens.put(sum, kept)
 	}
-	v.claims.Client = client
 	return v.claims, nil
 }
 
 // read checks all that never changes about a token.
 func (i *Issuer) read(ctx context.Context, bearer string, now time.Time) (verified, error) {
+	if x, err := i.externalOf(bearer); err != nil {
+		return verified{}, err
+	} else if x != nil {
+		return i.readExternal(ctx, x, bearer, now)
+	}
 	tok, err := parseCompact(bearer, maxTokenBytes, accessAlgs)
 	if err != nil {
 		return verified{}, &InvalidTokenError{Reason: err.Error()}
@@ -103,7 +112,7 @@ func (i *Issuer) read(ctx context.Context, bearer string, now time.Time) (verifi
 	if err := i.checkClaims(claims, now); err != nil {
 		return verified{}, err
 	}
-	return verified{claims.public(), tok.kid, claims.TokenVersion}, nil
+	return verified{claims: claims.public(), kid: tok.kid, version: claims.TokenVersion}, nil
 }
 
 // trustedKey looks again at the storage for a key id it does not know: another node may have made the key a moment ago.
@@ -147,6 +156,15 @@ func (c accessClaims) public() Claims {
 		public.Thumbprint = c.Confirmation.Thumbprint
 	}
 	return public
+}
+
+// stillValid checks what may have changed since a token was first seen, and adds its client as it stands now.
+func (i *Issuer) stillValid(ctx context.Context, v *verified, now time.Time) (err error) {
+	if v.from != nil {
+		return i.stillKnown(ctx, v, now)
+	}
+	v.claims.Client, err = i.stillGood(ctx, *v, now)
+	return err
 }
 
 // stillGood checks what may have changed since a token was first seen.

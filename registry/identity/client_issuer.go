@@ -1,0 +1,86 @@
+package identity
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"schakel/registry"
+	"schakel/registry/identity/token"
+	"schakel/store"
+	"schakel/templates/i18n"
+)
+
+// maxExternalID bounds what another issuer may call a client, in bytes.
+const maxExternalID = 256
+
+// ExternalName names a client as another token issuer does.
+type ExternalName struct {
+	Issuer string // one of TokenIssuers; empty: tokens of ours alone
+	ID     string
+}
+
+// TokenIssuers lists the ids of the other issuers whose tokens are taken.
+func (c *Clients) TokenIssuers() []string { return c.cfg.TokenIssuers }
+
+var _ token.ExternalClients = (*Clients)(nil)
+
+// ExternalClient implements token.ExternalClients.
+func (c *Clients) ExternalClient(ctx context.Context, issuerID, externalID string) (token.Client, error) {
+	if !utf8.ValidString(externalID) || strings.Contains(externalID, "\x00") {
+		return token.Client{}, token.ErrUnknownClient // PostgreSQL would fail on it
+	}
+	client, err := c.cfg.DB.ExternalClient(ctx, issuerID, externalID)
+	if errors.Is(err, store.ErrNotFound) {
+		return token.Client{}, token.ErrUnknownClient
+	}
+	if err != nil {
+		return token.Client{}, fmt.Errorf("find client: %w", err)
+	}
+	return c.tokenClient(ctx, client)
+}
+
+// SetExternalName gives a client its name at another token issuer, whose tokens then act as the client. Only an administrator may: a partner
+// could take the name of a client of another one. Fields: issuer, externalId.
+func (c *Clients) SetExternalName(ctx context.Context, actor registry.Actor, id string, name ExternalName) (store.Client, error) {
+	if err := actor.RequireAdministrator(); err != nil {
+		return store.Client{}, err
+	}
+	name.Issuer, name.ID = strings.TrimSpace(name.Issuer), strings.TrimSpace(name.ID)
+	wrong := registry.Problems{}
+	wrong.AddIf(name.Issuer != "" && !slices.Contains(c.cfg.TokenIssuers, name.Issuer), "issuer", "identity.external-issuer")
+	wrong.AddIf(name.Issuer != "" && name.ID == "", "externalId", "identity.external-missing")
+	wrong.AddIf(name.Issuer == "" && name.ID != "", "issuer", "identity.external-issuer-missing")
+	printable := func(r rune) bool { return r > ' ' && r != utf8.RuneError && r != '\u007f' }
+	wrong.AddIf(len(name.ID) > maxExternalID || strings.ContainsFunc(name.ID, func(r rune) bool { return !printable(r) }), "externalId", "identity.external-wrong")
+	if err := wrong.Err(); err != nil {
+		return store.Client{}, err
+	}
+	return c.change(ctx, actor, id, func(tx *store.Tx, client *store.Client) error {
+		if client.Status != store.ClientActive {
+			return registry.Conflict("identity.client-revoked")
+		}
+		before := *client
+		client.ExternalIssuer, client.ExternalID = name.Issuer, name.ID
+		if before.ExternalIssuer == client.ExternalIssuer && before.ExternalID == client.ExternalID {
+			return nil
+		}
+		err := tx.UpdateClient(ctx, client)
+		if errors.Is(err, store.ErrConflict) {
+			taken := registry.Problems{}
+			taken.Add("externalId", i18n.Message("identity.external-taken"))
+			return taken.Err()
+		}
+		if err != nil {
+			return fmt.Errorf("name client of token issuer: %w", err)
+		}
+		details := registry.Details{"issuer": name.Issuer, "externalId": name.ID}
+		if err := registry.Record(ctx, tx, actor, registry.ActionClientUpdated, clientObject(*client), details); err != nil {
+			return err
+		}
+		return c.mailKeys(ctx, tx, actor, before, *client)
+	})
+}
