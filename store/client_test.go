@@ -49,6 +49,36 @@ func TestPublishingClients(t *testing.T) {
 	})
 }
 
+// A client is found by its name at another token issuer, which no two have; those without one are not found by none.
+func TestExternalClient(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		add := func(issuer, id string) (store.Client, error) {
+			c := store.Client{PartnerID: w.own.ID, Status: store.ClientActive, ExternalIssuer: issuer, ExternalID: id}
+			return c, w.db.Write(w.ctx, func(tx *store.Tx) error { return tx.InsertClient(w.ctx, &c) })
+		}
+		for range 2 {
+			_, err := add("", "")
+			noErr(t, err)
+		}
+		first, err := add("a", "x")
+		noErr(t, err)
+		second, err := add("b", "x")
+		noErr(t, err)
+		if _, err := add("a", "x"); !errors.Is(err, store.ErrConflict) {
+			t.Errorf("a name twice: %v", err)
+		}
+		for issuer, id := range map[string]string{"a": first.ID, "b": second.ID} {
+			found, err := w.db.ExternalClient(w.ctx, issuer, "x")
+			same(t, found.ID, err, id)
+		}
+		for _, name := range [][2]string{{"", ""}, {"a", ""}, {"a", "y"}} {
+			if _, err := w.db.ExternalClient(w.ctx, name[0], name[1]); !errors.Is(err, store.ErrNotFound) {
+				t.Errorf("%v: %v", name, err)
+			}
+		}
+	})
+}
+
 func TestClientsWaiting(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		asks := []store.Client{
