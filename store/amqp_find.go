@@ -131,15 +131,16 @@ func (q *Queries) AMQPMessages(ctx context.Context, f AMQPFilter) ([]AMQPMessage
 
 // CountAMQPMessages counts messages, up to [ListBound] + 1.
 func (q *Queries) CountAMQPMessages(ctx context.Context, f AMQPFilter) (int, error) {
-	n := 0
 	branches, _ := f.branches()
-	for _, w := range branches {
-		some, err := q.countUpTo(ctx, ListBound+1-n, `amqp_message`, w)
-		if n += some; err != nil || n > ListBound {
-			return n, err
-		}
+	if len(branches) == 0 {
+		return 0, nil
 	}
-	return n, nil
+	parts, args := make([]string, len(branches)), []any(nil)
+	for i, w := range branches {
+		parts[i] = fmt.Sprintf(`SELECT 1 FROM (SELECT 1 FROM amqp_message%s LIMIT %d) a%d`, w.sql(), ListBound+1, i)
+		args = append(args, w.args...)
+	}
+	return getOne[int](ctx, q, fmt.Sprintf(`SELECT COUNT(*) FROM (%s LIMIT %d) counted`, strings.Join(parts, ` UNION ALL `), ListBound+1), args...)
 }
 
 // OldestAMQPMessage is when the oldest of some messages came or went; unset when there is none.

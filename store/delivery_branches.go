@@ -11,31 +11,36 @@ import (
 
 // CountListed counts what a filter selects as [Queries.DeliveryList] does: up to [ListBound] + 1.
 func (q *Queries) CountListed(ctx context.Context, f DeliveryFilter) (int, error) {
+	return q.CountListedTo(ctx, f, ListBound)
+}
+
+// CountListedTo is CountListed that stops earlier, at most + 1.
+func (q *Queries) CountListedTo(ctx context.Context, f DeliveryFilter, most int) (int, error) {
 	p, err := q.deliveryPlan(ctx, f)
 	switch {
 	case err != nil || p.none:
 		return 0, err
 	case p.selective:
-		return q.countUpTo(ctx, ListBound+1, `delivery`, f.selected(q))
+		return q.countUpTo(ctx, most+1, `delivery`, f.selected(q))
 	case len(p.rest.conditions) > 0:
 		ids, _, err := q.searchDeliveries(ctx, p)
-		return len(ids), err
+		return min(len(ids), most+1), err
 	}
-	return q.countBranches(ctx, p.branches)
+	return q.countBranches(ctx, p.branches, most)
 }
 
-// countBranches counts the deliveries of branches, up to ListBound + 1.
-func (q *Queries) countBranches(ctx context.Context, branches []deliveryBranch) (int, error) {
+// countBranches counts the deliveries of branches, up to most + 1.
+func (q *Queries) countBranches(ctx context.Context, branches []deliveryBranch, most int) (int, error) {
 	parts, args := make([]string, len(branches)), []any(nil)
 	for i, a := range branches {
 		from := `delivery` + a.sql() + ` ORDER BY ` + a.order + ` DESC` // names the index to read
 		if a.byPartner {
-			from = q.eachPartner(a, ListBound+1)
+			from = q.eachPartner(a, most+1)
 		}
-		parts[i] = fmt.Sprintf(`SELECT 1 FROM (SELECT 1 FROM %s LIMIT %d) a%d`, from, ListBound+1, i)
+		parts[i] = fmt.Sprintf(`SELECT 1 FROM (SELECT 1 FROM %s LIMIT %d) a%d`, from, most+1, i)
 		args = append(args, a.args...)
 	}
-	return getOne[int](ctx, q, fmt.Sprintf(`SELECT COUNT(*) FROM (%s LIMIT %d) counted`, strings.Join(parts, ` UNION ALL `), ListBound+1), args...)
+	return getOne[int](ctx, q, fmt.Sprintf(`SELECT COUNT(*) FROM (%s LIMIT %d) counted`, strings.Join(parts, ` UNION ALL `), most+1), args...)
 }
 
 // fewBranches bounds the branches that are merged in their order. More are collected and sorted when there is little in them: to plan a

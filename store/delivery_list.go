@@ -74,7 +74,7 @@ func (q *Queries) DeliveryList(ctx context.Context, f DeliveryFilter) (l Deliver
 			ids = ids[min(offset, len(ids)):min(offset+limit, len(ids))]
 		}
 	default:
-		if l.Total, err = q.countBranches(ctx, p.branches); err == nil && (l.Total > offset || l.Total > ListBound) {
+		if l.Total, err = q.countBranches(ctx, p.branches, ListBound); err == nil && (l.Total > offset || l.Total > ListBound) {
 			ids, err = q.pageOfBranches(ctx, p.branches, l.Total, limit, offset)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -149,6 +150,20 @@ func (q *Queries) Endpoints(ctx context.Context, partnerID string) ([]Endpoint, 
 	w.text(`partner_id = ?`, partnerID)
 	w.add(`status <> 'ended'`)
 	return listOf[Endpoint](ctx, q, `SELECT * FROM endpoint`+w.sql()+` ORDER BY id DESC`, w.args...)
+}
+
+// EndpointNames finds endpoints by their ids. Of each it reads the id, the partner and the name alone.
+func (q *Queries) EndpointNames(ctx context.Context, ids []string) ([]Endpoint, error) {
+	var found []Endpoint
+	for some := range slices.Chunk(ids, mostNames) {
+		w := whereIn(`id`, some)
+		rows, err := listOf[Endpoint](ctx, q, `SELECT id, partner_id, name FROM endpoint`+w.sql(), w.args...)
+		if err != nil {
+			return nil, fmt.Errorf("name endpoints: %w", err)
+		}
+		found = append(found, rows...)
+	}
+	return found, nil
 }
 
 // EndpointWait is the time before which an endpoint wants no request (EDU-10). With a ProbeOwner, that node sends the one request

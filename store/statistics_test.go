@@ -10,6 +10,7 @@ import (
 
 	"schakel/store"
 	"schakel/store/needs"
+	"schakel/store/storetest"
 )
 
 // Without statistics the planner reads whole tables, so the program makes them, and renews those that changes made old.
@@ -281,6 +282,20 @@ func TestPlans(t *testing.T) {
 		w.newDeliveries(w.subscription, 3)
 		usesIndexes(t, w, hotQueries, fullScan)
 	})
+}
+
+// Of very many entries of the audit trail a page shows the newest of one object or of one kind, in the order of an index.
+func TestAuditsAreFoundByTheirObject(t *testing.T) {
+	newest := func(f store.AuditFilter) func(w *world, tx *store.Tx) error {
+		return func(w *world, tx *store.Tx) error { _, err := tx.NewestAudits(w.ctx, f, 10); return err }
+	}
+	t.Parallel()
+	clock := storetest.NewClock()
+	usesIndexes(t, newWorld(t, storetest.SQLite(t, storetest.WithClock(clock)), clock), map[string]planned{
+		"one object": {"audit_object", newest(store.AuditFilter{ObjectID: "acc_1"})},
+		"one kind":   {"audit_kind", newest(store.AuditFilter{ObjectKind: "setting"})},
+		"a partner":  {"audit_partner", newest(store.AuditFilter{PartnerID: "ptn_1"})},
+	}, regexp.MustCompile(`SCAN|TEMP B-TREE`))
 }
 
 // fullScan finds a table read from end to end in the plans of either database. A scan of a partial index is none.

@@ -7,11 +7,13 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"schakel/delivery/event"
 	"schakel/delivery/webhook"
 	"schakel/delivery/window"
 	"schakel/store"
+	"schakel/templates/ui"
 )
 
 var (
@@ -81,6 +83,29 @@ func TestCountsEqualTheirLists(t *testing.T) {
 	}
 	for _, path := range []string{"/partner/deliveries?status=dead&show=rejected", "/partner/deliveries?show=stopped", "/partner/deliveries?status=held&show=all"} {
 		wantStatus(t, partner.get(path), http.StatusUnprocessableEntity)
+	}
+}
+
+// The menu stops counting before a list does; the tiles of the overviews, which lead to that list, go on.
+func TestMenuStopsCountingBeforeLists(t *testing.T) {
+	t.Parallel()
+	w := newQueueWorld(t)
+	one := w.dead(w.first)
+	_, pool := w.db.Pools()
+	must(pool.ExecContext(t.Context(), w.rows(`INSERT INTO delivery (id, event_id, subscription_id, endpoint_id, partner_id, event_type, status, reason, cause, idempotency_key,
+		key_expires_at, created_at, updated_at) `, `substr(d.id, 1, 20) || printf('%010d', i), event_id, subscription_id, endpoint_id, partner_id, event_type, status, reason, cause,
+		'key-' || i, 0, created_at, updated_at FROM s JOIN delivery d ON d.id = '`+one.ID+`'`), 0, ui.MenuBound))(t)
+	w.clock.Advance(time.Minute)
+	for path, list := range map[string]string{"/admin": "/admin/dead-letters", "/partner": "/partner/deliveries?status=dead"} {
+		b := w.admin
+		if path == "/partner" {
+			b = w.first.browser
+		}
+		page := shows(t, b.get(path), http.StatusOK, "1,000+")
+		if n := shownCounts(t, page)[list]; n != ui.MenuBound+1 {
+			t.Errorf("the tile of %s says %d", path, n)
+		}
+		shows(t, b.get(list), http.StatusOK, "1,001 deliveries", "1,000+")
 	}
 }
 

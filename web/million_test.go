@@ -48,7 +48,7 @@ type timedPage struct {
 }
 
 // timed asks for each kind of page that links lead to, and lists them by their median, the slowest first.
-func timed(b *testing.B, reader *browser, start string) []timedPage {
+func timed(b testing.TB, reader *browser, start string) []timedPage {
 	paths, met, found := []string{start}, map[string]bool{}, []timedPage{}
 	for n := 0; n < len(paths); n++ {
 		var took []time.Duration
@@ -78,7 +78,7 @@ func timed(b *testing.B, reader *browser, start string) []timedPage {
 }
 
 // million fills the tables.
-func (w *queueWorld) million(b *testing.B) {
+func (w *queueWorld) million(b testing.TB) {
 	b.Helper()
 	ctx := b.Context()
 	_, write := w.db.Pools()

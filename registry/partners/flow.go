@@ -3,6 +3,7 @@ package partners
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"schakel/registry"
@@ -22,7 +23,7 @@ type Flow struct {
 	ContractID      string // empty when the catalogue does not have the type any more
 	ContractVersion string // the newest that the subscription gets
 	SubscriptionID  string
-	To              store.Partner
+	To              store.Partner // its id, its name, and whether it is the own organisation
 	EndpointID      string
 	Sending         bool // attempts may start; else events are kept and wait
 }
@@ -63,18 +64,21 @@ func (s *Subscriptions) Flows(ctx context.Context, actor registry.Actor) (flows 
 	for _, v := range all {
 		versions[v.Name] = append(versions[v.Name], v)
 	}
-	passages, partners, publishers := store.NewPassages(routes), map[string]store.Partner{own.ID: own}, map[string][]store.Partner{}
+	receivers := make([]string, 0, len(targets))
+	for _, t := range targets[:min(maxFlows, len(targets))] {
+		receivers = append(receivers, t.PartnerID)
+	}
+	slices.Sort(receivers)
+	named, err := s.cfg.DB.PartnerNames(ctx, slices.Compact(receivers))
+	if err != nil {
+		return nil, false, err
+	}
+	passages, publishers := store.NewPassages(routes), map[string][]store.Partner{}
 	for _, t := range targets {
 		if len(flows) >= maxFlows {
 			return flows, true, nil
 		}
-		to, known := partners[t.PartnerID]
-		if !known {
-			if to, err = s.cfg.DB.Partner(ctx, t.PartnerID); err != nil {
-				return nil, false, registry.Found("partner", err)
-			}
-			partners[t.PartnerID] = to
-		}
+		to := store.Partner{ID: t.PartnerID, Name: named[t.PartnerID], Own: t.PartnerID == own.ID}
 		f := Flow{EventType: t.EventType, SubscriptionID: t.SubscriptionID, To: to, EndpointID: t.EndpointID, Sending: t.Sending}
 		for _, v := range versions[t.EventType] {
 			if store.FitsLine(v.ContractVersion, t.Version) {

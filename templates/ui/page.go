@@ -64,12 +64,16 @@ type UserView struct {
 	PartnerName string
 }
 
+// MenuBound bounds the counts of the menu, which is on every page: on PostgreSQL each dead letter that is counted may lie on a page of the
+// disk that nobody has read lately.
+const MenuBound = 1_000
+
 // NavItem is one link of the main navigation.
 type NavItem struct {
 	Label, Href string
 	// Current marks the page the reader is on or under.
 	Current bool
-	// Count is shown as a badge when above zero: what waits for the reader.
+	// Count is shown as a badge when above zero: what waits for the reader. More than MenuBound is shown as "1,000+".
 	Count int
 	// Waiting is the page that lists exactly what is counted; empty for Href.
 	Waiting string

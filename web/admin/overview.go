@@ -29,11 +29,11 @@ const (
 // adminOverview shows the open tasks, the activity, and the endpoints in trouble.
 func (p *pages) adminOverview(c echo.Context) error {
 	ctx := c.Request().Context()
-	v := view.AdminOverviewView{
-		Tasks: taskTiles(ctx, p.Waiting(c, "")), Period: i18n.Duration(ctx, OverviewPeriod),
-		Now: p.Cfg.Now(), Every: overviewEvery,
+	waiting, err := p.waiting(c)
+	if err != nil {
+		return err
 	}
-	var err error
+	v := view.AdminOverviewView{Tasks: taskTiles(ctx, waiting), Period: i18n.Duration(ctx, OverviewPeriod), Now: p.Cfg.Now(), Every: overviewEvery}
 	if v.Warnings, err = p.ownTroubles(ctx); err != nil {
 		return err
 	}
@@ -62,6 +62,19 @@ func (p *pages) adminOverview(c echo.Context) error {
 	page := p.Page(c, i18n.T(ctx, "admin.overview.title"))
 	page.Crumbs = nil
 	return p.Render(c, http.StatusOK, view.AdminOverview(page, v))
+}
+
+// waiting counts what waits for administrators as far as the lists do.
+func (p *pages) waiting(c echo.Context) (w site.Waiting, err error) {
+	ctx := c.Request().Context()
+	w = p.Waiting(c, "")
+	if w.Errors, err = p.CountOn(ctx, w.Errors, site.InErrorQueue()); err != nil {
+		return w, fmt.Errorf("count the error queue: %w", err)
+	}
+	if w.DeadLetters, err = p.CountOn(ctx, w.DeadLetters, site.DeadLetters("")); err != nil {
+		return w, fmt.Errorf("count dead letters: %w", err)
+	}
+	return w, nil
 }
 
 // ownTroubles lists the differences between the register and this program (EDU-N03).

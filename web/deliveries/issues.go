@@ -69,10 +69,7 @@ func (p *Pages) issueList(area site.DeliveryArea) echo.HandlerFunc {
 		for _, s := range issueStatuses() {
 			options = append(options, ui.Option{Value: s, Label: i18n.Of(ctx, "deliveries.issue-state", s)})
 		}
-		ids := make([]string, len(rows))
-		for i := range rows {
-			ids[i] = rows[i].EndpointID
-		}
+		ids := site.IDsOf(rows, func(i store.Issue) string { return i.EndpointID })
 		slices.Sort(ids)
 		drawn, err := p.Sparks(ctx, slices.Compact(ids))
 		if err != nil {
@@ -87,6 +84,12 @@ func (p *Pages) issueList(area site.DeliveryArea) echo.HandlerFunc {
 		v.Fields = site.WithErrors(append(v.Fields,
 			site.MomentField(ctx, "from", i18n.T(ctx, "deliveries.issues.from"), zone, site.Clean(c.QueryParam("from"))),
 			site.MomentField(ctx, "until", i18n.T(ctx, "deliveries.issues.until"), zone, site.Clean(c.QueryParam("until")))), wrong)
+		if err := names.LearnEndpoints(ctx, ids); err != nil {
+			return err
+		}
+		if err := names.LearnPartners(ctx, site.IDsOf(rows, func(i store.Issue) string { return i.PartnerID })); err != nil {
+			return err
+		}
 		for _, i := range rows {
 			row := issueRow(ctx, area, i)
 			row.Spark = drawn[i.EndpointID]

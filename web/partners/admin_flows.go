@@ -28,6 +28,9 @@ func (p *pages) adminFlows(c echo.Context) error {
 		rows[i] = flowRow(ctx, f)
 	}
 	shown, names := site.OnPage(rows, paging), p.DeliveryNames()
+	if err := names.LearnEndpoints(ctx, site.IDsOf(shown, func(f view.FlowRow) string { return f.EndpointID })); err != nil {
+		return err
+	}
 	for i := range shown {
 		if shown[i].Endpoint.Name, err = names.Endpoint(ctx, shown[i].EndpointID); err != nil {
 			return err

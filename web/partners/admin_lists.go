@@ -140,6 +140,12 @@ func (p *pages) adminClients(c echo.Context) error {
 
 func subscriptionRows(ctx context.Context, n site.AdminNames, subs []store.Subscription) ([]view.SubscriptionRow, error) {
 	var rows []view.SubscriptionRow
+	if err := n.LearnPartners(ctx, site.IDsOf(subs, func(s store.Subscription) string { return s.PartnerID })); err != nil {
+		return nil, err
+	}
+	if err := n.LearnEndpoints(ctx, site.IDsOf(subs, func(s store.Subscription) string { return s.EndpointID })); err != nil {
+		return nil, err
+	}
 	for _, s := range subs {
 		partner, err := n.PartnerLink(ctx, s.PartnerID)
 		if err != nil {
@@ -183,6 +189,9 @@ func subscriptionName(ctx context.Context, s store.Subscription) string {
 
 func clientRows(ctx context.Context, n site.AdminNames, clients []store.Client) ([]view.ClientRow, error) {
 	var rows []view.ClientRow
+	if err := n.LearnPartners(ctx, site.IDsOf(clients, func(c store.Client) string { return c.PartnerID })); err != nil {
+		return nil, err
+	}
 	for _, client := range clients {
 		partner, err := n.PartnerLink(ctx, client.PartnerID)
 		if err != nil {

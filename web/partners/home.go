@@ -92,7 +92,10 @@ func (d ownerPages) readOverview(c echo.Context) (h homeData, err error) {
 
 func (d ownerPages) readDeliveries(c echo.Context, h *homeData) (err error) {
 	ctx := c.Request().Context()
-	h.deliveries = map[string]int{store.DeliveryDead: d.Waiting(c, h.owner.ID).DeadLetters} // as the menu counts them
+	h.deliveries = map[string]int{}
+	if h.deliveries[store.DeliveryDead], err = d.CountOn(ctx, d.Waiting(c, h.owner.ID).DeadLetters, site.DeadLetters(h.owner.ID)); err != nil {
+		return err
+	}
 	for _, status := range []string{store.DeliveryDelivered, store.DeliveryRetrying} {
 		if h.deliveries[status], err = d.DB.CountListed(ctx, store.DeliveryFilter{PartnerID: h.owner.ID, Statuses: []string{status}}); err != nil {
 			return err

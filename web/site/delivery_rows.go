@@ -23,9 +23,17 @@ func DeliveryRows(ctx context.Context, area DeliveryArea, rows []store.Delivery,
 	if err != nil {
 		return nil, err
 	}
-	subjects, err := names.db.EventSubjects(ctx, eventIDs(rows))
+	subjects, err := names.db.EventSubjects(ctx, IDsOf(rows, func(d store.Delivery) string { return d.EventID }))
 	if err != nil {
 		return nil, err
+	}
+	if err := names.LearnEndpoints(ctx, IDsOf(rows, func(d store.Delivery) string { return d.EndpointID })); err != nil {
+		return nil, err
+	}
+	if area.Admin {
+		if err := names.LearnPartners(ctx, IDsOf(rows, func(d store.Delivery) string { return d.PartnerID })); err != nil {
+			return nil, err
+		}
 	}
 	for i, d := range rows {
 		r := ui.DeliveryRow{
@@ -46,14 +54,6 @@ func DeliveryRows(ctx context.Context, area DeliveryArea, rows []store.Delivery,
 		list[i] = r
 	}
 	return list, nil
-}
-
-func eventIDs(rows []store.Delivery) []string {
-	ids := make([]string, len(rows))
-	for i, d := range rows {
-		ids[i] = d.EventID
-	}
-	return ids
 }
 
 // JobActions answers what the jobs did by which rows were sent once more.

@@ -51,17 +51,41 @@ func (n *DeliveryNames) Partner(ctx context.Context, id string) (string, error) 
 	})
 }
 
-// Learn reads the names of the partners of endpoints at once.
-func (n *DeliveryNames) Learn(ctx context.Context, endpoints []store.Endpoint) error {
-	var ids []string
-	for _, e := range endpoints {
-		if !slices.Contains(ids, e.PartnerID) && n.sees(e.PartnerID) {
-			ids = append(ids, e.PartnerID)
-		}
-	}
-	found, err := n.db.PartnerNames(ctx, ids)
+// LearnPartners reads the names of partners at once.
+func (n *DeliveryNames) LearnPartners(ctx context.Context, ids []string) error {
+	ids = unknown(n.partners, ids)
+	found, err := n.db.PartnerNames(ctx, slices.DeleteFunc(ids, func(id string) bool { return !n.sees(id) }))
 	maps.Copy(n.partners, found)
 	return err
+}
+
+// LearnEndpoints reads the names of endpoints at once.
+func (n *DeliveryNames) LearnEndpoints(ctx context.Context, ids []string) error {
+	rows, err := n.db.EndpointNames(ctx, unknown(n.endpoints, ids))
+	for _, row := range rows {
+		if n.sees(row.PartnerID) {
+			n.endpoints[row.ID] = row.Name
+		}
+	}
+	return err
+}
+
+// unknown lists the ids that have no name yet, each once.
+func unknown(names map[string]string, ids []string) []string {
+	ids = slices.Compact(slices.Sorted(slices.Values(ids)))
+	return slices.DeleteFunc(ids, func(id string) bool {
+		_, ok := names[id]
+		return ok || id == ""
+	})
+}
+
+// IDsOf lists the ids that the rows of a list name.
+func IDsOf[T any](rows []T, id func(T) string) []string {
+	ids := make([]string, len(rows))
+	for i, row := range rows {
+		ids[i] = id(row)
+	}
+	return ids
 }
 
 // Endpoint gives the name of an endpoint.
@@ -221,7 +245,7 @@ func (p *Portal) EndpointRows(ctx context.Context, scope registry.Scope, partner
 		return nil, err
 	}
 	names := p.AdminNames()
-	if err := names.Learn(ctx, endpoints); err != nil {
+	if err := names.LearnPartners(ctx, IDsOf(endpoints, func(e store.Endpoint) string { return e.PartnerID })); err != nil {
 		return nil, err
 	}
 	var rows []ui.EndpointRow

@@ -11,7 +11,7 @@ import (
 	"schakel/templates/ui"
 )
 
-// Waiting counts what waits for the reader of the menu.
+// Waiting counts what waits for the reader of the menu. Deliveries are counted up to [ui.MenuBound] + 1.
 type Waiting struct {
 	Registrations, Subscriptions, Clients int
 	Errors, DeadLetters, Quarantined      int

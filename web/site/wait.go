@@ -8,6 +8,7 @@ import (
 	"schakel/delivery/window"
 	"schakel/store"
 	"schakel/templates/i18n"
+	"schakel/templates/ui"
 )
 
 // EndpointWait names the reason an endpoint is not sent to, and the end of the wait if a clock sets it.
@@ -184,14 +185,12 @@ type DatabaseNavigation struct{ DB *store.DB }
 
 // Waiting implements NavigationSource.
 func (n DatabaseNavigation) Waiting(ctx context.Context, partnerID string) Waiting {
-	w := Waiting{DeadLetters: n.deliveries(ctx, store.DeliveryFilter{PartnerID: partnerID, Statuses: []string{store.DeliveryDead}})}
-	held := store.DeliveryFilter{PartnerID: partnerID, Statuses: []string{store.DeliveryHeld}}
+	w := Waiting{DeadLetters: n.deliveries(ctx, DeadLetters(partnerID))}
 	if partnerID != "" {
-		w.Held = n.deliveries(ctx, held)
+		w.Held = n.deliveries(ctx, store.DeliveryFilter{PartnerID: partnerID, Statuses: []string{store.DeliveryHeld}})
 		return w
 	}
-	held.NotReasons = StoppedReasons()
-	w.Errors = n.deliveries(ctx, held)
+	w.Errors = n.deliveries(ctx, InErrorQueue())
 	if kept, err := n.DB.CountQuarantined(ctx); err == nil {
 		w.Quarantined = kept
 	}
@@ -216,9 +215,27 @@ func (n DatabaseNavigation) Waiting(ctx context.Context, partnerID string) Waiti
 	return w
 }
 
-// deliveries counts for every page, so it stops at what a page has room for.
+// DeadLetters selects the dead letters of a partner, or of all for "".
+func DeadLetters(partnerID string) store.DeliveryFilter {
+	return store.DeliveryFilter{PartnerID: partnerID, Statuses: []string{store.DeliveryDead}}
+}
+
+// InErrorQueue selects what is held because its receiver or its data refused it, and not because somebody paused or suspended something.
+func InErrorQueue() store.DeliveryFilter {
+	return store.DeliveryFilter{Statuses: []string{store.DeliveryHeld}, NotReasons: StoppedReasons()}
+}
+
+// CountOn goes on where the menu, which counted n deliveries, stopped: the numbers on a page equal the lists that they lead to.
+func (p *Portal) CountOn(ctx context.Context, n int, f store.DeliveryFilter) (int, error) {
+	if n <= ui.MenuBound {
+		return n, nil
+	}
+	return p.DB.CountListed(ctx, f)
+}
+
+// deliveries counts for every page, so it stops at what a menu has room for.
 func (n DatabaseNavigation) deliveries(ctx context.Context, f store.DeliveryFilter) int {
-	count, err := n.DB.CountListed(ctx, f)
+	count, err := n.DB.CountListedTo(ctx, f, ui.MenuBound)
 	if err != nil {
 		return 0
 	}
