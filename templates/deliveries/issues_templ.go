@@ -51,16 +51,16 @@ func (v IssueListView) table(ctx context.Context) ui.TableView {
 	t := ui.TableView{
 		ID: "issues", Caption: i18n.T(ctx, "deliveries.issues.title"), Total: v.Total, Noun: [2]string{i18n.T(ctx, "deliveries.noun.issue-one"), i18n.T(ctx, "deliveries.noun.issue-many")}, Pager: v.Pager,
 		Dense:   true,
-		Columns: []ui.Column{{Label: i18n.T(ctx, "deliveries.issues.cause")}, {Label: i18n.T(ctx, "deliveries.endpoint"), Bare: true}},
+		Columns: []ui.Column{{Label: i18n.T(ctx, "deliveries.issues.cause"), Two: true}, {Label: i18n.T(ctx, "deliveries.endpoint"), Two: true, Bare: true}},
 		Empty:   ui.Empty{Text: i18n.T(ctx, "deliveries.issues.none"), ActionLabel: i18n.T(ctx, "deliveries.list.see-all"), ActionHref: v.Deliveries},
 	}
 	if v.Filtered {
 		t.Empty = ui.Empty{Text: i18n.T(ctx, "deliveries.list.no-match-issues"), ActionLabel: i18n.T(ctx, "deliveries.list.clear-filter"), ActionHref: v.Saved.All}
 	}
 	if v.ShowPartner {
-		t.Columns = append(t.Columns, ui.Column{Label: i18n.T(ctx, "deliveries.partner"), Bare: true})
+		t.Columns = append(t.Columns, ui.Column{Label: i18n.T(ctx, "deliveries.partner"), Two: true, Bare: true})
 	}
-	t.Columns = append(t.Columns, ui.Column{Label: i18n.T(ctx, "deliveries.state-label"), Whole: true, Bare: true},
+	t.Columns = append(t.Columns, ui.Column{Label: i18n.T(ctx, "deliveries.state-label"), Two: true, Bare: true},
 		ui.Column{Label: i18n.T(ctx, "deliveries.issues.failures"), Numeric: true},
 		ui.Column{Label: i18n.T(ctx, "deliveries.issues.last"), Whole: true}, ui.SparkColumn(ctx),
 		ui.Column{Label: i18n.T(ctx, "deliveries.actions"), Unseen: true})

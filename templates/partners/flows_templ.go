@@ -46,8 +46,8 @@ func (v FlowsView) table(ctx context.Context) ui.TableView {
 	t := ui.TableView{
 		ID: "flows", Caption: i18n.T(ctx, "partners.flows.caption"), Total: v.Total, Noun: [2]string{i18n.T(ctx, "partners.noun.flow"), i18n.T(ctx, "partners.noun.flows")}, Dense: true,
 		Columns: []ui.Column{
-			{Label: i18n.T(ctx, "partners.flows.publisher")}, {Label: i18n.T(ctx, "partners.label.event-type")}, {Label: i18n.T(ctx, "partners.subscription.contract-version")},
-			{Label: i18n.T(ctx, "partners.flows.subscriber")}, {Label: i18n.T(ctx, "partners.label.endpoint")}, {Label: i18n.T(ctx, "partners.label.state"), Whole: true, Bare: true},
+			{Label: i18n.T(ctx, "partners.flows.publisher"), Two: true}, {Label: i18n.T(ctx, "partners.label.event-type"), Two: true}, {Label: i18n.T(ctx, "partners.subscription.contract-version"), Two: true},
+			{Label: i18n.T(ctx, "partners.flows.subscriber"), Two: true}, {Label: i18n.T(ctx, "partners.label.endpoint"), Two: true}, {Label: i18n.T(ctx, "partners.label.state"), Whole: true, Bare: true},
 		},
 		Empty: empty, Pager: v.Pager,
 	}

@@ -57,15 +57,15 @@ func TestShortenedTextsGiveTheWhole(t *testing.T) {
 	}
 }
 
-// A cell of a dense table has a box that is shortened, unless its column is whole or wraps; the other tables have none.
+// A cell of a dense table has a box that is shortened, unless its column is whole, wraps or takes two lines; the other tables have none.
 func TestDenseTables(t *testing.T) {
 	t.Parallel()
 	table := TableView{
 		ID: "rows", Caption: "Rows", Total: 1, Dense: true,
-		Columns: []Column{{Label: "Name"}, {Label: "State", Bare: true}, {Label: "Age", Whole: true}, {Label: "Count", Numeric: true}, {Label: "Text", Wrap: true}, {Label: "Actions", Unseen: true}},
+		Columns: []Column{{Label: "Name"}, {Label: "State", Bare: true}, {Label: "Age", Whole: true}, {Label: "Count", Numeric: true}, {Label: "Text", Wrap: true}, {Label: "Long name", Two: true}, {Label: "Actions", Unseen: true}},
 	}
 	cells := func(string) Cells {
-		return Cells{PlainText("n"), PlainText("s"), PlainText("a"), PlainText("c"), PlainText("t"), PlainText("b")}
+		return Cells{PlainText("n"), PlainText("s"), PlainText("a"), PlainText("c"), PlainText("t"), PlainText("l"), PlainText("b")}
 	}
 	boxes := func(c templ.Component) (classes, labels []string) {
 		for _, n := range uitest.Elements(uitest.Parse(t, uitest.Render(t, c))) {
@@ -80,10 +80,10 @@ func TestDenseTables(t *testing.T) {
 		return classes, labels
 	}
 	classes, labels := boxes(Rows(table, []string{""}, cells))
-	if got, want := strings.Join(classes, "|"), "|| schakel-cell--whole| schakel-cell--whole| schakel-cell--wrap"; got != want {
+	if got, want := strings.Join(classes, "|"), "|| schakel-cell--whole| schakel-cell--whole| schakel-cell--wrap| schakel-cell--two"; got != want {
 		t.Errorf("the boxes are %q, not %q", got, want)
 	}
-	if got, want := strings.Join(labels, "|"), "Name||Age|Count|Text"; got != want {
+	if got, want := strings.Join(labels, "|"), "Name||Age|Count|Text|Long name"; got != want {
 		t.Errorf("a phone shows the labels %q, not %q", got, want)
 	}
 	table.Dense = false

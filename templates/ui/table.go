@@ -47,6 +47,8 @@ type Column struct {
 	Whole bool
 	// Wrap lets sentences of a dense table take several lines.
 	Wrap bool
+	// Two lets names of a dense table take a second line before they are shortened.
+	Two bool
 	// Bare columns need no label on a phone, because their values explain themselves.
 	Bare bool
 	// Unseen hides the label from sight but not from screen readers, for
@@ -226,6 +228,8 @@ func (c Column) boxClass() string {
 	switch {
 	case c.Wrap:
 		return "schakel-cell schakel-cell--wrap"
+	case c.Two:
+		return "schakel-cell schakel-cell--two"
 	case c.Whole || c.Numeric:
 		return "schakel-cell schakel-cell--whole"
 	}

@@ -142,7 +142,7 @@ func (p *pages) feedEntry(ctx context.Context, about store.Contract, v store.Con
 		}
 	}
 	if v.Status == store.VersionWithdrawn {
-		entry.Summary, entry.changed = i18n.T(ctx, "contracts.feed.withdrawn", v.Version)+" "+v.StatusReason, v.WithdrawnAt.Time
+		entry.Summary, entry.changed = i18n.T(ctx, "contracts.feed.withdrawn", v.Version)+" "+i18n.Message(v.StatusReason).In(ctx), v.WithdrawnAt.Time
 		entry.Links = entry.Links[:1]
 	}
 	entry.Updated = atomTime(entry.changed)

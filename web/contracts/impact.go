@@ -105,7 +105,7 @@ func (p *pages) judgeEvents(ctx context.Context, reader registry.Reader, v *view
 	scope := registry.ScopeOf(reader.PartnerID)
 	for _, i := range list {
 		row := impactRow(ctx, i.Changes, i.Level)
-		row.Kind, row.Name, row.Href = "subscription", boundName(i.Subscription), "/partner/subscriptions/"+i.ID
+		row.Kind, row.Name, row.Href = "subscription", site.SubscriptionLabel(ctx, i.Subscription), "/partner/subscriptions/"+i.ID
 		row.Types, row.Stays = atLines(ctx, i.Subscription, i.Affects), i.Stays
 		endpoint, err := p.Registry.Endpoints.Get(ctx, scope, i.EndpointID)
 		if err != nil {

@@ -226,7 +226,7 @@ func boundRows(ctx context.Context, bound []contracts.Bound) []view.BoundRow {
 	for _, b := range bound {
 		rows = append(rows, view.BoundRow{
 			Partner: b.Partner.Name, PartnerHref: "/admin/partners/" + b.Partner.ID,
-			Subscription: boundName(b.Subscription), SubscriptionHref: "/admin/subscriptions/" + b.ID, Types: atLines(ctx, b.Subscription, b.Affects),
+			Subscription: site.SubscriptionLabel(ctx, b.Subscription), SubscriptionHref: "/admin/subscriptions/" + b.ID, Types: atLines(ctx, b.Subscription, b.Affects),
 		})
 	}
 	return rows
@@ -237,18 +237,10 @@ func ownBoundRows(ctx context.Context, bound []contracts.Bound) []view.BoundRow 
 	var rows []view.BoundRow
 	for _, b := range bound {
 		rows = append(rows, view.BoundRow{
-			Subscription: boundName(b.Subscription), SubscriptionHref: "/partner/subscriptions/" + b.ID, Types: atLines(ctx, b.Subscription, b.Affects),
+			Subscription: site.SubscriptionLabel(ctx, b.Subscription), SubscriptionHref: "/partner/subscriptions/" + b.ID, Types: atLines(ctx, b.Subscription, b.Affects),
 		})
 	}
 	return rows
-}
-
-// boundName is the name of a subscription, or its id.
-func boundName(s store.Subscription) string {
-	if s.Name != "" {
-		return s.Name
-	}
-	return s.ID
 }
 
 func changeRow(ctx context.Context, c compare.Change) view.ContractChangeRow {

@@ -121,7 +121,7 @@ func (p *pages) withdrawalView(c echo.Context, reader registry.Reader, v store.C
 	hit := &view.WithdrawalView{Named: reader.Administrator, Others: effect.Hidden, Last: effect.Last}
 	hit.Downloads = *downloadsView(ctx, effect.Downloads, reader, p.Cfg.Now())
 	for _, s := range effect.Subscriptions {
-		row := view.HitRow{Subscription: boundName(s.Subscription), State: s.Status, Types: atLines(ctx, s.Subscription, s.Affects), Loses: len(s.Loses)}
+		row := view.HitRow{Subscription: site.SubscriptionLabel(ctx, s.Subscription), State: s.Status, Types: atLines(ctx, s.Subscription, s.Affects), Loses: len(s.Loses)}
 		if reader.Administrator {
 			row.Partner, row.PartnerHref, row.SubscriptionHref = s.Partner.Name, site.PartnerHref(s.PartnerID), "/admin/subscriptions/"+s.ID
 		} else {

@@ -164,9 +164,6 @@ func latencyText(ctx context.Context, seconds float64) string {
 }
 
 func countText(ctx context.Context, n float64) string {
-	if n != math.Trunc(n) {
-		return "" // half of an odd number names no line of the axis
-	}
 	return i18n.Count(ctx, int(n))
 }
 
@@ -231,7 +228,7 @@ func (t *trafficSeries) charts(ctx context.Context, step time.Duration) []ui.Cha
 			Series: []ui.ChartSeries{{Label: i18n.T(ctx, "site.chart-arrived"), Values: t.rate}},
 		},
 		{
-			ID: "chart-latency", Title: i18n.T(ctx, "site.chart-latency"), Times: t.times, Format: in(latencyText), Note: i18n.T(ctx, "site.chart-latency-note"),
+			ID: "chart-latency", Title: i18n.T(ctx, "site.chart-latency"), Times: t.times, Seconds: true, Format: in(latencyText), Note: i18n.T(ctx, "site.chart-latency-note"),
 			Series: []ui.ChartSeries{{Label: i18n.T(ctx, "site.chart-half"), Values: t.p50}, {Label: i18n.T(ctx, "site.chart-most", 95), Values: t.p95}},
 		},
 		{
@@ -239,7 +236,7 @@ func (t *trafficSeries) charts(ctx context.Context, step time.Duration) []ui.Cha
 			Series: []ui.ChartSeries{{Label: i18n.T(ctx, "site.chart-waiting-line"), Values: t.pending}},
 		},
 		{
-			ID: "chart-oldest", Title: i18n.T(ctx, "site.chart-oldest"), Times: t.times, Format: in(ageText), Note: i18n.T(ctx, "site.chart-oldest-note", store.ListBound+1),
+			ID: "chart-oldest", Title: i18n.T(ctx, "site.chart-oldest"), Times: t.times, Seconds: true, Format: in(ageText), Note: i18n.T(ctx, "site.chart-oldest-note", store.ListBound+1),
 			Series: []ui.ChartSeries{{Label: i18n.T(ctx, "site.chart-oldest-line"), Values: t.oldest}},
 		},
 	}
