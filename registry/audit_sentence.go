@@ -55,17 +55,33 @@ func SentenceOf(ctx context.Context, a store.Audit, text string) string {
 	return i18n.T(ctx, "audit.sentence", text)
 }
 
-// AuditDetail gives the details of an entry as JSON, with a reason that is a message written in English.
+// AuditDetail gives the details of an entry as JSON, with what is a message written in English.
 func AuditDetail(a store.Audit) string {
 	d := Details{}
 	if err := json.Unmarshal([]byte(a.Detail), &d); err != nil {
 		return a.Detail
 	}
-	written := i18n.Message(d.text("reason")).String()
-	if written == d.text("reason") {
+	changed := false
+	write := func(v any) any {
+		text, _ := v.(string)
+		if written := i18n.Message(text).String(); written != text {
+			changed = true
+			return written
+		}
+		return v
+	}
+	for _, name := range []string{"reason", "changes", "settings"} {
+		if items, ok := d[name].([]any); ok {
+			for i := range items {
+				items[i] = write(items[i])
+			}
+		} else if _, ok := d[name].(string); ok {
+			d[name] = write(d[name])
+		}
+	}
+	if !changed {
 		return a.Detail
 	}
-	d["reason"] = written
 	text, err := json.Marshal(d)
 	if err != nil {
 		return a.Detail

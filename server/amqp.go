@@ -300,7 +300,7 @@ func (r amqpReady) Ready(ctx context.Context) error {
 	}
 	for _, q := range queues {
 		if loss := amqp.LossText(q, cli.Clock()); loss != "" {
-			troubles = append(troubles, "Queue "+q.Name+": "+loss+".")
+			troubles = append(troubles, "Queue "+q.Name+": "+loss.String())
 		}
 	}
 	if len(troubles) == 0 {

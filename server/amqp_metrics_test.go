@@ -41,7 +41,7 @@ func TestQueuesWithATimeToLiveAreCounted(t *testing.T) {
 			t.Errorf("%v queues are counted, want 1", counted)
 		}
 		ready := amqpReady{amqp.New(amqp.Config{DB: db, Now: cli.Clock}), db}
-		if err := ready.Ready(ctx); err == nil || !strings.Contains(err.Error(), "Queue 100_async: its messages expire after 15m0s") || strings.Contains(err.Error(), "100_error") {
+		if err := ready.Ready(ctx); err == nil || !strings.Contains(err.Error(), "Queue 100_async: Its messages expire after 15 min.") || strings.Contains(err.Error(), "100_error") {
 			t.Errorf("ready: %v", err)
 		}
 	})

@@ -27,6 +27,13 @@ const (
 	ReasonEndpointSuspended     = "endpoint-suspended"
 )
 
+// Details of deliveries that the database settles by itself: keys of the catalogues, which are written in the language of their reader.
+const (
+	detailEventExpired = "verdict.event-expired"
+	detailKeyExpired   = "verdict.key-has-expired"
+	detailPullRejected = "verdict.pull-rejected"
+)
+
 // Delivery is one event for one subscription.
 type Delivery struct {
 	ID             string `db:"id"`

@@ -31,6 +31,7 @@ func TestEndpoint(t *testing.T) {
 		w.write(func(tx *store.Tx) error { return tx.SaveCircuit(w.ctx, &e) })
 		gives(t, e)(w.db.Endpoint(w.ctx, e.ID))
 		missing(t)(w.db.Endpoint(w.ctx, "ept_none"))
+		gives(t, []store.Endpoint{{ID: e.ID, PartnerID: e.PartnerID, Name: e.Name}})(w.db.EndpointNames(w.ctx, []string{e.ID, "ept_none"}))
 	})
 }
 

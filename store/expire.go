@@ -38,10 +38,10 @@ func (tx *Tx) ExpireEvents(ctx context.Context, limit int) (int64, error) {
 		return 0, err
 	}
 	w := whereIn(`d.id`, found)
-	args = append(append(args[:len(args):len(args)], w.args...), ReasonEventExpired, tx.Now)
+	args = append(append(args[:len(args):len(args)], w.args...), ReasonEventExpired, tx.Now, detailEventExpired)
 	discarded, err := listOf[Delivery](ctx, &tx.Queries, `WITH overdue AS MATERIALIZED (SELECT d.id FROM delivery d WHERE `+condition+w.and()+tx.skipLocked("d")+`)
 		UPDATE delivery SET status = 'discarded', reason = ?, due_at = NULL, lease_owner = '', updated_at = ?,
-		detail = 'The time that its attribute expirytime names passed before it arrived, so it is not sent any more. If it is still of use, its producer can publish it as a new event.'
+		detail = ?
 		WHERE id IN (SELECT id FROM overdue) RETURNING `+failedColumns, args...)
 	if err != nil {
 		return 0, fmt.Errorf("discard expired events: %w", err)

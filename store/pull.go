@@ -254,9 +254,8 @@ func (tx *Tx) PullReject(ctx context.Context, subscriptionID string, locks []Pul
 	return tx.settlePull(ctx, subscriptionID, locks, false, func(rows []Delivery) error {
 		tx.countFailed(rows)
 		ids := idsOf(rows)
-		held, err := listOf[Delivery](ctx, &tx.Queries, `UPDATE delivery SET status = 'held', reason = ?, cause = ?, due_at = NULL, lease_owner = '', updated_at = ?,
-			detail = 'The consumer rejected it. Find out why with the partner, then resend or discard it.'
-			WHERE id IN (`+marks(len(ids))+`) RETURNING `+failedColumns, append([]any{ReasonRejected, ReasonRejected, tx.Now}, ids...)...)
+		held, err := listOf[Delivery](ctx, &tx.Queries, `UPDATE delivery SET status = 'held', reason = ?, cause = ?, due_at = NULL, lease_owner = '', updated_at = ?, detail = ?
+			WHERE id IN (`+marks(len(ids))+`) RETURNING `+failedColumns, append([]any{ReasonRejected, ReasonRejected, tx.Now, detailPullRejected}, ids...)...)
 		if err != nil {
 			return err
 		}

@@ -232,6 +232,8 @@ func TestDeliveryGroups(t *testing.T) {
 		same(t, rows, err, []store.DeliveryGroup{dead})
 		gives(t, 5)(w.db.CountListed(w.ctx, store.DeliveryFilter{}))
 		gives(t, 1)(w.db.CountListed(w.ctx, store.DeliveryFilter{Statuses: []string{"dead"}}))
+		gives(t, 3)(w.db.CountListedTo(w.ctx, store.DeliveryFilter{}, 2)) // one more than was asked for: there are more
+		gives(t, 1)(w.db.CountListedTo(w.ctx, store.DeliveryFilter{Statuses: []string{"dead"}}, 2))
 	})
 }
 

@@ -116,9 +116,8 @@ func (tx *Tx) ExpireKeys(ctx context.Context, limit int) (int64, error) {
 	var dead []Delivery
 	err = tx.list(ctx, &dead, `WITH expired AS MATERIALIZED (SELECT d.id FROM delivery d WHERE `+expired+w.and()+tx.skipLocked("d")+`)
 		UPDATE delivery SET status = 'dead', reason = 'key-expired', cause = CASE WHEN cause = '' THEN 'key-expired' ELSE cause END,
-		due_at = NULL, lease_owner = '', updated_at = ?,
-		detail = 'The Idempotency-Key expired before the event arrived. Resend it to send it under a new key.'
-		WHERE id IN (SELECT id FROM expired) RETURNING `+failedColumns, append(append([]any{tx.Now, tx.Now}, w.args...), tx.Now)...)
+		due_at = NULL, lease_owner = '', updated_at = ?, detail = ?
+		WHERE id IN (SELECT id FROM expired) RETURNING `+failedColumns, append(append([]any{tx.Now, tx.Now}, w.args...), tx.Now, detailKeyExpired)...)
 	if err != nil {
 		return 0, err
 	}

@@ -4,7 +4,10 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"time"
 
+	"schakel/delivery/event"
+	"schakel/delivery/mutation/ingest"
 	"schakel/delivery/outbound"
 	"schakel/delivery/webhook"
 	"schakel/store"
@@ -72,6 +75,37 @@ func TestStoredTextsAreOfTheReader(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantWords(t, text(w.admin.in(t, i18n.Dutch, "/admin/endpoints/"+w.first.endpoint)), "Nothing has arrived, 100% sure.")
+}
+
+// What the register and the database settle by themselves, and what a publisher of a dataset got wrong, is told in the language of the reader.
+func TestWhatTheProgramSettlesIsToldInTheReadersLanguage(t *testing.T) {
+	t.Parallel()
+	w := newQueueWorld(t)
+	ctx := t.Context()
+	late := w.deliver(w.event(event.DataNone, ""), w.other)
+	_, pool := w.db.Pools()
+	must(pool.ExecContext(ctx, `UPDATE delivery SET key_expires_at = 1, due_at = 1 WHERE id = ?`, late.ID))(t)
+	w.write(func(tx *store.Tx) error { _, err := tx.ExpireKeys(ctx, 10); return err })
+	noError(t, w.reg.Endpoints.End(ctx, w.portalHarness.admin, w.first.endpoint, "It moved."))
+	for lang, texts := range map[i18n.Lang][2]string{
+		"en": {"The idempotency key expired before the event arrived.", "The endpoint ended."},
+		"nl": {"De idempotentiesleutel verliep voordat de gebeurtenis aankwam.", "Het afleverpunt is beëindigd."},
+		"nb": {"Idempotensnøkkelen utløp før hendelsen kom fram.", "Endepunktet er avsluttet."},
+	} {
+		wantWords(t, text(w.other.browser.in(t, lang, "/partner/deliveries/"+late.ID)), texts[0])
+		wantWords(t, text(w.first.browser.in(t, lang, "/partner/subscriptions/"+w.first.subscription)), texts[1])
+	}
+
+	refused := &ingest.Refused{Problems: []ingest.Problem{
+		{File: "a.xml", Line: 1234, Group: 2, Detail: "datasets.problem.group-empty", Remedy: "datasets.remedy.leave-out"}, {Detail: "datasets.problem.neither"},
+	}}
+	if got, want := refused.Error(), "a.xml, line 1234, group 2: The group has no mutations. Leave it out. (and 1 more)"; got != want {
+		t.Errorf("in English %q, want %q", got, want)
+	}
+	dutch := i18n.With(ctx, i18n.NewLocale(i18n.Dutch, time.UTC))
+	if got, want := i18n.Message(string(refused.Text())).In(dutch), "a.xml, regel 1234, groep 2: De groep heeft geen mutaties. Laat de groep weg. (en nog 1)"; got != want {
+		t.Errorf("in Dutch %q, want %q", got, want)
+	}
 }
 
 func quoted(s string) string {

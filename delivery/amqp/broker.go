@@ -10,6 +10,7 @@ import (
 
 	"schakel/delivery/amqp/link"
 	"schakel/store"
+	"schakel/templates/i18n"
 )
 
 // errNoBroker reports that a broker is not in use, or not connected for the first time yet.
@@ -159,7 +160,7 @@ func connectionRow(id, node string, s link.State) store.AMQPConnection {
 		row.Reconnects += int64(r.Reconnects)
 		if r.Phase != link.Opened && r.Error != "" {
 			row.Phase, row.Since = string(r.Phase), store.At(r.Since)
-			row.Detail = "queue " + r.Queue + ": " + r.Error
+			row.Detail = string(i18n.M("amqp.connection.queue-error", r.Queue, r.Error))
 		}
 	}
 	return row
@@ -266,7 +267,7 @@ func (b *Bridge) notifyLosing(ctx context.Context) error {
 		}
 		n := Notice{Kind: NoticeExpiry}
 		for _, q := range queues {
-			group := NoticeGroup{Queue: q.Name, Detail: LossText(q, tx.Now.Time)}
+			group := NoticeGroup{Queue: q.Name, Detail: string(LossText(q, tx.Now.Time))}
 			if p := b.dir.Load().parties[q.PartyID]; p != nil {
 				group.Own = p.Name
 			}
@@ -278,14 +279,27 @@ func (b *Bridge) notifyLosing(ctx context.Context) error {
 }
 
 // LossText describes how the messages of a queue expire, for people; "" when they do not, as far as is known.
-func LossText(q store.AMQPQueue, now time.Time) string {
+func LossText(q store.AMQPQueue, now time.Time) i18n.Message {
 	switch {
 	case q.TTLMS > 0:
-		return fmt.Sprintf("its messages expire after %s", time.Duration(q.TTLMS)*time.Millisecond)
+		return i18n.M("amqp.queue.expire-ttl", span(time.Duration(q.TTLMS)*time.Millisecond))
 	case q.ExpiresMS > 0:
-		return fmt.Sprintf("the broker removes it, with its messages, when nobody reads it for %s", time.Duration(q.ExpiresMS)*time.Millisecond)
+		return i18n.M("amqp.queue.expire-unread", span(time.Duration(q.ExpiresMS)*time.Millisecond))
 	case q.Loses(now):
-		return "a message expired in it: a time to live is set, by a policy of the broker or by the sender"
+		return "amqp.queue.expire-seen"
 	}
 	return ""
+}
+
+// span writes a length of time in the largest unit of which it is a whole number.
+func span(d time.Duration) i18n.Message {
+	for _, u := range []struct {
+		key string
+		of  time.Duration
+	}{{"unit.d", 24 * time.Hour}, {"unit.h", time.Hour}, {"unit.min", time.Minute}, {"unit.s", time.Second}} {
+		if d >= u.of && d%u.of == 0 {
+			return i18n.M(u.key, int64(d/u.of))
+		}
+	}
+	return i18n.M("unit.ms", d.Milliseconds())
 }

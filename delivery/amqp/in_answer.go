@@ -237,7 +237,7 @@ func (b *Bridge) answer(ctx context.Context, a store.AMQPMessage) error {
 		if err := b.trace(ctx, tx, a.ID, stepWritten, a.Queue); err != nil || a.ReferenceID == "" {
 			return err
 		}
-		return b.trace(ctx, tx, a.ReferenceID, stepAnswered, a.Kind+" "+a.MessageID)
+		return b.trace(ctx, tx, a.ReferenceID, stepAnswered, string(namedMessage(a)))
 	})
 	return errors.Join(cause, err)
 }

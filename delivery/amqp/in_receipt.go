@@ -131,6 +131,11 @@ func (b *Bridge) storeReceipt(ctx context.Context, in *incoming, about *store.AM
 	return nil
 }
 
+// namedMessage names a message by its kind and its messageId.
+func namedMessage(m store.AMQPMessage) i18n.Message {
+	return i18n.M("amqp.trace.message", i18n.Word("amqp.kind", m.Kind), m.MessageID)
+}
+
 // confirm writes what a receipt means for the message it is about.
 func (b *Bridge) confirm(ctx context.Context, tx *store.Tx, in *incoming, about *store.AMQPMessage, r receipt) error {
 	if about == nil || r.status == "" {
@@ -145,14 +150,18 @@ func (b *Bridge) confirm(ctx context.Context, tx *store.Tx, in *incoming, about 
 		return err
 	}
 	if !supersedes(r.status, now.Status) {
-		return b.trace(ctx, tx, now.ID, stepAgain, in.row.Kind+" "+in.row.MessageID+" came after it was "+now.Status)
+		return b.trace(ctx, tx, now.ID, stepAgain, string(i18n.M("amqp.trace.came-after", namedMessage(in.row), i18n.Word("amqp.state", now.Status))))
 	}
 	was := now.Status
 	now.Status, now.Reason, now.Detail, now.Codes, now.OverdueAt = r.status, r.reason, r.detail, r.codes, store.Time{}
 	if _, err := tx.UpdateAMQPMessage(ctx, &now, was); err != nil {
 		return err
 	}
-	if err := b.trace(ctx, tx, now.ID, stepConfirmed, strings.TrimSpace(in.row.Kind+" "+in.row.MessageID+" "+r.reason)); err != nil {
+	by := namedMessage(in.row)
+	if r.reason != "" {
+		by = i18n.M("amqp.trace.with-code", by, r.reason)
+	}
+	if err := b.trace(ctx, tx, now.ID, stepConfirmed, string(by)); err != nil {
 		return err
 	}
 	_, err = tx.HoldAMQPRefused(ctx, 100)

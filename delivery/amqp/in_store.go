@@ -63,7 +63,7 @@ func (b *Bridge) insertIn(ctx context.Context, tx *store.Tx, in *incoming) error
 	if in.waited() {
 		step = stepChecked
 	}
-	return b.trace(ctx, tx, in.row.ID, step, in.row.Status)
+	return b.trace(ctx, tx, in.row.ID, step, string(i18n.Word("amqp.state", in.row.Status)))
 }
 
 // markDuplicate ends a stored message of which the same was handled under its messageId meanwhile.
@@ -74,7 +74,7 @@ func (b *Bridge) markDuplicate(ctx context.Context, tx *store.Tx, in *incoming, 
 	if _, err := tx.ReprocessAMQPMessage(ctx, &in.row, in.stored.Status); err != nil {
 		return err
 	}
-	return b.trace(ctx, tx, in.row.ID, stepReprocess, store.AMQPDuplicate)
+	return b.trace(ctx, tx, in.row.ID, stepReprocess, string(i18n.Word("amqp.state", store.AMQPDuplicate)))
 }
 
 // sealPurpose binds the seal of a message that waits for a person.

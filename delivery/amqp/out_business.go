@@ -247,7 +247,7 @@ func (b *Bridge) supersede(ctx context.Context, tx *store.Tx, o *order, m store.
 	if _, err := tx.UpdateAMQPMessage(ctx, &m, was); err != nil {
 		return err
 	}
-	return b.trace(ctx, tx, m.ID, stepResent, "as "+o.row.MessageID)
+	return b.trace(ctx, tx, m.ID, stepResent, string(i18n.M("amqp.trace.as", o.row.MessageID)))
 }
 
 // compose makes the AMQP message of a sealed document (section B).

@@ -192,7 +192,7 @@ func (b *Bridge) AnswerAgain(ctx context.Context, by outbox.Actor, id string) er
 			if done, err := tx.UpdateAMQPMessage(ctx, &a, store.AMQPSent); err != nil || !done {
 				return err
 			}
-			return errors.Join(b.trace(ctx, tx, id, stepResent, "AppRec, by "+by.Name), b.audit(ctx, tx, by, "amqp.apprec_resent", a, ""))
+			return errors.Join(b.trace(ctx, tx, id, stepResent, string(i18n.M("amqp.trace.apprec-by", by.Name))), b.audit(ctx, tx, by, "amqp.apprec_resent", a, ""))
 		})
 		signal(b.answers)
 		return err

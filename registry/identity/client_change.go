@@ -173,7 +173,7 @@ func StopClients(ctx context.Context, tx *store.Tx, partnerID string, ended bool
 		}
 		client.TokenVersion++
 		if ended {
-			revoke(&client, "The partner ended.")
+			revoke(&client, "partners.reason.partner-ended")
 		}
 		if err := tx.UpdateClient(ctx, &client); err != nil {
 			return fmt.Errorf("stop client: %w", err)

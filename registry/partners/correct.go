@@ -82,25 +82,25 @@ func (p *Partners) correct(ctx context.Context, tx *store.Tx, actor registry.Act
 func corrections(before, after store.Partner) []string {
 	var changes []string
 	for _, n := range [][3]string{
-		{"name", before.Name, after.Name},
+		{"partners.correction.name", before.Name, after.Name},
 		{"OIN", before.OIN, after.OIN},
-		{"KvK number", before.KVK, after.KVK},
+		{"partners.correction.kvk", before.KVK, after.KVK},
 		{"BRIN", before.BRIN, after.BRIN},
 		{"organisasjonsnummer", before.OrgNumber, after.OrgNumber},
 		{"HER-id", before.HerID, after.HerID},
 	} {
-		switch label, was, is := n[0], n[1], n[2]; {
+		switch label, was, is := i18n.Message(n[0]), n[1], n[2]; {
 		case was == is:
 		case was == "":
-			changes = append(changes, label+" "+is)
+			changes = append(changes, string(i18n.M("partners.correction.set", label, is)))
 		case is == "":
-			changes = append(changes, "no "+label+" (was "+was+")")
+			changes = append(changes, string(i18n.M("partners.correction.removed", label, was)))
 		default:
-			changes = append(changes, label+" "+is+" (was "+was+")")
+			changes = append(changes, string(i18n.M("partners.correction.changed", label, is, was)))
 		}
 	}
 	if before.ContactName != after.ContactName || before.ContactEmail != after.ContactEmail || before.ContactPhone != after.ContactPhone {
-		changes = append(changes, "contact person")
+		changes = append(changes, "partners.correction.contact")
 	}
 	return changes
 }

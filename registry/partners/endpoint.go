@@ -303,7 +303,7 @@ func (e *Endpoints) updateStatus(ctx context.Context, tx *store.Tx, actor regist
 		if err := tx.UpdateEndpoint(ctx, endpoint); err != nil {
 			return err
 		}
-		return endSubscriptions(ctx, tx, store.SubscriptionFilter{EndpointID: endpoint.ID}, "The endpoint ended.")
+		return endSubscriptions(ctx, tx, store.SubscriptionFilter{EndpointID: endpoint.ID}, "partners.reason.endpoint-ended")
 	})
 }
 

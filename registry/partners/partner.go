@@ -262,10 +262,10 @@ func (p *Partners) cascade(ctx context.Context, tx *store.Tx, partner store.Part
 		if err := p.stopClients(ctx, tx, partner.ID, true); err != nil {
 			return err
 		}
-		if err := endSubscriptions(ctx, tx, store.SubscriptionFilter{PartnerID: partner.ID}, "The partner ended."); err != nil {
+		if err := endSubscriptions(ctx, tx, store.SubscriptionFilter{PartnerID: partner.ID}, "partners.reason.partner-ended"); err != nil {
 			return err
 		}
-		return endEndpoints(ctx, tx, partner.ID, "The partner ended.")
+		return endEndpoints(ctx, tx, partner.ID, "partners.reason.partner-ended")
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/labstack/echo/v4"
+	"schakel/delivery/amqp"
 	"schakel/store"
 	view "schakel/templates/amqp"
 	"schakel/templates/i18n"
@@ -92,7 +93,7 @@ func (a AMQPArea) connectionRows(ctx context.Context, names map[string]string) (
 	var list []view.AMQPConnectionRow
 	for _, r := range rows {
 		row := view.AMQPConnectionRow{
-			Broker: names[r.BrokerID], Node: r.Node, Detail: r.Detail, Since: r.Since.Time, Seen: r.SeenAt.Time, Reconnects: int(r.Reconnects), State: connectionState(ctx, r.Phase),
+			Broker: names[r.BrokerID], Node: r.Node, Detail: i18n.Message(r.Detail).In(ctx), Since: r.Since.Time, Seen: r.SeenAt.Time, Reconnects: int(r.Reconnects), State: connectionState(ctx, r.Phase),
 		}
 		if a.Cfg.Now().Sub(r.SeenAt.Time) > silentNode {
 			row.State = view.Mark{Kind: ui.KindWarning, Text: i18n.T(ctx, "amqp.connection.silent")}
@@ -224,24 +225,11 @@ func (a AMQPArea) queueRows(ctx context.Context, brokers map[string]string, now 
 }
 
 func queueState(ctx context.Context, q store.AMQPQueue, now time.Time) (view.Mark, string) {
-	if loss := lossOf(ctx, q, now); loss != "" {
+	if loss := amqp.LossText(q, now).In(ctx); loss != "" {
 		return view.Mark{Kind: ui.KindError, Text: i18n.T(ctx, "amqp.queue.expire")}, loss
 	}
 	if q.Known {
 		return view.Mark{Kind: ui.KindInfo, Text: i18n.T(ctx, "amqp.queue.none")}, i18n.T(ctx, "amqp.queue.none-text")
 	}
 	return view.Mark{Kind: ui.KindWarning, Text: i18n.T(ctx, "amqp.queue.unknown")}, i18n.T(ctx, "amqp.queue.unknown-text")
-}
-
-// lossOf explains how a queue that we read loses messages; empty for one that loses none.
-func lossOf(ctx context.Context, q store.AMQPQueue, now time.Time) string {
-	switch {
-	case q.TTLMS > 0:
-		return i18n.T(ctx, "amqp.queue.expire-ttl", i18n.Duration(ctx, time.Duration(q.TTLMS)*time.Millisecond))
-	case q.ExpiresMS > 0:
-		return i18n.T(ctx, "amqp.queue.expire-unread", i18n.Duration(ctx, time.Duration(q.ExpiresMS)*time.Millisecond))
-	case q.Loses(now):
-		return i18n.T(ctx, "amqp.queue.expire-seen")
-	}
-	return ""
 }

@@ -71,7 +71,7 @@ func (p *Pages) notThere(c echo.Context, err error, back string) error {
 func (p *Pages) notReady(c echo.Context, o export.Offer, back string) error {
 	text := i18n.Message("datasets.download.making")
 	if o.Failed != "" {
-		text = i18n.M("datasets.download.failed", o.Failed)
+		text = i18n.M("datasets.download.failed", i18n.Message(o.Failed))
 	}
 	p.Flash(c, ui.KindWarning, text)
 	return c.Redirect(http.StatusSeeOther, back)

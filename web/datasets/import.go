@@ -88,7 +88,7 @@ func (p *Pages) importFile(c echo.Context) error {
 	if receipt.Replayed {
 		text = "datasets.import.replayed"
 	}
-	return p.Done(c, publicationRow(receipt.Publication).Href, text)
+	return p.Done(c, publicationRow(c.Request().Context(), receipt.Publication).Href, text)
 }
 
 // readImport reads the fields up to the file, which is the last; the part is nil without one.
@@ -131,17 +131,17 @@ func importSource(name string, in *bufio.Reader) ingest.Source {
 
 // importRefused shows why a file was not taken in, and what of it was.
 func (p *Pages) importRefused(c echo.Context, in importForm, err error) error {
-	v, status := view.ImportView{Wrong: site.FormErrors{}}, http.StatusUnprocessableEntity
+	ctx, v, status := c.Request().Context(), view.ImportView{Wrong: site.FormErrors{}}, http.StatusUnprocessableEntity
 	refused, ok := errors.AsType[*ingest.Refused](err)
 	switch {
 	case ok:
 		for _, one := range refused.Problems {
 			v.Problems = append(v.Problems, view.ImportProblem{
-				File: one.File, Line: one.Line, Group: one.Group, Mutation: one.Mutation, Code: one.Code, ID: one.ID, Detail: fullStop(one.Detail), Remedy: fullStop(one.Remedy),
+				File: one.File, Line: one.Line, Group: one.Group, Mutation: one.Mutation, Code: one.Code, ID: one.ID, Detail: one.Detail.In(ctx), Remedy: one.Remedy.In(ctx),
 			})
 		}
 		if refused.Publication.Groups > 0 {
-			row := publicationRow(refused.Publication)
+			row := publicationRow(ctx, refused.Publication)
 			v.Publication = &row
 		}
 	case errors.Is(err, ingest.ErrKind):
@@ -213,7 +213,7 @@ func (p *Pages) publicationPage(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	row := publicationRow(one)
+	row := publicationRow(c.Request().Context(), one)
 	v := view.PublicationView{
 		PublicationRow: row, Here: row.Href, Dataset: ui.Named{Name: d.Title, Href: datasetHref(d.ID)},
 		First: one.FirstSeq, Last: one.LastSeq, Updated: one.UpdatedAt.Time, Now: p.Cfg.Now(), Every: publicationEvery,
@@ -233,5 +233,5 @@ func (p *Pages) cancelPublication(c echo.Context) error {
 		return err
 	}
 	err = p.Registry.Datasets.CancelPublication(c.Request().Context(), site.Actor(c), one.DatasetID, one.ID)
-	return p.OwnPages("/admin").Settled(c, err, publicationRow(one).Href, "datasets.import.stopped")
+	return p.OwnPages("/admin").Settled(c, err, publicationRow(c.Request().Context(), one).Href, "datasets.import.stopped")
 }

@@ -161,7 +161,7 @@ func (p *Pages) datasetPublicationsPage(c echo.Context) error {
 	}
 	v.Total, v.Pager = total, site.LongPager(c, paging, total)
 	for _, one := range rows {
-		v.Publications = append(v.Publications, publicationRow(one))
+		v.Publications = append(v.Publications, publicationRow(ctx, one))
 	}
 	return p.Render(c, http.StatusOK, view.DatasetPublicationsPage(page, v))
 }

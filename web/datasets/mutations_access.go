@@ -109,7 +109,7 @@ func readyOrWait(o export.Offer) error {
 	case o.Ready:
 		return nil
 	case o.Failed != "":
-		return site.NewProblem(http.StatusInternalServerError, "download-failed", i18n.M("datasets.api.file-failed", o.Failed))
+		return site.NewProblem(http.StatusInternalServerError, "download-failed", i18n.M("datasets.api.file-failed", i18n.Message(o.Failed)))
 	}
 	return site.RetryLater(http.StatusServiceUnavailable, "not-ready", "datasets.api.file-making", notReadyAfter)
 }

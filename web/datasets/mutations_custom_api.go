@@ -160,7 +160,7 @@ func (m *handlers) completed(c echo.Context) (datasetReader, store.MutationDownl
 }
 
 func downloadFailed(row store.MutationDownload) error {
-	return site.NewProblem(http.StatusInternalServerError, "download-failed", i18n.M("datasets.api.download-failed", row.Error))
+	return site.NewProblem(http.StatusInternalServerError, "download-failed", i18n.M("datasets.api.download-failed", i18n.Message(row.Error)))
 }
 
 // showDownload answers the manifest of a download.

@@ -58,11 +58,11 @@ func newPublicationAnswer(p store.MutationPublication) PublicationAnswer {
 	answer := PublicationAnswer{
 		ID: p.ID, Dataset: p.DatasetID, Kind: p.Kind, Status: p.Status, Groups: p.Groups,
 		Counts:   archive.Counts{Groups: p.Groups, Adds: p.Adds, Changes: p.Changes, Deletes: p.Deletes},
-		FirstSeq: p.FirstSeq, LastSeq: p.LastSeq, Bytes: p.Bytes, BytesTotal: p.BytesTotal, Error: p.Error,
+		FirstSeq: p.FirstSeq, LastSeq: p.LastSeq, Bytes: p.Bytes, BytesTotal: p.BytesTotal, Error: i18n.Message(p.Error).String(),
 		CreatedAt: utc(p.CreatedAt), FinishedAt: utc(p.FinishedAt),
 	}
 	if p.Unlocated > 0 {
-		answer.Unlocated = &unlocated{Versions: p.Unlocated, First: p.UnlocatedFirst}
+		answer.Unlocated = &unlocated{Versions: p.Unlocated, First: i18n.Message(p.UnlocatedFirst).String()}
 	}
 	return answer
 }
@@ -245,19 +245,11 @@ func refusedProblem(refused *ingest.Refused) error {
 	}
 	for _, found := range refused.Problems {
 		p.Errors = append(p.Errors, site.ProblemError{
-			File: found.File, Line: found.Line, Column: found.Column, Group: int64(found.Group), Mutation: found.Mutation, Code: found.Code, Detail: i18n.Raw(withRemedy(found.Detail, found.Remedy)),
+			File: found.File, Line: found.Line, Column: found.Column, Group: int64(found.Group), Mutation: found.Mutation, Code: found.Code, Detail: found.Said(),
 		})
 	}
 	if refused.Publication.ID != "" {
 		p.Publication = &site.ProblemPublication{ID: refused.Publication.ID, Groups: refused.Publication.Groups}
 	}
 	return p
-}
-
-func withRemedy(detail, remedy string) string {
-	text := site.Capital(strings.TrimSuffix(detail, ".")) + "."
-	if remedy != "" {
-		text += " " + site.Capital(strings.TrimSuffix(remedy, ".")) + "."
-	}
-	return text
 }

@@ -98,7 +98,7 @@ func (p *Pages) fillDataset(ctx context.Context, d store.Dataset, v *view.AdminD
 	publications, total, err := p.DB.Publications(ctx, store.PublicationFilter{DatasetID: d.ID, Page: store.Page{Number: 1, Size: shownPublications}})
 	v.PublicationTotal = total
 	for _, one := range publications {
-		v.Publications = append(v.Publications, publicationRow(one))
+		v.Publications = append(v.Publications, publicationRow(ctx, one))
 	}
 	return err
 }
@@ -191,7 +191,7 @@ func (p *Pages) datasetTroubles(ctx context.Context, id string) ([]view.DatasetT
 		DatasetID: id, Statuses: []string{store.MutationFailed}, There: true, Page: store.Page{Number: 1, Size: shownFailedFiles},
 	})
 	for _, d := range failed {
-		t := view.DatasetTrouble{Kind: "file", Error: d.Error, Times: 1, Since: d.FinishedAt.Time, More: max(0, total-shownFailedFiles)}
+		t := view.DatasetTrouble{Kind: "file", Error: i18n.Message(d.Error).In(ctx), Times: 1, Since: d.FinishedAt.Time, More: max(0, total-shownFailedFiles)}
 		partner, err := p.DB.Partner(ctx, d.PartnerID)
 		if err != nil && !errors.Is(err, store.ErrNotFound) {
 			return nil, err

@@ -77,13 +77,13 @@ func snapshotRow(s store.MutationSnapshot, href string) view.SnapshotRow {
 	return row
 }
 
-func publicationRow(p store.MutationPublication) view.PublicationRow {
+func publicationRow(ctx context.Context, p store.MutationPublication) view.PublicationRow {
 	href := datasetHref(p.DatasetID) + "/publications/" + url.PathEscape(p.ID)
 	return view.PublicationRow{
-		Name: p.Name, Href: href, Kind: p.Kind, State: p.Status, Error: p.Error, Bytes: p.Bytes, BytesTotal: p.BytesTotal, By: p.CreatedBy,
+		Name: p.Name, Href: href, Kind: p.Kind, State: p.Status, Error: i18n.Message(p.Error).In(ctx), Bytes: p.Bytes, BytesTotal: p.BytesTotal, By: p.CreatedBy,
 		DeliveryCounts: view.DeliveryCounts{Groups: p.Groups, Adds: p.Adds, Changes: p.Changes, Deletes: p.Deletes},
 		Started:        p.CreatedAt.Time, Finished: p.FinishedAt.Time, CancelAction: href + "/cancel",
-		Unlocated: p.Unlocated, UnlocatedFirst: p.UnlocatedFirst,
+		Unlocated: p.Unlocated, UnlocatedFirst: i18n.Message(p.UnlocatedFirst).In(ctx),
 	}
 }
 

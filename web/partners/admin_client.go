@@ -74,7 +74,7 @@ const clientWaiting = "waiting"
 func clientView(ctx context.Context, g identity.ClientGrant) view.AdminClientView {
 	client := g.Client
 	v := view.AdminClientView{
-		ID: client.ID, Status: client.Status, Reason: client.StatusReason, Method: client.AuthMethod,
+		ID: client.ID, Status: client.Status, Reason: i18n.Message(client.StatusReason).In(ctx), Method: client.AuthMethod,
 		Partner:       ui.Named{Name: g.Partner.Name, Href: "/admin/partners/" + g.Partner.ID},
 		PartnerStatus: g.Partner.Status, Scopes: client.Scopes, Types: client.PublishTypes, Sources: client.PublishSources,
 		Asks:    view.ClientAsks{Scopes: g.Scopes, Types: g.Types, Sources: g.Sources},

@@ -90,7 +90,7 @@ func (d ownerPages) showClient(c echo.Context, status int, owner store.Partner, 
 
 func (d ownerPages) clientView(c echo.Context, owner store.Partner, client store.Client) (view.ClientView, error) {
 	v := view.ClientView{
-		Href: d.Href("/clients/" + client.ID), ID: client.ID, State: client.Status, Reason: client.StatusReason, Method: client.AuthMethod,
+		Href: d.Href("/clients/" + client.ID), ID: client.ID, State: client.Status, Reason: i18n.Message(client.StatusReason).In(c.Request().Context()), Method: client.AuthMethod,
 		JWKSURI: client.JWKSURI, JWKS: site.ReadableJSON(c.Request().Context(), client.JWKS), Scopes: client.Scopes, Types: client.PublishTypes, Sources: client.PublishSources,
 		RequestedScopes: client.RequestedScopes, RequestedTypes: client.RequestedTypes, RequestedSources: client.RequestedSources,
 		Created: client.CreatedAt.Time, Changed: client.UpdatedAt.Time, Decided: client.DecidedAt.Time, DecidedBy: client.DecidedBy, Now: d.Cfg.Now(),

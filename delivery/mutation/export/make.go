@@ -15,6 +15,7 @@ import (
 	"schakel/delivery/mutation/area"
 	"schakel/delivery/mutation/format"
 	"schakel/store"
+	"schakel/templates/i18n"
 )
 
 // Work makes the download that waits longest, if any, and reports whether there was one. While it does, no other node makes it;
@@ -44,7 +45,7 @@ func (e *Exporter) Work(ctx context.Context) (bool, error) {
 			return tx.LetGoOfMutationDownload(ctx, row.ID, e.cfg.Node)
 		})
 	case stays(err):
-		row.Status, row.Error = store.MutationFailed, err.Error()
+		row.Status, row.Error = store.MutationFailed, string(failureText(err))
 		return true, errors.Join(err, e.lastWord(ctx, func(ctx context.Context, tx *store.Tx) error { return tx.EndMutationDownload(ctx, &row) }))
 	}
 	return true, fmt.Errorf("make download %s: %w", row.ID, err)
@@ -68,6 +69,21 @@ func stays(err error) bool {
 		}
 	}
 	return false
+}
+
+// failureText writes a failure that stays, to be stored: as a message for its reader, with what was found in English.
+func failureText(err error) i18n.Message {
+	switch {
+	case errors.Is(err, ErrDeltaExpired):
+		return "datasets.failed.delta-expired"
+	case errors.Is(err, ErrNoSnapshot):
+		return "datasets.failed.no-snapshot"
+	case errors.Is(err, ErrGeofilter), errors.Is(err, area.ErrArea):
+		return i18n.M("datasets.failed.area", err.Error())
+	case errors.Is(err, store.ErrNotFound):
+		return i18n.M("datasets.failed.gone", err.Error())
+	}
+	return i18n.M("datasets.failed.file", err.Error())
 }
 
 func (e *Exporter) make(ctx context.Context, row *store.MutationDownload) error {

@@ -9,6 +9,7 @@ import (
 
 	"schakel/delivery/mutation/archive"
 	"schakel/store"
+	"schakel/templates/i18n"
 )
 
 // View identifies the reader of a dataset: the own organisation, or a partner with a subscription to it.
@@ -69,7 +70,7 @@ func (e *Exporter) fill(ctx context.Context, v View, wants part, of whole, o *Of
 		return err
 	}
 	if wants.unread != nil {
-		o.Failed = ErrUnreadable.Error() + " (" + wants.unread.Error() + "); set it again"
+		o.Failed = string(i18n.M("datasets.failed.area-unreadable", wants.unread.Error()))
 		return nil
 	}
 	lineage, err := wants.lineage(of.lineage)

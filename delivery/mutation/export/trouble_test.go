@@ -21,6 +21,7 @@ import (
 	"schakel/store"
 	"schakel/store/needs"
 	"schakel/store/storetest"
+	"schakel/templates/i18n"
 )
 
 // TestUnreadableArea: a follower whose area cannot be read gets to know why, and keeps nobody from the delta.
@@ -32,7 +33,7 @@ func TestUnreadableArea(t *testing.T) {
 		if n := w.work(); n != 0 {
 			t.Error("what cannot be made is tried")
 		}
-		if o, err := w.exporter.Delta(w.ctx, v, d.ID); err != nil || o.Ready || !strings.Contains(o.Failed, "cannot be read") {
+		if o, err := w.exporter.Delta(w.ctx, v, d.ID); err != nil || o.Ready || !strings.Contains(i18n.Message(o.Failed).String(), "cannot be read") {
 			t.Errorf("an area that cannot be read is passed over: %+v, %v", o, err)
 		}
 		if list, n, err := w.exporter.Deltas(w.ctx, v, "", store.Page{}); err != nil || n != 1 || list[0].Ready || list[0].Failed == "" {
@@ -71,7 +72,7 @@ func TestGoneMeanwhile(t *testing.T) {
 			t.Error(err)
 		}
 		row, err = w.exporter.Custom(w.ctx, v, row.ID)
-		if err != nil || row.Status != store.MutationFailed || !strings.Contains(row.Error, export.ErrDeltaExpired.Error()) {
+		if err != nil || row.Status != store.MutationFailed || i18n.Message(row.Error).String() != "the delta can be fetched no more" {
 			t.Errorf("%v, %+v", err, row)
 		}
 	})

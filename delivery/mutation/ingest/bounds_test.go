@@ -14,6 +14,7 @@ import (
 	"schakel/delivery/mutation/ingest"
 	"schakel/store"
 	"schakel/store/needs"
+	"schakel/templates/i18n"
 )
 
 // A group that readers of the delivery would refuse is not taken in: there, every WAS has its fields.
@@ -182,7 +183,7 @@ func TestUnlocated(t *testing.T) {
 			t.Helper()
 			r, err := w.ingester.Publish(w.ctx, w.request(key, of(groups...)))
 			must(t, err)
-			return fmt.Sprintf("%d %s", r.Publication.Unlocated, r.Publication.UnlocatedFirst)
+			return fmt.Sprintf("%d %s", r.Publication.Unlocated, i18n.Message(r.Publication.UnlocatedFirst))
 		}
 		gml := func(object, id, in string) format.Mutation {
 			return mut(object, nil, &format.State{ID: id, XML: []byte(`<p:Pand xmlns:p="urn:p" xmlns:gml="http://www.opengis.net/gml/3.2"><p:plek>` + in + `</p:plek></p:Pand>`)})

@@ -8,6 +8,7 @@ import (
 	"io"
 	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf16"
 	"unicode/utf8"
 
@@ -15,6 +16,7 @@ import (
 	"schakel/delivery/mutation/format"
 	"schakel/delivery/mutation/format/xmlscan"
 	"schakel/store"
+	"schakel/templates/i18n"
 )
 
 // badGroup is a group of JSON text that is not as it should be, and the line of it where that shows.
@@ -203,34 +205,57 @@ type Problem struct {
 	Mutation int // in the group, from 1
 	Code     string
 	ID       string // of the state, as the publisher gave it
-	Detail   string
-	Remedy   string
+	Detail   i18n.Message
+	Remedy   i18n.Message
 }
 
-// Error names the place first.
-func (p Problem) Error() string {
-	text := p.Detail
+// Error is the problem in English.
+func (p Problem) Error() string { return p.Text().String() }
+
+// Text names the place first.
+func (p Problem) Text() i18n.Message {
 	if place := p.place(); place != "" {
-		text = place + ": " + text
+		return i18n.M("datasets.problem.at", place, p.Said())
 	}
-	return strings.TrimSuffix(text, ".") + ". " + p.Remedy
+	return p.Said()
 }
 
-// place is such as "a.xml, line 3, group 2".
-func (p Problem) place() string {
-	var place []string
+// Said names what is wrong and what to do, without the place.
+func (p Problem) Said() i18n.Message {
+	return i18n.M("datasets.problem.with-remedy", p.Detail, p.Remedy)
+}
+
+// place is such as "a.xml, line 3, group 2"; empty where nothing is known.
+func (p Problem) place() (place i18n.Message) {
 	if p.File != "" {
-		place = append(place, p.File)
+		place = i18n.Raw(p.File)
 	}
 	for _, n := range []struct {
 		name string
 		n    int
-	}{{"line", p.Line}, {"column", p.Column}, {"group", p.Group}, {"mutation", p.Mutation}} {
-		if n.n > 0 {
-			place = append(place, fmt.Sprint(n.name, " ", n.n))
-		}
+	}{{"datasets.place.line", p.Line}, {"datasets.place.column", p.Column}, {"datasets.place.group", p.Group}, {"datasets.place.mutation", p.Mutation}} {
+		place = within(place, n.name, n.n)
 	}
-	return strings.Join(place, ", ")
+	return place
+}
+
+// within adds a number to a place, where it is known.
+func within(place i18n.Message, name string, n int) i18n.Message {
+	switch part := i18n.M(name, strconv.Itoa(n)); {
+	case n <= 0:
+		return place
+	case place == "":
+		return part
+	default:
+		return i18n.M("datasets.place.and", place, part)
+	}
+}
+
+// found makes a sentence of an error of those who read files, which is in English.
+func found(err error) i18n.Message {
+	text := strings.TrimSuffix(err.Error(), ".")
+	first, size := utf8.DecodeRuneInString(text)
+	return i18n.Raw(string(unicode.ToUpper(first)) + text[size:] + ".")
 }
 
 // mostProblems limits the reported problems of a group.
@@ -242,12 +267,23 @@ type Refused struct {
 	Problems    []Problem                 // one or more, all of one group
 }
 
-// Error tells the first problem.
-func (r *Refused) Error() string {
+// Error is the first problem in English.
+func (r *Refused) Error() string { return r.Text().String() }
+
+// Text tells the first problem, and counts the others.
+func (r *Refused) Text() i18n.Message {
 	if len(r.Problems) == 1 {
-		return r.Problems[0].Error()
+		return r.Problems[0].Text()
 	}
-	return fmt.Sprintf("%s (and %d more)", r.Problems[0].Error(), len(r.Problems)-1)
+	return i18n.M("datasets.problem.more", r.Problems[0].Text(), len(r.Problems)-1)
+}
+
+// failureText writes a failure, to be stored: what was refused as a message for its reader, the rest in English.
+func failureText(failure error) string {
+	if refused, ok := errors.AsType[*Refused](failure); ok {
+		return string(refused.Text())
+	}
+	return failure.Error()
 }
 
 // refusedSource makes a problem of what a source cannot read. What was cut off, or failed on its way, stays what it is.
@@ -276,13 +312,13 @@ func refusedSource(err error) error {
 	if code == "" {
 		return err
 	}
-	p := Problem{Code: code, Detail: err.Error(), Remedy: "Mend the file and send it again."}
+	p := Problem{Code: code, Detail: found(err), Remedy: "datasets.remedy.file"}
 	var place *format.Error
 	if entry, ok := errors.AsType[*archive.Error](err); ok {
 		p.File = entry.Entry
 	}
 	if errors.As(err, &place) {
-		p.File, p.Line, p.Column, p.Group, p.Detail = place.File, place.Line, place.Column, place.Group, place.Err.Error()
+		p.File, p.Line, p.Column, p.Group, p.Detail = place.File, place.Line, place.Column, place.Group, found(place.Err)
 	}
 	return &Refused{Problems: []Problem{p}}
 }

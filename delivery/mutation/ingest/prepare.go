@@ -4,8 +4,8 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"schakel/delivery/mutation/archive"
@@ -13,6 +13,7 @@ import (
 	"schakel/delivery/mutation/format"
 	"schakel/delivery/mutation/format/xmlscan"
 	"schakel/store"
+	"schakel/templates/i18n"
 )
 
 // group is a group that was looked at as far as that can be done without the database.
@@ -31,7 +32,7 @@ type mutation struct {
 	objectID   string
 	was        *was
 	wordt      *store.MutationState // without its id, and what the WAS adds to it
-	nowhere    string               // why the WORDT lies in no area; empty when it does, or nobody asks
+	nowhere    i18n.Message         // why the WORDT lies in no area; empty when it does, or nobody asks
 }
 
 // was refers to a state, as a WAS does.
@@ -57,7 +58,7 @@ func (p *preparer) prepare(g *format.Group, at archive.Position) (*group, []Prob
 	out := &group{at: at, line: g.Line, mutations: make([]mutation, len(g.Mutations))}
 	var problems []Problem
 	if len(g.Mutations) == 0 {
-		problems = append(problems, out.problem(-1, CodeEmpty, "", "the group has no mutations", "Leave it out."))
+		problems = append(problems, out.problem(-1, CodeEmpty, "", "datasets.problem.group-empty", "datasets.remedy.leave-out"))
 	}
 	hash := sha256.New()
 	for i := range g.Mutations {
@@ -76,7 +77,7 @@ func (p *preparer) prepare(g *format.Group, at archive.Position) (*group, []Prob
 }
 
 // problem is one of the i-th mutation, or of the group.
-func (g *group) problem(i int, code, id, detail, remedy string) Problem {
+func (g *group) problem(i int, code, id string, detail, remedy i18n.Message) Problem {
 	p := Problem{File: g.at.File, Line: g.line, Group: g.at.Group, Code: code, ID: id, Detail: detail, Remedy: remedy}
 	if i >= 0 {
 		p.Line, p.Mutation = g.mutations[i].line, i+1
@@ -88,9 +89,9 @@ func (g *group) problem(i int, code, id, detail, remedy string) Problem {
 func (p *preparer) mutation(out *mutation, m format.Mutation) *Problem {
 	switch {
 	case m.Kind() == 0:
-		return &Problem{Code: CodeKind, Detail: "the mutation has neither a WAS nor a WORDT", Remedy: "Tell what was, what becomes, or both."}
+		return &Problem{Code: CodeKind, Detail: "datasets.problem.neither", Remedy: "datasets.remedy.neither"}
 	case p.kind == store.PublicationInitial && m.Was != nil:
-		return &Problem{Code: CodeKind, Detail: "an initial load only adds", Remedy: "Publish it as a delta."}
+		return &Problem{Code: CodeKind, Detail: "datasets.problem.initial-adds", Remedy: "datasets.remedy.as-delta"}
 	}
 	out.objectID = m.ObjectID
 	problem := checkIDs(m)
@@ -112,7 +113,7 @@ func (p *preparer) mutation(out *mutation, m format.Mutation) *Problem {
 	name := m.Type() // after the payloads were read: it may be in there
 	var known bool
 	if out.objectType, known = objectType(p.dataset, name); !known {
-		return &Problem{Code: CodeType, Detail: fmt.Sprintf("object type %q is none of the dataset", name), Remedy: "Add it to the dataset first."}
+		return &Problem{Code: CodeType, Detail: i18n.M("datasets.problem.type", name), Remedy: "datasets.remedy.type"}
 	}
 	return nil
 }
@@ -121,7 +122,7 @@ func (p *preparer) was(s *format.State) (*was, *format.State, *Problem) {
 	out := &was{id: s.ID}
 	if len(s.XML) == 0 {
 		if s.ID == "" {
-			return nil, s, &Problem{Code: CodeNoState, Detail: "the WAS has neither an id nor XML", Remedy: "Give the id of the state that was, or the state itself."}
+			return nil, s, &Problem{Code: CodeNoState, Detail: "datasets.problem.was-empty", Remedy: "datasets.remedy.was-empty"}
 		}
 		return out, s, nil
 	}
@@ -133,7 +134,7 @@ func (p *preparer) was(s *format.State) (*was, *format.State, *Problem) {
 // wordt reads the WORDT; the one of m has its payload read then.
 func (p *preparer) wordt(out *mutation, m *format.Mutation) (problem *Problem) {
 	if len(m.Wordt.XML) == 0 {
-		return &Problem{Code: CodeNoState, ID: m.Wordt.ID, Detail: "the WORDT has no XML", Remedy: "Give the state that becomes."}
+		return &Problem{Code: CodeNoState, ID: m.Wordt.ID, Detail: "datasets.problem.wordt-empty", Remedy: "datasets.remedy.wordt-empty"}
 	}
 	s, digest, problem := p.read(m.Wordt)
 	if m.Wordt = s; problem != nil {
@@ -157,16 +158,16 @@ func (p *preparer) read(s *format.State) (*format.State, []byte, *Problem) {
 	if s.Object == "" {
 		parsed, err := format.ParseState(s.ID, s.XML, s.Namespaces...)
 		if errors.Is(err, format.ErrLimit) {
-			return s, nil, &Problem{Code: CodeLimit, ID: s.ID, Detail: "the state asks too much: " + err.Error(), Remedy: "Make the object smaller or simpler."}
+			return s, nil, &Problem{Code: CodeLimit, ID: s.ID, Detail: i18n.M("datasets.problem.state-heavy", err.Error()), Remedy: "datasets.remedy.simpler"}
 		}
 		if err != nil {
-			return s, nil, &Problem{Code: CodePayload, ID: s.ID, Detail: "the state is not one sound element: " + err.Error(), Remedy: "Give one element that declares its namespaces."}
+			return s, nil, &Problem{Code: CodePayload, ID: s.ID, Detail: i18n.M("datasets.problem.state-unsound", err.Error()), Remedy: "datasets.remedy.one-element"}
 		}
 		s = parsed
 	}
 	digest, err := s.Digest()
 	if err != nil {
-		return s, nil, &Problem{Code: CodePayload, ID: s.ID, Detail: "the state cannot be read: " + err.Error(), Remedy: "Give one element that declares its namespaces."}
+		return s, nil, &Problem{Code: CodePayload, ID: s.ID, Detail: i18n.M("datasets.problem.state-unreadable", err.Error()), Remedy: "datasets.remedy.one-element"}
 	}
 	return s, digest[:], nil
 }
@@ -198,12 +199,15 @@ const mostReason = 1000
 
 // checkIDs refuses ids that cannot be written in a delivery: once in the history, such a group could never leave it.
 func checkIDs(m format.Mutation) *Problem {
-	for _, id := range []struct{ of, text string }{{"id of the object", m.ObjectID}, {"id of the WAS", idOf(m.Was)}, {"id of the WORDT", idOf(m.Wordt)}} {
+	for _, id := range []struct {
+		of   i18n.Message
+		text string
+	}{{"datasets.id-of.object", m.ObjectID}, {"datasets.id-of.was", idOf(m.Was)}, {"datasets.id-of.wordt", idOf(m.Wordt)}} {
 		if len(id.text) > mostID {
-			return &Problem{Code: CodeText, Detail: fmt.Sprintf("the %s has %d bytes, and at most %d are taken", id.of, len(id.text), mostID), Remedy: "Give a shorter id."}
+			return &Problem{Code: CodeText, Detail: i18n.M("datasets.problem.id-long", id.of, len(id.text), mostID), Remedy: "datasets.remedy.id-long"}
 		}
 		if err := xmlscan.CheckText(id.text); err != nil {
-			return &Problem{Code: CodeText, Detail: fmt.Sprintf("the %s %q has a character that XML cannot have", id.of, id.text), Remedy: "Leave the character out."}
+			return &Problem{Code: CodeText, Detail: i18n.M("datasets.problem.id-character", id.of, strconv.Quote(id.text)), Remedy: "datasets.remedy.id-character"}
 		}
 	}
 	return nil
@@ -219,10 +223,10 @@ func idOf(s *format.State) string {
 // checkState refuses a state that a reader of the delivery would refuse, once what was declared around it is written with it.
 func checkState(s *format.State, namespaces string) *Problem {
 	if err := s.Fits(); err != nil {
-		return &Problem{Code: CodeLimit, ID: s.ID, Detail: err.Error(), Remedy: "Make the object simpler."}
+		return &Problem{Code: CodeLimit, ID: s.ID, Detail: found(err), Remedy: "datasets.remedy.simpler"}
 	}
 	if most := format.DefaultLimits().State; written(int64(len(s.XML)), namespaces) > int64(most) {
-		return &Problem{Code: CodeLimit, ID: s.ID, Detail: fmt.Sprintf("the state has %d bytes with its namespaces, and at most %d are taken", written(int64(len(s.XML)), namespaces), most), Remedy: "Make the object smaller."}
+		return &Problem{Code: CodeLimit, ID: s.ID, Detail: i18n.M("datasets.problem.state-large", written(int64(len(s.XML)), namespaces), most), Remedy: "datasets.remedy.simpler"}
 	}
 	return nil
 }
@@ -246,7 +250,7 @@ func (b *batcher) fitsDelivery(g *group) *Problem {
 	if size <= most {
 		return nil
 	}
-	p := g.problem(-1, CodeLimit, "", fmt.Sprintf("the states of the group have %d bytes with those that end, and at most %d are taken", size, most), "Divide it over more groups.")
+	p := g.problem(-1, CodeLimit, "", i18n.M("datasets.problem.group-large", size, most), "datasets.remedy.group-large")
 	return &p
 }
 
@@ -254,10 +258,10 @@ func (b *batcher) fitsDelivery(g *group) *Problem {
 func checkReason(req *Request) error {
 	text := []rune(req.Replace)
 	if len(text) > mostReason || xmlscan.CheckText(req.Replace) != nil || slices.ContainsFunc(text, func(r rune) bool { return r < ' ' }) {
-		return headerProblem(req.Name, "the reason to replace what is there is too long, or has control characters", fmt.Sprintf("Give a reason of at most %d characters.", mostReason))
+		return headerProblem(req.Name, "datasets.problem.reason", i18n.M("datasets.remedy.reason", mostReason))
 	}
 	if req.Replace != "" && req.Kind != store.PublicationInitial {
-		return headerProblem(req.Name, "only an initial load replaces a history", "Publish it as an initial load, or leave the reason out.")
+		return headerProblem(req.Name, "datasets.problem.replaces", "datasets.remedy.replaces")
 	}
 	return nil
 }
@@ -273,9 +277,9 @@ func newLocator(d store.Dataset) *locator {
 	switch d.AreaKind {
 	case store.AreaGeometry:
 		fields := area.Fields{CRS: area.CRS(d.CRS), Geometry: d.GeometryElements}
-		return &locator{kind: d.AreaKind, elements: strings.Join(d.GeometryElements, " or "), reader: area.NewReader(fields)}
+		return &locator{kind: d.AreaKind, elements: strings.Join(d.GeometryElements, " | "), reader: area.NewReader(fields)}
 	case store.AreaKeys:
-		return &locator{kind: d.AreaKind, elements: strings.Join(d.KeyElements, " or "), reader: area.NewReader(area.Fields{Keys: d.KeyElements})}
+		return &locator{kind: d.AreaKind, elements: strings.Join(d.KeyElements, " | "), reader: area.NewReader(area.Fields{Keys: d.KeyElements})}
 	}
 	return nil
 }
@@ -284,15 +288,15 @@ func newLocator(d store.Dataset) *locator {
 // it would go to every subscriber, whatever part of the dataset it was allowed (MUT-42). A state may have no geometry, or no
 // key, at all; as it goes to no subscriber with an area then, nowhere says why. What is in already, from before this was
 // looked at, is compared with what is sent again and not judged.
-func (p *preparer) locate(s *format.State) (nowhere string, refused *Problem) {
+func (p *preparer) locate(s *format.State) (nowhere i18n.Message, refused *Problem) {
 	if p.places == nil || p.count <= p.skip {
 		return "", nil
 	}
 	shape, keys, err := p.places.reader.Read(s)
 	if wrong, ok := errors.AsType[*area.GeometryError](err); ok && p.places.kind == store.AreaGeometry {
 		return "", &Problem{
-			Code: CodeGeometry, ID: s.ID, Detail: fmt.Sprintf("the geometry of the state cannot be read: element %s: %s", wrong.Element, wrong.What),
-			Remedy: "Mend the geometry: whether the object lies in the area of a subscriber depends on it.",
+			Code: CodeGeometry, ID: s.ID, Detail: i18n.M("datasets.problem.geometry", wrong.Element, wrong.What),
+			Remedy: "datasets.remedy.geometry",
 		}
 	}
 	if err != nil || !shape.Empty() || len(keys) > 0 {
@@ -302,18 +306,18 @@ func (p *preparer) locate(s *format.State) (nowhere string, refused *Problem) {
 }
 
 // nowhere names what the last state lacks.
-func (l *locator) nowhere() string {
-	in := ""
-	if l.elements != "" {
-		in = " in an element " + l.elements
-	}
+func (l *locator) nowhere() i18n.Message {
+	lacks := i18n.Message("datasets.nowhere.geometry")
 	switch unknown := l.reader.Unknown(); {
 	case l.kind == store.AreaKeys:
-		return "no key" + in
+		lacks = "datasets.nowhere.key"
 	case unknown != "":
-		return "no geometry that is known" + in + " (gml:" + unknown + " is not)"
+		lacks = i18n.M("datasets.nowhere.unknown", "gml:"+unknown)
 	}
-	return "no geometry" + in
+	if l.elements != "" {
+		return i18n.M("datasets.nowhere.in", lacks, l.elements)
+	}
+	return lacks
 }
 
 // placed names a mutation of the group in words; name names the publication, which is left out.
@@ -324,7 +328,7 @@ func (g *group) placed(i int, name string) string {
 	}
 	place := p.place()
 	if id := g.mutations[i].objectID; id != "" {
-		place += ", object " + id
+		place = i18n.M("datasets.place.and", place, i18n.M("datasets.place.object", id))
 	}
-	return place + ": " + g.mutations[i].nowhere
+	return string(i18n.M("datasets.problem.at", place, g.mutations[i].nowhere))
 }

@@ -2,9 +2,9 @@ package ingest
 
 import (
 	"bytes"
-	"fmt"
 
 	"schakel/store"
+	"schakel/templates/i18n"
 )
 
 // add adds a group, or gives its problems and adds nothing of it.
@@ -78,7 +78,7 @@ func (b *batcher) mutation(g *group, i int) *Problem {
 func (b *batcher) born(g *group, i int, row *store.Mutation) *Problem {
 	s := *g.mutations[i].wordt
 	if id := s.SourceID; id != "" && (b.bySource[id] != nil || b.states[id] != nil) {
-		p := g.problem(i, CodeIDUsed, id, "a state had the id of this WORDT before", "Give every state an id of its own, also when it is as it once was; or give none.")
+		p := g.problem(i, CodeIDUsed, id, "datasets.problem.id-used", "datasets.remedy.id-used")
 		return &p
 	}
 	s.ID, s.ObjectType, s.ObjectID, s.BornSeq = b.newID(), row.ObjectType, row.ObjectID, b.seq
@@ -104,13 +104,13 @@ func (b *batcher) find(g *group, i int) (*known, *Problem) {
 	case k != nil && k.DiedSeq == 0:
 		return k, nil
 	case k == nil && g.comes(i, m.was.id):
-		p = g.problem(i, CodeForward, m.was.id, "the WAS refers to a state that comes later in the group", "Put the mutation that brings the state first.")
+		p = g.problem(i, CodeForward, m.was.id, "datasets.problem.state-later", "datasets.remedy.state-later")
 	case k == nil:
-		p = g.problem(i, CodeUnknown, m.was.id, "the WAS refers to a state that was never published here", "Publish what brings the state first, or publish an initial load again.")
+		p = g.problem(i, CodeUnknown, m.was.id, "datasets.problem.state-unknown", "datasets.remedy.state-unknown")
 	case k.DiedSeq == b.seq:
-		p = g.problem(i, CodeTwice, m.was.id, "another mutation of this group has changed or deleted the state already", "Let one mutation follow the other by the state it brings.")
+		p = g.problem(i, CodeTwice, m.was.id, "datasets.problem.state-twice", "datasets.remedy.state-twice")
 	default:
-		p = g.problem(i, CodeDead, m.was.id, "the state was changed or deleted before", "Refer to the state that came in its place.")
+		p = g.problem(i, CodeDead, m.was.id, "datasets.problem.state-dead", "datasets.remedy.state-dead")
 	}
 	return nil, &p
 }
@@ -137,10 +137,9 @@ func (b *batcher) findByFields(g *group, i int) (*known, *Problem) {
 	if len(found) == 1 {
 		return found[0], nil
 	}
-	p := g.problem(i, CodeUnknown, "", fmt.Sprintf("no state of %s %q that is there now has the fields of this WAS", m.objectType, m.objectID),
-		"Give the WAS the fields of the state, or its id.")
+	p := g.problem(i, CodeUnknown, "", i18n.M("datasets.problem.fields-unknown", m.objectType, m.objectID), "datasets.remedy.fields-unknown")
 	if len(found) > 1 {
-		p = g.problem(i, CodeAmbiguous, "", fmt.Sprintf("more than one state of %s %q has the fields of this WAS", m.objectType, m.objectID), "Give the WAS the id of the state.")
+		p = g.problem(i, CodeAmbiguous, "", i18n.M("datasets.problem.fields-several", m.objectType, m.objectID), "datasets.remedy.fields-several")
 	}
 	return nil, &p
 }
@@ -151,9 +150,9 @@ func (b *batcher) fits(g *group, i int, k *known) *Problem {
 	var p Problem
 	switch {
 	case m.objectType != "" && m.objectType != k.ObjectType, m.objectID != "" && k.ObjectID != "" && m.objectID != k.ObjectID:
-		p = g.problem(i, CodeObject, m.was.id, fmt.Sprintf("the WAS refers to a state of %s %q", k.ObjectType, k.ObjectID), "Refer to a state of the same object.")
+		p = g.problem(i, CodeObject, m.was.id, i18n.M("datasets.problem.other-object", k.ObjectType, k.ObjectID), "datasets.remedy.other-object")
 	case m.was.digest != nil && !bytes.Equal(m.was.digest, k.Digest):
-		p = g.problem(i, CodeOther, m.was.id, "the fields of the WAS are not those of the state it refers to", "Give the WAS as it was published; in JSON the id alone will do.")
+		p = g.problem(i, CodeOther, m.was.id, "datasets.problem.other-fields", "datasets.remedy.other-fields")
 	default:
 		return nil
 	}

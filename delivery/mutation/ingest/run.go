@@ -203,7 +203,7 @@ func (r *run) failed(ctx context.Context, failure error) error {
 		failure = r.overtaken(ctx)
 	} else {
 		p := r.pub
-		p.Status, p.Error = store.MutationFailed, failure.Error()
+		p.Status, p.Error = store.MutationFailed, failureText(failure)
 		err := r.db.Write(ctx, func(tx *store.Tx) error {
 			p.FinishedAt = tx.Now
 			return tx.StepPublication(ctx, &p, r.pub.Groups, r.pub.Status)

@@ -11,6 +11,7 @@ import (
 	"schakel/delivery/mutation/archive"
 	"schakel/delivery/mutation/format"
 	"schakel/store"
+	"schakel/templates/i18n"
 )
 
 // Source gives what is to be published. It is not safe for concurrent use. Of JSON a WAS may have an id and no XML.
@@ -120,7 +121,7 @@ func lookAhead(s Source, d store.Dataset, kind string) (Source, error) {
 	switch {
 	case errors.Is(a.err, io.EOF) && lines: // of which none came: whoever makes them may have failed
 		return nil, &Refused{Problems: []Problem{{
-			Code: CodeHeader, Detail: "the body is empty, and nothing is replaced by it", Remedy: `Send the groups that take the place of what is there; {"groups":[]} as JSON is none.`,
+			Code: CodeHeader, Detail: "datasets.problem.body-empty", Remedy: i18n.M("datasets.remedy.body-empty", `{"groups":[]}`),
 		}}}
 	case errors.Is(a.err, io.EOF) && !errors.Is(a.err, io.ErrUnexpectedEOF):
 		return a, nil
@@ -211,23 +212,23 @@ func shortened(text []byte) []byte { return text[:min(len(text), 40)] }
 
 func compareHeader(req *Request, d store.Dataset, h *format.Header) error {
 	if h.Dataset == "" {
-		return headerProblem(req.Name, "the file does not say of which dataset it is", fmt.Sprintf("Put the dataset %q in its header.", d.ID))
+		return headerProblem(req.Name, "datasets.problem.no-dataset", i18n.M("datasets.remedy.no-dataset", d.ID))
 	}
 	if !strings.EqualFold(h.Dataset, d.ID) {
-		return headerProblem(req.Name, fmt.Sprintf("the file is of dataset %q, not of %q", h.Dataset, d.ID), "Publish it in its own dataset.")
+		return headerProblem(req.Name, i18n.M("datasets.problem.other-dataset", h.Dataset, d.ID), "datasets.remedy.other-dataset")
 	}
 	if initial := req.Kind == store.PublicationInitial; h.Type == format.Initial && !initial || h.Type == format.Delta && initial {
-		return headerProblem(req.Name, fmt.Sprintf("the file says that it is of type %s", h.Type), "Publish it as what it is.")
+		return headerProblem(req.Name, i18n.M("datasets.problem.other-type", fmt.Sprint(h.Type)), "datasets.remedy.other-type")
 	}
 	for _, name := range h.ObjectTypes {
 		if _, ok := objectType(d, name); !ok {
-			return headerProblem(req.Name, fmt.Sprintf("object type %q is none of the dataset", name), "Add it to the dataset first.")
+			return headerProblem(req.Name, i18n.M("datasets.problem.type", name), "datasets.remedy.type")
 		}
 	}
 	return nil
 }
 
-func headerProblem(name, detail, remedy string) error {
+func headerProblem(name string, detail, remedy i18n.Message) error {
 	return &Refused{Problems: []Problem{{File: name, Code: CodeHeader, Detail: detail, Remedy: remedy}}}
 }
 
