@@ -209,6 +209,7 @@ type Profile struct {
 	MinScore           int    // 0 to 100 (EDU-21)
 	ClientAuth         string // SEC-02
 	TokenKeyDays       int    // age at which the key of access tokens is replaced; 0 for never (SEC-05)
+	ProofNonce         string // whether DPoP proofs need a nonce of ours: PolicyOff or PolicyRequire (SEC-13)
 
 	AMQPSubjects []string // codes of list 8279 (AMQP-21)
 	AMQPUnwanted string   // AMQP-16

@@ -80,6 +80,7 @@ type ClientAddCmd struct {
 	JWKSFile   string   `name:"jwks-file" placeholder:"FILE" help:"Its public keys (JWK Set), with private_key_jwt. Default: a new key pair."`
 	Subject    string   `name:"certificate-subject" placeholder:"DN" help:"Subject that its certificates must have, as CN=…,O=…,C=NL. Default: any with the OIN of its organisation as serialNumber."`
 	Bound      bool     `name:"certificate-bound" help:"Its access tokens work with its certificate alone."`
+	DPoP       bool     `name:"dpop-bound" help:"Its access tokens work with a proof of its key alone (DPoP, RFC 9449)."`
 	ByChain    bool     `name:"certificate-keys" help:"With private_key_jwt: a key counts that comes with a certificate of its organisation in the assertion (x5c), so that it can renew keys by itself."`
 	KeyFile    string   `name:"key-file" placeholder:"FILE" help:"Where the private key of a new key pair is written, as JWK, or as PEM when the name ends in .pem. Default: printed, this once."`
 }
@@ -99,7 +100,7 @@ func (c *ClientAddCmd) CheckFlags() error {
 func (c *ClientAddCmd) Run(ctx context.Context, streams cli.Streams, log *slog.Logger) error {
 	in := identity.NewClient{
 		Name: c.Name, AuthMethod: c.AuthMethod, Scopes: c.Scopes, PublishTypes: c.Types, PublishSources: c.Sources, SourceReason: c.Reason,
-		CertificateSubject: c.Subject, CertificateBound: c.Bound, CertificateKeys: c.ByChain,
+		CertificateSubject: c.Subject, CertificateBound: c.Bound, DPoPBound: c.DPoP, CertificateKeys: c.ByChain,
 	}
 	pair, err := c.keys(&in)
 	if err != nil {

@@ -156,6 +156,7 @@ func newIssuer(p *program, cfg ServeCmd, certificates *site.CertificatePolicy, l
 		Issuer: p.base, TokenEndpoint: p.base + "/oauth/token", JWKSURI: p.base + "/oauth/jwks", LiveAuthMethods: p.registry.Clients.AuthMethods,
 		Clients: p.registry.Clients, Keys: p.registry.SigningKeys, Certified: p.registry.SigningKeys, Replay: p.db, HTTP: p.outbound.HTTPClient(), AllowHTTP: cfg.PlainHTTP, Now: cli.Clock,
 	}
+	config.Nonces, config.AskNonce = p.registry.Clients.Nonces(), p.registry.Clients.AsksNonce
 	var err error
 	if config.Externals, err = cfg.externals(p.base, cfg.PlainHTTP); err != nil {
 		return nil, err

@@ -34,6 +34,7 @@ type Client struct {
 
 	CertificateSubject string `db:"certificate_subject"` // that a TLS certificate of it must have; empty: the OIN of the partner is enough
 	CertificateBound   bool   `db:"certificate_bound"`   // its tokens work with the certificate alone that they were asked with
+	DPoPBound          bool   `db:"dpop_bound"`          // its tokens work with a proof of the key alone that they were asked with
 	CertificateKeys    bool   `db:"certificate_keys"`    // private_key_jwt: a key counts that comes with a certificate of the partner
 	CertificateSeen    string `db:"certificate_seen"`    // the subject of the certificate that it showed last
 	CertificateUntil   Time   `db:"certificate_until"`   // the end of that
@@ -58,7 +59,7 @@ func (tx *Tx) UpdateClient(ctx context.Context, c *Client) error {
 	c.UpdatedAt = tx.Now
 	return tx.update(ctx, "client", c, "name", "auth_method", "secret_hash", "jwks", "jwks_uri", "scopes", "requested_scopes",
 		"publish_types", "publish_sources", "requested_types", "requested_sources", "status", "status_reason", "token_version",
-		"updated_at", "decided_at", "decided_by", "certificate_subject", "certificate_bound", "certificate_keys", "external_issuer", "external_id")
+		"updated_at", "decided_at", "decided_by", "certificate_subject", "certificate_bound", "certificate_keys", "external_issuer", "external_id", "dpop_bound")
 }
 
 // NoteClientCertificate records which certificate a client showed last.

@@ -131,6 +131,9 @@ func (f verifierFunc) Verify(_ context.Context, bearer string) (token.Claims, er
 	return f(bearer)
 }
 
+// Prove implements TokenVerifier.
+func (f verifierFunc) Prove(context.Context, token.Proof) (string, error) { return "", nil }
+
 // Rules: EDU-04, CE-68, SEC-08, OPEN-03, OPEN-05.
 func TestRequireScope(t *testing.T) {
 	t.Parallel()

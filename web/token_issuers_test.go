@@ -83,7 +83,7 @@ func TestTokenOfOtherIssuer(t *testing.T) {
 		"token-audience":   {"aud": "https://elsewhere.example"},
 		"token-expired":    {"exp": clock.Now().Add(-time.Second).Unix()},
 		"token-issuer":     {"iss": "https://nobody.example"},
-		"token-unverified": {"cnf": map[string]any{"jkt": "x"}},
+		"token-unverified": {"cnf": map[string]any{"kid": "x"}},
 	} {
 		answer := ask(issue(claims))
 		answer.problem(t, http.StatusUnauthorized, code)
@@ -91,6 +91,7 @@ func TestTokenOfOtherIssuer(t *testing.T) {
 			t.Errorf("%s: no challenge", code)
 		}
 	}
+	ask(issue(map[string]any{"cnf": map[string]any{"jkt": "x"}})).problem(t, http.StatusUnauthorized, "token-proof")
 	ask(issue(map[string]any{"scope": "openid"})).problem(t, http.StatusForbidden, "insufficient-scope")
 	ask(issue(map[string]any{"scope": "openid registry.write", "jti": "2"})).problem(t, http.StatusForbidden, "insufficient-scope")
 

@@ -61,6 +61,7 @@ type NewClient struct {
 	// CertificateSubject is the subject of its certificates (RFC 4514); empty: any with the OIN of the partner.
 	CertificateSubject string
 	CertificateBound   bool // its tokens work with its certificate alone
+	DPoPBound          bool // its tokens work with a proof of its key alone (RFC 9449)
 	CertificateKeys    bool // private_key_jwt: a key counts that comes with a certificate of the partner
 }
 
@@ -208,7 +209,7 @@ func (c *Clients) tokenClient(ctx context.Context, client store.Client) (token.C
 		ID: client.ID, PartnerID: client.PartnerID, Name: client.Name, Status: token.StatusActive,
 		AuthMethod: client.AuthMethod, SecretHash: client.SecretHash, JWKS: []byte(client.JWKS), JWKSURI: client.JWKSURI,
 		Scopes: client.Scopes, TokenVersion: client.TokenVersion, OIN: partner.OIN,
-		CertificateSubject: client.CertificateSubject, CertificateBound: client.CertificateBound, CertificateKeys: client.CertificateKeys,
+		CertificateSubject: client.CertificateSubject, CertificateBound: client.CertificateBound, DPoPBound: client.DPoPBound, CertificateKeys: client.CertificateKeys,
 	}
 	if partner.Own {
 		found.PartnerID = ""

@@ -20,6 +20,7 @@ import (
 func (c *Clients) apply(client *store.Client, in NewClient, actor registry.Actor, now store.Time) {
 	client.Name, client.AuthMethod, client.JWKS, client.JWKSURI = in.Name, in.AuthMethod, in.JWKS, in.JWKSURI
 	client.CertificateSubject, client.CertificateBound, client.CertificateKeys = in.CertificateSubject, in.CertificateBound, in.CertificateKeys
+	client.DPoPBound = in.DPoPBound
 	all := func(string) bool { return actor.Administrator }
 	free := func(s string) bool { return actor.Administrator || slices.Contains(FreeScopes(), s) }
 	client.Scopes, client.RequestedScopes = split(in.Scopes, client.Scopes, free)
@@ -59,7 +60,8 @@ func (c *Clients) Update(ctx context.Context, actor registry.Actor, id string, i
 			return registry.Found("partner", err)
 		}
 		keys := client.JWKS != asked.JWKS || client.JWKSURI != asked.JWKSURI || client.CertificateSubject != asked.CertificateSubject ||
-			client.CertificateBound != asked.CertificateBound || client.CertificateKeys != asked.CertificateKeys
+			client.CertificateBound != asked.CertificateBound || client.CertificateKeys != asked.CertificateKeys ||
+			client.DPoPBound != asked.DPoPBound
 		c.apply(client, asked, actor, tx.Now)
 		details, err := c.grantedSources(ctx, tx, owner, before.PublishSources, *client, asked.SourceReason)
 		if err != nil {

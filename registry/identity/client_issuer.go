@@ -84,3 +84,12 @@ func (c *Clients) SetExternalName(ctx context.Context, actor registry.Actor, id 
 		return c.mailKeys(ctx, tx, actor, before, *client)
 	})
 }
+
+// Nonces makes the nonces of DPoP proofs, with the key of the vault that all nodes share.
+func (c *Clients) Nonces() token.Nonces { return c.cfg.Vault }
+
+// AsksNonce reports whether DPoP proofs need a nonce; while the settings cannot be read, they do.
+func (c *Clients) AsksNonce(ctx context.Context) bool {
+	state, err := c.profile.InForce(ctx)
+	return err != nil || state.ProofNonce == registry.PolicyRequire
+}

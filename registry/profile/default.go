@@ -45,7 +45,7 @@ func DefaultProfile() registry.Profile {
 		},
 		RetryAttempts: 50, RetryDeadline: 7 * 24 * time.Hour, MaxRetryAfter: 24 * time.Hour,
 		CircuitFailures: 10, CircuitWait: 30 * time.Second, CircuitMaxWait: 15 * time.Minute, ContentMode: registry.ModeStructured, DedupeAt: registry.DedupeConsumer,
-		SpecVersions: registry.PolicyRefuse, PartnerPublication: registry.PublicationApprove, ClientAuth: AuthPrivateKey,
+		SpecVersions: registry.PolicyRefuse, PartnerPublication: registry.PublicationApprove, ClientAuth: AuthPrivateKey, ProofNonce: registry.PolicyOff,
 		AMQPSubjects: cpa.SubjectCodes(), AMQPUnwanted: registry.UnwantedHold,
 		AdministratorFactor: registry.PolicyRequire, PartnerFactor: registry.FactorOptional,
 		AdministratorIdle: 2 * time.Hour, AdministratorLogin: 12 * time.Hour, PartnerIdle: 2 * time.Hour, PartnerLogin: 12 * time.Hour, ProofAge: 10 * time.Minute,

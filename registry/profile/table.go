@@ -161,6 +161,12 @@ func registerSettings() []Setting {
 			Rules:   []string{"SEC-05"}, Least: "0", Most: "1095", Unit: "profile.unit.days", Zero: "profile.tokens-rotate-after.zero",
 			at: func(p *registry.Profile) any { return &p.TokenKeyDays },
 		},
+		{
+			Key: "tokens.proof_nonce", Title: "profile.tokens-proof-nonce.title", Explain: "profile.tokens-proof-nonce.explain",
+			Rules:   []string{"SEC-13"},
+			Choices: []Choice{{registry.PolicyOff, "profile.tokens-proof-nonce.off"}, {registry.PolicyRequire, "profile.choice.required"}},
+			at:      func(p *registry.Profile) any { return &p.ProofNonce },
+		},
 	}
 }
 

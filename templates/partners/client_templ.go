@@ -34,7 +34,7 @@ type ClientView struct {
 	Closed                                            string
 	RevokeReason                                      string
 	CertificateSubject, CertificateSeen               string
-	CertificateBound, CertificateKeys                 bool
+	CertificateBound, CertificateKeys, DPoPBound      bool
 	CertificateUntil                                  time.Time // of the certificate that it showed last
 	RevokeError                                       i18n.Message
 }
@@ -56,6 +56,9 @@ func (v ClientView) items(ctx context.Context) []ui.Item {
 			uses = append(uses, i18n.T(ctx, "partners.client.certificate-bound"))
 		}
 		items = append(items, ui.Item{Label: i18n.T(ctx, "partners.client.certificates"), Text: strings.Join(uses, ". ")})
+	}
+	if v.DPoPBound {
+		items = append(items, ui.Item{Label: i18n.T(ctx, "partners.client.dpop-bound"), Text: i18n.T(ctx, "ui.yes")})
 	}
 	if v.CertificateSeen != "" {
 		items = append(items, ui.Item{Label: i18n.T(ctx, "partners.client.certificate-seen"), Text: i18n.T(ctx, "partners.client.certificate-until", v.CertificateSeen, v.CertificateUntil)})
@@ -538,7 +541,7 @@ func privateKeyOnce(v ClientView) templ.Component {
 		var templ_7745c5c3_Var15 string
 		templ_7745c5c3_Var15, templ_7745c5c3_Err = templ.JoinStringErrs(i18n.T(ctx, "partners.client.private-key-of", v.ID))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `partners/client.templ`, Line: 164, Col: 108}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `partners/client.templ`, Line: 167, Col: 108}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var15))
 		if templ_7745c5c3_Err != nil {
@@ -597,7 +600,7 @@ func privateKeyOnce(v ClientView) templ.Component {
 		var templ_7745c5c3_Var17 string
 		templ_7745c5c3_Var17, templ_7745c5c3_Err = templ.JoinStringErrs(i18n.T(ctx, "partners.client.download-now"))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `partners/client.templ`, Line: 174, Col: 54}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `partners/client.templ`, Line: 177, Col: 54}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var17))
 		if templ_7745c5c3_Err != nil {
@@ -658,7 +661,7 @@ func downloadButton(name, mediaType, text, label string) templ.Component {
 		var templ_7745c5c3_Var21 string
 		templ_7745c5c3_Var21, templ_7745c5c3_Err = templ.JoinStringErrs(name)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `partners/client.templ`, Line: 181, Col: 73}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `partners/client.templ`, Line: 184, Col: 73}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var21))
 		if templ_7745c5c3_Err != nil {
@@ -671,7 +674,7 @@ func downloadButton(name, mediaType, text, label string) templ.Component {
 		var templ_7745c5c3_Var22 templ.SafeURL
 		templ_7745c5c3_Var22, templ_7745c5c3_Err = templ.JoinURLErrs(templ.SafeURL("data:" + mediaType + ";base64," + base64.StdEncoding.EncodeToString([]byte(text))))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `partners/client.templ`, Line: 181, Col: 180}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `partners/client.templ`, Line: 184, Col: 180}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var22))
 		if templ_7745c5c3_Err != nil {
@@ -684,7 +687,7 @@ func downloadButton(name, mediaType, text, label string) templ.Component {
 		var templ_7745c5c3_Var23 string
 		templ_7745c5c3_Var23, templ_7745c5c3_Err = templ.JoinStringErrs(label)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `partners/client.templ`, Line: 181, Col: 190}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `partners/client.templ`, Line: 184, Col: 190}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var23))
 		if templ_7745c5c3_Err != nil {
@@ -776,7 +779,7 @@ func idList(list []string) templ.Component {
 			var templ_7745c5c3_Var27 string
 			templ_7745c5c3_Var27, templ_7745c5c3_Err = templ.JoinStringErrs(i18n.T(ctx, "partners.client.none"))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `partners/client.templ`, Line: 198, Col: 39}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `partners/client.templ`, Line: 201, Col: 39}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var27))
 			if templ_7745c5c3_Err != nil {
@@ -822,6 +825,7 @@ type ClientFormView struct {
 	Certificates                      bool
 	CertificateSubject                string
 	CertificateBound, CertificateKeys bool
+	DPoPBound                         bool
 	Wrong                             map[string]i18n.Message
 }
 
@@ -1013,11 +1017,19 @@ func ClientFormPage(p ui.Page, v ClientFormView) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = ui.CheckboxGroup(ui.Field{Name: "scopes", Label: i18n.T(ctx, "partners.label.scopes"), Hint: v.scopesHint(ctx), Error: v.Wrong["scopes"], Options: v.Scopes}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Checkbox(ui.Field{Name: "dpopBound", Label: i18n.T(ctx, "partners.client.dpop-bound"), Hint: i18n.T(ctx, "partners.client.dpop-bound-hint"), Value: ticked(v.DPoPBound)}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 41, " ")
+				if templ_7745c5c3_Err != nil {
+					return templ_7745c5c3_Err
+				}
+				templ_7745c5c3_Err = ui.CheckboxGroup(ui.Field{Name: "scopes", Label: i18n.T(ctx, "partners.label.scopes"), Hint: v.scopesHint(ctx), Error: v.Wrong["scopes"], Options: v.Scopes}).Render(ctx, templ_7745c5c3_Buffer)
+				if templ_7745c5c3_Err != nil {
+					return templ_7745c5c3_Err
+				}
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 42, " ")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -1037,7 +1049,7 @@ func ClientFormPage(p ui.Page, v ClientFormView) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 42, " ")
+					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 43, " ")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -1045,7 +1057,7 @@ func ClientFormPage(p ui.Page, v ClientFormView) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 43, " ")
+					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 44, " ")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -1061,7 +1073,7 @@ func ClientFormPage(p ui.Page, v ClientFormView) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 44, " ")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 45, " ")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

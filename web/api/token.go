@@ -32,8 +32,11 @@ func (m *API) postToken(c echo.Context) error {
 	} else if err != nil {
 		return err
 	}
-	request.Certificate = cert
+	request.Certificate, request.Proofs = cert, c.Request().Header.Values("DPoP")
 	answer, fail := m.Issuer.Exchange(c.Request().Context(), request)
+	if len(request.Proofs) > 0 && fail == nil {
+		site.OfferNonce(c, m.Issuer.Nonce(c.Request().Context()))
+	}
 	if fail != nil {
 		return m.tokenRefused(c, fail)
 	}
@@ -52,6 +55,7 @@ func (m *API) tokenRefused(c echo.Context, fail *token.OAuthError) error {
 	if fail.Challenge != "" {
 		c.Response().Header().Set("WWW-Authenticate", fail.Challenge)
 	}
+	site.OfferNonce(c, fail.Nonce)
 	if fail.Status == http.StatusServiceUnavailable {
 		c.Response().Header().Set("Retry-After", "5")
 		m.App.LogFailure(c, fail)

@@ -97,6 +97,7 @@ func (d ownerPages) clientView(c echo.Context, owner store.Partner, client store
 		Closed: site.Waits(c.Request().Context(), owner), HasSecret: identity.HasSecret(client.AuthMethod), HasKeys: client.AuthMethod == token.PrivateKeyJWT && client.JWKSURI == "", CanChange: site.Waits(c.Request().Context(), owner) == "" && client.Status == store.ClientActive,
 	}
 	v.CertificateSubject, v.CertificateBound, v.CertificateKeys = client.CertificateSubject, client.CertificateBound, client.CertificateKeys
+	v.DPoPBound = client.DPoPBound
 	v.CertificateSeen, v.CertificateUntil = client.CertificateSeen, client.CertificateUntil.Time
 	v.TokenExample, v.CanPublish = TokenExample(client, d.Absolute("")), d.publishes(c.Request().Context(), owner, client)
 	if slices.Contains(client.Scopes, identity.ScopeEventsPublish) {

@@ -69,7 +69,7 @@ func (d ownerPages) editClient(c echo.Context) error {
 		Scopes:             slices.Concat(client.Scopes, client.RequestedScopes),
 		PublishTypes:       slices.Concat(client.PublishTypes, client.RequestedTypes),
 		PublishSources:     slices.Concat(client.PublishSources, client.RequestedSources),
-		CertificateSubject: client.CertificateSubject, CertificateBound: client.CertificateBound, CertificateKeys: client.CertificateKeys,
+		CertificateSubject: client.CertificateSubject, CertificateBound: client.CertificateBound, DPoPBound: client.DPoPBound, CertificateKeys: client.CertificateKeys,
 	}, nil)
 }
 
@@ -99,7 +99,7 @@ func readClient(form site.Form) identity.NewClient {
 		Name: form.Get("name"), AuthMethod: form.Get("authMethod"), JWKS: form.Get("jwks"), JWKSURI: form.Get("jwksUri"),
 		Scopes: form.List("scopes"), PublishTypes: strings.Fields(form.Get("publishTypes")), PublishSources: strings.Fields(form.Get("publishSources")),
 		SourceReason:       form.Get("sourceReason"),
-		CertificateSubject: form.Get("certificateSubject"), CertificateBound: form.Get("certificateBound") != "", CertificateKeys: form.Get("certificateKeys") != "",
+		CertificateSubject: form.Get("certificateSubject"), CertificateBound: form.Get("certificateBound") != "", DPoPBound: form.Get("dpopBound") != "", CertificateKeys: form.Get("certificateKeys") != "",
 	}
 }
 
@@ -109,7 +109,7 @@ func (d ownerPages) showClientForm(c echo.Context, status int, client store.Clie
 		Action: d.Href("/clients"), Cancel: d.Href("/clients"), New: client.ID == "", Name: in.Name, Method: in.AuthMethod,
 		JWKS: in.JWKS, JWKSURI: in.JWKSURI, Methods: clientMethods(c.Request().Context(), d.Registry.Clients.AuthMethods(c.Request().Context())), Scopes: scopeOptions(c.Request().Context(), in.Scopes, decides),
 		PublishTypes: strings.Join(in.PublishTypes, "\n"), PublishSources: strings.Join(in.PublishSources, "\n"), Decides: decides, SourceReason: in.SourceReason, Wrong: wrong,
-		Certificates: d.Registry.Clients.Certificates(), CertificateSubject: in.CertificateSubject, CertificateBound: in.CertificateBound, CertificateKeys: in.CertificateKeys,
+		Certificates: d.Registry.Clients.Certificates(), CertificateSubject: in.CertificateSubject, CertificateBound: in.CertificateBound, DPoPBound: in.DPoPBound, CertificateKeys: in.CertificateKeys,
 	}
 	title := i18n.T(c.Request().Context(), "partners.client.add-one")
 	if client.ID != "" {

@@ -29,6 +29,8 @@ const (
 // TokenVerifier checks an access token and tells whose it is.
 type TokenVerifier interface {
 	Verify(ctx context.Context, bearer string) (token.Claims, error)
+	// Prove checks the proof that a request brings for a token that is bound to a key, and returns the thumbprint of the key.
+	Prove(ctx context.Context, p token.Proof) (thumbprint string, err error)
 }
 
 // issuerRest is after how long a token may be tried again whose issuer could not be asked.
@@ -104,7 +106,8 @@ func (a *App) claims(c echo.Context) (token.Claims, error) {
 			"site.token-missing").With("WWW-Authenticate", "Bearer")
 	}
 	scheme, bearer, _ := strings.Cut(values[0], " ")
-	if len(values) > 1 || !strings.EqualFold(scheme, "Bearer") || bearer == "" {
+	proves := strings.EqualFold(scheme, "DPoP")
+	if len(values) > 1 || !proves && !strings.EqualFold(scheme, "Bearer") || bearer == "" {
 		return token.Claims{}, InvalidToken("site.token-header")
 	}
 	cert, err := a.Certificate(c)
@@ -121,6 +124,9 @@ func (a *App) claims(c echo.Context) (token.Claims, error) {
 	}
 	if err == nil {
 		err = a.bound(c, claims, cert)
+	}
+	if err == nil && (proves || claims.Key != "") {
+		err = a.proven(c, claims, bearer, proves)
 	}
 	return claims, err
 }

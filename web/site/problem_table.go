@@ -50,6 +50,8 @@ func accessProblems() []problemText {
 		{"token-unverified", 401},
 		{"token-client", 401},
 		{"token-inactive", 401},
+		{"token-proof", 401},
+		{"token-proof-nonce", 401},
 		{"token-issuer-unavailable", 503},
 		{"token-in-query", 400},
 		{"certificate-missing", 401},

@@ -183,6 +183,8 @@ type Client struct {
 	CertificateSubject string
 	// CertificateBound gives it tokens that only its certificate can use (RFC 8705, SEC-13).
 	CertificateBound bool
+	// DPoPBound gives it tokens that only the holder of its key can use (RFC 9449, SEC-13).
+	DPoPBound bool
 	// CertificateKeys accepts a key that comes with a certificate in its assertion, beside the keys that are registered (SEC-06).
 	CertificateKeys bool
 

@@ -34,13 +34,15 @@ type Request struct {
 	BasicPassword string
 	// Certificate is the one of the TLS connection, checked up to a trusted root. Optional.
 	Certificate *x509.Certificate
+	// Proofs are the values of the header DPoP; none for a token that everybody may use who has it.
+	Proofs []string
 }
 
 // Response is the answer of the token endpoint (RFC 6749, 5.1). There is never
 // a refresh token (SEC-01). It must be sent with Cache-Control: no-store.
 type Response struct {
 	AccessToken string `json:"access_token"`
-	TokenType   string `json:"token_type"` // always Bearer
+	TokenType   string `json:"token_type"` // Bearer, or DPoP for one that is bound to a key
 	ExpiresIn   int    `json:"expires_in"` // seconds
 	Scope       string `json:"scope"`
 }
@@ -59,7 +61,13 @@ func (i *Issuer) Exchange(ctx context.Context, req Request) (Response, *OAuthErr
 	if fail != nil {
 		return Response{}, fail
 	}
-	return i.issue(ctx, client, scopes, req.Certificate)
+	var key string
+	if len(req.Proofs) > 0 || client.DPoPBound {
+		if key, fail = i.proveAtEndpoint(ctx, req.Proofs); fail != nil {
+			return Response{}, fail
+		}
+	}
+	return i.issue(ctx, client, scopes, req.Certificate, key)
 }
 
 // checkParameters refuses what RFC 6749 refuses before asking who calls.
@@ -115,6 +123,8 @@ type OAuthError struct {
 	Description string `json:"error_description,omitempty"`
 	// Challenge is the value of WWW-Authenticate, empty when none is due.
 	Challenge string `json:"-"`
+	// Nonce is the value of DPoP-Nonce, empty when none is due.
+	Nonce string `json:"-"`
 	// Err is the cause, for the log alone. It may be nil.
 	Err error `json:"-"`
 }
@@ -193,12 +203,13 @@ type accessClaims struct {
 	Confirmation    *bound `json:"cnf,omitempty"`
 }
 
-// bound names the certificate that alone may use a token (RFC 8705, 3.1).
+// bound names the certificate (RFC 8705, 3.1) and the key (RFC 9449, 6.1) that alone may use a token.
 type bound struct {
-	Thumbprint string `json:"x5t#S256"`
+	Thumbprint string `json:"x5t#S256,omitempty"`
+	Key        string `json:"jkt,omitempty"`
 }
 
-func (i *Issuer) issue(ctx context.Context, client Client, scopes []string, cert *x509.Certificate) (Response, *OAuthError) {
+func (i *Issuer) issue(ctx context.Context, client Client, scopes []string, cert *x509.Certificate, jkt string) (Response, *OAuthError) {
 	keys, err := i.keys.get(ctx, "", keysMaxAge)
 	if err != nil {
 		return Response{}, unavailable(err)
@@ -209,15 +220,22 @@ func (i *Issuer) issue(ctx context.Context, client Client, scopes []string, cert
 		return Response{}, unavailable(err)
 	}
 	claims := i.claimsFor(client, scopes, now)
+	kind := "Bearer"
+	if client.CertificateBound || jkt != "" {
+		claims.Confirmation = &bound{Key: jkt}
+	}
 	if client.CertificateBound {
-		claims.Confirmation = &bound{Thumbprint(cert)} // admit refused a client without
+		claims.Confirmation.Thumbprint = Thumbprint(cert) // admit refused a client without
+	}
+	if jkt != "" {
+		kind = "DPoP"
 	}
 	raw, err := key.sign(claims)
 	if err != nil {
 		return Response{}, unavailable(err)
 	}
 	return Response{
-		AccessToken: raw, TokenType: "Bearer",
+		AccessToken: raw, TokenType: kind,
 		ExpiresIn: int(i.cfg.Lifetime / time.Second), Scope: strings.Join(scopes, " "),
 	}, nil
 }

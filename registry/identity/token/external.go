@@ -243,6 +243,9 @@ func (i *Issuer) stillKnown(ctx context.Context, v *verified, now time.Time) err
 	case client.CertificateBound && v.claims.Thumbprint == "":
 		return refuse(CodeUnverified, "the client is to use tokens that are bound to its certificate, and the issuer gave one that is not")
 	}
+	if client.DPoPBound && v.claims.Key == "" {
+		return refuse(CodeUnverified, "the client is to use tokens that are bound to a key (DPoP), and the issuer gave one that is not")
+	}
 	v.claims.ClientID, v.claims.PartnerID, v.claims.Client = client.ID, client.PartnerID, client
 	if v.from.ClientScopes {
 		v.claims.Scopes = client.Scopes

@@ -183,9 +183,14 @@ func (x *external) readBinding(v *verified, claims map[string]any) error {
 	if !ok {
 		return refuse(CodeUnverified, "the claim cnf is not readable")
 	}
-	v.claims.Thumbprint, _ = members["x5t#S256"].(string)
-	if v.claims.Thumbprint == "" || len(members) != 1 {
-		return refuse(CodeUnverified, "the token is bound to something else than a certificate (cnf), which is not checked here")
+	known := 0
+	for name, into := range map[string]*string{"x5t#S256": &v.claims.Thumbprint, "jkt": &v.claims.Key} {
+		if *into, _ = members[name].(string); *into != "" {
+			known++
+		}
+	}
+	if known == 0 || known != len(members) {
+		return refuse(CodeUnverified, "the token is bound to something else than a certificate or a key (cnf), which is not checked here")
 	}
 	return nil
 }

@@ -162,7 +162,7 @@ func TestExternalToken(t *testing.T) {
 		"client_id first":  {nil, object{"client_id": "nobody"}, CodeUnknownClient},
 		"client a list":    {nil, object{"azp": []string{"machine", "b"}, "sub": nil}, CodeUnknownClient},
 		"other issuer":     {nil, object{"iss": "https://evil.example"}, CodeOtherIssuer},
-		"bound to a key":   {nil, object{"cnf": object{"jkt": "x"}}, CodeUnverified},
+		"bound to a key":   {nil, object{"cnf": object{"jkt": "x"}}, ""},
 		"bound, unknown":   {nil, object{"cnf": object{"kid": "x"}}, CodeUnverified},
 		"bound to nothing": {nil, object{"cnf": "x"}, CodeUnverified},
 	} {
@@ -311,7 +311,7 @@ func TestExternalIntrospection(t *testing.T) {
 		"other audience": {good.with(object{"aud": "x"}), CodeOtherAudience},
 		"other issuer":   {good.with(object{"iss": "x"}), CodeOtherIssuer},
 		"unknown":        {good.with(object{"client_id": "x"}), CodeUnknownClient},
-		"bound to a key": {good.with(object{"cnf": object{"jkt": "x"}}), CodeUnverified},
+		"bound to both":  {good.with(object{"cnf": object{"jkt": "x", "kid": "y"}}), CodeUnverified},
 		"active is text": {good.with(object{"active": "true"}), "unavailable"},
 	} {
 		say(tc.answer)

@@ -67,6 +67,10 @@ type Config struct {
 	Externals       []External
 	ExternalClients ExternalClients
 
+	// Nonces make the nonces of DPoP proofs, and AskNonce reports whether proofs must have one. Optional.
+	Nonces   Nonces
+	AskNonce func(context.Context) bool
+
 	// HTTP fetches a client's jwks_uri, and asks other issuers. It must be the guarded client, since strangers choose these addresses. Without it,
 	// clients with a JWKSURI are refused.
 	HTTP *http.Client
@@ -175,6 +179,7 @@ func (i *Issuer) Metadata(ctx context.Context) map[string]any {
 	if i.cfg.Certificates {
 		m["tls_client_certificate_bound_access_tokens"] = true // RFC 8705, 3.3
 	}
+	m["dpop_signing_alg_values_supported"] = slices.Clone(assertionAlgs) // RFC 9449, 5.1
 	if len(i.cfg.Scopes) > 0 {
 		m["scopes_supported"] = slices.Clone(i.cfg.Scopes)
 	}

@@ -134,7 +134,7 @@ func TestMetadata(t *testing.T) {
 	b := newBench(t, func(c *Config) { c.AuthMethods, c.Scopes = nil, []string{"events.publish"} })
 	raw, err := json.Marshal(b.Metadata(t.Context()))
 	must(t, err)
-	want := `{"grant_types_supported":["client_credentials"],"issuer":"https://schakel.example",` +
+	want := `{"dpop_signing_alg_values_supported":["RS256","RS384","RS512","PS256","PS384","PS512","ES256","ES384","ES512","EdDSA"],"grant_types_supported":["client_credentials"],"issuer":"https://schakel.example",` +
 		`"jwks_uri":"https://schakel.example/oauth/jwks","response_types_supported":[],` +
 		`"scopes_supported":["events.publish"],"token_endpoint":"https://schakel.example/oauth/token",` +
 		`"token_endpoint_auth_methods_supported":["private_key_jwt"],` +

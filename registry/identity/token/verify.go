@@ -28,6 +28,8 @@ type Claims struct {
 	ID        string // the jti
 	// Thumbprint names the certificate that alone may use the token (SEC-13); empty for a token that everybody may who has it.
 	Thumbprint string
+	// Key is the thumbprint of the key that alone may use the token, with a proof in each request (RFC 9449); empty for none.
+	Key string
 	// Client holds the registration of the client as it stands now.
 	Client Client
 }
@@ -153,7 +155,7 @@ func (c accessClaims) public() Claims {
 		Scopes: strings.Fields(c.Scope), ExpiresAt: c.Expiry.Time(), ID: c.ID,
 	}
 	if c.Confirmation != nil {
-		public.Thumbprint = c.Confirmation.Thumbprint
+		public.Thumbprint, public.Key = c.Confirmation.Thumbprint, c.Confirmation.Key
 	}
 	return public
 }
@@ -189,6 +191,9 @@ func (i *Issuer) stillGood(ctx context.Context, v verified, now time.Time) (Clie
 	}
 	if client.CertificateBound && v.claims.Thumbprint == "" {
 		return Client{}, invalid("the client is to use tokens that are bound to its certificate, ask a new token")
+	}
+	if client.DPoPBound && v.claims.Key == "" {
+		return Client{}, invalid("the client is to use tokens that are bound to a key (DPoP), ask a new token")
 	}
 	return client, nil
 }
