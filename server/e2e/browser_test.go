@@ -135,7 +135,7 @@ func (d *demonstration) story(t *testing.T, scripted bool, chromium, folder stri
 		"hook": map[string]string{
 			"url": d.control + "/hooks/mine-" + kvk, "tokenUrl": d.control + "/token", "id": "schakel-demo", "secret": secret[1],
 		},
-		"type": demo.TypeStudentRemoved, "row": "leerling-verwijderd", "ids": []string{uuid.NewString(), uuid.NewString()},
+		"type": demo.TypeStudentRemoved, "row": "leerling-verwijderd", "ids": []string{uuid.NewString(), uuid.NewString(), uuid.NewString()},
 		"binary": trial.Path(t), "chromium": chromium, "folder": folder,
 	}
 }

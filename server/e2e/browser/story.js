@@ -1,6 +1,7 @@
 // The whole story in a browser: register, confirm, approve, add an endpoint, ask
 // for a subscription, approve it, publish, see it delivered; break the receiver,
-// see the dead letter, mend the receiver, resend, see it delivered.
+// see the dead letter, mend the receiver, resend, see it delivered; once more with a
+// canary; and a filter of a list that is saved.
 // Settings come as JSON in the environment variable STORY.
 const { execFileSync } = require("node:child_process");
 const { randomUUID } = require("node:crypto");
@@ -231,6 +232,36 @@ async function aside(kit, admin, as) {
   await kit.look(admin, "/admin/events/id object");
 }
 
+// filters saves the filter of a list under a name, opens the list by that name, and forgets it.
+async function filters(kit, page) {
+  await page.goto(set.base + "/admin/deliveries?status=delivered");
+  await page.locator(".schakel-saved__fold summary").click();
+  await page.locator("#saved-name").fill("What arrived");
+  await press(page, "Save this filter");
+  await page.waitForURL("**/admin/deliveries?*");
+  await page.goto(set.base + "/admin/deliveries");
+  await page.getByRole("link", { name: "What arrived", exact: true }).click();
+  await page.waitForURL((url) => url.searchParams.get("status") === "delivered");
+  await kit.look(page, "/admin/deliveries saved filter");
+  await page.locator(".schakel-saved__fold summary").click();
+  await press(page, "Delete “What arrived”");
+  await page.waitForURL("**/admin/deliveries*");
+  if ((await page.getByRole("link", { name: "What arrived", exact: true }).count()) > 0) kit.fault("a saved filter that was deleted is still there");
+}
+
+// canary resends what one event left dead, the first to each endpoint ahead of the rest.
+async function canary(kit, page, id) {
+  await page.goto(`${set.base}/partner/deliveries/all?status=dead&event=${id}`);
+  await page.locator("[name=canary]").check();
+  await page.locator("[name=rate]").fill("60");
+  await kit.look(page, "/partner/deliveries/all");
+  await page.getByRole("button", { name: /^Resend/ }).first().click();
+  await page.waitForURL("**/jobs/*");
+  await until("the job shows its canary", page, async () => (await page.locator("main").innerText()).includes("First delivery to each endpoint"));
+  await kit.look(page, "/partner/jobs/id canary");
+  await delivery(page, "/partner/deliveries", id, "delivered");
+}
+
 async function receiver(kit, page, button) {
   await page.goto(set.control);
   await kit.look(page, "/receiver");
@@ -256,6 +287,8 @@ async function main() {
     await kit.look(partner);
     await receiver(kit, visitor, "Break the receiver");
     publish(as, set.ids[1]);
+    publish(as, set.ids[2]);
+    await delivery(partner, "/partner/deliveries?status=dead", set.ids[2], "");
     await delivery(admin, "/admin/dead-letters", set.ids[1], "");
     await kit.look(admin);
     await admin.locator("tbody tr").filter({ hasText: set.row }).getByRole("link").first().click();
@@ -265,6 +298,8 @@ async function main() {
     await admin.locator("form[action$='/resend'] button").first().click();
     await admin.waitForLoadState();
     await delivery(partner, "/partner/deliveries", set.ids[1], "delivered");
+    await canary(kit, partner, set.ids[2]);
+    await filters(kit, admin);
     await portions(kit, await kit.person("partner with batches", { javaScriptEnabled: set.javaScript }));
     await aside(kit, admin, as);
     await datasets(kit, set.base, admin, partner);
