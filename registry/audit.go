@@ -88,6 +88,7 @@ const (
 	ActionPasswordSet       = "account.password-set"
 	ActionSessionsEnded     = "account.sessions-ended"
 	ActionSessionEnded      = "account.session-ended"
+	ActionAllSessionsEnded  = "account.all-sessions-ended" // of everybody
 	ActionFactorAdded       = "account.factor-added"
 	ActionFactorRemoved     = "account.factor-removed"
 	ActionFactorsReset      = "account.factors-reset"

@@ -70,7 +70,7 @@ func (e *examiner) look(ctx context.Context, again bool) installation.Surroundin
 	}
 	s := installation.Surroundings{
 		Disk: diskFact(e.flags.Database), Key: e.keyFact(ctx, again), TLS: tlsFact(e.flags.HTTPFlags, e.now), Files: fileFacts(e.flags),
-		Clock: clockFact(), Mail: &installation.MailServer{Host: e.flags.SMTPHost}, Proxy: e.proxyFact(), Audit: e.auditFacts(ctx),
+		Clock: clockFact(), Mail: &installation.MailServer{Host: e.flags.SMTPHost}, Proxy: e.proxyFact(), Audit: e.auditFacts(ctx), Links: e.links(ctx),
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -29,6 +29,8 @@ type providerFile struct {
 	ClientSecretFile string      `yaml:"client-secret-file"`
 	Label            string      `yaml:"label"`
 	Scopes           []string    `yaml:"scopes"`
+	OwnRedirect      bool        `yaml:"own-redirect"`
+	UntypedLogout    bool        `yaml:"untyped-logout"`
 	Require          []claimRule `yaml:"require"`
 	Administrators   []claimRule `yaml:"administrators"`
 	Partners         *struct {
@@ -104,7 +106,7 @@ func (f providerFile) config(client *http.Client) (site.OIDCConfig, error) {
 	}
 	cfg := site.OIDCConfig{
 		ID: f.ID, Issuer: f.Issuer, ClientID: f.ClientID, ClientSecret: secret, Label: f.Label, Scopes: f.Scopes,
-		Require: rulesOf(f.Require), Administrators: rulesOf(f.Administrators), HTTP: client,
+		Require: rulesOf(f.Require), Administrators: rulesOf(f.Administrators), HTTP: client, OwnRedirect: f.OwnRedirect, UntypedLogout: f.UntypedLogout,
 	}
 	if p := f.Partners; p != nil {
 		cfg.Partner = site.PartnerRule{Claim: p.Claim, By: p.By, Map: p.Map, Only: p.Only, When: rulesOf(p.When)}

@@ -98,6 +98,7 @@ func (c *UserResetCmd) Run(ctx context.Context, streams cli.Streams) error {
 // UserResetFactorsCmd takes the second factors from an account.
 type UserResetFactorsCmd struct {
 	LinkFlags
+	Proof string `default:"at the command line of the server" help:"How its owner proved who it is, for the audit trail."`
 	Email string `arg:"" help:"E-mail address of the account."`
 }
 
@@ -108,7 +109,7 @@ func (c *UserResetFactorsCmd) Run(ctx context.Context, streams cli.Streams) erro
 		if err != nil {
 			return fmt.Errorf("account %s: %w", c.Email, err)
 		}
-		if err := accounts.ResetFactors(ctx, registry.SystemActor(), account.ID); err != nil {
+		if err := accounts.ResetFactors(ctx, registry.SystemActor(), account.ID, c.Proof); err != nil {
 			return withFields(err)
 		}
 		fmt.Fprintf(streams.Out, "%s logs in with a password alone, and is asked for a second factor where the settings want one\n", account.Email)

@@ -56,6 +56,15 @@ func (tx *Tx) DeleteLoginSession(ctx context.Context, accountID, id string) erro
 	return tx.one(ctx, `DELETE FROM login_session WHERE id = ? AND account_id = ?`, id, accountID)
 }
 
+// EndAllSessions ends the sessions of all accounts, and counts the accounts that had one.
+func (tx *Tx) EndAllSessions(ctx context.Context) (int64, error) {
+	n, err := tx.exec(ctx, `UPDATE account SET session_epoch = session_epoch + 1 WHERE id IN (SELECT account_id FROM login_session)`)
+	if err != nil {
+		return 0, err
+	}
+	return n, tx.do(ctx, `DELETE FROM login_session`)
+}
+
 // DeleteLoginSessions ends all sessions of an account.
 func (tx *Tx) DeleteLoginSessions(ctx context.Context, accountID string) error {
 	return tx.do(ctx, `DELETE FROM login_session WHERE account_id = ?`, accountID)

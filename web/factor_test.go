@@ -185,9 +185,12 @@ func TestFactorsAreReset(t *testing.T) {
 	account := must(d.db.AccountByEmail(t.Context(), "pat@example.nl"))(t)
 	admin := d.browser().login(t, testEmail)
 	path := "/admin/accounts/" + account.ID + "/reset-factors"
-	wantWords(t, text(admin.get("/admin/partners/"+account.PartnerID)), path)
-	wantStatus(t, partner.post(path, nil), http.StatusForbidden)
-	wantRedirect(t, admin.post(path, nil), "/admin/partners/"+account.PartnerID)
+	wantWords(t, text(admin.get("/admin/accounts/"+account.ID)), path)
+	proof := url.Values{"reason": {"called back at the number of the registration"}}
+	wantStatus(t, partner.post(path, proof), http.StatusForbidden)
+	wantPage(t, admin.post(path, nil), http.StatusUnprocessableEntity, `href="#reset-reason"`)
+	wantRedirect(t, admin.post(path, proof), "/admin/partners/"+account.PartnerID)
+	wantWords(t, text(admin.get("/admin/audit?action=account.factors-reset")), "reset the second factors of Pat", "called back at the number of the registration")
 	wantWords(t, d.lastMail(t, account.Email), "The access of Pat was changed", "may log in with a second factor → may log in")
 	wantRedirect(t, partner.get("/account"), "/login?next=%2Faccount")
 	d.change(t, "access.partner_factor", "require")
@@ -195,7 +198,7 @@ func TestFactorsAreReset(t *testing.T) {
 	b.post("/login", url.Values{"email": {account.Email}, "password": {testPassword}})
 	wantRedirect(t, b.get("/partner"), "/account/factors")
 	own := must(d.db.AccountByEmail(t.Context(), testEmail))(t)
-	admin.post("/admin/accounts/"+own.ID+"/reset-factors", nil)
+	admin.post("/admin/accounts/"+own.ID+"/reset-factors", proof)
 	wantWords(t, text(admin.get("/admin/accounts")), "on the page of your account")
 }
 

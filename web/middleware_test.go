@@ -187,6 +187,11 @@ func TestAccessLogNamesWhoAsked(t *testing.T) {
 		}
 	}
 	wantWords(t, h.log.String(), "actor="+account.ID, "actor=cli_1")
+	stranger := h.browser()
+	stranger.header = http.Header{"Sec-Fetch-Site": {"cross-site"}, "Origin": {"https://evil.example"}}
+	wantStatus(t, stranger.post("/login", nil), http.StatusForbidden)
+	match(t, `route=/events/v1/refused status=403 .*problem=insufficient-scope`, h.log.String())
+	match(t, `route=/login status=403 .*problem=`, h.log.String())
 }
 
 // Browsers are told to use https for a year where we have it, and for hosts below ours when that is asked for.

@@ -212,6 +212,7 @@ func TestOIDCBackChannelLogout(t *testing.T) {
 	alive := func(b *browser) bool { return b.get("/account").StatusCode == http.StatusOK }
 	server := o.browser()
 	server.header = http.Header{}
+	p.kind = "logout+jwt"
 	for name, wrong := range map[string]func(map[string]any){
 		"other issuer":   func(c map[string]any) { c["iss"] = "https://evil.example" },
 		"other audience": func(c map[string]any) { c["aud"] = "other" },
@@ -228,6 +229,9 @@ func TestOIDCBackChannelLogout(t *testing.T) {
 		}
 	}
 	same := func(map[string]any) {}
+	p.kind = "JWT"
+	wantStatus(t, server.post("/login/oidc/logout", token(same)), http.StatusBadRequest) // another token of the provider
+	p.kind = "logout+jwt"
 	wantStatus(t, server.post("/login/oidc/logout", token(same)), http.StatusOK)
 	if alive(a) || !alive(b) {
 		t.Error("it ended another session than the one it named")

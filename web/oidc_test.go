@@ -25,6 +25,7 @@ import (
 // provider is a small OpenID provider: discovery, authorisation without asking,
 // token endpoint with a check of the PKCE proof, and keys.
 type provider struct {
+	kind   string // type in the header of what it signs; none
 	server *httptest.Server
 	key    *ecdsa.PrivateKey
 	now    func() time.Time
@@ -144,7 +145,11 @@ func (p *provider) signed(as func(claims map[string]any)) string {
 	if p.signWith != nil {
 		key = p.signWith
 	}
-	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.ES256, Key: jose.JSONWebKey{Key: key, KeyID: "k1"}}, nil)
+	var options jose.SignerOptions
+	if p.kind != "" {
+		options.WithType(jose.ContentType(p.kind))
+	}
+	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.ES256, Key: jose.JSONWebKey{Key: key, KeyID: "k1"}}, &options)
 	if err != nil {
 		return err.Error()
 	}
@@ -338,6 +343,22 @@ func TestOIDCIssuerOfAnswers(t *testing.T) {
 	p := newProvider(t)
 	p.metadata = map[string]any{"issuer": "https://evil.example"}
 	wantStatus(t, withProvider(t, p, nil).browser().get("/login/oidc"), http.StatusServiceUnavailable)
+}
+
+// A provider with a redirect address of its own is answered there alone, so that what another was asked cannot come in its place.
+func TestOIDCOwnRedirect(t *testing.T) {
+	t.Parallel()
+	p := newProvider(t)
+	h := withProvider(t, p, func(cfg *site.OIDCConfig) { cfg.ID, cfg.OwnRedirect = "chain", true })
+	for address, want := range map[string]int{"/login/oidc/callback/chain?": http.StatusSeeOther, "/login/oidc/callback?": http.StatusForbidden, "/login/oidc/callback/other?": http.StatusForbidden} {
+		b := h.browser()
+		back := viaProvider(t, p, b, "/login/oidc?provider=chain")
+		_, query, _ := strings.Cut(back, "?")
+		if want == http.StatusSeeOther && back != address+query {
+			t.Errorf("the provider answers at %s", back)
+		}
+		wantStatus(t, b.get(address+query), want)
+	}
 }
 
 func TestOIDCForeignKey(t *testing.T) {

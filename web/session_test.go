@@ -11,6 +11,31 @@ import (
 	"schakel/registry"
 )
 
+// Administrators end the sessions of one person, or of everybody, and the audit trail says so; partners end nobody's. A logout clears what the
+// browser keeps of the pages.
+func TestAdministratorsEndSessions(t *testing.T) {
+	t.Parallel()
+	d := newPortalHarness(t)
+	partner, pat := d.at(t, "pat@example.nl")
+	other, _ := d.at(t, "kim@example.nl")
+	admin := d.browser().login(t, testEmail)
+	path := "/admin/accounts/" + pat.ID + "/end-sessions"
+	wantWords(t, text(admin.get("/admin/accounts/"+pat.ID)), path)
+	wantStatus(t, partner.post("/admin/accounts/sessions/end", nil), http.StatusForbidden)
+	wantStatus(t, other.post("/partner/people/"+pat.ID+"/end-sessions", nil), http.StatusNotFound)
+	wantStatus(t, admin.post(path, nil), http.StatusSeeOther)
+	wantRedirect(t, partner.get("/partner"), "/login?next=%2Fpartner")
+	wantStatus(t, other.get("/partner"), http.StatusOK)
+	wantWords(t, text(admin.get("/admin/accounts")), "/admin/accounts/sessions/end")
+	wantRedirect(t, admin.post("/admin/accounts/sessions/end", nil), "/login")
+	wantRedirect(t, other.get("/partner"), "/login?next=%2Fpartner")
+	wantRedirect(t, admin.get("/admin"), "/login?next=%2Fadmin")
+	wantWords(t, text(admin.login(t, testEmail).get("/admin/audit?action="+registry.ActionAllSessionsEnded)), "ended the sessions of everybody")
+	if answer := admin.post("/logout", nil); answer.Header.Get("Clear-Site-Data") != `"cache", "storage"` {
+		t.Errorf("a logout clears %q", answer.Header.Get("Clear-Site-Data"))
+	}
+}
+
 // TestSessionsAreListed: people see where they are logged in, end one of those sessions, and nobody else's.
 func TestSessionsAreListed(t *testing.T) {
 	t.Parallel()

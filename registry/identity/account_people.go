@@ -95,6 +95,34 @@ func (a *Accounts) Unblock(ctx context.Context, actor registry.Actor, id string)
 	})
 }
 
+// EndSessionsOf ends all sessions of somebody, who logs in again to go on. Nobody ends their own so: that is done on the page of the account.
+func (a *Accounts) EndSessionsOf(ctx context.Context, actor registry.Actor, id string) error {
+	return a.decide(ctx, actor, id, func(tx *store.Tx, account *store.Account) (change, error) {
+		if account.ID == actor.ID {
+			return change{}, registry.Conflict("identity.end-own")
+		}
+		account.SessionEpoch++
+		return change{action: registry.ActionSessionsEnded}, tx.DeleteLoginSessions(ctx, id)
+	})
+}
+
+// EndAllSessions ends the sessions of everybody, also of the administrator who does it, and counts the accounts that had some.
+func (a *Accounts) EndAllSessions(ctx context.Context, actor registry.Actor) (n int64, err error) {
+	if err := actor.RequireAdministrator(); err != nil {
+		return 0, err
+	}
+	if err := actor.Require(registry.ChangePeople); err != nil {
+		return 0, err
+	}
+	err = a.db.Write(ctx, func(tx *store.Tx) (err error) {
+		if n, err = tx.EndAllSessions(ctx); err != nil {
+			return fmt.Errorf("end all sessions: %w", err)
+		}
+		return registry.Record(ctx, tx, actor, registry.ActionAllSessionsEnded, registry.ObjectOf("account", "", "", ""), registry.Details{"accounts": n})
+	})
+	return n, err
+}
+
 // NoteLink records that somebody has a link mailed to the owner of an account: an invitation again, or another password.
 func (a *Accounts) NoteLink(ctx context.Context, actor registry.Actor, id string) error {
 	return a.db.Write(ctx, func(tx *store.Tx) error {

@@ -155,9 +155,12 @@ func (a *Accounts) NewRecoveryCodes(ctx context.Context, account store.Account) 
 }
 
 // ResetFactors takes all factors and recovery codes from somebody who lost them, and ends the sessions. An administrator does so for others,
-// after making sure who asks; the owner is mailed.
-func (a *Accounts) ResetFactors(ctx context.Context, actor registry.Actor, id string) error {
+// after making sure who asks: proof says how, for the audit trail. The owner is mailed. An *Error with the field reason tells that it is no proof.
+func (a *Accounts) ResetFactors(ctx context.Context, actor registry.Actor, id, proof string) error {
 	if err := actor.RequireAdministrator(); err != nil {
+		return err
+	}
+	if err := registry.CheckReason(proof, true); err != nil {
 		return err
 	}
 	return a.decide(ctx, actor, id, func(tx *store.Tx, account *store.Account) (change, error) {
@@ -175,7 +178,7 @@ func (a *Accounts) ResetFactors(ctx context.Context, actor registry.Actor, id st
 			return change{}, fmt.Errorf("remove second factors: %w", err)
 		}
 		account.Factors = 0
-		return change{action: registry.ActionFactorsReset}, a.tell(ctx, tx, *account, a.factorLetter(*account, registry.ActionFactorsReset, ""))
+		return change{action: registry.ActionFactorsReset, details: registry.Details{"reason": proof}}, a.tell(ctx, tx, *account, a.factorLetter(*account, registry.ActionFactorsReset, ""))
 	})
 }
 

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/base32"
 	"errors"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -14,13 +15,17 @@ import (
 // recoveryCodes counts the codes that somebody gets for a lost factor. Each works once.
 const recoveryCodes = 10
 
-// newRecoveryCodes makes codes of 50 random bits, to be shown once, and what the database holds of them.
+// newRecoveryCodes makes codes of 120 random bits, to be shown once, and what the database holds of them. With so many bits no slow hash is needed.
 func (a *Accounts) newRecoveryCodes(accountID string) (codes, proofs []string) {
 	for range recoveryCodes {
-		raw := make([]byte, 10)
+		raw := make([]byte, 15)
 		_, _ = rand.Read(raw) // never fails: the runtime stops the program instead
-		text := strings.ToLower(base32.StdEncoding.EncodeToString(raw))[:10]
-		codes = append(codes, text[:5]+"-"+text[5:])
+		text := strings.ToLower(base32.StdEncoding.EncodeToString(raw))
+		var groups []string
+		for group := range slices.Chunk([]byte(text), 6) {
+			groups = append(groups, string(group))
+		}
+		codes = append(codes, strings.Join(groups, "-"))
 		proofs = append(proofs, a.codeProofs(accountID, text)[0])
 	}
 	return codes, proofs

@@ -35,6 +35,8 @@ type Surroundings struct {
 	// Outbound is nil when nothing outside was looked for.
 	Outbound *Outbound
 	Mail     *MailServer
+	// Links holds the connections to other machines that are not protected as they should be.
+	Links []Link
 	// Audit holds the systems that entries of the audit trail are sent to.
 	Audit []AuditTarget
 	// ProbedAt holds the time of the last request to the own address and to others; zero before the first.
@@ -130,6 +132,21 @@ type Target struct {
 type MailServer struct {
 	Host string // empty: mails are not sent
 }
+
+// Link is a connection to another machine that is not protected as it should be.
+type Link struct {
+	Kind string // LinkDatabase, LinkMail or LinkBroker
+	To   string
+	// Encrypted reports whether TLS is used, without holding the name in the certificate against that of the host.
+	Encrypted bool
+}
+
+// The kinds of links.
+const (
+	LinkDatabase = "database"
+	LinkMail     = "mail"
+	LinkBroker   = "broker"
+)
 
 // AuditTarget is a system that gets the entries of the audit trail as they come.
 type AuditTarget struct {

@@ -68,6 +68,7 @@ func checks() []check {
 		{"certificate", "installation.check.certificate", judgeCertificates},
 		{"clock", "installation.check.clock", judgeClock},
 		{"outbound", "installation.check.outbound", judgeOutbound},
+		{"connection", "installation.check.connection", judgeLinks},
 		{"mail", "installation.check.mail", judgeMail},
 		{"audit", "installation.check.audit", judgeAudit},
 		{"administrator", "installation.check.administrator", judgeAdministrators},

@@ -108,6 +108,19 @@ func judgeMail(f *Facts) ([]Finding, bool) {
 	return nil, true
 }
 
+// judgeLinks tells of connections that others on the way could read, or answer in place of the other side.
+func judgeLinks(f *Facts) (found []Finding, known bool) {
+	for _, l := range f.Links {
+		text := i18n.M("installation.connection.plain", l.To)
+		code := "connection-plain"
+		if l.Encrypted {
+			text, code = i18n.M("installation.connection.unverified", l.To), "connection-unverified"
+		}
+		found = append(found, Finding{Code: code, Severity: Warning, Text: text, Remedy: i18n.Word("installation.connection.remedy", l.Kind)})
+	}
+	return found, f.usable()
+}
+
 // auditPatience bounds how long an entry of the audit trail waits for the systems that get it.
 const auditPatience = 5 * time.Minute
 

@@ -192,14 +192,21 @@ func PeoplePage(p ui.Page, v PeopleView) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if v.OfOrganisation {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 8, "<p class=\"utrecht-paragraph\">")
+				templ_7745c5c3_Err = ui.DangerAction(ui.Danger{
+					ID: "everybody", Label: i18n.T(ctx, "account.people.end-all"), Explain: i18n.T(ctx, "account.people.end-all-what"),
+					Action: "/admin/accounts/sessions/end", Button: i18n.T(ctx, "account.people.end-all"),
+				}).Render(ctx, templ_7745c5c3_Buffer)
+				if templ_7745c5c3_Err != nil {
+					return templ_7745c5c3_Err
+				}
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 8, " <p class=\"utrecht-paragraph\">")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var6 string
 				templ_7745c5c3_Var6, templ_7745c5c3_Err = templ.JoinStringErrs(i18n.T(ctx, "account.people.of-partners"))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `account/people.templ`, Line: 62, Col: 47}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `account/people.templ`, Line: 66, Col: 47}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var6))
 				if templ_7745c5c3_Err != nil {
@@ -212,7 +219,7 @@ func PeoplePage(p ui.Page, v PeopleView) templ.Component {
 				var templ_7745c5c3_Var7 string
 				templ_7745c5c3_Var7, templ_7745c5c3_Err = templ.JoinStringErrs(" ")
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `account/people.templ`, Line: 63, Col: 9}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `account/people.templ`, Line: 67, Col: 9}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var7))
 				if templ_7745c5c3_Err != nil {
@@ -263,6 +270,24 @@ func (v PersonView) facts(ctx context.Context) []ui.Item {
 	return items
 }
 
+func (v PersonView) errors() []ui.FieldError {
+	return append(ui.FormErrors(v.Wrong, "role"), ui.OneError("reset-reason", v.Wrong["reason"])...)
+}
+
+func (v PersonView) ending(ctx context.Context) ui.Danger {
+	return ui.Danger{
+		ID: "sessions", Label: i18n.T(ctx, "account.people.end-sessions"), Explain: i18n.T(ctx, "account.people.end-sessions-what", v.Name),
+		Action: v.Href + "/end-sessions", Button: i18n.T(ctx, "account.people.end-sessions"),
+	}
+}
+
+func (v PersonView) reset(ctx context.Context) ui.Danger {
+	return ui.Danger{
+		ID: "reset", Label: i18n.T(ctx, "ui.reset-factors"), Explain: i18n.T(ctx, "account.people.reset-what", v.Name), Action: v.ResetAction, Button: i18n.T(ctx, "ui.reset-factors"),
+		ReasonName: "reason", ReasonLabel: i18n.T(ctx, "account.people.reset-proof"), ReasonError: v.Wrong["reason"],
+	}
+}
+
 func (v PersonView) removal(ctx context.Context) ui.Danger {
 	d := ui.Danger{ID: "removal", Label: i18n.T(ctx, "account.people.remove"), Explain: i18n.T(ctx, "account.people.remove-what", v.Name), Action: v.RemoveAction}
 	if v.Status == "invited" {
@@ -306,7 +331,7 @@ func PersonPage(p ui.Page, v PersonView) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = ui.ErrorSummary(ui.FormErrors(v.Wrong, "role")).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.ErrorSummary(v.errors()).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -467,6 +492,24 @@ func PersonPage(p ui.Page, v PersonView) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
+					templ_7745c5c3_Err = ui.DangerAction(v.ending(ctx)).Render(ctx, templ_7745c5c3_Buffer)
+					if templ_7745c5c3_Err != nil {
+						return templ_7745c5c3_Err
+					}
+					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 16, " ")
+					if templ_7745c5c3_Err != nil {
+						return templ_7745c5c3_Err
+					}
+					if v.ResetAction != "" {
+						templ_7745c5c3_Err = ui.DangerAction(v.reset(ctx)).Render(ctx, templ_7745c5c3_Buffer)
+						if templ_7745c5c3_Err != nil {
+							return templ_7745c5c3_Err
+						}
+					}
+					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 17, " ")
+					if templ_7745c5c3_Err != nil {
+						return templ_7745c5c3_Err
+					}
 					templ_7745c5c3_Err = ui.DangerAction(v.removal(ctx)).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
@@ -478,7 +521,7 @@ func PersonPage(p ui.Page, v PersonView) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 16, " ")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 18, " ")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -299,7 +299,7 @@ func FactorFields(p Page, v FactorView, button string) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = TextField(Field{Name: v.Name, Label: v.label().In(ctx), Hint: v.hint().In(ctx), Error: v.Wrong, Required: true, Autocomplete: "one-time-code", MaxLength: 20}).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = TextField(Field{Name: v.Name, Label: v.label().In(ctx), Hint: v.hint().In(ctx), Error: v.Wrong, Required: true, Autocomplete: "one-time-code", MaxLength: 40}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -93,6 +93,7 @@ func (a *logins) logout(c echo.Context) error {
 	if err := a.EndSession(c); err != nil {
 		return err
 	}
+	c.Response().Header().Set("Clear-Site-Data", `"cache", "storage"`) // cookies stay: language, time zone and device are no data of the session
 	return c.Redirect(http.StatusSeeOther, to)
 }
 

@@ -61,6 +61,7 @@ func (a *logins) mountLogins() {
 	if len(a.providers) > 0 {
 		visitor.GET("/login/oidc", a.oidcStart)
 		visitor.GET("/login/oidc/callback", a.oidcCallback)
+		visitor.GET("/login/oidc/callback/:provider", a.oidcCallback)
 		visitor.POST("/login/oidc/logout", a.backChannelLogout)
 		visitor.GET("/logout/provider", a.leavePage)
 		a.Pages("/login/proved", registry.OwnAccount).GET("", a.proved)

@@ -65,6 +65,9 @@ func (a *logins) oidcCallback(c echo.Context) error {
 	if !known || l == nil || !sameText(attempt.State, c.QueryParam("state")) || a.Cfg.Now().Unix() >= attempt.Until {
 		return echo.NewHTTPError(http.StatusBadRequest, i18n.Message("account.provider-other-browser"))
 	}
+	if c.Request().URL.Path != callbackPath(l.Cfg) { // what another provider was asked, or to another address
+		return echo.NewHTTPError(http.StatusForbidden, i18n.Message("account.provider-answer"))
+	}
 	// RFC 9207: another provider answers, or one that names itself does not.
 	if from := c.QueryParam("iss"); from != l.Cfg.Issuer && (from != "" || l.namesItself(c.Request().Context())) {
 		return echo.NewHTTPError(http.StatusForbidden, i18n.Message("account.provider-answer"))

@@ -2,11 +2,13 @@ package account
 
 import (
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/coreos/go-oidc/v3/oidc"
@@ -114,6 +116,28 @@ func (a *logins) checkLogout(ctx context.Context, raw string) (identity.Provider
 	return identity.ProviderLogout{}, err
 }
 
+// logoutType is the type that a logout token has in its header.
+const logoutType = "logout+jwt"
+
+// checkType refuses what is no logout token by its header, so that another token of the provider cannot stand for one.
+func (l *oidcLogin) checkType(raw string) error {
+	if l.Cfg.UntypedLogout {
+		return nil
+	}
+	var header struct {
+		Type string `json:"typ"`
+	}
+	first, _, _ := strings.Cut(raw, ".")
+	text, err := base64.RawURLEncoding.DecodeString(first)
+	if err == nil {
+		err = json.Unmarshal(text, &header)
+	}
+	if err != nil || !strings.EqualFold(header.Type, logoutType) {
+		return fmt.Errorf("its type is %q and not %s; untyped-logout in the file of the provider takes it", header.Type, logoutType)
+	}
+	return nil
+}
+
 func (l *oidcLogin) checkLogout(ctx context.Context, raw string, now func() time.Time) (identity.ProviderLogout, error) {
 	p, err := l.discover(ctx)
 	if err != nil {
@@ -122,6 +146,9 @@ func (l *oidcLogin) checkLogout(ctx context.Context, raw string, now func() time
 	ctx, cancel := context.WithTimeout(oidc.ClientContext(ctx, l.Cfg.HTTP), oidcTimeout)
 	defer cancel()
 	// Older providers send no time of expiry; the time of issue bounds all.
+	if err := l.checkType(raw); err != nil {
+		return identity.ProviderLogout{}, err
+	}
 	token, err := p.VerifierContext(ctx, &oidc.Config{ClientID: l.Cfg.ClientID, Now: now, SkipExpiryCheck: true}).Verify(ctx, raw)
 	if err != nil {
 		return identity.ProviderLogout{}, err

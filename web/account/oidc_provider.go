@@ -49,7 +49,15 @@ func newOIDCLogin(cfg site.OIDCConfig, base *url.URL) (*oidcLogin, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make seal of logins: %w", err)
 	}
-	return &oidcLogin{Cfg: cfg, redirect: base.Scheme + "://" + base.Host + "/login/oidc/callback", seal: seal}, nil
+	return &oidcLogin{Cfg: cfg, redirect: base.Scheme + "://" + base.Host + callbackPath(cfg), seal: seal}, nil
+}
+
+// callbackPath is where the answers of a provider come.
+func callbackPath(cfg site.OIDCConfig) string {
+	if cfg.OwnRedirect {
+		return "/login/oidc/callback/" + cfg.ID
+	}
+	return "/login/oidc/callback"
 }
 
 // discover reads the provider's metadata, once.

@@ -31,6 +31,10 @@ func (p *pages) mountPeople() {
 		change.POST("", d.invite, d.RequireProof)
 		change.GET("/:id", d.person)
 		change.POST("/:id/role", d.setRole, d.RequireProof)
+		change.POST("/:id/reset-factors", d.resetFactors, d.RequireProof)
+		if base == "/admin/accounts" {
+			change.POST("/sessions/end", d.endEverybody, d.RequireProof)
+		}
 		change.POST("/:id/:change", d.changeAccount, d.RequireProof)
 	}
 }
@@ -163,7 +167,7 @@ func (d peoplePages) setRole(c echo.Context) error {
 	}, d.showPerson)
 }
 
-// changeAccount blocks, unblocks or removes somebody, resets the second factors, or mails a link to choose a password.
+// changeAccount blocks, unblocks or removes somebody, ends the sessions, or mails a link to choose a password.
 func (d peoplePages) changeAccount(c echo.Context) error {
 	ctx, accounts := c.Request().Context(), d.Registry.Accounts
 	account, err := d.colleague(c)
@@ -178,8 +182,8 @@ func (d peoplePages) changeAccount(c echo.Context) error {
 	switch c.Param("change") {
 	case "block":
 		err, said = accounts.Block(ctx, site.Actor(c), account.ID), i18n.M("account.people.blocked", account.Name)
-	case "reset-factors":
-		err, said = accounts.ResetFactors(ctx, site.Actor(c), account.ID), i18n.M("account.people.factors-reset", account.Name)
+	case "end-sessions":
+		err, said = accounts.EndSessionsOf(ctx, site.Actor(c), account.ID), i18n.M("account.people.sessions-ended", account.Name)
 	case "unblock":
 		err, said = accounts.Unblock(ctx, site.Actor(c), account.ID), i18n.M("account.people.unblocked", account.Name)
 	case "removal":
@@ -197,6 +201,34 @@ func (d peoplePages) changeAccount(c echo.Context) error {
 		return c.Redirect(http.StatusSeeOther, back)
 	}
 	return d.Saved(c, err, back, said)
+}
+
+// resetFactors takes the second factors from somebody who lost them, and records how that person proved who it is.
+func (d peoplePages) resetFactors(c echo.Context) error {
+	account, err := d.colleague(c)
+	if err != nil {
+		return err
+	}
+	back := d.list(account.PartnerID)
+	if account.PartnerID != "" {
+		back = site.PartnerHref(account.PartnerID)
+	}
+	return site.SubmitAbout(c, account, func(form site.Form) string { return form.Get("reason") }, func(proof string) error {
+		err := d.Registry.Accounts.ResetFactors(c.Request().Context(), site.Actor(c), account.ID, proof)
+		if _, wrong := site.FormRefusal(err); wrong[""] != "" {
+			d.Flash(c, ui.KindWarning, wrong[""])
+			return c.Redirect(http.StatusSeeOther, back)
+		}
+		return d.Saved(c, err, back, i18n.M("account.people.factors-reset", account.Name))
+	}, func(c echo.Context, status int, account store.Account, _ string, wrong site.FormErrors) error {
+		return d.showPerson(c, status, account, account.Role, wrong)
+	})
+}
+
+// endEverybody ends the sessions of all people, of the organisation and of partners.
+func (d peoplePages) endEverybody(c echo.Context) error {
+	n, err := d.Registry.Accounts.EndAllSessions(c.Request().Context(), site.Actor(c))
+	return d.Settled(c, err, "/login", i18n.M("account.people.all-ended", int(n)))
 }
 
 func (d peoplePages) showPerson(c echo.Context, status int, account store.Account, role string, wrong site.FormErrors) error {

@@ -66,7 +66,7 @@ func AuditActions() []string {
 		registry.ActionSigningKeyMade, registry.ActionRouteAdded, registry.ActionRouteRemoved, registry.ActionProfileChanged,
 		registry.ActionAccountInvited, registry.ActionAccountBlocked, registry.ActionAccountUnblocked, registry.ActionRoleChanged, registry.ActionAccountRemoved, registry.ActionInvitationWithdrawn, registry.ActionLinkMailed,
 		registry.ActionLoggedIn, registry.ActionLoginFailed, registry.ActionLoggedOut, registry.ActionPasswordAsked, registry.ActionPasswordSet,
-		registry.ActionSessionsEnded, registry.ActionSessionEnded, registry.ActionRoleLost, registry.ActionRoleFromProvider, registry.ActionProviderLogout, registry.ActionBreakGlass, registry.ActionFactorAdded, registry.ActionFactorRemoved,
+		registry.ActionSessionsEnded, registry.ActionSessionEnded, registry.ActionAllSessionsEnded, registry.ActionRoleLost, registry.ActionRoleFromProvider, registry.ActionProviderLogout, registry.ActionBreakGlass, registry.ActionFactorAdded, registry.ActionFactorRemoved,
 		registry.ActionFactorsReset, registry.ActionFactorFailed, registry.ActionRecoveryCodesMade, registry.ActionRecoveryCodeUsed,
 		registry.ActionRequestQuarantined, registry.ActionRequestReleased, registry.ActionRequestDiscarded,
 		registry.ActionIssueAcknowledged, registry.ActionIssueResolved, registry.ActionIssueReopened, registry.ActionIssueMailed,

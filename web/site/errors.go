@@ -1,6 +1,7 @@
 package site
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -155,9 +156,13 @@ func BadForm(err error) error {
 	return echo.NewHTTPError(http.StatusBadRequest, "site.form-unreadable").SetInternal(err)
 }
 
+// contextProblem is the key of the code of the refusal that a request got, for its line in the log.
+const contextProblem = "problem"
+
 // handleError is echo's error handler: problem+json for the APIs, a page for people.
 func (a *App) handleError(err error, c echo.Context) {
 	p := ProblemOf(err)
+	c.Set(contextProblem, cmp.Or(p.Code, strconv.Itoa(p.Status)))
 	if p.Logged {
 		a.LogFailure(c, err)
 	}

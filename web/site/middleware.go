@@ -59,6 +59,9 @@ func (a *App) accessLog(next echo.HandlerFunc) echo.HandlerFunc {
 		if who := a.whoAsked(c); who != "" {
 			line = append(line, slog.String("actor", who))
 		}
+		if code, refused := c.Get(contextProblem).(string); refused {
+			line = append(line, slog.String("problem", code)) // what control was hit, as wrong-origin or rate-limited
+		}
 		a.Cfg.Log.LogAttrs(c.Request().Context(), slog.LevelInfo, "request", line...)
 		return nil
 	}

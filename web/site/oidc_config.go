@@ -29,6 +29,10 @@ type OIDCConfig struct {
 	Administrators []ClaimRule
 	// Partner makes people users of partners; without a claim nobody.
 	Partner PartnerRule
+	// OwnRedirect gives the provider a redirect address of its own, so that its answers are told from those of another that does not name itself.
+	OwnRedirect bool
+	// UntypedLogout takes logout tokens whose type is not logout+jwt, of providers that are older than that.
+	UntypedLogout bool
 	// HTTP is the guarded client that talks to the provider.
 	HTTP *http.Client
 }
