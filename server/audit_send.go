@@ -19,7 +19,7 @@ import (
 	"schakel/store"
 )
 
-// AuditFlags say where entries of the audit trail go as they come.
+// AuditFlags name the systems that get entries of the audit trail as they come.
 type AuditFlags struct {
 	AuditSyslog string `placeholder:"HOST:PORT" help:"Syslog server that gets each entry of the audit trail: RFC 5424 over TLS (RFC 5425). Its certificate is held against --ca-file, or the roots of the system; when it asks for one it is shown --outbound-certificate. tcp://HOST:PORT is without TLS, for a program on this machine alone. Default: none."`
 	AuditEvents bool   `help:"Hand each entry of the audit trail that comes to subscribers of the own organisation, as the event nl.schakel.audit.recorded.v1."`
@@ -62,7 +62,7 @@ const (
 	auditEventsTask = "audit-events"
 )
 
-// auditTarget is where entries go.
+// auditTarget is a system that gets entries.
 type auditTarget struct {
 	task string
 	to   string // as people are told
@@ -73,7 +73,7 @@ type auditTarget struct {
 
 // auditSender is the service that sends the entries of the audit trail to other systems, in the order of the chain. It reads what is
 // committed, so that no work waits for it. Of all nodes one sends to a target at a time; how far it is is noted after each batch, so that
-// after a kill some entries are sent twice and none is left out. What retention removed meanwhile is not sent: the log says what that was.
+// after a kill some entries are sent twice and none is left out. What retention removed meanwhile is not sent; the log names it.
 type auditSender struct {
 	db      *store.DB
 	log     *slog.Logger

@@ -155,7 +155,7 @@ func (a *Accounts) NewRecoveryCodes(ctx context.Context, account store.Account) 
 }
 
 // ResetFactors takes all factors and recovery codes from somebody who lost them, and ends the sessions. An administrator does so for others,
-// after making sure who asks: proof says how, for the audit trail. The owner is mailed. An *Error with the field reason tells that it is no proof.
+// after making sure who asks; the proof of that goes to the audit trail. The owner is mailed. A proof that is none gives an *Error with the field reason.
 func (a *Accounts) ResetFactors(ctx context.Context, actor registry.Actor, id, proof string) error {
 	if err := actor.RequireAdministrator(); err != nil {
 		return err

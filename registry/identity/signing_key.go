@@ -106,7 +106,7 @@ func (s *SigningKeys) RotateSigningKey(ctx context.Context, actor registry.Actor
 	})
 }
 
-// publishedAhead is how long a key that is made by schedule is published before it signs: longer than others keep our key set, and
+// publishedAhead sets how long a key that is made by schedule is published before it signs: longer than others keep our key set, and
 // plannedSetting names the last such key, whose start in the future is no fault of a clock.
 const (
 	publishedAhead = 24 * time.Hour

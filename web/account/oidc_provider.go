@@ -52,7 +52,7 @@ func newOIDCLogin(cfg site.OIDCConfig, base *url.URL) (*oidcLogin, error) {
 	return &oidcLogin{Cfg: cfg, redirect: base.Scheme + "://" + base.Host + callbackPath(cfg), seal: seal}, nil
 }
 
-// callbackPath is where the answers of a provider come.
+// callbackPath gives the path at which a provider answers.
 func callbackPath(cfg site.OIDCConfig) string {
 	if cfg.OwnRedirect {
 		return "/login/oidc/callback/" + cfg.ID

@@ -12,7 +12,7 @@ import (
 	"schakel/web/site"
 )
 
-// partnerAuditPath is where a partner reads the entries that concern it.
+// partnerAuditPath leads a partner to the entries that concern it.
 const partnerAuditPath = "/partner/audit"
 
 // partnerAudit is the audit trail of the own organisation, in sentences.
