@@ -171,12 +171,31 @@ func publishVersion(ctx context.Context, s *services.Services, admin registry.Ac
 	return nil
 }
 
-// publishSecondWebhook publishes a version of the webhook that breaks the first: a property has another name.
+// publishSecondWebhook publishes a version of the webhook that breaks the first: a request has one header more.
 func publishSecondWebhook(ctx context.Context, s *services.Services, admin registry.Actor) error {
 	return publishVersion(ctx, s, admin, WebhookContract, "leerlingen-webhook.yaml", secondWebhook())
 }
 
 func secondWebhook() []byte {
-	content := bytes.ReplaceAll(webhookDocument, []byte("isDeleteNotification"), []byte("mustBeRemoved"))
+	header := `
+        - name: API-Version
+          in: header
+          required: true
+          description: The version of this document that the request follows, such as 2.0.0.
+          schema:
+            type: string
+      requestBody:`
+	content := bytes.Replace(webhookDocument, []byte("\n      requestBody:"), []byte(header), 1)
 	return bytes.Replace(content, []byte("version: 1.0.0"), []byte("version: 2.0.0"), 1)
+}
+
+// publishSecondEvents publishes a version of the events that breaks the first for who receives them: a school may come without its
+// name. Whoever is subscribed to the first line of versions goes on to get that.
+func publishSecondEvents(ctx context.Context, s *services.Services, admin registry.Actor) error {
+	return publishVersion(ctx, s, admin, EventsContract, "leerlingen-events.yaml", secondEvents())
+}
+
+func secondEvents() []byte {
+	content := bytes.Replace(eventsDocument, []byte("required: [id, name]"), []byte("required: [id]"), 1)
+	return bytes.Replace(content, []byte("version: 1.2.0"), []byte("version: 2.0.0"), 1)
 }

@@ -13,7 +13,7 @@ import (
 // TestContracts holds the example documents against what the program asks of any.
 func TestContracts(t *testing.T) {
 	t.Parallel()
-	for name, content := range map[string][]byte{EventsContract: eventsDocument, WebhookContract: webhookDocument, "the second webhook": secondWebhook()} {
+	for name, content := range map[string][]byte{EventsContract: eventsDocument, WebhookContract: webhookDocument, "the second webhook": secondWebhook(), "the second events": secondEvents()} {
 		doc, findings, err := contract.Parse(content, contract.Limits{})
 		if err != nil || doc == nil {
 			t.Fatalf("%s: %v, %v", name, findings, err)

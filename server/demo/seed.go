@@ -64,6 +64,9 @@ func Seed(ctx context.Context, a, b *Chain, baseA, baseB string, receiver *Recei
 		return out, err
 	}
 	logins, err := seedPartners(ctx, a, receiver)
+	if err == nil {
+		err = publishSecondEvents(ctx, a.Services, a.Admin)
+	}
 	out.Partners = append(logins, Login{OwnB().Email, "the partner that runs the second Schakel"})
 	return out, err
 }
