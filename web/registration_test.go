@@ -41,6 +41,24 @@ func TestRegistrationStory(t *testing.T) {
 	wantWords(t, text(b.get("/partner")), "suspended", "Your certificate has expired.")
 }
 
+// Who registers in Norwegian gets mails and pages in Norwegian from then on, also in another browser.
+func TestRegistrationKeepsItsLanguage(t *testing.T) {
+	t.Parallel()
+	h := newPortalHarness(t)
+	b := h.browser()
+	b.header.Set("Accept-Language", "nb")
+	wantRedirect(t, b.post("/register", registration()), "/register/sent")
+	mail := h.lastMail(t, "pat@roc.example.nl")
+	wantWords(t, mail, "registrer")
+	b = h.browser()
+	b.header.Set("Accept-Language", "en")
+	wantRedirect(t, b.post(match(t, `/register/confirm/\w+`, mail), url.Values{"password": {testPassword}}), "/partner")
+	wantWords(t, text(b.get("/partner")), `<html lang="nb"`)
+	partner := must(h.db.PartnerByOIN(t.Context(), "00000003123456780000"))(t)
+	noError(t, h.reg.Partners.Approve(t.Context(), h.admin, partner.ID))
+	wantWords(t, h.lastMail(t, "pat@roc.example.nl"), "godkjent")
+}
+
 func TestRegistrationRejected(t *testing.T) {
 	t.Parallel()
 	h := newPortalHarness(t)

@@ -10,6 +10,7 @@ import (
 
 	"schakel/registry"
 	"schakel/store"
+	"schakel/templates/i18n"
 )
 
 // Registration holds the input of a visitor about its organisation.
@@ -26,7 +27,8 @@ type Registration struct {
 	// the one that is given.
 	By            string
 	Contact       Contact
-	EndpointKinds []string // how it wants to receive
+	EndpointKinds []string  // how it wants to receive
+	Language      i18n.Lang // of the pages it was filled in on; mails and pages keep it until the account chooses another
 	TermsAccepted bool
 	TermsVersion  string // which terms it was shown
 	Addr          string // address of the browser, for the throttle
@@ -82,22 +84,22 @@ func (p *Partners) register(ctx context.Context, in Registration) error {
 		before := partner
 		in.fill(&partner, tx.Now)
 		if again {
-			account.Name = partner.ContactName
+			account.Name, account.Language = partner.ContactName, string(in.Language)
 			err := errors.Join(tx.UpdateAccount(ctx, &account), tx.UpdatePartner(ctx, &partner),
 				recordAgain(ctx, tx, before, partner))
 			return p.confirmation(ctx, tx, partner, err)
 		}
-		return p.insertRegistration(ctx, tx, partner)
+		return p.insertRegistration(ctx, tx, partner, in.Language)
 	})
 }
 
-func (p *Partners) insertRegistration(ctx context.Context, tx *store.Tx, partner store.Partner) error {
+func (p *Partners) insertRegistration(ctx context.Context, tx *store.Tx, partner store.Partner, language i18n.Lang) error {
 	if err := tx.InsertPartner(ctx, &partner); err != nil {
 		return err
 	}
 	account := store.Account{
 		Email: partner.ContactEmail, Name: partner.ContactName, Role: store.RoleManager,
-		PartnerID: partner.ID, Status: store.AccountInvited,
+		PartnerID: partner.ID, Status: store.AccountInvited, Language: string(language),
 	}
 	if err := tx.InsertAccount(ctx, &account); err != nil {
 		return err

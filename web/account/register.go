@@ -24,7 +24,7 @@ func readRegistration(c echo.Context) func(site.Form) registrationForm {
 	return func(form site.Form) registrationForm {
 		in := site.RegistrationForm(form)
 		in.By, in.EndpointKinds, in.TermsAccepted, in.TermsVersion = form.Get("by"), form.List("endpointKinds"), form.Checked("terms"), form.Get("termsVersion")
-		in.Addr = c.RealIP()
+		in.Addr, in.Language = c.RealIP(), i18n.From(c.Request().Context()).Lang
 		return registrationForm{in, form.Get("step"), form.Get("do")}
 	}
 }
