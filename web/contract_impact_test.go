@@ -29,6 +29,9 @@ func TestImpactOnPartner(t *testing.T) {
 	// The subscription is to the line of versions of its request, 1.
 	wantWords(t, text(own.get(second+"?from=1.0.0")), "Version 2.0.0 does not reach you", "/partner/subscriptions/"+sub.ID, "stays on another version")
 	wantWords(t, text(own.get(first+"?from=2.0.0")), "Is version 1.0.0 safe for you?")
+	// One that is paused goes on one day, and is affected as well.
+	noError(t, o.reg.Subscriptions.Pause(t.Context(), registry.SystemActor(), sub.ID, "Maintenance."))
+	wantWords(t, text(own.get(minor)), "No: version 1.1.0 breaks 1 thing that you have.", "/partner/subscriptions/"+sub.ID)
 	lacks(t, text(o.browser().get(second))+o.page(t, second), "safe for you", "/partner/subscriptions/")
 	o.harness.partner(t, "zus@zuid.example")
 	other := text(o.browser().login(t, "zus@zuid.example").get(second))

@@ -290,12 +290,13 @@ func (c *Contracts) BoundPartner(ctx context.Context, reader registry.Reader, ty
 	return boundTo(ctx, &c.cfg.DB.Queries, types, reader.PartnerID)
 }
 
-// boundTo lists approved subscriptions without their partners; an empty partnerID is all.
+// boundTo lists approved subscriptions, also those that are paused or suspended and so will go on, without their partners; an empty
+// partnerID is all.
 func boundTo(ctx context.Context, q *store.Queries, types []string, partnerID string) ([]Bound, error) {
 	if len(types) == 0 {
 		return nil, nil
 	}
-	f := store.SubscriptionFilter{Status: store.SubscriptionApproved, PartnerID: partnerID, Page: store.Page{Number: 1, Size: 500}}
+	f := store.SubscriptionFilter{Open: true, PartnerID: partnerID, Page: store.Page{Number: 1, Size: 500}}
 	var list []Bound
 	for {
 		rows, total, err := q.Subscriptions(ctx, f)
@@ -303,7 +304,8 @@ func boundTo(ctx context.Context, q *store.Queries, types []string, partnerID st
 			return nil, fmt.Errorf("list subscriptions: %w", err)
 		}
 		for _, row := range rows {
-			if b := (Bound{Subscription: row, Affects: common(row.Types, types)}); len(b.Affects) > 0 {
+			b := Bound{Subscription: row, Affects: common(row.Types, types)}
+			if len(b.Affects) > 0 && row.Status != store.SubscriptionRequested {
 				list = append(list, b)
 			}
 		}
