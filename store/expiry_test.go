@@ -150,6 +150,10 @@ func TestExpiringKeys(t *testing.T) {
 		if len(shown) != 1 || shown[0].ID != w.endpoint.ID || shown[0].Keys != w.endpoint.Certificates || shown[0].Owner != w.partner.Name {
 			t.Errorf("endpoints with certificates %+v", shown)
 		}
+		gives(t, []string(nil))(w.db.EndpointsSigned(w.ctx))
+		w.endpoint.Kind, w.endpoint.SignKeys = store.EndpointWebhook, `[{"id":"whk_1","kind":"ed25519"}]`
+		w.write(func(tx *store.Tx) error { return tx.UpdateEndpoint(w.ctx, &w.endpoint) })
+		gives(t, []string{w.endpoint.ID})(w.db.EndpointsSigned(w.ctx))
 		parties, err := w.db.ExpiringParties(w.ctx)
 		noErr(t, err)
 		if len(parties) != 1 || parties[0].ID != party.ID+":sign" || !parties[0].Until.Equal(w.in(400*24*time.Hour).Time) {

@@ -92,5 +92,17 @@ func TestLoginSessions(t *testing.T) {
 			return err
 		})
 		missing(t)(w.db.LoginSession(w.ctx, other.ID))
+
+		begin(a.ID)
+		begin(a.ID)
+		third := begin(b.ID)
+		w.write(func(tx *store.Tx) error {
+			n, err := tx.EndAllSessions(w.ctx)
+			same(t, n, err, int64(2)) // accounts, of three sessions
+			return err
+		})
+		missing(t)(w.db.LoginSession(w.ctx, third.ID))
+		now, err := w.db.Account(w.ctx, b.ID)
+		same(t, now.SessionEpoch, err, b.SessionEpoch+1)
 	})
 }
