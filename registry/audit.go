@@ -130,6 +130,7 @@ const (
 	ActionKeyChanged    = "key.changed" // another key of the vault came into use
 	ActionKeySealed     = "key.sealed"  // and everything was sealed anew
 	ActionKeyRemoved    = "key.removed"
+	ActionDataErased    = "partner.data-erased" // the key of what a partner sent was destroyed
 	ActionTestMailSent  = "mail.tested"
 	ActionMailConfirmed = "mail.confirmed"
 

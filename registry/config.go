@@ -152,6 +152,9 @@ const (
 	UnwantedHold   = "hold"   // a message by AMQP that nobody is subscribed to is held, without an AppRec, until somebody is
 	UnwantedReject = "reject" // it gets a negative AppRec
 
+	DataKept   = "keep"  // it stays until retention removes it, or an administrator erases it
+	DataErased = "erase" // it is erased when no delivery of it is left to do
+
 	FactorOptional = "optional" // each person chooses whether to log in with a second factor
 
 	DedupeConsumer     = "consumer"     // consumers leave out repeated events
@@ -221,6 +224,9 @@ type Profile struct {
 	PartnerIdle         time.Duration
 	PartnerLogin        time.Duration
 	ProofAge            time.Duration // after which a change of keys, endpoints or people asks who it is again
+
+	DataEncryption string // PolicyOn encrypts the data of events and messages that is stored from now on
+	DataEnded      string // what happens to what a partner sent once it ended: DataKept or DataErased
 }
 
 // Content modes of a webhook, and the method of an endpoint without credentials.

@@ -53,7 +53,7 @@ func adviceKind(cause string) string {
 		return "rejected"
 	case slices.Contains([]string{"response-too-large", "protocol", "unasked-answer"}, cause):
 		return "answer"
-	case slices.Contains([]string{"dns", "connect", "tls", "timeout", "token", "blocked-address", "request"}, cause):
+	case slices.Contains([]string{"dns", "connect", "tls", "timeout", "token", "blocked-address", "request", "data-erased", "data-unreadable"}, cause):
 		return cause
 	case slices.Contains([]string{"rejected", "delivery-count-exceeded", "key-expired", "event-expired"}, cause):
 		return "pull-" + cause

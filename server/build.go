@@ -190,7 +190,7 @@ func build(ctx context.Context, cfg ServeCmd, log *slog.Logger, fail func(error)
 		p.metrics.MustRegister(disk)
 		p.group.Add(disk)
 	}
-	p.group.Add(&vaultKeys{keys: keys.New(reg, services.Sealed()), node: p.engine.Node(), log: log}, &checkpoints{chain: chain, log: log, now: cli.Clock})
+	p.group.Add(&vaultKeys{keys: keys.New(reg, services.Sealed()), node: p.engine.Node(), log: log}, &checkpoints{chain: chain, log: log, now: cli.Clock}, &dataErasure{services: p.registry, log: log})
 	sender, err := p.auditSender(cfg, shown, log)
 	if err != nil {
 		return nil, err

@@ -1,6 +1,10 @@
 package store
 
-import "context"
+import (
+	"context"
+	"errors"
+	"strings"
+)
 
 // Kinds of the attempts of pull deliveries, one for each receive: what became of it. They stand in Attempt.ErrorKind.
 const (
@@ -73,6 +77,10 @@ type Attempt struct {
 	Error           string `db:"error"`
 	NextAt          Time   `db:"next_at"`  // when the next try was due then
 	BatchID         string `db:"batch_id"` // the Batch it was made with; what was sent and came back stands with its first member
+	// DataKeys names the keys of the data that was sent, with spaces between; the answer, which may repeat that, is encrypted with them.
+	DataKeys string `db:"data_key"`
+	// Unread is why ResponseBody is not there, as of an [Event].
+	Unread error `db:"-"`
 }
 
 // InsertAttempts adds attempts under new ids.
@@ -81,18 +89,31 @@ func (tx *Tx) InsertAttempts(ctx context.Context, rows []Attempt) error {
 }
 
 func (tx *Tx) insertAttempts(ctx context.Context, n int, row func(i int) *Attempt) error {
+	var failed error
 	_, err := tx.putMany(ctx, bulk{
 		into: `attempt (id, delivery_id, number, started_at, duration_us, url, request_headers, status_code, response_headers,
-			response_body, error_kind, error, next_at, batch_id)`, width: 14, kinds: "ttiiittitxttit", blind: true,
+			response_body, error_kind, error, next_at, batch_id, data_key)`, width: 15, kinds: "ttiiittitxttitt", blind: true,
 	}, n, func(args []any, i int) []any {
-		a := row(i)
-		return append(args, tx.NewID("att"), a.DeliveryID, a.Number, a.StartedAt, a.DurationUS, a.URL, a.RequestHeaders, a.StatusCode,
-			a.ResponseHeaders, a.ResponseBody, a.ErrorKind, a.Error, a.NextAt, a.BatchID)
+		a, id := row(i), tx.NewID("att")
+		body := SealedData{Bytes: a.ResponseBody}
+		if a.DataKeys != "" && len(a.ResponseBody) > 0 {
+			var err error
+			body, err = tx.sealWith(ctx, strings.Fields(a.DataKeys), attemptPlace(id), a.ResponseBody)
+			failed = errors.Join(failed, err)
+		}
+		return append(args, id, a.DeliveryID, a.Number, a.StartedAt, a.DurationUS, a.URL, a.RequestHeaders, a.StatusCode,
+			a.ResponseHeaders, body.Bytes, a.ErrorKind, a.Error, a.NextAt, a.BatchID, body.Keys)
 	})
-	return err
+	return errors.Join(err, failed)
 }
 
 // Attempts lists the attempts of a delivery, oldest first.
 func (q *Queries) Attempts(ctx context.Context, deliveryID string) ([]Attempt, error) {
-	return listOf[Attempt](ctx, q, `SELECT * FROM attempt WHERE delivery_id = ? ORDER BY number, id`, deliveryID)
+	rows, err := listOf[Attempt](ctx, q, `SELECT * FROM attempt WHERE delivery_id = ? ORDER BY number, id`, deliveryID)
+	for i := range rows {
+		if err == nil {
+			rows[i].ResponseBody, rows[i].Unread, err = q.openData(ctx, rows[i].DataKeys, attemptPlace(rows[i].ID), rows[i].ResponseBody)
+		}
+	}
+	return rows, err
 }

@@ -126,6 +126,9 @@ func (tx *Tx) withEvents(ctx context.Context, rows []Delivery) ([]Claimed, error
 	}
 	byID := make(map[string]*Event, len(events))
 	for i := range events {
+		if err := tx.openEvent(ctx, &events[i]); err != nil {
+			return nil, err
+		}
 		byID[events[i].ID] = &events[i]
 	}
 	claimed := make([]Claimed, 0, len(rows))

@@ -63,6 +63,7 @@ type DB struct {
 type Queries struct {
 	ext     sqlx.ExtContext
 	dialect Dialect
+	keys    *dataKeys
 }
 
 // Tx is a transaction that may write. Now is the one clock reading of all its writes.
@@ -117,7 +118,7 @@ func (db *DB) Write(ctx context.Context, fn func(tx *Tx) error) error {
 }
 
 func (db *DB) newTx(stx *sqlx.Tx) *Tx {
-	return &Tx{Queries: Queries{ext: stx, dialect: db.dialect}, Now: At(db.now()), tx: stx, ids: db.ids, texts: db.texts, cursors: db.cursors, living: db.living}
+	return &Tx{Queries: Queries{ext: stx, dialect: db.dialect, keys: db.keys}, Now: At(db.now()), tx: stx, ids: db.ids, texts: db.texts, cursors: db.cursors, living: db.living}
 }
 
 // Ping asks the database for a sign of life, on the writer too.

@@ -25,12 +25,17 @@ type Event struct {
 	ContractVersions string   `db:"contract_versions"`
 	AcceptedAt       Time     `db:"accepted_at"`
 	Audience         Audience `db:"audience"` // whom it is for; the rows of claims leave it out
+	// DataKeys names the key that the stored data is encrypted with, see [DB.EncryptData]. Data is in the clear all the same.
+	DataKeys string `db:"data_key"`
+	// Unread is why Data is not there: ErrErased or ErrUnreadable; nil when it is, or was not asked for.
+	Unread error  `db:"-"`
+	stored []byte `db:"-"` // Data as it is written, when DataKeys names a key
 }
 
-const eventColumns = `id, partner_id, client_id, ce_id, ce_source, ce_type, ce_subject, attributes, data_kind, data, test, contract_versions, accepted_at`
+const eventColumns = `id, partner_id, client_id, ce_id, ce_source, ce_type, ce_subject, attributes, data_kind, data, test, contract_versions, accepted_at, data_key`
 
 // eventSummary lists the columns of an event without its data.
-const eventSummary = `id, partner_id, client_id, ce_id, ce_source, ce_type, ce_subject, attributes, data_kind, test, contract_versions, accepted_at, audience`
+const eventSummary = `id, partner_id, client_id, ce_id, ce_source, ce_type, ce_subject, attributes, data_kind, test, contract_versions, accepted_at, audience, data_key`
 
 // InsertEvents adds events, whose ids are given and new, and tells which were new. One that its client sent before
 // (same source and id) is left as it is: it is the same event (guarantee G4).
@@ -57,19 +62,26 @@ func (tx *Tx) InsertEvents(ctx context.Context, events []Event) (fresh map[strin
 // putEvents inserts events and returns how many were written. Those that are not for everyone are few: the rows that say for whom
 // they are costs the others nothing.
 func (tx *Tx) putEvents(ctx context.Context, rows []*Event, suffix string) (int64, error) {
+	if err := tx.sealEvents(ctx, rows); err != nil {
+		return 0, err
+	}
 	rows, apart := setApart(rows)
-	written, err := tx.putMany(ctx, bulk{into: `event (` + eventColumns + `)`, suffix: suffix, width: 13, kinds: "tttttttxixbti", blind: suffix == ""},
+	written, err := tx.putMany(ctx, bulk{into: `event (` + eventColumns + `)`, suffix: suffix, width: 14, kinds: "tttttttxixbtit", blind: suffix == ""},
 		len(rows), func(args []any, i int) []any { return rows[i].appendTo(args) })
 	if err != nil || len(apart) == 0 {
 		return written, err
 	}
-	more, err := tx.putMany(ctx, bulk{into: `event (` + eventColumns + `, audience)`, suffix: suffix, width: 14, kinds: "tttttttxixbtit", blind: suffix == ""},
+	more, err := tx.putMany(ctx, bulk{into: `event (` + eventColumns + `, audience)`, suffix: suffix, width: 15, kinds: "tttttttxixbtitt", blind: suffix == ""},
 		len(apart), func(args []any, i int) []any { return append(apart[i].appendTo(args), string(apart[i].Audience)) })
 	return written + more, err
 }
 
 func (e *Event) appendTo(args []any) []any {
-	return append(args, e.ID, e.PartnerID, e.ClientID, e.CEID, e.CESource, e.CEType, e.CESubject, e.Attributes, e.DataKind, e.Data, e.Test, e.ContractVersions, e.AcceptedAt)
+	data := e.Data
+	if e.DataKeys != "" {
+		data = e.stored
+	}
+	return append(args, e.ID, e.PartnerID, e.ClientID, e.CEID, e.CESource, e.CEType, e.CESubject, e.Attributes, e.DataKind, data, e.Test, e.ContractVersions, e.AcceptedAt, e.DataKeys)
 }
 
 // setApart takes the events out that are not for everyone.
@@ -142,7 +154,11 @@ func (q *Queries) identities() string {
 
 // Event finds an event by our id.
 func (q *Queries) Event(ctx context.Context, id string) (Event, error) {
-	return getOne[Event](ctx, q, `SELECT * FROM event WHERE id = ?`, id)
+	e, err := getOne[Event](ctx, q, `SELECT * FROM event WHERE id = ?`, id)
+	if err == nil {
+		err = q.openEvent(ctx, &e)
+	}
+	return e, err
 }
 
 // EventFilter selects events; empty members select all.

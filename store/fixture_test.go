@@ -189,7 +189,7 @@ func fill(row any, salt int, keep ...string) {
 	v := reflect.ValueOf(row).Elem()
 	for i := range v.NumField() {
 		f, name := v.Field(i), v.Type().Field(i).Name
-		if v.Type().Field(i).Tag.Get("db") == "-" || slices.Contains(keep, name) {
+		if v.Type().Field(i).Tag.Get("db") == "-" || name == "DataKeys" || slices.Contains(keep, name) { // DataKeys names rows
 			continue
 		}
 		n := salt*100 + i + 1

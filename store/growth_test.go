@@ -32,6 +32,7 @@ var goesBy = map[string]string{
 	"audit_head":          "stays: one row",
 	"cluster_task":        "stays: one row a task",
 	"node":                "stays: one row a node; that of a dead one goes when another notices",
+	"data_key":            "stays: one row a partner, and it tells that its data was erased",
 	"node_key":            "stays: one row a node; that of a dead one goes when another stops",
 	"delivery_notice":     "stays: two rows an endpoint at most",
 	"issue":               "stays: one row an endpoint and cause, of which there are a few dozen",

@@ -41,12 +41,23 @@ type InboxMessage struct {
 	Size           int64   `db:"size"`    // of the whole body, bytes
 	Answer         string  `db:"answer"`  // one of the Inbox constants
 	Findings       Strings `db:"findings"`
+	DataKeys       string  `db:"data_key"` // the key that the stored body is encrypted with, as of an [Event]
+	PartnerID      string  `db:"-"`        // whose inbox it is; of a message to insert
+	Unread         error   `db:"-"`        // why Body is not there, as of an [Event]
 }
 
 // InsertInboxMessage stores what a test inbox received, and removes what it holds too much.
 func (tx *Tx) InsertInboxMessage(ctx context.Context, m *InboxMessage) error {
 	m.ID, m.ReceivedAt = tx.NewID("inb"), tx.Now
-	if err := tx.insert(ctx, "inbox_message", m); err != nil {
+	row := *m
+	if len(m.Body) > 0 {
+		sealed, err := tx.sealData(ctx, m.PartnerID, inboxPlace(m.ID), m.Body)
+		if err != nil {
+			return err
+		}
+		row.Body, row.DataKeys = sealed.Bytes, sealed.Keys
+	}
+	if err := tx.insert(ctx, "inbox_message", &row); err != nil {
 		return fmt.Errorf("add message to inbox: %w", err)
 	}
 	return tx.do(ctx, `DELETE FROM inbox_message WHERE endpoint_id = ? AND id IN
@@ -61,7 +72,11 @@ func (q *Queries) InboxMessages(ctx context.Context, endpointID string, after Ti
 
 // InboxMessage finds a message of a test inbox.
 func (q *Queries) InboxMessage(ctx context.Context, endpointID, id string) (InboxMessage, error) {
-	return getOne[InboxMessage](ctx, q, `SELECT * FROM inbox_message WHERE endpoint_id = ? AND id = ?`, endpointID, id)
+	m, err := getOne[InboxMessage](ctx, q, `SELECT * FROM inbox_message WHERE endpoint_id = ? AND id = ?`, endpointID, id)
+	if err == nil {
+		m.Body, m.Unread, err = q.openData(ctx, m.DataKeys, inboxPlace(m.ID), m.Body)
+	}
+	return m, err
 }
 
 // ClearInbox removes all that a test inbox holds.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 )
 
@@ -21,7 +22,8 @@ type Object struct {
 	Size        int64  `db:"size"`
 	Digest      []byte `db:"digest"` // SHA-256
 	CreatedAt   Time   `db:"created_at"`
-	GoneAt      Time   `db:"gone_at"` // when the bytes were removed
+	GoneAt      Time   `db:"gone_at"`  // when the bytes were removed
+	DataKeys    string `db:"data_key"` // the key that the stored bytes are encrypted with, as of an [Event]
 }
 
 // PutObject keeps an object under its given id, in a transaction for each piece of its data. It belongs to nobody until
@@ -30,20 +32,51 @@ func (db *DB) PutObject(ctx context.Context, o Object, data []byte) error {
 	for number := 0; number == 0 || len(data) > 0; number++ {
 		piece := data[:min(len(data), ObjectChunk)]
 		data = data[len(piece):]
-		err := db.Write(ctx, func(tx *Tx) error {
+		sealed, err := db.sealPiece(ctx, &o, number, piece)
+		if err != nil {
+			return fmt.Errorf("encrypt object: %w", err)
+		}
+		err = db.Write(ctx, func(tx *Tx) error {
 			if number == 0 {
 				o.CreatedAt = tx.Now
 				if err := tx.insert(ctx, "object", &o); err != nil {
 					return err
 				}
 			}
-			return tx.do(ctx, `INSERT INTO object_chunk (object_id, number, data) VALUES (?, ?, ?)`, o.ID, number, piece)
+			return tx.do(ctx, `INSERT INTO object_chunk (object_id, number, data) VALUES (?, ?, ?)`, o.ID, number, sealed)
 		})
 		if err != nil {
 			return fmt.Errorf("keep object: %w", err)
 		}
 	}
 	return nil
+}
+
+// sealPiece encrypts a piece of an object: the first as data is now, the others as the first.
+func (db *DB) sealPiece(ctx context.Context, o *Object, number int, piece []byte) ([]byte, error) {
+	place := objectPlace(o.ID, int64(number))
+	if number == 0 {
+		sealed, err := db.SealData(ctx, o.PartnerID, place, piece)
+		o.DataKeys = sealed.Keys
+		return sealed.Bytes, err
+	}
+	sealed, err := db.sealWith(ctx, strings.Fields(o.DataKeys), place, piece)
+	if err == nil && sealed.Keys != o.DataKeys {
+		err = ErrErased
+	}
+	return sealed.Bytes, err
+}
+
+// DataErased reports whether data cannot be read any more because one of its keys was erased.
+func (q *Queries) DataErased(ctx context.Context, keys string) (bool, error) {
+	for _, id := range strings.Fields(keys) {
+		if _, err := q.dataKey(ctx, id); errors.Is(err, ErrErased) {
+			return true, nil
+		} else if err != nil && !errors.Is(err, ErrUnreadable) {
+			return false, err
+		}
+	}
+	return false, nil
 }
 
 // LinkObject makes an object belong to an event or a quarantined request, in the transaction that writes that.
@@ -106,6 +139,7 @@ type ObjectReader struct {
 	q      *Queries
 	pieces string // the query of a piece by id and number
 	id     string
+	keys   string // that the pieces are encrypted with
 	size   int64
 	at     int64
 	number int64 // of the piece at hand, from 1; 0 for none
@@ -114,7 +148,7 @@ type ObjectReader struct {
 
 // OpenObject makes a reader of the bytes of an object; ctx bounds its life.
 func (q *Queries) OpenObject(ctx context.Context, o Object) *ObjectReader {
-	return &ObjectReader{ctx: ctx, q: q, id: o.ID, size: o.Size, pieces: `SELECT data FROM object_chunk WHERE object_id = ? AND number = ?`}
+	return &ObjectReader{ctx: ctx, q: q, id: o.ID, keys: o.DataKeys, size: o.Size, pieces: `SELECT data FROM object_chunk WHERE object_id = ? AND number = ?`}
 }
 
 // Read implements io.Reader. An object whose bytes were removed meanwhile is ErrNotFound.
@@ -126,6 +160,10 @@ func (r *ObjectReader) Read(p []byte) (int, error) {
 	if r.number != number+1 {
 		var piece []byte
 		if err := r.q.get(r.ctx, &piece, r.pieces, r.id, number); err != nil {
+			return 0, fmt.Errorf("read object: %w", err)
+		}
+		piece, unread, err := r.q.openData(r.ctx, r.keys, objectPlace(r.id, number), piece)
+		if err = errors.Join(unread, err); err != nil {
 			return 0, fmt.Errorf("read object: %w", err)
 		}
 		r.piece, r.number = piece, number+1

@@ -106,7 +106,7 @@ func (db *DB) openSQLite(ctx context.Context, path string, o Options) error {
 	db.readers = o.MaxReaders
 	db.read.SetMaxOpenConns(o.MaxReaders)
 	db.read.SetMaxIdleConns(o.MaxReaders)
-	db.Queries = Queries{ext: db.read, dialect: SQLite}
+	db.Queries = Queries{ext: db.read, dialect: SQLite, keys: newDataKeys(o.Now)}
 	return nil
 }
 
@@ -118,7 +118,7 @@ func (db *DB) openPostgres(dsn string, o Options) error {
 	pool.SetMaxOpenConns(o.MaxReaders)
 	pool.SetMaxIdleConns(o.MaxReaders)
 	db.read, db.write = pool, pool
-	db.Queries = Queries{ext: pool, dialect: Postgres}
+	db.Queries = Queries{ext: pool, dialect: Postgres, keys: newDataKeys(o.Now)}
 	return nil
 }
 

@@ -56,10 +56,7 @@ func (tx *Tx) PullClaim(ctx context.Context, c PullClaim) ([]Claimed, error) {
 		return nil, nil
 	}
 	slices.SortFunc(taken, func(a, b Delivery) int { return strings.Compare(a.ID, b.ID) })
-	if err := tx.recordReceives(ctx, c, taken); err != nil {
-		return nil, err
-	}
-	return tx.withEvents(ctx, taken)
+	return tx.handOver(ctx, c, taken)
 }
 
 // mayPull reports whether deliveries of a subscription may be handed out, and on PostgreSQL keeps that so until the
@@ -101,7 +98,7 @@ func splitWorn(rows []Delivery, maxReceives int64) (fit, worn []Delivery) {
 
 // buryWorn makes deliveries dead that were leased once too often; this last lease reached nobody and does not count.
 func (tx *Tx) buryWorn(ctx context.Context, worn []Delivery) error {
-	if err := tx.buryAs(ctx, worn, `attempts = attempts - 1, round = round - 1`); err != nil {
+	if err := tx.buryAs(ctx, worn, ReasonCountExceeded, wornDetail, `attempts = attempts - 1, round = round - 1`); err != nil {
 		return err
 	}
 	return tx.endReceives(ctx, PullExpired, Time{}, idsOf(worn))
@@ -109,10 +106,12 @@ func (tx *Tx) buryWorn(ctx context.Context, worn []Delivery) error {
 
 // bury makes deliveries dead that were received as often as allowed.
 func (tx *Tx) bury(ctx context.Context, worn []Delivery) error {
-	return tx.buryAs(ctx, worn, `updated_at = ?`, tx.Now)
+	return tx.buryAs(ctx, worn, ReasonCountExceeded, wornDetail, `updated_at = ?`, tx.Now)
 }
 
-func (tx *Tx) buryAs(ctx context.Context, worn []Delivery, set string, args ...any) error {
+const wornDetail = "It was received as often as is allowed and never acknowledged. Find out why the consumer fails on it, then resend it."
+
+func (tx *Tx) buryAs(ctx context.Context, worn []Delivery, reason, detail, set string, args ...any) error {
 	if len(worn) == 0 {
 		return nil
 	}
@@ -120,9 +119,8 @@ func (tx *Tx) buryAs(ctx context.Context, worn []Delivery, set string, args ...a
 	if err != nil {
 		return err
 	}
-	dead, err := listOf[Delivery](ctx, &tx.Queries, `UPDATE delivery SET status = 'dead', reason = 'delivery-count-exceeded', cause = 'delivery-count-exceeded',
-		due_at = NULL, lease_owner = '', detail =
-		'It was received as often as is allowed and never acknowledged. Find out why the consumer fails on it, then resend it.', `+set+`
+	args = append([]any{reason, reason, detail}, args...)
+	dead, err := listOf[Delivery](ctx, &tx.Queries, `UPDATE delivery SET status = 'dead', reason = ?, cause = ?, due_at = NULL, lease_owner = '', detail = ?, `+set+`
 		WHERE id IN (`+marks(len(worn))+`) RETURNING `+failedColumns, append(args, idsOf(worn)...)...)
 	if err != nil {
 		return err

@@ -40,6 +40,8 @@ type QuarantinedEvent struct {
 	ObjectID     string `db:"object_id"` // where its data is, when that is too large for the event
 	// ContractVersions are as of an [Event].
 	ContractVersions string `db:"contract_versions"`
+	DataKeys         string `db:"data_key"` // as of an [Event], and so is Unread
+	Unread           error  `db:"-"`
 }
 
 // InsertQuarantine keeps a request with its events under a new id. The same request again is ErrConflict.
@@ -57,7 +59,15 @@ func (tx *Tx) InsertQuarantine(ctx context.Context, q *Quarantine, events []Quar
 	for i := range events {
 		e := &events[i]
 		e.QuarantineID, e.Position = q.ID, int64(i)
-		if err := tx.insert(ctx, "quarantined_event", e); err != nil {
+		row := *e
+		if len(e.Data) > 0 || e.ObjectID != "" {
+			sealed, err := tx.sealData(ctx, q.PartnerID, quarantinePlace(q.ID, e.Position), e.Data)
+			if err != nil {
+				return err
+			}
+			row.Data, row.DataKeys = sealed.Bytes, sealed.Keys
+		}
+		if err := tx.insert(ctx, "quarantined_event", &row); err != nil {
 			return fmt.Errorf("insert quarantined event: %w", err)
 		}
 	}
@@ -76,7 +86,13 @@ func (q *Queries) Quarantine(ctx context.Context, id string) (Quarantine, error)
 
 // QuarantinedEvents lists the events of a quarantined request in the order in which they came.
 func (q *Queries) QuarantinedEvents(ctx context.Context, id string) ([]QuarantinedEvent, error) {
-	return listOf[QuarantinedEvent](ctx, q, `SELECT * FROM quarantined_event WHERE quarantine_id = ? ORDER BY position`, id)
+	rows, err := listOf[QuarantinedEvent](ctx, q, `SELECT * FROM quarantined_event WHERE quarantine_id = ? ORDER BY position`, id)
+	for i := range rows {
+		if r := &rows[i]; err == nil {
+			r.Data, r.Unread, err = q.openData(ctx, r.DataKeys, quarantinePlace(id, r.Position), r.Data)
+		}
+	}
+	return rows, err
 }
 
 // QuarantineFilter selects quarantined requests; empty members select all.

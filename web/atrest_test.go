@@ -23,9 +23,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 	"schakel/delivery/amqp/certs/certtest"
+	"schakel/delivery/outbox"
 	"schakel/registry"
 	"schakel/registry/audit"
 	"schakel/registry/services"
@@ -219,6 +221,7 @@ func TestNothingSecretIsStored(t *testing.T) {
 	c.ofPartners()
 	c.ofMachines()
 	c.ofProviders()
+	c.ofData()
 	for name, decision := range decisions(t) {
 		// What a broker leaves for people needs a broker: package schakel/delivery/amqp tests that it is sealed.
 		if (decision == "sealed" || decision == "hashed" || decision == "passing") && !c.seen[name] && name != "amqp_message.encoded" {
@@ -370,6 +373,60 @@ func (c *canaries) ofMachines() {
 	c.key("key of checkpoints", signer)
 	c.raw("key of the vault", bytes.Repeat([]byte{7}, 32))
 	c.notIn(h.db)
+}
+
+// ofData publishes events with encryption of data on: small, large and quarantined ones. They are read again as they were sent.
+func (c *canaries) ofData() {
+	w := newLargeWorld(c.t)
+	w.set(c.t, "data.encryption", "on", "idempotency.on_mismatch", "quarantine")
+	const source = "urn:nld:oin:00000001823288444000:systeem:sis"
+	small := func(id, canary string) string {
+		c.text("data of event "+id, canary)
+		return `{"specversion":"1.0","id":"` + id + `","type":"nl.example.student.enrolled","source":"` + source + `","datacontenttype":"application/json","data":{"name":"` + canary + `"}}`
+	}
+	key := []string{"Content-Type", "application/cloudevents+json", "Idempotency-Key", freshKey()}
+	w.publisher.do(c.t, http.MethodPost, "/events/v1/events", small("small-1", "Canary of a small event"), key...).want(c.t, http.StatusAccepted)
+	wire, lock := w.received(c.t)
+	wantWords(c.t, string(wire), "Canary of a small event")
+	w.consumer.postJSON(c.t, w.base+"/acknowledge", `{"lockTokens":["`+lock+`"]}`).want(c.t, http.StatusOK)
+	w.publisher.do(c.t, http.MethodPost, "/events/v1/events", small("small-2", "Canary of a quarantined event"), key...).want(c.t, http.StatusAccepted)
+
+	body, data := largeEvent("large-1", 700_000)
+	for at := 0; at+16 <= 512; at += 64 {
+		c.raw(fmt.Sprint("large data at ", at), data[at:at+16])
+	}
+	w.publisher.publish(c.t, body).want(c.t, http.StatusAccepted)
+	address, _ := w.address(c.t)
+	if got := w.consumer.get(c.t, address).want(c.t, http.StatusOK); !bytes.Equal(got.body, data) {
+		c.t.Errorf("%d bytes of large data came back otherwise", len(got.body))
+	}
+	part := w.consumer.do(c.t, http.MethodGet, address, "", "Range", "bytes=299999-300009").want(c.t, http.StatusPartialContent)
+	if !bytes.Equal(part.body, data[299_999:300_010]) {
+		c.t.Errorf("a part of large data across two pieces: %x", part.body)
+	}
+	waiting, total, err := w.db.Quarantines(c.t.Context(), store.QuarantineFilter{})
+	if err != nil || total != 1 {
+		c.t.Fatalf("quarantined: %+v, %v", waiting, err)
+	}
+	c.notIn(w.db)
+
+	must(w.engine.Release(c.t.Context(), outbox.Actor{Kind: "person", Name: "Anna"}, waiting[0].ID))(c.t)
+	released, _ := w.received(c.t)
+	wantWords(c.t, string(released), "Canary of a quarantined event")
+
+	// What was stored encrypted is read when that is off, and what is stored then is not encrypted.
+	w.set(c.t, "data.encryption", "off")
+	w.clock.Advance(time.Minute)
+	w.publisher.token = w.publisher.newToken(c.t, "")
+	w.publisher.publish(c.t, small("small-3", "Canary that is free")).want(c.t, http.StatusAccepted)
+	if found := strings.Join(c.find(w.db), "\n"); !strings.Contains(found, "data of event small-3") || strings.Contains(found, "data of event small-1") {
+		c.t.Errorf("with encryption off: %s", found)
+	}
+	for id, canary := range map[string]string{"small-1": "Canary of a small event", "small-3": "Canary that is free"} {
+		events, _, err := w.db.Events(c.t.Context(), store.EventFilter{CEID: id})
+		noError(c.t, err)
+		wantWords(c.t, string(must(w.db.Event(c.t.Context(), events[0].ID))(c.t).Data), canary)
+	}
 }
 
 // ofProviders logs in at an OpenID provider.

@@ -42,6 +42,7 @@ type alone struct {
 
 func newAlone(t testing.TB, db *store.DB, broker *brokertest.Broker, change ...func(*amqp.Config)) *alone {
 	t.Helper()
+	storetest.Encrypt(db) // everything works with data encrypted
 	a := &alone{pair: &pair{broker: broker, pki: newPKI(t)}, refreshes: map[string]int{}}
 	a.wire = dial(t, broker)
 	a.peer = newIdentity(t, broker, a.pki)

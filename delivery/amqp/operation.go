@@ -137,7 +137,7 @@ func (b *Bridge) grant(ctx context.Context, m store.AMQPMessage) error {
 	switch {
 	case refused:
 		b.note(ctx, m.ID, stepAsked, string(why))
-	case errors.Is(err, outbox.ErrNotResendable) || errors.Is(err, outbox.ErrEventExpired):
+	case errors.Is(err, outbox.ErrNotResendable) || errors.Is(err, outbox.ErrEventExpired) || errors.Is(err, outbox.ErrDataErased):
 		b.note(ctx, m.ID, stepAsked, err.Error())
 	case err != nil && ctx.Err() == nil:
 		b.note(ctx, m.ID, stepAsked, string(i18n.M("amqp.detail.not-done", err.Error())))

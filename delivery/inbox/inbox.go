@@ -83,7 +83,7 @@ func (r *Receiver) keep(ctx context.Context, endpointID string, header http.Head
 		if err != nil {
 			return fmt.Errorf("find test inbox: %w", err)
 		}
-		m.Answer = endpoint.InboxAnswer
+		m.Answer, m.PartnerID = endpoint.InboxAnswer, endpoint.PartnerID
 		return tx.InsertInboxMessage(ctx, &m)
 	})
 	return m.Answer, err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"sync"
 
 	"schakel/delivery/event"
@@ -72,6 +73,7 @@ type Receipt struct {
 
 type pending struct {
 	Submission
+	sealed  []store.SealedData // the data of each event as it is stored
 	receipt Receipt
 	err     error
 	done    chan struct{}
@@ -90,6 +92,10 @@ func (e *Engine) Accept(ctx context.Context, s Submission) (Receipt, error) {
 		}
 	}
 	p := &pending{Submission: s, done: make(chan struct{})}
+	if err := e.sealData(ctx, p); err != nil {
+		e.inFlight.leave(name)
+		return Receipt{}, err
+	}
 	select {
 	case e.submissions <- p:
 	default:
@@ -107,6 +113,25 @@ func (e *Engine) Accept(ctx context.Context, s Submission) (Receipt, error) {
 	case <-ctx.Done():
 		return Receipt{}, ctx.Err()
 	}
+}
+
+// sealData encrypts the data of the events of a submission, when data is encrypted: here, where submissions work side by side, and not in the
+// one loop that writes. The data of an event that refers to an object stands for it: when the one cannot be read, the other cannot.
+func (e *Engine) sealData(ctx context.Context, p *pending) error {
+	e.refresh(ctx) // the setting may be new
+	p.sealed = make([]store.SealedData, len(p.Events))
+	for i := range p.Events {
+		ev := &p.Events[i]
+		if len(ev.Data) == 0 && (len(p.Objects) == 0 || p.Objects[i] == "") {
+			continue
+		}
+		var err error
+		p.sealed[i], err = e.cfg.DB.SealData(ctx, p.PartnerID, store.EventPlace(p.ClientID, ev.Source, ev.ID), ev.Data)
+		if err != nil {
+			return fmt.Errorf("%w: encrypt data: %w", ErrUnavailable, err)
+		}
+	}
+	return nil
 }
 
 // answerAfterStop answers a submission that was queued around the end of the loop that writes events: with its receipt when
@@ -174,6 +199,9 @@ func (p *pending) rows(tx *store.Tx) []store.Event {
 	for i := range p.Events {
 		rows[i] = Row(tx, &p.Events[i], p.PartnerID, p.ClientID)
 		rows[i].ContractVersions, rows[i].Audience = p.versions(i), p.Audience
+		if len(p.sealed) > 0 {
+			rows[i].Keep(p.sealed[i])
+		}
 	}
 	return rows
 }

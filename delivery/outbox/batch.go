@@ -276,7 +276,7 @@ func encode(members []store.Claimed) ([]byte, bool) {
 
 func appendEvent(body []byte, c *store.Claimed) ([]byte, bool) {
 	ev, err := event.FromParts(c.Event.Attributes, event.DataKind(c.Event.DataKind), c.Event.Data)
-	if err != nil {
+	if err != nil || c.Event.Unread != nil {
 		return body, false
 	}
 	if len(body) > 1 {

@@ -67,6 +67,7 @@ func (e *Engine) outcomesOf(q *endpointQueue, ep *store.Endpoint, b *frozenBatch
 		}
 		group[i].result, group[i].outcome = r, e.outcome(&b.members[i], r)
 	}
+	group[0].outcome.Attempt.DataKeys = dataKeys(b.members)
 	if reason := dissolveReason(results); reason != "" {
 		group[0].dissolve, group[0].dissolveReason = &b.batch, reason
 	}

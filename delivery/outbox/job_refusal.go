@@ -16,6 +16,7 @@ const (
 	RefusedOpen    = "in-progress"
 	RefusedGone    = "gone"
 	RefusedChanged = "changed" // meanwhile, by somebody else
+	RefusedErased  = store.ReasonDataErased
 )
 
 // refusedFor finds why a delivery was not resent.
@@ -27,6 +28,9 @@ func refusedFor(ctx context.Context, tx *store.Tx, d store.Delivery) (string, er
 		return RefusedOpen, nil
 	case d.Status == store.DeliveryDiscarded:
 		return "discarded", nil
+	}
+	if erased, err := tx.EventErased(ctx, d.EventID); err != nil || erased {
+		return RefusedErased, err
 	}
 	ep, err := tx.Endpoint(ctx, d.EndpointID)
 	if errors.Is(err, store.ErrNotFound) || err == nil && ep.Status == store.EndpointEnded {
@@ -61,6 +65,8 @@ func RefusalOf(reason string) i18n.Message {
 	switch reason {
 	case RefusedExpired:
 		return "outbox.event-expired"
+	case RefusedErased:
+		return "outbox.data-erased"
 	case RefusedOpen:
 		return "outbox.refused.in-progress"
 	case RefusedGone:
@@ -85,8 +91,11 @@ func whyNot(ctx context.Context, tx *store.Tx, d store.Delivery) error {
 	if err != nil {
 		return fmt.Errorf("find why a delivery cannot be resent: %w", err)
 	}
-	if reason == RefusedExpired {
+	switch reason {
+	case RefusedExpired:
 		return ErrEventExpired
+	case RefusedErased:
+		return ErrDataErased
 	}
 	return &Refusal{Message: RefusalOf(reason), of: ErrNotResendable}
 }

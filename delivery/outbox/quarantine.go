@@ -212,6 +212,12 @@ func (e *Engine) storedSubmission(ctx context.Context, id string) (Submission, e
 	}
 	s := Submission{ClientID: q.ClientID, PartnerID: q.PartnerID, FromOwn: partner.Own, Key: q.ReleaseKey, Fingerprint: q.Fingerprint, Wait: true}
 	for _, row := range rows {
+		if row.Unread != nil {
+			if errors.Is(row.Unread, store.ErrErased) {
+				return Submission{}, ErrDataErased
+			}
+			return Submission{}, fmt.Errorf("read quarantined event: %w", row.Unread)
+		}
 		ev, err := event.FromParts(row.Attributes, event.DataKind(row.DataKind), row.Data)
 		if err != nil {
 			return Submission{}, fmt.Errorf("read quarantined event: %w", err)

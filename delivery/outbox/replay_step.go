@@ -203,6 +203,9 @@ func (e *Engine) offer(ctx context.Context, r Replay, p store.ReplayPart, offers
 // writeOffers makes a delivery of each offer that is still valid, or resends one, and returns their number.
 func (e *Engine) writeOffers(ctx context.Context, tx *store.Tx, s *scanner, j store.ResendJob, offers []offer) (int, error) {
 	rows, err := lockOffered(ctx, tx, offers)
+	if err == nil {
+		rows, err = withoutErased(ctx, tx, rows)
+	}
 	if err != nil {
 		return 0, err
 	}

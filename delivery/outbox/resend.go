@@ -73,6 +73,9 @@ func (e *Engine) resend(ctx context.Context, tx *store.Tx, d store.Delivery) (bo
 	if d.Expired(tx.Now) {
 		return false, nil
 	}
+	if erased, err := tx.EventErased(ctx, d.EventID); err != nil || erased {
+		return false, err
+	}
 	if d.Status == store.DeliveryRetrying {
 		return tx.TryNow(ctx, d.ID)
 	}

@@ -44,6 +44,12 @@ func (e *Engine) attempt(task *sendTask, c *store.Claimed) sendResult {
 	ctx, cancel := context.WithTimeout(e.sending, e.attemptTime(ep))
 	defer cancel()
 	done := untried(q, ep, c)
+	if c.Event.Unread != nil {
+		result := e.unread(ep, c)
+		done.result, done.outcome = &result, e.outcome(c, &result)
+		q.done.Add(1)
+		return done
+	}
 	may := func() (bool, error) { return e.cfg.DB.MayStart(ctx, store.LeaseOf(&c.Delivery), task.single.ID) }
 	if e.mayBegin(ctx, q, ep, c, task.epoch, may) && !c.Expired(store.At(e.cfg.Now())) {
 		if number, ok := e.begin(q, task.probe); ok {
@@ -105,7 +111,7 @@ func (e *Engine) sameEndpoint(ctx context.Context, ep *store.Endpoint) bool {
 
 func (e *Engine) outcome(c *store.Claimed, r *Result) *store.Outcome {
 	a := r.Attempt
-	a.DeliveryID, a.Number, a.NextAt = c.ID, c.Attempts+1, store.At(r.DueAt)
+	a.DeliveryID, a.Number, a.NextAt, a.DataKeys = c.ID, c.Attempts+1, store.At(r.DueAt), c.Event.DataKeys
 	return &store.Outcome{
 		Attempt: a,
 		Lease:   store.LeaseOf(&c.Delivery),

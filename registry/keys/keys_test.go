@@ -47,6 +47,7 @@ type world struct {
 	// stop breaks a change off when this many things were told, as a kill does; zero never.
 	stop     int
 	endpoint store.Endpoint
+	event    store.Event // with encrypted data
 }
 
 // node is a process with a vault of its own.
@@ -126,6 +127,12 @@ func (w *world) fill() {
 		return errors.Join(err, tx.InsertMail(ctx, &store.Mail{Recipient: "old@example.nl", Subject: "Link", Body: "a link of an older version", Status: store.MailSent}))
 	}))
 	w.endpoint = must(w.db.Endpoint(ctx, e.ID))(t)
+	w.db.EncryptData(cfg.Vault, func(context.Context) bool { return true })
+	w.event = store.Event{ID: w.db.NewID("evt"), PartnerID: p.ID, CEID: "1", CESource: "urn:x", CEType: "nl.a", Attributes: []byte("{}"), DataKind: 1, Data: []byte(`"data"`), AcceptedAt: store.At(w.clock.Now())}
+	noError(t, w.db.Write(ctx, func(tx *store.Tx) error {
+		_, err := tx.InsertEvents(ctx, []store.Event{w.event})
+		return err
+	}))
 }
 
 // opens checks that a vault opens every value.
@@ -142,6 +149,10 @@ func (w *world) opens(v *registry.Vault) {
 	}
 	if got := must(reg.SigningKeys.SigningKeys(ctx))(t); len(got) != 1 {
 		t.Errorf("%d keys of access tokens", len(got))
+	}
+	noError(t, w.db.ForgetDataKeys(ctx, w.event.PartnerID)) // so that its key is opened with this vault
+	if got := must(w.db.Event(ctx, w.event.ID))(t); string(got.Data) != `"data"` || got.Unread != nil {
+		t.Errorf("data %q, %v", got.Data, got.Unread)
 	}
 	mails, _, err := w.db.Mails(ctx, store.Page{Number: 1, Size: 500})
 	noError(t, err)

@@ -17,6 +17,8 @@ func reasonOf(code string) i18n.Message {
 		"event-expired":           "mail.reason.event-expired",
 		"delivery-count-exceeded": "mail.reason.delivery-count-exceeded",
 		"attempts-exhausted":      "mail.reason.attempts-exhausted",
+		"data-erased":             "mail.reason.data-erased",
+		"data-unreadable":         "mail.reason.data-unreadable",
 		"deadline-passed":         "mail.reason.deadline-passed",
 		"key-expired":             "mail.reason.key-expired",
 		"busy":                    "mail.reason.busy",

@@ -1,6 +1,9 @@
 package partners
 
-import "schakel/registry"
+import (
+	"schakel/registry"
+	"schakel/store"
+)
 
 // Sealed lists the columns of this feature that the vault seals.
 func Sealed() []registry.SealedColumn {
@@ -8,6 +11,7 @@ func Sealed() []registry.SealedColumn {
 		{Table: "endpoint", Column: "token_secret", Purpose: registry.SealedFor(endpointSecretPurpose)},
 		{Table: "endpoint", Column: "sign_keys", Purpose: registry.SealedFor(signKeyPurpose), Within: true},
 		{Table: "endpoint", Column: "certificates", Purpose: registry.SealedFor(certificatePurpose), Within: true},
+		{Table: "data_key", Column: "sealed", Purpose: store.DataKeyPurpose},
 		{Table: "registration_draft", Column: "sealed", Purpose: registry.SealedFor(draftPurpose)},
 	}
 }

@@ -49,6 +49,7 @@ func DefaultProfile() registry.Profile {
 		AMQPSubjects: cpa.SubjectCodes(), AMQPUnwanted: registry.UnwantedHold,
 		AdministratorFactor: registry.PolicyRequire, PartnerFactor: registry.FactorOptional,
 		AdministratorIdle: 2 * time.Hour, AdministratorLogin: 12 * time.Hour, PartnerIdle: 2 * time.Hour, PartnerLogin: 12 * time.Hour, ProofAge: 10 * time.Minute,
+		DataEncryption: registry.PolicyOff, DataEnded: registry.DataKept,
 	}
 }
 

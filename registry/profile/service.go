@@ -77,6 +77,21 @@ func (p *Profiles) Current(ctx context.Context) (*ProfileState, error) {
 	return p.kept, nil
 }
 
+// EncryptsData reports whether the data of events and messages is encrypted, by the profile that was read last. It does not read it again, so
+// that it can be asked within a transaction: intake reads it for each request.
+func (p *Profiles) EncryptsData(ctx context.Context) bool {
+	p.mu.Lock()
+	kept := p.kept
+	p.mu.Unlock()
+	if kept == nil {
+		var err error
+		if kept, err = p.Current(ctx); err != nil {
+			return false
+		}
+	}
+	return kept.DataEncryption == registry.PolicyOn
+}
+
 // InForce returns the profile of Current, without who chose it. It implements ProfileSource.
 func (p *Profiles) InForce(ctx context.Context) (*registry.Profile, error) {
 	state, err := p.Current(ctx)

@@ -20,6 +20,7 @@ func Groups() []Group {
 		{"tokens", "profile.group.tokens"},
 		{"amqp", "profile.group.amqp"},
 		{"access", "profile.group.access"},
+		{"data", "profile.group.data"},
 	}
 }
 
@@ -31,7 +32,8 @@ func Settings() []Setting {
 	all = append(all, sendingSettings()...)
 	all = append(all, registerSettings()...)
 	all = append(all, amqpSettings()...)
-	return append(all, accessSettings()...)
+	all = append(all, accessSettings()...)
+	return append(all, dataSettings()...)
 }
 
 // SettingOf finds a setting by its key.

@@ -17,7 +17,7 @@ func TestSettingsTable(t *testing.T) {
 	standard, seen := DefaultProfile(), map[string]bool{}
 	for _, s := range Settings() {
 		value := s.Value(&standard)
-		if s.Key == "" || seen[s.Key] || groupIndex(s.Group()) < 0 || !written(s.Title) || !written(s.Explain) || !strings.HasSuffix(s.Explain.String(), ".") || len(s.Rules) == 0 && s.Group() != "access" { // no rule of the profile is about people who log in
+		if s.Key == "" || seen[s.Key] || groupIndex(s.Group()) < 0 || !written(s.Title) || !written(s.Explain) || !strings.HasSuffix(s.Explain.String(), ".") || len(s.Rules) == 0 && s.Group() != "access" && s.Group() != "data" { // no rule of the profile is about people who log in, or data at rest
 			t.Errorf("%s is not told well", s.Key)
 		}
 		for _, choice := range s.Choices {

@@ -70,6 +70,7 @@ func New(cfg registry.Config, accounts *identity.Accounts, opts ...Option) (*Ser
 		opt(&o)
 	}
 	profiles := profile.NewProfiles(cfg.DB, cfg.Now, cfg.Profile)
+	cfg.DB.EncryptData(cfg.Vault, profiles.EncryptsData)
 	register := contracts.NewContracts(cfg, profiles)
 	own, err := contracts.NewOwnContracts(cfg, register)
 	if err != nil {

@@ -28,6 +28,8 @@ type EventView struct {
 	Download string
 	// Object is the data when it is stored apart from the event; nil when it is not.
 	Object *ObjectView
+	// Unread explains why the data is not there though the event is shown; empty when it is there.
+	Unread string
 	// Withheld explains why the event is not shown; empty when it is.
 	Withheld string
 }
@@ -169,6 +171,11 @@ func EventContent(v EventView) templ.Component {
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
+					}
+				} else if v.Unread != "" {
+					templ_7745c5c3_Err = Text(v.Unread).Render(ctx, templ_7745c5c3_Buffer)
+					if templ_7745c5c3_Err != nil {
+						return templ_7745c5c3_Err
 					}
 				} else if v.Size == 0 {
 					templ_7745c5c3_Err = Text(v.Kind).Render(ctx, templ_7745c5c3_Buffer)

@@ -78,7 +78,7 @@ func (a AMQPArea) acted(c echo.Context, err error, id string, text i18n.Message)
 	if why, ok := errors.AsType[amqp.Refused](err); ok {
 		return a.refuse(c, a.message(id), i18n.Message(why))
 	}
-	for _, known := range []error{outbox.ErrNotResendable, outbox.ErrEventExpired} {
+	for _, known := range []error{outbox.ErrNotResendable, outbox.ErrEventExpired, outbox.ErrDataErased} {
 		if errors.Is(err, known) {
 			return a.refuse(c, a.message(id), i18n.Message(site.Sentence(known)))
 		}

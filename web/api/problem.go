@@ -29,6 +29,9 @@ func ResendProblem(err error) error {
 	if errors.Is(err, outbox.ErrEventExpired) {
 		return site.NewProblem(http.StatusConflict, "event-expired", site.Sentence(outbox.ErrEventExpired))
 	}
+	if errors.Is(err, outbox.ErrDataErased) {
+		return site.NewProblem(http.StatusGone, "data-erased", "site.data-erased")
+	}
 	if errors.Is(err, outbox.ErrNotResendable) {
 		return site.NewProblem(http.StatusConflict, "not-resendable", "api.not-resendable")
 	}

@@ -98,7 +98,7 @@ func eachDelivery(ctx context.Context, ids []string, do func(ctx context.Context
 }
 
 func isRefusal(err error) bool {
-	return errors.Is(err, outbox.ErrNotResendable) || errors.Is(err, outbox.ErrEventExpired) || errors.Is(err, outbox.ErrNotDiscardable) || errors.Is(err, store.ErrNotFound)
+	return errors.Is(err, outbox.ErrNotResendable) || errors.Is(err, outbox.ErrEventExpired) || errors.Is(err, outbox.ErrDataErased) || errors.Is(err, outbox.ErrNotDiscardable) || errors.Is(err, store.ErrNotFound)
 }
 
 // bulkDone reports what was done with the rows, and goes back to the list.

@@ -65,6 +65,10 @@ func (p *Pages) issueSample(ctx context.Context, actor registry.Actor, area site
 	if err != nil {
 		return s, err
 	}
+	if e.Unread != nil {
+		s.Missing = site.UnreadText(ctx, e.Unread)
+		return s, nil
+	}
 	sent, ok := sentRequest(*last, at.Endpoint, e)
 	if !ok {
 		return s, nil

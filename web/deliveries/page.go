@@ -48,7 +48,7 @@ func (p *Pages) resendDelivery(area site.DeliveryArea) echo.HandlerFunc {
 			}
 		}
 		err = p.Engine.Resend(c.Request().Context(), site.EngineActor(c), d.ID)
-		if errors.Is(err, outbox.ErrNotResendable) || errors.Is(err, outbox.ErrEventExpired) {
+		if errors.Is(err, outbox.ErrNotResendable) || errors.Is(err, outbox.ErrEventExpired) || errors.Is(err, outbox.ErrDataErased) {
 			p.Flash(c, ui.KindWarning, outbox.RefusalText(err))
 			return c.Redirect(http.StatusSeeOther, back)
 		}

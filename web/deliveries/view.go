@@ -240,6 +240,9 @@ func attemptView(ctx context.Context, a store.Attempt, place int) view.AttemptVi
 	if v.Answered {
 		v.Headers = statusLine(a.StatusCode) + "\n" + HeaderLines(ctx, a.ResponseHeaders)
 		v.Body, v.BodyCut = site.Readable(a.ResponseBody, site.MaxShownValue)
+		if a.Unread != nil {
+			v.Body = site.UnreadText(ctx, a.Unread)
+		}
 	}
 	return v
 }

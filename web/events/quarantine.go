@@ -94,7 +94,7 @@ func (p *pages) showQuarantine(c echo.Context, reason string, wrong i18n.Message
 	}
 	v.EventTotal = len(rows)
 	for _, row := range rows[:min(len(rows), MaxShownQuarantined)] {
-		e := store.Event{ID: q.ID, Attributes: row.Attributes, DataKind: row.DataKind, Data: row.Data}
+		e := store.Event{ID: q.ID, Attributes: row.Attributes, DataKind: row.DataKind, Data: row.Data, Unread: row.Unread}
 		v.Events = append(v.Events, site.EventView(ctx, e, ""))
 	}
 	if q.Status == store.QuarantineOpen {
@@ -191,7 +191,7 @@ func releaseProblem(err error) error {
 // quarantineRefusal reports whether a decision was refused with words for people.
 func quarantineRefusal(err error) bool {
 	return errors.Is(err, outbox.ErrDecided) || errors.Is(err, outbox.ErrAllKnown) || errors.Is(err, outbox.ErrSenderStopped) ||
-		errors.Is(err, outbox.ErrClientStopped) || errors.Is(err, outbox.ErrNotGranted)
+		errors.Is(err, outbox.ErrClientStopped) || errors.Is(err, outbox.ErrNotGranted) || errors.Is(err, outbox.ErrDataErased)
 }
 
 // discardQuarantined decides that the events of a request are never accepted.

@@ -112,6 +112,8 @@ func (m *handlers) postQuarantineDiscard(c echo.Context, who api.Caller) error {
 
 func quarantineProblem(err error) error {
 	switch {
+	case errors.Is(err, outbox.ErrDataErased):
+		return site.UnreadProblem(store.ErrErased)
 	case quarantineRefusal(err):
 		return site.NewProblem(http.StatusConflict, "conflict", outbox.RefusalText(err))
 	case errors.Is(err, outbox.ErrReasonMissing):

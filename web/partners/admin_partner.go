@@ -27,6 +27,9 @@ func (p *pages) showPartner(c echo.Context, r site.Refusal) error {
 	}
 	v := p.partnerView(ctx, partner, r)
 	v.Now = p.Cfg.Now()
+	if err := p.fillErasure(ctx, partner, &v); err != nil {
+		return err
+	}
 	if v.Flow, err = p.registrationFlow(ctx, site.Actor(c), partner); err != nil {
 		return err
 	}
@@ -58,14 +61,17 @@ func (p *pages) partnerView(ctx context.Context, partner store.Partner, r site.R
 	if correctable(partner) {
 		v.CorrectHref = site.PartnerHref(partner.ID) + "/registration"
 	}
-	steps := p.partnerSteps()
+	steps := append(p.partnerSteps(), p.eraseStep())
 	if partner.Status == store.PartnerRequested && partner.EmailConfirmedAt.IsZero() {
 		steps = append(steps, p.confirmStep())
 	}
 	v.Acts = site.Acts(ctx, steps, "/admin/partners/"+partner.ID, partner.Status, r)
 	for i := range v.Acts.Danger {
-		if v.Acts.Danger[i].ID == "confirm" {
-			v.Acts.Danger[i].ReasonLabel = i18n.T(ctx, "partners.partner.how-you-know")
+		switch d := &v.Acts.Danger[i]; d.ID {
+		case "confirm":
+			d.ReasonLabel = i18n.T(ctx, "partners.partner.how-you-know")
+		case eraseVerb:
+			d.ReasonLabel = i18n.T(ctx, "partners.partner.erase-why")
 		}
 	}
 	if partner.Status == store.PartnerRequested {

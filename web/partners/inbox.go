@@ -173,7 +173,9 @@ func (d ownerPages) inboxMessage(c echo.Context) error {
 	for _, name := range slices.Sorted(maps.Keys(header)) {
 		v.Headers += name + ": " + site.Shown(strings.Join(header[name], ", ")) + "\n"
 	}
-	if v.Body = site.IndentedJSON(m.Body); v.Body == "" {
+	if m.Unread != nil {
+		v.Body, v.Cut = site.UnreadText(ctx, m.Unread), false
+	} else if v.Body = site.IndentedJSON(m.Body); v.Body == "" {
 		v.Body, _ = site.Readable(m.Body, inbox.MaxBody)
 	}
 	v.Facts = []ui.Item{

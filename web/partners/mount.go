@@ -102,6 +102,7 @@ func (p *pages) mountPartners() {
 	correct.GET("/partners/:id/registration", p.correctionForm)
 	correct.POST("/partners/:id/registration", p.correctPartner)
 	p.RoutesSteps(g, "/partners/", append(p.partnerSteps(), p.confirmStep()), p.showPartner)
+	p.RoutesSteps(g, "/partners/", []site.Step{p.eraseStep()}, p.showPartner, p.RequireProof)
 	g.GET("/flows", p.adminFlows)
 	g.GET("/subscriptions", p.adminSubscriptions)
 	g.GET("/subscriptions/:id", p.adminSubscription)

@@ -86,7 +86,7 @@ func AuditActions() []string {
 func partnerActions() []string {
 	return []string{
 		registry.ActionPartnerRegistered, registry.ActionPartnerLapsed, registry.ActionPartnerConfirmed, registry.ActionPartnerVouched, registry.ActionMailRead, registry.ActionMailReleased, registry.ActionPartnerApproved,
-		registry.ActionPartnerRejected, registry.ActionPartnerSuspended, registry.ActionPartnerResumed, registry.ActionPartnerEnded,
+		registry.ActionPartnerRejected, registry.ActionPartnerSuspended, registry.ActionPartnerResumed, registry.ActionPartnerEnded, registry.ActionDataErased,
 		registry.ActionPartnerContact, registry.ActionPartnerCorrected, registry.ActionPartnerAgain,
 		registry.ActionClientCreated, registry.ActionClientUpdated, registry.ActionClientApproved, registry.ActionClientRejected,
 		registry.ActionClientSecretRotated, registry.ActionClientKeyAdded, registry.ActionClientRevoked, registry.ActionClientPublished,

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -27,7 +28,7 @@ const (
 
 // EventView shows an event: its attributes, and its data in words that can be read.
 func EventView(ctx context.Context, e store.Event, download string) ui.EventView {
-	v := ui.EventView{ID: e.ID, CEID: e.CEID, Download: download, Size: int64(len(e.Data))}
+	v := ui.EventView{ID: e.ID, CEID: e.CEID, Download: download, Size: int64(len(e.Data)), Unread: UnreadText(ctx, e.Unread)}
 	if parsed, err := event.FromParts(e.Attributes, event.DataKind(e.DataKind), e.Data); err == nil {
 		for name, value := range parsed.All() {
 			v.Attributes = append(v.Attributes, ui.Item{Label: name, Text: Shown(value)})
@@ -119,8 +120,30 @@ func Shown(s string) string {
 	return text
 }
 
+// UnreadText explains why data cannot be shown; empty when it can.
+func UnreadText(ctx context.Context, unread error) string {
+	switch {
+	case unread == nil:
+		return ""
+	case errors.Is(unread, store.ErrErased):
+		return i18n.T(ctx, "site.data-erased")
+	}
+	return i18n.T(ctx, "site.data-unreadable")
+}
+
+// UnreadProblem answers who asks for data that cannot be read; nil when it can.
+func UnreadProblem(unread error) error {
+	if errors.Is(unread, store.ErrErased) {
+		return NewProblem(http.StatusGone, "data-erased", "site.data-erased")
+	}
+	return unread
+}
+
 // SendData answers the data of an event as a file, byte for byte, in a type that no browser runs.
 func SendData(c echo.Context, e store.Event) error {
+	if err := UnreadProblem(e.Unread); err != nil {
+		return err
+	}
 	name := e.ID + ".bin"
 	switch event.DataKind(e.DataKind) {
 	case event.DataNone:

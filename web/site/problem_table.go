@@ -95,6 +95,7 @@ func mutationProblems() []problemText {
 func stateProblems() []problemText {
 	return []problemText{
 		{"object-gone", 410},
+		{"data-erased", 410},
 		{"range-refused", 416},
 		{"not-found", 404},
 		{"conflict", 409},

@@ -56,6 +56,8 @@ func HeldWords() map[string]ReasonWords {
 		webhook.ReasonDeadline:            {"site.reason.tried-for-too-long", "site.remedy.tried-for-too-long"},
 		store.ReasonCountExceeded:         {"site.reason.received-too-often", "site.remedy.received-too-often"},
 		store.ReasonEventExpired:          {"site.reason.event-has-expired", "site.remedy.event-has-expired"},
+		store.ReasonDataErased:            {"site.reason.data-erased", "site.remedy.data-erased"},
+		store.ReasonDataUnreadable:        {"site.reason.data-unreadable", "site.remedy.data-unreadable"},
 		webhook.ReasonKeyExpired:          {"site.reason.idempotency-key-has-expired", "site.remedy.idempotency-key-has-expired"},
 	}
 }

@@ -21,6 +21,13 @@ import (
 
 // ServeObject sends the bytes of an object as a file, whole or in part.
 func ServeObject(c echo.Context, db *store.DB, o store.Object) error {
+	erased, err := db.DataErased(c.Request().Context(), o.DataKeys)
+	if err != nil {
+		return err
+	}
+	if erased {
+		return UnreadProblem(store.ErrErased)
+	}
 	h := c.Response().Header()
 	h.Set("Content-Type", o.ContentType)
 	h.Set("Content-Disposition", `attachment; filename="`+o.ID+`"`)
@@ -119,7 +126,13 @@ func (p *Portal) ObjectView(ctx context.Context, eventID, download string) (*ui.
 		ID: o.ID, Type: o.ContentType, Digest: hex.EncodeToString(o.Digest), Size: o.Size, Download: download,
 		Goes: i18n.T(ctx, "site.object-kept"),
 	}
-	if !o.GoneAt.IsZero() {
+	erased, err := p.DB.DataErased(ctx, o.DataKeys)
+	if err != nil {
+		return nil, err
+	}
+	if erased {
+		v.Download, v.Goes = "", i18n.T(ctx, "site.data-erased")
+	} else if !o.GoneAt.IsZero() {
 		v.Download, v.Goes = "", i18n.T(ctx, "site.object-gone", o.GoneAt.Time)
 	}
 	return v, nil

@@ -165,9 +165,9 @@ func (p *Portal) History(ctx context.Context, f store.AuditFilter, more string) 
 func (p *Portal) NoMail() bool { return !p.Mailbox && !p.Registry.Mails.Sends() }
 
 // RoutesSteps registers a route for each decision about the thing at path below base, and shows its page again when one is
-// refused.
-func (p *Portal) RoutesSteps(g RouteGroup, path string, steps []Step, again func(echo.Context, Refusal) error) {
+// refused, behind what comes before it, such as RequireProof.
+func (p *Portal) RoutesSteps(g RouteGroup, path string, steps []Step, again func(echo.Context, Refusal) error, before ...echo.MiddlewareFunc) {
 	for _, s := range steps {
-		g.Needs(s.Needs).POST(path+":id/"+s.Verb, func(c echo.Context) error { return p.Take(c, s, g.Prefix+path+c.Param("id"), again) })
+		g.Needs(s.Needs).POST(path+":id/"+s.Verb, func(c echo.Context) error { return p.Take(c, s, g.Prefix+path+c.Param("id"), again) }, before...)
 	}
 }

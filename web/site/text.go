@@ -27,6 +27,7 @@ func Sentence(err error) i18n.Message {
 		outbox.ErrNotApproved:          "site.engine-not-approved",
 		outbox.ErrNotResendable:        "site.engine-not-resendable",
 		outbox.ErrEventExpired:         "site.engine-event-expired",
+		outbox.ErrDataErased:           "outbox.data-erased",
 		outbox.ErrNotDiscardable:       "site.engine-not-discardable",
 		outbox.ErrReasonMissing:        "site.engine-reason-missing",
 		outbox.ErrNothingSent:          "site.engine-nothing-sent",
