@@ -19,6 +19,7 @@ type scenario struct {
 	between   bool // with no nodes: whether a relay stands in their place
 	rate      int  // requests a second; 0 is as fast as it goes
 	closed    bool // whether endpoint 0 is paused at the start
+	encrypted bool // whether data of events is encrypted at rest
 }
 
 // ceiling is the name of the line that a scenario is read against: the same deliveries, posted straight to the receiver.
@@ -63,6 +64,7 @@ func scenarios(o options) []scenario {
 		single.straight(), single.relayed(), single.secure().straight(), single.secure().relayed(),
 		both.straight(), both.relayed(),
 		single.named("single, 1 endpoint"),
+		single.sealed().named("single, 1 endpoint, data encrypted"),
 		single.open().named("single, 1 endpoint, no tokens out"),
 		single.to(o.Endpoints).named("single, " + many),
 		single.secure().named("single, 1 endpoint, TLS"),
@@ -76,6 +78,7 @@ func scenarios(o options) []scenario {
 		single.behind().named("backlog, all that goes published meanwhile"),
 		paced.to(holeEndpoints).with(blackHole).named("dead endpoint"),
 		single.onPostgres(1).named("PostgreSQL, single, 1 endpoint"),
+		single.sealed().onPostgres(1).named("PostgreSQL, single, 1 endpoint, data encrypted"),
 		single.onPostgres(2).named("PostgreSQL, single, 1 endpoint, 2 nodes"),
 		single.onPostgres(4).named("PostgreSQL, single, 1 endpoint, 4 nodes"),
 		single.to(o.Endpoints).onPostgres(1).named("PostgreSQL, single, " + many),
@@ -89,6 +92,7 @@ func scenarios(o options) []scenario {
 func (s scenario) named(name string) scenario { s.name = name; return s }
 func (s scenario) secure() scenario           { s.tls = true; return s }
 func (s scenario) open() scenario             { s.tokens = false; return s }
+func (s scenario) sealed() scenario           { s.encrypted = true; return s }
 func (s scenario) to(endpoints int) scenario  { s.endpoints = endpoints; return s }
 
 func (s scenario) with(play func(*stage) []result) scenario { s.play = play; return s }

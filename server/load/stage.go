@@ -21,6 +21,7 @@ import (
 	"schakel/registry/identity"
 	"schakel/registry/identity/token"
 	"schakel/registry/partners"
+	"schakel/registry/profile"
 	"schakel/server/demo"
 	"schakel/server/trial"
 	"schakel/store"
@@ -204,6 +205,13 @@ func (s *stage) agree() (creds demo.Credentials) {
 	s.nodes[0].SetUp(s, func(c *demo.Chain) {
 		ctx := s.Context()
 		trial.Must(s, demo.PublishContracts(ctx, c.Services, c.Admin))
+		if s.plan.encrypted {
+			now := trial.Must1[*profile.ProfileState](s)(c.Profile.Load(ctx))
+			values := now.Values()
+			values["data.encryption"] = registry.PolicyOn
+			_, _, err := c.Profile.Save(ctx, c.Admin, profile.ProfileChange{Version: now.Version, Values: values})
+			trial.Must(s, err)
+		}
 		creds = trial.Must1[demo.Credentials](s)(c.Publisher(ctx, c.Admin, s.nodes[0].Own))
 		for i := range s.plan.endpoints {
 			endpoint := trial.Must1[store.Endpoint](s)(c.Endpoints.Create(ctx, c.Admin, "", s.endpoint(i)))
