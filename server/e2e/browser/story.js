@@ -96,7 +96,7 @@ async function endpoint(kit, page) {
 async function subscribe(kit, page) {
   await page.goto(set.base + "/partner/subscriptions/new");
   await kit.look(page);
-  await page.getByLabel(set.type).check();
+  await page.getByLabel(`${set.type}, version 1.x`).check();
   const mine = page.locator("[name=endpoint] option").filter({ hasText: "Production" });
   await page.locator("[name=endpoint]").selectOption(await mine.getAttribute("value"));
   await page.locator("[name=purpose]").fill("Keep our own administration up to date.");
