@@ -26,6 +26,9 @@ const (
 	ActionPartnerCorrected  = "partner.corrected"
 	ActionPartnerAgain      = "partner.registered-again"
 
+	ActionMandateFound   = "mandate.found"
+	ActionMandateMissing = "mandate.missing"
+
 	ActionClientCreated       = "client.created"
 	ActionClientUpdated       = "client.updated"
 	ActionClientApproved      = "client.approved"

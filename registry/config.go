@@ -70,6 +70,8 @@ type Config struct {
 	Certificates, ClientTLS bool
 	// TokenIssuers lists other issuers, by id, whose tokens our APIs take. Default none.
 	TokenIssuers []string
+	// Mandates judges who acts for another organisation. Default none: nobody is asked.
+	Mandates Mandates
 	// OINRegister gives the names of organisations by their OIN. Default none: names are not held against a register.
 	OINRegister OINRegister
 	// MaxDocumentBytes bounds a contract that is mirrored. Default 16 MiB.

@@ -100,6 +100,9 @@ func build(ctx context.Context, cfg ServeCmd, log *slog.Logger, fail func(error)
 	}
 	reg.LocalAccounts, reg.BreakGlass, reg.Certificates = cfg.LocalAccounts, cfg.BreakGlass, len(cfg.ClientCA) > 0
 	reg.ClientTLS = cfg.asks("oauth")
+	if reg.Mandates, err = cfg.checker(p.db, p.outbound.HTTPClient(), log); err != nil {
+		return nil, err
+	}
 	if reg.TokenIssuers, err = cfg.issuerIDs(p.base); err != nil {
 		return nil, err
 	}

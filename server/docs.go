@@ -39,6 +39,7 @@ func guidesServed() []site.Doc {
 		ownGuide("proxies", operators, "docs.answers.proxies"),
 		ownGuide("certificates", operators, "docs.answers.certificates"),
 		ownGuide("tokens", operators, "docs.answers.tokens"),
+		ownGuide("mandates", operators, "docs.answers.mandates"),
 		ownGuide("logins", operators, "docs.answers.logins"),
 		rolesGuide(operators, "docs.answers.roles"),
 		ownGuide("mail", operators, "docs.answers.mail"),

@@ -110,6 +110,7 @@ type ServeCmd struct {
 	MailFlags
 	OIDCFlags
 	TokenIssuerFlags
+	MandateFlags
 	cli.OutboundFlags
 	DeliveryFlags
 	PullFlags

@@ -45,6 +45,8 @@ type Submission struct {
 	// Audience restricts the events to some of the subscribers; the zero value to none. It is stored with them, so that a
 	// replay and a preview apply the same restriction.
 	Audience store.Audience
+	// Audiences restrict single events, by their place; the zero value of one to none. Default none of them.
+	Audiences []store.Audience
 	// Quarantine stores the events in the quarantine when the key was used with other content, instead of answering
 	// ErrKeyReused (error E11).
 	Quarantine bool
@@ -104,7 +106,7 @@ func (e *Engine) Accept(ctx context.Context, s Submission) (Receipt, error) {
 	}
 	select {
 	case <-p.done:
-		if s.Quarantine && s.Audience.Everyone() && errors.Is(p.err, ErrKeyReused) { // the quarantine stores no audience
+		if s.Quarantine && s.Audience.Everyone() && len(s.Audiences) == 0 && errors.Is(p.err, ErrKeyReused) { // the quarantine stores no audience
 			return e.quarantine(ctx, s)
 		}
 		return p.receipt, p.err
@@ -198,7 +200,7 @@ func (p *pending) rows(tx *store.Tx) []store.Event {
 	rows := make([]store.Event, len(p.Events))
 	for i := range p.Events {
 		rows[i] = Row(tx, &p.Events[i], p.PartnerID, p.ClientID)
-		rows[i].ContractVersions, rows[i].Audience = p.versions(i), p.Audience
+		rows[i].ContractVersions, rows[i].Audience = p.versions(i), p.audience(i)
 		if len(p.sealed) > 0 {
 			rows[i].Keep(p.sealed[i])
 		}
@@ -212,6 +214,14 @@ func (s *Submission) versions(i int) string {
 		return ""
 	}
 	return s.Versions[i]
+}
+
+// audience returns whom event i is for.
+func (s *Submission) audience(i int) store.Audience {
+	if len(s.Audiences) == 0 {
+		return s.Audience
+	}
+	return s.Audiences[i]
 }
 
 // Row makes the database row of an event that a partner's client published.

@@ -18,6 +18,7 @@ import (
 // Services are all services of the registry, one a noun.
 type Services struct {
 	Accounts      *identity.Accounts
+	Mandates      registry.Mandates // nil where nobody is asked
 	Partners      *partners.Partners
 	Clients       *identity.Clients
 	SigningKeys   *identity.SigningKeys
@@ -81,6 +82,7 @@ func New(cfg registry.Config, accounts *identity.Accounts, opts ...Option) (*Ser
 	}
 	subscriptions := partners.NewSubscriptions(cfg, profiles, registryamqp.KeepRecipients, identity.MayPublishNow, profile.ReadSetting)
 	return &Services{
+		Mandates:      cfg.Mandates,
 		Profile:       profiles,
 		Accounts:      accounts,
 		Partners:      partners.NewPartners(cfg, accounts, identity.StopClients),

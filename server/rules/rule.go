@@ -102,7 +102,7 @@ func secTokens() []Rule {
 		{ID: "SEC-11", Level: must, Text: "Tokens are read as JWT, or their issuer is asked about them; a revoked client is out within seconds"},
 		{ID: "SEC-12", Level: must, Text: "Keys are found by discovery, fetched again for an unknown one, not flooded"},
 		{ID: "SEC-13", Level: optional, Text: "Tokens bound to a certificate, or to a key by DPoP, of other issuers too"},
-		{ID: "SEC-14", Level: choice, Text: "Mandates", Reason: "identity in full comes later"},
+		{ID: "SEC-14", Level: choice, Text: "Who sends or receives for another organisation needs its mandate, where a register is configured"},
 		{ID: "SEC-15", Level: must, Text: "The OIN in the certificate of a partner is compared with its own"},
 	}
 }

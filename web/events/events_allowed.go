@@ -43,6 +43,13 @@ func (m *handlers) allowEvents(ctx context.Context, set *profile.ProfileState, w
 		if advised != "" {
 			findings.warnings = append(findings.warnings, at.problem("source", advised).Coded("source-not-granted"))
 		}
+		if err := m.mandated(ctx, who, e); err != nil {
+			if e, ok := errors.AsType[*registry.Error](err); ok {
+				denied = append(denied, at.problem("source", e.Message).Coded("mandate-missing"))
+				continue
+			}
+			return nil, nil, err
+		}
 		live, err := m.typeVersions(ctx, e.Type)
 		if err != nil {
 			return nil, nil, err

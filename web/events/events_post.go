@@ -46,13 +46,17 @@ func (m *handlers) postEvents(c echo.Context, who api.Caller) error {
 	if err != nil {
 		return err
 	}
+	only, err := m.audiences(ctx, in.events)
+	if err != nil {
+		return err
+	}
 	stored, err := m.storeLargeData(ctx, set, who, in)
 	if err != nil {
 		return err
 	}
 	receipt, err := m.Engine.Accept(ctx, outbox.Submission{
 		ClientID: who.Client.ID, PartnerID: who.Partner.ID, FromOwn: who.Partner.Own,
-		Key: key, Fingerprint: fingerprint(c.Request().Header, in.mode, in.body), Events: stored.Events, Objects: stored.Objects, Versions: versions,
+		Key: key, Fingerprint: fingerprint(c.Request().Header, in.mode, in.body), Events: stored.Events, Objects: stored.Objects, Versions: versions, Audiences: only,
 		Quarantine: set.OnMismatch == registry.MismatchQuarantine, Wait: set.OnConcurrent == registry.ConcurrentWait,
 	})
 	m.dropUnused(ctx, stored, receipt, err)

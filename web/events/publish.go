@@ -42,9 +42,13 @@ func (m *handlers) publish(ctx context.Context, client store.Client, partner sto
 	if err != nil {
 		return outbox.Receipt{}, nil, err
 	}
+	only, err := m.audiences(ctx, events)
+	if err != nil {
+		return outbox.Receipt{}, nil, err
+	}
 	receipt, err := m.Engine.Accept(ctx, outbox.Submission{
 		ClientID: client.ID, PartnerID: partner.ID, FromOwn: partner.Own, Key: uuid.NewString(), Fingerprint: fingerprint(header, event.Structured, content),
-		Events: events, Versions: versions,
+		Events: events, Versions: versions, Audiences: only,
 	})
 	if err != nil {
 		return outbox.Receipt{}, nil, m.intakeProblem(err)

@@ -50,6 +50,9 @@ func (p *pages) showClientWith(c echo.Context, r site.Refusal, change func(*view
 		return err
 	}
 	v.External = view.ClientExternal{Issuers: p.Registry.Clients.TokenIssuers(), Issuer: client.ExternalIssuer, ID: client.ExternalID, Open: client.Status == store.ClientActive}
+	if err := p.addMandates(ctx, &v, grant.Partner); err != nil {
+		return err
+	}
 	change(&v)
 	page := p.Frame(c, client.Name, ui.Crumb{Label: i18n.T(ctx, "partners.label.clients"), Href: "/admin/clients"})
 	page.Badge, page.Invalid = ui.State(client.Status), r.Status != 0
@@ -57,6 +60,19 @@ func (p *pages) showClientWith(c echo.Context, r site.Refusal, change func(*view
 		page.Actions = ui.LinkButton(ui.Secondary, i18n.T(ctx, "partners.client.change-it"), "/admin/own/clients/"+client.ID)
 	}
 	return p.Render(c, r.Code(), view.AdminClient(page, v))
+}
+
+// addMandates adds what the register of mandates last said about the partner of a client.
+func (p *pages) addMandates(ctx context.Context, v *view.AdminClientView, partner store.Partner) error {
+	if p.Registry.Mandates == nil || partner.Own {
+		return nil
+	}
+	v.AsksMandates = true
+	list, err := p.Registry.Mandates.Last(ctx, partner.OIN)
+	for _, m := range list {
+		v.Mandates = append(v.Mandates, view.MandateRow{OIN: m.Organisation, Service: m.Service, Mandated: m.Mandated, Asked: m.Asked})
+	}
+	return err
 }
 
 // clientState is the state of a client for its steps: one that asks for

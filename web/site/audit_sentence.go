@@ -88,6 +88,7 @@ func partnerActions() []string {
 		registry.ActionPartnerRegistered, registry.ActionPartnerLapsed, registry.ActionPartnerConfirmed, registry.ActionPartnerVouched, registry.ActionMailRead, registry.ActionMailReleased, registry.ActionPartnerApproved,
 		registry.ActionPartnerRejected, registry.ActionPartnerSuspended, registry.ActionPartnerResumed, registry.ActionPartnerEnded, registry.ActionDataErased,
 		registry.ActionPartnerContact, registry.ActionPartnerCorrected, registry.ActionPartnerAgain,
+		registry.ActionMandateFound, registry.ActionMandateMissing,
 		registry.ActionClientCreated, registry.ActionClientUpdated, registry.ActionClientApproved, registry.ActionClientRejected,
 		registry.ActionClientSecretRotated, registry.ActionClientKeyAdded, registry.ActionClientRevoked, registry.ActionClientPublished,
 		registry.ActionReadKeyCreated, registry.ActionReadKeyRevoked,

@@ -54,6 +54,7 @@ func accessProblems() []problemText {
 		{"token-proof-nonce", 401},
 		{"token-issuer-unavailable", 503},
 		{"token-in-query", 400},
+		{"mandate-unknown", 503},
 		{"certificate-missing", 401},
 		{"certificate-refused", 401},
 		{"certificate-unreadable", 400},
