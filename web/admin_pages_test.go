@@ -45,7 +45,7 @@ func TestAdminPages(t *testing.T) {
 		"/admin/partners?status=requested":         {"Leerlingzorg Zuid", "1 partner<"},
 		"/admin/partners?q=nobody":                 {"No partner matches this filter."},
 		"/admin/partners/" + waiting.ID:            {"What an approval gives", "Approve the registration", "anna@zuid.example", "00000003123456780000"},
-		"/admin/partners/" + o.partner.ID:          {"Suspend this partner", "New students", "Main webhook", "Student system", "pat@noord.example"},
+		"/admin/partners/" + o.partner.ID:          {"Suspend this partner", "New students", "Main webhook", "Student system", "pat@noord.example", "/admin/dead-letters?partner=" + o.partner.ID, "/admin/errors?partner=" + o.partner.ID, "/admin/issues?state=unresolved&amp;partner=" + o.partner.ID},
 		"/admin/partners/" + o.own.ID:              {"Chain Office"},
 		"/admin/subscriptions":                     {"New students", officeType},
 		"/admin/subscriptions?status=ended":        {"No subscription matches this filter."},

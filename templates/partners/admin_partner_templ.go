@@ -36,6 +36,8 @@ type AdminPartnerView struct {
 	Acts      ui.ActsView
 	Message   i18n.Message
 	Endpoints []ui.EndpointRow
+	// Queues lead to the lists of what its endpoints get and missed; empty when it has none.
+	Queues []ui.Named
 	// Traffic charts the last 24 hours of its endpoints; nil when it has none.
 	Traffic       *ui.TrafficView
 	Subscriptions []SubscriptionRow
@@ -189,7 +191,7 @@ func AdminPartner(p ui.Page, v AdminPartnerView) templ.Component {
 						var templ_7745c5c3_Var4 string
 						templ_7745c5c3_Var4, templ_7745c5c3_Err = templ.JoinStringErrs(g)
 						if templ_7745c5c3_Err != nil {
-							return templ.Error{Err: templ_7745c5c3_Err, FileName: `partners/admin_partner.templ`, Line: 118, Col: 13}
+							return templ.Error{Err: templ_7745c5c3_Err, FileName: `partners/admin_partner.templ`, Line: 120, Col: 13}
 						}
 						_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var4))
 						if templ_7745c5c3_Err != nil {
@@ -323,15 +325,39 @@ func AdminPartner(p ui.Page, v AdminPartnerView) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Rows(v.subscriptions(ctx), v.Subscriptions, func(r SubscriptionRow) ui.Cells { return subscriptionRow(r, v.Now) }).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
+			if len(v.Queues) > 0 {
+				templ_7745c5c3_Var8 := templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
+					templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
+					templ_7745c5c3_Buffer, templ_7745c5c3_IsBuffer := templruntime.GetBuffer(templ_7745c5c3_W)
+					if !templ_7745c5c3_IsBuffer {
+						defer func() {
+							templ_7745c5c3_BufErr := templruntime.ReleaseBuffer(templ_7745c5c3_Buffer)
+							if templ_7745c5c3_Err == nil {
+								templ_7745c5c3_Err = templ_7745c5c3_BufErr
+							}
+						}()
+					}
+					ctx = templ.InitializeContext(ctx)
+					for _, q := range v.Queues {
+						if ui.Allowed(ctx, "GET", q.Href) {
+							templ_7745c5c3_Err = ui.LinkButton(ui.Secondary, q.Name, q.Href).Render(ctx, templ_7745c5c3_Buffer)
+							if templ_7745c5c3_Err != nil {
+								return templ_7745c5c3_Err
+							}
+						}
+					}
+					return nil
+				})
+				templ_7745c5c3_Err = ui.FormActions().Render(templ.WithChildren(ctx, templ_7745c5c3_Var8), templ_7745c5c3_Buffer)
+				if templ_7745c5c3_Err != nil {
+					return templ_7745c5c3_Err
+				}
 			}
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 14, " ")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Rows(v.endpoints(ctx), v.Endpoints, func(r ui.EndpointRow) ui.Cells { return ui.EndpointCells(r, v.Now) }).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Rows(v.subscriptions(ctx), v.Subscriptions, func(r SubscriptionRow) ui.Cells { return subscriptionRow(r, v.Now) }).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -339,7 +365,7 @@ func AdminPartner(p ui.Page, v AdminPartnerView) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Rows(v.clients(ctx), v.Clients, func(r ClientRow) ui.Cells { return clientRow(r, v.Now) }).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Rows(v.endpoints(ctx), v.Endpoints, func(r ui.EndpointRow) ui.Cells { return ui.EndpointCells(r, v.Now) }).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -347,7 +373,7 @@ func AdminPartner(p ui.Page, v AdminPartnerView) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Rows(v.accounts(ctx), v.Accounts, func(r ui.AccountRow) ui.Cells { return ui.AccountCells(r, v.Now) }).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Rows(v.clients(ctx), v.Clients, func(r ClientRow) ui.Cells { return clientRow(r, v.Now) }).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -355,8 +381,16 @@ func AdminPartner(p ui.Page, v AdminPartnerView) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
+			templ_7745c5c3_Err = ui.Rows(v.accounts(ctx), v.Accounts, func(r ui.AccountRow) ui.Cells { return ui.AccountCells(r, v.Now) }).Render(ctx, templ_7745c5c3_Buffer)
+			if templ_7745c5c3_Err != nil {
+				return templ_7745c5c3_Err
+			}
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 18, " ")
+			if templ_7745c5c3_Err != nil {
+				return templ_7745c5c3_Err
+			}
 			if v.PeopleHref != "" {
-				templ_7745c5c3_Var8 := templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
+				templ_7745c5c3_Var9 := templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 					templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 					templ_7745c5c3_Buffer, templ_7745c5c3_IsBuffer := templruntime.GetBuffer(templ_7745c5c3_W)
 					if !templ_7745c5c3_IsBuffer {
@@ -374,12 +408,12 @@ func AdminPartner(p ui.Page, v AdminPartnerView) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.FormActions().Render(templ.WithChildren(ctx, templ_7745c5c3_Var8), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.FormActions().Render(templ.WithChildren(ctx, templ_7745c5c3_Var9), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 18, " ")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 19, " ")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

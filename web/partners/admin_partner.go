@@ -180,6 +180,7 @@ func (p *pages) fillPartner(ctx context.Context, who registry.Actor, partner sto
 		return err
 	}
 	if len(v.Endpoints) > 0 {
+		v.Queues = partnerQueues(ctx, partner.ID)
 		ids := make([]string, len(v.Endpoints))
 		for i := range v.Endpoints {
 			ids[i] = v.Endpoints[i].ID
@@ -240,5 +241,16 @@ func (p *pages) confirmStep() site.Step {
 		Label:   "partners.partner.confirm",
 		Explain: "partners.partner.confirm-text",
 		Done:    "partners.partner.confirmed",
+	}
+}
+
+// partnerQueues leads to what the endpoints of a partner get and missed.
+func partnerQueues(ctx context.Context, id string) []ui.Named {
+	of := "partner=" + id
+	return []ui.Named{
+		{Name: i18n.T(ctx, "site.nav.dead-letters"), Href: "/admin/dead-letters?" + of},
+		{Name: i18n.T(ctx, "site.nav.error-queue"), Href: "/admin/errors?" + of},
+		{Name: i18n.T(ctx, "site.nav.issues"), Href: "/admin/issues?state=unresolved&" + of},
+		{Name: i18n.T(ctx, "site.nav.deliveries"), Href: "/admin/deliveries?" + of},
 	}
 }
