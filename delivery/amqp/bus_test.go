@@ -19,6 +19,7 @@ import (
 	"schakel/delivery/outbox"
 	"schakel/store"
 	"schakel/store/storetest"
+	"schakel/templates/i18n"
 )
 
 // Parties on a broker that behaves like Service Bus.
@@ -321,11 +322,11 @@ func TestQueueWithATimeToLive(t *testing.T) {
 					if told[g.Queue] != "" || g.Own != s.own.Name {
 						t.Errorf("notified of %+v", g)
 					}
-					told[g.Queue] = g.Detail
+					told[g.Queue] = i18n.Message(g.Detail).In(t.Context())
 				}
 			}
 		}
-		if !strings.Contains(told[me.Async], "15m") || !strings.Contains(told[me.Error], "expired") {
+		if !strings.Contains(told[me.Async], "15 min") || !strings.Contains(told[me.Error], "expired") {
 			t.Errorf("notified of %v", told)
 		}
 		s.eventually("the broker said something of every queue", func() (bool, string) {
