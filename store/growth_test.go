@@ -26,7 +26,7 @@ var goesBy = map[string]string{
 	"mutation_file": "PruneMutationFiles", "mutation_chunk": "PruneMutationFiles", "mutation_download": "PruneMutationDownloads",
 	"contract_download": "PruneDownloads", "contract_download_day": "PruneDownloads",
 	"session": "PruneExpired", "one_time_link": "PruneExpired", "used_once": "PruneExpired", "registration_draft": "PruneExpired", "login_throttle": "PruneExpired",
-	"idempotency_key": "PruneExpired", "login_device": "PruneExpired", "expiry_notice": "PruneExpired",
+	"idempotency_key": "PruneExpired", "login_device": "PruneExpired", "expiry_notice": "PruneExpired", "mandate": "PruneExpired",
 
 	"setting":             "stays: one row a setting",
 	"audit_head":          "stays: one row",

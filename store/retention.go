@@ -183,11 +183,14 @@ const forgetDevices = 400 * 24 * time.Hour
 // forgetExpiries sets how long it is kept, after the end of a certificate, that people were told of it.
 const forgetExpiries = 400 * 24 * time.Hour
 
+// forgetMandates sets how long an answer of the register of mandates is kept; then it is asked again.
+const forgetMandates = 90 * 24 * time.Hour
+
 // MaxSession bounds how long a login can last, whatever the settings say.
 const MaxSession = 31 * 24 * time.Hour
 
 // PruneExpired removes what had expired before the moment given: sessions, links, begun registrations, single-use values and idempotency
-// keys (error E2: those whose expiry has passed), and failed logins and browsers of long ago; at most limit rows in all.
+// keys (error E2: those whose expiry has passed), and failed logins, browsers and answers about mandates of long ago; at most limit rows in all.
 func (tx *Tx) PruneExpired(ctx context.Context, before Time, _ string, limit int) (Pruned, error) {
 	longAgo := At(before.Add(-forgetLogins))
 	var gone int64
@@ -203,6 +206,7 @@ func (tx *Tx) PruneExpired(ctx context.Context, before Time, _ string, limit int
 		{"login_session", "id", "started_at", At(before.Add(-MaxSession))},
 		{"expiry_notice", "(item, until)", "until", At(before.Add(-forgetExpiries))},
 		{"login_device", "token_hash", "used_at", At(before.Add(-forgetDevices))},
+		{"mandate", "(intermediary, organisation, service)", "asked_at", At(before.Add(-forgetMandates))},
 		{"idempotency_key", "(client_id, operation, key)", "expires_at", before},
 	} {
 		inner := t.key

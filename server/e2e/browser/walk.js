@@ -94,7 +94,7 @@ async function walk(kit, who) {
 async function main() {
   const kit = await Kit.start(set.chromium, set.folder);
   try {
-    await Promise.all(set.people.map((who) => walk(kit, who))); // each with a window of its own; most of a walk is waiting
+    for (const who of set.people) await walk(kit, who);
   } catch (err) {
     kit.fault(String(err.stack ?? err));
   }
