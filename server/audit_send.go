@@ -231,12 +231,15 @@ func (e *examiner) auditFacts(ctx context.Context) []installation.AuditTarget {
 		return nil
 	}
 	address, _ := e.flags.syslog()
-	for task, to := range map[string]string{auditSyslogTask: address, auditEventsTask: audit.EventType} {
-		if task == auditSyslogTask && address == "" || task == auditEventsTask && !e.flags.AuditEvents {
+	for _, sent := range []struct {
+		task, to string
+		on       bool
+	}{{auditSyslogTask, address, address != ""}, {auditEventsTask, audit.EventType, e.flags.AuditEvents}} {
+		if !sent.on {
 			continue
 		}
-		seen, err := seenTask(ctx, e.db, task)
-		if err != nil || task == auditEventsTask && seen.Cursor == "" {
+		seen, err := seenTask(ctx, e.db, sent.task)
+		if err != nil || sent.task == auditEventsTask && seen.Cursor == "" {
 			continue // the check of the database says so; events begin with the first look
 		}
 		at := sentSeq(seen)
@@ -244,7 +247,7 @@ func (e *examiner) auditFacts(ctx context.Context) []installation.AuditTarget {
 		if err != nil {
 			continue
 		}
-		t := installation.AuditTarget{To: to, Failure: seen.Error}
+		t := installation.AuditTarget{To: sent.to, Failure: seen.Error}
 		if len(waiting) > 0 {
 			head, err := e.db.AuditHead(ctx)
 			if err != nil {

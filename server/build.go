@@ -188,18 +188,18 @@ func build(ctx context.Context, cfg ServeCmd, log *slog.Logger, fail func(error)
 	}
 	watch := p.installation(cfg, log)
 	p.metrics.MustRegister(watch)
-	p.group.Add(p.storeService(), checkService(p.checks), &statistics{db: p.db, log: log}, p.tokenService())
+	p.group.Add(p.storeService(), checkService(p.checks), newStatistics(p.db, log), p.tokenService())
 	if disk := newDiskWatch(cfg.Database, p.db, p.registry.Mails.DiskLow, log); disk != nil {
 		p.metrics.MustRegister(disk)
 		p.group.Add(disk)
 	}
-	p.group.Add(&vaultKeys{keys: keys.New(reg, services.Sealed()), node: p.engine.Node(), log: log}, &checkpoints{chain: chain, log: log, now: cli.Clock}, &dataErasure{services: p.registry, log: log})
+	p.group.Add(&vaultKeys{keys: keys.New(reg, services.Sealed()), node: p.engine.Node(), log: log}, &checkpoints{chain: chain, log: log, now: cli.Clock}, newErasure(p.registry, log))
 	sender, err := p.auditSender(cfg, shown, log)
 	if err != nil {
 		return nil, err
 	}
 	p.group.Add(p.admin, p.ownContracts(), pruning, mailer, p.pull, p.engine, amqpReady{p.bridge, p.db}, p.announcer(log), p.issueTeller(log), p.mutations(log),
-		&downloads{noted: p.registry.Downloads, log: log}, &rotation{registry: p.registry, log: log}, p.mirrors(p.db.NewID("node"), log), p.public, watch)
+		&downloads{noted: p.registry.Downloads, log: log}, newRotation(p.registry, log), p.mirrors(p.db.NewID("node"), log), p.public, watch)
 	if sender != nil {
 		p.group.Add(sender)
 	}

@@ -122,6 +122,39 @@ func (g *Group) setStarted(by int) {
 	g.started += by
 }
 
+// periodic is a Service that does the same again and again. A turn that fails is logged, and the next one tries again.
+type periodic struct {
+	name        string
+	first, each time.Duration // before the first turn and before each other one
+	turn        func(context.Context) error
+	log         *slog.Logger
+
+	cancel context.CancelFunc
+	done   sync.WaitGroup
+}
+
+// Name implements Service.
+func (p *periodic) Name() string { return p.name }
+
+// Start implements Service.
+func (p *periodic) Start(ctx context.Context) error {
+	ctx, p.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	p.done.Go(func() {
+		for wait := p.first; cli.Pause(ctx, wait); wait = p.each {
+			if err := p.turn(ctx); err != nil && ctx.Err() == nil {
+				p.log.WarnContext(ctx, "a background task failed; it is tried again", "task", p.name, "error", err)
+			}
+		}
+	})
+	return nil
+}
+
+// Stop implements Service.
+func (p *periodic) Stop(ctx context.Context) error {
+	p.cancel()
+	return waitFor(ctx, &p.done)
+}
+
 // funcService is a Service made of functions, for parts too small for a type.
 type funcService struct {
 	name  string

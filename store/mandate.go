@@ -23,12 +23,6 @@ func (q *Queries) Mandate(ctx context.Context, intermediary, organisation, servi
 	return getOne[Mandate](ctx, q, `SELECT * FROM mandate WHERE intermediary = ? AND organisation = ? AND service = ?`, intermediary, organisation, service)
 }
 
-// SubscribersOf lists the partners, without the own organisation, with an approved or paused subscription to an event type.
-func (q *Queries) SubscribersOf(ctx context.Context, eventType string) ([]Partner, error) {
-	return listOf[Partner](ctx, q, `SELECT * FROM partner WHERE own = ? AND id IN (SELECT s.partner_id FROM subscription s
-		JOIN subscription_type t ON t.subscription_id = s.id WHERE t.event_type = ? AND s.accepting = ?) ORDER BY id`, false, eventType, true)
-}
-
 // MandatesOf lists the last answers about an intermediary, by organisation and service, most at once.
 func (q *Queries) MandatesOf(ctx context.Context, intermediary string, most int) ([]Mandate, error) {
 	return listOf[Mandate](ctx, q, `SELECT * FROM mandate WHERE intermediary = ? ORDER BY organisation, service LIMIT ?`, intermediary, most)

@@ -271,3 +271,9 @@ func (p Passages) May(from string, fromOwn bool, to string, toOwn bool, eventTyp
 	_, routed := p[passage{from, to, eventType}]
 	return routed
 }
+
+// SubscribersOf lists the partners, without the own organisation, with an approved or paused subscription to an event type.
+func (q *Queries) SubscribersOf(ctx context.Context, eventType string) ([]Partner, error) {
+	return listOf[Partner](ctx, q, `SELECT * FROM partner WHERE own = ? AND id IN (SELECT s.partner_id FROM subscription s
+		JOIN subscription_type t ON t.subscription_id = s.id WHERE t.event_type = ? AND s.accepting = ?) ORDER BY id`, false, eventType, true)
+}

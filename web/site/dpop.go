@@ -11,9 +11,6 @@ import (
 	"schakel/templates/i18n"
 )
 
-// proofAlgs are the algorithms of proofs as a challenge names them.
-const proofAlgs = "ES256 ES384 ES512 PS256 PS384 PS512 RS256 RS384 RS512 EdDSA"
-
 // proven wants the proof that the sender of a request has the key that its token is bound to (RFC 9449, SEC-13).
 func (a *App) proven(c echo.Context, claims token.Claims, bearer string, proves bool) error {
 	switch {
@@ -43,7 +40,7 @@ func (a *App) proven(c echo.Context, claims token.Claims, bearer string, proves 
 // refusedProof is a 401 with the challenge of RFC 9449, 7.1.
 func refusedProof(challenge, code string, detail i18n.Message) *Problem {
 	return NewProblem(http.StatusUnauthorized, code, detail).
-		With("WWW-Authenticate", "DPoP error="+strconv.Quote(challenge)+", algs="+strconv.Quote(proofAlgs))
+		With("WWW-Authenticate", "DPoP error="+strconv.Quote(challenge)+", algs="+strconv.Quote(strings.Join(token.ProofAlgorithms(), " ")))
 }
 
 // OfferNonce tells a machine which nonce its next proof must have; empty for none.

@@ -68,6 +68,15 @@ type proofClaims struct {
 	Nonce       string   `json:"nonce"`
 }
 
+// ProofAlgorithms lists the algorithms that may sign a proof, as metadata and challenges name them.
+func ProofAlgorithms() []string {
+	list := make([]string, len(assertionAlgs))
+	for i, alg := range assertionAlgs {
+		list[i] = string(alg)
+	}
+	return list
+}
+
 // Prove checks a proof and returns the thumbprint of its key (RFC 7638). A proof works once, on all nodes that share a [Replay]. A refusal
 // is a *ProofError; any other error is an outage.
 func (i *Issuer) Prove(ctx context.Context, p Proof) (thumbprint string, err error) {

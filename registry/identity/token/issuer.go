@@ -179,7 +179,7 @@ func (i *Issuer) Metadata(ctx context.Context) map[string]any {
 	if i.cfg.Certificates {
 		m["tls_client_certificate_bound_access_tokens"] = true // RFC 8705, 3.3
 	}
-	m["dpop_signing_alg_values_supported"] = slices.Clone(assertionAlgs) // RFC 9449, 5.1
+	m["dpop_signing_alg_values_supported"] = ProofAlgorithms() // RFC 9449, 5.1
 	if len(i.cfg.Scopes) > 0 {
 		m["scopes_supported"] = slices.Clone(i.cfg.Scopes)
 	}
