@@ -27,7 +27,7 @@ import (
 	"schakel/store/pipe"
 )
 
-//go:embed migrations
+//go:embed migrations/*.sql migrations/*/*.sql
 var migrations embed.FS
 
 // Options of an open database. Each has a default.

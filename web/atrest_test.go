@@ -173,7 +173,7 @@ func (c *canaries) columns(db *store.DB) {
 		name := column.Table + "." + column.Column
 		decision, ok := decided[name]
 		if !ok {
-			c.t.Errorf("column %s has no decision in testdata/columns.txt: does it hold a secret?", name)
+			c.t.Errorf("column %s has no decision in store/migrations/columns.txt: does it hold a secret?", name)
 		}
 		delete(left, name)
 		var values [][]byte
@@ -189,7 +189,7 @@ func (c *canaries) columns(db *store.DB) {
 		}
 	}
 	for name := range left {
-		c.t.Errorf("testdata/columns.txt decides on column %s, which there is not", name)
+		c.t.Errorf("store/migrations/columns.txt decides on column %s, which there is not", name)
 	}
 }
 
@@ -197,7 +197,7 @@ func (c *canaries) columns(db *store.DB) {
 func decisions(t *testing.T) map[string]string {
 	t.Helper()
 	decided := map[string]string{}
-	for line := range strings.Lines(string(must(os.ReadFile("testdata/columns.txt"))(t))) {
+	for line := range strings.Lines(string(must(os.ReadFile("../store/migrations/columns.txt"))(t))) {
 		words := strings.Fields(line)
 		if len(words) < 3 || words[0] == "#" {
 			continue

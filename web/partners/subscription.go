@@ -3,7 +3,6 @@ package partners
 import (
 	"context"
 	"net/http"
-	"net/url"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -89,35 +88,6 @@ func (d ownerPages) showSubscription(c echo.Context, status int, change func(*vi
 	page := d.PageFrame(c, site.SubscriptionLabel(c.Request().Context(), grant.Subscription), ui.Crumb{Label: i18n.T(c.Request().Context(), "partners.label.subscriptions"), Href: d.Href("/subscriptions")})
 	page.Badge, page.Invalid = ui.State(grant.Subscription.Status), status != http.StatusOK
 	return d.Render(c, status, view.SubscriptionPage(page, v))
-}
-
-func (d ownerPages) subscriptionView(ctx context.Context, owner store.Partner, g partners.Grant) view.SubscriptionView {
-	s, may := g.Subscription, site.Waits(ctx, owner) == ""
-	v := view.SubscriptionView{
-		Href: d.Href("/subscriptions/" + s.ID), ID: s.ID, State: s.Status, StateText: subscriptionText(ctx, g, d.Cfg.Now()), Reason: i18n.Message(s.StatusReason).In(ctx),
-		Purpose: s.Purpose, Endpoint: g.Endpoint.Name, EndpointHref: d.Href("/endpoints/" + g.Endpoint.ID), Host: g.Host,
-		Created: s.CreatedAt.Time, Decided: s.DecidedAt.Time, DecidedBy: s.DecidedBy, Now: d.Cfg.Now(),
-		DeliveriesHref: d.Deliveries + "?subscription=" + url.QueryEscape(s.ID), Closed: site.Waits(ctx, owner),
-		Pull:     g.Endpoint.Kind == store.EndpointPull,
-		CanPause: may && s.Status == store.SubscriptionApproved, CanUnpause: may && s.Status == store.SubscriptionPaused,
-		CanEnd: may && s.Status != store.SubscriptionEnded && s.Status != store.SubscriptionRejected,
-	}
-	v.Stopped = s.Status == store.SubscriptionApproved && s.DatasetID == "" && site.StopOf(ctx, g.Endpoint, d.Cfg.Now()).Why != ""
-	if s.Sending {
-		v.ReplayHref = d.Replays("subscription", s.ID)
-	}
-	if changeable(ctx, owner, s) {
-		v.ChangeHref = v.Href + "/selection"
-	}
-	for _, t := range g.Types {
-		row := view.SubscriptionType{Name: t.Type.Name, Title: i18n.T(ctx, "partners.subscription.type-gone")}
-		if t.Known {
-			row.Href, row.Title, row.Classification = site.EventTypeHref(t.Type.Name), t.Type.Title, t.Classification
-			row.Contract = lineWords(ctx, t)
-		}
-		v.Types = append(v.Types, row)
-	}
-	return v
 }
 
 // subscriptionText explains the state of a subscription to its reader.

@@ -9,7 +9,6 @@ import (
 
 	"github.com/labstack/echo/v4"
 	"schakel/registry"
-	"schakel/registry/partners"
 	"schakel/store"
 	"schakel/templates/i18n"
 	view "schakel/templates/partners"
@@ -31,16 +30,6 @@ func (d ownerPages) newSubscription(c echo.Context) error {
 		return err
 	}
 	return d.showSubscriptionForm(c, http.StatusOK, owner, readSubscription(form), nil)
-}
-
-// typedSubscription holds the form as typed so far.
-type typedSubscription struct {
-	site.Form
-	chosen selection
-}
-
-func readSubscription(form site.Form) typedSubscription {
-	return typedSubscription{form, readSelection(form)}
 }
 
 // requestSubscription asks for a subscription. The buttons to search, to preview
@@ -67,10 +56,7 @@ func (d ownerPages) requestSubscription(c echo.Context) error {
 
 // sendRequest asks the administrator for the subscription typed.
 func (d ownerPages) sendRequest(c echo.Context, owner store.Partner, typed typedSubscription) error {
-	in := partners.SubscriptionRequest{
-		Name: typed.Get("name"), EndpointID: typed.Get("endpoint"), Purpose: typed.Get("purpose"),
-		Filters: typed.chosen.filters(), OrderBy: typed.chosen.orderBy(), Retry: typed.chosen.retry, Dedupe: typed.chosen.dedupe,
-	}
+	in := typed.request()
 	var twice i18n.Message
 	if in.Types, in.Versions, twice = chosenTypes(typed.List("types")); twice != "" {
 		return registry.Invalid(typed.chosen.merged(map[string]i18n.Message{"types": twice}))
@@ -155,11 +141,8 @@ func (d ownerPages) showSubscriptionForm(c echo.Context, status int, owner store
 	if err != nil {
 		return err
 	}
-	v := view.SubscriptionFormView{
-		Action: d.Href("/subscriptions/new"), Cancel: d.Href("/subscriptions"), Search: form.Get("q"), Endpoint: form.Get("endpoint"),
-		Name: form.Get("name"), Purpose: form.Get("purpose"), Endpoints: endpointOptions(ctx, endpoints), NewEndpoint: d.Href("/endpoints/new"), Wrong: wrong,
-		Selection: form.chosen.view(d.Href("/subscriptions/new"), wrong), Preview: form.chosen.preview,
-	}
+	v := form.view(d.Href, wrong)
+	v.Endpoints = endpointOptions(ctx, endpoints)
 	found := site.SearchTypes(all, v.Search, "")
 	if v.Types, err = d.typeOptions(ctx, all, found, form.List("types")); err != nil {
 		return err

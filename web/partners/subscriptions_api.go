@@ -1,61 +1,14 @@
 package partners
 
 import (
-	"cmp"
-	"context"
-	"encoding/json"
 	"net/http"
 
 	"github.com/labstack/echo/v4"
-	"schakel/registry/partners"
 	"schakel/store"
 	"schakel/templates/i18n"
 	"schakel/web/api"
 	"schakel/web/site"
 )
-
-// SubscriptionAnswer is a subscription as its partner sees it.
-type SubscriptionAnswer struct {
-	ID         string   `json:"id"`
-	Name       string   `json:"name,omitempty"`
-	EndpointID string   `json:"endpointId"`
-	Types      []string `json:"types"`
-	// Versions are by type the line of versions it gets; a type that is not in it comes in every version (EDU-08).
-	Versions     map[string]string `json:"versions"`
-	Filters      json.RawMessage   `json:"filters"`
-	OrderBy      string            `json:"orderBy,omitempty"`
-	LeaveRepeats bool              `json:"leaveOutRepeats"`
-	Retry        *retryBody        `json:"retry"` // its own; null when the settings hold for all of it
-	Effective    retryBody         `json:"effectiveRetry"`
-	Purpose      string            `json:"purpose"`
-	Status       string            `json:"status"`
-	StatusReason string            `json:"statusReason,omitempty"`
-	CreatedAt    store.Time        `json:"createdAt"`
-	UpdatedAt    store.Time        `json:"updatedAt"`
-	DecidedAt    store.Time        `json:"decidedAt,omitzero"`
-}
-
-// subscriptionAnswer answers a subscription with how it is retried as the settings are now.
-func (m *handlers) subscriptionAnswer(ctx context.Context, s store.Subscription) (SubscriptionAnswer, error) {
-	set, err := m.Registry.Profile.Current(ctx)
-	if err != nil {
-		return SubscriptionAnswer{}, err
-	}
-	own, err := partners.RetryOf(s)
-	if err != nil {
-		return SubscriptionAnswer{}, err
-	}
-	answer := SubscriptionAnswer{
-		ID: s.ID, Name: s.Name, EndpointID: s.EndpointID, Types: api.NotNil(s.Types), Versions: api.NotNilMap(s.Versions), Purpose: s.Purpose,
-		Filters: json.RawMessage(cmp.Or(s.Filters, "[]")), OrderBy: s.OrderBy, LeaveRepeats: s.Dedupe, Status: s.Status, StatusReason: i18n.Message(s.StatusReason).String(),
-		CreatedAt: s.CreatedAt, UpdatedAt: s.UpdatedAt, DecidedAt: s.DecidedAt, Effective: newRetryBody(own.Over(set.Profile)),
-	}
-	if s.Retry != "" {
-		body := newRetryBody(own)
-		answer.Retry = &body
-	}
-	return answer, nil
-}
 
 // listSubscriptions lists the subscriptions of the caller's partner, newest first.
 func (m *handlers) listSubscriptions(c echo.Context, who api.Caller) error {
@@ -76,19 +29,6 @@ func (m *handlers) listSubscriptions(c echo.Context, who api.Caller) error {
 	})
 }
 
-// SubscriptionRequest asks for a subscription.
-type SubscriptionRequest struct {
-	Name       string            `json:"name"`
-	EndpointID string            `json:"endpointId"`
-	Types      []string          `json:"types"`
-	Versions   map[string]string `json:"versions"`
-	Filters    json.RawMessage   `json:"filters"`
-	OrderBy    string            `json:"orderBy"`
-	Retry      json.RawMessage   `json:"retry"`
-	Purpose    string            `json:"purpose"`
-	Dedupe     bool              `json:"leaveOutRepeats"`
-}
-
 // postSubscription asks for a subscription; it starts when an administrator
 // approves it (EDU-13).
 func (m *handlers) postSubscription(c echo.Context, who api.Caller) error {
@@ -96,13 +36,11 @@ func (m *handlers) postSubscription(c echo.Context, who api.Caller) error {
 	if err := api.ReadJSON(c, &in); err != nil {
 		return err
 	}
-	retry, err := readRetry(in.Retry)
+	wanted, err := in.request()
 	if err != nil {
 		return err
 	}
-	made, err := m.Registry.Subscriptions.Request(c.Request().Context(), who.Actor(), partners.SubscriptionRequest{
-		Name: in.Name, EndpointID: in.EndpointID, Types: in.Types, Versions: in.Versions, Purpose: in.Purpose, Filters: string(in.Filters), OrderBy: in.OrderBy, Retry: retry, Dedupe: in.Dedupe,
-	})
+	made, err := m.Registry.Subscriptions.Request(c.Request().Context(), who.Actor(), wanted)
 	if err != nil {
 		return filterProblem(retryFields(api.RenameField(err, "endpoint", "endpointId")), in.Filters)
 	}

@@ -1,0 +1,136 @@
+package partners
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"net/url"
+
+	"schakel/registry/partners"
+	"schakel/store"
+	"schakel/templates/i18n"
+	view "schakel/templates/partners"
+	"schakel/web/api"
+	"schakel/web/site"
+)
+
+// What a subscription holds, between its form, its page, its API and the registry: a new field is read and shown here alone.
+
+// typedSubscription holds the form as typed so far.
+type typedSubscription struct {
+	site.Form
+	chosen selection
+}
+
+func readSubscription(form site.Form) typedSubscription {
+	return typedSubscription{form, readSelection(form)}
+}
+
+// request is what the form asks for, but for its event types.
+func (t typedSubscription) request() partners.SubscriptionRequest {
+	return partners.SubscriptionRequest{
+		Name: t.Get("name"), EndpointID: t.Get("endpoint"), Purpose: t.Get("purpose"),
+		Filters: t.chosen.filters(), OrderBy: t.chosen.orderBy(), Retry: t.chosen.retry, Dedupe: t.chosen.dedupe,
+	}
+}
+
+// view shows the form as typed so far, but for what there is to choose from.
+func (t typedSubscription) view(href func(string) string, wrong site.FormErrors) view.SubscriptionFormView {
+	return view.SubscriptionFormView{
+		Action: href("/subscriptions/new"), Cancel: href("/subscriptions"), Search: t.Get("q"), Endpoint: t.Get("endpoint"),
+		Name: t.Get("name"), Purpose: t.Get("purpose"), NewEndpoint: href("/endpoints/new"), Wrong: wrong,
+		Selection: t.chosen.view(href("/subscriptions/new"), wrong), Preview: t.chosen.preview,
+	}
+}
+
+func (d ownerPages) subscriptionView(ctx context.Context, owner store.Partner, g partners.Grant) view.SubscriptionView {
+	s, may := g.Subscription, site.Waits(ctx, owner) == ""
+	v := view.SubscriptionView{
+		Href: d.Href("/subscriptions/" + s.ID), ID: s.ID, State: s.Status, StateText: subscriptionText(ctx, g, d.Cfg.Now()), Reason: i18n.Message(s.StatusReason).In(ctx),
+		Purpose: s.Purpose, Endpoint: g.Endpoint.Name, EndpointHref: d.Href("/endpoints/" + g.Endpoint.ID), Host: g.Host,
+		Created: s.CreatedAt.Time, Decided: s.DecidedAt.Time, DecidedBy: s.DecidedBy, Now: d.Cfg.Now(),
+		DeliveriesHref: d.Deliveries + "?subscription=" + url.QueryEscape(s.ID), Closed: site.Waits(ctx, owner),
+		Pull:     g.Endpoint.Kind == store.EndpointPull,
+		CanPause: may && s.Status == store.SubscriptionApproved, CanUnpause: may && s.Status == store.SubscriptionPaused,
+		CanEnd: may && s.Status != store.SubscriptionEnded && s.Status != store.SubscriptionRejected,
+	}
+	v.Stopped = s.Status == store.SubscriptionApproved && s.DatasetID == "" && site.StopOf(ctx, g.Endpoint, d.Cfg.Now()).Why != ""
+	if s.Sending {
+		v.ReplayHref = d.Replays("subscription", s.ID)
+	}
+	if changeable(ctx, owner, s) {
+		v.ChangeHref = v.Href + "/selection"
+	}
+	for _, t := range g.Types {
+		row := view.SubscriptionType{Name: t.Type.Name, Title: i18n.T(ctx, "partners.subscription.type-gone")}
+		if t.Known {
+			row.Href, row.Title, row.Classification = site.EventTypeHref(t.Type.Name), t.Type.Title, t.Classification
+			row.Contract = lineWords(ctx, t)
+		}
+		v.Types = append(v.Types, row)
+	}
+	return v
+}
+
+// SubscriptionRequest asks for a subscription.
+type SubscriptionRequest struct {
+	Name       string            `json:"name"`
+	EndpointID string            `json:"endpointId"`
+	Types      []string          `json:"types"`
+	Versions   map[string]string `json:"versions"`
+	Filters    json.RawMessage   `json:"filters"`
+	OrderBy    string            `json:"orderBy"`
+	Retry      json.RawMessage   `json:"retry"`
+	Purpose    string            `json:"purpose"`
+	Dedupe     bool              `json:"leaveOutRepeats"`
+}
+
+func (in SubscriptionRequest) request() (partners.SubscriptionRequest, error) {
+	retry, err := readRetry(in.Retry)
+	return partners.SubscriptionRequest{
+		Name: in.Name, EndpointID: in.EndpointID, Types: in.Types, Versions: in.Versions, Purpose: in.Purpose, Filters: string(in.Filters), OrderBy: in.OrderBy, Retry: retry, Dedupe: in.Dedupe,
+	}, err
+}
+
+// SubscriptionAnswer is a subscription as its partner sees it.
+type SubscriptionAnswer struct {
+	ID         string   `json:"id"`
+	Name       string   `json:"name,omitempty"`
+	EndpointID string   `json:"endpointId"`
+	Types      []string `json:"types"`
+	// Versions are by type the line of versions it gets; a type that is not in it comes in every version (EDU-08).
+	Versions     map[string]string `json:"versions"`
+	Filters      json.RawMessage   `json:"filters"`
+	OrderBy      string            `json:"orderBy,omitempty"`
+	LeaveRepeats bool              `json:"leaveOutRepeats"`
+	Retry        *retryBody        `json:"retry"` // its own; null when the settings hold for all of it
+	Effective    retryBody         `json:"effectiveRetry"`
+	Purpose      string            `json:"purpose"`
+	Status       string            `json:"status"`
+	StatusReason string            `json:"statusReason,omitempty"`
+	CreatedAt    store.Time        `json:"createdAt"`
+	UpdatedAt    store.Time        `json:"updatedAt"`
+	DecidedAt    store.Time        `json:"decidedAt,omitzero"`
+}
+
+// subscriptionAnswer answers a subscription with how it is retried as the settings are now.
+func (m *handlers) subscriptionAnswer(ctx context.Context, s store.Subscription) (SubscriptionAnswer, error) {
+	set, err := m.Registry.Profile.Current(ctx)
+	if err != nil {
+		return SubscriptionAnswer{}, err
+	}
+	own, err := partners.RetryOf(s)
+	if err != nil {
+		return SubscriptionAnswer{}, err
+	}
+	answer := SubscriptionAnswer{
+		ID: s.ID, Name: s.Name, EndpointID: s.EndpointID, Types: api.NotNil(s.Types), Versions: api.NotNilMap(s.Versions), Purpose: s.Purpose,
+		Filters: json.RawMessage(cmp.Or(s.Filters, "[]")), OrderBy: s.OrderBy, LeaveRepeats: s.Dedupe, Status: s.Status, StatusReason: i18n.Message(s.StatusReason).String(),
+		CreatedAt: s.CreatedAt, UpdatedAt: s.UpdatedAt, DecidedAt: s.DecidedAt, Effective: newRetryBody(own.Over(set.Profile)),
+	}
+	if s.Retry != "" {
+		body := newRetryBody(own)
+		answer.Retry = &body
+	}
+	return answer, nil
+}
