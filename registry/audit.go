@@ -47,6 +47,7 @@ const (
 	ActionEndpointResumed   = "endpoint.resumed"
 	ActionEndpointSuspended = "endpoint.suspended"
 	ActionEndpointReleased  = "endpoint.released"
+	ActionEndpointProbed    = "endpoint.probed"
 	ActionEndpointSigning   = "endpoint.signing_changed"
 	ActionEndpointEnded     = "endpoint.ended"
 

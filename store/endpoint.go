@@ -70,6 +70,7 @@ type Endpoint struct {
 	CircuitFailures  int64  `db:"circuit_failures"` // failures in a row
 	CircuitOpenedAt  Time   `db:"circuit_opened_at"`
 	CircuitProbeAt   Time   `db:"circuit_probe_at"`   // when the next single probe may go
+	CircuitPlannedAt Time   `db:"circuit_planned_at"` // when that would have been, had nobody asked for it at once; else zero
 	WaitUntil        Time   `db:"wait_until"`         // before it the receiver wants no request (Retry-After, EDU-10)
 	ProbeOwner       string `db:"probe_owner"`        // the node that tries after that; then WaitUntil is when another may
 	UnaskedAt        Time   `db:"unasked_at"`         // when it sent what no request asked for; since then no connection is used twice
@@ -133,10 +134,31 @@ func (tx *Tx) SaveCircuit(ctx context.Context, e *Endpoint) error {
 	if err := tx.noteCircuit(ctx, e.ID, e.Circuit); err != nil {
 		return err
 	}
-	if err := tx.update(ctx, "endpoint", e, "circuit", "circuit_failures", "circuit_opened_at", "circuit_probe_at"); err != nil {
+	if err := tx.update(ctx, "endpoint", e, "circuit", "circuit_failures", "circuit_opened_at", "circuit_probe_at", "circuit_planned_at"); err != nil {
 		return err
 	}
 	return tx.bumpFanout(ctx)
+}
+
+// ProbeNow makes an endpoint whose circuit is open half-open at once, tells all nodes, and reports whether a delivery goes with it:
+// of those that wait the one that is due first becomes due now.
+func (tx *Tx) ProbeNow(ctx context.Context, e *Endpoint) (bool, error) {
+	if e.CircuitPlannedAt.IsZero() {
+		e.CircuitPlannedAt = e.CircuitProbeAt
+	}
+	e.CircuitProbeAt = tx.Now
+	if err := tx.update(ctx, "endpoint", e, "circuit_probe_at", "circuit_planned_at"); err != nil {
+		return false, err
+	}
+	n, err := tx.exec(ctx, `UPDATE delivery SET due_at = CASE WHEN due_at < ? THEN due_at ELSE ? END, updated_at = ? WHERE id = (
+		SELECT d.id FROM delivery d WHERE d.endpoint_id = ? AND d.behind = FALSE AND d.status IN ('pending', 'retrying') AND d.lease_owner = ''
+		AND d.key_expires_at > ? AND `+unexpired+`
+		AND (d.subscription_id = '' OR EXISTS (SELECT 1 FROM subscription s WHERE s.id = d.subscription_id AND s.sending))
+		ORDER BY d.due_at LIMIT 1)`, tx.Now, tx.Now, tx.Now, e.ID, tx.Now, tx.Now)
+	if err != nil {
+		return false, fmt.Errorf("make a delivery due: %w", err)
+	}
+	return n == 1, tx.bumpFanout(ctx)
 }
 
 // Endpoint finds an endpoint.

@@ -70,3 +70,38 @@ func TestPartnerSeesWhatIsLate(t *testing.T) {
 	w.clock.Advance(2 * time.Minute)
 	shows(t, w.first.browser.get("/partner"), http.StatusOK, "stopped or late", "not stopped; deliveries wait")
 }
+
+// Whoever mended a receiver need not wait for the next probe: from the page of the endpoint or of its issue one delivery goes at once.
+func TestProbeFromThePortal(t *testing.T) {
+	t.Parallel()
+	w := newQueueWorld(t)
+	endpoint := "/endpoints/" + w.first.endpoint
+	lacks(t, text(w.first.browser.get("/partner"+endpoint)), "Try one delivery now")
+	w.attempt(w.deliver(w.event(event.DataNone, ""), w.first), store.DeliveryRetrying, webhook.ReasonUnreachable, store.Attempt{})
+	issue := func() string {
+		rows, _, err := w.db.Issues(t.Context(), store.IssueFilter{EndpointID: w.first.endpoint, Page: store.Page{Number: 1, Size: 1}})
+		if err != nil || len(rows) == 0 {
+			t.Fatal("no issue", err)
+		}
+		return "/issues/" + rows[0].ID
+	}
+	for _, base := range []struct {
+		browser *browser
+		path    string
+	}{{w.first.browser, "/partner" + endpoint}, {w.first.browser, "/partner" + issue()}, {w.admin, "/admin" + endpoint}, {w.admin, "/admin" + issue()}} {
+		w.stop(w.first, func(ep *store.Endpoint) {
+			ep.Circuit, ep.CircuitFailures = store.CircuitOpen, 10
+			ep.CircuitOpenedAt, ep.CircuitProbeAt = ep.UpdatedAt, store.At(w.clock.Now().Add(time.Hour))
+		})
+		shows(t, base.browser.get(base.path), http.StatusOK, "Try one delivery now")
+		w.clock.Advance(time.Second)
+		if answer := base.browser.post(base.path+"/probe", nil); answer.StatusCode != http.StatusSeeOther || answer.Header.Get("Location") != base.path {
+			t.Errorf("%s: %d to %s", base.path, answer.StatusCode, answer.Header.Get("Location"))
+		}
+		ep, err := w.db.Endpoint(t.Context(), w.first.endpoint)
+		if err != nil || ep.CircuitProbeAt.After(w.clock.Now()) || ep.Circuit != store.CircuitOpen {
+			t.Errorf("%s: probe at %v, %v", base.path, ep.CircuitProbeAt, err)
+		}
+		lacks(t, text(base.browser.get(base.path)), "Try one delivery now")
+	}
+}

@@ -40,10 +40,11 @@ type circuit struct {
 	failures int64 // in a row; while open, those before it opened and the probes that failed
 	openedAt time.Time
 	probeAt  time.Time
+	planned  time.Time // when the probe would be, had nobody asked for it at once; zero when nobody did
 }
 
 func circuitOf(e store.Endpoint) circuit {
-	return circuit{failures: e.CircuitFailures, openedAt: e.CircuitOpenedAt.Time, probeAt: e.CircuitProbeAt.Time}
+	return circuit{failures: e.CircuitFailures, openedAt: e.CircuitOpenedAt.Time, probeAt: e.CircuitProbeAt.Time, planned: e.CircuitPlannedAt.Time}
 }
 
 func (c circuit) open() bool { return !c.openedAt.IsZero() }
@@ -63,7 +64,7 @@ func (c circuit) after(worked bool, now time.Time, p CircuitPolicy) circuit {
 	if !c.open() {
 		c.openedAt = now
 	}
-	c.probeAt = now.Add(c.wait(p))
+	c.probeAt, c.planned = now.Add(c.wait(p)), time.Time{}
 	return c
 }
 
@@ -78,7 +79,11 @@ func (c circuit) alerts(before circuit, now time.Time, p CircuitPolicy) bool {
 	if !c.open() || !before.open() || now.Sub(c.openedAt) < p.AlertAfter {
 		return false
 	}
-	last := before.probeAt.Add(-before.wait(p))
+	planned := before.probeAt
+	if !before.planned.IsZero() {
+		planned = before.planned
+	}
+	last := planned.Add(-before.wait(p)) // when the probe before this one failed
 	return last.Sub(c.openedAt) < p.AlertAfter
 }
 
@@ -88,6 +93,7 @@ func (c circuit) row(e *store.Endpoint) {
 		e.Circuit = store.CircuitOpen
 	}
 	e.CircuitOpenedAt, e.CircuitProbeAt = store.At(c.openedAt), store.At(c.probeAt)
+	e.CircuitPlannedAt = store.At(c.planned)
 }
 
 // worked reports whether the endpoint as such works. An answer that rejects one event comes from an endpoint that works; no

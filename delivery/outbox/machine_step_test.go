@@ -136,6 +136,7 @@ func (m *machine) sweep(rt *rapid.T) {
 		m.must(n.eng.expireKeys(m.ctx))
 	}
 	m.must(m.pull.Sweep(m.ctx))
+	m.probe()
 }
 
 func (m *machine) runJobs(rt *rapid.T) { m.anyNode(rt).eng.runJobs(m.ctx) }
@@ -247,6 +248,20 @@ func (m *machine) endpointState(rt *rapid.T) {
 		store.EndpointActive, store.EndpointActive, store.EndpointActive, store.EndpointPaused, store.EndpointSuspended, store.EndpointEnded,
 	}).Draw(rt, "state")
 	m.setEndpoint(id, status)
+}
+
+// probe asks for a request at once to each endpoint with an open circuit.
+func (m *machine) probe() {
+	for id, ep := range m.now.endpoints {
+		if ep.Circuit != store.CircuitOpen {
+			continue
+		}
+		m.write(func(tx *store.Tx) error {
+			e, err := tx.Endpoint(m.ctx, id)
+			_, probed := tx.ProbeNow(m.ctx, &e)
+			return errors.Join(err, probed)
+		})
+	}
 }
 
 func (m *machine) setEndpoint(id, status string) {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -378,6 +379,100 @@ func TestOpenCircuitLetsOneProbeThrough(t *testing.T) { // EDU-12
 			return err == nil && ep.Circuit == store.CircuitClosed
 		})
 	})
+}
+
+// Rules: EDU-12.
+func TestProbeOnRequest(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		c := newChain(t, db, func(cfg *Config) {
+			cfg.Poll, cfg.Circuit = time.Hour, CircuitPolicy{Failures: 3, Wait: time.Hour}
+		})
+		s := c.partner("North", "nl.a")
+		var broken atomic.Bool
+		broken.Store(true)
+		c.rcv.set(func(store.Claimed) Result {
+			if broken.Load() {
+				return failed(store.DeliveryRetrying, 503, time.Now().Add(2*time.Hour))
+			}
+			return delivered()
+		})
+		c.accept("nl.a", "1", "2", "3")
+		ep := c.circuitIs(s.EndpointID, func(ep store.Endpoint) bool { return ep.Circuit == store.CircuitOpen })
+		planned := ep.CircuitProbeAt
+		c.probe(ep)
+		ep = c.circuitIs(s.EndpointID, func(ep store.Endpoint) bool { return ep.CircuitProbeAt.After(planned.Time) })
+		if got := len(c.rcv.snapshot()); got != 4 || !ep.CircuitPlannedAt.IsZero() || ep.Circuit != store.CircuitOpen {
+			t.Errorf("%d attempts after a probe that failed; the endpoint is %+v", got, ep)
+		}
+		broken.Store(false)
+		c.probe(ep)
+		c.circuitIs(s.EndpointID, func(ep store.Endpoint) bool { return ep.Circuit == store.CircuitClosed })
+		c.waitFor(func() bool { return c.count(store.DeliveryDelivered) == 1 })
+		if got := len(c.rcv.snapshot()); got != 5 {
+			t.Errorf("%d attempts after a probe that worked: the rest goes when it is due", got)
+		}
+	})
+}
+
+// circuitIs waits until the circuit of an endpoint is so, and returns the endpoint.
+func (c *chain) circuitIs(id string, so func(store.Endpoint) bool) (ep store.Endpoint) {
+	c.Helper()
+	c.waitFor(func() bool {
+		var err error
+		ep, err = c.db.Endpoint(c.Context(), id)
+		return err == nil && so(ep)
+	})
+	return ep
+}
+
+// probe asks for a probe as a portal does, which on PostgreSQL may be another process: that notifies this one through the database.
+func (c *chain) probe(ep store.Endpoint) {
+	c.Helper()
+	must(c, c.db.Write(c.Context(), func(tx *store.Tx) error {
+		waited, err := tx.ProbeNow(c.Context(), &ep)
+		if !waited {
+			c.Error("no delivery goes with the probe")
+		}
+		return err
+	}))
+	if c.db.Dialect() == store.SQLite {
+		c.eng.Changed()
+	}
+}
+
+// A probe that a person asked for does not notify people of an outage once more, nor keep them from being notified.
+func TestAlertAfterAProbeOnRequest(t *testing.T) {
+	t.Parallel()
+	p := CircuitPolicy{Failures: 1, Wait: 16 * time.Minute, MaxWait: 16 * time.Minute, AlertAfter: 15 * time.Minute}
+	start := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	at := func(minutes int) time.Time { return start.Add(time.Duration(minutes) * time.Minute) }
+	for name, tc := range map[string]struct {
+		probes []int // minutes
+		asked  []int
+		alerts []int
+	}{
+		"nobody asked":                {probes: []int{16, 32}, alerts: []int{16}},
+		"asked after the alert":       {probes: []int{16, 18, 34}, asked: []int{18}, alerts: []int{16}},
+		"asked before it":             {probes: []int{3, 19, 35}, asked: []int{3}, alerts: []int{19}},
+		"the asked one is the first":  {probes: []int{10, 15, 31}, asked: []int{10, 15}, alerts: []int{15}},
+		"asked twice before it began": {probes: []int{16, 18, 19}, asked: []int{18, 19}, alerts: []int{16}},
+	} {
+		c := circuit{}.after(false, start, p)
+		var alerts []int
+		for _, minute := range tc.probes {
+			if slices.Contains(tc.asked, minute) {
+				c.planned, c.probeAt = c.probeAt, at(minute)
+			}
+			before := c
+			if c = c.after(false, at(minute), p); c.alerts(before, at(minute), p) {
+				alerts = append(alerts, minute)
+			}
+		}
+		if !slices.Equal(alerts, tc.alerts) {
+			t.Errorf("%s: people are notified after %v minutes, want %v", name, alerts, tc.alerts)
+		}
+	}
 }
 
 type recordingNotifier struct {

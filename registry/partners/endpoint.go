@@ -310,7 +310,7 @@ func (e *Endpoints) updateStatus(ctx context.Context, tx *store.Tx, actor regist
 // closeCircuit lets everything through again: whoever resumes an endpoint says that it works.
 func closeCircuit(ctx context.Context, tx *store.Tx, endpoint *store.Endpoint) error {
 	endpoint.Circuit, endpoint.CircuitFailures = store.CircuitClosed, 0
-	endpoint.CircuitOpenedAt, endpoint.CircuitProbeAt = store.Time{}, store.Time{}
+	endpoint.CircuitOpenedAt, endpoint.CircuitProbeAt, endpoint.CircuitPlannedAt = store.Time{}, store.Time{}, store.Time{}
 	return registry.Wrap("close circuit", tx.SaveCircuit(ctx, endpoint))
 }
 

@@ -204,6 +204,9 @@ func (p *Pages) issueActs(ctx context.Context, area site.DeliveryArea, i store.I
 	} else {
 		add(ui.Secondary, i18n.T(ctx, "deliveries.issue.reopen"), "reopen")
 	}
+	if site.MayProbe(at.Endpoint, p.Cfg.Now()) {
+		add(ui.Secondary, i18n.T(ctx, "site.probe"), "probe")
+	}
 	paused := at.Endpoint.Status == store.EndpointPaused && (area.Admin || at.Endpoint.PausedBy == "")
 	if paused || area.Admin && at.Endpoint.Status == store.EndpointSuspended {
 		add(ui.Secondary, i18n.T(ctx, "deliveries.issue.resume"), "resume")

@@ -96,6 +96,17 @@ func (p *Pages) resumeIssue(area site.DeliveryArea) echo.HandlerFunc {
 	}
 }
 
+// probeIssue has a delivery go at once to the endpoint of an issue while its circuit is open.
+func (p *Pages) probeIssue(area site.DeliveryArea) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		i, err := p.ownIssue(c, area)
+		if err != nil {
+			return err
+		}
+		return p.Probe(c, i.EndpointID, area.Issue(i.ID))
+	}
+}
+
 // settled is Saved for what the state of the endpoint may refuse, which is told where the button was.
 func (p *Pages) settled(c echo.Context, err error, href string, text i18n.Message) error {
 	if e, ok := errors.AsType[*registry.Error](err); ok && (e.Code == registry.CodeConflict || e.Code == registry.CodeForbidden) {

@@ -61,6 +61,9 @@ func endpointView(ctx context.Context, e store.Endpoint, partner store.Partner, 
 	if e.Status != store.EndpointEnded && !fetches(e) && partner.Status == store.PartnerApproved {
 		v.TestAction = "/admin/endpoints/" + e.ID + "/test"
 	}
+	if site.MayProbe(e, now) {
+		v.ProbeAction = "/admin/endpoints/" + e.ID + "/probe"
+	}
 	if partner.Own {
 		v.EditHref = "/admin/own/endpoints/" + e.ID
 	}

@@ -90,6 +90,15 @@ func (d ownerPages) resumeEndpoint(c echo.Context) error {
 	return d.Settled(c, err, d.Href("/endpoints/"+e.ID), "partners.endpoint.active-again")
 }
 
+// probeEndpoint has a delivery go at once while the circuit is open.
+func (d ownerPages) probeEndpoint(c echo.Context) error {
+	_, e, err := d.ownEndpoint(c)
+	if err != nil {
+		return err
+	}
+	return d.Probe(c, e.ID, d.Href("/endpoints/"+e.ID))
+}
+
 func (d ownerPages) showEndpoint(c echo.Context, status int, change func(*view.EndpointView)) error {
 	owner, e, err := d.ownEndpoint(c)
 	if err != nil {
@@ -195,6 +204,9 @@ func (d ownerPages) endpointView(ctx context.Context, owner store.Partner, e sto
 	}
 	if e.Circuit != store.CircuitClosed && !e.CircuitProbeAt.IsZero() {
 		v.CircuitText = i18n.Time(ctx, e.CircuitProbeAt.Time)
+	}
+	if may && site.MayProbe(e, d.Cfg.Now()) {
+		v.ProbeAction = v.Href + "/probe"
 	}
 	v.Certificates = certificateRows(e, d.Cfg.Now())
 	v.Unasked, v.Signing = e.UnaskedAt.Time, signText(e.SignScheme).In(ctx)

@@ -38,6 +38,7 @@ func (d ownerPages) routesEndpoints(g site.RouteGroup) {
 	operate.POST("/endpoints/:id/clear", d.clearInbox)
 	g.GET("/endpoints/:id/messages/:message", d.inboxMessage)
 	operate.POST("/endpoints/:id/pause", d.pauseEndpoint)
+	operate.POST("/endpoints/:id/probe", d.probeEndpoint)
 	operate.POST("/endpoints/:id/resume", d.resumeEndpoint)
 	change.POST("/endpoints/:id/end", d.endEndpoint)
 }

@@ -115,6 +115,7 @@ func (p *pages) mountPartners() {
 	g.GET("/endpoints/:id", p.adminEndpoint)
 	operate := g.Needs(permission.OperateEndpoints)
 	operate.POST("/endpoints/:id/test", p.adminEndpointTest)
+	operate.POST("/endpoints/:id/probe", func(c echo.Context) error { return p.Probe(c, c.Param("id"), "/admin/endpoints/"+c.Param("id")) })
 	g.GET("/endpoints/:id/check", p.adminEndpointCheck)
 	operate.POST("/endpoints/:id/check", p.adminStartCheck)
 	p.RoutesSteps(g, "/endpoints/", p.endpointSteps(), p.showEndpoint)

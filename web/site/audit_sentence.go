@@ -98,7 +98,7 @@ func partnerActions() []string {
 func exchangeActions() []string {
 	return []string{
 		registry.ActionEndpointCreated, registry.ActionEndpointUpdated, registry.ActionEndpointPaused, registry.ActionEndpointResumed,
-		registry.ActionEndpointSuspended, registry.ActionEndpointReleased, registry.ActionEndpointEnded, registry.ActionEndpointSigning,
+		registry.ActionEndpointSuspended, registry.ActionEndpointReleased, registry.ActionEndpointEnded, registry.ActionEndpointSigning, registry.ActionEndpointProbed,
 		registry.ActionSubscriptionRequested, registry.ActionSubscriptionChanged,
 		registry.ActionSubscriptionApproved, registry.ActionSubscriptionRejected,
 		registry.ActionSubscriptionSuspended, registry.ActionSubscriptionResumed, registry.ActionSubscriptionPaused,

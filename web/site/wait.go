@@ -30,6 +30,12 @@ func EndpointWait(ep store.Endpoint, d store.Delivery, now time.Time) (reason st
 	return "", until
 }
 
+// MayProbe reports whether a person may have the next probe of an open circuit go at once: nothing else keeps it back.
+func MayProbe(ep store.Endpoint, now time.Time) bool {
+	reason, until := EndpointWait(ep, store.Delivery{SubscriptionID: "any"}, now)
+	return reason == "circuit-open" && until.After(now) && !ep.WaitsAt(now)
+}
+
 // unreadableHours reports whether the hours of an endpoint cannot be read, for which nothing is sent to it.
 func unreadableHours(ep store.Endpoint) bool {
 	return ep.Kind != store.EndpointPull && window.Check(ep.Windows) != nil
