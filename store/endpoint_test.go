@@ -17,7 +17,7 @@ func TestEndpoint(t *testing.T) {
 		gives(t, e)(w.db.Endpoint(w.ctx, e.ID))
 
 		w.clock.Advance(time.Second)
-		fill(&e, 2, "ID", "PartnerID", "Kind", "StatusAt", "Circuit", "CircuitFailures", "CircuitOpenedAt", "CircuitProbeAt", "WaitUntil", "ProbeOwner", "UnaskedAt", "InboxAnswer", "CreatedAt")
+		fill(&e, 2, "ID", "PartnerID", "Kind", "StatusAt", "Circuit", "CircuitFailures", "CircuitOpenedAt", "CircuitProbeAt", "CircuitPlannedAt", "WaitUntil", "ProbeOwner", "UnaskedAt", "InboxAnswer", "CreatedAt")
 		version := e.ConfigVersion
 		w.write(func(tx *store.Tx) error { return tx.UpdateEndpoint(w.ctx, &e) })
 		same(t, e.ConfigVersion, nil, version+1)
@@ -32,6 +32,53 @@ func TestEndpoint(t *testing.T) {
 		gives(t, e)(w.db.Endpoint(w.ctx, e.ID))
 		missing(t)(w.db.Endpoint(w.ctx, "ept_none"))
 		gives(t, []store.Endpoint{{ID: e.ID, PartnerID: e.PartnerID, Name: e.Name}})(w.db.EndpointNames(w.ctx, []string{e.ID, "ept_none"}))
+	})
+}
+
+// Rules: EDU-12.
+func TestProbeNow(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		ids := w.newDeliveries(w.subscription, 4)
+		w.set(ids[0], "lease_owner = 'node', due_at = ?", w.in(time.Minute)) // in the hands of a node
+		w.set(ids[1], "status = 'retrying', due_at = ?", w.in(3*time.Hour))
+		w.set(ids[2], "status = 'retrying', due_at = ?", w.in(2*time.Hour))
+		w.set(ids[3], "due_at = ?, key_expires_at = ?", w.in(time.Hour), w.in(-time.Second))
+		planned := w.in(10 * time.Minute)
+		w.endpoint.Circuit, w.endpoint.CircuitOpenedAt, w.endpoint.CircuitProbeAt = store.CircuitOpen, w.now(), planned
+		w.write(func(tx *store.Tx) error { return tx.SaveCircuit(w.ctx, &w.endpoint) })
+		probe := func(want bool) {
+			t.Helper()
+			w.write(func(tx *store.Tx) error {
+				waited, err := tx.ProbeNow(w.ctx, &w.endpoint)
+				if waited != want {
+					t.Errorf("a delivery goes with the probe: %t", waited)
+				}
+				return err
+			})
+			e, err := w.db.Endpoint(w.ctx, w.endpoint.ID)
+			same(t, [2]store.Time{e.CircuitProbeAt, e.CircuitPlannedAt}, err, [2]store.Time{w.now(), planned})
+		}
+		epoch, err := w.db.FanoutEpoch(w.ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		probe(true)
+		if now, err := w.db.FanoutEpoch(w.ctx); err != nil || now == epoch {
+			t.Errorf("nodes are not told: %v", err)
+		}
+		for i, want := range []store.Time{w.in(time.Minute), w.in(3 * time.Hour), w.now(), w.in(time.Hour)} {
+			d, err := w.db.Delivery(w.ctx, ids[i])
+			same(t, d.DueAt, err, want)
+		}
+		due := w.now()
+		w.clock.Advance(time.Second)
+		probe(true) // what is due stays so, and when the probe was planned is not forgotten
+		d, err := w.db.Delivery(w.ctx, ids[2])
+		same(t, d.DueAt, err, due)
+		for _, id := range ids[1:3] {
+			w.set(id, "status = 'dead', due_at = NULL")
+		}
+		probe(false)
 	})
 }
 

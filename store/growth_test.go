@@ -18,7 +18,7 @@ var goesBy = map[string]string{
 	"delivery_batch": "PruneBatches", "left_out": "PruneHanded", "handed_identity": "PruneHanded",
 	"object": "PruneObjects", "object_chunk": "PruneObjects", "object_reader": "PruneObjects",
 	"quarantine": "PruneQuarantine", "quarantined_event": "PruneQuarantine",
-	"resend_job": "PruneJobs", "replay_part": "PruneJobs", "resend_canary": "PruneJobs", "resend_refusal": "PruneJobs",
+	"resend_job": "PruneJobs", "replay_part": "PruneJobs", "resend_canary": "PruneJobs", "resend_refusal": "PruneJobs", "resend_moved": "PruneJobs",
 	"traffic": "PruneTraffic", "inbox_message": "PruneInbox", "endpoint_change": "PruneEndpointChanges",
 	"audit": "PruneAudit", "audit_checkpoint": "PruneAudit", "issue_event": "PruneIssueEvents", "mail": "PruneMails", "mirror_run": "PruneMirrors", "mirror_aside": "PruneMirrors",
 	"amqp_message": "PruneAMQP", "amqp_trace": "PruneAMQP",

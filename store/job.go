@@ -104,11 +104,45 @@ type JobOutcome struct {
 	Failed    int64 // failed again: held or dead
 	Pending   int64 // still to be tried, or tried again
 	Discarded int64 // by a person, or because its event expired, since
+	Moved     int64 // taken over by later jobs, where they count
 }
 
-// MarkResent notes that a job sent a delivery again. A later job takes it over.
-func (tx *Tx) MarkResent(ctx context.Context, deliveryID, jobID string) error {
-	return tx.one(ctx, `UPDATE delivery SET replay_of = ? WHERE id = ?`, jobID, deliveryID)
+// Sum counts the deliveries that have an outcome.
+func (o JobOutcome) Sum() int64 { return o.Delivered + o.Failed + o.Pending + o.Discarded + o.Moved }
+
+// JobMove counts the deliveries of a job that a later one took over.
+type JobMove struct {
+	JobID string `db:"to_job_id"`
+	Moved int64  `db:"moved"`
+}
+
+// MarkResent notes that a job sent a delivery again, which it takes over from an earlier one.
+func (tx *Tx) MarkResent(ctx context.Context, d Delivery, jobID string) error {
+	if d.ReplayOf != "" {
+		if err := tx.noteMoved(ctx, jobID, []string{d.ID}); err != nil {
+			return err
+		}
+	}
+	return tx.one(ctx, `UPDATE delivery SET replay_of = ? WHERE id = ?`, jobID, d.ID)
+}
+
+// noteMoved counts the deliveries that a job takes over from others, before it does.
+func (tx *Tx) noteMoved(ctx context.Context, jobID string, deliveries []string) error {
+	w := whereIn(`d.id`, deliveries)
+	w.add(`d.replay_of <> ''`)
+	w.add(`d.replay_of <> ?`, jobID)
+	err := tx.do(ctx, `INSERT INTO resend_moved (job_id, to_job_id, moved)
+		SELECT j.id, ?, COUNT(*) FROM delivery d JOIN resend_job j ON j.id = d.replay_of`+w.sql()+` GROUP BY j.id
+		ON CONFLICT (job_id, to_job_id) DO UPDATE SET moved = resend_moved.moved + excluded.moved`, append([]any{jobID}, w.args...)...)
+	if err != nil {
+		return fmt.Errorf("note what a job takes over: %w", err)
+	}
+	return nil
+}
+
+// JobMoves lists the jobs that took over deliveries of a job, newest first.
+func (q *Queries) JobMoves(ctx context.Context, jobID string) ([]JobMove, error) {
+	return listOf[JobMove](ctx, q, `SELECT to_job_id, moved FROM resend_moved WHERE job_id = ? ORDER BY to_job_id DESC`, jobID)
 }
 
 // JobActions answers what jobs do, by id. One that was pruned is missing.
@@ -131,7 +165,12 @@ func (q *Queries) JobOutcome(ctx context.Context, jobID string) (o JobOutcome, e
 	if err != nil {
 		return o, fmt.Errorf("count the outcomes of a job: %w", err)
 	}
+	moved, err := getOne[int64](ctx, q, `SELECT COALESCE(SUM(moved), 0) FROM resend_moved WHERE job_id = ?`, jobID)
+	if err != nil {
+		return o, fmt.Errorf("count what left a job: %w", err)
+	}
 	return JobOutcome{
+		Moved:     moved,
 		Delivered: int64(n[DeliveryDelivered]), Failed: int64(n[DeliveryHeld] + n[DeliveryDead]),
 		Pending: int64(n[DeliveryPending] + n[DeliveryRetrying]), Discarded: int64(n[DeliveryDiscarded]),
 	}, nil
@@ -150,6 +189,7 @@ func (tx *Tx) PruneJobs(ctx context.Context, before Time, _ string, limit int) (
 	left := int64(limit)
 	for _, part := range []struct{ table, key string }{
 		{"replay_part", "subscription_id"}, {"resend_canary", "endpoint_id"}, {"resend_refusal", "delivery_id"},
+		{"resend_moved", "to_job_id"},
 	} {
 		n, err := tx.exec(ctx, `DELETE FROM `+part.table+` WHERE (job_id, `+part.key+`) IN
 			(SELECT job_id, `+part.key+` FROM `+part.table+` WHERE job_id IN `+old+` LIMIT ?)`, before, limit, left)

@@ -147,6 +147,9 @@ func (tx *Tx) MarkReplayed(ctx context.Context, jobID string, deliveries []strin
 	if len(deliveries) == 0 {
 		return nil
 	}
+	if err := tx.noteMoved(ctx, jobID, deliveries); err != nil {
+		return err
+	}
 	w := whereIn(`id`, deliveries)
 	return tx.do(ctx, `UPDATE delivery SET replay_of = ?`+w.sql(), append([]any{jobID}, w.args...)...)
 }

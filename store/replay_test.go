@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -252,7 +253,11 @@ func (w *world) markResent(jobID string, ids ...string) {
 	w.t.Helper()
 	w.write(func(tx *store.Tx) error {
 		for _, id := range ids {
-			if err := tx.MarkResent(w.ctx, id, jobID); err != nil {
+			d, err := tx.Delivery(w.ctx, id)
+			if err == nil {
+				err = tx.MarkResent(w.ctx, d, jobID)
+			}
+			if err != nil {
 				return err
 			}
 		}
@@ -299,8 +304,16 @@ func TestMarkResent(t *testing.T) {
 			same(t, d.ReplayOf, err, want)
 		}
 		listed(t, deliveryID, []string{ids[0]}, 1)(w.db.Deliveries(w.ctx, store.DeliveryFilter{ReplayOf: j.ID}))
-		gives(t, store.JobOutcome{Pending: 1})(w.db.JobOutcome(w.ctx, j.ID))
-		w.fails(store.ErrNotFound, func(tx *store.Tx) error { return tx.MarkResent(w.ctx, "dlv_none", j.ID) })
+		gives(t, store.JobOutcome{Pending: 1, Moved: 1})(w.db.JobOutcome(w.ctx, j.ID))
+		w.fails(store.ErrNotFound, func(tx *store.Tx) error { return tx.MarkResent(w.ctx, store.Delivery{ID: "dlv_none"}, j.ID) })
+		replay := w.newJob("replay")
+		w.write(func(tx *store.Tx) error { return tx.MarkReplayed(w.ctx, replay.ID, ids) })
+		w.write(func(tx *store.Tx) error { return tx.MarkReplayed(w.ctx, replay.ID, ids) }) // again: it moves nothing
+		gives(t, store.JobOutcome{Moved: 2})(w.db.JobOutcome(w.ctx, j.ID))
+		gives(t, store.JobOutcome{Moved: 1})(w.db.JobOutcome(w.ctx, later.ID))
+		gives(t, store.JobOutcome{Pending: 3})(w.db.JobOutcome(w.ctx, replay.ID))
+		moves, err := w.db.JobMoves(w.ctx, j.ID)
+		same(t, fmt.Sprint(moves), err, fmt.Sprint([]store.JobMove{{JobID: replay.ID, Moved: 1}, {JobID: later.ID, Moved: 1}}))
 	})
 }
 

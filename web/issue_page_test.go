@@ -13,7 +13,9 @@ import (
 	"time"
 
 	"schakel/delivery/event"
+	"schakel/delivery/webhook"
 	"schakel/store"
+	"schakel/templates/i18n"
 	"schakel/store/needs"
 )
 
@@ -89,6 +91,32 @@ func (w *queueWorld) issueOf(d store.Delivery, cause string) store.Issue {
 	found, _, err := w.db.Issues(w.t.Context(), store.IssueFilter{EndpointID: d.EndpointID, Cause: cause})
 	noError(w.t, err)
 	return found[0]
+}
+
+// The page of an issue counts its deliveries by state, each with what comes next, and does not promise that all are tried again.
+func TestIssueStanding(t *testing.T) {
+	t.Parallel()
+	w := newQueueWorld(t)
+	page := func(issue store.Issue, words ...string) {
+		t.Helper()
+		for _, shown := range []string{shows(t, w.first.browser.get("/partner/issues/"+issue.ID), http.StatusOK, words...), shows(t, w.admin.get("/admin/issues/"+issue.ID), http.StatusOK, words...)} {
+			lacks(t, shown, "It is tried again by itself")
+		}
+	}
+	d, issue := w.fails(w.first, "http-503")
+	w.fails(w.first, "http-503")
+	again := store.Delivery{ID: d.ID, PartnerID: w.first.id, EndpointID: w.first.endpoint, Cause: "http-503"}
+	again.Detail = string(i18n.M("verdict.and", i18n.M("verdict.answered-only", 503), i18n.Message("verdict.again")))
+	w.write(func(tx *store.Tx) error { return tx.RecordIssues(t.Context(), []store.Outcome{{Delivery: again}}) })
+	page(issue, "The receiver answered 503.", "Dead letters: 2. They are not tried any more.")
+	retried := w.deliver(w.event(event.DataNone, ""), w.first)
+	w.attempt(retried, store.DeliveryRetrying, webhook.ReasonServerError, store.Attempt{StatusCode: 503})
+	w.issueOf(retried, "http-503")
+	page(issue, "Dead letters: 2.", "Retrying: 1. They are tried again by themselves.")
+	w.stop(w.first, func(ep *store.Endpoint) { ep.Status = store.EndpointSuspended })
+	page(issue, "Dead letters: 2.", "Retrying: 1, but they wait. Suspended. Next attempt: when an administrator resumes it.")
+	done := w.issueOf(w.deliver(w.event(event.DataNone, ""), w.first), "dns")
+	page(done, "No delivery waits because of this issue now.")
 }
 
 // Each count of an issue equals what its link lists, and "resend all" counts the dead and held together.

@@ -77,18 +77,13 @@ func TestProbeFromThePortal(t *testing.T) {
 	w := newQueueWorld(t)
 	endpoint := "/endpoints/" + w.first.endpoint
 	lacks(t, text(w.first.browser.get("/partner"+endpoint)), "Try one delivery now")
-	w.attempt(w.deliver(w.event(event.DataNone, ""), w.first), store.DeliveryRetrying, webhook.ReasonUnreachable, store.Attempt{})
-	issue := func() string {
-		rows, _, err := w.db.Issues(t.Context(), store.IssueFilter{EndpointID: w.first.endpoint, Page: store.Page{Number: 1, Size: 1}})
-		if err != nil || len(rows) == 0 {
-			t.Fatal("no issue", err)
-		}
-		return "/issues/" + rows[0].ID
-	}
+	d := w.deliver(w.event(event.DataNone, ""), w.first)
+	w.attempt(d, store.DeliveryRetrying, webhook.ReasonUnreachable, store.Attempt{})
+	issue := "/issues/" + w.issueOf(d, "connect").ID
 	for _, base := range []struct {
 		browser *browser
 		path    string
-	}{{w.first.browser, "/partner" + endpoint}, {w.first.browser, "/partner" + issue()}, {w.admin, "/admin" + endpoint}, {w.admin, "/admin" + issue()}} {
+	}{{w.first.browser, "/partner" + endpoint}, {w.first.browser, "/partner" + issue}, {w.admin, "/admin" + endpoint}, {w.admin, "/admin" + issue}} {
 		w.stop(w.first, func(ep *store.Endpoint) {
 			ep.Circuit, ep.CircuitFailures = store.CircuitOpen, 10
 			ep.CircuitOpenedAt, ep.CircuitProbeAt = ep.UpdatedAt, store.At(w.clock.Now().Add(time.Hour))

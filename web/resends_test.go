@@ -12,6 +12,7 @@ import (
 	"schakel/delivery/event"
 	"schakel/delivery/webhook"
 	"schakel/store"
+	"schakel/templates/i18n"
 	"schakel/store/storetest"
 	webdeliveries "schakel/web/deliveries"
 	"schakel/web/site"
@@ -230,6 +231,33 @@ func TestReplayFormTellsWhatIsWrong(t *testing.T) {
 	shows(t, w.admin.post("/admin/replays", url.Values{"endpoint": {w.first.endpoint}, "mode": {"all"}}), http.StatusUnprocessableEntity, "No approved subscription")
 }
 
+// What to resend or replay since a moment is one step away from the partner, the endpoint and the issue, and names them.
+func TestAgainIsOneStepAway(t *testing.T) {
+	t.Parallel()
+	w := newQueueWorld(t)
+	_, issue := w.fails(w.first, "http-503")
+	partner := must(w.db.Partner(t.Context(), w.first.id))(t).Name
+	ofEndpoint, hook := "/admin/jobs/new?endpoint="+w.first.endpoint, "Hook of first@example.nl"
+	for page, want := range map[string]string{
+		"/admin/partners/" + w.first.id: "/admin/jobs/new?partner=" + w.first.id, "/admin/endpoints/" + w.first.endpoint: ofEndpoint, "/admin/issues/" + issue.ID: ofEndpoint,
+	} {
+		wantWords(t, shows(t, w.admin.get(page), http.StatusOK, "Resend or replay since a moment"), want)
+	}
+	for _, page := range []string{"", "/endpoints/" + w.first.endpoint, "/issues/" + issue.ID} {
+		wantWords(t, shows(t, w.first.browser.get("/partner"+page), http.StatusOK, "Resend or replay since a moment"), "/partner/jobs/new")
+	}
+	shows(t, w.admin.get("/admin/jobs/new?partner="+w.first.id), http.StatusOK, "Resend or replay for "+partner)
+	page := shows(t, w.admin.get(ofEndpoint), http.StatusOK, "Resend or replay for endpoint "+hook+" of "+partner)
+	if n := strings.Count(page, `value="`+w.first.id+`" selected`); n != 2 {
+		t.Errorf("the partner is chosen in %d of both forms", n)
+	}
+	shows(t, w.first.browser.get("/partner/jobs/new?endpoint="+w.first.endpoint), http.StatusOK, "Resend or replay for "+hook)
+	lacks(t, shows(t, w.first.browser.get("/partner/jobs/new?endpoint="+w.other.endpoint), http.StatusOK), "Hook of other")
+	shows(t, w.admin.get("/admin/replays?endpoint="+w.first.endpoint), http.StatusOK, "Partner "+partner)
+	to := w.admin.get("/admin/jobs/failed?since=day&failed-partner=" + w.first.id + "&failed-endpoint=" + w.first.endpoint).Header.Get("Location")
+	wantWords(t, to, "partner="+w.first.id, "endpoint="+w.first.endpoint)
+}
+
 func TestEverythingThatFailedSince(t *testing.T) {
 	t.Parallel()
 	w := newQueueWorld(t)
@@ -314,7 +342,7 @@ func TestJobTellsTheOutcomeOfEachDelivery(t *testing.T) {
 			if _, err := tx.Resend(ctx, id, "key-"+id, store.At(tx.Now.Add(time.Hour))); err != nil {
 				return err
 			}
-			if err := tx.MarkResent(ctx, id, job.ID); err != nil {
+			if err := tx.MarkResent(ctx, store.Delivery{ID: id}, job.ID); err != nil {
 				return err
 			}
 		}
@@ -354,6 +382,50 @@ func TestJobTellsTheOutcomeOfEachDelivery(t *testing.T) {
 	outcome(store.JobOutcome{Delivered: 1, Failed: 1, Pending: 1})
 	shows(t, w.first.browser.get("/partner/jobs/"+job.ID), http.StatusOK, "Delivered", "Failed again", "Pending")
 	shows(t, w.first.browser.get("/partner/deliveries?"+url.Values{"job": {job.ID}}.Encode()), http.StatusOK, "3 deliveries")
+}
+
+// The outcomes of a job add up to what it was asked for, also when a later job took over some of its deliveries.
+func TestJobOutcomesAddUp(t *testing.T) {
+	t.Parallel()
+	w := newQueueWorld(t)
+	ctx := t.Context()
+	var jobs [3]store.ResendJob
+	var ids []string
+	for range 6 {
+		ids = append(ids, w.dead(w.first).ID)
+	}
+	w.write(func(tx *store.Tx) error {
+		for i, partner := range []string{w.first.id, w.first.id, ""} {
+			jobs[i] = store.ResendJob{PartnerID: partner, Action: "resend", Filter: `{}`, Total: 9, CreatedBy: "Pat"}
+			if err := tx.InsertResendJob(ctx, &jobs[i]); err != nil {
+				return err
+			}
+		}
+		jobs[0].Status, jobs[0].Done, jobs[0].Refused = store.JobDone, 7, 1
+		if err := tx.UpdateResendJob(ctx, &jobs[0]); err != nil {
+			return err
+		}
+		for job, of := range [][]string{ids, ids[:2], ids[2:5]} { // two go to the second job, three to that of an administrator
+			for _, id := range of {
+				d, err := tx.Delivery(ctx, id)
+				if err == nil {
+					err = tx.MarkResent(ctx, d, jobs[job].ID)
+				}
+				if err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+	at := i18n.Time(ctx, jobs[1].CreatedAt.Time)
+	mine := shows(t, w.first.browser.get("/partner/jobs/"+jobs[0].ID), http.StatusOK,
+		"Failed again 1", "In another job 2, in the job of "+at, "In another job 3", "No longer stored 1", "Could not be done 1", "Left as it was 1")
+	wantWords(t, mine, "/partner/jobs/"+jobs[1].ID)
+	lacks(t, mine, jobs[2].ID)
+	wantWords(t, shows(t, w.admin.get("/admin/jobs/"+jobs[0].ID), http.StatusOK, "In another job 3, in the job of "+at), "/admin/jobs/"+jobs[2].ID)
+	shows(t, w.first.browser.get("/partner/jobs"), http.StatusOK, "1 failed again, 5 in another job, 1 no longer stored, 1 could not be done, 1 left as it was")
+	shows(t, w.first.browser.get("/partner/jobs/"+jobs[1].ID), http.StatusOK, "Failed again 2", "Still to come 9")
 }
 
 // Rules: EDU-18, EDU-N11, IDEM-13

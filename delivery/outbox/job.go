@@ -330,7 +330,7 @@ func (e *Engine) jobItem(ctx context.Context, tx *store.Tx, j store.ResendJob, i
 		return "", err
 	}
 	if done {
-		return "", tx.MarkResent(ctx, id, j.ID)
+		return "", tx.MarkResent(ctx, d, j.ID)
 	}
 	if reason, err = refusedFor(ctx, tx, d); err != nil {
 		return "", err

@@ -127,7 +127,7 @@ func (e *Engine) chooseCanary(ctx context.Context, jobID string, f store.Deliver
 				continue // the job comes to it again and records the reason
 			}
 			j.Done++
-			err = errors.Join(tx.MarkResent(ctx, id, jobID),
+			err = errors.Join(tx.MarkResent(ctx, d, jobID),
 				tx.InsertCanary(ctx, store.ResendCanary{JobID: jobID, EndpointID: endpoint, DeliveryID: id, Outcome: store.CanaryPending}))
 			if err != nil {
 				return err

@@ -86,6 +86,16 @@ func (a argument) value(l *Locale) any {
 	return ""
 }
 
+// Without returns a message of two messages, such as M("verdict.and", a, b), without the second when that is last. Any other stays as it is.
+func (m Message) Without(last Message) Message {
+	_, rest, _ := strings.Cut(string(m), separator)
+	var list []argument
+	if json.Unmarshal([]byte(rest), &list) != nil || len(list) != 2 || list[0].M == nil || list[1].M == nil || *list[1].M != last {
+		return m
+	}
+	return *list[0].M
+}
+
 // Text writes a message for its reader.
 func (l *Locale) Text(m Message) string {
 	text := string(m)

@@ -3,6 +3,7 @@ package deliveries
 import (
 	"cmp"
 	"context"
+	"errors"
 	"net/http"
 	"net/url"
 	"slices"
@@ -54,6 +55,9 @@ func (p *Pages) failedSince(area site.DeliveryArea) echo.HandlerFunc {
 			return p.showAgain(c, area, readReplayQuery(func(string) string { return "" }), wrong)
 		}
 		q := url.Values{"from": {from.Format(site.MomentLayout)}}
+		if partner := site.Clean(c.QueryParam("failed-partner")); partner != "" && area.Admin {
+			q.Set("partner", partner)
+		}
 		if endpoint := site.Clean(c.QueryParam("failed-endpoint")); endpoint != "" {
 			q.Set("endpoint", endpoint)
 		}
@@ -74,8 +78,11 @@ func sinceLength(since string) time.Duration {
 func (p *Pages) showAgain(c echo.Context, area site.DeliveryArea, q replayQuery, wrong site.FormErrors) error {
 	ctx, scope := c.Request().Context(), area.Scope(c)
 	names := p.DeliveryNamesOf(scope)
+	whose, err := p.whose(ctx, area, names, &q)
+	if err != nil {
+		return err
+	}
 	v := view.AgainView{Failed: area.Base + "/jobs/failed", Replay: area.Base + "/replays", Limited: !area.Admin}
-	var err error
 	if v.ReplayFields, err = p.replayFields(ctx, area, scope, q, names); err != nil {
 		return err
 	}
@@ -83,7 +90,15 @@ func (p *Pages) showAgain(c echo.Context, area site.DeliveryArea, q replayQuery,
 	if err != nil {
 		return err
 	}
-	v.FailedFields = failedFields(c, endpoints)
+	v.FailedFields = failedFields(c, withOption(endpoints, q.endpoint), q.endpoint)
+	if area.Admin {
+		partners, err := p.PartnerOptions(ctx, names)
+		if err != nil {
+			return err
+		}
+		of := ui.Field{Name: "failed-partner", Label: i18n.T(ctx, "deliveries.partner"), Type: "list", Value: cmp.Or(site.Clean(c.QueryParam("failed-partner")), q.partner), Options: partners}
+		v.FailedFields = slices.Insert(v.FailedFields, len(v.FailedFields)-1, of)
+	}
 	for _, fields := range [][]ui.Field{v.FailedFields, v.ReplayFields} {
 		for i := range fields {
 			fields[i].Error = wrong[fields[i].Name]
@@ -94,7 +109,11 @@ func (p *Pages) showAgain(c echo.Context, area site.DeliveryArea, q replayQuery,
 	if text, ok := wrong[""]; ok {
 		v.Errors = append(v.Errors, ui.FieldError{Text: text})
 	}
-	status, page := http.StatusOK, p.Page(c, i18n.T(ctx, "deliveries.again.title"))
+	title := i18n.T(ctx, "deliveries.again.title")
+	if whose != "" {
+		title = i18n.T(ctx, "deliveries.again.title-of", whose)
+	}
+	status, page := http.StatusOK, p.Page(c, title)
 	if len(v.Errors) > 0 {
 		status, page.Invalid = http.StatusUnprocessableEntity, true
 	}
@@ -104,7 +123,28 @@ func (p *Pages) showAgain(c echo.Context, area site.DeliveryArea, q replayQuery,
 	return p.Render(c, status, view.Again(page, v))
 }
 
-func failedFields(c echo.Context, endpoints []ui.Option) []ui.Field {
+// whose names the endpoint or partner that the page was opened for, to administrators both; "" for neither. It adds the partner of the
+// endpoint to what is asked.
+func (p *Pages) whose(ctx context.Context, area site.DeliveryArea, names *site.DeliveryNames, q *replayQuery) (string, error) {
+	if q.endpoint != "" && area.Admin {
+		ep, err := p.DB.Endpoint(ctx, q.endpoint)
+		if err != nil && !errors.Is(err, store.ErrNotFound) {
+			return "", err
+		}
+		q.partner = cmp.Or(q.partner, ep.PartnerID)
+	}
+	endpoint, err := names.Endpoint(ctx, q.endpoint)
+	if err != nil || !area.Admin {
+		return endpoint, err
+	}
+	partner, err := names.Partner(ctx, q.partner)
+	if err != nil || endpoint == "" || partner == "" {
+		return cmp.Or(partner, endpoint), err
+	}
+	return i18n.T(ctx, "deliveries.again.endpoint-of", endpoint, partner), nil
+}
+
+func failedFields(c echo.Context, endpoints []ui.Option, endpoint string) []ui.Field {
 	ctx := c.Request().Context()
 	moment := site.MomentField(ctx, "moment", i18n.T(ctx, "deliveries.again.moment"), site.Clean(c.QueryParam("zone")), site.Clean(c.QueryParam("moment")))
 	moment.Hint = i18n.T(ctx, "deliveries.again.moment-hint")
@@ -116,7 +156,7 @@ func failedFields(c echo.Context, endpoints []ui.Option) []ui.Field {
 			{Value: sinceOwn, Label: i18n.T(ctx, "deliveries.again.since-own")},
 		}},
 		moment,
-		{Name: "failed-endpoint", Label: i18n.T(ctx, "deliveries.endpoint"), Type: "list", Value: site.Clean(c.QueryParam("failed-endpoint")), Options: endpoints},
+		{Name: "failed-endpoint", Label: i18n.T(ctx, "deliveries.endpoint"), Type: "list", Value: cmp.Or(site.Clean(c.QueryParam("failed-endpoint")), endpoint), Options: endpoints},
 	}
 }
 

@@ -46,8 +46,9 @@ func (p *Pages) showIssue(c echo.Context, area site.DeliveryArea, reason string,
 		return err
 	}
 	v := view.IssueView{
-		Self: area.Issue(i.ID), State: i.Status, Headline: issueState(ctx, i), Detail: site.DetailText(ctx, causeReason(i.Cause), i.Detail),
+		Self: area.Issue(i.ID), State: i.Status, Headline: issueState(ctx, i), Detail: issueDetail(ctx, i),
 		Advice: registry.IssueAdvice(i.Cause, area.Admin).In(ctx), Now: p.Cfg.Now(),
+		Again: area.Base + "/jobs/new?" + url.Values{"endpoint": {i.EndpointID}}.Encode(),
 	}
 	if v.Sample, err = p.issueSample(ctx, site.Actor(c), area, i); err != nil {
 		return err
@@ -60,7 +61,7 @@ func (p *Pages) showIssue(c echo.Context, area site.DeliveryArea, reason string,
 		types = []string{v.Sample.EventType}
 	}
 	v.Facts = issueFacts(ctx, area, i, at, types, v.Now)
-	if err := p.countIssue(ctx, area, i, &v); err != nil {
+	if err := p.countIssue(ctx, area, i, at, &v); err != nil {
 		return err
 	}
 	if v.History, err = p.issueHistory(ctx, i); err != nil {
@@ -119,7 +120,7 @@ func issueDeliveries(area site.DeliveryArea, i store.Issue, status string) strin
 }
 
 // countIssue counts the deliveries that an issue concerns, each count as the page of its link does.
-func (p *Pages) countIssue(ctx context.Context, area site.DeliveryArea, i store.Issue, v *view.IssueView) error {
+func (p *Pages) countIssue(ctx context.Context, area site.DeliveryArea, i store.Issue, at DeliveryContext, v *view.IssueView) error {
 	waiting := 0
 	for _, status := range []string{store.DeliveryDead, store.DeliveryHeld, store.DeliveryRetrying} {
 		n, err := p.DB.CountListed(ctx, store.DeliveryFilter{EndpointID: i.EndpointID, PartnerID: i.PartnerID, Cause: i.Cause, Statuses: []string{status}})
@@ -136,12 +137,32 @@ func (p *Pages) countIssue(ctx context.Context, area site.DeliveryArea, i store.
 		if status != store.DeliveryRetrying {
 			waiting += n
 		}
+		if n > 0 {
+			v.Standing = append(v.Standing, p.standing(ctx, status, tile.Value, at.Endpoint))
+		}
 		v.Counts = append(v.Counts, tile)
+	}
+	if len(v.Standing) == 0 {
+		v.Standing = []string{i18n.T(ctx, "deliveries.issue.now-none")}
 	}
 	if waiting > 0 {
 		v.ResendAll = area.Base + "/deliveries/all?" + issueQuery(i).Encode()
 	}
 	return nil
+}
+
+// standing counts the deliveries of an issue in a state, with what comes next or has to be done.
+func (p *Pages) standing(ctx context.Context, status, count string, ep store.Endpoint) string {
+	switch status {
+	case store.DeliveryDead:
+		return i18n.T(ctx, "deliveries.issue.now-dead", count)
+	case store.DeliveryHeld:
+		return i18n.T(ctx, "deliveries.issue.now-held", count)
+	}
+	if stop := site.StopOf(ctx, ep, p.Cfg.Now()); stop.Why != "" {
+		return i18n.T(ctx, "deliveries.issue.now-waiting", count, stop.Why, stop.Next)
+	}
+	return i18n.T(ctx, "deliveries.issue.now-retrying", count)
 }
 
 // issueHistory lists the changes of an issue, newest first.

@@ -139,7 +139,7 @@ func (p *Pages) issueFields(c echo.Context, area site.DeliveryArea, f store.Issu
 func issueRow(ctx context.Context, area site.DeliveryArea, i store.Issue) view.IssueRow {
 	here := area.Issue(i.ID)
 	r := view.IssueRow{
-		Cause: registry.IssueCause(i.Cause).In(ctx), Detail: site.DetailText(ctx, causeReason(i.Cause), i.Detail), State: issueState(ctx, i), Kind: issueKind(i.Status), Failures: int(i.Failures), Last: i.LastAt.Time,
+		Cause: registry.IssueCause(i.Cause).In(ctx), Detail: issueDetail(ctx, i), State: issueState(ctx, i), Kind: issueKind(i.Status), Failures: int(i.Failures), Last: i.LastAt.Time,
 		Href: here,
 	}
 	switch i.Status {
@@ -173,6 +173,12 @@ func issueState(ctx context.Context, i store.Issue) string {
 		return i18n.T(ctx, "deliveries.issues.resolved-itself")
 	}
 	return i18n.Of(ctx, "deliveries.issue-state", i.Status)
+}
+
+// issueDetail describes the last failure, without what was to happen next: an issue has many deliveries, most of which may be dead letters
+// by now.
+func issueDetail(ctx context.Context, i store.Issue) string {
+	return site.DetailText(ctx, causeReason(i.Cause), string(i18n.Message(i.Detail).Without("verdict.again")))
 }
 
 // causeReason is the reason of a delivery that failed for a cause: what its receiver answered, why it did not answer, or the cause itself.

@@ -47,7 +47,7 @@ type issueEventAnswer struct {
 func newIssueAnswer(ctx context.Context, i store.Issue) issueAnswer {
 	a := issueAnswer{
 		IssueID: i.ID, PartnerID: i.PartnerID, EndpointID: i.EndpointID, Cause: i.Cause, Title: registry.IssueCause(i.Cause).In(ctx),
-		Detail: site.DetailText(ctx, causeReason(i.Cause), i.Detail), Status: i.Status, Failures: i.Failures, FirstAt: i.FirstAt, LastAt: i.LastAt,
+		Detail: issueDetail(ctx, i), Status: i.Status, Failures: i.Failures, FirstAt: i.FirstAt, LastAt: i.LastAt,
 		DeliveryID: i.DeliveryID, Reopened: i.Reopened,
 	}
 	switch i.Status {

@@ -76,7 +76,7 @@ func (p *Pages) jobPage(area site.DeliveryArea) echo.HandlerFunc {
 		if j.Action == outbox.ActionResend {
 			v.List += "?job=" + j.ID
 		}
-		if err := p.jobOutcome(ctx, j, &v); err != nil {
+		if err := p.jobOutcome(ctx, area, j, &v); err != nil {
 			return err
 		}
 		if err := p.jobCare(ctx, area, j, &v); err != nil {

@@ -152,36 +152,6 @@ func sortedKeys(counts map[string]int64) []string {
 	return keys
 }
 
-// mostListed bounds the deliveries of a job whose outcomes the list of jobs counts; those of longer ones stand on its page.
-const mostListed = 1000
-
-// outcomeWords sums up what became of a job until now, for the list of jobs.
-func (p *Pages) outcomeWords(ctx context.Context, j store.ResendJob) (string, error) {
-	var words []string
-	count := func(key string, n int64) {
-		if n > 0 {
-			words = append(words, i18n.T(ctx, key, int(n)))
-		}
-	}
-	switch {
-	case j.Action == outbox.ActionDiscard:
-		count("deliveries.jobs.sum-discarded", j.Done)
-	case j.Done > mostListed:
-		words = append(words, i18n.T(ctx, "deliveries.jobs.sum-page"))
-	default:
-		o, err := p.DB.JobOutcome(ctx, j.ID)
-		if err != nil {
-			return "", err
-		}
-		count("deliveries.jobs.sum-delivered", o.Delivered)
-		count("deliveries.jobs.sum-failed", o.Failed)
-		count("deliveries.jobs.sum-pending", o.Pending)
-		count("deliveries.jobs.sum-discarded", o.Discarded)
-	}
-	count("deliveries.jobs.sum-refused", j.Refused)
-	return strings.Join(words, ", "), nil
-}
-
 // filterLine sums up the selection of a job, for the list of jobs.
 func filterLine(items []ui.Item) string {
 	parts := make([]string, len(items))

@@ -236,6 +236,13 @@ func replayRefusal(err error, q replayQuery) (site.FormErrors, bool) {
 // replayWords describes a replay as it was chosen.
 func (p *Pages) replayWords(ctx context.Context, r outbox.Replay, scope string) ([]ui.Item, error) {
 	names := p.DeliveryNamesOf(scope)
+	if r.PartnerID == "" && scope == "" && r.EndpointID != "" {
+		ep, err := p.DB.Endpoint(ctx, r.EndpointID)
+		if err != nil && !errors.Is(err, store.ErrNotFound) {
+			return nil, err
+		}
+		r.PartnerID = ep.PartnerID
+	}
 	partner, err := names.Partner(ctx, r.PartnerID)
 	if err != nil {
 		return nil, err

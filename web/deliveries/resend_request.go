@@ -231,6 +231,8 @@ type jobOutcome struct {
 	FailedAgain int64 `json:"failedAgain"`
 	Pending     int64 `json:"pending"`
 	Discarded   int64 `json:"discarded"`
+	InOtherJobs int64 `json:"inOtherJobs,omitempty"`
+	Removed     int64 `json:"removed,omitempty"`
 }
 
 // canaryAnswer is the delivery that a job resent first to an endpoint.

@@ -138,7 +138,7 @@ func (m *handlers) showResend(c echo.Context, who api.Caller) error {
 		}
 		answer.Canaries = append(answer.Canaries, canaryAnswer{canary.EndpointID, canary.DeliveryID, canary.Outcome})
 	}
-	if err := m.setOutcome(c.Request().Context(), &answer); err != nil {
+	if err := m.setOutcome(c.Request().Context(), job, &answer); err != nil {
 		return err
 	}
 	return c.JSON(http.StatusOK, answer)

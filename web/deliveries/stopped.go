@@ -11,7 +11,6 @@ import (
 	"github.com/labstack/echo/v4"
 	"schakel/delivery/outbox"
 	"schakel/store"
-	view "schakel/templates/deliveries"
 	"schakel/templates/i18n"
 	"schakel/templates/ui"
 	"schakel/web/site"
@@ -158,43 +157,4 @@ func endpointsOf(p outbox.Preview) (ids []string) {
 		ids = append(ids, g.EndpointID)
 	}
 	return ids
-}
-
-// setOutcome adds what became of the deliveries of a job, and what keeps the rest waiting.
-func (m *handlers) setOutcome(ctx context.Context, a *ResendAnswer) error {
-	o, err := m.DB.JobOutcome(ctx, a.ResendID)
-	if err != nil {
-		return err
-	}
-	a.Outcome = &jobOutcome{Delivered: o.Delivered, FailedAgain: o.Failed, Pending: o.Pending, Discarded: o.Discarded}
-	waiting, err := m.DB.JobEndpoints(ctx, a.ResendID)
-	if err == nil {
-		a.Stopped, err = m.stoppedAmong(ctx, waiting)
-	}
-	return err
-}
-
-// jobOutcome fills in what became of the deliveries of a job, and what keeps the rest waiting.
-func (p *Pages) jobOutcome(ctx context.Context, j store.ResendJob, v *view.JobView) error {
-	if j.Action == outbox.ActionDiscard {
-		return nil
-	}
-	o, err := p.DB.JobOutcome(ctx, j.ID)
-	if err != nil {
-		return err
-	}
-	v.Outcome = []ui.Item{
-		{Label: i18n.T(ctx, "deliveries.jobs.outcome-delivered"), Text: i18n.Count(ctx, int(o.Delivered))},
-		{Label: i18n.T(ctx, "deliveries.jobs.outcome-failed"), Text: i18n.Count(ctx, int(o.Failed))},
-		{Label: i18n.T(ctx, "deliveries.jobs.outcome-pending"), Text: i18n.Count(ctx, int(o.Pending))},
-	}
-	if o.Discarded > 0 {
-		v.Outcome = append(v.Outcome, ui.Item{Label: i18n.T(ctx, "deliveries.jobs.outcome-discarded"), Text: i18n.Count(ctx, int(o.Discarded))})
-	}
-	v.Open = o.Pending > 0
-	waiting, err := p.DB.JobEndpoints(ctx, j.ID)
-	if err == nil {
-		v.Warnings, err = p.stoppedWarnings(ctx, waiting)
-	}
-	return err
 }

@@ -101,7 +101,7 @@ func (p *pages) fillEndpoint(ctx context.Context, who registry.Actor, e store.En
 		return err
 	}
 	if v.TestAction != "" && sendsAnything(subs) {
-		v.ReplayHref = "/admin/replays?endpoint=" + e.ID
+		v.ReplayHref, v.AgainHref = "/admin/replays?endpoint="+e.ID, "/admin/jobs/new?endpoint="+e.ID
 	}
 	if v.Subscriptions, err = subscriptionRows(ctx, p.AdminNames(), subs); err != nil {
 		return err

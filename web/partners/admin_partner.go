@@ -252,5 +252,6 @@ func partnerQueues(ctx context.Context, id string) []ui.Named {
 		{Name: i18n.T(ctx, "site.nav.error-queue"), Href: "/admin/errors?" + of},
 		{Name: i18n.T(ctx, "site.nav.issues"), Href: "/admin/issues?state=unresolved&" + of},
 		{Name: i18n.T(ctx, "site.nav.deliveries"), Href: "/admin/deliveries?" + of},
+		{Name: i18n.T(ctx, "site.again-since"), Href: "/admin/jobs/new?" + of},
 	}
 }

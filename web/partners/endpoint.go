@@ -116,7 +116,7 @@ func (d ownerPages) showEndpoint(c echo.Context, status int, change func(*view.E
 		})
 	}
 	if v.CanEnd && sendsAnything(subs) {
-		v.ReplayHref = d.Replays("endpoint", e.ID)
+		v.ReplayHref, v.AgainHref = d.Replays("endpoint", e.ID), d.Again(e.ID)
 	}
 	if v.Check, err = d.pages.lastCheck(c.Request().Context(), e, v.Href); err != nil {
 		return err
@@ -135,7 +135,7 @@ func (d ownerPages) showEndpoint(c echo.Context, status int, change func(*view.E
 		v.CanTest = false
 	}
 	if e.Kind == store.EndpointFiles {
-		v.Datasets, v.CanTest, v.ReplayHref = d.datasetsHref(c), false, ""
+		v.Datasets, v.CanTest, v.ReplayHref, v.AgainHref = d.datasetsHref(c), false, "", ""
 		v.NewSubscription = v.Datasets
 	}
 	if e.Kind == store.EndpointAMQP {

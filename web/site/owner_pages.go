@@ -57,6 +57,11 @@ func (d OwnerPages) Replays(what, id string) string {
 	return strings.TrimSuffix(d.Deliveries, "/deliveries") + "/replays?" + url.Values{what: {id}}.Encode()
 }
 
+// Again returns the address that asks what to resend or replay to an endpoint since a moment.
+func (d OwnerPages) Again(endpointID string) string {
+	return strings.TrimSuffix(d.Deliveries, "/deliveries") + "/jobs/new?" + url.Values{"endpoint": {endpointID}}.Encode()
+}
+
 // Waits explains why an organisation cannot add or change things yet; empty when it can.
 func Waits(ctx context.Context, owner store.Partner) string {
 	switch owner.Status {
