@@ -25,12 +25,9 @@ func outcomeOf(j store.ResendJob, o store.JobOutcome) outcome {
 	return outcome{JobOutcome: o, refused: j.Refused, left: max(0, j.Total-j.Done-j.Refused), gone: max(0, j.Done-o.Sum())}
 }
 
-// leftKey names those that a job did not come to.
-func leftKey(j store.ResendJob, kind string) string {
-	if j.Status == store.JobRunning || j.Status == store.JobStopped {
-		return "deliveries.jobs." + kind + "-to-come"
-	}
-	return "deliveries.jobs." + kind + "-left"
+// goesOn reports whether a job may still come to what is left.
+func goesOn(j store.ResendJob) bool {
+	return j.Status == store.JobRunning || j.Status == store.JobStopped
 }
 
 // jobOutcome fills in what became of the deliveries of a job, and what keeps the rest waiting.
@@ -57,7 +54,11 @@ func (p *Pages) jobOutcome(ctx context.Context, area site.DeliveryArea, j store.
 	}
 	add("deliveries.jobs.outcome-gone", o.gone, false)
 	add("deliveries.jobs.outcome-refused", o.refused, false)
-	add(leftKey(j, "outcome"), o.left, false)
+	left := "deliveries.jobs.outcome-left"
+	if goesOn(j) {
+		left = "deliveries.jobs.outcome-to-come"
+	}
+	add(left, o.left, false)
 	v.Open = o.Pending > 0
 	waiting, err := p.DB.JobEndpoints(ctx, j.ID)
 	if err == nil {
@@ -132,6 +133,10 @@ func (p *Pages) outcomeWords(ctx context.Context, j store.ResendJob) (string, er
 		count("deliveries.jobs.sum-gone", o.gone)
 	}
 	count("deliveries.jobs.sum-refused", o.refused)
-	count(leftKey(j, "sum"), o.left)
+	if goesOn(j) {
+		count("deliveries.jobs.sum-to-come", o.left)
+	} else {
+		count("deliveries.jobs.sum-left", o.left)
+	}
 	return strings.Join(words, ", "), nil
 }
