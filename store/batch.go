@@ -27,18 +27,28 @@ const (
 	BatchBroken   = "broken"   // not all of its members may be sent any more
 )
 
-// InsertBatch writes a batch under a new id, for deliveries that are written with its id and key in the same transaction.
-func (tx *Tx) InsertBatch(ctx context.Context, b *Batch) error {
-	b.ID, b.CreatedAt = tx.NewID("btc"), tx.Now
-	if err := tx.insert(ctx, "delivery_batch", b); err != nil {
-		return fmt.Errorf("insert batch: %w", err)
+// NewBatch gives a batch a new id, for InsertBatches.
+func (tx *Tx) NewBatch(b *Batch) { b.ID, b.CreatedAt = tx.NewID("btc"), tx.Now }
+
+// InsertBatches writes batches of deliveries that are written with their ids and keys in the same transaction.
+func (tx *Tx) InsertBatches(ctx context.Context, batches []*Batch) error {
+	_, err := tx.putMany(ctx, bulk{
+		into: `delivery_batch (id, endpoint_id, idempotency_key, key_expires_at, members, size, reason, created_at)`, width: 8, kinds: "tttititi", blind: true,
+	}, len(batches), func(args []any, i int) []any {
+		b := batches[i]
+		members, _ := b.Members.Value() // cannot fail for strings
+		return append(args, b.ID, b.EndpointID, b.IdempotencyKey, b.KeyExpiresAt, members, b.Size, b.Reason, b.CreatedAt)
+	})
+	if err != nil {
+		return fmt.Errorf("insert batches: %w", err)
 	}
 	return nil
 }
 
-// FreezeBatch is InsertBatch for deliveries that are there. They are sent under its key from now on.
+// FreezeBatch is NewBatch and InsertBatches for deliveries that are there. They are sent under its key from now on.
 func (tx *Tx) FreezeBatch(ctx context.Context, b *Batch) error {
-	if err := tx.InsertBatch(ctx, b); err != nil {
+	tx.NewBatch(b)
+	if err := tx.InsertBatches(ctx, []*Batch{b}); err != nil {
 		return err
 	}
 	w := whereIn(`id`, b.Members)

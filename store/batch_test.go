@@ -28,12 +28,15 @@ func (w *world) claimMembers(b store.Batch, owner string) (ids []string) {
 	return ids
 }
 
-func TestInsertBatch(t *testing.T) {
+func TestInsertBatches(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		e := w.newEvents(1)[0]
 		b := store.Batch{EndpointID: w.endpoint.ID, IdempotencyKey: "batch key", KeyExpiresAt: w.in(time.Hour), Members: store.Strings{"dlv_1"}, Size: 42}
+		other := store.Batch{EndpointID: w.endpoint.ID, IdempotencyKey: "other key", KeyExpiresAt: w.in(time.Hour), Members: store.Strings{"dlv_2", "dlv_3"}, Size: 1}
 		w.write(func(tx *store.Tx) error {
-			if err := tx.InsertBatch(w.ctx, &b); err != nil {
+			tx.NewBatch(&b)
+			tx.NewBatch(&other)
+			if err := tx.InsertBatches(w.ctx, []*store.Batch{&b, &other}); err != nil {
 				return err
 			}
 			d := delivery("dlv_1", e.ID, w.subscription, tx.Now)
@@ -44,6 +47,7 @@ func TestInsertBatch(t *testing.T) {
 		same(t, d.BatchID, err, b.ID)
 		same(t, d.Alone, nil, true)
 		gives(t, b)(w.db.Batch(w.ctx, b.ID))
+		gives(t, other)(w.db.Batch(w.ctx, other.ID))
 	})
 }
 

@@ -107,7 +107,7 @@ type batcher struct {
 	lease    store.Time
 	work     claimedWork
 	keys     keyQueues
-	// unwritten means that the deliveries are not in the database yet; this transaction writes them.
+	// unwritten means that the deliveries are not in the database yet; this transaction writes them, and their batches.
 	unwritten bool
 }
 
@@ -243,11 +243,9 @@ func (s *batcher) freeze(ctx context.Context, b *frozenBatch) error {
 			b.batch.KeyExpiresAt = expires
 		}
 	}
-	freeze := s.tx.FreezeBatch
 	if s.unwritten {
-		freeze = s.tx.InsertBatch
-	}
-	if err := freeze(ctx, &b.batch); err != nil {
+		s.tx.NewBatch(&b.batch)
+	} else if err := s.tx.FreezeBatch(ctx, &b.batch); err != nil {
 		return err
 	}
 	for i := range b.members {

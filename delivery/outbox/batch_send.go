@@ -22,6 +22,7 @@ type BatchTransport interface {
 func (e *Engine) sendBatch(task sendTask) {
 	q, ep, b := task.queue, task.ep, task.batch
 	defer e.senders.Done()
+	defer q.requests.Add(-1)
 	defer q.done.Add(int64(len(b.members)))
 	task.slots <- struct{}{}
 	defer func() { <-task.slots }()

@@ -281,11 +281,28 @@ func TestResentMemberGoesByItself(t *testing.T) {
 	})
 }
 
-// What comes in together fills batches without a claim. That is so while nothing may wait for the endpoint: so no poll and no
+// What comes in together goes in batches without a claim; what fills no batch goes too, unless the endpoint asks to wait for more
+// or has as many requests under way as it takes. That is so while nothing may wait for the endpoint: so no poll and no
 // notification of what was set up before may come between.
 //
 // Rules: EDU-11, IDEM-11.
-func TestWholeBatchesAreHandedOver(t *testing.T) {
+func TestBatchesAreHandedOver(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name   string
+		wait   int64 // of batches, seconds
+		busy   bool
+		handed int
+	}{
+		{name: "at once", handed: 12},
+		{name: "waiting for more", wait: 1, handed: 10},
+		{name: "all slots taken", busy: true, handed: 10},
+	} {
+		t.Run(c.name, func(t *testing.T) { handBatchesOver(t, c.wait*1000, c.busy, c.handed) })
+	}
+}
+
+func handBatchesOver(t *testing.T, waitMS int64, busy bool, handed int) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		h := newHook(t)
@@ -299,7 +316,7 @@ func TestWholeBatchesAreHandedOver(t *testing.T) {
 			}
 		})
 		s := c.partner("North", "nl.a")
-		c.batches(h, s, func(*store.Endpoint) {})
+		c.batches(h, s, func(ep *store.Endpoint) { ep.BatchWaitMS = waitMS })
 		if db.Dialect() == store.Postgres { // notifications come in their order
 			c.waitFor(func() bool {
 				c.write(func(tx *store.Tx) error { return tx.Notify(t.Context(), "node_other ept_last") })
@@ -316,10 +333,14 @@ func TestWholeBatchesAreHandedOver(t *testing.T) {
 			defer c.eng.mu.Unlock()
 			return c.eng.queues[s.EndpointID].acceptsDirect(time.Now())
 		})
+		if busy {
+			q := c.eng.queues[s.EndpointID]
+			q.requests.Add(int64(cap(q.slots)))
+		}
 		c.accept("nl.a", numbers(12)...)
 		c.waitFor(func() bool { return c.count(store.DeliveryDelivered) == 12 })
-		if got := c.eng.stats.handed.Load(); got != 10 {
-			t.Errorf("%d deliveries were handed over", got)
+		if got := c.eng.stats.handed.Load(); got != int64(handed) {
+			t.Errorf("%d deliveries were handed over, want %d", got, handed)
 		}
 		rows, _, err := db.Deliveries(t.Context(), store.DeliveryFilter{EndpointID: s.EndpointID})
 		must(t, err)
@@ -329,7 +350,9 @@ func TestWholeBatchesAreHandedOver(t *testing.T) {
 				t.Errorf("delivery %+v of batch %+v, %v", d, b, err)
 			}
 		}
-		if got := h.all(); len(got) != 3 || len(got[2].ids(t)) > 5 {
+		got := h.all()
+		slices.SortFunc(got, func(a, b request) int { return len(b.ids(t)) - len(a.ids(t)) }) // they go side by side
+		if len(got) != 3 || slices.ContainsFunc(got, func(r request) bool { return !r.batch() }) || len(got[2].ids(t)) != 2 {
 			t.Errorf("requests %+v", got)
 		}
 	})

@@ -19,6 +19,7 @@ type endpointQueue struct {
 	runLength   int           // most deliveries that may follow one of the same key in a run; 0 while none had a key
 	followRatio int           // deliveries that followed each other one in the last claim, on average
 	done        atomic.Int64  // deliveries its senders have finished with
+	requests    atomic.Int64  // send tasks that were started and have not ended
 	ready       bool          // may have due deliveries
 	due         time.Time     // next due time; zero when none is known
 	backoff     backoff       // asked for with Retry-After

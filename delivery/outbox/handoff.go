@@ -112,14 +112,16 @@ type handedBatches struct {
 	work     claimedWork
 }
 
-// handBatches takes the room for what fills whole batches. The rest waits to be claimed, where it gathers others. The caller
-// holds the mutex.
+// handBatches takes the room for what fills whole batches. The rest goes too when the endpoint does not ask to wait for more, and
+// takes another request now; or else it waits to be claimed, where it gathers others. The caller holds the mutex.
 func (e *Engine) handBatches(tx *store.Tx, m *commitResult, q *endpointQueue, list []*fanoutDelivery, now time.Time) {
 	n := 0
 	if q.acceptsDirect(now) {
 		free := e.cfg.MaxInFlight - e.held
 		n = min(len(list), max(q.capacity(), (free+q.held)/claimedShare)-q.held, free/claimedShare)
-		n = max(0, n) / q.terms.events * q.terms.events
+		if n = max(0, n); q.terms.wait > 0 || int(q.requests.Load()) >= cap(q.slots) {
+			n = n / q.terms.events * q.terms.events
+		}
 	}
 	if n < len(list) {
 		m.waiting[q.endpoint.ID] = struct{}{}
@@ -137,6 +139,7 @@ func (e *Engine) handBatches(tx *store.Tx, m *commitResult, q *endpointQueue, li
 
 // freezeHanded freezes the batches that handBatches picked, and marks the deliveries that are still to be written.
 func (e *Engine) freezeHanded(ctx context.Context, tx *store.Tx, m *commitResult) error {
+	var frozen []*store.Batch
 	for i := range m.batches {
 		h := &m.batches[i]
 		rows, byID := make([]store.Claimed, len(h.copies)), make(map[string]*fanoutDelivery, len(h.copies))
@@ -153,10 +156,11 @@ func (e *Engine) freezeHanded(ctx context.Context, tx *store.Tx, m *commitResult
 			byID[c.ID].Claimed = *c
 		}
 		for _, b := range s.work.batches {
+			frozen = append(frozen, &b.batch)
 			for _, c := range b.members {
 				byID[c.ID].Claimed = c
 			}
 		}
 	}
-	return nil
+	return tx.InsertBatches(ctx, frozen)
 }

@@ -29,6 +29,7 @@ type sendResult struct {
 
 func (e *Engine) send(task sendTask) {
 	defer e.senders.Done()
+	defer task.queue.requests.Add(-1)
 	task.slots <- struct{}{}
 	defer func() { <-task.slots }()
 	if len(task.followers) > 0 {
@@ -183,6 +184,7 @@ func (c *senderPool) stop() { c.once.Do(func() { close(c.stopped) }) }
 // dispatch gives a send task to an idle sender, or to a new one. It does not block. An engine that was not started has no pool.
 func (e *Engine) dispatch(task sendTask) {
 	e.senders.Add(1)
+	task.queue.requests.Add(1)
 	if e.pool != nil {
 		select {
 		case e.pool.tasks <- task:
