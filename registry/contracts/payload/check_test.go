@@ -31,6 +31,7 @@ func TestCheck(t *testing.T) {
 		"referred to":      {student, `{"studentId":"1234","enrolledOn":"2026-02-28","address":{"street":"A"}}`, []string{"/address payload-required"}},
 		"items":            {student, `{"studentId":"1234","enrolledOn":"2026-02-28","notes":["a","toolong","a"]}`, []string{"/notes payload-unique-items", "/notes/1 payload-max-length"}},
 		"enum":             {student, `{"studentId":"1234","enrolledOn":"2026-02-28","form":"none"}`, []string{"/form payload-enum"}},
+		"no value":         {`{}`, ` `, []string{" payload-broken"}},
 		"not JSON":         {student, `{`, []string{" payload-broken"}},
 		"two values":       {student, `{} {}`, []string{" payload-broken"}},
 		"costly number":    {`{}`, `{"a":[1,1e999999]}`, []string{"/a/1 payload-number"}},
@@ -167,6 +168,7 @@ func FuzzCheck(f *testing.F) {
 		if err != nil {
 			return
 		}
+		s.quickly(t, data)
 		found, err := s.Check([]byte(data))
 		if err != nil {
 			t.Fatal(err)

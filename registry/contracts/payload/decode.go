@@ -20,11 +20,8 @@ func decode(data []byte) (any, *Finding) {
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	decoder.UseNumber()
 	var value any
-	err := decoder.Decode(&value)
-	if err == nil {
-		_, err = decoder.Token()
-	}
-	if !errors.Is(err, io.EOF) {
+	broken := decoder.Decode(&value) != nil // also when there is nothing
+	if _, err := decoder.Token(); broken || !errors.Is(err, io.EOF) {
 		return nil, &Finding{Code: "payload-broken", Detail: "findings.data-broken"}
 	}
 	if path, ok := tooLarge(value, nil); ok {

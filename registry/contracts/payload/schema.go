@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"runtime"
 	"slices"
+	"sync"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
@@ -16,6 +17,7 @@ import (
 // Schema is a compiled schema, for use by many at once.
 type Schema struct {
 	source string
+	quick  *quick // nil when only the library can check the schema
 	// Each copy counts the steps of one check at a time.
 	free, room chan *instance
 	unchecked  []string
@@ -39,7 +41,7 @@ func Compile(source string) (*Schema, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.unchecked = unchecked
+	s.unchecked, s.quick = unchecked, newQuick(first.compiled, make(map[*jsonschema.Schema]*quick))
 	s.room <- first
 	s.free <- first
 	return s, nil
@@ -144,20 +146,30 @@ func (anything) MatchString(string) bool { return true }
 // String gives the pattern as written.
 func (a anything) String() string { return string(a) }
 
-// stepFormat is the format that every schema gets, so that looking at it can be counted: of all keywords that call us,
-// format is the one that comes before anything is looked at below.
+// stepFormat is the format that every schema without one gets, so that looking at it can be counted: of all keywords that call us,
+// format is the one that comes before anything is looked at below. Formats that are known count as well.
 const stepFormat = "schakel-step"
 
 // outOfSteps ends a check that takes too much.
 type outOfSteps struct{}
 
 func (i *instance) formats() []*jsonschema.Format {
-	return []*jsonschema.Format{{Name: stepFormat, Validate: func(v any) error {
-		if i.steps -= cost(v); i.steps < 0 {
-			panic(outOfSteps{}) // the library has no other way to be stopped; check recovers
-		}
-		return nil
-	}}}
+	list := []*jsonschema.Format{{Name: stepFormat, Validate: i.step}}
+	for _, f := range knownFormats() {
+		list = append(list, &jsonschema.Format{Name: f.Name, Validate: func(v any) error {
+			_ = i.step(v) // never fails
+			return f.Validate(v)
+		}})
+	}
+	return list
+}
+
+// step counts the steps to look at a value.
+func (i *instance) step(value any) error {
+	if i.steps -= cost(value); i.steps < 0 {
+		panic(outOfSteps{}) // the library has no other way to be stopped; check recovers
+	}
+	return nil
 }
 
 // cost estimates the steps to look at a value.
@@ -173,16 +185,28 @@ func cost(value any) int {
 	return 1
 }
 
-// known reports whether the library checks a format. It runs regular expressions for format regex too, which is left out:
-// it would compile what an event says.
-func known(format string) bool {
-	switch format {
-	case "json-pointer", "relative-json-pointer", "uuid", "duration", "period", "ipv4", "ipv6", "hostname", "email", "date", "time",
-		"date-time", "uri", "iri", "uri-reference", "iri-reference", "uri-template", "semver":
-		return true
-	}
-	return false
+// known lists the formats that the library checks. It runs regular expressions for format regex too, which is left out: it would
+// compile what an event says.
+var known = []string{
+	"json-pointer", "relative-json-pointer", "uuid", "duration", "period", "ipv4", "ipv6", "hostname", "email", "date", "time",
+	"date-time", "uri", "iri", "uri-reference", "iri-reference", "uri-template", "semver",
 }
+
+// knownFormats returns the library's own checks of the formats that are known. It keeps them to itself, but for those of a schema.
+var knownFormats = sync.OnceValue(func() []*jsonschema.Format {
+	list := make([]*jsonschema.Format, len(known))
+	for i, name := range known {
+		c := jsonschema.NewCompiler()
+		c.AssertFormat()
+		if err := c.AddResource(address, map[string]any{"format": name}); err != nil {
+			panic("schema of a format: " + err.Error())
+		}
+		if list[i] = c.MustCompile(address).Format; list[i] == nil {
+			panic("the library does not check format " + name)
+		}
+	}
+	return list
+})
 
 // maxSchemaDepth bounds how deep schemas are followed; the parser of contracts has a smaller one.
 const maxSchemaDepth = 2_000
@@ -203,11 +227,9 @@ func countSteps(value any, depth int) any {
 			copied[key] = countEach(v, depth+1)
 		}
 	}
-	if format, ok := object["format"].(string); ok && known(format) {
-		all, _ := copied["allOf"].([]any)
-		copied["allOf"] = append(all[:len(all):len(all)], map[string]any{"format": format})
+	if format, ok := object["format"].(string); !ok || !slices.Contains(known, format) {
+		copied["format"] = stepFormat
 	}
-	copied["format"] = stepFormat
 	return copied
 }
 
