@@ -140,6 +140,16 @@ func (tx *Tx) noteMoved(ctx context.Context, jobID string, deliveries []string) 
 	return nil
 }
 
+// addMoved counts n more deliveries of a job, if it is known still, that another took over.
+func (tx *Tx) addMoved(ctx context.Context, jobID, toJobID string, n int) error {
+	err := tx.do(ctx, `INSERT INTO resend_moved (job_id, to_job_id, moved) SELECT id, ?, ? FROM resend_job WHERE id = ?
+		ON CONFLICT (job_id, to_job_id) DO UPDATE SET moved = resend_moved.moved + excluded.moved`, toJobID, n, jobID)
+	if err != nil {
+		return fmt.Errorf("count what a job takes over: %w", err)
+	}
+	return nil
+}
+
 // JobMoves lists the jobs that took over deliveries of a job, newest first.
 func (q *Queries) JobMoves(ctx context.Context, jobID string) ([]JobMove, error) {
 	return listOf[JobMove](ctx, q, `SELECT to_job_id, moved FROM resend_moved WHERE job_id = ? ORDER BY to_job_id DESC`, jobID)

@@ -3,6 +3,9 @@ package store
 import (
 	"context"
 	"errors"
+	"maps"
+	"slices"
+	"strings"
 )
 
 // Resend puts a delivery back to be tried from now on, under the given Idempotency-Key, unless it is open already or
@@ -29,6 +32,62 @@ func (tx *Tx) Resend(ctx context.Context, id, key string, keyExpires Time) (bool
 		}
 	}
 	return len(found) == 1, queues.settle(ctx)
+}
+
+// Resendable reads the deliveries among ids that ResendMany takes: closed ones outside any order, whose events are in the clear.
+func (tx *Tx) Resendable(ctx context.Context, ids []string) ([]Delivery, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	w := whereIn(`id`, ids)
+	w.add(`id >= ? AND id <= ? AND `+resendable, slices.Min(ids), slices.Max(ids))
+	w.add(`NOT EXISTS (SELECT 1 FROM event e WHERE e.id = delivery.event_id AND e.data_key <> '')`)
+	return listOf[Delivery](ctx, &tx.Queries, `SELECT `+deliveryColumns+`, replay_of FROM delivery`+w.sql(), w.args...)
+}
+
+// resendable holds for what ResendMany takes, as far as the delivery itself tells. The sign keeps SQLite from the indexes of states.
+const resendable = `order_key = '' AND status || '' IN ('held', 'dead', 'delivered')`
+
+// ResendMany is Resend for many deliveries at once, as Resendable reads them, and notes that a job sent them again. keys holds a new
+// Idempotency-Key for each, or "" where it keeps its own. It returns which it put back.
+func (tx *Tx) ResendMany(ctx context.Context, jobID string, rows []Delivery, keys []string, keyExpires Time) ([]string, error) {
+	if len(rows) == 0 {
+		return nil, nil
+	}
+	ids, from := make([]string, len(rows)), make(map[string]string, len(rows))
+	for i := range rows {
+		ids[i], from[rows[i].ID] = rows[i].ID, rows[i].ReplayOf
+	}
+	values, args := `unnest(CAST(? AS TEXT[]), CAST(? AS TEXT[])) AS v (column1, column2)`, []any{ids, keys}
+	if tx.dialect == SQLite {
+		values, args = `(VALUES `+strings.TrimSuffix(strings.Repeat(`(?, ?), `, len(ids)), `, `)+`) AS v`, nil
+		for i, id := range ids {
+			args = append(args, id, keys[i])
+		}
+	}
+	args = append([]any{tx.Now, keyExpires, jobID, tx.Now}, args...)
+	done, err := listOf[string](ctx, &tx.Queries, `UPDATE delivery SET status = 'pending', reason = '', detail = '', round = 0, due_at = ?, lease_owner = '',
+		batch_id = '', alone = TRUE, idempotency_key = CASE WHEN v.column2 = '' THEN idempotency_key ELSE v.column2 END,
+		key_expires_at = CASE WHEN v.column2 = '' THEN key_expires_at ELSE ? END, replay_of = ?, updated_at = ?
+		FROM `+values+` WHERE id = v.column1 AND id >= ? AND id <= ? AND `+resendable+`
+		AND EXISTS (SELECT 1 FROM endpoint e WHERE e.id = delivery.endpoint_id AND e.status <> 'ended') AND (subscription_id = '' OR EXISTS
+			(SELECT 1 FROM subscription s WHERE s.id = delivery.subscription_id AND s.sending)) RETURNING id`,
+		append(args, slices.Min(ids), slices.Max(ids))...)
+	if err != nil {
+		return nil, err
+	}
+	moved := make(map[string]int)
+	for _, id := range done {
+		if job := from[id]; job != "" && job != jobID {
+			moved[job]++
+		}
+	}
+	for _, job := range slices.Sorted(maps.Keys(moved)) {
+		if err := tx.addMoved(ctx, job, jobID, moved[job]); err != nil {
+			return nil, err
+		}
+	}
+	return done, nil
 }
 
 // TryNow makes an open delivery that waits for its next try due at once.

@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -44,6 +45,68 @@ func TestResendAndDiscard(t *testing.T) {
 		w.subscription.Status = store.SubscriptionEnded
 		w.write(func(tx *store.Tx) error { return tx.UpdateSubscription(w.ctx, &w.subscription) })
 		same(t, resend(ids[4]), nil, false)
+	})
+}
+
+func TestResendMany(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		ids := w.newDeliveries(w.subscription, 9)
+		states := []string{"pending", "retrying", "delivered", "held", "dead", "discarded", "dead", "dead", "dead"}
+		for i, s := range states {
+			w.set(ids[i], `status = ?, reason = 'r', detail = 'd', round = 7, batch_id = 'b', lease_owner = 'x', due_at = NULL, idempotency_key = 'old', key_expires_at = 1`, s)
+		}
+		w.set(ids[6], `order_key = 'k'`)
+		before := store.ResendJob{Action: "resend", Status: store.JobDone, Filter: "{}"}
+		w.write(func(tx *store.Tx) error { return tx.InsertResendJob(w.ctx, &before) })
+		w.set(ids[2], `replay_of = ?`, before.ID)
+		w.set(ids[4], `replay_of = 'job_pruned'`)
+		w.set(ids[6], `replay_of = ?`, before.ID)
+		these := func(places ...int) (rows []store.Delivery) {
+			for _, p := range places {
+				d, err := w.db.Delivery(w.ctx, ids[p])
+				noErr(t, err)
+				rows = append(rows, d)
+			}
+			return rows
+		}
+		encrypted, err := w.db.Delivery(w.ctx, ids[7])
+		same(t, encrypted.Status, err, "dead")
+		_, pool := w.db.Pools()
+		_, err = pool.ExecContext(w.ctx, pool.Rebind(`UPDATE event SET data_key = 'k' WHERE id = ?`), encrypted.EventID)
+		noErr(t, err)
+		w.write(func(tx *store.Tx) error {
+			rows, err := tx.Resendable(w.ctx, ids)
+			var found []string
+			for _, d := range rows {
+				found = append(found, d.ID)
+			}
+			slices.Sort(found)
+			same(t, found, err, []string{ids[2], ids[3], ids[4], ids[8]})
+			keys := []string{"", "new", "", "", "newer"}
+			done, err := tx.ResendMany(w.ctx, "job_1", these(2, 4, 1, 6, 8), keys, w.in(time.Hour))
+			slices.Sort(done)
+			same(t, done, err, []string{ids[2], ids[4], ids[8]})
+			return nil
+		})
+		for i, key := range map[int]string{2: "old", 4: "new", 8: "newer"} {
+			d, err := w.db.Delivery(w.ctx, ids[i])
+			expires := w.in(time.Hour)
+			if key == "old" {
+				expires = store.At(time.UnixMicro(1))
+			}
+			same(t, [8]any{d.Status, d.Reason, d.Detail, d.Round, d.LeaseOwner, d.BatchID, d.Alone, d.ReplayOf}, err, [8]any{"pending", "", "", int64(0), "", "", true, "job_1"})
+			same(t, [2]any{d.IdempotencyKey, d.KeyExpiresAt}, nil, [2]any{key, expires})
+			same(t, [2]store.Time{d.DueAt, d.UpdatedAt}, nil, [2]store.Time{w.now(), w.now()})
+		}
+		same(t, w.status(ids[6]), nil, "dead")
+		gives(t, []store.JobMove{{JobID: "job_1", Moved: 1}})(w.db.JobMoves(w.ctx, before.ID))
+		w.subscription.Status = store.SubscriptionEnded
+		w.write(func(tx *store.Tx) error { return tx.UpdateSubscription(w.ctx, &w.subscription) })
+		w.write(func(tx *store.Tx) error {
+			done, err := tx.ResendMany(w.ctx, "job_1", these(7), []string{""}, w.now())
+			same(t, len(done), err, 0)
+			return nil
+		})
 	})
 }
 

@@ -3,7 +3,6 @@ package outbox
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"time"
 
@@ -16,9 +15,6 @@ const (
 	ActionDiscard = "discard"
 	ActionReplay  = "replay"
 )
-
-// jobStep is the number of deliveries that one transaction of a job handles.
-const jobStep = 200
 
 // StartJob resends or discards every delivery that the filter selects now, in small steps in the background. A discard needs a
 // reason. A partner's filter is limited to its own deliveries. The job's Total is the count at the start.
@@ -240,6 +236,7 @@ func (e *Engine) takeStep(ctx context.Context, j store.ResendJob) (bool, error) 
 		return e.stepReplay(ctx, j)
 	}
 	var moved bool
+	var endpoints map[string]struct{} // that have more to send; nil for any
 	var err error
 	switch now := e.cfg.Now(); {
 	case j.Stage == store.StageChoosing:
@@ -249,91 +246,16 @@ func (e *Engine) takeStep(ctx context.Context, j store.ResendJob) (bool, error) 
 	case j.NextAt.After(now):
 		return false, nil
 	default:
-		moved, err = true, e.stepJob(ctx, j.ID)
+		moved = true
+		endpoints, err = e.stepJob(ctx, j.ID)
 	}
 	if err != nil {
 		return false, err
 	}
-	if moved {
+	if endpoints != nil {
+		e.ready(endpoints)
+	} else if moved {
 		e.wakeAll()
 	}
 	return moved, nil
-}
-
-// stepJob takes the next step of a job and stores its progress in the same transaction.
-func (e *Engine) stepJob(ctx context.Context, id string) error {
-	return e.cfg.DB.Write(ctx, func(tx *store.Tx) error {
-		j, err := tx.LockResendJob(ctx, id)
-		if err != nil || j.Status != store.JobRunning || j.Stage != "" {
-			return err
-		}
-		most, next := allowance(j, tx.Now)
-		if most == 0 {
-			return nil // another node took this step
-		}
-		var f store.DeliveryFilter
-		if err := json.Unmarshal([]byte(j.Filter), &f); err != nil {
-			return fmt.Errorf("read filter: %w", err)
-		}
-		f.AfterID = j.Cursor
-		ids, err := tx.DeliveryIDs(ctx, f, most)
-		if err != nil {
-			return err
-		}
-		settle, err := tx.LockOrder(ctx, ids)
-		if err != nil {
-			return err
-		}
-		refused := JobRefusals(j)
-		for _, id := range ids {
-			reason, err := e.jobItem(ctx, tx, j, id)
-			if err != nil {
-				return err
-			}
-			if reason == "" {
-				j.Done++
-			} else {
-				j.Refused++
-				refused[reason]++
-			}
-			j.Cursor = id
-		}
-		if err := settle(ctx); err != nil {
-			return err
-		}
-		j.NextAt, j.Refusals = next(len(ids)), encodeRefusals(refused)
-		if len(ids) < most {
-			j.Status, j.FinishedAt = store.JobDone, tx.Now
-		}
-		return tx.UpdateResendJob(ctx, &j)
-	})
-}
-
-// jobItem handles one delivery and returns why it could not; "" when it could.
-func (e *Engine) jobItem(ctx context.Context, tx *store.Tx, j store.ResendJob, id string) (reason string, err error) {
-	if j.Action == ActionDiscard {
-		done, err := tx.Discard(ctx, id, j.Reason)
-		if !done {
-			reason = RefusedChanged
-		}
-		return reason, err
-	}
-	d, err := tx.Delivery(ctx, id)
-	if errors.Is(err, store.ErrNotFound) {
-		return RefusedGone, tx.InsertRefusal(ctx, store.ResendRefusal{JobID: j.ID, DeliveryID: id, Reason: RefusedGone})
-	}
-	if err != nil {
-		return "", err
-	}
-	done, err := e.resend(ctx, tx, d)
-	if err != nil {
-		return "", err
-	}
-	if done {
-		return "", tx.MarkResent(ctx, d, j.ID)
-	}
-	if reason, err = refusedFor(ctx, tx, d); err != nil {
-		return "", err
-	}
-	return reason, tx.InsertRefusal(ctx, store.ResendRefusal{JobID: j.ID, DeliveryID: id, Reason: reason})
 }

@@ -80,11 +80,19 @@ func (e *Engine) resend(ctx context.Context, tx *store.Tx, d store.Delivery) (bo
 		return tx.TryNow(ctx, d.ID)
 	}
 	key, expires := d.IdempotencyKey, d.KeyExpiresAt
-	// A batch shares one key; a member by itself is other content (IDEM-11).
-	if d.BatchID != "" || needsNewKey(d, tx.Now.Time) {
-		key, expires = uuid.NewString(), e.keyExpiry(tx.Now.Time)
+	if fresh := resendKey(&d, tx.Now.Time); fresh != "" {
+		key, expires = fresh, e.keyExpiry(tx.Now.Time)
 	}
 	return tx.Resend(ctx, d.ID, key, expires)
+}
+
+// resendKey returns a new Idempotency-Key for a delivery that is resent, or "" when it keeps its own. A batch shares one key; a
+// member by itself is other content (IDEM-11).
+func resendKey(d *store.Delivery, now time.Time) string {
+	if d.BatchID != "" || needsNewKey(*d, now) {
+		return uuid.NewString()
+	}
+	return ""
 }
 
 // needsNewKey reports whether a resend needs a new Idempotency-Key. A receiver answers a key it has completed with the answer
