@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -40,6 +41,7 @@ type feed struct {
 	batch       int           // events in a request
 	every       time.Duration // between the starts of requests, over all connections; 0 is no pause
 	most        int           // events to publish; 0 is until the context ends
+	anyOf2xx    bool          // whether any success is as good as 202
 	request     func(t target) *request
 	ledger      *ledger
 
@@ -137,7 +139,7 @@ func (f *feed) offer(ctx context.Context, w *wire, to target, r *request, answer
 			f.broken.Add(1)
 			_ = w.conn.Close()
 			w = nil
-		case status == http.StatusAccepted:
+		case status == http.StatusAccepted, f.anyOf2xx && status/100 == 2:
 			answers.add(time.Since(began))
 			return w, nil
 		case status == http.StatusConflict, status == http.StatusTooManyRequests, status == http.StatusServiceUnavailable:
@@ -215,8 +217,9 @@ type request struct {
 // keyDigits are the digits of an idempotency key that count; the others make it a UUID of version 4.
 const keyDigits = 12
 
-// newRequest makes a request for n events of a ledger; a batch when n is more than one.
-func (n naming) newRequest(ledger, count int, host, path, token string) *request {
+// newRequest makes a request for n events of a ledger; a batch when n is more than one. headers are of the
+// form "Name: value"; one of them may be another Content-Type.
+func (n naming) newRequest(ledger, count int, host, path string, headers ...string) *request {
 	event := n.newTemplate(ledger)
 	kind, open, close := "application/cloudevents+json", "", ""
 	if count > 1 {
@@ -224,8 +227,14 @@ func (n naming) newRequest(ledger, count int, host, path, token string) *request
 	}
 	length := count*len(event.json) + count - 1 + len(open) + len(close)
 	key := fmt.Sprintf("%s-%04d-4000-8000-", strings.Split(n.run, "-")[1], ledger)
-	head := fmt.Sprintf("POST %s HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nContent-Type: %s\r\nContent-Length: %d\r\nIdempotency-Key: \"%s",
-		path, host, token, kind, length, key)
+	head := fmt.Sprintf("POST %s HTTP/1.1\r\nHost: %s\r\n", path, host)
+	if !slices.ContainsFunc(headers, func(h string) bool { return strings.HasPrefix(strings.ToLower(h), "content-type:") }) {
+		head += "Content-Type: " + kind + "\r\n"
+	}
+	for _, h := range headers {
+		head += h + "\r\n"
+	}
+	head += fmt.Sprintf("Content-Length: %d\r\nIdempotency-Key: \"%s", length, key)
 	r := &request{bytes: []byte(head), key: len(head)}
 	r.bytes = fmt.Appendf(r.bytes, "%0*d\"\r\n\r\n%s", keyDigits, 0, open)
 	for i := range count {

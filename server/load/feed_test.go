@@ -25,7 +25,7 @@ func TestFeedAndReceiver(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			naming := newNaming()
-			r, err := startReceiver(naming, 1, true, nil)
+			r, err := startReceiver(naming, 1, anyPort, true, nil)
 			trial.Must(t, err)
 			t.Cleanup(r.close)
 			l := newLedger(100, func(int) int { return 0 })
@@ -43,14 +43,16 @@ func TestFeedAndReceiver(t *testing.T) {
 func feedTo(n naming, host, token string, l *ledger, batch int) *feed {
 	return &feed{
 		targets: []target{{addr: host}}, connections: 3, batch: batch, most: 50, ledger: l,
-		request: func(to target) *request { return n.newRequest(0, batch, to.addr, "/events", token) },
+		request: func(to target) *request {
+			return n.newRequest(0, batch, to.addr, "/events", "Authorization: Bearer "+token)
+		},
 	}
 }
 
 func TestReceiverNotesWhatIsNotForIt(t *testing.T) {
 	t.Parallel()
 	naming := newNaming()
-	r, err := startReceiver(naming, 2, true, nil)
+	r, err := startReceiver(naming, 2, anyPort, true, nil)
 	trial.Must(t, err)
 	t.Cleanup(r.close)
 	l := newLedger(100, func(place int) int { return place % 2 })
@@ -104,7 +106,7 @@ func TestRequestIsWhatIntakeTakes(t *testing.T) {
 	t.Parallel()
 	naming := newNaming()
 	for _, count := range []int{1, 3} {
-		r := naming.newRequest(2, count, "localhost:1", "/events/v1/events", "secret")
+		r := naming.newRequest(2, count, "localhost:1", "/events/v1/events", "Authorization: Bearer secret")
 		keys := map[string]bool{}
 		for _, first := range []int{0, 41, 999_999_999_997} {
 			r.fill(first, func(place int) int { return place % 100 })

@@ -20,6 +20,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"github.com/alecthomas/kong"
@@ -60,12 +61,16 @@ type options struct {
 	Seconds   int    `default:"10" help:"How long each scenario sends. Use 60 for figures that are to be quoted."`
 	Endpoints int    `default:"100" help:"Endpoints in the scenarios with many."`
 	Batch     int    `default:"100" help:"Events in a batch."`
-	Backlog   int    `default:"50000" help:"Events that wait in the scenario with a backlog."`
+	Backlog   int    `default:"50000" help:"Events that wait in the scenarios with a backlog, and that are resent."`
 	Connected int    `name:"connections" default:"96" help:"Connections that publish at once."`
 	Postgres  string `env:"SCHAKEL_BENCH_POSTGRES" placeholder:"URL" help:"PostgreSQL on which to make databases. Default: a private one of the newest version installed; without one those scenarios are left out."`
 	Binary    string `placeholder:"FILE" help:"Program to measure. Default: built from this source."`
 	Scratch   string `placeholder:"DIR" help:"Where the databases go; the disk matters. Default: the temporary folder."`
 	JSON      string `name:"json" placeholder:"FILE" help:"Also write the figures there, as JSON."`
+
+	Peer       string   `placeholder:"URL" help:"Also measure another program: an HTTP intake that takes the same events, and was told to deliver them to http://--receive/events."`
+	PeerHeader []string `name:"peer-header" sep:"none" placeholder:"'NAME: VALUE'" help:"Header of the requests to it, such as Authorization or another Content-Type. May be given more than once."`
+	Receive    string   `default:"127.0.0.1:18080" placeholder:"HOST:PORT" help:"Where the receiver listens for the other program; it answers at once."`
 
 	Model      string  `placeholder:"FILE" help:"Measure nothing: print how many databases and nodes a rate takes, by the figures in a file of --json."`
 	Rate       int     `default:"100000" help:"Events a second, with --model."`
@@ -104,6 +109,8 @@ func (o *options) Validate() error {
 		return errors.New("--connections must be from 1 to 1000")
 	case o.Backlog < 1:
 		return errors.New("--backlog must be at least 1")
+	case o.Peer != "" && !strings.HasPrefix(o.Peer, "http://"):
+		return errors.New("--peer must be an address that begins with http://")
 	case o.Rate < 1 || o.Processors < 1:
 		return errors.New("--rate and --processors must be at least 1")
 	case o.Busy <= 0 || o.Busy > 1:

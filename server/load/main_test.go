@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -17,11 +18,11 @@ func TestFlags(t *testing.T) {
 	t.Parallel()
 	o, err := parse([]string{"--only", "batch", "--seconds=60", "--endpoints", "7", "--batch", "50", "--json", "f"}, &bytes.Buffer{})
 	trial.Must(t, err)
-	want := options{Only: "batch", Seconds: 60, Endpoints: 7, Batch: 50, Backlog: 50_000, Connected: 96, JSON: "f", Postgres: os.Getenv("SCHAKEL_BENCH_POSTGRES"), Rate: 100_000, Processors: 16, Busy: 0.6}
-	if *o != want {
+	want := options{Only: "batch", Seconds: 60, Endpoints: 7, Batch: 50, Backlog: 50_000, Connected: 96, JSON: "f", Postgres: os.Getenv("SCHAKEL_BENCH_POSTGRES"), Receive: "127.0.0.1:18080", Rate: 100_000, Processors: 16, Busy: 0.6}
+	if !reflect.DeepEqual(*o, want) {
 		t.Errorf("got %+v, want %+v", *o, want)
 	}
-	for _, wrong := range []string{"--seconds=0", "--endpoints=1", "--batch=1", "--connections=0", "--backlog=0", "--unknown", "word"} {
+	for _, wrong := range []string{"--seconds=0", "--endpoints=1", "--batch=1", "--connections=0", "--backlog=0", "--peer=localhost", "--unknown", "word"} {
 		if _, err := parse([]string{wrong}, &bytes.Buffer{}); err == nil {
 			t.Errorf("%s was taken", wrong)
 		}

@@ -31,6 +31,7 @@ type receiver struct {
 	hosts   []string // of endpoint n, host and port
 	ledgers [10]atomic.Pointer[ledger]
 	holes   []atomic.Bool // endpoints that take a request and never answer
+	rejects []atomic.Bool // endpoints that reject what they get, and do not note it
 
 	requests, refused atomic.Int64
 
@@ -42,15 +43,19 @@ type receiver struct {
 	all       sync.WaitGroup
 }
 
-// startReceiver starts endpoints on free ports; config is nil for plain HTTP.
-func startReceiver(n naming, endpoints int, tokens bool, config *tls.Config) (*receiver, error) {
+// anyPort has a receiver listen on a free port of this machine.
+const anyPort = "127.0.0.1:0"
+
+// startReceiver starts endpoints, each where listen says; config is nil for plain HTTP.
+func startReceiver(n naming, endpoints int, listen string, tokens bool, config *tls.Config) (*receiver, error) {
 	ctx, end := context.WithCancel(context.Background())
 	r := &receiver{
-		naming: n, tokens: tokens, scheme: "http", holes: make([]atomic.Bool, endpoints), ctx: ctx, end: end,
+		naming: n, tokens: tokens, scheme: "http", holes: make([]atomic.Bool, endpoints),
+		rejects: make([]atomic.Bool, endpoints), ctx: ctx, end: end,
 		open: map[net.Conn]bool{},
 	}
 	for i := range endpoints {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
+		l, err := net.Listen("tcp", listen)
 		if err != nil {
 			r.close()
 			return nil, fmt.Errorf("listen as endpoint %d: %w", i, err)
@@ -122,6 +127,7 @@ func (r *receiver) close() {
 func (r *receiver) serve(endpoint int, w *wire) {
 	accepted := []byte("HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n")
 	refused := []byte("HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n")
+	rejected := []byte("HTTP/1.1 422 Unprocessable Content\r\nContent-Length: 0\r\n\r\n")
 	token := fmt.Appendf(nil, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(tokenBody), tokenBody)
 	for {
 		if w.next() != nil {
@@ -134,6 +140,8 @@ func (r *receiver) serve(endpoint int, w *wire) {
 		case r.tokens && !is(w.token, "Bearer "+receiverToken):
 			r.refused.Add(1)
 			answer = refused
+		case r.rejects[endpoint].Load():
+			answer = rejected
 		default:
 			if r.holes[endpoint].Load() {
 				<-r.ctx.Done() // the one who sends gives up first

@@ -16,6 +16,8 @@ type scenario struct {
 	batchOut  int  // events in a delivery at most; 0 is singly
 	postgres  bool // in place of SQLite
 	nodes     int
+	peer      bool // with no nodes: whether another program stands in their place
+	waiting   int  // events of a backlog; 0 is as many as asked for
 	between   bool // with no nodes: whether a relay stands in their place
 	rate      int  // requests a second; 0 is as fast as it goes
 	closed    bool // whether endpoint 0 is paused at the start
@@ -60,7 +62,7 @@ func scenarios(o options) []scenario {
 	both.batchOut = o.Batch
 	paced.rate = 1000
 	many := fmt.Sprintf("%d endpoints", o.Endpoints)
-	return []scenario{
+	all := []scenario{
 		single.straight(), single.relayed(), single.secure().straight(), single.secure().relayed(),
 		both.straight(), both.relayed(),
 		single.named("single, 1 endpoint"),
@@ -74,8 +76,10 @@ func scenarios(o options) []scenario {
 		both.named("batches in and out, 1 endpoint"),
 		both.to(o.Endpoints).named("batches in and out, " + many),
 		paced.named("paced 1,000/s, 1 endpoint"),
+		paced.behind().waitingFor(fewWaiting).named("backlog of 10,000, 1,000/s published meanwhile"),
 		paced.behind().named("backlog, 1,000/s published meanwhile"),
 		single.behind().named("backlog, all that goes published meanwhile"),
+		paced.to(2).with(resend).named("resend, 1,000/s published meanwhile"),
 		paced.to(holeEndpoints).with(blackHole).named("dead endpoint"),
 		single.onPostgres(1).named("PostgreSQL, single, 1 endpoint"),
 		single.sealed().onPostgres(1).named("PostgreSQL, single, 1 endpoint, data encrypted"),
@@ -86,8 +90,16 @@ func scenarios(o options) []scenario {
 		batch.onPostgres(1).named("PostgreSQL, batches in, 1 endpoint"),
 		both.onPostgres(1).named("PostgreSQL, batches in and out, 1 endpoint"),
 		paced.onPostgres(1).named("PostgreSQL, paced 1,000/s, 1 endpoint"),
+		paced.to(2).with(resend).onPostgres(1).named("PostgreSQL, resend, 1,000/s meanwhile"),
 	}
+	if o.Peer != "" {
+		all = append(all, single.open().another().named("peer, single, 1 endpoint"))
+	}
+	return all
 }
+
+// fewWaiting make a backlog that a larger one is read against: it must leave as fast.
+const fewWaiting = 10_000
 
 func (s scenario) named(name string) scenario { s.name = name; return s }
 func (s scenario) secure() scenario           { s.tls = true; return s }
@@ -103,6 +115,11 @@ func (s scenario) behind() scenario {
 	s.closed = true
 	return s
 }
+
+func (s scenario) waitingFor(events int) scenario { s.waiting = events; return s }
+
+// another is with another program: it has to be told to deliver to the receiver.
+func (s scenario) another() scenario { s.peer, s.nodes = true, 0; return s }
 
 func (s scenario) onPostgres(nodes int) scenario { s.postgres, s.nodes = true, nodes; return s }
 

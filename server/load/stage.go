@@ -80,7 +80,8 @@ type stage struct {
 	receiver  *receiver
 	nodes     []*trial.Program
 	endpoints []string // ids
-	token     string   // to publish with
+	creds     demo.Credentials
+	token     string // to publish with
 }
 
 // newStage starts the receiver, and the programs between it and what publishes.
@@ -91,7 +92,11 @@ func newStage(t trial.T, h *house, plan scenario) *stage {
 		config = &tls.Config{Certificates: []tls.Certificate{h.pki.Cert}, NextProtos: []string{"http/1.1"}}
 	}
 	var err error
-	s.receiver, err = startReceiver(h.naming, plan.endpoints, plan.tokens, config)
+	receive := anyPort
+	if plan.peer {
+		receive = h.Receive
+	}
+	s.receiver, err = startReceiver(h.naming, plan.endpoints, receive, plan.tokens, config)
 	trial.Must(t, err)
 	t.Cleanup(s.receiver.close)
 	if plan.nodes == 0 {
@@ -101,14 +106,14 @@ func newStage(t trial.T, h *house, plan scenario) *stage {
 	for range plan.nodes {
 		s.nodes = append(s.nodes, s.newNode(database))
 	}
-	creds := s.agree()
+	s.creds = s.agree()
 	if plan.closed {
 		s.pause(0, true)
 	}
 	for _, n := range s.nodes {
 		n.Start(t)
 	}
-	s.token = s.nodes[0].Token(t, creds, identity.ScopeEventsPublish)
+	s.token = s.nodes[0].Token(t, s.creds, identity.ScopeEventsPublish)
 	return s
 }
 
@@ -165,7 +170,11 @@ func (s *stage) newFeed(n int, l *ledger, batch int) *feed {
 	for _, node := range s.nodes {
 		hosts = append(hosts, host(s, node.Base))
 	}
+	headers := []string{"Authorization: Bearer " + s.token}
 	switch {
+	case s.plan.peer:
+		peer := trial.Must1[*url.URL](s)(url.Parse(s.Peer))
+		path, hosts, headers, f.anyOf2xx = peer.RequestURI(), []string{peer.Host}, s.PeerHeader, true
 	case s.plan.between:
 		path, hosts = "/events", []string{s.startRelay()}
 	case s.plan.nodes == 0:
@@ -178,7 +187,7 @@ func (s *stage) newFeed(n int, l *ledger, batch int) *feed {
 		}
 		f.targets = append(f.targets, to)
 	}
-	f.request = func(to target) *request { return s.naming.newRequest(n, batch, to.addr, path, s.token) }
+	f.request = func(to target) *request { return s.naming.newRequest(n, batch, to.addr, path, headers...) }
 	return f
 }
 
@@ -212,7 +221,7 @@ func (s *stage) agree() (creds demo.Credentials) {
 			_, _, err := c.Profile.Save(ctx, c.Admin, profile.ProfileChange{Version: now.Version, Values: values})
 			trial.Must(s, err)
 		}
-		creds = trial.Must1[demo.Credentials](s)(c.Publisher(ctx, c.Admin, s.nodes[0].Own))
+		creds = trial.Must1[demo.Credentials](s)(c.Publisher(ctx, c.Admin, s.nodes[0].Own, identity.ScopeEventsConsume))
 		for i := range s.plan.endpoints {
 			endpoint := trial.Must1[store.Endpoint](s)(c.Endpoints.Create(ctx, c.Admin, "", s.endpoint(i)))
 			request := partners.SubscriptionRequest{

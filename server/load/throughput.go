@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -90,7 +91,7 @@ const backlogPatience = 20
 func backlog(s *stage) []result {
 	waiting := s.newLedger(0, func(int) int { return 0 })
 	fill := s.newFeed(0, waiting, s.Batch)
-	fill.most = s.Backlog
+	fill.most = s.backlogSize()
 	s.sendUntil(s.Context(), fill)
 	if n := waiting.receipts.Load(); n > 0 {
 		s.Fatalf("%s: %d events reached an endpoint that was closed", s.plan.name, n)
@@ -119,6 +120,9 @@ func backlog(s *stage) []result {
 	sent.drained = s.drain(func() int { return int(fresh.acceptances.Load() - fresh.receipts.Load()) })
 	return s.backlogResults(sent, waiting, fresh, float64(drained)/took.Seconds())
 }
+
+// backlogSize is the number of events that wait.
+func (s *stage) backlogSize() int { return cmp.Or(s.plan.waiting, s.Backlog) }
 
 // watch waits until the backlog is gone, and returns how long that took from its first arrival on.
 func (s *stage) watch(ctx context.Context, waiting *ledger, left func() int) time.Duration {
