@@ -179,6 +179,7 @@ type EventType struct {
 	SortKey           string `db:"sort_key"`
 	MessageName       string `db:"message_name"`
 	Title             string `db:"title"`
+	Titles            string `db:"titles"` // in other languages: a JSON object by language, or empty
 	Summary           string `db:"summary"`
 	Description       string `db:"description"`
 	ContentType       string `db:"content_type"`

@@ -15,8 +15,8 @@ import (
 	"schakel/delivery/event"
 	"schakel/delivery/webhook"
 	"schakel/store"
-	"schakel/templates/i18n"
 	"schakel/store/needs"
+	"schakel/templates/i18n"
 )
 
 // hook points the endpoint of a partner at a server, with an access token.

@@ -12,8 +12,8 @@ import (
 	"schakel/delivery/event"
 	"schakel/delivery/webhook"
 	"schakel/store"
-	"schakel/templates/i18n"
 	"schakel/store/storetest"
+	"schakel/templates/i18n"
 	webdeliveries "schakel/web/deliveries"
 	"schakel/web/site"
 )

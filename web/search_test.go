@@ -1,6 +1,7 @@
 package web
 
 import (
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -62,6 +63,36 @@ func TestSearchByID(t *testing.T) {
 			wantPage(t, b.find(tt.text), http.StatusOK, "Nothing was found")
 		}
 	}
+}
+
+// A word finds what has it with another ending, in another language, or what begins alike when nothing has it.
+func TestSearchByOtherForms(t *testing.T) {
+	t.Parallel()
+	w := newQueueWorld(t)
+	w.write(func(tx *store.Tx) error {
+		c := store.Contract{ID: "dialoog", Kind: "asyncapi", Title: "Dialoogberichten", Visibility: store.VisibilityPublic}
+		v := store.ContractVersion{ContractID: c.ID, Version: "1.0.0", SortKey: "1", Status: store.VersionPublished, Original: []byte("{}")}
+		if err := errors.Join(tx.InsertContract(t.Context(), &c), tx.InsertContractVersion(t.Context(), &v)); err != nil {
+			return err
+		}
+		return tx.ReplaceEventTypes(t.Context(), v.ID, []store.EventType{{
+			Name: "nl.x.bericht.v1", ContractID: c.ID, ContractVersion: v.Version, Title: "Message sent", Titles: `{"nl":"Bericht verstuurd","nb":"Melding sendt"}`,
+			Status: v.Status, Visibility: c.Visibility,
+		}})
+	})
+	b := w.first.browser
+	for question, words := range map[string][]string{
+		"meldinger": {"nl.x.bericht.v1", "Message sent"}, "verstuurd": {"nl.x.bericht.v1"}, "messages": {"nl.x.bericht.v1"}, "Dialoogbericht": {"Dialoogberichten"},
+		"dialogmeldingen": {"Nothing has “dialogmeldingen”. This begins alike.", "Dialoogberichten"},
+	} {
+		page := shows(t, b.find(question), http.StatusOK, words...)
+		if question != "dialogmeldingen" {
+			lacks(t, page, "begins alike")
+		}
+	}
+	shows(t, b.find("zebra"), http.StatusOK, "Nothing was found")
+	shows(t, b.in(t, i18n.Norwegian, "/event-types/nl.x.bericht.v1"), http.StatusOK, "Melding sendt")
+	shows(t, b.in(t, i18n.Dutch, "/event-types?q=meldingen"), http.StatusOK, "Bericht verstuurd")
 }
 
 // Words and subjects find things of every kind, each with a link that opens.

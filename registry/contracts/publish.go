@@ -3,6 +3,7 @@ package contracts
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -206,6 +207,13 @@ func fillCatalogue(ctx context.Context, tx *store.Tx, c store.Contract, v store.
 			Name: storable(t.Type), ContractID: c.ID, ContractVersion: v.Version, SortKey: v.SortKey, MessageName: storable(t.MessageName),
 			Title: storable(t.Title), Summary: storable(t.Summary), Description: storable(t.Description), ContentType: storable(t.ContentType),
 			DataSchema: string(t.Schema), DataRequired: t.DataRequired, Example: string(t.Example), Status: store.VersionPublished, Visibility: c.Visibility,
+		}
+		if len(t.Titles) > 0 {
+			titles, err := json.Marshal(t.Titles)
+			if err != nil {
+				return fmt.Errorf("write titles: %w", err)
+			}
+			rows[i].Titles = storable(string(titles))
 		}
 	}
 	return registry.Wrap("fill catalogue", tx.ReplaceEventTypes(ctx, v.ID, rows))

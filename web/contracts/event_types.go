@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 
 	"github.com/labstack/echo/v4"
@@ -77,8 +76,7 @@ func (m *handlers) listEventTypes(c echo.Context) error {
 		if err != nil {
 			return nil, 0, err
 		}
-		wanted := strings.ToLower(c.QueryParam("q"))
-		found = slices.DeleteFunc(found, func(t store.EventType) bool { return !strings.Contains(strings.ToLower(t.Name+" "+t.Title), wanted) })
+		found = site.SearchTypes(found, c.QueryParam("q"), "")
 		shown := site.OnPage(found, page)
 		lines, err := m.Registry.EventTypes.LinesOf(c.Request().Context(), site.TypeNames(shown)...)
 		return api.Each(shown, func(t store.EventType) EventTypeAnswer { return m.newEventTypeAnswer(t, lines[t.Name]) }), len(found), err
@@ -129,13 +127,13 @@ func (p *pages) eventTypesPage(c echo.Context) error {
 	found := site.SearchTypes(all, v.Search, v.Status)
 	paging := site.PagePaging(c)
 	v.Total, v.Pager = len(found), site.Pager(c, paging, len(found))
+	ctx := c.Request().Context()
 	for _, t := range site.OnPage(found, paging) {
 		v.Rows = append(v.Rows, view.EventTypeRow{
-			Name: t.Name, Href: site.EventTypeHref(t.Name), Title: t.Title, State: t.Status,
+			Name: t.Name, Href: site.EventTypeHref(t.Name), Title: site.TypeTitle(ctx, t), State: t.Status,
 			Contract: t.ContractID, ContractHref: site.ContractHref(t.ContractID), Version: t.ContractVersion,
 		})
 	}
-	ctx := c.Request().Context()
 	page := p.Page(c, i18n.T(ctx, "contracts.word.event-types"))
 	page.Lead = i18n.T(ctx, "contracts.type.lead")
 	return p.Render(c, http.StatusOK, view.EventTypeListPage(page, v))
@@ -162,7 +160,7 @@ func (p *pages) showEventType(c echo.Context, status int, check *view.EventCheck
 		return err
 	}
 	v := view.EventTypeView{
-		Name: t.Name, Title: t.Title, Summary: t.Summary, Description: paragraphs(t.Description), State: t.Status,
+		Name: t.Name, Title: site.TypeTitle(ctx, t), Summary: t.Summary, Description: paragraphs(t.Description), State: t.Status,
 		ContentType: t.ContentType, Message: t.MessageName, Contract: contract.Title, ContractHref: site.ContractHref(t.ContractID),
 		Version: t.ContractVersion, VersionHref: site.ContractHref(t.ContractID) + "/versions/" + url.PathEscape(t.ContractVersion),
 		Example: site.ReadableJSON(ctx, t.Example), Schema: site.ReadableJSON(ctx, t.DataSchema),
@@ -191,7 +189,7 @@ func (p *pages) showEventType(c echo.Context, status int, check *view.EventCheck
 	}
 	page := p.Page(c, t.Name)
 	page.Invalid = check.Error != ""
-	page.Lead, page.Badge = t.Title, ui.State(t.Status)
+	page.Lead, page.Badge = site.TypeTitle(ctx, t), ui.State(t.Status)
 	page.Crumbs = append(page.Crumbs, ui.Crumb{Label: i18n.T(ctx, "contracts.word.event-types"), Href: "/event-types"}, ui.Crumb{Label: t.Name})
 	return p.Render(c, status, view.EventTypePage(page, v))
 }

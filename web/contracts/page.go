@@ -89,7 +89,7 @@ func (p *pages) fillContract(c echo.Context, reader registry.Reader, contract st
 		if err != nil {
 			return err
 		}
-		v.TypesOf, v.Types, v.API = latest.Version, typeRows(types), contractAPI(ctx, contract.ID)
+		v.TypesOf, v.Types, v.API = latest.Version, typeRows(ctx, types), contractAPI(ctx, contract.ID)
 		host := p.Absolute("")
 		if contract.Visibility == store.VisibilityPublic {
 			host = "" // no key is needed
@@ -120,10 +120,10 @@ func (p *pages) fillContract(c echo.Context, reader registry.Reader, contract st
 }
 
 // typeRows are the event types a version defines.
-func typeRows(types []store.EventType) []ui.GrantedType {
+func typeRows(ctx context.Context, types []store.EventType) []ui.GrantedType {
 	var rows []ui.GrantedType
 	for _, t := range types {
-		row := ui.GrantedType{Name: t.Name, Title: t.Title, Status: t.Status, Known: true}
+		row := ui.GrantedType{Name: t.Name, Title: site.TypeTitle(ctx, t), Status: t.Status, Known: true}
 		if t.Status == store.VersionPublished || t.Status == store.VersionDeprecated {
 			row.Href = site.EventTypeHref(t.Name)
 		}

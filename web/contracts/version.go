@@ -65,7 +65,7 @@ func (p *pages) showVersion(c echo.Context, r site.Refusal, sunset string) error
 		return err
 	}
 	v := versionView(ctx, about, version)
-	v.Now, v.Types, v.Message, v.SunsetTyped = p.Cfg.Now(), typeRows(types), r.Message, sunset
+	v.Now, v.Types, v.Message, v.SunsetTyped = p.Cfg.Now(), typeRows(ctx, types), r.Message, sunset
 	here := site.ContractVersionHref(about.ID, version.Version)
 	v.Source = sourceView(ctx, content, sourceLine(c), findings, here)
 	missing := contract.Missing(findings)

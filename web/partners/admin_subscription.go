@@ -108,7 +108,7 @@ func (p *pages) subscriptionFlow(ctx context.Context, actor registry.Actor, g pa
 }
 
 func grantedType(ctx context.Context, t partners.GrantType) ui.GrantedType {
-	row := ui.GrantedType{Name: t.Type.Name, Title: t.Type.Title, Status: t.Type.Status, Classification: t.Classification, Known: t.Known}
+	row := ui.GrantedType{Name: t.Type.Name, Title: site.TypeTitle(ctx, t.Type), Status: t.Type.Status, Classification: t.Classification, Known: t.Known}
 	if t.Known {
 		row.Href = site.EventTypeHref(t.Type.Name)
 		row.Contract = ui.Named{

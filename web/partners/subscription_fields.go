@@ -64,7 +64,7 @@ func (d ownerPages) subscriptionView(ctx context.Context, owner store.Partner, g
 	for _, t := range g.Types {
 		row := view.SubscriptionType{Name: t.Type.Name, Title: i18n.T(ctx, "partners.subscription.type-gone")}
 		if t.Known {
-			row.Href, row.Title, row.Classification = site.EventTypeHref(t.Type.Name), t.Type.Title, t.Classification
+			row.Href, row.Title, row.Classification = site.EventTypeHref(t.Type.Name), site.TypeTitle(ctx, t.Type), t.Classification
 			row.Contract = lineWords(ctx, t)
 		}
 		v.Types = append(v.Types, row)

@@ -210,7 +210,7 @@ func (d ownerPages) typeOptions(ctx context.Context, all, found []store.EventTyp
 func optionsOf(ctx context.Context, name string, lines []registry.VersionLineOf, ticked []string) []ui.Option {
 	var options []ui.Option
 	for i, l := range lines {
-		o := ui.Option{Value: name, Label: name, Hint: l.Newest.Title}
+		o := ui.Option{Value: name, Label: name, Hint: site.TypeTitle(ctx, l.Newest)}
 		marked := name + LineMark + l.Line
 		o.Selected = slices.Contains(ticked, marked) || i == 0 && slices.Contains(ticked, name)
 		if len(lines) > 1 {

@@ -73,6 +73,12 @@ func (p *pages) search(c echo.Context) error {
 		if err := f.byWords(ctx); err != nil {
 			return err
 		}
+		if words, shorter := site.WordBeginnings(f.words); shorter && len(f.view.Groups) == 0 {
+			f.words, f.view.Similar = words, true
+			if err := f.byWords(ctx); err != nil {
+				return err
+			}
+		}
 	}
 	title := i18n.T(ctx, "search.title")
 	if f.text != "" {
@@ -87,7 +93,7 @@ func (p *pages) newFinder(c echo.Context) (*finder, error) {
 	f := &finder{pages: p, area: site.PartnerArea()}
 	text := []rune(strings.TrimSpace(site.Shown(site.Clean(c.QueryParam("q")))))
 	f.text = string(text[:min(len(text), maxQuery)])
-	f.words = strings.Fields(strings.ToLower(f.text))
+	f.words = site.SearchWords(f.text)
 	f.words = f.words[:min(len(f.words), maxWords)]
 	if account := p.CurrentAccount(c); account != nil {
 		f.scope = registry.AccountActor(*account).Scope()

@@ -15,7 +15,7 @@ import (
 
 // byWords finds what holds all words of the question, kind by kind.
 func (f *finder) byWords(ctx context.Context) error {
-	query := url.Values{"q": {f.text}}.Encode()
+	query := url.Values{"q": {f.asked()}}.Encode()
 	for _, group := range []struct {
 		kind, more string
 		find       func(context.Context) ([]view.Hit, error)
@@ -40,11 +40,21 @@ func (f *finder) byWords(ctx context.Context) error {
 	return nil
 }
 
+// asked is the question for lists that look for it as a whole: of its last word they get what is looked for.
+func (f *finder) asked() string {
+	words := strings.Fields(f.text)
+	if len(words) == 0 || len(words) != len(f.words) {
+		return f.text
+	}
+	words[len(words)-1] = f.words[len(words)-1]
+	return strings.Join(words, " ")
+}
+
 func (f *finder) partnersNamed(ctx context.Context) ([]view.Hit, error) {
 	if !f.scope.All {
 		return nil, nil
 	}
-	return f.partners(ctx, store.PartnerFilter{Search: f.text})
+	return f.partners(ctx, store.PartnerFilter{Search: f.asked()})
 }
 
 func (f *finder) partners(ctx context.Context, filter store.PartnerFilter) ([]view.Hit, error) {
@@ -63,14 +73,14 @@ func (f *finder) eventTypes(ctx context.Context) ([]view.Hit, error) {
 		return nil, err
 	}
 	var hits []view.Hit
-	for _, t := range site.SearchTypes(all, f.text, "") {
-		hits = append(hits, view.Hit{Title: t.Name, Href: site.EventTypeHref(t.Name), State: t.Status, Detail: joined(t.Title, t.ContractID+" "+t.ContractVersion)})
+	for _, t := range site.TypesWith(all, f.words, "") {
+		hits = append(hits, view.Hit{Title: t.Name, Href: site.EventTypeHref(t.Name), State: t.Status, Detail: joined(site.TypeTitle(ctx, t), t.ContractID+" "+t.ContractVersion)})
 	}
 	return hits, nil
 }
 
 func (f *finder) contracts(ctx context.Context) ([]view.Hit, error) {
-	rows, _, err := f.Registry.Contracts.List(ctx, f.reader, store.ContractFilter{Search: f.text, Page: store.Page{Number: 1, Size: few + 1}})
+	rows, _, err := f.Registry.Contracts.List(ctx, f.reader, store.ContractFilter{Search: f.asked(), Page: store.Page{Number: 1, Size: few + 1}})
 	hits := make([]view.Hit, len(rows))
 	for i, c := range rows {
 		hits[i] = view.Hit{Title: c.Title, Href: site.ContractHref(c.ID), State: c.Latest.Status, Detail: joined(c.ID+" "+c.Latest.Version, c.Owner)}
@@ -142,7 +152,7 @@ func (f *finder) datasets(ctx context.Context) ([]view.Hit, error) {
 	if !f.member() {
 		return nil, nil
 	}
-	filter := store.DatasetFilter{Text: f.text, Page: store.Page{Number: 1, Size: few + 1}}
+	filter := store.DatasetFilter{Text: f.asked(), Page: store.Page{Number: 1, Size: few + 1}}
 	if !f.scope.All {
 		filter.Status, filter.FollowedBy = store.DatasetActive, f.owner()
 	}
@@ -166,6 +176,7 @@ func (f *finder) subjects() string {
 // ofSubject finds events by their subject; for a partner its deliveries of those.
 func (f *finder) ofSubject(ctx context.Context) ([]view.Hit, error) {
 	switch {
+	case f.view.Similar: // a subject is whole or it is another
 	case f.scope.All:
 		return f.events(ctx, store.EventFilter{Subject: f.text})
 	case f.member():

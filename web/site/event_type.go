@@ -58,11 +58,14 @@ func shallow(text string) bool {
 
 // SearchTypes keeps the event types that hold all words of a search.
 func SearchTypes(all []store.EventType, search, status string) []store.EventType {
-	words := strings.Fields(strings.ToLower(search))
+	return TypesWith(all, SearchWords(search), status)
+}
+
+// TypesWith keeps the event types that hold all of these words.
+func TypesWith(all []store.EventType, words []string, status string) []store.EventType {
 	var found []store.EventType
 	for _, t := range all {
-		text := strings.ToLower(t.Name + " " + t.Title + " " + t.Summary + " " + t.ContractID)
-		if (status == "" || t.Status == status) && ContainsAll(text, words) {
+		if (status == "" || t.Status == status) && ContainsAll(typeText(t), words) {
 			found = append(found, t)
 		}
 	}

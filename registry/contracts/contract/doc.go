@@ -21,5 +21,5 @@
 //
 // Message traits are applied first. A message for which none of these gives a type is not a CloudEvent and is left out.
 // When the payload describes the whole event (as above), the schema of the data is that of its property data; else the
-// payload is the data. Schemas other than JSON Schema (Avro, Protobuf, OpenAPI 3.0) are not given.
+// payload is the data. The extension x-titles of a message gives titles in other languages: {nl: …, nb: …}. Schemas other than JSON Schema (Avro, Protobuf, OpenAPI 3.0) are not given.
 package contract

@@ -17,6 +17,8 @@ type EventType struct {
 	MessageName string
 	// Title, Summary and Description come from the message, empty where absent.
 	Title, Summary, Description string
+	// Titles are titles in other languages, of the extension x-titles: an object with a text for each language.
+	Titles map[string]string
 	// ContentType is the media type of the data; empty where the document does not say.
 	ContentType string
 	// Schema is the JSON Schema of the data, whole in itself: what its references inside the document lead to stands
@@ -131,7 +133,7 @@ func (s *eventScan) eventType(name string, from []candidate) EventType {
 	e := EventType{
 		Type: name, MessageName: m.name, Title: member(m.object, "title"), Summary: member(m.object, "summary"),
 		Description: member(m.object, "description"), ContentType: from[0].contentType, Pointer: m.at,
-		Deprecated: m.object["x-deprecated"] == true,
+		Deprecated: m.object["x-deprecated"] == true, Titles: titlesOf(m.object["x-titles"]),
 	}
 	if payload, _ := s.refs.object(m.payload, nil); payload["deprecated"] == true {
 		e.Deprecated = true
@@ -145,6 +147,27 @@ func (s *eventScan) eventType(name string, from []candidate) EventType {
 	e.DataRequired = e.Schema != nil && !slices.ContainsFunc(from, func(c candidate) bool { return !c.required })
 	s.work -= len(e.Schema) / bytesPerNode
 	return e
+}
+
+// mostTitles bounds the languages of a title, and longestTitle its letters.
+const (
+	mostTitles   = 40
+	longestTitle = 200
+)
+
+// titlesOf reads titles by language; what is no short text is left out.
+func titlesOf(value any) map[string]string {
+	object, _ := value.(map[string]any)
+	if len(object) == 0 || len(object) > mostTitles {
+		return nil
+	}
+	titles := make(map[string]string, len(object))
+	for language, text := range object {
+		if title, ok := text.(string); ok && title != "" && len(title) <= longestTitle && len(language) <= longestTitle {
+			titles[language] = title
+		}
+	}
+	return titles
 }
 
 // schema bundles the schema of the data; when several messages define a type, any of their schemas will do.
