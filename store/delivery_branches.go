@@ -35,7 +35,7 @@ func (q *Queries) countBranches(ctx context.Context, branches []deliveryBranch, 
 	for i, a := range branches {
 		from := `delivery` + a.sql() + ` ORDER BY ` + a.order + ` DESC` // names the index to read
 		if a.byPartner {
-			from = q.eachPartner(a, most+1)
+			from = q.countedPartners(a, most+1)
 		}
 		parts[i] = fmt.Sprintf(`SELECT 1 FROM (SELECT 1 FROM %s LIMIT %d) a%d`, from, most+1, i)
 		args = append(args, a.args...)
@@ -64,6 +64,14 @@ func (q *Queries) pageOfBranches(ctx context.Context, branches []deliveryBranch,
 	}
 	return ids, q.list(ctx, &ids, fmt.Sprintf(`SELECT id FROM (%s) merged ORDER BY %s DESC LIMIT %d OFFSET %d`,
 		strings.Join(parts, ` UNION ALL `), branches[0].order, limit, offset), args...)
+}
+
+// countedPartners is eachPartner for a count, which on SQLite needs no row but those of the index.
+func (q *Queries) countedPartners(a deliveryBranch, most int) string {
+	if q.dialect == Postgres {
+		return q.eachPartner(a, most)
+	}
+	return `(SELECT id AS owner FROM partner) p CROSS JOIN delivery` + a.sql() + ` AND partner_id = p.owner`
 }
 
 // eachPartner reads the ids of a branch partner by partner, up to most of each: an index finds those of one partner.

@@ -138,6 +138,9 @@ func (w *queueWorld) million(b testing.TB) {
 		'subscription.approve', 'subscription', 'sub_' || i, 'Enrolments', '`+w.first.id+`' FROM s`), 0, manyAudits)
 	do(`INSERT INTO attempt (id, delivery_id, number, started_at, duration_us, url, status_code)
 		SELECT 'att_' || id, id, 1, created_at, 1200, 'https://roc.example.nl/events', last_status FROM delivery WHERE status IN ('dead', 'retrying')`)
+	if w.db.Dialect() == store.Postgres {
+		do(`VACUUM`) // as autovacuum does a while later, which tests turn off: an index alone is read of what it has seen
+	}
 	noError(b, w.db.Optimize(ctx))
 }
 
