@@ -17,6 +17,36 @@ import (
 	"schakel/web/site"
 )
 
+// A list of one state has no column for it.
+func TestListOfOneState(t *testing.T) {
+	t.Parallel()
+	w := newQueueWorld(t)
+	w.dead(w.first)
+	for path, columns := range map[string]int{"/admin/dead-letters": 7, "/admin/deliveries": 8, "/admin/deliveries?status=dead": 7, "/admin/errors": 0} {
+		page := text(w.admin.get(path))
+		if n := strings.Count(page, `role="columnheader"`); n != columns {
+			t.Errorf("%s has %d columns, want %d", path, n, columns)
+		}
+	}
+}
+
+// The menu marks the list that a filter of it is.
+func TestMenuMarksTheListShown(t *testing.T) {
+	t.Parallel()
+	w := newQueueWorld(t)
+	d := w.dead(w.first)
+	for path, marked := range map[string]string{
+		"/partner/deliveries": "/partner/deliveries", "/partner/deliveries?status=dead": "/partner/deliveries?status=dead", "/partner/deliveries?status=held&show=rejected": "/partner/deliveries?status=held",
+		"/partner/deliveries?endpoint=" + w.first.endpoint + "&status=dead": "/partner/deliveries?status=dead", "/partner/deliveries?status=retrying": "/partner/deliveries",
+		"/partner/deliveries/" + d.ID: "/partner/deliveries", "/partner/jobs": "/partner/deliveries",
+	} {
+		page := text(w.first.browser.get(path))
+		if !regexp.MustCompile(`href="` + regexp.QuoteMeta(marked) + `" aria-current="page"`).MatchString(page) {
+			t.Errorf("%s: the menu does not mark %s", path, marked)
+		}
+	}
+}
+
 func TestQueuesShowWhatTheyAreAbout(t *testing.T) {
 	t.Parallel()
 	w := newQueueWorld(t)

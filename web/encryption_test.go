@@ -45,7 +45,7 @@ func TestDataOfPartnerIsErased(t *testing.T) {
 		t.Errorf("a partner that takes part: %d", got.StatusCode)
 	}
 	wantRedirect(t, w.admin.post(here+"/end", url.Values{"reason": {"Contract is over."}}), here)
-	wantPage(t, w.admin.get(here), http.StatusOK, "What becomes unreadable: the data of 1 of its events", "1 deliveries of its events have not ended", here+"/erase-data")
+	wantPage(t, w.admin.get(here), http.StatusOK, "What becomes unreadable: the data of its events (1)", "Deliveries of its events that have not ended (1) become dead letters", here+"/erase-data")
 	wantStatus(t, w.admin.post(here+"/erase-data", nil), http.StatusUnprocessableEntity)
 
 	wantStatus(t, erase(w.first.browser), http.StatusForbidden)

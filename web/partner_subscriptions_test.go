@@ -49,6 +49,31 @@ func TestSubscriptionStory(t *testing.T) {
 	wantWords(t, text(b.get("/partner/subscriptions?status=approved")), "No subscription matches")
 }
 
+// What is seldom needed begins folded, unless something in it is chosen or wrong.
+func TestSubscriptionFormFolds(t *testing.T) {
+	t.Parallel()
+	h := newPortalHarness(t).withCatalogue(t)
+	b, _ := h.at(t, "pat@example.nl")
+	endpoint := newEndpoint(t, b)
+	for query, open := range map[string]bool{
+		"": false, "types=nl.example.student.enrolled&purpose=Because&endpoint=" + endpoint: false, "name=Mine": true, "orderBy=subject": true,
+		"dedupe=on": true, "filter-0-attribute=subject&filter-0-value=x": true, "retryWaits=5s": true,
+	} {
+		page := text(b.get("/partner/subscriptions/new?" + query))
+		if got := strings.Contains(page, `<details class="schakel-fold" open`); got != open {
+			t.Errorf("%q: unfolded %t", query, got)
+		}
+	}
+	for field, open := range map[string]bool{"purpose": false, "filters": true} {
+		form := url.Values{"types": {"nl.example.student.enrolled"}, "endpoint": {endpoint}, "purpose": {"Because"}}
+		form.Set(field, map[string]string{"purpose": "", "filters": "{"}[field])
+		page := wantPage(t, b.post("/partner/subscriptions/new", form), http.StatusUnprocessableEntity, `href="#`+field+`"`)
+		if got := strings.Contains(page, `<details class="schakel-fold" open`); got != open {
+			t.Errorf("with %s wrong: unfolded %t", field, got)
+		}
+	}
+}
+
 func TestSubscriptionRefused(t *testing.T) {
 	t.Parallel()
 	h := newPortalHarness(t).withCatalogue(t)

@@ -34,6 +34,8 @@ type AdminClientView struct {
 	External     ClientExternal
 	Mandates     []MandateRow
 	AsksMandates bool // somebody is asked
+	// DPoPBound and CertificateBound: its tokens work with a proof of a key alone.
+	DPoPBound, CertificateBound bool
 }
 
 // ClientAsks lists the rights that an approval would give a client in addition.
@@ -58,6 +60,12 @@ func (v AdminClientView) about(ctx context.Context) []ui.Item {
 		{Label: i18n.T(ctx, "partners.label.proves-itself"), Content: ui.Identifier(v.Method)},
 	}
 	items = ui.TextItem(items, i18n.T(ctx, "partners.label.public-keys"), v.Keys)
+	if v.DPoPBound {
+		items = append(items, ui.Item{Label: i18n.T(ctx, "partners.client.dpop-bound"), Text: i18n.T(ctx, "ui.yes")})
+	}
+	if v.CertificateBound {
+		items = append(items, ui.Item{Label: i18n.T(ctx, "partners.client.certificate-bound"), Text: i18n.T(ctx, "ui.yes")})
+	}
 	items = append(items, ui.Item{Label: i18n.T(ctx, "partners.label.state"), Content: ui.State(v.Status)})
 	items = ui.TextItem(items, i18n.T(ctx, "partners.label.reason"), v.Reason)
 	items = ui.ClockItem(items, i18n.T(ctx, "partners.label.made"), v.Created, v.Now)
@@ -305,7 +313,7 @@ func doubts(lead i18n.Message, list []ui.Named) templ.Component {
 				var templ_7745c5c3_Var9 string
 				templ_7745c5c3_Var9, templ_7745c5c3_Err = templ.JoinStringErrs(lead.In(ctx))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `partners/admin_client.templ`, Line: 94, Col: 54}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `partners/admin_client.templ`, Line: 102, Col: 54}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var9))
 				if templ_7745c5c3_Err != nil {
@@ -323,7 +331,7 @@ func doubts(lead i18n.Message, list []ui.Named) templ.Component {
 					var templ_7745c5c3_Var10 string
 					templ_7745c5c3_Var10, templ_7745c5c3_Err = templ.JoinStringErrs(d.Name)
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `partners/admin_client.templ`, Line: 98, Col: 14}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `partners/admin_client.templ`, Line: 106, Col: 14}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var10))
 					if templ_7745c5c3_Err != nil {

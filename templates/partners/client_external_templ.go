@@ -10,6 +10,7 @@ import templruntime "github.com/a-h/templ/runtime"
 
 import (
 	"context"
+	"slices"
 
 	"schakel/templates/i18n"
 	"schakel/templates/ui"
@@ -34,6 +35,9 @@ func (v ClientExternal) issuerField(ctx context.Context) ui.Field {
 	}
 	for _, id := range v.Issuers {
 		f.Options = append(f.Options, ui.Option{Value: id, Label: id})
+	}
+	if v.Issuer != "" && !slices.Contains(v.Issuers, v.Issuer) {
+		f.Options = append(f.Options, ui.Option{Value: v.Issuer, Label: i18n.T(ctx, "partners.client.external-gone", v.Issuer)})
 	}
 	return f
 }

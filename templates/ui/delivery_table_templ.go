@@ -10,6 +10,7 @@ import templruntime "github.com/a-h/templ/runtime"
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -18,11 +19,18 @@ import (
 
 // Columns are the headings that DeliveryRows fills.
 func (v DeliveryListView) Columns(ctx context.Context) []Column {
-	return []Column{
-		{Label: i18n.T(ctx, "ui.event")}, {Label: i18n.T(ctx, "ui.subject")}, {Label: v.toLabel(ctx), Bare: true}, {Label: i18n.T(ctx, "ui.state"), Whole: true, Bare: true},
-		{Label: i18n.T(ctx, "ui.cause"), Bare: true}, {Label: i18n.T(ctx, "ui.changed"), Whole: true, Bare: true}, {Label: i18n.T(ctx, "ui.actions"), Unseen: true},
+	columns := []Column{
+		{Label: i18n.T(ctx, "ui.event"), Two: true}, {Label: i18n.T(ctx, "ui.subject"), Two: true}, {Label: v.toLabel(ctx), Two: true, Bare: true}, {Label: i18n.T(ctx, "ui.state"), Whole: true, Bare: true},
+		{Label: i18n.T(ctx, "ui.cause"), Two: true, Bare: true}, {Label: i18n.T(ctx, "ui.changed"), Whole: true, Bare: true}, {Label: i18n.T(ctx, "ui.actions"), Unseen: true},
 	}
+	if v.OneState {
+		return slices.Delete(columns, stateColumn, stateColumn+1)
+	}
+	return columns
 }
+
+// stateColumn is the place of the state in a row.
+const stateColumn = 3
 
 func (v DeliveryListView) table(ctx context.Context) TableView {
 	t := v.Table
@@ -51,6 +59,8 @@ type DeliveryListView struct {
 	Table      TableView
 	// Invalid is set when the filter cannot be used; there is no list then.
 	Invalid bool
+	// OneState leaves out the state, which all of its rows have.
+	OneState bool
 	// ShowPartner adds whose deliveries they are.
 	ShowPartner bool
 	// Saved are the filters that the reader saved.
@@ -139,7 +149,7 @@ func DeliveryTable(v DeliveryListView) templ.Component {
 			var templ_7745c5c3_Var2 string
 			templ_7745c5c3_Var2, templ_7745c5c3_Err = templ.JoinStringErrs(v.Searched)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `ui/delivery_table.templ`, Line: 102, Col: 15}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `ui/delivery_table.templ`, Line: 112, Col: 15}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var2))
 			if templ_7745c5c3_Err != nil {
@@ -180,10 +190,14 @@ func deliveryRowsTable(v DeliveryListView) templ.Component {
 		}
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Err = TickRows(v.table(ctx), v.Rows, func(r DeliveryRow) (string, string) { return r.ID, r.name(ctx) }, func(r DeliveryRow) Cells {
-			return Cells{
+			cells := Cells{
 				ShortLink(r.EventType, r.Href), ShortOrNone(r.Subject), r.to(), State(r.State), r.causeCell(v.Now), Ago(r.Changed, v.Now),
 				When(r.Resend != "", PostButton(Subtle, r.ResendLabel, r.Resend, Hidden{Name: "back", Value: v.Self})),
 			}
+			if v.OneState {
+				return slices.Delete(cells, stateColumn, stateColumn+1)
+			}
+			return cells
 		}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/a-h/templ"
 	"github.com/labstack/echo/v4"
 	"schakel/registry"
 	"schakel/store"
@@ -82,7 +83,7 @@ func issueFacts(ctx context.Context, area site.DeliveryArea, i store.Issue, at D
 	items := []ui.Item{
 		{Label: i18n.T(ctx, "deliveries.issues.cause"), Text: i18n.T(ctx, "deliveries.issue.cause-code", registry.IssueCause(i.Cause), i.Cause)},
 		{Label: i18n.T(ctx, "deliveries.endpoint"), Content: ui.Link(cmp.Or(at.Endpoint.Name, i.EndpointID), area.Base+"/endpoints/"+i.EndpointID)},
-		{Label: i18n.T(ctx, "deliveries.issue.endpoint-state"), Content: ui.State(at.Endpoint.Status)},
+		{Label: i18n.T(ctx, "deliveries.issue.endpoint-state"), Content: endpointState(at.Endpoint)},
 	}
 	if area.Admin {
 		items = append(items, ui.Item{Label: i18n.T(ctx, "deliveries.partner"), Content: ui.Link(cmp.Or(at.Partner.Name, i.PartnerID), "/admin/partners/"+i.PartnerID)})
@@ -102,6 +103,14 @@ func issueFacts(ctx context.Context, area site.DeliveryArea, i store.Issue, at D
 		items = append(items, ui.Item{Label: i18n.T(ctx, "deliveries.issue.resolved-at"), Content: ui.Clock(i.ResolvedAt.Time, now)})
 	}
 	return append(items, ui.Item{Label: i18n.T(ctx, "deliveries.issue.id"), Content: ui.Identifier(i.ID)})
+}
+
+// endpointState shows the state of an endpoint: of an active one whose circuit is open that it is stopped for now.
+func endpointState(e store.Endpoint) templ.Component {
+	if e.Status == store.EndpointActive && e.Circuit == store.CircuitOpen {
+		return ui.State(e.Circuit)
+	}
+	return ui.State(e.Status)
 }
 
 // issueQuery selects the deliveries that an issue concerns.

@@ -46,6 +46,7 @@ func (p *Pages) deliveryList(queue site.DeliveryQueue) echo.HandlerFunc {
 			return p.Render(c, http.StatusUnprocessableEntity, view.DeliveryList(page, v))
 		}
 		paging := site.PagePaging(c)
+		v.OneState = len(filter.Statuses) == 1 && !filter.Stopped
 		filter.Page = paging
 		filter.BeforeID = q.Before
 		list, err := p.DB.DeliveryList(ctx, filter)

@@ -49,6 +49,7 @@ func (p *pages) showClientWith(c echo.Context, r site.Refusal, change func(*view
 	if v.History, err = p.History(ctx, store.AuditFilter{ObjectKind: "client", ObjectID: client.ID}, ""); err != nil {
 		return err
 	}
+	v.DPoPBound, v.CertificateBound = client.DPoPBound, client.CertificateBound
 	v.External = view.ClientExternal{Issuers: p.Registry.Clients.TokenIssuers(), Issuer: client.ExternalIssuer, ID: client.ExternalID, Open: client.Status == store.ClientActive}
 	if err := p.addMandates(ctx, &v, grant.Partner); err != nil {
 		return err

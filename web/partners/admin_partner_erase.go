@@ -35,6 +35,7 @@ func (p *pages) fillErasure(ctx context.Context, partner store.Partner, v *view.
 	}
 	if !e.Possible {
 		v.Acts.Danger = slices.Delete(v.Acts.Danger, i, i+1)
+		v.NoErasure = i18n.T(ctx, "partners.partner.erase-nothing")
 		return nil
 	}
 	d := &v.Acts.Danger[i]

@@ -40,6 +40,7 @@ func (t typedSubscription) view(href func(string) string, wrong site.FormErrors)
 		Action: href("/subscriptions/new"), Cancel: href("/subscriptions"), Search: t.Get("q"), Endpoint: t.Get("endpoint"),
 		Name: t.Get("name"), Purpose: t.Get("purpose"), NewEndpoint: href("/endpoints/new"), Wrong: wrong,
 		Selection: t.chosen.view(href("/subscriptions/new"), wrong), Preview: t.chosen.preview,
+		Advanced: t.Get("name") != "" || t.chosen.changed() || wrongInAdvanced(wrong),
 	}
 }
 

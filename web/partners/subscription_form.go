@@ -9,6 +9,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 	"schakel/registry"
+	"schakel/registry/sorted"
 	"schakel/store"
 	"schakel/templates/i18n"
 	view "schakel/templates/partners"
@@ -143,7 +144,7 @@ func (d ownerPages) showSubscriptionForm(c echo.Context, status int, owner store
 	}
 	v := form.view(d.Href, wrong)
 	v.Endpoints = endpointOptions(ctx, endpoints)
-	found := site.SearchTypes(all, v.Search, "")
+	found := ownTypesLast(site.SearchTypes(all, v.Search, ""))
 	if v.Types, err = d.typeOptions(ctx, all, found, form.List("types")); err != nil {
 		return err
 	}
@@ -153,6 +154,31 @@ func (d ownerPages) showSubscriptionForm(c echo.Context, status int, owner store
 	page.Lead = i18n.T(ctx, "partners.subscription.form-lead")
 	page.Invalid = len(wrong) > 0
 	return d.Render(c, status, view.SubscriptionFormPage(page, v))
+}
+
+// wrongInAdvanced reports whether something is wrong in the part of the form that begins folded.
+func wrongInAdvanced(wrong site.FormErrors) bool {
+	for name, text := range wrong {
+		if text != "" && !slices.Contains([]string{"types", "endpoint", "purpose", ""}, name) {
+			return true
+		}
+	}
+	return false
+}
+
+// ownTypesLast lists the event types of this program behind those of the chain, which most come for.
+func ownTypesLast(types []store.EventType) []store.EventType {
+	own := func(t store.EventType) bool { return strings.HasPrefix(t.Name, "nl.schakel.") }
+	sorted.Stable(types, func(a, b store.EventType) int {
+		switch {
+		case own(a) == own(b):
+			return 0
+		case own(a):
+			return 1
+		}
+		return -1
+	})
+	return types
 }
 
 // LineMark stands between an event type and a line of its versions in the value of

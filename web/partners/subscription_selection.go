@@ -72,6 +72,12 @@ func selectionOf(sub store.Subscription) (selection, error) {
 	return s.grown(spareRows), nil
 }
 
+// changed reports whether something was chosen, or is being: a filter, an order, a retry schedule of its own or the end of repeats.
+func (s selection) changed() bool {
+	return s.dedupe || s.others != "" || s.order != "" || s.retry != partners.RetryInput{} || s.preview != nil || s.do == "rows" || s.do == "preview" ||
+		slices.ContainsFunc(s.rows, func(row filter.Simple) bool { return !empty(row) })
+}
+
 // grown offers more empty comparisons.
 func (s selection) grown(more int) selection {
 	s.rows = append(slices.Clone(s.rows), make([]filter.Simple, max(0, min(more, ui.FilterRows-len(s.rows))))...)

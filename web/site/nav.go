@@ -2,6 +2,7 @@ package site
 
 import (
 	"context"
+	"net/url"
 	"strings"
 
 	"github.com/labstack/echo/v4"
@@ -52,7 +53,7 @@ func (a *App) navigation(c echo.Context, account *store.Account) []ui.NavItem {
 	default:
 		items = partnerItems(ctx, a.Waiting(c, account.PartnerID))
 	}
-	markCurrent(items, menuPath(c.Request().URL.Path))
+	markCurrent(items, menuPath(c.Request().URL.Path), c.QueryParams())
 	return items
 }
 
@@ -158,11 +159,16 @@ func menuPath(path string) string {
 	return path
 }
 
-// markCurrent marks the item with the longest address that the page is on or under.
-func markCurrent(items []ui.NavItem, path string) {
+// markCurrent marks the item with the longest address that the page is on or under. An item that is a list with a filter is that of the
+// list with the same filter, and maybe more.
+func markCurrent(items []ui.NavItem, path string, query url.Values) {
 	best := -1
 	for i, item := range items {
-		under := path == item.Href || strings.HasPrefix(path, item.Href+"/")
+		href, filter, _ := strings.Cut(item.Href, "?")
+		under := path == href || strings.HasPrefix(path, href+"/")
+		if filter != "" {
+			under = path == href && filtered(query, filter)
+		}
 		if under && (best < 0 || len(item.Href) > len(items[best].Href)) {
 			best = i
 		}
@@ -170,4 +176,15 @@ func markCurrent(items []ui.NavItem, path string) {
 	if best >= 0 {
 		items[best].Current = true
 	}
+}
+
+// filtered reports whether a query has each value of a filter.
+func filtered(query url.Values, filter string) bool {
+	wanted, err := url.ParseQuery(filter)
+	for name := range wanted {
+		if query.Get(name) != wanted.Get(name) {
+			return false
+		}
+	}
+	return err == nil
 }
