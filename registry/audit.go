@@ -129,6 +129,13 @@ const (
 
 	ActionProfileChanged = "profile.changed"
 
+	ActionConfirmationAsked     = "confirmation.asked" // an action waits for a second person
+	ActionConfirmationConfirmed = "confirmation.confirmed"
+	ActionConfirmationDeclined  = "confirmation.declined"
+	ActionConfirmationWithdrawn = "confirmation.withdrawn"
+	ActionConfirmationExpired   = "confirmation.expired"
+	ActionConfirmationStale     = "confirmation.stale"
+
 	ActionBackupMade    = "backup.made"
 	ActionKeyBackedUp   = "key.backed-up"
 	ActionKeyChanged    = "key.changed" // another key of the vault came into use
@@ -260,6 +267,11 @@ type Object struct{ kind, id, name, partnerID string }
 // ObjectOf makes the object of an entry; partnerID is empty for what belongs to no partner.
 func ObjectOf(kind, id, name, partnerID string) Object {
 	return Object{kind, id, name, partnerID}
+}
+
+// Confirmation is the object as that of an action which waits for a second person.
+func (o Object) Confirmation() store.Confirmation {
+	return store.Confirmation{ObjectKind: o.kind, ObjectID: o.id, ObjectName: o.name, PartnerID: o.partnerID}
 }
 
 // Details are the rest of an entry, by name. Never put a secret in.

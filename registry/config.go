@@ -74,6 +74,8 @@ type Config struct {
 	Mandates Mandates
 	// OINRegister gives the names of organisations by their OIN. Default none: names are not held against a register.
 	OINRegister OINRegister
+	// SecondPerson makes actions wait for a second person. The services set it. Default none: nothing waits.
+	SecondPerson SecondPerson
 	// MaxDocumentBytes bounds a contract that is mirrored. Default 16 MiB.
 	MaxDocumentBytes int64
 }
@@ -226,6 +228,10 @@ type Profile struct {
 	PartnerIdle         time.Duration
 	PartnerLogin        time.Duration
 	ProofAge            time.Duration // after which a change of keys, endpoints or people asks who it is again
+
+	// What waits for a second person: PolicyOn or PolicyOff. ConfirmationAge ends what waits longer.
+	TwoApprovals, TwoRoutes, TwoDiscards, TwoSettings string
+	ConfirmationAge                                   time.Duration
 
 	DataEncryption string // PolicyOn encrypts the data of events and messages that is stored from now on
 	DataEnded      string // what happens to what a partner sent once it ended: DataKept or DataErased

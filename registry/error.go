@@ -20,6 +20,8 @@ const (
 	CodeConflict  = "conflict"  // the state it is in does not allow this
 	CodeNotFound  = "not-found" // there is no such thing, or it is not the asker's
 
+	CodeSecondPerson = "second-person" // two people must do this in the portal, by setting
+
 	CodeGone = "version-withdrawn" // the version was published, and is withdrawn
 
 	CodeDigestMissing = "digest-missing" // the request does not name the bytes that it is about

@@ -43,7 +43,9 @@ const (
 	ChangeOrganisation  Permission = "organisation.change"
 	ManageMails         Permission = "mails.manage"
 	ChangeSettings      Permission = "settings.change"
-	ChangePeople        Permission = "people.change"
+	// ConfirmActions decides about actions that wait for a second person, of the kinds that the role may take itself.
+	ConfirmActions Permission = "confirmations.decide"
+	ChangePeople   Permission = "people.change"
 )
 
 // Grant lists the roles that have a permission.
@@ -84,6 +86,7 @@ var grants = []Grant{
 	{ChangeOrganisation, []string{store.RoleManager}},
 	{ManageMails, []string{store.RoleAdministrator}},
 	{ChangeSettings, []string{store.RoleAdministrator}},
+	{ConfirmActions, []string{store.RoleAdministrator, store.RoleApprover, store.RoleOperator}},
 	{ChangePeople, []string{store.RoleAdministrator, store.RoleManager}},
 }
 

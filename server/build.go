@@ -199,7 +199,7 @@ func build(ctx context.Context, cfg ServeCmd, log *slog.Logger, fail func(error)
 		return nil, err
 	}
 	p.group.Add(p.admin, p.ownContracts(), pruning, mailer, p.pull, p.engine, amqpReady{p.bridge, p.db}, p.announcer(log), p.issueTeller(log), p.mutations(log),
-		&downloads{noted: p.registry.Downloads, log: log}, newRotation(p.registry, log), p.mirrors(p.db.NewID("node"), log), p.public, watch)
+		&downloads{noted: p.registry.Downloads, log: log}, newRotation(p.registry, log), newLapse(p.registry, log), p.mirrors(p.db.NewID("node"), log), p.public, watch)
 	if sender != nil {
 		p.group.Add(sender)
 	}

@@ -12,6 +12,14 @@ import (
 // rotationEvery sets how often a node looks whether a key is due.
 const rotationEvery = 10 * time.Minute
 
+// lapseEvery sets how often a node looks whether something waited too long for a second person.
+const lapseEvery = time.Minute
+
+// newLapse makes the service that ends what waited too long for a second person, whichever node sees it first.
+func newLapse(s *services.Services, log *slog.Logger) *periodic {
+	return &periodic{name: "confirmations", each: lapseEvery, log: log, turn: s.Confirmations.ExpireDue}
+}
+
 // newRotation makes the service that replaces keys that have signed for as long as the settings allow. Each is replaced once, whichever
 // node sees first that it is due.
 func newRotation(s *services.Services, log *slog.Logger) *periodic {

@@ -143,7 +143,7 @@ func problemCodes(t *testing.T) []string {
 	t.Helper()
 	files := must(filepath.Glob("*/*.go"))(t)
 	codes := []string{
-		"method-not-allowed", registry.CodeForbidden, registry.CodeDigestMissing, registry.CodeDraftChanged, registry.CodeGone,
+		"method-not-allowed", registry.CodeForbidden, registry.CodeSecondPerson, registry.CodeDigestMissing, registry.CodeDraftChanged, registry.CodeGone,
 		"token-invalid", access.CodeOtherIssuer, access.CodeOtherAudience, access.CodeExpired, access.CodeUnverified, access.CodeUnknownClient, access.CodeInactive, "token-proof", "token-proof-nonce",
 	}
 	for _, name := range files {

@@ -21,6 +21,7 @@ import (
 	"schakel/registry/identity"
 	"schakel/registry/mail"
 	"schakel/registry/partners"
+	"schakel/registry/profile"
 	"schakel/store"
 	"schakel/store/needs"
 	"schakel/templates/i18n"
@@ -74,6 +75,7 @@ func TestLinksInMailsOpen(t *testing.T) {
 	w.mailsOfIssues(w.first, w.first.email)
 	w.mailsOfIssues(ours, eva.Email)
 	w.mailsOfChanges()
+	w.mailsOfConfirmations()
 	w.wantEveryKind()
 }
 
@@ -83,6 +85,22 @@ func (w *mailWorld) mailsOfChanges() {
 	for _, path := range []string{"/admin/accounts", "/admin/accounts/" + w.account(w.other.email).ID + "/block"} {
 		wantStatus(w.t, w.admin.post(path, map[string][]string{"name": {"Ann"}, "email": {"ann@example.nl"}, "role": {"administrator"}}), http.StatusSeeOther)
 	}
+	w.open()
+}
+
+// mailsOfConfirmations makes a new route wait for a second person, who confirms it.
+func (w *mailWorld) mailsOfConfirmations() {
+	ctx, bea := w.t.Context(), "administrator@roles.example.nl"
+	w.browsers[bea] = w.colleague(w.t, store.RoleAdministrator, "")
+	state := must(w.reg.Profile.Load(ctx))(w.t)
+	values := state.Values()
+	values["access.two_people_routes"] = registry.PolicyOn
+	_, _, err := w.reg.Profile.Save(ctx, registry.SystemActor(), profile.ProfileChange{Version: state.Version, Values: values})
+	noError(w.t, err)
+	_, err = w.reg.Routes.Add(ctx, w.portalHarness.admin, partners.NewRoute{FromPartnerID: w.first.id, ToPartnerID: w.other.id, EventType: queueType})
+	id := waits(w.t, err)
+	w.open()
+	noError(w.t, w.reg.Confirmations.Confirm(ctx, registry.AccountActor(w.account(bea)), id))
 	w.open()
 }
 

@@ -7,6 +7,7 @@ import (
 	"schakel/web/admin"
 	"schakel/web/amqp"
 	"schakel/web/api"
+	"schakel/web/confirm"
 	"schakel/web/contracts"
 	"schakel/web/datasets"
 	"schakel/web/deliveries"
@@ -30,7 +31,7 @@ type Config struct {
 // New builds the HTTP layer. Its error names what is missing.
 func New(cfg Config) (*site.App, error) {
 	if cfg.Navigation == nil && cfg.Portal != nil {
-		cfg.Navigation = site.DatabaseNavigation{DB: cfg.Portal.DB}
+		cfg.Navigation = site.DatabaseNavigation{DB: cfg.Portal.DB, Now: cfg.Now}
 	}
 	app, err := site.NewApp(cfg.AppConfig, cfg.API != nil)
 	if err != nil {
@@ -110,6 +111,7 @@ func mountPages(app *site.App, cfg site.PortalConfig, publish events.Publisher) 
 		FillAdminParty: exchange.FillAdminParty, TakesTests: exchange.TakesTests,
 		CheckEvent: catalogue.CheckEvent, Outcome: sent.Outcome, Publish: publish,
 	})
+	confirm.Mount(p)
 	admin.Mount(p, sets.FailedDownloads, sets.FailingDatasets)
 	traffic.Mount(p)
 	search.Mount(p)

@@ -89,7 +89,7 @@ func (b *Bridge) AskAll(ctx context.Context, by outbox.Actor, f store.AMQPFilter
 			ObjectName: fmt.Sprintf("%s, %d messages", do, n), Detail: auditDetail(reason),
 		})
 	})
-	signal(b.operations)
+	store.AfterCommit(ctx, func() { signal(b.operations) })
 	return n, err
 }
 

@@ -265,6 +265,18 @@ func (c *Clients) Decide(ctx context.Context, actor registry.Actor, id string, d
 	if err := registry.CheckReason(d.Reason, !d.Approve); err != nil {
 		return store.Client{}, err
 	}
+	if !d.Approve {
+		return c.decide(ctx, actor, id, d)
+	}
+	var client store.Client
+	err := c.holdApproval(ctx, actor, id, d, func(ctx context.Context) (err error) {
+		client, err = c.decide(ctx, actor, id, d)
+		return err
+	})
+	return client, err
+}
+
+func (c *Clients) decide(ctx context.Context, actor registry.Actor, id string, d Decision) (store.Client, error) {
 	return c.change(ctx, actor, id, func(tx *store.Tx, client *store.Client) error {
 		if !client.Waiting() {
 			return registry.Conflict("identity.nothing-asked")

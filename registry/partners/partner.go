@@ -160,7 +160,10 @@ func partnerMove(verb string) registry.Transition {
 
 // Approve lets a partner take part. Its e-mail address must be confirmed.
 func (p *Partners) Approve(ctx context.Context, actor registry.Actor, id string) error {
-	return p.move(ctx, actor, id, "approve", "")
+	if err := actor.RequireAdministrator(); err != nil {
+		return err
+	}
+	return p.holdApproval(ctx, actor, id, func(ctx context.Context) error { return p.move(ctx, actor, id, "approve", "") })
 }
 
 // Reject refuses a registration; the reason is told to who registered.

@@ -33,6 +33,18 @@ func (r *Routes) Add(ctx context.Context, actor registry.Actor, in NewRoute) (st
 		return store.Route{}, err
 	}
 	in.EventType = strings.TrimSpace(in.EventType)
+	var route store.Route
+	err := r.holdRoute(ctx, actor, in, func(ctx context.Context) (err error) {
+		route, err = r.add(ctx, actor, in)
+		return err
+	})
+	if errors.Is(err, store.ErrConflict) {
+		return store.Route{}, registry.Conflict("partners.route.there")
+	}
+	return route, err
+}
+
+func (r *Routes) add(ctx context.Context, actor registry.Actor, in NewRoute) (store.Route, error) {
 	route := store.Route{
 		FromPartnerID: in.FromPartnerID, ToPartnerID: in.ToPartnerID, EventType: in.EventType, CreatedBy: actor.Name,
 	}
@@ -46,9 +58,6 @@ func (r *Routes) Add(ctx context.Context, actor registry.Actor, in NewRoute) (st
 		}
 		return registry.Record(ctx, tx, actor, registry.ActionRouteAdded, routeObject(route), routeDetails(route, from, to))
 	})
-	if errors.Is(err, store.ErrConflict) {
-		return store.Route{}, registry.Conflict("partners.route.there")
-	}
 	return route, err
 }
 

@@ -61,7 +61,7 @@ func (s *Subscriptions) Approve(ctx context.Context, actor registry.Actor, id st
 // ApproveSeen starts a subscription as it was shown: seen is Grant.Seen of that. When the partner asks for something else by
 // now nothing is approved. Empty: not compared.
 func (s *Subscriptions) ApproveSeen(ctx context.Context, actor registry.Actor, id, seen string) error {
-	return s.moveSeen(ctx, actor, id, "approve", "", seen)
+	return s.holdApproval(ctx, actor, id, func(ctx context.Context) error { return s.moveSeen(ctx, actor, id, "approve", "", seen) })
 }
 
 // Reject turns a request down; the reason is told to the partner. Of an approved subscription to a dataset whose change waits it

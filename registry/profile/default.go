@@ -49,6 +49,7 @@ func DefaultProfile() registry.Profile {
 		AMQPSubjects: cpa.SubjectCodes(), AMQPUnwanted: registry.UnwantedHold,
 		AdministratorFactor: registry.PolicyRequire, PartnerFactor: registry.FactorOptional,
 		AdministratorIdle: 2 * time.Hour, AdministratorLogin: 12 * time.Hour, PartnerIdle: 2 * time.Hour, PartnerLogin: 12 * time.Hour, ProofAge: 10 * time.Minute,
+		TwoApprovals: registry.PolicyOff, TwoRoutes: registry.PolicyOff, TwoDiscards: registry.PolicyOff, TwoSettings: registry.PolicyOff, ConfirmationAge: 7 * 24 * time.Hour,
 		DataEncryption: registry.PolicyOff, DataEnded: registry.DataKept,
 	}
 }

@@ -25,6 +25,8 @@ type Profiles struct {
 	db       *store.DB
 	now      func() time.Time
 	defaults registry.Profile
+	second   registry.SecondPerson // nil: changes do not wait
+	enough   EnoughPeople
 
 	mu     sync.Mutex
 	kept   *ProfileState
@@ -231,9 +233,11 @@ func (p *Profiles) Save(ctx context.Context, actor registry.Actor, in ProfileCha
 	}
 	var saved *ProfileState
 	var changes []SettingChange
-	err = p.db.Write(ctx, func(tx *store.Tx) (err error) {
-		saved, changes, err = p.save(ctx, tx, actor, in, wanted)
-		return err
+	err = p.hold(ctx, actor, in, wanted, func(ctx context.Context) error {
+		return p.db.Write(ctx, func(tx *store.Tx) (err error) {
+			saved, changes, err = p.save(ctx, tx, actor, in, wanted)
+			return err
+		})
 	})
 	if errors.Is(err, store.ErrConflict) {
 		err = changedMeanwhile()
@@ -241,9 +245,11 @@ func (p *Profiles) Save(ctx context.Context, actor registry.Actor, in ProfileCha
 	if err != nil {
 		return nil, nil, err
 	}
-	p.mu.Lock()
-	p.kept, p.readAt = saved, p.now()
-	p.mu.Unlock()
+	store.AfterCommit(ctx, func() {
+		p.mu.Lock()
+		p.kept, p.readAt = saved, p.now()
+		p.mu.Unlock()
+	})
 	return saved, changes, nil
 }
 
@@ -262,6 +268,9 @@ func (p *Profiles) save(ctx context.Context, tx *store.Tx, actor registry.Actor,
 	changes := changesOf(&before.Profile, &wanted)
 	if len(changes) == 0 {
 		return before, nil, nil
+	}
+	if err := p.enoughPeople(ctx, &tx.Queries, actor, changes); err != nil {
+		return nil, nil, err
 	}
 	row := profileRow{Version: before.Version + 1, UpdatedAt: tx.Now.Time, UpdatedBy: actor.Name, Values: map[string]string{}}
 	for _, c := range changesOf(&p.defaults, &wanted) {

@@ -7,12 +7,16 @@ import (
 	"schakel/templates/i18n"
 )
 
+// twoPeople begins the keys of the settings that make actions of a kind wait for a second person.
+const twoPeople = "access.two_people_"
+
 // accessSettings are about people who log in to the portal. The Edukoppeling profile asks nothing of it.
 func accessSettings() []Setting {
 	factor := []Choice{{registry.PolicyRequire, "profile.choice.required"}, {registry.FactorOptional, "profile.access-factor.optional"}}
 	duration := func(key string, title, explain i18n.Message, least, most string, at func(*registry.Profile) *time.Duration) Setting {
 		return Setting{Key: key, Title: title, Explain: explain, Least: least, Most: most, at: func(p *registry.Profile) any { return at(p) }}
 	}
+	two := []Choice{{registry.PolicyOn, "profile.access-two.on"}, {registry.PolicyOff, "profile.access-two.off"}}
 	return []Setting{
 		{
 			Key: "access.administrator_factor", Title: "profile.access-administrator-factor.title", Explain: "profile.access-administrator-factor.explain",
@@ -32,5 +36,23 @@ func accessSettings() []Setting {
 			func(p *registry.Profile) *time.Duration { return &p.PartnerLogin }),
 		duration("access.proof_age", "profile.access-proof-age.title", "profile.access-proof-age.explain", "1m", "12h",
 			func(p *registry.Profile) *time.Duration { return &p.ProofAge }),
+		{
+			Key: twoPeople + registry.TwoApprovals, Title: "profile.access-two-approvals.title", Explain: "profile.access-two-approvals.explain",
+			Choices: two, at: func(p *registry.Profile) any { return &p.TwoApprovals },
+		},
+		{
+			Key: twoPeople + registry.TwoRoutes, Title: "profile.access-two-routes.title", Explain: "profile.access-two-routes.explain",
+			Choices: two, at: func(p *registry.Profile) any { return &p.TwoRoutes },
+		},
+		{
+			Key: twoPeople + registry.TwoDiscards, Title: "profile.access-two-discards.title", Explain: "profile.access-two-discards.explain",
+			Choices: two, at: func(p *registry.Profile) any { return &p.TwoDiscards },
+		},
+		{
+			Key: twoPeople + registry.TwoSettings, Title: "profile.access-two-settings.title", Explain: "profile.access-two-settings.explain",
+			Choices: two, at: func(p *registry.Profile) any { return &p.TwoSettings },
+		},
+		duration("access.confirmation_age", "profile.access-confirmation-age.title", "profile.access-confirmation-age.explain", "1h", "720h",
+			func(p *registry.Profile) *time.Duration { return &p.ConfirmationAge }),
 	}
 }

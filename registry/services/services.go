@@ -4,8 +4,10 @@ import (
 	"errors"
 	"slices"
 
+	"context"
 	"schakel/registry"
 	registryamqp "schakel/registry/amqp"
+	"schakel/registry/confirm"
 	"schakel/registry/contracts"
 	"schakel/registry/datasets"
 	"schakel/registry/identity"
@@ -39,6 +41,7 @@ type Services struct {
 	Mails         *mail.Mails
 	Profile       *profile.Profiles
 	Installation  *installation.Service
+	Confirmations *confirm.Confirmations
 }
 
 // Option changes how [New] makes the services.
@@ -71,6 +74,15 @@ func New(cfg registry.Config, accounts *identity.Accounts, opts ...Option) (*Ser
 		opt(&o)
 	}
 	profiles := profile.NewProfiles(cfg.DB, cfg.Now, cfg.Profile)
+	confirmations := confirm.New(cfg, func(ctx context.Context) (registry.Profile, error) {
+		state, err := profiles.Load(ctx)
+		if err != nil {
+			return registry.Profile{}, err
+		}
+		return state.Profile, nil
+	})
+	cfg.SecondPerson = confirmations
+	profiles.Configure(confirmations, confirm.EnoughPeople)
 	cfg.DB.EncryptData(cfg.Vault, profiles.EncryptsData)
 	register := contracts.NewContracts(cfg, profiles)
 	own, err := contracts.NewOwnContracts(cfg, register)
@@ -81,7 +93,7 @@ func New(cfg registry.Config, accounts *identity.Accounts, opts ...Option) (*Ser
 		return nil, err
 	}
 	subscriptions := partners.NewSubscriptions(cfg, profiles, registryamqp.KeepRecipients, identity.MayPublishNow, profile.ReadSetting)
-	return &Services{
+	s := &Services{
 		Mandates:      cfg.Mandates,
 		Profile:       profiles,
 		Accounts:      accounts,
@@ -104,5 +116,12 @@ func New(cfg registry.Config, accounts *identity.Accounts, opts ...Option) (*Ser
 		Audit:         registry.NewAuditTrail(cfg),
 		Mails:         mail.NewMails(cfg),
 		Installation:  installation.NewService(cfg),
-	}, nil
+		Confirmations: confirmations,
+	}
+	for action, do := range partners.Confirmed(s.Partners, s.Subscriptions, s.Routes) {
+		confirmations.Handle(action, do)
+	}
+	confirmations.Handle(identity.ConfirmClient, s.Clients.Confirmed)
+	confirmations.Handle(profile.ConfirmSettings, profiles.Confirmed)
+	return s, nil
 }

@@ -32,6 +32,8 @@ type Page struct {
 	Crumbs []Crumb
 	// Flash is the outcome of the previous request, shown once.
 	Flash *Flash
+	// Waits lead to the actions on the subject of the page that wait for a second person.
+	Waits []Named
 	// Invalid puts "Error: " before the window title after a refused form.
 	Invalid bool
 	// Feed is the address of an Atom feed of what the page shows; empty is none.

@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 
@@ -23,12 +24,13 @@ func (p *pages) adminRoutes(c echo.Context) error {
 type routeForm struct {
 	partners.NewRoute
 	preview bool
+	reason  string // for the second person
 }
 
 func readRoute(form site.Form) routeForm {
 	return routeForm{
 		partners.NewRoute{FromPartnerID: form.Get("from"), ToPartnerID: form.Get("to"), EventType: form.Get("eventType")},
-		form.Get("do") == "preview",
+		form.Get("do") == "preview", form.Get("reason"),
 	}
 }
 
@@ -41,9 +43,22 @@ func (p *pages) adminAddRoute(c echo.Context) error {
 			}
 			return p.showRoutes(c, http.StatusOK, in, nil)
 		}
-		_, err := p.Registry.Routes.Add(c.Request().Context(), site.Actor(c), in.NewRoute)
+		ctx := registry.WithReason(c.Request().Context(), in.reason)
+		if wrong, err := p.reasonWrong(ctx, registry.TwoRoutes, in.reason); err != nil || wrong != nil {
+			return cmp.Or(err, wrong)
+		}
+		_, err := p.Registry.Routes.Add(ctx, site.Actor(c), in.NewRoute)
 		return p.Saved(c, err, "/admin/routes", i18n.M("admin.routes.opened", in.EventType))
 	}, p.showRoutes)
+}
+
+// reasonWrong refuses an action that waits for a second person without a reason.
+func (p *pages) reasonWrong(ctx context.Context, kind, reason string) (wrong, err error) {
+	on, err := p.Registry.Confirmations.On(ctx, kind)
+	if err == nil && on && reason == "" {
+		wrong = registry.Invalid(map[string]i18n.Message{"reason": "confirm.reason-missing"})
+	}
+	return wrong, err
 }
 
 // adminRemoveRoute closes a route.
@@ -73,8 +88,15 @@ func (p *pages) showRoutes(c echo.Context, status int, in routeForm, wrong site.
 			return err
 		}
 	}
+	if v.Waits, err = p.Registry.Confirmations.On(ctx, registry.TwoRoutes); err != nil {
+		return err
+	}
+	v.Reason = in.reason
 	page := p.Frame(c, i18n.T(ctx, "admin.routes.title"))
 	page.Invalid = wrong != nil
+	if err := p.NoteWaiting(ctx, &page, "route"); err != nil {
+		return err
+	}
 	return p.Render(c, status, view.AdminRoutes(page, v))
 }
 

@@ -57,6 +57,9 @@ func (p *pages) showSettings(c echo.Context, status int, in settingsForm, wrong 
 	page.Lead = i18n.T(ctx, "admin.settings.lead")
 	page.Actions = templ.Join(ui.LinkButton(ui.Primary, i18n.T(ctx, "admin.settings.change"), "/admin/settings/edit"), ui.LinkButton(ui.Secondary, i18n.T(ctx, "admin.conformance.title"), "/admin/conformance"))
 	page.Invalid = wrong != nil
+	if err := p.NoteWaiting(ctx, &page, "profile"); err != nil {
+		return err
+	}
 	return p.Render(c, status, view.SettingsPage(page, v))
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/labstack/echo/v4"
 	"schakel/delivery/amqp"
 	"schakel/delivery/outbox"
+	"schakel/registry"
 	"schakel/store"
 	view "schakel/templates/amqp"
 	"schakel/templates/i18n"
@@ -101,7 +102,12 @@ func (a AMQPArea) actOnAll(c echo.Context) error {
 			return a.showMessages(c, saved, reason, text)
 		}
 	}
-	n, err := a.AMQP.AskAll(c.Request().Context(), site.EngineActor(c), f, do.do, site.Clean(reason))
+	var n int
+	if do.do == amqp.OperationDrop {
+		err = a.Discard(c.Request().Context(), site.Actor(c), a.dropAllOf(f, site.Clean(reason), &n))
+	} else {
+		n, err = a.AMQP.AskAll(c.Request().Context(), site.EngineActor(c), f, do.do, site.Clean(reason))
+	}
 	if err != nil {
 		return err
 	}
@@ -159,6 +165,11 @@ func (m *handlers) postAMQPAll(c echo.Context, who api.Caller) error {
 	}
 	if m.AMQP == nil {
 		return site.NewProblem(http.StatusConflict, "conflict", WithoutBridge)
+	}
+	if in.Action == amqp.OperationDrop {
+		if err := m.Registry.Confirmations.RefuseMachine(c.Request().Context(), registry.TwoDiscards); err != nil {
+			return err
+		}
 	}
 	n, err := m.AMQP.AskAll(c.Request().Context(), who.Decider(), f, in.Action, in.Reason)
 	if errors.Is(err, outbox.ErrReasonMissing) {

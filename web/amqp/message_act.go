@@ -69,7 +69,7 @@ func (a AMQPArea) dropMessage(c echo.Context) error {
 		if a.AMQP == nil {
 			return a.refuse(c, a.message(m.ID), a.whyNot(""))
 		}
-		return a.acted(c, a.AMQP.Drop(c.Request().Context(), site.EngineActor(c), m.ID, reason), m.ID, "amqp.act.discarded")
+		return a.acted(c, a.Discard(c.Request().Context(), site.Actor(c), a.dropOf(m.ID, reason)), m.ID, "amqp.act.discarded")
 	}, func(reason string, wrong i18n.Message) error { return a.showMessage(c, reason, wrong) })
 }
 

@@ -66,6 +66,11 @@ func (a AMQPArea) showMessage(c echo.Context, reason string, wrong i18n.Message)
 		}
 	}
 	status, page := http.StatusOK, a.pageFrame(c, messageTitle(ctx, m), ui.Crumb{Label: i18n.T(ctx, "amqp.messages.caption"), Href: a.messages()})
+	if a.Admin {
+		if err := a.NoteWaiting(ctx, &page, "amqp-message", m.ID); err != nil {
+			return err
+		}
+	}
 	page.Badge = v.State.Badge()
 	if wrong != "" {
 		status, page.Invalid, v.Errors = http.StatusUnprocessableEntity, true, []ui.FieldError{{Field: "drop-reason", Text: wrong}}

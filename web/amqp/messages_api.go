@@ -8,6 +8,7 @@ import (
 	"github.com/labstack/echo/v4"
 	"schakel/delivery/amqp"
 	"schakel/delivery/outbox"
+	"schakel/registry"
 	"schakel/store"
 	"schakel/templates/i18n"
 	"schakel/web/api"
@@ -174,6 +175,9 @@ func (m *handlers) postAMQPDrop(c echo.Context) error {
 	}
 	reason, err := api.ReadReason(c)
 	if err != nil {
+		return err
+	}
+	if err := m.Registry.Confirmations.RefuseMachine(c.Request().Context(), registry.TwoDiscards); err != nil {
 		return err
 	}
 	return m.postAMQPAct(http.StatusOK, func(b site.AMQPBridge, ctx context.Context, by outbox.Actor, id string) error {

@@ -23,6 +23,7 @@ type handlers struct{ *api.API }
 func Mount(p *site.Portal) *Pages {
 	s := &Pages{p}
 	s.mountAMQP()
+	s.AMQPAdmin().handleDiscards()
 	return s
 }
 

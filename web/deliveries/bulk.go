@@ -71,11 +71,8 @@ func (p *Pages) discardTicked(c echo.Context, queue site.DeliveryQueue, form sit
 		page.Crumbs = append(page.Crumbs, ui.Crumb{Label: queue.Title.In(ctx), Href: back}, ui.Crumb{Label: i18n.T(ctx, "deliveries.discard")})
 		return p.Render(c, status, view.DeliveryDiscard(page, v))
 	}
-	actor := site.EngineActor(c)
-	done, refused, err := eachDelivery(c.Request().Context(), ids, func(ctx context.Context, id string) error {
-		return p.Engine.Discard(ctx, actor, id, reason)
-	})
-	if err != nil {
+	var done, refused int
+	if err := p.Discard(c.Request().Context(), site.Actor(c), p.discardOfSome(ids, reason, &done, &refused)); err != nil {
 		return err
 	}
 	return p.bulkDone(c, back, withOthers(i18n.M("deliveries.bulk.discarded", done), refused), refused)
@@ -173,7 +170,7 @@ func (p *Pages) startDeliveryJob(queue site.DeliveryQueue) echo.HandlerFunc {
 		if ctx, actor := c.Request().Context(), site.EngineActor(c); action == actionResend {
 			job, err = p.Engine.StartResend(ctx, actor, filter, care)
 		} else {
-			job, err = p.Engine.StartJob(ctx, actor, action, filter, reason)
+			err = p.Discard(ctx, site.Actor(c), p.discardOfAll(filter, reason, &job))
 		}
 		if errors.Is(err, outbox.ErrTooManyJobs) {
 			return echo.NewHTTPError(http.StatusConflict, outbox.RefusalText(err))

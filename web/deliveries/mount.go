@@ -34,6 +34,7 @@ func Mount(p *site.Portal, amqpBeside func(context.Context, site.DeliveryQueue) 
 ) *Pages {
 	s := &Pages{p, amqpBeside, amqpItem, site.NewShares(tailsEach), site.NewShares(tailsAtOnce)}
 	s.mountDeliveries()
+	s.handleDiscards()
 	return s
 }
 

@@ -66,7 +66,7 @@ func (p *Pages) resendDelivery(area site.DeliveryArea) echo.HandlerFunc {
 func (p *Pages) discardDelivery(c echo.Context) error {
 	return site.WithReason(c, site.ReasonError, func(reason string) error {
 		here := site.AdministratorArea().Delivery(c.Param("id"))
-		err := p.Engine.Discard(c.Request().Context(), site.EngineActor(c), c.Param("id"), reason)
+		err := p.Discard(c.Request().Context(), site.Actor(c), p.discardOf(c.Param("id"), reason))
 		if errors.Is(err, outbox.ErrNotDiscardable) {
 			p.Flash(c, ui.KindWarning, outbox.RefusalText(err))
 			return c.Redirect(http.StatusSeeOther, here)
@@ -160,6 +160,11 @@ func (p *Pages) showDelivery(c echo.Context, area site.DeliveryArea, reason stri
 	status, page := http.StatusOK, p.Page(c, d.EventType)
 	if wrong != "" {
 		status, page.Invalid, v.Errors = http.StatusUnprocessableEntity, true, []ui.FieldError{{Field: "discard-reason", Text: wrong}}
+	}
+	if area.Admin {
+		if err := p.NoteWaiting(ctx, &page, "delivery", d.ID); err != nil {
+			return err
+		}
 	}
 	page.Crumbs = append(page.Crumbs, deliveriesCrumb(ctx, area), ui.Crumb{Label: i18n.T(ctx, "deliveries.delivery")})
 	return p.Render(c, status, view.Delivery(page, v))

@@ -45,7 +45,9 @@ type handlers struct {
 
 // Mount registers the pages. The function lists the deliveries of an event, but one.
 func Mount(p *site.Portal, otherDeliveries func(c echo.Context, area site.DeliveryArea, eventID, but string) (ui.DeliveryListView, error)) {
-	(&pages{p, otherDeliveries}).mountEvents()
+	s := &pages{p, otherDeliveries}
+	s.mountEvents()
+	site.HandleDiscard(p, discardRequest, func(id string, a discardReason) site.Discard { return s.discardOf(id, a.Reason) })
 }
 
 // Publisher takes an event of a page as a client of the reader, with the checks of the API.

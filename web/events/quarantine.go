@@ -107,6 +107,9 @@ func (p *pages) showQuarantine(c echo.Context, reason string, wrong i18n.Message
 		}
 	}
 	status, page := http.StatusOK, p.Frame(c, i18n.T(ctx, "events.quarantine.request"), ui.Crumb{Label: i18n.T(ctx, "events.quarantine.title"), Href: QuarantinePath})
+	if err := p.NoteWaiting(ctx, &page, "quarantine", q.ID); err != nil {
+		return err
+	}
 	if wrong != "" {
 		status, page.Invalid, v.Errors = http.StatusUnprocessableEntity, true, []ui.FieldError{{Field: "discard-reason", Text: wrong}}
 	}
@@ -194,11 +197,39 @@ func quarantineRefusal(err error) bool {
 		errors.Is(err, outbox.ErrClientStopped) || errors.Is(err, outbox.ErrNotGranted) || errors.Is(err, outbox.ErrDataErased)
 }
 
+// discardRequest names the discard of a quarantined request, which may wait for a second person.
+const discardRequest = "discard.request"
+
+// discardReason is what is kept of a discard that waits.
+type discardReason struct{ Reason string }
+
+// discardOf discards a quarantined request.
+func (p *pages) discardOf(id, reason string) site.Discard {
+	return site.Discard{
+		Action: discardRequest, Object: registry.ObjectOf("quarantine", id, "", ""), Args: discardReason{reason}, Reason: reason,
+		Describe: func(ctx context.Context) ([]i18n.Message, string, error) {
+			q, err := p.DB.Quarantine(ctx, id)
+			if err != nil {
+				return nil, "", err
+			}
+			partner, err := p.DeliveryNames().Partner(ctx, q.PartnerID)
+			if err != nil {
+				return nil, "", err
+			}
+			state, err := registry.Fingerprint(q.Status)
+			return []i18n.Message{i18n.M("events.quarantine.confirm", int(q.Events), partner)}, state, err
+		},
+		Do: func(ctx context.Context, by outbox.Actor) error {
+			return p.Engine.DiscardQuarantined(ctx, by, id, reason)
+		},
+	}
+}
+
 // discardQuarantined decides that the events of a request are never accepted.
 func (p *pages) discardQuarantined(c echo.Context) error {
 	return site.WithReason(c, site.ReasonError, func(reason string) error {
 		here := QuarantinePath + "/" + c.Param("id")
-		err := p.Engine.DiscardQuarantined(c.Request().Context(), site.EngineActor(c), c.Param("id"), reason)
+		err := p.Discard(c.Request().Context(), site.Actor(c), p.discardOf(c.Param("id"), reason))
 		if quarantineRefusal(err) {
 			p.Flash(c, ui.KindWarning, outbox.RefusalText(err))
 			return c.Redirect(http.StatusSeeOther, here)

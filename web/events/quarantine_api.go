@@ -8,6 +8,7 @@ import (
 	"github.com/labstack/echo/v4"
 	"schakel/delivery/event"
 	"schakel/delivery/outbox"
+	"schakel/registry"
 	"schakel/store"
 	"schakel/web/api"
 	"schakel/web/site"
@@ -102,6 +103,9 @@ func (m *handlers) postQuarantineRelease(c echo.Context, who api.Caller) error {
 func (m *handlers) postQuarantineDiscard(c echo.Context, who api.Caller) error {
 	reason, err := api.ReadReason(c)
 	if err != nil {
+		return err
+	}
+	if err := m.Registry.Confirmations.RefuseMachine(c.Request().Context(), registry.TwoDiscards); err != nil {
 		return err
 	}
 	if err := m.Engine.DiscardQuarantined(c.Request().Context(), who.Decider(), c.Param("quarantineId"), reason); err != nil {

@@ -45,7 +45,11 @@ func (p *pages) showClientWith(c echo.Context, r site.Refusal, change func(*view
 	client := grant.Client
 	v := clientView(ctx, grant)
 	v.Now, v.Message = p.Cfg.Now(), r.Message
-	v.Acts = site.Acts(ctx, p.stepsFor(grant), "/admin/clients/"+client.ID, clientState(client), r, ui.Hidden{Name: "seen", Value: grant.Seen})
+	steps, err := p.TwoPeople(ctx, p.stepsFor(grant))
+	if err != nil {
+		return err
+	}
+	v.Acts = site.Acts(ctx, steps, "/admin/clients/"+client.ID, clientState(client), r, ui.Hidden{Name: "seen", Value: grant.Seen})
 	if v.History, err = p.History(ctx, store.AuditFilter{ObjectKind: "client", ObjectID: client.ID}, ""); err != nil {
 		return err
 	}
@@ -57,6 +61,9 @@ func (p *pages) showClientWith(c echo.Context, r site.Refusal, change func(*view
 	change(&v)
 	page := p.Frame(c, client.Name, ui.Crumb{Label: i18n.T(ctx, "partners.label.clients"), Href: "/admin/clients"})
 	page.Badge, page.Invalid = ui.State(client.Status), r.Status != 0
+	if err := p.NoteWaiting(ctx, &page, "client", client.ID); err != nil {
+		return err
+	}
 	if grant.Partner.Own {
 		page.Actions = ui.LinkButton(ui.Secondary, i18n.T(ctx, "partners.client.change-it"), "/admin/own/clients/"+client.ID)
 	}
@@ -117,7 +124,7 @@ func clientView(ctx context.Context, g identity.ClientGrant) view.AdminClientVie
 func (p *pages) clientSteps() []site.Step {
 	return []site.Step{
 		{
-			Verb: "approve", Needs: registry.DecideApprovals, Do: p.decideClient(true), From: []string{clientWaiting}, Kind: ui.Primary,
+			Verb: "approve", Needs: registry.DecideApprovals, Do: p.decideClient(true), From: []string{clientWaiting}, Kind: ui.Primary, Two: registry.TwoApprovals,
 			Label: "partners.client.approve", Done: "partners.client.approved", Mails: true,
 		},
 		{

@@ -3,6 +3,7 @@ package partners
 import (
 	"context"
 	"net/url"
+	"slices"
 
 	"github.com/labstack/echo/v4"
 	"schakel/delivery/outbox"
@@ -25,7 +26,10 @@ func (p *pages) showPartner(c echo.Context, r site.Refusal) error {
 	if err != nil {
 		return err
 	}
-	v := p.partnerView(ctx, partner, r)
+	v, err := p.partnerView(ctx, partner, r)
+	if err != nil {
+		return err
+	}
 	v.Now = p.Cfg.Now()
 	if err := p.fillErasure(ctx, partner, &v); err != nil {
 		return err
@@ -42,11 +46,14 @@ func (p *pages) showPartner(c echo.Context, r site.Refusal) error {
 	page := p.Frame(c, partner.Name, ui.Crumb{Label: i18n.T(ctx, "partners.label.partners"), Href: "/admin/partners"})
 	page.Badge, page.Invalid = ui.State(partner.Status), r.Status != 0
 	page.Actions = ui.LinkButton(ui.Secondary, i18n.T(ctx, "partners.key.caption"), site.PartnerHref(partner.ID)+"/keys")
+	if err := p.NoteWaiting(ctx, &page, "partner", partner.ID); err != nil {
+		return err
+	}
 	return p.Render(c, r.Code(), view.AdminPartner(page, v))
 }
 
 // partnerView builds the view of a partner.
-func (p *pages) partnerView(ctx context.Context, partner store.Partner, r site.Refusal) view.AdminPartnerView {
+func (p *pages) partnerView(ctx context.Context, partner store.Partner, r site.Refusal) (view.AdminPartnerView, error) {
 	v := view.AdminPartnerView{
 		OIN: partner.OIN, KVK: partner.KVK, BRIN: partner.BRIN, HerID: partner.HerID, OrgNumber: partner.OrgNumber, ContactName: partner.ContactName, Email: partner.ContactEmail,
 		Phone: partner.ContactPhone, EndpointKinds: partner.EndpointKinds, Terms: partner.TermsVersion, TermsAt: partner.TermsAcceptedAt.Time,
@@ -56,7 +63,7 @@ func (p *pages) partnerView(ctx context.Context, partner store.Partner, r site.R
 	v.MailDomain = registry.MailDomain(partner.ContactEmail)
 	v.FreeMail = registry.FreeMail(v.MailDomain)
 	if partner.Own {
-		return v
+		return v, nil
 	}
 	if correctable(partner) {
 		v.CorrectHref = site.PartnerHref(partner.ID) + "/registration"
@@ -64,6 +71,10 @@ func (p *pages) partnerView(ctx context.Context, partner store.Partner, r site.R
 	steps := append(p.partnerSteps(), p.eraseStep())
 	if partner.Status == store.PartnerRequested && partner.EmailConfirmedAt.IsZero() {
 		steps = append(steps, p.confirmStep())
+	}
+	steps, err := p.TwoPeople(ctx, steps)
+	if err != nil {
+		return v, err
 	}
 	v.Acts = site.Acts(ctx, steps, "/admin/partners/"+partner.ID, partner.Status, r)
 	for i := range v.Acts.Danger {
@@ -79,9 +90,10 @@ func (p *pages) partnerView(ctx context.Context, partner store.Partner, r site.R
 		if partner.EmailConfirmedAt.IsZero() {
 			v.Acts.Lead = i18n.T(ctx, "partners.partner.approve-lead")
 			v.Acts.Plain = nil
+			v.Acts.Danger = slices.DeleteFunc(v.Acts.Danger, func(d ui.Danger) bool { return d.ID == "approve" })
 		}
 	}
-	return v
+	return v, nil
 }
 
 // fillDoubts adds what the register of OINs says of a partner and, while its registration waits, whom it could be taken for.
@@ -207,7 +219,7 @@ func (p *pages) partnerSteps() []site.Step {
 	service := p.Registry.Partners
 	return []site.Step{
 		{
-			Verb: "approve", Needs: registry.DecideApprovals, Do: site.ByIDAlone(service.Approve), From: []string{store.PartnerRequested}, Kind: ui.Primary,
+			Verb: "approve", Needs: registry.DecideApprovals, Do: site.ByIDAlone(service.Approve), From: []string{store.PartnerRequested}, Kind: ui.Primary, Two: registry.TwoApprovals,
 			Label: "partners.partner.approve", Done: "partners.partner.approved", Mails: true,
 		},
 		{

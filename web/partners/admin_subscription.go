@@ -42,7 +42,11 @@ func (p *pages) showSubscription(c echo.Context, r site.Refusal) error {
 	if v.Flow, err = p.subscriptionFlow(ctx, site.Actor(c), grant); err != nil {
 		return err
 	}
-	v.Acts = site.Acts(ctx, p.subscriptionSteps(), "/admin/subscriptions/"+sub.ID, sub.Status, r, ui.Hidden{Name: "seen", Value: grant.Seen()})
+	steps, err := p.TwoPeople(ctx, p.subscriptionSteps())
+	if err != nil {
+		return err
+	}
+	v.Acts = site.Acts(ctx, steps, "/admin/subscriptions/"+sub.ID, sub.Status, r, ui.Hidden{Name: "seen", Value: grant.Seen()})
 	v.History, err = p.History(ctx, store.AuditFilter{ObjectKind: "subscription", ObjectID: sub.ID}, "")
 	if err != nil {
 		return err
@@ -53,6 +57,9 @@ func (p *pages) showSubscription(c echo.Context, r site.Refusal) error {
 	}
 	page := p.Frame(c, title, ui.Crumb{Label: i18n.T(ctx, "partners.label.subscriptions"), Href: "/admin/subscriptions"})
 	page.Badge, page.Invalid = ui.State(sub.Status), r.Status != 0
+	if err := p.NoteWaiting(ctx, &page, "subscription", sub.ID); err != nil {
+		return err
+	}
 	return p.Render(c, r.Code(), view.AdminSubscription(page, v))
 }
 
@@ -131,7 +138,7 @@ func (p *pages) subscriptionSteps() []site.Step {
 	subs := p.Registry.Subscriptions
 	return []site.Step{
 		{
-			Verb: "approve", Needs: registry.DecideApprovals, Do: p.approveSubscription, From: []string{store.SubscriptionRequested}, Kind: ui.Primary,
+			Verb: "approve", Needs: registry.DecideApprovals, Do: p.approveSubscription, From: []string{store.SubscriptionRequested}, Kind: ui.Primary, Two: registry.TwoApprovals,
 			Label: "partners.subscription.approve", Done: "partners.subscription.approved",
 		},
 		{

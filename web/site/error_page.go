@@ -15,7 +15,7 @@ import (
 func RegistryProblem(e *registry.Error) *Problem {
 	status := http.StatusBadRequest
 	switch e.Code {
-	case registry.CodeForbidden:
+	case registry.CodeForbidden, registry.CodeSecondPerson:
 		status = http.StatusForbidden
 	case registry.CodeConflict:
 		status = http.StatusConflict

@@ -19,6 +19,7 @@ type Waiting struct {
 	Held                                  int // of a partner: all that is held for it, whatever for
 	Publications                          int
 	Mirrors                               int // with an alarm that is not settled
+	Confirmations                         int // actions that wait for a second person
 	AMQP                                  int // dead letters, quarantined and held messages of brokers
 }
 
@@ -101,6 +102,7 @@ func administratorItems(ctx context.Context, w Waiting) []ui.NavItem {
 		{Label: i18n.T(ctx, "site.nav.dead-letters"), Href: "/admin/dead-letters", Count: w.DeadLetters, Group: i18n.T(ctx, "site.nav.traffic-group")},
 		{Label: i18n.T(ctx, "site.nav.quarantine"), Href: "/admin/quarantine", Waiting: "/admin/quarantine?state=open", Count: w.Quarantined, Group: i18n.T(ctx, "site.nav.traffic-group")},
 		{Label: i18n.T(ctx, "site.nav.amqp"), Href: "/admin/amqp", Waiting: "/admin/amqp/messages?state=attention", Count: w.AMQP, Group: i18n.T(ctx, "site.nav.traffic-group")},
+		{Label: i18n.T(ctx, "site.nav.confirmations"), Href: ConfirmationsPath, Waiting: ConfirmationsPath + "?status=" + store.ConfirmationWaiting, Count: w.Confirmations, Group: i18n.T(ctx, "site.nav.administration")},
 		{Label: i18n.T(ctx, "site.nav.installation"), Href: "/admin/installation", Group: i18n.T(ctx, "site.nav.administration")},
 		{Label: i18n.T(ctx, "site.nav.settings"), Href: "/admin/settings", Group: i18n.T(ctx, "site.nav.administration")},
 		{Label: i18n.T(ctx, "site.nav.audit-trail"), Href: "/admin/audit", Group: i18n.T(ctx, "site.nav.administration")},

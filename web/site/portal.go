@@ -97,8 +97,10 @@ func NewPortal(app *App, cfg PortalConfig) (*Portal, error) {
 func Actor(c echo.Context) registry.Actor { return registry.AccountActor(AccountOf(c)) }
 
 // EngineActor returns the account that is logged in, as the engine knows it.
-func EngineActor(c echo.Context) outbox.Actor {
-	a := Actor(c)
+func EngineActor(c echo.Context) outbox.Actor { return EngineActorOf(Actor(c)) }
+
+// EngineActorOf returns an actor as the engine knows it.
+func EngineActorOf(a registry.Actor) outbox.Actor {
 	e := outbox.Actor{Kind: a.Kind, ID: a.ID, Name: a.Name, PartnerID: a.PartnerID}
 	if a.Administrator {
 		e.PartnerID = ""

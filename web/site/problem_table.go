@@ -63,6 +63,7 @@ func accessProblems() []problemText {
 		{"insufficient-scope", 403},
 		{"not-granted", 403},
 		{"forbidden", 403},
+		{"second-person", 403},
 		{"too-many-requests", 429},
 		{"too-many-jobs", 409},
 		{"check-runs", 409},

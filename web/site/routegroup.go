@@ -29,7 +29,7 @@ func (a *App) Pages(prefix string, needs registry.Permission, with ...echo.Middl
 
 // PagesUpTo is pages for forms of another size, such as uploads.
 func (a *App) PagesUpTo(limit int64, prefix string, needs registry.Permission, with ...echo.MiddlewareFunc) RouteGroup {
-	frame := []echo.MiddlewareFunc{bodyLimit(limit), a.withLocale, a.sameOrigin, a.withSession, a.withAccount}
+	frame := []echo.MiddlewareFunc{bodyLimit(limit), a.withLocale, a.sameOrigin, a.withSession, a.withAccount, a.toConfirmation}
 	return RouteGroup{app: a, Prefix: prefix, frame: frame, with: with, needs: []registry.Permission{needs}}
 }
 

@@ -28,6 +28,9 @@ type Step struct {
 	Reason bool
 	// Mails is set when the partner gets a mail about it.
 	Mails bool
+	// Two is the kind of actions that the step is of, which wait for a second person where a setting says so; empty: it never waits.
+	Two   string
+	waits bool // it waits now
 	// Do takes the decision about what the address names.
 	Do func(c echo.Context, actor registry.Actor, reason string) error
 }
@@ -77,7 +80,11 @@ func Acts(ctx context.Context, steps []Step, base, status string, r Refusal, hid
 
 func (s Step) danger(ctx context.Context, base string, r Refusal, hidden []ui.Hidden) ui.Danger {
 	d := ui.Danger{ID: s.Verb, Label: s.Label.In(ctx), Explain: s.Explain.In(ctx), Action: base + "/" + s.Verb, Button: s.Label.In(ctx), Hidden: hidden}
-	if s.Reason {
+	switch {
+	case s.waits && !s.Reason:
+		d.ReasonName, d.ReasonLabel = "reason", i18n.T(ctx, "confirm.reason-label")
+		d.Explain = i18n.T(ctx, "confirm.step-explain")
+	case s.Reason:
 		d.ReasonName, d.ReasonLabel = "reason", i18n.T(ctx, "site.reason-for-partner")
 	}
 	if r.Verb == s.Verb {
@@ -93,7 +100,19 @@ func (p *Portal) Take(c echo.Context, s Step, back string, again func(echo.Conte
 	if err != nil {
 		return err
 	}
+	steps, err := p.TwoPeople(c.Request().Context(), []Step{s})
+	if err != nil {
+		return err
+	}
+	s = steps[0]
 	r := Refusal{Verb: s.Verb, reason: form.Get("reason")}
+	if s.waits {
+		if r.reason == "" {
+			r.Status, r.ReasonError = http.StatusUnprocessableEntity, "confirm.reason-missing"
+			return again(c, r)
+		}
+		c.SetRequest(c.Request().WithContext(registry.WithReason(c.Request().Context(), r.reason)))
+	}
 	if s.Reason && r.reason == "" {
 		r.Status, r.ReasonError = http.StatusUnprocessableEntity, "site.reason-for-partner-missing"
 		return again(c, r)

@@ -187,7 +187,10 @@ type AttemptAnswer struct {
 
 // DatabaseNavigation reads what the frame of a page shows. A count that cannot be read is shown as none: the page
 // itself tells of the failure.
-type DatabaseNavigation struct{ DB *store.DB }
+type DatabaseNavigation struct {
+	DB  *store.DB
+	Now func() time.Time
+}
 
 // Waiting implements NavigationSource.
 func (n DatabaseNavigation) Waiting(ctx context.Context, partnerID string) Waiting {
@@ -208,6 +211,9 @@ func (n DatabaseNavigation) Waiting(ctx context.Context, partnerID string) Waiti
 	}
 	if kept, err := n.DB.CountAMQPMessages(ctx, store.AMQPFilter{Attention: true}); err == nil {
 		w.AMQP = kept
+	}
+	if waits, err := n.DB.CountConfirmations(ctx, store.ConfirmationFilter{Status: store.ConfirmationWaiting, Now: store.At(n.Now())}); err == nil {
+		w.Confirmations = waits
 	}
 	if partners, err := n.DB.CountPartners(ctx); err == nil {
 		w.Registrations = partners[store.PartnerRequested]
