@@ -32,6 +32,7 @@ import (
 	"schakel/registry/audit"
 	"schakel/registry/services"
 	"schakel/store"
+	"schakel/store/needs"
 	"schakel/store/backup"
 )
 
@@ -216,6 +217,7 @@ func decisions(t *testing.T) map[string]string {
 // made or typed here in the ways of its users, and then looked for. Each sealed and hashed column gets a value, so that none is missed.
 func TestNothingSecretIsStored(t *testing.T) {
 	t.Parallel()
+	needs.Unraced(t)
 	c := newCanaries(t)
 	c.ofPeople()
 	c.ofPartners()
@@ -242,6 +244,7 @@ func TestNothingSecretIsStored(t *testing.T) {
 // The search finds what it is for, as it is and within base64 at any place, in the database and in a backup.
 func TestCanariesAreFound(t *testing.T) {
 	t.Parallel()
+	needs.Unraced(t)
 	for _, stored := range []string{
 		"canary-in-a-cage", "a canary-in-a-cage, and more", base64.StdEncoding.EncodeToString([]byte("a canary-in-a-cage")),
 		base64.RawURLEncoding.EncodeToString([]byte("in canary-in-a-cage")), hex.EncodeToString([]byte("canary-in-a-cage")), "CANARY-IN-A-CAGE",

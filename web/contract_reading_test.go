@@ -17,6 +17,7 @@ import (
 	"schakel/registry/contracts"
 	"schakel/static"
 	"schakel/store"
+	"schakel/store/needs"
 	view "schakel/templates/contracts"
 	"schakel/templates/ui"
 	webcontracts "schakel/web/contracts"
@@ -172,6 +173,7 @@ var readingSizes = map[string]int{"small": 5_000, "600KB": 600_000, "13MB": 13_0
 // A large document is read in parts: the page stays small whatever its size.
 func TestReadingOfLargeIsBounded(t *testing.T) {
 	t.Parallel()
+	needs.Unraced(t)
 	o := newAdminHarness(t)
 	o.openAPI(t, "large", largeOpenAPI(readingSizes["600KB"]))
 	must(publishDraft(t.Context(), o.reg, registry.SystemActor(), "large", "1.0.0", ""))(t)

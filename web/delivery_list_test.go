@@ -12,6 +12,7 @@ import (
 	"schakel/delivery/event"
 	"schakel/delivery/webhook"
 	"schakel/store"
+	"schakel/store/needs"
 	deliverieswebdeliveries "schakel/web/deliveries"
 	partnerswebpartners "schakel/web/partners"
 	"schakel/web/site"
@@ -348,6 +349,7 @@ func TestJobsCanBeStopped(t *testing.T) {
 
 func TestAllThatMatchRefusesWhatItCannotRead(t *testing.T) {
 	t.Parallel()
+	needs.Unraced(t)
 	w := newQueueWorld(t)
 	w.dead(w.first)
 	counted := w.clock.Now().Format(time.RFC3339Nano)

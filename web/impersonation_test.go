@@ -14,6 +14,7 @@ import (
 	"schakel/registry"
 	"schakel/registry/identity"
 	"schakel/store"
+	"schakel/store/needs"
 )
 
 // oinNames is a register of OINs. An empty one cannot be read.
@@ -111,6 +112,7 @@ func TestHiddenCharactersInNames(t *testing.T) {
 // The register of OINs, where one is configured, tells under which name an organisation is registered.
 func TestRegisterOfOINs(t *testing.T) {
 	t.Parallel()
+	needs.Unraced(t)
 	for name, test := range map[string]struct {
 		register oinNames
 		tells    string

@@ -133,6 +133,7 @@ func isOpaque(a apiAnswer) bool {
 
 func TestDescriptionsAreValid(t *testing.T) {
 	t.Parallel()
+	needs.Unraced(t)
 	for name, doc := range apiDocuments() {
 		for form, read := range map[string]func() ([]byte, error){"yaml": doc.YAML, "json": doc.JSON} {
 			content, err := read()

@@ -14,6 +14,7 @@ import (
 	"schakel/delivery/webhook"
 	"schakel/registry"
 	"schakel/store"
+	"schakel/store/needs"
 	eventswebevents "schakel/web/events"
 	webpartners "schakel/web/partners"
 )
@@ -143,6 +144,7 @@ func TestSubscriptionWithFilters(t *testing.T) {
 
 func TestFiltersRefusedBesideTheField(t *testing.T) {
 	t.Parallel()
+	needs.Unraced(t)
 	h := newPortalHarness(t).withCatalogue(t)
 	b, _ := h.at(t, "pat@example.nl")
 	endpoint := newEndpoint(t, b)

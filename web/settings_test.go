@@ -11,6 +11,7 @@ import (
 
 	"schakel/registry/profile"
 	"schakel/store"
+	"schakel/store/needs"
 )
 
 // newSettingsHarness makes a portal with an administrator who is logged in.
@@ -66,6 +67,7 @@ func TestSettingsPage(t *testing.T) {
 // was typed still there.
 func TestSettingsRefused(t *testing.T) {
 	t.Parallel()
+	needs.Unraced(t)
 	d, b := newSettingsHarness(t)
 	for _, s := range profile.Settings() {
 		answer := b.post("/admin/settings", d.settingsOf(t, s.Key, "no-such-value"))

@@ -58,11 +58,12 @@ components:
 // Rules: EDU-06, EDU-06b, EDU-06e, EDU-21.
 func TestContractStoryInBrowser(t *testing.T) {
 	t.Parallel()
+	needNode(t)
 	chromium := needs.Program(t, "chromium")
+	d := startDemo(t)
 	for _, scripted := range []bool{true, false} {
 		t.Run(fmt.Sprintf("javascript=%t", scripted), func(t *testing.T) {
 			t.Parallel()
-			d := startDemo(t)
 			n := rand.IntN(1_000_000)
 			eventType := fmt.Sprintf("nl.voorbeeld.verhaal%d.leerling-ingeschreven.v1", n)
 			good := strings.ReplaceAll(storyContract, "TYPE", eventType)

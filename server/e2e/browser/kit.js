@@ -16,7 +16,7 @@ const looks = [
 
 class Kit {
   constructor(browser, folder) {
-    Object.assign(this, { browser, folder, axeSource, faults: [], seen: new Map(), places: 0, forms: 0 });
+    Object.assign(this, { browser, folder, axeSource, faults: [], seen: new Map(), places: 0, forms: 0, styles: new Set() });
     if (folder) mkdirSync(folder, { recursive: true });
   }
 
@@ -70,9 +70,11 @@ class Kit {
     await page.setViewportSize(looks[0].viewport);
   }
 
+  // axe judges a page. The contrast of texts takes most of its time, so texts that look as others did, with the same colours, backgrounds and
+  // size, are left out of that; not with SCHAKEL_E2E_ALL=1.
   async axe(page, where) {
-    const violations = await page.evaluate(() =>
-      axe.run(document, { resultTypes: ["violations"] }).then((r) => r.violations.map((v) => v.id + ": " + v.nodes.map((n) => n.target.join(" ")).slice(0, 5).join(", "))));
+    const { violations, styles } = await page.evaluate(judgePage, process.env.SCHAKEL_E2E_ALL ? null : [...this.styles]);
+    for (const style of styles) this.styles.add(style);
     for (const v of violations) this.fault(`axe: ${where}: ${v}`);
   }
 
@@ -115,6 +117,34 @@ class Kit {
     console.log(`${this.seen.size} pages looked at, ${this.places} places reached with the keyboard, ${this.forms} forms sent empty`);
     process.exit(this.faults.length > 0 ? 1 : 0);
   }
+}
+
+// judgePage runs in the page: it holds it against the rules of axe, and the contrast of those texts alone that look like none of known, or of
+// all when that is null. It returns the violations and the looks that are new.
+async function judgePage(known) {
+  const judge = (context, options) => axe.run(context, { resultTypes: ["violations"], ...options });
+  const tell = (results) => results.flatMap((r) => r.violations.map((v) => v.id + ": " + v.nodes.map((n) => n.target.join(" ")).slice(0, 5).join(", ")));
+  if (known === null) return { violations: tell([await judge(document)]), styles: [] };
+  const behind = new Map([[null, ""]]); // by element, what is painted behind its text
+  const background = (e) => {
+    if (!behind.has(e)) {
+      const { backgroundColor, backgroundImage, opacity } = getComputedStyle(e);
+      const above = background(e.parentElement), own = backgroundImage === "none" ? backgroundColor : backgroundColor + backgroundImage;
+      behind.set(e, (/^rgb\(/.test(own) ? own : own === "rgba(0, 0, 0, 0)" ? above : above + own) + (opacity === "1" ? "" : opacity));
+    }
+    return behind.get(e);
+  };
+  const fresh = new Map(), old = new Set(known);
+  for (const e of document.body.querySelectorAll("*")) {
+    const hasText = e.matches("input, select, textarea") || [...e.childNodes].some((n) => n.nodeType === Node.TEXT_NODE && n.data.trim() !== "");
+    if (!hasText || !e.checkVisibility({ visibilityProperty: true })) continue;
+    const { color, fontSize, fontWeight, textShadow } = getComputedStyle(e);
+    const style = [color, fontSize, fontWeight, textShadow, background(e), e.matches(":disabled, [aria-disabled=true]")].join();
+    if (!old.has(style) && !fresh.has(style)) fresh.set(style, e);
+  }
+  const results = [await judge(document, { rules: { "color-contrast": { enabled: false } } })];
+  if (fresh.size > 0) results.push(await judge({ include: [...fresh.values()] }, { runOnly: ["color-contrast"] }));
+  return { violations: tell(results), styles: [...fresh.keys()] };
 }
 
 // until repeats a question to a page until it is answered; some things take a moment.

@@ -36,16 +36,27 @@ async function speak(page, language) {
 const links = (page) => page.evaluate(() => [...document.querySelectorAll("a[href]")].map((a) => a.href.split("#")[0])
   .filter((href) => href.startsWith(location.origin) && !/\.(json|ya?ml|xml|zip|csv|atom|ndjson)$|\/(data|object|download|feed|source|redoc)$|\/static\//.test(new URL(href).pathname)));
 
-async function judge(kit, page, key, where) {
-  for (const { language, colorScheme, width } of chosen(key)) {
-    await speak(page, language);
-    await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
-    await page.setViewportSize({ width, height: 800 });
-    await page.goto(where);
-    const look = `${key} (${language}, ${colorScheme}, ${width})`;
+// open shows a page in one combination of language, theme and width.
+async function open(page, where, { language, colorScheme, width }) {
+  await speak(page, language);
+  await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
+  await page.setViewportSize({ width, height: 800 });
+  return page.goto(where);
+}
+
+// shorten takes away what comes after the first rows of lists and the first paragraphs of guides: it looks alike, and axe and the keyboard would
+// take most of their time for it.
+const shorten = (page) => page.evaluate(() => document.querySelectorAll("main tbody > tr:nth-child(n + 7), .schakel-guide__text > :nth-child(n + 41)").forEach((e) => e.remove()));
+
+// judge holds the page that stands in the first of some combinations against what all pages keep, and then in the others.
+async function judge(kit, page, key, where, combinations) {
+  for (const [at, combination] of combinations.entries()) {
+    if (at > 0) await open(page, where, combination);
+    const { language, colorScheme, width } = combination, look = `${key} (${language}, ${colorScheme}, ${width})`;
     await kit.fits(page, look);
     if (set.all) await kit.whole(page, look); // it depends on the names and states that a page happens to show
     if (set.folder) await page.screenshot({ path: path.join(set.folder, `walk-${kit.seen.size}${look.replace(/[^a-zA-Z0-9.]+/g, "-")}.png`), fullPage: true });
+    if (!set.all) await shorten(page);
     await reachable(kit, page, look);
     kit.places += await walkKeyboard(kit, page, look); // and all that folds away is open now
     await page.evaluate(`(() => { ${kit.axeSource} })()`);
@@ -73,13 +84,16 @@ async function walk(kit, who) {
     const visited = /^\/(admin|partner|account)\b/.test(key) || key === "/" ? seen : common;
     if (visited.has(key)) continue;
     visited.add(key);
-    const answer = await page.goto(where).catch(() => null); // a download is no page
+    const looks = chosen(key), answer = await open(page, where, looks[0]).catch(() => null); // a download is no page
     if (!answer || !/text\/html/.test(answer.headers()["content-type"] ?? "") || page.url() === "about:blank") continue;
     if (answer.status() >= 400 && !where.endsWith("/no-such-page")) kit.fault(`${where} answers ${answer.status()}`);
     if (!/^\/(mailbox|admin\/mails)/.test(key)) queue.push(...(await links(page))); // those of mails are for others
+    const landed = kind(new URL(page.url()));
+    if (landed !== key && visited.has(landed)) continue; // a redirect
+    visited.add(landed);
     kit.seen.set(who.name + " " + key, true);
     for (const form of await page.evaluate(listForms)) forms.set(`${kind(new URL(form.action, set.base))} ${form.fields}`, { where, form });
-    await judge(kit, page, key, where);
+    await judge(kit, page, key, where, looks);
   }
   if (who.email) { // a login that is long ago would be asked to prove itself instead
     await page.context().clearCookies();
