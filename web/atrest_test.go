@@ -32,8 +32,8 @@ import (
 	"schakel/registry/audit"
 	"schakel/registry/services"
 	"schakel/store"
-	"schakel/store/needs"
 	"schakel/store/backup"
+	"schakel/store/needs"
 )
 
 // canaries are the secrets that a database must not hold readable, each in every form in which it could be written.
