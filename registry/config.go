@@ -38,6 +38,9 @@ type Config struct {
 	// CheckFilters judges the filters of a subscription, a JSON list; its error
 	// is shown to that partner. Default none: no filters are taken.
 	CheckFilters func(string) error
+	// CheckRecipient tidies whom the data of a subscription is encrypted for, a JWK, a JWK set or the address of one, and explains what is
+	// wrong with it. Default none: nothing is encrypted.
+	CheckRecipient func(ctx context.Context, text string) (tidy string, wrong i18n.Message)
 	// CheckWindows judges when an endpoint may be sent to; its error is shown to
 	// that partner. Default none: no windows are taken.
 	CheckWindows func(string) error

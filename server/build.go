@@ -11,6 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"schakel/delivery/amqp"
 	"schakel/delivery/endpointcheck"
+	"schakel/delivery/jwe"
 	"schakel/delivery/mutation/export"
 	"schakel/delivery/outbound"
 	"schakel/delivery/outbox"
@@ -42,6 +43,7 @@ type program struct {
 	pull        *pull.Service
 	certificate func(store.Endpoint) (*outbound.Certificate, time.Time, error) // that an endpoint is shown now
 	checks      *endpointcheck.Runner
+	encrypter   *jwe.Service
 	engine      *outbox.Engine
 	bridge      *amqp.Bridge
 	exporter    *export.Exporter
@@ -89,6 +91,8 @@ func build(ctx context.Context, cfg ServeCmd, log *slog.Logger, fail func(error)
 	if err != nil {
 		return nil, err
 	}
+	p.encrypter = newEncrypter(reg.Vault, p.outbound, cfg.PlainHTTP)
+	reg.CheckRecipient = p.encrypter.Check
 	if reg.PublicHTTP, err = cfg.OutboundFlags.PublicHTTP(cfg.MaxDocumentBytes); err != nil {
 		return nil, err
 	}
@@ -131,14 +135,14 @@ func build(ctx context.Context, cfg ServeCmd, log *slog.Logger, fail func(error)
 		return nil, err
 	}
 	draining := make(chan struct{})
-	p.pull = cfg.PullFlags.service(p.db, draining, log)
+	p.pull = cfg.PullFlags.service(p.db, p.encrypter, draining, log)
 	p.sender = newSender(p.registry, p.outbound, log)
-	hook := newWebhook(p.registry, p.sender)
+	hook := newWebhook(p.registry, p.sender, p.encrypter)
 	hook.Certificate = p.certificate
 	if p.bridge, err = newBridge(p, cfg, hook, log); err != nil {
 		return nil, err
 	}
-	p.checks = newChecks(p.db, p.registry, p.outbound, p.certificate, log)
+	p.checks = newChecks(p.db, p.registry, p.outbound, p.encrypter, p.certificate, log)
 	p.engine = newEngine(p.db, p.registry, map[string]outbox.Transport{store.EndpointWebhook: hook, store.EndpointInbox: newInbox(p.db, p.registry, hook), store.EndpointAMQP: p.bridge}, p.pull, cfg.Lease, log)
 	p.bridge.Join(p.engine)
 	p.lease = 2 * max(cfg.Lease, time.Second)
@@ -234,11 +238,11 @@ func (p *program) serve(cfg ServeCmd, w *web.Config) error {
 		p.group.Add(issuerService(issuer))
 	}
 	w.API = &api.Config{
-		DB: p.db, Engine: p.engine, Pull: p.pull, Issuer: issuer, Registry: p.registry, AMQP: p.bridge, Exporter: p.exporter, Checks: p.checks, DocumentBytes: cfg.MaxDocumentBytes,
+		DB: p.db, Engine: p.engine, Pull: p.pull, Issuer: issuer, Registry: p.registry, AMQP: p.bridge, Exporter: p.exporter, Checks: p.checks, Encrypter: p.encrypter, DocumentBytes: cfg.MaxDocumentBytes,
 		Advised: adviceMetric(p.metrics),
 	}
 	w.Portal = &site.PortalConfig{
-		DB: p.db, Engine: p.engine, Registry: p.registry, Mailbox: cfg.Mailbox, AskToken: p.sender.TryToken, ClientCertificate: p.certificate, Checks: p.checks, AMQP: p.bridge, Exporter: p.exporter, DocumentBytes: cfg.MaxDocumentBytes,
+		DB: p.db, Engine: p.engine, Registry: p.registry, Mailbox: cfg.Mailbox, AskToken: p.sender.TryToken, ClientCertificate: p.certificate, Checks: p.checks, Encrypter: p.encrypter, AMQP: p.bridge, Exporter: p.exporter, DocumentBytes: cfg.MaxDocumentBytes,
 		Docs: guidesServed(), Files: filesServed(), Tested: release.Current().Tested,
 	}
 	return nil

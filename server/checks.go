@@ -13,8 +13,10 @@ import (
 	"time"
 
 	"schakel/delivery/endpointcheck"
+	"schakel/delivery/jwe"
 	"schakel/delivery/outbound"
 	"schakel/delivery/webhook"
+	"schakel/registry/installation"
 	"schakel/registry/services"
 	"schakel/server/cli"
 	"schakel/store"
@@ -22,9 +24,9 @@ import (
 )
 
 // newChecks makes what checks endpoints for the portal and the API.
-func newChecks(db *store.DB, services *services.Services, guard *outbound.Client, certificate func(store.Endpoint) (*outbound.Certificate, time.Time, error), log *slog.Logger) *endpointcheck.Runner {
+func newChecks(db *store.DB, services *services.Services, guard *outbound.Client, encrypter *jwe.Service, certificate func(store.Endpoint) (*outbound.Certificate, time.Time, error), log *slog.Logger) *endpointcheck.Runner {
 	return endpointcheck.NewRunner(endpointcheck.RunnerConfig{
-		DB: db, Checker: endpointcheck.New(guard, assertionSigner{services.SigningKeys}, cli.Clock), Open: services.Endpoints.TokenSecret, Certificate: certificate,
+		DB: db, Checker: endpointcheck.New(guard, assertionSigner{services.SigningKeys}, cli.Clock), Encrypter: encrypter, Open: services.Endpoints.TokenSecret, Certificate: certificate,
 		Signatures: func(_ context.Context, e store.Endpoint) (webhook.Signatures, error) {
 			keys, _, err := signKeys(services)(e)
 			if err != nil {
@@ -67,6 +69,8 @@ type CheckCmd struct {
 	Batches          bool          `help:"The receiver takes batches, so that refusing one is a fault."`
 	Event            string        `placeholder:"FILE" help:"File with an event as JSON that the receiver takes. Default: a test event."`
 	Source           string        `default:"urn:schakel:check" placeholder:"URI" help:"Source of the test events."`
+	Certificate      string        `placeholder:"FILE" help:"PEM client certificate, with its chain, that is shown to a receiver and token endpoint which ask for one."`
+	Key              string        `placeholder:"FILE" help:"PEM private key of --certificate. Refused when others can read it: mode 0600."`
 	CAFile           string        `name:"ca-file" placeholder:"FILE" help:"PEM file with the roots that the certificate is checked against. Default: those of the system."`
 	Timeout          time.Duration `default:"30s" help:"How long an answer may take."`
 	Language         string        `default:"en" enum:"en,nl,nb" help:"Language of the report: en, nl or nb."`
@@ -79,6 +83,8 @@ func (c *CheckCmd) CheckFlags() error {
 	switch {
 	case cli.CheckURL(c.URL) != nil:
 		return fmt.Errorf("the address of the receiver: %w", cli.CheckURL(c.URL))
+	case (c.Certificate == "") != (c.Key == ""):
+		return errors.New("--certificate and --key go together")
 	case c.TokenURL == "" && (c.ClientID != "" || c.ClientSecret != "" || c.ClientSecretFile != "" || c.ClientKeyFile != ""):
 		return errors.New("--token-url is missing: say where a token is asked")
 	case c.TokenURL != "" && c.ClientID == "":
@@ -118,11 +124,25 @@ func (c *CheckCmd) check(ctx context.Context) (endpointcheck.Report, error) {
 			return endpointcheck.Report{}, fmt.Errorf("read event: %w", err)
 		}
 	}
+	if c.Certificate != "" {
+		shown, err := loadCertificate(c.Certificate, c.Key, cli.Clock)
+		if err != nil {
+			return endpointcheck.Report{}, err
+		}
+		cert, err := shown.get(nil)
+		if err != nil {
+			return endpointcheck.Report{}, err
+		}
+		target.Certificate = &outbound.Certificate{ID: installation.Fingerprint(cert.Leaf), TLS: cert}
+	}
 	var signer webhook.Signer
 	if c.TokenURL != "" {
 		if target.Token, signer, err = c.token(); err != nil {
 			return endpointcheck.Report{}, err
 		}
+	}
+	if target.Token != nil {
+		target.Token.Certificate = target.Certificate // a token may be bound to it
 	}
 	return endpointcheck.New(guard, signer, cli.Clock).Run(ctx, target)
 }

@@ -2,16 +2,21 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
 	"encoding/json"
+	"encoding/pem"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
+	"schakel/delivery/amqp/certs/certtest"
 	"schakel/server/cli"
 )
 
@@ -76,9 +81,59 @@ func TestCheckCommand(t *testing.T) {
 	if strings.Contains(text, "s3cret") || strings.Contains(text, "t0ken") {
 		t.Error("the report tells a secret")
 	}
-	for _, wrong := range [][]string{{"nonsense"}, {"--client-id", "dev", hook}, {"--token-url", hook, hook}, {"--event", filepath.Join(t.TempDir(), "none"), hook}, {}} {
+	for _, wrong := range [][]string{{"nonsense"}, {"--client-id", "dev", hook}, {"--certificate", file, hook}, {"--certificate", file, "--key", file, hook}, {"--token-url", hook, hook}, {"--event", filepath.Join(t.TempDir(), "none"), hook}, {}} {
 		if text := run(2, wrong...); text == "" {
 			t.Errorf("%q: says nothing", fmt.Sprint(wrong))
 		}
+	}
+}
+
+// A receiver that asks for a client certificate is shown that of the command.
+func TestCheckCommandWithCertificate(t *testing.T) {
+	t.Parallel()
+	shown := certtest.New(t, time.Now()).Issue("00000001123456789000")
+	receiver := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		if len(r.TLS.PeerCertificates) == 1 && !r.TLS.PeerCertificates[0].Equal(shown.TLS.Leaf) {
+			w.WriteHeader(http.StatusForbidden)
+			return
+		}
+		w.WriteHeader(http.StatusAccepted)
+	}))
+	receiver.TLS = &tls.Config{ClientAuth: tls.RequireAnyClientCert, MinVersion: tls.VersionTLS12}
+	receiver.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelInfo)
+	receiver.StartTLS()
+	defer receiver.Close()
+	dir := t.TempDir()
+	write := func(name string, text []byte) string {
+		file := filepath.Join(dir, name)
+		if err := os.WriteFile(file, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return file
+	}
+	args := []string{"check", "--json", "--ca-file", write("ca", pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: receiver.Certificate().Raw})), receiver.URL + "/hook"}
+	event := func(more ...string) string {
+		var out strings.Builder
+		execute(context.WithoutCancel(t.Context()), append(args[:len(args):len(args)], more...), cli.Streams{In: strings.NewReader(""), Out: &out, Err: io.Discard})
+		var report struct {
+			Findings []struct{ Code, Result string }
+		}
+		text := out.String()
+		if err := json.Unmarshal([]byte(text[:strings.LastIndex(text, "}")+1]), &report); err != nil {
+			t.Fatalf("%v: %s", err, text)
+		}
+		for _, f := range report.Findings {
+			if f.Code == "event" {
+				return f.Result
+			}
+		}
+		return ""
+	}
+	if got := event(); got == "pass" {
+		t.Error("a receiver that asks for a certificate took an event without one")
+	}
+	if got := event("--certificate", write("cert", []byte(shown.Chain)), "--key", write("key", []byte(shown.KeyPEM))); got != "pass" {
+		t.Errorf("with the certificate: %s", got)
 	}
 }

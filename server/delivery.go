@@ -8,12 +8,15 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"schakel/delivery/inbox"
+	"schakel/delivery/jwe"
 	"schakel/delivery/outbound"
 	"schakel/delivery/outbox"
 	"schakel/delivery/pull"
 	"schakel/delivery/webhook"
+	"schakel/registry"
 	"schakel/registry/identity/token"
 	"schakel/registry/installation"
+	"schakel/registry/partners"
 	"schakel/registry/services"
 	"schakel/server/cli"
 	"schakel/store"
@@ -87,15 +90,24 @@ func newSender(services *services.Services, guard *outbound.Client, log *slog.Lo
 }
 
 // newWebhook makes the way out over HTTPS.
-func newWebhook(services *services.Services, sender *webhook.Sender) *outbox.Webhook {
+func newWebhook(services *services.Services, sender *webhook.Sender, encrypter *jwe.Service) *outbox.Webhook {
 	return &outbox.Webhook{
 		Sender: sender, Schedule: webhook.DefaultSchedule(), Live: liveSchedule(services.Profile), Open: services.Endpoints.TokenSecret, Keys: signKeys(services), Now: cli.Clock,
+		Encrypter: encrypter,
 	}
 }
 
 // newInbox makes the way to test inboxes, which this program receives itself.
 func newInbox(db *store.DB, services *services.Services, hook *outbox.Webhook) *outbox.Webhook {
-	return &outbox.Webhook{Sender: inbox.New(db, cli.Clock), Schedule: hook.Schedule, Live: hook.Live, Open: services.Endpoints.TokenSecret, Now: cli.Clock}
+	return &outbox.Webhook{Sender: inbox.New(db, cli.Clock), Schedule: hook.Schedule, Live: hook.Live, Open: services.Endpoints.TokenSecret, Now: cli.Clock, Encrypter: hook.Encrypter}
+}
+
+// newEncrypter makes what encrypts data for the receivers of subscriptions.
+func newEncrypter(vault *registry.Vault, guard *outbound.Client, plainHTTP bool) *jwe.Service {
+	return jwe.New(jwe.Config{
+		HTTP: guard.HTTPClient(), AllowHTTP: plainHTTP, Now: cli.Clock,
+		Open: func(sealed string) ([]byte, error) { return partners.OpenEncryptSeed(vault, sealed) },
+	})
 }
 
 // newAsker makes the sender that asks endpoints of ours and keeps their answers whole.
@@ -233,6 +245,6 @@ func (f PullFlags) CheckFlags() error {
 }
 
 // service makes what serves consumers that fetch; their calls are answered at once when draining is closed.
-func (f PullFlags) service(db *store.DB, draining <-chan struct{}, log *slog.Logger) *pull.Service {
-	return pull.New(pull.Config{DB: db, Now: cli.Clock, Log: log, MaxReceives: f.PullMaxReceives, Draining: draining})
+func (f PullFlags) service(db *store.DB, encrypter *jwe.Service, draining <-chan struct{}, log *slog.Logger) *pull.Service {
+	return pull.New(pull.Config{DB: db, Now: cli.Clock, Log: log, MaxReceives: f.PullMaxReceives, Draining: draining, Encrypter: encrypter})
 }

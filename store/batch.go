@@ -199,18 +199,62 @@ func (tx *Tx) PruneBatches(ctx context.Context, before Time, cursor string, limi
 	return p, nil
 }
 
-// Retries lists how subscriptions that say so themselves are retried, by id.
-func (q *Queries) Retries(ctx context.Context) (map[string]string, error) {
+// Sending is how a subscription says itself that its events are sent.
+type Sending struct {
+	Retry      string      // schedule, or empty
+	Encryption *Encryption // nil for none
+}
+
+// Encryption says for whom data is encrypted. It is immutable.
+type Encryption struct {
+	Recipient string // a JWK set, or the address of one
+	Seed      string // sealed
+}
+
+// EncryptSeed returns the sealed seed of a subscription's encryption, another one after each change; empty without encryption.
+func (q *Queries) EncryptSeed(ctx context.Context, subscriptionID string) (string, error) {
+	return getOne[string](ctx, q, `SELECT encrypt_seed FROM subscription WHERE id = ?`, subscriptionID)
+}
+
+// EncryptionOf returns how the data of an event is encrypted for a partner; nil when it has the event by a subscription that asks for no encryption.
+func (q *Queries) EncryptionOf(ctx context.Context, eventID, partnerID string) (*Encryption, error) {
 	var rows []struct {
-		ID    string `db:"id"`
-		Retry string `db:"retry"`
+		Encrypt string `db:"encrypt"`
+		Seed    string `db:"encrypt_seed"`
 	}
-	if err := q.list(ctx, &rows, `SELECT id, retry FROM subscription WHERE retry <> '' AND accepting`); err != nil {
+	if err := q.list(ctx, &rows, `SELECT s.encrypt, s.encrypt_seed FROM delivery d JOIN subscription s ON s.id = d.subscription_id
+		WHERE d.event_id = ? AND d.partner_id = ? ORDER BY s.encrypt, s.id LIMIT 1`, eventID, partnerID); err != nil {
 		return nil, err
 	}
-	byID := make(map[string]string, len(rows))
+	if len(rows) == 0 || rows[0].Encrypt == "" {
+		return nil, nil
+	}
+	return &Encryption{rows[0].Encrypt, rows[0].Seed}, nil
+}
+
+// Sendings lists how subscriptions that say so themselves are sent, by id. By the id of its endpoint it has the encryption of the newest open
+// subscription there, which tests of the endpoint are encrypted by.
+func (q *Queries) Sendings(ctx context.Context) (map[string]Sending, error) {
+	var rows []struct {
+		ID         string `db:"id"`
+		EndpointID string `db:"endpoint_id"`
+		Retry      string `db:"retry"`
+		Encrypt    string `db:"encrypt"`
+		Seed       string `db:"encrypt_seed"`
+		Accepting  bool   `db:"accepting"`
+	}
+	if err := q.list(ctx, &rows, `SELECT id, endpoint_id, retry, encrypt, encrypt_seed, accepting FROM subscription
+		WHERE retry <> '' AND accepting OR encrypt <> '' AND status NOT IN ('ended', 'rejected') ORDER BY id`); err != nil {
+		return nil, err
+	}
+	byID := make(map[string]Sending, len(rows))
 	for _, r := range rows {
-		byID[r.ID] = r.Retry
+		s := Sending{Retry: r.Retry}
+		if r.Encrypt != "" {
+			s.Encryption = &Encryption{r.Encrypt, r.Seed}
+			byID[r.EndpointID] = Sending{Encryption: s.Encryption}
+		}
+		byID[r.ID] = s
 	}
 	return byID, nil
 }

@@ -254,7 +254,7 @@ func TestPruneBatches(t *testing.T) {
 	})
 }
 
-func TestRetries(t *testing.T) {
+func TestSendings(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		own := w.newSubscription(w.endpoint, store.SubscriptionApproved, "nl.own")
 		own.Retry = `{"maxAttempts":3}`
@@ -262,6 +262,36 @@ func TestRetries(t *testing.T) {
 		asked := w.newSubscription(w.endpoint, store.SubscriptionRequested, "nl.asked")
 		asked.Retry = `{"maxAttempts":4}`
 		w.write(func(tx *store.Tx) error { return tx.UpdateSubscription(w.ctx, &asked) })
-		gives(t, map[string]string{own.ID: own.Retry})(w.db.Retries(w.ctx))
+		gives(t, map[string]store.Sending{own.ID: {Retry: own.Retry}})(w.db.Sendings(w.ctx))
+		asked.Encrypt, asked.EncryptSeed = "{}", "sealed"
+		w.write(func(tx *store.Tx) error { return tx.UpdateSubscription(w.ctx, &asked) })
+		whom := &store.Encryption{Recipient: "{}", Seed: "sealed"}
+		gives(t, map[string]store.Sending{own.ID: {Retry: own.Retry}, asked.ID: {Retry: asked.Retry, Encryption: whom}, asked.EndpointID: {Encryption: whom}})(w.db.Sendings(w.ctx))
+		gives(t, "sealed")(w.db.EncryptSeed(w.ctx, asked.ID))
+		asked.Status = store.SubscriptionEnded
+		w.write(func(tx *store.Tx) error { return tx.UpdateSubscription(w.ctx, &asked) })
+		gives(t, map[string]store.Sending{own.ID: {Retry: own.Retry}})(w.db.Sendings(w.ctx))
+	})
+}
+
+// The data of an event is encrypted for a partner unless it has the event by a subscription without encryption; what was held for want of a key is
+// released.
+func TestEncryptionOf(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		s := w.newSubscription(w.endpoint, store.SubscriptionApproved, "nl.own")
+		s.Encrypt, s.EncryptSeed = "{}", "sealed"
+		w.write(func(tx *store.Tx) error { return tx.UpdateSubscription(w.ctx, &s) })
+		id := w.newDeliveries(s, 1)[0]
+		d, err := w.db.Delivery(w.ctx, id)
+		same(t, d.SubscriptionID, err, s.ID)
+		gives(t, &store.Encryption{Recipient: "{}", Seed: "sealed"})(w.db.EncryptionOf(w.ctx, d.EventID, s.PartnerID))
+		gives(t, (*store.Encryption)(nil))(w.db.EncryptionOf(w.ctx, d.EventID, "ptn_other"))
+		for reason, want := range map[string]string{"encryption": store.DeliveryPending, "request": store.DeliveryHeld} {
+			w.set(id, `status = 'held', reason = ?`, reason)
+			w.write(func(tx *store.Tx) error { return tx.ReleaseUnencrypted(w.ctx, s.ID) })
+			if got := w.status(id); got != want {
+				t.Errorf("held for %s: %s", reason, got)
+			}
+		}
 	})
 }

@@ -14,8 +14,9 @@ import (
 type Claimed struct {
 	Delivery
 	Event Event
-	// Retry holds the retry schedule of its subscription, or nothing; the engine fills it in.
-	Retry string
+	// Retry holds the retry schedule of its subscription, or nothing, and Encryption for whom its data is encrypted; the engine fills them in.
+	Retry      string
+	Encryption *Encryption
 }
 
 // Lease identifies a claim of a delivery: a node may claim one again while a sender of its own that hung past its lease

@@ -163,6 +163,12 @@ func (tx *Tx) ReleaseHeld(ctx context.Context, limit int) (int64, error) {
 		WHERE id IN (SELECT id FROM released)`, limit, tx.Now, tx.Now)
 }
 
+// ReleaseUnencrypted makes the deliveries of a subscription pending again that were held because their data could not be encrypted.
+func (tx *Tx) ReleaseUnencrypted(ctx context.Context, subscriptionID string) error {
+	return tx.do(ctx, `UPDATE delivery SET status = 'pending', reason = '', detail = '', due_at = ?, updated_at = ?
+		WHERE subscription_id = ? AND status = 'held' AND status <> 'pending' AND status <> 'delivered' AND reason = 'encryption'`, tx.Now, tx.Now, subscriptionID)
+}
+
 // ExpireKeys makes up to limit open deliveries dead whose Idempotency-Key has expired, and returns how many: a new key needs
 // a person's confirmation, which is the resend (IDEM-12, IDEM-13). The cause of its issue stays that of its last failed attempt, if one
 // failed. What a consumer pulls carries no key and waits as long as it takes.

@@ -25,11 +25,13 @@ type Subscription struct {
 	EndpointID   string   `db:"endpoint_id"`
 	DatasetID    string   `db:"dataset_id"` // what it is about instead of event types, or empty
 	Name         string   `db:"name"`
-	Purpose      string   `db:"purpose"`  // what the partner needs the data for
-	Filters      string   `db:"filters"`  // JSON list in the dialects of delivery/filter, or empty
-	OrderBy      string   `db:"order_by"` // context attribute by whose value events come in order, or empty
-	Dedupe       bool     `db:"dedupe"`   // repeated events are left out
-	Retry        string   `db:"retry"`    // how it is retried, JSON, or empty for as the settings say
+	Purpose      string   `db:"purpose"`      // what the partner needs the data for
+	Filters      string   `db:"filters"`      // JSON list in the dialects of delivery/filter, or empty
+	OrderBy      string   `db:"order_by"`     // context attribute by whose value events come in order, or empty
+	Dedupe       bool     `db:"dedupe"`       // repeated events are left out
+	Retry        string   `db:"retry"`        // how it is retried, JSON, or empty for as the settings say
+	Encrypt      string   `db:"encrypt"`      // whom its data is encrypted for, a JWK set or the address of one, or empty
+	EncryptSeed  string   `db:"encrypt_seed"` // sealed; what is random in its encryption is derived from it
 	Status       string   `db:"status"`
 	StatusReason string   `db:"status_reason"`
 	Accepting    bool     `db:"accepting"` // new events fan out to it
@@ -58,7 +60,7 @@ func (tx *Tx) InsertSubscription(ctx context.Context, s *Subscription) error {
 // UpdateSubscription writes all that may change of a subscription but its types.
 func (tx *Tx) UpdateSubscription(ctx context.Context, s *Subscription) error {
 	s.UpdatedAt = tx.Now
-	err := tx.update(ctx, "subscription", s, "endpoint_id", "name", "purpose", "filters", "order_by", "dedupe", "retry", "status", "status_reason", "updated_at", "decided_at", "decided_by")
+	err := tx.update(ctx, "subscription", s, "endpoint_id", "name", "purpose", "filters", "order_by", "dedupe", "retry", "encrypt", "encrypt_seed", "status", "status_reason", "updated_at", "decided_at", "decided_by")
 	if err != nil {
 		return err
 	}

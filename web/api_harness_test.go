@@ -68,8 +68,10 @@ func newCertifiedHarness(t testing.TB, db *store.DB, clock *storetest.Clock, pol
 	log := slog.New(slog.DiscardHandler)
 	accounts := must(identity.NewAccounts(db, clock.Now, identity.WithWeakPasswords()))(t)
 	vault := must(registry.VaultFromKey(bytes.Repeat([]byte{7}, 32)))(t)
+	encrypter := newEncrypter(vault, clock.Now)
 	h.reg = must(services.New(registry.Config{
-		DB: db, Now: clock.Now, Log: log, BaseURL: apiTestBase, Organisation: "Schakel Example", Vault: vault, Profile: profile.LenientProfile(),
+		CheckRecipient: encrypter.Check,
+		DB:             db, Now: clock.Now, Log: log, BaseURL: apiTestBase, Organisation: "Schakel Example", Vault: vault, Profile: profile.LenientProfile(),
 		MirrorHTTP: &h.mirror, CheckFilters: filter.Check, CheckWindows: window.Check, CheckURL: func(string) error { return nil }, AllowOpenEndpoints: true, ServedKinds: []string{store.EndpointWebhook, store.EndpointPull, store.EndpointFiles},
 		ReadArea: area.Boundary, TokenIssuers: []string{"other"}, Certificates: policy != nil, ClientTLS: policy != nil,
 	}, accounts))(t)
@@ -82,12 +84,12 @@ func newCertifiedHarness(t testing.TB, db *store.DB, clock *storetest.Clock, pol
 		issuing.CheckChain, issuing.Certificates = policy.Check, true
 	}
 	issuer := must(token.New(issuing))(t)
-	pulls := pull.New(pull.Config{DB: db, Now: clock.Now, Log: log})
+	pulls := pull.New(pull.Config{DB: db, Now: clock.Now, Log: log, Encrypter: encrypter})
 	h.engine = outbox.New(outbox.Config{DB: db, Now: clock.Now, Log: log, OnReady: pulls.Wake, Live: h.policy, WhyNot: h.reg.Clients.WhyNot})
 	noError(t, h.engine.Start(t.Context()))
 	t.Cleanup(func() { _ = h.engine.Stop(context.WithoutCancel(t.Context())) })
 	h.exporter = export.New(export.Config{DB: db, Now: clock.Now, Log: log, Node: "test"})
-	cfg := api.Config{DB: db, Engine: h.engine, Pull: pulls, Issuer: issuer, Registry: h.reg, Exporter: h.exporter, Ingester: ingest.New(ingest.Config{DB: db})}
+	cfg := api.Config{DB: db, Engine: h.engine, Pull: pulls, Issuer: issuer, Registry: h.reg, Exporter: h.exporter, Ingester: ingest.New(ingest.Config{DB: db}), Encrypter: encrypter}
 	cfg.Checks = newChecks(t, db, clock.Now, h.reg)
 	if change != nil {
 		change(&cfg)

@@ -30,6 +30,7 @@ import (
 	"schakel/delivery/outbox"
 	"schakel/registry"
 	"schakel/registry/audit"
+	"schakel/registry/partners"
 	"schakel/registry/services"
 	"schakel/store"
 	"schakel/store/backup"
@@ -355,7 +356,7 @@ func (c *canaries) ofPartners() {
 
 // ofMachines publishes, and lets a machine fill in secrets, whose answers are kept with their Idempotency-Key.
 func (c *canaries) ofMachines() {
-	h := newAPIHarness(c.t, nil)
+	h := newAPIHarness(c.t, nil).withCatalogue(c.t)
 	writer := h.writer(c.t)
 	c.text("client secret of a machine", writer.secret)
 	c.text("access token", writer.token)
@@ -374,6 +375,11 @@ func (c *canaries) ofMachines() {
 	noError(c.t, vault.Check(c.t.Context(), h.db))
 	signer := must(vault.OpenKey("audit_signing_key", must(h.db.Setting(c.t.Context(), "audit_signing_key"))(c.t)))(c.t)
 	c.key("key of checkpoints", signer)
+	sub := h.approvedSubscription(c.t, h.newPartner(c.t, "School").ID)
+	_, public := recipientKey(c.t)
+	noError(c.t, h.reg.Subscriptions.SetEncryption(c.t.Context(), registry.SystemActor(), sub.ID, public))
+	seed := must(partners.OpenEncryptSeed(vault, must(h.db.Subscription(c.t.Context(), sub.ID))(c.t).EncryptSeed))(c.t)
+	c.raw("seed of an encryption", seed)
 	c.raw("key of the vault", bytes.Repeat([]byte{7}, 32))
 	c.notIn(h.db)
 }

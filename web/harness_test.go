@@ -240,8 +240,10 @@ func newPortalHarnessOn(t testing.TB, open storetest.Open, change ...func(*site.
 	d.harness = newHarnessOn(t, open, func(cfg *Config) {
 		db := cfg.Sessions.(*store.DB)
 		vault := must(registry.VaultFromKey(bytes.Repeat([]byte{7}, 32)))(t)
+		encrypter := newEncrypter(vault, cfg.Now)
 		d.reg = must(services.New(registry.Config{
-			DB: db, Now: cfg.Now, Log: slog.New(slog.DiscardHandler), BaseURL: cfg.BaseURL.String(), Organisation: "Chain Office", Vault: vault, Profile: testProfile(),
+			CheckRecipient: encrypter.Check,
+			DB:             db, Now: cfg.Now, Log: slog.New(slog.DiscardHandler), BaseURL: cfg.BaseURL.String(), Organisation: "Chain Office", Vault: vault, Profile: testProfile(),
 			CheckFilters: filter.Check, CheckWindows: window.Check, MirrorHTTP: &d.mirror, BreakGlass: "office@example.nl", TokenIssuers: []string{"other"},
 			ServedKinds: []string{store.EndpointWebhook, store.EndpointPull, store.EndpointAMQP, store.EndpointFiles, store.EndpointInbox}, ReadArea: area.Boundary,
 			CheckURL: func(raw string) error {
@@ -257,7 +259,7 @@ func newPortalHarnessOn(t testing.TB, open storetest.Open, change ...func(*site.
 		bridge.Join(engine)
 		d.exporter = export.New(export.Config{DB: db, Now: cfg.Now, Log: slog.New(slog.DiscardHandler)})
 		cfg.Portal = &site.PortalConfig{
-			DB: db, Engine: engine, Registry: d.reg, Mailbox: true, AMQP: bridge, Exporter: d.exporter, Ingester: ingest.New(ingest.Config{DB: db}),
+			DB: db, Engine: engine, Registry: d.reg, Mailbox: true, AMQP: bridge, Exporter: d.exporter, Ingester: ingest.New(ingest.Config{DB: db}), Encrypter: encrypter,
 		}
 		for _, c := range change {
 			c(cfg.Portal)

@@ -16,6 +16,7 @@ import (
 	"schakel/delivery/amqp/link"
 	"schakel/delivery/amqp/xsd"
 	"schakel/delivery/event"
+	"schakel/delivery/jwe"
 	"schakel/delivery/outbox"
 	"schakel/delivery/webhook"
 	"schakel/store"
@@ -82,6 +83,8 @@ type Config struct {
 	Schedule func(ctx context.Context, c store.Claimed) webhook.Schedule
 	// Handle has an endpoint of ours answer a synchronous request (AMQP-94).
 	Handle func(ctx context.Context, endpointID string, e *event.Event, key string) (answer []byte, err error)
+	// Encrypter encrypts the data of CloudEvents whose subscription asks for that; without it they are not sent.
+	Encrypter *jwe.Service
 	// WhyNot tells why a client may not send events of a type and source; empty when it may.
 	WhyNot func(ctx context.Context, clientID, eventType, source string) (string, error)
 	// Subjects gives the codes of list 8279 that are known besides those of the processes (AMQP-21). Default none.

@@ -9,8 +9,10 @@ import (
 	"schakel/delivery/amqp/link"
 	"schakel/delivery/amqp/message"
 	"schakel/delivery/event"
+	"schakel/delivery/jwe"
 	"schakel/delivery/webhook"
 	"schakel/store"
+	"schakel/templates/i18n"
 )
 
 func (b *Bridge) sendEvent(ctx context.Context, p *party, c store.Claimed) error {
@@ -18,11 +20,25 @@ func (b *Bridge) sendEvent(ctx context.Context, p *party, c store.Claimed) error
 	if err != nil {
 		return &held{reason: ReasonDocument, detail: "verdict.error.event"}
 	}
+	if c.Encryption != nil {
+		if ev, err = b.cfg.Encrypter.Encrypt(ctx, c.Encryption, c.EventID, &ev); err != nil {
+			return encryptTrouble(err)
+		}
+	}
 	conn, err := b.connTo(p)
 	if err != nil {
 		return err
 	}
 	return finalTrouble(conn.Send(ctx, store.AMQPQueueName(p.AsyncQueue), eventMessage(&ev, p.ContentMode, c.IdempotencyKey, p.AsyncQueue)))
+}
+
+// encryptTrouble holds an event whose data cannot be encrypted where only a change of its subscription helps; else it is tried again.
+func encryptTrouble(err error) error {
+	wrong, ok := errors.AsType[*jwe.Problem](err)
+	if ok && !wrong.Transient {
+		return &held{reason: webhook.ReasonEncryption, detail: i18n.M("verdict.with-error", i18n.Message("verdict.encryption-held"), wrong.Message)}
+	}
+	return fmt.Errorf("encrypt data: %w", err)
 }
 
 // takeEvent takes an event in the AMQP binding of CloudEvents in, under the rights of its party's client.

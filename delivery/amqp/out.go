@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"schakel/delivery/amqp/link"
+	"schakel/delivery/jwe"
 	"schakel/delivery/outbound"
 	"schakel/delivery/outbox"
 	"schakel/delivery/webhook"
@@ -92,8 +93,12 @@ func (b *Bridge) result(ctx context.Context, c store.Claimed, attempt store.Atte
 		}
 		return r
 	}
-	r.Attempt.ErrorKind = outbound.KindConnect
-	verdict := webhook.Verdict(webhook.Outcome{Kind: outbound.KindConnect, Detail: err.Error()}, webhook.Facts{
+	kind := webhook.ErrorKind(outbound.KindConnect)
+	if _, ok := errors.AsType[*jwe.Problem](err); ok {
+		kind, r.Uncounted = webhook.KindEncryption, true
+	}
+	r.Attempt.ErrorKind = string(kind)
+	verdict := webhook.Verdict(webhook.Outcome{Kind: kind, Detail: err.Error()}, webhook.Facts{
 		Attempt: int(c.Round) + 1, AcceptedAt: c.CreatedAt.Time, KeyExpiresAt: c.KeyExpiresAt.Time, Now: b.cfg.Now(),
 		Schedule: b.cfg.Schedule(context.WithoutCancel(ctx), c), Rand: rand.Float64,
 	})

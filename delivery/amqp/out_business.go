@@ -13,6 +13,7 @@ import (
 	"schakel/delivery/amqp/msghead"
 	"schakel/delivery/amqp/xsd"
 	"schakel/delivery/event"
+	"schakel/delivery/webhook"
 	"schakel/store"
 	"schakel/templates/i18n"
 )
@@ -55,6 +56,9 @@ func (b *Bridge) order(ctx context.Context, to *party, c store.Claimed) (*order,
 	ev, err := event.FromParts(c.Event.Attributes, event.DataKind(c.Event.DataKind), c.Event.Data)
 	if err != nil {
 		return nil, &held{reason: ReasonDocument, detail: "verdict.error.event"}
+	}
+	if c.Encryption != nil {
+		return nil, &held{reason: webhook.ReasonEncryption, detail: "amqp.detail.encrypted"}
 	}
 	o := &order{to: to, event: ev}
 	if o.document, err = b.documentOf(ctx, c.EventID, &ev); err != nil {

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"time"
 
+	"schakel/delivery/event"
 	"schakel/delivery/outbound"
 	"schakel/delivery/webhook"
 	"schakel/registry/sorted"
@@ -105,6 +106,8 @@ type Target struct {
 	Sign    webhook.Signatures   // what signs requests; none when it is empty
 	// Certificate is shown to a receiver that asks for a client certificate; nil for none.
 	Certificate *outbound.Certificate
+	// Encrypt encrypts the data of the event, when set; without a key nothing is sent.
+	Encrypt func(ctx context.Context, ev *event.Event) (event.Event, error)
 	// Event is an example of an event as JSON, whose id and mark as a test the check sets; empty is a test event of Source.
 	Event  []byte
 	Source string
@@ -149,9 +152,14 @@ func (c *Checker) Run(ctx context.Context, t Target) (Report, error) {
 	if err := r.prepare(); err != nil {
 		return r.report, err
 	}
+	failure := r.encrypt(ctx)
 	if r.checkTLS(ctx) {
 		r.checkTokens(ctx)
-		r.checkEvents(ctx)
+		if failure == nil {
+			r.checkEvents(ctx)
+		} else {
+			r.add(*failure)
+		}
 	}
 	if ctx.Err() != nil {
 		return r.report, context.Cause(ctx)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/google/uuid"
 	"schakel/delivery/event"
+	"schakel/delivery/jwe"
 	"schakel/delivery/outbound"
 	"schakel/delivery/outbox"
 	"schakel/delivery/webhook"
@@ -73,6 +75,29 @@ func (r *run) prepare() error {
 	_, err := event.ParseJSON(r.event(uuid.NewString()), event.Limits{EventBytes: 1 << 20})
 	if err != nil {
 		return fmt.Errorf("read example event: %w", err)
+	}
+	return nil
+}
+
+// encrypt encrypts the data of the event, where the subscriptions of the endpoint ask for that. Without a key there is a finding.
+func (r *run) encrypt(ctx context.Context) *Finding {
+	if r.Encrypt == nil {
+		return nil
+	}
+	ev, err := event.ParseJSON(r.event(uuid.NewString()), event.Limits{EventBytes: 1 << 20})
+	if err == nil {
+		ev, err = r.Encrypt(ctx, &ev)
+	}
+	if err != nil {
+		f := Finding{Code: "event", Result: Fault, Text: "verdict.error.encryption", Remedy: "check.remedy.encryption"}
+		if wrong, ok := errors.AsType[*jwe.Problem](err); ok {
+			f.Text = wrong.Message
+		}
+		return &f
+	}
+	if ev.DataKind != event.DataNone {
+		delete(r.base, "data_base64")
+		r.base["datacontenttype"], r.base["data"] = ev.DataContentType, string(ev.Data)
 	}
 	return nil
 }

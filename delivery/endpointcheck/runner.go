@@ -9,6 +9,8 @@ import (
 	"sync"
 	"time"
 
+	"schakel/delivery/event"
+	"schakel/delivery/jwe"
 	"schakel/delivery/outbound"
 	"schakel/delivery/outbox"
 	"schakel/delivery/webhook"
@@ -24,8 +26,10 @@ type RunnerConfig struct {
 	Signatures func(ctx context.Context, e store.Endpoint) (webhook.Signatures, error)
 	// Certificate opens the client certificate that an endpoint is shown now; nil for none.
 	Certificate func(e store.Endpoint) (*outbound.Certificate, time.Time, error)
-	Now         func() time.Time
-	Log         *slog.Logger
+	// Encrypter encrypts the data of events as the newest subscription at an endpoint that asks for that.
+	Encrypter *jwe.Service
+	Now       func() time.Time
+	Log       *slog.Logger
 }
 
 // Runner checks endpoints in the background and stores the reports. It is safe for concurrent use.
@@ -155,6 +159,15 @@ func (r *Runner) check(ctx context.Context, e store.Endpoint, source string, exa
 	var err error
 	if t.Sign, err = r.cfg.Signatures(ctx, e); err != nil {
 		return Report{}, err
+	}
+	sendings, err := r.cfg.DB.Sendings(ctx)
+	if err != nil {
+		return Report{}, err
+	}
+	if encryption := sendings[e.ID].Encryption; encryption != nil {
+		t.Encrypt = func(ctx context.Context, ev *event.Event) (event.Event, error) {
+			return r.cfg.Encrypter.Encrypt(ctx, encryption, ev.ID, ev)
+		}
 	}
 	return r.cfg.Checker.Run(ctx, t)
 }

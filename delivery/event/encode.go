@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/base64"
 	"errors"
+
+	"schakel/registry/strictjson"
 )
 
 // AppendJSON appends the event in structured JSON: the attributes as they were received, then "data" or "data_base64". JSON data
@@ -153,4 +155,24 @@ func (e *Event) Refer(dataref string) (Event, error) {
 	attributes = append(attributes, e.Attributes[:len(e.Attributes)-1]...)
 	attributes = append(e.appendName(attributes, 0, `"dataref":`), appendText(nil, dataref)...)
 	return FromParts(append(attributes, '}'), DataNone, nil)
+}
+
+// WithText returns the event with text of a media type in place of its data. All other attributes keep the literals that were received.
+func (e *Event) WithText(mediaType string, text []byte) (Event, error) {
+	s := strictjson.Scanner{Buf: e.Attributes, Depth: 1}
+	all := string(e.Attributes)
+	attributes := append(make([]byte, 0, len(e.Attributes)+len(mediaType)+24), '{')
+	for more := s.Peek() == '{' && s.Open() && s.Peek() != '}'; more; {
+		name, ok := s.Name()
+		start := s.Pos
+		if _, _, valid := scalar(&s, all); !ok || !valid {
+			return Event{}, errAttributes
+		}
+		if label := all[name.From:name.To]; label != "datacontenttype" {
+			attributes = append(e.appendName(attributes, 0, `"`+label+`":`), e.Attributes[start:s.Pos]...)
+		}
+		more, _ = s.Next('}')
+	}
+	attributes = appendText(e.appendName(attributes, 0, `"datacontenttype":`), mediaType)
+	return FromParts(append(attributes, '}'), DataText, text)
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/uuid"
 	"schakel/delivery/event"
+	"schakel/delivery/jwe"
 	"schakel/store"
 )
 
@@ -35,7 +36,8 @@ func (t terms) on() bool { return t.events > 1 }
 type frozenBatch struct {
 	batch   store.Batch
 	members []store.Claimed
-	body    []byte // the same bytes at every attempt
+	body    []byte // the same bytes at every attempt; data is not encrypted in it yet
+	growth  int    // at most so many bytes are added when it is
 }
 
 // claimedWork holds what was claimed for an endpoint queue: single deliveries, runs and batches.
@@ -73,29 +75,32 @@ func (e *Engine) claimQueue(ctx context.Context, tx *store.Tx, r claimRequest) (
 		rows = append(rows, behind...)
 		slices.SortFunc(rows, func(a, b store.Claimed) int { return strings.Compare(a.ID, b.ID) })
 	}
-	e.setRetries(rows)
+	e.setSending(rows)
 	if err := s.all(ctx, rows); err != nil {
 		return claimedWork{}, err
 	}
 	return s.work, nil
 }
 
-func (e *Engine) setRetries(rows []store.Claimed) {
-	known := e.retries.Load()
+// setSending fills in how subscriptions say themselves that they are sent.
+func (e *Engine) setSending(rows []store.Claimed) {
+	known := e.sendings.Load()
 	if known == nil || len(*known) == 0 {
 		return
 	}
 	for i := range rows {
-		rows[i].Retry = (*known)[rows[i].SubscriptionID]
+		setSending(&rows[i], *known)
 	}
 }
 
-// retryOf returns the retry schedule of a subscription that has its own; else "".
-func (e *Engine) retryOf(subscriptionID string) string {
-	if known := e.retries.Load(); known != nil {
-		return (*known)[subscriptionID]
+// setSending does so for one delivery. A test, which is of no subscription, is encrypted as its endpoint's subscriptions are.
+func setSending(c *store.Claimed, known map[string]store.Sending) {
+	of := c.SubscriptionID
+	if of == "" {
+		of = c.EndpointID
 	}
-	return ""
+	s := known[of]
+	c.Retry, c.Encryption = s.Retry, s.Encryption
 }
 
 // batcher puts claimed deliveries into batches.
@@ -165,9 +170,9 @@ func (s *batcher) again(ctx context.Context, id string, claimed []string) error 
 			return s.tx.PutBack(ctx, claimed, s.e.node, store.At(s.tx.Now.Add(pause)))
 		}
 		if err == nil && members != nil {
-			s.e.setRetries(members)
+			s.e.setSending(members)
 			if body, ok := encode(members); ok {
-				s.work.batches = append(s.work.batches, &frozenBatch{batch, members, body})
+				s.work.batches = append(s.work.batches, &frozenBatch{batch: batch, members: members, body: body})
 				return nil
 			}
 		}
@@ -201,20 +206,28 @@ func (s *batcher) group(ctx context.Context, rows []store.Claimed) error {
 			s.keys.close(c)
 			continue
 		}
-		if len(body)+1 > s.terms.bytes && len(next.members) > 0 {
+		if len(body)+next.growth+growth(c)+1 > s.terms.bytes && len(next.members) > 0 {
 			if err := flush(); err != nil {
 				return err
 			}
 			body = append(next.body, body[before+1:]...) // without the comma
 		}
-		next.body, next.members = body, append(next.members, *c)
-		if len(next.members) == s.terms.events || len(body)+1 > s.terms.bytes {
+		next.body, next.members, next.growth = body, append(next.members, *c), next.growth+growth(c)
+		if len(next.members) == s.terms.events || len(body)+next.growth+1 > s.terms.bytes {
 			if err := flush(); err != nil {
 				return err
 			}
 		}
 	}
 	return flush()
+}
+
+// growth bounds the bytes that the encryption of its data adds to an event.
+func growth(c *store.Claimed) int {
+	if c.Encryption == nil {
+		return 0
+	}
+	return jwe.Size(len(c.Event.Data)) - len(c.Event.Data)
 }
 
 func newFrozenBatch(ep store.Endpoint) *frozenBatch {

@@ -28,7 +28,10 @@ func (e *Engine) sendBatch(task sendTask) {
 	defer func() { <-task.slots }()
 	ctx, cancel := context.WithTimeout(e.sending, e.attemptTime(ep))
 	defer cancel()
-	may := func() (bool, error) { return e.cfg.DB.MayStartAll(ctx, b.members) }
+	may := func() (bool, error) {
+		ok, err := e.cfg.DB.MayStartAll(ctx, b.members)
+		return ok && e.sameEncryption(ctx, pointers(b.members)...), err
+	}
 	way, ok := e.cfg.Transports[ep.Kind].(BatchTransport)
 	group := allUntried(q, ep, b)
 	if ok && e.mayBegin(ctx, q, ep, &b.members[0], task.epoch, may) && !b.expired(store.At(e.cfg.Now())) {
@@ -111,8 +114,21 @@ func (w *Webhook) SendBatch(ctx context.Context, ep store.Endpoint, b store.Batc
 		}
 		return results
 	}
+	if slices.ContainsFunc(members, func(c store.Claimed) bool { return c.Encryption != nil }) {
+		if body, err = w.encryptBatch(ctx, members); err != nil {
+			return w.batchNotEncrypted(ctx, ep, members, err)
+		}
+	}
 	out := w.Sender.SendBatch(ctx, target, body, b.IdempotencyKey)
 	return w.batchResults(ep, members, out, w.scheduleAfter(ctx, members[0], out))
+}
+
+func pointers(members []store.Claimed) []*store.Claimed {
+	list := make([]*store.Claimed, len(members))
+	for i := range members {
+		list[i] = &members[i]
+	}
+	return list
 }
 
 // batchResults judges the outcome of one request for each of its members.

@@ -84,11 +84,11 @@ func (e *Engine) refreshQueues(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("read endpoints: %w", err)
 	}
-	retries, err := e.cfg.DB.Retries(ctx)
+	sendings, err := e.cfg.DB.Sendings(ctx)
 	if err != nil {
-		return fmt.Errorf("read retry schedules: %w", err)
+		return fmt.Errorf("read how subscriptions are sent: %w", err)
 	}
-	e.retries.Store(&retries)
+	e.sendings.Store(&sendings)
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	known := make(map[string]bool, len(endpoints))

@@ -75,7 +75,7 @@ type Engine struct {
 	stats     stats
 	closing   atomic.Bool
 	live      atomic.Pointer[Policy]
-	retries   atomic.Pointer[map[string]string] // by subscription that has its own schedule
+	sendings  atomic.Pointer[map[string]store.Sending] // by subscription that says itself how it is sent
 	heartbeat heartbeat
 	senders   sync.WaitGroup
 	sending   context.Context // of all attempts

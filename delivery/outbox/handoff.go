@@ -27,7 +27,7 @@ func (e *Engine) handOver(tx *store.Tx, index *index, copies []fanoutDelivery) c
 	batched := make(map[*endpointQueue][]*fanoutDelivery)
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	current := !e.closing.Load() && e.queuesEpoch == index.epoch
+	current, known := !e.closing.Load() && e.queuesEpoch == index.epoch, e.sendings.Load()
 	for i := range copies {
 		c := &copies[i]
 		q := e.queues[c.EndpointID]
@@ -42,7 +42,10 @@ func (e *Engine) handOver(tx *store.Tx, index *index, copies []fanoutDelivery) c
 		}
 		q.held++
 		e.held++
-		c.LeaseOwner, c.DueAt, c.Retry = e.node, e.lease(tx.Now.Time, &q.endpoint), e.retryOf(c.SubscriptionID)
+		c.LeaseOwner, c.DueAt = e.node, e.lease(tx.Now.Time, &q.endpoint)
+		if known != nil && len(*known) > 0 {
+			setSending(&c.Claimed, *known)
+		}
 		m.handed[q] = append(m.handed[q], &c.Claimed)
 	}
 	for q, list := range batched {
@@ -146,7 +149,7 @@ func (e *Engine) freezeHanded(ctx context.Context, tx *store.Tx, m *commitResult
 		for j, c := range h.copies {
 			rows[j], byID[c.ID] = c.Claimed, c
 		}
-		e.setRetries(rows)
+		e.setSending(rows)
 		s := batcher{e: e, tx: tx, terms: h.terms, endpoint: h.endpoint, unwritten: true}
 		if err := s.all(ctx, rows); err != nil {
 			return err

@@ -51,7 +51,10 @@ func (e *Engine) attempt(task *sendTask, c *store.Claimed) sendResult {
 		q.done.Add(1)
 		return done
 	}
-	may := func() (bool, error) { return e.cfg.DB.MayStart(ctx, store.LeaseOf(&c.Delivery), task.single.ID) }
+	may := func() (bool, error) {
+		ok, err := e.cfg.DB.MayStart(ctx, store.LeaseOf(&c.Delivery), task.single.ID)
+		return ok && e.sameEncryption(ctx, c), err
+	}
 	if e.mayBegin(ctx, q, ep, c, task.epoch, may) && !c.Expired(store.At(e.cfg.Now())) {
 		if number, ok := e.begin(q, task.probe); ok {
 			result := e.cfg.Transports[ep.Kind].Send(e.gated(ctx, q, number), *ep, *c)
@@ -108,6 +111,21 @@ func (e *Engine) mayBegin(ctx context.Context, q *endpointQueue, ep *store.Endpo
 func (e *Engine) sameEndpoint(ctx context.Context, ep *store.Endpoint) bool {
 	now, err := e.cfg.DB.Endpoint(ctx, ep.ID)
 	return err == nil && now.ConfigVersion == ep.ConfigVersion
+}
+
+// sameEncryption reports whether the subscriptions of deliveries encrypt as they did when they were claimed: nothing leaves in clear, or for a
+// key that is not wanted any more, because it was claimed a moment earlier. What is not tried for that reason is claimed again.
+func (e *Engine) sameEncryption(ctx context.Context, list ...*store.Claimed) bool {
+	for i, c := range list {
+		if c.SubscriptionID == "" || i > 0 && list[i-1].SubscriptionID == c.SubscriptionID {
+			continue
+		}
+		seed, err := e.cfg.DB.EncryptSeed(ctx, c.SubscriptionID)
+		if err != nil || c.Encryption == nil && seed != "" || c.Encryption != nil && seed != c.Encryption.Seed {
+			return false
+		}
+	}
+	return true
 }
 
 func (e *Engine) outcome(c *store.Claimed, r *Result) *store.Outcome {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"schakel/delivery/event"
+	"schakel/delivery/jwe"
 	"schakel/delivery/outbound"
 	"schakel/delivery/webhook"
 	"schakel/store"
@@ -74,6 +75,8 @@ type Webhook struct {
 	Keys func(e store.Endpoint) (keys []webhook.SignKey, until time.Time, err error)
 	// Certificate, when set, opens the client certificate that an endpoint is shown now, and says until when it is; nil for none, zero for no end.
 	Certificate func(e store.Endpoint) (cert *outbound.Certificate, until time.Time, err error)
+	// Encrypter encrypts the data of events whose subscription asks for that; without it they are not sent.
+	Encrypter *jwe.Service
 	// Asker, when set, sends the requests of Ask; it takes larger answers than Sender, which are not stored.
 	Asker WebhookSender
 
@@ -91,6 +94,11 @@ func (w *Webhook) Send(ctx context.Context, ep store.Endpoint, c store.Claimed) 
 	ev, err := event.FromParts(c.Event.Attributes, event.DataKind(c.Event.DataKind), c.Event.Data)
 	if err != nil {
 		return w.broken(ep, "verdict.error.event")
+	}
+	if c.Encryption != nil {
+		if ev, err = w.Encrypter.Encrypt(ctx, c.Encryption, c.EventID, &ev); err != nil {
+			return w.notEncrypted(ctx, ep, c, err)
+		}
 	}
 	out := w.Sender.Send(ctx, target, webhook.Message{
 		Event: &ev, Data: ev.Data, IdempotencyKey: c.IdempotencyKey, Attempt: int(c.Attempts) + 1,

@@ -154,7 +154,7 @@ func TestScheduleOfTheSubscription(t *testing.T) {
 		s := c.partner("North", "nl.a")
 		c.batches(h, s, func(e *store.Endpoint) { e.BatchEvents = 0 })
 		c.changeSubscription(s.ID, func(s *store.Subscription) { s.Retry = `{"waits":["1ms"],"maxAttempts":3}` })
-		c.waitFor(func() bool { known := c.eng.retries.Load(); return known != nil && (*known)[s.ID] != "" })
+		c.waitFor(func() bool { known := c.eng.sendings.Load(); return known != nil && (*known)[s.ID].Retry != "" })
 		d := c.until(c.accept("nl.a", "1").Events[0].EventID, store.DeliveryDead)
 		if d.Attempts != 3 || d.Reason != "attempts-exhausted" {
 			t.Errorf("%d attempts, %s", d.Attempts, d.Reason)

@@ -18,6 +18,7 @@ import (
 	"sync"
 	"time"
 
+	"schakel/delivery/jwe"
 	"schakel/store"
 	"schakel/templates/i18n"
 )
@@ -48,6 +49,8 @@ type Config struct {
 	SweepEvery time.Duration
 	// MaxWaiting bounds the calls that wait for one endpoint at a time; the others are answered at once. Default 100.
 	MaxWaiting int
+	// Encrypter encrypts the data of events whose subscription asks for that. Default none: they are not handed out.
+	Encrypter *jwe.Service
 	// Draining is closed when the program stops: calls that wait are answered at once. Default never.
 	Draining <-chan struct{}
 }

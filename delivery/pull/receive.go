@@ -120,9 +120,16 @@ func (s *Service) take(ctx context.Context, r Request) ([]Received, time.Duratio
 }
 
 func (s *Service) claim(ctx context.Context, r Request) ([]Received, error) {
+	encryption, err := s.encryption(ctx, r.Subscription)
+	if err != nil {
+		return nil, err
+	}
 	var claimed []store.Claimed
 	lock := store.NewLockID()
-	err := s.cfg.DB.Write(ctx, func(tx *store.Tx) (err error) {
+	err = s.cfg.DB.Write(ctx, func(tx *store.Tx) (err error) {
+		if seed, err := tx.EncryptSeed(ctx, r.Subscription.ID); err != nil || seed != r.Subscription.EncryptSeed {
+			return err // it was changed a moment ago: with the next look
+		}
 		claimed, err = tx.PullClaim(ctx, store.PullClaim{
 			SubscriptionID: r.Subscription.ID, LockID: lock, ClientID: r.ClientID, Limit: r.Events,
 			Lease: store.At(tx.Now.Add(r.Lease)), MaxReceives: int64(s.cfg.MaxReceives),
@@ -137,6 +144,11 @@ func (s *Service) claim(ctx context.Context, r Request) ([]Received, error) {
 		ev, err := event.FromParts(c.Event.Attributes, event.DataKind(c.Event.DataKind), c.Event.Data)
 		if err != nil {
 			return nil, fmt.Errorf("read event %s: %w", c.EventID, err)
+		}
+		if encryption != nil {
+			if ev, err = s.cfg.Encrypter.Encrypt(ctx, encryption, c.EventID, &ev); err != nil {
+				return nil, fmt.Errorf("encrypt event %s: %w", c.EventID, err)
+			}
 		}
 		got[i] = Received{JSON: ev.AppendJSON(nil), LockToken: token(c.ID, lock), DeliveryCount: c.Attempts}
 	}

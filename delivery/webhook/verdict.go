@@ -58,6 +58,7 @@ const (
 	ReasonRejected      = "rejected"           // another 4xx
 	ReasonBatchRejected = "batch-rejected"     // 400, 413, 415 or 422 to a batch
 	ReasonUnexpected    = "unexpected-status"  // none of these
+	ReasonEncryption    = "encryption"         // the data could not be encrypted
 	ReasonRequest       = "request"            // our own configuration is at fault
 	ReasonAttempts      = "attempts-exhausted" // Schedule.MaxAttempts
 	ReasonDeadline      = "deadline-passed"    // Schedule.Deadline
@@ -191,6 +192,9 @@ func judgeFailure(o Outcome) Decision {
 		if o.Token != nil && o.Token.Transient {
 			d.EndpointAction, d.Detail = EndpointNone, "verdict.token-later"
 		}
+	case string(KindEncryption):
+		d.EndpointAction, d.Reason = EndpointNone, ReasonEncryption
+		d.Detail = "verdict.encryption"
 	case string(KindRequest):
 		d.Next, d.Reason = NextPark, ReasonRequest
 		d.Detail = "verdict.request"

@@ -54,14 +54,16 @@ type Message struct {
 	Attempt        int    // number of this attempt, for the log
 }
 
-// ErrorKind names the failure when there was no answer: one of outbound's Kind constants, or KindToken or KindRequest. It is
+// ErrorKind names the failure when there was no answer: one of outbound's Kind constants, or KindToken, KindEncryption or KindRequest. It is
 // "" when there was an answer, whatever its status.
 type ErrorKind string
 
 // The kinds that come on top of those of package outbound.
 const (
-	KindToken   ErrorKind = "token"   // no access token could be had
-	KindRequest ErrorKind = "request" // the request could not be made from what is configured
+	KindToken ErrorKind = "token" // no access token could be had
+	// KindEncryption: the data could not be encrypted, so that nothing was sent.
+	KindEncryption ErrorKind = "encryption"
+	KindRequest    ErrorKind = "request" // the request could not be made from what is configured
 )
 
 // Outcome records the request and the answer of one attempt, fit to be stored and shown: it holds no token and no secret.

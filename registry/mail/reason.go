@@ -34,6 +34,7 @@ func reasonOf(code string) i18n.Message {
 		"redirected":              "mail.reason.redirected",
 		"batch-rejected":          "mail.reason.batch-rejected",
 		"unexpected-status":       "mail.reason.unexpected-status",
+		"encryption":              "mail.reason.encryption",
 		"request":                 "mail.reason.request",
 		"no-recipient":            "mail.reason.no-recipient",
 		"apprec-rejected":         "mail.reason.apprec-rejected",

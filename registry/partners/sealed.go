@@ -11,6 +11,7 @@ func Sealed() []registry.SealedColumn {
 		{Table: "endpoint", Column: "token_secret", Purpose: registry.SealedFor(endpointSecretPurpose)},
 		{Table: "endpoint", Column: "sign_keys", Purpose: registry.SealedFor(signKeyPurpose), Within: true},
 		{Table: "endpoint", Column: "certificates", Purpose: registry.SealedFor(certificatePurpose), Within: true},
+		{Table: "subscription", Column: "encrypt_seed", Purpose: registry.SealedFor(encryptSeedPurpose)},
 		{Table: "data_key", Column: "sealed", Purpose: store.DataKeyPurpose},
 		{Table: "registration_draft", Column: "sealed", Purpose: registry.SealedFor(draftPurpose)},
 	}

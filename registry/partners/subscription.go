@@ -40,6 +40,7 @@ type SubscriptionRequest struct {
 	Filters    string            // JSON list in the dialects of CloudEvents subscriptions (OPEN-11); empty for all events
 	OrderBy    string            // context attribute by whose value events come in order (guarantee G5); empty for none
 	Retry      RetryInput        // how it is retried (EDU-18)
+	Encrypt    string            // whom its data is encrypted for, a JWK, a JWK set or the address of one; empty for nobody
 	Dedupe     bool              // leave out events that it was handed before, by source and id (EDU-18b)
 }
 
@@ -47,7 +48,7 @@ const maxSubscriptionTypes = 200
 
 // Request asks for a subscription (EDU-13, EDU-14). It starts when an administrator approves it. An administrator may ask for any
 // partner's endpoint. Fields: name, endpoint, types, versions, purpose, filters, orderBy, retryWaits, retryAttempts,
-// retryDeadline.
+// retryDeadline, encryption.
 func (s *Subscriptions) Request(ctx context.Context, actor registry.Actor, in SubscriptionRequest) (store.Subscription, error) {
 	in.Name, in.Purpose, in.Types = strings.TrimSpace(in.Name), strings.TrimSpace(in.Purpose), registry.TidyList(in.Types)
 	in.Filters, in.OrderBy = tidyFilters(in.Filters), strings.TrimSpace(in.OrderBy)
@@ -57,6 +58,7 @@ func (s *Subscriptions) Request(ctx context.Context, actor registry.Actor, in Su
 	}
 	retry, wrong := in.Retry.read(*set, s.readSetting)
 	maps.Copy(wrong, selectionProblems(s.cfg, in.Filters, in.OrderBy))
+	in.Encrypt = s.checkRecipient(ctx, in.Encrypt, wrong)
 	if err := in.check(wrong).Err(); err != nil {
 		return store.Subscription{}, err
 	}
@@ -82,7 +84,10 @@ func (s *Subscriptions) Request(ctx context.Context, actor registry.Actor, in Su
 		sub = store.Subscription{
 			PartnerID: partner.ID, EndpointID: endpoint.ID, Name: in.Name, Purpose: in.Purpose,
 			Filters: in.Filters, OrderBy: in.OrderBy, Dedupe: in.Dedupe, Retry: retry, Status: store.SubscriptionRequested,
-			Types: in.Types, Versions: versions,
+			Types: in.Types, Versions: versions, Encrypt: in.Encrypt,
+		}
+		if sub.Encrypt != "" {
+			sub.EncryptSeed = s.newSeed()
 		}
 		if err := tx.InsertSubscription(ctx, &sub); err != nil {
 			return fmt.Errorf("add subscription: %w", err)

@@ -87,6 +87,9 @@ func selectionDetails(s store.Subscription, p store.Partner, e store.Endpoint) r
 	if s.Dedupe {
 		d["leaveOutRepeats"] = true
 	}
+	if s.Encrypt != "" {
+		d["encryption"] = RecipientWords(s.Encrypt)
+	}
 	return d
 }
 

@@ -11,6 +11,7 @@ import (
 	"errors"
 
 	"schakel/delivery/endpointcheck"
+	"schakel/delivery/jwe"
 	"schakel/delivery/mutation/export"
 	"schakel/delivery/mutation/ingest"
 	"schakel/delivery/outbox"
@@ -42,6 +43,8 @@ type Config struct {
 	Ingester *ingest.Ingester
 	// Checks holds endpoints against the profile. Default none can be checked.
 	Checks *endpointcheck.Runner
+	// Encrypter encrypts data for the receivers of subscriptions. Default none: what must be encrypted is not handed out.
+	Encrypter *jwe.Service
 	// DocumentBytes is the largest contract document. Default 16 MiB.
 	DocumentBytes int64
 	// Advised is told the code of each advice that the sender of accepted events

@@ -92,6 +92,9 @@ func pullProblem(err error) error {
 	if wrong, ok := errors.AsType[*pull.InputError](err); ok {
 		return site.FieldProblem(wrong.Field, wrong.Text)
 	}
+	if wrong, ok := errors.AsType[*pull.EncryptionError](err); ok {
+		return site.RetryLater(http.StatusServiceUnavailable, "not-encrypted", i18n.M("outbox.pull.not-encrypted", wrong.Text), time.Minute)
+	}
 	if stopped, ok := errors.AsType[*pull.StoppedError](err); ok {
 		return site.NewProblem(http.StatusConflict, "subscription-stopped", stopped.Text)
 	}

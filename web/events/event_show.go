@@ -145,7 +145,7 @@ func (m *handlers) showObject(c echo.Context, who api.Caller) error {
 	case err != nil:
 		return err
 	case may && o.GoneAt.IsZero():
-		return site.ServeObject(c, m.DB, o)
+		return m.serveObject(c, who, o)
 	case may || had:
 		return objectGone()
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/base64"
 	"errors"
+	"io"
 	"net/http"
 	"slices"
 	"strconv"
@@ -13,9 +14,11 @@ import (
 	"github.com/labstack/echo/v4"
 	"schakel/delivery/claimcheck"
 	"schakel/delivery/event"
+	"schakel/delivery/jwe"
 	"schakel/delivery/outbox"
 	"schakel/registry"
 	"schakel/registry/profile"
+	"schakel/store"
 	"schakel/templates/i18n"
 	"schakel/web/api"
 	"schakel/web/site"
@@ -119,6 +122,50 @@ func (m *handlers) largeByAMQP(ctx context.Context, mode event.Mode) (bool, erro
 		return false, nil
 	}
 	return m.DB.AnyAMQPEndpoint(ctx)
+}
+
+// serveObject sends the data of an event that is stored apart: encrypted, where the reader has the event by subscriptions that ask for that alone.
+func (m *handlers) serveObject(c echo.Context, who api.Caller, o store.Object) error {
+	ctx := c.Request().Context()
+	if who.Partner.Own || who.Client.ID == o.ClientID {
+		return site.ServeObject(c, m.DB, o)
+	}
+	encryption, err := m.DB.EncryptionOf(ctx, o.OwnerID, who.Partner.ID)
+	if err != nil {
+		return err
+	}
+	if encryption == nil {
+		return site.ServeObject(c, m.DB, o)
+	}
+	erased, err := m.DB.DataErased(ctx, o.DataKeys)
+	if err != nil {
+		return err
+	}
+	if erased {
+		return site.UnreadProblem(store.ErrErased)
+	}
+	give, ok := m.large.Take(who.Partner.ID, 3*o.Size)
+	if !ok {
+		return site.RetryLater(http.StatusTooManyRequests, "too-many-uploads", "events.api.no-room", 5*time.Second)
+	}
+	defer give()
+	data, err := io.ReadAll(claimcheck.Database{DB: m.DB}.Open(ctx, o))
+	if err != nil {
+		return err
+	}
+	sealed, err := m.Encrypter.EncryptData(ctx, encryption, o.ID, o.ContentType, data)
+	if err != nil {
+		text := i18n.Message("verdict.error.encryption")
+		if wrong, ok := errors.AsType[*jwe.Problem](err); ok {
+			text = wrong.Message
+		}
+		return site.RetryLater(http.StatusServiceUnavailable, "not-encrypted", i18n.M("outbox.pull.not-encrypted", text), time.Minute)
+	}
+	h := c.Response().Header()
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Cache-Control", "no-store")
+	site.SetDigests(h, sealed)
+	return c.Blob(http.StatusOK, jwe.MediaType, sealed)
 }
 
 // rejectLarge rejects an event that is too large, where the profile does, unless its type is sent by AMQP.

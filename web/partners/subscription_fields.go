@@ -30,7 +30,7 @@ func readSubscription(form site.Form) typedSubscription {
 func (t typedSubscription) request() partners.SubscriptionRequest {
 	return partners.SubscriptionRequest{
 		Name: t.Get("name"), EndpointID: t.Get("endpoint"), Purpose: t.Get("purpose"),
-		Filters: t.chosen.filters(), OrderBy: t.chosen.orderBy(), Retry: t.chosen.retry, Dedupe: t.chosen.dedupe,
+		Filters: t.chosen.filters(), OrderBy: t.chosen.orderBy(), Retry: t.chosen.retry, Dedupe: t.chosen.dedupe, Encrypt: t.Get("encryption"),
 	}
 }
 
@@ -38,9 +38,9 @@ func (t typedSubscription) request() partners.SubscriptionRequest {
 func (t typedSubscription) view(href func(string) string, wrong site.FormErrors) view.SubscriptionFormView {
 	return view.SubscriptionFormView{
 		Action: href("/subscriptions/new"), Cancel: href("/subscriptions"), Search: t.Get("q"), Endpoint: t.Get("endpoint"),
-		Name: t.Get("name"), Purpose: t.Get("purpose"), NewEndpoint: href("/endpoints/new"), Wrong: wrong,
+		Name: t.Get("name"), Purpose: t.Get("purpose"), Encryption: t.Get("encryption"), NewEndpoint: href("/endpoints/new"), Wrong: wrong,
 		Selection: t.chosen.view(href("/subscriptions/new"), wrong), Preview: t.chosen.preview,
-		Advanced: t.Get("name") != "" || t.chosen.changed() || wrongInAdvanced(wrong),
+		Advanced: t.Get("name") != "" || t.Get("encryption") != "" || t.chosen.changed() || wrongInAdvanced(wrong),
 	}
 }
 
@@ -61,6 +61,9 @@ func (d ownerPages) subscriptionView(ctx context.Context, owner store.Partner, g
 	}
 	if changeable(ctx, owner, s) {
 		v.ChangeHref = v.Href + "/selection"
+	}
+	if s.DatasetID == "" && may && s.Status != store.SubscriptionEnded && s.Status != store.SubscriptionRejected {
+		v.EncryptHref = v.Href + "/encryption"
 	}
 	for _, t := range g.Types {
 		row := view.SubscriptionType{Name: t.Type.Name, Title: i18n.T(ctx, "partners.subscription.type-gone")}
@@ -84,13 +87,16 @@ type SubscriptionRequest struct {
 	Retry      json.RawMessage   `json:"retry"`
 	Purpose    string            `json:"purpose"`
 	Dedupe     bool              `json:"leaveOutRepeats"`
+	Encryption json.RawMessage   `json:"encryption"`
 }
 
 func (in SubscriptionRequest) request() (partners.SubscriptionRequest, error) {
 	retry, err := readRetry(in.Retry)
+	recipient, wrong := readEncryptionBody(in.Encryption)
 	return partners.SubscriptionRequest{
 		Name: in.Name, EndpointID: in.EndpointID, Types: in.Types, Versions: in.Versions, Purpose: in.Purpose, Filters: string(in.Filters), OrderBy: in.OrderBy, Retry: retry, Dedupe: in.Dedupe,
-	}, err
+		Encrypt: recipient,
+	}, cmp.Or(err, wrong)
 }
 
 // SubscriptionAnswer is a subscription as its partner sees it.
@@ -106,6 +112,7 @@ type SubscriptionAnswer struct {
 	LeaveRepeats bool              `json:"leaveOutRepeats"`
 	Retry        *retryBody        `json:"retry"` // its own; null when the settings hold for all of it
 	Effective    retryBody         `json:"effectiveRetry"`
+	Encryption   *encryptionBody   `json:"encryption"` // null for none
 	Purpose      string            `json:"purpose"`
 	Status       string            `json:"status"`
 	StatusReason string            `json:"statusReason,omitempty"`
@@ -128,6 +135,7 @@ func (m *handlers) subscriptionAnswer(ctx context.Context, s store.Subscription)
 		ID: s.ID, Name: s.Name, EndpointID: s.EndpointID, Types: api.NotNil(s.Types), Versions: api.NotNilMap(s.Versions), Purpose: s.Purpose,
 		Filters: json.RawMessage(cmp.Or(s.Filters, "[]")), OrderBy: s.OrderBy, LeaveRepeats: s.Dedupe, Status: s.Status, StatusReason: i18n.Message(s.StatusReason).String(),
 		CreatedAt: s.CreatedAt, UpdatedAt: s.UpdatedAt, DecidedAt: s.DecidedAt, Effective: newRetryBody(own.Over(set.Profile)),
+		Encryption: newEncryptionBody(s.Encrypt),
 	}
 	if s.Retry != "" {
 		body := newRetryBody(own)

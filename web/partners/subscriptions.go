@@ -22,6 +22,8 @@ func (d ownerPages) routesSubscriptions(g site.RouteGroup) {
 	g.GET("/subscriptions/:id", d.subscription)
 	g.GET("/subscriptions/:id/selection", d.subscriptionSelection)
 	change.POST("/subscriptions/:id/selection", d.changeSelection)
+	change.GET("/subscriptions/:id/encryption", d.encryption)
+	change.POST("/subscriptions/:id/encryption", d.changeEncryption, d.RequireProof)
 	change.POST("/subscriptions/:id/pause", d.pauseSubscription)
 	change.POST("/subscriptions/:id/resume", d.resumeSubscription)
 	change.POST("/subscriptions/:id/end", d.endSubscription)

@@ -25,6 +25,8 @@ type subscriptionPatch struct {
 	OrderBy json.RawMessage `json:"orderBy"`
 	Dedupe  *bool           `json:"leaveOutRepeats"`
 	Retry   json.RawMessage `json:"retry"`
+
+	Encryption json.RawMessage `json:"encryption"`
 }
 
 // patchSubscription pauses a subscription or lets it go on, or changes its
@@ -36,7 +38,9 @@ func (m *handlers) patchSubscription(c echo.Context, who api.Caller) error {
 	}
 	ctx, id := c.Request().Context(), c.Param("subscriptionId")
 	change := m.changeSelection
-	if in.Filters == nil && in.OrderBy == nil && in.Retry == nil && in.Dedupe == nil {
+	if in.Encryption != nil {
+		change = m.changeEncryption
+	} else if in.Filters == nil && in.OrderBy == nil && in.Retry == nil && in.Dedupe == nil {
 		change = m.setSubscriptionStatus
 	}
 	if err := change(ctx, who, id, in); err != nil {
@@ -44,6 +48,18 @@ func (m *handlers) patchSubscription(c echo.Context, who api.Caller) error {
 	}
 	store.AfterCommit(ctx, m.Engine.Changed)
 	return m.showSubscription(c, who)
+}
+
+// changeEncryption changes whom data is encrypted for, in a request of its own.
+func (m *handlers) changeEncryption(ctx context.Context, who api.Caller, id string, in subscriptionPatch) error {
+	if in.Status != "" || in.Reason != "" || in.Filters != nil || in.OrderBy != nil || in.Retry != nil || in.Dedupe != nil {
+		return site.FieldProblem("encryption", "partners.encrypt.alone")
+	}
+	recipient, err := readEncryptionBody(in.Encryption)
+	if err != nil {
+		return err
+	}
+	return m.Registry.Subscriptions.SetEncryption(ctx, who.Actor(), id, recipient)
 }
 
 func (m *handlers) setSubscriptionStatus(ctx context.Context, who api.Caller, id string, in subscriptionPatch) error {

@@ -10,6 +10,7 @@ import (
 	"schakel/delivery/amqp"
 	"schakel/delivery/endpointcheck"
 	"schakel/delivery/event"
+	"schakel/delivery/jwe"
 	"schakel/delivery/mutation/export"
 	"schakel/delivery/mutation/ingest"
 	"schakel/delivery/outbound"
@@ -43,6 +44,8 @@ type PortalConfig struct {
 	ClientCertificate func(e store.Endpoint) (*outbound.Certificate, time.Time, error)
 	// Checks holds endpoints against the profile. Optional: without it no page offers a check.
 	Checks *endpointcheck.Runner
+	// Encrypter encrypts data for the receivers of subscriptions. Optional: without it no page shows their keys.
+	Encrypter *jwe.Service
 	// Mailbox shows the mails of this Schakel to everybody who can reach it, at /mailbox. Only for a demonstration.
 	Mailbox bool
 	// DocumentBytes is the largest contract document. Default 16 MiB.

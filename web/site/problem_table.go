@@ -110,6 +110,7 @@ func stateProblems() []problemText {
 		{"not-resendable", 409},
 		{"event-expired", 409},
 		{"not-a-pull-subscription", 409},
+		{"not-encrypted", 503},
 		{"subscription-stopped", 409},
 		{"busy", 503},
 		{"store-unavailable", 503},

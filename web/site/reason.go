@@ -90,6 +90,7 @@ func FailureWords() map[string]ReasonWords {
 		store.ReasonLeaseExpired:  {"site.reason.consumer-did-not-answer", "site.remedy.consumer-did-not-answer"},
 		webhook.ReasonCanceled:    {"site.reason.stopped-on-our-side", "site.remedy.stopped-on-our-side"},
 		webhook.ReasonToken:       {"site.reason.no-access-token", "site.remedy.no-access-token"},
+		webhook.ReasonEncryption:  {"site.reason.not-encrypted", "site.remedy.not-encrypted"},
 		webhook.ReasonRequest:     {"site.reason.request-could-not-be-made", "site.remedy.request-could-not-be-made"},
 	}
 }

@@ -203,7 +203,7 @@ func (i *Issuer) setExternals() error {
 		return errors.New("token issuers need an HTTP client, and clients to find")
 	}
 	i.metadata = newLoader(i.cfg.Now, remoteCacheSize, i.loadMetadata)
-	i.asked = newLoader(i.cfg.Now, clientCacheSize, i.introspect)
+	i.asked = newLoader[introspected](i.cfg.Now, clientCacheSize, nil) // by tokens, of which the key is a digest
 	i.known = newLoader(i.cfg.Now, clientCacheSize, i.loadKnown)
 	return nil
 }

@@ -101,10 +101,15 @@ func (i *Issuer) readIntrospected(ctx context.Context, x *external, bearer strin
 	if strings.ContainsFunc(bearer, func(r rune) bool { return r <= ' ' || r > '~' }) {
 		return verified{}, refuse(CodeUnverified, "the token has characters that no token has")
 	}
-	key := x.ID + knownKey + bearer
-	got, err := i.asked.get(ctx, key, x.Introspection.Cache)
+	// A token is a secret, so memory keeps its digest alone.
+	sum := tokenKey(bearer)
+	key := x.ID + knownKey + string(sum[:])
+	load := func(ctx context.Context, _ string, _ introspected) (introspected, error) {
+		return i.introspect(ctx, x, bearer)
+	}
+	got, err := i.asked.getBy(ctx, key, x.Introspection.Cache, load)
 	if err == nil && got.refused == nil && !now.Before(got.v.until) {
-		got, err = i.asked.get(ctx, key, 0)
+		got, err = i.asked.getBy(ctx, key, 0, load)
 	}
 	if err != nil {
 		if _, ok := errors.AsType[*UnavailableError](err); !ok {
@@ -115,10 +120,8 @@ func (i *Issuer) readIntrospected(ctx context.Context, x *external, bearer strin
 	return got.v, got.refused
 }
 
-// introspect asks an issuer about a token (RFC 7662). The key names both.
-func (i *Issuer) introspect(ctx context.Context, key string, _ introspected) (introspected, error) {
-	id, bearer, _ := strings.Cut(key, knownKey)
-	x := i.externals[slices.IndexFunc(i.externals, func(x *external) bool { return x.ID == id })]
+// introspect asks an issuer about a token (RFC 7662).
+func (i *Issuer) introspect(ctx context.Context, x *external, bearer string) (introspected, error) {
 	select {
 	case x.asking <- struct{}{}:
 		defer func() { <-x.asking }()

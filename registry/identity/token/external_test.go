@@ -274,6 +274,11 @@ func TestExternalIntrospection(t *testing.T) {
 	if n := o.asked.Load(); n != 1 {
 		t.Errorf("asked %d times", n)
 	}
+	for key := range b.asked.kept.items {
+		if strings.Contains(key, "opaque") {
+			t.Error("memory keeps the token itself")
+		}
+	}
 	seen := o.seen.Load().PostForm
 	tok, err := parseCompact(seen.Get("client_assertion"), maxAssertionBytes, accessAlgs)
 	must(t, err)

@@ -35,12 +35,17 @@ func newLoader[V any](now func() time.Time, size int, load func(context.Context,
 
 // get answers the value of key, loaded no longer than maxAge ago.
 func (l *loader[V]) get(ctx context.Context, key string, maxAge time.Duration) (V, error) {
+	return l.getBy(ctx, key, maxAge, l.load)
+}
+
+// getBy is get where the key does not hold what loading needs.
+func (l *loader[V]) getBy(ctx context.Context, key string, maxAge time.Duration, load func(context.Context, string, V) (V, error)) (V, error) {
 	if v, ok := l.fresh(key, maxAge); ok {
 		return v, nil
 	}
 	// One caller that gives up must not fail the others that wait with it.
 	shared := context.WithoutCancel(ctx)
-	done := l.group.DoChan(key, func() (any, error) { return l.reload(shared, key, maxAge) })
+	done := l.group.DoChan(key, func() (any, error) { return l.reload(shared, key, maxAge, load) })
 	select {
 	case <-ctx.Done():
 		var none V
@@ -51,7 +56,7 @@ func (l *loader[V]) get(ctx context.Context, key string, maxAge time.Duration) (
 	}
 }
 
-func (l *loader[V]) reload(ctx context.Context, key string, maxAge time.Duration) (V, error) {
+func (l *loader[V]) reload(ctx context.Context, key string, maxAge time.Duration, load func(context.Context, string, V) (V, error)) (V, error) {
 	// Another load may have ended between the first look and this one.
 	if v, ok := l.fresh(key, maxAge); ok {
 		return v, nil
@@ -61,7 +66,7 @@ func (l *loader[V]) reload(ctx context.Context, key string, maxAge time.Duration
 	old, _ := l.kept.get(key)
 	// The age counts from the start: what changes during the load may be missed.
 	at := l.now()
-	v, err := l.load(ctx, key, old.value)
+	v, err := load(ctx, key, old.value)
 	if err == nil {
 		l.kept.put(key, aged[V]{v, at})
 	}

@@ -1,0 +1,121 @@
+package web
+
+import (
+	"bytes"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-jose/go-jose/v4"
+	"schakel/delivery/jwe"
+	"schakel/registry"
+	"schakel/registry/partners"
+	"schakel/store"
+	webpartners "schakel/web/partners"
+)
+
+// newEncrypter makes what encrypts data in tests; it fetches from nowhere.
+func newEncrypter(vault *registry.Vault, now func() time.Time) *jwe.Service {
+	return jwe.New(jwe.Config{
+		HTTP: &http.Client{Transport: nowhere{}}, Now: now,
+		Open: func(sealed string) ([]byte, error) { return partners.OpenEncryptSeed(vault, sealed) },
+	})
+}
+
+type nowhere struct{}
+
+func (nowhere) RoundTrip(*http.Request) (*http.Response, error) { return nil, http.ErrHandlerTimeout }
+
+// recipientKey makes a key to decrypt with, and its public half as a JWK.
+func recipientKey(t *testing.T) (*ecdsa.PrivateKey, string) {
+	t.Helper()
+	key := must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))(t)
+	return key, string(must(jose.JSONWebKey{Key: key.Public(), KeyID: "theirs"}.MarshalJSON())(t))
+}
+
+// A partner has the data of a subscription encrypted, after it proved who it is; its people and the administrators are mailed, the secret behind it is
+// sealed, and a private key or an address that cannot be read is refused.
+func TestSubscriptionEncryptionPage(t *testing.T) {
+	t.Parallel()
+	h := newPortalHarness(t).withCatalogue(t)
+	b, _ := h.at(t, "pat@example.nl")
+	here := newSubscription(t, b, newEndpoint(t, b))
+	_, public := recipientKey(t)
+	wantWords(t, text(b.get(here)), "Data is not encrypted by itself", here+"/encryption")
+	form := func(text string) url.Values { return url.Values{"encryption": {text}} }
+	wantPage(t, b.post(here+"/encryption", form(`{"kty":"oct","k":"AAAA"}`)), http.StatusUnprocessableEntity, `href="#encryption"`, "secret or private key")
+	wantPage(t, b.post(here+"/encryption", form("https://example.nl/jwks")), http.StatusUnprocessableEntity, "could not be read")
+	wantRedirect(t, b.post(here+"/encryption", form(public)), here)
+	wantWords(t, text(b.get(here)), "JWE, with a JWK set SHA-256")
+	wantPage(t, b.get(here+"/encryption"), http.StatusOK, "theirs", jwe.AlgECDH)
+	s := must(h.db.Subscription(t.Context(), idOf(here)))(t)
+	if seed, err := partners.OpenEncryptSeed(must(registry.VaultFromKey(bytes.Repeat([]byte{7}, 32)))(t), s.EncryptSeed); err != nil || len(seed) != 32 {
+		t.Errorf("%q %v", s.EncryptSeed, err)
+	}
+	if !slices.ContainsFunc(h.mails(t, store.Page{Number: 1, Size: 100}), func(m store.Mail) bool { return strings.Contains(m.Subject, "encryption of a subscription") }) {
+		t.Error("nobody was mailed")
+	}
+	entries, _, err := h.db.Audits(t.Context(), store.AuditFilter{Action: registry.ActionSubscriptionEncryption})
+	if err != nil || len(entries) != 1 || strings.Contains(entries[0].Detail, s.EncryptSeed) {
+		t.Errorf("%+v %v", entries, err)
+	}
+	wantRedirect(t, b.post(here+"/encryption", form("")), here)
+	if s = must(h.db.Subscription(t.Context(), idOf(here)))(t); s.Encrypt != "" || s.EncryptSeed != "" {
+		t.Errorf("%+v", s)
+	}
+}
+
+// Over the API encryption is changed in a request of its own. A consumer that pulls gets encrypted data, and 503 while nothing can be encrypted; what
+// is stored apart is encrypted as well.
+func TestSubscriptionEncryptionAPI(t *testing.T) {
+	eachPull(t, func(t *testing.T, w *pullWorld) {
+		key, public := recipientKey(t)
+		patch := func(body string, want int) (now webpartners.SubscriptionAnswer) {
+			answer := w.consumer.do(t, http.MethodPatch, w.base, body, "Content-Type", "application/merge-patch+json").want(t, want)
+			if want == http.StatusOK {
+				answer.decode(t, &now)
+			}
+			return now
+		}
+		for _, body := range []string{
+			`{"encryption":{}}`, `{"encryption":{"jwks":` + public + `,"jwksUri":"https://a.example/jwks"}}`, `{"encryption":{"jwksUri":"nowhere"}}`,
+			`{"encryption":"x"}`, `{"encryption":null,"leaveOutRepeats":true}`,
+		} {
+			patch(body, http.StatusBadRequest)
+		}
+		patch(`{"encryption":{"jwksUri":"https://a.example/jwks"}}`, http.StatusBadRequest)
+		got := patch(`{"encryption":{"jwks":`+public+`}}`, http.StatusOK)
+		if got.Encryption == nil || got.Encryption.JWKSURI != "" || !strings.Contains(string(got.Encryption.JWKS), "theirs") {
+			t.Errorf("%+v", got.Encryption)
+		}
+		w.publisher.publish(t, sampleEvent("1")).want(t, http.StatusAccepted)
+		plain, kind := pulledData(t, key, w.receive(t, `{}`, 1).Details[0].Event)
+		if plain != `{"studentId":"1234"}` || kind != jwe.MediaType {
+			t.Errorf("%s of type %s", plain, kind)
+		}
+		patch(`{"encryption":{"jwks":{"exp":4000000000,`+public[1:]+`}}`, http.StatusOK)
+		w.publisher.publish(t, sampleEvent("2")).want(t, http.StatusAccepted)
+		w.clock.Advance(100 * 365 * 24 * time.Hour)
+		w.consumer = w.consumerOf(t, w.sub.PartnerID)
+		w.consumer.postJSON(t, w.base+"/receive", `{}`).want(t, http.StatusServiceUnavailable)
+		if patch(`{"encryption":null}`, http.StatusOK).Encryption != nil {
+			t.Error("it was not switched off")
+		}
+	})
+}
+
+// pulledData decrypts what a consumer that pulls got.
+func pulledData(t *testing.T, key *ecdsa.PrivateKey, ev json.RawMessage) (plain, kind string) {
+	t.Helper()
+	var in struct{ Datacontenttype, Data string }
+	noError(t, json.Unmarshal(ev, &in))
+	parsed := must(jose.ParseEncryptedCompact(in.Data, []jose.KeyAlgorithm{jose.ECDH_ES_A256KW}, []jose.ContentEncryption{jose.A256GCM}))(t)
+	return string(must(parsed.Decrypt(key))(t)), in.Datacontenttype
+}
