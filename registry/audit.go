@@ -50,6 +50,9 @@ const (
 	ActionEndpointProbed    = "endpoint.probed"
 	ActionEndpointSigning   = "endpoint.signing_changed"
 	ActionEndpointEnded     = "endpoint.ended"
+	ActionEndpointMoveAsked = "endpoint.move-asked" // its changed destination waits
+	ActionEndpointMoved     = "endpoint.moved"
+	ActionEndpointMoveEnded = "endpoint.move-ended" // without effect
 
 	ActionSubscriptionRequested  = "subscription.requested"
 	ActionSubscriptionChanged    = "subscription.changed"

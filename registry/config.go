@@ -66,6 +66,9 @@ type Config struct {
 	// MirrorHTTP fetches from the registers that are mirrored, and what documents of the own organisation refer to; it
 	// follows no redirects, and decides where requests may go. Default none: runs fail.
 	MirrorHTTP Doer
+	// ChallengeHTTP asks the hosts of changed destinations for their challenge; it follows no redirects, and decides where requests may go as
+	// deliveries do. Default none: nothing is proved.
+	ChallengeHTTP Doer
 	// PublicHTTP fetches what documents of partners refer to, from public addresses alone. Default none: it is refused.
 	PublicHTTP Doer
 	// Certificates is set where certificates of clients can be held against roots, ClientTLS where our token endpoint also asks for them
@@ -164,6 +167,10 @@ const (
 
 	FactorOptional = "optional" // each person chooses whether to log in with a second factor
 
+	DestinationAtOnce   = "at-once"  // a changed destination of an endpoint counts at once
+	DestinationApproval = "approval" // somebody of the organisation approves it
+	DestinationProof    = "proof"    // the new host answers a challenge
+
 	DedupeConsumer     = "consumer"     // consumers leave out repeated events
 	DedupeIntermediary = "intermediary" // we leave out repeated events for everybody
 	DedupeBoth         = "both"         // we and consumers
@@ -212,6 +219,7 @@ type Profile struct {
 	CircuitMaxWait  time.Duration   // EDU-12
 	ContentMode     string          // CE-50
 	DedupeAt        string          // EDU-18b
+	NewDestination  string          // whether a changed destination of an endpoint waits: one of the Destination constants
 	SignKeyDays     int             // age at which Ed25519 keys that sign requests to endpoints are replaced; 0 for never
 
 	SpecVersions       string // EDU-21

@@ -99,6 +99,9 @@ func build(ctx context.Context, cfg ServeCmd, log *slog.Logger, fail func(error)
 	if reg.MirrorHTTP, err = cfg.OutboundFlags.MirrorHTTP(cfg.MaxDocumentBytes); err != nil {
 		return nil, err
 	}
+	if reg.ChallengeHTTP, err = cfg.OutboundFlags.MirrorHTTP(0); err != nil {
+		return nil, err
+	}
 	if cfg.OINRegister != "" {
 		reg.OINRegister = oinregister.New(cfg.OINRegister, reg.MirrorHTTP, cli.Clock)
 	}

@@ -15,9 +15,12 @@ const rotationEvery = 10 * time.Minute
 // lapseEvery sets how often a node looks whether something waited too long for a second person.
 const lapseEvery = time.Minute
 
-// newLapse makes the service that ends what waited too long for a second person, whichever node sees it first.
+// newLapse makes the service that ends what waited too long for a second person, and asks for the proof that changed destinations wait for,
+// whichever node is first.
 func newLapse(s *services.Services, log *slog.Logger) *periodic {
-	return &periodic{name: "confirmations", each: lapseEvery, log: log, turn: s.Confirmations.ExpireDue}
+	return &periodic{name: "what waits", each: lapseEvery, log: log, turn: func(ctx context.Context) error {
+		return errors.Join(s.Confirmations.ExpireDue(ctx), s.Endpoints.ProveDue(ctx))
+	}}
 }
 
 // newRotation makes the service that replaces keys that have signed for as long as the settings allow. Each is replaced once, whichever

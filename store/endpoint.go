@@ -109,6 +109,11 @@ func (tx *Tx) UpdateEndpoint(ctx context.Context, e *Endpoint) error {
 	if err != nil {
 		return err
 	}
+	if e.Status == EndpointEnded {
+		if err := tx.withdrawMoves(ctx, e.ID); err != nil {
+			return err
+		}
+	}
 	changed, err := tx.exec(ctx, `UPDATE endpoint SET status_at = ? WHERE id = ? AND status <> ?`, tx.Now, e.ID, e.Status)
 	if err != nil {
 		return err

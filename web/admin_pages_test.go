@@ -27,6 +27,7 @@ import (
 	"schakel/registry/partners"
 	"schakel/registry/services"
 	"schakel/store"
+	"schakel/store/storetest"
 	webadmin "schakel/web/admin"
 	"schakel/web/site"
 )
@@ -310,8 +311,13 @@ const officeType = "nl.example.student.enrolled"
 
 func newAdminHarness(t *testing.T, change ...func(*registry.Config)) *adminHarness {
 	t.Helper()
+	return newAdminHarnessOn(t, storetest.SQLite, change...)
+}
+
+func newAdminHarnessOn(t *testing.T, open storetest.Open, change ...func(*registry.Config)) *adminHarness {
+	t.Helper()
 	o := &adminHarness{}
-	o.harness = newHarness(t, func(cfg *Config) { o.open(t, cfg, change) })
+	o.harness = newHarnessOn(t, open, func(cfg *Config) { o.open(t, cfg, change) })
 	ctx := t.Context()
 	o.own = must(o.reg.Partners.EnsureOwn(ctx, "Chain Office", "00000001003214345000"))(t)
 	o.administrator(t)

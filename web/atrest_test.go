@@ -31,6 +31,7 @@ import (
 	"schakel/registry"
 	"schakel/registry/audit"
 	"schakel/registry/partners"
+	"schakel/registry/profile"
 	"schakel/registry/services"
 	"schakel/store"
 	"schakel/store/backup"
@@ -351,6 +352,14 @@ func (c *canaries) ofPartners() {
 	w.broker = must(w.db.AMQPBrokers(c.t.Context()))(c.t)[0].ID
 	own := redirected(c.t, w.admin.post("/admin/amqp/parties", w.partyForm("name", "Chain clinic", "herId", "100")))
 	wantStatus(c.t, w.admin.post(own+"/certificates", url.Values{"certificates": {certificate}, "privateKeys": {key}}), http.StatusSeeOther)
+
+	state := must(w.reg.Profile.Load(c.t.Context()))(c.t)
+	values := state.Values()
+	values["sending.new_destination"] = registry.DestinationApproval
+	_, _, err := w.reg.Profile.Save(c.t.Context(), registry.SystemActor(), profile.ProfileChange{Version: state.Version, Values: values})
+	noError(c.t, err)
+	c.text("secret for a token endpoint that waits", "canary-of-the-next-token-endpoint")
+	wantRedirect(c.t, w.staff.post(other, endpointForm("name", "Other", "url", "https://next.example/in", "tokenSecret", "canary-of-the-next-token-endpoint")), other+"/move")
 	c.notIn(w.db)
 }
 

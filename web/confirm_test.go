@@ -303,14 +303,14 @@ func TestNothingPassesTheSecondPerson(t *testing.T) {
 	t.Parallel()
 	w, _ := newRolesWorld(t)
 	held := []string{
-		"POST /admin/partners/:id/approve", "POST /admin/subscriptions/:id/approve", "POST /admin/clients/:id/approve",
+		"POST /admin/partners/:id/approve", "POST /admin/subscriptions/:id/approve", "POST /admin/clients/:id/approve", "POST /admin/endpoints/:id/move/approve",
 		"POST /admin/routes", "POST /admin/deliveries/:id/discard", "POST /admin/quarantine/:id/discard", "POST /admin/amqp/messages/:id/drop",
 		"POST /admin/amqp/messages/all/:do", "POST /admin/errors", "POST /admin/errors/all", "POST /admin/dead-letters", "POST /admin/dead-letters/all",
 		"POST /admin/deliveries", "POST /admin/deliveries/all",
 		"POST /admin/settings", "POST /admin/settings/revert", "POST /admin/settings/strict", "POST /admin/settings/import/confirmation",
 	}
 	free := map[string]string{ // what needs one of the permissions and lets one person act, with the reason
-		"reject": "stops", "suspend": "stops", "end": "stops", "removal": "stops", "resume": "gives back what was approved",
+		"reject": "stops", "decline": "leaves things as they are", "suspend": "stops", "end": "stops", "removal": "stops", "resume": "gives back what was approved",
 		"confirm": "of a registration: it is approved after that", "/admin/settings/import": "shows what would change", "/admin/installation": "is no setting of the chain",
 	}
 	kinds := []registry.Permission{registry.DecideApprovals, registry.ChangeRoutes, registry.DiscardDeliveries, registry.ChangeSettings}

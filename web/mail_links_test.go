@@ -102,6 +102,21 @@ func (w *mailWorld) mailsOfConfirmations() {
 	w.open()
 	noError(w.t, w.reg.Confirmations.Confirm(ctx, registry.AccountActor(w.account(bea)), id))
 	w.open()
+
+	// A new destination waits for approval, and is declined.
+	state = must(w.reg.Profile.Load(ctx))(w.t)
+	values = state.Values()
+	values["sending.new_destination"] = registry.DestinationApproval
+	_, _, err = w.reg.Profile.Save(ctx, registry.SystemActor(), profile.ProfileChange{Version: state.Version, Values: values})
+	noError(w.t, err)
+	_, err = w.reg.Endpoints.Update(ctx, w.partnerActor(w.first), w.first.endpoint, partners.EndpointInput{
+		Name: "Hook", URL: "https://new.example.nl", TokenURL: "https://id.example.nl", TokenClientID: "schakel", TokenSecret: "secret", TokenAuthMethod: "client_secret_basic",
+	})
+	noError(w.t, err)
+	w.open()
+	move := must(w.db.EndpointMove(ctx, w.first.endpoint))(w.t)
+	noError(w.t, w.reg.Endpoints.DeclineMove(ctx, w.portalHarness.admin, w.first.endpoint, move.ID, "nobody knows that host"))
+	w.open()
 }
 
 // account finds an account by its e-mail address.

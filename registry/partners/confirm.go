@@ -19,13 +19,20 @@ const (
 )
 
 // Confirmed does the actions of this package that a second person confirmed, by the name of the action.
-func Confirmed(p *Partners, s *Subscriptions, r *Routes) map[string]func(context.Context, registry.Actor, store.Confirmation) error {
+func Confirmed(p *Partners, s *Subscriptions, r *Routes, e *Endpoints) map[string]func(context.Context, registry.Actor, store.Confirmation) error {
 	return map[string]func(context.Context, registry.Actor, store.Confirmation) error{
 		confirmPartner: func(ctx context.Context, actor registry.Actor, c store.Confirmation) error {
 			return p.Approve(ctx, actor, c.ObjectID)
 		},
 		confirmSubscription: func(ctx context.Context, actor registry.Actor, c store.Confirmation) error {
 			return s.Approve(ctx, actor, c.ObjectID)
+		},
+		confirmMove: func(ctx context.Context, actor registry.Actor, c store.Confirmation) error {
+			var move string
+			if err := json.Unmarshal([]byte(c.Args), &move); err != nil {
+				return fmt.Errorf("read destination that was asked for: %w", err)
+			}
+			return e.ApproveMove(ctx, actor, c.ObjectID, move)
 		},
 		confirmRoute: func(ctx context.Context, actor registry.Actor, c store.Confirmation) error {
 			var in NewRoute

@@ -22,6 +22,7 @@ type Endpoints struct {
 	cfg            registry.Config
 	contracts      ContractDocuments
 	keepRecipients RecipientKeeper
+	profile        registry.ProfileSource
 }
 
 // ContractDocuments gives a version of a contract that a reader may see, with its document.
@@ -33,8 +34,8 @@ type ContractDocuments interface {
 type RecipientKeeper func(ctx context.Context, tx *store.Tx, actor registry.Actor, change func() error) error
 
 // NewEndpoints makes the service.
-func NewEndpoints(cfg registry.Config, contracts ContractDocuments, keepRecipients RecipientKeeper) *Endpoints {
-	return &Endpoints{cfg, contracts, keepRecipients}
+func NewEndpoints(cfg registry.Config, contracts ContractDocuments, keepRecipients RecipientKeeper, profile registry.ProfileSource) *Endpoints {
+	return &Endpoints{cfg, contracts, keepRecipients, profile}
 }
 
 // EndpointInput holds the input for an endpoint.
@@ -118,7 +119,7 @@ func (e *Endpoints) Create(ctx context.Context, actor registry.Actor, partnerID 
 	return endpoint, err
 }
 
-// Update changes an endpoint. Fields: as Create.
+// Update changes an endpoint. A changed destination may wait: then the endpoint keeps the one before. Fields: as Create.
 func (e *Endpoints) Update(ctx context.Context, actor registry.Actor, id string, in EndpointInput) (store.Endpoint, error) {
 	return e.change(ctx, actor, id, func(tx *store.Tx, endpoint *store.Endpoint) error {
 		if endpoint.Status == store.EndpointEnded {
@@ -137,6 +138,15 @@ func (e *Endpoints) Update(ctx context.Context, actor registry.Actor, id string,
 		if err := e.addCertificate(endpoint, asked, tx.Now.Time); err != nil {
 			return err
 		}
+		mode, err := e.waitsAs(ctx, actor, before, *endpoint)
+		if err != nil {
+			return err
+		}
+		if mode != "" {
+			if err := e.holdMove(ctx, tx, actor, mode, before, endpoint); err != nil {
+				return err
+			}
+		}
 		if err := tx.UpdateEndpoint(ctx, endpoint); err != nil {
 			return fmt.Errorf("update endpoint: %w", err)
 		}
@@ -144,7 +154,7 @@ func (e *Endpoints) Update(ctx context.Context, actor registry.Actor, id string,
 		if err := registry.Record(ctx, tx, actor, registry.ActionEndpointUpdated, endpointObject(*endpoint), what); err != nil {
 			return err
 		}
-		return e.mailRedirected(ctx, tx, actor, before, *endpoint)
+		return e.mailRedirected(ctx, tx, actor, before, *endpoint, "partners.mail.redirected-subject", "")
 	})
 }
 
@@ -321,18 +331,6 @@ func suspendedByPerson(ctx context.Context, tx *store.Tx, id string) (bool, erro
 		return false, fmt.Errorf("find who suspended: %w", err)
 	}
 	return len(last) == 0 || last[0].ActorKind != registry.ActorSystem, nil
-}
-
-// notify mails the partner what an administrator did to its endpoint.
-func (e *Endpoints) notify(ctx context.Context, tx *store.Tx, endpoint store.Endpoint, verb string) error {
-	if verb != "suspend" && verb != "release" {
-		return nil
-	}
-	partner, err := tx.Partner(ctx, endpoint.PartnerID)
-	if err != nil {
-		return registry.Found("partner", err)
-	}
-	return e.cfg.Mail(ctx, tx, partner.ContactEmail, mailEndpoint(e.cfg, endpoint, partner, verb))
 }
 
 func endEndpoints(ctx context.Context, tx *store.Tx, partnerID, reason string) error {

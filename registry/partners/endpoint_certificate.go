@@ -302,7 +302,7 @@ func (e *Endpoints) RemoveCertificate(ctx context.Context, actor registry.Actor,
 		if err := registry.Record(ctx, tx, actor, registry.ActionEndpointUpdated, endpointObject(*endpoint), registry.Details{"certificateRemoved": id}); err != nil {
 			return err
 		}
-		return e.mailRedirected(ctx, tx, actor, before, *endpoint)
+		return e.mailRedirected(ctx, tx, actor, before, *endpoint, "partners.mail.redirected-subject", "")
 	})
 }
 

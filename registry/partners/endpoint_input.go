@@ -25,8 +25,10 @@ const (
 )
 
 // EndpointHost is the host and port events are sent to; empty when we send nothing.
-func EndpointHost(e store.Endpoint) string {
-	u, err := url.Parse(e.URL)
+func EndpointHost(e store.Endpoint) string { return hostOf(e.URL) }
+
+func hostOf(raw string) string {
+	u, err := url.Parse(raw)
 	if err != nil {
 		return ""
 	}

@@ -9,8 +9,9 @@ import (
 	"schakel/templates/i18n"
 )
 
-// mailRedirected tells the people of a partner and the administrators when an endpoint sends elsewhere, or proves itself otherwise there.
-func (e *Endpoints) mailRedirected(ctx context.Context, tx *store.Tx, actor registry.Actor, before, after store.Endpoint) error {
+// mailRedirected tells the people of a partner and the administrators when an endpoint sends elsewhere, or proves itself otherwise there, or is
+// to: subject says which, and page is below that of the endpoint.
+func (e *Endpoints) mailRedirected(ctx context.Context, tx *store.Tx, actor registry.Actor, before, after store.Endpoint, subject, page string) error {
 	owner, err := tx.Partner(ctx, after.PartnerID)
 	if err != nil {
 		return registry.Found("partner", err)
@@ -26,8 +27,8 @@ func (e *Endpoints) mailRedirected(ctx context.Context, tx *store.Tx, actor regi
 	if before.TokenSecret != after.TokenSecret {
 		changes = append(changes, registry.Change{What: "partners.mail.part-token-secret", Replaced: true})
 	}
-	return e.cfg.MailChange(ctx, tx, actor, after.PartnerID, i18n.M("partners.mail.redirected-subject", after.Name, owner.Name),
-		registry.ChangePages{Administrator: "/admin/endpoints/" + after.ID, Partner: registry.PartnerPath(owner) + "/endpoints/" + after.ID}, changes)
+	return e.cfg.MailChange(ctx, tx, actor, after.PartnerID, i18n.M(subject, after.Name, owner.Name),
+		registry.ChangePages{Administrator: "/admin/endpoints/" + after.ID + page, Partner: registry.PartnerPath(owner) + "/endpoints/" + after.ID + page}, changes)
 }
 
 // addressText is an address without its query, which may hold a key, and without a password.
@@ -38,4 +39,16 @@ func addressText(raw string) string {
 	}
 	u.RawQuery, u.User, u.Fragment = "", nil, ""
 	return u.String()
+}
+
+// notify mails the partner what an administrator did to its endpoint.
+func (e *Endpoints) notify(ctx context.Context, tx *store.Tx, endpoint store.Endpoint, verb string) error {
+	if verb != "suspend" && verb != "release" {
+		return nil
+	}
+	partner, err := tx.Partner(ctx, endpoint.PartnerID)
+	if err != nil {
+		return registry.Found("partner", err)
+	}
+	return e.cfg.Mail(ctx, tx, partner.ContactEmail, mailEndpoint(e.cfg, endpoint, partner, verb))
 }

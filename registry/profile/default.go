@@ -44,7 +44,7 @@ func DefaultProfile() registry.Profile {
 			30 * time.Minute, time.Hour, 3 * time.Hour, 6 * time.Hour,
 		},
 		RetryAttempts: 50, RetryDeadline: 7 * 24 * time.Hour, MaxRetryAfter: 24 * time.Hour,
-		CircuitFailures: 10, CircuitWait: 30 * time.Second, CircuitMaxWait: 15 * time.Minute, ContentMode: registry.ModeStructured, DedupeAt: registry.DedupeConsumer,
+		CircuitFailures: 10, CircuitWait: 30 * time.Second, CircuitMaxWait: 15 * time.Minute, ContentMode: registry.ModeStructured, DedupeAt: registry.DedupeConsumer, NewDestination: registry.DestinationAtOnce,
 		SpecVersions: registry.PolicyRefuse, PartnerPublication: registry.PublicationApprove, ClientAuth: AuthPrivateKey, ProofNonce: registry.PolicyOff,
 		AMQPSubjects: cpa.SubjectCodes(), AMQPUnwanted: registry.UnwantedHold,
 		AdministratorFactor: registry.PolicyRequire, PartnerFactor: registry.FactorOptional,

@@ -256,6 +256,16 @@ func sendingSettings() []Setting {
 			at: func(p *registry.Profile) any { return &p.DedupeAt },
 		},
 		{
+			Key: "sending.new_destination", Title: "profile.sending-new-destination.title",
+			Explain: "profile.sending-new-destination.explain",
+			Rules:   []string{"EDU-14"},
+			Choices: []Choice{
+				{registry.DestinationApproval, "profile.sending-new-destination.approval"}, {registry.DestinationProof, "profile.sending-new-destination.proof"},
+				{registry.DestinationAtOnce, "profile.sending-new-destination.at-once"},
+			},
+			at: func(p *registry.Profile) any { return &p.NewDestination },
+		},
+		{
 			Key: "sending.rotate_after", Title: "profile.sending-rotate-after.title",
 			Explain: "profile.sending-rotate-after.explain",
 			Rules:   []string{"SEC-05"}, Least: "0", Most: "1095", Unit: "profile.unit.days", Zero: "profile.tokens-rotate-after.zero",

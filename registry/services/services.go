@@ -101,7 +101,7 @@ func New(cfg registry.Config, accounts *identity.Accounts, opts ...Option) (*Ser
 		Clients:       identity.NewClients(cfg, profiles),
 		SigningKeys:   identity.NewSigningKeys(cfg),
 		ReadKeys:      identity.NewReadKeys(cfg),
-		Endpoints:     partners.NewEndpoints(cfg, register, registryamqp.KeepRecipients),
+		Endpoints:     partners.NewEndpoints(cfg, register, registryamqp.KeepRecipients, profiles),
 		Subscriptions: subscriptions,
 		Routes:        partners.NewRoutes(cfg, registryamqp.KeepRecipients),
 		Datasets:      datasets.NewDatasets(cfg, subscriptions),
@@ -118,7 +118,7 @@ func New(cfg registry.Config, accounts *identity.Accounts, opts ...Option) (*Ser
 		Installation:  installation.NewService(cfg),
 		Confirmations: confirmations,
 	}
-	for action, do := range partners.Confirmed(s.Partners, s.Subscriptions, s.Routes) {
+	for action, do := range partners.Confirmed(s.Partners, s.Subscriptions, s.Routes, s.Endpoints) {
 		confirmations.Handle(action, do)
 	}
 	confirmations.Handle(identity.ConfirmClient, s.Clients.Confirmed)

@@ -17,7 +17,7 @@ const (
 	dropAll = "discard.messages"
 )
 
-// dropping is what is kept of a discard: the messages, by filter where it is not about one.
+// dropping holds a discard that waits: the messages, by filter where it is not about one.
 type dropping struct {
 	Filter store.AMQPFilter `json:"filter,omitzero"`
 	Reason string           `json:"reason"`

@@ -151,6 +151,8 @@ func objectHref(row store.Confirmation) string {
 		return "/admin/partners/" + row.ObjectID
 	case "subscription":
 		return "/admin/subscriptions/" + row.ObjectID
+	case "endpoint":
+		return "/admin/endpoints/" + row.ObjectID + "/move"
 	case "client":
 		return "/admin/clients/" + row.ObjectID
 	case "route":

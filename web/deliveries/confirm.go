@@ -21,7 +21,7 @@ const (
 	discardAll    = "discard.filtered"
 )
 
-// discarding is what is kept of a discard: the deliveries by id, or a filter.
+// discarding holds a discard that waits: the deliveries by id, or a filter.
 type discarding struct {
 	IDs    []string             `json:"ids,omitempty"`
 	Filter store.DeliveryFilter `json:"filter,omitzero"`

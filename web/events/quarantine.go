@@ -200,7 +200,7 @@ func quarantineRefusal(err error) bool {
 // discardRequest names the discard of a quarantined request, which may wait for a second person.
 const discardRequest = "discard.request"
 
-// discardReason is what is kept of a discard that waits.
+// discardReason holds a discard that waits.
 type discardReason struct{ Reason string }
 
 // discardOf discards a quarantined request.

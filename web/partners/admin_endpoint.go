@@ -40,6 +40,9 @@ func (p *pages) showEndpoint(c echo.Context, r site.Refusal) error {
 	}
 	page := p.Frame(c, endpoint.Name, ui.Crumb{Label: i18n.T(ctx, "partners.label.endpoints"), Href: "/admin/endpoints"})
 	page.Badge, page.Invalid = ui.State(endpoint.Status), r.Status != 0
+	if err := p.noteMove(ctx, &page, endpoint, "/admin/endpoints/"+endpoint.ID); err != nil {
+		return err
+	}
 	return p.Render(c, r.Code(), view.AdminEndpoint(page, v))
 }
 

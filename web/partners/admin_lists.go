@@ -100,6 +100,9 @@ func (p *pages) adminEndpoints(c echo.Context) error {
 	page := p.Frame(c, i18n.T(ctx, "partners.label.endpoints"))
 	page.Lead = i18n.T(ctx, "partners.endpoint.admin-lead")
 	page.Actions = ui.LinkButton(ui.Secondary, i18n.T(ctx, "partners.endpoint.add-own"), "/admin/own/endpoints/new")
+	if err := p.noteMoves(c, &page); err != nil {
+		return err
+	}
 	return p.Render(c, http.StatusOK, view.AdminEndpoints(page, view.AdminEndpointsView{
 		Status: status, Partner: partner, Partners: partners, Total: len(rows), Now: p.Cfg.Now(),
 		Statuses: ui.StateOptions(c.Request().Context(), site.EndpointStatuses()...),

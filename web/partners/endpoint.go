@@ -160,6 +160,9 @@ func (d ownerPages) showEndpoint(c echo.Context, status int, change func(*view.E
 	change(&v)
 	page := d.PageFrame(c, e.Name, d.crumbsToEndpoints(c.Request().Context(), store.Endpoint{})...)
 	page.Badge, page.Invalid = ui.State(e.Status), status != http.StatusOK
+	if err := d.pages.noteMove(c.Request().Context(), &page, e, v.Href); err != nil {
+		return err
+	}
 	if v.CanEnd {
 		page.Actions = ui.LinkButton(ui.Secondary, i18n.T(c.Request().Context(), "partners.label.change"), v.Href+"/edit")
 	}

@@ -63,7 +63,7 @@ func (d ownerPages) updateEndpoint(c echo.Context) error {
 			return err
 		}
 		_, err := d.Registry.Endpoints.Update(c.Request().Context(), site.Actor(c), e.ID, in.EndpointInput)
-		return d.Settled(c, err, d.Href("/endpoints/"+e.ID), "partners.endpoint.saved")
+		return d.movedOrSaved(c, err, e.ID, in.URL)
 	}, d.showEndpointForm)
 }
 

@@ -41,6 +41,7 @@ func (d ownerPages) routesEndpoints(g site.RouteGroup) {
 	operate.POST("/endpoints/:id/probe", d.probeEndpoint)
 	operate.POST("/endpoints/:id/resume", d.resumeEndpoint)
 	change.POST("/endpoints/:id/end", d.endEndpoint)
+	d.routesMove(g)
 }
 
 // endpoints lists where the organisation receives.

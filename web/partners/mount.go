@@ -119,6 +119,7 @@ func (p *pages) mountPartners() {
 	g.GET("/endpoints/:id/check", p.adminEndpointCheck)
 	operate.POST("/endpoints/:id/check", p.adminStartCheck)
 	p.RoutesSteps(g, "/endpoints/", p.endpointSteps(), p.showEndpoint)
+	p.routesMove(g)
 	ownerPages{p.OwnPages("/admin/own"), p}.routes(p.Pages("/admin/own", permission.ReadOrganisation))
 
 	d := ownerPages{p.PartnerPages(), p}

@@ -101,6 +101,7 @@ func exchangeActions() []string {
 		registry.ActionEndpointCreated, registry.ActionEndpointUpdated, registry.ActionEndpointPaused, registry.ActionEndpointResumed,
 		registry.ActionEndpointSuspended, registry.ActionEndpointReleased, registry.ActionEndpointEnded, registry.ActionEndpointSigning, registry.ActionEndpointProbed,
 		registry.ActionSubscriptionRequested, registry.ActionSubscriptionChanged, registry.ActionSubscriptionEncryption,
+		registry.ActionEndpointMoveAsked, registry.ActionEndpointMoved, registry.ActionEndpointMoveEnded,
 		registry.ActionSubscriptionApproved, registry.ActionSubscriptionRejected,
 		registry.ActionSubscriptionSuspended, registry.ActionSubscriptionResumed, registry.ActionSubscriptionPaused,
 		registry.ActionSubscriptionUnpaused, registry.ActionSubscriptionEnded, registry.ActionSubscriptionArea, registry.ActionSubscriptionChangeRejected,

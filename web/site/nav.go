@@ -19,6 +19,7 @@ type Waiting struct {
 	Held                                  int // of a partner: all that is held for it, whatever for
 	Publications                          int
 	Mirrors                               int // with an alarm that is not settled
+	Moves                                 int // changed destinations that wait for approval
 	Confirmations                         int // actions that wait for a second person
 	AMQP                                  int // dead letters, quarantined and held messages of brokers
 }
@@ -87,7 +88,7 @@ func administratorItems(ctx context.Context, w Waiting) []ui.NavItem {
 		{Label: i18n.T(ctx, "site.nav.subscriptions"), Href: "/admin/subscriptions", Waiting: "/admin/subscriptions?status=requested", Count: w.Subscriptions, Group: i18n.T(ctx, "site.nav.partners-and-agreements")},
 		{Label: i18n.T(ctx, "site.nav.clients"), Href: "/admin/clients", Waiting: "/admin/clients#waiting", Count: w.Clients, Group: i18n.T(ctx, "site.nav.partners-and-agreements")},
 		{Label: i18n.T(ctx, "site.nav.read-only-keys"), Href: "/admin/keys", Group: i18n.T(ctx, "site.nav.partners-and-agreements")},
-		{Label: i18n.T(ctx, "site.nav.endpoints"), Href: "/admin/endpoints", Group: i18n.T(ctx, "site.nav.partners-and-agreements")},
+		{Label: i18n.T(ctx, "site.nav.endpoints"), Href: "/admin/endpoints", Count: w.Moves, Group: i18n.T(ctx, "site.nav.partners-and-agreements")},
 		{Label: i18n.T(ctx, "site.nav.routes"), Href: "/admin/routes", Group: i18n.T(ctx, "site.nav.partners-and-agreements")},
 		{Label: i18n.T(ctx, "site.nav.flows"), Href: "/admin/flows", Group: i18n.T(ctx, "site.nav.partners-and-agreements")},
 		{Label: i18n.T(ctx, "site.nav.contracts"), Href: "/contracts", Waiting: "/contracts#requested", Count: w.Publications, Group: i18n.T(ctx, "site.nav.partners-and-agreements")},

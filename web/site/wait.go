@@ -215,6 +215,9 @@ func (n DatabaseNavigation) Waiting(ctx context.Context, partnerID string) Waiti
 	if waits, err := n.DB.CountConfirmations(ctx, store.ConfirmationFilter{Status: store.ConfirmationWaiting, Now: store.At(n.Now())}); err == nil {
 		w.Confirmations = waits
 	}
+	if moves, err := n.DB.MovesToApprove(ctx, store.At(n.Now())); err == nil {
+		w.Moves = len(moves)
+	}
 	if partners, err := n.DB.CountPartners(ctx); err == nil {
 		w.Registrations = partners[store.PartnerRequested]
 	}

@@ -1,0 +1,209 @@
+package web
+
+import (
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"schakel/registry"
+	"schakel/registry/partners"
+	"schakel/registry/profile"
+	"schakel/store"
+	"schakel/store/needs"
+	"schakel/store/storetest"
+)
+
+// challenged answers challenges as the hosts of endpoints would; an empty text is 404.
+type challenged struct {
+	text atomic.Pointer[string]
+	last atomic.Pointer[string] // the address that was asked for
+}
+
+// Do implements registry.Doer.
+func (c *challenged) Do(r *http.Request) (*http.Response, error) {
+	at := r.URL.String()
+	c.last.Store(&at)
+	answer := &http.Response{StatusCode: http.StatusNotFound, Body: http.NoBody}
+	if text := c.text.Load(); text != nil {
+		answer.StatusCode, answer.Body = http.StatusOK, io.NopCloser(strings.NewReader(*text+"\n"))
+	}
+	return answer, nil
+}
+
+// moving is a portal in which changed destinations wait.
+type moving struct {
+	*adminHarness
+	hosts    challenged
+	endpoint store.Endpoint
+	browser  *browser
+}
+
+func newMoving(t *testing.T, open storetest.Open, mode string) *moving {
+	t.Helper()
+	m := &moving{}
+	m.adminHarness = newAdminHarnessOn(t, open, func(cfg *registry.Config) {
+		cfg.Profile.NewDestination, cfg.ChallengeHTTP = mode, &m.hosts
+	})
+	m.endpoint = m.adminHarness.endpoint(t, m.partner.ID)
+	m.browser = m.adminHarness.browser().login(t, m.staff.Email)
+	return m
+}
+
+// form is the form of the endpoint with another address.
+func (m *moving) form(to string) url.Values {
+	return url.Values{
+		"name": {"Main webhook"}, "url": {to}, "tokenUrl": {"https://id.noord.example/token"}, "tokenClientId": {"schakel"}, "tokenSecret": {"another-secret"},
+		"tokenAuthMethod": {"client_secret_basic"}, "contentMode": {"structured"}, "maxConcurrency": {"8"}, "timeoutSeconds": {"20"},
+	}
+}
+
+func (m *moving) now(t *testing.T) store.Endpoint {
+	t.Helper()
+	return must(m.db.Endpoint(t.Context(), m.endpoint.ID))(t)
+}
+
+func (m *moving) move(t *testing.T) store.EndpointMove {
+	t.Helper()
+	return must(m.db.EndpointMove(t.Context(), m.endpoint.ID))(t)
+}
+
+const newAddress = "https://new.noord.example/in"
+
+// With proof, events go to the old destination until the new host answers the challenge; the rest of the change counts at once.
+func TestNewDestinationIsProved(t *testing.T) {
+	t.Parallel()
+	for name, open := range map[string]storetest.Open{"sqlite": storetest.SQLite, "postgres": storetest.Postgres} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if name == "postgres" {
+				needs.Full(t, "PostgreSQL")
+			}
+			m := newMoving(t, open, registry.DestinationProof)
+			ctx, here := t.Context(), "/partner/endpoints/"+m.endpoint.ID
+			wantRedirect(t, m.browser.post(here, m.form(newAddress)), here+"/move")
+			if e := m.now(t); e.URL != m.endpoint.URL || e.TokenSecret != m.endpoint.TokenSecret || e.MaxConcurrency != 8 {
+				t.Errorf("the endpoint sends to %s, %d at once", e.URL, e.MaxConcurrency)
+			}
+			move := m.move(t)
+			page := wantPage(t, m.browser.get(here+"/move"), http.StatusOK, m.endpoint.URL, newAddress, "https://new.noord.example:443/.well-known/schakel-challenge/"+move.Challenge, "Withdraw the change", "Ask for the challenge now")
+			lacks(t, page, "another-secret")
+			wantPage(t, m.browser.get(here), http.StatusOK, "waits for proof", m.endpoint.URL)
+			wantPage(t, m.admin.get("/admin/endpoints/"+m.endpoint.ID), http.StatusOK, "waits for proof")
+
+			noError(t, m.reg.Endpoints.ProveDue(ctx))
+			if got := m.hosts.last.Load(); got == nil || !strings.HasSuffix(*got, move.Challenge) {
+				t.Fatal("the challenge was not asked for")
+			}
+			wantPage(t, m.browser.get(here+"/move"), http.StatusOK, "answered 404 and not 200")
+			wrong := "something else"
+			m.hosts.text.Store(&wrong)
+			noError(t, m.reg.Endpoints.ProveDue(ctx)) // not due yet: nobody asked
+			wantPage(t, m.browser.get(here+"/move"), http.StatusOK, "answered 404")
+			wantRedirect(t, m.browser.post(here+"/move/try", url.Values{"move": {move.ID}}), here+"/move")
+			wantPage(t, m.browser.get(here+"/move"), http.StatusOK, "another text than the challenge")
+			wantRedirect(t, m.admin.post("/admin/endpoints/"+m.endpoint.ID+"/move/approve", url.Values{"move": {move.ID}}), "/admin/endpoints/"+m.endpoint.ID+"/move")
+			if m.now(t).URL != m.endpoint.URL {
+				t.Fatal("approved in place of a proof")
+			}
+			m.hosts.text.Store(&move.Challenge)
+			m.clock.Advance(6 * time.Minute)
+			noError(t, m.reg.Endpoints.ProveDue(ctx))
+			e, done := m.now(t), m.move(t)
+			if e.URL != newAddress || done.Status != store.MoveDone || done.TokenSecret != "" || must(m.reg.Endpoints.TokenSecret(e))(t) != "another-secret" {
+				t.Errorf("after the proof it sends to %s: %+v", e.URL, done)
+			}
+
+			// A path of a host that is proved counts at once; another host waits, can be withdrawn, and expires.
+			form := m.form("https://new.noord.example/other")
+			wantRedirect(t, m.browser.post(here, form), here)
+			if m.now(t).URL != "https://new.noord.example/other" {
+				t.Error("another path of the same host waits")
+			}
+			m.hosts.text.Store(nil)
+			for range 2 { // the second takes the place of the first
+				wantRedirect(t, m.browser.post(here, m.form("https://third.example/in")), here+"/move")
+			}
+			wantRedirect(t, m.browser.post(here+"/move/withdraw", url.Values{"move": {m.move(t).ID}}), here+"/move")
+			if s := m.move(t).Status; s != store.MoveWithdrawn {
+				t.Errorf("withdrawn: %s", s)
+			}
+			wantRedirect(t, m.browser.post(here, m.form("https://third.example/in")), here+"/move")
+			m.clock.Advance(partners.MoveAge + time.Second)
+			noError(t, m.reg.Endpoints.ProveDue(ctx))
+			if s := m.move(t); s.Status != store.MoveExpired || s.TokenSecret != "" || m.now(t).URL != "https://new.noord.example/other" {
+				t.Errorf("after its time: %+v", s)
+			}
+		})
+	}
+}
+
+// With approval, somebody of the organisation decides; a partner does not, and what changed meanwhile is not applied.
+func TestNewDestinationIsApproved(t *testing.T) {
+	t.Parallel()
+	m := newMoving(t, storetest.SQLite, registry.DestinationApproval)
+	ctx, here, admin := t.Context(), "/partner/endpoints/"+m.endpoint.ID, "/admin/endpoints/"+m.endpoint.ID+"/move"
+	wantRedirect(t, m.browser.post(here, m.form(newAddress)), here+"/move")
+	wantPage(t, m.admin.get("/admin/endpoints"), http.StatusOK, "waits for approval", `href="`+admin+`"`)
+	page := wantPage(t, m.admin.get(admin), http.StatusOK, newAddress, "Approve the new destination")
+	lacks(t, page, ".well-known")
+	id := url.Values{"move": {m.move(t).ID}}
+	wantStatus(t, m.browser.post(admin+"/approve", id), http.StatusForbidden)
+	mails, _, err := m.db.Mails(ctx, store.Page{Number: 1, Size: 50})
+	noError(t, err)
+	told := map[string]bool{}
+	for _, one := range mails {
+		told[one.Recipient] = told[one.Recipient] || strings.Contains(one.Subject, "once it is approved")
+	}
+	if !told[testEmail] || !told[m.staff.Email] {
+		t.Errorf("told of the change: %v", told)
+	}
+	wantPage(t, m.admin.post(admin+"/decline", id), http.StatusUnprocessableEntity, `href="#decline-reason"`)
+	declined := url.Values{"move": id["move"], "reason": {"we do not know that host"}}
+	wantRedirect(t, m.admin.post(admin+"/decline", declined), admin)
+	wantPage(t, m.browser.get(here+"/move"), http.StatusOK, "we do not know that host", m.endpoint.URL)
+
+	wantRedirect(t, m.browser.post(here, m.form(newAddress)), here+"/move")
+	wantRedirect(t, m.admin.post(admin+"/approve", id), admin) // of the one before
+	if m.now(t).URL != m.endpoint.URL {
+		t.Fatal("the approval of one change counts for another")
+	}
+	wantRedirect(t, m.admin.post(admin+"/approve", url.Values{"move": {m.move(t).ID}}), admin)
+	if m.now(t).URL != newAddress {
+		t.Errorf("approved, and it sends to %s", m.now(t).URL)
+	}
+
+	wantRedirect(t, m.browser.post(here, m.form("https://third.example/in")), here+"/move")
+	waiting := m.move(t)
+	_, err = m.reg.Endpoints.Update(ctx, registry.SystemActor(), m.endpoint.ID, partners.EndpointInput{
+		Name: "Main webhook", URL: "https://fourth.example/in", TokenURL: "https://id.noord.example/token", TokenClientID: "schakel", TokenSecret: "x", TokenAuthMethod: "client_secret_basic",
+	})
+	noError(t, err)
+	wantRedirect(t, m.admin.post(admin+"/approve", url.Values{"move": {waiting.ID}}), admin)
+	if s := m.move(t); s.Status != store.MoveStale || m.now(t).URL != "https://fourth.example/in" {
+		t.Errorf("after another change: %+v", s)
+	}
+
+	// Where approvals need two people, so does this one, whoever of the organisation asks for it.
+	state := must(m.reg.Profile.Load(ctx))(t)
+	values := state.Values()
+	values["access.two_people_approvals"] = registry.PolicyOn
+	_, _, err = m.reg.Profile.Save(ctx, registry.SystemActor(), profile.ProfileChange{Version: state.Version, Values: values})
+	noError(t, err)
+	wantRedirect(t, m.browser.post(here, m.form(newAddress)), here+"/move")
+	at := redirected(t, m.admin.post(admin+"/approve", url.Values{"move": {m.move(t).ID}}))
+	second := m.colleague(t, store.RoleApprover, "")
+	wantPage(t, second.get(admin), http.StatusOK, "waits here for a second person")
+	wantRedirect(t, second.post(at+"/confirm", nil), at)
+	if m.now(t).URL != newAddress {
+		t.Errorf("confirmed, and it sends to %s", m.now(t).URL)
+	}
+	wantRedirect(t, m.browser.post(here, m.form("https://third.example/in")), here+"/move")
+	noError(t, m.reg.Endpoints.End(ctx, registry.SystemActor(), m.endpoint.ID, "over"))
+	if s := m.move(t); s.Status != store.MoveWithdrawn || s.TokenSecret != "" {
+		t.Errorf("after the end of the endpoint: %+v", s)
+	}
+}
