@@ -45,9 +45,8 @@ func (tx *Tx) InsertEvents(ctx context.Context, events []Event) (fresh map[strin
 	for i := range events {
 		rows[i] = &events[i]
 	}
-	slices.SortStableFunc(rows, func(a, b *Event) int {
-		return cmp.Or(strings.Compare(a.CEID, b.CEID), strings.Compare(a.CESource, b.CESource), strings.Compare(a.ClientID, b.ClientID))
-	})
+	slices.SortStableFunc(rows, byIdentity)
+	rows = slices.CompactFunc(rows, func(a, b *Event) bool { return byIdentity(a, b) == 0 }) // the first, also where putEvents writes it after others
 	defer func() { tx.counting("").Accepted += int64(len(fresh)) }()
 	if tx.dialect == Postgres {
 		return tx.insertByIdentity(ctx, rows)
@@ -100,6 +99,10 @@ func setApart(rows []*Event) (all, apart []*Event) {
 }
 
 // insertByIdentity is InsertEvents where events are kept by the day: a table beside them holds the senders.
+func byIdentity(a, b *Event) int {
+	return cmp.Or(strings.Compare(a.CEID, b.CEID), strings.Compare(a.CESource, b.CESource), strings.Compare(a.ClientID, b.ClientID))
+}
+
 func (tx *Tx) insertByIdentity(ctx context.Context, rows []*Event) (map[string]bool, error) {
 	written, err := tx.putMany(ctx, bulk{
 		into: `event_identity (ce_id, ce_source, client_id, event_id)`, suffix: ` ON CONFLICT (ce_id, ce_source, client_id) DO NOTHING`, width: 4, kinds: "tttt",

@@ -42,7 +42,8 @@ func TestInsertEventsTwice(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		first := w.event("evt_1")
 		again, otherClient, otherSource := first, first, first
-		again.ID, again.Data = "evt_2", []byte("other")
+		first.Audience = store.OnlyFor("ptn_a")
+		again.ID, again.Data = "evt_2", []byte("other") // which is for others too, and still not the first
 		otherClient.ID, otherClient.ClientID = "evt_3", "cli_other"
 		otherSource.ID, otherSource.CESource = "evt_4", "urn:other"
 		batch := []store.Event{first, again, otherClient, otherSource}
