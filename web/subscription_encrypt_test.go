@@ -48,7 +48,7 @@ func TestSubscriptionEncryptionPage(t *testing.T) {
 	b, _ := h.at(t, "pat@example.nl")
 	here := newSubscription(t, b, newEndpoint(t, b))
 	_, public := recipientKey(t)
-	wantWords(t, text(b.get(here)), "Data is not encrypted by itself", here+"/encryption")
+	wantWords(t, text(b.get(here)), "The data itself is not encrypted", here+"/encryption")
 	form := func(text string) url.Values { return url.Values{"encryption": {text}} }
 	wantPage(t, b.post(here+"/encryption", form(`{"kty":"oct","k":"AAAA"}`)), http.StatusUnprocessableEntity, `href="#encryption"`, "secret or private key")
 	wantPage(t, b.post(here+"/encryption", form("https://example.nl/jwks")), http.StatusUnprocessableEntity, "could not be read")
