@@ -45,7 +45,7 @@ func TestOpen(t *testing.T) {
 	}
 	for _, plain := range []string{"", "a", "data of an event"} {
 		sealed := k.Seal([]byte(plain), []byte("here"))
-		if len(sealed) != len(plain)+Overhead || plain != "" && bytes.Contains(sealed, []byte(plain)) {
+		if len(sealed) != len(plain)+Overhead || len(plain) > 8 && bytes.Contains(sealed, []byte(plain)) {
 			t.Errorf("%q became %x", plain, sealed)
 		}
 		if got, err := k.Open(sealed, []byte("here")); err != nil || string(got) != plain {
