@@ -199,7 +199,7 @@ func (tx *Tx) PruneBatches(ctx context.Context, before Time, cursor string, limi
 	return p, nil
 }
 
-// Sending is how a subscription says itself that its events are sent.
+// Sending holds the settings that a subscription has of its own for how its events are sent.
 type Sending struct {
 	Retry      string      // schedule, or empty
 	Encryption *Encryption // nil for none

@@ -47,7 +47,7 @@ func (k Key) Algorithm() string { return k.alg }
 // Thumbprint is that of RFC 7638 with SHA-256, in base64url.
 func (k Key) Thumbprint() string { return k.thumbprint }
 
-// Problem is what is wrong with keys, in words for their owner. A transient one may pass without a change of the subscription.
+// Problem reports keys that cannot be used, in words for their owner. A transient one may pass without a change of the subscription.
 type Problem struct {
 	Message   i18n.Message
 	Transient bool

@@ -48,7 +48,7 @@ var errNothing = errors.New("there is nothing to encrypt with")
 // New makes a Service.
 func New(cfg Config) *Service { return &Service{cfg: cfg} }
 
-// recipient is who events are encrypted for.
+// recipient holds the keys of a receiver as they were read last.
 type recipient struct {
 	mu     sync.Mutex
 	keys   []Key

@@ -82,19 +82,19 @@ func (e *Engine) claimQueue(ctx context.Context, tx *store.Tx, r claimRequest) (
 	return s.work, nil
 }
 
-// setSending fills in how subscriptions say themselves that they are sent.
+// setSending fills in the settings that subscriptions have of their own for how they are sent.
 func (e *Engine) setSending(rows []store.Claimed) {
 	known := e.sendings.Load()
 	if known == nil || len(*known) == 0 {
 		return
 	}
 	for i := range rows {
-		setSending(&rows[i], *known)
+		applySending(&rows[i], *known)
 	}
 }
 
-// setSending does so for one delivery. A test, which is of no subscription, is encrypted as its endpoint's subscriptions are.
-func setSending(c *store.Claimed, known map[string]store.Sending) {
+// applySending does so for one delivery. A test, which is of no subscription, is encrypted as its endpoint's subscriptions are.
+func applySending(c *store.Claimed, known map[string]store.Sending) {
 	of := c.SubscriptionID
 	if of == "" {
 		of = c.EndpointID

@@ -44,7 +44,7 @@ func (e *Engine) handOver(tx *store.Tx, index *index, copies []fanoutDelivery) c
 		e.held++
 		c.LeaseOwner, c.DueAt = e.node, e.lease(tx.Now.Time, &q.endpoint)
 		if known != nil && len(*known) > 0 {
-			setSending(&c.Claimed, *known)
+			applySending(&c.Claimed, *known)
 		}
 		m.handed[q] = append(m.handed[q], &c.Claimed)
 	}

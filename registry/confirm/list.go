@@ -49,7 +49,7 @@ func (s *Confirmations) Waiting(ctx context.Context, kind string, ids ...string)
 	return rows, registry.Wrap("list what waits for a second person", err)
 }
 
-// WhyNot tells why somebody cannot confirm or decline an action that waits; empty when it can be done.
+// WhyNot gives the reason why somebody cannot confirm or decline an action that waits; empty when it can be done.
 func (s *Confirmations) WhyNot(ctx context.Context, actor registry.Actor, row store.Confirmation) (i18n.Message, error) {
 	err := s.second(ctx, &s.cfg.DB.Queries, actor, row, false)
 	if refused, ok := err.(*registry.Error); ok {

@@ -13,7 +13,7 @@ import (
 )
 
 // resend has endpoint 0 reject many events, and resends them all once it takes them, while events for endpoint 1 are published. One
-// line is what is resent, the other what is published meanwhile, which must hardly notice.
+// line names the events to resend, the other those published meanwhile, which must hardly notice.
 func resend(s *stage) []result {
 	s.receiver.rejects[0].Store(true)
 	rejected := s.newLedger(0, func(int) int { return 0 })

@@ -64,7 +64,7 @@ func (d ownerPages) showEncryption(c echo.Context, status int, sub store.Subscri
 	return d.Render(c, status, view.EncryptPage(page, v))
 }
 
-// encryptTrouble tells why nothing can be encrypted for a recipient now; empty when it can.
+// encryptTrouble gives the reason why nothing can be encrypted for a recipient now; empty when it can.
 func (d ownerPages) encryptTrouble(ctx context.Context, recipient string) string {
 	_, err := d.Encrypter.Key(ctx, recipient)
 	if wrong, ok := errors.AsType[*jwe.Problem](err); ok {

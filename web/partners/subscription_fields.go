@@ -26,7 +26,7 @@ func readSubscription(form site.Form) typedSubscription {
 	return typedSubscription{form, readSelection(form)}
 }
 
-// request is what the form asks for, but for its event types.
+// request makes the request that the form asks for, but for its event types.
 func (t typedSubscription) request() partners.SubscriptionRequest {
 	return partners.SubscriptionRequest{
 		Name: t.Get("name"), EndpointID: t.Get("endpoint"), Purpose: t.Get("purpose"),
