@@ -47,12 +47,18 @@ type AMQPParty struct {
 // InsertAMQPParty adds a party under a new id; ErrConflict when its HER-id or its endpoint has one.
 func (tx *Tx) InsertAMQPParty(ctx context.Context, p *AMQPParty) error {
 	p.ID, p.CreatedAt, p.UpdatedAt = tx.NewID("amp"), tx.Now, tx.Now
-	return tx.insert(ctx, "amqp_party", p)
+	if err := tx.insert(ctx, "amqp_party", p); err != nil {
+		return err
+	}
+	return tx.bumpFanout(ctx)
 }
 
 // UpdateAMQPParty writes all of a party but whose it is; a taken HER-id is ErrConflict.
 func (tx *Tx) UpdateAMQPParty(ctx context.Context, p *AMQPParty) error {
 	p.UpdatedAt = tx.Now
+	if err := tx.bumpFanout(ctx); err != nil {
+		return err
+	}
 	return tx.update(ctx, "amqp_party", p, "broker_id", "kind", "name", "her_id", "parent_her_id", "async_queue", "sync_queue", "reply_queue",
 		"error_queue", "dead_queue", "inbound_queue", "client_id", "content_mode", "answer_wait_ms", "apprec_version", "source", "enabled",
 		"refreshed_at", "updated_at")

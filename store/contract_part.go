@@ -66,7 +66,7 @@ func (q *Queries) FindContractParts(ctx context.Context, sight *Sight, words []s
 		AND (` + latestRank("n") + ` < ` + latestRank("v") + ` OR ` + latestRank("n") + ` = ` + latestRank("v") + ` AND n.sort_key > v.sort_key))`)
 	first := strings.ToLower(words[0])
 	args := append(w.args, first, strings.TrimPrefix(like(first), "%"))
-	return listOf[FoundPart](ctx, q, fmt.Sprintf(`SELECT p.*, c.id AS contract_id, c.title, v.version, v.status FROM contract_part p
+	return listOf[FoundPart](ctx, q, fmt.Sprintf(`SELECT `+prefixed("p", ContractPart{})+`, c.id AS contract_id, c.title, v.version, v.status FROM contract_part p
 		JOIN contract_version v ON v.id = p.contract_version_id JOIN contract c ON c.id = v.contract_id%s
 		ORDER BY CASE WHEN LOWER(p.name) = ? THEN 0 WHEN p.words LIKE ? ESCAPE '\' THEN 1 ELSE 2 END, p.name, c.id, p.ordinal LIMIT %d`, w.sql(), limit), args...)
 }

@@ -26,6 +26,7 @@ import (
 	"github.com/jmoiron/sqlx"
 	"github.com/mattn/go-sqlite3"
 	"github.com/oklog/ulid/v2"
+	"schakel/store/pipe"
 )
 
 // ErrNotFound is returned when the row asked for does not exist, or is not the asker's.
@@ -49,8 +50,8 @@ type DB struct {
 	read, write *sqlx.DB
 	now         func() time.Time
 	ids         *idSource
-	dsn         string
-	lock        *os.File // keeps a SQLite file to one process; nil when others may have it too
+	at          pipe.Address // of a PostgreSQL
+	lock        *os.File     // keeps a SQLite file to one process; nil when others may have it too
 	texts       *texts
 	readers     int // how many connections to SQLite read at most
 	cursors     *cursors
@@ -145,7 +146,7 @@ func (db *DB) closeOpened() error {
 func (db *DB) Close() error { return errors.Join(db.read.Close(), db.write.Close(), db.unlock()) }
 
 func (q *Queries) get(ctx context.Context, dest any, query string, args ...any) error {
-	err := sqlx.GetContext(ctx, q.in(ctx), dest, q.ext.Rebind(query), args...)
+	err := sqlx.GetContext(ctx, q.in(ctx), dest, q.text(query, dest), args...)
 	if errors.Is(err, sql.ErrNoRows) {
 		return ErrNotFound
 	}
@@ -153,7 +154,15 @@ func (q *Queries) get(ctx context.Context, dest any, query string, args ...any) 
 }
 
 func (q *Queries) list(ctx context.Context, dest any, query string, args ...any) error {
-	return sqlx.SelectContext(ctx, q.in(ctx), dest, q.ext.Rebind(query), args...)
+	return sqlx.SelectContext(ctx, q.in(ctx), dest, q.text(query, dest), args...)
+}
+
+// text returns a query in the words of the database. SQLite is one program's, and there a column that a row lacks fails.
+func (q *Queries) text(query string, dest any) string {
+	if q.dialect == Postgres {
+		query = named(query, dest)
+	}
+	return q.ext.Rebind(query)
 }
 
 // getOne returns the row that a query finds, or ErrNotFound.

@@ -58,7 +58,7 @@ func (tx *Tx) InsertEvents(ctx context.Context, events []Event) (fresh map[strin
 	return tx.freshEvents(ctx, rows, written, `SELECT id FROM event`, `id`)
 }
 
-// putEvents inserts events and returns how many were written. Those that are not for everyone are few: the rows that say for whom
+// putEvents inserts events and returns how many were written. Those that have an audience are few: the rows that say for whom
 // they are costs the others nothing.
 func (tx *Tx) putEvents(ctx context.Context, rows []*Event, suffix string) (int64, error) {
 	if err := tx.sealEvents(ctx, rows); err != nil {
@@ -83,13 +83,13 @@ func (e *Event) appendTo(args []any) []any {
 	return append(args, e.ID, e.PartnerID, e.ClientID, e.CEID, e.CESource, e.CEType, e.CESubject, e.Attributes, e.DataKind, data, e.Test, e.ContractVersions, e.AcceptedAt, e.DataKeys)
 }
 
-// setApart takes the events out that are not for everyone.
+// setApart takes the events out that have an audience.
 func setApart(rows []*Event) (all, apart []*Event) {
-	if !slices.ContainsFunc(rows, func(e *Event) bool { return !e.Audience.Everyone() }) {
+	if !slices.ContainsFunc(rows, func(e *Event) bool { return e.Audience != "" }) {
 		return rows, nil
 	}
 	for _, e := range rows {
-		if e.Audience.Everyone() {
+		if e.Audience == "" {
 			all = append(all, e)
 		} else {
 			apart = append(apart, e)

@@ -225,6 +225,9 @@ func TestAudience(t *testing.T) {
 		{store.OnlyFor(), nil, []string{"ptn_1", "ptn", ""}},
 		{store.OnlyFor("ptn_1"), []string{"ptn_1"}, []string{"ptn_11", "ptn_", "tn_1", "ptn_2"}},
 		{store.OnlyFor("ptn_1", "ptn_2"), []string{"ptn_1", "ptn_2"}, []string{"ptn_3", "ptn_1,ptn"}},
+		{store.Audience("").AddressedTo(8765), []string{"ptn_1", "ptn_2"}, nil},
+		{store.OnlyFor("ptn_1").AddressedTo(8765), []string{"ptn_1"}, []string{"ptn_2", "8765", "her:8765"}},
+		{store.OnlyFor().AddressedTo(8765), nil, []string{"ptn_1", ""}},
 	}
 	for _, tt := range tests {
 		for _, id := range append(slices.Clone(tt.has), tt.hasNo...) {
@@ -238,13 +241,37 @@ func TestAudience(t *testing.T) {
 	}
 }
 
+// A business message reaches the health party that it is addressed to and no other; endpoints of other kinds have no HER-id.
+//
+// Rules: AMQP-109.
+func TestAudienceOfBusinessMessages(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		audience store.Audience
+		herID    int64
+		reaches  []int64
+	}{
+		{"", 0, []int64{0, 876, 8765}},
+		{store.OnlyFor("ptn_1"), 0, []int64{0, 876, 8765}},
+		{store.Audience("").AddressedTo(8765), 8765, []int64{0, 8765}},
+		{store.OnlyFor("ptn_1", "ptn_2").AddressedTo(876).AddressedTo(8765), 8765, []int64{0, 8765}},
+	} {
+		for _, to := range []int64{0, 876, 8765} {
+			if got := tt.audience.Reaches(to); got != slices.Contains(tt.reaches, to) || tt.audience.HerID() != tt.herID {
+				t.Errorf("%q reaches %d: %t, and is addressed to %d", tt.audience, to, got, tt.audience.HerID())
+			}
+		}
+	}
+}
+
 // An event is kept with whom it is for, beside others in one insert, and previews ask for it.
 //
 // Rules: EDU-07.
 func TestAudienceOfEvents(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		events := []store.Event{w.event("evt_1"), w.event("evt_2"), w.event("evt_3"), w.event("evt_4")}
-		events[1].Audience, events[3].Audience = store.OnlyFor(), store.OnlyFor("ptn_1", "ptn_2")
+		events[1].Audience, events[3].Audience = store.OnlyFor(), store.OnlyFor("ptn_1", "ptn_2").AddressedTo(8765)
+		events[2].Audience = store.Audience("").AddressedTo(8765)
 		w.write(func(tx *store.Tx) error { _, err := tx.InsertEvents(w.ctx, events); return err })
 		again := slices.Clone(events)
 		for i := range again { // offered again for somebody else they are the same events

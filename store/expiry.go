@@ -76,6 +76,20 @@ func (q *Queries) EndpointsWithCertificates(ctx context.Context) ([]KeptKeys, er
 		WHERE e.status <> 'ended' AND e.certificates <> '' ORDER BY e.id`)
 }
 
+// EndpointAddresses lists the addresses, as Keys, of the webhooks that are sent to.
+func (q *Queries) EndpointAddresses(ctx context.Context) ([]KeptKeys, error) {
+	return listOf[KeptKeys](ctx, q, `SELECT e.id, e.partner_id, p.own, e.name, p.name AS owner, e.url AS keys
+		FROM endpoint e JOIN partner p ON p.id = e.partner_id AND p.status = 'approved'
+		WHERE e.kind = 'webhook' AND e.status = 'active' AND e.url LIKE 'https://%' ORDER BY e.id`)
+}
+
+// SubscriptionsEncrypted lists the subscriptions whose data is encrypted, with their recipients as Keys.
+func (q *Queries) SubscriptionsEncrypted(ctx context.Context) ([]KeptKeys, error) {
+	return listOf[KeptKeys](ctx, q, `SELECT s.id, p.id AS partner_id, p.own, e.name, p.name AS owner, s.encrypt AS keys
+		FROM subscription s JOIN endpoint e ON e.id = s.endpoint_id JOIN partner p ON p.id = e.partner_id AND p.status IN ('approved', 'suspended')
+		WHERE s.encrypt <> '' AND s.status IN ('approved', 'paused', 'suspended') ORDER BY s.id`)
+}
+
 // ExpiryNotice records that people were told that something ends.
 type ExpiryNotice struct {
 	Item    string `db:"item"`

@@ -1,6 +1,8 @@
 package store_test
 
 import (
+	"context"
+	"errors"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -154,6 +156,26 @@ func TestExpiringKeys(t *testing.T) {
 		w.endpoint.Kind, w.endpoint.SignKeys = store.EndpointWebhook, `[{"id":"whk_1","kind":"ed25519"}]`
 		w.write(func(tx *store.Tx) error { return tx.UpdateEndpoint(w.ctx, &w.endpoint) })
 		gives(t, []string{w.endpoint.ID})(w.db.EndpointsSigned(w.ctx))
+		none := func(list []store.KeptKeys, err error) {
+			t.Helper()
+			if err != nil || len(list) != 0 {
+				t.Errorf("%+v, %v, want none", list, err)
+			}
+		}
+		none(w.db.EndpointAddresses(w.ctx))
+		none(w.db.SubscriptionsEncrypted(w.ctx))
+		w.endpoint.URL, w.subscription.Encrypt = "https://vavo.example/in", `{"keys":[]}`
+		w.write(func(tx *store.Tx) error {
+			return errors.Join(tx.UpdateEndpoint(w.ctx, &w.endpoint), tx.UpdateSubscription(w.ctx, &w.subscription))
+		})
+		for id, read := range map[string]func(context.Context) ([]store.KeptKeys, error){w.endpoint.ID: w.db.EndpointAddresses, w.subscription.ID: w.db.SubscriptionsEncrypted} {
+			list, err := read(w.ctx)
+			noErr(t, err)
+			if len(list) != 1 || list[0].ID != id || list[0].PartnerID != w.partner.ID || list[0].Own || list[0].Name != w.endpoint.Name || list[0].Owner != w.partner.Name ||
+				list[0].Keys != w.endpoint.URL && list[0].Keys != w.subscription.Encrypt {
+				t.Errorf("%+v", list)
+			}
+		}
 		parties, err := w.db.ExpiringParties(w.ctx)
 		noErr(t, err)
 		if len(parties) != 1 || parties[0].ID != party.ID+":sign" || !parties[0].Until.Equal(w.in(400*24*time.Hour).Time) {

@@ -129,3 +129,13 @@ func (tx *Tx) hasWritten(ctx context.Context, k *IdempotencyKey) (bool, error) {
 		AND created_at = ? AND fingerprint = ? AND response_body = ?`, k.ClientID, k.Operation, k.Key, k.CreatedAt, k.Fingerprint, k.ResponseBody)
 	return n == 1, err
 }
+
+// AwaitStandby makes the commit wait until each standby that PostgreSQL waits for has what this transaction read. Without it a transaction
+// that wrote nothing commits at once, though it may have read what another one wrote whose wait was broken off: the primary alone has
+// that, and a failover loses it.
+func (tx *Tx) AwaitStandby(ctx context.Context) error {
+	if tx.dialect != Postgres {
+		return nil
+	}
+	return tx.do(ctx, `SELECT pg_logical_emit_message(TRUE, 'schakel', '')`)
+}

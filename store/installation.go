@@ -21,6 +21,9 @@ type Engine struct {
 	Journal     string // PRAGMA journal_mode
 
 	SynchronousCommit, Fsync, FullPageWrites string // settings of PostgreSQL: on, off and others
+
+	// Untuned is set when sessions are those of a pooler and have not the settings that Schakel gives its own.
+	Untuned bool
 }
 
 // Engine asks the database about itself.
@@ -41,15 +44,18 @@ func (db *DB) Engine(ctx context.Context) (Engine, error) {
 		Commit  string `db:"commit"`
 		Fsync   string `db:"fsync"`
 		Pages   string `db:"pages"`
+		Untuned bool   `db:"untuned"`
 	}
 	err := db.read.GetContext(ctx, &row, `SELECT current_setting('server_version') AS version, current_setting('server_version_num')::int AS number,
 		(extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS clock, current_setting('synchronous_commit') AS commit,
-		current_setting('fsync') AS fsync, current_setting('full_page_writes') AS pages`)
+		current_setting('fsync') AS fsync, current_setting('full_page_writes') AS pages,
+		current_setting('jit') = 'on' OR current_setting('idle_in_transaction_session_timeout') = '0' AS untuned`)
 	if err != nil {
 		return e, fmt.Errorf("read database settings: %w", err)
 	}
 	e.Version, e.Major, e.Clock = row.Version, row.Number/10000, row.Clock.Time
 	e.SynchronousCommit, e.Fsync, e.FullPageWrites = row.Commit, row.Fsync, row.Pages
+	e.Untuned = row.Untuned && db.at.Pooler
 	return e, nil
 }
 

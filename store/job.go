@@ -198,7 +198,9 @@ func (tx *Tx) PruneJobs(ctx context.Context, before Time, _ string, limit int) (
 	const old = `(SELECT id FROM resend_job WHERE status <> 'running' AND COALESCE(finished_at, updated_at) < ? ORDER BY id LIMIT ?)`
 	left := int64(limit)
 	for _, part := range []struct{ table, key string }{
-		{"replay_part", "subscription_id"}, {"resend_canary", "endpoint_id"}, {"resend_refusal", "delivery_id"},
+		{"replay_part", "subscription_id"},
+		{"resend_canary", "endpoint_id"},
+		{"resend_refusal", "delivery_id"},
 		{"resend_moved", "to_job_id"},
 	} {
 		n, err := tx.exec(ctx, `DELETE FROM `+part.table+` WHERE (job_id, `+part.key+`) IN

@@ -183,7 +183,7 @@ func (r *MutationReader) Everything() bool { return r.AreaID == "" && len(r.Obje
 
 // MutationReaders lists the followers of a dataset whose subscription takes what is new, with what they read now.
 func (q *Queries) MutationReaders(ctx context.Context, datasetID string) ([]MutationReader, error) {
-	rows, err := listOf[MutationReader](ctx, q, `SELECT f.*, s.partner_id FROM mutation_follower f JOIN subscription s ON s.id = f.subscription_id
+	rows, err := listOf[MutationReader](ctx, q, `SELECT `+prefixed("f", MutationFollower{})+`, s.partner_id FROM mutation_follower f JOIN subscription s ON s.id = f.subscription_id
 		WHERE f.dataset_id = ? AND s.accepting ORDER BY f.subscription_id`, datasetID)
 	for i := range rows {
 		rows[i].MutationFollower = rows[i].Reading()

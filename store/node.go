@@ -123,7 +123,7 @@ func (db *DB) Listen(ctx context.Context, ready func(), fn func(payload string))
 		<-ctx.Done()
 		return nil
 	}
-	conn, err := pgx.Connect(ctx, db.dsn)
+	conn, err := pgx.Connect(ctx, db.at.Direct)
 	if err != nil {
 		return fmt.Errorf("listen: %w", err)
 	}

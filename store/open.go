@@ -10,7 +10,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"reflect"
 	"runtime"
 	"strconv"
 	"strings"
@@ -49,7 +48,7 @@ func Open(ctx context.Context, database string, o Options) (*DB, error) {
 	if o.MaxReaders == 0 {
 		o.MaxReaders = max(8, 4*runtime.NumCPU())
 	}
-	db := &DB{now: o.Now, ids: newIDSource(), dsn: database, texts: newTexts(), cursors: newCursors(), living: new(atomic.Pointer[[]string])}
+	db := &DB{now: o.Now, ids: newIDSource(), texts: newTexts(), cursors: newCursors(), living: new(atomic.Pointer[[]string])}
 	var err error
 	switch {
 	case strings.HasPrefix(database, "sqlite:"):
@@ -58,6 +57,9 @@ func Open(ctx context.Context, database string, o Options) (*DB, error) {
 		err = db.openPostgres(database, o)
 	default:
 		err = errors.New(`want "sqlite:PATH" or "postgres://…"`)
+	}
+	if err == nil && db.dialect == Postgres && !db.at.Pooler {
+		err = pipe.OwnSessions(ctx, db.write.DB)
 	}
 	if err == nil {
 		err = db.Ping(ctx)
@@ -111,10 +113,15 @@ func (db *DB) openSQLite(ctx context.Context, path string, o Options) error {
 }
 
 func (db *DB) openPostgres(dsn string, o Options) error {
-	pool, err := openPool(dsn)
+	at, err := pipe.ParseAddress(dsn)
 	if err != nil {
 		return err
 	}
+	pool, err := openPool(at.Pool, at.Pooler)
+	if err != nil {
+		return err
+	}
+	db.at = at
 	pool.SetMaxOpenConns(o.MaxReaders)
 	pool.SetMaxIdleConns(o.MaxReaders)
 	db.read, db.write = pool, pool
@@ -133,21 +140,6 @@ func conflict(err error) error {
 		return fmt.Errorf("%w: %s", ErrConflict, p.ConstraintName)
 	}
 	return err
-}
-
-// columns lists the `db` tags of a row's fields; a tag with ",-" is read only.
-func columns(row any) []string {
-	t := reflect.TypeOf(row)
-	if t.Kind() == reflect.Pointer {
-		t = t.Elem()
-	}
-	var cols []string
-	for i := range t.NumField() {
-		if tag := t.Field(i).Tag.Get("db"); tag != "" && tag != "-" {
-			cols = append(cols, tag)
-		}
-	}
-	return cols
 }
 
 // withoutPassword returns what may be shown of a database's address: nothing of one that cannot be read, for the password may be anywhere in it.
@@ -193,8 +185,9 @@ var sessionSettings = [...]struct{ name, value string }{
 }
 
 // openPool makes the pool of connections to a PostgreSQL. What the address says itself, such as connect_timeout or
-// idle_in_transaction_session_timeout, is left as it is.
-func openPool(dsn string) (*sqlx.DB, error) {
+// idle_in_transaction_session_timeout, is left as it is. Through a pooler no session is ours: settings stay with the role, and no
+// statement stays prepared, unless the address says default_query_exec_mode=cache_statement for one that knows prepared statements.
+func openPool(dsn string, pooler bool) (*sqlx.DB, error) {
 	cfg, err := pgx.ParseConfig(dsn)
 	if err != nil {
 		return nil, err
@@ -202,8 +195,15 @@ func openPool(dsn string) (*sqlx.DB, error) {
 	if !strings.Contains(dsn, "connect_timeout=") {
 		cfg.ConnectTimeout = connectTimeout
 	}
+	unnamed := pooler && !strings.Contains(dsn, "default_query_exec_mode=cache_statement")
+	if unnamed && cfg.DefaultQueryExecMode == pgx.QueryExecModeCacheStatement {
+		cfg.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
+	}
 	given := cfg.RuntimeParams
 	prepare := func(ctx context.Context, conn *pgx.Conn) error {
+		if pooler {
+			return nil
+		}
 		for _, s := range sessionSettings {
 			if _, ok := given[s.name]; ok {
 				continue
@@ -215,7 +215,7 @@ func openPool(dsn string) (*sqlx.DB, error) {
 		}
 		return nil
 	}
-	connector := pipe.Connector{Connector: stdlib.GetConnector(*cfg, stdlib.OptionAfterConnect(prepare)), Explain: conflict}
+	connector := pipe.Connector{Connector: stdlib.GetConnector(*cfg, stdlib.OptionAfterConnect(prepare)), Explain: conflict, Unnamed: unnamed}
 	return sqlx.NewDb(sql.OpenDB(connector), "pgx"), nil
 }
 

@@ -5,8 +5,11 @@ import (
 	"database/sql/driver"
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"slices"
+	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -196,9 +199,12 @@ func (s Strings) Contains(v string) bool {
 	return slices.Contains(s, v)
 }
 
-// Audience is which partners an event is for, besides the own organisation, which knows every event. The zero Audience
-// is whoever is subscribed. It is settled when the event is accepted, and stays.
+// Audience is which partners an event is for, besides the own organisation, which knows every event, and of a business message the
+// health party that it is addressed to. The zero Audience is whoever is subscribed. It is settled when the event is accepted, and stays.
 type Audience string
+
+// audienceHerID stands before the HER-id of the health party, which comes before the ids of partners.
+const audienceHerID = "her:"
 
 // audienceEdge stands around each id, so that an id is found whole.
 const audienceEdge = ","
@@ -213,16 +219,50 @@ func OnlyFor(partnerIDs ...string) Audience {
 	return Audience(only)
 }
 
-// Everyone reports whether an event is for whoever is subscribed.
-func (a Audience) Everyone() bool { return a == "" }
+// AddressedTo is the audience of a business message to the health party with a HER-id: of the subscriptions that deliver to health
+// parties it reaches those of that party alone (AMQP-109). Who else is subscribed stays.
+func (a Audience) AddressedTo(herID int64) Audience {
+	_, partners := a.parts()
+	return Audience(audienceHerID+strconv.FormatInt(herID, 10)) + partners
+}
+
+// HerID is that of the health party that the event is addressed to; 0 for none.
+func (a Audience) HerID() int64 {
+	herID, _ := a.parts()
+	return herID
+}
+
+func (a Audience) parts() (herID int64, partners Audience) {
+	text, ok := strings.CutPrefix(string(a), audienceHerID)
+	if !ok {
+		return 0, a
+	}
+	number, rest, more := strings.Cut(text, audienceEdge)
+	herID, _ = strconv.ParseInt(number, 10, 64)
+	if more {
+		return herID, Audience(audienceEdge + rest)
+	}
+	return herID, ""
+}
+
+// Everyone reports whether an event is for whichever partner is subscribed.
+func (a Audience) Everyone() bool { return !strings.Contains(string(a), audienceEdge) }
 
 // Has reports whether an event is for a partner; own is that of the own organisation.
 func (a Audience) Has(partnerID string, own bool) bool {
-	return a == "" || own || strings.Contains(string(a), audienceEdge+partnerID+audienceEdge)
+	return own || a.Everyone() || strings.Contains(string(a), audienceEdge+partnerID+audienceEdge)
+}
+
+// Reaches reports whether an event goes to an endpoint of the health party with a HER-id; 0 is an endpoint of another kind. One of which
+// the receiver is not known does, and is refused when it is sent.
+func (a Audience) Reaches(herID int64) bool {
+	to := a.HerID()
+	return herID == 0 || to == 0 || to == herID
 }
 
 // Partners lists the ids of the partners it names.
 func (a Audience) Partners() []string {
+	_, a = a.parts()
 	inner := strings.Trim(string(a), audienceEdge)
 	if inner == "" {
 		return nil
@@ -233,7 +273,8 @@ func (a Audience) Partners() []string {
 // audience keeps the events that a partner may know of; any when no partner is given.
 func (w *where) audience(partnerID string) {
 	if partnerID != "" {
-		w.add(`(audience = '' OR LOWER(audience) LIKE ? ESCAPE '\')`, like(audienceEdge+partnerID+audienceEdge))
+		// without an edge it names no partner
+		w.add(`(audience NOT LIKE '%,%' OR LOWER(audience) LIKE ? ESCAPE '\')`, like(audienceEdge+partnerID+audienceEdge))
 	}
 }
 
@@ -254,4 +295,48 @@ func findIn[T any](ctx context.Context, q *Queries, table, text, partnerID strin
 		w.add(text+` LIKE ? ESCAPE '\'`, like(word))
 	}
 	return listOf[T](ctx, q, fmt.Sprintf(`SELECT * FROM %s%s ORDER BY id DESC LIMIT %d`, table, w.sql(), limit), w.args...)
+}
+
+// columns lists the columns of the table that a row is of: the `db` tags of its own fields.
+func columns(row any) []string {
+	t := reflect.TypeOf(row)
+	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
+		t = t.Elem()
+	}
+	if known, ok := columnsOf.Load(t); ok {
+		return known.([]string)
+	}
+	cols := []string{}
+	for i := range t.NumField() {
+		if tag := t.Field(i).Tag.Get("db"); tag != "" && tag != "-" {
+			cols = append(cols, tag)
+		}
+	}
+	columnsOf.Store(t, cols)
+	return cols
+}
+
+var columnsOf sync.Map // []string by reflect.Type
+
+// prefixed lists the columns of a row's table under the name that a query gives the table.
+func prefixed(table string, row any) string {
+	return table + "." + strings.Join(columns(row), ", "+table+".")
+}
+
+// named puts the columns that a row has in place of the asterisk with which a query selects or returns all. On PostgreSQL nodes of this
+// version and of the next work side by side during an upgrade, so a table may have columns that this program does not know; and a
+// prepared statement with an asterisk fails once on each connection after columns were added.
+func named(query string, dest any) string {
+	if rest, found := strings.CutPrefix(query, "SELECT * FROM "); found {
+		return "SELECT " + strings.Join(columns(dest), ", ") + " FROM " + rest
+	}
+	if rest, found := strings.CutSuffix(query, "RETURNING *"); found {
+		return rest + "RETURNING " + strings.Join(columns(dest), ", ")
+	}
+	if rest, found := strings.CutPrefix(query, "SELECT "); found {
+		if table, rest, found := strings.Cut(rest, ".* FROM "); found && !strings.Contains(table, " ") {
+			return "SELECT " + prefixed(table, dest) + " FROM " + rest
+		}
+	}
+	return query
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/pressly/goose/v3/lock"
 
 	"schakel/registry/sorted"
+	"schakel/store/pipe"
 	embedded "schakel/templates/i18n/texts"
 )
 
@@ -24,7 +25,12 @@ var ErrNewerSchema = errors.New("the tables are of a newer version of Schakel")
 // Migrate brings the tables forward to what this program needs, and refuses those of a newer one with [ErrNewerSchema]. Each step is one transaction, so that an
 // interrupted one is done again whole; several nodes may call it at once.
 func (db *DB) Migrate(ctx context.Context) error {
-	provider, err := db.migrator()
+	pool, err := db.session(ctx)
+	if err != nil {
+		return err
+	}
+	defer db.endSession(pool)
+	provider, err := db.migrator(pool)
 	if err != nil {
 		return err
 	}
@@ -50,7 +56,7 @@ func (db *DB) Migrate(ctx context.Context) error {
 
 // MigrationState returns the version the tables have and the one this program needs.
 func (db *DB) MigrationState(ctx context.Context) (current, target int64, err error) {
-	provider, err := db.migrator()
+	provider, err := db.migrator(db.write)
 	if err != nil {
 		return 0, 0, err
 	}
@@ -60,7 +66,28 @@ func (db *DB) MigrationState(ctx context.Context) (current, target int64, err er
 	return current, target, nil
 }
 
-func (db *DB) migrator() (*goose.Provider, error) {
+// session returns a pool past the pooler, where there is one: what locks a session unlocks it there.
+func (db *DB) session(ctx context.Context) (*sqlx.DB, error) {
+	if !db.at.Pooler {
+		return db.write, nil
+	}
+	pool, err := openPool(db.at.Direct, false)
+	if err == nil {
+		if err = pipe.OwnSessions(ctx, pool.DB); err != nil {
+			err = errors.Join(fmt.Errorf("reach the database past the pooler: %w", err), pool.Close())
+		}
+	}
+	return pool, err
+}
+
+// endSession closes a pool of session.
+func (db *DB) endSession(pool *sqlx.DB) {
+	if pool != db.write {
+		_ = pool.Close()
+	}
+}
+
+func (db *DB) migrator(pool *sqlx.DB) (*goose.Provider, error) {
 	dialect, options := goose.DialectSQLite3, []goose.ProviderOption{goose.WithDisableGlobalRegistry(true)}
 	if db.dialect == Postgres {
 		locker, err := lock.NewPostgresSessionLocker()
@@ -69,7 +96,7 @@ func (db *DB) migrator() (*goose.Provider, error) {
 		}
 		dialect, options = goose.DialectPostgres, append(options, goose.WithSessionLocker(locker))
 	}
-	provider, err := goose.NewProvider(dialect, db.write.DB, migrationFiles(db.dialect), options...)
+	provider, err := goose.NewProvider(dialect, pool.DB, migrationFiles(db.dialect), options...)
 	if err != nil {
 		return nil, fmt.Errorf("read migrations: %w", err)
 	}
@@ -119,7 +146,12 @@ func NewestSchema() (int64, error) {
 
 // MigrateTo brings an empty or older schema to exactly this version.
 func (db *DB) MigrateTo(ctx context.Context, version int64) error {
-	provider, err := db.migrator()
+	pool, err := db.session(ctx)
+	if err != nil {
+		return err
+	}
+	defer db.endSession(pool)
+	provider, err := db.migrator(pool)
 	if err != nil {
 		return err
 	}

@@ -6,7 +6,10 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -22,7 +25,7 @@ const (
 		WHERE m.type = 'table' AND m.name NOT LIKE 'sqlite_%' AND m.name NOT LIKE 'goose%'`
 	// Partitions are their table; what PostgreSQL has beside them is the index event_identity on SQLite.
 	postgresColumns = `SELECT table_name || '.' || column_name FROM information_schema.columns
-		WHERE table_schema = 'public' AND table_name NOT LIKE 'goose%' AND table_name <> 'event_identity' AND NOT EXISTS
+		WHERE table_schema = 'public' AND table_name NOT LIKE 'goose%' AND table_name <> 'event_identity' AND column_name <> '` + storetest.Newer + `' AND NOT EXISTS
 		(SELECT 1 FROM pg_inherits i WHERE i.inhrelid = CAST(quote_ident(table_name) AS regclass))`
 	sqliteIndexes   = `SELECT name FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL`
 	postgresIndexes = `SELECT i.indexname FROM pg_indexes i WHERE i.schemaname = 'public' AND i.tablename <> 'event_identity' AND NOT EXISTS
@@ -185,6 +188,61 @@ func TestUpgradeKeepsTheSettingsInForce(t *testing.T) {
 				same(t, row.Version, nil, tt.version)
 				same(t, row.Values, nil, tt.values)
 			})
+		}
+	}
+}
+
+// From here on a migration takes away nothing that the version before it uses: nodes of both work on the same tables while an upgrade goes
+// on. What a version stopped using goes in a later one, which says so in a comment: -- unused since 1.2.0
+func TestMigrationsKeepTheVersionBefore(t *testing.T) {
+	t.Parallel()
+	const strictFrom = 640
+	taking := regexp.MustCompile(`(?i)\b(DROP\s+(TABLE|COLUMN)|RENAME\s+(TO|COLUMN)|ALTER\s+COLUMN\s+\w+\s+(SET\s+NOT\s+NULL|TYPE|SET\s+DATA))\b`)
+	bare := regexp.MustCompile(`(?i)\bADD\s+COLUMN\s+[^,;]*\bNOT\s+NULL\b[^,;]*`)
+	judge := func(text string) (wrong []string) {
+		up, _, _ := strings.Cut(text, "-- +goose Down")
+		for statement := range strings.SplitSeq(up, ";") {
+			if taking.MatchString(statement) && !strings.Contains(statement, "-- unused since ") {
+				wrong = append(wrong, "takes away or narrows what the version before uses:"+statement)
+			}
+			for _, column := range bare.FindAllString(statement, -1) {
+				if !strings.Contains(strings.ToUpper(column), "DEFAULT") {
+					wrong = append(wrong, "adds a column that the version before does not fill, without a default: "+column)
+				}
+			}
+		}
+		return wrong
+	}
+	for text, want := range map[string]int{
+		"ALTER TABLE a ADD COLUMN b TEXT NOT NULL DEFAULT ''; CREATE TABLE c (d TEXT NOT NULL);": 0,
+		"ALTER TABLE a ADD COLUMN b TEXT NOT NULL;":                                              1,
+		"ALTER TABLE a DROP COLUMN b; DROP TABLE c;":                                             2,
+		"ALTER TABLE a RENAME COLUMN b TO c;":                                                    1,
+		"-- unused since 1.2.0\nALTER TABLE a DROP COLUMN b;":                                    0,
+		"CREATE TABLE c (d TEXT);\n-- +goose Down\nDROP TABLE c;":                                0,
+		"ALTER TABLE a ALTER COLUMN b SET NOT NULL;":                                             1,
+	} {
+		if got := judge(text); len(got) != want {
+			t.Errorf("%s: %v", text, got)
+		}
+	}
+	for _, pattern := range []string{"migrations/*.sql", "migrations/*/*.sql"} {
+		files, err := filepath.Glob(pattern)
+		noErr(t, err)
+		if len(files) == 0 {
+			t.Errorf("no files in %s", pattern)
+		}
+		for _, file := range files {
+			number, err := strconv.Atoi(strings.SplitN(filepath.Base(file), "_", 2)[0])
+			noErr(t, err)
+			if number < strictFrom {
+				continue
+			}
+			text, err := os.ReadFile(file)
+			noErr(t, err)
+			for _, wrong := range judge(string(text)) {
+				t.Errorf("%s %s", file, wrong)
+			}
 		}
 	}
 }

@@ -32,8 +32,10 @@ func (q *Queries) SealedCounts(ctx context.Context, s SealedQuery) ([]SealedCoun
 	kind := `CASE WHEN ` + condition + ` THEN substr(` + s.Column + `, 4, 8) END`
 	if s.Bytes {
 		// As text, for both databases.
-		kind = `CASE WHEN ` + condition + ` THEN ` + map[Dialect]string{SQLite: `CAST(substr(` + s.Column + `, 4, 8) AS TEXT)`,
-			Postgres: `convert_from(substr(` + s.Column + `, 4, 8), 'LATIN1')`}[q.dialect] + ` END`
+		kind = `CASE WHEN ` + condition + ` THEN ` + map[Dialect]string{
+			SQLite:   `CAST(substr(` + s.Column + `, 4, 8) AS TEXT)`,
+			Postgres: `convert_from(substr(` + s.Column + `, 4, 8), 'LATIN1')`,
+		}[q.dialect] + ` END`
 	}
 	rows, err := listOf[SealedCount](ctx, q, `SELECT COALESCE(key_id, '') AS key_id, COUNT(*) AS total FROM
 		(SELECT `+kind+` AS key_id FROM `+s.Table+` WHERE length(`+s.Column+`) > 0) AS found GROUP BY key_id ORDER BY 1`, args...)

@@ -49,8 +49,12 @@ func TestSealedValues(t *testing.T) {
 		within := settings
 		within.Within = true
 		for _, tt := range []struct{ got, want string }{
-			{fmt.Sprint(keys(settings, "0000000b", "")), "[s0 s1]"}, {fmt.Sprint(keys(settings, "0000000b", "s1")), "[s2]"}, {fmt.Sprint(keys(settings, "0000000a", "")), "[s9]"},
-			{fmt.Sprint(keys(within, "0000000a", "s2")), "[s9 t]"}, {fmt.Sprint(len(keys(mails, "0000000b", ""))), "1"}, {fmt.Sprint(len(keys(messages, "0000000b", ""))), "1"},
+			{fmt.Sprint(keys(settings, "0000000b", "")), "[s0 s1]"},
+			{fmt.Sprint(keys(settings, "0000000b", "s1")), "[s2]"},
+			{fmt.Sprint(keys(settings, "0000000a", "")), "[s9]"},
+			{fmt.Sprint(keys(within, "0000000a", "s2")), "[s9 t]"},
+			{fmt.Sprint(len(keys(mails, "0000000b", ""))), "1"},
+			{fmt.Sprint(len(keys(messages, "0000000b", ""))), "1"},
 			{fmt.Sprint(len(keys(messages, "0000000a", ""))), "0"},
 		} {
 			if tt.got != tt.want {

@@ -241,12 +241,15 @@ type FanoutTarget struct {
 	Dedupe         bool   `db:"dedupe"`  // repeated events are left out
 	Sending        bool   `db:"sending"` // attempts may start
 	Own            bool   `db:"own"`     // the subscription is the own organisation's
+	HerID          int64  `db:"her_id"`  // of the health party behind the endpoint; 0 for none
 }
 
 // FanoutTargets lists where events go.
 func (q *Queries) FanoutTargets(ctx context.Context) ([]FanoutTarget, error) {
-	return listOf[FanoutTarget](ctx, q, `SELECT t.event_type, t.version, s.id AS subscription_id, s.partner_id, s.endpoint_id, s.filters, s.order_by, s.dedupe, s.sending, p.own
+	return listOf[FanoutTarget](ctx, q, `SELECT t.event_type, t.version, s.id AS subscription_id, s.partner_id, s.endpoint_id, s.filters, s.order_by, s.dedupe, s.sending, p.own,
+			COALESCE(a.her_id, 0) AS her_id
 		FROM subscription s JOIN subscription_type t ON t.subscription_id = s.id JOIN partner p ON p.id = s.partner_id
+			LEFT JOIN amqp_party a ON a.endpoint_id <> '' AND a.endpoint_id = s.endpoint_id AND a.kind = 'health'
 		WHERE s.accepting ORDER BY t.event_type, s.id`)
 }
 

@@ -47,7 +47,7 @@ func New(scratch string) (*Server, error) {
 
 // Command makes a command of one of the programs, which ends with this process.
 func (s *Server) Command(name string, args ...string) *exec.Cmd {
-	c := exec.Command(filepath.Join(s.Programs, name), args...)
+	c := exec.Command(filepath.Join(s.Programs, name), args...) // #nosec G204 -- programs of PostgreSQL, found here
 	s.Prepare(c)
 	c.SysProcAttr.Pdeathsig = syscall.SIGQUIT
 	return c

@@ -29,7 +29,7 @@ import (
 // stored.
 type Conn struct {
 	*stdlib.Conn
-	known   map[string]*pgconn.StatementDescription // direct statements that are prepared here
+	known   map[string]*pgconn.StatementDescription // direct statements that are prepared here; nil when none may be
 	waiting *pgconn.Batch
 	count   int // statements that wait
 	size    int // bytes of their parameters
@@ -112,14 +112,14 @@ func (p *Conn) ResetSession(ctx context.Context) error {
 
 func (p *Conn) direct(ctx context.Context, query string, d *Statement) (driver.Result, error) {
 	statement := p.known[query]
-	if statement == nil {
+	if statement == nil && p.known != nil {
 		var err error
 		if statement, err = p.Conn.Conn().Prepare(ctx, query, query); err != nil {
 			return nil, fmt.Errorf("prepare: %w", err)
 		}
 		p.known[query] = statement
 	}
-	p.add("", statement, d.Params)
+	p.add(query, statement, d.Params)
 	if d.Later && p.open && p.size < MaxBytes {
 		return driver.RowsAffected(0), nil
 	}
@@ -129,7 +129,7 @@ func (p *Conn) direct(ctx context.Context, query string, d *Statement) (driver.R
 
 var binaryFormat = []int16{pgx.BinaryFormatCode}
 
-// add lets a statement wait: a prepared one, or a text without parameters.
+// add lets a statement wait: a prepared one, or a text, whose parameters are of the types that the server finds for them.
 func (p *Conn) add(text string, statement *pgconn.StatementDescription, params [][]byte) {
 	if p.waiting == nil {
 		p.waiting = &pgconn.Batch{}
@@ -137,7 +137,7 @@ func (p *Conn) add(text string, statement *pgconn.StatementDescription, params [
 	if statement != nil {
 		p.waiting.ExecStatement(statement, params, binaryFormat, nil)
 	} else {
-		p.waiting.ExecParams(text, nil, nil, nil, nil)
+		p.waiting.ExecParams(text, params, nil, binaryFormat, nil)
 	}
 	p.count++
 	for _, value := range params {
@@ -222,21 +222,6 @@ func (t *pipeTx) undo() error {
 		return fmt.Errorf("rollback: %w", err)
 	}
 	return nil
-}
-
-// Connector connects to PostgreSQL.
-type Connector struct {
-	driver.Connector
-	Explain func(error) error // translates an error of the server
-}
-
-// Connect makes a connection.
-func (c Connector) Connect(ctx context.Context) (driver.Conn, error) {
-	conn, err := c.Connector.Connect(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return &Conn{Conn: conn.(*stdlib.Conn), known: make(map[string]*pgconn.StatementDescription), explain: c.Explain}, nil
 }
 
 // kinds maps letters to the types of columns.

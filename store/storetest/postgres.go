@@ -69,7 +69,29 @@ func (s *server) makeTemplate(ctx context.Context) error {
 	if _, err := s.admin.ExecContext(ctx, `CREATE DATABASE `+migratedTemplate); err != nil {
 		return err
 	}
-	return makeMigrated(s.url(migratedTemplate))
+	if err := makeMigrated(s.url(migratedTemplate)); err != nil {
+		return err
+	}
+	return s.addNewer(ctx)
+}
+
+// Newer names a column that each table on PostgreSQL has and the program does not know, as when a node of the next version changed the
+// tables while nodes of this one still work: so every test on PostgreSQL shows that they can.
+const Newer = "of_a_newer_version"
+
+// AddNewer is the statement that adds it.
+const AddNewer = `DO $$ DECLARE t text; BEGIN
+	FOR t IN SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p') AND NOT relispartition
+		AND relname <> 'goose_db_version'
+	LOOP EXECUTE format('ALTER TABLE %I ADD COLUMN ` + Newer + ` text NOT NULL DEFAULT %L', t, 'newer'); END LOOP; END $$`
+
+func (s *server) addNewer(ctx context.Context) error {
+	db, err := sql.Open("pgx", s.url(migratedTemplate))
+	if err != nil {
+		return err
+	}
+	_, err = db.ExecContext(ctx, AddNewer)
+	return errors.Join(err, db.Close())
 }
 
 func (s *server) url(database string) string {
