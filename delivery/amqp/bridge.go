@@ -85,8 +85,10 @@ type Config struct {
 	Handle func(ctx context.Context, endpointID string, e *event.Event, key string) (answer []byte, err error)
 	// Encrypter encrypts the data of CloudEvents whose subscription asks for that; without it they are not sent.
 	Encrypter *jwe.Service
-	// WhyNot tells why a client may not send events of a type and source; empty when it may.
+	// WhyNot tells why a client may not send events of a type and source; empty when it may. An error has the message wait at the broker.
 	WhyNot func(ctx context.Context, clientID, eventType, source string) (string, error)
+	// Audience limits a CloudEvent that names its recipient, as over HTTP. Default nobody is left out.
+	Audience func(ctx context.Context, ev *event.Event) (store.Audience, error)
 	// Subjects gives the codes of list 8279 that are known besides those of the processes (AMQP-21). Default none.
 	Subjects func(ctx context.Context) []string
 	// Vault protects the messages that wait for a person.

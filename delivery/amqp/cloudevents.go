@@ -10,6 +10,7 @@ import (
 	"schakel/delivery/amqp/message"
 	"schakel/delivery/event"
 	"schakel/delivery/jwe"
+	"schakel/delivery/outbox"
 	"schakel/delivery/webhook"
 	"schakel/store"
 	"schakel/templates/i18n"
@@ -60,7 +61,13 @@ func (b *Bridge) submitEvent(ctx context.Context, from *party, d *link.Delivery)
 	if err != nil || why != "" {
 		return "event-not-allowed", why, "", err
 	}
-	eventID, err = b.submit(ctx, from, ev, from.ClientID, false)
+	var only store.Audience
+	if b.cfg.Audience != nil {
+		if only, err = b.cfg.Audience(ctx, &ev); err != nil {
+			return "", "", "", err
+		}
+	}
+	eventID, err = b.submit(ctx, from, outbox.Submission{ClientID: from.ClientID, Events: []event.Event{ev}, Audience: only})
 	return "", "", eventID, err
 }
 

@@ -225,6 +225,10 @@ func TestDuplicates(t *testing.T) {
 				_, n, err := a.b.db.AMQPMessages(t.Context(), store.AMQPFilter{Direction: store.AMQPIn, ID: msgID})
 				return err == nil && n == ids, a.b.all()
 			})
+			a.b.eventually("no AppRec is under way", func() (bool, string) { // one that the stop breaks off is written twice
+				_, sent, err := a.b.db.AMQPMessages(t.Context(), store.AMQPFilter{Direction: store.AMQPOut, Statuses: []string{store.AMQPSent}})
+				return err == nil && sent == a.b.outgoing(), a.b.all()
+			})
 		}
 		round()
 		a.again(t)

@@ -126,7 +126,7 @@ func (b *Bridge) accept(ctx context.Context, in *incoming, doc *document) (strin
 		return "", err
 	}
 	// An AppRec takes over responsibility for it; an answer of the other party to a question of ours does not (AMQP-17).
-	return b.submit(ctx, in.from, ev, in.from.ID, in.queue.role != roleReply)
+	return b.submit(ctx, in.from, outbox.Submission{ClientID: in.from.ID, Events: []event.Event{ev}, NeedRecipient: in.queue.role != roleReply})
 }
 
 // eventOf is a business message as an event. Its id is the MsgId, so that the same message is the same event.
@@ -153,10 +153,9 @@ func (b *Bridge) eventOf(in *incoming, doc *document) (event.Event, error) {
 }
 
 // submit accepts an event of a party, only if somebody is subscribed to it where that is needed ([outbox.ErrNoRecipient]).
-func (b *Bridge) submit(ctx context.Context, from *party, ev event.Event, clientID string, needRecipient bool) (string, error) {
-	receipt, err := b.engine.Accept(ctx, outbox.Submission{
-		ClientID: clientID, PartnerID: from.PartnerID, FromOwn: from.Own, Events: []event.Event{ev}, NeedRecipient: needRecipient,
-	})
+func (b *Bridge) submit(ctx context.Context, from *party, s outbox.Submission) (string, error) {
+	s.PartnerID, s.FromOwn = from.PartnerID, from.Own
+	receipt, err := b.engine.Accept(ctx, s)
 	if err != nil {
 		return "", fmt.Errorf("accept event: %w", err)
 	}

@@ -51,7 +51,7 @@ func uncheckedDetail(cause error) string {
 // nextCheck doubles the wait with each attempt, up to checkLongest; up to a quarter is taken off by chance.
 func (b *Bridge) nextCheck(attempts int64) store.Time {
 	wait := min(b.cfg.CheckWait<<min(max(attempts-1, 0), 20), checkLongest)
-	return store.At(b.cfg.Now().Add(wait - time.Duration(rand.Int64N(int64(wait)/4+1))))
+	return store.At(b.cfg.Now().Add(wait - time.Duration(rand.Int64N(int64(wait)/4+1)))) // #nosec G404 -- spreads waits, nobody is harmed by who guesses it
 }
 
 // checkLater writes why a message still waits, and until when.

@@ -2,17 +2,24 @@ package amqp_test
 
 import (
 	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/go-jose/go-jose/v4"
 	"github.com/google/uuid"
 	"schakel/delivery/amqp"
 	"schakel/delivery/amqp/brokertest"
 	"schakel/delivery/amqp/message"
 	"schakel/delivery/event"
+	"schakel/delivery/jwe"
 	"schakel/delivery/outbox"
 	"schakel/store"
 	"schakel/store/storetest"
@@ -174,21 +181,38 @@ func TestLiberal(t *testing.T) {
 	}
 }
 
-// TestCloudEvents exchanges events with a party of no health exchange in the AMQP binding of CloudEvents, in both modes. What
-// its client may not send is set aside.
+// TestCloudEvents exchanges events with a party of no health exchange in the AMQP binding of CloudEvents, in both modes, and encrypted for it. What
+// its client may not send is set aside. One whose audience is not known yet is offered again, and goes to its audience alone.
 //
 // Rules: CE-01
 func TestCloudEvents(t *testing.T) {
 	t.Parallel()
 	const typeFact = "no.example.fact.v1"
-	for _, mode := range []string{"binary", "structured"} {
-		t.Run(mode, func(t *testing.T) {
+	for name, mode := range map[string]string{"binary": "binary", "structured": "structured", "encrypted": "binary"} {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			a := simple(t)
+			key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+			must(t, err)
+			recipient := ""
+			if name == "encrypted" {
+				public, err := jose.JSONWebKey{Key: key.Public(), KeyID: "theirs"}.MarshalJSON()
+				must(t, err)
+				recipient = string(public)
+			}
+			a.b.cfg.Encrypter = jwe.New(jwe.Config{Now: time.Now, Open: func(string) ([]byte, error) { return make([]byte, 32), nil }})
 			in, out := uuid.NewString(), uuid.NewString()
 			a.broker.Queue(t, in, nil)
 			a.broker.Queue(t, out, nil)
-			a.befriend(t, store.AMQPParty{Kind: store.AMQPCloudEvents, Name: "friend", AsyncQueue: out, InboundQueue: in, ClientID: "friend", ContentMode: mode}, typeFact)
+			a.befriend(t, store.AMQPParty{Kind: store.AMQPCloudEvents, Name: "friend", AsyncQueue: out, InboundQueue: in, ClientID: "friend", ContentMode: mode}, typeFact, recipient)
+			var asked atomic.Int64
+			only := store.OnlyFor(a.b.self.ID, "prt_x")
+			a.b.cfg.Audience = func(context.Context, *event.Event) (store.Audience, error) {
+				if asked.Add(1) == 1 {
+					return "", errors.New("nobody answers")
+				}
+				return only, nil
+			}
 			a.again(t)
 			ev, err := event.New(map[string]string{"id": "f-1", "source": "urn:own", "type": typeFact, "datacontenttype": "application/json"}, []byte(`{"a":1}`), event.Limits{})
 			must(t, err)
@@ -201,10 +225,24 @@ func TestCloudEvents(t *testing.T) {
 			if structured := strings.HasPrefix(contentType, event.MediaType); structured != (mode == "structured") || mode == "binary" && got.Application["cloudEvents:type"].Text != typeFact {
 				t.Errorf("%+v", got)
 			}
+			if name == "encrypted" {
+				body, err := hex.DecodeString(got.Body[0].Value.Text)
+				must(t, err)
+				sealed, err := jose.ParseEncryptedCompact(string(body), []jose.KeyAlgorithm{jose.ECDH_ES_A256KW}, []jose.ContentEncryption{jose.A256GCM})
+				must(t, err)
+				body, err = sealed.Decrypt(key)
+				must(t, err)
+				if contentType != jwe.MediaType || string(body) != `{"a":1}` {
+					t.Errorf("%s as %s", body, contentType)
+				}
+			}
 			a.sendEvents(t, in, mode)
 			a.b.eventually("the event is there", func() (bool, string) { return len(a.b.inbox.events(typeIn)) == 1, a.b.all() })
 			if ev := a.b.inbox.events(typeIn)[0]; ev.CEID != "good" || string(ev.Data) != `{"b":2}` {
 				t.Errorf("%+v", ev)
+			}
+			if stored, err := a.b.db.Event(t.Context(), a.b.inbox.events(typeIn)[0].ID); err != nil || stored.Audience != only || asked.Load() < 2 {
+				t.Errorf("the audience is %q, asked for %d times, %v", stored.Audience, asked.Load(), err)
 			}
 			a.b.eventually("the other is kept aside", func() (bool, string) {
 				rows, n, err := a.b.db.AMQPMessages(context.Background(), store.AMQPFilter{Direction: store.AMQPIn, Statuses: []string{store.AMQPQuarantined}})
@@ -214,8 +252,8 @@ func TestCloudEvents(t *testing.T) {
 	}
 }
 
-// befriend adds a party, subscribed to an event type.
-func (a *alone) befriend(t *testing.T, party store.AMQPParty, eventType string) {
+// befriend adds a party, subscribed to an event type, with data encrypted for a recipient where there is one.
+func (a *alone) befriend(t *testing.T, party store.AMQPParty, eventType, recipient string) {
 	t.Helper()
 	a.b.write(func(tx *store.Tx) error {
 		ctx := t.Context()
@@ -231,7 +269,9 @@ func (a *alone) befriend(t *testing.T, party store.AMQPParty, eventType string) 
 		if err := tx.InsertAMQPParty(ctx, &party); err != nil {
 			return err
 		}
-		return tx.InsertSubscription(ctx, &store.Subscription{PartnerID: partner.ID, EndpointID: endpoint.ID, Status: store.SubscriptionApproved, Types: store.Strings{eventType}})
+		return tx.InsertSubscription(ctx, &store.Subscription{
+			PartnerID: partner.ID, EndpointID: endpoint.ID, Status: store.SubscriptionApproved, Types: store.Strings{eventType}, Encrypt: recipient, EncryptSeed: "x",
+		})
 	})
 }
 

@@ -370,7 +370,8 @@ func (s *side) all() string {
 	return text
 }
 
-const giveUp = time.Minute
+// giveUp ends a failing test. An answer waits for as long again as its broker was away, however long that was.
+const giveUp = 5 * time.Minute
 
 // eventually waits for something that must come to pass; how long that takes decides nothing.
 func (s *side) eventually(what string, ok func() (bool, string)) {

@@ -493,4 +493,13 @@ func TestCheckIsGuarded(t *testing.T) {
 	if got := found(report); err != nil || !slices.Equal(got, []string{"reach fault"}) {
 		t.Errorf("found %q, %v", got, err)
 	}
+	var other outbound.Host
+	if err := other.UnmarshalText([]byte("api.example.nl")); err != nil {
+		t.Fatal(err)
+	}
+	guarded = New(outbound.New(outbound.Config{RootCAs: p.pool, Hosts: []outbound.Host{other}}), nil, time.Now)
+	report, err = guarded.Run(t.Context(), target)
+	if got := found(report); err != nil || !slices.Equal(got, []string{"reach fault"}) || !strings.Contains(report.Findings[0].Remedy.String(), "--outbound-hosts") {
+		t.Errorf("not listed: found %q, %v, %+v", got, err, report)
+	}
 }

@@ -22,6 +22,10 @@ func (r *run) checkTLS(ctx context.Context) bool {
 		r.add(Finding{Code: "reach", Result: Fault, Text: i18n.Raw(wrong.Detail), Remedy: i18n.Raw(wrong.Remedy)})
 		return false
 	}
+	if unlisted, ok := errors.AsType[*outbound.UnlistedError](err); ok {
+		r.add(Finding{Code: "reach", Result: Fault, Text: noAnswer(outbound.KindBlockedAddress), Remedy: unlisted.Message()})
+		return false
+	}
 	conn, name, err := r.client.Dial(ctx, r.URL)
 	if err != nil {
 		kind := outbound.Kind(err)

@@ -3,7 +3,7 @@
 //
 // It guarantees (SEC-20..27, CE-63) that a request goes over TLS 1.2 or newer to a server with a verified certificate, on an
 // address that is public or allowed by the installation; that the address is judged at every connection, after the name was
-// looked up; that no redirect is followed, no proxy is taken from the environment and no cookie is kept; and that time, header
+// looked up, and the host against the list of the installation where it has one; that no redirect is followed, no proxy is taken from the environment and no cookie is kept; and that time, header
 // and body of the answer are bounded.
 //
 // The known hole: an open connection is not judged again. It ends after Config.IdleTimeout without use, and SetAllowed parts with
@@ -93,6 +93,8 @@ func (p *pool) allows(req *http.Request) error {
 	switch {
 	case req.URL.User != nil:
 		return fmt.Errorf("URL with credentials: %w", ErrBlockedAddress)
+	case !listed(p.hosts, req.URL.Hostname()):
+		return &UnlistedError{req.URL.Hostname()}
 	case req.URL.Scheme == "https", req.URL.Scheme == "http" && p.plain != nil:
 		return nil
 	default:
@@ -160,6 +162,8 @@ type Config struct {
 	// AllowPrefixes are ranges the installation allows besides public addresses, such as 10.0.0.0/8. Default none. Addresses
 	// of cloud metadata services stay blocked in any case.
 	AllowPrefixes []netip.Prefix
+	// Hosts are the only hosts that requests go to; the rules for addresses hold for them too. Default none, every host.
+	Hosts []Host
 	// AllowPlainHTTP also allows http:// when the final address is loopback. Default false. Meant for a demonstration on one
 	// machine: tokens and events go unencrypted, and every service on loopback can be reached.
 	AllowPlainHTTP bool
@@ -189,9 +193,12 @@ type Config struct {
 	UserAgent string
 	// Now is the clock that durations are measured with. Default time.Now.
 	Now func() time.Time
+
+	servers *servers
 }
 
 func (c Config) withDefaults() Config {
+	c.servers = &servers{known: make(map[string]Validity)}
 	c.DialTimeout = cmp.Or(max(c.DialTimeout, 0), 5*time.Second)
 	c.ResponseTimeout = cmp.Or(max(c.ResponseTimeout, 0), 30*time.Second)
 	c.MaxResponseBytes = cmp.Or(max(c.MaxResponseBytes, 0), 64<<10)
@@ -209,6 +216,7 @@ func (c Config) withDefaults() Config {
 // pool is a guard with the connections that were made under it. A changed allow list replaces the whole pool: connections that
 // were checked by the old guard can then never be used again.
 type pool struct {
+	hosts  []Host
 	guard  *guard
 	secure *http.Transport
 	plain  *http.Transport // nil unless plain HTTP is allowed
@@ -220,7 +228,7 @@ type pool struct {
 }
 
 func newPool(cfg Config, allow []netip.Prefix) *pool {
-	p := &pool{guard: newGuard(allow, false), owners: make(map[ownerKey]*owner)}
+	p := &pool{hosts: cfg.Hosts, guard: newGuard(allow, false), owners: make(map[ownerKey]*owner)}
 	p.secure = newTransport(cfg, p.guard)
 	switch {
 	case cfg.AllowUnsigned && !cfg.AllowPlainHTTP:
@@ -283,5 +291,6 @@ func newTLSConfig(cfg Config) *tls.Config {
 		},
 		RootCAs:            cfg.RootCAs,
 		ClientSessionCache: tls.NewLRUClientSessionCache(256),
+		VerifyConnection:   cfg.servers.note,
 	}
 }

@@ -48,6 +48,9 @@ func (e *Error) Unwrap() error { return e.cause }
 func (e *Error) explain() string {
 	switch e.Kind {
 	case KindBlockedAddress:
+		if unlisted, ok := errors.AsType[*UnlistedError](e.cause); ok {
+			return unlisted.Error()
+		}
 		return "the host leads to an address that this installation does not send to"
 	case KindDNS:
 		return "the host name could not be found"

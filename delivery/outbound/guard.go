@@ -136,7 +136,7 @@ func (e *URLError) Unwrap() error {
 }
 
 // CheckURL judges an address at registration (CE-60, SEC-27), without looking its name up: the address behind the name is
-// judged when it is used. The error is a *URLError.
+// judged when it is used. The error is a *URLError or an *UnlistedError.
 func (c *Client) CheckURL(raw string) error {
 	u, err := url.Parse(raw)
 	if err != nil || u.Opaque != "" || len(raw) > maxURLLength || strings.ContainsFunc(raw, isSpaceOrControl) {
@@ -165,6 +165,9 @@ func (c *Client) checkHost(u *url.URL) error {
 	host, err := hostASCII(u.Hostname())
 	if err != nil || host == "" {
 		return &URLError{"host", "The host name in the URL is not valid.", "Check its spelling; a name consists of letters, digits, hyphens and dots."}
+	}
+	if !listed(c.cfg.Hosts, host) {
+		return &UnlistedError{host}
 	}
 	ip, err := netip.ParseAddr(host)
 	switch {

@@ -25,6 +25,14 @@ var (
 	ErrNoRecipient = errors.New("nobody is subscribed to the event")
 )
 
+// NoPartyError: no approved subscription delivers the event to the health party that its business message is addressed to (422).
+type NoPartyError struct{ HerID int64 }
+
+// Error implements error.
+func (e *NoPartyError) Error() string {
+	return fmt.Sprintf("no subscription delivers to the party with HER-id %d", e.HerID)
+}
+
 // operation names intake in the table of idempotency keys.
 const operation = "POST /events/v1/events"
 

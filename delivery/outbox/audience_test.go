@@ -70,6 +70,71 @@ func TestAudienceIsWhoGetsAnEvent(t *testing.T) {
 	})
 }
 
+// A business message makes deliveries to the health party that it is addressed to, and to whoever is subscribed by other means; another health
+// party never sees it, at acceptance, in a forecast or by a replay. One that no party gets is refused, for it would reach nobody.
+//
+// Rules: AMQP-109, EDU-07.
+func TestBusinessMessageReachesItsPartyAlone(t *testing.T) {
+	eachChain(t, func(t *testing.T, c *chain) {
+		names := map[string]string{}
+		var broker store.AMQPBroker
+		clinic := func(name string, herID int64) store.Subscription {
+			s := c.partner(name, "nl.a")
+			names[s.ID] = name
+			c.write(func(tx *store.Tx) error {
+				if broker.ID == "" {
+					broker = store.AMQPBroker{Name: "broker", URL: "amqps://broker.example"}
+					must(t, tx.InsertAMQPBroker(c.Context(), &broker))
+				}
+				return tx.InsertAMQPParty(c.Context(), &store.AMQPParty{
+					PartnerID: s.PartnerID, EndpointID: s.EndpointID, BrokerID: broker.ID, Kind: store.AMQPHealth, Name: name, HerID: herID, Enabled: true,
+				})
+			})
+			return s
+		}
+		message := func(id string, to int64) Submission {
+			s := c.submission(c.own.ID, true, "nl.a", id)
+			if to != 0 {
+				s.Audience = s.Audience.AddressedTo(to)
+			}
+			return s
+		}
+		r := c.take(message("before there is any party", 300))
+		north, south, hook := clinic("north", 100), clinic("south", 200), c.partner("hook", "nl.a")
+		names[hook.ID] = "hook"
+		for to, want := range map[int64]string{0: "hook, north, south", 100: "hook, north", 200: "hook, south"} {
+			r = c.take(message(fmt.Sprintf("to %d", to), to))
+			if got := c.subscribers(r.Events[0].EventID, names); got != want {
+				t.Errorf("a message to %d went to %s, want %s", to, got, want)
+			}
+		}
+		_, err := c.eng.Accept(t.Context(), message("to nobody", 300))
+		if missing, ok := errors.AsType[*NoPartyError](err); !ok || missing.HerID != 300 {
+			t.Errorf("a message to a party that is not there: %v", err)
+		}
+		if r, err := c.eng.Accept(t.Context(), message("before there is any party", 300)); err != nil || !r.Events[0].Duplicate {
+			t.Errorf("one that was accepted before: %+v, %v", r, err)
+		}
+		f, err := c.eng.Forecast(t.Context(), Prospect{Subscriptions: []store.Subscription{north, south, hook}})
+		if err != nil || f.Of[0]["nl.a"].Long != 2 || f.Of[1]["nl.a"].Long != 2 || f.Of[2]["nl.a"].Long != 4 {
+			t.Errorf("forecast %+v (%v)", f, err)
+		}
+		c.waitFor(func() bool { return c.count(store.DeliveryPending)+c.count(store.DeliveryRetrying) == 0 }) // what is under way is not offered
+		if j := c.replay(anna(), Replay{Mode: ReplayAll, SubscriptionIDs: []string{south.ID}}); j.Done != 2 {
+			t.Errorf("%d offered to the south again", j.Done)
+		}
+		c.write(func(tx *store.Tx) error { // the address registry says that the HER-id changed
+			p, err := tx.AMQPPartyByEndpoint(c.Context(), north.EndpointID)
+			must(t, err)
+			p.HerID = 300
+			return tx.UpdateAMQPParty(c.Context(), &p)
+		})
+		if got := c.subscribers(c.take(message("to the new HER-id", 300)).Events[0].EventID, names); got != "hook, north" {
+			t.Errorf("after the change it went to %s", got)
+		}
+	})
+}
+
 // A key used for other content is rejected for an event that is not for all, where the quarantine would lose for whom it is.
 func TestAudienceIsNotQuarantined(t *testing.T) {
 	eachChain(t, func(t *testing.T, c *chain) {

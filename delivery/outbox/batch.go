@@ -166,7 +166,7 @@ func (s *batcher) again(ctx context.Context, id string, claimed []string) error 
 		members, err = s.tx.ClaimMembers(ctx, batch, s.e.node, s.lease)
 		if errors.Is(err, store.ErrBusy) {
 			// The other node got a part of it at the same moment: both release, and one of them comes first next time.
-			pause := 100*time.Millisecond + rand.N(time.Second)
+			pause := 100*time.Millisecond + rand.N(time.Second) // #nosec G404 -- spreads waits, nobody is harmed by who guesses it
 			return s.tx.PutBack(ctx, claimed, s.e.node, store.At(s.tx.Now.Add(pause)))
 		}
 		if err == nil && members != nil {

@@ -134,7 +134,7 @@ func pointers(members []store.Claimed) []*store.Claimed {
 // batchResults judges the outcome of one request for each of its members.
 func (w *Webhook) batchResults(ep store.Endpoint, members []store.Claimed, out webhook.Outcome, schedule webhook.Schedule) []Result {
 	results := make([]Result, len(members))
-	jitter := rand.Float64() // one for all, so that they stay together
+	jitter := rand.Float64() // #nosec G404 -- one for all, so that they stay together; nobody is harmed by who guesses it
 	for i, c := range members {
 		r := w.result(ep, c, out, schedule, func() float64 { return jitter })
 		if contentRejected(out) {

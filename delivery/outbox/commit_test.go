@@ -192,7 +192,7 @@ func TestStopWhileAReceiverHangs(t *testing.T) { // guarantee G1
 			c.changeEndpoint(s.EndpointID, func(e *store.Endpoint) { e.BatchEvents = batches })
 			c.paused(s, func() { c.accept("nl.a", numbers(events)...) })
 			hanging := []string{b.next(t).key, b.next(t).key}
-			ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
+			ctx, cancel := context.WithTimeout(context.Background(), 9*time.Second) // of which a busy machine needs more
 			defer cancel()
 			if err := c.eng.Stop(ctx); err != nil {
 				t.Errorf("stop: %v", err)

@@ -80,6 +80,9 @@ func (e *Engine) refreshQueues(ctx context.Context) error {
 	if err != nil || seen == e.queuesEpoch {
 		return err
 	}
+	e.mu.Lock()
+	moves := e.circuitMoves
+	e.mu.Unlock()
 	endpoints, err := e.cfg.DB.Endpoints(ctx, "")
 	if err != nil {
 		return fmt.Errorf("read endpoints: %w", err)
@@ -102,7 +105,7 @@ func (e *Engine) refreshQueues(ctx context.Context) error {
 			q = newEndpointQueue(ep)
 			e.queues[ep.ID] = q
 		} else {
-			q.configure(ep)
+			q.learn(ep, moves)
 			q.ready = true
 		}
 		q.learnWait(store.EndpointWait{EndpointID: ep.ID, Until: ep.WaitUntil, ProbeOwner: ep.ProbeOwner}, e.node)

@@ -20,7 +20,7 @@ func (w *Webhook) notEncrypted(ctx context.Context, ep store.Endpoint, c store.C
 }
 
 func (w *Webhook) batchNotEncrypted(ctx context.Context, ep store.Endpoint, members []store.Claimed, err error) []Result {
-	results, jitter, schedule := make([]Result, len(members)), rand.Float64(), w.schedule(ctx, members[0])
+	results, jitter, schedule := make([]Result, len(members)), rand.Float64(), w.schedule(ctx, members[0]) // #nosec G404 -- spreads waits, nobody is harmed by who guesses it
 	for i, c := range members {
 		results[i] = w.unencrypted(ep, c, err, schedule, func() float64 { return jitter })
 		if i > 0 {

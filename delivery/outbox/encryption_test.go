@@ -67,6 +67,9 @@ func TestEncryptedDeliveries(t *testing.T) {
 			c.eng.Changed()
 			c.waitFor(func() bool {
 				known := c.eng.sendings.Load()
+				if known == nil { // the engine has not read them yet
+					return false
+				}
 				e := (*known)[s.ID].Encryption
 				return recipient == "" && e == nil || e != nil && e.Seed == seed && (*known)[s.EndpointID].Encryption == e
 			})

@@ -24,6 +24,8 @@ type endpointQueue struct {
 	due         time.Time     // next due time; zero when none is known
 	backoff     backoff       // asked for with Retry-After
 	circuit     circuit
+	moved       uint64      // the engine's count of moves of circuits when this one was last moved or saved
+	unsaved     int         // moves of the circuit that are not in the database yet
 	terms       terms       // how it takes batches
 	lookAt      time.Time   // next check whether enough waits to fill a batch
 	week        window.Week // delivery windows
@@ -57,8 +59,8 @@ func (q *endpointQueue) configure(e store.Endpoint) {
 	if q.endpoint.URL != e.URL { // a receiver at another address did not ask for the backoff
 		q.backoff = backoff{generation: q.backoff.generation + 1, running: q.backoff.running}
 	}
-	q.circuit, q.terms, q.week, q.opensAt, q.lookAt = circuitOf(e), termsOf(e), weekOf(e), time.Time{}, time.Time{}
-	q.endpoint = e
+	q.terms, q.week, q.opensAt, q.lookAt = termsOf(e), weekOf(e), time.Time{}, time.Time{}
+	q.circuit, q.endpoint = circuitOf(e), e
 }
 
 // A queue holds up to claimAhead times its concurrency, so that one claim serves many attempts and a slot never waits for the

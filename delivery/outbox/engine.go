@@ -65,8 +65,9 @@ type Engine struct {
 	sweep    chan struct{}
 	expiry   chan struct{}
 
-	mu     sync.Mutex
-	queues map[string]*endpointQueue
+	mu           sync.Mutex
+	queues       map[string]*endpointQueue
+	circuitMoves uint64 // counts what was done to circuits; the mutex guards it
 	// queuesEpoch is the epoch of the database that the queues were read at; the dispatcher writes it.
 	queuesEpoch string
 	held        int  // deliveries claimed and not completed, over all queues

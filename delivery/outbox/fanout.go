@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -25,6 +26,7 @@ type index struct {
 type targets struct {
 	bySubject map[string][]target
 	rest      []target
+	health    bool // whether an endpoint of a health party is among them
 }
 
 // target is a subscription with its compiled filters.
@@ -37,7 +39,8 @@ type target struct {
 // partner goes to the own organisation's subscriptions, and to a partner only along a route (guarantee G3). That holds for the
 // sender too: two intermediaries that subscribe to the same types at each other would send every event back, and reject it
 // there as not the sender's own. Filters narrow that down, and so do the contract versions that the event fits: a subscription
-// to one line of versions gets no other (EDU-08). An event with an audience goes to no other partner.
+// to one line of versions gets no other (EDU-08). An event with an audience goes to no other partner, and
+// a business message to no other health party than the one that it is addressed to.
 func (x *index) match(ev *event.Event, row *store.Event, fromOwn bool) []store.FanoutTarget {
 	t := x.byType[ev.Type]
 	if t == nil {
@@ -46,7 +49,7 @@ func (x *index) match(ev *event.Event, row *store.Event, fromOwn bool) []store.F
 	var allowed []store.FanoutTarget
 	for _, candidates := range [][]target{t.bySubject[ev.Subject], t.rest} {
 		for _, c := range candidates {
-			if x.routes.May(row.PartnerID, fromOwn, c.PartnerID, c.Own, ev.Type) && row.Audience.Has(c.PartnerID, c.Own) &&
+			if x.routes.May(row.PartnerID, fromOwn, c.PartnerID, c.Own, ev.Type) && row.Audience.Has(c.PartnerID, c.Own) && row.Audience.Reaches(c.HerID) &&
 				store.FitsLine(row.ContractVersions, c.Version) && c.filter.Match(ev.Extension) {
 				allowed = append(allowed, c.FanoutTarget)
 			}
@@ -65,6 +68,7 @@ func (x *index) add(row store.FanoutTarget) error {
 		t = &targets{bySubject: make(map[string][]target)}
 		x.byType[row.EventType] = t
 	}
+	t.health = t.health || row.HerID != 0
 	if subject, ok := compiled.Exact("subject"); ok {
 		t.bySubject[subject] = append(t.bySubject[subject], target{row, compiled})
 		return nil
@@ -120,21 +124,38 @@ func readIndex(ctx context.Context, tx *store.Tx, epoch string) (*index, error) 
 	return x, nil
 }
 
-// rejectUnwanted rejects the submissions that need a recipient and have none, in the transaction in which they would be
+// missing says which recipient an event of a submission needs and lacks; nil when it lacks none. A submission may ask for any. The own
+// organisation's business messages need the party that they are addressed to: they would reach nobody, and nobody would be told.
+func (x *index) missing(p *pending, n int, row *store.Event) error {
+	to, t := row.Audience.HerID(), x.byType[row.CEType]
+	if to == 0 || !p.FromOwn || t == nil || !t.health {
+		if p.NeedRecipient && len(x.match(&p.Events[n], row, p.FromOwn)) == 0 {
+			return ErrNoRecipient
+		}
+		return nil
+	}
+	if slices.ContainsFunc(x.match(&p.Events[n], row, true), func(t store.FanoutTarget) bool { return t.HerID == to }) {
+		return nil
+	}
+	return &NoPartyError{HerID: to}
+}
+
+// rejectUnwanted rejects the submissions that need a recipient and lack it, in the transaction in which they would be
 // written: a subscription that ends at this moment either gets the event or has it rejected. It accepts an event that this
 // client sent before, for that has its deliveries.
 func rejectUnwanted(ctx context.Context, tx *store.Tx, index *index, group []*pending, rows [][]store.Event) error {
 	for i, p := range group {
-		if !p.NeedRecipient || !p.isNew() {
+		if !p.isNew() {
 			continue
 		}
 		for n := range rows[i] {
-			if len(index.match(&p.Events[n], &rows[i][n], p.FromOwn)) > 0 {
+			missing := index.missing(p, n, &rows[i][n])
+			if missing == nil {
 				continue
 			}
 			_, err := tx.EventIDByIdentity(ctx, p.ClientID, rows[i][n].CESource, rows[i][n].CEID)
 			if errors.Is(err, store.ErrNotFound) {
-				p.err = ErrNoRecipient
+				p.err = missing
 				break
 			}
 			if err != nil {

@@ -60,7 +60,7 @@ func (e *Engine) Forecast(ctx context.Context, p Prospect) (Forecast, error) {
 	takers := make([]*index, len(p.Subscriptions))
 	for i, sub := range p.Subscriptions {
 		f.Of[i], types = make(map[string]Expected), append(types, sub.Types...)
-		if takers[i], err = soleIndex(sub, sub.Types, sub.PartnerID == own.ID, routes); err != nil {
+		if takers[i], err = soleIndex(ctx, q, sub, sub.Types, sub.PartnerID == own.ID, routes); err != nil {
 			return f, err
 		}
 	}

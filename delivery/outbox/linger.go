@@ -14,12 +14,16 @@ const (
 	lingerRate = 500
 	// lingerTo waiting events and outcomes are written at once.
 	lingerTo = 64
-	// lingerTime bounds the wait, and with it what it adds to the time of a 202.
+	// lingerTime bounds the wait, and with it what it adds to the time of a 202; after each lingerStep the writer looks whether
+	// lingerTo wait.
 	lingerTime = 4 * time.Millisecond
+	lingerStep = time.Millisecond
 	// lingerGain is the least number that must come during a wait, on average, for the next wait to be worth it.
 	lingerGain = 2
-	// lingerOff is the number of transactions that do not wait after waiting brought too little.
-	lingerOff = 100
+	// lingerOff is the number of transactions that do not wait after waiting brought too little; it doubles each time up to
+	// lingerOffMost, so that events that go one after the other are not slowed down by the attempts.
+	lingerOff     = 100
+	lingerOffMost = 64 * lingerOff
 	// lingerMemory transactions make up what rate and gain are averaged over, the latest counting most.
 	lingerMemory = 8
 )
@@ -28,6 +32,7 @@ const (
 type linger struct {
 	rate, gain float64 // events and outcomes a second; those that came during a wait
 	off        int     // transactions that still do not wait
+	rest       int     // what off was set to last
 	last       time.Time
 }
 
@@ -41,14 +46,22 @@ func (l *linger) wait(ctx context.Context, here func() int) {
 	case before >= lingerTo || l.rate < lingerRate:
 		return
 	}
-	select {
-	case <-time.After(lingerTime):
-	case <-ctx.Done():
+	now := before
+	for waited := time.Duration(0); now < lingerTo && waited < lingerTime; waited += lingerStep {
+		select {
+		case <-time.After(lingerStep):
+		case <-ctx.Done():
+			return
+		}
+		now = here()
+	}
+	l.gain += (float64(now-before) - l.gain) / lingerMemory
+	if l.gain >= lingerGain {
+		l.rest = 0
 		return
 	}
-	if l.gain += (float64(here()-before) - l.gain) / lingerMemory; l.gain < lingerGain {
-		l.off, l.gain = lingerOff, 2*lingerGain
-	}
+	l.rest = min(max(lingerOff, 2*l.rest), lingerOffMost)
+	l.off, l.gain = l.rest, lingerGain
 }
 
 // wrote counts what a transaction is about to write.

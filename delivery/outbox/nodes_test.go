@@ -303,7 +303,7 @@ func TestChangeHoldsOnEveryNode(t *testing.T) { // guarantee G2
 // A database that swallows what it is asked holds nobody up for ever: whoever waits gets an answer, and what follows goes on.
 func TestDatabaseThatSaysNothing(t *testing.T) {
 	t.Parallel()
-	c := newChain(t, storetest.Postgres(t), func(cfg *Config) { cfg.Deadline = 100 * time.Millisecond })
+	c := newChain(t, storetest.Postgres(t), func(cfg *Config) { cfg.Deadline = 2 * time.Second })
 	same := c.submission(c.own.ID, true, "nl.a", "1")
 	undo := errors.New("undo")
 	err := c.db.Write(t.Context(), func(tx *store.Tx) error {

@@ -2,6 +2,7 @@ package outbox
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -60,7 +61,7 @@ func (e *Engine) newScanner(ctx context.Context, q *store.Queries, r Replay, p s
 	if len(r.Types) > 0 {
 		s.span.Types = slices.DeleteFunc(slices.Clone(sub.Types), func(t string) bool { return !slices.Contains(r.Types, t) })
 	}
-	if s.takes, err = soleIndex(sub, s.span.Types, partner.Own, routes); err != nil || s.span.Subject != "" {
+	if s.takes, err = soleIndex(ctx, q, sub, s.span.Types, partner.Own, routes); err != nil || s.span.Subject != "" {
 		return s, err
 	}
 	// A subscription to one subject is found by it, and need not look at the events of all others.
@@ -73,12 +74,16 @@ func (e *Engine) newScanner(ctx context.Context, q *store.Queries, r Replay, p s
 }
 
 // soleIndex makes the fan-out index of one subscription to these types, whatever its state; own is one of the own organisation.
-func soleIndex(sub store.Subscription, types []string, own bool, routes []store.Route) (*index, error) {
+func soleIndex(ctx context.Context, q *store.Queries, sub store.Subscription, types []string, own bool, routes []store.Route) (*index, error) {
 	x := &index{byType: make(map[string]*targets), routes: store.NewPassages(routes)}
+	party, err := q.AMQPPartyByEndpoint(ctx, sub.EndpointID)
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return nil, fmt.Errorf("read party: %w", err)
+	}
 	for _, t := range types {
 		err := x.add(store.FanoutTarget{
 			EventType: t, Version: sub.Versions[t], SubscriptionID: sub.ID, PartnerID: sub.PartnerID, EndpointID: sub.EndpointID,
-			Filters: sub.Filters, OrderBy: sub.OrderBy, Own: own,
+			Filters: sub.Filters, OrderBy: sub.OrderBy, Own: own, HerID: party.HerID,
 		})
 		if err != nil {
 			return nil, err

@@ -117,7 +117,7 @@ func (e *Engine) sameEndpoint(ctx context.Context, ep *store.Endpoint) bool {
 // key that is not wanted any more, because it was claimed a moment earlier. What is not tried for that reason is claimed again.
 func (e *Engine) sameEncryption(ctx context.Context, list ...*store.Claimed) bool {
 	for i, c := range list {
-		if c.SubscriptionID == "" || i > 0 && list[i-1].SubscriptionID == c.SubscriptionID {
+		if c.SubscriptionID == "" || i > 0 && list[i-1].SubscriptionID == c.SubscriptionID { // #nosec G602 -- of the first none is before it
 			continue
 		}
 		seed, err := e.cfg.DB.EncryptSeed(ctx, c.SubscriptionID)

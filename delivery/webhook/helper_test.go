@@ -29,6 +29,8 @@ func (note) BinaryHeader() http.Header {
 	}
 }
 
+func (note) TraceContext() (parent, state string) { return "", "" }
+
 // textOnly is a note that binary mode cannot carry.
 type textOnly struct{ note }
 

@@ -26,12 +26,21 @@ func (s *Sender) Send(ctx context.Context, t Target, m Message) Outcome {
 	return out
 }
 
-// Encode returns the header and the body that carry the event in a mode.
-func (m Message) Encode(mode string) (http.Header, []byte) {
+// Encode returns the header and the body that carry the event in a mode. The trace of an event that has one goes into the headers of W3C
+// Trace Context too, unchanged, so that spans of the receiver become children of the publisher's.
+func (m Message) Encode(mode string) (header http.Header, body []byte) {
 	if mode == ModeBinary && len(m.Data) > 0 && m.Event.CanBinary() {
-		return m.Event.BinaryHeader(), m.Data
+		header, body = m.Event.BinaryHeader(), m.Data
+	} else {
+		header, body = http.Header{"Content-Type": {"application/cloudevents+json"}}, m.Event.AppendJSON(make([]byte, 0, len(m.Data)+512))
 	}
-	return http.Header{"Content-Type": {"application/cloudevents+json"}}, m.Event.AppendJSON(make([]byte, 0, len(m.Data)+512))
+	if parent, state := m.Event.TraceContext(); parent != "" {
+		header["Traceparent"] = []string{parent}
+		if state != "" {
+			header["Tracestate"] = []string{state}
+		}
+	}
+	return header, body
 }
 
 // SendBatch makes one attempt to deliver a batch (EDU-11), already encoded as application/cloudevents-batch+json. A retry must

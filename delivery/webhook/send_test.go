@@ -81,6 +81,30 @@ func TestSendModes(t *testing.T) {
 	}
 }
 
+// What an event says of its trace goes into the headers in which tracing of receivers looks for it, in both modes.
+//
+// Rules: CE-24.
+func TestSendTraceContext(t *testing.T) {
+	t.Parallel()
+	const parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+	body := `{"specversion":"1.0","id":"1","source":"urn:x","type":"nl.x.note","traceparent":"` + parent + `","tracestate":"a=1","data":{"a":1}}`
+	_, events, err := event.Read(http.Header{"Content-Type": {event.MediaType}}, []byte(body), event.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, mode := range []string{ModeStructured, ModeBinary} {
+		server, seen := receiver(t)
+		m := message()
+		m.Event = &events[0]
+		if out := newSender(t, nil, server).Send(t.Context(), Target{EndpointID: "e", URL: server.URL, Mode: mode}, m); out.Status != http.StatusAccepted {
+			t.Fatalf("%s: %+v", mode, out)
+		}
+		if got := (<-seen).header; got.Get("traceparent") != parent || got.Get("tracestate") != "a=1" {
+			t.Errorf("%s: %v", mode, got)
+		}
+	}
+}
+
 func TestSendBatch(t *testing.T) {
 	t.Parallel()
 	server, seen := receiver(t)

@@ -146,7 +146,7 @@ func TestManyRefusalsAreOne(t *testing.T) {
 	as := newTokenServer(t)
 	sink := guarded(t, func(token string) bool { return token == "token-2" })
 	s := newSender(t, nil, as.Server, sink)
-	target := Target{EndpointID: "e", URL: sink.URL, Token: as.config(AuthBasic)}
+	target := Target{EndpointID: "e", URL: sink.URL, Token: as.config(AuthBasic), Timeout: time.Minute} // 50 at once on a busy machine
 	var wg sync.WaitGroup
 	for range 50 {
 		wg.Go(func() {

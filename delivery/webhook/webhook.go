@@ -44,6 +44,8 @@ type Payload interface {
 	CanBinary() bool
 	// BinaryHeader returns the ce- headers and Content-Type of binary mode. The caller may add to it.
 	BinaryHeader() http.Header
+	// TraceContext returns the values of the headers traceparent and tracestate, each "" when there is none.
+	TraceContext() (parent, state string)
 }
 
 // Message is one event to send.

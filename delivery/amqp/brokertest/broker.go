@@ -133,7 +133,7 @@ func find(v Version) (i rabbitmq.Installation, why string) {
 }
 
 // giveUp ends the wait of a test for what must come; nothing depends on it but the end of a failing test.
-const giveUp = 60 * time.Second
+const giveUp = 3 * time.Minute
 
 // Party is a party of the exchange with its queues.
 type Party = rabbitmq.Party

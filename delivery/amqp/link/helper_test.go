@@ -15,7 +15,7 @@ import (
 )
 
 // giveUp ends a test that waits for what never comes; nothing else depends on it.
-const giveUp = 90 * time.Second
+const giveUp = 3 * time.Minute
 
 func quick(cfg link.Config) link.Config {
 	cfg.Retry = link.Retry{First: 20 * time.Millisecond, Max: 200 * time.Millisecond}

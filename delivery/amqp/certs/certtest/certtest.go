@@ -16,6 +16,8 @@ import (
 	"net"
 	"testing"
 	"time"
+
+	"golang.org/x/crypto/ocsp"
 )
 
 // PKI is a root with one intermediate that signs leaves.
@@ -121,6 +123,20 @@ func (p *PKI) CRL(revoked ...*x509.Certificate) []byte {
 		p.t.Fatal(err)
 	}
 	return pem.EncodeToMemory(&pem.Block{Type: "X509 CRL", Bytes: der})
+}
+
+// OCSP makes the answer of the intermediate that a certificate is good, which nobody may keep; change may alter it before it is signed.
+func (p *PKI) OCSP(c *x509.Certificate, change ...func(*ocsp.Response)) []byte {
+	p.t.Helper()
+	template := ocsp.Response{Status: ocsp.Good, SerialNumber: c.SerialNumber, ThisUpdate: p.now.Add(-time.Minute)}
+	for _, f := range change {
+		f(&template)
+	}
+	der, err := ocsp.CreateResponse(p.Between, p.Between, template, p.betweenKey)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return der
 }
 
 // PEM writes certificates.
