@@ -253,5 +253,5 @@ const (
 	ModeStructured = "structured"
 	ModeBinary     = "binary"
 	TokenAuthNone  = "none"
-	TokenAuthTLS   = "tls_client_auth"
+	TokenAuthTLS   = "tls_client_auth" // #nosec G101 -- the name of a method
 )

@@ -99,6 +99,17 @@ func (p Problems) Add(field string, text i18n.Message) {
 	}
 }
 
+// AddressProblem tells an error of Config.CheckURL, in the language of the reader where it has a text for that.
+func AddressProblem(err error) i18n.Message {
+	if told, ok := errors.AsType[interface {
+		error
+		Message() i18n.Message
+	}](err); ok {
+		return told.Message()
+	}
+	return i18n.Raw(err.Error())
+}
+
 // AddIf notes a problem when input is bad.
 func (p Problems) AddIf(bad bool, field string, text i18n.Message) {
 	if bad {

@@ -128,7 +128,7 @@ func (v *Vault) Seal(purpose string, plain []byte) string {
 }
 
 func (k vaultKey) seal(purpose string, plain []byte) string {
-	return "v1." + k.id + "." + base64.RawURLEncoding.EncodeToString(k.aead.Seal(nil, nil, plain, []byte(purpose)))
+	return "v1." + k.id + "." + base64.RawURLEncoding.EncodeToString(k.aead.Seal(nil, nil, plain, []byte(purpose))) // #nosec G407 -- the AEAD makes its nonce at random
 }
 
 // Open decrypts what Seal made for the same purpose. It answers ErrWrongKey for what another key sealed.
@@ -178,7 +178,7 @@ func (v *Vault) OpenKey(purpose, sealed string) (crypto.Signer, error) {
 // SealBytes is [Vault.Seal] for what is large and stored as bytes, without the third that base64 adds.
 func (v *Vault) SealBytes(purpose string, plain []byte) []byte {
 	key := v.state.Load().inUse
-	return key.aead.Seal([]byte("b1."+key.id+"."), nil, plain, []byte(purpose))
+	return key.aead.Seal([]byte("b1."+key.id+"."), nil, plain, []byte(purpose)) // #nosec G407 -- the AEAD makes its nonce at random
 }
 
 // OpenBytes decrypts what SealBytes made for the same purpose. It answers ErrWrongKey for what another key sealed.

@@ -101,7 +101,7 @@ func (s KeySource) run(ctx context.Context) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, keyCommandTime)
 	defer cancel()
 	words := strings.Fields(s.Command)
-	cmd := exec.CommandContext(ctx, words[0], words[1:]...)
+	cmd := exec.CommandContext(ctx, words[0], words[1:]...) // #nosec G204 -- the command of --key-command, which the operator gave
 	var problems bytes.Buffer
 	cmd.Stderr, cmd.WaitDelay = &problems, time.Second
 	out, err := cmd.Output()
@@ -109,8 +109,8 @@ func (s KeySource) run(ctx context.Context) ([]byte, error) {
 		return nil, fmt.Errorf("it did not end within %s", keyCommandTime)
 	}
 	if err != nil {
-		said, _, _ := strings.Cut(strings.TrimSpace(problems.String()), "\n")
-		return nil, fmt.Errorf("it failed: %w: %.200s", err, said)
+		// All of it on one line: what is wrong need not stand first, as with pkcs11-tool, which begins with what it is about to do.
+		return nil, fmt.Errorf("it failed: %w: %.300s", err, strings.Join(strings.Fields(problems.String()), " "))
 	}
 	return out, nil
 }

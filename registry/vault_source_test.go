@@ -32,6 +32,7 @@ func TestKeySources(t *testing.T) {
 		{Variable: "TEST_NO_KEYS"}:                "variable TEST_NO_KEYS: it holds no key",
 		{Variable: "TEST_BAD_KEYS"}:               "variable TEST_BAD_KEYS: line 2 must hold 32 bytes",
 		{Command: "cat /no/such/file"}:            "key command cat: it failed: exit status 1: cat: /no/such/file",
+		{Command: "cat /no/such /none"}:           "/no/such: No such file or directory cat: /none: No such",
 		{Command: "/no/such/program x"}:           "key command /no/such/program: it failed",
 		{File: filepath.Join(t.TempDir(), "new")}: "no such file",
 	} {

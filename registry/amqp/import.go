@@ -67,8 +67,11 @@ func unreadable(err error) i18n.Message {
 		err  error
 		text i18n.Message
 	}{
-		{cpa.ErrTooLarge, "amqp.cpa.too-large"}, {cpa.ErrNotUTF8, "amqp.cpa.not-utf8"}, {cpa.ErrNotProfile, "amqp.cpa.not-profile"},
-		{cpa.ErrNoHerID, "amqp.cpa.no-her-id"}, {cpa.ErrNoChannel, "amqp.cpa.no-channel"},
+		{cpa.ErrTooLarge, "amqp.cpa.too-large"},
+		{cpa.ErrNotUTF8, "amqp.cpa.not-utf8"},
+		{cpa.ErrNotProfile, "amqp.cpa.not-profile"},
+		{cpa.ErrNoHerID, "amqp.cpa.no-her-id"},
+		{cpa.ErrNoChannel, "amqp.cpa.no-channel"},
 	} {
 		if errors.Is(err, known.err) {
 			return known.text

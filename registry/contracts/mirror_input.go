@@ -98,7 +98,7 @@ func (m *Mirrors) checkAddress(text string) i18n.Message {
 		return i18n.Raw(registry.AsSentence(err.Error()))
 	}
 	if err := m.cfg.CheckURL(text); err != nil {
-		return i18n.Raw(err.Error())
+		return registry.AddressProblem(err)
 	}
 	return ""
 }
@@ -116,7 +116,7 @@ func (m *Mirrors) checkList(lines []string) i18n.Message {
 			return text
 		}
 		if err := m.cfg.CheckURL(e.URL); err != nil {
-			return i18n.M("contracts.mirror-refused.address-bad", e.URL, err.Error())
+			return i18n.M("contracts.mirror-refused.address-bad", e.URL, registry.AddressProblem(err))
 		}
 	}
 	return ""

@@ -55,7 +55,7 @@ func (c *Clients) check(in NewClient, methods []string, administrator bool) regi
 		wrong.AddIf(!slices.Contains(AllScopes(), s), "scopes", "identity.scopes-wrong")
 	}
 	publishes := slices.Contains(in.Scopes, ScopeEventsPublish)
-	wrong.Add("publishTypes", (checkPatterns(in.PublishTypes, publishes, checkTypePattern)))
+	wrong.Add("publishTypes", checkPatterns(in.PublishTypes, publishes, checkTypePattern))
 	wrong.Add("publishSources", checkPatterns(in.PublishSources, publishes, func(s string) i18n.Message {
 		return checkSourcePattern(s, administrator)
 	}))
@@ -89,7 +89,7 @@ func (c *Clients) checkKeys(in NewClient, methods []string, wrong registry.Probl
 		}
 	default:
 		if err := c.cfg.CheckURL(in.JWKSURI); err != nil {
-			wrong.Add("jwksUri", i18n.Message(err.Error()))
+			wrong.Add("jwksUri", registry.AddressProblem(err))
 		}
 	}
 }

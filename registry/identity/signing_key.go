@@ -114,12 +114,12 @@ const (
 )
 
 // RotateDue makes another key when the newest will have signed for so long within a day, of all nodes once. It is published now and signs a
-// day later, and the old one signs until then. Administrators are mailed. 0 is never.
-func (s *SigningKeys) RotateDue(ctx context.Context, every time.Duration) error {
+// day later, and the old one signs until then. Administrators are mailed. 0 is never. It returns the id of the key that it made, if any.
+func (s *SigningKeys) RotateDue(ctx context.Context, every time.Duration) (made string, err error) {
 	if every <= 0 {
-		return nil
+		return "", nil
 	}
-	err := s.cfg.DB.Write(ctx, func(tx *store.Tx) error {
+	err = s.cfg.DB.Write(ctx, func(tx *store.Tx) error {
 		rows, err := tx.SigningKeys(ctx)
 		if err != nil || len(rows) == 0 || tx.Now.Before(rows[0].CreatedAt.Add(every-publishedAhead)) {
 			return err
@@ -136,13 +136,17 @@ func (s *SigningKeys) RotateDue(ctx context.Context, every time.Duration) error 
 		if err := tx.SwapSetting(ctx, plannedSetting, planned, kid); err != nil {
 			return err
 		}
+		made = kid
 		return s.cfg.MailChange(ctx, tx, actor, "", i18n.M("identity.mail.signing-subject", start.Time), registry.ChangePages{Administrator: "/admin/installation"},
 			[]registry.Change{registry.ChangeOf("identity.mail.signing-key", rows[0].ID, kid)})
 	})
 	if errors.Is(err, store.ErrConflict) || errors.Is(err, store.ErrNotFound) { // another node was faster
-		return nil
+		return "", nil
 	}
-	return registry.Wrap("replace signing key", err)
+	if err != nil {
+		return "", fmt.Errorf("replace signing key: %w", err)
+	}
+	return made, nil
 }
 
 // replace makes a key that signs from a moment on, at which all others stop.

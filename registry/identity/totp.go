@@ -3,7 +3,7 @@ package identity
 import (
 	"crypto/hmac"
 	"crypto/rand"
-	"crypto/sha1" //nolint:gosec // what authenticator apps speak; RFC 6238 needs no more of the hash than that it is keyed
+	"crypto/sha1" // #nosec G505 -- what authenticator apps speak; RFC 6238 needs no more of the hash than that it is keyed
 	"crypto/subtle"
 	"encoding/base32"
 	"encoding/binary"

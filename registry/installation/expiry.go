@@ -26,6 +26,9 @@ const (
 	ExpirySignKey   = "endpoint-signing"     // of the key before, that signs requests until it retires
 	ExpiryEndpoint  = "endpoint-certificate" // the client certificate that an endpoint is shown
 	ExpiryOutbound  = "outbound"             // the client certificate that the others are shown
+	ExpiryRecipient = "encryption-key"       // the last of a pasted set that the data of a subscription can be encrypted with
+	ExpiryKeySet    = "encryption-key-set"   // the same of a set behind an address, as a node read it last
+	ExpiryReceiver  = "receiver"             // the certificate that the host of an endpoint showed a node last
 )
 
 // The codes of what the check of certificates finds about ends.
@@ -62,7 +65,7 @@ func KindOf(item string) string {
 // StoredKinds lists the kinds in the database, which all nodes share: of these, what is not found any more is over. Of files, which each node has
 // its own of, only a later end says so.
 func StoredKinds() []string {
-	return []string{ExpiryParty, ExpiryBroker, ExpiryBrokerCA, ExpiryClient, ExpiryClientKey, ExpiryReadKey, ExpirySignKey, ExpiryEndpoint, ExpiryAssertion}
+	return []string{ExpiryParty, ExpiryBroker, ExpiryBrokerCA, ExpiryClient, ExpiryClientKey, ExpiryReadKey, ExpirySignKey, ExpiryEndpoint, ExpiryAssertion, ExpiryRecipient}
 }
 
 // Text tells when it ends, or that it has ended.

@@ -30,7 +30,7 @@ type Surroundings struct {
 	Address *Address
 	Proxy   *Proxy
 	TLS     *Certificate // of --tls-cert
-	Files   []Expiry     // other certificates in files that flags name
+	Files   []Expiry     // other certificates in files that flags name, and keys and certificates of receivers
 	Clock   *Clock
 	// Outbound is nil when nothing outside was looked for.
 	Outbound *Outbound

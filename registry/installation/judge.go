@@ -84,6 +84,9 @@ func judgePostgres(d *Database) (found []Finding) {
 	if d.SynchronousCommit == "off" {
 		found = append(found, Finding{Code: "database-synchronous-commit", Severity: Error, Text: "installation.database.synchronous-commit", Remedy: "installation.database.synchronous-commit-remedy"})
 	}
+	if d.Untuned {
+		found = append(found, Finding{Code: "database-pooler-settings", Severity: Warning, Text: "installation.database.pooler-settings", Remedy: "installation.database.pooler-settings-remedy", Href: "/docs/postgresql"})
+	}
 	if d.Major < LeastPostgres {
 		found = append(found, Finding{Code: "database-version", Severity: Warning, Text: i18n.M("installation.database.version", d.Version, plain(LeastPostgres)), Remedy: "installation.database.version-remedy"})
 	}
@@ -181,6 +184,9 @@ func judgeAddress(f *Facts) ([]Finding, bool) {
 
 // Blocked is the kind of failure of a request to an address that this installation sends nothing to; see package outbound.
 const Blocked = "blocked-address"
+
+// Unlisted is the kind of a host that is not among --outbound-hosts.
+const Unlisted = "unlisted"
 
 // reach explains by a kind of package outbound that a host was not reached.
 func reach(kind string) i18n.Message { return i18n.Word("installation.reach", kind) }

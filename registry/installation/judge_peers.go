@@ -65,6 +65,10 @@ func judgeOutbound(f *Facts) ([]Finding, bool) {
 		if t.Kind == Blocked {
 			continue // on purpose: the owner of the endpoint is told when a delivery fails
 		}
+		if t.Kind == Unlisted {
+			found = append(found, Finding{Code: "outbound-unlisted", Severity: Warning, Text: i18n.M("installation.outbound.unlisted", t.Host), Remedy: "installation.outbound.unlisted-remedy"})
+			continue
+		}
 		tried++
 		if t.Reached {
 			reached++
@@ -83,7 +87,7 @@ func judgeOutbound(f *Facts) ([]Finding, bool) {
 		}
 		found = append(found, f)
 	}
-	return found, tried > 0
+	return found, tried > 0 || found != nil
 }
 
 func judgeMail(f *Facts) ([]Finding, bool) {

@@ -81,6 +81,7 @@ func TestEveryProblem(t *testing.T) {
 		"database-fsync":              {Error, func(f *Facts) { postgres(f).Fsync = "off" }},
 		"database-full-page-writes":   {Error, func(f *Facts) { postgres(f).FullPageWrites = "off" }},
 		"database-synchronous-commit": {Error, func(f *Facts) { postgres(f).SynchronousCommit = "off" }},
+		"database-pooler-settings":    {Warning, func(f *Facts) { postgres(f).Untuned = true }},
 		"database-version":            {Warning, func(f *Facts) { postgres(f).Major = 13 }},
 		"disk-full":                   {Error, func(f *Facts) { f.Disk.Free = 1 << 20 }},
 		"disk-low":                    {Warning, func(f *Facts) { f.Disk.Free = 4 << 30 }},
@@ -111,6 +112,7 @@ func TestEveryProblem(t *testing.T) {
 		"clock-unsynchronised":     {Warning, func(f *Facts) { f.Clock.Synchronised = false }},
 		"outbound-dns":             {Error, func(f *Facts) { f.Outbound.Targets[1] = Target{Host: "b.example", Kind: "dns"} }},
 		"outbound-unreachable":     {Warning, func(f *Facts) { f.Outbound.Targets[1] = Target{Host: "b.example", Resolved: true, Kind: "timeout"} }},
+		"outbound-unlisted":        {Warning, func(f *Facts) { f.Outbound.Targets[1] = Target{Host: "b.example", Resolved: true, Kind: Unlisted} }},
 		"mail-none":                {Warning, func(f *Facts) { f.Mail.Host = "" }},
 		"mail-failed":              {Error, func(f *Facts) { f.Mails = f.Mails[2:] }},
 		"mail-retrying": {Warning, func(f *Facts) {

@@ -99,7 +99,7 @@ func (e *Endpoints) checkWebhook(in EndpointInput, old store.Endpoint, wrong reg
 	wrong.AddIf(in.ContentMode != registry.ModeStructured && in.ContentMode != registry.ModeBinary, "contentMode", "partners.endpoint.mode-bad")
 	wrong.AddIf(in.ContentMode == registry.ModeBinary && old.SignScheme == store.SignStandard, "contentMode", "partners.sign.binary-mode")
 	if err := e.cfg.CheckURL(in.URL); err != nil {
-		wrong.Add("url", i18n.Raw(err.Error()))
+		wrong.Add("url", registry.AddressProblem(err))
 	}
 	wrong.AddIf(!slices.Contains(e.TokenAuthMethods(), in.TokenAuthMethod), "tokenAuthMethod", "partners.endpoint.method-bad")
 	e.checkCertificate(in, old, wrong)
@@ -107,7 +107,7 @@ func (e *Endpoints) checkWebhook(in EndpointInput, old store.Endpoint, wrong reg
 		return
 	}
 	if err := e.cfg.CheckURL(in.TokenURL); err != nil {
-		wrong.Add("tokenUrl", i18n.Raw(err.Error()))
+		wrong.Add("tokenUrl", registry.AddressProblem(err))
 	}
 	wrong.Add("tokenClientId", registry.CheckLine(in.TokenClientID, 1, 255))
 	wrong.Add("tokenScope", registry.CheckLine(in.TokenScope, 0, 1000))

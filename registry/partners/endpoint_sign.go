@@ -104,28 +104,31 @@ func (e *Endpoints) RotateSignKey(ctx context.Context, actor registry.Actor, id 
 
 // RotateDue makes another Ed25519 key for each endpoint whose own has signed for so long, once: the endpoint is locked meanwhile. Both sign for the
 // overlap of the endpoint, but for a week at least, in which its receiver takes the new public key. A secret of HMAC only its maker is
-// shown, so none is made here. 0 is never.
-func (e *Endpoints) RotateDue(ctx context.Context, every time.Duration) error {
+// shown, so none is made here. 0 is never. It returns the endpoints whose key was replaced, also when others failed.
+func (e *Endpoints) RotateDue(ctx context.Context, every time.Duration) (replaced []store.Endpoint, err error) {
 	if every <= 0 {
-		return nil
+		return nil, nil
 	}
 	ids, err := e.cfg.DB.EndpointsSigned(ctx)
 	if err != nil {
-		return registry.Wrap("list endpoints with keys", err)
+		return nil, fmt.Errorf("list endpoints with keys: %w", err)
 	}
 	for _, id := range ids {
-		_, _, failure := e.sign(ctx, registry.SystemActor(), id, func(now time.Time, endpoint *store.Endpoint, keys []SignKey) ([]SignKey, *SignKey, error) {
+		endpoint, _, failure := e.sign(ctx, registry.SystemActor(), id, func(now time.Time, endpoint *store.Endpoint, keys []SignKey) ([]SignKey, *SignKey, error) {
 			if len(keys) == 0 || keys[0].Algorithm != store.SignEd25519 || now.Before(keys[0].CreatedAt.Add(every)) {
 				return nil, nil, errNotDue
 			}
 			keys, made := e.addKey(now, keys, SigningInput{Algorithm: store.SignEd25519, OverlapHours: max(endpoint.SignOverlapHours, DefaultOverlapHours)})
 			return keys, made, nil
 		})
-		if failure != nil && !errors.Is(failure, errNotDue) {
+		switch {
+		case failure == nil:
+			replaced = append(replaced, endpoint)
+		case !errors.Is(failure, errNotDue):
 			err = errors.Join(err, fmt.Errorf("replace the key of endpoint %s: %w", id, failure))
 		}
 	}
-	return err
+	return replaced, err
 }
 
 // errNotDue leaves a key as it is.

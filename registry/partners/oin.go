@@ -98,7 +98,10 @@ func Numbers(p store.Partner) string {
 		label, number string
 		tell          bool
 	}{
-		{"OIN", p.OIN, true}, {"BRIN", p.BRIN, true}, {"organisasjonsnummer", p.OrgNumber, true}, {"HER-id", p.HerID, p.OIN == ""},
+		{"OIN", p.OIN, true},
+		{"BRIN", p.BRIN, true},
+		{"organisasjonsnummer", p.OrgNumber, true},
+		{"HER-id", p.HerID, p.OIN == ""},
 		{"KvK", p.KVK, Number(p) == p.KVK},
 	} {
 		if n.number != "" && n.tell {

@@ -160,7 +160,9 @@ func numberTaken(ctx context.Context, tx *store.Tx, in Registration, except stri
 		field, label, number string
 		find                 func(context.Context, string) (store.Partner, error)
 	}{
-		{"oin", "OIN", in.OIN, tx.PartnerByOIN}, {"orgNumber", "organisasjonsnummer", in.OrgNumber, tx.PartnerByOrgNumber}, {"brin", "BRIN", in.BRIN, tx.PartnerByBRIN},
+		{"oin", "OIN", in.OIN, tx.PartnerByOIN},
+		{"orgNumber", "organisasjonsnummer", in.OrgNumber, tx.PartnerByOrgNumber},
+		{"brin", "BRIN", in.BRIN, tx.PartnerByBRIN},
 		{"kvk", "KvK", alone, func(ctx context.Context, kvk string) (store.Partner, error) { return tx.PartnerByKVK(ctx, kvk, except) }},
 	} {
 		other, err := n.find(ctx, n.number) // none has an empty one

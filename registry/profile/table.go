@@ -166,7 +166,7 @@ func registerSettings() []Setting {
 		{
 			Key: "tokens.proof_nonce", Title: "profile.tokens-proof-nonce.title", Explain: "profile.tokens-proof-nonce.explain",
 			Rules:   []string{"SEC-13"},
-			Choices: []Choice{{registry.PolicyOff, "profile.tokens-proof-nonce.off"}, {registry.PolicyRequire, "profile.choice.required"}},
+			Choices: []Choice{{registry.PolicyOff, "profile.tokens-proof-nonce.off"}, {registry.PolicyRequire, "profile.choice.always"}},
 			at:      func(p *registry.Profile) any { return &p.ProofNonce },
 		},
 	}
@@ -260,7 +260,8 @@ func sendingSettings() []Setting {
 			Explain: "profile.sending-new-destination.explain",
 			Rules:   []string{"EDU-14"},
 			Choices: []Choice{
-				{registry.DestinationApproval, "profile.sending-new-destination.approval"}, {registry.DestinationProof, "profile.sending-new-destination.proof"},
+				{registry.DestinationApproval, "profile.sending-new-destination.approval"},
+				{registry.DestinationProof, "profile.sending-new-destination.proof"},
 				{registry.DestinationAtOnce, "profile.sending-new-destination.at-once"},
 			},
 			at: func(p *registry.Profile) any { return &p.NewDestination },

@@ -12,7 +12,7 @@ const twoPeople = "access.two_people_"
 
 // accessSettings are about people who log in to the portal. The Edukoppeling profile asks nothing of it.
 func accessSettings() []Setting {
-	factor := []Choice{{registry.PolicyRequire, "profile.choice.required"}, {registry.FactorOptional, "profile.access-factor.optional"}}
+	factor := []Choice{{registry.PolicyRequire, "profile.choice.always"}, {registry.FactorOptional, "profile.access-factor.optional"}}
 	duration := func(key string, title, explain i18n.Message, least, most string, at func(*registry.Profile) *time.Duration) Setting {
 		return Setting{Key: key, Title: title, Explain: explain, Least: least, Most: most, at: func(p *registry.Profile) any { return at(p) }}
 	}

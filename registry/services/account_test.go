@@ -15,7 +15,7 @@ import (
 	"schakel/store/storetest"
 )
 
-const goodPassword = "correct horse battery"
+const goodPassword = "correct horse battery staple" // longer than any common one, so that no list of them is unpacked
 
 func newTestAccounts(t *testing.T) (*identity.Accounts, *store.DB, *storetest.Clock) {
 	t.Helper()

@@ -1,10 +1,10 @@
 package services
 
 import (
+	"context"
 	"errors"
 	"slices"
 
-	"context"
 	"schakel/registry"
 	registryamqp "schakel/registry/amqp"
 	"schakel/registry/confirm"

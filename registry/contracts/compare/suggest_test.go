@@ -2,8 +2,9 @@ package compare
 
 import (
 	"reflect"
-	"schakel/templates/i18n"
 	"testing"
+
+	"schakel/templates/i18n"
 )
 
 func TestSuggest(t *testing.T) {

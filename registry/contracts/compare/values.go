@@ -2,8 +2,9 @@ package compare
 
 import (
 	"maps"
-	"schakel/templates/i18n"
 	"strings"
+
+	"schakel/templates/i18n"
 )
 
 // kinds compares the types, null apart.

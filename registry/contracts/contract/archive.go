@@ -7,11 +7,12 @@ import (
 	"io"
 	"io/fs"
 	"path"
-	"schakel/templates/i18n"
 	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"schakel/templates/i18n"
 )
 
 // The bounds on a zip. What it holds is read only where a reference leads to it, and never to more bytes than these.

@@ -2,9 +2,10 @@ package contract
 
 import (
 	"fmt"
-	"schakel/templates/i18n"
 	"slices"
 	"strings"
+
+	"schakel/templates/i18n"
 )
 
 func methods() []string {

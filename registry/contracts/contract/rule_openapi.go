@@ -4,10 +4,11 @@ import (
 	"fmt"
 	"net/url"
 	"regexp"
-	"schakel/templates/i18n"
 	"slices"
 	"strings"
 	"sync"
+
+	"schakel/templates/i18n"
 )
 
 // openAPIRules are the rules on single objects of an OpenAPI document, wherever they stand.
@@ -281,7 +282,7 @@ func (o *openAPIRules) expressions(callback map[string]any, at *place) {
 
 // runtimeExpression is the grammar of OpenAPI's runtime expressions.
 var runtimeExpression = sync.OnceValue(func() *regexp.Regexp {
-	const token = "[!#$%&'*+.^_`|~0-9A-Za-z-]+"
+	const token = "[!#$%&'*+.^_`|~0-9A-Za-z-]+" // #nosec G101 -- a pattern of RFC 9110
 	return regexp.MustCompile(`^\$(?:url|method|statusCode|(?:request|response)\.(?:header\.` + token + `|query\..+|path\..+|body(?:#(?:/(?:[^~/]|~[01])*)*)?))$`)
 })
 

@@ -1,10 +1,11 @@
 package contract
 
 import (
-	"schakel/templates/i18n"
 	"slices"
 	"strconv"
 	"strings"
+
+	"schakel/templates/i18n"
 )
 
 // schemaRules are the rules on schemas, the same in both specifications.

@@ -4,8 +4,9 @@ import (
 	"encoding/json"
 	"net/url"
 	"path"
-	"schakel/templates/i18n"
 	"strings"
+
+	"schakel/templates/i18n"
 )
 
 // Upload is a document as it was brought in: by itself, or as a zip with the files that it refers to.

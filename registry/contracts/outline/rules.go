@@ -72,12 +72,20 @@ func (b *builder) kind(p spot) i18n.Message {
 // ruled are the members of a schema that limit a value, with their words.
 func ruled() [][2]string {
 	return [][2]string{
-		{"minLength", "outline.rule-min-length"}, {"maxLength", "outline.rule-max-length"}, {"pattern", "outline.rule-pattern"},
-		{"minimum", "outline.rule-minimum"}, {"exclusiveMinimum", "outline.rule-exclusive-minimum"},
-		{"maximum", "outline.rule-maximum"}, {"exclusiveMaximum", "outline.rule-exclusive-maximum"}, {"multipleOf", "outline.rule-multiple-of"},
-		{"minItems", "outline.rule-min-items"}, {"maxItems", "outline.rule-max-items"},
-		{"minProperties", "outline.rule-min-properties"}, {"maxProperties", "outline.rule-max-properties"},
-		{"contentEncoding", "outline.rule-encoding"}, {"contentMediaType", "outline.rule-media-type"},
+		{"minLength", "outline.rule-min-length"},
+		{"maxLength", "outline.rule-max-length"},
+		{"pattern", "outline.rule-pattern"},
+		{"minimum", "outline.rule-minimum"},
+		{"exclusiveMinimum", "outline.rule-exclusive-minimum"},
+		{"maximum", "outline.rule-maximum"},
+		{"exclusiveMaximum", "outline.rule-exclusive-maximum"},
+		{"multipleOf", "outline.rule-multiple-of"},
+		{"minItems", "outline.rule-min-items"},
+		{"maxItems", "outline.rule-max-items"},
+		{"minProperties", "outline.rule-min-properties"},
+		{"maxProperties", "outline.rule-max-properties"},
+		{"contentEncoding", "outline.rule-encoding"},
+		{"contentMediaType", "outline.rule-media-type"},
 		{"default", "outline.rule-default"},
 	}
 }

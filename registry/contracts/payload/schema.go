@@ -17,7 +17,6 @@ import (
 // Schema is a compiled schema, for use by many at once.
 type Schema struct {
 	source string
-	quick  *quick // nil when only the library can check the schema
 	// Each copy counts the steps of one check at a time.
 	free, room chan *instance
 	unchecked  []string
@@ -41,7 +40,7 @@ func Compile(source string) (*Schema, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.unchecked, s.quick = unchecked, newQuick(first.compiled, make(map[*jsonschema.Schema]*quick))
+	s.unchecked = unchecked
 	s.room <- first
 	s.free <- first
 	return s, nil

@@ -15,6 +15,9 @@ import (
 // TLSClientAuth is the method of a client that proves who it is with the certificate of its TLS connection (RFC 8705, SEC-03).
 const TLSClientAuth = "tls_client_auth"
 
+// ErrRevocationUnknown is the error of [Config.CheckChain] when nobody says now whether a certificate was revoked.
+var ErrRevocationUnknown = errors.New("whether the certificate was revoked is not known now")
+
 // Thumbprint is the SHA-256 of a certificate as a token names it (x5t#S256 of RFC 8705).
 func Thumbprint(c *x509.Certificate) string {
 	sum := sha256.Sum256(c.Raw)
@@ -185,7 +188,13 @@ func (i *Issuer) checkChain(ctx context.Context, client Client, tok signed, chai
 	if _, err := tok.jws.Verify(chain[0].PublicKey); err != nil {
 		return notAuthenticated(errors.New("the key of the certificate in x5c did not sign the assertion"))
 	}
-	if err := i.cfg.CheckChain(ctx, chain); err != nil {
+	err := i.cfg.CheckChain(ctx, chain)
+	if errors.Is(err, ErrRevocationUnknown) { // the client is to ask again, not to take it for refused
+		fail := unavailable(err)
+		fail.Description = "client_assertion: " + ErrRevocationUnknown.Error() + ", try again later"
+		return fail
+	}
+	if err != nil {
 		return invalidClient("client_assertion: the certificate in x5c is refused: "+ascii(err.Error()), err)
 	}
 	if err := client.CheckCertificate(chain[0]); err != nil {

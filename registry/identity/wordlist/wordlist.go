@@ -1,7 +1,8 @@
 // Package wordlist knows the passwords that are found most often in leaks, and common Dutch words: what guessers try first.
 //
-// It holds 64,385 of them in 134 kB: with the checks of package identity, all of the 100,000 most common passwords are refused. ORIGIN.md names their sources and licence. Nothing stays in memory: each question unpacks the
-// list, which takes some milliseconds, less than the hash of a password.
+// It holds 64,385 of them in 134 kB: with the checks of package identity, all of the 100,000 most common passwords are refused.
+// ORIGIN.md names their sources and licence. Nothing stays in memory: each question about a text that is short enough to be in the list
+// unpacks it, which takes some milliseconds, less than the hash of a password.
 package wordlist
 
 import (
@@ -16,6 +17,9 @@ import (
 // sharedFrom stands at the start of a line that shares nothing with the line before; the next byte value shares one byte, and so on.
 const sharedFrom = 'A'
 
+// longest counts the bytes of the longest word.
+const longest = 22
+
 //go:embed words.txt.gz
 var packed []byte
 
@@ -23,7 +27,12 @@ var packed []byte
 func Holds(texts ...string) bool {
 	wanted := make(map[string]bool, len(texts))
 	for _, text := range texts {
-		wanted[strings.ToLower(text)] = true
+		if text = strings.ToLower(text); len(text) <= longest {
+			wanted[text] = true
+		}
+	}
+	if len(wanted) == 0 {
+		return false
 	}
 	unpacked, err := gzip.NewReader(bytes.NewReader(packed))
 	if err != nil {
