@@ -13,6 +13,7 @@ import (
 	"schakel/registry/installation"
 	"schakel/registry/mail"
 	"schakel/store"
+	"schakel/templates/i18n"
 )
 
 // AlertFlags set when administrators are told that something is wrong.
@@ -54,6 +55,7 @@ type alerts struct {
 	base   string
 	now    func() time.Time
 	log    *slog.Logger
+	more   func() []installation.Finding // of what no check of the installation looks at; may be nil
 }
 
 // turn mails and publishes what changed since the last turn of any node.
@@ -66,6 +68,9 @@ func (a *alerts) turn(ctx context.Context, findings []installation.Finding) erro
 		return err
 	}
 	findings = append(findings, moved...)
+	if a.more != nil {
+		findings = append(findings, a.more()...)
+	}
 	now := a.now()
 	kept, err := a.db.Setting(ctx, alertSetting)
 	if err != nil {
@@ -140,6 +145,21 @@ func (a *alerts) mail(ctx context.Context, tx *store.Tx, c installation.AlertCha
 		return nil
 	}
 	return a.mails.AlertRaised(ctx, tx, c.Text, c.Remedy, c.Href, c.Since, c.What == installation.AlertContinue)
+}
+
+// replaced tells by an event that a key was replaced by schedule; the mail is queued with the change. Several may be at once, so the id names the key
+// or its endpoint.
+func (a *alerts) replaced(ctx context.Context, id string, text i18n.Message) {
+	const code = "rotation-replaced"
+	now := a.now()
+	err := a.hand(ctx, map[string]any{
+		"id": fmt.Sprintf("alert-%s-%s-%d", code, id, now.Unix()), "type": alertRaisedType, "subject": code, "partitionkey": code,
+		"time": now.UTC().Format(time.RFC3339Nano), "datacontenttype": "application/json",
+		"data": alertData{Code: code, Severity: installation.Warning, Text: text.String(), Remedy: i18n.M("installation.rotation.remedy").String(), Since: store.At(now)},
+	})
+	if err != nil {
+		a.log.WarnContext(ctx, "an alert is not told as an event", "code", code, "error", err)
+	}
 }
 
 // alertData is the data of an event.

@@ -19,6 +19,7 @@ import (
 	"schakel/delivery/amqp/link"
 	"schakel/delivery/amqp/xsd"
 	"schakel/delivery/event"
+	"schakel/delivery/outbound"
 	"schakel/delivery/outbox"
 	"schakel/delivery/webhook"
 	"schakel/registry"
@@ -141,7 +142,7 @@ func newBridge(p *program, cfg ServeCmd, hook *outbox.Webhook, log *slog.Logger)
 	limits := event.Limits{EventBytes: maxAMQPEvent}
 	return amqp.New(amqp.Config{
 		DB: p.db, Now: cli.Clock, Log: log, Node: p.db.NewID("node"), Options: cfg.AMQPFlags.options(), Schemas: schemas,
-		CMS: cms.Limits{Rejected: cfg.AMQPReject}, Limits: limits, Connect: connector(p.registry, log), Keys: ownKeys(p.registry), Check: validator.Check,
+		CMS: cms.Limits{Rejected: cfg.AMQPReject}, Limits: limits, Connect: connector(p.registry, cfg.OutboundHosts, log), Keys: ownKeys(p.registry), Check: validator.Check,
 		Encrypter: p.encrypter,
 		Refresh: func(ctx context.Context, partyID string) error {
 			validator.Forget()
@@ -162,23 +163,14 @@ func newBridge(p *program, cfg ServeCmd, hook *outbox.Webhook, log *slog.Logger)
 			}
 			return hook.Ask(ctx, endpoint, ev, key)
 		},
-		WhyNot: func(ctx context.Context, clientID, eventType, source string) (string, error) {
-			client, err := p.db.Client(ctx, clientID)
-			if errors.Is(err, store.ErrNotFound) {
-				return "The party has no client whose rights hold for what it sends.", nil
-			}
-			if err != nil {
-				return "", err
-			}
-			return p.registry.Clients.WhyNot(ctx, client, eventType, source)
-		},
+		WhyNot: p.whyNot, Audience: p.audience,
 		Subjects: subjects(p.registry.Profile), Notify: notices(p.registry.Mails), Vault: p.registry.AMQP.Vault(),
 		RejectUnwanted: rejectUnwanted(p.registry.Profile),
 	}), nil
 }
 
 // connector opens connections to brokers with the secrets of their rows.
-func connector(services *services.Services, log *slog.Logger) func(context.Context, store.AMQPBroker, func(link.State)) (amqp.Conn, error) {
+func connector(services *services.Services, hosts []outbound.Host, log *slog.Logger) func(context.Context, store.AMQPBroker, func(link.State)) (amqp.Conn, error) {
 	return func(ctx context.Context, b store.AMQPBroker, changed func(link.State)) (amqp.Conn, error) {
 		password, certificate, roots, err := services.AMQP.BrokerSecrets(ctx, b)
 		if err != nil {
@@ -194,7 +186,7 @@ func connector(services *services.Services, log *slog.Logger) func(context.Conte
 		}
 		c, err := link.New(link.Config{
 			URL: b.URL, Dialect: dialect, Namespace: b.Namespace, TLS: secure, SASL: link.SASL(b.SASL), Username: b.Username, Password: password,
-			Clock: cli.Clock, OnChange: changed, Log: log,
+			Clock: cli.Clock, OnChange: changed, Log: log, Dial: outbound.DialListed(hosts),
 		})
 		if err != nil {
 			return nil, err

@@ -206,7 +206,7 @@ func build(ctx context.Context, cfg ServeCmd, log *slog.Logger, fail func(error)
 		return nil, err
 	}
 	p.group.Add(p.admin, p.ownContracts(), pruning, mailer, p.pull, p.engine, amqpReady{p.bridge, p.db}, p.announcer(log), p.issueTeller(log), p.mutations(log),
-		&downloads{noted: p.registry.Downloads, log: log}, newRotation(p.registry, log), newLapse(p.registry, log), p.mirrors(p.db.NewID("node"), log), p.public, watch)
+		&downloads{noted: p.registry.Downloads, log: log}, newRotation(p.registry, watch.alerts, log), newLapse(p.registry, log), p.mirrors(p.db.NewID("node"), log), p.public, watch)
 	if sender != nil {
 		p.group.Add(sender)
 	}
@@ -217,7 +217,7 @@ func build(ctx context.Context, cfg ServeCmd, log *slog.Logger, fail func(error)
 func (p *program) installation(cfg ServeCmd, log *slog.Logger) *installationWatch {
 	e := &examiner{
 		flags: InstallationFlags{cfg.DatabaseFlags, cfg.OrganisationFlags, cfg.HTTPFlags, cfg.MailFlags, cfg.OIDCFlags, cfg.OutboundFlags, cfg.ClientCertificateFlags, cfg.AMQPFlags, cfg.DeliveryFlags, cfg.AuditFlags},
-		base:  p.base, client: p.outbound, db: p.db, forwarded: p.app.Forwarded, now: cli.Clock,
+		base:  p.base, client: p.outbound, db: p.db, forwarded: p.app.Forwarded, encrypter: p.encrypter, now: cli.Clock,
 	}
 	p.registry.Installation.LookAround(e.look)
 	told := p.alerts(cfg.AlertFlags, log)
@@ -299,24 +299,36 @@ func (p *program) storeService() Service {
 
 // listeners makes the public and the admin server.
 func (p *program) listeners(ctx context.Context, cfg ServeCmd, log *slog.Logger, fail func(error), draining chan struct{}) error {
-	var secure *tls.Config
-	if cfg.TLSCert != "" {
-		certs, err := loadCertificate(cfg.TLSCert, cfg.TLSKey, cli.Clock)
-		if err != nil {
-			return err
-		}
-		if level := certificateLevel(certs.leaf()); level != "good" {
-			log.WarnContext(ctx, "TLS certificate is not up to the NCSC guidelines", "level", level)
-		}
-		secure = serverTLS(certs)
-		if err := cfg.askFor(secure); err != nil {
-			return err
-		}
+	secure, err := listenerTLS(ctx, cfg.TLSCert, cfg.TLSKey, log)
+	if err == nil && secure != nil {
+		err = cfg.askFor(secure)
+	}
+	if err != nil {
+		return err
+	}
+	private, err := listenerTLS(ctx, cfg.AdminTLSCert, cfg.AdminTLSKey, log)
+	if err != nil {
+		return err
 	}
 	p.public = newHTTPService("http", cfg.Addr, p.app.Handler(), secure, log, fail)
 	p.public.server.RegisterOnShutdown(func() { close(draining) })
-	p.admin = newHTTPService("admin", cfg.AdminAddr, adminHandler(p.group.Ready, p.metrics), nil, log, fail)
+	p.admin = newHTTPService("admin", cfg.AdminAddr, adminHandler(p.group.Ready, p.metrics), private, log, fail)
 	return nil
+}
+
+// listenerTLS reads the certificate of a listener; nil for plain HTTP.
+func listenerTLS(ctx context.Context, cert, key string, log *slog.Logger) (*tls.Config, error) {
+	if cert == "" {
+		return nil, nil
+	}
+	certs, err := loadCertificate(cert, key, cli.Clock)
+	if err != nil {
+		return nil, err
+	}
+	if level := certificateLevel(certs.leaf()); level != "good" {
+		log.WarnContext(ctx, "TLS certificate is not up to the NCSC guidelines", "level", level)
+	}
+	return serverTLS(certs), nil
 }
 
 func setupPath(token string) string { return registry.LinkSetup.Path(token) }

@@ -67,8 +67,12 @@ func TestClientCertificateFlags(t *testing.T) {
 		good       bool
 		unknown    bool
 	}{
-		{"require", nil, false, false}, {"try", nil, true, false}, {"off", nil, true, false}, {"require", []string{listed}, true, false},
-		{"require", []string{filepath.Join(dir, "missing.crl")}, false, true}, {"try", []string{filepath.Join(dir, "missing.crl")}, true, false},
+		{"require", nil, false, false},
+		{"try", nil, true, false},
+		{"off", nil, true, false},
+		{"require", []string{listed}, true, false},
+		{"require", []string{filepath.Join(dir, "missing.crl")}, false, true},
+		{"try", []string{filepath.Join(dir, "missing.crl")}, true, false},
 	} {
 		f.ClientRevocation, f.ClientCRL = tc.revocation, tc.lists
 		policy, err := f.policy(cli.OutboundFlags{}, slog.New(slog.DiscardHandler))

@@ -3,12 +3,15 @@ package main
 import (
 	"cmp"
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/url"
+	"os"
 	"strings"
 	"time"
 
@@ -47,7 +50,7 @@ func (c *DoctorCmd) Run(ctx context.Context, streams cli.Streams) error {
 	}
 	e := &examiner{flags: c.InstallationFlags, base: base.String(), client: client, now: cli.Clock}
 	facts := installation.Facts{Now: cli.Clock()}
-	running := askRunning(ctx, c.AdminAddr)
+	running := askRunning(ctx, c.AdminAddr, c.AdminTLSCert)
 	db, err := openAsIs(ctx, c.Database)
 	if err == nil {
 		defer db.Close()
@@ -82,8 +85,8 @@ func openAsIs(ctx context.Context, database string) (*store.DB, error) {
 	return store.Open(ctx, database, store.Options{Now: cli.Clock})
 }
 
-// askRunning asks the program that runs here how it is.
-func askRunning(ctx context.Context, addr string) *installation.Running {
+// askRunning asks the program that runs here how it is, over TLS when it has a certificate for that.
+func askRunning(ctx context.Context, addr, certificate string) *installation.Running {
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil {
 		return &installation.Running{Addr: addr}
@@ -95,7 +98,17 @@ func askRunning(ctx context.Context, addr string) *installation.Running {
 	if err != nil {
 		return r
 	}
-	resp, err := (&http.Client{}).Do(req)
+	client := &http.Client{}
+	if text, err := os.ReadFile(certificate); err == nil {
+		// The program shows this certificate or none that counts, under the name that is in it and not that of the address.
+		if found := installation.CertificatesIn(text); len(found) > 0 {
+			roots := x509.NewCertPool()
+			roots.AddCert(found[0])
+			req.URL.Scheme = "https"
+			client.Transport = &http.Transport{TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: roots, ServerName: nameIn(found[0])}}
+		}
+	}
+	resp, err := client.Do(req)
 	if err != nil {
 		return r
 	}
@@ -111,6 +124,17 @@ func askRunning(ctx context.Context, addr string) *installation.Running {
 		}
 	}
 	return r
+}
+
+// nameIn gives a name or an address that a certificate is for.
+func nameIn(c *x509.Certificate) string {
+	for _, ip := range c.IPAddresses {
+		return ip.String()
+	}
+	for _, name := range c.DNSNames {
+		return strings.Replace(name, "*", "x", 1)
+	}
+	return ""
 }
 
 // jsonFinding and jsonCheck are the form of --json.

@@ -1,8 +1,12 @@
 package main
 
 import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"encoding/json"
 	"io"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -75,10 +79,9 @@ func TestDoctorOnAStoppedInstallation(t *testing.T) {
 	says(t, cli.ExitFailed, "errors found", "doctor", "--offline", "--database", "sqlite:"+nowhere+"/s.db", "--secret-key-file", nowhere+"/k", "--admin-addr", "127.0.0.1:1")
 }
 
-// A running program is asked how it is, and /readyz names the codes that doctor finds.
-func TestDoctorOnARunningInstallation(t *testing.T) {
-	t.Parallel()
-	cfg := inDir(t.TempDir())
+// running starts a program, which ends with the test.
+func running(t *testing.T, cfg ServeCmd) *program {
+	t.Helper()
 	p, err := build(t.Context(), cfg, quiet(), func(err error) { t.Error(err) })
 	if err != nil {
 		t.Fatal(err)
@@ -86,11 +89,19 @@ func TestDoctorOnARunningInstallation(t *testing.T) {
 	if err := p.start(t.Context(), cli.Streams{Out: io.Discard}); err != nil {
 		t.Fatal(err)
 	}
-	defer func() {
-		if err := p.stop(t.Context()); err != nil {
+	t.Cleanup(func() {
+		if err := p.stop(context.Background()); err != nil {
 			t.Error(err)
 		}
-	}()
+	})
+	return p
+}
+
+// A running program is asked how it is, and /readyz names the codes that doctor finds.
+func TestDoctorOnARunningInstallation(t *testing.T) {
+	t.Parallel()
+	cfg := inDir(t.TempDir())
+	p := running(t, cfg)
 	_, states, codes := doctor(t, "--database", cfg.Database, "--secret-key-file", cfg.SecretKeyFile, "--admin-addr", p.admin.Addr())
 	if states["running"] != "ok" || strings.Contains(codes, "running-") {
 		t.Errorf("running is %s: %s", states["running"], codes)
@@ -107,6 +118,58 @@ func TestDoctorOnARunningInstallation(t *testing.T) {
 	if _, body := fetch(t, "http://"+p.admin.Addr()+"/metrics"); !strings.Contains(body, `schakel_installation_finding{code="backup-never",severity="warning"} 1`) {
 		t.Error("/metrics has no schakel_installation_finding")
 	}
+}
+
+// With a certificate the admin address speaks TLS alone, and doctor asks there with the certificate of the file as the only one that counts.
+func TestAdminAddressOverTLS(t *testing.T) {
+	t.Parallel()
+	cfg := inDir(t.TempDir())
+	cfg.AdminTLSCert, cfg.AdminTLSKey = writeCertificate(t, t.TempDir(), ecKey(t), 1)
+	p := running(t, cfg)
+	text, err := os.ReadFile(cfg.AdminTLSCert)
+	if err != nil {
+		t.Fatal(err)
+	}
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(text)
+	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots, ServerName: "localhost"}}}
+	defer client.CloseIdleConnections()
+	for url, want := range map[string]int{
+		"https://" + p.admin.Addr() + "/livez": 200, "https://" + p.admin.Addr() + "/metrics": 200, "http://" + p.admin.Addr() + "/metrics": 400,
+		"http://" + p.public.Addr() + "/login": 200,
+	} {
+		resp, err := client.Get(url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = resp.Body.Close()
+		if resp.StatusCode != want {
+			t.Errorf("%s: %d, want %d", url, resp.StatusCode, want)
+		}
+	}
+	another, anotherKey := writeCertificate(t, t.TempDir(), ecKey(t), 2)
+	for name, c := range map[string]struct{ state, cert, key string }{
+		"its certificate": {"ok", cfg.AdminTLSCert, cfg.AdminTLSKey}, "another certificate": {"", another, anotherKey}, "none": {"", "", ""},
+	} {
+		args := []string{"--database", cfg.Database, "--secret-key-file", cfg.SecretKeyFile, "--admin-addr", p.admin.Addr()}
+		if c.cert != "" {
+			args = append(args, "--admin-tls-cert", c.cert, "--admin-tls-key", c.key)
+		}
+		_, states, codes := doctor(t, args...)
+		if (states["running"] == "ok") != (c.state == "ok") || strings.Contains(codes, "running-no ") != (c.state != "ok") {
+			t.Errorf("asked with %s: running is %s, %s", name, states["running"], codes)
+		}
+	}
+	says(t, cli.ExitUsage, "--admin-tls-cert and --admin-tls-key go together", "doctor", "--admin-tls-cert", cfg.AdminTLSCert)
+}
+
+// A provider at a host that is not among --outbound-hosts is found without asking it anything.
+func TestDoctorOnAnUnlistedHost(t *testing.T) {
+	t.Parallel()
+	database, key := used(t)
+	says(t, cli.ExitFailed, "login.example.org is not among --outbound-hosts", "doctor", "--database", database, "--secret-key-file", key, "--admin-addr", "127.0.0.1:1",
+		"--oidc-issuer", "https://login.example.org", "--oidc-client-id", "schakel", "--oidc-client-secret-file", key, "--outbound-hosts", "api.example.nl,*.school.example.nl")
+	says(t, cli.ExitUsage, "a host is a name such as", "doctor", "--outbound-hosts", "https://api.example.nl")
 }
 
 // A backup that another program made is noted.

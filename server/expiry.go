@@ -5,10 +5,12 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"net/url"
 	"os"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"schakel/delivery/jwe"
 	"schakel/registry/installation"
 	"schakel/registry/mail"
 	"schakel/store"
@@ -19,7 +21,10 @@ import (
 func fileFacts(f InstallationFlags) []installation.Expiry {
 	list := trustFiles(f)
 	if f.TLSCert != "" {
-		list = append(list, chainFile(f.TLSCert)...)
+		list = append(list, chainFile(f.TLSCert, 1)...)
+	}
+	if f.AdminTLSCert != "" && f.AdminTLSCert != f.TLSCert {
+		list = append(list, chainFile(f.AdminTLSCert, 0)...)
 	}
 	if f.OutboundCertificate != "" {
 		list = append(list, outboundFile(f.OutboundCertificate)...)
@@ -79,14 +84,14 @@ func trustFiles(f InstallationFlags) (list []installation.Expiry) {
 	return list
 }
 
-// chainFile lists the certificates of authorities in the file of --tls-cert.
-func chainFile(path string) (list []installation.Expiry) {
+// chainFile lists the certificates in a file of a listener, from a place on: that of --tls-cert itself has a check of its own.
+func chainFile(path string, first int) (list []installation.Expiry) {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return nil // the check of that file says so
 	}
 	for i, c := range installation.CertificatesIn(text) {
-		if i == 0 {
+		if i < first {
 			continue
 		}
 		list = append(list, installation.Expiry{
@@ -95,6 +100,63 @@ func chainFile(path string) (list []installation.Expiry) {
 		})
 	}
 	return list
+}
+
+// receiverEnds lists the keys that data is encrypted with and the certificates that endpoints showed. Those are what this node knows: what nobody
+// sent to since it started is not among them.
+func (e *examiner) receiverEnds(ctx context.Context) (list []installation.Expiry) {
+	if e.db == nil {
+		return nil
+	}
+	encrypted, err := e.db.SubscriptionsEncrypted(ctx)
+	if err != nil {
+		return nil // the database is a check of its own
+	}
+	of := func(row store.KeptKeys, pages string, one installation.Expiry) installation.Expiry {
+		one.ID, one.Severe, one.Href, one.PartnerHref = row.ID, true, "/admin/"+pages+row.ID, "/partner/"+pages+row.ID
+		if !row.Own {
+			one.PartnerID = row.PartnerID
+		}
+		return one
+	}
+	for _, row := range encrypted {
+		one := of(row, "subscriptions/", installation.Expiry{
+			Kind: installation.ExpiryRecipient, What: i18n.M("installation.expiry.recipient", row.Name, row.Owner), Remedy: "installation.expiry.recipient-remedy",
+		})
+		if jwe.IsAddress(row.Keys) {
+			one.Kind = installation.ExpiryKeySet
+		}
+		if one.Until = lastEnd(e.encrypter.Keys(row.Keys)); !one.Until.IsZero() {
+			list = append(list, one)
+		}
+	}
+	endpoints, _ := e.db.EndpointAddresses(ctx)
+	for _, row := range endpoints {
+		u, err := url.Parse(row.Keys)
+		if err != nil {
+			continue
+		}
+		if seen, is := e.client.Certificate(u.Hostname()); is {
+			list = append(list, of(row, "endpoints/", installation.Expiry{
+				Kind: installation.ExpiryReceiver, What: i18n.M("installation.expiry.receiver", row.Name, row.Owner), From: seen.From, Until: seen.Until,
+				Remedy: "installation.expiry.receiver-remedy",
+			}))
+		}
+	}
+	return list
+}
+
+// lastEnd is the moment after which none of the keys is left; zero when one has no end.
+func lastEnd(keys []jwe.Key) (until time.Time) {
+	for _, k := range keys {
+		if k.Expires.IsZero() {
+			return time.Time{}
+		}
+		if k.Expires.After(until) {
+			until = k.Expires
+		}
+	}
+	return until
 }
 
 // tellEnds tells of ends, unless the tables are of another version: then those in the database are not known.

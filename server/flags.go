@@ -71,6 +71,8 @@ type OrganisationFlags struct {
 type HTTPFlags struct {
 	Addr           string         `default:":8080" help:"Where the portal and the APIs listen."`
 	AdminAddr      string         `default:"127.0.0.1:8090" help:"Where /livez, /readyz, /metrics and the profiles of /debug/pprof/ listen; they have no login, so keep this private."`
+	AdminTLSCert   string         `name:"admin-tls-cert" placeholder:"FILE" help:"PEM certificate chain for --admin-addr. Read again when it changes. Default: plain HTTP there."`
+	AdminTLSKey    string         `name:"admin-tls-key" placeholder:"FILE" help:"PEM private key of --admin-tls-cert. Refused when others can read it, as --tls-key."`
 	BaseURL        string         `placeholder:"URL" help:"Address at which others reach the portal, as https://events.example.nl. Default: http://localhost and the port of --addr."`
 	TLSCert        string         `placeholder:"FILE" help:"PEM certificate chain. Read again when it changes."`
 	TLSKey         string         `placeholder:"FILE" help:"PEM private key of --tls-cert. Refused when others can read it: mode 0600, or 0640 for a file of root and the group of this program."`
@@ -115,6 +117,9 @@ type LimitFlags struct {
 func (f HTTPFlags) CheckFlags() error {
 	if (f.TLSCert == "") != (f.TLSKey == "") {
 		return errors.New("--tls-cert and --tls-key go together")
+	}
+	if (f.AdminTLSCert == "") != (f.AdminTLSKey == "") {
+		return errors.New("--admin-tls-cert and --admin-tls-key go together")
 	}
 	if f.BaseURL == "" {
 		return nil

@@ -18,6 +18,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"schakel/delivery/amqp"
+	"schakel/delivery/jwe"
 	"schakel/delivery/outbound"
 	"schakel/registry/installation"
 	"schakel/server/cli"
@@ -54,6 +55,7 @@ type examiner struct {
 	client    *outbound.Client
 	db        *store.DB                     // nil when it cannot be opened
 	forwarded func() (site.Forwarded, bool) // nil outside the program that serves
+	encrypter *jwe.Service                  // nil outside it
 	now       func() time.Time
 
 	mu       sync.Mutex
@@ -69,7 +71,7 @@ func (e *examiner) look(ctx context.Context, again bool) installation.Surroundin
 		e.probe(ctx)
 	}
 	s := installation.Surroundings{
-		Disk: diskFact(e.flags.Database), Key: e.keyFact(ctx, again), TLS: tlsFact(e.flags.HTTPFlags, e.now), Files: fileFacts(e.flags),
+		Disk: diskFact(e.flags.Database), Key: e.keyFact(ctx, again), TLS: tlsFact(e.flags.HTTPFlags, e.now), Files: append(fileFacts(e.flags), e.receiverEnds(ctx)...),
 		Clock: clockFact(), Mail: &installation.MailServer{Host: e.flags.SMTPHost}, Proxy: e.proxyFact(), Audit: e.auditFacts(ctx), Links: e.links(ctx),
 	}
 	e.mu.Lock()
@@ -148,6 +150,9 @@ func (e *examiner) tryOutside(ctx context.Context) installation.Outbound {
 		all.Go(func() {
 			err := e.client.Reach(ctx, address)
 			kind := outbound.Kind(err)
+			if _, ok := errors.AsType[*outbound.UnlistedError](err); ok {
+				kind = installation.Unlisted
+			}
 			out.Targets[i] = installation.Target{Host: hostOf(address), Resolved: kind != outbound.KindDNS, Reached: err == nil, Kind: kind}
 		})
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"schakel/registry/installation"
+	"schakel/store/pipe"
 )
 
 // links finds the connections to other machines that are not protected by TLS with a certificate that is held against the name of the host.
@@ -31,11 +32,24 @@ func (e *examiner) links(ctx context.Context) []installation.Link {
 	return list
 }
 
-// databaseLink judges the connection to a PostgreSQL as its driver reads the address, with the variables of the environment.
+// databaseLink judges the connections to a PostgreSQL, through a pooler and past it, as its driver reads the address, with the variables
+// of the environment.
 func databaseLink(database string) []installation.Link {
 	if !strings.HasPrefix(database, "postgres") {
 		return nil
 	}
+	at, err := pipe.ParseAddress(database)
+	if err != nil {
+		return nil
+	}
+	found := linkTo(at.Pool)
+	if at.Pooler {
+		found = append(found, linkTo(at.Direct)...)
+	}
+	return found
+}
+
+func linkTo(database string) []installation.Link {
 	cfg, err := pgx.ParseConfig(database)
 	if err != nil || localHost(cfg.Host) {
 		return nil

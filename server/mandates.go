@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"go.yaml.in/yaml/v4"
+	"schakel/delivery/event"
 	"schakel/registry"
 	"schakel/registry/mandate"
 	"schakel/server/cli"
@@ -119,4 +121,41 @@ func (f MandateFlags) checker(db *store.DB, client registry.Doer, log *slog.Logg
 		cfg.Services = append(cfg.Services, mandate.Service{Types: s.Types, Name: s.Namespace})
 	}
 	return mandate.New(cfg), nil
+}
+
+// whyNot tells why a client may not send events of a type and source over AMQP: by what it was granted, or since the organisation that the source
+// names did not mandate it. While the register cannot be asked, and by setting that refuses, it is an error: the message waits at the broker.
+func (p *program) whyNot(ctx context.Context, clientID, eventType, source string) (string, error) {
+	client, err := p.db.Client(ctx, clientID)
+	if errors.Is(err, store.ErrNotFound) {
+		return "The party has no client whose rights hold for what it sends.", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	why, err := p.registry.Clients.WhyNot(ctx, client, eventType, source)
+	if err != nil || why != "" || p.registry.Mandates == nil {
+		return why, err
+	}
+	sender, err := p.db.Partner(ctx, client.PartnerID)
+	if err != nil {
+		return "", err
+	}
+	err = p.registry.Mandates.MaySend(ctx, sender, eventType, source)
+	if e, ok := errors.AsType[*registry.Error](err); ok {
+		return e.Message.String(), nil
+	}
+	return "", err
+}
+
+// audience limits an event that came over AMQP and names a recipient to that one and those who have its mandate.
+func (p *program) audience(ctx context.Context, ev *event.Event) (store.Audience, error) {
+	if p.registry.Mandates == nil {
+		return "", nil
+	}
+	recipient, ok := ev.Extension(p.registry.Mandates.RecipientAttribute())
+	if !ok {
+		return "", nil
+	}
+	return p.registry.Mandates.AudienceOf(ctx, ev.Type, recipient)
 }

@@ -136,6 +136,15 @@ func TestChart(t *testing.T) {
 			}
 		}
 	}
+	out, err := helm("template", "it", chart, "--set", "adminTLS.existingSecret=inside,monitoring.enabled=true")
+	for want, times := range map[string]int{
+		"port: admin, scheme: HTTPS}": 3, "admin-tls-cert: /etc/schakel/admin-tls/tls.crt": 1, "secretName: inside": 1, "mountPath: /etc/schakel/admin-tls,": 1,
+		"ca: {secret: {name: inside, key: ca.crt}}": 1, "serverName: it-schakel": 1,
+	} {
+		if err != nil || strings.Count(out, want) != times {
+			t.Errorf("the admin port over TLS: %v, not %d times %q in\n%s", err, times, want, out)
+		}
+	}
 	for set, want := range map[string]string{
 		"replicas=2":                    "need a PostgreSQL",
 		"database.existingSecret=x":     "need the same secret key",

@@ -188,7 +188,7 @@ func (c *ProfileExportCmd) Run(ctx context.Context, streams cli.Streams) error {
 		if c.File == "-" {
 			_, err = streams.Out.Write(content)
 		} else {
-			err = os.WriteFile(c.File, content, 0o644)
+			err = os.WriteFile(c.File, content, 0o644) // #nosec G306 -- settings are no secrets
 		}
 		if err != nil {
 			return fmt.Errorf("write profile: %w", err)

@@ -104,9 +104,10 @@ func ReadSecretFile(path string) (string, error) {
 
 // OutboundFlags bound where the program itself may connect to.
 type OutboundFlags struct {
-	AllowOutbound []netip.Prefix `placeholder:"CIDR" help:"Private or special range to which deliveries may go (repeatable). Default: none, only public addresses."`
-	PlainHTTP     bool           `name:"plain-http-loopback" help:"Also deliver over http:// to this machine itself: for measurements and demonstrations, never for real data."`
-	CAFile        string         `name:"ca-file" placeholder:"FILE" help:"PEM file with the roots that partners' certificates are checked against. Default: those of the system."`
+	AllowOutbound []netip.Prefix  `placeholder:"CIDR" help:"Private or special range to which deliveries may go (repeatable). Default: none, only public addresses."`
+	OutboundHosts []outbound.Host `placeholder:"HOST" help:"The only hosts that deliveries and all other requests go to, and brokers: api.example.nl, an address, or *.example.nl for all names below (repeatable). Default: none, every host."`
+	PlainHTTP     bool            `name:"plain-http-loopback" help:"Also deliver over http:// to this machine itself: for measurements and demonstrations, never for real data."`
+	CAFile        string          `name:"ca-file" placeholder:"FILE" help:"PEM file with the roots that partners' certificates are checked against. Default: those of the system."`
 }
 
 // Client makes the one guarded client that every outgoing request passes, but for those of mirrors. A request may take as long as
@@ -151,7 +152,7 @@ func (f OutboundFlags) Asking() (*outbound.Client, error) {
 
 // Guard makes a guarded client by the flags.
 func (f OutboundFlags) Guard(cfg outbound.Config) (*outbound.Client, error) {
-	cfg.AllowPrefixes, cfg.AllowPlainHTTP = f.AllowOutbound, f.PlainHTTP
+	cfg.AllowPrefixes, cfg.Hosts, cfg.AllowPlainHTTP = f.AllowOutbound, f.OutboundHosts, f.PlainHTTP
 	var err error
 	if cfg.RootCAs, err = f.Roots(); err != nil {
 		return nil, err

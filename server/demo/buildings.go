@@ -87,7 +87,7 @@ type register struct {
 }
 
 func newRegister(seed uint64, now func() time.Time) *register {
-	return &register{random: rand.New(rand.NewPCG(seed, 7)), now: now}
+	return &register{random: rand.New(rand.NewPCG(seed, 7)), now: now} // #nosec G404 -- sample data
 }
 
 // mutation is one mutation of a group, as the API takes it in JSON.

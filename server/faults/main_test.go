@@ -69,7 +69,11 @@ func newChain(t *testing.T, database string, more ...string) *chain {
 	c := &chain{receiver: trial.NewReceiver(t, p), ledger: trial.NewLedger(), paths: map[string]string{}}
 	c.receiver.RepeatsAfterFaults()
 	c.Program = c.node(t, p, database, more...)
-	c.SetUp(t, func(d *demo.Chain) { c.agree(t, d) })
+	c.SetUp(t, func(d *demo.Chain) {
+		// The longer a receiver was away, the longer it is left alone: here for less than Drain waits, however long a fault took.
+		trial.Must(t, d.ChangeSettings(t.Context(), map[string]string{"sending.circuit_wait": "5s", "sending.circuit_max_wait": "10s"}))
+		c.agree(t, d)
+	})
 	c.receiver.Behave(moody)
 	c.receiver.WantOrder(ordered)
 	for i := range 8 {

@@ -26,13 +26,7 @@ import (
 func TestNodeKilled(t *testing.T) {
 	t.Parallel()
 	database := storetest.PostgresURL(t)
-	c := newChain(t, database)
-	other := c.second(t, database)
-	for _, p := range c.senders[:len(c.senders)/2] {
-		p.Program = other
-	}
-	c.Start(t)
-	other.Start(t)
+	c, other := newPair(t, database)
 	nodes := []*trial.Program{c.Program, other}
 	for n := range 6 {
 		stop := c.publish(t)
@@ -44,6 +38,35 @@ func TestNodeKilled(t *testing.T) {
 		stop()
 		c.Drain(t) // by the other alone
 		dead.Start(t)
+	}
+	other.Stop(t)
+	c.settle(t)
+}
+
+// TestTablesOfANewerVersion has the tables change under two nodes at work, as the first node of the next version does in a rolling
+// upgrade: each gets a column that they do not know. Nobody sees an error by that.
+//
+// Rules: EDU-09
+func TestTablesOfANewerVersion(t *testing.T) {
+	t.Parallel()
+	server := newPostgres(t)
+	database := server.Database(t, "newer")
+	c, other := newPair(t, database)
+	stop := c.publish(t)
+	c.taken(t, 200)
+	trial.Must(t, server.ExecIn(t.Context(), "newer", storetest.AddNewer))
+	c.taken(t, 200)
+	stop()
+	c.Drain(t)
+	for status, n := range c.ledger.Answers() {
+		if status != http.StatusAccepted {
+			t.Errorf("%d events were answered %d", n, status)
+		}
+	}
+	for _, p := range []*trial.Program{c.Program, other} {
+		if out := p.Output.String(); strings.Contains(out, "missing destination") || strings.Contains(out, "cached plan") {
+			t.Errorf("a node does not bear the new columns:\n%s", p.Output.Tail())
+		}
 	}
 	other.Stop(t)
 	c.settle(t)
@@ -78,7 +101,7 @@ func TestClaimsOutliveARestartOfPostgres(t *testing.T) {
 		slow = c.ask(t, d, actor, "/slow", demo.TypeUnenrolled)
 		trial.Must(t, d.Subscriptions.Approve(t.Context(), d.Admin, slow.ID))
 	})
-	c.patience(t, slow.EndpointID, 30*time.Second)
+	c.patience(t, slow.EndpointID, 10*time.Minute) // longer than a slow machine takes for all of this
 	var attempts atomic.Int64
 	answer := make(chan struct{})
 	c.receiver.Before(func(q *http.Request) {
@@ -120,6 +143,19 @@ func TestClaimsOutliveARestartOfPostgres(t *testing.T) {
 	if n := c.CountDeliveries(t, store.DeliveryDelivered); n != 1 {
 		t.Errorf("%d deliveries are delivered, want 1", n)
 	}
+}
+
+// newPair starts two nodes on one database, each with half of the senders.
+func newPair(t *testing.T, database string) (c *chain, other *trial.Program) {
+	t.Helper()
+	c = newChain(t, database)
+	other = c.second(t, database)
+	for _, p := range c.senders[:len(c.senders)/2] {
+		p.Program = other
+	}
+	c.Start(t)
+	other.Start(t)
+	return c, other
 }
 
 // second makes another node on the database of a chain, with the same settings.

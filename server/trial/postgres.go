@@ -99,7 +99,12 @@ func childrenOf(parent int) (children []int, err error) {
 
 // Exec runs a statement in the database of the server itself.
 func (p *Postgres) Exec(ctx context.Context, statement string) error {
-	db, err := sql.Open("pgx", p.URL("127.0.0.1:"+p.Port, "postgres"))
+	return p.ExecIn(ctx, "postgres", statement)
+}
+
+// ExecIn runs a statement in one of the databases.
+func (p *Postgres) ExecIn(ctx context.Context, database, statement string) error {
+	db, err := sql.Open("pgx", p.URL("127.0.0.1:"+p.Port, database))
 	if err != nil {
 		return fmt.Errorf("open PostgreSQL: %w", err)
 	}
@@ -120,4 +125,61 @@ func (p *Postgres) Database(t T, name string) string {
 func (p *Postgres) URL(host, database string) string {
 	u := url.URL{Scheme: "postgres", User: url.User("postgres"), Host: host, Path: "/" + database, RawQuery: "sslmode=disable"}
 	return u.String()
+}
+
+// Standby makes a server that follows this one, from which it copies by way of an address, and starts it.
+func (p *Postgres) Standby(t T, from string) (*Postgres, error) {
+	t.Helper()
+	files, err := pgserver.New("")
+	if err != nil {
+		return nil, err
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(files.Dir) })
+	host, port, _ := strings.Cut(from, ":")
+	out, err := files.Command("pg_basebackup", "-D", "data", "-R", "-X", "stream", "-c", "fast", "-d",
+		fmt.Sprintf("host=%s port=%s user=%s application_name=standby", host, port, pgserver.Superuser)).CombinedOutput()
+	if err != nil {
+		return nil, fmt.Errorf("copy the primary: %w\n%s", err, out)
+	}
+	s := &Postgres{Port: FreePort(t), Server: files}
+	t.Cleanup(func() {
+		if s.server != nil {
+			_ = s.server.Process.Signal(syscall.SIGQUIT)
+			_ = s.server.Wait()
+		}
+	})
+	return s, s.Start(t)
+}
+
+// Synchronous has commits wait until the standby has them on disk, from now on.
+func (p *Postgres) Synchronous(t T) {
+	t.Helper()
+	Must(t, p.Exec(t.Context(), `ALTER SYSTEM SET synchronous_standby_names = 'standby'`))
+	Must(t, p.Exec(t.Context(), `SELECT pg_reload_conf()`))
+	p.await(t, "the standby is synchronous", `SELECT EXISTS (SELECT 1 FROM pg_stat_replication WHERE sync_state = 'sync')`)
+}
+
+// Caught waits until the standby has on disk what the primary has now.
+func (p *Postgres) Caught(t T) {
+	t.Helper()
+	p.await(t, "the standby has all", `SELECT EXISTS (SELECT 1 FROM pg_stat_replication WHERE flush_lsn = pg_current_wal_flush_lsn())`)
+}
+
+// Promote makes a standby take writes.
+func (p *Postgres) Promote(t T) {
+	t.Helper()
+	Must(t, p.Exec(t.Context(), `SELECT pg_promote()`))
+	p.await(t, "the standby takes writes", `SELECT NOT pg_is_in_recovery()`)
+}
+
+// await waits until a query says so.
+func (p *Postgres) await(t T, what, query string) {
+	t.Helper()
+	db := Must1[*sql.DB](t)(sql.Open("pgx", p.URL("127.0.0.1:"+p.Port, "postgres")))
+	defer db.Close()
+	Eventually(t, what, func() (bool, string) {
+		var yes bool
+		err := db.QueryRowContext(t.Context(), query).Scan(&yes)
+		return yes, fmt.Sprint(err)
+	})
 }

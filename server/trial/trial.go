@@ -43,7 +43,7 @@ func Must1[V any](t T) func(V, error) V {
 
 // Patience sets how long something that another process does may take on a slow,
 // busy machine. No test depends on it being short.
-const Patience = 60 * time.Second
+const Patience = 3 * time.Minute
 
 // Eventually asks until ok, and fails with what was asked last.
 func Eventually(t T, what string, ok func() (bool, string)) {

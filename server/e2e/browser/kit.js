@@ -29,7 +29,7 @@ class Kit {
   async person(name, { javaScriptEnabled = true, ignoreHTTPSErrors = false } = {}) {
     const context = await this.browser.newContext({ javaScriptEnabled, ignoreHTTPSErrors, viewport: looks[0].viewport, reducedMotion: "reduce" });
     const page = await context.newPage();
-    page.setDefaultTimeout(30_000);
+    page.setDefaultTimeout(180_000); // a machine that runs the fault suite beside this is slow
     page.scripted = javaScriptEnabled;
     page.on("request", (r) => {
       const url = new URL(r.url());

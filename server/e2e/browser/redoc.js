@@ -6,6 +6,7 @@ const { chromium } = require("playwright-core");
 
 const set = JSON.parse(process.env.STORY);
 const faults = [];
+const patience = 180_000; // ms: a machine that runs the fault suite beside this is slow
 
 // What the browser itself asks for, whatever it shows: its updates and services.
 const browsersOwn = /^(CONNECT |[A-Z]+ https?:\/\/)([\w-]+\.)*(google|googleapis|gstatic|gvt1)\.com[:/]/;
@@ -26,11 +27,12 @@ function proxy() {
 
 async function draw(context, path, texts) {
   const page = await context.newPage();
+  page.setDefaultTimeout(patience);
   page.on("pageerror", (e) => faults.push(`${path}: script error: ${e.message}`));
   page.on("dialog", (d) => { faults.push(`${path}: a dialog says ${d.message()}`); d.dismiss(); });
   await page.goto(set.base + path + "/redoc");
   try {
-    for (const text of texts) await page.locator("redoc").getByText(text).first().waitFor({ timeout: 30_000 });
+    for (const text of texts) await page.locator("redoc").getByText(text).first().waitFor();
   } catch (e) {
     faults.push(`${path} does not show ${texts}: ${(await page.locator("body").innerText()).slice(0, 800)}`);
   }
@@ -55,6 +57,7 @@ async function main() {
     const context = await browser.newContext({ ignoreHTTPSErrors: true });
     for (const { path, texts } of set.pages) await draw(context, path, texts);
     const without = await (await browser.newContext({ javaScriptEnabled: false, ignoreHTTPSErrors: true })).newPage();
+    without.setDefaultTimeout(patience);
     await without.goto(`${set.base}${set.pages[0].path}/redoc`);
     if (!(await without.locator("main").innerText()).includes("Redoc needs JavaScript")) faults.push("without JavaScript it says nothing");
     // The proxy does see what leaves, so that its silence means something.

@@ -200,6 +200,7 @@ async function aside(kit, admin, as) {
   await admin.goto(set.base + "/admin/quarantine");
   await kit.look(admin, "/admin/quarantine empty");
   await admin.goto(set.base + "/admin/settings/edit");
+  for (const group of await admin.locator("main details > summary").all()) await group.click();
   await admin.locator("[name='idempotency.on_mismatch'][value=quarantine]").check();
   await admin.locator("[name='events.oversize'][value=claim_check]").check();
   await admin.locator("[name='events.payload'][value=off]").check();

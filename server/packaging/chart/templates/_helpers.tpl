@@ -19,6 +19,10 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "-" | 
 {{- $config := deepCopy .Values.config -}}
 {{- $_ := set $config "addr" ":8080" -}}
 {{- $_ := set $config "admin-addr" ":8090" -}}
+{{- if .Values.adminTLS.existingSecret -}}
+{{- $_ := set $config "admin-tls-cert" "/etc/schakel/admin-tls/tls.crt" -}}
+{{- $_ := set $config "admin-tls-key" "/etc/schakel/admin-tls/tls.key" -}}
+{{- end -}}
 {{- if and .Values.ingress.enabled (not (hasKey $config "base-url")) -}}
 {{- $_ := set $config "base-url" (printf "https://%s" .Values.ingress.host) -}}
 {{- end -}}
