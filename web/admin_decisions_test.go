@@ -43,6 +43,7 @@ func TestPartnerDecisions(t *testing.T) {
 	o := newAdminHarness(t)
 	p := o.requested(t, "Leerlingzorg Zuid", true)
 	base := "/admin/partners/" + p.ID
+	wantWords(t, o.page(t, base), "Wants to receive by", "Mutation files")
 	for _, d := range []decision{
 		{base + "/reject", "", 422, "Say why", "requested"},
 		{base + "/suspend", "A reason", 409, "You cannot suspend", "requested"},

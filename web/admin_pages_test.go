@@ -378,7 +378,7 @@ func (o *adminHarness) asPartner(t *testing.T) *browser {
 // requested makes a pending registration; confirmed sets whether its e-mail address is confirmed.
 func (o *adminHarness) requested(t *testing.T, name string, confirmed bool) store.Partner {
 	t.Helper()
-	p := store.Partner{Name: name, Status: store.PartnerRequested, ContactName: "Anna de Vries", ContactEmail: "anna@zuid.example", OIN: "00000003123456780000"}
+	p := store.Partner{Name: name, Status: store.PartnerRequested, ContactName: "Anna de Vries", ContactEmail: "anna@zuid.example", OIN: "00000003123456780000", EndpointKinds: []string{store.EndpointFiles}}
 	if confirmed {
 		p.EmailConfirmedAt = store.At(o.clock.Now())
 	}

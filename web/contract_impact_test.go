@@ -26,6 +26,9 @@ func TestImpactOnPartner(t *testing.T) {
 	}
 	minor := "/contracts/student-events/versions/1.1.0"
 	wantWords(t, text(own.get(minor)), "Is version 1.1.0 safe for you?", "No: version 1.1.0 breaks 1 thing that you have.", "/partner/subscriptions/"+sub.ID, minor+"/reading?since=1.0.0")
+	changes := minor + "/changes?from=1.0.0"
+	wantWords(t, text(own.get(changes)), "Is version 1.1.0 safe for you?", minor+"?from=1.0.0#impact")
+	lacks(t, o.page(t, changes), "safe for you")
 	// The subscription is to the line of versions of its request, 1.
 	wantWords(t, text(own.get(second+"?from=1.0.0")), "Version 2.0.0 does not reach you", "/partner/subscriptions/"+sub.ID, "stays on another version")
 	wantWords(t, text(own.get(first+"?from=2.0.0")), "Is version 1.0.0 safe for you?")

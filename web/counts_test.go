@@ -169,8 +169,11 @@ func (w *queueWorld) mixture() store.Issue {
 	w.deliver(w.event(event.DataNone, ""), w.other)
 	w.write(func(tx *store.Tx) error {
 		for n, m := range []store.AMQPMessage{
-			{Direction: store.AMQPOut, Status: store.AMQPFailed}, {Direction: store.AMQPOut, Status: store.AMQPUnsent},
-			{Direction: store.AMQPOut, Status: store.AMQPRejected}, {Direction: store.AMQPIn, Status: store.AMQPDead}, {Direction: store.AMQPIn, Status: store.AMQPRejected},
+			{Direction: store.AMQPOut, Status: store.AMQPFailed},
+			{Direction: store.AMQPOut, Status: store.AMQPUnsent},
+			{Direction: store.AMQPOut, Status: store.AMQPRejected},
+			{Direction: store.AMQPIn, Status: store.AMQPDead},
+			{Direction: store.AMQPIn, Status: store.AMQPRejected},
 		} {
 			m.Kind, m.MessageID = store.AMQPBusiness, fmt.Sprint("m", n)
 			if err := tx.InsertAMQPMessage(w.t.Context(), &m); err != nil {

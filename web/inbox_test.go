@@ -48,6 +48,7 @@ func TestFirstTestEventInOneClick(t *testing.T) {
 	setup := redirected(t, b.post("/partner/endpoints/inbox", nil)) // click 1
 	here, _, _ := strings.Cut(setup, "/setup")
 	wantWords(t, text(b.get(setup)), "It works", `aria-current="step"`, "202", here+"/test", "/partner/subscriptions/new?endpoint="+idOf(here))
+	lacks(t, text(b.get("/partner/subscriptions/new")), "()") // its host
 	if strings.Contains(text(b.get("/partner/endpoints")), `action="/partner/endpoints/inbox"`) {
 		t.Error("a second test inbox is offered")
 	}

@@ -56,11 +56,19 @@ func TestIssuesAPI(t *testing.T) {
 		query string
 		want  int
 	}{
-		{consumer, "", 2}, {decider, "", 3}, {bystander, "", 0},
-		{consumer, "?partnerId=" + theirs.ID, 0}, {decider, "?partnerId=" + theirs.ID, 1},
-		{consumer, "?cause=rejected", 1}, {consumer, "?status=open&status=reopened", 2}, {consumer, "?status=resolved", 0},
-		{consumer, "?endpointId=ept_none", 0}, {consumer, "?perPage=1", 1}, {consumer, "?perPage=1&page=3", 0},
-		{consumer, "?from=2000-01-01T00:00:00Z", 2}, {consumer, "?until=2000-01-01T00:00:00Z", 0},
+		{consumer, "", 2},
+		{decider, "", 3},
+		{bystander, "", 0},
+		{consumer, "?partnerId=" + theirs.ID, 0},
+		{decider, "?partnerId=" + theirs.ID, 1},
+		{consumer, "?cause=rejected", 1},
+		{consumer, "?status=open&status=reopened", 2},
+		{consumer, "?status=resolved", 0},
+		{consumer, "?endpointId=ept_none", 0},
+		{consumer, "?perPage=1", 1},
+		{consumer, "?perPage=1&page=3", 0},
+		{consumer, "?from=2000-01-01T00:00:00Z", 2},
+		{consumer, "?until=2000-01-01T00:00:00Z", 0},
 	} {
 		if got := listed(tt.who, tt.query); len(got) != tt.want {
 			t.Errorf("%s: %d issues, want %d", tt.query, len(got), tt.want)

@@ -8,12 +8,14 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/google/uuid"
+	"schakel/delivery/amqp/msghead"
 	"schakel/store"
 	"schakel/store/storetest"
 	webevents "schakel/web/events"
@@ -359,4 +361,57 @@ func TestLargeBusinessMessageIsTaken(t *testing.T) {
 	}
 	tooMuch, _ := largeEvent("large-2", 11<<20)
 	w.publisher.publish(t, tooMuch).want(t, http.StatusRequestEntityTooLarge)
+}
+
+// A business message is addressed to one health party: another that is subscribed gets no delivery of it, and one to a party that nobody
+// delivers to is refused with what to do.
+//
+// Rules: AMQP-109, EDU-07.
+func TestBusinessMessageIsAddressed(t *testing.T) {
+	t.Parallel()
+	clock := storetest.NewClock()
+	w := newPullWorld(t, storetest.SQLite(t, storetest.WithClock(clock)), clock)
+	const eventType = "nl.example.student.enrolled"
+	party := func(herID int64) msghead.Party {
+		id := msghead.Ident{ID: strconv.FormatInt(herID, 10), Type: msghead.Code{V: msghead.TypeHER}}
+		return msghead.Party{Organisation: msghead.Unit{Name: "Organisation", Idents: []msghead.Ident{id}}}
+	}
+	send := func(to int64) apiAnswer {
+		document := must(msghead.Compose(msghead.Draft{
+			Type: msghead.Code{V: "DIALOG_HELSEFAGLIG"}, MsgID: uuid.NewString(), Generated: clock.Now(),
+			Sender: party(1), Receiver: party(to), Topic: msghead.Code{V: "BA"}, Question: "Kan du komme?",
+		}))(t)
+		data := string(must(json.Marshal(string(document)))(t))
+		return w.publisher.publish(t, `{"specversion":"1.0","id":"`+uuid.NewString()+`","source":"urn:nld:oin:00000001823288444000:sis","type":"`+eventType+
+			`","datacontenttype":"application/xml","data":`+data+`}`)
+	}
+	var receipt struct{ Events []struct{ EventID string } }
+	send(200).want(t, http.StatusAccepted).decode(t, &receipt)
+	if e := must(w.db.Event(t.Context(), receipt.Events[0].EventID))(t); e.Audience.Reaches(100) || !e.Audience.Reaches(200) {
+		t.Errorf("before a health party is subscribed it is for %q: a replay would hand it to another", e.Audience)
+	}
+	clinics := map[int64]store.Partner{100: w.newPartner(t, "Legekontor"), 200: w.newPartner(t, "Legesenter")}
+	noError(t, w.db.Write(t.Context(), func(tx *store.Tx) error {
+		broker := store.AMQPBroker{Name: "broker", URL: "amqps://broker.example"}
+		noError(t, tx.InsertAMQPBroker(t.Context(), &broker))
+		for herID, clinic := range clinics {
+			endpoint := store.Endpoint{PartnerID: clinic.ID, Name: "amqp", Kind: store.EndpointAMQP, Status: store.EndpointActive, MaxConcurrency: 1, TimeoutMS: 1000}
+			noError(t, tx.InsertEndpoint(t.Context(), &endpoint))
+			noError(t, tx.InsertAMQPParty(t.Context(), &store.AMQPParty{
+				PartnerID: clinic.ID, EndpointID: endpoint.ID, BrokerID: broker.ID, Kind: store.AMQPHealth, Name: clinic.Name, HerID: herID, Enabled: true,
+			}))
+			noError(t, tx.InsertSubscription(t.Context(), &store.Subscription{
+				PartnerID: clinic.ID, EndpointID: endpoint.ID, Status: store.SubscriptionApproved, Types: store.Strings{eventType},
+			}))
+		}
+		return nil
+	}))
+	send(200).want(t, http.StatusAccepted).decode(t, &receipt)
+	for _, d := range must(w.db.DeliveriesOf(t.Context(), receipt.Events[0].EventID))(t) {
+		if d.PartnerID == clinics[100].ID {
+			t.Errorf("a message to 200 is a delivery of 100: %+v", d)
+		}
+	}
+	refused := send(300).want(t, http.StatusUnprocessableEntity)
+	wantWords(t, string(refused.body), "/problems/no-party", "HER-id 300")
 }

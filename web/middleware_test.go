@@ -162,6 +162,21 @@ func TestAccessLogKeepsSecrets(t *testing.T) {
 	lacks(t, log, "s3cret", "t0ken", "pers0n", "passw0rd")
 }
 
+// A line of the log has the trace of who asked, when that is valid.
+func TestAccessLogHasTheTrace(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t, nil)
+	for _, parent := range []string{"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", "00-0af7651916cd43dd8448eb211c80319d-x", ""} {
+		b := h.browser()
+		b.header = http.Header{"Traceparent": {parent}}
+		wantStatus(t, b.get("/login"), http.StatusOK)
+	}
+	match(t, `route=/login status=200 .*trace_id=0af7651916cd43dd8448eb211c80319c`, h.log.String())
+	if n := strings.Count(h.log.String(), "trace_id"); n != 1 {
+		t.Errorf("%d lines have a trace: %s", n, h.log)
+	}
+}
+
 // Who asked stands in the log, also when it was refused for want of a role or scope; of a visitor nothing does.
 func TestAccessLogNamesWhoAsked(t *testing.T) {
 	t.Parallel()

@@ -290,8 +290,10 @@ func TestLocalAccountsOff(t *testing.T) {
 	told := 0
 	o.accounts.OnBreakGlass(func(context.Context, store.Account) { told++ })
 	school := o.school(t, "11111111")
-	staff := store.Account{Email: "ada@example.nl", Name: "Ada", Role: store.RoleManager, PartnerID: school.ID, Status: store.AccountActive,
-		PasswordHash: must(o.accounts.NewHash(t.Context(), testPassword, "password"))(t)}
+	staff := store.Account{
+		Email: "ada@example.nl", Name: "Ada", Role: store.RoleManager, PartnerID: school.ID, Status: store.AccountActive,
+		PasswordHash: must(o.accounts.NewHash(t.Context(), testPassword, "password"))(t),
+	}
 	noError(t, o.db.Write(t.Context(), func(tx *store.Tx) error { return tx.InsertAccount(t.Context(), &staff) }))
 
 	b := o.browser()

@@ -230,6 +230,7 @@ func TestOIDCLogin(t *testing.T) {
 
 func TestOIDCRefuses(t *testing.T) {
 	t.Parallel()
+	needsFactor := func(c *site.OIDCConfig) { c.Require = []site.ClaimRule{{Claim: "acr", Value: "substantial"}} }
 	tests := []struct {
 		name   string
 		claims func(map[string]any)
@@ -253,6 +254,9 @@ func TestOIDCRefuses(t *testing.T) {
 		{"claim", nil, func(c *site.OIDCConfig) {
 			c.AdminEmails, c.Administrators = nil, []site.ClaimRule{{Claim: "name", Value: "Ada"}}
 		}, 303},
+		{"second factor not told", nil, needsFactor, 403},
+		{"second factor not used", func(c map[string]any) { c["acr"] = "low" }, needsFactor, 403},
+		{"second factor used", func(c map[string]any) { c["acr"] = "substantial" }, needsFactor, 303},
 		{"claim in a list", func(c map[string]any) { c["groups"] = []string{"a", "b"} }, func(c *site.OIDCConfig) {
 			c.AdminEmails, c.Administrators = nil, []site.ClaimRule{{Claim: "groups", Value: "b"}}
 		}, 303},

@@ -14,6 +14,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/getkin/kin-openapi/openapi3filter"
 	"github.com/getkin/kin-openapi/routers"
+	"schakel/delivery/jwe"
 	"schakel/registry/contracts/contract"
 	"schakel/store/needs"
 	"schakel/web/api"
@@ -128,7 +129,7 @@ func (s *apiSpecs) check(t testing.TB, method, target string, answer apiAnswer) 
 // isOpaque reports whether the library cannot read the body.
 func isOpaque(a apiAnswer) bool {
 	media := a.header.Get("Content-Type")
-	return strings.Contains(media, "yaml") || media == "application/vnd.oai.openapi" || media == "application/zip" || media == "application/pdf"
+	return strings.Contains(media, "yaml") || media == "application/vnd.oai.openapi" || media == "application/zip" || media == "application/pdf" || media == jwe.MediaType
 }
 
 func TestDescriptionsAreValid(t *testing.T) {

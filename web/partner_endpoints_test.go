@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"schakel/delivery/event"
+	"schakel/delivery/outbound"
 	"schakel/registry"
 	"schakel/registry/contracts"
 	"schakel/registry/partners"
@@ -94,6 +95,36 @@ func TestEndpointRefused(t *testing.T) {
 	if len(rows) != 0 {
 		t.Errorf("%d endpoints were made", len(rows))
 	}
+}
+
+// With a list of hosts, an endpoint and its token endpoint at another host are refused when they are saved, with what to do, in the
+// language of the reader.
+func TestEndpointAtAnUnlistedHost(t *testing.T) {
+	t.Parallel()
+	h := newPortalHarness(t)
+	var list outbound.Host
+	if err := list.UnmarshalText([]byte("*.example.nl")); err != nil {
+		t.Fatal(err)
+	}
+	h.guard = outbound.New(outbound.Config{Hosts: []outbound.Host{list}})
+	b, _ := h.at(t, "pat@example.nl")
+	for _, field := range []string{"url", "tokenUrl"} {
+		answer := b.post("/partner/endpoints", endpointForm(field, "https://roc.example.org/events"))
+		page := text(answer)
+		if answer.StatusCode != http.StatusUnprocessableEntity || !strings.Contains(page, `href="#`+field+`"`) {
+			t.Errorf("%s: status %d, or no error at the field", field, answer.StatusCode)
+		}
+		wantWords(t, page, "This installation sends nothing to roc.example.org. Ask its operator to name the host in --outbound-hosts.")
+	}
+	for lang, words := range map[string]string{"nl": "stuurt niets naar roc.example.org.", "nb": "sender ingenting til roc.example.org."} {
+		b.header.Set("Accept-Language", lang)
+		wantWords(t, text(b.post("/partner/endpoints", endpointForm("url", "https://roc.example.org/events"))), words)
+	}
+	if rows := must(h.db.Endpoints(t.Context(), ""))(t); len(rows) != 0 {
+		t.Errorf("%d endpoints were made", len(rows))
+	}
+	b.header.Del("Accept-Language")
+	newEndpoint(t, b)
 }
 
 func TestEndpointList(t *testing.T) {

@@ -47,7 +47,7 @@ func TestSettingsPage(t *testing.T) {
 	t.Parallel()
 	d, b := newSettingsHarness(t)
 	page := text(b.get("/admin/settings"))
-	wantWords(t, page, "3 settings depart from the strict profile", "Settings that differ", "Honoured when it is sent", "Revert to: Required: without a key the answer is 400", "Lifetime of a key", "168h", "Back to strict")
+	wantWords(t, page, "3 settings depart from the strict profile", "Settings that depart from the profile or were changed", "Honoured when it is sent", "Revert to: Required: without a key the answer is 400", "Lifetime of a key", "168h", "Back to strict")
 	for _, s := range profile.Settings() {
 		wantWords(t, page, append([]string{s.Title.String()}, s.Rules...)...)
 	}
@@ -55,10 +55,13 @@ func TestSettingsPage(t *testing.T) {
 	for _, s := range profile.Settings() {
 		wantWords(t, form, `name="`+s.Key+`"`)
 	}
+	if n := strings.Count(text(b.get("/admin/settings/edit?group=access")), "<details class=\"schakel-fold\" open"); n != 1 || strings.Contains(form, "<details class=\"schakel-fold\" open") {
+		t.Errorf("%d groups are open where one was asked for", n)
+	}
 	wantRedirect(t, b.post("/admin/settings", d.settingsOf(t, "idempotency.require_key", "off", "idempotency.ttl", "200h", "reason", "old systems")), "/admin/settings")
 	page = text(b.get("/admin/settings"))
-	wantWords(t, page, "2 settings were changed", "4 settings depart", "65,536 bytes", "No limit", "Not looked at", "Tighter", "“old systems”", "Ada Admin changed Idempotency-Key on events from “Required: without a key the answer is 400” to “Not looked at”")
-	wantWords(t, text(b.get("/admin/audit")), "Ada Admin changed Idempotency-Key on events from “Required: without a key the answer is 400” to “Not looked at”")
+	wantWords(t, page, "2 settings were changed", "4 settings depart", "65,536 bytes", "No limit", "Not looked at", "Tighter", "“old systems”", "Ada Admin changed “Idempotency-Key on events” from “Required: without a key the answer is 400” to “Not looked at”")
+	wantWords(t, text(b.get("/admin/audit")), "Ada Admin changed “Idempotency-Key on events” from “Required: without a key the answer is 400” to “Not looked at”")
 	wantRedirect(t, b.post("/admin/settings", d.settingsOf(t)), "/admin/settings")
 	wantWords(t, text(b.get("/admin/settings")), "Nothing was changed.")
 }
@@ -112,7 +115,7 @@ func TestSettingsRevert(t *testing.T) {
 	t.Parallel()
 	d, b := newSettingsHarness(t)
 	wantRedirect(t, b.post("/admin/settings", d.settingsOf(t, "sending.max_attempts", "7")), "/admin/settings")
-	wantWords(t, text(b.get("/admin/settings")), "1 differs from what this installation started with", "Revert to: 50 attempts")
+	wantWords(t, text(b.get("/admin/settings")), "Revert to: 50 attempts")
 	wantRedirect(t, b.post("/admin/settings/revert", url.Values{"key": {"sending.max_attempts"}, "version": {"0"}}), "/admin/settings")
 	wantWords(t, text(b.get("/admin/settings")), "Someone else changed the settings meanwhile")
 	d.wantSetting(t, "sending.max_attempts", "7")

@@ -17,7 +17,7 @@ import (
 var whereDataGoes = regexp.MustCompile(`/(endpoints|clients|partners|accounts|people|keys|brokers|parties|processes|routes|settings|issuers)(/|$)`)
 
 // A machine cannot be asked who it is again, so no API changes where data goes, whatever its scopes: whoever adds such a resource decides here how
-// that is guarded. A new key for signatures, which an API does make, is mailed to the managers of the partner and to the administrators.
+// that is guarded. Whom data is encrypted for, a member of subscriptions, is refused: see TestSubscriptionEncryptionAPI. A new key for signatures, which an API does make, is mailed to the managers of the partner and to the administrators.
 func TestAPIsRedirectNothing(t *testing.T) {
 	t.Parallel()
 	h := newAPIHarness(t, nil)

@@ -40,8 +40,10 @@ func TestStoredTextsAreOfTheReader(t *testing.T) {
 		}
 	}
 	w.write(func(tx *store.Tx) error {
-		a := store.Audit{ActorKind: "system", ActorName: "Schakel", Action: "endpoint.suspended", ObjectKind: "endpoint", ObjectID: w.first.endpoint, ObjectName: "Hook", PartnerID: w.first.id,
-			Detail: `{"reason":` + quoted(string(stopped)) + `}`}
+		a := store.Audit{
+			ActorKind: "system", ActorName: "Schakel", Action: "endpoint.suspended", ObjectKind: "endpoint", ObjectID: w.first.endpoint, ObjectName: "Hook", PartnerID: w.first.id,
+			Detail: `{"reason":` + quoted(string(stopped)) + `}`,
+		}
 		return tx.InsertAudit(ctx, a)
 	})
 	pages := map[string]map[i18n.Lang]string{

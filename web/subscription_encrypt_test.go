@@ -48,7 +48,7 @@ func TestSubscriptionEncryptionPage(t *testing.T) {
 	b, _ := h.at(t, "pat@example.nl")
 	here := newSubscription(t, b, newEndpoint(t, b))
 	_, public := recipientKey(t)
-	wantWords(t, text(b.get(here)), "The data itself is not encrypted", here+"/encryption")
+	wantWords(t, text(b.get(here)), "Not turned on for this subscription.", here+"/encryption")
 	form := func(text string) url.Values { return url.Values{"encryption": {text}} }
 	wantPage(t, b.post(here+"/encryption", form(`{"kty":"oct","k":"AAAA"}`)), http.StatusUnprocessableEntity, `href="#encryption"`, "secret or private key")
 	wantPage(t, b.post(here+"/encryption", form("https://example.nl/jwks")), http.StatusUnprocessableEntity, "could not be read")
@@ -70,42 +70,56 @@ func TestSubscriptionEncryptionPage(t *testing.T) {
 	if s = must(h.db.Subscription(t.Context(), idOf(here)))(t); s.Encrypt != "" || s.EncryptSeed != "" {
 		t.Errorf("%+v", s)
 	}
+
+	h.change(t, "access.proof_age", "10m")
+	h.clock.Advance(11 * time.Minute)
+	page := wantPage(t, b.post(here+"/encryption", form(public)), http.StatusForbidden, "Confirm that it is you")
+	proof := url.Values{"proof-form": {strings.Split(match(t, `name="proof-form" value="[^"]+"`, page), `"`)[3]}}
+	proof.Set("proof-password", "wrong wrong wrong")
+	wantStatus(t, b.post(here+"/encryption", proof), http.StatusForbidden)
+	if s = must(h.db.Subscription(t.Context(), idOf(here)))(t); s.Encrypt != "" {
+		t.Error("a session alone changed whom data is encrypted for")
+	}
+	proof.Set("proof-password", testPassword)
+	wantRedirect(t, b.post(here+"/encryption", proof), here)
+	if s = must(h.db.Subscription(t.Context(), idOf(here)))(t); s.Encrypt == "" {
+		t.Error("what was typed before the proof is lost")
+	}
 }
 
-// Over the API encryption is changed in a request of its own. A consumer that pulls gets encrypted data, and 503 while nothing can be encrypted; what
-// is stored apart is encrypted as well.
+// A machine cannot change whom data is encrypted for, whatever its scopes, and sees it. A consumer that pulls gets encrypted data, and 503 while nothing can be
+// encrypted.
 func TestSubscriptionEncryptionAPI(t *testing.T) {
 	eachPull(t, func(t *testing.T, w *pullWorld) {
 		key, public := recipientKey(t)
-		patch := func(body string, want int) (now webpartners.SubscriptionAnswer) {
-			answer := w.consumer.do(t, http.MethodPatch, w.base, body, "Content-Type", "application/merge-patch+json").want(t, want)
-			if want == http.StatusOK {
-				answer.decode(t, &now)
-			}
+		set := func(recipient string) (now webpartners.SubscriptionAnswer) {
+			noError(t, w.reg.Subscriptions.SetEncryption(t.Context(), registry.SystemActor(), w.sub.ID, recipient))
+			w.consumer.get(t, w.base).want(t, http.StatusOK).decode(t, &now)
 			return now
 		}
-		for _, body := range []string{
-			`{"encryption":{}}`, `{"encryption":{"jwks":` + public + `,"jwksUri":"https://a.example/jwks"}}`, `{"encryption":{"jwksUri":"nowhere"}}`,
-			`{"encryption":"x"}`, `{"encryption":null,"leaveOutRepeats":true}`,
-		} {
-			patch(body, http.StatusBadRequest)
+		refused := func() {
+			t.Helper()
+			for _, body := range []string{`{"encryption":null}`, `{"encryption":{"jwks":` + public + `}}`, `{"encryption":null,"leaveOutRepeats":true}`, `{"encryption":"x"}`} {
+				w.consumer.do(t, http.MethodPatch, w.base, body, "Content-Type", "application/merge-patch+json").problem(t, http.StatusForbidden, "portal-only")
+			}
 		}
-		patch(`{"encryption":{"jwksUri":"https://a.example/jwks"}}`, http.StatusBadRequest)
-		got := patch(`{"encryption":{"jwks":`+public+`}}`, http.StatusOK)
+		refused()
+		got := set(public)
 		if got.Encryption == nil || got.Encryption.JWKSURI != "" || !strings.Contains(string(got.Encryption.JWKS), "theirs") {
 			t.Errorf("%+v", got.Encryption)
 		}
+		refused()
 		w.publisher.publish(t, sampleEvent("1")).want(t, http.StatusAccepted)
 		plain, kind := pulledData(t, key, w.receive(t, `{}`, 1).Details[0].Event)
 		if plain != `{"studentId":"1234"}` || kind != jwe.MediaType {
 			t.Errorf("%s of type %s", plain, kind)
 		}
-		patch(`{"encryption":{"jwks":{"exp":4000000000,`+public[1:]+`}}`, http.StatusOK)
+		set(`{"exp":4000000000,` + public[1:])
 		w.publisher.publish(t, sampleEvent("2")).want(t, http.StatusAccepted)
 		w.clock.Advance(100 * 365 * 24 * time.Hour)
 		w.consumer = w.consumerOf(t, w.sub.PartnerID)
 		w.consumer.postJSON(t, w.base+"/receive", `{}`).want(t, http.StatusServiceUnavailable)
-		if patch(`{"encryption":null}`, http.StatusOK).Encryption != nil {
+		if set("").Encryption != nil {
 			t.Error("it was not switched off")
 		}
 	})
@@ -118,4 +132,23 @@ func pulledData(t *testing.T, key *ecdsa.PrivateKey, ev json.RawMessage) (plain,
 	noError(t, json.Unmarshal(ev, &in))
 	parsed := must(jose.ParseEncryptedCompact(in.Data, []jose.KeyAlgorithm{jose.ECDH_ES_A256KW}, []jose.ContentEncryption{jose.A256GCM}))(t)
 	return string(must(parsed.Decrypt(key))(t)), in.Datacontenttype
+}
+
+// What is stored apart leaves encrypted too, for whose subscription asks for that; the publisher reads what it sent.
+func TestLargeDataIsEncrypted(t *testing.T) {
+	t.Parallel()
+	w := newLargeWorld(t)
+	key, public := recipientKey(t)
+	noError(t, w.reg.Subscriptions.SetEncryption(t.Context(), registry.SystemActor(), w.sub.ID, public))
+	body, data := largeEvent("large-1", 300_000)
+	w.publisher.publish(t, body).want(t, http.StatusAccepted)
+	address, _ := w.address(t)
+	answer := w.consumer.get(t, address).want(t, http.StatusOK)
+	sealed := must(jose.ParseEncryptedCompact(string(answer.body), []jose.KeyAlgorithm{jose.ECDH_ES_A256KW}, []jose.ContentEncryption{jose.A256GCM}))(t)
+	if plain := must(sealed.Decrypt(key))(t); !bytes.Equal(plain, data) || answer.header.Get("Content-Type") != jwe.MediaType || sealed.Header.ExtraHeaders["cty"] != "application/pdf" {
+		t.Errorf("%d bytes as %s, %v", len(plain), answer.header.Get("Content-Type"), sealed.Header)
+	}
+	if got := w.publisher.get(t, address).want(t, http.StatusOK); !bytes.Equal(got.body, data) {
+		t.Error("the publisher gets other bytes")
+	}
 }

@@ -2,10 +2,11 @@ package account
 
 import (
 	"context"
-	"schakel/templates/i18n"
-	"schakel/templates/ui"
 	"strings"
 	"time"
+
+	"schakel/templates/i18n"
+	"schakel/templates/ui"
 )
 
 // SessionRow is a browser in which the account is logged in.
@@ -19,8 +20,13 @@ type SessionRow struct {
 func (v AccountView) sessionsTable(ctx context.Context) ui.TableView {
 	return ui.TableView{
 		ID: "sessions", Caption: i18n.T(ctx, "account.devices"), Total: len(v.Sessions), Noun: [2]string{i18n.T(ctx, "account.session-noun"), i18n.T(ctx, "account.sessions-noun")},
-		Columns: []ui.Column{{Label: i18n.T(ctx, "account.device")}, {Label: i18n.T(ctx, "account.address")}, {Label: i18n.T(ctx, "account.session-since")},
-			{Label: i18n.T(ctx, "account.session-seen")}, {Label: i18n.T(ctx, "ui.actions"), Unseen: true}},
+		Columns: []ui.Column{
+			{Label: i18n.T(ctx, "account.device")},
+			{Label: i18n.T(ctx, "account.address")},
+			{Label: i18n.T(ctx, "account.session-since")},
+			{Label: i18n.T(ctx, "account.session-seen")},
+			{Label: i18n.T(ctx, "ui.actions"), Unseen: true},
+		},
 	}
 }
 

@@ -44,7 +44,7 @@ func (v AdminPartnersView) table(ctx context.Context) ui.TableView {
 	return ui.TableView{
 		ID: "partners", Caption: i18n.T(ctx, "partners.partner.caption"), Total: v.Total, Noun: [2]string{i18n.T(ctx, "partners.noun.partner"), i18n.T(ctx, "partners.noun.partners")},
 		Dense:   true,
-		Columns: []ui.Column{{Label: i18n.T(ctx, "partners.label.organisation")}, {Label: i18n.T(ctx, "partners.label.number"), Whole: true, Bare: true}, {Label: i18n.T(ctx, "partners.label.contact"), Bare: true}, {Label: i18n.T(ctx, "partners.label.state"), Whole: true, Bare: true}, {Whole: true, Label: i18n.T(ctx, "partners.label.registered")}, ui.SparkColumn(ctx)},
+		Columns: []ui.Column{{Label: i18n.T(ctx, "partners.label.organisation"), Two: true}, {Label: i18n.T(ctx, "partners.label.number"), Whole: true, Bare: true}, {Label: i18n.T(ctx, "partners.label.contact"), Bare: true}, {Label: i18n.T(ctx, "partners.label.state"), Whole: true, Bare: true}, {Whole: true, Label: i18n.T(ctx, "partners.label.registered")}, ui.SparkColumn(ctx)},
 		Empty:   empty, Pager: v.Pager,
 	}
 }

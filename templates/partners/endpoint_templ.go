@@ -112,7 +112,7 @@ func (v EndpointView) where(ctx context.Context) []ui.Item {
 	if v.CircuitText != "" {
 		items = append(items, ui.Item{Label: i18n.T(ctx, "partners.endpoint.next-probe"), Text: v.CircuitText})
 	}
-	items = v.Check.items(ctx, items)
+	items = append(v.Check.items(ctx, items), ui.Item{Label: i18n.T(ctx, "partners.endpoint.receiver"), Content: ui.Link(i18n.T(ctx, "partners.setup.receiver-text"), "/docs/receivers")})
 	items = ui.TextItem(items, i18n.T(ctx, "partners.endpoint.waits-until"), v.WaitText)
 	items = ui.ClockItem(items, i18n.T(ctx, "partners.endpoint.unasked-since"), v.Unasked, v.Now)
 	return append(items, v.dates(ctx)...)

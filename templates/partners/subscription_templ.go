@@ -73,7 +73,7 @@ func (v SubscriptionView) items(ctx context.Context) []ui.Item {
 	if v.Dataset != nil {
 		items = append(items, v.Dataset.items(ctx)...)
 	} else {
-		if !v.Pull {
+		if v.Host != "" { // a webhook's
 			items = append(items, ui.Item{Label: i18n.T(ctx, "partners.label.sends-to"), Content: ui.Identifier(v.Host)})
 		}
 		items = append(items, v.Selected.items(ctx)...)

@@ -38,9 +38,19 @@ func TestAxisHasRoundSteps(t *testing.T) {
 		seconds         bool
 		most, top, half float64
 	}{
-		{false, 0, 2, 1}, {false, 1, 2, 1}, {false, 5, 10, 5}, {false, 11, 20, 10}, {false, 9_999, 10_000, 5_000},
-		{true, 0.03, 0.04, 0.02}, {true, 4, 4, 2}, {true, 35, 60, 30}, {true, 900, 1200, 600}, {true, 1_000, 1200, 600},
-		{true, 3_700, 7_200, 3_600}, {true, 100_000, 172_800, 86_400}, {true, 2_000_000, 40 * 86_400, 20 * 86_400},
+		{false, 0, 2, 1},
+		{false, 1, 2, 1},
+		{false, 5, 10, 5},
+		{false, 11, 20, 10},
+		{false, 9_999, 10_000, 5_000},
+		{true, 0.03, 0.04, 0.02},
+		{true, 4, 4, 2},
+		{true, 35, 60, 30},
+		{true, 900, 1200, 600},
+		{true, 1_000, 1200, 600},
+		{true, 3_700, 7_200, 3_600},
+		{true, 100_000, 172_800, 86_400},
+		{true, 2_000_000, 40 * 86_400, 20 * 86_400},
 	} {
 		v := ChartView{Seconds: c.seconds, Series: []ChartSeries{{Values: []float64{c.most, math.NaN()}}}}
 		if math.Abs(v.top()-c.top) > 1e-9 || math.Abs(v.top()/2-c.half) > 1e-9 {

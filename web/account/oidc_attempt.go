@@ -80,7 +80,7 @@ func (a *logins) keep(c echo.Context, l *oidcLogin, name string, what any, life 
 	if err != nil {
 		return err
 	}
-	sealed := l.seal.Seal(nil, nil, text, []byte(name))
+	sealed := l.seal.Seal(nil, nil, text, []byte(name)) // #nosec G407 -- the AEAD makes its nonce at random
 	c.SetCookie(a.keptCookie(name, base64.RawURLEncoding.EncodeToString(sealed), int(life.Seconds())))
 	return nil
 }

@@ -35,7 +35,7 @@ func (p *pages) rememberDraft(c echo.Context, token string) {
 	if p.HTTPS() {
 		path = "/" // as __Host- asks
 	}
-	c.SetCookie(&http.Cookie{
+	c.SetCookie(&http.Cookie{ // #nosec G124 -- Secure wherever the portal is reached over https
 		Name: p.CookieName(draftCookie), Value: token, Path: path, MaxAge: age, HttpOnly: true, Secure: p.HTTPS(), SameSite: http.SameSiteLaxMode,
 	})
 }

@@ -95,7 +95,7 @@ func (p *pages) settingsView(ctx context.Context, state *profile.ProfileState, w
 			v.Groups = append(v.Groups, shown)
 		}
 	}
-	v.Differences, v.Changed = slices.Concat(v.Relaxed, changed), len(changed)
+	v.Differences = slices.Concat(v.Relaxed, changed)
 	for _, f := range profile.FixedChoices() {
 		v.Fixed = append(v.Fixed, view.FixedChoiceRow{ID: f.ID, Question: f.Question.In(ctx), Answer: f.Answer.In(ctx)})
 	}

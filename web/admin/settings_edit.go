@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -15,7 +16,7 @@ import (
 	"schakel/web/site"
 )
 
-// editSettings shows the form with the settings of now.
+// editSettings shows the form with the settings of now, and one group of it open when the address names it.
 func (p *pages) editSettings(c echo.Context) error {
 	state, err := p.Registry.Profile.Load(c.Request().Context())
 	if err != nil {
@@ -69,11 +70,13 @@ func (p *pages) showSettingsForm(c echo.Context, status int, in settingsForm, wr
 	ctx := c.Request().Context()
 	v := view.SettingsFormView{Version: strconv.FormatInt(in.version, 10), Reason: in.reason, Wrong: wrong, Changes: changeRows(ctx, in.changes)}
 	for _, group := range profile.Groups() {
-		shown := view.SettingFormGroup{Title: group.Title.In(ctx)}
+		shown := view.SettingFormGroup{Title: group.Title.In(ctx), Open: c.QueryParam("group") == group.Key}
 		for _, s := range profile.Settings() {
-			if s.Group() == group.Key {
-				shown.Fields = append(shown.Fields, settingField(ctx, s, in.values[s.Key], wrong[s.Key]))
+			if s.Group() != group.Key {
+				continue
 			}
+			shown.Fields = append(shown.Fields, settingField(ctx, s, in.values[s.Key], wrong[s.Key]))
+			shown.Open = shown.Open || wrong[s.Key] != "" || slices.ContainsFunc(in.changes, func(change profile.SettingChange) bool { return change.Key == s.Key })
 		}
 		v.Groups = append(v.Groups, shown)
 	}

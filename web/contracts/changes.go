@@ -47,6 +47,9 @@ func (p *pages) changesPage(compared *comparisons) echo.HandlerFunc {
 			return err
 		default:
 			fillChanges(c, &v, made)
+			if judged(reader, to) {
+				v.ImpactHref = v.VersionHref + "?from=" + url.QueryEscape(made.From.Version) + "#impact"
+			}
 		}
 		page := p.Frame(c, i18n.T(ctx, "contracts.changes.heading", about.Title, to.Version), ui.Crumb{Label: i18n.T(ctx, "contracts.word.contracts"), Href: "/contracts"},
 			ui.Crumb{Label: about.Title, Href: site.ContractHref(about.ID)}, ui.Crumb{Label: to.Version, Href: v.VersionHref})

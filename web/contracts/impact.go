@@ -24,10 +24,15 @@ const (
 	maxOperations  = 100
 )
 
+// judged reports whether the page of a version judges for its reader what it changes: for partners, and not of a draft.
+func judged(reader registry.Reader, version store.ContractVersion) bool {
+	return reader.PartnerID != "" && !reader.Administrator && version.Status != store.VersionDraft
+}
+
 // impact judges for a partner what a version changes for what it has; nil for a reader who is no partner, and where there is no other version.
 func (p *pages) impact(c echo.Context, reader registry.Reader, version store.ContractVersion) (*view.ImpactView, error) {
 	ctx := c.Request().Context()
-	if reader.PartnerID == "" || reader.Administrator || version.Status == store.VersionDraft {
+	if !judged(reader, version) {
 		return nil, nil
 	}
 	here := site.ContractVersionHref(version.ContractID, version.Version)

@@ -107,9 +107,14 @@ func (p *Pages) discardOfAll(filter store.DeliveryFilter, reason string, job *st
 				return nil, "", err
 			}
 			for _, part := range []struct{ label, value i18n.Message }{
-				{"deliveries.partner", i18n.Raw(partner)}, {"deliveries.endpoint", i18n.Raw(endpoint)}, {"deliveries.subscription", i18n.Raw(filter.SubscriptionID)},
-				{"deliveries.event-type", i18n.Raw(filter.EventType)}, {"deliveries.event-id", i18n.Raw(cmp.Or(filter.EventID, filter.CEID))},
-				{"deliveries.confirm.subject", i18n.Raw(filter.Subject)}, {"deliveries.kind-of-error", kindOf(filter)}, {"deliveries.cause-of-issue", i18n.Raw(filter.Cause)},
+				{"deliveries.partner", i18n.Raw(partner)},
+				{"deliveries.endpoint", i18n.Raw(endpoint)},
+				{"deliveries.subscription", i18n.Raw(filter.SubscriptionID)},
+				{"deliveries.event-type", i18n.Raw(filter.EventType)},
+				{"deliveries.event-id", i18n.Raw(cmp.Or(filter.EventID, filter.CEID))},
+				{"deliveries.confirm.subject", i18n.Raw(filter.Subject)},
+				{"deliveries.kind-of-error", kindOf(filter)},
+				{"deliveries.cause-of-issue", i18n.Raw(filter.Cause)},
 				{"deliveries.by-job", i18n.Raw(filter.ReplayOf)},
 			} {
 				if part.value != "" && part.value != i18n.Raw("") {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -281,6 +282,9 @@ func (m *handlers) intakeProblem(err error) error {
 		p := site.RetryLater(http.StatusServiceUnavailable, "store-unavailable", "events.api.unavailable", 5*time.Second)
 		p.Logged = true
 		return errors.Join(p, err)
+	}
+	if missing, ok := errors.AsType[*outbox.NoPartyError](err); ok {
+		return site.NewProblem(http.StatusUnprocessableEntity, "no-party", i18n.M("events.api.no-party", strconv.FormatInt(missing.HerID, 10)))
 	}
 	return err
 }

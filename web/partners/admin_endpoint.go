@@ -1,6 +1,7 @@
 package partners
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -53,7 +54,7 @@ func fetches(e store.Endpoint) bool {
 
 func endpointView(ctx context.Context, e store.Endpoint, partner store.Partner, now time.Time) view.AdminEndpointView {
 	v := view.AdminEndpointView{
-		ID: e.ID, Kind: site.KindLabel(ctx, e.Kind), URL: e.URL, ContentMode: e.ContentMode, Status: e.Status, Reason: i18n.Message(e.StatusReason).In(ctx),
+		ID: e.ID, Kind: site.KindLabel(ctx, e.Kind), URL: e.URL, ContentMode: i18n.Of(ctx, "amqp.content-mode", cmp.Or(e.ContentMode, registry.ModeStructured)), Status: e.Status, Reason: i18n.Message(e.StatusReason).In(ctx),
 		Partner: ui.Named{Name: partner.Name, Href: "/admin/partners/" + partner.ID}, PartnerStatus: partner.Status,
 		TokenURL: e.TokenURL, TokenClientID: e.TokenClientID, TokenScope: e.TokenScope, TokenMethod: e.TokenAuthMethod,
 		Rate: int(e.RatePerSecond), Concurrency: int(e.MaxConcurrency), Timeout: time.Duration(e.TimeoutMS) * time.Millisecond,

@@ -56,9 +56,12 @@ func (p *pages) showPartner(c echo.Context, r site.Refusal) error {
 func (p *pages) partnerView(ctx context.Context, partner store.Partner, r site.Refusal) (view.AdminPartnerView, error) {
 	v := view.AdminPartnerView{
 		OIN: partner.OIN, KVK: partner.KVK, BRIN: partner.BRIN, HerID: partner.HerID, OrgNumber: partner.OrgNumber, ContactName: partner.ContactName, Email: partner.ContactEmail,
-		Phone: partner.ContactPhone, EndpointKinds: partner.EndpointKinds, Terms: partner.TermsVersion, TermsAt: partner.TermsAcceptedAt.Time,
+		Phone: partner.ContactPhone, Terms: partner.TermsVersion, TermsAt: partner.TermsAcceptedAt.Time,
 		Confirmed: partner.EmailConfirmedAt.Time, Created: partner.CreatedAt.Time, Decided: partner.DecidedAt.Time,
 		DecidedBy: partner.DecidedBy, Reason: i18n.Message(partner.StatusReason).In(ctx), Message: r.Message,
+	}
+	for _, kind := range partner.EndpointKinds {
+		v.EndpointKinds = append(v.EndpointKinds, site.KindLabel(ctx, kind))
 	}
 	v.MailDomain = registry.MailDomain(partner.ContactEmail)
 	v.FreeMail = registry.FreeMail(v.MailDomain)

@@ -2,6 +2,7 @@ package partners
 
 import (
 	"context"
+
 	"github.com/labstack/echo/v4"
 	"schakel/delivery/outbox"
 	"schakel/registry"

@@ -1,6 +1,7 @@
 package partners
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -185,7 +186,7 @@ func (d ownerPages) datasetsHref(c echo.Context) string {
 func (d ownerPages) endpointView(ctx context.Context, owner store.Partner, e store.Endpoint) view.EndpointView {
 	may := site.Waits(ctx, owner) == ""
 	v := view.EndpointView{
-		Href: d.Href("/endpoints/" + e.ID), State: e.Status, Reason: i18n.Message(e.StatusReason).In(ctx), Kind: site.KindLabel(ctx, e.Kind), URL: e.URL, ContentMode: e.ContentMode,
+		Href: d.Href("/endpoints/" + e.ID), State: e.Status, Reason: i18n.Message(e.StatusReason).In(ctx), Kind: site.KindLabel(ctx, e.Kind), URL: e.URL, ContentMode: i18n.Of(ctx, "amqp.content-mode", cmp.Or(e.ContentMode, registry.ModeStructured)),
 		Method: e.TokenAuthMethod, TokenURL: e.TokenURL, TokenClientID: e.TokenClientID, TokenScope: e.TokenScope, Secret: i18n.T(ctx, "partners.endpoint.secret-not-needed"),
 		Rate: i18n.T(ctx, "partners.endpoint.no-limit"), Concurrency: i18n.Count(ctx, int(e.MaxConcurrency)), Timeout: i18n.Duration(ctx, time.Duration(e.TimeoutMS)*time.Millisecond),
 		Circuit: e.Circuit, ID: e.ID, Created: e.CreatedAt.Time, Changed: e.UpdatedAt.Time, Now: d.Cfg.Now(),
@@ -253,7 +254,7 @@ func pullExampleID(subs []store.Subscription) string {
 }
 
 // lockTokens lists the lock tokens of what was received as JSON strings, without a tool for JSON.
-const lockTokens = `grep -oE '"lockToken": ?"[^"]*"' received.json | sed -E 's/.*:[^"]*//' | paste -sd, -`
+const lockTokens = `grep -oE '"lockToken": ?"[^"]*"' received.json | sed -E 's/.*:[^"]*//' | paste -sd, -` // #nosec G101 -- a command without a secret
 
 // pullExample is a command that calls a verb with a body, which is one word of the shell. The token is in a variable of it.
 func pullExample(address, body string) string {

@@ -79,7 +79,10 @@ func (d ownerPages) subscriptionRow(ctx context.Context, s store.Subscription, e
 func endpointOptions(ctx context.Context, endpoints []store.Endpoint) []ui.Option {
 	var options []ui.Option
 	for _, e := range endpoints {
-		label := e.Name + " (" + partners.EndpointHost(e) + ")"
+		label := e.Name
+		if host := partners.EndpointHost(e); host != "" {
+			label += " (" + host + ")"
+		}
 		if e.Status != store.EndpointActive {
 			label = i18n.T(ctx, "partners.endpoint.option-not-active", label, i18n.Of(ctx, "partners.endpoint-state", e.Status))
 		}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"net/http"
 
 	"github.com/labstack/echo/v4"
 	"schakel/delivery/filter"
@@ -37,10 +38,11 @@ func (m *handlers) patchSubscription(c echo.Context, who api.Caller) error {
 		return err
 	}
 	ctx, id := c.Request().Context(), c.Param("subscriptionId")
+	if in.Encryption != nil { // which keys count a person changes, who can be asked for proof of identity
+		return site.NewProblem(http.StatusForbidden, "portal-only", "partners.encrypt.portal-only")
+	}
 	change := m.changeSelection
-	if in.Encryption != nil {
-		change = m.changeEncryption
-	} else if in.Filters == nil && in.OrderBy == nil && in.Retry == nil && in.Dedupe == nil {
+	if in.Filters == nil && in.OrderBy == nil && in.Retry == nil && in.Dedupe == nil {
 		change = m.setSubscriptionStatus
 	}
 	if err := change(ctx, who, id, in); err != nil {
@@ -48,18 +50,6 @@ func (m *handlers) patchSubscription(c echo.Context, who api.Caller) error {
 	}
 	store.AfterCommit(ctx, m.Engine.Changed)
 	return m.showSubscription(c, who)
-}
-
-// changeEncryption changes whom data is encrypted for, in a request of its own.
-func (m *handlers) changeEncryption(ctx context.Context, who api.Caller, id string, in subscriptionPatch) error {
-	if in.Status != "" || in.Reason != "" || in.Filters != nil || in.OrderBy != nil || in.Retry != nil || in.Dedupe != nil {
-		return site.FieldProblem("encryption", "partners.encrypt.alone")
-	}
-	recipient, err := readEncryptionBody(in.Encryption)
-	if err != nil {
-		return err
-	}
-	return m.Registry.Subscriptions.SetEncryption(ctx, who.Actor(), id, recipient)
 }
 
 func (m *handlers) setSubscriptionStatus(ctx context.Context, who api.Caller, id string, in subscriptionPatch) error {

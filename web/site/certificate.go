@@ -22,7 +22,7 @@ const (
 )
 
 // ErrRevocationUnknown is the error of [CertificatePolicy] when nobody says now whether a certificate was revoked.
-var ErrRevocationUnknown = errors.New("whether the certificate was revoked is not known now")
+var ErrRevocationUnknown = token.ErrRevocationUnknown
 
 // CertificatePolicy holds the APIs where machines prove themselves with a TLS certificate, and the judge of it.
 type CertificatePolicy struct {

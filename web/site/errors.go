@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/labstack/echo/v4"
+	"schakel/delivery/event"
 	"schakel/registry"
 	"schakel/store"
 	"schakel/templates/i18n"
@@ -183,10 +184,18 @@ func (a *App) handleError(err error, c echo.Context) {
 	}
 }
 
+// traced is the trace-id of the header traceparent, which joins a line of the log to the traces of the caller; no attribute without one.
+func traced(c echo.Context) slog.Attr {
+	if trace := event.TraceID(c.Request().Header.Get("Traceparent")); trace != "" {
+		return slog.String("trace_id", trace)
+	}
+	return slog.Attr{}
+}
+
 // LogFailure writes an error that is ours to look at, under the id of the request.
 func (a *App) LogFailure(c echo.Context, err error) {
 	a.Cfg.Log.LogAttrs(c.Request().Context(), slog.LevelError, "request failed",
-		slog.String("id", RequestIDOf(c)), slog.String("route", c.Path()), slog.Any("error", err))
+		slog.String("id", RequestIDOf(c)), slog.String("route", c.Path()), slog.Any("error", err), traced(c))
 }
 
 func (a *App) writeProblem(c echo.Context, p Problem) error {

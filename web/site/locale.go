@@ -111,7 +111,7 @@ func (a *App) RememberLanguage(c echo.Context, l i18n.Lang) {
 	if l == "" {
 		age = -1
 	}
-	c.SetCookie(&http.Cookie{
+	c.SetCookie(&http.Cookie{ // #nosec G124 -- Secure wherever the portal is reached over https
 		Name: a.CookieName(languageCookie), Value: string(l), Path: "/", MaxAge: age, HttpOnly: true, Secure: a.HTTPS(), SameSite: http.SameSiteLaxMode,
 	})
 }

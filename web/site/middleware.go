@@ -59,6 +59,7 @@ func (a *App) accessLog(next echo.HandlerFunc) echo.HandlerFunc {
 		if who := a.whoAsked(c); who != "" {
 			line = append(line, slog.String("actor", who))
 		}
+		line = append(line, traced(c))
 		if code, refused := c.Get(contextProblem).(string); refused {
 			line = append(line, slog.String("problem", code)) // what control was hit, as wrong-origin or rate-limited
 		}
