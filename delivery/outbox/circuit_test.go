@@ -275,17 +275,21 @@ func TestEndpointThatStaysDownIsSuspended(t *testing.T) {
 		notifier := &recordingNotifier{}
 		c := newChain(t, db, func(cfg *Config) {
 			cfg.Notifier = notifier
-			cfg.Circuit = CircuitPolicy{
-				Failures: 2, Wait: 50 * time.Millisecond, MaxWait: 50 * time.Millisecond, AlertAfter: 200 * time.Millisecond, SuspendAfter: time.Second,
-			}
+			cfg.Circuit = CircuitPolicy{Failures: 2, Wait: 50 * time.Millisecond, MaxWait: 50 * time.Millisecond, AlertAfter: 200 * time.Millisecond}
 		})
 		s := c.partner("North", "nl.a")
 		c.rcv.set(func(store.Claimed) Result { return failed(store.DeliveryRetrying, 503, time.Now()) })
 		c.accept("nl.a", "1", "2", "3")
+		c.waitFor(func() bool { return notifier.failing.Load() > 0 })
+		c.stop()
+		c.eng.cfg.Circuit.SuspendAfter = time.Millisecond // days went by
+		c.eng = New(c.eng.cfg)
+		must(t, c.eng.Start(t.Context()))
 		c.waitFor(func() bool {
 			ep, err := db.Endpoint(t.Context(), s.EndpointID)
 			return err == nil && ep.Status == store.EndpointSuspended
 		})
+		c.waitFor(func() bool { return notifier.suspended.Load() > 0 })
 		if notifier.failing.Load() != 1 || notifier.suspended.Load() != 1 {
 			t.Errorf("people were told %d times that it fails and %d times that it is suspended", notifier.failing.Load(), notifier.suspended.Load())
 		}
