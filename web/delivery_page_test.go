@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"schakel/delivery/amqp"
 	"schakel/delivery/event"
 	"schakel/delivery/outbound"
 	"schakel/delivery/outbox"
@@ -108,6 +109,20 @@ func TestPartnerReadsNoEventThatWasHeldBack(t *testing.T) {
 	if body := text(w.first.browser.get(path + got.ID + "/data")); body != `"arrived"` {
 		t.Errorf("downloaded %q", body)
 	}
+}
+
+// A business message to another party was held at each health party once.
+//
+// Rules: AMQP-109, EDU-07.
+func TestPartnerReadsNoMessageToOthers(t *testing.T) {
+	t.Parallel()
+	w := newQueueWorld(t)
+	held := w.attempt(w.deliver(w.event(event.DataJSON, `"to others"`), w.first), store.DeliveryHeld, amqp.ReasonParty, store.Attempt{Error: "to somebody else"})
+	path := "/partner/deliveries/" + held.ID
+	lacks(t, shows(t, w.first.browser.get(path), http.StatusOK, "from or to another party"), "to others", held.ID+"/data")
+	wantStatus(t, w.first.browser.get(path+"/data"), http.StatusNotFound)
+	wantStatus(t, w.first.browser.get(path+"/object"), http.StatusNotFound)
+	shows(t, w.admin.get("/admin/deliveries/"+held.ID), http.StatusOK, "to others")
 }
 
 func TestWhoMaySeeWhatMoves(t *testing.T) {

@@ -58,7 +58,7 @@ func (p *Pages) issueSample(ctx context.Context, actor registry.Actor, area site
 		return s, err
 	}
 	if !at.mayRead(area) {
-		s.Missing = i18n.T(ctx, "deliveries.page.withheld")
+		s.Missing = at.withheld(ctx)
 		return s, nil
 	}
 	e, err := p.DB.Event(ctx, d.EventID)

@@ -193,7 +193,7 @@ func (p *Pages) Outcome(c echo.Context, area site.DeliveryArea, d store.Delivery
 // eventOf shows the event of a delivery, to a partner only what it may read.
 func (p *Pages) eventOf(ctx context.Context, actor registry.Actor, area site.DeliveryArea, at DeliveryContext) (ui.EventView, error) {
 	if !at.mayRead(area) {
-		return ui.EventView{Withheld: i18n.T(ctx, "deliveries.page.withheld")}, nil
+		return ui.EventView{Withheld: at.withheld(ctx)}, nil
 	}
 	e, err := p.DB.Event(ctx, at.Delivery.EventID)
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"schakel/delivery/amqp"
 	"schakel/delivery/outbox"
 	"schakel/store"
 	view "schakel/templates/deliveries"
@@ -56,10 +57,21 @@ func (p *Pages) deliveryContext(ctx context.Context, d store.Delivery) (Delivery
 
 // mayRead reports whether the event may be shown. A partner reads what it got, and
 // what is still meant for it; what was held back by a revocation stays held back
-// here too (guarantee G2).
+// here too (guarantee G2). A business message to another party is no affair of this one (AMQP-109).
 func (at DeliveryContext) mayRead(area site.DeliveryArea) bool {
 	d := at.Delivery
+	if !area.Admin && d.Reason == amqp.ReasonParty && d.DeliveredAt.IsZero() {
+		return false
+	}
 	return area.Admin || d.SubscriptionID == "" || d.Status == store.DeliveryDelivered || !d.DeliveredAt.IsZero() || at.Subscription.Accepting
+}
+
+// withheld says why the event of a delivery is not shown.
+func (at DeliveryContext) withheld(ctx context.Context) string {
+	if at.Delivery.Reason == amqp.ReasonParty {
+		return i18n.T(ctx, "deliveries.page.other-party")
+	}
+	return i18n.T(ctx, "deliveries.page.withheld")
 }
 
 // maySend reports whether the delivery may be sent to its endpoint.
