@@ -10,6 +10,7 @@ import (
 	"embed"
 	"fmt"
 	"io"
+	"slices"
 )
 
 // files holds en.txt, nl.txt and nb.txt: as they are, or compressed by .ci/small.
@@ -17,10 +18,29 @@ import (
 //go:embed *.txt
 var files embed.FS
 
-// Read returns the catalogue of a language.
+// Read returns the catalogue of a language as it stands in the repository.
 func Read(language string) ([]byte, error) {
 	text, err := files.ReadFile(language + ".txt")
-	return Unpack(text), err
+	if err != nil || !Packed(text) {
+		return text, err
+	}
+	english, err := files.ReadFile("en.txt")
+	return withKeys(Unpack(text), Unpack(english)), err
+}
+
+// withKeys gives the lines of a catalogue their keys back, which .ci/small leaves out where the same line of English has the same.
+func withKeys(text, english []byte) []byte {
+	if !bytes.Contains(text, []byte("\n= ")) {
+		return text
+	}
+	lines, keys := bytes.Split(text, []byte("\n")), bytes.Split(english, []byte("\n"))
+	for n, line := range lines {
+		if bytes.HasPrefix(line, []byte("= ")) {
+			key, _, _ := bytes.Cut(keys[n], []byte(" = "))
+			lines[n] = slices.Concat(key, []byte(" "), line)
+		}
+	}
+	return bytes.Join(lines, []byte("\n"))
 }
 
 // Packed reports whether an embedded text is compressed, with gzip.
