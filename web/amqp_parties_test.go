@@ -198,12 +198,21 @@ func TestAMQPImportPages(t *testing.T) {
 		return tx.UpdateAMQPParty(t.Context(), &p)
 	}))
 	wantWords(t, text(upload(string(document), nil)), "this would change", "The asynchronous queue becomes", "is added", "It supports these processes too", "/processes/new?")
-	answer := upload(string(document), url.Values{"main": {"93238"}})
+	w.change(t, "access.proof_age", "10m")
+	w.clock.Advance(11 * time.Minute)
+	take := func(her string) *http.Response {
+		page := wantPage(t, w.admin.post("/admin/amqp/import/take", url.Values{"main": {her}, "text": {string(document)}}), http.StatusForbidden, "Confirm that it is you")
+		form := url.Values{"proof-form": {strings.Split(match(t, `name="proof-form" value="[^"]+"`, page), `"`)[3]}, "proof-password": {testPassword}}
+		answer := w.admin.post("/admin/amqp/import/take", form)
+		w.clock.Advance(11 * time.Minute)
+		return answer
+	}
+	answer := take("93238")
 	wantStatus(t, answer, http.StatusSeeOther)
 	wantWords(t, text(w.admin.get(answer.Header.Get("Location"))), "is taken over", "93238_async", "from a CPA or CPP", "took over the CPP for AMQP party Legekontor")
-	wantStatus(t, upload(string(document), url.Values{"main": {"93238"}}), http.StatusConflict)
-	wantStatus(t, upload(string(document), url.Values{"main": {"1"}}), http.StatusNotFound)
-	wantStatus(t, upload(string(document), url.Values{"main": {"x"}}), http.StatusBadRequest)
+	wantStatus(t, take("93238"), http.StatusConflict)
+	wantStatus(t, take("1"), http.StatusNotFound)
+	wantStatus(t, take("x"), http.StatusBadRequest)
 }
 
 func TestShortTime(t *testing.T) {

@@ -2,10 +2,12 @@ package web
 
 import (
 	"net/http"
+	"net/url"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"schakel/registry"
 	"schakel/registry/partners"
@@ -15,6 +17,47 @@ import (
 
 // whereDataGoes finds the resources of APIs that could change where data goes, who may log in, or which keys count.
 var whereDataGoes = regexp.MustCompile(`/(endpoints|clients|partners|accounts|people|keys|brokers|parties|processes|routes|settings|issuers)(/|$)`)
+
+// goesOn finds what a page does about such a thing that moves no data, lets nobody in and makes no key count: it stops something, looks at something,
+// or lets go on what was there.
+var goesOn = regexp.MustCompile(`/(approve|reject|confirm|suspend|resume|release|end|pause|probe|test|check|answer|clear|revoke|removal|decline|withdraw|try|publish|inbox)$`)
+
+// Every page that may change where data goes, who may log in or which keys count asks who it is, once the last proof is old, and so does the one that
+// shows the links of mails: whoever adds one decides here what it does.
+func TestPagesAskForProof(t *testing.T) {
+	t.Parallel()
+	w := newQueueWorld(t)
+	w.change(t, "access.proof_age", "10m")
+	w.clock.Advance(11 * time.Minute)
+	decided := map[string]string{
+		"/admin/settings/import":      "shows what would change",
+		"/admin/amqp/import":          "shows what would change",
+		"/admin/datasets/none/import": "takes data in",
+	}
+	about, asked := regexp.MustCompile(whereDataGoes.String()+`|/(registration|mails|import|encryption)(/|$)`), 0
+	for _, r := range w.app.Echo.Routes() {
+		route, _ := w.app.RouteOf(r.Method, r.Path)
+		_, api := site.FindAPI(r.Path)
+		if api || r.Method != http.MethodPost || !hasRole(route) || !about.MatchString(r.Path) || goesOn.MatchString(r.Path) {
+			continue
+		}
+		path, b := routeParam.ReplaceAllString(r.Path, "none"), w.admin
+		if strings.HasPrefix(path, "/partner/") {
+			b = w.first.browser
+		}
+		if decided[path] != "" {
+			delete(decided, path)
+			continue
+		}
+		asked++
+		if page := text(b.post(path, url.Values{"name": {"X"}})); !strings.Contains(page, "Confirm that it is you") {
+			t.Errorf("%s asks nobody for a proof", r.Path)
+		}
+	}
+	if asked < 40 || len(decided) > 0 {
+		t.Errorf("%d pages, and no longer there: %v", asked, decided)
+	}
+}
 
 // A machine cannot be asked who it is again, so no API changes where data goes, whatever its scopes: whoever adds such a resource decides here how
 // that is guarded. Whom data is encrypted for, a member of subscriptions, is refused: see TestSubscriptionEncryptionAPI. A new key for signatures, which an API does make, is mailed to the managers of the partner and to the administrators.

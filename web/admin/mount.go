@@ -55,7 +55,7 @@ func (p *pages) mountAdmin() {
 	g.GET("/mails", p.adminMails)
 	g.GET("/mails/:id", p.adminMail)
 	mails := g.Needs(registry.ManageMails)
-	mails.POST("/mails/:id/text", p.adminMailText)
+	mails.POST("/mails/:id/text", p.adminMailText, p.RequireProof)
 	mails.POST("/mails/:id/release", p.releaseMail)
 	g.GET("/audit", p.auditPage)
 	g.GET("/audit/export", p.exportAudit)

@@ -18,8 +18,12 @@ import (
 	"schakel/web/site"
 )
 
-// maxAMQPDocument is the largest CPA, CPP or communication details that is taken, in bytes.
-const maxAMQPDocument = 2 << 20
+// maxAMQPDocument bounds the bytes of a CPA, a CPP or communication details. maxTakenForm bounds a form that has one in a field, encoded, or sealed
+// while its sender proves who it is.
+const (
+	maxAMQPDocument = 2 << 20
+	maxTakenForm    = 4 * maxAMQPDocument
+)
 
 // importPage asks for a document about parties.
 func (a AMQPArea) importPage(c echo.Context) error {
@@ -34,8 +38,8 @@ func (a AMQPArea) showAMQPImport(c echo.Context, status int, text string, wrong 
 	return a.Render(c, status, view.AMQPImportPage(page, view.AMQPImportView{Action: a.root() + "/import", Cancel: a.root(), Text: text, Wrong: wrong}))
 }
 
-// importDetails shows what a document would change, or takes it over for the party that was chosen.
-func (a AMQPArea) importDetails(c echo.Context) error {
+// previewDetails shows what a document would change.
+func (a AMQPArea) previewDetails(c echo.Context) error {
 	in, err := site.ReadDocumentForm(c)
 	if err != nil {
 		return err
@@ -47,15 +51,20 @@ func (a AMQPArea) importDetails(c echo.Context) error {
 	case !utf8.Valid(content):
 		return a.showAMQPImport(c, http.StatusUnprocessableEntity, "", site.FormErrors{"document": "amqp.import.not-utf8"})
 	}
-	if in.Main == "" {
-		return a.previewImport(c, http.StatusOK, in, nil)
+	return a.previewImport(c, http.StatusOK, in, nil)
+}
+
+// takeDetails takes a document over for the party that was chosen.
+func (a AMQPArea) takeDetails(c echo.Context) error {
+	read := func(form site.Form) site.DocumentForm {
+		return site.DocumentForm{Text: strings.ReplaceAll(form.Raw("text"), "\r\n", "\n"), Main: form.Get("main")}
 	}
-	her, err := strconv.ParseInt(in.Main, 10, 32)
-	if err != nil {
-		return echo.NewHTTPError(http.StatusBadRequest, i18n.T(c.Request().Context(), "amqp.import.main-bad"))
-	}
-	return site.SubmitRead(c, in, func(site.DocumentForm) error {
-		row, err := a.Registry.AMQP.TakeImport(c.Request().Context(), site.Actor(c), content, her)
+	return site.Submit(c, read, func(in site.DocumentForm) error {
+		her, err := strconv.ParseInt(in.Main, 10, 32)
+		if err != nil {
+			return echo.NewHTTPError(http.StatusBadRequest, i18n.T(c.Request().Context(), "amqp.import.main-bad"))
+		}
+		row, err := a.Registry.AMQP.TakeImport(c.Request().Context(), site.Actor(c), in.Content(), her)
 		return a.saved(c, err, a.party(row.ID), i18n.M("amqp.import.taken", row.Name))
 	}, a.previewImport)
 }

@@ -36,7 +36,7 @@ func (p *pages) routesPartnerKeys(g site.RouteGroup) {
 	}
 	g.GET("/partners/:id/keys", of(ownerPages.readKeys))
 	change := g.Needs(registry.ChangeClients)
-	change.POST("/partners/:id/keys", of(ownerPages.createReadKey))
+	change.POST("/partners/:id/keys", of(ownerPages.createReadKey), p.RequireProof)
 	change.POST("/partners/:id/keys/:key/revoke", of(ownerPages.revokeReadKey))
 }
 

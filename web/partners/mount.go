@@ -100,7 +100,7 @@ func (p *pages) mountPartners() {
 	g.GET("/partners/:id", p.adminPartner)
 	correct := g.Needs(permission.ChangePartners)
 	correct.GET("/partners/:id/registration", p.correctionForm)
-	correct.POST("/partners/:id/registration", p.correctPartner)
+	correct.POST("/partners/:id/registration", p.correctPartner, p.RequireProof)
 	p.RoutesSteps(g, "/partners/", append(p.partnerSteps(), p.confirmStep()), p.showPartner)
 	p.RoutesSteps(g, "/partners/", []site.Step{p.eraseStep()}, p.showPartner, p.RequireProof)
 	g.GET("/flows", p.adminFlows)
