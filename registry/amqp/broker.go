@@ -35,7 +35,10 @@ func (a *AMQP) CreateBroker(ctx context.Context, actor registry.Actor, in Broker
 		if err := tx.InsertAMQPBroker(ctx, &row); err != nil {
 			return brokerTaken(err)
 		}
-		return registry.Record(ctx, tx, actor, registry.ActionBrokerAdded, brokerObject(row), brokerDetails(row))
+		if err := registry.Record(ctx, tx, actor, registry.ActionBrokerAdded, brokerObject(row), brokerDetails(row)); err != nil {
+			return err
+		}
+		return a.mailBroker(ctx, tx, actor, store.AMQPBroker{}, row)
 	})
 	return withoutSecrets(row), err
 }
@@ -50,13 +53,17 @@ func (a *AMQP) UpdateBroker(ctx context.Context, actor registry.Actor, id string
 		if row, err = registry.Locked(ctx, tx, "broker", "amqp_broker", id, tx.AMQPBroker); err != nil {
 			return err
 		}
+		before := row
 		if err := a.fillBroker(in.clean(), &row); err != nil {
 			return err
 		}
 		if err := tx.UpdateAMQPBroker(ctx, &row); err != nil {
 			return brokerTaken(err)
 		}
-		return registry.Record(ctx, tx, actor, registry.ActionBrokerChanged, brokerObject(row), brokerDetails(row))
+		if err := registry.Record(ctx, tx, actor, registry.ActionBrokerChanged, brokerObject(row), brokerDetails(row)); err != nil {
+			return err
+		}
+		return a.mailBroker(ctx, tx, actor, before, row)
 	})
 	return withoutSecrets(row), err
 }

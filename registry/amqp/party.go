@@ -58,7 +58,14 @@ func (a *AMQP) addParty(ctx context.Context, tx *store.Tx, actor registry.Actor,
 	if err := tx.InsertAMQPParty(ctx, row); err != nil {
 		return partyTaken(err)
 	}
-	return registry.Record(ctx, tx, actor, registry.ActionPartyAdded, partyObject(*row), partyDetails(*row))
+	if err := registry.Record(ctx, tx, actor, registry.ActionPartyAdded, partyObject(*row), partyDetails(*row)); err != nil {
+		return err
+	}
+	added, err := stateOf(ctx, tx, *row)
+	if err != nil {
+		return err
+	}
+	return a.mailParty(ctx, tx, actor, partyState{}, added)
 }
 
 // UpdateParty changes a party; its kind stays. Fields: as when it was added.
@@ -98,7 +105,18 @@ func (a *AMQP) changeParty(ctx context.Context, actor registry.Actor, id string,
 				return err
 			}
 		}
-		return fn(tx, &row)
+		before, err := stateOf(ctx, tx, row)
+		if err != nil {
+			return err
+		}
+		if err := fn(tx, &row); err != nil {
+			return err
+		}
+		after, err := stateOf(ctx, tx, row)
+		if err != nil {
+			return err
+		}
+		return a.mailParty(ctx, tx, actor, before, after)
 	})
 	return row, err
 }

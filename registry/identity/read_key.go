@@ -9,6 +9,7 @@ import (
 	"schakel/registry"
 	"schakel/registry/identity/token"
 	"schakel/store"
+	"schakel/templates/i18n"
 )
 
 // ReadKeys are static tokens with which the pipelines of a partner read the contract register (EDU-06e, EDU-N06): a dependency
@@ -68,7 +69,15 @@ func (k *ReadKeys) Create(ctx context.Context, actor registry.Actor, partnerID s
 		if err := tx.InsertReadKey(ctx, &key); err != nil {
 			return fmt.Errorf("add read key: %w", err)
 		}
-		return registry.Record(ctx, tx, actor, registry.ActionReadKeyCreated, readKeyObject(key), registry.Details{"expires": registry.FormatDay(key.ExpiresAt)})
+		if err := registry.Record(ctx, tx, actor, registry.ActionReadKeyCreated, readKeyObject(key), registry.Details{"expires": registry.FormatDay(key.ExpiresAt)}); err != nil {
+			return err
+		}
+		pages := registry.ChangePages{Administrator: "/admin/partners/" + owner.ID + "/keys", Partner: registry.PartnerPath(owner) + "/keys"}
+		if owner.Own {
+			pages.Administrator = "/admin/own/keys"
+		}
+		return k.cfg.MailChange(ctx, tx, actor, owner.ID, i18n.M("identity.mail.read-key-subject", owner.Name), pages,
+			[]registry.Change{registry.ChangeOf("identity.mail.part-read-key", "", key.Name)})
 	})
 	return key, plain, err
 }

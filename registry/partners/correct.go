@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"schakel/registry"
 	"schakel/store"
@@ -75,7 +76,33 @@ func (p *Partners) correct(ctx context.Context, tx *store.Tx, actor registry.Act
 			return err
 		}
 	}
-	return registry.Record(ctx, tx, actor, registry.ActionPartnerCorrected, partnerObject(*row), registry.Details{"changes": changes})
+	if err := registry.Record(ctx, tx, actor, registry.ActionPartnerCorrected, partnerObject(*row), registry.Details{"changes": changes}); err != nil {
+		return err
+	}
+	return p.cfg.MailChange(ctx, tx, actor, row.ID, i18n.M("partners.mail.corrected-subject", row.Name),
+		registry.ChangePages{Administrator: "/admin/partners/" + row.ID, Partner: "/partner/organisation"}, correctionParts(before, *row))
+}
+
+// correctionParts lists for people what changed of a registration: the numbers say which certificates and logins of providers are the partner's.
+func correctionParts(before, after store.Partner) []registry.Change {
+	var parts []registry.Change
+	for _, n := range [][3]string{
+		{"partners.mail.part-name", before.Name, after.Name},
+		{"OIN", before.OIN, after.OIN},
+		{"partners.mail.part-kvk", before.KVK, after.KVK},
+		{"BRIN", before.BRIN, after.BRIN},
+		{"organisasjonsnummer", before.OrgNumber, after.OrgNumber},
+		{"HER-id", before.HerID, after.HerID},
+		{"partners.mail.part-contact", before.ContactName, after.ContactName},
+		{"partners.mail.part-contact-address", before.ContactEmail, after.ContactEmail},
+	} {
+		what := i18n.Message(n[0])
+		if !strings.Contains(n[0], ".") {
+			what = i18n.Raw(n[0])
+		}
+		parts = append(parts, registry.ChangeOf(what, n[1], n[2]))
+	}
+	return registry.Differences(parts...)
 }
 
 // corrections lists what changed; of a contact person only that, since the audit trail is kept longer than a contact person stays.

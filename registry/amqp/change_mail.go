@@ -1,0 +1,93 @@
+package amqp
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"schakel/registry"
+	"schakel/store"
+	"schakel/templates/i18n"
+)
+
+// mailParty tells the managers of a partner and the administrators when messages of a party go to another queue, or other certificates count. What the
+// address registry says is nobody's change.
+func (a *AMQP) mailParty(ctx context.Context, tx *store.Tx, actor registry.Actor, before, after partyState) error {
+	if actor.Kind == registry.ActorSystem {
+		return nil
+	}
+	owner, err := tx.Partner(ctx, after.PartnerID)
+	if err != nil {
+		return registry.Found("partner", err)
+	}
+	write := i18n.Message("amqp.party.async-queue")
+	if after.Kind == store.AMQPCloudEvents {
+		write = "amqp.party.outbound-queue"
+	}
+	changes := registry.Differences(
+		registry.ChangeOf("amqp.label.broker", before.broker, after.broker),
+		registry.ChangeOf("amqp.label.her-id", herText(before.HerID), herText(after.HerID)),
+		registry.ChangeOf(write, before.AsyncQueue, after.AsyncQueue),
+		registry.ChangeOf("amqp.party.sync-queue", before.SyncQueue, after.SyncQueue),
+		registry.ChangeOf("amqp.party.reply-queue", before.ReplyQueue, after.ReplyQueue),
+		registry.ChangeOf("amqp.party.error-queue", before.ErrorQueue, after.ErrorQueue),
+		registry.ChangeOf("amqp.party.inbound-queue", before.InboundQueue, after.InboundQueue),
+		registry.ChangeOf("amqp.party.client", before.ClientID, after.ClientID),
+		registry.ChangeOf("amqp.certificate.certificates", before.certificates, after.certificates),
+	)
+	pages := registry.ChangePages{Administrator: "/admin/amqp/parties/" + after.ID, Partner: "/partner/amqp/parties/" + after.ID}
+	if owner.Own {
+		pages.Partner = pages.Administrator
+	}
+	return a.cfg.MailChange(ctx, tx, actor, after.PartnerID, i18n.M("amqp.mail.party-subject", after.Name, owner.Name), pages, changes)
+}
+
+// partyState is a party with what a mail tells of it.
+type partyState struct {
+	store.AMQPParty
+	broker, certificates string
+}
+
+func stateOf(ctx context.Context, tx *store.Tx, row store.AMQPParty) (partyState, error) {
+	s := partyState{AMQPParty: row}
+	certificates, err := tx.AMQPCertificates(ctx, row.ID)
+	if err != nil {
+		return s, fmt.Errorf("list certificates: %w", err)
+	}
+	var names []string
+	for _, c := range certificates {
+		names = append(names, c.Subject+" ("+c.Thumbprint+")")
+	}
+	s.certificates = strings.Join(names, ", ")
+	b, err := tx.AMQPBroker(ctx, row.BrokerID)
+	s.broker = b.Name
+	return s, registry.Wrap("find broker", err)
+}
+
+func herText(id int64) string {
+	if id == 0 {
+		return ""
+	}
+	return fmt.Sprint(id)
+}
+
+// mailBroker tells the administrators when messages go by another broker, or when we prove ourselves otherwise there.
+func (a *AMQP) mailBroker(ctx context.Context, tx *store.Tx, actor registry.Actor, before, after store.AMQPBroker) error {
+	changes := registry.Differences(
+		registry.ChangeOf("amqp.label.address", before.URL, after.URL),
+		registry.ChangeOf("amqp.broker.namespace", before.Namespace, after.Namespace),
+		registry.ChangeOf("amqp.broker.method", before.SASL, after.SASL),
+		registry.ChangeOf("amqp.broker.username", before.Username, after.Username),
+	)
+	for _, secret := range []struct {
+		what     i18n.Message
+		was, now string
+	}{
+		{"amqp.broker.password", before.Secret, after.Secret}, {"amqp.broker.authorities", before.CA, after.CA}, {"amqp.broker.certificate", before.Certificate, after.Certificate},
+	} {
+		if secret.was != secret.now {
+			changes = append(changes, registry.Change{What: secret.what, Replaced: true})
+		}
+	}
+	return a.cfg.MailChange(ctx, tx, actor, "", i18n.M("amqp.mail.broker-subject", after.Name), registry.ChangePages{Administrator: "/admin/amqp/brokers/" + after.ID}, changes)
+}

@@ -1,0 +1,74 @@
+package services
+
+import (
+	"strings"
+	"testing"
+
+	"schakel/registry/identity"
+	"schakel/registry/partners"
+)
+
+// Who changes the queue or the certificates of a party, a broker, the numbers of a partner or its keys is told to the managers of the partner and the
+// administrators, with what was and is; secrets are not told, and what changed nothing is not.
+func TestChangesAreMailed(t *testing.T) {
+	inWorlds(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		p, anna := w.partner(t, "Scholengroep Noord", goodOIN, "anna@noord.example")
+		all := []string{"admin@example.nl", "anna@noord.example"}
+		told := func(to []string, words ...string) {
+			t.Helper()
+			for _, email := range to {
+				mails := w.mailsTo(t, email)
+				if len(mails) == 0 {
+					t.Fatalf("%s got no mail", email)
+				}
+				text := mails[0].Subject + "\n" + mails[0].Body
+				for _, word := range words {
+					if !strings.Contains(text, word) {
+						t.Errorf("%s was mailed %q, without %q", email, text, word)
+					}
+				}
+				if strings.Contains(text, "hush") {
+					t.Errorf("a secret was mailed: %s", text)
+				}
+			}
+		}
+		b := w.broker(t)
+		told(all[:1], "Broker "+b.Name+" was changed", "Address: none → "+b.URL, "Password: replaced")
+		in := goodBroker()
+		in.URL, in.Password = "amqps://elsewhere.example:5671", "hush-hush"
+		_, err := w.AMQP.UpdateBroker(ctx, w.admin, b.ID, in)
+		must(t, err)
+		told(all[:1], "Address: "+b.URL+" → amqps://elsewhere.example:5671", "Password: replaced", "/admin/amqp/brokers/"+b.ID)
+
+		party, err := w.AMQP.CreateCounterpart(ctx, anna, w.amqpEndpoint(t, anna).ID, healthParty(b.ID, 200))
+		must(t, err)
+		told(all, "AMQP party Legekontor of Scholengroep Noord was changed", "Asynchronous queue: none → 200_async", "HER-id: none → 200")
+		moved := healthParty(b.ID, 200)
+		moved.AsyncQueue = "200_elsewhere"
+		_, err = w.AMQP.UpdateParty(ctx, w.admin, party.ID, moved)
+		must(t, err)
+		told(all, "Asynchronous queue: 200_async → 200_elsewhere", "/amqp/parties/"+party.ID)
+		cert, _ := pemPair(t, "recipient", encryptUsage, 1)
+		_, err = w.AMQP.AddCertificates(ctx, anna, party.ID, cert, "")
+		must(t, err)
+		told(all, "Certificates: none → CN=recipient")
+		n := len(w.mailsTo(t, all[0]))
+		_, err = w.AMQP.UpdateParty(ctx, w.admin, party.ID, moved)
+		must(t, err)
+		if now := len(w.mailsTo(t, all[0])); now != n {
+			t.Errorf("%d mails of a change of nothing", now-n)
+		}
+
+		_, plain, err := w.ReadKeys.Create(ctx, w.admin, p.ID, identity.NewReadKey{Name: "Renovate"})
+		must(t, err)
+		told(all, "Scholengroep Noord has a new read-only key", "Read-only key: none → Renovate")
+		if body := w.mailsTo(t, all[1])[0].Body; strings.Contains(body, plain) {
+			t.Errorf("the key was mailed: %s", body)
+		}
+		must(t, w.Partners.Correct(ctx, w.admin, p.ID, partners.Registration{
+			Name: p.Name, OIN: "00000003273229730000", Contact: partners.Contact{Name: p.ContactName, Email: p.ContactEmail, Phone: p.ContactPhone},
+		}))
+		told(all, "The registration of Scholengroep Noord was changed", "OIN: "+goodOIN+" → 00000003273229730000")
+	})
+}
