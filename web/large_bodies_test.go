@@ -16,6 +16,7 @@ import (
 
 	"github.com/google/uuid"
 	"schakel/delivery/amqp/msghead"
+	"schakel/registry"
 	"schakel/store"
 	"schakel/store/storetest"
 	webevents "schakel/web/events"
@@ -107,6 +108,16 @@ func TestLargeDataGoesThrough(t *testing.T) {
 		if got := c.get(t, address).want(t, http.StatusOK); !bytes.Equal(got.body, data) {
 			t.Errorf("%s gets other bytes", name)
 		}
+	}
+	w.consumer.get(t, address).want(t, http.StatusOK) // again at once is no other entry
+	taken, _, err := w.db.Audits(t.Context(), store.AuditFilter{Action: registry.ActionDataDownloaded})
+	noError(t, err)
+	readers := map[string]string{}
+	for _, a := range taken {
+		readers[a.ActorID] = a.ObjectKind + " " + a.PartnerID + " " + a.ActorKind
+	}
+	if len(taken) != 2 || !strings.HasPrefix(readers[w.consumer.id], "event ptn_") || !strings.HasSuffix(readers[w.consumer.id], " client") {
+		t.Errorf("the audit trail says %v", taken)
 	}
 	w.stranger.get(t, address).problem(t, http.StatusNotFound, "not-found")
 	w.consumer.get(t, site.ObjectsPath+"obj_none").problem(t, http.StatusNotFound, "not-found")

@@ -8,6 +8,7 @@ import (
 	"net/http"
 
 	"github.com/labstack/echo/v4"
+	"schakel/registry"
 	"schakel/store"
 	"schakel/templates/i18n"
 	"schakel/templates/ui"
@@ -145,11 +146,34 @@ func (m *handlers) showObject(c echo.Context, who api.Caller) error {
 	case err != nil:
 		return err
 	case may && o.GoneAt.IsZero():
+		if err := m.noteObject(ctx, who, o); err != nil {
+			return err
+		}
 		return m.serveObject(c, who, o)
 	case may || had:
 		return objectGone()
 	}
 	return store.ErrNotFound
+}
+
+// noteObject writes in the audit trail who fetches data that is stored apart: the affair of who reads it, or of the sender when the own organisation
+// does. Who sent it had it.
+func (m *handlers) noteObject(ctx context.Context, who api.Caller, o store.Object) error {
+	if who.Client.ID == o.ClientID {
+		return nil
+	}
+	affair := who.Partner.ID
+	if who.Partner.Own {
+		affair = o.PartnerID
+	}
+	e, err := m.DB.Event(ctx, o.OwnerID)
+	about, details := registry.ObjectOf("event", e.ID, site.Shown(e.CEType), affair), registry.Details{"source": e.CESource, "ce_id": e.CEID}
+	if errors.Is(err, store.ErrNotFound) {
+		about, details = registry.ObjectOf("quarantine", o.OwnerID, o.OwnerID, affair), nil
+	} else if err != nil {
+		return err
+	}
+	return m.Registry.Audit.NoteRead(ctx, who.Actor(), registry.ActionDataDownloaded, about, details)
 }
 
 // objectRights reports whether a caller may have an object, or had it while its event
