@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/url"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -29,7 +30,7 @@ func fileFacts(f InstallationFlags) []installation.Expiry {
 	if f.OutboundCertificate != "" {
 		list = append(list, outboundFile(f.OutboundCertificate)...)
 	}
-	return list
+	return append(list, databaseFiles(f.Database)...)
 }
 
 // outboundFile is the client certificate of the organisation.
@@ -102,7 +103,7 @@ func chainFile(path string, first int) (list []installation.Expiry) {
 	return list
 }
 
-// receiverEnds lists the keys that data is encrypted with and the certificates that endpoints showed. Those are what this node knows: what nobody
+// receiverEnds lists the keys that data is encrypted with, and the certificates that endpoints, their token endpoints and the hosts of keys showed. Those are what this node knows: what nobody
 // sent to since it started is not among them.
 func (e *examiner) receiverEnds(ctx context.Context) (list []installation.Expiry) {
 	if e.db == nil {
@@ -130,17 +131,58 @@ func (e *examiner) receiverEnds(ctx context.Context) (list []installation.Expiry
 			list = append(list, one)
 		}
 	}
-	endpoints, _ := e.db.EndpointAddresses(ctx)
-	for _, row := range endpoints {
-		u, err := url.Parse(row.Keys)
-		if err != nil {
-			continue
+	receiver := func(r store.KeptKeys) i18n.Message { return i18n.M("installation.expiry.receiver", r.Name, r.Owner) }
+	tokens := func(r store.KeptKeys) i18n.Message {
+		return i18n.M("installation.expiry.token-endpoint", r.Name, r.Owner)
+	}
+	keys := func(r store.KeptKeys) i18n.Message {
+		return i18n.M("installation.expiry.client-key-address", r.Name, r.Owner)
+	}
+	told := map[string]bool{} // a receiver that gives the tokens too is told of once
+	for _, host := range []struct {
+		read        func(context.Context) ([]store.KeptKeys, error)
+		kind, pages string
+		what        func(store.KeptKeys) i18n.Message
+		remedy      i18n.Message
+	}{
+		{e.db.EndpointAddresses, installation.ExpiryReceiver, "endpoints/", receiver, "installation.expiry.receiver-remedy"},
+		{e.db.TokenAddresses, installation.ExpiryToken, "endpoints/", tokens, "installation.expiry.receiver-remedy"},
+		{e.db.KeyAddresses, installation.ExpiryKeyHost, "clients/", keys, "installation.expiry.client-key-address-remedy"},
+	} {
+		rows, _ := host.read(ctx) // the database is a check of its own
+		for _, row := range rows {
+			u, err := url.Parse(row.Keys)
+			if err != nil || told[row.ID+" "+u.Hostname()] {
+				continue
+			}
+			if seen, is := e.client.Certificate(u.Hostname()); is {
+				told[row.ID+" "+u.Hostname()] = true
+				list = append(list, of(row, host.pages, installation.Expiry{
+					Kind: host.kind, What: host.what(row), From: seen.From, Until: seen.Until, Remedy: host.remedy,
+				}))
+			}
 		}
-		if seen, is := e.client.Certificate(u.Hostname()); is {
-			list = append(list, of(row, "endpoints/", installation.Expiry{
-				Kind: installation.ExpiryReceiver, What: i18n.M("installation.expiry.receiver", row.Name, row.Owner), From: seen.From, Until: seen.Until,
-				Remedy: "installation.expiry.receiver-remedy",
-			}))
+	}
+	return list
+}
+
+// databaseFiles lists the certificates in the files that the address of PostgreSQL names.
+func databaseFiles(database string) (list []installation.Expiry) {
+	u, err := url.Parse(database)
+	if err != nil || !strings.HasPrefix(u.Scheme, "postgres") {
+		return nil
+	}
+	for _, name := range []string{"sslcert", "sslrootcert"} {
+		path := u.Query().Get(name)
+		text, err := os.ReadFile(path)
+		if err != nil {
+			continue // "system" is no file, and without one that is needed nothing starts
+		}
+		for _, c := range installation.CertificatesIn(text) {
+			list = append(list, installation.Expiry{
+				Kind: installation.ExpiryDatabase, ID: name + " " + installation.Fingerprint(c), What: i18n.M("installation.expiry.trust", c.Subject.String(), path),
+				From: c.NotBefore, Until: c.NotAfter, Severe: true, Remedy: "installation.expiry.database-remedy",
+			})
 		}
 	}
 	return list

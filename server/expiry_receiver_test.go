@@ -64,13 +64,17 @@ func TestEndsOfReceivers(t *testing.T) {
 	}
 	set.WriteString("]}")
 	partner := store.Partner{Name: "Vavo", Status: store.PartnerApproved}
-	endpoint := store.Endpoint{Name: "Here", Kind: store.EndpointWebhook, URL: address + "/events", Status: store.EndpointActive}
+	machine := store.Client{Name: "LAS", Status: store.ClientActive, JWKSURI: address + "/jwks"}
+	asking := store.Endpoint{Name: "There", Kind: store.EndpointWebhook, URL: "https://elsewhere.example/events", TokenURL: address + "/token", Status: store.EndpointActive}
+	endpoint := store.Endpoint{Name: "Here", TokenURL: address + "/token", Kind: store.EndpointWebhook, URL: address + "/events", Status: store.EndpointActive}
 	ending := store.Subscription{Status: store.SubscriptionApproved, Encrypt: set.String()}
 	endless := store.Subscription{Status: store.SubscriptionApproved, Encrypt: `{"keys":[` + string(jwk) + `,` + strings.TrimPrefix(set.String(), `{"keys":[`)}
 	must(t, p.db.Write(ctx, func(tx *store.Tx) error {
 		must(t, tx.InsertPartner(ctx, &partner))
-		endpoint.PartnerID = partner.ID
+		endpoint.PartnerID, asking.PartnerID, machine.PartnerID = partner.ID, partner.ID, partner.ID
 		must(t, tx.InsertEndpoint(ctx, &endpoint))
+		must(t, tx.InsertEndpoint(ctx, &asking))
+		must(t, tx.InsertClient(ctx, &machine))
 		for _, s := range []*store.Subscription{&ending, &endless} {
 			s.PartnerID, s.EndpointID = partner.ID, endpoint.ID
 			must(t, tx.InsertSubscription(ctx, s))
@@ -97,5 +101,5 @@ func TestEndsOfReceivers(t *testing.T) {
 	_, err = io.Copy(io.Discard, answer.Body)
 	must(t, err)
 	must(t, answer.Body.Close())
-	want(key, installation.ExpiryReceiver+" "+endpoint.ID)
+	want(key, installation.ExpiryReceiver+" "+endpoint.ID, installation.ExpiryToken+" "+asking.ID, installation.ExpiryKeyHost+" "+machine.ID)
 }

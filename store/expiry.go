@@ -83,6 +83,20 @@ func (q *Queries) EndpointAddresses(ctx context.Context) ([]KeptKeys, error) {
 		WHERE e.kind = 'webhook' AND e.status = 'active' AND e.url LIKE 'https://%' ORDER BY e.id`)
 }
 
+// TokenAddresses lists the addresses, as Keys, of the token endpoints that are asked for the sake of such webhooks.
+func (q *Queries) TokenAddresses(ctx context.Context) ([]KeptKeys, error) {
+	return listOf[KeptKeys](ctx, q, `SELECT e.id, e.partner_id, p.own, e.name, p.name AS owner, e.token_url AS keys
+		FROM endpoint e JOIN partner p ON p.id = e.partner_id AND p.status = 'approved'
+		WHERE e.kind = 'webhook' AND e.status = 'active' AND e.token_url LIKE 'https://%' ORDER BY e.id`)
+}
+
+// KeyAddresses lists the addresses, as Keys, that the keys of active clients are read from.
+func (q *Queries) KeyAddresses(ctx context.Context) ([]KeptKeys, error) {
+	return listOf[KeptKeys](ctx, q, `SELECT c.id, c.partner_id, p.own, c.name, p.name AS owner, c.jwks_uri AS keys
+		FROM client c JOIN partner p ON p.id = c.partner_id AND p.status = 'approved'
+		WHERE c.status = 'active' AND c.jwks_uri LIKE 'https://%' ORDER BY c.id`)
+}
+
 // SubscriptionsEncrypted lists the subscriptions whose data is encrypted, with their recipients as Keys.
 func (q *Queries) SubscriptionsEncrypted(ctx context.Context) ([]KeptKeys, error) {
 	return listOf[KeptKeys](ctx, q, `SELECT s.id, p.id AS partner_id, p.own, e.name, p.name AS owner, s.encrypt AS keys

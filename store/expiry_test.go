@@ -164,10 +164,21 @@ func TestExpiringKeys(t *testing.T) {
 		}
 		none(w.db.EndpointAddresses(w.ctx))
 		none(w.db.SubscriptionsEncrypted(w.ctx))
+		none(w.db.TokenAddresses(w.ctx))
+		none(w.db.KeyAddresses(w.ctx))
+		w.client.JWKSURI, w.endpoint.TokenURL = "https://vavo.example/keys", "https://vavo.example/token"
+		w.write(func(tx *store.Tx) error { return tx.UpdateClient(w.ctx, &w.client) })
 		w.endpoint.URL, w.subscription.Encrypt = "https://vavo.example/in", `{"keys":[]}`
 		w.write(func(tx *store.Tx) error {
 			return errors.Join(tx.UpdateEndpoint(w.ctx, &w.endpoint), tx.UpdateSubscription(w.ctx, &w.subscription))
 		})
+		for address, read := range map[string]func(context.Context) ([]store.KeptKeys, error){w.endpoint.TokenURL: w.db.TokenAddresses, w.client.JWKSURI: w.db.KeyAddresses} {
+			list, err := read(w.ctx)
+			noErr(t, err)
+			if len(list) != 1 || list[0].PartnerID != w.partner.ID || list[0].Owner != w.partner.Name || list[0].Keys != address {
+				t.Errorf("%s: %+v", address, list)
+			}
+		}
 		for id, read := range map[string]func(context.Context) ([]store.KeptKeys, error){w.endpoint.ID: w.db.EndpointAddresses, w.subscription.ID: w.db.SubscriptionsEncrypted} {
 			list, err := read(w.ctx)
 			noErr(t, err)

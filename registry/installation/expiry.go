@@ -29,6 +29,9 @@ const (
 	ExpiryRecipient = "encryption-key"       // the last of a pasted set that the data of a subscription can be encrypted with
 	ExpiryKeySet    = "encryption-key-set"   // the same of a set behind an address, as a node read it last
 	ExpiryReceiver  = "receiver"             // the certificate that the host of an endpoint showed a node last
+	ExpiryToken     = "token-endpoint"       // the same of the host of its token endpoint
+	ExpiryKeyHost   = "client-key-address"   // the same of the host that the keys of a client are read from
+	ExpiryDatabase  = "database"             // our certificate for PostgreSQL, or one that it is held against
 )
 
 // The codes of what the check of certificates finds about ends.

@@ -94,7 +94,7 @@ func secTokens() []Rule {
 		{ID: "SEC-03", Level: may, Text: "Or with a TLS certificate"},
 		{ID: "SEC-04", Level: must, Text: "An assertion is for one endpoint, short-lived and used once"},
 		{ID: "SEC-05", Level: must, Text: "Keys are published as a JWKS and roll without a failed token"},
-		{ID: "SEC-06", Level: must, Text: "Keys of clients come with PKIoverheid certificates with an OIN, which are checked; our own come without"},
+		{ID: "SEC-06", Level: must, Text: "Keys of clients come with PKIoverheid certificates with an OIN, which are checked; so do our own, where one is given"},
 		{ID: "SEC-07", Level: must, Text: "Access tokens are signed JWTs, and all of one is checked"},
 		{ID: "SEC-08", Level: must, Text: "A token in the address is refused"},
 		{ID: "SEC-09", Level: should, Text: "Tokens live short and are asked for once a lifetime"},
