@@ -142,7 +142,7 @@ func newBridge(p *program, cfg ServeCmd, hook *outbox.Webhook, log *slog.Logger)
 	limits := event.Limits{EventBytes: maxAMQPEvent}
 	return amqp.New(amqp.Config{
 		DB: p.db, Now: cli.Clock, Log: log, Node: p.db.NewID("node"), Options: cfg.AMQPFlags.options(), Schemas: schemas,
-		CMS: cms.Limits{Rejected: cfg.AMQPReject}, Limits: limits, Connect: connector(p.registry, cfg.OutboundHosts, log), Keys: ownKeys(p.registry), Check: validator.Check,
+		CMS: cms.Limits{Rejected: cfg.AMQPReject}, Limits: limits, Connect: connector(p.registry, cfg.OutboundHosts, log), Keys: ownKeys(p.registry), Check: validator.Check, Trusts: validator.Trusts,
 		Encrypter: p.encrypter,
 		Refresh: func(ctx context.Context, partyID string) error {
 			validator.Forget()

@@ -7,6 +7,7 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
+	"log/slog"
 	"math/big"
 	"net/http"
 	"net/url"
@@ -16,11 +17,14 @@ import (
 	"testing"
 	"time"
 
+	"schakel/delivery/amqp"
+	"schakel/delivery/amqp/certs"
 	registryamqp "schakel/registry/amqp"
 	"schakel/registry/partners"
 	"schakel/store"
 	"schakel/store/needs"
 	webamqp "schakel/web/amqp"
+	"schakel/web/site"
 )
 
 // An administrator adds a broker, an own party, and a process; a partner fills in its party at its endpoint.
@@ -215,6 +219,33 @@ func TestAMQPImportPages(t *testing.T) {
 	wantStatus(t, take("x"), http.StatusBadRequest)
 }
 
+// A certificate below a root that is not trusted is not shown as valid: the page names the issuer and what to do.
+func TestAMQPUntrustedRoot(t *testing.T) {
+	t.Parallel()
+	var trusted []certs.Anchor
+	h := newPortalHarness(t, func(cfg *site.PortalConfig) {
+		trusts := func(c *x509.Certificate, others []*x509.Certificate) bool {
+			return certs.New(certs.Config{Roots: trusted, Now: time.Now}).Trusts(c, others)
+		}
+		cfg.AMQP = amqp.New(amqp.Config{DB: cfg.DB, Now: time.Now, Log: slog.New(slog.DiscardHandler), Node: "a", Trusts: trusts})
+	})
+	w := newAMQPWorldOn(t, h).filled(t)
+	cert, _ := testCertificate(t, "legekontor", h.clock.Now().AddDate(1, 0, 0))
+	must(h.reg.AMQP.AddCertificates(t.Context(), h.admin, w.party, cert, ""))(t)
+	pages := map[*browser]string{w.admin: "/admin/amqp/parties/" + w.party, w.staff: "/partner/amqp/parties/" + w.party}
+	for b, path := range pages {
+		page := text(b.get(path))
+		wantWords(t, page, "Root not trusted", "ends at the issuer CN=legekontor", "--amqp-trust")
+		lacks(t, page, "no valid certificate")
+	}
+	wantWords(t, text(w.admin.get("/admin/amqp")), "ends at the issuer CN=legekontor")
+	block, _ := pem.Decode([]byte(cert))
+	trusted = []certs.Anchor{{Certificate: must(x509.ParseCertificate(block.Bytes))(t)}}
+	for b, path := range pages {
+		lacks(t, text(b.get(path)), "not trusted", "ends at the issuer")
+	}
+}
+
 func TestShortTime(t *testing.T) {
 	t.Parallel()
 	for d, want := range map[time.Duration]string{4 * time.Hour: "4h", 30 * time.Minute: "30m", 90 * time.Minute: "1h30m", 90 * time.Second: "1m30s"} {
@@ -235,7 +266,11 @@ type amqpWorld struct {
 
 func newAMQPWorld(t *testing.T) *amqpWorld {
 	t.Helper()
-	h := newPortalHarness(t)
+	return newAMQPWorldOn(t, newPortalHarness(t))
+}
+
+func newAMQPWorldOn(t *testing.T, h *portalHarness) *amqpWorld {
+	t.Helper()
 	w := &amqpWorld{portalHarness: h, admin: h.browser()}
 	w.admin.login(t, testEmail)
 	staff, who := h.at(t, "pat@example.nl")

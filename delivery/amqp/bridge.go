@@ -72,6 +72,8 @@ type Config struct {
 	// CheckOffline reports whether a certificate is of the right usage, for own ones at the start (AMQP-69). Default the
 	// rule of the profile.
 	CheckOffline func(c *x509.Certificate, use certs.Usage) error
+	// Trusts reports whether a certificate leads to a trusted root, without asking anybody. Default all do.
+	Trusts func(c *x509.Certificate, others []*x509.Certificate) bool
 	// Refresh asks the address registry for a party again, and forgets what was known of its certificates (AMQP-62).
 	// Default nothing is asked.
 	Refresh func(ctx context.Context, partyID string) error

@@ -175,6 +175,16 @@ func (b *Bridge) blame(ctx context.Context, p *party, signer *x509.Certificate, 
 	return err
 }
 
+// Untrusted gives the last issuer of a stored certificate that leads to no trusted root, with which nothing is encrypted or
+// verified; empty for one that leads there.
+func (b *Bridge) Untrusted(c store.AMQPCertificate) string {
+	leaf, chain, err := parsePEM(c.Certificate)
+	if err != nil || b.cfg.Trusts == nil || b.cfg.Trusts(leaf, chain) {
+		return ""
+	}
+	return append([]*x509.Certificate{leaf}, chain...)[len(chain)].Issuer.String()
+}
+
 // errOurs is a fault on our side: the sender never gets an error for it (AMQP-48).
 var errOurs = errors.New("this Schakel is not set up for it")
 

@@ -177,7 +177,7 @@ func (a AMQPArea) fillParties(c echo.Context, names map[string]string, v *view.A
 		if err != nil {
 			return err
 		}
-		row.Warnings = partyWarnings(ctx, p, certificates, v.Now)
+		row.Warnings = a.partyWarnings(ctx, p, certificates)
 		if p.Kind == store.AMQPHealth && len(certificates) == 0 {
 			row.Warnings = []string{i18n.T(ctx, "amqp.party.no-certificates")}
 		}

@@ -72,7 +72,7 @@ func (a AMQPArea) fillParty(c echo.Context, row store.AMQPParty, v *view.AMQPPar
 	for _, one := range certificates {
 		v.Certificates = append(v.Certificates, a.certificateRow(ctx, row, one, v.Closed == ""))
 	}
-	v.Warnings = partyWarnings(ctx, row, certificates, v.Now)
+	v.Warnings = a.partyWarnings(ctx, row, certificates)
 	if a.Admin {
 		if v.Orphans, err = a.orphanWarnings(ctx, a.bounds(c), row.ID); err != nil {
 			return err
@@ -131,7 +131,7 @@ func (a AMQPArea) waitingOf(ctx context.Context, row store.AMQPParty) ([]ui.Name
 func (a AMQPArea) certificateRow(ctx context.Context, p store.AMQPParty, one store.AMQPCertificate, may bool) view.AMQPCertificateRow {
 	row := view.AMQPCertificateRow{
 		Subject: one.Subject, Purpose: one.Purpose, Thumbprint: one.Thumbprint, Source: one.Source,
-		From: one.NotBefore.Time, Until: one.NotAfter.Time, State: certificateState(ctx, one, a.Cfg.Now()),
+		From: one.NotBefore.Time, Until: one.NotAfter.Time, State: a.certificateState(ctx, p, one),
 	}
 	if may {
 		row.Remove = a.party(p.ID) + "/certificates/" + url.PathEscape(one.ID) + "/removal"
@@ -139,33 +139,55 @@ func (a AMQPArea) certificateRow(ctx context.Context, p store.AMQPParty, one sto
 	return row
 }
 
-func certificateState(ctx context.Context, one store.AMQPCertificate, now time.Time) view.Mark {
+func (a AMQPArea) certificateState(ctx context.Context, p store.AMQPParty, one store.AMQPCertificate) view.Mark {
+	now := a.Cfg.Now()
 	switch {
 	case now.After(one.NotAfter.Time):
 		return view.Mark{Kind: ui.KindError, Text: i18n.T(ctx, "amqp.certificate.expired")}
 	case now.Before(one.NotBefore.Time):
 		return view.Mark{Kind: ui.KindInfo, Text: i18n.T(ctx, "amqp.certificate.not-yet")}
+	case a.untrusted(p, one) != "":
+		return view.Mark{Kind: ui.KindError, Text: i18n.T(ctx, "amqp.certificate.untrusted")}
 	case one.NotAfter.Sub(now) < soonExpires:
 		return view.Mark{Kind: ui.KindWarning, Text: i18n.T(ctx, "amqp.certificate.expires-soon")}
 	}
 	return view.Mark{Kind: ui.KindOK, Text: i18n.T(ctx, "amqp.certificate.is-valid")}
 }
 
-// partyWarnings names the purposes that no valid certificate serves now.
-func partyWarnings(ctx context.Context, p store.AMQPParty, certificates []store.AMQPCertificate, now time.Time) []string {
+// untrusted gives the last issuer of a certificate whose root is not trusted; empty for one that is, and for our own to decrypt
+// with, which its sender judges and we do not.
+func (a AMQPArea) untrusted(p store.AMQPParty, one store.AMQPCertificate) string {
+	if a.AMQP == nil || p.Own && one.Purpose == store.AMQPEncrypt {
+		return ""
+	}
+	return a.AMQP.Untrusted(one)
+}
+
+// partyWarnings names the purposes that no valid certificate below a trusted root serves now.
+func (a AMQPArea) partyWarnings(ctx context.Context, p store.AMQPParty, certificates []store.AMQPCertificate) []string {
 	if p.Kind != store.AMQPHealth || len(certificates) == 0 {
 		return nil
 	}
-	valid := map[string]bool{}
+	now, good, issuers := a.Cfg.Now(), map[string]bool{}, map[string]string{}
 	for _, one := range certificates {
-		if !now.Before(one.NotBefore.Time) && !now.After(one.NotAfter.Time) {
-			valid[one.Purpose] = true
+		if now.Before(one.NotBefore.Time) || now.After(one.NotAfter.Time) {
+			continue
+		}
+		if issuer := a.untrusted(p, one); issuer != "" {
+			issuers[one.Purpose] = issuer
+		} else {
+			good[one.Purpose] = true
 		}
 	}
 	var warnings []string
 	for _, purpose := range []string{store.AMQPSign, store.AMQPEncrypt} {
-		if !valid[purpose] {
-			warnings = append(warnings, i18n.T(ctx, "amqp.party.no-valid-certificate", i18n.Of(ctx, "amqp.purpose", purpose)))
+		words, issuer := i18n.Of(ctx, "amqp.purpose", purpose), issuers[purpose]
+		switch {
+		case good[purpose]:
+		case issuer != "":
+			warnings = append(warnings, i18n.T(ctx, "amqp.party.untrusted", words, issuer))
+		default:
+			warnings = append(warnings, i18n.T(ctx, "amqp.party.no-valid-certificate", words))
 		}
 	}
 	return warnings

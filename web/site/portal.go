@@ -174,6 +174,7 @@ type AMQPBridge interface {
 	Reload()
 	Clock() amqp.ClockState
 	Unfit() []amqp.Unfit
+	Untrusted(c store.AMQPCertificate) (issuer string)
 }
 
 // JobEngine starts jobs over many deliveries, and counts what they would do.

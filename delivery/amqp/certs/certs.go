@@ -225,6 +225,13 @@ func (v *Validator) CheckOffline(cert *x509.Certificate, usage Usage) error {
 	return checkUsage(cert, usage, v.cfg.DigitalSignature)
 }
 
+// Trusts reports whether a certificate leads to a trusted root now, by others or an issuer known beforehand. It asks nobody, so a
+// certificate that was revoked may still be trusted.
+func (v *Validator) Trusts(cert *x509.Certificate, others []*x509.Certificate) bool {
+	_, err := v.chain(cert, others, v.cfg.Now())
+	return err == nil
+}
+
 func warnings(cert *x509.Certificate, usage Usage) []Warning {
 	if usage == Encrypt && cert.KeyUsage&x509.KeyUsageDataEncipherment == 0 {
 		return []Warning{KeyEnciphermentOnly}

@@ -224,3 +224,15 @@ func BenchmarkCheck(b *testing.B) {
 		}
 	}
 }
+
+// TestTrusts tells a certificate below a trusted root from others without asking anybody.
+func TestTrusts(t *testing.T) {
+	t.Parallel()
+	_, pki, v := newWorld(t)
+	_, stranger, _ := newWorld(t)
+	for c, want := range map[*x509.Certificate]bool{pki.Signer().Certificate: true, stranger.Signer().Certificate: false} {
+		if v.Trusts(c, stranger.Issuers()) != want {
+			t.Errorf("%s: trusted %t", c.Subject, !want)
+		}
+	}
+}
