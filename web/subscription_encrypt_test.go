@@ -16,6 +16,7 @@ import (
 	"github.com/go-jose/go-jose/v4"
 	"schakel/delivery/jwe"
 	"schakel/registry"
+	registryamqp "schakel/registry/amqp"
 	"schakel/registry/partners"
 	"schakel/store"
 	webpartners "schakel/web/partners"
@@ -123,6 +124,47 @@ func TestSubscriptionEncryptionAPI(t *testing.T) {
 			t.Error("it was not switched off")
 		}
 	})
+}
+
+// Data for a health party cannot be encrypted by its subscription: nothing could be sent. It is refused at the request, at a change, and where the
+// subscription was there before the party.
+func TestSubscriptionEncryptionOfHealthParty(t *testing.T) {
+	t.Parallel()
+	w := newAMQPWorld(t).filled(t)
+	w.withCatalogue(t)
+	_, public := recipientKey(t)
+	form := url.Values{"types": {"nl.example.student.enrolled"}, "endpoint": {w.endpoint}, "purpose": {"To keep our records up to date."}, "encryption": {public}}
+	wantPage(t, w.staff.post("/partner/subscriptions/new", form), http.StatusUnprocessableEntity, `href="#encryption"`, "agreement with the party of this endpoint")
+	form.Del("encryption")
+	here := redirected(t, w.staff.post("/partner/subscriptions/new", form))
+	wantPage(t, w.staff.post(here+"/encryption", url.Values{"encryption": {public}}), http.StatusUnprocessableEntity, `href="#encryption"`, "agreement with the party of this endpoint")
+
+	e := must(w.reg.Endpoints.Create(t.Context(), w.portalHarness.admin, w.owner, partners.EndpointInput{Name: "Later", Kind: store.EndpointAMQP}))(t)
+	form.Set("encryption", public)
+	form.Set("endpoint", e.ID)
+	here = redirected(t, w.staff.post("/partner/subscriptions/new", form))
+	party := w.partyForm("endpoint", e.ID, "herId", "300")
+	wantPage(t, w.staff.post("/partner/amqp/parties", party), http.StatusConflict, "Turn the encryption of the subscriptions to this endpoint off first")
+	wantRedirect(t, w.staff.post(here+"/encryption", url.Values{"encryption": {""}}), here)
+	wantStatus(t, w.staff.post("/partner/amqp/parties", party), http.StatusSeeOther)
+}
+
+// The API refuses it too, at the member.
+func TestSubscriptionEncryptionOfHealthPartyAPI(t *testing.T) {
+	t.Parallel()
+	h := bridged(t)
+	p := h.newPartner(t, "Legekontor")
+	b := must(h.reg.AMQP.CreateBroker(t.Context(), registry.SystemActor(), registryamqp.BrokerInput{Name: "Exchange", Dialect: store.AMQPRabbitMQ4, URL: "amqps://broker.example", SASL: store.AMQPAnonymous, Enabled: true}))(t)
+	e := store.Endpoint{PartnerID: p.ID, Name: "Queues", Kind: store.EndpointAMQP, Status: store.EndpointActive}
+	noError(t, h.db.Write(t.Context(), func(tx *store.Tx) error { return tx.InsertEndpoint(t.Context(), &e) }))
+	must(h.reg.AMQP.CreateCounterpart(t.Context(), registry.SystemActor(), e.ID, registryamqp.PartyInput{BrokerID: b.ID, Kind: store.AMQPHealth, Name: "Legekontor", HerID: 200, Enabled: true}))(t)
+	_, public := recipientKey(t)
+	body := `{"endpointId":"` + e.ID + `","types":["nl.example.student.enrolled"],"purpose":"To know.","encryption":{"jwks":` + public + `}}`
+	refused := h.consumer(t, p.ID).postJSON(t, "/events/v1/subscriptions", body)
+	refused.problem(t, http.StatusBadRequest, "invalid")
+	if text := string(refused.body); !strings.Contains(text, `"/encryption"`) || !strings.Contains(text, "agreement with the party of this endpoint") {
+		t.Error(text)
+	}
 }
 
 // pulledData decrypts what a consumer that pulls got.

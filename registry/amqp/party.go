@@ -43,10 +43,24 @@ func (a *AMQP) CreateCounterpart(ctx context.Context, actor registry.Actor, endp
 		if endpoint.Kind != store.EndpointAMQP || endpoint.Status == store.EndpointEnded {
 			return registry.Conflict("amqp.party.endpoint-bad")
 		}
+		if in.Kind == store.AMQPHealth {
+			if err := checkUnencrypted(ctx, tx, endpoint); err != nil {
+				return err
+			}
+		}
 		row.PartnerID = endpoint.PartnerID
 		return a.addParty(ctx, tx, actor, in, &row)
 	})
 	return row, err
+}
+
+// checkUnencrypted refuses a health party where a subscription encrypts data: nothing of that could be sent to it.
+func checkUnencrypted(ctx context.Context, tx *store.Tx, endpoint store.Endpoint) error {
+	subs, _, err := tx.Subscriptions(ctx, store.SubscriptionFilter{EndpointID: endpoint.ID, Open: true})
+	if err == nil && slices.ContainsFunc(subs, func(s store.Subscription) bool { return s.Encrypt != "" }) {
+		return registry.Conflict("amqp.party.encrypted")
+	}
+	return registry.Wrap("list subscriptions of endpoint", err)
 }
 
 func (a *AMQP) addParty(ctx context.Context, tx *store.Tx, actor registry.Actor, in PartyInput, row *store.AMQPParty) error {

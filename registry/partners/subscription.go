@@ -71,6 +71,9 @@ func (s *Subscriptions) Request(ctx context.Context, actor registry.Actor, in Su
 		if endpoint.Kind == store.EndpointFiles {
 			return registry.Invalid(registry.Problems{"endpoint": i18n.M("partners.subscription.endpoint-files", endpoint.Name)})
 		}
+		if err := checkEncryptable(ctx, tx, endpoint, in.Encrypt); err != nil {
+			return err
+		}
 		if err := checkTypes(ctx, tx, partner, in.Types); err != nil {
 			return err
 		}

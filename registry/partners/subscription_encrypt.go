@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -46,6 +47,22 @@ func (s *Subscriptions) checkRecipient(ctx context.Context, text string, wrong r
 	return text
 }
 
+// checkEncryptable refuses the encryption of what goes to a health party: its business messages are encrypted as agreed with it, and are not sent
+// encrypted twice.
+func checkEncryptable(ctx context.Context, tx *store.Tx, endpoint store.Endpoint, recipient string) error {
+	if recipient == "" || endpoint.Kind != store.EndpointAMQP {
+		return nil
+	}
+	party, err := tx.AMQPPartyByEndpoint(ctx, endpoint.ID)
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		return nil
+	case err == nil && party.Kind == store.AMQPHealth:
+		return registry.Invalid(registry.Problems{"encryption": "partners.encrypt.health"})
+	}
+	return registry.Wrap("find party of endpoint", err)
+}
+
 // SetEncryption changes whom the data of a subscription's events is encrypted for; empty for nobody. It holds for all that is sent from now on, and
 // what was held because it could not be encrypted is sent. Fields: encryption.
 func (s *Subscriptions) SetEncryption(ctx context.Context, actor registry.Actor, id, recipient string) error {
@@ -67,6 +84,9 @@ func (s *Subscriptions) SetEncryption(ctx context.Context, actor registry.Actor,
 		}
 		if slices.Contains([]string{store.SubscriptionEnded, store.SubscriptionRejected}, sub.Status) {
 			return registry.Conflict("partners.subscription.fixed", subscriptionState(sub.Status))
+		}
+		if err := checkEncryptable(ctx, tx, endpoint, recipient); err != nil {
+			return err
 		}
 		before := sub
 		if recipient == sub.Encrypt {
