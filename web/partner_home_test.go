@@ -12,6 +12,7 @@ import (
 	"github.com/go-jose/go-jose/v4"
 	"schakel/registry/identity"
 	"schakel/registry/identity/token"
+	"schakel/registry/partners"
 	"schakel/store"
 	webpartners "schakel/web/partners"
 )
@@ -308,4 +309,28 @@ func privateKey(t *testing.T, page string) token.ClientKey {
 	_, encoded, _ := strings.Cut(link, "base64,")
 	text := must(base64.StdEncoding.DecodeString(encoded))(t)
 	return must(token.ReadClientKey(text))(t)
+}
+
+// A health party takes no test event, so its partner is led to its party instead, and a step that cannot be done is not left open.
+func TestPartnerHomeOfHealthParty(t *testing.T) {
+	t.Parallel()
+	w := newAMQPWorld(t)
+	wantWords(t, text(w.staff.get("/partner")), "a queue of a message broker")
+	e := must(w.reg.Endpoints.Create(t.Context(), w.portalHarness.admin, w.owner, partners.EndpointInput{Name: "Queues", Kind: store.EndpointAMQP}))(t)
+	page := text(w.staff.get("/partner"))
+	wantWords(t, page, "Fill in the party", "/partner/amqp/parties/new?endpoint="+e.ID)
+	lacks(t, page, "/partner/endpoints/"+e.ID+"/test", "Send a test event")
+	noError(t, w.reg.Endpoints.End(t.Context(), w.portalHarness.admin, e.ID, "Not used."))
+	w.filled(t)
+	page = text(w.staff.get("/partner"))
+	lacks(t, page, "/test\"", "Fill in the party", "Send a test event", e.ID+"/")
+	wantWords(t, page, "/partner/subscriptions/new")
+	noError(t, w.db.Write(t.Context(), func(tx *store.Tx) error {
+		p, err := tx.AMQPParty(t.Context(), w.party)
+		if p.Kind = store.AMQPCloudEvents; err == nil {
+			err = tx.UpdateAMQPParty(t.Context(), &p)
+		}
+		return err
+	}))
+	wantWords(t, text(w.staff.get("/partner")), "/partner/endpoints/"+w.endpoint+"/test")
 }

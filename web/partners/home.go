@@ -3,6 +3,7 @@ package partners
 import (
 	"context"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -173,7 +174,7 @@ func (h homeData) summary(ctx context.Context) string {
 func (d ownerPages) steps(ctx context.Context, h homeData) []view.Step {
 	endpoint := view.Step{
 		Label: i18n.T(ctx, "partners.action.add-endpoint"), Text: i18n.T(ctx, "partners.home.step-endpoint-text"),
-		Done: len(h.endpoints) > 0, ActionLabel: i18n.T(ctx, "partners.home.step-add"), ActionHref: d.Href("/endpoints/new"),
+		Done: slices.ContainsFunc(h.endpoints, func(e store.Endpoint) bool { return e.Status != store.EndpointEnded }), ActionLabel: i18n.T(ctx, "partners.home.step-add"), ActionHref: d.Href("/endpoints/new"),
 	}
 	subscription := view.Step{
 		Label: i18n.T(ctx, "partners.action.ask-subscription"), Text: i18n.T(ctx, "partners.home.step-subscription-text"), Done: len(h.subs) > 0,
@@ -185,10 +186,10 @@ func (d ownerPages) steps(ctx context.Context, h homeData) []view.Step {
 		Label: i18n.T(ctx, "partners.action.send-test"), Text: i18n.T(ctx, "partners.home.step-test-text"),
 		Done: h.deliveries[store.DeliveryDelivered] > 0,
 	}
-	sentTo := h.sentTo()
-	if sentTo >= 0 && !test.Done {
-		test.ActionLabel, test.ActionHref = i18n.T(ctx, "partners.home.step-test"), d.Href("/endpoints/"+h.endpoints[sentTo].ID)
-		if h.endpoints[sentTo].Kind != store.EndpointPull {
+	tried, party := d.triable(ctx, h)
+	if tried != nil && !test.Done {
+		test.ActionLabel, test.ActionHref = i18n.T(ctx, "partners.home.step-test"), d.Href("/endpoints/"+tried.ID)
+		if tried.Kind != store.EndpointPull {
 			test.ActionHref += "/test"
 		}
 	}
@@ -197,18 +198,44 @@ func (d ownerPages) steps(ctx context.Context, h homeData) []view.Step {
 	} else if slices.Contains(d.Registry.Endpoints.ServedKinds(), store.EndpointInbox) {
 		endpoint.PostLabel, endpoint.PostHref = i18n.T(ctx, "partners.inbox.make"), d.Href("/endpoints/inbox")
 	}
-	if endpoint.Done && sentTo < 0 { // files are fetched, and nothing else comes
-		if subscription.Text = i18n.T(ctx, "partners.home.step-dataset-text"); subscription.ActionHref != "" {
-			subscription.ActionHref = d.Href("/datasets")
-		}
-		return []view.Step{endpoint, subscription}
+	switch {
+	case !endpoint.Done || tried != nil:
+		return []view.Step{endpoint, test, subscription}
+	case party != nil:
+		return []view.Step{endpoint, *party, subscription}
 	}
-	return []view.Step{endpoint, test, subscription}
+	if subscription.Text = i18n.T(ctx, "partners.home.step-dataset-text"); subscription.ActionHref != "" { // files are fetched, and nothing else comes
+		subscription.ActionHref = d.Href("/datasets")
+	}
+	return []view.Step{endpoint, subscription}
 }
 
-// sentTo finds the first endpoint that gets events, and not files of datasets alone; -1 is none.
-func (h homeData) sentTo() int {
-	return slices.IndexFunc(h.endpoints, func(e store.Endpoint) bool { return e.Kind != store.EndpointFiles })
+// triable finds the first endpoint whose working can be seen before a real event comes. Where there is none, party is the step of the first at a
+// broker that has no party yet, or whose health party takes no test events.
+func (d ownerPages) triable(ctx context.Context, h homeData) (tried *store.Endpoint, party *view.Step) {
+	for i, e := range h.endpoints {
+		if e.Status == store.EndpointEnded {
+			continue
+		}
+		if e.Kind == store.EndpointPull || d.takesTests(ctx, e) {
+			return &h.endpoints[i], nil
+		}
+		if e.Kind == store.EndpointAMQP && party == nil {
+			party = d.partyStep(ctx, e)
+		}
+	}
+	return nil, party
+}
+
+// partyStep is the step that fills in the party of an endpoint at a broker.
+func (d ownerPages) partyStep(ctx context.Context, e store.Endpoint) *view.Step {
+	step := &view.Step{Label: i18n.T(ctx, "partners.endpoint.party"), Text: i18n.T(ctx, "partners.endpoint.no-party")}
+	if _, err := d.Registry.AMQP.PartyOfEndpoint(ctx, registry.ScopeOf(e.PartnerID), e.ID); err == nil {
+		step.Done, step.Text = true, i18n.T(ctx, "partners.endpoint.test-health")
+		return step
+	}
+	step.ActionLabel, step.ActionHref = i18n.T(ctx, "partners.endpoint.fill-party"), d.Href("/amqp/parties/new?endpoint="+url.QueryEscape(e.ID))
+	return step
 }
 
 func (d ownerPages) failures(ctx context.Context, h homeData) []view.FailureRow {
