@@ -164,7 +164,10 @@ func TestNewDestinationIsApproved(t *testing.T) {
 	wantPage(t, m.admin.post(admin+"/decline", id), http.StatusUnprocessableEntity, `href="#decline-reason"`)
 	declined := url.Values{"move": id["move"], "reason": {"we do not know that host"}}
 	wantRedirect(t, m.admin.post(admin+"/decline", declined), admin)
-	wantPage(t, m.browser.get(here+"/move"), http.StatusOK, "we do not know that host", m.endpoint.URL)
+	page = wantPage(t, m.browser.get(here+"/move"), http.StatusOK, "we do not know that host", m.endpoint.URL)
+	lacks(t, page, "Waits until")
+	wantPage(t, m.browser.get(here), http.StatusOK, "was declined", "we do not know that host", `href="`+here+`/move"`)
+	wantPage(t, m.admin.get("/admin/endpoints/"+m.endpoint.ID), http.StatusOK, "was declined")
 
 	wantRedirect(t, m.browser.post(here, m.form(newAddress)), here+"/move")
 	wantRedirect(t, m.admin.post(admin+"/approve", id), admin) // of the one before
@@ -175,6 +178,7 @@ func TestNewDestinationIsApproved(t *testing.T) {
 	if m.now(t).URL != newAddress {
 		t.Errorf("approved, and it sends to %s", m.now(t).URL)
 	}
+	lacks(t, text(m.browser.get(here)), "was declined")
 
 	wantRedirect(t, m.browser.post(here, m.form("https://third.example/in")), here+"/move")
 	waiting := m.move(t)
@@ -194,9 +198,14 @@ func TestNewDestinationIsApproved(t *testing.T) {
 	_, _, err = m.reg.Profile.Save(ctx, registry.SystemActor(), profile.ProfileChange{Version: state.Version, Values: values})
 	noError(t, err)
 	wantRedirect(t, m.browser.post(here, m.form(newAddress)), here+"/move")
+	wantPage(t, m.admin.get(admin), http.StatusOK, "Approve the new destination", "takes effect once a second person confirms it")
 	at := redirected(t, m.admin.post(admin+"/approve", url.Values{"move": {m.move(t).ID}}))
+	wantPage(t, m.admin.get(at), http.StatusOK, "this waits for a second person")
 	second := m.colleague(t, store.RoleApprover, "")
-	wantPage(t, second.get(admin), http.StatusOK, "waits here for a second person")
+	page = wantPage(t, second.get(admin), http.StatusOK, "waits here for a second person", "approved the new destination, which now waits for a second person", "Decline the new destination")
+	lacks(t, page, "/move/approve")
+	wantPage(t, m.browser.get(here+"/move"), http.StatusOK, "approved the new destination, which now waits for a second person")
+	wantPage(t, m.browser.get(here), http.StatusOK, "is approved and waits for a second person")
 	wantRedirect(t, second.post(at+"/confirm", nil), at)
 	if m.now(t).URL != newAddress {
 		t.Errorf("confirmed, and it sends to %s", m.now(t).URL)

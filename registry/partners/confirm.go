@@ -27,7 +27,7 @@ func Confirmed(p *Partners, s *Subscriptions, r *Routes, e *Endpoints) map[strin
 		confirmSubscription: func(ctx context.Context, actor registry.Actor, c store.Confirmation) error {
 			return s.Approve(ctx, actor, c.ObjectID)
 		},
-		confirmMove: func(ctx context.Context, actor registry.Actor, c store.Confirmation) error {
+		ConfirmMove: func(ctx context.Context, actor registry.Actor, c store.Confirmation) error {
 			var move string
 			if err := json.Unmarshal([]byte(c.Args), &move); err != nil {
 				return fmt.Errorf("read destination that was asked for: %w", err)

@@ -33,8 +33,8 @@ const MoveAge = 7 * 24 * time.Hour
 // ChallengePath is the path below which a new host answers a challenge, followed by the challenge.
 const ChallengePath = "/.well-known/schakel-challenge/"
 
-// confirmMove names the approval of a changed destination, which may wait for a second person.
-const confirmMove = "endpoint.move"
+// ConfirmMove names the approval of a changed destination, which may wait for a second person.
+const ConfirmMove = "endpoint.move"
 
 // origins lists the hosts that a destination needs: those of its address and of its token endpoint.
 func origins(url, tokenURL string) (list []string) {
@@ -160,7 +160,7 @@ func (e *Endpoints) ApproveMove(ctx context.Context, actor registry.Actor, endpo
 		return err
 	}
 	return e.cfg.Hold(ctx, actor, registry.Ask{
-		Kind: registry.TwoApprovals, Action: confirmMove, Object: endpointObject(endpoint), Args: moveID, Lock: "endpoint",
+		Kind: registry.TwoApprovals, Action: ConfirmMove, Object: endpointObject(endpoint), Args: moveID, Lock: "endpoint",
 		Describe: func(ctx context.Context) ([]i18n.Message, string, error) {
 			m, err := e.cfg.DB.EndpointMove(ctx, endpointID)
 			if err != nil {

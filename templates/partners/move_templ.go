@@ -23,9 +23,11 @@ type MoveView struct {
 	Challenge string
 	Addresses []string
 	// What announces what happens next.
-	What    string
-	Message i18n.Message
-	Acts    ui.ActsView
+	What string
+	// Approved names who approved it where it waits for a second person.
+	Approved string
+	Message  i18n.Message
+	Acts     ui.ActsView
 }
 
 // MovePage shows the destination that counts beside the new one, and what there is to do.

@@ -32,7 +32,7 @@ type Page struct {
 	Crumbs []Crumb
 	// Flash is the outcome of the previous request, shown once.
 	Flash *Flash
-	// Waits lead to the actions on the subject of the page that wait for a second person.
+	// Waits lead to what waits or was refused about the subject of the page.
 	Waits []Named
 	// Invalid puts "Error: " before the window title after a refused form.
 	Invalid bool

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"strconv"
+	"time"
 
 	"github.com/labstack/echo/v4"
 	"schakel/registry"
@@ -82,10 +84,17 @@ func (p *pages) showAdminMove(c echo.Context, reason string, wrong i18n.Message)
 	if wrong != "" {
 		r.Status = http.StatusUnprocessableEntity
 	}
+	two, err := p.Registry.Confirmations.On(c.Request().Context(), registry.TwoApprovals)
+	if err != nil {
+		return err
+	}
 	return p.showMove(c, e, crumbs, r, func(ctx context.Context, m store.EndpointMove, v *view.MoveView) {
 		id := []ui.Hidden{{Name: "move", Value: m.ID}}
-		if m.Mode == store.MoveApproval {
+		if m.Mode == store.MoveApproval && v.Approved == "" {
 			v.Acts.Plain = []ui.Act{{Kind: ui.Primary, Label: i18n.T(ctx, "partners.move.approve"), Action: here + "/move/approve", Hidden: id}}
+			if two {
+				v.What = i18n.T(ctx, "partners.move.what-approval") + " " + i18n.T(ctx, "confirm.step-explain")
+			}
 		}
 		v.Acts.Danger = []ui.Danger{{
 			ID: "decline", Label: i18n.T(ctx, "partners.move.decline"), Button: i18n.T(ctx, "partners.move.decline"), Action: here + "/move/decline", Hidden: id,
@@ -128,6 +137,12 @@ func (p *pages) showMove(c echo.Context, e store.Endpoint, crumbs []ui.Crumb, r 
 	v.Facts = p.moveFacts(ctx, m)
 	if m.Status == store.MoveWaiting {
 		v.What, v.Acts.Title = i18n.T(ctx, "partners.move.what-approval"), i18n.T(ctx, "site.decide")
+		if v.Approved, err = p.approvedBy(ctx, m); err != nil {
+			return err
+		}
+		if v.Approved != "" {
+			v.What = i18n.T(ctx, "partners.move.what-second", v.Approved)
+		}
 		if m.Mode == store.MoveProof {
 			v.What, v.Challenge, v.Addresses = i18n.T(ctx, "partners.move.what-proof"), m.Challenge, partners.ChallengeAddresses(e, m)
 		}
@@ -155,7 +170,9 @@ func (p *pages) moveFacts(ctx context.Context, m store.EndpointMove) []ui.Item {
 	now := p.Cfg.Now()
 	items := []ui.Item{{Label: i18n.T(ctx, "partners.move.asked-by"), Text: m.AskedName}}
 	items = ui.ClockItem(items, i18n.T(ctx, "partners.move.asked-at"), m.AskedAt.Time, now)
-	items = ui.ClockItem(items, i18n.T(ctx, "partners.move.until"), m.ExpiresAt.Time, now)
+	if m.Status == store.MoveWaiting {
+		items = ui.ClockItem(items, i18n.T(ctx, "partners.move.until"), m.ExpiresAt.Time, now)
+	}
 	items = ui.ClockItem(items, i18n.T(ctx, "partners.move.tried-at"), m.TriedAt.Time, now)
 	items = ui.TextItem(items, i18n.T(ctx, "partners.move.tried"), i18n.Message(m.Tried).In(ctx))
 	items = ui.TextItem(items, i18n.T(ctx, "partners.move.decided-by"), m.DecidedName)
@@ -163,20 +180,56 @@ func (p *pages) moveFacts(ctx context.Context, m store.EndpointMove) []ui.Item {
 	return ui.TextItem(items, i18n.T(ctx, "partners.move.why"), i18n.Message(m.Outcome).In(ctx))
 }
 
-// noteMove puts on the page of an endpoint that its changed destination waits; base is the address of the endpoint.
-func (p *pages) noteMove(ctx context.Context, page *ui.Page, e store.Endpoint, base string) error {
-	m, ok, err := p.Registry.Endpoints.Move(ctx, registry.Scope{All: true}, e.ID)
-	if err == nil && ok && m.Status == store.MoveWaiting {
-		page.Waits = append(page.Waits, ui.Named{Name: moveWaits(ctx, e, m), Href: base + "/move"})
+// approvedBy names who approved a change that waits for a second person; empty while nobody did.
+func (p *pages) approvedBy(ctx context.Context, m store.EndpointMove) (string, error) {
+	if m.Mode != store.MoveApproval {
+		return "", nil
 	}
-	return err
+	rows, err := p.Registry.Confirmations.Waiting(ctx, "endpoint", m.EndpointID)
+	for _, row := range rows {
+		if row.Action == partners.ConfirmMove && row.Args == strconv.Quote(m.ID) {
+			return row.AskedName, err
+		}
+	}
+	return "", err
 }
 
-func moveWaits(ctx context.Context, e store.Endpoint, m store.EndpointMove) string {
-	if m.Mode == store.MoveProof {
-		return i18n.T(ctx, "partners.move.waits-proof", e.Name, m.AskedName)
+// endedMoveShown is how long the page of an endpoint says that a changed destination came to nothing.
+const endedMoveShown = 30 * 24 * time.Hour
+
+// noteMove puts on the page of an endpoint that its changed destination waits, or that it was not taken over; base is the address of the endpoint.
+func (p *pages) noteMove(ctx context.Context, page *ui.Page, e store.Endpoint, base string) error {
+	m, ok, err := p.Registry.Endpoints.Move(ctx, registry.Scope{All: true}, e.ID)
+	if err != nil || !ok {
+		return err
 	}
-	return i18n.T(ctx, "partners.move.waits-approval", e.Name, m.AskedName)
+	note, ended := "", m.DecidedAt.Time
+	switch m.Status {
+	case store.MoveWaiting:
+		if note, err = p.moveWaits(ctx, e, m); err != nil {
+			return err
+		}
+		ended = p.Cfg.Now()
+	case store.MoveDeclined:
+		note = i18n.T(ctx, "partners.move.ended-declined", e.Name, m.AskedName, i18n.Message(m.Outcome).In(ctx))
+	case store.MoveExpired:
+		note, ended = i18n.T(ctx, "partners.move.ended-expired", e.Name, m.AskedName), m.ExpiresAt.Time
+	}
+	if note != "" && p.Cfg.Now().Sub(ended) < endedMoveShown && e.Status != store.EndpointEnded {
+		page.Waits = append(page.Waits, ui.Named{Name: note, Href: base + "/move"})
+	}
+	return nil
+}
+
+func (p *pages) moveWaits(ctx context.Context, e store.Endpoint, m store.EndpointMove) (string, error) {
+	if m.Mode == store.MoveProof {
+		return i18n.T(ctx, "partners.move.waits-proof", e.Name, m.AskedName), nil
+	}
+	by, err := p.approvedBy(ctx, m)
+	if by != "" {
+		return i18n.T(ctx, "partners.move.waits-second", e.Name, m.AskedName), err
+	}
+	return i18n.T(ctx, "partners.move.waits-approval", e.Name, m.AskedName), err
 }
 
 // noteMoves lists on the page of all endpoints the changes that wait for approval.
@@ -191,7 +244,11 @@ func (p *pages) noteMoves(c echo.Context, page *ui.Page) error {
 		if err != nil {
 			return err
 		}
-		page.Waits = append(page.Waits, ui.Named{Name: moveWaits(ctx, e, m), Href: "/admin/endpoints/" + e.ID + "/move"})
+		note, err := p.moveWaits(ctx, e, m)
+		if err != nil {
+			return err
+		}
+		page.Waits = append(page.Waits, ui.Named{Name: note, Href: "/admin/endpoints/" + e.ID + "/move"})
 	}
 	return nil
 }
