@@ -261,6 +261,11 @@ func TestSecondPersonPages(t *testing.T) {
 	wantPage(t, w.admin.get(at), http.StatusOK, "Nothing changed yet", "Approve the registration of Zuid", "I called them", "Robin administrator", "Withdraw this action")
 	wantPage(t, w.second.get(page), http.StatusOK, "waits here for a second person", `href="`+at+`"`)
 	wantStatus(t, w.admin.post(at+"/confirm", nil), http.StatusConflict)
+	waiting := match(t, `(?s)href="/admin/confirmations\?status=waiting">[^<]+</a>\s*</p>\s*<p class="schakel-tile__value">.*?</li>`, text(w.second.get("/admin")))
+	wantWords(t, waiting, "Second person", ">1<")
+	if n := rowsListed(t, w.second, "/admin/confirmations?status=waiting"); n != 1 {
+		t.Errorf("the tile counts 1, its list %d", n)
+	}
 
 	dead := []string{w.failed(w.first, store.DeliveryDead, "rejected").ID, w.failed(w.first, store.DeliveryDead, "rejected").ID, w.failed(w.other, store.DeliveryDead, "rejected").ID}
 	one := redirected(t, w.admin.post("/admin/deliveries/"+dead[0]+"/discard", url.Values{"reason": {"a test"}}))

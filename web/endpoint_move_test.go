@@ -148,6 +148,7 @@ func TestNewDestinationIsApproved(t *testing.T) {
 	ctx, here, admin := t.Context(), "/partner/endpoints/"+m.endpoint.ID, "/admin/endpoints/"+m.endpoint.ID+"/move"
 	wantRedirect(t, m.browser.post(here, m.form(newAddress)), here+"/move")
 	wantPage(t, m.admin.get("/admin/endpoints"), http.StatusOK, "waits for approval", `href="`+admin+`"`)
+	wantWords(t, match(t, `(?s)href="/admin/endpoints">[^<]+</a>\s*</p>\s*<p class="schakel-tile__value">.*?</li>`, text(m.admin.get("/admin"))), "New destinations", ">1<")
 	page := wantPage(t, m.admin.get(admin), http.StatusOK, newAddress, "Approve the new destination")
 	lacks(t, page, ".well-known")
 	id := url.Values{"move": {m.move(t).ID}}

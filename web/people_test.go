@@ -45,6 +45,9 @@ func TestManagersInviteTheirColleagues(t *testing.T) {
 	}
 	invitation := url.Values{"name": {"Ida"}, "email": {email}, "role": {store.RoleReader}, "partner": {w.other.id}} // the field does not count here
 	wantRedirect(t, manager.post("/partner/people", invitation), "/partner/people")
+	trail := text(w.admin.get("/admin/audit?q=Ida"))
+	wantWords(t, trail, "Pat invited Ida with the role of reader")
+	lacks(t, trail, "Someone asked for a link")
 	ida := w.account(email)
 	if ida.PartnerID != w.first.id || ida.Role != store.RoleReader || ida.Status != store.AccountInvited {
 		t.Fatalf("invited: %+v", ida)
@@ -57,6 +60,9 @@ func TestManagersInviteTheirColleagues(t *testing.T) {
 	wantPage(t, manager.get("/partner/people"), http.StatusOK, "the link has expired", "Send invitation again")
 	wantStatus(t, w.browser().get(first), http.StatusNotFound)
 	wantRedirect(t, manager.post(page+"/link", nil), "/partner/people")
+	trail = text(w.browser().login(t, testEmail).get("/admin/audit"))
+	wantWords(t, trail, "Pat had a link to choose a password mailed to Ida")
+	lacks(t, trail, "Someone asked for a link")
 	second := w.lastLink(email)
 	if second == first {
 		t.Fatal("the same link came again")

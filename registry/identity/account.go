@@ -152,7 +152,19 @@ func InviteAccount(ctx context.Context, tx *store.Tx, in NewAccount) (store.Acco
 // PasswordLink makes a link with which the owner of an account chooses a new
 // password: an invitation while the account has none yet, a reset after that. It answers store.ErrNotFound for an account that
 // its owner reaches through an OpenID provider, or that may not have a password: a link would go past what the provider asks.
+// Somebody who is not logged in asked for it, which is audited.
 func (a *Accounts) PasswordLink(ctx context.Context, email string) (purpose registry.LinkPurpose, token string, err error) {
+	return a.passwordLink(ctx, email, func(tx *store.Tx, account store.Account) error {
+		return registry.Record(ctx, tx, registry.Actor{Kind: registry.ActorVisitor}, registry.ActionPasswordAsked, accountObject(account), registry.Details{})
+	})
+}
+
+// InvitationLink is PasswordLink for somebody else, by who invites them or sends the link again; that is audited where it is done.
+func (a *Accounts) InvitationLink(ctx context.Context, email string) (purpose registry.LinkPurpose, token string, err error) {
+	return a.passwordLink(ctx, email, func(*store.Tx, store.Account) error { return nil })
+}
+
+func (a *Accounts) passwordLink(ctx context.Context, email string, record func(*store.Tx, store.Account) error) (purpose registry.LinkPurpose, token string, err error) {
 	err = a.db.Write(ctx, func(tx *store.Tx) error {
 		account, err := tx.AccountByEmail(ctx, registry.CleanEmail(email))
 		if err != nil {
@@ -168,7 +180,7 @@ func (a *Accounts) PasswordLink(ctx context.Context, email string) (purpose regi
 		if token, err = registry.NewLink(ctx, tx, purpose, account.ID); err != nil {
 			return err
 		}
-		return registry.Record(ctx, tx, registry.Actor{Kind: registry.ActorVisitor}, registry.ActionPasswordAsked, accountObject(account), registry.Details{})
+		return record(tx, account)
 	})
 	return purpose, token, err
 }

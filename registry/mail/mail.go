@@ -123,12 +123,22 @@ func (m *Mails) DiskLow(ctx context.Context, dir string, free, size uint64) erro
 // PasswordLinks makes the link with which the owner of an account chooses a password.
 type PasswordLinks interface {
 	PasswordLink(ctx context.Context, email string) (purpose registry.LinkPurpose, token string, err error)
+	InvitationLink(ctx context.Context, email string) (purpose registry.LinkPurpose, token string, err error)
 }
 
 // PasswordLink mails a link with which the owner of an account chooses a password. It answers nil for an unknown address too, so
 // that nobody learns who has an account.
 func (m *Mails) PasswordLink(ctx context.Context, accounts PasswordLinks, email string) error {
-	purpose, token, err := accounts.PasswordLink(ctx, email)
+	return m.mailLink(ctx, accounts.PasswordLink, email)
+}
+
+// InvitationLink is PasswordLink for somebody else, by who invites them or sends the link again.
+func (m *Mails) InvitationLink(ctx context.Context, accounts PasswordLinks, email string) error {
+	return m.mailLink(ctx, accounts.InvitationLink, email)
+}
+
+func (m *Mails) mailLink(ctx context.Context, link func(ctx context.Context, email string) (registry.LinkPurpose, string, error), email string) error {
+	purpose, token, err := link(ctx, email)
 	if err != nil {
 		if errors.Is(err, store.ErrNotFound) {
 			return nil

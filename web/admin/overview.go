@@ -92,7 +92,7 @@ func (p *pages) ownTroubles(ctx context.Context) ([]string, error) {
 
 // taskTiles count the open tasks of an administrator.
 func taskTiles(ctx context.Context, w site.Waiting) []ui.Tile {
-	return []ui.Tile{
+	tiles := []ui.Tile{
 		taskTile(ctx, i18n.T(ctx, "admin.overview.registrations"), w.Registrations, "/admin/partners?status=requested", ui.KindInfo),
 		taskTile(ctx, i18n.T(ctx, "admin.overview.subscriptions"), w.Subscriptions, "/admin/subscriptions?status=requested", ui.KindInfo),
 		taskTile(ctx, i18n.T(ctx, "admin.overview.clients"), w.Clients, "/admin/clients", ui.KindInfo),
@@ -100,6 +100,19 @@ func taskTiles(ctx context.Context, w site.Waiting) []ui.Tile {
 		taskTile(ctx, i18n.T(ctx, "admin.overview.errors"), w.Errors, "/admin/errors", ui.KindWarning),
 		taskTile(ctx, i18n.T(ctx, "admin.overview.dead-letters"), w.DeadLetters, "/admin/dead-letters", ui.KindError),
 	}
+	// What only waits where a setting asks for it has a tile when there is some.
+	for _, t := range []struct {
+		label, href string
+		count       int
+	}{
+		{"admin.overview.destinations", "/admin/endpoints", w.Moves},
+		{"admin.overview.confirmations", site.ConfirmationsPath + "?status=" + store.ConfirmationWaiting, w.Confirmations},
+	} {
+		if t.count > 0 {
+			tiles = append(tiles, taskTile(ctx, i18n.T(ctx, t.label), t.count, t.href, ui.KindInfo))
+		}
+	}
+	return tiles
 }
 
 func taskTile(ctx context.Context, label string, count int, href string, kind ui.Kind) ui.Tile {
