@@ -125,3 +125,23 @@ func TestEndedIsErasedBySetting(t *testing.T) {
 		t.Errorf("still there: %s", got.Data)
 	}
 }
+
+// The page of a partner that ended says what of its data stays readable, also where there is no key to destroy, and does not promise endpoints.
+func TestPagesOfAnEndedPartner(t *testing.T) {
+	t.Parallel()
+	w := newQueueWorld(t)
+	b, who := w.at(t, "zuid@example.nl")
+	here := "/admin/partners/" + who.PartnerID
+	wantRedirect(t, w.admin.post(here+"/end", url.Values{"reason": {"Contract is over."}}), here)
+	page := wantPage(t, w.admin.get(here), http.StatusOK, "There is nothing to erase", "None: this partner has ended.")
+	lacks(t, page, "no endpoints yet", "no clients yet", "for a subscription yet", "stay readable")
+	for _, path := range []string{"/partner/endpoints", "/partner/clients", "/partner/subscriptions"} {
+		lacks(t, wantPage(t, b.get(path), http.StatusOK), " yet")
+	}
+	e := store.Event{PartnerID: who.PartnerID, AcceptedAt: store.At(w.clock.Now()), CEID: "plain", CESource: "urn:x:plain", CEType: queueType, DataKind: int64(event.DataJSON), Attributes: []byte(`{}`), Data: []byte(`{}`)}
+	noError(t, w.db.Write(t.Context(), func(tx *store.Tx) error {
+		_, err := tx.InsertEvents(t.Context(), []store.Event{e})
+		return err
+	}))
+	wantPage(t, w.admin.get(here), http.StatusOK, "There is nothing to erase", "Events that were stored unencrypted, before the setting was on (1), stay readable")
+}

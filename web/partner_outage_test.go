@@ -61,6 +61,22 @@ func TestPartnerSeesItsOutage(t *testing.T) {
 	}
 }
 
+// An endpoint that was made outside its window has been stopped since it was made, and not since its window closed before.
+func TestStoppedSinceItWasMade(t *testing.T) {
+	t.Parallel()
+	w := newQueueWorld(t)
+	made := must(w.db.Endpoint(t.Context(), w.first.endpoint))(t).CreatedAt.UTC()
+	day := made.AddDate(0, 0, 3).Weekday().String()[:3]
+	w.stop(w.first, func(ep *store.Endpoint) {
+		ep.Windows = `{"timeZone":"UTC","open":[{"days":["` + strings.ToLower(day) + `"],"from":"10:00","to":"11:00"}]}`
+	})
+	page := shows(t, w.first.browser.get("/partner/endpoints/"+w.first.endpoint), http.StatusOK, "Outside its delivery window", "Stopped since")
+	since := match(t, `(?s)Stopped since.*?datetime="[^"]+"`, page)
+	if want := made.Format("2006-01-02T15:04"); !strings.Contains(since, `datetime="`+want) {
+		t.Errorf("stopped since %s, want %s", since, want)
+	}
+}
+
 // An endpoint that is sent to is listed once deliveries wait there for long, with the time of the next attempt.
 func TestPartnerSeesWhatIsLate(t *testing.T) {
 	t.Parallel()

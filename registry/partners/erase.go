@@ -26,10 +26,10 @@ func (p *Partners) Erasure(ctx context.Context, partner store.Partner) (e Erasur
 	for _, k := range keys {
 		e.Possible = e.Possible || k.ErasedAt.IsZero()
 	}
-	if err != nil || !e.Possible {
+	if err != nil {
 		return e, registry.Wrap("list data keys", err)
 	}
-	if e.Events, e.Plain, err = p.cfg.DB.EncryptedEvents(ctx, partner.ID); err != nil {
+	if e.Events, e.Plain, err = p.cfg.DB.EncryptedEvents(ctx, partner.ID); err != nil || !e.Possible {
 		return e, registry.Wrap("count events", err)
 	}
 	e.Open, err = p.cfg.DB.OpenDataOf(ctx, partner.ID, store.ListBound+1)

@@ -48,7 +48,7 @@ type AdminPartnerView struct {
 	PeopleHref    string // invites people of this partner
 	History       ui.History
 	Now           time.Time
-	Own           bool
+	Own, Ended    bool
 	// CorrectHref leads to the form that corrects the registration; empty when it cannot be.
 	CorrectHref string
 }
@@ -91,24 +91,32 @@ func (v AdminPartnerView) mailDomain(ctx context.Context) string {
 	return v.MailDomain
 }
 
+// none explains an empty list: a partner that has ended adds nothing any more.
+func (v AdminPartnerView) none(ctx context.Context, text i18n.Message) string {
+	if v.Ended {
+		text = "partners.partner.none-ended"
+	}
+	return text.In(ctx)
+}
+
 func (v AdminPartnerView) endpoints(ctx context.Context) ui.TableView {
 	return ui.TableView{
 		ID: "endpoints", Caption: i18n.T(ctx, "partners.label.endpoints"), Total: len(v.Endpoints), Noun: [2]string{i18n.T(ctx, "partners.noun.endpoint"), i18n.T(ctx, "partners.noun.endpoints")}, Dense: true, Columns: ui.EndpointColumns(ctx),
-		Empty: ui.Empty{Text: i18n.T(ctx, "partners.partner.no-endpoints")},
+		Empty: ui.Empty{Text: v.none(ctx, "partners.partner.no-endpoints")},
 	}
 }
 
 func (v AdminPartnerView) subscriptions(ctx context.Context) ui.TableView {
 	return ui.TableView{
 		ID: "subscriptions", Caption: i18n.T(ctx, "partners.label.subscriptions"), Total: len(v.Subscriptions), Noun: [2]string{i18n.T(ctx, "partners.noun.subscription"), i18n.T(ctx, "partners.noun.subscriptions")},
-		Dense: true, Columns: subscriptionColumns(ctx), Empty: ui.Empty{Text: i18n.T(ctx, "partners.partner.no-subscriptions")},
+		Dense: true, Columns: subscriptionColumns(ctx), Empty: ui.Empty{Text: v.none(ctx, "partners.partner.no-subscriptions")},
 	}
 }
 
 func (v AdminPartnerView) clients(ctx context.Context) ui.TableView {
 	return ui.TableView{
 		ID: "clients", Caption: i18n.T(ctx, "partners.label.clients"), Total: len(v.Clients), Noun: [2]string{i18n.T(ctx, "partners.noun.client"), i18n.T(ctx, "partners.noun.clients")}, Dense: true, Columns: clientColumns(ctx),
-		Empty: ui.Empty{Text: i18n.T(ctx, "partners.partner.no-clients")},
+		Empty: ui.Empty{Text: v.none(ctx, "partners.partner.no-clients")},
 	}
 }
 
@@ -194,7 +202,7 @@ func AdminPartner(p ui.Page, v AdminPartnerView) templ.Component {
 						var templ_7745c5c3_Var4 string
 						templ_7745c5c3_Var4, templ_7745c5c3_Err = templ.JoinStringErrs(g)
 						if templ_7745c5c3_Err != nil {
-							return templ.Error{Err: templ_7745c5c3_Err, FileName: `partners/admin_partner.templ`, Line: 123, Col: 13}
+							return templ.Error{Err: templ_7745c5c3_Err, FileName: `partners/admin_partner.templ`, Line: 131, Col: 13}
 						}
 						_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var4))
 						if templ_7745c5c3_Err != nil {

@@ -59,6 +59,7 @@ func (p *pages) partnerView(ctx context.Context, partner store.Partner, r site.R
 		Phone: partner.ContactPhone, Terms: partner.TermsVersion, TermsAt: partner.TermsAcceptedAt.Time,
 		Confirmed: partner.EmailConfirmedAt.Time, Created: partner.CreatedAt.Time, Decided: partner.DecidedAt.Time,
 		DecidedBy: partner.DecidedBy, Reason: i18n.Message(partner.StatusReason).In(ctx), Message: r.Message,
+		Ended: partner.Status == store.PartnerEnded,
 	}
 	for _, kind := range partner.EndpointKinds {
 		v.EndpointKinds = append(v.EndpointKinds, site.KindLabel(ctx, kind))

@@ -33,15 +33,16 @@ func (p *pages) fillErasure(ctx context.Context, partner store.Partner, v *view.
 	if err != nil {
 		return err
 	}
+	plain := ""
+	if e.Plain > 0 {
+		plain = " " + i18n.T(ctx, "partners.partner.erase-plain", i18n.CountUpTo(ctx, e.Plain, store.ListBound))
+	}
 	if !e.Possible {
 		v.Acts.Danger = slices.Delete(v.Acts.Danger, i, i+1)
-		v.NoErasure = i18n.T(ctx, "partners.partner.erase-nothing")
+		v.NoErasure = i18n.T(ctx, "partners.partner.erase-nothing") + plain
 		return nil
 	}
 	d := &v.Acts.Danger[i]
-	d.Explain = i18n.T(ctx, "partners.partner.erase-counts", i18n.CountUpTo(ctx, e.Events, store.ListBound), i18n.CountUpTo(ctx, e.Open, store.ListBound)) + " " + d.Explain
-	if e.Plain > 0 {
-		d.Explain += " " + i18n.T(ctx, "partners.partner.erase-plain", i18n.CountUpTo(ctx, e.Plain, store.ListBound))
-	}
+	d.Explain = i18n.T(ctx, "partners.partner.erase-counts", i18n.CountUpTo(ctx, e.Events, store.ListBound), i18n.CountUpTo(ctx, e.Open, store.ListBound)) + " " + d.Explain + plain
 	return nil
 }

@@ -102,6 +102,9 @@ func StopOf(ctx context.Context, ep store.Endpoint, now time.Time) Stop {
 		s = Stop{Why: i18n.T(ctx, "site.stop-window"), Next: opensWords(ctx, ep, now)}
 		if week, err := window.Parse(ep.Windows); err == nil {
 			s.Since = week.Closed(now)
+			if s.Since.Before(ep.CreatedAt.Time) {
+				s.Since = ep.CreatedAt.Time
+			}
 		}
 		if until.IsZero() {
 			s = Stop{Why: i18n.T(ctx, "site.stop-unreadable"), Next: i18n.T(ctx, "site.stop-unreadable-next")}
