@@ -35,6 +35,9 @@ func TestAMQPPartyPages(t *testing.T) {
 	wantWords(t, text(w.admin.get("/admin/amqp")), "No message broker is known yet", "Nobody exchanges messages yet", "Clock is not known")
 	w.checkBrokerPages(t)
 	wantWords(t, text(w.admin.get("/admin/amqp/parties/new")), "Add an own party", "Dead-letter queue", "Exchange")
+	if !strings.Contains(text(w.admin.get("/admin/amqp/parties/new")), `value="`+w.broker+`" selected`) {
+		t.Error("the only broker is not chosen")
+	}
 	own := redirected(t, w.admin.post("/admin/amqp/parties", w.partyForm("name", "Chain clinic", "herId", "100")))
 	wantWords(t, text(w.admin.get(own)), "Party Chain clinic is added", "100_dl", "100_reply", "No certificate is registered")
 	wantRefused(t, w.admin.post(own+"/edit", w.partyForm("herId", "x", "answerWait", "soon")), "Use a whole number", "Write a time with its unit")

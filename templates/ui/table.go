@@ -188,7 +188,10 @@ func (p Pager) summary(ctx context.Context) string {
 func (p Pager) around() []int {
 	list := []int{1}
 	add := func(n int) {
-		if n > list[len(list)-1]+1 {
+		switch before := list[len(list)-1]; {
+		case n == before+2: // a gap is no shorter than the one page it would hide
+			list = append(list, n-1)
+		case n > before+2:
 			list = append(list, 0)
 		}
 		if n > list[len(list)-1] {

@@ -156,6 +156,9 @@ func (a AMQPArea) showPartyForm(c echo.Context, status int, row store.AMQPParty,
 	if v.Brokers, err = a.brokerOptions(c, in.BrokerID); err != nil {
 		return err
 	}
+	if v.Broker == "" && len(v.Brokers) == 2 { // to choose nothing, and the only one
+		v.Broker = v.Brokers[1].Value
+	}
 	if v.Clients, err = a.clientOptions(c, row, in.Kind); err != nil {
 		return err
 	}
