@@ -126,7 +126,7 @@ func TestEndedIsErasedBySetting(t *testing.T) {
 	}
 }
 
-// The page of a partner that ended says what of its data stays readable, also where there is no key to destroy, and does not promise endpoints.
+// The page of a partner that ended names what of its data stays readable, also without a key to destroy, and does not promise endpoints.
 func TestPagesOfAnEndedPartner(t *testing.T) {
 	t.Parallel()
 	w := newQueueWorld(t)

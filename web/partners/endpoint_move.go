@@ -194,7 +194,7 @@ func (p *pages) approvedBy(ctx context.Context, m store.EndpointMove) (string, e
 	return "", err
 }
 
-// endedMoveShown is how long the page of an endpoint says that a changed destination came to nothing.
+// endedMoveShown bounds how long the page of an endpoint shows a changed destination that came to nothing.
 const endedMoveShown = 30 * 24 * time.Hour
 
 // noteMove puts on the page of an endpoint that its changed destination waits, or that it was not taken over; base is the address of the endpoint.
