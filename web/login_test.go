@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -498,16 +497,4 @@ func TestOwnLanguage(t *testing.T) {
 	wantRedirect(t, save("", ""), "/account")
 	b.header.Set("Accept-Language", "nl")
 	wantWords(t, text(b.get("/account")), "Account sinds")
-}
-
-// The login page is a form alone, so its first field has the focus; after a mistake the summary of it has.
-func TestLoginHasFocus(t *testing.T) {
-	t.Parallel()
-	h := newHarness(t, nil)
-	h.administrator(t)
-	b := h.browser()
-	if page := text(b.get("/login")); !regexp.MustCompile(`<input[^>]* autofocus[^>]* name="email"`).MatchString(page) {
-		t.Error("no field has the focus")
-	}
-	lacks(t, text(b.post("/login", url.Values{"email": {testEmail}, "password": {"wrong"}})), "autofocus")
 }

@@ -143,9 +143,6 @@ func (v LoginView) kind() ui.ButtonKind {
 	return ui.Secondary
 }
 
-// focus reports whether the first field has the focus at once: not past other ways to log in, nor past what went wrong.
-func (v LoginView) focus() bool { return v.Wrong == "" && len(v.Providers) == 0 && !v.LocalOff }
-
 // localLogin asks for an e-mail address and password.
 func localLogin(v LoginView) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
@@ -180,7 +177,7 @@ func localLogin(v LoginView) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = ui.TextField(ui.Field{Name: "email", Label: i18n.T(ctx, "account.email"), Value: v.Email, Error: v.Wrong, Type: "email", Required: true, Autocomplete: "username", Autofocus: v.focus(), MaxLength: 254}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.TextField(ui.Field{Name: "email", Label: i18n.T(ctx, "account.email"), Value: v.Email, Error: v.Wrong, Type: "email", Required: true, Autocomplete: "username", MaxLength: 254}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -32,11 +32,9 @@ type Field struct {
 	// hint says with which, and the label does not call it optional.
 	Depends      bool
 	Autocomplete string
-	// Autofocus is for the first field of a page that is a form alone: elsewhere it skips what stands before it.
-	Autofocus bool
-	InputMode string
-	Pattern   string
-	MaxLength int
+	InputMode    string
+	Pattern      string
+	MaxLength    int
 	// Rows of a TextArea; 0 means 5.
 	Rows int
 	// Accept lists file types of a FileField, such as ".json,.yaml,.zip".
@@ -178,9 +176,6 @@ func (f Field) attrs() templ.Attributes {
 func (f Field) inputAttrs() templ.Attributes {
 	a := f.attrs()
 	a["type"] = f.inputType()
-	if f.Autofocus {
-		a["autofocus"] = true
-	}
 	if f.Pattern != "" {
 		a["pattern"] = f.Pattern
 	}
