@@ -30,6 +30,21 @@ func (w *queueWorld) hook(p queueParty, address string) {
 	})
 }
 
+// The request of an issue is shown, and its command sends it, as it leaves: with the data encrypted where the subscription asks for that.
+func TestIssueRequestIsEncrypted(t *testing.T) {
+	t.Parallel()
+	w := newQueueWorld(t)
+	d := w.attempt(w.deliver(w.event(event.DataJSON, `{"student":"Noor Jansen"}`), w.first), store.DeliveryDead, "attempts-exhausted", store.Attempt{
+		URL: "https://roc.example.nl/events", RequestHeaders: `{"Content-Type":["application/cloudevents+json"]}`, StatusCode: 503,
+	})
+	_, public := recipientKey(t)
+	here := "/partner/subscriptions/" + w.first.subscription
+	wantRedirect(t, w.first.browser.post(here+"/encryption", url.Values{"encryption": {public}}), here)
+	page := wantPage(t, w.admin.get("/admin/issues/"+w.issueOf(d, "http-503").ID), http.StatusOK, "application/jose", "sample-curl")
+	lacks(t, page, "Noor Jansen")
+	wantPage(t, w.first.browser.get("/partner/deliveries/"+d.ID), http.StatusOK, "Noor Jansen", "JWE, with a JWK set")
+}
+
 var commandOnPage = regexp.MustCompile(`(?s)id="sample-curl">(.*?)</code>`)
 
 // The page of an issue shows the failure and advice, to a partner its own alone (guarantee G7), without secrets; its command sends the

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"strings"
 	"sync"
 	"time"
@@ -147,6 +148,9 @@ func (s *Service) fetch(ctx context.Context, address string) ([]Key, error) {
 	req.Header.Set("Accept", "application/jwk-set+json, application/json")
 	answer, err := s.cfg.HTTP.Do(req)
 	if err != nil {
+		if wrapped, ok := errors.AsType[*url.Error](err); ok { // its text begins with the address once more
+			err = wrapped.Err
+		}
 		return nil, problem(i18n.M("jwe.problem.unreachable", address, err.Error()))
 	}
 	defer func() { _ = answer.Body.Close() }() // it was read

@@ -14,6 +14,7 @@ import (
 	"unicode/utf8"
 
 	"schakel/delivery/event"
+	"schakel/delivery/jwe"
 	"schakel/delivery/webhook"
 	"schakel/registry"
 	"schakel/store"
@@ -69,9 +70,17 @@ func (p *Pages) issueSample(ctx context.Context, actor registry.Actor, area site
 		s.Missing = site.UnreadText(ctx, e.Unread)
 		return s, nil
 	}
-	sent, ok := sentRequest(*last, at.Endpoint, e)
-	if !ok {
+	encryption, err := p.encryptionOf(ctx, at)
+	if err != nil {
+		return s, err
+	}
+	sent, ok, err := p.sentRequest(ctx, *last, at.Endpoint, e, encryption)
+	if wrong, known := errors.AsType[*jwe.Problem](err); known {
+		s.Missing = i18n.T(ctx, "deliveries.issue.sample-not-encrypted", wrong.Message)
 		return s, nil
+	}
+	if err != nil || !ok {
+		return s, err
 	}
 	if err := p.NoteEvent(ctx, actor, registry.ActionDataRead, e, d.PartnerID); err != nil {
 		return s, err
@@ -101,20 +110,43 @@ type request struct {
 	token  bool // an access token belongs with it
 }
 
-// sentRequest writes the request of an attempt again from what is stored: its address, its headers and the event. It is false when what
-// is stored cannot be read.
-func sentRequest(a store.Attempt, ep store.Endpoint, e store.Event) (request, bool) {
+// encryptionOf returns how the engine encrypts the data of a delivery: that of a test as the subscriptions of its endpoint; nil for not at all.
+func (p *Pages) encryptionOf(ctx context.Context, at DeliveryContext) (*store.Encryption, error) {
+	if at.Delivery.SubscriptionID == "" {
+		all, err := p.DB.Sendings(ctx)
+		return all[at.Delivery.EndpointID].Encryption, err
+	}
+	if at.Subscription.Encrypt == "" || p.Encrypter == nil {
+		return nil, nil
+	}
+	return &store.Encryption{Recipient: at.Subscription.Encrypt, Seed: at.Subscription.EncryptSeed}, nil
+}
+
+// sentRequest writes the request of an attempt again from what is stored: its address, its headers and the event, of which the data leaves
+// encrypted where that is asked. It is false when what is stored cannot be read.
+func (p *Pages) sentRequest(ctx context.Context, a store.Attempt, ep store.Endpoint, e store.Event, encryption *store.Encryption) (request, bool, error) {
 	r := request{url: a.URL, token: ep.TokenAuthMethod != "" && ep.TokenAuthMethod != webhook.AuthNone}
 	parsed, err := event.FromParts(e.Attributes, event.DataKind(e.DataKind), e.Data)
 	if err != nil || json.Unmarshal([]byte(cmp.Or(a.RequestHeaders, "{}")), &r.header) != nil {
-		return r, false
+		return r, false, nil
 	}
-	r.body = e.Data
-	if strings.HasPrefix(r.header.Get("Content-Type"), "application/cloudevents") || r.header.Get("Content-Type") == "" {
+	structured := strings.HasPrefix(r.header.Get("Content-Type"), "application/cloudevents") || r.header.Get("Content-Type") == ""
+	if encryption != nil {
+		encrypted, err := p.Encrypter.Encrypt(ctx, encryption, e.ID, &parsed)
+		if err != nil {
+			return r, false, err
+		}
+		parsed = encrypted
+		if !structured {
+			r.header.Set("Content-Type", parsed.DataType())
+		}
+	}
+	r.body = parsed.Data
+	if structured {
 		r.header.Set("Content-Type", "application/cloudevents+json")
 		r.body = parsed.AppendJSON(nil)
 	}
-	return r, true
+	return r, true, nil
 }
 
 // curl is a command for a shell that sends the request: what was secret in it stands in variables, to be set before.

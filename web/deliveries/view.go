@@ -165,7 +165,11 @@ func deliveryFacts(ctx context.Context, area site.DeliveryArea, at DeliveryConte
 	items = append(items, ui.Item{
 		Label: i18n.T(ctx, "deliveries.endpoint"), Content: ui.Link(cmp.Or(at.Endpoint.Name, d.EndpointID), area.Base+"/endpoints/"+d.EndpointID),
 	})
-	items = append(items, subscriptionItem(ctx, area, at),
+	items = append(items, subscriptionItem(ctx, area, at))
+	if at.Subscription.Encrypt != "" {
+		items = append(items, ui.Item{Label: i18n.T(ctx, "partners.encrypt.title"), Text: site.EncryptionWords(ctx, at.Subscription)})
+	}
+	items = append(items,
 		ui.Item{Label: i18n.T(ctx, "deliveries.facts.attempts"), Text: attemptsText(ctx, d)},
 		ui.Item{Label: createdLabel(ctx, at), Content: ui.Clock(d.CreatedAt.Time, now)},
 		ui.Item{Label: i18n.T(ctx, "deliveries.facts.changed"), Content: ui.Clock(d.UpdatedAt.Time, now)})

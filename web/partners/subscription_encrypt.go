@@ -8,7 +8,6 @@ import (
 
 	"github.com/labstack/echo/v4"
 	"schakel/delivery/jwe"
-	"schakel/registry/partners"
 	"schakel/store"
 	"schakel/templates/i18n"
 	view "schakel/templates/partners"
@@ -71,17 +70,6 @@ func (d ownerPages) encryptTrouble(ctx context.Context, recipient string) string
 		return i18n.T(ctx, "partners.encrypt.trouble", wrong.Message)
 	}
 	return ""
-}
-
-// encryptWords describes whom the data of a subscription is encrypted for.
-func encryptWords(ctx context.Context, s store.Subscription) string {
-	switch {
-	case s.Encrypt == "":
-		return i18n.T(ctx, "partners.encrypt.off")
-	case jwe.IsAddress(s.Encrypt):
-		return i18n.T(ctx, "partners.encrypt.by-address", s.Encrypt)
-	}
-	return i18n.T(ctx, "partners.encrypt.by-set", partners.RecipientWords(s.Encrypt))
 }
 
 // encryptionBody says in the API whom data is encrypted for: one of both.

@@ -97,7 +97,7 @@ func (p *pages) selected(ctx context.Context, s store.Subscription, e store.Endp
 	if err != nil {
 		return view.Selected{}, err
 	}
-	v := view.Selected{Filters: site.FilterWords(s.Filters), OrderBy: s.OrderBy, Repeats: repeatsWords(ctx, s, e, set.Profile), Encrypt: encryptWords(ctx, s)}
+	v := view.Selected{Filters: site.FilterWords(s.Filters), OrderBy: s.OrderBy, Repeats: repeatsWords(ctx, s, e, set.Profile), Encrypt: site.EncryptionWords(ctx, s)}
 	if e.Kind == store.EndpointPull {
 		v.Retries = i18n.T(ctx, "partners.retry.pull")
 	} else if v.Retries, err = retryWords(ctx, s, set.Profile); err != nil {
