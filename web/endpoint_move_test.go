@@ -98,7 +98,11 @@ func TestNewDestinationIsProved(t *testing.T) {
 			if got := m.hosts.last.Load(); got == nil || !strings.HasSuffix(*got, move.Challenge) {
 				t.Fatal("the challenge was not asked for")
 			}
-			wantPage(t, m.browser.get(here+"/move"), http.StatusOK, "answered 404 and not 200")
+			failed := wantPage(t, m.browser.get(here+"/move"), http.StatusOK, "answered 404 and not 200")
+			if strings.Index(failed, "answered 404 and not 200") > strings.Index(failed, "Prove that you control the new host") {
+				t.Error("the outcome of the last request stands below what has to be done")
+			}
+			lacks(t, wantPage(t, m.admin.get("/admin/endpoints/"+m.endpoint.ID+"/move"), http.StatusOK, "What the partner has to do"), "Prove that you control")
 			wrong := "something else"
 			m.hosts.text.Store(&wrong)
 			noError(t, m.reg.Endpoints.ProveDue(ctx)) // not due yet: nobody asked
@@ -116,6 +120,7 @@ func TestNewDestinationIsProved(t *testing.T) {
 			if e.URL != newAddress || done.Status != store.MoveDone || done.TokenSecret != "" || must(m.reg.Endpoints.TokenSecret(e))(t) != "another-secret" {
 				t.Errorf("after the proof it sends to %s: %+v", e.URL, done)
 			}
+			lacks(t, wantPage(t, m.browser.get(here+"/move"), http.StatusOK, "The new host answered the challenge."), "Waits until")
 
 			// A path of a host that is proved counts at once; another host waits, can be withdrawn, and expires.
 			form := m.form("https://new.noord.example/other")

@@ -40,6 +40,7 @@ func (d ownerPages) move(c echo.Context) error {
 	}
 	crumbs := append(d.crumbsToEndpoints(c.Request().Context(), store.Endpoint{}), ui.Crumb{Label: e.Name, Href: d.Href("/endpoints/" + e.ID)})
 	return d.pages.showMove(c, e, crumbs, site.Refusal{}, func(ctx context.Context, m store.EndpointMove, v *view.MoveView) {
+		v.Mine = true
 		here := d.Href("/endpoints/"+e.ID) + "/move"
 		id := ui.Hidden{Name: "move", Value: m.ID}
 		if m.Mode == store.MoveProof {
@@ -144,6 +145,7 @@ func (p *pages) showMove(c echo.Context, e store.Endpoint, crumbs []ui.Crumb, r 
 			v.What = i18n.T(ctx, "partners.move.what-second", v.Approved)
 		}
 		if m.Mode == store.MoveProof {
+			v.Failed = i18n.Message(m.Tried).In(ctx)
 			v.What, v.Challenge, v.Addresses = i18n.T(ctx, "partners.move.what-proof"), m.Challenge, partners.ChallengeAddresses(e, m)
 		}
 		offer(ctx, m, &v)
