@@ -196,20 +196,21 @@ func (q *Queries) Events(ctx context.Context, f EventFilter) ([]Event, int, erro
 	return longPageOf[Event](ctx, q, eventSummary, `event`, w, `id DESC`, f.Page)
 }
 
-// EventSubjects gives the subjects of events by their id. One without a subject is missing.
-func (q *Queries) EventSubjects(ctx context.Context, ids []string) (map[string]string, error) {
-	subjects := make(map[string]string, len(ids))
+// EventName names an event in lists: by the id that its producer gave it, and its subject.
+type EventName struct{ ID, Subject string }
+
+// EventNames gives the names of events by our id. One that is not stored any more is missing.
+func (q *Queries) EventNames(ctx context.Context, ids []string) (map[string]EventName, error) {
+	names := make(map[string]EventName, len(ids))
 	if len(ids) == 0 {
-		return subjects, nil
+		return names, nil
 	}
 	w := whereIn(`id`, ids)
-	rows, err := listOf[Event](ctx, q, `SELECT id, ce_subject FROM event`+w.sql(), w.args...)
+	rows, err := listOf[Event](ctx, q, `SELECT id, ce_id, ce_subject FROM event`+w.sql(), w.args...)
 	for _, e := range rows {
-		if e.CESubject != "" {
-			subjects[e.ID] = e.CESubject
-		}
+		names[e.ID] = EventName{e.CEID, e.CESubject}
 	}
-	return subjects, err
+	return names, err
 }
 
 // IdempotencyKey stores the fingerprint and the answer of a request under (client, operation, key): IDEM-08, IDEM-14, IDEM-16.

@@ -117,7 +117,7 @@ func TestEvents(t *testing.T) {
 	})
 }
 
-func TestEventSubjects(t *testing.T) {
+func TestEventNames(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		named, bare, other := w.event("evt_1"), w.event("evt_2"), w.event("evt_3")
 		named.CESubject, bare.CESubject, other.CESubject = "enrolment/1", "", "enrolment/3"
@@ -125,10 +125,10 @@ func TestEventSubjects(t *testing.T) {
 			_, err := tx.InsertEvents(w.ctx, []store.Event{named, bare, other})
 			return err
 		})
-		subjects, err := w.db.EventSubjects(w.ctx, []string{"evt_1", "evt_1", "evt_2", "evt_none"})
-		same(t, subjects, err, map[string]string{"evt_1": "enrolment/1"})
-		subjects, err = w.db.EventSubjects(w.ctx, nil)
-		same(t, len(subjects), err, 0)
+		names, err := w.db.EventNames(w.ctx, []string{"evt_1", "evt_1", "evt_2", "evt_none"})
+		same(t, names, err, map[string]store.EventName{"evt_1": {named.CEID, "enrolment/1"}, "evt_2": {ID: bare.CEID}})
+		names, err = w.db.EventNames(w.ctx, nil)
+		same(t, len(names), err, 0)
 	})
 }
 

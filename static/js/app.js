@@ -105,7 +105,8 @@
       button.dataset.resumeLabel = part.dataset.resumeLabel;
       button.textContent = part.dataset.pauseLabel;
       bar.append(button);
-      part.before(bar);
+      if (part.previousElementSibling?.matches(".schakel-tools")) part.previousElementSibling.append(bar);
+      else part.before(bar);
     }
   }
 

@@ -78,7 +78,7 @@ func DeliveryList(p ui.Page, v ui.DeliveryListView) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.SavedFilters(v.Saved).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.ListTools(v.Saved, v.Export, v.Invalid).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -87,14 +87,6 @@ func DeliveryList(p ui.Page, v ui.DeliveryListView) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if !v.Invalid {
-				templ_7745c5c3_Err = ui.ExportLinks(v.Export).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 7, " ")
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
 				templ_7745c5c3_Var3 := templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 					templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 					templ_7745c5c3_Buffer, templ_7745c5c3_IsBuffer := templruntime.GetBuffer(templ_7745c5c3_W)

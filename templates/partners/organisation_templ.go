@@ -339,7 +339,7 @@ func ChangesPage(p ui.Page, v ChangesView) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.SavedFilters(v.Saved).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.ListTools(v.Saved, v.Export, v.Invalid).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -348,14 +348,6 @@ func ChangesPage(p ui.Page, v ChangesView) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if !v.Invalid {
-				templ_7745c5c3_Err = ui.ExportLinks(v.Export).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 12, " ")
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
 				templ_7745c5c3_Err = ui.Rows(v.table(ctx), v.Rows, func(r ChangeRow) ui.Cells {
 					return ui.Cells{r.sentence(), ui.Clock(r.At, v.Now)}
 				}).Render(ctx, templ_7745c5c3_Buffer)

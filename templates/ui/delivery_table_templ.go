@@ -10,7 +10,6 @@ import templruntime "github.com/a-h/templ/runtime"
 
 import (
 	"context"
-	"slices"
 	"strings"
 	"time"
 
@@ -19,18 +18,15 @@ import (
 
 // Columns are the headings that DeliveryRows fills.
 func (v DeliveryListView) Columns(ctx context.Context) []Column {
-	columns := []Column{
-		{Label: i18n.T(ctx, "ui.event"), Two: true}, {Label: i18n.T(ctx, "ui.subject"), Two: true}, {Label: v.toLabel(ctx), Two: true, Bare: true}, {Label: i18n.T(ctx, "ui.state"), Whole: true, Bare: true},
-		{Label: i18n.T(ctx, "ui.cause"), Two: true, Bare: true}, {Label: i18n.T(ctx, "ui.changed"), Whole: true, Bare: true}, {Label: i18n.T(ctx, "ui.actions"), Unseen: true},
-	}
+	state := Column{Label: i18n.T(ctx, "ui.state"), Bare: true}
 	if v.OneState {
-		return slices.Delete(columns, stateColumn, stateColumn+1)
+		state.Label = i18n.T(ctx, "ui.cause")
 	}
-	return columns
+	return []Column{
+		{Label: i18n.T(ctx, "ui.event")}, {Label: i18n.T(ctx, "ui.subject")}, {Label: v.toLabel(ctx), Bare: true}, state,
+		{Label: i18n.T(ctx, "ui.changed"), Whole: true, Bare: true}, {Label: i18n.T(ctx, "ui.actions"), Unseen: true},
+	}
 }
-
-// stateColumn is the place of the state in a row.
-const stateColumn = 3
 
 func (v DeliveryListView) table(ctx context.Context) TableView {
 	t := v.Table
@@ -78,7 +74,9 @@ type DeliveryListView struct {
 
 // DeliveryRow is one delivery in a list.
 type DeliveryRow struct {
-	ID, EventType, Href   string
+	ID, EventType, Href string
+	// EventID is the id that the producer gave the event; empty when it is not stored any more.
+	EventID               string
 	Subject               string
 	Partner, Endpoint     string
 	State, Reason, Answer string
@@ -91,9 +89,17 @@ type DeliveryRow struct {
 // to names where it goes.
 func (r DeliveryRow) to() templ.Component {
 	if r.Partner == "" {
-		return Short(r.Endpoint)
+		return Clamp(r.Endpoint)
 	}
-	return Pair(r.Partner, r.Endpoint)
+	return Stack(Short(r.Partner), Short(r.Endpoint))
+}
+
+// event leads to the delivery by the type of its event, with the id of the event.
+func (r DeliveryRow) event() templ.Component {
+	if r.EventID == "" {
+		return ShortLink(r.EventType, r.Href)
+	}
+	return Stack(ShortLink(r.EventType, r.Href), Muted(Middle(r.EventID)))
 }
 
 // cause explains the state: why, after how many attempts, and when the next is.
@@ -133,25 +139,73 @@ func DeliveryTable(v DeliveryListView) templ.Component {
 			templ_7745c5c3_Var1 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = StoppedWarnings(v.Warnings).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
+		if len(v.Warnings) > 1 {
+			templ_7745c5c3_Var2 := templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
+				templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
+				templ_7745c5c3_Buffer, templ_7745c5c3_IsBuffer := templruntime.GetBuffer(templ_7745c5c3_W)
+				if !templ_7745c5c3_IsBuffer {
+					defer func() {
+						templ_7745c5c3_BufErr := templruntime.ReleaseBuffer(templ_7745c5c3_Buffer)
+						if templ_7745c5c3_Err == nil {
+							templ_7745c5c3_Err = templ_7745c5c3_BufErr
+						}
+					}()
+				}
+				ctx = templ.InitializeContext(ctx)
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<details class=\"schakel-fold\"><summary class=\"schakel-fold__summary\">")
+				if templ_7745c5c3_Err != nil {
+					return templ_7745c5c3_Err
+				}
+				var templ_7745c5c3_Var3 string
+				templ_7745c5c3_Var3, templ_7745c5c3_Err = templ.JoinStringErrs(i18n.T(ctx, "ui.stopped-several", len(v.Warnings)))
+				if templ_7745c5c3_Err != nil {
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `ui/delivery_table.templ`, Line: 117, Col: 95}
+				}
+				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var3))
+				if templ_7745c5c3_Err != nil {
+					return templ_7745c5c3_Err
+				}
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 2, "</summary> ")
+				if templ_7745c5c3_Err != nil {
+					return templ_7745c5c3_Err
+				}
+				for _, text := range v.Warnings {
+					templ_7745c5c3_Err = Text(text).Render(ctx, templ_7745c5c3_Buffer)
+					if templ_7745c5c3_Err != nil {
+						return templ_7745c5c3_Err
+					}
+				}
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 3, "</details>")
+				if templ_7745c5c3_Err != nil {
+					return templ_7745c5c3_Err
+				}
+				return nil
+			})
+			templ_7745c5c3_Err = Alert(KindWarning).Render(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer)
+			if templ_7745c5c3_Err != nil {
+				return templ_7745c5c3_Err
+			}
+		} else {
+			templ_7745c5c3_Err = StoppedWarnings(v.Warnings).Render(ctx, templ_7745c5c3_Buffer)
+			if templ_7745c5c3_Err != nil {
+				return templ_7745c5c3_Err
+			}
 		}
 		templ_7745c5c3_Err = deliveryRowsTable(v).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		if v.Older != "" {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<p class=\"utrecht-paragraph\">")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 4, "<p class=\"utrecht-paragraph\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			var templ_7745c5c3_Var2 string
-			templ_7745c5c3_Var2, templ_7745c5c3_Err = templ.JoinStringErrs(v.Searched)
+			var templ_7745c5c3_Var4 string
+			templ_7745c5c3_Var4, templ_7745c5c3_Err = templ.JoinStringErrs(v.Searched)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `ui/delivery_table.templ`, Line: 112, Col: 15}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `ui/delivery_table.templ`, Line: 129, Col: 15}
 			}
-			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var2))
+			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var4))
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -159,7 +213,7 @@ func DeliveryTable(v DeliveryListView) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 2, "</p>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 5, "</p>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -184,20 +238,16 @@ func deliveryRowsTable(v DeliveryListView) templ.Component {
 			}()
 		}
 		ctx = templ.InitializeContext(ctx)
-		templ_7745c5c3_Var3 := templ.GetChildren(ctx)
-		if templ_7745c5c3_Var3 == nil {
-			templ_7745c5c3_Var3 = templ.NopComponent
+		templ_7745c5c3_Var5 := templ.GetChildren(ctx)
+		if templ_7745c5c3_Var5 == nil {
+			templ_7745c5c3_Var5 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Err = TickRows(v.table(ctx), v.Rows, func(r DeliveryRow) (string, string) { return r.ID, r.name(ctx) }, func(r DeliveryRow) Cells {
-			cells := Cells{
-				ShortLink(r.EventType, r.Href), ShortOrNone(r.Subject), r.to(), State(r.State), r.causeCell(v.Now), Ago(r.Changed, v.Now),
+			return Cells{
+				r.event(), r.subject(), r.to(), r.stateCell(v.OneState, r.cause(ctx, v.Now)), Ago(r.Changed, v.Now),
 				When(r.Resend != "", PostButton(Subtle, r.ResendLabel, r.Resend, Hidden{Name: "back", Value: v.Self})),
 			}
-			if v.OneState {
-				return slices.Delete(cells, stateColumn, stateColumn+1)
-			}
-			return cells
 		}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
@@ -206,8 +256,8 @@ func deliveryRowsTable(v DeliveryListView) templ.Component {
 	})
 }
 
-// causeCell gives the cause of the state, the number of attempts where that is not the usual one, and when the next is.
-func (r DeliveryRow) causeCell(now time.Time) templ.Component {
+// stateCell gives the state with its cause, or the cause alone in a list of one state.
+func (r DeliveryRow) stateCell(oneState bool, cause string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -223,18 +273,64 @@ func (r DeliveryRow) causeCell(now time.Time) templ.Component {
 			}()
 		}
 		ctx = templ.InitializeContext(ctx)
-		templ_7745c5c3_Var4 := templ.GetChildren(ctx)
-		if templ_7745c5c3_Var4 == nil {
-			templ_7745c5c3_Var4 = templ.NopComponent
+		templ_7745c5c3_Var6 := templ.GetChildren(ctx)
+		if templ_7745c5c3_Var6 == nil {
+			templ_7745c5c3_Var6 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		if text := r.cause(ctx, now); text == "" {
+		if !oneState && cause == "" {
+			templ_7745c5c3_Err = State(r.State).Render(ctx, templ_7745c5c3_Buffer)
+			if templ_7745c5c3_Err != nil {
+				return templ_7745c5c3_Err
+			}
+		} else if !oneState {
+			templ_7745c5c3_Err = Stack(State(r.State), Muted(Short(cause))).Render(ctx, templ_7745c5c3_Buffer)
+			if templ_7745c5c3_Err != nil {
+				return templ_7745c5c3_Err
+			}
+		} else if cause == "" {
 			templ_7745c5c3_Err = None().Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		} else {
-			templ_7745c5c3_Err = Short(text).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = Clamp(cause).Render(ctx, templ_7745c5c3_Buffer)
+			if templ_7745c5c3_Err != nil {
+				return templ_7745c5c3_Err
+			}
+		}
+		return nil
+	})
+}
+
+func (r DeliveryRow) subject() templ.Component {
+	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
+		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
+		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
+			return templ_7745c5c3_CtxErr
+		}
+		templ_7745c5c3_Buffer, templ_7745c5c3_IsBuffer := templruntime.GetBuffer(templ_7745c5c3_W)
+		if !templ_7745c5c3_IsBuffer {
+			defer func() {
+				templ_7745c5c3_BufErr := templruntime.ReleaseBuffer(templ_7745c5c3_Buffer)
+				if templ_7745c5c3_Err == nil {
+					templ_7745c5c3_Err = templ_7745c5c3_BufErr
+				}
+			}()
+		}
+		ctx = templ.InitializeContext(ctx)
+		templ_7745c5c3_Var7 := templ.GetChildren(ctx)
+		if templ_7745c5c3_Var7 == nil {
+			templ_7745c5c3_Var7 = templ.NopComponent
+		}
+		ctx = templ.ClearChildren(ctx)
+		if r.Subject == "" {
+			templ_7745c5c3_Err = None().Render(ctx, templ_7745c5c3_Buffer)
+			if templ_7745c5c3_Err != nil {
+				return templ_7745c5c3_Err
+			}
+		} else {
+			templ_7745c5c3_Err = Middle(r.Subject).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -260,13 +356,13 @@ func StoppedWarnings(warnings []string) templ.Component {
 			}()
 		}
 		ctx = templ.InitializeContext(ctx)
-		templ_7745c5c3_Var5 := templ.GetChildren(ctx)
-		if templ_7745c5c3_Var5 == nil {
-			templ_7745c5c3_Var5 = templ.NopComponent
+		templ_7745c5c3_Var8 := templ.GetChildren(ctx)
+		if templ_7745c5c3_Var8 == nil {
+			templ_7745c5c3_Var8 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
 		if len(warnings) > 0 {
-			templ_7745c5c3_Var6 := templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
+			templ_7745c5c3_Var9 := templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 				templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 				templ_7745c5c3_Buffer, templ_7745c5c3_IsBuffer := templruntime.GetBuffer(templ_7745c5c3_W)
 				if !templ_7745c5c3_IsBuffer {
@@ -286,7 +382,7 @@ func StoppedWarnings(warnings []string) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = Alert(KindWarning).Render(templ.WithChildren(ctx, templ_7745c5c3_Var6), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = Alert(KindWarning).Render(templ.WithChildren(ctx, templ_7745c5c3_Var9), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
