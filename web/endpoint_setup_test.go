@@ -144,7 +144,7 @@ func TestSetupOfAnEndpoint(t *testing.T) {
 	wantStatus(t, other.get(setup), http.StatusNotFound)
 	// The outcome of another endpoint's test is not shown.
 	mine := setUp(t, other.post("/partner/endpoints", url.Values{"kind": {store.EndpointPull}, "name": {"Fetch"}}))
-	lacks(t, text(other.get(mine+"/setup?delivery="+setup[strings.LastIndex(setup, "=")+1:])), "500")
+	lacks(t, text(other.get(mine+"/setup?delivery="+setup[strings.LastIndex(setup, "=")+1:])), "answered 500")
 
 	page := text(other.get(mine + "/setup"))
 	wantWords(t, page, "/partner/subscriptions/new?endpoint="+idOf(mine), "/partner/clients/new?scopes=events.consume", "schakel listen")
