@@ -234,11 +234,15 @@ type Profile struct {
 
 	AdministratorFactor string        // whether administrators log in with a second factor: PolicyRequire or FactorOptional
 	PartnerFactor       string        // the same of people of partners
-	AdministratorIdle   time.Duration // a login of an administrator that is not used ends after it
-	AdministratorLogin  time.Duration // how long a login of an administrator lasts
+	AdministratorIdle   time.Duration // a login of somebody of the organisation that is not used ends after it
+	AdministratorLogin  time.Duration // how long a login of somebody of the organisation lasts
 	PartnerIdle         time.Duration
 	PartnerLogin        time.Duration
-	ProofAge            time.Duration // after which a change of keys, endpoints or people asks who it is again
+	// Limits of one role, where they are shorter than those of its side; 0 for none.
+	AdministratorRoleIdle, AdministratorRoleLogin time.Duration
+	ManagerIdle, ManagerLogin                     time.Duration
+
+	ProofAge time.Duration // after which a change of keys, endpoints or people asks who it is again
 
 	// What waits for a second person: PolicyOn or PolicyOff. ConfirmationAge ends what waits longer.
 	TwoApprovals, TwoRoutes, TwoDiscards, TwoSettings string

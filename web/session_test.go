@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"schakel/registry"
+	"schakel/store"
 )
 
 // Administrators end the sessions of one person, or of everybody, and the audit trail says so; partners end nobody's. A logout clears what the
@@ -94,6 +95,39 @@ func TestSessionLimits(t *testing.T) {
 	admin = d.browser().login(t, testEmail)
 	d.clock.Advance(11 * time.Minute)
 	alive(admin, 303)
+}
+
+// TestSessionLimitsOfRoles: administrators and managers can have shorter limits than others of their side; what is longer changes nothing.
+func TestSessionLimitsOfRoles(t *testing.T) {
+	t.Parallel()
+	d := newPortalHarness(t)
+	partner, actor := d.at(t, "pat@example.nl")
+	d.change(t, "access.administrator_idle", "30m", "access.administrator_login", "2h", "access.partner_idle", "30m", "access.partner_login", "2h",
+		"access.administrator_role_idle", "10m", "access.administrator_role_login", "24h", "access.manager_idle", "40m", "access.manager_login", "45m")
+	admin, auditor := d.browser().login(t, testEmail), d.colleague(t, store.RoleAuditor, "")
+	partner.login(t, "pat@example.nl")
+	reader := d.colleague(t, store.RoleReader, actor.PartnerID)
+	alive := func(b *browser, want int) { t.Helper(); wantStatus(t, b.get("/account"), want) }
+	d.clock.Advance(11 * time.Minute)
+	alive(admin, 303)
+	alive(auditor, 200)
+	alive(partner, 200)
+	alive(reader, 200)
+	d.clock.Advance(25 * time.Minute)
+	alive(partner, 200)
+	d.clock.Advance(4 * time.Minute)
+	alive(auditor, 200)
+	alive(reader, 200)
+	d.clock.Advance(6 * time.Minute)
+	alive(partner, 303)
+	alive(reader, 200)
+	d.change(t, "access.manager_idle", "0", "access.manager_login", "0s")
+	partner.login(t, "pat@example.nl")
+	d.clock.Advance(29 * time.Minute)
+	alive(partner, 200)
+	d.clock.Advance(29 * time.Minute)
+	alive(partner, 200)
+	wantPage(t, d.browser().login(t, testEmail).get("/admin/settings"), http.StatusOK, "Unused login of who has the role of administrator ends after", "As the others")
 }
 
 // TestStolenSessionRedirectsNothing: a session alone changes neither where data goes nor who may log in, once its owner's proof is old.

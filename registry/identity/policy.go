@@ -42,12 +42,28 @@ func mustHaveFactor(p registry.Profile, account store.Account) bool {
 	return asked == registry.PolicyRequire || account.ShortPassword
 }
 
-// limits returns the time that a login of an account lasts unused, and the longest that it lasts.
+// limits returns the time that a login of an account lasts unused, and the longest that it lasts: of the limits of its side and of its role
+// the shortest.
 func limits(p registry.Profile, account store.Account) (idle, most time.Duration) {
+	idle, most = p.PartnerIdle, p.PartnerLogin
 	if registry.OfOrganisation(account) {
-		return p.AdministratorIdle, p.AdministratorLogin
+		idle, most = p.AdministratorIdle, p.AdministratorLogin
 	}
-	return p.PartnerIdle, p.PartnerLogin
+	switch account.Role {
+	case store.RoleAdministrator:
+		return shortest(idle, p.AdministratorRoleIdle), shortest(most, p.AdministratorRoleLogin)
+	case store.RoleManager:
+		return shortest(idle, p.ManagerIdle), shortest(most, p.ManagerLogin)
+	}
+	return idle, most
+}
+
+// shortest returns the limit of a role where it has one and that is shorter.
+func shortest(side, role time.Duration) time.Duration {
+	if role == 0 {
+		return side
+	}
+	return min(side, role)
 }
 
 // tell mails the owner of an account about a change of it.

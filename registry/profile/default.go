@@ -106,6 +106,10 @@ func checkTogether(p *registry.Profile, wrong registry.Problems) {
 		"access.administrator_login", i18n.M("profile.login-too-short", registry.FormatDuration(p.AdministratorIdle)))
 	wrong.AddIf(p.PartnerLogin < p.PartnerIdle,
 		"access.partner_login", i18n.M("profile.login-too-short", registry.FormatDuration(p.PartnerIdle)))
+	wrong.AddIf(p.AdministratorRoleLogin != 0 && p.AdministratorRoleLogin < p.AdministratorRoleIdle,
+		"access.administrator_role_login", i18n.M("profile.login-too-short", registry.FormatDuration(p.AdministratorRoleIdle)))
+	wrong.AddIf(p.ManagerLogin != 0 && p.ManagerLogin < p.ManagerIdle,
+		"access.manager_login", i18n.M("profile.login-too-short", registry.FormatDuration(p.ManagerIdle)))
 	wrong.AddIf(p.CircuitMaxWait < p.CircuitWait,
 		"sending.circuit_max_wait", i18n.M("profile.longest-pause-too-short", registry.FormatDuration(p.CircuitWait)))
 }

@@ -25,7 +25,7 @@ type Setting struct {
 	Choices []Choice
 	// Least and Most bound a number or a time, as text.
 	Least, Most string
-	// Unit counts what a number is of; Zero is the meaning of 0 where that is no number of them.
+	// Unit counts what a number is of; Zero is the meaning of 0 where that is no number of them; it may be below Least.
 	Unit, Zero i18n.Message
 
 	// loose is the direction in which a number or time departs from the profile: 1 when it grows, -1 when it shrinks.
@@ -114,7 +114,7 @@ func (s Setting) Text(value string) i18n.Message {
 	if i := s.index(value); i >= 0 {
 		return s.Choices[i].Text
 	}
-	if s.Zero != "" && value == "0" {
+	if s.Zero != "" && (value == "0" || value == "0s") {
 		return s.Zero
 	}
 	if s.isWords() {
@@ -286,7 +286,7 @@ func (s Setting) check(p *registry.Profile) i18n.Message {
 		return ""
 	}
 	for _, text := range s.parts(p) {
-		if n := s.size(text); n < s.size(s.Least) || n > s.size(s.Most) {
+		if n := s.size(text); (n < s.size(s.Least) || n > s.size(s.Most)) && (n != 0 || s.Zero == "") {
 			return i18n.M("profile.outside", s.Least, s.amount(s.Most), text)
 		}
 	}

@@ -16,6 +16,11 @@ func accessSettings() []Setting {
 	duration := func(key string, title, explain i18n.Message, least, most string, at func(*registry.Profile) *time.Duration) Setting {
 		return Setting{Key: key, Title: title, Explain: explain, Least: least, Most: most, at: func(p *registry.Profile) any { return at(p) }}
 	}
+	ofRole := func(key string, title i18n.Message, least, most string, at func(*registry.Profile) *time.Duration) Setting {
+		s := duration(key, title, "profile.access-role.explain", least, most, at)
+		s.Zero = "profile.access-role.zero"
+		return s
+	}
 	two := []Choice{{registry.PolicyOn, "profile.access-two.on"}, {registry.PolicyOff, "profile.access-two.off"}}
 	return []Setting{
 		{
@@ -34,6 +39,14 @@ func accessSettings() []Setting {
 			func(p *registry.Profile) *time.Duration { return &p.PartnerIdle }),
 		duration("access.partner_login", "profile.access-partner-login.title", "profile.access-login.explain", "15m", "720h",
 			func(p *registry.Profile) *time.Duration { return &p.PartnerLogin }),
+		ofRole("access.administrator_role_idle", "profile.access-administrator-role-idle.title", "5m", "24h",
+			func(p *registry.Profile) *time.Duration { return &p.AdministratorRoleIdle }),
+		ofRole("access.administrator_role_login", "profile.access-administrator-role-login.title", "15m", "720h",
+			func(p *registry.Profile) *time.Duration { return &p.AdministratorRoleLogin }),
+		ofRole("access.manager_idle", "profile.access-manager-idle.title", "5m", "24h",
+			func(p *registry.Profile) *time.Duration { return &p.ManagerIdle }),
+		ofRole("access.manager_login", "profile.access-manager-login.title", "15m", "720h",
+			func(p *registry.Profile) *time.Duration { return &p.ManagerLogin }),
 		duration("access.proof_age", "profile.access-proof-age.title", "profile.access-proof-age.explain", "1m", "12h",
 			func(p *registry.Profile) *time.Duration { return &p.ProofAge }),
 		{

@@ -111,6 +111,8 @@ func TestProfileRefusals(t *testing.T) {
 		{"sending.retry_waits", strings.Repeat("5s,", 20) + "5s", "at most 20"},
 		{"sending.deadline", "169h", "at most 168h"},
 		{"sending.circuit_wait", "20m", ""},
+		{"access.manager_idle", "1m", "from 5m to 24h"},
+		{"access.partner_idle", "0s", "from 5m to 24h"},
 	} {
 		_, wrong := profileOf(DefaultProfile(), map[string]string{tc.key: tc.value}, true)
 		text := wrong[tc.key]
@@ -130,6 +132,25 @@ func mapValues(p registry.Problems) func(func(string) bool) {
 				return
 			}
 		}
+	}
+}
+
+// TestLimitOfRole: 0 is below the least of a limit of a role, and means what holds for the others.
+func TestLimitOfRole(t *testing.T) {
+	t.Parallel()
+	standard := DefaultProfile()
+	p, wrong := profileOf(standard, map[string]string{"access.manager_idle": "20m", "access.manager_login": "15m"}, true)
+	if wrong["access.manager_login"] == "" {
+		t.Errorf("a login shorter than an unused one: %v", p.ManagerLogin)
+	}
+	p, wrong = profileOf(standard, map[string]string{"access.manager_idle": "20m"}, true)
+	back, wrong2 := profileOf(p, map[string]string{"access.manager_idle": "0"}, true)
+	s, _ := SettingOf("access.manager_idle")
+	if len(wrong)+len(wrong2) > 0 || p.ManagerIdle != 20*time.Minute || back.ManagerIdle != 0 || s.Text(s.Value(&back)) != "profile.access-role.zero" {
+		t.Errorf("%v, then %v: %v, %v", p.ManagerIdle, back.ManagerIdle, wrong, wrong2)
+	}
+	if standard.AdministratorRoleIdle+standard.AdministratorRoleLogin+standard.ManagerIdle+standard.ManagerLogin != 0 {
+		t.Error("an upgrade changes limits")
 	}
 }
 
