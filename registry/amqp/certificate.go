@@ -2,6 +2,7 @@ package amqp
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto"
 	"crypto/ecdsa"
@@ -24,9 +25,19 @@ import (
 // with the one before. Of an own party keys holds the private keys. It counts the new ones. Fields: certificates, privateKeys.
 func (a *AMQP) AddCertificates(ctx context.Context, actor registry.Actor, partyID, certificates, keys string) (int, error) {
 	added := 0
-	_, err := a.changeParty(ctx, actor, partyID, func(tx *store.Tx, row *store.AMQPParty) error {
+	held, err := a.HoldsDestination(ctx, actor)
+	if err != nil {
+		return 0, err
+	}
+	_, err = a.changeParty(ctx, actor, partyID, func(tx *store.Tx, row *store.AMQPParty) error {
 		if row.Kind != store.AMQPHealth {
 			return registry.Conflict("amqp.certificate.cloudevents")
+		}
+		if held {
+			// The first certificates of a party redirect nothing: without one nothing is sent to it.
+			if there, err := tx.AMQPCertificates(ctx, row.ID); err != nil || len(there) > 0 {
+				return cmp.Or(err, registry.Invalid(registry.Problems{"certificates": destinationHeld}))
+			}
 		}
 		list, err := a.readEnterprise(certificates, keys, row.Own)
 		if err != nil {
@@ -114,7 +125,14 @@ func (e enterprise) rows(partyID, source string) []store.AMQPCertificate {
 
 // RemoveCertificate removes a certificate of a party, with its key.
 func (a *AMQP) RemoveCertificate(ctx context.Context, actor registry.Actor, partyID, id string) error {
-	_, err := a.changeParty(ctx, actor, partyID, func(tx *store.Tx, p *store.AMQPParty) error {
+	held, err := a.HoldsDestination(ctx, actor)
+	if err != nil {
+		return err
+	}
+	_, err = a.changeParty(ctx, actor, partyID, func(tx *store.Tx, p *store.AMQPParty) error {
+		if held {
+			return &registry.Error{Code: registry.CodeForbidden, Message: destinationHeld}
+		}
 		rows, err := tx.AMQPCertificates(ctx, partyID)
 		if err != nil {
 			return fmt.Errorf("list certificates: %w", err)

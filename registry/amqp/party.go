@@ -84,9 +84,18 @@ func (a *AMQP) addParty(ctx context.Context, tx *store.Tx, actor registry.Actor,
 
 // UpdateParty changes a party; its kind stays. Fields: as when it was added.
 func (a *AMQP) UpdateParty(ctx context.Context, actor registry.Actor, id string, in PartyInput) (store.AMQPParty, error) {
+	held, err := a.HoldsDestination(ctx, actor)
+	if err != nil {
+		return store.AMQPParty{}, err
+	}
 	return a.changeParty(ctx, actor, id, func(tx *store.Tx, row *store.AMQPParty) error {
 		in.Kind = row.Kind
 		asked := in.clean(row.Own, dialectOf(ctx, tx, in.BrokerID))
+		if held {
+			if err := heldFields(asked, *row); err != nil {
+				return err
+			}
+		}
 		if err := a.checkParty(ctx, tx, actor, asked, *row); err != nil {
 			return err
 		}

@@ -103,10 +103,18 @@ func (a AMQPArea) changeParty(c echo.Context) error {
 	if err != nil {
 		return err
 	}
+	held, err := a.Registry.AMQP.HoldsDestination(c.Request().Context(), site.Actor(c))
+	if err != nil {
+		return err
+	}
 	read := func(form site.Form) partyForm {
 		was, in := registryamqp.InputOfParty(row), readParty(form, registryamqp.PartyInput{Kind: row.Kind})
 		if !a.Admin {
 			in.InboundQueue, in.ClientID = was.InboundQueue, was.ClientID
+		}
+		if held { // the form has no such fields; what comes in them all the same is refused
+			in.BrokerID, in.HerID, in.AsyncQueue = cmp.Or(in.BrokerID, was.BrokerID), cmp.Or(in.HerID, was.HerID), cmp.Or(in.AsyncQueue, was.AsyncQueue)
+			in.SyncQueue, in.ErrorQueue = cmp.Or(in.SyncQueue, was.SyncQueue), cmp.Or(in.ErrorQueue, was.ErrorQueue)
 		}
 		return in
 	}
@@ -152,8 +160,14 @@ func (a AMQPArea) showPartyForm(c echo.Context, status int, row store.AMQPParty,
 	if in.AnswerWait > 0 {
 		v.Wait = ShortTime(in.AnswerWait)
 	}
-	var err error
-	if v.Brokers, err = a.brokerOptions(c, in.BrokerID); err != nil {
+	held, err := a.Registry.AMQP.HoldsDestination(c.Request().Context(), site.Actor(c))
+	if err != nil {
+		return err
+	}
+	if v.Held = held && row.ID != ""; v.Held {
+		v.Her, v.Broker, v.Async, v.Sync, v.Error, v.Inbound = site.NumberText(row.HerID), row.BrokerID, row.AsyncQueue, row.SyncQueue, row.ErrorQueue, row.InboundQueue
+	}
+	if v.Brokers, err = a.brokerOptions(c, v.Broker); err != nil {
 		return err
 	}
 	if v.Broker == "" && len(v.Brokers) == 2 { // to choose nothing, and the only one

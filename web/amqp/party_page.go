@@ -48,6 +48,11 @@ func (a AMQPArea) showParty(c echo.Context, status int, typed string, wrong site
 		}
 		v.Closed = site.Waits(ctx, owner)
 	}
+	held, err := a.Registry.AMQP.HoldsDestination(ctx, site.Actor(c))
+	if err != nil {
+		return err
+	}
+	v.Held = held
 	if err := a.fillParty(c, row, &v); err != nil {
 		return err
 	}
@@ -70,7 +75,7 @@ func (a AMQPArea) fillParty(c echo.Context, row store.AMQPParty, v *view.AMQPPar
 		return err
 	}
 	for _, one := range certificates {
-		v.Certificates = append(v.Certificates, a.certificateRow(ctx, row, one, v.Closed == ""))
+		v.Certificates = append(v.Certificates, a.certificateRow(ctx, row, one, v.Closed == "" && !v.Held))
 	}
 	v.Warnings = a.partyWarnings(ctx, row, certificates)
 	if a.Admin {
