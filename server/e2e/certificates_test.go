@@ -19,6 +19,7 @@ import (
 	"schakel/server/demo"
 	"schakel/server/trial"
 	"schakel/store"
+	"schakel/store/storetest"
 )
 
 // certifiedSide is one of two programs that prove themselves to each other by certificates: its certificates as a client of the other, and what was
@@ -136,7 +137,7 @@ func (s *certifiedSide) renew(t *testing.T, other *certifiedSide, round int) {
 	})
 }
 
-// TestCertificatesRotate connects two programs whose organisations have certificates as PKIoverheid gives them, with the OIN in the subject. Each proves
+// TestCertificatesRotate connects two programs, one on SQLite and one on PostgreSQL, whose organisations have certificates as PKIoverheid gives them, with the OIN in the subject. Each proves
 // itself to the other with private_key_jwt, a key that the other knows by its certificate in x5c alone, and uses tokens that are bound to its TLS
 // certificate. Events go both ways while keys and certificates of either side change, and none that was acknowledged is lost.
 //
@@ -145,7 +146,7 @@ func TestCertificatesRotate(t *testing.T) {
 	t.Parallel()
 	pki := certtest.New(t, time.Now())
 	a := newCertified(t, pki, demo.OwnA(), trial.SQLitePath(t), "/a/own", demo.TypeStudentChanged)
-	b := newCertified(t, pki, demo.OwnB(), trial.SQLitePath(t), "/b/own", demo.TypeEnrolled)
+	b := newCertified(t, pki, demo.OwnB(), storetest.PostgresURL(t), "/b/own", demo.TypeEnrolled)
 	r := trial.NewReceiver(t, a.PKI)
 	publishers := map[*certifiedSide]demo.Credentials{}
 	a.SetUp(t, func(ca *demo.Chain) {
