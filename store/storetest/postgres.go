@@ -79,11 +79,11 @@ func (s *server) makeTemplate(ctx context.Context) error {
 // tables while nodes of this one still work: so every test on PostgreSQL shows that they can.
 const Newer = "of_a_newer_version"
 
-// AddNewer is the statement that adds it.
+// AddNewer is the statement that adds it, to one table after the other: all at once it would wait in a circle with nodes that write.
 const AddNewer = `DO $$ DECLARE t text; BEGIN
 	FOR t IN SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p') AND NOT relispartition
 		AND relname <> 'goose_db_version'
-	LOOP EXECUTE format('ALTER TABLE %I ADD COLUMN ` + Newer + ` text NOT NULL DEFAULT %L', t, 'newer'); END LOOP; END $$`
+	LOOP EXECUTE format('ALTER TABLE %I ADD COLUMN ` + Newer + ` text NOT NULL DEFAULT %L', t, 'newer'); COMMIT; END LOOP; END $$`
 
 func (s *server) addNewer(ctx context.Context) error {
 	db, err := sql.Open("pgx", s.url(migratedTemplate))
