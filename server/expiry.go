@@ -103,8 +103,8 @@ func chainFile(path string, first int) (list []installation.Expiry) {
 	return list
 }
 
-// receiverEnds lists the keys that data is encrypted with, and the certificates that endpoints, their token endpoints and the hosts of keys showed. Those are what this node knows: what nobody
-// sent to since it started is not among them.
+// receiverEnds lists the keys that data is encrypted with, and the certificates that endpoints, their token endpoints and the hosts of
+// keys showed to this node: a host that it did not connect to since it started is not among them.
 func (e *examiner) receiverEnds(ctx context.Context) (list []installation.Expiry) {
 	if e.db == nil {
 		return nil

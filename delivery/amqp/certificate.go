@@ -182,7 +182,11 @@ func (b *Bridge) Untrusted(c store.AMQPCertificate) string {
 	if err != nil || b.cfg.Trusts == nil || b.cfg.Trusts(leaf, chain) {
 		return ""
 	}
-	return append([]*x509.Certificate{leaf}, chain...)[len(chain)].Issuer.String()
+	last := leaf
+	if len(chain) > 0 {
+		last = chain[len(chain)-1]
+	}
+	return last.Issuer.String()
 }
 
 // errOurs is a fault on our side: the sender never gets an error for it (AMQP-48).
