@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jmoiron/sqlx"
 	"github.com/pressly/goose/v3"
 	"github.com/pressly/goose/v3/lock"
@@ -22,8 +23,11 @@ import (
 // ErrNewerSchema says that a newer program has used the database: this one could misread what it finds, and changes nothing.
 var ErrNewerSchema = errors.New("the tables are of a newer version of Schakel")
 
+// migrateTries is how often a step is begun again that waited for a node of the version before, which waited for it.
+const migrateTries = 20
+
 // Migrate brings the tables forward to what this program needs, and refuses those of a newer one with [ErrNewerSchema]. Each step is one transaction, so that an
-// interrupted one is done again whole; several nodes may call it at once.
+// interrupted one is done again whole; several nodes may call it at once, while nodes of the version before write.
 func (db *DB) Migrate(ctx context.Context) error {
 	pool, err := db.session(ctx)
 	if err != nil {
@@ -37,7 +41,7 @@ func (db *DB) Migrate(ctx context.Context) error {
 	if current, target, err := provider.GetVersions(ctx); err == nil && current > target {
 		return fmt.Errorf("%w: they have version %d and this program knows %d. Start the newer program again; or, to go back, restore the backup from before the upgrade", ErrNewerSchema, current, target)
 	}
-	for {
+	for deadlocks := 0; ; {
 		before, _, stateErr := provider.GetVersions(ctx)
 		_, err := provider.Up(ctx)
 		if err == nil {
@@ -45,6 +49,10 @@ func (db *DB) Migrate(ctx context.Context) error {
 				return fmt.Errorf("chain older audit entries: %w", err)
 			}
 			return nil
+		}
+		if p, ok := errors.AsType[*pgconn.PgError](err); ok && p.Code == "40P01" && deadlocks < migrateTries {
+			deadlocks++
+			continue
 		}
 		// SQLite has no lock that outlives a transaction: a step can fail because another process just did it. Then go on.
 		after, _, afterErr := provider.GetVersions(ctx)

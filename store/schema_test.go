@@ -145,6 +145,35 @@ func TestMigrateAfterACancel(t *testing.T) {
 	})
 }
 
+// A node of the version before reads attempt, then event; the migration changes event, then attempt. PostgreSQL ends one of the two: the
+// migration here, which begins again once the other is done.
+func TestMigrateAfterADeadlock(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	db, err := store.Open(ctx, storetest.PostgresURL(t), store.Options{})
+	noErr(t, err)
+	defer db.Close()
+	noErr(t, db.MigrateTo(ctx, 551))
+	_, pool := db.Pools()
+	older, err := pool.BeginTxx(ctx, nil)
+	noErr(t, err)
+	defer func() { _ = older.Rollback() }()
+	_, err = older.ExecContext(ctx, `SET LOCAL deadlock_timeout = '5min'`)
+	noErr(t, err)
+	var n int
+	noErr(t, older.GetContext(ctx, &n, `SELECT count(*) FROM attempt`))
+	migrating := make(chan error)
+	go func() { migrating <- db.Migrate(ctx) }()
+	for n = 0; n == 0; time.Sleep(10 * time.Millisecond) {
+		noErr(t, pool.GetContext(ctx, &n, `SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = 'attempt'::regclass`))
+	}
+	noErr(t, older.GetContext(ctx, &n, `SELECT count(*) FROM event`)) // waits until the migration gave way
+	noErr(t, older.Commit())
+	noErr(t, <-migrating)
+	current, target, err := db.MigrationState(ctx)
+	same(t, current, err, target)
+}
+
 // TestUpgradeKeepsTheSettingsInForce: the strict profile became the default, and an installation in use keeps what held
 // before as settings, but for what its administrator chose.
 func TestUpgradeKeepsTheSettingsInForce(t *testing.T) {
