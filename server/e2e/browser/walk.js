@@ -48,6 +48,18 @@ async function open(page, where, { language, colorScheme, width }) {
 // take most of their time for it.
 const shorten = (page) => page.evaluate(() => document.querySelectorAll("main tbody > tr:nth-child(n + 7), .schakel-guide__text > :nth-child(n + 41)").forEach((e) => e.remove()));
 
+// scannable wants 25 rows of a list within two screens of a desktop. Tables of explanations are for reading.
+const explanations = new Set(["/problems", "/admin/settings", "/admin/conformance", "/conformance"]);
+async function scannable(kit, page, key, look) {
+  if (explanations.has(key)) return;
+  const size = page.viewportSize();
+  await page.setViewportSize({ width: 1280, height: 900 });
+  const lists = await page.evaluate(() => [...document.querySelectorAll("main .schakel-table tbody")]
+    .map((list) => ({ rows: list.rows.length, height: list.getBoundingClientRect().height })));
+  for (const { rows, height } of lists) if (rows >= 10 && (25 * height) / rows > 2 * 900) kit.fault(`${look}: ${rows} rows of a list take ${Math.round(height)} px`);
+  await page.setViewportSize(size);
+}
+
 // judge holds the page that stands in the first of some combinations against what all pages keep, and then in the others.
 async function judge(kit, page, key, where, combinations) {
   for (const [at, combination] of combinations.entries()) {
@@ -56,6 +68,7 @@ async function judge(kit, page, key, where, combinations) {
     await kit.fits(page, look);
     if (set.all) await kit.whole(page, look); // it depends on the names and states that a page happens to show
     if (set.folder) await page.screenshot({ path: path.join(set.folder, `walk-${kit.seen.size}${look.replace(/[^a-zA-Z0-9.]+/g, "-")}.png`), fullPage: true });
+    await scannable(kit, page, key, look);
     if (!set.all) await shorten(page);
     await reachable(kit, page, look);
     kit.places += await walkKeyboard(kit, page, look); // and all that folds away is open now
