@@ -19,7 +19,7 @@ COLD     := schakel/templates schakel/web/account schakel/web/admin schakel/web/
 	schakel/registry/contracts/bundle schakel/registry/contracts/contract schakel/registry/contracts/mirror schakel/registry/amqp schakel/registry/installation \
 	schakel/registry/partners schakel/registry/mail schakel/registry/datasets schakel/registry/services schakel/store/backup \
 	schakel/registry/confirm schakel/registry/profile schakel/registry/keys schakel/registry/mandate schakel/web/confirm \
-	schakel/delivery/mutation/export schakel/delivery/mutation/replica schakel/delivery/mutation/format/lint schakel/delivery/amqp/certs schakel/delivery/inbox schakel/delivery/amqp/xsd schakel/delivery/amqp/rabbitmq \
+	schakel/delivery/trace schakel/delivery/mutation/export schakel/delivery/mutation/replica schakel/delivery/mutation/format/lint schakel/delivery/amqp/certs schakel/delivery/inbox schakel/delivery/amqp/xsd schakel/delivery/amqp/rabbitmq \
 	crypto/x509 encoding/asn1 encoding/csv encoding/gob encoding/pem archive text/template mime net/mail runtime/pprof net/http/pprof internal/profile go/token \
 	github.com/prometheus/client_golang github.com/klauspost/compress github.com/beorn7/perks golang.org/x/mod github.com/robfig/cron/v3 \
 	github.com/jacoelho/xsd \

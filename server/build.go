@@ -138,6 +138,7 @@ func build(ctx context.Context, cfg ServeCmd, log *slog.Logger, fail func(error)
 		return nil, err
 	}
 	draining := make(chan struct{})
+	traces := cfg.recorder()
 	p.pull = cfg.PullFlags.service(p.db, p.encrypter, draining, log)
 	p.sender = newSender(p.registry, p.outbound, log)
 	hook := newWebhook(p.registry, p.sender, p.encrypter)
@@ -146,7 +147,7 @@ func build(ctx context.Context, cfg ServeCmd, log *slog.Logger, fail func(error)
 		return nil, err
 	}
 	p.checks = newChecks(p.db, p.registry, p.outbound, p.encrypter, p.certificate, log)
-	p.engine = newEngine(p.db, p.registry, map[string]outbox.Transport{store.EndpointWebhook: hook, store.EndpointInbox: newInbox(p.db, p.registry, hook), store.EndpointAMQP: p.bridge}, p.pull, cfg.Lease, log)
+	p.engine = newEngine(p.db, p.registry, map[string]outbox.Transport{store.EndpointWebhook: hook, store.EndpointInbox: newInbox(p.db, p.registry, hook), store.EndpointAMQP: p.bridge}, p.pull, cfg.Lease, traces, log)
 	p.bridge.Join(p.engine)
 	p.lease = 2 * max(cfg.Lease, time.Second)
 	p.exporter = export.New(export.Config{DB: p.db, Now: cli.Clock, Log: log, Lease: p.lease, MostCustomBytes: cfg.MaxCustomBytes})
@@ -179,7 +180,7 @@ func build(ctx context.Context, cfg ServeCmd, log *slog.Logger, fail func(error)
 		Name: cfg.portalName(), Branding: branding, Security: security, HSTSSubdomains: cfg.HSTSSubdomains,
 		BaseURL: base, Version: release.Current().String(), Now: cli.Clock, Log: log,
 		Accounts: p.accounts, Sessions: p.db, OIDC: oidc,
-		TrustedProxies: cfg.TrustedProxy, Draining: draining, Language: i18n.Lang(cfg.Language), TimeZone: zone,
+		TrustedProxies: cfg.TrustedProxy, Draining: draining, Traces: traces, Language: i18n.Lang(cfg.Language), TimeZone: zone,
 	}}
 	if webCfg.Certificates, err = cfg.policy(cfg.OutboundFlags, log); err != nil {
 		return nil, err
@@ -195,6 +196,14 @@ func build(ctx context.Context, cfg ServeCmd, log *slog.Logger, fail func(error)
 	}
 	watch := p.installation(cfg, log)
 	p.metrics.MustRegister(watch)
+	if traces != nil { // first, so that the spans of all others are exported when they stop
+		exporter, err := traceService(cfg.TraceFlags, cfg.OutboundFlags, traces, p.engine.Node(), log)
+		if err != nil {
+			return nil, err
+		}
+		p.metrics.MustRegister(traceMetrics(traces)...)
+		p.group.Add(exporter)
+	}
 	p.group.Add(p.storeService(), checkService(p.checks), newStatistics(p.db, log), p.tokenService())
 	if disk := newDiskWatch(cfg.Database, p.db, p.registry.Mails.DiskLow, log); disk != nil {
 		p.metrics.MustRegister(disk)

@@ -12,6 +12,7 @@ import (
 	"schakel/delivery/outbound"
 	"schakel/delivery/outbox"
 	"schakel/delivery/pull"
+	"schakel/delivery/trace"
 	"schakel/delivery/webhook"
 	"schakel/registry"
 	"schakel/registry/identity/token"
@@ -122,10 +123,10 @@ func newAsker(f cli.OutboundFlags, services *services.Services, log *slog.Logger
 }
 
 // newEngine makes the delivery engine with its ways out.
-func newEngine(db *store.DB, services *services.Services, transports map[string]outbox.Transport, pulls *pull.Service, lease time.Duration, log *slog.Logger) *outbox.Engine {
+func newEngine(db *store.DB, services *services.Services, transports map[string]outbox.Transport, pulls *pull.Service, lease time.Duration, traces *trace.Recorder, log *slog.Logger) *outbox.Engine {
 	return outbox.New(outbox.Config{
 		DB: db, Now: cli.Clock, Log: log, Live: livePolicy(services.Profile), Notifier: services.Mails, OnReady: pulls.Wake, Lease: lease,
-		WhyNot: services.Clients.WhyNot, Transports: transports,
+		WhyNot: services.Clients.WhyNot, Transports: transports, Traces: traces,
 	})
 }
 

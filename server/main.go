@@ -120,6 +120,7 @@ type ServeCmd struct {
 	AlertFlags
 	BackupFlags
 	AuditFlags
+	TraceFlags
 
 	// What follows is for a demonstration on one machine, and no flag.
 	Mailbox bool `kong:"-"` // shows the mails to everybody

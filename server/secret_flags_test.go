@@ -28,6 +28,7 @@ func TestFilesWithSecretsAreNotForOthers(t *testing.T) {
 		with("--tls-cert", open, "--tls-key", open),
 		with("--smtp-host", "127.0.0.1", "--smtp-from", "a@example.nl", "--smtp-password-file", open),
 		with("--oidc-issuer", "https://127.0.0.1:1", "--oidc-client-id", "x", "--oidc-client-secret-file", open),
+		with("--trace-endpoint", url, "--trace-token-file", open),
 		{"publish", "--url", url, "--client-id", "x", "--client-secret-file", open, event},
 		{"contract", "pull", "--url", url, "--output", "-", "--token-file", open, "x"},
 		{"contract", "pull", "--url", url, "--output", "-", "--client-id", "x", "--client-secret-file", open, "x"},

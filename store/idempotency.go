@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"schakel/registry/sorted"
 )
 
 // Handed is an event, by its (source, id), that a subscription was handed (EDU-18b).
@@ -23,11 +25,12 @@ func EventIdentity(source, id string) string {
 // InsertHanded records the events handed to subscriptions, and returns those that were not handed to them before.
 func (tx *Tx) InsertHanded(ctx context.Context, all []Handed) (fresh map[Handed]bool, err error) {
 	// In one order, so that two nodes cannot wait for each other.
-	sorted := slices.SortedFunc(slices.Values(all), func(a, b Handed) int {
+	rows := slices.Clone(all)
+	sorted.By(rows, func(a, b Handed) int {
 		return cmp.Or(strings.Compare(a.SubscriptionID, b.SubscriptionID), strings.Compare(a.Identity, b.Identity))
 	})
 	fresh = make(map[Handed]bool, len(all))
-	for _, h := range sorted {
+	for _, h := range rows {
 		n, err := tx.exec(ctx, `INSERT INTO handed_identity (subscription_id, identity, seen_at) VALUES (?, ?, ?)
 			ON CONFLICT (subscription_id, identity) DO NOTHING`, h.SubscriptionID, h.Identity, tx.Now)
 		if err != nil {

@@ -7,6 +7,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"schakel/registry/sorted"
 )
 
 // States of an issue. A failure opens it; a person acknowledges or resolves it; it resolves by itself when deliveries arrive again
@@ -87,9 +89,11 @@ func byIssue(rows []Delivery) [][]Delivery {
 			groups[k] = append(groups[k], d)
 		}
 	}
-	return slices.SortedFunc(maps.Values(groups), func(a, b []Delivery) int {
+	list := slices.Collect(maps.Values(groups))
+	sorted.By(list, func(a, b []Delivery) int {
 		return cmp.Or(strings.Compare(a[0].EndpointID, b[0].EndpointID), strings.Compare(a[0].Cause, b[0].Cause))
 	})
+	return list
 }
 
 // recordIssue adds failures to one issue. The row that comes back has the event id given here when it was opened or reopened by them.

@@ -23,7 +23,7 @@ import (
 // ErrNewerSchema says that a newer program has used the database: this one could misread what it finds, and changes nothing.
 var ErrNewerSchema = errors.New("the tables are of a newer version of Schakel")
 
-// migrateTries is how often a step is begun again that waited for a node of the version before, which waited for it.
+// migrateTries bounds how often a migration is begun again after a deadlock with a node of the version before.
 const migrateTries = 20
 
 // Migrate brings the tables forward to what this program needs, and refuses those of a newer one with [ErrNewerSchema]. Each step is one transaction, so that an

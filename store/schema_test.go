@@ -164,8 +164,8 @@ func TestMigrateAfterADeadlock(t *testing.T) {
 	noErr(t, older.GetContext(ctx, &n, `SELECT count(*) FROM attempt`))
 	migrating := make(chan error)
 	go func() { migrating <- db.Migrate(ctx) }()
-	for n = 0; n == 0; time.Sleep(10 * time.Millisecond) {
-		noErr(t, pool.GetContext(ctx, &n, `SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = 'attempt'::regclass`))
+	for n = 0; n == 0; {
+		noErr(t, pool.GetContext(ctx, &n, `SELECT count(*) FROM pg_sleep(0.01), pg_locks WHERE NOT granted AND relation = 'attempt'::regclass`))
 	}
 	noErr(t, older.GetContext(ctx, &n, `SELECT count(*) FROM event`)) // waits until the migration gave way
 	noErr(t, older.Commit())

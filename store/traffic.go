@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"schakel/registry/sorted"
 )
 
 // Traffic counts what moved in one span of time, of an endpoint or, with an empty EndpointID, of all.
@@ -312,7 +314,8 @@ func (tx *Tx) AddTraffic(ctx context.Context, rows []Traffic) error {
 		}
 	}
 	// In one order, so that two nodes do not wait for each other.
-	keys := slices.SortedFunc(maps.Keys(sums), func(a, b key) int {
+	keys := slices.Collect(maps.Keys(sums))
+	sorted.By(keys, func(a, b key) int {
 		return cmp.Or(strings.Compare(a.endpoint, b.endpoint), cmp.Compare(a.span, b.span), cmp.Compare(a.at, b.at))
 	})
 	for _, k := range keys {

@@ -36,7 +36,9 @@ func (e *Engine) sendBatch(task sendTask) {
 	group := allUntried(q, ep, b)
 	if ok && e.mayBegin(ctx, q, ep, &b.members[0], task.epoch, may) && !b.expired(store.At(e.cfg.Now())) {
 		if number, ok := e.begin(q, task.probe); ok {
-			results := way.SendBatch(e.gated(ctx, q, number), *ep, b.batch, b.body, b.members)
+			span := e.span(ep, pointers(b.members)...)
+			results := way.SendBatch(span.With(e.gated(ctx, q, number)), *ep, b.batch, b.body, b.members)
+			endSpan(span, &results[0])
 			over := e.ended(q, number, results...)
 			if !results[0].Untried {
 				group = e.outcomesOf(q, ep, b, results)

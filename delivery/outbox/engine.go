@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"schakel/delivery/trace"
 	"schakel/store"
 )
 
@@ -40,6 +41,8 @@ type Config struct {
 	// WhyNot returns why intake rejects events of a type and source from a client now, as a sentence; empty when it accepts
 	// them. It is called when a quarantined request is released. By default nothing is rejected.
 	WhyNot func(ctx context.Context, client store.Client, eventType, source string) (string, error)
+	// Traces, when set, records a span for each attempt.
+	Traces *trace.Recorder
 	// Deadline bounds the transactions that accept, claim and write outcomes on PostgreSQL; default 30 s.
 	Deadline time.Duration
 	// MaxBatch bounds the events of one group commit; default 512.

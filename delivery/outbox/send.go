@@ -57,7 +57,9 @@ func (e *Engine) attempt(task *sendTask, c *store.Claimed) sendResult {
 	}
 	if e.mayBegin(ctx, q, ep, c, task.epoch, may) && !c.Expired(store.At(e.cfg.Now())) {
 		if number, ok := e.begin(q, task.probe); ok {
-			result := e.cfg.Transports[ep.Kind].Send(e.gated(ctx, q, number), *ep, *c)
+			span := e.span(ep, c)
+			result := e.cfg.Transports[ep.Kind].Send(span.With(e.gated(ctx, q, number)), *ep, *c)
+			endSpan(span, &result)
 			done.probeWorked = e.ended(q, number, result)
 			if !result.Untried {
 				done.result, done.outcome = &result, e.outcome(c, &result)

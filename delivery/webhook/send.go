@@ -13,6 +13,7 @@ import (
 	"sync"
 
 	"schakel/delivery/outbound"
+	"schakel/delivery/trace"
 	"schakel/templates/i18n"
 )
 
@@ -27,7 +28,7 @@ func (s *Sender) Send(ctx context.Context, t Target, m Message) Outcome {
 }
 
 // Encode returns the header and the body that carry the event in a mode. The trace of an event that has one goes into the headers of W3C
-// Trace Context too, unchanged, so that spans of the receiver become children of the publisher's.
+// Trace Context too, unchanged, so that spans of the receiver become children of the publisher's; those of a recorded attempt become its own.
 func (m Message) Encode(mode string) (header http.Header, body []byte) {
 	if mode == ModeBinary && len(m.Data) > 0 && m.Event.CanBinary() {
 		header, body = m.Event.BinaryHeader(), m.Data
@@ -57,6 +58,9 @@ func (s *Sender) post(ctx context.Context, t Target, header http.Header, body []
 		return out
 	}
 	header["Idempotency-Key"] = []string{`"` + key + `"`}
+	if span := trace.From(ctx); span != nil {
+		header["Traceparent"] = []string{span.Parent()}
+	}
 	token, err := s.token(ctx, t)
 	if err != nil {
 		return tokenOutcome(out, err)

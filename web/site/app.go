@@ -18,6 +18,7 @@ import (
 
 	"github.com/alexedwards/scs/v2"
 	"github.com/labstack/echo/v4"
+	"schakel/delivery/trace"
 	"schakel/registry"
 	"schakel/registry/identity"
 	"schakel/static"
@@ -62,6 +63,8 @@ type AppConfig struct {
 	Security *SecurityContact
 	// HSTSSubdomains has browsers use https for the hosts below that of BaseURL too.
 	HSTSSubdomains bool
+	// Traces records a span of each request to an API. Optional.
+	Traces *trace.Recorder
 	// Draining is closed when the program stops: requests that wait must answer
 	// then. Optional.
 	Draining <-chan struct{}
@@ -114,7 +117,7 @@ func (a *App) setUpEcho(apis bool) {
 	if apis {
 		after = append(after, refuseOptions)
 	}
-	a.frame = newFrame(e, []echo.MiddlewareFunc{requestID, rememberBody, a.accessLog, a.securityHeaders, recoverPanics, plainText, trailingSlash}, after)
+	a.frame = newFrame(e, []echo.MiddlewareFunc{requestID, rememberBody, a.recordSpan, a.accessLog, a.securityHeaders, recoverPanics, plainText, trailingSlash}, after)
 }
 
 // Handler returns the handler of all routes, for a server.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 	"schakel/delivery/event"
+	"schakel/delivery/trace"
 	"schakel/registry"
 	"schakel/store"
 	"schakel/templates/i18n"
@@ -184,10 +185,11 @@ func (a *App) handleError(err error, c echo.Context) {
 	}
 }
 
-// traced is the trace-id of the header traceparent, which joins a line of the log to the traces of the caller; no attribute without one.
+// traced is the trace-id of the span of the request, or else of the header traceparent, which joins a line of the log to the traces of the
+// caller; no attribute without one.
 func traced(c echo.Context) slog.Attr {
-	if trace := event.TraceID(c.Request().Header.Get("Traceparent")); trace != "" {
-		return slog.String("trace_id", trace)
+	if id := cmp.Or(trace.From(c.Request().Context()).TraceID(), event.TraceID(c.Request().Header.Get("Traceparent"))); id != "" {
+		return slog.String("trace_id", id)
 	}
 	return slog.Attr{}
 }

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"math"
 	"slices"
+
+	"schakel/registry/sorted"
 )
 
 // Point is a position: x and y in RD, longitude and latitude in WGS84.
@@ -91,10 +93,10 @@ func (ps Polygons) canonical() Polygons {
 		for n, r := range p {
 			rings[n] = r.canonical(n == 0)
 		}
-		slices.SortFunc(rings[1:], compareRings)
+		sorted.By(rings[1:], compareRings)
 		out[i] = rings
 	}
-	slices.SortFunc(out, func(a, b Polygon) int { return slices.CompareFunc(a, b, compareRings) })
+	sorted.By(out, func(a, b Polygon) int { return slices.CompareFunc(a, b, compareRings) })
 	return out
 }
 

@@ -4,10 +4,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 
 	"schakel/registry/jsonpointer"
+	"schakel/registry/sorted"
 )
 
 // bundler writes a schema with all that it refers to, so that it can be used apart from the document.
@@ -225,7 +225,7 @@ func (w *orderedWriter) value(value any, depth int) {
 	switch v := value.(type) {
 	case map[string]any:
 		keys := sortedKeys(v)
-		slices.SortStableFunc(keys, func(a, b string) int { return w.rank[a] - w.rank[b] })
+		sorted.Stable(keys, func(a, b string) int { return w.rank[a] - w.rank[b] })
 		w.WriteByte('{')
 		for i, key := range keys {
 			w.separate(i, depth+1)
