@@ -28,21 +28,23 @@ func fileFacts(f InstallationFlags) []installation.Expiry {
 		list = append(list, chainFile(f.AdminTLSCert, 0)...)
 	}
 	if f.OutboundCertificate != "" {
-		list = append(list, outboundFile(f.OutboundCertificate)...)
+		list = append(list, clientFile(f.OutboundCertificate, installation.ExpiryOutbound, "installation.expiry.outbound-remedy")...)
+	}
+	if f.SMTPCertificate != "" {
+		list = append(list, clientFile(f.SMTPCertificate, installation.ExpiryMail, "installation.expiry.mail-remedy")...)
 	}
 	return append(list, databaseFiles(f.Database)...)
 }
 
-// outboundFile is the client certificate of the organisation.
-func outboundFile(path string) []installation.Expiry {
+// clientFile is a client certificate of the organisation.
+func clientFile(path, kind string, remedy i18n.Message) []installation.Expiry {
 	text, err := os.ReadFile(path)
 	found := installation.CertificatesIn(text)
 	if err != nil || len(found) == 0 {
 		return nil // the program does not start without
 	}
 	return []installation.Expiry{{
-		Kind: installation.ExpiryOutbound, ID: path, What: i18n.M("installation.expiry.outbound", path), From: found[0].NotBefore, Until: found[0].NotAfter, Severe: true,
-		Remedy: "installation.expiry.outbound-remedy",
+		Kind: kind, ID: path, What: i18n.M("installation.expiry.outbound", path), From: found[0].NotBefore, Until: found[0].NotAfter, Severe: true, Remedy: remedy,
 	}}
 }
 
@@ -64,7 +66,7 @@ func tlsFact(f HTTPFlags, now func() time.Time) *installation.Certificate {
 
 // trustFiles lists the certificates that others are held against, in the files of flags.
 func trustFiles(f InstallationFlags) (list []installation.Expiry) {
-	paths := append([]string{f.CAFile, f.AMQPTrust}, f.ClientCA...)
+	paths := append([]string{f.CAFile, f.AMQPTrust, f.SMTPCA}, f.ClientCA...)
 	seen := map[string]bool{"": true}
 	for _, path := range paths {
 		if seen[path] {

@@ -163,6 +163,7 @@ func TestEndsOfFiles(t *testing.T) {
 	must(t, os.WriteFile(chained, append(bytes.Clone(text), text...), 0o600))
 	var flags InstallationFlags
 	flags.TLSCert, flags.TLSKey, flags.CAFile, flags.ClientCA = chained, key, trust, []string{trust, filepath.Join(dir, "away.pem")}
+	flags.SMTPCertificate = cert
 	flags.Database = "postgres://db.example/schakel?sslcert=" + url.QueryEscape(cert) + "&sslrootcert=system&sslmode=verify-full"
 	now := func() time.Time { return leaf.NotAfter.Add(-time.Hour) }
 	facts := installation.Facts{Now: now(), Surroundings: installation.Surroundings{TLS: tlsFact(flags.HTTPFlags, now), Files: fileFacts(flags)}}
@@ -173,14 +174,14 @@ func TestEndsOfFiles(t *testing.T) {
 			t.Errorf("%s ends %s, want %s", e.Item(), e.Until, leaf.NotAfter)
 		}
 	}
-	if kinds[installation.ExpiryTLS] != 1 || kinds[installation.ExpiryChain] != 1 || kinds[installation.ExpiryTrust] != 2 || kinds[installation.ExpiryDatabase] != 1 {
+	if kinds[installation.ExpiryTLS] != 1 || kinds[installation.ExpiryChain] != 1 || kinds[installation.ExpiryTrust] != 2 || kinds[installation.ExpiryDatabase] != 1 || kinds[installation.ExpiryMail] != 1 {
 		t.Errorf("%v", kinds)
 	}
 	watch := &installationWatch{ends: facts.Expiries(), now: now}
 	reg := prometheus.NewPedanticRegistry()
 	must(t, reg.Register(watch))
 	families, err := reg.Gather()
-	if err != nil || len(families) != 1 || families[0].GetName() != "schakel_expiry_seconds" || len(families[0].GetMetric()) != 4 { // a root twice in a file is one
+	if err != nil || len(families) != 1 || families[0].GetName() != "schakel_expiry_seconds" || len(families[0].GetMetric()) != 5 { // a root twice in a file is one
 		t.Fatalf("%v, %v", families, err)
 	}
 	for _, m := range families[0].GetMetric() {

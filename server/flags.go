@@ -87,6 +87,9 @@ type MailFlags struct {
 	SMTPTLS          string `name:"smtp-tls" enum:"starttls,implicit,none" default:"starttls" help:"starttls, implicit (TLS from the first byte) or none (a server on this machine)."`
 	SMTPUser         string `name:"smtp-user" placeholder:"NAME" help:"User name at the mail server."`
 	SMTPPasswordFile string `name:"smtp-password-file" placeholder:"FILE" help:"File that holds the password. Refused when others can read it, as --tls-key."`
+	SMTPCertificate  string `name:"smtp-certificate" placeholder:"FILE" help:"Certificate (PEM, with the intermediate ones behind it) that the mail server is shown when it asks who sends, in place of a password or beside it; with --smtp-key, its private key. Both are read again when they change."`
+	SMTPKey          string `name:"smtp-key" placeholder:"FILE" help:"Private key (PEM) of --smtp-certificate. Refused when others can read it, as --tls-key."`
+	SMTPCA           string `name:"smtp-ca" placeholder:"FILE" help:"PEM file with the roots that the certificate of the mail server is checked against. Default: those of the system."`
 	SMTPFrom         string `name:"smtp-from" placeholder:"ADDRESS" help:"Sender of the mails. Required with --smtp-host."`
 }
 
@@ -194,14 +197,6 @@ func (f OrganisationFlags) zone() (*time.Location, error) {
 		return nil, fmt.Errorf("--time-zone: there is no time zone %q; name one of the IANA database, as Europe/Amsterdam", f.TimeZone)
 	}
 	return zone, nil
-}
-
-// CheckFlags checks what flags cannot say one by one.
-func (f MailFlags) CheckFlags() error {
-	if f.SMTPHost != "" && f.SMTPFrom == "" {
-		return errors.New("--smtp-from is required with --smtp-host")
-	}
-	return nil
 }
 
 // CheckFlags checks what flags cannot say one by one.

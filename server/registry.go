@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"strings"
 
@@ -11,7 +10,6 @@ import (
 	"schakel/delivery/outbound"
 	"schakel/delivery/window"
 	"schakel/registry"
-	"schakel/registry/mail"
 	"schakel/server/cli"
 	"schakel/store"
 	"schakel/web"
@@ -62,22 +60,4 @@ func (p *program) ownContracts() Service {
 			return warning(strings.Join(texts, " "))
 		},
 	}
-}
-
-// newMailer sends the mails that wait; without a mail server they stay where the portal shows them.
-func newMailer(cfg registry.Config, f MailFlags) (*mail.Mailer, error) {
-	if f.SMTPHost == "" {
-		return mail.NewMailer(cfg, nil), nil
-	}
-	password, err := cli.ReadSecretFile(f.SMTPPasswordFile)
-	if err != nil {
-		return nil, fmt.Errorf("mail password: %w", err)
-	}
-	sender, err := mail.NewSMTPSender(mail.SMTP{
-		Host: f.SMTPHost, Port: f.SMTPPort, TLS: f.SMTPTLS, User: f.SMTPUser, Password: password, From: f.SMTPFrom,
-	}, cli.Clock)
-	if err != nil {
-		return nil, fmt.Errorf("mail server: %w", err)
-	}
-	return mail.NewMailer(cfg, sender), nil
 }

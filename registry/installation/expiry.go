@@ -26,6 +26,7 @@ const (
 	ExpirySignKey   = "endpoint-signing"     // of the key before, that signs requests until it retires
 	ExpiryEndpoint  = "endpoint-certificate" // the client certificate that an endpoint is shown
 	ExpiryOutbound  = "outbound"             // the client certificate that the others are shown
+	ExpiryMail      = "mail"                 // the client certificate that the mail server is shown
 	ExpiryRecipient = "encryption-key"       // the last of a pasted set that the data of a subscription can be encrypted with
 	ExpiryKeySet    = "encryption-key-set"   // the same of a set behind an address, as a node read it last
 	ExpiryReceiver  = "receiver"             // the certificate that the host of an endpoint showed a node last

@@ -2,6 +2,8 @@ package mail
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"strings"
@@ -196,6 +198,10 @@ type SMTP struct {
 	TLS string
 	// HELO is the name we tell the server. Default the machine's.
 	HELO string
+	// Roots are whom the certificate of the server is checked against. Default those of the system.
+	Roots *x509.CertPool
+	// Certificate gives the client certificate for a server that asks for one. Default none.
+	Certificate func() (*tls.Certificate, error)
 }
 
 type smtpSender struct {
@@ -223,7 +229,7 @@ func NewSMTPSender(s SMTP, now func() time.Time) (Sender, error) {
 }
 
 func (s SMTP) options() ([]gomail.Option, error) {
-	options := []gomail.Option{gomail.WithTimeout(30 * time.Second)}
+	options := []gomail.Option{gomail.WithTimeout(30 * time.Second), gomail.WithTLSConfig(s.secure())}
 	switch s.TLS {
 	case "", "starttls":
 		options = append(options, gomail.WithTLSPortPolicy(gomail.TLSMandatory))
@@ -244,6 +250,15 @@ func (s SMTP) options() ([]gomail.Option, error) {
 		options = append(options, gomail.WithSMTPAuth(gomail.SMTPAuthAutoDiscover), gomail.WithUsername(s.User), gomail.WithPassword(s.Password))
 	}
 	return options, nil
+}
+
+// secure gives the settings of TLS.
+func (s SMTP) secure() *tls.Config {
+	c := &tls.Config{ServerName: s.Host, MinVersion: tls.VersionTLS12, RootCAs: s.Roots}
+	if s.Certificate != nil {
+		c.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return s.Certificate() }
+	}
+	return c
 }
 
 // Send implements Sender. The same mail has the same Message-ID each time, so that a second copy can be told.

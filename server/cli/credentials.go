@@ -161,17 +161,20 @@ func (f OutboundFlags) Guard(cfg outbound.Config) (*outbound.Client, error) {
 }
 
 // Roots reads the roots of --ca-file; nil, those of the system, without the flag.
-func (f OutboundFlags) Roots() (*x509.CertPool, error) {
-	if f.CAFile == "" {
+func (f OutboundFlags) Roots() (*x509.CertPool, error) { return ReadRoots(f.CAFile) }
+
+// ReadRoots reads a PEM file of roots; nil, those of the system, for an empty path.
+func ReadRoots(path string) (*x509.CertPool, error) {
+	if path == "" {
 		return nil, nil
 	}
-	pem, err := os.ReadFile(f.CAFile)
+	pem, err := os.ReadFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("read CA file: %w", err)
 	}
 	roots := x509.NewCertPool()
 	if !roots.AppendCertsFromPEM(pem) {
-		return nil, fmt.Errorf("CA file %s holds no PEM certificate", f.CAFile)
+		return nil, fmt.Errorf("CA file %s holds no PEM certificate", path)
 	}
 	return roots, nil
 }
