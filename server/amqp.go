@@ -24,6 +24,7 @@ import (
 	"schakel/delivery/webhook"
 	"schakel/registry"
 	registryamqp "schakel/registry/amqp"
+	"schakel/registry/installation"
 	"schakel/registry/mail"
 	"schakel/registry/profile"
 	"schakel/registry/services"
@@ -142,7 +143,7 @@ func newBridge(p *program, cfg ServeCmd, hook *outbox.Webhook, log *slog.Logger)
 	limits := event.Limits{EventBytes: maxAMQPEvent}
 	return amqp.New(amqp.Config{
 		DB: p.db, Now: cli.Clock, Log: log, Node: p.db.NewID("node"), Options: cfg.AMQPFlags.options(), Schemas: schemas,
-		CMS: cms.Limits{Rejected: cfg.AMQPReject}, Limits: limits, Connect: connector(p.registry, cfg.OutboundHosts, log), Keys: ownKeys(p.registry), Check: validator.Check, Trusts: validator.Trusts,
+		CMS: cms.Limits{Rejected: cfg.AMQPReject}, Limits: limits, Connect: connector(p.registry, cfg.OutboundFlags, log), Keys: ownKeys(p.registry), Check: validator.Check, Trusts: validator.Trusts,
 		Encrypter: p.encrypter,
 		Refresh: func(ctx context.Context, partyID string) error {
 			validator.Forget()
@@ -170,7 +171,7 @@ func newBridge(p *program, cfg ServeCmd, hook *outbox.Webhook, log *slog.Logger)
 }
 
 // connector opens connections to brokers with the secrets of their rows.
-func connector(services *services.Services, hosts []outbound.Host, log *slog.Logger) func(context.Context, store.AMQPBroker, func(link.State)) (amqp.Conn, error) {
+func connector(services *services.Services, out cli.OutboundFlags, log *slog.Logger) func(context.Context, store.AMQPBroker, func(link.State)) (amqp.Conn, error) {
 	return func(ctx context.Context, b store.AMQPBroker, changed func(link.State)) (amqp.Conn, error) {
 		password, certificate, roots, err := services.AMQP.BrokerSecrets(ctx, b)
 		if err != nil {
@@ -180,13 +181,13 @@ func connector(services *services.Services, hosts []outbound.Host, log *slog.Log
 		if err != nil {
 			return nil, err
 		}
-		secure := &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: roots}
+		secure := &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: roots, VerifyConnection: out.Servers.At(installation.ExpiryBrokerServer, b.ID)}
 		if certificate != nil {
 			secure.Certificates = []tls.Certificate{*certificate}
 		}
 		c, err := link.New(link.Config{
 			URL: b.URL, Dialect: dialect, Namespace: b.Namespace, TLS: secure, SASL: link.SASL(b.SASL), Username: b.Username, Password: password,
-			Clock: cli.Clock, OnChange: changed, Log: log, Dial: outbound.DialListed(hosts),
+			Clock: cli.Clock, OnChange: changed, Log: log, Dial: outbound.DialListed(out.OutboundHosts),
 		})
 		if err != nil {
 			return nil, err

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"schakel/registry/audit"
+	"schakel/registry/installation"
 	"schakel/server/cli"
 )
 
@@ -47,6 +48,7 @@ func newSyslogServer(f AuditFlags, out cli.OutboundFlags, shown *certificateFile
 	}
 	s.config = &tls.Config{
 		MinVersion: tls.VersionTLS12, CipherSuites: cipherSuites(), ServerName: host, RootCAs: roots, ClientSessionCache: tls.NewLRUClientSessionCache(1),
+		VerifyConnection: out.Servers.At(installation.ExpirySyslog, address),
 	}
 	if shown != nil {
 		s.config.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return shown.get(nil) }

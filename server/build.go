@@ -20,6 +20,8 @@ import (
 	"schakel/registry"
 	"schakel/registry/audit"
 	"schakel/registry/identity"
+	"schakel/registry/identity/token"
+	"schakel/registry/installation"
 	"schakel/registry/keys"
 	"schakel/registry/oinregister"
 	"schakel/registry/services"
@@ -39,6 +41,7 @@ type program struct {
 	accounts    *identity.Accounts
 	outbound    *outbound.Client
 	sender      *webhook.Sender
+	issuer      *token.Issuer
 	registry    *services.Services
 	pull        *pull.Service
 	certificate func(store.Endpoint) (*outbound.Certificate, time.Time, error) // that an endpoint is shown now
@@ -64,7 +67,8 @@ func build(ctx context.Context, cfg ServeCmd, log *slog.Logger, fail func(error)
 		return nil, err
 	}
 	p := &program{base: base.String(), metrics: newMetrics(), group: NewGroup(log)}
-	if p.db, err = whenThere(ctx, cfg.Database, log, openAlone); err != nil {
+	cfg.OutboundFlags.Servers = outbound.NewServers()
+	if p.db, err = whenThere(ctx, cfg.Database, log, openAlone(cfg.OutboundFlags.Servers)); err != nil {
 		return nil, err
 	}
 	defer func() {
@@ -96,18 +100,20 @@ func build(ctx context.Context, cfg ServeCmd, log *slog.Logger, fail func(error)
 	if reg.PublicHTTP, err = cfg.OutboundFlags.PublicHTTP(cfg.MaxDocumentBytes); err != nil {
 		return nil, err
 	}
-	if reg.MirrorHTTP, err = cfg.OutboundFlags.MirrorHTTP(cfg.MaxDocumentBytes); err != nil {
+	mirrors, err := cfg.OutboundFlags.MirrorHTTP(cfg.MaxDocumentBytes)
+	if err != nil {
 		return nil, err
 	}
+	reg.MirrorHTTP = mirrors
 	if reg.ChallengeHTTP, err = cfg.OutboundFlags.MirrorHTTP(0); err != nil {
 		return nil, err
 	}
 	if cfg.OINRegister != "" {
-		reg.OINRegister = oinregister.New(cfg.OINRegister, reg.MirrorHTTP, cli.Clock)
+		reg.OINRegister = oinregister.New(cfg.OINRegister, cfg.Servers.For(installation.ExpiryOINRegister, mirrors), cli.Clock)
 	}
 	reg.LocalAccounts, reg.BreakGlass, reg.Certificates = cfg.LocalAccounts, cfg.BreakGlass, len(cfg.ClientCA) > 0
 	reg.ClientTLS = cfg.asks("oauth")
-	if reg.Mandates, err = cfg.checker(p.db, p.outbound.HTTPClient(), log); err != nil {
+	if reg.Mandates, err = cfg.checker(p.db, cfg.Servers.For(installation.ExpiryMandates, p.outbound.HTTPClient()), log); err != nil {
 		return nil, err
 	}
 	if reg.TokenIssuers, err = cfg.issuerIDs(p.base); err != nil {
@@ -133,7 +139,7 @@ func build(ctx context.Context, cfg ServeCmd, log *slog.Logger, fail func(error)
 	if _, err := p.registry.Partners.EnsureOwn(ctx, cfg.Organisation, cfg.OIN); err != nil {
 		return nil, err
 	}
-	oidc, err := cfg.oidc(p.outbound.HTTPClient())
+	oidc, err := cfg.oidc(cfg.Servers.For(installation.ExpiryProvider, p.outbound.HTTPClient()))
 	if err != nil {
 		return nil, err
 	}
@@ -164,7 +170,7 @@ func build(ctx context.Context, cfg ServeCmd, log *slog.Logger, fail func(error)
 		return nil, err
 	}
 	p.metrics.MustRegister(pruning.metrics()...)
-	mailer, err := newMailer(reg, cfg.MailFlags)
+	mailer, err := newMailer(reg, cfg.MailFlags, cfg.Servers)
 	if err != nil {
 		return nil, err
 	}
@@ -226,7 +232,7 @@ func build(ctx context.Context, cfg ServeCmd, log *slog.Logger, fail func(error)
 func (p *program) installation(cfg ServeCmd, log *slog.Logger) *installationWatch {
 	e := &examiner{
 		flags: InstallationFlags{cfg.DatabaseFlags, cfg.OrganisationFlags, cfg.HTTPFlags, cfg.MailFlags, cfg.OIDCFlags, cfg.OutboundFlags, cfg.ClientCertificateFlags, cfg.AMQPFlags, cfg.DeliveryFlags, cfg.AuditFlags},
-		base:  p.base, client: p.outbound, db: p.db, forwarded: p.app.Forwarded, encrypter: p.encrypter, now: cli.Clock,
+		base:  p.base, client: p.outbound, db: p.db, forwarded: p.app.Forwarded, encrypter: p.encrypter, issuer: p.issuer, now: cli.Clock,
 	}
 	p.registry.Installation.LookAround(e.look)
 	told := p.alerts(cfg.AlertFlags, log)
@@ -245,7 +251,7 @@ func (p *program) serve(cfg ServeCmd, w *web.Config) error {
 	if err != nil {
 		return err
 	}
-	w.Tokens = issuer
+	w.Tokens, p.issuer = issuer, issuer
 	if len(cfg.TokenIssuers) > 0 {
 		p.group.Add(issuerService(issuer))
 	}
@@ -266,8 +272,13 @@ func openStore(ctx context.Context, database string) (*store.DB, error) {
 }
 
 // openAlone is openStore for a program that runs the engine, which takes a SQLite file for its own.
-func openAlone(ctx context.Context, database string) (*store.DB, error) {
-	return openWith(ctx, database, store.Options{Now: cli.Clock, Alone: true})
+func openAlone(servers *outbound.Servers) func(ctx context.Context, database string) (*store.DB, error) {
+	seen := func(address string) func(tls.ConnectionState) error {
+		return servers.At(installation.ExpiryDatabaseServer, address)
+	}
+	return func(ctx context.Context, database string) (*store.DB, error) {
+		return openWith(ctx, database, store.Options{Now: cli.Clock, Alone: true, Seen: seen})
+	}
 }
 
 func openWith(ctx context.Context, database string, o store.Options) (*store.DB, error) {

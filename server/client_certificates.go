@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"schakel/delivery/amqp/certs"
+	"schakel/registry/installation"
 	"schakel/server/cli"
 	"schakel/store"
 	"schakel/web/site"
@@ -116,7 +117,7 @@ func (f ClientCertificateFlags) policy(out cli.OutboundFlags, log *slog.Logger) 
 		return nil, err
 	}
 	v := certs.New(certs.Config{
-		Roots: roots, Intermediates: between, HTTP: client, Now: cli.Clock, Lists: f.ClientCRL, Soft: f.ClientRevocation == "try", RestAfter: revocationRest,
+		Roots: roots, Intermediates: between, HTTP: out.Servers.For(installation.ExpiryRevocation, client), Now: cli.Clock, Lists: f.ClientCRL, Soft: f.ClientRevocation == "try", RestAfter: revocationRest,
 	})
 	check := func(ctx context.Context, chain []*x509.Certificate) error {
 		_, err := v.Check(ctx, chain[0], chain[1:], certs.Client)

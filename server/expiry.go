@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"schakel/delivery/jwe"
 	"schakel/registry/installation"
 	"schakel/registry/mail"
 	"schakel/store"
@@ -105,69 +104,6 @@ func chainFile(path string, first int) (list []installation.Expiry) {
 	return list
 }
 
-// receiverEnds lists the keys that data is encrypted with, and the certificates that endpoints, their token endpoints and the hosts of
-// keys showed to this node: a host that it did not connect to since it started is not among them.
-func (e *examiner) receiverEnds(ctx context.Context) (list []installation.Expiry) {
-	if e.db == nil {
-		return nil
-	}
-	encrypted, err := e.db.SubscriptionsEncrypted(ctx)
-	if err != nil {
-		return nil // the database is a check of its own
-	}
-	of := func(row store.KeptKeys, pages string, one installation.Expiry) installation.Expiry {
-		one.ID, one.Severe, one.Href, one.PartnerHref = row.ID, true, "/admin/"+pages+row.ID, "/partner/"+pages+row.ID
-		if !row.Own {
-			one.PartnerID = row.PartnerID
-		}
-		return one
-	}
-	for _, row := range encrypted {
-		one := of(row, "subscriptions/", installation.Expiry{
-			Kind: installation.ExpiryRecipient, What: i18n.M("installation.expiry.recipient", row.Name, row.Owner), Remedy: "installation.expiry.recipient-remedy",
-		})
-		if jwe.IsAddress(row.Keys) {
-			one.Kind = installation.ExpiryKeySet
-		}
-		if one.Until = lastEnd(e.encrypter.Keys(row.Keys)); !one.Until.IsZero() {
-			list = append(list, one)
-		}
-	}
-	receiver := func(r store.KeptKeys) i18n.Message { return i18n.M("installation.expiry.receiver", r.Name, r.Owner) }
-	tokens := func(r store.KeptKeys) i18n.Message {
-		return i18n.M("installation.expiry.token-endpoint", r.Name, r.Owner)
-	}
-	keys := func(r store.KeptKeys) i18n.Message {
-		return i18n.M("installation.expiry.client-key-address", r.Name, r.Owner)
-	}
-	told := map[string]bool{} // a receiver that gives the tokens too is told of once
-	for _, host := range []struct {
-		read        func(context.Context) ([]store.KeptKeys, error)
-		kind, pages string
-		what        func(store.KeptKeys) i18n.Message
-		remedy      i18n.Message
-	}{
-		{e.db.EndpointAddresses, installation.ExpiryReceiver, "endpoints/", receiver, "installation.expiry.receiver-remedy"},
-		{e.db.TokenAddresses, installation.ExpiryToken, "endpoints/", tokens, "installation.expiry.receiver-remedy"},
-		{e.db.KeyAddresses, installation.ExpiryKeyHost, "clients/", keys, "installation.expiry.client-key-address-remedy"},
-	} {
-		rows, _ := host.read(ctx) // the database is a check of its own
-		for _, row := range rows {
-			u, err := url.Parse(row.Keys)
-			if err != nil || told[row.ID+" "+u.Hostname()] {
-				continue
-			}
-			if seen, is := e.client.Certificate(u.Hostname()); is {
-				told[row.ID+" "+u.Hostname()] = true
-				list = append(list, of(row, host.pages, installation.Expiry{
-					Kind: host.kind, What: host.what(row), From: seen.From, Until: seen.Until, Remedy: host.remedy,
-				}))
-			}
-		}
-	}
-	return list
-}
-
 // databaseFiles lists the certificates in the files that the address of PostgreSQL names.
 func databaseFiles(database string) (list []installation.Expiry) {
 	u, err := url.Parse(database)
@@ -188,19 +124,6 @@ func databaseFiles(database string) (list []installation.Expiry) {
 		}
 	}
 	return list
-}
-
-// lastEnd is the moment after which none of the keys is left; zero when one has no end.
-func lastEnd(keys []jwe.Key) (until time.Time) {
-	for _, k := range keys {
-		if k.Expires.IsZero() {
-			return time.Time{}
-		}
-		if k.Expires.After(until) {
-			until = k.Expires
-		}
-	}
-	return until
 }
 
 // tellEnds tells of ends, unless the tables are of another version: then those in the database are not known.

@@ -11,6 +11,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -20,6 +21,7 @@ import (
 	"schakel/delivery/amqp"
 	"schakel/delivery/jwe"
 	"schakel/delivery/outbound"
+	"schakel/registry/identity/token"
 	"schakel/registry/installation"
 	"schakel/server/cli"
 	"schakel/store"
@@ -56,6 +58,7 @@ type examiner struct {
 	db        *store.DB                     // nil when it cannot be opened
 	forwarded func() (site.Forwarded, bool) // nil outside the program that serves
 	encrypter *jwe.Service                  // nil outside it
+	issuer    *token.Issuer                 // nil outside it
 	now       func() time.Time
 
 	mu       sync.Mutex
@@ -71,7 +74,7 @@ func (e *examiner) look(ctx context.Context, again bool) installation.Surroundin
 		e.probe(ctx)
 	}
 	s := installation.Surroundings{
-		Disk: diskFact(e.flags.Database), Key: e.keyFact(ctx, again), TLS: tlsFact(e.flags.HTTPFlags, e.now), Files: append(fileFacts(e.flags), e.receiverEnds(ctx)...),
+		Disk: diskFact(e.flags.Database), Key: e.keyFact(ctx, again), TLS: tlsFact(e.flags.HTTPFlags, e.now), Files: append(fileFacts(e.flags), slices.Concat(e.receiverEnds(ctx), e.serverEnds(ctx))...),
 		Clock: clockFact(), Mail: &installation.MailServer{Host: e.flags.SMTPHost}, Proxy: e.proxyFact(), Audit: e.auditFacts(ctx), Links: e.links(ctx),
 	}
 	e.mu.Lock()

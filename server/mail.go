@@ -4,8 +4,12 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"net"
+	"strconv"
 
+	"schakel/delivery/outbound"
 	"schakel/registry"
+	"schakel/registry/installation"
 	"schakel/registry/mail"
 	"schakel/server/cli"
 )
@@ -24,11 +28,11 @@ func (f MailFlags) CheckFlags() error {
 }
 
 // newMailer sends the mails that wait; without a mail server they stay where the portal shows them.
-func newMailer(cfg registry.Config, f MailFlags) (*mail.Mailer, error) {
+func newMailer(cfg registry.Config, f MailFlags, servers *outbound.Servers) (*mail.Mailer, error) {
 	if f.SMTPHost == "" {
 		return mail.NewMailer(cfg, nil), nil
 	}
-	sender, err := f.sender()
+	sender, err := f.sender(servers)
 	if err != nil {
 		return nil, fmt.Errorf("mail server: %w", err)
 	}
@@ -36,8 +40,9 @@ func newMailer(cfg registry.Config, f MailFlags) (*mail.Mailer, error) {
 }
 
 // sender makes what hands mails to the mail server.
-func (f MailFlags) sender() (mail.Sender, error) {
+func (f MailFlags) sender(servers *outbound.Servers) (mail.Sender, error) {
 	s := mail.SMTP{Host: f.SMTPHost, Port: f.SMTPPort, TLS: f.SMTPTLS, User: f.SMTPUser, From: f.SMTPFrom}
+	s.Verify = servers.At(installation.ExpiryMailServer, net.JoinHostPort(f.SMTPHost, strconv.Itoa(f.SMTPPort)))
 	var err error
 	if s.Password, err = cli.ReadSecretFile(f.SMTPPasswordFile); err != nil {
 		return nil, fmt.Errorf("--smtp-password-file: %w", err)

@@ -118,7 +118,7 @@ func TestMailByCertificate(t *testing.T) {
 		port, shown := mailServer(t, config, mode == "implicit")
 		f := MailFlags{SMTPHost: "localhost", SMTPPort: port, SMTPTLS: mode, SMTPFrom: "a@b.nl", SMTPCA: theirCert, SMTPCertificate: ourCert, SMTPKey: ourKey}
 		must(t, f.CheckFlags())
-		sender, err := f.sender()
+		sender, err := f.sender(nil)
 		must(t, err)
 		must(t, sender.Send(t.Context(), mail))
 		if name := <-shown; name != "schakel" {
@@ -128,7 +128,7 @@ func TestMailByCertificate(t *testing.T) {
 			"without a certificate": {SMTPHost: "localhost", SMTPPort: port, SMTPTLS: mode, SMTPFrom: "a@b.nl", SMTPCA: theirCert},
 			"without its authority": {SMTPHost: "localhost", SMTPPort: port, SMTPTLS: mode, SMTPFrom: "a@b.nl", SMTPCertificate: ourCert, SMTPKey: ourKey},
 		} {
-			sender, err := wrong.sender()
+			sender, err := wrong.sender(nil)
 			must(t, err)
 			if err := sender.Send(t.Context(), mail); err == nil || len(shown) != 0 {
 				t.Errorf("%s %s: sent", mode, what)

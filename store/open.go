@@ -2,11 +2,13 @@ package store
 
 import (
 	"context"
+	"crypto/tls"
 	"database/sql"
 	"embed"
 	"errors"
 	"fmt"
 	"io/fs"
+	"net"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -38,6 +40,8 @@ type Options struct {
 	// Alone makes Open fail with ErrInUse when another process has the SQLite file open as its own; default false. On PostgreSQL
 	// it means nothing: there nodes share the work.
 	Alone bool
+	// Seen gives, for the host and port of a PostgreSQL, what looks at each connection to it over TLS. Default nothing does.
+	Seen func(address string) func(tls.ConnectionState) error
 }
 
 // Open opens "sqlite:PATH" or "postgres://…". It creates the file's folder, but no tables: see Migrate.
@@ -117,7 +121,7 @@ func (db *DB) openPostgres(dsn string, o Options) error {
 	if err != nil {
 		return err
 	}
-	pool, err := openPool(at.Pool, at.Pooler)
+	pool, err := openPool(at.Pool, at.Pooler, o.Seen)
 	if err != nil {
 		return err
 	}
@@ -187,11 +191,12 @@ var sessionSettings = [...]struct{ name, value string }{
 // openPool makes the pool of connections to a PostgreSQL. What the address says itself, such as connect_timeout or
 // idle_in_transaction_session_timeout, is left as it is. Through a pooler no session is ours: settings stay with the role, and no
 // statement stays prepared, unless the address says default_query_exec_mode=cache_statement for one that knows prepared statements.
-func openPool(dsn string, pooler bool) (*sqlx.DB, error) {
+func openPool(dsn string, pooler bool, seen func(string) func(tls.ConnectionState) error) (*sqlx.DB, error) {
 	cfg, err := pgx.ParseConfig(dsn)
 	if err != nil {
 		return nil, err
 	}
+	look(cfg, seen)
 	if !strings.Contains(dsn, "connect_timeout=") {
 		cfg.ConnectTimeout = connectTimeout
 	}
@@ -217,6 +222,18 @@ func openPool(dsn string, pooler bool) (*sqlx.DB, error) {
 	}
 	connector := pipe.Connector{Connector: stdlib.GetConnector(*cfg, stdlib.OptionAfterConnect(prepare)), Explain: conflict, Unnamed: unnamed}
 	return sqlx.NewDb(sql.OpenDB(connector), "pgx"), nil
+}
+
+// look has seen look at the TLS of each host of an address.
+func look(cfg *pgx.ConnConfig, seen func(string) func(tls.ConnectionState) error) {
+	if seen == nil {
+		return
+	}
+	for _, host := range append([]*pgconn.FallbackConfig{{Host: cfg.Host, Port: cfg.Port, TLSConfig: cfg.TLSConfig}}, cfg.Fallbacks...) {
+		if host.TLSConfig != nil {
+			host.TLSConfig.VerifyConnection = seen(net.JoinHostPort(host.Host, strconv.Itoa(int(host.Port))))
+		}
+	}
 }
 
 // ErrInUse is returned when another process has the database to itself.

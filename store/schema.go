@@ -79,7 +79,7 @@ func (db *DB) session(ctx context.Context) (*sqlx.DB, error) {
 	if !db.at.Pooler {
 		return db.write, nil
 	}
-	pool, err := openPool(db.at.Direct, false)
+	pool, err := openPool(db.at.Direct, false, nil)
 	if err == nil {
 		if err = pipe.OwnSessions(ctx, pool.DB); err != nil {
 			err = errors.Join(fmt.Errorf("reach the database past the pooler: %w", err), pool.Close())

@@ -194,11 +194,12 @@ type Config struct {
 	// Now is the clock that durations are measured with. Default time.Now.
 	Now func() time.Time
 
-	servers *servers
+	// Servers remembers the certificates of the servers. Default a memory of its own; clients may share one.
+	Servers *Servers
 }
 
 func (c Config) withDefaults() Config {
-	c.servers = &servers{known: make(map[string]Validity)}
+	c.Servers = cmp.Or(c.Servers, NewServers())
 	c.DialTimeout = cmp.Or(max(c.DialTimeout, 0), 5*time.Second)
 	c.ResponseTimeout = cmp.Or(max(c.ResponseTimeout, 0), 30*time.Second)
 	c.MaxResponseBytes = cmp.Or(max(c.MaxResponseBytes, 0), 64<<10)
@@ -291,6 +292,6 @@ func newTLSConfig(cfg Config) *tls.Config {
 		},
 		RootCAs:            cfg.RootCAs,
 		ClientSessionCache: tls.NewLRUClientSessionCache(256),
-		VerifyConnection:   cfg.servers.note,
+		VerifyConnection:   cfg.Servers.note,
 	}
 }

@@ -2,6 +2,8 @@ package outbound
 
 import (
 	"crypto/tls"
+	"maps"
+	"net/http"
 	"strings"
 	"sync"
 	"time"
@@ -10,35 +12,101 @@ import (
 // Validity is the time in which the certificate of a server is valid.
 type Validity struct{ From, Until time.Time }
 
-// mostServers bounds the hosts whose certificates are remembered.
+// mostServers bounds the servers of a kind whose certificates are remembered.
 const mostServers = 10_000
 
-// servers remembers the certificates of the servers that were connected to since the program started. Ports of a host are not told apart. It is
-// safe for concurrent use.
-type servers struct {
+// Servers remembers the certificates of the servers that were connected to since the program started: of every request by the name of the host,
+// whose ports are not told apart, and of what has a kind by an id of its own. It is safe for concurrent use. A nil one remembers nothing.
+type Servers struct {
 	mu    sync.Mutex
-	known map[string]Validity
+	known map[string]map[string]Validity // by kind; hosts by name have none
 }
 
-// note remembers the certificate of a new connection. It was verified before, but by who asked for [Client.TLS] and turned that off.
-func (s *servers) note(c tls.ConnectionState) error {
-	name := strings.ToLower(c.ServerName)
-	if name == "" || len(c.PeerCertificates) == 0 {
-		return nil
+// NewServers makes a memory of certificates.
+func NewServers() *Servers { return &Servers{known: make(map[string]map[string]Validity)} }
+
+func (s *Servers) set(kind, id string, c *tls.ConnectionState) {
+	if s == nil || id == "" || c == nil || len(c.PeerCertificates) == 0 {
+		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if _, is := s.known[name]; is || len(s.known) < mostServers {
-		s.known[name] = Validity{c.PeerCertificates[0].NotBefore, c.PeerCertificates[0].NotAfter}
+	if s.known[kind] == nil {
+		s.known[kind] = make(map[string]Validity)
+	}
+	if _, is := s.known[kind][id]; is || len(s.known[kind]) < mostServers {
+		s.known[kind][id] = Validity{c.PeerCertificates[0].NotBefore, c.PeerCertificates[0].NotAfter}
+	}
+}
+
+// note remembers the certificate of a new connection. It was verified before, but by who asked for [Client.TLS] and turned that off. TLS has no
+// name for an address: the certificate has it.
+func (s *Servers) note(c tls.ConnectionState) error {
+	s.set("", strings.ToLower(c.ServerName), &c)
+	if c.ServerName == "" && len(c.PeerCertificates) > 0 {
+		for _, ip := range c.PeerCertificates[0].IPAddresses {
+			s.set("", ip.String(), &c)
+		}
 	}
 	return nil
 }
 
-// Certificate returns how long the certificate is valid that a host, by its name, showed last; false when it was not connected to.
-func (c *Client) Certificate(host string) (Validity, bool) {
-	s := c.cfg.servers
+// At returns the VerifyConnection of who connects to a server of a kind by another protocol than HTTP; nil on nil.
+func (s *Servers) At(kind, id string) func(tls.ConnectionState) error {
+	if s == nil {
+		return nil
+	}
+	return func(c tls.ConnectionState) error {
+		s.set(kind, id, &c)
+		return nil
+	}
+}
+
+// For returns a client that also remembers the hosts that it asks, with their ports, as servers of a kind.
+func (s *Servers) For(kind string, client *http.Client) *http.Client {
+	if s == nil {
+		return client
+	}
+	copied := *client
+	copied.Transport = notedTransport{s, kind, client.Transport}
+	return &copied
+}
+
+// notedTransport is the http.RoundTripper behind For.
+type notedTransport struct {
+	servers *Servers
+	kind    string
+	http.RoundTripper
+}
+
+func (t notedTransport) RoundTrip(req *http.Request) (*http.Response, error) {
+	answer, err := t.RoundTripper.RoundTrip(req)
+	if err == nil {
+		t.servers.set(t.kind, strings.ToLower(req.URL.Host), answer.TLS)
+	}
+	return answer, err
+}
+
+// Host returns how long the certificate is valid that a host, by its name, showed last; false when no request went to it.
+func (s *Servers) Host(name string) (Validity, bool) {
+	if s == nil {
+		return Validity{}, false
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	v, is := s.known[strings.ToLower(host)]
+	v, is := s.known[""][strings.ToLower(name)]
 	return v, is
 }
+
+// Of returns how long the certificates are valid that the servers of a kind showed last, by id.
+func (s *Servers) Of(kind string) map[string]Validity {
+	if s == nil {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return maps.Clone(s.known[kind])
+}
+
+// Certificate returns how long the certificate is valid that a host, by its name, showed last; false when it was not connected to.
+func (c *Client) Certificate(host string) (Validity, bool) { return c.cfg.Servers.Host(host) }

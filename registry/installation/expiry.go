@@ -35,6 +35,22 @@ const (
 	ExpiryDatabase  = "database"             // our certificate for PostgreSQL, or one that it is held against
 )
 
+// Kinds of TLS certificates that other servers showed a node last, and of what it read there.
+const (
+	ExpiryProvider       = "oidc-provider"       // a host of an OpenID provider
+	ExpiryTokenIssuer    = "token-issuer"        // a host of another issuer of tokens: its metadata, keys and introspection
+	ExpiryMirror         = "mirror"              // a host that contracts are mirrored from
+	ExpiryMandates       = "mandates"            // the register of mandates
+	ExpiryOINRegister    = "oin-register"        // the list of organisations by OIN
+	ExpiryRevocation     = "revocation"          // a host of revocation lists
+	ExpiryMailServer     = "mail-server"         // the mail server
+	ExpirySyslog         = "syslog-server"       // the syslog server of the audit trail
+	ExpiryDatabaseServer = "database-server"     // PostgreSQL
+	ExpiryBrokerServer   = "amqp-broker-server"  // a broker
+	ExpiryKeySetHost     = "encryption-key-host" // the host that keys to encrypt with are read from
+	ExpiryClientKeySet   = "client-key-set"      // the last certificate (x5c) in the keys behind the address of a client
+)
+
 // The codes of what the check of certificates finds about ends.
 const (
 	CodeExpires = "certificate-soon"

@@ -202,6 +202,8 @@ type SMTP struct {
 	Roots *x509.CertPool
 	// Certificate gives the client certificate for a server that asks for one. Default none.
 	Certificate func() (*tls.Certificate, error)
+	// Verify looks at each connection over TLS. Optional.
+	Verify func(tls.ConnectionState) error
 }
 
 type smtpSender struct {
@@ -254,7 +256,7 @@ func (s SMTP) options() ([]gomail.Option, error) {
 
 // secure gives the settings of TLS.
 func (s SMTP) secure() *tls.Config {
-	c := &tls.Config{ServerName: s.Host, MinVersion: tls.VersionTLS12, RootCAs: s.Roots}
+	c := &tls.Config{ServerName: s.Host, MinVersion: tls.VersionTLS12, RootCAs: s.Roots, VerifyConnection: s.Verify}
 	if s.Certificate != nil {
 		c.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return s.Certificate() }
 	}

@@ -108,6 +108,9 @@ type OutboundFlags struct {
 	OutboundHosts []outbound.Host `placeholder:"HOST" help:"The only hosts that deliveries and all other requests go to, and brokers: api.example.nl, an address, or *.example.nl for all names below (repeatable). Default: none, every host."`
 	PlainHTTP     bool            `name:"plain-http-loopback" help:"Also deliver over http:// to this machine itself: for measurements and demonstrations, never for real data."`
 	CAFile        string          `name:"ca-file" placeholder:"FILE" help:"PEM file with the roots that partners' certificates are checked against. Default: those of the system."`
+
+	// Servers, where it is set, remembers the certificates that the servers show to all clients.
+	Servers *outbound.Servers `kong:"-"`
 }
 
 // Client makes the one guarded client that every outgoing request passes, but for those of mirrors. A request may take as long as
@@ -152,7 +155,7 @@ func (f OutboundFlags) Asking() (*outbound.Client, error) {
 
 // Guard makes a guarded client by the flags.
 func (f OutboundFlags) Guard(cfg outbound.Config) (*outbound.Client, error) {
-	cfg.AllowPrefixes, cfg.Hosts, cfg.AllowPlainHTTP = f.AllowOutbound, f.OutboundHosts, f.PlainHTTP
+	cfg.AllowPrefixes, cfg.Hosts, cfg.AllowPlainHTTP, cfg.Servers = f.AllowOutbound, f.OutboundHosts, f.PlainHTTP, f.Servers
 	var err error
 	if cfg.RootCAs, err = f.Roots(); err != nil {
 		return nil, err

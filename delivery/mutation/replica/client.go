@@ -17,6 +17,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -27,6 +28,24 @@ const longestAnswer = 16 << 20
 type client struct {
 	o    RemoteOptions
 	base *url.URL // without a slash at the end
+	told sync.Once
+}
+
+// endSoon limits warnings to the last days of the certificate of a source.
+const endSoon = 30 * 24 * time.Hour
+
+// look logs once that the certificate of a host ends soon: after that nothing comes from there any more.
+func (c *client) look(ctx context.Context, resp *http.Response) {
+	if resp == nil || resp.TLS == nil || len(resp.TLS.PeerCertificates) == 0 {
+		return
+	}
+	until := resp.TLS.PeerCertificates[0].NotAfter
+	if until.Sub(c.o.Now()) >= endSoon {
+		return
+	}
+	c.told.Do(func() {
+		c.o.Log.WarnContext(ctx, "the TLS certificate of the source ends soon; ask who runs it to renew it", "host", resp.Request.URL.Host, "until", until.UTC())
+	})
 }
 
 // answer holds the response to a request.
@@ -162,6 +181,7 @@ func (c *client) send(ctx context.Context, method string, u *url.URL, body []byt
 			req.Header.Set("Authorization", "Bearer "+token)
 		}
 		resp, err := c.o.HTTP.Do(req)
+		c.look(ctx, resp)
 		if err != nil || !own || renew || resp.StatusCode != http.StatusUnauthorized {
 			return resp, notEnd(err)
 		}
