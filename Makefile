@@ -83,9 +83,10 @@ lint: ## static analysis, formatting, generated code, and known vulnerabilities
 # On PostgreSQL too.
 bench million: export SCHAKEL_TEST := all
 
-bench: ## measure the parts, then a whole program with its own loader; LOAD='--seconds 60 --only single' narrows it
-	$(GO) test -run '^$$' -bench . -skip '$(MILLION)' -benchtime 0.3s -benchmem ./delivery/event ./store ./delivery/outbox
+bench: ## measure the parts, whether encryption costs more than it may, then a whole program with its own loader; LOAD='--seconds 60 --only single' narrows it
+	$(GO) test -run '^$$' -bench . -skip '$(MILLION)|Encryption' -benchtime 0.3s -benchmem ./delivery/event ./store ./delivery/outbox
 	$(GO) test -run '^$$' -bench . -benchtime 0.3s ./delivery/mutation/...
+	$(GO) test -run '^$$' -bench Encryption -benchtime 101x ./delivery/outbox
 	$(GO) run ./server/load $(LOAD)
 
 million: ## measure what is slow to prepare: lists, pages and deliveries among a million rows

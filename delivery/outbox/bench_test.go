@@ -9,7 +9,6 @@ import (
 	"net/http/httptest"
 	"net/netip"
 	"runtime"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -89,70 +88,6 @@ func accept(b *testing.B, eng *Engine, own store.Partner) {
 	s := Submission{ClientID: "cli_bench", PartnerID: own.ID, FromOwn: true, Key: uuid.NewString(), Fingerprint: make([]byte, 32), Events: []event.Event{benchEvent(b)}}
 	if _, err := eng.Accept(b.Context(), s); err != nil {
 		b.Error(err)
-	}
-}
-
-// encryptRound is the number of events of a round of BenchmarkEncryption, which 64 producers share.
-const encryptRound = 64 * 60
-
-// BenchmarkEncryption is BenchmarkEndToEnd with data in the clear and encrypted, in rounds that alternate, so that what else the machine does
-// hits both. share is the throughput with encryption by that without, of the medians; -µs is the processor time an event, which a busy machine
-// changes less.
-func BenchmarkEncryption(b *testing.B) {
-	for _, kind := range []store.Dialect{store.SQLite, store.Postgres} {
-		b.Run(string(kind), func(b *testing.B) {
-			var arrived atomic.Int64
-			all := make(chan struct{})
-			receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				w.WriteHeader(http.StatusAccepted)
-				if arrived.Add(1)%encryptRound == 0 {
-					all <- struct{}{}
-				}
-			}))
-			defer receiver.Close()
-			var sides [2]struct {
-				eng   *Engine
-				own   store.Partner
-				rates []float64
-				costs []float64 // processor time, µs an event
-			}
-			for i := range sides {
-				db := storetest.Both()[string(kind)](b)
-				if i == 1 {
-					storetest.Encrypt(db)
-				}
-				sides[i].eng, sides[i].own = benchEngine(b, db, receiver.URL)
-				defer func() { _ = sides[i].eng.Stop(context.Background()) }()
-			}
-			for round := 0; round <= b.N; round++ { // the first is to warm up
-				for i := range sides {
-					side := &sides[(i+round)%2]
-					began, used := time.Now(), cpuTime(b)
-					for range 64 {
-						go func() {
-							for range encryptRound / 64 {
-								accept(b, side.eng, side.own)
-							}
-						}()
-					}
-					<-all
-					if round > 0 {
-						side.rates = append(side.rates, encryptRound/time.Since(began).Seconds())
-						side.costs = append(side.costs, float64((cpuTime(b)-used).Microseconds())/encryptRound)
-					}
-				}
-			}
-			median := func(rates []float64) float64 {
-				slices.Sort(rates)
-				return rates[len(rates)/2]
-			}
-			plain, encrypted := median(sides[0].rates), median(sides[1].rates)
-			b.ReportMetric(plain, "plain/s")
-			b.ReportMetric(encrypted, "encrypted/s")
-			b.ReportMetric(encrypted/plain, "share")
-			b.ReportMetric(median(sides[0].costs), "plain-µs")
-			b.ReportMetric(median(sides[1].costs), "encrypted-µs")
-		})
 	}
 }
 
