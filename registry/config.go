@@ -59,6 +59,8 @@ type Config struct {
 	LocalAccounts string
 	// BreakGlass is the e-mail address of the one account that logs in with a password whatever LocalAccounts says. Default none.
 	BreakGlass string
+	// ExactCodes takes a code of an authenticator app in its own 30 seconds alone. Default no: one step early or late too, for phones whose clock is off.
+	ExactCodes bool
 	// MailServer says that mails are sent. Without it administrators may read their texts, to hand links over in another way.
 	MailServer bool
 	// OwnDocuments describe our own APIs and events, for the register. Default none.

@@ -111,7 +111,7 @@ func build(ctx context.Context, cfg ServeCmd, log *slog.Logger, fail func(error)
 	if cfg.OINRegister != "" {
 		reg.OINRegister = oinregister.New(cfg.OINRegister, cfg.Servers.For(installation.ExpiryOINRegister, mirrors), cli.Clock)
 	}
-	reg.LocalAccounts, reg.BreakGlass, reg.Certificates = cfg.LocalAccounts, cfg.BreakGlass, len(cfg.ClientCA) > 0
+	reg.LocalAccounts, reg.BreakGlass, reg.ExactCodes, reg.Certificates = cfg.LocalAccounts, cfg.BreakGlass, cfg.ExactCodes, len(cfg.ClientCA) > 0
 	reg.ClientTLS = cfg.asks("oauth")
 	if reg.Mandates, err = cfg.checker(p.db, cfg.Servers.For(installation.ExpiryMandates, p.outbound.HTTPClient()), log); err != nil {
 		return nil, err

@@ -104,6 +104,7 @@ type OIDCFlags struct {
 	OIDCAdminClaim       string   `name:"oidc-admin-claim" placeholder:"CLAIM=VALUE" help:"Claim that makes someone administrator at the first login, as groups=schakel-admins."`
 	OIDCProviders        []string `name:"oidc-provider" placeholder:"FILE" help:"YAML file that describes an OpenID provider where people log in too (repeatable); /docs/logins lists what it holds."`
 	LocalAccounts        string   `enum:"on,administrators,off" default:"on" help:"Who logs in with a password: everybody (on), administrators alone, or nobody (off) but the break-glass account."`
+	ExactCodes           bool     `help:"Take a code of an authenticator app in its own 30 seconds alone (ASVS 6.5.5). Default: 30 seconds early or late too, for phones whose clock is off."`
 	BreakGlass           string   `name:"break-glass-account" placeholder:"ADDRESS" help:"E-mail address of the one account that logs in with a password also with --local-accounts=off; the administrators are alerted when it does."`
 }
 

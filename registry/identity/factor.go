@@ -47,7 +47,7 @@ func (a *Accounts) AddTOTP(ctx context.Context, account store.Account, name, sea
 		return nil, fmt.Errorf("open secret of an app: %w", err)
 	}
 	f := store.Factor{AccountID: account.ID, Kind: store.FactorTOTP, Name: name, Secret: sealed}
-	step, ok := totpMatch(raw, cleanCode(code), a.now(), 0)
+	step, ok := totpMatch(raw, cleanCode(code), a.now(), a.drift(), 0)
 	wrong := registry.Problems{}
 	wrong.AddIf(!ok, "code", "identity.factor-code-first")
 	f.Counter = step

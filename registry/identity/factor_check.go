@@ -83,7 +83,7 @@ func (a *Accounts) useFactor(ctx context.Context, tx *store.Tx, account store.Ac
 			if err != nil {
 				return fmt.Errorf("open secret of an app: %w", err)
 			}
-			if step, ok := totpMatch(secret, code, tx.Now.Time, f.Counter); ok {
+			if step, ok := totpMatch(secret, code, tx.Now.Time, a.drift(), f.Counter); ok {
 				return tx.UseFactor(ctx, f.ID, step)
 			}
 		}

@@ -19,7 +19,7 @@ const (
 	totpStep   = 30 * time.Second
 	totpDigits = 6
 	totpSecret = 20 // bytes, as long as the hash
-	totpDrift  = 1  // steps that the clock of a phone may be off, each way
+	totpDrift  = 1  // steps that the clock of a phone may be off, each way, unless codes are exact
 )
 
 func newTOTPSecret() []byte {
@@ -49,13 +49,22 @@ func totpCode(secret []byte, step int64) string {
 	return fmt.Sprintf("%0*d", totpDigits, n%1_000_000)
 }
 
-// totpMatch gives the step of a code that is right now and was not used: those up to last were. ok is false for any other.
-func totpMatch(secret []byte, code string, now time.Time, last int64) (step int64, ok bool) {
+// totpMatch gives the step of a code that is right now, or within a drift of so many steps, and was not used: those up to last were. ok is false for
+// any other.
+func totpMatch(secret []byte, code string, now time.Time, drift, last int64) (step int64, ok bool) {
 	at := now.Unix() / int64(totpStep/time.Second)
-	for step = at - totpDrift; step <= at+totpDrift; step++ {
+	for step = at - drift; step <= at+drift; step++ {
 		if step > last && subtle.ConstantTimeCompare([]byte(code), []byte(totpCode(secret, step))) == 1 {
 			return step, true
 		}
 	}
 	return 0, false
+}
+
+// drift returns how many steps the clock of a phone may be off.
+func (a *Accounts) drift() int64 {
+	if a.cfg.ExactCodes {
+		return 0
+	}
+	return totpDrift
 }

@@ -20,12 +20,15 @@ func TestTOTP(t *testing.T) {
 			if at+int64(drift/time.Second) < 0 {
 				continue // before 1970
 			}
-			step, got := totpMatch(secret, want, now.Add(drift), 0)
+			step, got := totpMatch(secret, want, now.Add(drift), totpDrift, 0)
 			if got != ok || ok && step != at/30 {
 				t.Errorf("at %d, a clock %s off: %v in step %d", at, drift, got, step)
 			}
+			if _, got := totpMatch(secret, want, now.Add(drift), 0, 0); got != (drift == 0) {
+				t.Errorf("at %d, a clock %s off, exact: %v", at, drift, got)
+			}
 		}
-		if _, ok := totpMatch(secret, want, now, at/30); ok {
+		if _, ok := totpMatch(secret, want, now, totpDrift, at/30); ok {
 			t.Errorf("at %d a code works twice", at)
 		}
 	}
