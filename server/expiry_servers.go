@@ -135,6 +135,7 @@ func (e *examiner) serverEnds(ctx context.Context) (list []installation.Expiry) 
 		{installation.ExpiryRevocation, "installation.expiry.revocation", true},
 		{installation.ExpiryMailServer, "installation.expiry.mail-server", true},
 		{installation.ExpirySyslog, "installation.expiry.syslog-server", true},
+		{installation.ExpiryTraces, "installation.expiry.trace-collector", false},
 		{installation.ExpiryDatabaseServer, "installation.expiry.database-server", true},
 	} {
 		seen := servers.Of(of.kind)

@@ -23,6 +23,7 @@ import (
 	"github.com/go-jose/go-jose/v4/jwt"
 	"schakel/delivery/amqp/link"
 	"schakel/delivery/outbound"
+	"schakel/delivery/trace"
 	"schakel/registry"
 	"schakel/registry/identity/token"
 	"schakel/registry/installation"
@@ -229,7 +230,7 @@ func TestEndsOfServers(t *testing.T) {
 	}
 }
 
-// A broker and a PostgreSQL are among these servers; each is known by its handshake, whatever follows.
+// A broker, a PostgreSQL and a collector of spans are among these servers; each is known by its handshake, whatever follows.
 func TestEndsOfBrokerAndDatabase(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -243,6 +244,13 @@ func TestEndsOfBrokerAndDatabase(t *testing.T) {
 		}
 	})
 	servers := outbound.NewServers()
+	collector := hosts.serve(map[string]string{"/v1/traces": "{}"})
+	recorder := TraceFlags{TraceEndpoint: collector, TraceRatio: 1}.recorder()
+	spans, err := traceService(TraceFlags{TraceEndpoint: collector}, cli.OutboundFlags{CAFile: hosts.ca, Servers: servers}, recorder, "node", quiet())
+	must(t, err)
+	recorder.Start(trace.Server, "a", "").End()
+	must(t, spans.Start(ctx))
+	must(t, spans.Stop(ctx)) // which exports what is there
 	address := "localhost:" + strconv.Itoa(postgres)
 	if db, err := openAlone(servers)(ctx, "postgres://u:p@"+address+"/schakel?sslmode=verify-full&sslrootcert="+url.QueryEscape(hosts.ca)); err == nil {
 		_ = db.Close()
@@ -265,7 +273,7 @@ func TestEndsOfBrokerAndDatabase(t *testing.T) {
 	for _, one := range e.serverEnds(ctx) {
 		items[one.Item()] = one.Until
 	}
-	for _, item := range []string{installation.ExpiryDatabaseServer + " " + address, installation.ExpiryBrokerServer + " " + row.ID} {
+	for _, item := range []string{installation.ExpiryTraces + " " + strings.TrimPrefix(collector, "https://"), installation.ExpiryDatabaseServer + " " + address, installation.ExpiryBrokerServer + " " + row.ID} {
 		if !items[item].Equal(hosts.until) {
 			t.Errorf("%s: %v", item, items)
 		}

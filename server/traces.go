@@ -61,11 +61,17 @@ func traceService(f TraceFlags, out cli.OutboundFlags, recorder *trace.Recorder,
 	if err != nil {
 		return nil, fmt.Errorf("--trace-token-file: %w", err)
 	}
+	to, err := url.Parse(f.TraceEndpoint)
+	if err != nil {
+		return nil, fmt.Errorf("--trace-endpoint: %w", err)
+	}
 	e := &trace.Exporter{
 		Recorder: recorder, URL: f.TraceEndpoint, Header: http.Header{}, Log: log,
 		Client: &http.Client{
 			Transport: &http.Transport{
-				TLSClientConfig:   &tls.Config{MinVersion: tls.VersionTLS12, CipherSuites: cipherSuites(), RootCAs: roots},
+				TLSClientConfig: &tls.Config{
+					MinVersion: tls.VersionTLS12, CipherSuites: cipherSuites(), RootCAs: roots, VerifyConnection: out.Servers.At(installation.ExpiryTraces, to.Host),
+				},
 				ForceAttemptHTTP2: true, IdleConnTimeout: idleTimeout,
 			},
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },

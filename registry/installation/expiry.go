@@ -45,6 +45,7 @@ const (
 	ExpiryRevocation     = "revocation"          // a host of revocation lists
 	ExpiryMailServer     = "mail-server"         // the mail server
 	ExpirySyslog         = "syslog-server"       // the syslog server of the audit trail
+	ExpiryTraces         = "trace-collector"     // the collector of spans
 	ExpiryDatabaseServer = "database-server"     // PostgreSQL
 	ExpiryBrokerServer   = "amqp-broker-server"  // a broker
 	ExpiryKeySetHost     = "encryption-key-host" // the host that keys to encrypt with are read from
