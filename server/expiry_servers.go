@@ -3,9 +3,7 @@ package main
 import (
 	"context"
 	"crypto/x509"
-	"maps"
 	"net/url"
-	"slices"
 	"strings"
 	"time"
 
@@ -138,32 +136,31 @@ func (e *examiner) serverEnds(ctx context.Context) (list []installation.Expiry) 
 		{installation.ExpiryTraces, "installation.expiry.trace-collector", false},
 		{installation.ExpiryDatabaseServer, "installation.expiry.database-server", true},
 	} {
-		seen := servers.Of(of.kind)
-		for _, id := range slices.Sorted(maps.Keys(seen)) {
+		for _, id := range servers.Of(of.kind) {
 			if told[id] {
 				continue
 			}
 			told[id] = true
-			add(of.kind, id, "", i18n.M(of.what, id), of.severe, seen[id])
+			seen, _ := servers.Last(of.kind, id)
+			add(of.kind, id, "", i18n.M(of.what, id), of.severe, seen)
 		}
 	}
 	hosts := func(kind, what, owner, name, href string, severe bool, addresses []string) {
 		for _, address := range addresses {
-			u, err := url.Parse(address)
+			u, err := url.Parse(address[strings.LastIndexByte(address, ' ')+1:]) // an id may stand before it
 			if err != nil || u.Scheme != "https" || told[u.Host] || told[owner+" "+u.Host] {
 				continue
 			}
-			if seen, is := servers.Host(u.Hostname()); is {
+			if seen, is := e.client.Certificate(u.Hostname()); is {
 				told[owner+" "+u.Host] = true
 				add(kind, owner+" "+u.Host, href, i18n.M(what, name, u.Host), severe, seen)
 			}
 		}
 	}
 	if e.issuer != nil {
-		addresses := e.issuer.Addresses()
-		for _, id := range slices.Sorted(maps.Keys(addresses)) {
-			hosts(installation.ExpiryTokenIssuer, "installation.expiry.token-issuer", id, id, "", true, addresses[id])
-		}
+		e.issuer.EachAddress(func(id string, addresses []string) {
+			hosts(installation.ExpiryTokenIssuer, "installation.expiry.token-issuer", id, id, "", true, addresses)
+		})
 	}
 	if e.db == nil {
 		return list
@@ -171,23 +168,14 @@ func (e *examiner) serverEnds(ctx context.Context) (list []installation.Expiry) 
 	mirrors, _ := e.db.MirrorSources(ctx) // the database is a check of its own
 	for _, m := range mirrors {
 		if m.Enabled {
-			hosts(installation.ExpiryMirror, "installation.expiry.mirror", m.ID, m.Name, "/admin/mirrors/"+m.ID, false, append(lastWords(m.URLs), m.URL))
+			hosts(installation.ExpiryMirror, "installation.expiry.mirror", m.ID, m.Name, "/admin/mirrors/"+m.ID, false, append(m.URLs, m.URL))
 		}
 	}
-	seen := servers.Of(installation.ExpiryBrokerServer)
 	brokers, _ := e.db.AMQPBrokers(ctx)
 	for _, b := range brokers {
-		if validity, is := seen[b.ID]; is && b.Enabled {
-			add(installation.ExpiryBrokerServer, b.ID, "/admin/amqp/brokers/"+b.ID, i18n.M("installation.expiry.amqp-broker-server", b.Name), true, validity)
+		if seen, is := servers.Last(installation.ExpiryBrokerServer, b.ID); is && b.Enabled {
+			add(installation.ExpiryBrokerServer, b.ID, "/admin/amqp/brokers/"+b.ID, i18n.M("installation.expiry.amqp-broker-server", b.Name), true, seen)
 		}
 	}
 	return list
-}
-
-// lastWords takes the addresses out of lines that may begin with an id.
-func lastWords(lines []string) (addresses []string) {
-	for _, line := range lines {
-		addresses = append(addresses, line[strings.LastIndex(line, " ")+1:])
-	}
-	return addresses
 }

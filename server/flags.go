@@ -87,8 +87,8 @@ type MailFlags struct {
 	SMTPTLS          string `name:"smtp-tls" enum:"starttls,implicit,none" default:"starttls" help:"starttls, implicit (TLS from the first byte) or none (a server on this machine)."`
 	SMTPUser         string `name:"smtp-user" placeholder:"NAME" help:"User name at the mail server."`
 	SMTPPasswordFile string `name:"smtp-password-file" placeholder:"FILE" help:"File that holds the password. Refused when others can read it, as --tls-key."`
-	SMTPCertificate  string `name:"smtp-certificate" placeholder:"FILE" help:"Certificate (PEM, with the intermediate ones behind it) that the mail server is shown when it asks who sends, in place of a password or beside it; with --smtp-key, its private key. Both are read again when they change."`
-	SMTPKey          string `name:"smtp-key" placeholder:"FILE" help:"Private key (PEM) of --smtp-certificate. Refused when others can read it, as --tls-key."`
+	SMTPCertificate  string `name:"smtp-certificate" placeholder:"FILE" help:"PEM certificate that the mail server is shown when it asks who sends, with its intermediates. Read again when it changes."`
+	SMTPKey          string `name:"smtp-key" placeholder:"FILE" help:"PEM private key of --smtp-certificate. Refused when others can read it, as --tls-key."`
 	SMTPCA           string `name:"smtp-ca" placeholder:"FILE" help:"PEM file with the roots that the certificate of the mail server is checked against. Default: those of the system."`
 	SMTPFrom         string `name:"smtp-from" placeholder:"ADDRESS" help:"Sender of the mails. Required with --smtp-host."`
 }

@@ -2,8 +2,8 @@ package outbound
 
 import (
 	"crypto/tls"
-	"maps"
 	"net/http"
+	"sort"
 	"strings"
 	"sync"
 	"time"
@@ -87,26 +87,32 @@ func (t notedTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return answer, err
 }
 
-// Host returns how long the certificate is valid that a host, by its name, showed last; false when no request went to it.
-func (s *Servers) Host(name string) (Validity, bool) {
+// Last returns how long the certificate is valid that a server of a kind showed last, or for no kind a host by its name; false when there was none.
+func (s *Servers) Last(kind, id string) (Validity, bool) {
 	if s == nil {
 		return Validity{}, false
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	v, is := s.known[""][strings.ToLower(name)]
+	v, is := s.known[kind][id]
 	return v, is
 }
 
-// Of returns how long the certificates are valid that the servers of a kind showed last, by id.
-func (s *Servers) Of(kind string) map[string]Validity {
+// Of lists the servers of a kind that showed a certificate, by id.
+func (s *Servers) Of(kind string) (ids []string) {
 	if s == nil {
 		return nil
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return maps.Clone(s.known[kind])
+	for id := range s.known[kind] {
+		ids = append(ids, id)
+	}
+	sort.Strings(ids)
+	return ids
 }
 
 // Certificate returns how long the certificate is valid that a host, by its name, showed last; false when it was not connected to.
-func (c *Client) Certificate(host string) (Validity, bool) { return c.cfg.Servers.Host(host) }
+func (c *Client) Certificate(host string) (Validity, bool) {
+	return c.cfg.Servers.Last("", strings.ToLower(host))
+}

@@ -1,13 +1,10 @@
 package token
 
-import (
-	"crypto/x509"
-	"slices"
-)
+import "crypto/x509"
 
-// Addresses lists, by the ID of each other issuer, where it is asked: the addresses in its file, and those in its metadata as it was read last.
-func (i *Issuer) Addresses() map[string][]string {
-	found := make(map[string][]string, len(i.externals))
+// EachAddress gives, for each other issuer by its ID, where it is asked: the addresses in its file, and those in its metadata as it was read last. Some
+// may be empty.
+func (i *Issuer) EachAddress(give func(id string, addresses []string)) {
 	for _, x := range i.externals {
 		list := []string{x.Issuer, x.JWKSURI}
 		if x.Introspection != nil {
@@ -16,9 +13,8 @@ func (i *Issuer) Addresses() map[string][]string {
 		if read, is := i.metadata.kept.get(x.ID); is {
 			list = append(list, read.value.meta.JWKSURI, read.value.meta.Introspection)
 		}
-		found[x.ID] = slices.DeleteFunc(list, func(address string) bool { return address == "" })
+		give(x.ID, list)
 	}
-	return found
 }
 
 // LastCertificate returns, of the certificates (x5c) in the keys behind a jwks_uri as they were read last, the one that ends last; nil without one.
