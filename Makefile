@@ -37,7 +37,7 @@ SMALL    := $(if $(word 2,$(CURDIR)),,.cache/small/overlay.json)
 FLAGS    := -trimpath $(SMALL:%=-overlay=$(CURDIR)/%) $(COLD:%=-gcflags=%/...=-l) -gcflags=schakel/registry/identity=-l -gcflags=schakel/registry/contracts=-l -gcflags=schakel/delivery/amqp=-l
 PACKAGES ?= ./...
 LOAD     ?= --seconds 5
-MILLION  := BenchmarkLists|BenchmarkBacklog|BenchmarkPages
+MILLION  := BenchmarkLists|BenchmarkBacklog|BenchmarkPages|BenchmarkFind
 
 export CGO_ENABLED := 1
 # Without -g, which Go adds by itself: tables for debuggers, which are stripped, took a quarter of the time that SQLite compiles.

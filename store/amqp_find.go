@@ -49,10 +49,12 @@ func (q *Queries) AMQPAnswersTo(ctx context.Context, id string) ([]AMQPMessage, 
 // HerNone selects messages that name no HER-id.
 const HerNone = -1
 
-// amqpNamed holds for messages with an id, which it takes four times: the messageId, MsgId, correlationId or ConversationId.
-const amqpNamed = `id IN (SELECT id FROM amqp_message WHERE message_id = ? UNION ALL SELECT id FROM amqp_message WHERE msg_id <> '' AND msg_id = ?
-	UNION ALL SELECT id FROM amqp_message WHERE correlation_id <> '' AND correlation_id = ?
-	UNION ALL SELECT id FROM amqp_message WHERE conversation_id <> '' AND conversation_id = ?)`
+// amqpNamed selects the ids of messages that have an id of their own, a messageId, MsgId, correlationId or ConversationId.
+const amqpNamed = `SELECT id FROM amqp_message WHERE id = ? UNION ALL SELECT id FROM amqp_message WHERE message_id = ?
+	UNION ALL SELECT id FROM amqp_message WHERE msg_id <> '' AND msg_id = ? UNION ALL SELECT id FROM amqp_message WHERE correlation_id <> '' AND correlation_id = ?
+	UNION ALL SELECT id FROM amqp_message WHERE conversation_id <> '' AND conversation_id = ?`
+
+func amqpNamedArgs(id string) []any { return []any{id, id, id, id, id} }
 
 // AMQPFilter selects messages; an empty field selects all.
 type AMQPFilter struct {
@@ -63,7 +65,7 @@ type AMQPFilter struct {
 	HerID                                            int64    // of the counterpart, as the message says; HerNone for none
 	Asked                                            bool     // those that something is asked to be done with
 	Able                                             []string // those in one of these states that a person can do something with
-	ID                                               string   // a messageId, MsgId, correlationId or ConversationId
+	ID                                               string   // ours, or a messageId, MsgId, correlationId or ConversationId
 	Since, Until                                     Time
 	Page                                             Page
 }
@@ -98,7 +100,7 @@ func (f AMQPFilter) where() where {
 			OR status = 'due' AND attempts >= ? OR status = 'duplicate' AND reason = ?)`, AMQPAnswerTries, AMQPOtherContent)
 	}
 	if f.ID != "" {
-		w.add(amqpNamed, f.ID, f.ID, f.ID, f.ID)
+		w.add(`id IN (`+amqpNamed+`)`, amqpNamedArgs(f.ID)...)
 	}
 	w.instant(`created_at >= ?`, f.Since)
 	w.instant(`created_at < ?`, f.Until)

@@ -114,7 +114,7 @@ type DeliveryFilter struct {
 	SubscriptionID string   `json:"subscriptionId,omitempty"`
 	EventID        string   `json:"eventId,omitempty"`
 	EventType      string   `json:"eventType,omitempty"`
-	CEID           string   `json:"ceId,omitempty"`     // of the event, or an id of the AMQP message that it came or went as
+	CEID           string   `json:"ceId,omitempty"`     // any name of the event but our id; see [Queries.eventsNamed]
 	Subject        string   `json:"subject,omitempty"`  // of the event, exactly
 	From           Time     `json:"from,omitzero"`      // when the delivery last changed, inclusive
 	Until          Time     `json:"until,omitzero"`     // exclusive
@@ -139,7 +139,10 @@ func (f DeliveryFilter) madeAfter() string {
 	return IDAt("dlv", f.MadeFrom.Time)
 }
 
-func (f DeliveryFilter) where(q *Queries) where {
+func (f DeliveryFilter) where(q *Queries) where { return f.conditions(q, false) }
+
+// conditions writes the filter as SQL. Lists bound it: of a correlation that very many events share, only the newest count.
+func (f DeliveryFilter) conditions(q *Queries, bounded bool) where {
 	w := whereIn(`id`, f.IDs)
 	w.text(`reason = ?`, f.Reason)
 	w.text(`cause <> '' AND cause = ?`, f.Cause) // the partial index is used only by its very words
@@ -162,8 +165,8 @@ func (f DeliveryFilter) where(q *Queries) where {
 	w.text(`event_id = ?`, f.EventID)
 	w.text(`event_type = ?`, f.EventType)
 	if f.CEID != "" {
-		w.add(`event_id IN (`+q.identities()+` WHERE ce_id = ? UNION ALL SELECT event_id FROM amqp_message WHERE event_id <> '' AND `+amqpNamed+`)`,
-			f.CEID, f.CEID, f.CEID, f.CEID, f.CEID)
+		events, args := q.eventsNamed(f.CEID, bounded)
+		w.add(`event_id IN (`+events+`)`, args...)
 	}
 	w.text(ofSubject, f.Subject)
 	w.instant(`updated_at >= ?`, f.From)

@@ -9,6 +9,54 @@ import (
 	"schakel/registry/sorted"
 )
 
+// ofThisSubject finds events by their subject in the words of the index event_subject, and ofThisCorrelation by their correlationid;
+// [subjectArgs] gives the arguments of either.
+const (
+	ofThisSubject     = `ce_subject <> '' AND substr(ce_subject, 1, 100) = ? AND ce_subject = ?`
+	ofThisCorrelation = `correlation <> '' AND substr(correlation, 1, 100) = ? AND correlation = ?`
+)
+
+func subjectArgs(subject string) []any {
+	runes := []rune(subject)
+	return []any{string(runes[:min(len(runes), 100)]), subject}
+}
+
+// KindOfID returns the prefix of an id that this Schakel gave, such as "dlv"; "" of any other text.
+func KindOfID(text string) string {
+	kind, rest, _ := strings.Cut(text, "_")
+	if len(kind) != 3 || len(rest) != 26 {
+		return ""
+	}
+	return kind
+}
+
+// Find narrows the filter to what an id names: a delivery or an event of ours, or whatever else [Queries.eventsNamed] knows.
+func (f *DeliveryFilter) Find(id string) {
+	switch KindOfID(id) {
+	case "dlv":
+		f.IDs = []string{id}
+	case "evt":
+		f.EventID = id
+	default:
+		f.CEID = id
+	}
+}
+
+// eventsNamed selects the ids of events by what others call them: the id that the producer gave, the attribute correlationid, or an id of
+// an AMQP message that the event came or went as or that answers such a message, as an AppRec does. When bounded, only the newest
+// [ListBound] + 1 events count of a correlation.
+func (q *Queries) eventsNamed(name string, bounded bool) (query string, args []any) {
+	correlated := `SELECT id FROM event WHERE ` + ofThisCorrelation
+	if bounded {
+		correlated = fmt.Sprintf(`SELECT id FROM (%s ORDER BY id DESC LIMIT %d) correlated`, correlated, ListBound+1)
+	}
+	args = append([]any{name}, subjectArgs(name)...)
+	return q.identities() + ` WHERE ce_id = ? UNION ALL ` + correlated + `
+		UNION ALL SELECT event_id FROM amqp_message WHERE event_id <> '' AND id IN (` + amqpNamed + `)
+		UNION ALL SELECT event_id FROM amqp_message WHERE event_id <> '' AND id IN (SELECT reference_id FROM amqp_message WHERE reference_id <> '' AND id IN (` + amqpNamed + `))`,
+		slices.Concat(args, amqpNamedArgs(name), amqpNamedArgs(name))
+}
+
 // CountListed counts what a filter selects as [Queries.DeliveryList] does: up to [ListBound] + 1.
 func (q *Queries) CountListed(ctx context.Context, f DeliveryFilter) (int, error) {
 	return q.CountListedTo(ctx, f, ListBound)

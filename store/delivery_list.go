@@ -175,9 +175,9 @@ func (q *Queries) otherReasons(ctx context.Context, f DeliveryFilter, partner st
 }
 
 // selected are the conditions of a filter that an index finds. Of a subject that very many events share, those of the newest
-// [SearchBound] events are listed.
+// [SearchBound] events are listed; of a correlation half as many.
 func (f DeliveryFilter) selected(q *Queries) where {
-	w := f.where(q)
+	w := f.conditions(q, true)
 	if f.Subject != "" {
 		w.add(fmt.Sprintf(`event_id IN (SELECT id FROM event WHERE `+ofThisSubject+` ORDER BY id DESC LIMIT %d)`, SearchBound), subjectArgs(f.Subject)...)
 	}

@@ -24,7 +24,8 @@ type Event struct {
 	// ContractVersions lists the versions of its contract that it fits, with spaces between; empty when that is not known.
 	ContractVersions string   `db:"contract_versions"`
 	AcceptedAt       Time     `db:"accepted_at"`
-	Audience         Audience `db:"audience"` // whom it is for; the rows of claims leave it out
+	Audience         Audience `db:"audience"`    // whom it is for; the rows of claims leave it out
+	Correlation      string   `db:"correlation"` // its attribute correlationid (CE-24); the rows of claims leave it out
 	// DataKeys names the key that the stored data is encrypted with, see [DB.EncryptData]. Data is in the clear all the same.
 	DataKeys string `db:"data_key"`
 	// Unread is why Data is not there: ErrErased or ErrUnreadable; nil when it is, or was not asked for.
@@ -35,7 +36,7 @@ type Event struct {
 const eventColumns = `id, partner_id, client_id, ce_id, ce_source, ce_type, ce_subject, attributes, data_kind, data, test, contract_versions, accepted_at, data_key`
 
 // eventSummary lists the columns of an event without its data.
-const eventSummary = `id, partner_id, client_id, ce_id, ce_source, ce_type, ce_subject, attributes, data_kind, test, contract_versions, accepted_at, audience, data_key`
+const eventSummary = `id, partner_id, client_id, ce_id, ce_source, ce_type, ce_subject, attributes, data_kind, test, contract_versions, accepted_at, audience, correlation, data_key`
 
 // InsertEvents adds events, whose ids are given and new, and tells which were new. One that its client sent before
 // (same source and id) is left as it is: it is the same event (guarantee G4).
@@ -58,8 +59,8 @@ func (tx *Tx) InsertEvents(ctx context.Context, events []Event) (fresh map[strin
 	return tx.freshEvents(ctx, rows, written, `SELECT id FROM event`, `id`)
 }
 
-// putEvents inserts events and returns how many were written. Those that have an audience are few: the rows that say for whom
-// they are costs the others nothing.
+// putEvents inserts events and returns how many were written. Those that have an audience or a correlation are few: their columns cost
+// the others nothing.
 func (tx *Tx) putEvents(ctx context.Context, rows []*Event, suffix string) (int64, error) {
 	if err := tx.sealEvents(ctx, rows); err != nil {
 		return 0, err
@@ -70,8 +71,10 @@ func (tx *Tx) putEvents(ctx context.Context, rows []*Event, suffix string) (int6
 	if err != nil || len(apart) == 0 {
 		return written, err
 	}
-	more, err := tx.putMany(ctx, bulk{into: `event (` + eventColumns + `, audience)`, suffix: suffix, width: 15, kinds: "tttttttxixbtitt", blind: suffix == ""},
-		len(apart), func(args []any, i int) []any { return append(apart[i].appendTo(args), string(apart[i].Audience)) })
+	more, err := tx.putMany(ctx, bulk{into: `event (` + eventColumns + `, audience, correlation)`, suffix: suffix, width: 16, kinds: "tttttttxixbtittt", blind: suffix == ""},
+		len(apart), func(args []any, i int) []any {
+			return append(apart[i].appendTo(args), string(apart[i].Audience), apart[i].Correlation)
+		})
 	return written + more, err
 }
 
@@ -83,16 +86,17 @@ func (e *Event) appendTo(args []any) []any {
 	return append(args, e.ID, e.PartnerID, e.ClientID, e.CEID, e.CESource, e.CEType, e.CESubject, e.Attributes, e.DataKind, data, e.Test, e.ContractVersions, e.AcceptedAt, e.DataKeys)
 }
 
-// setApart takes the events out that have an audience.
+// setApart takes the events out that have an audience or a correlation.
 func setApart(rows []*Event) (all, apart []*Event) {
-	if !slices.ContainsFunc(rows, func(e *Event) bool { return e.Audience != "" }) {
+	special := func(e *Event) bool { return e.Audience != "" || e.Correlation != "" }
+	if !slices.ContainsFunc(rows, special) {
 		return rows, nil
 	}
 	for _, e := range rows {
-		if e.Audience == "" {
-			all = append(all, e)
-		} else {
+		if special(e) {
 			apart = append(apart, e)
+		} else {
+			all = append(all, e)
 		}
 	}
 	return all, apart
@@ -166,18 +170,11 @@ func (q *Queries) Event(ctx context.Context, id string) (Event, error) {
 
 // EventFilter selects events; empty members select all.
 type EventFilter struct {
-	ID, PartnerID, ClientID, Type, CEID string
-	Subject                             string
-	From, Until                         Time
+	ID, PartnerID, ClientID, Type string
+	CEID                          string // as in [DeliveryFilter]
+	Subject                       string
+	From, Until                   Time
 	Page
-}
-
-// ofThisSubject finds events by their subject in the words of the index event_subject; [subjectArgs] gives its arguments.
-const ofThisSubject = `ce_subject <> '' AND substr(ce_subject, 1, 100) = ? AND ce_subject = ?`
-
-func subjectArgs(subject string) []any {
-	runes := []rune(subject)
-	return []any{string(runes[:min(len(runes), 100)]), subject}
 }
 
 // Events lists events without their data, newest first, with their total count up to [ListBound].
@@ -190,7 +187,10 @@ func (q *Queries) Events(ctx context.Context, f EventFilter) ([]Event, int, erro
 	w.text(`partner_id = ?`, f.PartnerID)
 	w.text(`client_id = ?`, f.ClientID)
 	w.text(`ce_type = ?`, f.Type)
-	w.text(`id IN (`+q.identities()+` WHERE ce_id = ?)`, f.CEID)
+	if f.CEID != "" {
+		events, args := q.eventsNamed(f.CEID, true)
+		w.add(`id IN (`+events+`)`, args...)
+	}
 	w.instant(`accepted_at >= ?`, f.From)
 	w.instant(`accepted_at < ?`, f.Until)
 	return longPageOf[Event](ctx, q, eventSummary, `event`, w, `id DESC`, f.Page)

@@ -138,16 +138,32 @@ type IssueFilter struct {
 	Statuses                     []string
 	ResolvedFrom                 Time // inclusive
 	From, Until                  Time // when it failed last; From inclusive, Until exclusive
+	// Named is an id of the issue or its endpoint, or of a delivery that last failed for it or its event; see [DeliveryFilter.Find].
+	Named   string
+	Subject string // of the event of such a delivery, exactly
 	Page
 }
 
 // Issues lists issues, those that failed last first, with their total count.
 func (q *Queries) Issues(ctx context.Context, f IssueFilter) ([]Issue, int, error) {
-	return pageOf[Issue](ctx, q, `*`, `issue`, f.where(), `last_at DESC, id DESC`, f.Page)
+	return pageOf[Issue](ctx, q, `*`, `issue`, f.where(q), `last_at DESC, id DESC`, f.Page)
 }
 
-func (f IssueFilter) where() where {
+func (f IssueFilter) where(q *Queries) where {
 	w := where{}
+	deliveries := DeliveryFilter{Subject: f.Subject}
+	switch KindOfID(f.Named) {
+	case "iss":
+		w.add(`id = ?`, f.Named)
+	case "ept":
+		w.add(`endpoint_id = ?`, f.Named)
+	default:
+		deliveries.Find(f.Named)
+	}
+	if d := deliveries.selected(q); len(d.conditions) > 0 {
+		d.add(`cause <> ''`)
+		w.add(`(endpoint_id, cause) IN (SELECT endpoint_id, cause FROM delivery`+d.sql()+`)`, d.args...)
+	}
 	w.text(`partner_id = ?`, f.PartnerID)
 	w.text(`endpoint_id = ?`, f.EndpointID)
 	w.text(`cause = ?`, f.Cause)

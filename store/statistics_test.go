@@ -229,11 +229,26 @@ var hotQueries = map[string]planned{
 		_, err := tx.CountDeliveries(w.ctx, store.DeliveryFilter{CEID: "x"})
 		return err
 	}},
+	"by correlation":      {"event_correlation", deliveryPage(store.DeliveryFilter{CEID: "x"})},
+	"by MsgId":            {"amqp_message_msg", deliveryPage(store.DeliveryFilter{CEID: "x"})},
+	"by correlationId":    {"amqp_message_correlation", deliveryPage(store.DeliveryFilter{CEID: "x"})},
+	"of event":            {"delivery_event", deliveryPage(store.DeliveryFilter{CEID: "x"})},
+	"issues of event":     {"delivery_event", issuePage(store.IssueFilter{Named: "x"})},
+	"issues of a subject": {"event_subject", issuePage(store.IssueFilter{Subject: "x"})},
+	"events": {"event_correlation", func(w *world, tx *store.Tx) error {
+		_, _, err := tx.Events(w.ctx, store.EventFilter{CEID: "x"})
+		return err
+	}},
 }
 
 func deadLetters(w *world, tx *store.Tx) error {
 	_, _, err := tx.Deliveries(w.ctx, store.DeliveryFilter{Statuses: []string{store.DeliveryDead}, Page: store.Page{Number: 1, Size: 50}})
 	return err
+}
+
+func issuePage(f store.IssueFilter) func(w *world, tx *store.Tx) error {
+	f.Page = store.Page{Number: 1, Size: 25}
+	return func(w *world, tx *store.Tx) error { _, _, err := tx.Issues(w.ctx, f); return err }
 }
 
 // deliveryPage reads the first page of a filtered list, with its count.
@@ -299,7 +314,7 @@ func TestAuditsAreFoundByTheirObject(t *testing.T) {
 }
 
 // fullScan finds a table read from end to end in the plans of either database. A scan of a partial index is none.
-var fullScan = regexp.MustCompile(`SCAN (d|delivery)(\n|$)|Seq Scan on (delivery|mail)|SCAN (d|delivery) USING (COVERING )?INDEX (sqlite_auto|delivery_partner|delivery_event)`)
+var fullScan = regexp.MustCompile(`SCAN (d|delivery|event|amqp_message)(\n|$)|Seq Scan on (delivery|mail|event|amqp_message)|SCAN (d|delivery) USING (COVERING )?INDEX (sqlite_auto|delivery_partner|delivery_event)`)
 
 // plan explains statements as the database would run them.
 func (w *world) plan(tx *store.Tx, statements []store.Statement) string {

@@ -41,10 +41,70 @@ func BenchmarkPages(b *testing.B) {
 	}
 }
 
+// BenchmarkFind asks for lists by the ids and subjects of events among a million deliveries: 100,000 events have one correlation, and as many
+// were sent as AMQP messages. It reports the slowest page by its median, and prints all.
+func BenchmarkFind(b *testing.B) {
+	for name, open := range storetest.Both() {
+		b.Run(name, func(b *testing.B) {
+			w := newQueueWorldOn(b, open)
+			w.million(b)
+			_, write := w.db.Pools()
+			for _, statement := range []string{
+				`UPDATE event SET correlation = 'nightly' WHERE ce_id LIKE '%4'`, `UPDATE event SET correlation = 'order-' || substr(ce_id, 4) WHERE ce_id LIKE '%37'`,
+				`INSERT INTO amqp_message (id, direction, kind, status, own_her, her, message_id, msg_id, correlation_id, conversation_id, queue, event_id, created_at, updated_at)
+					SELECT 'amm_' || id, 'out', 'business', 'acknowledged', 1, 2, 'mid-' || ce_id, 'msg-' || ce_id, 'mid-' || ce_id, 'con-' || ce_id, 'q', id, accepted_at, accepted_at
+					FROM event WHERE ce_id LIKE '%9'`,
+				`INSERT INTO amqp_message (id, direction, kind, status, own_her, her, message_id, msg_id, reference_id, queue, created_at, updated_at)
+					SELECT id || 'a', 'in', 'apprec', 'matched', 1, 2, 'a-' || message_id, 'a-' || msg_id, id, 'ack', created_at, created_at FROM amqp_message`,
+				`INSERT INTO issue (id, partner_id, endpoint_id, cause, status, failures, first_at, last_at, delivery_id, detail)
+					SELECT 'iss_' || endpoint_id || cause, partner_id, endpoint_id, cause, 'open', COUNT(*), 0, 0, MAX(id), '' FROM delivery WHERE cause <> ''
+					GROUP BY partner_id, endpoint_id, cause`,
+			} {
+				_, err := write.ExecContext(b.Context(), statement)
+				noError(b, err)
+			}
+			noError(b, w.db.Optimize(b.Context()))
+			for b.Loop() {
+				var pages []timedPage
+				for _, id := range []string{"ce-999999", "msg-ce-899999", "a-msg-ce-899999", "con-ce-99", "order-899937", "nightly", "none"} {
+					for _, list := range []string{"/deliveries?event=", "/dead-letters?event=", "/issues?id=", "/events?event="} {
+						pages = append(pages, timedOnce(b, w.admin, "/admin"+list+id))
+					}
+					pages = append(pages, timedOnce(b, w.first.browser, "/partner/deliveries?event="+id))
+				}
+				for _, list := range []string{"/deliveries?subject=", "/issues?subject="} {
+					pages = append(pages, timedOnce(b, w.admin, "/admin"+list+"student-999999"))
+				}
+				slices.SortFunc(pages, func(a, b timedPage) int { return cmp.Compare(b.median, a.median) })
+				b.ReportMetric(pages[0].median.Seconds()*1000, "ms/slowest")
+				for _, p := range pages[:9] {
+					b.Logf("%s %6.1f ms, %d rows %s", name, p.median.Seconds()*1000, p.rows, p.path)
+				}
+			}
+		})
+	}
+}
+
+// timedOnce asks nine times for one page.
+func timedOnce(b testing.TB, reader *browser, path string) timedPage {
+	var took []time.Duration
+	p := timedPage{path: path}
+	for range 9 {
+		began := time.Now()
+		page := text(reader.get(path))
+		took = append(took, time.Since(began))
+		p.rows = rows(page)
+	}
+	slices.Sort(took)
+	p.median = took[len(took)/2]
+	return p
+}
+
 type timedPage struct {
 	path   string
 	median time.Duration
 	bytes  int
+	rows   int
 }
 
 // timed asks for each kind of page that links lead to, and lists them by their median, the slowest first.
@@ -63,7 +123,7 @@ func timed(b testing.TB, reader *browser, start string) []timedPage {
 			}
 		}
 		slices.Sort(took)
-		found = append(found, timedPage{paths[n], took[len(took)/2], len(page)})
+		found = append(found, timedPage{path: paths[n], median: took[len(took)/2], bytes: len(page)})
 		for _, m := range linksOf.FindAllStringSubmatch(page, -1) {
 			path := strings.ReplaceAll(m[1], "&amp;", "&")
 			kind := someID.ReplaceAllString(path, "")

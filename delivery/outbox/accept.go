@@ -234,9 +234,10 @@ func (s *Submission) audience(i int) store.Audience {
 
 // Row makes the database row of an event that a partner's client published.
 func Row(tx *store.Tx, ev *event.Event, partnerID, clientID string) store.Event {
+	correlation, _ := ev.Extension("correlationid")
 	return store.Event{
 		ID: tx.NewID("evt"), PartnerID: partnerID, ClientID: clientID, CEID: ev.ID, CESource: ev.Source, CEType: ev.Type,
-		CESubject: ev.Subject, Attributes: ev.Attributes, DataKind: int64(ev.DataKind), Data: ev.Data, AcceptedAt: tx.Now,
+		CESubject: ev.Subject, Correlation: correlation, Attributes: ev.Attributes, DataKind: int64(ev.DataKind), Data: ev.Data, AcceptedAt: tx.Now,
 	}
 }
 

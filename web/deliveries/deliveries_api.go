@@ -55,9 +55,13 @@ func (m *handlers) listDeliveries(c echo.Context, who api.Caller) error {
 func deliveryFilterOf(c echo.Context) (store.DeliveryFilter, error) {
 	f := store.DeliveryFilter{
 		Reason: c.QueryParam("reason"), EndpointID: c.QueryParam("endpointId"), SubscriptionID: c.QueryParam("subscriptionId"),
-		EventID: c.QueryParam("eventId"), EventType: c.QueryParam("eventType"), CEID: c.QueryParam("id"),
+		EventID: c.QueryParam("eventId"), EventType: c.QueryParam("eventType"), Subject: c.QueryParam("subject"),
 		ReplayOf: c.QueryParam("replayOf"), BeforeID: c.QueryParam("before"),
 		Statuses: c.QueryParams()["status"],
+	}
+	eventID := f.EventID
+	if f.Find(c.QueryParam("id")); eventID != "" && f.EventID != eventID { // the two name different events
+		f.IDs = []string{f.EventID}
 	}
 	if err := checkStatuses(f.Statuses); err != nil {
 		return f, err

@@ -30,6 +30,7 @@ func issueQueryOf(c echo.Context, scope string) (f store.IssueFilter, state stri
 	wrong = site.FormErrors{}
 	state = site.PageChoice(c, "state", append(issueStatuses(), unresolvedIssues))
 	f = store.IssueFilter{PartnerID: scope, EndpointID: site.Clean(c.QueryParam("endpoint")), Cause: site.Clean(c.QueryParam("cause"))}
+	f.Named, f.Subject = site.FilterText(c.QueryParam("id")), site.FilterText(c.QueryParam("subject"))
 	if scope == "" {
 		f.PartnerID = site.Clean(c.QueryParam("partner"))
 	}
@@ -79,7 +80,9 @@ func (p *Pages) issueList(area site.DeliveryArea) echo.HandlerFunc {
 		if v.Fields, err = p.issueFields(c, area, filter, names); err != nil {
 			return err
 		}
-		v.Fields = append(v.Fields, site.ChoiceField("state", i18n.T(ctx, "deliveries.state-label"), status, options))
+		v.Fields = append(v.Fields, site.ChoiceField("state", i18n.T(ctx, "deliveries.state-label"), status, options),
+			ui.Field{Name: "id", Label: i18n.T(ctx, "deliveries.list.any-id"), Value: filter.Named, MaxLength: site.MaxFilterText},
+			ui.Field{Name: "subject", Label: i18n.T(ctx, "deliveries.subject"), Value: filter.Subject, MaxLength: site.MaxFilterText})
 		zone := site.Clean(c.QueryParam("zone"))
 		v.Fields = site.WithErrors(append(v.Fields,
 			site.MomentField(ctx, "from", i18n.T(ctx, "deliveries.issues.from"), zone, site.Clean(c.QueryParam("from"))),

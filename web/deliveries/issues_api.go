@@ -83,7 +83,10 @@ func issueScope(c echo.Context, who api.Caller) string {
 func (m *handlers) listIssues(c echo.Context, who api.Caller) error {
 	return api.AnswerList(m.API, c, "issues", func(page store.Page) ([]issueAnswer, int, error) {
 		scope, partner := issueScope(c, who), c.QueryParam("partnerId")
-		f := store.IssueFilter{PartnerID: partner, EndpointID: c.QueryParam("endpointId"), Cause: c.QueryParam("cause"), Statuses: c.QueryParams()["status"], Page: page}
+		f := store.IssueFilter{
+			PartnerID: partner, EndpointID: c.QueryParam("endpointId"), Cause: c.QueryParam("cause"), Statuses: c.QueryParams()["status"],
+			Named: c.QueryParam("id"), Subject: c.QueryParam("subject"), Page: page,
+		}
 		for _, s := range f.Statuses {
 			if !slices.Contains(issueStatuses(), s) {
 				return nil, 0, site.FieldProblem("status", "deliveries.api.issue-status")

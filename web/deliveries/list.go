@@ -158,7 +158,7 @@ func (p *Pages) filterFields(ctx context.Context, queue site.DeliveryQueue, q si
 	fields = append(fields, site.ChoiceField("endpoint", i18n.T(ctx, "deliveries.endpoint"), q.Endpoint, endpoints), site.ChoiceField("type", i18n.T(ctx, "deliveries.event-type"), q.EventType, types))
 	fields = append(fields, stateField(ctx, queue, q)...)
 	fields = append(fields, site.ChoiceField("kind", i18n.T(ctx, "deliveries.kind-of-error"), q.Reason, reasons),
-		ui.Field{Name: "event", Label: i18n.T(ctx, "deliveries.list.delivery-or-event-id"), Value: q.Event, MaxLength: site.MaxFilterText},
+		ui.Field{Name: "event", Label: i18n.T(ctx, "deliveries.list.any-id"), Value: q.Event, MaxLength: site.MaxFilterText},
 		ui.Field{Name: "subject", Label: i18n.T(ctx, "deliveries.subject"), Value: q.Subject, MaxLength: site.MaxFilterText},
 		site.MomentField(ctx, "from", i18n.T(ctx, "deliveries.changed-from"), q.Zone, q.From), site.MomentField(ctx, "until", i18n.T(ctx, "deliveries.changed-until"), q.Zone, q.Until))
 	if q.Made != "" {

@@ -31,7 +31,7 @@ func (p *pages) eventList(c echo.Context) error {
 	}
 	v := view.EventListView{Path: "/admin/events", Now: p.Cfg.Now(), Fields: site.WithErrors([]ui.Field{
 		site.ChoiceField("partner", i18n.T(ctx, "events.list.from-partner"), q.Partner, partners), site.ChoiceField("type", i18n.T(ctx, "events.list.event-type"), q.EventType, types),
-		{Name: "event", Label: i18n.T(ctx, "events.list.event-id"), Value: q.Event, MaxLength: site.MaxFilterText},
+		{Name: "event", Label: i18n.T(ctx, "deliveries.list.any-id"), Value: q.Event, MaxLength: site.MaxFilterText},
 		{Name: "subject", Label: i18n.T(ctx, "events.list.subject"), Value: q.Subject, MaxLength: site.MaxFilterText},
 		site.MomentField(ctx, "from", i18n.T(ctx, "events.list.accepted-from"), q.Zone, q.From),
 		site.MomentField(ctx, "until", i18n.T(ctx, "events.list.accepted-until"), q.Zone, q.Until),
@@ -48,7 +48,7 @@ func (p *pages) eventList(c echo.Context) error {
 		PartnerID: q.Partner, Type: q.EventType, CEID: q.Event, Subject: q.Subject, From: from, Until: until,
 		Page: paging,
 	}
-	if strings.HasPrefix(q.Event, "evt_") {
+	if store.KindOfID(q.Event) == "evt" {
 		filter.ID, filter.CEID = q.Event, ""
 	}
 	rows, total, err := p.DB.Events(ctx, filter)

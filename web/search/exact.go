@@ -38,8 +38,8 @@ func (f *finder) exact(ctx context.Context) ([]view.Hit, error) {
 
 // byOurID finds what has an id that this Schakel gave; without an Href the question is no such id.
 func (f *finder) byOurID(ctx context.Context) (view.Hit, error) {
-	prefix, rest, _ := strings.Cut(f.text, "_")
-	if len(prefix) != 3 || len(rest) != 26 {
+	prefix := store.KindOfID(f.text)
+	if prefix == "" {
 		return view.Hit{}, nil
 	}
 	id, base := f.text, f.area.Base
@@ -115,7 +115,8 @@ func (f *finder) eventByID(ctx context.Context) (view.Hit, error) {
 	return view.Hit{Title: f.text, Href: "/partner/deliveries?" + url.Values{"event": {f.text}}.Encode()}, nil
 }
 
-// eventsNamed finds events by the id that their producers gave them; for a partner its deliveries of those.
+// eventsNamed finds events by the id that their producers gave them, their correlationid or an id of an AMQP message; for a partner its
+// deliveries of those.
 func (f *finder) eventsNamed(ctx context.Context) ([]view.Hit, error) {
 	if !f.scope.All {
 		return f.deliveriesOf(ctx, store.DeliveryFilter{CEID: f.text})

@@ -15,6 +15,12 @@ import (
 // MaxFilterText bounds what is taken of one filter field, in bytes.
 const MaxFilterText = 1000
 
+// FilterText takes what a filter field holds, as far as it is text.
+func FilterText(typed string) string {
+	typed = Clean(typed)
+	return strings.ToValidUTF8(typed[:min(len(typed), MaxFilterText)], "")
+}
+
 // Which held deliveries a list shows: in the error queue those that were refused unless the reader asks for others, elsewhere all of them.
 const (
 	ShowRefused  = ""
@@ -31,10 +37,7 @@ type DeliveryQuery struct {
 
 // ReadDeliveryQuery reads a filter from a query string or a form.
 func ReadDeliveryQuery(get func(name string) string) DeliveryQuery {
-	read := func(name string) string {
-		v := Clean(get(name))
-		return strings.ToValidUTF8(v[:min(len(v), MaxFilterText)], "")
-	}
+	read := func(name string) string { return FilterText(get(name)) }
 	return DeliveryQuery{
 		Partner: read("partner"), Endpoint: read("endpoint"), Subscription: read("subscription"), EventType: read("type"),
 		Event: read("event"), Subject: read("subject"), Reason: read("kind"), Cause: read("cause"), Status: read("status"), Show: read("show"), Zone: read("zone"), From: read("from"), Until: read("until"), Made: read("made"), Job: read("job"),
@@ -71,14 +74,7 @@ func (q DeliveryQuery) Filter(queue DeliveryQueue, partner string) (store.Delive
 		f.PartnerID = partner
 	}
 	f.Subject = q.Subject
-	switch {
-	case strings.HasPrefix(q.Event, "dlv_"):
-		f.IDs = []string{q.Event}
-	case strings.HasPrefix(q.Event, "evt_"):
-		f.EventID = q.Event
-	default:
-		f.CEID = q.Event
-	}
+	f.Find(q.Event)
 	if q.Status != "" && len(queue.Statuses) == 0 {
 		f.Statuses = []string{q.Status}
 		if !slices.Contains(DeliveryStatuses(), q.Status) {
