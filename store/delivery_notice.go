@@ -16,9 +16,12 @@ type DeliveryNotice struct {
 	Status     string `db:"status"`      // DeliveryHeld or DeliveryDead
 	RaisedAt   Time   `db:"raised_at"`   // when the first of them did; zero when people were told since
 	NotifiedAt Time   `db:"notified_at"` // when people were told last; zero for never
+	Loud       bool   `db:"loud"`        // a delivery of an event that is no notice is among them; see [IsNoticeType]
+	TellSince  Time   `db:"tell_since"`  // RaisedAt of what subscribers have to be told of, by an event; zero for nothing
+	TellAt     Time   `db:"tell_at"`     // when people were told of that
 }
 
-// raiseNotices notes the endpoints of those deliveries that are held or dead. It comes after all changes of deliveries in a
+// raiseNotices notes the endpoints of those deliveries that are held or dead. It needs the endpoint, event type and state of each, and comes after all changes of deliveries in a
 // transaction and takes the rows in one order, so that two nodes do not wait for each other.
 func (tx *Tx) raiseNotices(ctx context.Context, rows []Delivery) error {
 	var keys []DeliveryNotice
@@ -27,15 +30,16 @@ func (tx *Tx) raiseNotices(ctx context.Context, rows []Delivery) error {
 			if d.Status == DeliveryDead {
 				tx.counting(d.EndpointID).Dead++
 			}
-			keys = append(keys, DeliveryNotice{EndpointID: d.EndpointID, Status: d.Status})
+			keys = append(keys, DeliveryNotice{EndpointID: d.EndpointID, Status: d.Status, Loud: !IsNoticeType(d.EventType)})
 		}
 	}
 	sorted.By(keys, func(a, b DeliveryNotice) int {
 		return cmp.Or(strings.Compare(a.EndpointID, b.EndpointID), strings.Compare(a.Status, b.Status))
 	})
-	for _, k := range slices.Compact(keys) {
-		_, err := tx.exec(ctx, `INSERT INTO delivery_notice (endpoint_id, status, raised_at) VALUES (?, ?, ?)
-			ON CONFLICT (endpoint_id, status) DO UPDATE SET raised_at = COALESCE(delivery_notice.raised_at, excluded.raised_at)`, k.EndpointID, k.Status, tx.Now)
+	for _, k := range slices.Compact(keys) { // a loud and a silent one beside each other come to the same, in two statements
+		_, err := tx.exec(ctx, `INSERT INTO delivery_notice (endpoint_id, status, raised_at, loud) VALUES (?, ?, ?, ?)
+			ON CONFLICT (endpoint_id, status) DO UPDATE SET raised_at = COALESCE(delivery_notice.raised_at, excluded.raised_at),
+			loud = delivery_notice.loud OR excluded.loud`, k.EndpointID, k.Status, tx.Now, k.Loud)
 		if err != nil {
 			return fmt.Errorf("raise notice: %w", err)
 		}
@@ -60,12 +64,26 @@ func (tx *Tx) DeliveryNotices(ctx context.Context, raised, told Time, limit int)
 }
 
 // DeliveryNoticed notes that a notice is done with. told reports whether people got a mail; it is false when nothing is held or
-// dead any more.
+// dead any more. When they did, subscribers have to be told too, unless only deliveries of notices are stuck.
 func (tx *Tx) DeliveryNoticed(ctx context.Context, n DeliveryNotice, told bool) error {
 	if told {
 		n.NotifiedAt = tx.Now
 	}
-	return tx.one(ctx, `UPDATE delivery_notice SET raised_at = NULL, notified_at = ? WHERE endpoint_id = ? AND status = ?`, n.NotifiedAt, n.EndpointID, n.Status)
+	if told && n.Loud {
+		n.TellSince, n.TellAt = n.RaisedAt, tx.Now
+	}
+	return tx.one(ctx, `UPDATE delivery_notice SET raised_at = NULL, loud = FALSE, notified_at = ?, tell_since = ?, tell_at = ? WHERE endpoint_id = ? AND status = ?`,
+		n.NotifiedAt, n.TellSince, n.TellAt, n.EndpointID, n.Status)
+}
+
+// NoticesToTell lists up to limit notices that subscribers have to be told of, oldest first.
+func (q *Queries) NoticesToTell(ctx context.Context, limit int) ([]DeliveryNotice, error) {
+	return listOf[DeliveryNotice](ctx, q, `SELECT * FROM delivery_notice WHERE tell_at IS NOT NULL ORDER BY tell_at, endpoint_id, status LIMIT ?`, limit)
+}
+
+// TellNotice notes that subscribers were told of a notice, unless there is a newer one.
+func (tx *Tx) TellNotice(ctx context.Context, n DeliveryNotice) error {
+	return tx.do(ctx, `UPDATE delivery_notice SET tell_since = NULL, tell_at = NULL WHERE endpoint_id = ? AND status = ? AND tell_at = ?`, n.EndpointID, n.Status, n.TellAt)
 }
 
 // Stuck counts an endpoint's held deliveries or dead letters, for one kind of error.

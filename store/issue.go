@@ -45,7 +45,7 @@ type Issue struct {
 	EventID        string `db:"event_id"`  // of the IssueEvent that opened or reopened it last
 	RaisedAt       Time   `db:"raised_at"` // since when people have to be told of it; zero when they were
 	ToldAt         Time   `db:"told_at"`   // when people were told of it last; zero for never
-	Quiet          bool   `db:"quiet"`     // only deliveries of events about issues failed since it was opened or reopened; see [IsIssueEventType]
+	Quiet          bool   `db:"quiet"`     // only deliveries of notices failed since it was opened or reopened; see [IsNoticeType]
 }
 
 // Unresolved reports whether an issue still asks for attention.
@@ -69,7 +69,7 @@ func (tx *Tx) recordFailures(ctx context.Context, failed []Delivery) error {
 		last := slices.MaxFunc(rows, func(a, b Delivery) int { return strings.Compare(a.ID, b.ID) })
 		err := tx.recordIssue(ctx, &Issue{
 			PartnerID: last.PartnerID, EndpointID: last.EndpointID, Cause: last.Cause, Failures: int64(len(rows)), DeliveryID: last.ID, Detail: last.Detail,
-			Quiet: !slices.ContainsFunc(rows, func(d Delivery) bool { return !IsIssueEventType(d.EventType) }),
+			Quiet: !slices.ContainsFunc(rows, func(d Delivery) bool { return !IsNoticeType(d.EventType) }),
 		})
 		if err != nil {
 			return fmt.Errorf("record issue: %w", err)

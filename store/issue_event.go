@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -26,12 +27,14 @@ type IssueEvent struct {
 	Untold    bool   `db:"untold"` // subscribers have to be told of it, by an event
 }
 
-// issueEventTypes begins the types of the events that tell subscribers of issues.
-const issueEventTypes = "nl.schakel.issue."
+// noticeTypes begin the types of the events that tell subscribers of issues, and of held deliveries and dead letters.
+var noticeTypes = []string{"nl.schakel.issue.", "nl.schakel.deliveries."}
 
-// IsIssueEventType reports whether events of a type tell of issues. What opened or reopened an issue is not told when these events alone
-// failed: an event about the delivery of such an event would fail as that did, and so on without end.
-func IsIssueEventType(eventType string) bool { return strings.HasPrefix(eventType, issueEventTypes) }
+// IsNoticeType reports whether events of a type tell of failed deliveries. When these events alone fail, no event tells of that: an event
+// about the delivery of such an event would fail as that did, and so on without end.
+func IsNoticeType(eventType string) bool {
+	return slices.ContainsFunc(noticeTypes, func(prefix string) bool { return strings.HasPrefix(eventType, prefix) })
+}
 
 // tellAfterAll has subscribers told of an issue that was quiet until now, since a delivery of something else failed too.
 func (tx *Tx) tellAfterAll(ctx context.Context, i Issue) error {

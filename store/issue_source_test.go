@@ -200,3 +200,71 @@ func TestIssueEventsToTell(t *testing.T) {
 		tell("reopened") // a person asks for attention
 	})
 }
+
+// Subscribers are told of held deliveries and dead letters when people are, once, but not while deliveries of such events alone are stuck.
+func TestNoticesToTell(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		dead := func(eventType string) {
+			ids := w.newDeliveries(w.subscription, 1)
+			w.claim("a", 1)
+			d := store.Delivery{EndpointID: w.endpoint.ID, EventType: eventType, Status: store.DeliveryDead, Reason: "gone", LastStatus: 410}
+			w.write(func(tx *store.Tx) error { return tx.Complete(w.ctx, []store.Outcome{w.outcome(ids[0], "a", d)}) })
+		}
+		told := func(want int) []store.DeliveryNotice {
+			t.Helper()
+			rows, err := w.db.NoticesToTell(w.ctx, 10)
+			same(t, len(rows), err, want)
+			for _, n := range rows {
+				w.write(func(tx *store.Tx) error { return tx.TellNotice(w.ctx, n) })
+			}
+			return rows
+		}
+		hour := func() { w.clock.Advance(2 * time.Hour) }
+		first := w.now()
+		dead(eventType)
+		w.clock.Advance(time.Second)
+		dead(eventType)
+		told(0) // nor are people
+		w.clock.Advance(time.Second)
+		same(t, len(w.raisedNow(true)), nil, 1)
+		moment := w.now()
+		n := told(1)[0]
+		same(t, n.TellSince, nil, first)
+		same(t, n.TellAt, nil, moment)
+		told(0)
+		for _, about := range []string{"nl.schakel.deliveries.stuck.v1", "nl.schakel.issue.opened.v1"} {
+			hour()
+			dead(about)
+			same(t, len(w.raisedNow(true)), nil, 1) // people are told all the same
+			told(0)
+		}
+		hour()
+		dead("nl.schakel.deliveries.stuck.v1")
+		dead(eventType)
+		same(t, len(w.raisedNow(true)), nil, 1)
+		rows, err := w.db.NoticesToTell(w.ctx, 10)
+		same(t, len(rows), err, 1)
+		hour()
+		dead(eventType)
+		w.raisedNow(true)
+		w.write(func(tx *store.Tx) error { return tx.TellNotice(w.ctx, rows[0]) }) // by another node, which read the notice before
+		told(1)
+		hour()
+		dead(eventType)
+		same(t, len(w.raisedNow(false)), nil, 1) // nothing is stuck any more
+		told(0)
+		// A subscription to notices that was suspended holds them, which is no news either.
+		hour()
+		w.newDeliveries(w.subscription, 1)
+		_, pool := w.db.Pools()
+		_, err = pool.ExecContext(w.ctx, `UPDATE delivery SET event_type = 'nl.schakel.deliveries.stuck.v1' WHERE status = 'pending'`)
+		noErr(t, err)
+		w.write(func(tx *store.Tx) error {
+			w.subscription.Status = store.SubscriptionSuspended
+			return tx.UpdateSubscription(w.ctx, &w.subscription)
+		})
+		w.write(func(tx *store.Tx) error { _, err := tx.HoldStopped(w.ctx, 10); return err })
+		same(t, w.raisedNow(true), nil, []string{store.DeliveryHeld})
+		told(0)
+	})
+}

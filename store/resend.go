@@ -126,7 +126,7 @@ func (tx *Tx) HoldStopped(ctx context.Context, limit int) (int64, error) {
 		status = CASE WHEN (SELECT s.status FROM subscription s WHERE s.id = delivery.subscription_id) = 'ended' THEN 'dead' ELSE 'held' END,
 		reason = 'subscription-' || (SELECT CASE WHEN s.status = 'approved' THEN 'suspended' ELSE s.status END
 			FROM subscription s WHERE s.id = delivery.subscription_id)
-		WHERE id IN (SELECT id FROM stopped) RETURNING endpoint_id, status`, append(append([]any{tx.Now}, w.args...), tx.Now)...)
+		WHERE id IN (SELECT id FROM stopped) RETURNING endpoint_id, event_type, status`, append(append([]any{tx.Now}, w.args...), tx.Now)...)
 	if err != nil {
 		return 0, err
 	}
