@@ -51,14 +51,11 @@ func (v IssueListView) table(ctx context.Context) ui.TableView {
 	t := ui.TableView{
 		ID: "issues", Caption: i18n.T(ctx, "deliveries.issues.title"), Total: v.Total, Noun: [2]string{i18n.T(ctx, "deliveries.noun.issue-one"), i18n.T(ctx, "deliveries.noun.issue-many")}, Pager: v.Pager,
 		Dense:   true,
-		Columns: []ui.Column{{Label: i18n.T(ctx, "deliveries.issues.cause"), Two: true}, {Label: i18n.T(ctx, "deliveries.endpoint"), Two: true, Bare: true}},
+		Columns: []ui.Column{{Label: i18n.T(ctx, "deliveries.issues.cause"), Two: true}, {Label: v.to(ctx), Two: true, Bare: true}},
 		Empty:   ui.Empty{Text: i18n.T(ctx, "deliveries.issues.none"), ActionLabel: i18n.T(ctx, "deliveries.list.see-all"), ActionHref: v.Deliveries},
 	}
 	if v.Filtered {
 		t.Empty = ui.Empty{Text: i18n.T(ctx, "deliveries.list.no-match-issues"), ActionLabel: i18n.T(ctx, "deliveries.list.clear-filter"), ActionHref: v.Saved.All}
-	}
-	if v.ShowPartner {
-		t.Columns = append(t.Columns, ui.Column{Label: i18n.T(ctx, "deliveries.partner"), Two: true, Bare: true})
 	}
 	t.Columns = append(t.Columns, ui.Column{Label: i18n.T(ctx, "deliveries.state-label"), Two: true, Bare: true},
 		ui.Column{Label: i18n.T(ctx, "deliveries.issues.failures"), Numeric: true},
@@ -68,11 +65,22 @@ func (v IssueListView) table(ctx context.Context) ui.TableView {
 }
 
 func (v IssueListView) cells(ctx context.Context, r IssueRow) ui.Cells {
-	all := ui.Cells{r.cause(), ui.Short(r.Endpoint)}
+	return ui.Cells{r.cause(), r.to(), ui.Badge(r.Kind, r.State), ui.PlainText(i18n.Count(ctx, r.Failures)), ui.Ago(r.Last, v.Now), ui.Spark(r.Spark), r.actions(v.Path)}
+}
+
+// to heads the column of partners and endpoints.
+func (v IssueListView) to(ctx context.Context) string {
 	if v.ShowPartner {
-		all = append(all, ui.Short(r.Partner))
+		return i18n.T(ctx, "ui.partner-and-endpoint")
 	}
-	return append(all, ui.Badge(r.Kind, r.State), ui.PlainText(i18n.Count(ctx, r.Failures)), ui.Ago(r.Last, v.Now), ui.Spark(r.Spark), r.actions(v.Path))
+	return i18n.T(ctx, "deliveries.endpoint")
+}
+
+func (r IssueRow) to() templ.Component {
+	if r.Partner == "" {
+		return ui.Name(r.Endpoint)
+	}
+	return ui.Stack(ui.Name(r.Partner), ui.Name(r.Endpoint))
 }
 
 // IssueList lists issues, those that failed last first.
@@ -186,7 +194,7 @@ func (r IssueRow) cause() templ.Component {
 			var templ_7745c5c3_Var4 string
 			templ_7745c5c3_Var4, templ_7745c5c3_Err = templ.JoinStringErrs(r.Detail)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `deliveries/issues.templ`, Line: 86, Col: 55}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `deliveries/issues.templ`, Line: 94, Col: 55}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var4))
 			if templ_7745c5c3_Err != nil {
@@ -199,7 +207,7 @@ func (r IssueRow) cause() templ.Component {
 			var templ_7745c5c3_Var5 string
 			templ_7745c5c3_Var5, templ_7745c5c3_Err = templ.JoinStringErrs(" " + r.Detail)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `deliveries/issues.templ`, Line: 86, Col: 74}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `deliveries/issues.templ`, Line: 94, Col: 74}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var5))
 			if templ_7745c5c3_Err != nil {

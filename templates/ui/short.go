@@ -8,6 +8,18 @@ import (
 // fits is the longest text, in characters, that no column of a list shortens.
 const fits = 18
 
+// wordFits is the longest word, in characters, that a column makes room for.
+const wordFits = 22
+
+func longWord(text string) bool {
+	for _, word := range strings.Fields(text) {
+		if utf8.RuneCountInString(word) > wordFits {
+			return true
+		}
+	}
+	return false
+}
+
 // halves parts a long name in two, of which a narrow column shortens the first at its end: event types differ in their last parts,
 // and ids in their last characters. The second is empty for a name that fits anyhow.
 func halves(name string) (first, last string) {
