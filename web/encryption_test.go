@@ -56,7 +56,8 @@ func TestDataOfPartnerIsErased(t *testing.T) {
 	wantRedirect(t, erase(w.admin), here)
 	wantStatus(t, erase(w.admin), http.StatusConflict)
 
-	lacks(t, text(w.admin.get(here)), here+"/erase-data")
+	lacks(t, text(w.admin.get(here)), here+"/erase-data", "nothing to erase")
+	wantPage(t, w.admin.get(here), http.StatusOK, "Erased on ", " by Ada Admin. The key was destroyed")
 	wantPage(t, w.admin.get("/admin/audit?action="+registry.ActionDataErased), http.StatusOK, "erased the data that")
 	for _, path := range []string{page, "/admin/events/" + e.ID, "/partner/deliveries/" + d.ID, "/admin/issues/" + issue.ID} {
 		b := w.admin

@@ -15,6 +15,10 @@ type Erasure struct {
 	Events   int  // whose data becomes unreadable
 	Plain    int  // that were stored before data was encrypted, and stay readable until retention removes them
 	Open     int  // deliveries of its events that have not ended; they become dead letters
+	// DoneAt is when data of the partner was erased last, zero for never, and DoneBy the name of who did it; empty once the audit trail does not
+	// hold it any more. Of one that erased itself, by setting, it is the name of the system.
+	DoneAt store.Time
+	DoneBy string
 }
 
 // Erasure reports what erasing the data of a partner would do.
@@ -25,9 +29,21 @@ func (p *Partners) Erasure(ctx context.Context, partner store.Partner) (e Erasur
 	keys, err := p.cfg.DB.DataKeys(ctx, partner.ID)
 	for _, k := range keys {
 		e.Possible = e.Possible || k.ErasedAt.IsZero()
+		if k.ErasedAt.After(e.DoneAt.Time) {
+			e.DoneAt = k.ErasedAt
+		}
 	}
 	if err != nil {
 		return e, registry.Wrap("list data keys", err)
+	}
+	if !e.DoneAt.IsZero() {
+		by, err := p.cfg.DB.NewestAudits(ctx, store.AuditFilter{ObjectKind: "partner", ObjectID: partner.ID, Action: registry.ActionDataErased}, 1)
+		if err != nil {
+			return e, registry.Wrap("find who erased data", err)
+		}
+		if len(by) > 0 {
+			e.DoneBy = by[0].ActorName
+		}
 	}
 	if e.Events, e.Plain, err = p.cfg.DB.EncryptedEvents(ctx, partner.ID); err != nil || !e.Possible {
 		return e, registry.Wrap("count events", err)

@@ -34,6 +34,8 @@ type AdminPartnerView struct {
 	// Flow shows what it could ask for after an approval; nil when there is nothing to approve.
 	Flow *ui.FlowView
 	Acts ui.ActsView
+	// Erased says when the data that an ended partner sent was erased, and by whom; empty when it was not.
+	Erased string
 	// NoErasure explains why the data that an ended partner sent is not erased; empty when it can be.
 	NoErasure string
 	Message   i18n.Message
@@ -72,6 +74,7 @@ func (v AdminPartnerView) organisation(ctx context.Context) []ui.Item {
 	}
 	items = ui.ClockItem(items, i18n.T(ctx, "partners.label.decided"), v.Decided, v.Now)
 	items = ui.TextItem(items, i18n.T(ctx, "partners.label.decided-by"), v.DecidedBy)
+	items = ui.TextItem(items, i18n.T(ctx, "partners.partner.data-sent"), v.Erased)
 	items = ui.TextItem(items, i18n.T(ctx, "partners.partner.erase"), v.NoErasure)
 	return ui.TextItem(items, i18n.T(ctx, "partners.label.reason"), v.Reason)
 }
@@ -202,7 +205,7 @@ func AdminPartner(p ui.Page, v AdminPartnerView) templ.Component {
 						var templ_7745c5c3_Var4 string
 						templ_7745c5c3_Var4, templ_7745c5c3_Err = templ.JoinStringErrs(g)
 						if templ_7745c5c3_Err != nil {
-							return templ.Error{Err: templ_7745c5c3_Err, FileName: `partners/admin_partner.templ`, Line: 131, Col: 13}
+							return templ.Error{Err: templ_7745c5c3_Err, FileName: `partners/admin_partner.templ`, Line: 134, Col: 13}
 						}
 						_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var4))
 						if templ_7745c5c3_Err != nil {

@@ -23,12 +23,9 @@ func (p *pages) eraseStep() site.Step {
 	}
 }
 
-// fillErasure adds the effect of an erasure to its explanation, or removes the decision where there is nothing to erase.
+// fillErasure shows when data was erased, and adds the effect of an erasure to its explanation, or removes the decision where there is nothing to
+// erase.
 func (p *pages) fillErasure(ctx context.Context, partner store.Partner, v *view.AdminPartnerView) error {
-	i := slices.IndexFunc(v.Acts.Danger, func(d ui.Danger) bool { return d.ID == eraseVerb })
-	if i < 0 {
-		return nil
-	}
 	e, err := p.Registry.Partners.Erasure(ctx, partner)
 	if err != nil {
 		return err
@@ -37,9 +34,22 @@ func (p *pages) fillErasure(ctx context.Context, partner store.Partner, v *view.
 	if e.Plain > 0 {
 		plain = " " + i18n.T(ctx, "partners.partner.erase-plain", i18n.CountUpTo(ctx, e.Plain, store.ListBound))
 	}
+	switch {
+	case e.DoneAt.IsZero():
+	case e.DoneBy == "":
+		v.Erased = i18n.T(ctx, "partners.partner.data-erased", e.DoneAt.Time) + plain
+	default:
+		v.Erased = i18n.T(ctx, "partners.partner.data-erased-by", e.DoneAt.Time, e.DoneBy) + plain
+	}
+	i := slices.IndexFunc(v.Acts.Danger, func(d ui.Danger) bool { return d.ID == eraseVerb })
+	if i < 0 {
+		return nil
+	}
 	if !e.Possible {
 		v.Acts.Danger = slices.Delete(v.Acts.Danger, i, i+1)
-		v.NoErasure = i18n.T(ctx, "partners.partner.erase-nothing") + plain
+		if v.Erased == "" {
+			v.NoErasure = i18n.T(ctx, "partners.partner.erase-nothing") + plain
+		}
 		return nil
 	}
 	d := &v.Acts.Danger[i]
