@@ -1,6 +1,7 @@
 package event
 
 import (
+	"bytes"
 	"errors"
 	"iter"
 
@@ -55,6 +56,9 @@ type Event struct {
 // Extension returns the canonical string of a context attribute: the value of a string, the literal of an integer or a
 // boolean. It finds the attributes of the core specification too.
 func (e *Event) Extension(name string) (string, bool) {
+	if !bytes.Contains(e.Attributes, []byte(`"`+name+`"`)) { // few events have any
+		return "", false
+	}
 	for attribute, value := range e.All() {
 		if attribute == name {
 			return value, true

@@ -1,9 +1,6 @@
 package event
 
-import (
-	"bytes"
-	"regexp"
-)
+import "regexp"
 
 // traceParent is version 00 of the header traceparent of W3C Trace Context: a trace-id, a parent-id and flags.
 var traceParent = regexp.MustCompile(`^00-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}$`)
@@ -20,9 +17,6 @@ func TraceID(traceparent string) string {
 // TraceContext returns the extensions traceparent and tracestate of the event, as the HTTP headers of these names carry them (CE-24);
 // "" and "" when traceparent is absent or not valid.
 func (e *Event) TraceContext() (parent, state string) {
-	if !bytes.Contains(e.Attributes, []byte(`"traceparent"`)) {
-		return "", ""
-	}
 	parent, _ = e.Extension("traceparent")
 	if TraceID(parent) == "" {
 		return "", ""
