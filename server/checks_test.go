@@ -133,7 +133,7 @@ func TestCheckCommandWithCertificate(t *testing.T) {
 	if got := event(); got == "pass" {
 		t.Error("a receiver that asks for a certificate took an event without one")
 	}
-	if got := event("--certificate", write("cert", []byte(shown.Chain)), "--key", write("key", []byte(shown.KeyPEM))); got != "pass" {
+	if got := event("--certificate", write("cert", shown.Chain), "--key", write("key", []byte(shown.KeyPEM))); got != "pass" {
 		t.Errorf("with the certificate: %s", got)
 	}
 }

@@ -84,7 +84,7 @@ func traceService(f TraceFlags, out cli.OutboundFlags, recorder *trace.Recorder,
 	var done sync.WaitGroup
 	var cancel context.CancelFunc
 	return funcService{name: "traces", start: func(ctx context.Context) error {
-		ctx, cancel = context.WithCancel(context.WithoutCancel(ctx))
+		ctx, cancel = context.WithCancel(context.WithoutCancel(ctx)) // #nosec G118 -- stop calls it
 		done.Go(func() { e.Run(ctx) })
 		return nil
 	}, stop: func(ctx context.Context) error {

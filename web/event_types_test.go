@@ -244,7 +244,7 @@ func TestPayloadIsHeldAgainstItsContract(t *testing.T) {
 		if found != tt.want {
 			t.Errorf("%s: %s, want %s", tt.name, found, tt.want)
 		}
-		if tt.status == http.StatusBadRequest && (got.Code != "payload-refused" || !strings.Contains(string(got.Detail), "http://schakel.example.nl/contracts/student-events/versions/1.0.0")) {
+		if tt.status == http.StatusBadRequest && (got.Code != "payload-refused" || !strings.Contains(got.Detail, "http://schakel.example.nl/contracts/student-events/versions/1.0.0")) {
 			t.Errorf("%s: %s %s", tt.name, got.Code, got.Detail)
 		}
 	}

@@ -139,9 +139,15 @@ func TestAPIFindsByAnyID(t *testing.T) {
 		query     url.Values
 		want, all string // of the partner, and of who decides about the issues of everybody
 	}{
-		{url.Values{"id": {"order-7"}}, "1", "2"}, {url.Values{"id": {"ce-1"}}, "1", "2"}, {url.Values{"id": {ours[0].ID}}, "1", "2"},
-		{url.Values{"id": {own.ID}}, "1", "1"}, {url.Values{"id": {theirs.ID}}, "0", "1"}, {url.Values{"id": {"order-8"}}, "0", "0"},
-		{url.Values{"subject": {"pupil/42"}}, "1", "2"}, {url.Values{"subject": {"pupil"}}, "0", "0"}, {url.Values{"id": {"order-7"}, "subject": {"pupil"}}, "0", "0"},
+		{url.Values{"id": {"order-7"}}, "1", "2"},
+		{url.Values{"id": {"ce-1"}}, "1", "2"},
+		{url.Values{"id": {ours[0].ID}}, "1", "2"},
+		{url.Values{"id": {own.ID}}, "1", "1"},
+		{url.Values{"id": {theirs.ID}}, "0", "1"},
+		{url.Values{"id": {"order-8"}}, "0", "0"},
+		{url.Values{"subject": {"pupil/42"}}, "1", "2"},
+		{url.Values{"subject": {"pupil"}}, "0", "0"},
+		{url.Values{"id": {"order-7"}, "subject": {"pupil"}}, "0", "0"},
 	} {
 		for _, list := range []string{"deliveries", "issues"} {
 			if got := total(consumer, list, tt.query); got != tt.want {

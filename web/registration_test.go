@@ -264,7 +264,7 @@ func TestOnboardingWithoutMailServer(t *testing.T) {
 			read++
 		case registry.ActionPartnerVouched:
 			vouched++
-			if !strings.Contains(string(a.Detail), "I called them") || a.ActorName != "Ada Admin" {
+			if !strings.Contains(a.Detail, "I called them") || a.ActorName != "Ada Admin" {
 				t.Errorf("audit entry %+v", a)
 			}
 		}

@@ -93,15 +93,13 @@ func (p *pki) certificate(t testing.TB, key crypto.Signer, change func(*x509.Cer
 
 // receiver is a good one; tests spoil it.
 type receiver struct {
-	tls    *tls.Config
-	token  http.HandlerFunc
-	hook   http.HandlerFunc
-	verify bool // it verifies the signatures of sign
+	tls   *tls.Config
+	token http.HandlerFunc
+	hook  http.HandlerFunc
 
 	mu   sync.Mutex
 	seen map[string]bool
 	n    int
-	sign webhook.Signatures
 }
 
 func newReceiver(t testing.TB, p *pki) *receiver {
@@ -133,6 +131,9 @@ func (r *receiver) receive(w http.ResponseWriter, q *http.Request) {
 func (r *receiver) answer(q *http.Request) int {
 	kind, _, _ := mime.ParseMediaType(q.Header.Get("Content-Type"))
 	body, err := io.ReadAll(q.Body)
+	if err != nil {
+		return http.StatusBadRequest
+	}
 	var events []map[string]any
 	switch kind {
 	case mediaEvent:

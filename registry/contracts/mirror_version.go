@@ -127,9 +127,9 @@ func firstFinding(findings []contract.Finding) i18n.Message {
 			continue
 		}
 		if f.Line > 0 {
-			return i18n.M("contracts.run.invalid-line", f.Line, i18n.Message(f.Detail))
+			return i18n.M("contracts.run.invalid-line", f.Line, f.Detail)
 		}
-		return i18n.M("contracts.run.invalid", i18n.Message(f.Detail))
+		return i18n.M("contracts.run.invalid", f.Detail)
 	}
 	return "contracts.run.unreadable"
 }

@@ -37,7 +37,7 @@ func (e *InvalidDocumentError) Error() string {
 func (e *InvalidDocumentError) Unwrap() error {
 	text := i18n.Message("contracts.document.unusable")
 	if len(e.Findings) > 0 {
-		text = i18n.Message(e.Findings[0].Detail)
+		text = e.Findings[0].Detail
 	}
 	return registry.Invalid(registry.Problems{"document": text})
 }

@@ -104,7 +104,6 @@ const day = 24 * time.Hour
 var (
 	expiryDays      = []int{60, 30, 7, 1}
 	shortLivedDays  = []int{7, 1}
-	longestNotice   = 60 * day
 	shortLived      = 100 * day
 	warnedOf        = 30 * day
 	mostExpiries    = 50 // that the check lists

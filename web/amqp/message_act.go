@@ -80,7 +80,7 @@ func (a AMQPArea) acted(c echo.Context, err error, id string, text i18n.Message)
 	}
 	for _, known := range []error{outbox.ErrNotResendable, outbox.ErrEventExpired, outbox.ErrDataErased} {
 		if errors.Is(err, known) {
-			return a.refuse(c, a.message(id), i18n.Message(site.Sentence(known)))
+			return a.refuse(c, a.message(id), site.Sentence(known))
 		}
 	}
 	return a.Saved(c, err, a.message(id), text)

@@ -117,7 +117,7 @@ func (a AMQPArea) messageRow(c echo.Context, m store.AMQPMessage) view.AMQPMessa
 	ctx := c.Request().Context()
 	return view.AMQPMessageRow{
 		Href: a.message(m.ID), Kind: i18n.Of(ctx, "amqp.kind", m.Kind), Out: m.Direction == store.AMQPOut, Party: a.other(c, m), MessageID: m.MessageID,
-		Subject: m.Subject, State: a.stateNow(ctx, m), Reason: i18n.Message(site.AMQPReasonOf(m.Reason).Label).In(ctx), At: m.CreatedAt.Time, Changed: m.UpdatedAt.Time,
+		Subject: m.Subject, State: a.stateNow(ctx, m), Reason: site.AMQPReasonOf(m.Reason).Label.In(ctx), At: m.CreatedAt.Time, Changed: m.UpdatedAt.Time,
 	}
 }
 

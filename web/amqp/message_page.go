@@ -43,7 +43,7 @@ func (a AMQPArea) showMessage(c echo.Context, reason string, wrong i18n.Message)
 	if err != nil {
 		return err
 	}
-	cause := i18n.Message(site.AMQPReasonOf(m.Reason).Label)
+	cause := site.AMQPReasonOf(m.Reason).Label
 	v := view.AMQPMessageView{
 		State: a.stateNow(ctx, m), About: a.aboutNow(ctx, m), Code: m.Reason, Cause: cause.In(ctx), Remedy: AMQPRemedy(m).In(ctx), Detail: remark(ctx, m), Codes: m.Codes,
 		Facts: a.messageFacts(ctx, c, m), IDs: messageIDs(ctx, m), Trace: traceMoments(ctx, traces), Now: a.Cfg.Now(),
@@ -184,7 +184,7 @@ func traceMoments(ctx context.Context, traces []store.AMQPTrace) []ui.Moment {
 func (a AMQPArea) offer(ctx context.Context, v *view.AMQPMessageView, m store.AMQPMessage, answers []store.AMQPMessage, reason string, wrong i18n.Message) {
 	here := a.message(m.ID)
 	if m.Direction == store.AMQPOut && (m.Kind == store.AMQPBusiness || m.Kind == store.AMQPRequest) {
-		v.Acts = append(v.Acts, view.AMQPAct{Label: i18n.T(ctx, "amqp.act.resend"), Action: here + "/resend", WhyNot: a.whyNot(a.whyNotResent(ctx, m, i18n.Message(amqp.MayResend(m, a.Cfg.Now())))).In(ctx)})
+		v.Acts = append(v.Acts, view.AMQPAct{Label: i18n.T(ctx, "amqp.act.resend"), Action: here + "/resend", WhyNot: a.whyNot(a.whyNotResent(ctx, m, amqp.MayResend(m, a.Cfg.Now()))).In(ctx)})
 	}
 	if m.Direction == store.AMQPIn && m.Kind == store.AMQPBusiness && (m.Status == store.AMQPProcessed || m.Status == store.AMQPRejected) {
 		v.Acts = append(v.Acts, view.AMQPAct{Label: i18n.T(ctx, "amqp.act.answer"), Action: here + "/answer", WhyNot: a.whyNot(whyNoAnswer(answers)).In(ctx)})

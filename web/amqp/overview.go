@@ -63,7 +63,7 @@ func (a AMQPArea) clockMark(ctx context.Context) (view.Mark, string) {
 		return view.Mark{Kind: ui.KindWarning, Text: i18n.T(ctx, "amqp.clock.no-bridge")}, a.whyNot("").In(ctx)
 	}
 	state := a.AMQP.Clock()
-	detail := i18n.Message(state.Detail).In(ctx)
+	detail := state.Detail.In(ctx)
 	switch {
 	case state.Synchronised:
 		return view.Mark{Kind: ui.KindOK, Text: i18n.T(ctx, "amqp.clock.right")}, detail

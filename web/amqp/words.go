@@ -88,10 +88,10 @@ func AMQPRemedy(m store.AMQPMessage) i18n.Message {
 		return "" // that was done
 	}
 	if !rejectedByUs(m) {
-		return i18n.Message(site.AMQPReasonOf(m.Reason).Remedy)
+		return site.AMQPReasonOf(m.Reason).Remedy
 	}
 	if m.Reason == store.AMQPOtherContent {
-		return i18n.Message(site.AMQPReasonOf(m.Reason).Remedy)
+		return site.AMQPReasonOf(m.Reason).Remedy
 	}
 	if m.Kind == store.AMQPEvent || m.Status == store.AMQPQuarantined || m.Reason == "" {
 		return "" // the state gives the advice

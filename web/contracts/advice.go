@@ -94,7 +94,7 @@ func adviceView(ctx context.Context, report lint.Report, here string, filter adv
 }
 
 func adviceRule(ctx context.Context, o lint.Outcome) view.AdviceRule {
-	r := view.AdviceRule{ID: o.ID, Set: i18n.Message(o.Set).In(ctx), Title: i18n.Message(o.Title).In(ctx), Severity: o.Severity, State: string(o.State), Count: o.Count, Link: o.Link}
+	r := view.AdviceRule{ID: o.ID, Set: i18n.Message(o.Set).In(ctx), Title: o.Title.In(ctx), Severity: o.Severity, State: string(o.State), Count: o.Count, Link: o.Link}
 	if o.State == lint.Fails {
 		r.Href = "#rule-" + o.Code
 	}
@@ -102,7 +102,7 @@ func adviceRule(ctx context.Context, o lint.Outcome) view.AdviceRule {
 }
 
 func adviceGroup(ctx context.Context, o lint.Outcome, found []contract.Finding, v view.AdviceView, filter adviceFilter) view.AdviceGroup {
-	g := view.AdviceGroup{ID: o.Code, Title: i18n.Message(o.Title).In(ctx), Remedy: i18n.Message(o.Remedy).In(ctx), Total: o.Count}
+	g := view.AdviceGroup{ID: o.Code, Title: o.Title.In(ctx), Remedy: i18n.Message(o.Remedy).In(ctx), Total: o.Count}
 	if filter.rule == "" && len(found) > shownFindings {
 		found, g.More = found[:shownFindings], v.Action+"?"+url.Values{"rule": {o.Code}}.Encode()
 	}

@@ -88,7 +88,7 @@ func fillChanges(c echo.Context, v *view.ContractChangesView, made contracts.Com
 const maxShownChanges = 200
 
 func changeGroup(ctx context.Context, g compare.Group) view.ContractChangeGroup {
-	group := view.ContractChangeGroup{Text: i18n.Message(g.Text).In(ctx), Level: string(g.Level), Cause: g.Cause, Total: len(g.Changes), EventTypes: g.EventTypes}
+	group := view.ContractChangeGroup{Text: g.Text.In(ctx), Level: string(g.Level), Cause: g.Cause, Total: len(g.Changes), EventTypes: g.EventTypes}
 	for _, c := range g.Changes[:min(len(g.Changes), maxShownChanges)] {
 		group.Changes = append(group.Changes, changeRow(ctx, c))
 	}

@@ -71,10 +71,10 @@ func CheckEvent(payloads *contracts.Payloads, name string, content []byte, versi
 		if m.Attribute == "data" {
 			at = within + m.Pointer
 		}
-		answer.add(content, at, site.ProblemError{Attribute: m.Attribute, Code: m.Code, Detail: i18n.Message(m.Detail)})
+		answer.add(content, at, site.ProblemError{Attribute: m.Attribute, Code: m.Code, Detail: m.Detail})
 	}
 	for _, n := range j.Notes {
-		answer.Advice = append(answer.Advice, site.ProblemError{Attribute: n.Attribute, Code: n.Code, Detail: i18n.Message(n.Detail)})
+		answer.Advice = append(answer.Advice, site.ProblemError{Attribute: n.Attribute, Code: n.Code, Detail: n.Detail})
 	}
 	answer.Valid = len(answer.Findings) == 0
 	return answer, nil

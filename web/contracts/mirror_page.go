@@ -33,7 +33,7 @@ func (p *pages) showMirrorPage(c echo.Context, status int, typed string, wrong i
 	v := view.MirrorView{
 		Name: s.Name, Kind: mirrorKindName(ctx, s.Kind), URL: s.URL, URLs: s.URLs, Contracts: s.Contracts, Schedule: s.Schedule, Prefix: s.Prefix,
 		HasKey: s.Secret != "", Enabled: s.Enabled, Asked: s.AskedAt.Time, Next: s.Next, Created: s.CreatedAt.Time, CreatedBy: s.CreatedBy, Now: p.Cfg.Now(),
-		RemoveAction: mirrorHref(s.ID) + "/removal", RemoveTyped: typed, RemoveError: i18n.Message(wrong),
+		RemoveAction: mirrorHref(s.ID) + "/removal", RemoveTyped: typed, RemoveError: wrong,
 	}
 	if s.PartnerID != "" {
 		if v.Partner, err = p.AdminNames().PartnerLink(ctx, s.PartnerID); err != nil {
@@ -139,7 +139,7 @@ func (p *pages) showAlarm(c echo.Context, status int, typed string, wrong i18n.M
 		Ours: ui.Named{Name: a.ContractID + " " + a.Version, Href: site.ContractVersionHref(a.ContractID, a.Version)}, URL: a.OriginURL,
 		OurDigest: ours.Digest, OurSize: ours.Size, Digest: a.Digest, Size: a.Size, Found: a.FoundAt.Time, Seen: a.SeenAt.Time, Settled: a.SettledAt.Time,
 		SettledBy: a.SettledBy, Reason: i18n.Message(a.Reason).In(ctx), DownloadHref: alarmHref(a) + "/content", SettleAction: alarmHref(a) + "/settlement",
-		ReasonTyped: typed, ReasonError: i18n.Message(wrong), Now: p.Cfg.Now(),
+		ReasonTyped: typed, ReasonError: wrong, Now: p.Cfg.Now(),
 	}
 	changes, err := p.Registry.Mirrors.AlarmChanges(ctx, who, id, a.ID)
 	if _, refused := site.FormRefusal(err); refused != nil {

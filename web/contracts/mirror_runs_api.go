@@ -141,7 +141,7 @@ func (m *handlers) showMirrorAlarm(c echo.Context, who api.Caller) error {
 func newAlarmChanges(ctx context.Context, changes []compare.Change) []alarmChange {
 	var list []alarmChange
 	for _, change := range changes[:min(len(changes), maxListedChanges)] {
-		list = append(list, alarmChange{string(change.Level), i18n.Message(change.Text).In(ctx)})
+		list = append(list, alarmChange{string(change.Level), change.Text.In(ctx)})
 	}
 	return list
 }

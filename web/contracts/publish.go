@@ -245,7 +245,7 @@ func ownBoundRows(ctx context.Context, bound []contracts.Bound) []view.BoundRow 
 
 func changeRow(ctx context.Context, c compare.Change) view.ContractChangeRow {
 	return view.ContractChangeRow{
-		Level: string(c.Level), Text: i18n.Message(c.Text).In(ctx), Why: i18n.Message(c.Why).In(ctx), Side: c.Side, Subject: i18n.Message(c.Subject).In(ctx), Pointer: c.Pointer, Removed: c.Removed, Code: c.Code,
+		Level: string(c.Level), Text: c.Text.In(ctx), Why: i18n.Message(c.Why).In(ctx), Side: c.Side, Subject: i18n.Message(c.Subject).In(ctx), Pointer: c.Pointer, Removed: c.Removed, Code: c.Code,
 		OldPointer: c.OldPointer, Direction: c.Direction,
 	}
 }

@@ -82,13 +82,13 @@ func newChangesAnswer(ctx context.Context, made contracts.Comparison) ChangesAns
 		Counts: countLevels(made.Changes), Causes: []causeAnswer{}, Changes: []changeAnswer{},
 	}
 	for _, g := range compare.GroupByCause(made.Changes) {
-		answer.Causes = append(answer.Causes, causeAnswer{g.Cause, string(g.Level), i18n.Message(g.Text).In(ctx)})
+		answer.Causes = append(answer.Causes, causeAnswer{g.Cause, string(g.Level), g.Text.In(ctx)})
 	}
 	for _, c := range made.Changes {
 		answer.Changes = append(answer.Changes, changeAnswer{
 			Level: string(c.Level), Code: c.Code, Pointer: c.Pointer, Removed: c.Removed, Side: c.Side,
 			OldPointer: c.OldPointer, NewPointer: c.NewPointer, Direction: c.Direction,
-			Subjects: written(ctx, c.Subjects), Text: i18n.Message(c.Text).In(ctx), Explanation: i18n.Message(c.Why).In(ctx), Cause: c.Cause, EventTypes: c.EventTypes,
+			Subjects: written(ctx, c.Subjects), Text: c.Text.In(ctx), Explanation: i18n.Message(c.Why).In(ctx), Cause: c.Cause, EventTypes: c.EventTypes,
 		})
 	}
 	return answer

@@ -67,7 +67,7 @@ func breakingProblem(err error) error {
 	}
 	p := site.NewProblem(http.StatusConflict, "breaking-change", detail)
 	for _, change := range refused.Breaking[:min(len(refused.Breaking), maxListedChanges)] {
-		p.Errors = append(p.Errors, site.ProblemError{Pointer: change.Pointer, Code: change.Code, Detail: withRemedy(i18n.Message(change.Text), i18n.Message(change.Why))})
+		p.Errors = append(p.Errors, site.ProblemError{Pointer: change.Pointer, Code: change.Code, Detail: withRemedy(change.Text, i18n.Message(change.Why))})
 	}
 	return p
 }

@@ -175,7 +175,7 @@ func documentProblem(err error) error {
 
 // findingText joins a finding, the file of a zip that it stands in, and its remedy.
 func findingText(f contract.Finding) i18n.Message {
-	text := withRemedy(i18n.Message(f.Detail), i18n.Message(f.Remedy))
+	text := withRemedy(f.Detail, i18n.Message(f.Remedy))
 	if file := inFile(f); file != "" {
 		return i18n.M("contracts.api.finding-in-file", file, text)
 	}
@@ -234,7 +234,7 @@ func newLintAnswer(ctx context.Context, r lint.Report) *LintAnswer {
 		}
 	}
 	for _, o := range r.Outcomes {
-		answer.Rules = append(answer.Rules, lintRuleAnswer{o.Code, o.ID, i18n.Message(o.Set).In(ctx), i18n.Message(o.Title).In(ctx), o.Severity, string(o.State), o.Count, o.Link})
+		answer.Rules = append(answer.Rules, lintRuleAnswer{o.Code, o.ID, i18n.Message(o.Set).In(ctx), o.Title.In(ctx), o.Severity, string(o.State), o.Count, o.Link})
 	}
 	return answer
 }

@@ -80,7 +80,7 @@ func newVersionAnswer(v store.ContractVersion) versionAnswer {
 func newFindingAnswers(ctx context.Context, list []contract.Finding) []FindingAnswer {
 	answers := make([]FindingAnswer, len(list))
 	for i, f := range list {
-		answers[i] = FindingAnswer{f.Severity, f.Code, f.Pointer, f.Line, f.Column, f.File, f.FileLine, i18n.Message(f.Detail).In(ctx), i18n.Message(f.Remedy).In(ctx)}
+		answers[i] = FindingAnswer{f.Severity, f.Code, f.Pointer, f.Line, f.Column, f.File, f.FileLine, f.Detail.In(ctx), i18n.Message(f.Remedy).In(ctx)}
 	}
 	return answers
 }

@@ -178,7 +178,7 @@ func findingRows(ctx context.Context, findings []contract.Finding, here string) 
 	var rows []view.FindingRow
 	for _, f := range findings {
 		row := view.FindingRow{
-			Severity: f.Severity, Code: f.Code, Pointer: f.Pointer, Detail: i18n.Message(f.Detail).In(ctx), Remedy: i18n.Message(f.Remedy).In(ctx), Line: f.Line, Column: f.Column,
+			Severity: f.Severity, Code: f.Code, Pointer: f.Pointer, Detail: f.Detail.In(ctx), Remedy: i18n.Message(f.Remedy).In(ctx), Line: f.Line, Column: f.Column,
 			File: inFile(f).In(ctx),
 		}
 		if f.Line > 0 && here != "" {

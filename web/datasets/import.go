@@ -9,7 +9,6 @@ import (
 	"io"
 	"mime/multipart"
 	"net/http"
-	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -167,14 +166,6 @@ func (p *Pages) importRefused(c echo.Context, in importForm, err error) error {
 		return err
 	}
 	return p.showDatasetImport(c, status, in, v)
-}
-
-// fullStop makes a sentence of what is told without capital and full stop.
-func fullStop(text string) string {
-	if text == "" || strings.HasSuffix(text, ".") {
-		return site.Capital(text)
-	}
-	return site.Capital(text) + "."
 }
 
 func (p *Pages) showDatasetImport(c echo.Context, status int, in importForm, v view.ImportView) error {

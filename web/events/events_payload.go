@@ -58,13 +58,13 @@ func (m *handlers) checkPayload(set *profile.ProfileState, at place, e *event.Ev
 	}
 	p.versions = append(p.versions, j.Versions())
 	for _, note := range j.Notes {
-		findings.warnings = append(findings.warnings, at.problem(note.Attribute, i18n.Message(note.Detail)).Coded(note.Code))
+		findings.warnings = append(findings.warnings, at.problem(note.Attribute, note.Detail).Coded(note.Code))
 	}
 	if len(j.Misfits) > 0 && p.against.ID == "" {
 		p.against = j.Against
 	}
 	for _, misfit := range j.Misfits {
-		entry := at.problem(misfit.Attribute, i18n.Message(misfit.Detail)).Coded(misfit.Code)
+		entry := at.problem(misfit.Attribute, misfit.Detail).Coded(misfit.Code)
 		entry.Pointer += misfit.Pointer
 		if set.Payload == registry.PolicyWarn {
 			findings.warnings = append(findings.warnings, entry)

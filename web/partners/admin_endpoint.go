@@ -151,7 +151,7 @@ func (p *pages) adminEndpointTest(c echo.Context) error {
 	}
 	_, delivery, err := p.Engine.SendTest(c.Request().Context(), site.EngineActor(c), c.Param("id"), testSource(own))
 	if errors.Is(err, outbox.ErrNothingSent) {
-		p.Flash(c, ui.KindWarning, i18n.Message(site.Sentence(err)))
+		p.Flash(c, ui.KindWarning, site.Sentence(err))
 		return c.Redirect(http.StatusSeeOther, "/admin/endpoints/"+c.Param("id"))
 	}
 	if err != nil {

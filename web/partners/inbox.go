@@ -208,7 +208,7 @@ func (d ownerPages) againstContract(ctx context.Context, m store.InboxMessage, h
 			return nil, false, err
 		}
 		for _, misfit := range j.Misfits {
-			misfits = append(misfits, strings.TrimSpace("/"+misfit.Attribute+misfit.Pointer+" "+i18n.Message(misfit.Detail).In(ctx)))
+			misfits = append(misfits, strings.TrimSpace("/"+misfit.Attribute+misfit.Pointer+" "+misfit.Detail.In(ctx)))
 		}
 	}
 	return misfits, checked, nil

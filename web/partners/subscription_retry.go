@@ -74,7 +74,7 @@ func retryWords(ctx context.Context, s store.Subscription, set registry.Profile)
 	for _, w := range r.Waits {
 		waits = append(waits, i18n.Duration(ctx, w))
 	}
-	pauses, attempts, deadline := strings.Join(waits, ", "), i18n.Count(ctx, int(r.MaxAttempts)), i18n.Duration(ctx, r.Deadline)
+	pauses, attempts, deadline := strings.Join(waits, ", "), i18n.Count(ctx, r.MaxAttempts), i18n.Duration(ctx, r.Deadline)
 	var parts []string
 	if len(own.Waits) > 0 {
 		parts = append(parts, i18n.T(ctx, "partners.retry.pauses"))

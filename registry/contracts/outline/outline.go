@@ -148,7 +148,7 @@ func (o *Outline) group(title i18n.Message, text string, entries []Entry) {
 		o.Entries = append(o.Entries, e)
 	}
 	if g.To = len(o.Entries); g.To > g.From {
-		g.Anchor = o.anchors.of("group-" + slug(i18n.Message(title).String()))
+		g.Anchor = o.anchors.of("group-" + slug(title.String()))
 		o.Groups = append(o.Groups, g)
 	}
 }

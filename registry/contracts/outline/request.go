@@ -121,8 +121,8 @@ func (b *builder) secret(operation spot) [2]string {
 	if !requirements.there() {
 		requirements = b.doc.root.get("security")
 	}
-	for _, item := range requirements.items() {
-		for _, name := range b.doc.names(item) {
+	if items := requirements.items(); len(items) > 0 { // the first way is enough
+		for _, name := range b.doc.names(items[0]) {
 			s := b.doc.target(b.doc.root.get("components", "securitySchemes", name))
 			switch {
 			case s.text("type") == "apiKey" && s.text("in") == "header":
@@ -135,7 +135,6 @@ func (b *builder) secret(operation spot) [2]string {
 				return [2]string{"Authorization", "Bearer $TOKEN"}
 			}
 		}
-		break // the first way is enough
 	}
 	return [2]string{}
 }

@@ -98,8 +98,7 @@ func newExternalBench(t testing.TB, change func(*External)) (*bench, *otherServe
 	if change != nil {
 		change(&x)
 	}
-	var b *bench
-	b = newBench(t, func(c *Config) {
+	b := newBench(t, func(c *Config) {
 		c.Externals, c.HTTP, c.AllowHTTP = []External{x}, o.Client(), true
 		c.ExternalClients = c.Clients.(*memory)
 	})
