@@ -45,6 +45,7 @@ func guidesServed() []site.Doc {
 		ownGuide("mail", operators, "docs.answers.mail"),
 		ownGuide("looks", operators, "docs.answers.looks"),
 		ownGuide("postgresql", operators, "docs.answers.postgresql"),
+		ownGuide("capacity", operators, "docs.answers.capacity"),
 		guideBeside("operating", "server/operating.md", guideFiles, operators, "docs.answers.operating"),
 		ownGuide("backups", operators, "docs.answers.backups"),
 		ownGuide("keys", operators, "docs.answers.keys"),
