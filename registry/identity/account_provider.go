@@ -73,7 +73,7 @@ func (a *Accounts) Renew(ctx context.Context, s Session, id Identity) error {
 	}
 	s.CheckedAt, s.IDToken, s.ProviderSession = store.At(a.now()), a.sealToken(id.Token), id.Session
 	if !id.ProvedAt.IsZero() && id.ProvedAt.After(s.ProvedAt.Time) {
-		s.ProvedAt = store.At(id.ProvedAt)
+		s.ProvedAt = store.At(earliest(id.ProvedAt, a.now()))
 	}
 	return registry.Wrap("renew session", a.db.Write(ctx, func(tx *store.Tx) error { return tx.UpdateLoginSession(ctx, &s.LoginSession) }))
 }

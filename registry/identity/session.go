@@ -30,20 +30,47 @@ const maxAgent = 300
 const seenEvery = 5 * time.Minute
 
 // OpenSession begins a session of an account in a browser at an address, and gives its id and when it ends at the latest. It takes the
-// place of the session before in that browser; empty for none. From is the identity of a login at a provider; nil for one here.
+// place of the session before in that browser; empty for none. From is the identity of a login at a provider, which proves who it is only
+// where that says when it asked; nil for a login here.
 func (a *Accounts) OpenSession(ctx context.Context, account store.Account, before, addr, agent string, from *Identity) (id string, until time.Time, err error) {
+	s := store.LoginSession{Address: addr, Agent: registry.OneLine(agent[:min(len(agent), maxAgent)])}
+	if from != nil {
+		s.Provider, s.ProviderSession, s.IDToken, s.CheckedAt = from.Issuer, from.Session, a.sealToken(from.Token), store.At(a.now())
+		s.ProvedAt = store.At(unproved)
+		if !from.ProvedAt.IsZero() {
+			s.ProvedAt = store.At(earliest(from.ProvedAt, a.now()))
+		}
+	}
+	return a.openSession(ctx, account, before, s)
+}
+
+// ReopenSession is OpenSession for a browser whose session ended with all others of the account. The new one takes over what the old one,
+// which is read before, knew of its provider and of the last proof of who it is: ending the others proves nothing.
+func (a *Accounts) ReopenSession(ctx context.Context, account store.Account, old Session, addr, agent string) (id string, until time.Time, err error) {
+	was := old.LoginSession
+	return a.openSession(ctx, account, was.ID, store.LoginSession{
+		Address: addr, Agent: registry.OneLine(agent[:min(len(agent), maxAgent)]), ProvedAt: was.ProvedAt,
+		Provider: was.Provider, ProviderSession: was.ProviderSession, IDToken: was.IDToken, CheckedAt: was.CheckedAt,
+	})
+}
+
+// unproved is the last proof of a session whose owner gave none that is known. The database wants a time.
+var unproved = time.Unix(0, 0)
+
+func earliest(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
+}
+
+func (a *Accounts) openSession(ctx context.Context, account store.Account, before string, s store.LoginSession) (id string, until time.Time, err error) {
 	p, err := a.policy(ctx)
 	if err != nil {
 		return "", time.Time{}, err
 	}
 	_, most := limits(p, account)
-	s := store.LoginSession{AccountID: account.ID, Epoch: account.SessionEpoch, Address: addr, Agent: registry.OneLine(agent[:min(len(agent), maxAgent)])}
-	if from != nil {
-		s.Provider, s.ProviderSession, s.IDToken, s.CheckedAt = from.Issuer, from.Session, a.sealToken(from.Token), store.At(a.now())
-		if now := a.now(); !from.ProvedAt.IsZero() && from.ProvedAt.Before(now) {
-			s.ProvedAt = store.At(from.ProvedAt)
-		}
-	}
+	s.AccountID, s.Epoch = account.ID, account.SessionEpoch
 	err = a.db.Write(ctx, func(tx *store.Tx) error {
 		if err := tx.DeleteLoginSession(ctx, account.ID, before); err != nil && !errors.Is(err, store.ErrNotFound) {
 			return err
@@ -132,8 +159,8 @@ func (a *Accounts) EndSession(ctx context.Context, account store.Account, id str
 }
 
 // Proved notes that the owner of a session proved who it is.
-func (a *Accounts) Proved(ctx context.Context, s Session) error {
-	s.ProvedAt = store.At(a.now())
+func (a *Accounts) Proved(ctx context.Context, s *Session) error {
+	s.ProvedAt, s.ProvedRecently = store.At(a.now()), true
 	return registry.Wrap("note a proof", a.db.Write(ctx, func(tx *store.Tx) error { return tx.UpdateLoginSession(ctx, &s.LoginSession) }))
 }
 

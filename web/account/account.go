@@ -80,7 +80,7 @@ func (a *logins) setNotifications(c echo.Context) error {
 }
 
 func (a *logins) freshSession(c echo.Context, account store.Account, text i18n.Message) error {
-	if err := a.StartSession(c, account); err != nil {
+	if err := a.RestartSession(c, account); err != nil {
 		return err
 	}
 	a.Flash(c, ui.KindOK, text)

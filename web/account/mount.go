@@ -71,7 +71,7 @@ func (a *logins) mountLogins() {
 	own.GET("", a.AccountPage)
 	own.POST("/language", a.setLocale)
 	own.POST("/notifications", a.setNotifications)
-	own.POST("/password", a.changePassword)
+	own.POST("/password", a.changePassword, a.RequireProofOfFactor)
 	own.POST("/sessions/end", a.endSessions, a.RequireProof)
 	own.POST("/sessions/:id/end", a.endSession, a.RequireProof)
 	a.mountFactors()

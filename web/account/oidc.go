@@ -114,9 +114,13 @@ func (a *logins) loginIdentity(c echo.Context, id identity.Identity, next string
 const provedWithin = time.Minute
 
 // renewIdentity has a session go on for whom the provider says the same of, and ends it for all others. Who had to prove who it is goes
-// to the form that waits.
+// to the form that waits. A provider that was asked with max_age=0 must say when it asked (OpenID Connect Core, 2 and 3.1.2.1); of one
+// that never does, a round trip that began here with prompt=login is all the proof there can be.
 func (a *logins) renewIdentity(c echo.Context, s identity.Session, id identity.Identity, attempt oidcAttempt) error {
 	ctx := c.Request().Context()
+	if attempt.Purpose == toProve && id.ProvedAt.IsZero() {
+		id.ProvedAt = a.Cfg.Now()
+	}
 	err := a.Cfg.Accounts.Renew(ctx, s, id)
 	if errors.Is(err, identity.ErrNoAccount) {
 		if err := a.EndSession(c); err != nil {

@@ -63,13 +63,24 @@ func (a *App) RequireProof(next echo.HandlerFunc) echo.HandlerFunc {
 			if wrong != "" {
 				return a.askProof(c, s, sealed, http.StatusForbidden, field, wrong)
 			}
-			if err := cmp.Or(a.Cfg.Accounts.Proved(c.Request().Context(), s), a.RenewToken(c)); err != nil {
+			if err := cmp.Or(a.Cfg.Accounts.Proved(c.Request().Context(), a.CurrentSession(c)), a.RenewToken(c)); err != nil {
 				return err
 			}
 		}
 		a.KeepSealed(c, waitingForm, "")
 		r := c.Request()
 		r.PostForm, r.Form = waiting, waiting // ReadForm gives them to the handler
+		return next(c)
+	}
+}
+
+// RequireProofOfFactor is RequireProof for a form that itself asks for the password: whoever has a second factor gives that too.
+func (a *App) RequireProofOfFactor(next echo.HandlerFunc) echo.HandlerFunc {
+	proved := a.RequireProof(next)
+	return func(c echo.Context) error {
+		if SessionOf(c).Account.Factors > 0 {
+			return proved(c)
+		}
 		return next(c)
 	}
 }

@@ -137,19 +137,32 @@ func (a *App) StartSession(c echo.Context, account store.Account) error {
 	return a.startSession(c, account, nil)
 }
 
+// RestartSession is StartSession after all sessions of who is logged in ended. The last proof of who it is stays what it was.
+func (a *App) RestartSession(c echo.Context, account store.Account) error {
+	return a.beginSession(c, func(string) (string, time.Time, error) {
+		return a.Cfg.Accounts.ReopenSession(c.Request().Context(), account, SessionOf(c), c.RealIP(), c.Request().UserAgent())
+	})
+}
+
 // StartProviderSession is StartSession for who logged in at a provider.
 func (a *App) StartProviderSession(c echo.Context, account store.Account, id identity.Identity) error {
 	return a.startSession(c, account, &id)
 }
 
 func (a *App) startSession(c echo.Context, account store.Account, from *identity.Identity) error {
+	return a.beginSession(c, func(before string) (string, time.Time, error) {
+		return a.Cfg.Accounts.OpenSession(c.Request().Context(), account, before, c.RealIP(), c.Request().UserAgent(), from)
+	})
+}
+
+func (a *App) beginSession(c echo.Context, open func(before string) (id string, until time.Time, err error)) error {
 	ctx := c.Request().Context()
 	if err := a.sessions.RenewToken(ctx); err != nil {
 		return err
 	}
 	a.sessions.Remove(ctx, keyPending)
 	a.sessions.Remove(ctx, keyRenew)
-	id, until, err := a.Cfg.Accounts.OpenSession(ctx, account, a.sessions.GetString(ctx, keyLogin), c.RealIP(), c.Request().UserAgent(), from)
+	id, until, err := open(a.sessions.GetString(ctx, keyLogin))
 	if err != nil {
 		return err
 	}

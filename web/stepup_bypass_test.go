@@ -1,0 +1,51 @@
+package web
+
+import (
+	"html"
+	"net/http"
+	"net/url"
+	"regexp"
+	"testing"
+	"time"
+
+	"schakel/registry"
+	"schakel/store"
+)
+
+// A password alone gets nobody past the second factor: changing it asks for the factor, and proves nothing itself.
+func TestPasswordIsNoProofBesideFactor(t *testing.T) {
+	t.Parallel()
+	d := newPortalHarness(t)
+	pat, _ := d.at(t, "pat@example.nl")
+	secret, _ := d.addApp(t, pat)
+	d.change(t, "access.proof_age", "1m")
+	d.clock.Advance(62 * time.Second)
+	client := url.Values{"name": {"Evil"}, "authMethod": {"private_key_jwt"}}
+	wantPage(t, pat.post("/partner/clients", client), http.StatusForbidden, "Confirm that it is you")
+	change := url.Values{"current": {testPassword}, "password": {"another good one"}}
+	page := wantPage(t, pat.post("/account/password", change), http.StatusForbidden, "Confirm that it is you")
+	wantPage(t, pat.post("/partner/clients", client), http.StatusForbidden, "Confirm that it is you")
+
+	proof := url.Values{"proof-form": {regexp.MustCompile(`name="proof-form" value="([^"]+)"`).FindStringSubmatch(page)[1]}, "proof-code": {codeAt(t, secret, d.clock.Now())}}
+	wantRedirect(t, pat.post("/account/password", proof), "/account")
+	d.clock.Advance(62 * time.Second)
+	wantPage(t, pat.post("/partner/clients", client), http.StatusForbidden, "Confirm that it is you")
+	wantPage(t, pat.post("/account/sessions/end", nil), http.StatusForbidden, "Confirm that it is you")
+}
+
+// A login at a provider that does not say when it asked proves nothing; a round trip for the proof does, so that nobody is locked out.
+func TestOIDCWithoutAuthTime(t *testing.T) {
+	t.Parallel()
+	p := newProvider(t)
+	o := portalAt(t, p, nil, func(c *registry.Config) { c.Profile.ProofAge = 10 * time.Minute })
+	p.change = func(c map[string]any) { c["realm_access"] = map[string]any{"roles": "schakel-admin"} }
+	b := o.browser()
+	wantRedirect(t, b.get(atProvider(t, p, b, "")), "/admin")
+	invite := url.Values{"name": {"Nora Nieuw"}, "email": {"nora@example.nl"}, "role": {store.RoleAdministrator}}
+	page := html.UnescapeString(wantPage(t, b.post("/admin/accounts", invite), http.StatusForbidden, "Log in with Chain"))
+	wantRedirect(t, b.get(viaProvider(t, p, b, match(t, `/login/oidc\?[^"]*for=prove[^"]*`, page))), "/login/proved")
+	wantRedirect(t, b.post("/admin/accounts", invite), "/admin/accounts")
+	wantRedirect(t, b.post("/account/sessions/end", nil), "/account") // the new session knows its provider, where a proof is given
+	o.clock.Advance(11 * time.Minute)
+	wantPage(t, b.post("/admin/accounts", invite), http.StatusForbidden, "Log in with Chain")
+}
