@@ -77,6 +77,17 @@ func UseLink(ctx context.Context, tx *store.Tx, purpose LinkPurpose, token strin
 	return subject, linkError(err)
 }
 
+// EndPasswordLinks ends the links with which the owner of an account would choose a password: what lies in a mailbox must not undo a
+// newer decision about the account.
+func EndPasswordLinks(ctx context.Context, tx *store.Tx, account string) error {
+	for _, purpose := range []LinkPurpose{LinkInvitation, LinkReset} {
+		if err := tx.RevokeLinks(ctx, string(purpose), account); err != nil {
+			return fmt.Errorf("end one-time links: %w", err)
+		}
+	}
+	return nil
+}
+
 // LinkSubject returns the subject of a link without using it up, or ErrLinkDead.
 func LinkSubject(ctx context.Context, db *store.DB, purpose LinkPurpose, token string, now time.Time) (string, error) {
 	subject, err := db.LinkSubject(ctx, linkHash(token), string(purpose), store.At(now))

@@ -284,7 +284,7 @@ func leastFor(account store.Account) int {
 	return MinPasswordLength
 }
 
-// SetPassword sets the password of an account, ends its sessions, and lets one that was invited log in.
+// SetPassword sets the password of an account, ends its sessions and open links, and lets one that was invited log in.
 func (a *Accounts) SetPassword(ctx context.Context, tx *store.Tx, id, hash string) (store.Account, error) {
 	account, err := tx.Account(ctx, id)
 	if err != nil {
@@ -298,6 +298,9 @@ func (a *Accounts) SetPassword(ctx context.Context, tx *store.Tx, id, hash strin
 	account.SessionEpoch++
 	if err := tx.UpdateAccount(ctx, &account); err != nil {
 		return account, fmt.Errorf("set password: %w", err)
+	}
+	if err := registry.EndPasswordLinks(ctx, tx, id); err != nil {
+		return account, err
 	}
 	if err := tx.DeleteLoginDevices(ctx, id); err != nil { // one of them may be a thief's
 		return account, fmt.Errorf("forget browsers: %w", err)

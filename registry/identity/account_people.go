@@ -66,9 +66,9 @@ func (a *Accounts) Remove(ctx context.Context, actor registry.Actor, id string) 
 	})
 }
 
-// Block keeps someone out and ends their sessions. Nobody blocks themselves, so that somebody stays who can unblock.
+// Block keeps someone out and ends their sessions and open links. Nobody blocks themselves, so that somebody stays who can unblock.
 func (a *Accounts) Block(ctx context.Context, actor registry.Actor, id string) error {
-	return a.decide(ctx, actor, id, func(_ *store.Tx, account *store.Account) (change, error) {
+	return a.decide(ctx, actor, id, func(tx *store.Tx, account *store.Account) (change, error) {
 		if account.ID == actor.ID {
 			return change{}, registry.Conflict("identity.block-own")
 		}
@@ -77,7 +77,7 @@ func (a *Accounts) Block(ctx context.Context, actor registry.Actor, id string) e
 		}
 		account.Status = store.AccountBlocked
 		account.SessionEpoch++
-		return change{action: registry.ActionAccountBlocked}, nil
+		return change{action: registry.ActionAccountBlocked}, registry.EndPasswordLinks(ctx, tx, id)
 	})
 }
 
