@@ -42,6 +42,11 @@ func SystemActor() Actor {
 	return Actor{Kind: ActorSystem, Name: "Schakel", Administrator: true}
 }
 
+// CommandActor is whoever has the command line, for what people must be able to tell from what the program does by itself.
+func CommandActor() Actor {
+	return Actor{Kind: ActorSystem, Name: "Schakel (command line)", Administrator: true}
+}
+
 // Scope limits what the actor sees.
 func (a Actor) Scope() Scope { return Scope{PartnerID: a.PartnerID, All: a.Administrator} }
 

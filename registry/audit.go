@@ -89,6 +89,7 @@ const (
 	ActionRoleChanged       = "account.role-changed"
 	ActionAccountRemoved    = "account.removed"
 	ActionLinkMailed        = "account.link-mailed" // an invitation again, or a link to set another password
+	ActionLinkMade          = "account.link-made"   // to choose a password, handed over by who made it
 	ActionLoggedIn          = "account.logged-in"
 	ActionLoginFailed       = "account.login-failed"
 	ActionLoggedOut         = "account.logged-out"

@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"log/slog"
 	"strings"
 	"text/tabwriter"
 
+	"schakel/delivery/outbound"
 	"schakel/registry"
 	"schakel/registry/identity"
 	"schakel/server/cli"
@@ -24,17 +27,15 @@ type UserCmd struct {
 
 // LinkFlags locate the data and set the address with which links begin.
 type LinkFlags struct {
-	cli.ConfigFlags
-	Database string `default:"sqlite:./data/schakel.db" help:"sqlite:PATH or postgres://…"`
-	BaseURL  string `default:"http://localhost:8080" help:"Address at which others reach the portal."`
+	RegistryFlags
 }
 
 func (f LinkFlags) link(purpose registry.LinkPurpose, token string) string {
 	return strings.TrimRight(f.BaseURL, "/") + purpose.Path(token)
 }
 
-// withAccounts opens the database for one command.
-func (f LinkFlags) withAccounts(ctx context.Context, do func(*store.DB, *identity.Accounts) error) error {
+// withAccounts opens the database for one command. What it changes is mailed as when the portal does it, by the program that runs.
+func (f LinkFlags) withAccounts(ctx context.Context, streams cli.Streams, log *slog.Logger, do func(*store.DB, *identity.Accounts) error) error {
 	db, err := openStore(ctx, f.Database)
 	if err != nil {
 		return err
@@ -44,7 +45,32 @@ func (f LinkFlags) withAccounts(ctx context.Context, do func(*store.DB, *identit
 	if err != nil {
 		return err
 	}
+	if err := f.sealMails(ctx, db, accounts, streams, log); err != nil {
+		return err
+	}
 	return do(db, accounts)
+}
+
+// sealMails gives the accounts the key that mails are sealed with. Without one the command works, and says that nobody is mailed: whoever
+// lost the key, or did not name it, still has to get in.
+func (f LinkFlags) sealMails(ctx context.Context, db *store.DB, accounts *identity.Accounts, streams cli.Streams, log *slog.Logger) error {
+	own, err := db.OwnPartner(ctx)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil // before the first start there is nobody to mail
+	}
+	if err != nil {
+		return fmt.Errorf("find own organisation: %w", err)
+	}
+	if _, err := f.keys().OpenExisting(ctx); errors.Is(err, fs.ErrNotExist) {
+		fmt.Fprintf(streams.Err, "nobody is mailed of this: %s is not there (--secret-key-file, --key-variable or --key-command)\n", f.keys())
+		return nil
+	}
+	flags := registryFlags{keys: f.keys(), baseURL: strings.TrimRight(f.BaseURL, "/"), organisation: own.Name}
+	cfg, err := registryConfig(ctx, db, outbound.New(outbound.Config{}), flags, log)
+	if err != nil {
+		return err
+	}
+	return accounts.Configure(cfg, nil)
 }
 
 // UserAddCmd makes an account.
@@ -57,8 +83,8 @@ type UserAddCmd struct {
 }
 
 // Run makes the account and prints its one-time link.
-func (c *UserAddCmd) Run(ctx context.Context, streams cli.Streams) error {
-	return c.withAccounts(ctx, func(db *store.DB, accounts *identity.Accounts) error {
+func (c *UserAddCmd) Run(ctx context.Context, streams cli.Streams, log *slog.Logger) error {
+	return c.withAccounts(ctx, streams, log, func(db *store.DB, accounts *identity.Accounts) error {
 		if c.Partner != "" {
 			if _, err := db.Partner(ctx, c.Partner); err != nil {
 				return fmt.Errorf("partner %s: %w", c.Partner, err)
@@ -68,7 +94,7 @@ func (c *UserAddCmd) Run(ctx context.Context, streams cli.Streams) error {
 			c.Role = store.RoleManager
 		}
 		in := identity.NewAccount{Email: c.Email, Name: c.Name, Role: c.Role, PartnerID: c.Partner}
-		account, token, err := accounts.Invite(ctx, in)
+		account, token, err := accounts.Invite(ctx, registry.CommandActor(), in)
 		if err != nil {
 			return withFields(err)
 		}
@@ -84,9 +110,9 @@ type UserResetCmd struct {
 }
 
 // Run prints the one-time link.
-func (c *UserResetCmd) Run(ctx context.Context, streams cli.Streams) error {
-	return c.withAccounts(ctx, func(_ *store.DB, accounts *identity.Accounts) error {
-		purpose, token, err := accounts.PasswordLink(ctx, c.Email)
+func (c *UserResetCmd) Run(ctx context.Context, streams cli.Streams, log *slog.Logger) error {
+	return c.withAccounts(ctx, streams, log, func(_ *store.DB, accounts *identity.Accounts) error {
+		purpose, token, err := accounts.LinkBy(ctx, registry.CommandActor(), c.Email)
 		if err != nil {
 			return fmt.Errorf("account %s: %w", c.Email, err)
 		}
@@ -103,13 +129,13 @@ type UserResetFactorsCmd struct {
 }
 
 // Run takes the factors and ends the sessions.
-func (c *UserResetFactorsCmd) Run(ctx context.Context, streams cli.Streams) error {
-	return c.withAccounts(ctx, func(db *store.DB, accounts *identity.Accounts) error {
+func (c *UserResetFactorsCmd) Run(ctx context.Context, streams cli.Streams, log *slog.Logger) error {
+	return c.withAccounts(ctx, streams, log, func(db *store.DB, accounts *identity.Accounts) error {
 		account, err := db.AccountByEmail(ctx, registry.CleanEmail(c.Email))
 		if err != nil {
 			return fmt.Errorf("account %s: %w", c.Email, err)
 		}
-		if err := accounts.ResetFactors(ctx, registry.SystemActor(), account.ID, c.Proof); err != nil {
+		if err := accounts.ResetFactors(ctx, registry.CommandActor(), account.ID, c.Proof); err != nil {
 			return withFields(err)
 		}
 		fmt.Fprintf(streams.Out, "%s logs in with a password alone, and is asked for a second factor where the settings want one\n", account.Email)
@@ -125,18 +151,21 @@ type UserListCmd struct {
 
 // Run prints a line an account.
 func (c *UserListCmd) Run(ctx context.Context, streams cli.Streams) error {
-	return c.withAccounts(ctx, func(db *store.DB, _ *identity.Accounts) error {
-		all, err := db.Accounts(ctx, c.Partner)
-		if err != nil {
-			return fmt.Errorf("list accounts: %w", err)
-		}
-		w := tabwriter.NewWriter(streams.Out, 0, 0, 2, ' ', 0)
-		fmt.Fprintln(w, "ID\tE-MAIL\tNAME\tROLE\tSTATUS")
-		for _, a := range all {
-			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", a.ID, a.Email, a.Name, a.Role, a.Status)
-		}
-		return w.Flush()
-	})
+	db, err := openStore(ctx, c.Database)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	all, err := db.Accounts(ctx, c.Partner)
+	if err != nil {
+		return fmt.Errorf("list accounts: %w", err)
+	}
+	w := tabwriter.NewWriter(streams.Out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "ID\tE-MAIL\tNAME\tROLE\tSTATUS")
+	for _, a := range all {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", a.ID, a.Email, a.Name, a.Role, a.Status)
+	}
+	return w.Flush()
 }
 
 // withFields writes out what is wrong with each field, for the command line.

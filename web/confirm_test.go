@@ -130,7 +130,7 @@ func TestSecondPersonConfirms(t *testing.T) {
 					return errors.Join(tx.InsertIdentity(ctx, w.ada.ID, "https://one.example", "ada"), tx.InsertIdentity(ctx, a.ID, "https://two.example", "ada"))
 				},
 			} {
-				_, _, err := w.accounts.Invite(ctx, identity.NewAccount{Email: email, Name: "Ada again", Role: store.RoleAdministrator})
+				_, _, err := w.accounts.Invite(ctx, registry.SystemActor(), identity.NewAccount{Email: email, Name: "Ada again", Role: store.RoleAdministrator})
 				noError(t, err)
 				other := w.account(strings.ToLower(email))
 				w.write(func(tx *store.Tx) error {

@@ -123,7 +123,7 @@ func (h *harness) partner(t testing.TB, email string) store.Account {
 	ctx := t.Context()
 	p := store.Partner{Name: "Partner of " + email, Status: store.PartnerApproved}
 	noError(t, h.db.Write(ctx, func(tx *store.Tx) error { return tx.InsertPartner(ctx, &p) }))
-	_, token, err := h.accounts.Invite(ctx, identity.NewAccount{Email: email, Name: "Pat", Role: store.RoleManager, PartnerID: p.ID})
+	_, token, err := h.accounts.Invite(ctx, registry.SystemActor(), identity.NewAccount{Email: email, Name: "Pat", Role: store.RoleManager, PartnerID: p.ID})
 	noError(t, err)
 	return must(h.accounts.ChoosePassword(ctx, registry.LinkInvitation, token, testPassword))(t)
 }

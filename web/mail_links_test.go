@@ -60,7 +60,7 @@ func TestLinksInMailsOpen(t *testing.T) {
 	w.mailsOfEngine(w.first)
 	own := must(w.reg.Partners.Own(t.Context()))(t)
 	w.contact(own.ID, "office@example.nl") // an administrator of the own organisation reads what partners get
-	eva, token, err := w.accounts.Invite(t.Context(), identity.NewAccount{Email: "office@example.nl", Name: "Eva", Role: store.RoleAdministrator})
+	eva, token, err := w.accounts.Invite(t.Context(), registry.SystemActor(), identity.NewAccount{Email: "office@example.nl", Name: "Eva", Role: store.RoleAdministrator})
 	noError(t, err)
 	must(w.accounts.ChoosePassword(t.Context(), registry.LinkInvitation, token, testPassword))(t)
 	w.browsers[eva.Email] = w.browser().login(t, eva.Email)

@@ -125,17 +125,8 @@ func (a *Accounts) CreateAdministrator(ctx context.Context, token, name, email, 
 	return account, err
 }
 
-// Invite makes an account that cannot log in yet, and the token of the link
-// (LinkInvitation) with which its owner chooses a password.
-func (a *Accounts) Invite(ctx context.Context, in NewAccount) (account store.Account, token string, err error) {
-	err = a.db.Write(ctx, func(tx *store.Tx) error {
-		account, token, err = InviteAccount(ctx, tx, in)
-		return err
-	})
-	return account, token, err
-}
-
-// InviteAccount is Invite inside a transaction that does more.
+// InviteAccount makes an account that cannot log in yet, and the token of the link (LinkInvitation) with which its owner chooses a password,
+// in a transaction that records it.
 func InviteAccount(ctx context.Context, tx *store.Tx, in NewAccount) (store.Account, string, error) {
 	account, problems := in.check()
 	if len(problems) > 0 {
@@ -147,51 +138,6 @@ func InviteAccount(ctx context.Context, tx *store.Tx, in NewAccount) (store.Acco
 	}
 	token, err := registry.NewLink(ctx, tx, registry.LinkInvitation, account.ID)
 	return account, token, err
-}
-
-// PasswordLink makes a link with which the owner of an account chooses a new
-// password: an invitation while the account has none yet, a reset after that. It answers store.ErrNotFound for an account that
-// its owner reaches through an OpenID provider, or that may not have a password: a link would go past what the provider asks.
-// Somebody who is not logged in asked for it, which is audited.
-func (a *Accounts) PasswordLink(ctx context.Context, email string) (purpose registry.LinkPurpose, token string, err error) {
-	return a.passwordLink(ctx, email, func(tx *store.Tx, account store.Account) error {
-		return registry.Record(ctx, tx, registry.Actor{Kind: registry.ActorVisitor}, registry.ActionPasswordAsked, accountObject(account), registry.Details{})
-	})
-}
-
-// InvitationLink is PasswordLink for somebody else, by who invites them or sends the link again; that is audited where it is done.
-func (a *Accounts) InvitationLink(ctx context.Context, email string) (purpose registry.LinkPurpose, token string, err error) {
-	return a.passwordLink(ctx, email, func(*store.Tx, store.Account) error { return nil })
-}
-
-func (a *Accounts) passwordLink(ctx context.Context, email string, record func(*store.Tx, store.Account) error) (purpose registry.LinkPurpose, token string, err error) {
-	err = a.db.Write(ctx, func(tx *store.Tx) error {
-		account, err := tx.AccountByEmail(ctx, registry.CleanEmail(email))
-		if err != nil {
-			return fmt.Errorf("find account: %w", err)
-		}
-		if provided, err := tx.HasIdentity(ctx, account.ID); err != nil || provided || !a.Local(account) {
-			return cmp.Or(err, store.ErrNotFound)
-		}
-		purpose = registry.LinkReset
-		if account.Status == store.AccountInvited {
-			purpose = registry.LinkInvitation
-		}
-		if token, err = registry.NewLink(ctx, tx, purpose, account.ID); err != nil {
-			return err
-		}
-		return record(tx, account)
-	})
-	return purpose, token, err
-}
-
-// LinkAccount returns the account of an invitation or reset link, or ErrLinkDead.
-func (a *Accounts) LinkAccount(ctx context.Context, purpose registry.LinkPurpose, token string) (store.Account, error) {
-	id, err := registry.LinkSubject(ctx, a.db, purpose, token, a.now())
-	if err != nil {
-		return store.Account{}, err
-	}
-	return a.db.Account(ctx, id)
 }
 
 // ChoosePassword uses an invitation or reset link up, sets the password and ends the sessions of the account. What is wrong with

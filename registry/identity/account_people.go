@@ -15,12 +15,17 @@ import (
 // administrator. [Mails.PasswordLink] mails its owner the link to choose a password. What is wrong is an *Error with fields name, email
 // and role.
 func (a *Accounts) InviteColleague(ctx context.Context, actor registry.Actor, in NewAccount) (store.Account, error) {
+	account, _, err := a.Invite(ctx, actor, in)
+	return account, err
+}
+
+// Invite is InviteColleague for who hands over the link to choose a password, of which it gives the token.
+func (a *Accounts) Invite(ctx context.Context, actor registry.Actor, in NewAccount) (account store.Account, token string, err error) {
 	if err := mayChangePeople(actor, in.PartnerID); err != nil {
-		return store.Account{}, err
+		return store.Account{}, "", err
 	}
-	var account store.Account
-	err := a.db.Write(ctx, func(tx *store.Tx) (err error) {
-		account, _, err = InviteAccount(ctx, tx, in)
+	err = a.db.Write(ctx, func(tx *store.Tx) (err error) {
+		account, token, err = InviteAccount(ctx, tx, in)
 		if err != nil {
 			return err
 		}
@@ -29,7 +34,7 @@ func (a *Accounts) InviteColleague(ctx context.Context, actor registry.Actor, in
 		}
 		return a.mailAccess(ctx, tx, actor, account, "mail.change.none", accessText(account))
 	})
-	return account, err
+	return account, token, err
 }
 
 // SetRole gives somebody another role, and ends the sessions. The last administrator, and the last manager of a partner, keep theirs. A

@@ -30,7 +30,7 @@ func TestOpenLinksEnd(t *testing.T) {
 	must(t, err)
 	dead("after a change of the password", purpose, token)
 
-	invited, token, err := a.Invite(ctx, identity.NewAccount{Email: "b@example.nl", Name: "Bea", Role: store.RoleAdministrator})
+	invited, token, err := a.Invite(ctx, registry.SystemActor(), identity.NewAccount{Email: "b@example.nl", Name: "Bea", Role: store.RoleAdministrator})
 	must(t, err)
 	must(t, a.Block(ctx, registry.AccountActor(account), invited.ID))
 	dead("after a block", registry.LinkInvitation, token)

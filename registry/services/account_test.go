@@ -124,7 +124,7 @@ func TestInvitationAndReset(t *testing.T) {
 	t.Parallel()
 	a, _, _ := newTestAccounts(t)
 	ctx := t.Context()
-	invited, token, err := a.Invite(ctx, identity.NewAccount{Email: "p@example.nl", Name: "P", Role: store.RoleManager, PartnerID: "ptn_1"})
+	invited, token, err := a.Invite(ctx, registry.SystemActor(), identity.NewAccount{Email: "p@example.nl", Name: "P", Role: store.RoleManager, PartnerID: "ptn_1"})
 	must(t, err)
 	if _, err := a.ChoosePassword(ctx, registry.LinkReset, token, goodPassword); !errors.Is(err, registry.ErrLinkDead) {
 		t.Errorf("an invitation worked as a reset: %v", err)
@@ -156,10 +156,10 @@ func TestAuthenticateRefuses(t *testing.T) {
 	a, db, _ := newTestAccounts(t)
 	ctx := t.Context()
 	newAdministrator(t, a, "a@example.nl")
-	if _, _, err := a.Invite(ctx, identity.NewAccount{Email: "invited@example.nl", Name: "I", Role: store.RoleAdministrator}); err != nil {
+	if _, _, err := a.Invite(ctx, registry.SystemActor(), identity.NewAccount{Email: "invited@example.nl", Name: "I", Role: store.RoleAdministrator}); err != nil {
 		t.Fatal(err)
 	}
-	_, token, err := a.Invite(ctx, identity.NewAccount{Email: "blocked@example.nl", Name: "B", Role: store.RoleAdministrator})
+	_, token, err := a.Invite(ctx, registry.SystemActor(), identity.NewAccount{Email: "blocked@example.nl", Name: "B", Role: store.RoleAdministrator})
 	must(t, err)
 	blocked, err := a.ChoosePassword(ctx, registry.LinkInvitation, token, goodPassword)
 	must(t, err)
@@ -310,7 +310,7 @@ func TestLoginThrottleOfOneAddress(t *testing.T) {
 	t.Parallel()
 	a, _, _ := newTestAccounts(t)
 	owner := newAdministrator(t, a, "a@example.nl")
-	other, token, err := a.Invite(t.Context(), identity.NewAccount{Email: "b@example.nl", Name: "B", Role: store.RoleAdministrator})
+	other, token, err := a.Invite(t.Context(), registry.SystemActor(), identity.NewAccount{Email: "b@example.nl", Name: "B", Role: store.RoleAdministrator})
 	must(t, err)
 	_, err = a.ChoosePassword(t.Context(), registry.LinkInvitation, token, goodPassword)
 	must(t, err)
