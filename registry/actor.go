@@ -47,6 +47,14 @@ func CommandActor() Actor {
 	return Actor{Kind: ActorSystem, Name: "Schakel (command line)", Administrator: true}
 }
 
+// Label names the actor in a text.
+func (a Actor) Label() i18n.Message {
+	if a.Name == "" {
+		return "audit.someone"
+	}
+	return i18n.Raw(a.Name)
+}
+
 // Scope limits what the actor sees.
 func (a Actor) Scope() Scope { return Scope{PartnerID: a.PartnerID, All: a.Administrator} }
 

@@ -44,12 +44,8 @@ func (c Config) MailChange(ctx context.Context, tx *store.Tx, actor Actor, partn
 	for _, change := range changes {
 		lines = append(lines, change.line())
 	}
-	who := i18n.Raw(actor.Name)
-	if actor.Name == "" {
-		who = "audit.someone"
-	}
 	letter := func(path string) Message {
-		return c.Letter(subject, path, i18n.M("mail.change.by", who)).Lines(lines...).Lines("mail.change.advice")
+		return c.Letter(subject, path, i18n.M("mail.change.by", actor.Label())).Lines(lines...).Lines("mail.change.advice")
 	}
 	if err := c.MailAdministrators(ctx, tx, letter(pages.Administrator)); err != nil || partnerID == "" {
 		return err

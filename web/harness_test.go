@@ -123,8 +123,17 @@ func (h *harness) partner(t testing.TB, email string) store.Account {
 	ctx := t.Context()
 	p := store.Partner{Name: "Partner of " + email, Status: store.PartnerApproved}
 	noError(t, h.db.Write(ctx, func(tx *store.Tx) error { return tx.InsertPartner(ctx, &p) }))
-	_, token, err := h.accounts.Invite(ctx, registry.SystemActor(), identity.NewAccount{Email: email, Name: "Pat", Role: store.RoleManager, PartnerID: p.ID})
-	noError(t, err)
+	return h.person(t, identity.NewAccount{Email: email, Name: "Pat", Role: store.RoleManager, PartnerID: p.ID})
+}
+
+// person makes an account with a password. Nothing of it is mailed or audited but the password.
+func (h *harness) person(t testing.TB, in identity.NewAccount) store.Account {
+	t.Helper()
+	ctx, token := t.Context(), ""
+	noError(t, h.db.Write(ctx, func(tx *store.Tx) (err error) {
+		_, token, err = identity.InviteAccount(ctx, tx, in)
+		return err
+	}))
 	return must(h.accounts.ChoosePassword(ctx, registry.LinkInvitation, token, testPassword))(t)
 }
 

@@ -82,6 +82,8 @@ func TestLinksInMailsOpen(t *testing.T) {
 // mailsOfChanges are of changes of where data goes, keys and people.
 func (w *mailWorld) mailsOfChanges() {
 	w.addApp(w.t, w.first.browser)
+	_, _, err := w.accounts.LinkBy(w.t.Context(), registry.CommandActor(), w.first.email)
+	noError(w.t, err)
 	for _, path := range []string{"/admin/accounts", "/admin/accounts/" + w.account(w.other.email).ID + "/block"} {
 		wantStatus(w.t, w.admin.post(path, map[string][]string{"name": {"Ann"}, "email": {"ann@example.nl"}, "role": {"administrator"}}), http.StatusSeeOther)
 	}

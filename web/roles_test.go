@@ -30,9 +30,7 @@ import (
 func (h *harness) colleague(t testing.TB, role, partnerID string) *browser {
 	t.Helper()
 	email := role + "@roles.example.nl"
-	_, link, err := h.accounts.Invite(t.Context(), registry.SystemActor(), identity.NewAccount{Email: email, Name: "Robin " + role, Role: role, PartnerID: partnerID})
-	noError(t, err)
-	must(h.accounts.ChoosePassword(t.Context(), registry.LinkInvitation, link, testPassword))(t)
+	h.person(t, identity.NewAccount{Email: email, Name: "Robin " + role, Role: role, PartnerID: partnerID})
 	return h.browser().login(t, email)
 }
 

@@ -157,6 +157,7 @@ type change struct {
 	details  registry.Details
 	keepsOne bool         // somebody must stay who can change people
 	removes  bool         // the account is deleted
+	told     bool         // its owner is mailed by who decides
 	from, to i18n.Message // for the mail; empty as the access of the account was and is
 }
 
@@ -186,6 +187,17 @@ func (a *Accounts) decide(ctx context.Context, actor registry.Actor, id string, 
 				return err
 			}
 		}
+		if did.from == "" {
+			did.from = accessText(before)
+		}
+		if did.to == "" {
+			did.to = accessText(account)
+		}
+		if !did.told {
+			if err := a.mailPerson(ctx, tx, actor, before, account, did.removes, did.from, did.to); err != nil {
+				return err
+			}
+		}
 		if did.removes {
 			err = tx.DeleteAccount(ctx, id)
 		} else {
@@ -196,12 +208,6 @@ func (a *Accounts) decide(ctx context.Context, actor registry.Actor, id string, 
 		}
 		if err := registry.Record(ctx, tx, actor, did.action, accountObject(account), did.details); err != nil {
 			return err
-		}
-		if did.from == "" {
-			did.from = accessText(before)
-		}
-		if did.to == "" {
-			did.to = accessText(account)
 		}
 		return a.mailAccess(ctx, tx, actor, account, did.from, did.to)
 	})

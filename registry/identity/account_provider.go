@@ -100,7 +100,7 @@ func (a *Accounts) byIdentity(ctx context.Context, id Identity, then func(contex
 			return roleLost(ctx, tx, found)
 		}
 		if !sameSide(found, role, partnerID) {
-			if err := roleChanged(ctx, tx, &found, role, partnerID); err != nil {
+			if err := a.roleChanged(ctx, tx, id, &found, role, partnerID); err != nil {
 				return err
 			}
 		}
@@ -177,15 +177,18 @@ func roleLost(ctx context.Context, tx *store.Tx, account store.Account) error {
 }
 
 // roleChanged gives an account another role or partner, and ends what was begun with the old one.
-func roleChanged(ctx context.Context, tx *store.Tx, account *store.Account, role, partnerID string) error {
-	before := account.PartnerID
+func (a *Accounts) roleChanged(ctx context.Context, tx *store.Tx, id Identity, account *store.Account, role, partnerID string) error {
+	before := *account
 	account.Role, account.PartnerID = role, partnerID
 	account.SessionEpoch++
 	if err := cmp.Or(tx.DeleteLoginSessions(ctx, account.ID), tx.UpdateAccount(ctx, account)); err != nil {
 		return fmt.Errorf("change role: %w", err)
 	}
-	details := registry.Details{"from": before, "to": partnerID}
-	return registry.Record(ctx, tx, registry.AccountActor(*account), registry.ActionRoleFromProvider, accountObject(*account), details)
+	details := registry.Details{"from": before.PartnerID, "to": partnerID}
+	if err := registry.Record(ctx, tx, registry.AccountActor(*account), registry.ActionRoleFromProvider, accountObject(*account), details); err != nil {
+		return err
+	}
+	return a.mailProviderRole(ctx, tx, id, before, *account)
 }
 
 func (a *Accounts) addIdentity(ctx context.Context, tx *store.Tx, id Identity, role, partnerID string) (store.Account, error) {
@@ -201,7 +204,9 @@ func (a *Accounts) addIdentity(ctx context.Context, tx *store.Tx, id Identity, r
 		err = takeOver(ctx, tx, &account)
 	case err == nil || errors.Is(err, store.ErrNotFound):
 		account.Status = store.AccountActive
-		err = insertAccount(ctx, tx, &account)
+		if err = a.mailProviderRole(ctx, tx, id, store.Account{}, account); err == nil { // before it is one of those who are told
+			err = insertAccount(ctx, tx, &account)
+		}
 	}
 	if err != nil {
 		return store.Account{}, err

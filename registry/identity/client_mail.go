@@ -43,27 +43,6 @@ func externalText(c store.Client) string {
 	return c.ExternalID + " (" + c.ExternalIssuer + ")"
 }
 
-// mailAccess tells the people of a partner and the administrators when somebody else may log in, or may no longer.
-func (a *Accounts) mailAccess(ctx context.Context, tx *store.Tx, actor registry.Actor, account store.Account, from, to i18n.Message) error {
-	if a.cfg.Vault == nil {
-		return nil
-	}
-	pages := registry.ChangePages{Administrator: "/admin/accounts", Partner: "/partner/people"}
-	if account.PartnerID != "" {
-		pages.Administrator = "/admin/partners/" + account.PartnerID
-	}
-	return a.cfg.MailChange(ctx, tx, actor, account.PartnerID, i18n.M("identity.mail.access-subject", account.Name), pages,
-		registry.Differences(registry.Change{What: i18n.M("identity.mail.part-access", account.Email), From: from, To: to}))
-}
-
-// accessText describes the access of an account.
-func accessText(account store.Account) i18n.Message {
-	if account.Status == store.AccountActive && account.Factors > 0 {
-		return "identity.mail.access-factor"
-	}
-	return i18n.Word("identity.mail.access", account.Status)
-}
-
 // yesNo writes a setting of a client.
 func yesNo(on bool) i18n.Message {
 	if on {

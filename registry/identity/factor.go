@@ -178,7 +178,7 @@ func (a *Accounts) ResetFactors(ctx context.Context, actor registry.Actor, id, p
 			return change{}, fmt.Errorf("remove second factors: %w", err)
 		}
 		account.Factors = 0
-		return change{action: registry.ActionFactorsReset, details: registry.Details{"reason": proof}}, a.tell(ctx, tx, *account, a.factorLetter(*account, registry.ActionFactorsReset, ""))
+		return change{action: registry.ActionFactorsReset, told: true, details: registry.Details{"reason": proof}}, a.tell(ctx, tx, *account, a.factorLetter(*account, registry.ActionFactorsReset, ""))
 	})
 }
 

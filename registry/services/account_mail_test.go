@@ -1,0 +1,66 @@
+package services
+
+import (
+	"strings"
+	"testing"
+
+	"schakel/registry/identity"
+	"schakel/store"
+)
+
+// TestAccessIsMailed: whoever loses access or a role is told, and a role that comes from an OpenID provider is told to those whom a colleague's
+// decision is told to.
+func TestAccessIsMailed(t *testing.T) {
+	inWorlds(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		p, anna := w.partner(t, "Scholengroep Noord", goodOIN, "anna@noord.example")
+		told := func(email, what string, words ...string) {
+			t.Helper()
+			mails := w.mailsTo(t, email)
+			if len(mails) == 0 {
+				t.Errorf("%s: %s got no mail", what, email)
+				return
+			}
+			text := mails[0].Subject + "\n" + mails[0].Body
+			for _, word := range words {
+				if !strings.Contains(text, word) {
+					t.Errorf("%s: %s was mailed %q, without %q", what, email, text, word)
+				}
+			}
+		}
+		person := func(email, role string) store.Account {
+			a := store.Account{Email: email, Name: "Bea", Role: role, PartnerID: p.ID, Status: store.AccountActive, PasswordHash: "x"}
+			must(t, w.db.Write(ctx, func(tx *store.Tx) error { return tx.InsertAccount(ctx, &a) }))
+			return a
+		}
+		bea := person("bea@noord.example", store.RoleManager)
+		must(t, w.Accounts.SetRole(ctx, anna, bea.ID, store.RoleReader))
+		told(bea.Email, "demoted", "Your access at", "→")
+		n := len(w.mailsTo(t, anna.Name))
+		must(t, w.Accounts.Block(ctx, anna, bea.ID))
+		told(bea.Email, "blocked", "Your access at", "→ blocked")
+		must(t, w.Accounts.Remove(ctx, anna, bea.ID))
+		told(bea.Email, "removed", "Your access at", "blocked → none")
+		if now := len(w.mailsTo(t, anna.Name)); now != n {
+			t.Errorf("%d mails about somebody else", now-n)
+		}
+
+		id := identity.Identity{Issuer: "https://login.example", Subject: "1", Name: "Mia", Email: "mia@noord.example", Partner: identity.PartnerClaim{By: "id", Values: []string{p.ID}}}
+		_, err := w.Accounts.LoginIdentity(ctx, id)
+		must(t, err)
+		told("anna@noord.example", "a manager by the provider", "The access of Mia", "Changed by https://login.example", "none → ")
+		told("admin@example.nl", "a manager by the provider", "The access of Mia")
+		if got := w.mailsTo(t, "mia@noord.example"); len(got) != 0 {
+			t.Errorf("the new manager is told of itself: %q", got[0].Subject)
+		}
+		id.Administrator = true
+		_, err = w.Accounts.LoginIdentity(ctx, id)
+		must(t, err)
+		told("admin@example.nl", "an administrator by the provider", "The access of Mia", "→ administrator")
+		told("anna@noord.example", "an administrator by the provider", "The access of Mia", "→ administrator")
+		again := identity.Identity{Issuer: "https://login.example", Subject: "2", Name: "Eve", Email: "eve@example.nl", Administrator: true}
+		_, err = w.Accounts.LoginIdentity(ctx, again)
+		must(t, err)
+		told("admin@example.nl", "a new administrator", "The access of Eve", "none → administrator")
+	})
+}
