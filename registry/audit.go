@@ -92,6 +92,9 @@ const (
 	ActionLinkMade          = "account.link-made"   // to choose a password, handed over by who made it
 	ActionLoggedIn          = "account.logged-in"
 	ActionLoginFailed       = "account.login-failed"
+	ActionLoginRefused      = "account.login-refused" // its OpenID provider knows who it is, and nothing here lets it in
+	ActionLoginsWait        = "account.logins-wait"   // so many failed that the next ones wait
+	ActionAccountMade       = "account.made"          // at the first login at an OpenID provider
 	ActionLoggedOut         = "account.logged-out"
 	ActionPasswordAsked     = "account.password-asked" // somebody asked for the link that sets another one
 	ActionPasswordSet       = "account.password-set"

@@ -63,19 +63,25 @@ func AddressBucket(addr string) string {
 // CountTry counts a try as failed before the password is looked at, so that many
 // at the same moment do not all count as the first. A success takes it back.
 func CountTry(ctx context.Context, tx *store.Tx, bucket string, rule Throttle) (time.Duration, error) {
+	left, _, err := CountFailure(ctx, tx, bucket, rule)
+	return left, err
+}
+
+// CountFailure is CountTry that also reports whether this try, when it fails, is the first after which others wait.
+func CountFailure(ctx context.Context, tx *store.Tx, bucket string, rule Throttle) (left time.Duration, first bool, err error) {
 	t, err := tx.LockThrottle(ctx, bucket)
 	if err != nil {
-		return 0, fmt.Errorf("read throttle: %w", err)
+		return 0, false, fmt.Errorf("read throttle: %w", err)
 	}
 	if left := t.BlockedUntil.Sub(tx.Now.Time); left > 0 {
-		return left, nil
+		return left, false, nil
 	}
 	if tx.Now.Sub(t.UpdatedAt.Time) > forgetAfter {
 		t.Failures = 0
 	}
 	t.Failures++
 	t.BlockedUntil = store.At(tx.Now.Add(rule.wait(t.Failures)))
-	return 0, tx.SaveThrottle(ctx, t)
+	return 0, t.Failures == rule.Free+1, tx.SaveThrottle(ctx, t)
 }
 
 // Rules of failed logins. What an attacker does from elsewhere must not lock an owner out, nor an unrelated user behind the same

@@ -66,7 +66,7 @@ var actionCodes = []struct{ code, verbs string }{
 	{"R", "read downloaded exported"},
 	{"C", "created added registered requested invited made uploaded copied"},
 	{"D", "removed ended revoked discarded dropped deleted lapsed reset"},
-	{"E", "logged-in logged-out login-failed factor-failed password-asked code-used resend resent replay discard cancel continue tested asked"},
+	{"E", "logged-in logged-out login-failed login-refused factor-failed password-asked code-used resend resent replay discard cancel continue tested asked"},
 }
 
 func actionCode(action string) string {

@@ -181,7 +181,7 @@ func (a *Accounts) ChangePassword(ctx context.Context, id, current, password, ad
 		return store.Account{}, err
 	}
 	if !ok {
-		if err := a.failedOf(ctx, account); err != nil {
+		if err := a.failedOf(ctx, account, counted); err != nil {
 			return store.Account{}, err
 		}
 		return store.Account{}, registry.Invalid(map[string]i18n.Message{"current": "identity.current-password-wrong"})

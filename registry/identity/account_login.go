@@ -50,7 +50,7 @@ func (a *Accounts) Authenticate(ctx context.Context, in Login) (store.Account, e
 		return store.Account{}, a.failed(ctx, account, counted)
 	}
 	if !a.Local(account) {
-		return store.Account{}, cmp.Or(a.failedOf(ctx, account), ErrElsewhere)
+		return store.Account{}, cmp.Or(a.failedOf(ctx, account, counted), ErrElsewhere)
 	}
 	err = a.db.Write(ctx, func(tx *store.Tx) error {
 		if err := forgive(ctx, tx, counted); err != nil {
@@ -77,7 +77,7 @@ func (a *Accounts) failed(ctx context.Context, account store.Account, counted tr
 			_, err := tx.LockThrottle(ctx, counted.own)
 			return err
 		}
-		return recordFailed(ctx, tx, account)
+		return recordFailed(ctx, tx, account, counted)
 	})
 	if err != nil {
 		return fmt.Errorf("record failed login: %w", err)
@@ -86,12 +86,22 @@ func (a *Accounts) failed(ctx context.Context, account store.Account, counted tr
 }
 
 // failedOf records a failed login to an account that exists.
-func (a *Accounts) failedOf(ctx context.Context, account store.Account) error {
-	return registry.Wrap("record failed login", a.db.Write(ctx, func(tx *store.Tx) error { return recordFailed(ctx, tx, account) }))
+func (a *Accounts) failedOf(ctx context.Context, account store.Account, counted tries) error {
+	return registry.Wrap("record failed login", a.db.Write(ctx, func(tx *store.Tx) error { return recordFailed(ctx, tx, account, counted) }))
 }
 
-func recordFailed(ctx context.Context, tx *store.Tx, account store.Account) error {
-	return registry.Record(ctx, tx, registry.Actor{Kind: registry.ActorVisitor}, registry.ActionLoginFailed, accountObject(account), registry.Details{})
+// recordFailed writes the entry of a failed login, and one more where waits begin: not one for each try that is refused in them.
+func recordFailed(ctx context.Context, tx *store.Tx, account store.Account, counted tries) error {
+	actions := []string{registry.ActionLoginFailed}
+	if counted.waits {
+		actions = append(actions, registry.ActionLoginsWait)
+	}
+	for _, action := range actions {
+		if err := registry.Record(ctx, tx, registry.Actor{Kind: registry.ActorVisitor}, action, accountObject(account), registry.Details{}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // NoteLogin notes that the owner of an account logged in with a second factor, or by a one-time link: the first administrator, an

@@ -51,7 +51,26 @@ const (
 // taken over only when the provider verified the address, the role and the partner are the same, and passwords are off for it.
 // The provider decides at each login: role and partner follow its claims, and the sessions of who lost or changed them end.
 func (a *Accounts) LoginIdentity(ctx context.Context, id Identity) (store.Account, error) {
-	return a.byIdentity(ctx, id, loggedIn)
+	account, err := a.byIdentity(ctx, id, loggedIn)
+	if errors.Is(err, ErrLogin) || errors.Is(err, ErrNoAccount) {
+		return account, cmp.Or(a.refused(ctx, id), err)
+	}
+	return account, err
+}
+
+// refused records that somebody who proved who it is at a provider is let in by nothing here: no claim, or a block.
+func (a *Accounts) refused(ctx context.Context, id Identity) error {
+	return registry.Wrap("record refused login", a.db.Write(ctx, func(tx *store.Tx) error {
+		known, err := tx.AccountByIdentity(ctx, id.Issuer, id.Subject)
+		about := accountObject(known)
+		if errors.Is(err, store.ErrNotFound) {
+			about, err = registry.ObjectOf("account", "", registry.OneLine(cmp.Or(id.Email, id.Subject)), ""), nil
+		}
+		if err != nil {
+			return err
+		}
+		return registry.Record(ctx, tx, registry.Actor{Kind: registry.ActorVisitor}, registry.ActionLoginRefused, about, registry.Details{"provider": id.Issuer})
+	}))
 }
 
 // Renew brings role and partner of a session that began at a provider up to date with what that says now. It answers ErrNoAccount when
@@ -206,6 +225,10 @@ func (a *Accounts) addIdentity(ctx context.Context, tx *store.Tx, id Identity, r
 		account.Status = store.AccountActive
 		if err = a.mailProviderRole(ctx, tx, id, store.Account{}, account); err == nil { // before it is one of those who are told
 			err = insertAccount(ctx, tx, &account)
+		}
+		if err == nil {
+			details := registry.Details{"role": account.Role, "provider": id.Issuer}
+			err = registry.Record(ctx, tx, registry.AccountActor(account), registry.ActionAccountMade, accountObject(account), details)
 		}
 	}
 	if err != nil {

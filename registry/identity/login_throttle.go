@@ -18,6 +18,7 @@ type tries struct {
 	own     string // of this browser, or of this account from this address: emptied by a success
 	account string // of the account from all addresses; empty in a browser that the account knows
 	address string // of the address; empty in a browser that the account knows
+	waits   bool   // the try is the first after which others at the account wait
 }
 
 // admitTry counts a login as failed before the password is looked at, and refuses it with a ThrottledError while it has to wait.
@@ -32,17 +33,19 @@ func (a *Accounts) admitTry(ctx context.Context, in Login, accountID string) (tr
 		}
 		if known {
 			counted = tries{own: "device:" + deviceHash(in.Device)}
-			left, err = registry.CountTry(ctx, tx, counted.own, registry.DeviceRule())
+			left, counted.waits, err = registry.CountFailure(ctx, tx, counted.own, registry.DeviceRule())
 			return err
 		}
-		counted = tries{registry.PairBucket(in.Email, in.Addr), registry.AccountBucket(in.Email), registry.AddressBucket(in.Addr)}
+		counted = tries{own: registry.PairBucket(in.Email, in.Addr), account: registry.AccountBucket(in.Email), address: registry.AddressBucket(in.Addr)}
 		for _, b := range []struct {
 			bucket string
 			rule   registry.Throttle
 		}{{counted.own, registry.PairRule()}, {counted.address, registry.AddressRule()}, {counted.account, registry.AccountRule()}} {
-			if left, err = registry.CountTry(ctx, tx, b.bucket, b.rule); err != nil || left > 0 {
+			var first bool
+			if left, first, err = registry.CountFailure(ctx, tx, b.bucket, b.rule); err != nil || left > 0 {
 				return err
 			}
+			counted.waits = counted.waits || first && b.bucket != counted.address
 		}
 		return nil
 	})
