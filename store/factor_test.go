@@ -78,7 +78,8 @@ func TestLoginSessions(t *testing.T) {
 		w.write(func(tx *store.Tx) error { return tx.InsertLoginSession(w.ctx, &at) })
 		gives(t, []store.LoginSession{at})(w.db.ProviderSessions(w.ctx, at.Provider, "sid", 10))
 		gives(t, []store.LoginSession(nil))(w.db.ProviderSessions(w.ctx, "", "", 10))
-		w.write(func(tx *store.Tx) error { return tx.DeleteLoginSession(w.ctx, b.ID, at.ID) })
+		w.write(func(tx *store.Tx) error { return tx.DeleteOtherSessions(w.ctx, b.ID, other.ID) })
+		missing(t)(w.db.LoginSession(w.ctx, at.ID))
 		gives(t, first)(w.db.LoginSession(w.ctx, first.ID))
 
 		missing(t)(0, w.db.Write(w.ctx, func(tx *store.Tx) error { return tx.DeleteLoginSession(w.ctx, b.ID, first.ID) }))

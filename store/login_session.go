@@ -70,6 +70,11 @@ func (tx *Tx) DeleteLoginSessions(ctx context.Context, accountID string) error {
 	return tx.do(ctx, `DELETE FROM login_session WHERE account_id = ?`, accountID)
 }
 
+// DeleteOtherSessions ends all sessions of an account but one.
+func (tx *Tx) DeleteOtherSessions(ctx context.Context, accountID, but string) error {
+	return tx.do(ctx, `DELETE FROM login_session WHERE account_id = ? AND id <> ?`, accountID, but)
+}
+
 // LoginDevice is a browser in which the owner of an account logged in.
 type LoginDevice struct {
 	TokenHash string `db:"token_hash"` // SHA-256 in hexadecimal of what the browser keeps

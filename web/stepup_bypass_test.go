@@ -49,3 +49,29 @@ func TestOIDCWithoutAuthTime(t *testing.T) {
 	o.clock.Advance(11 * time.Minute)
 	wantPage(t, b.post("/admin/accounts", invite), http.StatusForbidden, "Log in with Chain")
 }
+
+// With the first factor the sessions that a password alone began end, but for the one in which it is added.
+func TestFirstFactorEndsOtherSessions(t *testing.T) {
+	t.Parallel()
+	d := newPortalHarness(t)
+	here, there := d.browser().login(t, testEmail), d.browser().login(t, testEmail)
+	wantStatus(t, there.get("/account"), http.StatusOK)
+	d.addApp(t, here)
+	wantRedirect(t, there.get("/account"), "/login?next=%2Faccount")
+	wantStatus(t, here.get("/account"), http.StatusOK)
+}
+
+// Nobody of a partner that ended logs in with a password or goes on in a session.
+func TestPeopleOfEndedPartner(t *testing.T) {
+	t.Parallel()
+	d := newPortalHarness(t)
+	const email = "pat@example.nl"
+	pat, account := d.at(t, email)
+	_, link, err := d.accounts.PasswordLink(t.Context(), email)
+	noError(t, err)
+	noError(t, d.reg.Partners.End(t.Context(), registry.SystemActor(), account.PartnerID, "Contract is over."))
+	wantRedirect(t, pat.get("/partner"), "/login?next=%2Fpartner")
+	wantPage(t, d.browser().post("/login", url.Values{"email": {email}, "password": {testPassword}}), http.StatusForbidden, "no account for you here")
+	wantStatus(t, d.browser().post("/login", url.Values{"email": {email}, "password": {"wrong"}}), http.StatusUnauthorized)
+	wantPage(t, d.browser().post(registry.LinkReset.Path(link), url.Values{"password": {"another good one"}}), http.StatusForbidden, "no account for you here")
+}

@@ -46,6 +46,9 @@ func (a *Accounts) passwordLink(ctx context.Context, email string, record func(*
 		if provided, err := tx.HasIdentity(ctx, account.ID); err != nil || provided || !a.Local(account) {
 			return cmp.Or(err, store.ErrNotFound)
 		}
+		if ended, err := partnerEnded(ctx, &tx.Queries, account); err != nil || ended {
+			return cmp.Or(err, store.ErrNotFound)
+		}
 		purpose = registry.LinkReset
 		if account.Status == store.AccountInvited {
 			purpose = registry.LinkInvitation

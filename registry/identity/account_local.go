@@ -2,6 +2,7 @@ package identity
 
 import (
 	"context"
+	"errors"
 
 	"schakel/registry"
 	"schakel/store"
@@ -17,6 +18,18 @@ func (a *Accounts) Local(account store.Account) bool {
 		return registry.OfOrganisation(account) || a.isEmergency(account)
 	}
 	return true
+}
+
+// partnerEnded reports whether an account is of a partner that ended: nobody of it logs in any more, with a password as little as at a provider.
+func partnerEnded(ctx context.Context, q *store.Queries, account store.Account) (bool, error) {
+	if account.PartnerID == "" {
+		return false, nil
+	}
+	partner, err := q.Partner(ctx, account.PartnerID)
+	if errors.Is(err, store.ErrNotFound) {
+		return false, nil
+	}
+	return partner.Status == store.PartnerEnded, registry.Wrap("find partner of an account", err)
 }
 
 // LocalLogins reports whether anyone but the break-glass account may log in with a password.

@@ -19,7 +19,7 @@ var ErrLogin = errors.New("e-mail address or password is wrong")
 // ErrElsewhere says that an account may not log in with its password, which was right: it logs in at an OpenID provider.
 var ErrElsewhere = errors.New("this account logs in at an OpenID provider")
 
-// ErrNoAccount says that nobody gave an account to this person at the OpenID provider.
+// ErrNoAccount says that nobody gave an account to this person at the OpenID provider, or that the partner of the account ended.
 var ErrNoAccount = errors.New("no account for this identity")
 
 // Login holds what somebody logs in with.
@@ -51,6 +51,9 @@ func (a *Accounts) Authenticate(ctx context.Context, in Login) (store.Account, e
 	}
 	if !a.Local(account) {
 		return store.Account{}, cmp.Or(a.failedOf(ctx, account, counted), ErrElsewhere)
+	}
+	if ended, err := partnerEnded(ctx, &a.db.Queries, account); err != nil || ended {
+		return store.Account{}, cmp.Or(err, a.failedOf(ctx, account, counted), ErrNoAccount)
 	}
 	err = a.db.Write(ctx, func(tx *store.Tx) error {
 		if err := forgive(ctx, tx, counted); err != nil {
@@ -181,6 +184,9 @@ func loggedIn(ctx context.Context, tx *store.Tx, id string) (store.Account, erro
 	}
 	if account.Status != store.AccountActive {
 		return store.Account{}, ErrLogin
+	}
+	if ended, err := partnerEnded(ctx, &tx.Queries, account); err != nil || ended {
+		return store.Account{}, cmp.Or(err, ErrNoAccount)
 	}
 	account.PreviousLoginAt, account.LastLoginAt = account.LastLoginAt, tx.Now
 	if err := tx.UpdateAccount(ctx, &account); err != nil {

@@ -40,18 +40,18 @@ func (a *Accounts) ShowTOTP(account store.Account, sealed string) (secret, uri s
 }
 
 // AddTOTP adds an authenticator app that shows a right code. With the first factor of an account come recovery codes, which are shown
-// once. What is wrong is an *Error with the fields name and code.
-func (a *Accounts) AddTOTP(ctx context.Context, account store.Account, name, sealed, code string) (codes []string, err error) {
+// once, and its sessions but this one end: a password alone began them. What is wrong is an *Error with the fields name and code.
+func (a *Accounts) AddTOTP(ctx context.Context, s Session, name, sealed, code string) (codes []string, err error) {
 	raw, err := a.cfg.Vault.Open(totpPurpose, sealed)
 	if err != nil {
 		return nil, fmt.Errorf("open secret of an app: %w", err)
 	}
-	f := store.Factor{AccountID: account.ID, Kind: store.FactorTOTP, Name: name, Secret: sealed}
+	f := store.Factor{AccountID: s.AccountID, Kind: store.FactorTOTP, Name: name, Secret: sealed}
 	step, ok := totpMatch(raw, cleanCode(code), a.now(), a.drift(), 0)
 	wrong := registry.Problems{}
 	wrong.AddIf(!ok, "code", "identity.factor-code-first")
 	f.Counter = step
-	return a.addFactor(ctx, account, f, wrong)
+	return a.addFactor(ctx, s, f, wrong)
 }
 
 // PasskeyOptions are the options with which a browser makes a passkey for an account, as JSON, and their challenge, which AddPasskey
@@ -63,15 +63,16 @@ func (a *Accounts) PasskeyOptions(ctx context.Context, account store.Account) (o
 }
 
 // AddPasskey adds the passkey that a browser made, as AddTOTP adds an app. Fields: name and passkey.
-func (a *Accounts) AddPasskey(ctx context.Context, account store.Account, name, answer, challenge string) (codes []string, err error) {
+func (a *Accounts) AddPasskey(ctx context.Context, s Session, name, answer, challenge string) (codes []string, err error) {
 	key, err := a.site.Register(answer, challenge)
 	wrong := registry.Problems{}
 	wrong.AddIf(err != nil, "passkey", "identity.passkey-refused")
-	f := store.Factor{AccountID: account.ID, Kind: store.FactorPasskey, Name: name, Secret: key.Public, Credential: key.ID, Counter: key.Count}
-	return a.addFactor(ctx, account, f, wrong)
+	f := store.Factor{AccountID: s.AccountID, Kind: store.FactorPasskey, Name: name, Secret: key.Public, Credential: key.ID, Counter: key.Count}
+	return a.addFactor(ctx, s, f, wrong)
 }
 
-func (a *Accounts) addFactor(ctx context.Context, account store.Account, f store.Factor, wrong registry.Problems) (codes []string, err error) {
+func (a *Accounts) addFactor(ctx context.Context, s Session, f store.Factor, wrong registry.Problems) (codes []string, err error) {
+	account := s.Account
 	f.Name = strings.TrimSpace(f.Name)
 	n := utf8.RuneCountInString(f.Name)
 	wrong.AddIf(n == 0 || n > 60, "name", "identity.factor-name")
@@ -96,6 +97,9 @@ func (a *Accounts) addFactor(ctx context.Context, account store.Account, f store
 			codes, proofs = a.newRecoveryCodes(account.ID)
 			if err := tx.ReplaceRecoveryCodes(ctx, account.ID, proofs); err != nil {
 				return fmt.Errorf("add recovery codes: %w", err)
+			}
+			if err := tx.DeleteOtherSessions(ctx, account.ID, s.ID); err != nil {
+				return fmt.Errorf("end other sessions: %w", err)
 			}
 		}
 		return a.factorChanged(ctx, tx, account, registry.AccountActor(account), registry.ActionFactorAdded, f.Name)

@@ -81,7 +81,7 @@ func (a *Accounts) openSession(ctx context.Context, account store.Account, befor
 }
 
 // Session finds a session that goes on. It answers store.ErrNotFound for one that was ended or lasted too long,
-// and when the account was blocked.
+// and when the account was blocked or its partner ended.
 func (a *Accounts) Session(ctx context.Context, id string) (Session, error) {
 	found, err := a.db.LoginSession(ctx, id)
 	if err != nil {
@@ -90,6 +90,9 @@ func (a *Accounts) Session(ctx context.Context, id string) (Session, error) {
 	account, err := a.db.Account(ctx, found.AccountID)
 	if err != nil {
 		return Session{}, err
+	}
+	if ended, err := partnerEnded(ctx, &a.db.Queries, account); err != nil || ended {
+		return Session{}, cmp.Or(err, store.ErrNotFound)
 	}
 	p, err := a.policy(ctx)
 	if err != nil {

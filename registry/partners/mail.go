@@ -55,7 +55,7 @@ func mailPartnerDecision(c registry.Config, p store.Partner, verb string) regist
 	case "resume":
 		return c.Letter(i18n.M("partners.mail.resumed-subject", p.Name), path, i18n.M("partners.mail.resumed", c.Organisation, p.Name))
 	default:
-		return c.Letter(i18n.M("partners.mail.ended-subject", p.Name), path, i18n.M("partners.mail.ended", c.Organisation, p.Name), registry.Because(p.StatusReason))
+		return c.Letter(i18n.M("partners.mail.ended-subject", p.Name), "", i18n.M("partners.mail.ended", c.Organisation, p.Name), registry.Because(p.StatusReason))
 	}
 }
 

@@ -34,11 +34,11 @@ func TestCodesAreExact(t *testing.T) {
 			account := store.Account{Email: fmt.Sprintf("p%d@example.nl", i), Name: "P", Role: store.RoleAdministrator, Status: store.AccountActive}
 			must(t, w.db.Write(ctx, func(tx *store.Tx) error { return tx.InsertAccount(ctx, &account) }))
 			sealed, secret, _ := w.Accounts.NewTOTP(account)
-			if _, err := w.Accounts.AddTOTP(ctx, account, "wrong", sealed, appCode(t, secret, w.clock.Now().Add(-30*time.Second))); (err != nil) != exact {
+			if _, err := w.Accounts.AddTOTP(ctx, identity.Session{LoginSession: store.LoginSession{AccountID: account.ID}, Account: account}, "wrong", sealed, appCode(t, secret, w.clock.Now().Add(-30*time.Second))); (err != nil) != exact {
 				t.Errorf("exact %v: an app that is late is added: %v", exact, err)
 			}
 			if exact {
-				_, err := w.Accounts.AddTOTP(ctx, account, "phone", sealed, appCode(t, secret, w.clock.Now()))
+				_, err := w.Accounts.AddTOTP(ctx, identity.Session{LoginSession: store.LoginSession{AccountID: account.ID}, Account: account}, "phone", sealed, appCode(t, secret, w.clock.Now()))
 				must(t, err)
 			}
 			for _, step := range []int{1, 2} {

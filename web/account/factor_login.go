@@ -54,7 +54,7 @@ func (a *logins) factor(c echo.Context) error {
 	if wrong != "" {
 		return a.showFactor(c, status, pending, wrong)
 	}
-	if err := accounts.NoteLogin(ctx, account.ID); errors.Is(err, identity.ErrLogin) {
+	if err := accounts.NoteLogin(ctx, account.ID); errors.Is(err, identity.ErrLogin) || errors.Is(err, identity.ErrNoAccount) {
 		return c.Redirect(http.StatusSeeOther, site.LoginEnded)
 	} else if err != nil {
 		return err

@@ -123,11 +123,11 @@ func inFours(text string) string {
 func (a *logins) addApp(c echo.Context) error {
 	read := func(form site.Form) newFactor { return newFactor{form.Get("name"), form.Raw("code")} }
 	return site.Submit(c, read, func(in newFactor) error {
-		account, sealed := site.SessionOf(c).Account, a.KeptSealed(c, keptSecret)
+		s, sealed := site.SessionOf(c), a.KeptSealed(c, keptSecret)
 		if sealed == "" {
 			return c.Redirect(http.StatusSeeOther, site.FactorsPath+"/app")
 		}
-		codes, err := a.Cfg.Accounts.AddTOTP(c.Request().Context(), account, in.name, sealed, in.proof)
+		codes, err := a.Cfg.Accounts.AddTOTP(c.Request().Context(), s, in.name, sealed, in.proof)
 		if err != nil {
 			return err
 		}
@@ -156,7 +156,7 @@ func (a *logins) showPasskey(c echo.Context, status int, in newFactor, wrong sit
 func (a *logins) addPasskey(c echo.Context) error {
 	read := func(form site.Form) newFactor { return newFactor{form.Get("name"), form.Raw("passkey")} }
 	return site.Submit(c, read, func(in newFactor) error {
-		codes, err := a.Cfg.Accounts.AddPasskey(c.Request().Context(), site.SessionOf(c).Account, in.name, in.proof, a.TakeChallenge(c))
+		codes, err := a.Cfg.Accounts.AddPasskey(c.Request().Context(), site.SessionOf(c), in.name, in.proof, a.TakeChallenge(c))
 		if err != nil {
 			return err
 		}

@@ -39,6 +39,9 @@ func (a *logins) login(c echo.Context) error {
 		v.Wrong = "account.login-elsewhere"
 		return a.showLogin(c, http.StatusForbidden, v)
 	}
+	if errors.Is(err, identity.ErrNoAccount) {
+		return echo.NewHTTPError(http.StatusForbidden, i18n.Message("account.provider-unknown"))
+	}
 	if errors.Is(err, identity.ErrLogin) {
 		v.Wrong = "account.login-wrong"
 		return a.showLogin(c, http.StatusUnauthorized, v)

@@ -2,10 +2,14 @@ package site
 
 import (
 	"encoding/json"
+	"errors"
+	"net/http"
 	"time"
 
 	"github.com/labstack/echo/v4"
+	"schakel/registry/identity"
 	"schakel/store"
+	"schakel/templates/i18n"
 )
 
 // Keys of what a session holds of a login that is not complete, and of a passkey that is asked for.
@@ -54,7 +58,11 @@ func (a *App) LoginByLink(c echo.Context, account store.Account, next string) (t
 	if account.Factors > 0 {
 		return a.AwaitFactor(c, account, next)
 	}
-	if err := a.Cfg.Accounts.NoteLogin(c.Request().Context(), account.ID); err != nil {
+	err = a.Cfg.Accounts.NoteLogin(c.Request().Context(), account.ID)
+	if errors.Is(err, identity.ErrNoAccount) {
+		return "", echo.NewHTTPError(http.StatusForbidden, i18n.Message("account.provider-unknown"))
+	}
+	if err != nil {
 		return "", err
 	}
 	return next, a.StartSession(c, account)
