@@ -1,6 +1,7 @@
 package web
 
 import (
+	"crypto/rand"
 	"html"
 	"net/http"
 	"net/url"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"schakel/registry"
+	"schakel/registry/identity"
 	"schakel/store"
 )
 
@@ -74,4 +76,31 @@ func TestPeopleOfEndedPartner(t *testing.T) {
 	wantPage(t, d.browser().post("/login", url.Values{"email": {email}, "password": {testPassword}}), http.StatusForbidden, "no account for you here")
 	wantStatus(t, d.browser().post("/login", url.Values{"email": {email}, "password": {"wrong"}}), http.StatusUnauthorized)
 	wantPage(t, d.browser().post(registry.LinkReset.Path(link), url.Values{"password": {"another good one"}}), http.StatusForbidden, "no account for you here")
+}
+
+// A browser is known after a password was chosen by a link or changed in it, and a weak new password is no failed try of the old one.
+func TestBrowserIsKnownAfterLink(t *testing.T) {
+	t.Parallel()
+	d := newPortalHarness(t)
+	d.partner(t, "pat@example.nl")
+	_, link, err := d.accounts.PasswordLink(t.Context(), "pat@example.nl")
+	noError(t, err)
+	b := d.browser()
+	wantRedirect(t, b.post(registry.LinkReset.Path(link), url.Values{"password": {"another good one"}}), "/partner")
+	known := func(password string) {
+		t.Helper()
+		again := d.browser()
+		again.cookies["schakel-device"] = b.cookies["schakel-device"]
+		for range 150 {
+			_, _ = d.accounts.Authenticate(t.Context(), identity.Login{Email: "pat@example.nl", Password: "wrong", Addr: rand.Text()})
+		}
+		wantRedirect(t, again.post("/login", url.Values{"email": {"pat@example.nl"}, "password": {password}}), "/partner")
+	}
+	known("another good one")
+	for range 20 {
+		wantStatus(t, b.post("/account/password", url.Values{"current": {"another good one"}, "password": {"short"}}), http.StatusUnprocessableEntity)
+		d.clock.Advance(time.Minute)
+	}
+	wantRedirect(t, b.post("/account/password", url.Values{"current": {"another good one"}, "password": {"the newest good one"}}), "/account")
+	known("the newest good one")
 }

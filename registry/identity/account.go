@@ -165,14 +165,14 @@ func (a *Accounts) ChoosePassword(ctx context.Context, purpose registry.LinkPurp
 	return account, err
 }
 
-// ChangePassword replaces a password by someone who knows the old one and is logged in from addr; all sessions end. What is wrong
+// ChangePassword replaces a password by someone who knows the old one and is logged in from addr, in a browser that keeps device; all sessions end. What is wrong
 // is an *Error with fields current and password, or a *ThrottledError.
-func (a *Accounts) ChangePassword(ctx context.Context, id, current, password, addr string) (store.Account, error) {
+func (a *Accounts) ChangePassword(ctx context.Context, id, current, password, addr, device string) (store.Account, error) {
 	account, err := a.db.Account(ctx, id)
 	if err != nil {
 		return store.Account{}, fmt.Errorf("find account: %w", err)
 	}
-	counted, err := a.admitTry(ctx, Login{Email: account.Email, Addr: addr}, "")
+	counted, err := a.admitTry(ctx, Login{Email: account.Email, Addr: addr, Device: device}, account.ID)
 	if err != nil {
 		return store.Account{}, err
 	}
@@ -186,15 +186,17 @@ func (a *Accounts) ChangePassword(ctx context.Context, id, current, password, ad
 		}
 		return store.Account{}, registry.Invalid(map[string]i18n.Message{"current": "identity.current-password-wrong"})
 	}
+	// The old one was right, whatever comes of the new one.
+	if err := a.db.Write(ctx, func(tx *store.Tx) error { return forgive(ctx, tx, counted) }); err != nil {
+		return store.Account{}, err
+	}
 	hash, err := a.newHashOf(ctx, password, account)
 	if err != nil {
 		return store.Account{}, err
 	}
 	err = a.db.Write(ctx, func(tx *store.Tx) error {
-		if account, err = a.replacePassword(ctx, tx, id, password, hash); err != nil {
-			return err
-		}
-		return forgive(ctx, tx, counted)
+		account, err = a.replacePassword(ctx, tx, id, password, hash)
+		return err
 	})
 	return account, err
 }

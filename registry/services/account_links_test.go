@@ -26,7 +26,7 @@ func TestOpenLinksEnd(t *testing.T) {
 	}
 	purpose, token, err := a.PasswordLink(ctx, account.Email)
 	must(t, err)
-	_, err = a.ChangePassword(ctx, account.ID, goodPassword, "another good one", "192.0.2.1")
+	_, err = a.ChangePassword(ctx, account.ID, goodPassword, "another good one", "192.0.2.1", "")
 	must(t, err)
 	dead("after a change of the password", purpose, token)
 

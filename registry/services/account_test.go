@@ -183,11 +183,11 @@ func TestChangePassword(t *testing.T) {
 	a, _, _ := newTestAccounts(t)
 	ctx := t.Context()
 	account := newAdministrator(t, a, "a@example.nl")
-	_, err := a.ChangePassword(ctx, account.ID, "wrong wrong wrong", "another good one", "192.0.2.1")
+	_, err := a.ChangePassword(ctx, account.ID, "wrong wrong wrong", "another good one", "192.0.2.1", "")
 	wantField(t, "current", err)
-	_, err = a.ChangePassword(ctx, account.ID, goodPassword, "short", "192.0.2.1")
+	_, err = a.ChangePassword(ctx, account.ID, goodPassword, "short", "192.0.2.1", "")
 	wantField(t, "password", err)
-	changed, err := a.ChangePassword(ctx, account.ID, goodPassword, "another good one", "192.0.2.1")
+	changed, err := a.ChangePassword(ctx, account.ID, goodPassword, "another good one", "192.0.2.1", "")
 	if err != nil || changed.SessionEpoch != account.SessionEpoch+1 {
 		t.Errorf("got epoch %d, %v: sessions must end", changed.SessionEpoch, err)
 	}
@@ -423,9 +423,9 @@ func TestLoginsAreAudited(t *testing.T) {
 	}
 	_, _, err = a.PasswordLink(ctx, account.Email)
 	must(t, err)
-	_, err = a.ChangePassword(ctx, account.ID, "wrong wrong wrong", "another good one", "192.0.2.1")
+	_, err = a.ChangePassword(ctx, account.ID, "wrong wrong wrong", "another good one", "192.0.2.1", "")
 	wantField(t, "current", err)
-	_, err = a.ChangePassword(ctx, account.ID, goodPassword, "another good one", "192.0.2.1")
+	_, err = a.ChangePassword(ctx, account.ID, goodPassword, "another good one", "192.0.2.1", "")
 	must(t, err)
 	must(t, a.EndSessions(ctx, account.ID))
 	rows, _, err := db.Audits(ctx, store.AuditFilter{})

@@ -26,7 +26,7 @@ func (a *logins) changePassword(c echo.Context) error {
 	type passwords struct{ current, chosen string }
 	read := func(form site.Form) passwords { return passwords{form.Raw("current"), form.Raw("password")} }
 	return site.Submit(c, read, func(in passwords) error {
-		account, err := a.Cfg.Accounts.ChangePassword(c.Request().Context(), site.AccountOf(c).ID, in.current, in.chosen, c.RealIP())
+		account, err := a.Cfg.Accounts.ChangePassword(c.Request().Context(), site.AccountOf(c).ID, in.current, in.chosen, c.RealIP(), a.DeviceOf(c))
 		if e, ok := errors.AsType[*registry.ThrottledError](err); ok {
 			setRetryAfter(c, e.After)
 			return tooMany("current", waitText(c, e.After))
@@ -81,6 +81,9 @@ func (a *logins) setNotifications(c echo.Context) error {
 
 func (a *logins) freshSession(c echo.Context, account store.Account, text i18n.Message) error {
 	if err := a.RestartSession(c, account); err != nil {
+		return err
+	}
+	if err := a.TrustDevice(c, account.ID); err != nil { // all browsers of the account were forgotten
 		return err
 	}
 	a.Flash(c, ui.KindOK, text)

@@ -59,7 +59,7 @@ func (a *logins) factor(c echo.Context) error {
 	} else if err != nil {
 		return err
 	}
-	if err := a.trustDevice(c, account.ID); err != nil {
+	if err := a.TrustDevice(c, account.ID); err != nil {
 		return err
 	}
 	if err := a.StartSession(c, account); err != nil {

@@ -61,22 +61,13 @@ func (a *logins) login(c echo.Context) error {
 		}
 		return c.Redirect(http.StatusSeeOther, next)
 	}
-	if err := a.trustDevice(c, account.ID); err != nil {
+	if err := a.TrustDevice(c, account.ID); err != nil {
 		return err
 	}
 	if err := a.StartSession(c, account); err != nil {
 		return err
 	}
 	return c.Redirect(http.StatusSeeOther, next)
-}
-
-func (a *logins) trustDevice(c echo.Context, account string) error {
-	device, err := a.Cfg.Accounts.TrustDevice(c.Request().Context(), account, a.DeviceOf(c))
-	if err != nil {
-		return err
-	}
-	c.SetCookie(a.DeviceCookie(device))
-	return nil
 }
 
 // logout ends the session of this browser.

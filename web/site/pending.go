@@ -65,6 +65,9 @@ func (a *App) LoginByLink(c echo.Context, account store.Account, next string) (t
 	if err != nil {
 		return "", err
 	}
+	if err := a.TrustDevice(c, account.ID); err != nil {
+		return "", err
+	}
 	return next, a.StartSession(c, account)
 }
 

@@ -199,5 +199,15 @@ func (a *App) DeviceCookie(value string) *http.Cookie {
 	return cookie
 }
 
+// TrustDevice has a browser keep that the owner of an account logged in there.
+func (a *App) TrustDevice(c echo.Context, account string) error {
+	device, err := a.Cfg.Accounts.TrustDevice(c.Request().Context(), account, a.DeviceOf(c))
+	if err != nil {
+		return err
+	}
+	c.SetCookie(a.DeviceCookie(device))
+	return nil
+}
+
 // DeviceOf returns what this browser keeps of an earlier login; empty when it keeps nothing.
 func (a *App) DeviceOf(c echo.Context) string { return cookieText(c, a.DeviceCookie("").Name) }
