@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+
+	"schakel/registry/sorted"
 )
 
 // Batch is a group of deliveries that go in one request, in the order of Members. It is written before the first send
@@ -98,7 +100,7 @@ func (tx *Tx) ClaimMembers(ctx context.Context, b Batch, owner string, lease Tim
 	for i, id := range b.Members {
 		place[id] = i
 	}
-	slices.SortFunc(rows, func(a, b Delivery) int { return place[a.ID] - place[b.ID] })
+	sorted.By(rows, func(a, b Delivery) int { return place[a.ID] - place[b.ID] })
 	return tx.withEvents(ctx, rows)
 }
 

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"schakel/registry/sorted"
 )
 
 // Claimed is a delivery a node holds, with the event to send.
@@ -91,7 +93,7 @@ func (tx *Tx) claimFrom(ctx context.Context, endpointID, owner string, limit int
 
 // claimed are rows that were claimed, in the order they came in, with their events.
 func (tx *Tx) claimed(ctx context.Context, rows []Delivery) ([]Claimed, error) {
-	slices.SortFunc(rows, func(a, b Delivery) int { return strings.Compare(a.ID, b.ID) })
+	sorted.By(rows, func(a, b Delivery) int { return strings.Compare(a.ID, b.ID) })
 	return tx.withEvents(ctx, rows)
 }
 

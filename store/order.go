@@ -7,6 +7,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"schakel/registry/sorted"
 )
 
 // Deliveries of a subscription with the same order key go one after the other, in the order of their ids (guarantee G5).
@@ -140,7 +142,7 @@ func sortedKeys(keys map[orderKey]string) []keyRow {
 	for k, id := range keys {
 		rows = append(rows, keyRow{k.subscription, k.key, id})
 	}
-	slices.SortFunc(rows, func(a, b keyRow) int {
+	sorted.By(rows, func(a, b keyRow) int {
 		return cmp.Or(strings.Compare(a.Subscription, b.Subscription), strings.Compare(a.Key, b.Key))
 	})
 	return rows

@@ -4,8 +4,9 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
-	"slices"
 	"strings"
+
+	"schakel/registry/sorted"
 )
 
 // Reasons of a delivery that a consumer had before.
@@ -55,7 +56,7 @@ func (tx *Tx) PullClaim(ctx context.Context, c PullClaim) ([]Claimed, error) {
 	if len(taken) == 0 {
 		return nil, nil
 	}
-	slices.SortFunc(taken, func(a, b Delivery) int { return strings.Compare(a.ID, b.ID) })
+	sorted.By(taken, func(a, b Delivery) int { return strings.Compare(a.ID, b.ID) })
 	return tx.handOver(ctx, c, taken)
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 	"schakel/delivery/event"
 	"schakel/delivery/jwe"
+	"schakel/registry/sorted"
 	"schakel/store"
 )
 
@@ -73,7 +74,7 @@ func (e *Engine) claimQueue(ctx context.Context, tx *store.Tx, r claimRequest) (
 			return claimedWork{}, err
 		}
 		rows = append(rows, behind...)
-		slices.SortFunc(rows, func(a, b store.Claimed) int { return strings.Compare(a.ID, b.ID) })
+		sorted.By(rows, func(a, b store.Claimed) int { return strings.Compare(a.ID, b.ID) })
 	}
 	e.setSending(rows)
 	if err := s.all(ctx, rows); err != nil {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"schakel/registry/sorted"
 	"schakel/store"
 )
 
@@ -149,7 +150,7 @@ func (e *Engine) claimRequests() []claimRequest {
 			requests = append(requests, claimRequest{queue: q, room: room, tests: true, probe: q.backoff.probe})
 		}
 	}
-	slices.SortFunc(requests, func(a, b claimRequest) int { return a.queue.held - b.queue.held })
+	sorted.By(requests, func(a, b claimRequest) int { return a.queue.held - b.queue.held })
 	requests = requests[:min(len(requests), queuesPerClaim)]
 	runs := e.cfg.MaxInFlight/runShare - e.following()
 	for i := range requests {

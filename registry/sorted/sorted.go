@@ -1,11 +1,11 @@
-// Package sorted sorts lists that are off the path of events.
+// Package sorted sorts lists of which a comparison more or less is no matter.
 //
 // Purpose: slices.SortFunc is compiled anew for each type of element, which takes 18 kB of the program for each. These
 // functions compile three short methods a type, and sort by package sort.
 //
 // Guarantee: the result is that of slices.SortFunc and slices.SortStableFunc.
 //
-// Limits: each comparison goes through an interface, which takes two to three times as long. Events in flight, and files
+// Limits: each comparison goes through an interface, which takes some ten nanoseconds more. Events as they are accepted, and files
 // of millions of records, are sorted by package slices.
 package sorted
 
