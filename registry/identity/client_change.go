@@ -12,7 +12,6 @@ import (
 	"schakel/registry"
 	"schakel/registry/identity/token"
 	"schakel/store"
-	"schakel/templates/i18n"
 )
 
 // apply writes what is asked into a client. What an administrator asks for is granted; what a partner asks for beyond the free
@@ -311,7 +310,10 @@ func (c *Clients) decide(ctx context.Context, actor registry.Actor, id string, d
 		if err := registry.Record(ctx, tx, actor, action, clientObject(*client), what); err != nil {
 			return err
 		}
-		return c.cfg.Mail(ctx, tx, owner.ContactEmail, mailClientDecision(c.cfg, asked, owner, d))
+		if err := c.cfg.Mail(ctx, tx, owner.ContactEmail, mailClientDecision(c.cfg, asked, owner, d)); err != nil {
+			return err
+		}
+		return c.mailGranted(ctx, tx, actor, asked, *client, owner)
 	})
 }
 
@@ -329,19 +331,4 @@ func union(a, b store.Strings) store.Strings {
 	all := slices.Concat(a, b)
 	slices.Sort(all)
 	return slices.Compact(all)
-}
-
-func mailClientWaits(c registry.Config, p store.Partner, client store.Client) registry.Message {
-	return c.Letter(i18n.M("identity.mail.waits", p.Name), "/admin/clients/"+client.ID,
-		i18n.M("identity.mail.waits-for", client.Name, p.Name),
-		registry.Bullets(client.RequestedScopes, client.RequestedTypes, client.RequestedSources))
-}
-
-func mailClientDecision(c registry.Config, asked store.Client, owner store.Partner, d Decision) registry.Message {
-	subject, what := i18n.M("identity.mail.rejected", asked.Name), i18n.M("identity.mail.rejected-what", c.Organisation, asked.Name)
-	if d.Approve {
-		subject, what = i18n.M("identity.mail.granted", asked.Name), i18n.M("identity.mail.granted-what", c.Organisation, asked.Name)
-	}
-	return c.Letter(subject, registry.PartnerPath(owner)+"/clients/"+asked.ID, what,
-		registry.Bullets(asked.RequestedScopes, asked.RequestedTypes, asked.RequestedSources), registry.Because(d.Reason))
 }

@@ -35,6 +35,17 @@ func (c *Clients) mailKeys(ctx context.Context, tx *store.Tx, actor registry.Act
 		registry.ChangePages{Administrator: "/admin/clients/" + after.ID, Partner: registry.PartnerPath(owner) + "/clients/" + after.ID}, changes)
 }
 
+// mailGranted tells the administrators what one of them granted a client; its owner has the mail of the decision.
+func (c *Clients) mailGranted(ctx context.Context, tx *store.Tx, actor registry.Actor, before, after store.Client, owner store.Partner) error {
+	list := func(names store.Strings) string { return strings.Join(names, ", ") }
+	return c.cfg.MailChange(ctx, tx, actor, "", i18n.M("identity.mail.keys-subject", after.Name, owner.Name),
+		registry.ChangePages{Administrator: "/admin/clients/" + after.ID}, registry.Differences(
+			registry.ChangeOf("identity.mail.part-scopes", list(before.Scopes), list(after.Scopes)),
+			registry.ChangeOf("identity.mail.part-types", list(before.PublishTypes), list(after.PublishTypes)),
+			registry.ChangeOf("identity.mail.part-sources", list(before.PublishSources), list(after.PublishSources)),
+		))
+}
+
 // externalText names a client as another token issuer does.
 func externalText(c store.Client) string {
 	if c.ExternalID == "" {
@@ -49,4 +60,19 @@ func yesNo(on bool) i18n.Message {
 		return "ui.yes"
 	}
 	return "ui.no"
+}
+
+func mailClientWaits(c registry.Config, p store.Partner, client store.Client) registry.Message {
+	return c.Letter(i18n.M("identity.mail.waits", p.Name), "/admin/clients/"+client.ID,
+		i18n.M("identity.mail.waits-for", client.Name, p.Name),
+		registry.Bullets(client.RequestedScopes, client.RequestedTypes, client.RequestedSources))
+}
+
+func mailClientDecision(c registry.Config, asked store.Client, owner store.Partner, d Decision) registry.Message {
+	subject, what := i18n.M("identity.mail.rejected", asked.Name), i18n.M("identity.mail.rejected-what", c.Organisation, asked.Name)
+	if d.Approve {
+		subject, what = i18n.M("identity.mail.granted", asked.Name), i18n.M("identity.mail.granted-what", c.Organisation, asked.Name)
+	}
+	return c.Letter(subject, registry.PartnerPath(owner)+"/clients/"+asked.ID, what,
+		registry.Bullets(asked.RequestedScopes, asked.RequestedTypes, asked.RequestedSources), registry.Because(d.Reason))
 }

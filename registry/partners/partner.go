@@ -8,6 +8,7 @@ import (
 
 	"schakel/registry"
 	"schakel/store"
+	"schakel/templates/i18n"
 )
 
 // Partners are the registered organisations: how they register, and what an administrator decides about them.
@@ -202,6 +203,7 @@ func (p *Partners) move(ctx context.Context, actor registry.Actor, id, verb, rea
 		if verb == "approve" && row.EmailConfirmedAt.IsZero() {
 			return registry.Conflict("partners.partner.email-not-confirmed", row.Name)
 		}
+		before := row.Status
 		row.Status, row.StatusReason, row.DecidedAt, row.DecidedBy = t.To, reason, tx.Now, actor.Name
 		if err := tx.UpdatePartner(ctx, row); err != nil {
 			return fmt.Errorf("%s partner: %w", verb, err)
@@ -212,7 +214,12 @@ func (p *Partners) move(ctx context.Context, actor registry.Actor, id, verb, rea
 		if err := registry.Record(ctx, tx, actor, t.Action, partnerObject(*row), registry.Details{"reason": reason}); err != nil {
 			return err
 		}
-		return p.cfg.Mail(ctx, tx, row.ContactEmail, mailPartnerDecision(p.cfg, *row, verb))
+		if err := p.cfg.Mail(ctx, tx, row.ContactEmail, mailPartnerDecision(p.cfg, *row, verb)); err != nil || t.To != store.PartnerApproved {
+			return err
+		}
+		return p.mailDecided(ctx, tx, actor, *row, registry.Change{
+			What: "partners.mail.part-state", From: i18n.Word("ui.state", before), To: i18n.Word("ui.state", row.Status),
+		})
 	})
 }
 
@@ -252,7 +259,10 @@ func (p *Partners) Vouch(ctx context.Context, actor registry.Actor, id, reason s
 		if err := registry.Record(ctx, tx, actor, registry.ActionPartnerVouched, partnerObject(*row), registry.Details{"reason": reason}); err != nil {
 			return err
 		}
-		return p.cfg.Mail(ctx, tx, row.ContactEmail, p.cfg.MailPassword(registry.LinkInvitation, token))
+		if err := p.cfg.Mail(ctx, tx, row.ContactEmail, p.cfg.MailPassword(registry.LinkInvitation, token)); err != nil {
+			return err
+		}
+		return p.mailDecided(ctx, tx, actor, *row, registry.Change{What: i18n.M("partners.mail.part-confirmed", row.ContactEmail), From: "ui.no", To: "ui.yes"})
 	})
 }
 

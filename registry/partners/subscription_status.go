@@ -117,6 +117,7 @@ func (s *Subscriptions) moveSeen(ctx context.Context, actor registry.Actor, id, 
 				return err
 			}
 		}
+		before := sub.Status
 		sub.Status, sub.StatusReason = t.To, reason
 		changeRejected, err := decideChange(ctx, tx, sub, verb)
 		if err != nil {
@@ -147,7 +148,11 @@ func (s *Subscriptions) moveSeen(ctx context.Context, actor registry.Actor, id, 
 		if changeRejected {
 			return s.cfg.Mail(ctx, tx, partner.ContactEmail, mailChangeRejected(s.cfg, sub, partner, endpoint, reason))
 		}
-		return s.cfg.Mail(ctx, tx, partner.ContactEmail, mailSubscriptionDecision(s.cfg, sub, partner, endpoint, verb))
+		err = s.cfg.Mail(ctx, tx, partner.ContactEmail, mailSubscriptionDecision(s.cfg, sub, partner, endpoint, verb))
+		if err != nil || sub.Status != store.SubscriptionApproved {
+			return err
+		}
+		return s.mailLetsFlow(ctx, tx, actor, before, sub, partner, endpoint)
 	})
 }
 

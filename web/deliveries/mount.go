@@ -109,7 +109,7 @@ func (p *Pages) routesDelivery(g site.RouteGroup, area site.DeliveryArea) {
 	issues.POST("/issues/:id/resolve", p.postIssueDecision(area, registry.ActionIssueResolved))
 	issues.POST("/issues/:id/reopen", p.postIssueDecision(area, registry.ActionIssueReopened))
 	operate.POST("/issues/:id/pause", p.pauseIssue(area))
-	operate.POST("/issues/:id/resume", p.resumeIssue(area))
+	operate.POST("/issues/:id/resume", p.resumeIssue(area), p.RequireProof)
 	operate.POST("/issues/:id/probe", p.probeIssue(area))
 	issues.GET("/issues/:id/mail", p.issueMailPage(area))
 	issues.POST("/issues/:id/mail", p.sendIssueMail(area))

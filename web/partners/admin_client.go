@@ -125,7 +125,7 @@ func clientView(ctx context.Context, g identity.ClientGrant) view.AdminClientVie
 func (p *pages) clientSteps() []site.Step {
 	return []site.Step{
 		{
-			Verb: "approve", Needs: registry.DecideApprovals, Do: p.decideClient(true), From: []string{clientWaiting}, Kind: ui.Primary, Two: registry.TwoApprovals,
+			Verb: "approve", Proof: true, Needs: registry.DecideApprovals, Do: p.decideClient(true), From: []string{clientWaiting}, Kind: ui.Primary, Two: registry.TwoApprovals,
 			Label: "partners.client.approve", Done: "partners.client.approved", Mails: true,
 		},
 		{

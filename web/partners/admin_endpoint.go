@@ -119,7 +119,7 @@ func (p *pages) endpointSteps() []site.Step {
 	endpoints := p.Registry.Endpoints
 	return []site.Step{
 		{
-			Verb: "resume", Needs: registry.OperateEndpoints, Do: site.ByIDAlone(endpoints.Resume), From: []string{store.EndpointPaused, store.EndpointSuspended}, Kind: ui.Primary,
+			Verb: "resume", Proof: true, Needs: registry.OperateEndpoints, Do: site.ByIDAlone(endpoints.Resume), From: []string{store.EndpointPaused, store.EndpointSuspended}, Kind: ui.Primary,
 			Label: "partners.endpoint.resume", Done: "partners.endpoint.resumed-admin",
 		},
 		{

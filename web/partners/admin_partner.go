@@ -223,7 +223,7 @@ func (p *pages) partnerSteps() []site.Step {
 	service := p.Registry.Partners
 	return []site.Step{
 		{
-			Verb: "approve", Needs: registry.DecideApprovals, Do: site.ByIDAlone(service.Approve), From: []string{store.PartnerRequested}, Kind: ui.Primary, Two: registry.TwoApprovals,
+			Verb: "approve", Proof: true, Needs: registry.DecideApprovals, Do: site.ByIDAlone(service.Approve), From: []string{store.PartnerRequested}, Kind: ui.Primary, Two: registry.TwoApprovals,
 			Label: "partners.partner.approve", Done: "partners.partner.approved", Mails: true,
 		},
 		{
@@ -232,7 +232,7 @@ func (p *pages) partnerSteps() []site.Step {
 			Done: "partners.partner.rejected", Mails: true,
 		},
 		{
-			Verb: "resume", Needs: registry.ChangePartners, Do: site.ByIDAlone(service.Resume), From: []string{store.PartnerSuspended}, Kind: ui.Primary,
+			Verb: "resume", Proof: true, Needs: registry.ChangePartners, Do: site.ByIDAlone(service.Resume), From: []string{store.PartnerSuspended}, Kind: ui.Primary,
 			Label: "partners.partner.resume", Done: "partners.partner.resumed",
 		},
 		{
@@ -253,7 +253,7 @@ func (p *pages) partnerSteps() []site.Step {
 // confirmStep confirms a registration whose mail did not arrive.
 func (p *pages) confirmStep() site.Step {
 	return site.Step{
-		Verb: "confirm", Needs: registry.DecideApprovals, Do: site.ByID(p.Registry.Partners.Vouch), From: []string{store.PartnerRequested}, Reason: true,
+		Verb: "confirm", Proof: true, Needs: registry.DecideApprovals, Do: site.ByID(p.Registry.Partners.Vouch), From: []string{store.PartnerRequested}, Reason: true,
 		Label:   "partners.partner.confirm",
 		Explain: "partners.partner.confirm-text",
 		Done:    "partners.partner.confirmed",

@@ -139,7 +139,7 @@ func (p *pages) subscriptionSteps() []site.Step {
 	subs := p.Registry.Subscriptions
 	return []site.Step{
 		{
-			Verb: "approve", Needs: registry.DecideApprovals, Do: p.approveSubscription, From: []string{store.SubscriptionRequested}, Kind: ui.Primary, Two: registry.TwoApprovals,
+			Verb: "approve", Proof: true, Needs: registry.DecideApprovals, Do: p.approveSubscription, From: []string{store.SubscriptionRequested}, Kind: ui.Primary, Two: registry.TwoApprovals,
 			Label: "partners.subscription.approve", Done: "partners.subscription.approved",
 		},
 		{
@@ -148,7 +148,7 @@ func (p *pages) subscriptionSteps() []site.Step {
 			Done: "partners.subscription.rejected", Mails: true,
 		},
 		{
-			Verb: "resume", Needs: registry.DecideApprovals, Do: site.ByIDAlone(subs.Resume), From: []string{store.SubscriptionSuspended}, Kind: ui.Primary,
+			Verb: "resume", Proof: true, Needs: registry.DecideApprovals, Do: site.ByIDAlone(subs.Resume), From: []string{store.SubscriptionSuspended}, Kind: ui.Primary,
 			Label: "partners.subscription.resume", Done: "partners.subscription.resumed-admin",
 		},
 		{

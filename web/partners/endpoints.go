@@ -39,7 +39,7 @@ func (d ownerPages) routesEndpoints(g site.RouteGroup) {
 	g.GET("/endpoints/:id/messages/:message", d.inboxMessage)
 	operate.POST("/endpoints/:id/pause", d.pauseEndpoint)
 	operate.POST("/endpoints/:id/probe", d.probeEndpoint)
-	operate.POST("/endpoints/:id/resume", d.resumeEndpoint)
+	operate.POST("/endpoints/:id/resume", d.resumeEndpoint, d.RequireProof)
 	change.POST("/endpoints/:id/end", d.endEndpoint)
 	d.routesMove(g)
 }

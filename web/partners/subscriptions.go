@@ -25,7 +25,7 @@ func (d ownerPages) routesSubscriptions(g site.RouteGroup) {
 	change.GET("/subscriptions/:id/encryption", d.encryption)
 	change.POST("/subscriptions/:id/encryption", d.changeEncryption, d.RequireProof)
 	change.POST("/subscriptions/:id/pause", d.pauseSubscription)
-	change.POST("/subscriptions/:id/resume", d.resumeSubscription)
+	change.POST("/subscriptions/:id/resume", d.resumeSubscription, d.RequireProof)
 	change.POST("/subscriptions/:id/end", d.endSubscription)
 }
 

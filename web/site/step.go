@@ -28,6 +28,8 @@ type Step struct {
 	Reason bool
 	// Mails is set when the partner gets a mail about it.
 	Mails bool
+	// Proof is set when who takes it proves again who it is: it gives data, or lets somebody in.
+	Proof bool
 	// Two is the kind of actions that the step is of, which wait for a second person where a setting says so; empty: it never waits.
 	Two   string
 	waits bool // it waits now
@@ -187,6 +189,10 @@ func (p *Portal) NoMail() bool { return !p.Mailbox && !p.Registry.Mails.Sends() 
 // refused, behind what comes before it, such as RequireProof.
 func (p *Portal) RoutesSteps(g RouteGroup, path string, steps []Step, again func(echo.Context, Refusal) error, before ...echo.MiddlewareFunc) {
 	for _, s := range steps {
+		before := slices.Clip(before)
+		if s.Proof {
+			before = append(before, p.RequireProof)
+		}
 		g.Needs(s.Needs).POST(path+":id/"+s.Verb, func(c echo.Context) error { return p.Take(c, s, g.Prefix+path+c.Param("id"), again) }, before...)
 	}
 }
