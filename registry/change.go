@@ -45,7 +45,7 @@ func (c Config) MailChange(ctx context.Context, tx *store.Tx, actor Actor, partn
 		lines = append(lines, change.line())
 	}
 	letter := func(path string) Message {
-		return c.Letter(subject, path, i18n.M("mail.change.by", actor.Label())).Lines(lines...).Lines("mail.change.advice")
+		return c.Letter(subject, path, i18n.M("mail.change.by", actor.Label())).Lines(lines...).Lines("mail.change.advice").Of(partnerID)
 	}
 	if err := c.MailAdministrators(ctx, tx, letter(pages.Administrator)); err != nil || partnerID == "" {
 		return err

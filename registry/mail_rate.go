@@ -19,8 +19,9 @@ type mailRate struct {
 	patience time.Duration
 }
 
-// The kinds. Ordinary mails all arrive, if later: they tell of what happened. Those with a link that lets somebody in are few, and of
-// those that anyone on the internet can cause, a flood is worth nothing to its recipient.
+// The kinds. Those with a link that lets somebody in are few, and of those that anyone on the internet can cause, a flood is worth nothing to
+// its recipient. Ordinary mails tell of what happened, each sort of them and those of each partner with a count of their own: what exceeds it
+// arrives in a bundle, so that no partner keeps a warning back by causing others.
 var (
 	ordinaryMail = mailRate{name: "mail", burst: 60, every: time.Minute}
 	accessMail   = mailRate{name: "mail-access", burst: 4, every: 15 * time.Minute, patience: 15 * time.Minute}
@@ -41,9 +42,6 @@ func (m Message) AnyoneCauses() Message {
 
 // pace sets when a mail is sent, or holds it. The bucket keeps one instant: when the last mail of an even stream would be sent.
 func (r mailRate) pace(ctx context.Context, tx *store.Tx, mail *store.Mail) error {
-	if r.every == 0 {
-		r = ordinaryMail
-	}
 	t, err := tx.LockThrottle(ctx, r.bucket(mail.Recipient))
 	if err != nil {
 		return fmt.Errorf("read rate of mails: %w", err)

@@ -17,7 +17,8 @@ type Message struct {
 	subject    i18n.Message
 	paragraphs [][]i18n.Message // the lines of each
 	link       string           // empty for none
-	rate       mailRate         // of mails such as this to one recipient
+	rate       mailRate         // of mails such as this to one recipient; none: what is too many is bundled
+	cause      string           // the partner that caused it; empty for none
 }
 
 // Mail queues a message; without a recipient there is nobody to tell.
@@ -29,6 +30,9 @@ func (c Config) Mail(ctx context.Context, tx *store.Tx, to string, msg Message) 
 	if err != nil {
 		return err
 	}
+	if msg.rate.every == 0 {
+		return c.mailOrBundle(ctx, tx, to, locale, msg)
+	}
 	return c.queueMail(ctx, tx, to, locale.Text(msg.subject), c.body(locale, msg), msg.rate)
 }
 
@@ -38,11 +42,15 @@ func (c Config) QueueMail(ctx context.Context, tx *store.Tx, to, subject, text s
 }
 
 func (c Config) queueMail(ctx context.Context, tx *store.Tx, to, subject, text string, rate mailRate) error {
-	mail := store.Mail{Recipient: to, Subject: OneLine(subject), Body: c.Vault.Seal(mailPurpose, []byte(text))}
+	mail := c.newMail(to, subject, text)
 	if err := rate.pace(ctx, tx, &mail); err != nil {
 		return err
 	}
 	return Wrap("queue mail", tx.InsertMail(ctx, &mail))
+}
+
+func (c Config) newMail(to, subject, text string) store.Mail {
+	return store.Mail{Recipient: to, Subject: OneLine(subject), Body: c.Vault.Seal(mailPurpose, []byte(text))}
 }
 
 // AccountReader finds who has an account.

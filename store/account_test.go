@@ -186,6 +186,35 @@ func TestMail(t *testing.T) {
 	})
 }
 
+// A mail that waits is found and written anew until something was tried with it.
+func TestWaitingMail(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		m := store.Mail{Recipient: "a@example.nl", Subject: "More", Body: "one", DueAt: w.in(time.Minute)}
+		w.write(func(tx *store.Tx) error {
+			if err := tx.InsertMail(w.ctx, &m); err != nil {
+				return err
+			}
+			got, err := tx.WaitingMail(w.ctx, m.Recipient, m.Subject)
+			same(t, got, err, m)
+			missing(t)(tx.WaitingMail(w.ctx, "b@example.nl", m.Subject))
+			missing(t)(tx.WaitingMail(w.ctx, m.Recipient, "Less"))
+			return tx.RewriteMail(w.ctx, m.ID, "two")
+		})
+		w.clock.Advance(time.Minute)
+		w.write(func(tx *store.Tx) error {
+			missing(t)(tx.WaitingMail(w.ctx, m.Recipient, m.Subject))
+			rows, err := tx.ClaimMails(w.ctx, 1, w.in(time.Minute))
+			if err != nil || len(rows) != 1 || rows[0].Body != "two" {
+				t.Errorf("claimed %v, %v", rows, err)
+			}
+			if err := tx.RewriteMail(w.ctx, m.ID, "three"); !errors.Is(err, store.ErrNotFound) {
+				t.Errorf("rewrote a mail that is being sent: %v", err)
+			}
+			return nil
+		})
+	})
+}
+
 func TestAudit(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		var rows [3]store.Audit

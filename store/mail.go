@@ -44,6 +44,17 @@ func (tx *Tx) ClaimMails(ctx context.Context, limit int, lease Time) ([]Mail, er
 		tx.Now, limit, lease)
 }
 
+// WaitingMail finds a mail to a recipient with this subject that nothing was tried with yet, and that is not due.
+func (tx *Tx) WaitingMail(ctx context.Context, recipient, subject string) (Mail, error) {
+	return getOne[Mail](ctx, &tx.Queries, `SELECT * FROM mail WHERE status = 'pending' AND due_at > ? AND recipient = ? AND subject = ? AND attempts = 0
+		ORDER BY due_at DESC LIMIT 1`, tx.Now, recipient, subject)
+}
+
+// RewriteMail writes another text into a mail that nothing was tried with yet.
+func (tx *Tx) RewriteMail(ctx context.Context, id, body string) error {
+	return tx.one(ctx, `UPDATE mail SET body = ? WHERE id = ? AND status = 'pending' AND attempts = 0`, body, id)
+}
+
 // UpdateMail writes what came of sending a mail.
 func (tx *Tx) UpdateMail(ctx context.Context, m *Mail) error {
 	return tx.update(ctx, "mail", m, "status", "due_at", "error", "sent_at")

@@ -65,7 +65,7 @@ func yesNo(on bool) i18n.Message {
 func mailClientWaits(c registry.Config, p store.Partner, client store.Client) registry.Message {
 	return c.Letter(i18n.M("identity.mail.waits", p.Name), "/admin/clients/"+client.ID,
 		i18n.M("identity.mail.waits-for", client.Name, p.Name),
-		registry.Bullets(client.RequestedScopes, client.RequestedTypes, client.RequestedSources))
+		registry.Bullets(client.RequestedScopes, client.RequestedTypes, client.RequestedSources)).Of(p.ID)
 }
 
 func mailClientDecision(c registry.Config, asked store.Client, owner store.Partner, d Decision) registry.Message {

@@ -70,7 +70,7 @@ func (m *Mails) RequestQuarantined(ctx context.Context, tx *store.Tx, request st
 		what = i18n.M("mail.quarantine.what-unknown", partner.Name, request.IdempotencyKey)
 	}
 	return m.cfg.MailAllowed(ctx, tx, registry.ResendDeliveries, m.cfg.Letter(i18n.M("mail.quarantine.subject", partner.Name), "/admin/quarantine/"+request.ID,
-		what, i18n.M("mail.quarantine.events", request.Events), "mail.quarantine.remedy"))
+		what, i18n.M("mail.quarantine.events", request.Events), "mail.quarantine.remedy").Of(partner.ID))
 }
 
 // reader is a recipient of a mail that a partner and the administrators get, each with the pages that they may open.
@@ -109,14 +109,14 @@ func (m *Mails) notifyBoth(ctx context.Context, tx *store.Tx, partnerID string, 
 		return err
 	}
 	for _, to := range people {
-		if err := m.cfg.Mail(ctx, tx, to, msg(reader{partner, true})); err != nil {
+		if err := m.cfg.Mail(ctx, tx, to, msg(reader{partner, true}).Of(partner.ID)); err != nil {
 			return err
 		}
 		if to == partner.ContactEmail {
 			partner.ContactEmail = ""
 		}
 	}
-	return m.cfg.Mail(ctx, tx, partner.ContactEmail, msg(reader{partner, false}))
+	return m.cfg.Mail(ctx, tx, partner.ContactEmail, msg(reader{partner, false}).Of(partner.ID))
 }
 
 // lastCause is the paragraph with the cause of the last attempt, which may be a stored message.

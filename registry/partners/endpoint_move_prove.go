@@ -156,7 +156,7 @@ func (e *Endpoints) mailMoveEnded(ctx context.Context, tx *store.Tx, endpoint st
 		return registry.Found("partner", err)
 	}
 	letter := e.cfg.Letter(i18n.M("partners.mail.move-ended-subject", endpoint.Name), registry.PartnerPath(owner)+"/endpoints/"+endpoint.ID+"/move",
-		i18n.M("partners.mail.move-ended", endpoint.Name, addressText(m.URL), addressText(endpoint.URL)), i18n.Word("partners.mail.move-why", m.Status), registry.Because(m.Outcome))
+		i18n.M("partners.mail.move-ended", endpoint.Name, addressText(m.URL), addressText(endpoint.URL)), i18n.Word("partners.mail.move-why", m.Status), registry.Because(m.Outcome)).Of(owner.ID)
 	if owner.Own {
 		return e.cfg.MailAdministrators(ctx, tx, letter)
 	}

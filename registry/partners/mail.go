@@ -77,7 +77,7 @@ func mailSubscriptionWaits(c registry.Config, s store.Subscription, p store.Part
 	case s.DatasetID != "":
 		asks = i18n.M("partners.mail.dataset-asked", p.Name, e.Name)
 	}
-	return c.Letter(subject, "/admin/subscriptions/"+s.ID, asks, registry.Bullets(registry.TypesWithVersions(s)), i18n.M("partners.mail.purpose", s.Purpose))
+	return c.Letter(subject, "/admin/subscriptions/"+s.ID, asks, registry.Bullets(registry.TypesWithVersions(s)), i18n.M("partners.mail.purpose", s.Purpose)).Of(p.ID)
 }
 
 func mailSubscriptionDecision(c registry.Config, s store.Subscription, p store.Partner, e store.Endpoint, verb string) registry.Message {

@@ -86,6 +86,15 @@ func (a argument) value(l *Locale) any {
 	return ""
 }
 
+// Key is the key of a message; empty for a text that is shown as it stands.
+func (m Message) Key() string {
+	if strings.HasPrefix(string(m), raw) {
+		return ""
+	}
+	key, _, _ := strings.Cut(string(m), separator)
+	return key
+}
+
 // Without returns a message of two messages, such as M("verdict.and", a, b), without the second when that is last. Any other stays as it is.
 func (m Message) Without(last Message) Message {
 	_, rest, _ := strings.Cut(string(m), separator)
