@@ -23,3 +23,13 @@ func (s *Subscriptions) mailLetsFlow(ctx context.Context, tx *store.Tx, actor re
 			registry.ChangeOf("partners.mail.part-subscribed", "", strings.Join(registry.SubscribedTo(sub), ", ")),
 		})
 }
+
+// mailRoute tells the managers of the partner whose data goes to another, and the administrators, that it does or does no longer.
+func (r *Routes) mailRoute(ctx context.Context, tx *store.Tx, actor registry.Actor, route store.Route, from, to store.Partner, open bool) error {
+	change := registry.Change{What: i18n.M("partners.mail.part-route", route.EventType), From: "ui.no", To: "ui.yes"}
+	if !open {
+		change.From, change.To = change.To, change.From
+	}
+	return r.cfg.MailChange(ctx, tx, actor, from.ID, i18n.M("partners.mail.route-subject", from.Name, to.Name),
+		registry.ChangePages{Administrator: "/admin/routes", Partner: "/partner/audit"}, []registry.Change{change})
+}

@@ -56,7 +56,10 @@ func (r *Routes) add(ctx context.Context, actor registry.Actor, in NewRoute) (st
 		if err := tx.InsertRoute(ctx, &route); err != nil {
 			return fmt.Errorf("add route: %w", err)
 		}
-		return registry.Record(ctx, tx, actor, registry.ActionRouteAdded, routeObject(route), routeDetails(route, from, to))
+		if err := registry.Record(ctx, tx, actor, registry.ActionRouteAdded, routeObject(route), routeDetails(route, from, to)); err != nil {
+			return err
+		}
+		return r.mailRoute(ctx, tx, actor, route, from, to, true)
 	})
 	return route, err
 }
@@ -127,7 +130,10 @@ func (r *Routes) removeRoute(ctx context.Context, tx *store.Tx, actor registry.A
 	if err := r.keepRecipients(ctx, tx, actor, func() error { return tx.DeleteRoute(ctx, route.ID) }); err != nil {
 		return registry.Found("route", err)
 	}
-	return registry.Record(ctx, tx, actor, registry.ActionRouteRemoved, routeObject(route), routeDetails(route, from, to))
+	if err := registry.Record(ctx, tx, actor, registry.ActionRouteRemoved, routeObject(route), routeDetails(route, from, to)); err != nil {
+		return err
+	}
+	return r.mailRoute(ctx, tx, actor, route, from, to, false)
 }
 
 // List lists all routes for an administrator, newest first.
@@ -140,7 +146,7 @@ func (r *Routes) List(ctx context.Context, actor registry.Actor) ([]store.Route,
 }
 
 func routeObject(r store.Route) registry.Object {
-	return registry.ObjectOf("route", r.ID, r.EventType, "")
+	return registry.ObjectOf("route", r.ID, r.EventType, r.FromPartnerID)
 }
 
 func routeDetails(r store.Route, from, to store.Partner) registry.Details {

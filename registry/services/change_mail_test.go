@@ -70,5 +70,12 @@ func TestChangesAreMailed(t *testing.T) {
 			Name: p.Name, OIN: "00000003273229730000", Contact: partners.Contact{Name: p.ContactName, Email: p.ContactEmail, Phone: p.ContactPhone},
 		}))
 		told(all, "The registration of Scholengroep Noord was changed", "OIN: "+goodOIN+" → 00000003273229730000")
+
+		other, _ := w.partner(t, "Leerlingzorg Zuid", "00000003123456780000", "bob@zuid.example")
+		route, err := w.Routes.Add(ctx, w.admin, partners.NewRoute{FromPartnerID: p.ID, ToPartnerID: other.ID, EventType: "nl.example.left"})
+		must(t, err)
+		told(all, "A route from Scholengroep Noord to Leerlingzorg Zuid was changed", "Events of type nl.example.left go from the one to the other: No → Yes")
+		must(t, w.Routes.Remove(ctx, w.admin, route.ID))
+		told(all, "Yes → No")
 	})
 }
