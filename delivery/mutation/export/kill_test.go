@@ -1,6 +1,7 @@
 package export_test
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -50,6 +51,7 @@ func child(ctx context.Context, database string) error {
 		if _, err := c.MakeDelta(ctx, "bgt", export.Options{}); err != nil && !errors.Is(err, export.ErrNothingNew) {
 			return err
 		}
+		fmt.Println("delta")
 		if rand.IntN(3) == 0 {
 			if _, err := c.Snapshot(ctx, "bgt"); err != nil {
 				return err
@@ -112,8 +114,8 @@ func TestKill(t *testing.T) {
 	})
 	w.delta()
 	must(t, w.db.Close())
-	for range 8 {
-		killed(t, path)
+	for round := range 8 {
+		killed(t, path, round%2)
 	}
 	w.db, _ = openDB(t, path)
 	w.exporter = export.New(export.Config{DB: w.db, Lease: time.Nanosecond})
@@ -187,8 +189,8 @@ func openKilled(t *testing.T, path string) *world {
 	return newWorld(t, db, storetest.NewClockAt(time.Now()), "bgt")
 }
 
-// killed runs a child for a moment, from when its database is open.
-func killed(t *testing.T, path string) {
+// killed runs a child for a moment, from when its database is open and it has made so many deltas.
+func killed(t *testing.T, path string, deltas int) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), childDatabase+"=sqlite:"+path)
@@ -196,8 +198,11 @@ func killed(t *testing.T, path string) {
 	out, err := cmd.StdoutPipe()
 	must(t, err)
 	must(t, cmd.Start())
-	if _, err := out.Read(make([]byte, 1)); err != nil {
-		t.Error("the child ended by itself")
+	lines := bufio.NewScanner(out)
+	for range 1 + deltas { // the first says that it is open
+		if !lines.Scan() {
+			t.Error("the child ended by itself")
+		}
 	}
 	<-time.After(time.Duration(50+rand.IntN(400)) * time.Millisecond)
 	if err := cmd.Process.Kill(); err != nil {
