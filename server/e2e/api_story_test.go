@@ -95,7 +95,7 @@ func (s *apiStory) publishContract(t *testing.T) {
 	s.Call(t, http.MethodGet, "/registry/v1/contracts/students", "", nil, nil).Want(t, http.StatusNotFound) // for partners alone
 	var catalogue struct{ EventTypes []struct{ Name string } }
 	s.Call(t, http.MethodGet, "/events/v1/event-types", s.partner, nil, nil).Want(t, http.StatusOK).Into(t, &catalogue)
-	if len(catalogue.EventTypes) != len(demo.EventTypes())+7 { // and ours, of contracts, datasets and issues; those of alerts are internal
+	if len(catalogue.EventTypes) != len(demo.EventTypes())+8 { // and ours, of contracts, datasets, issues and deliveries; those of alerts are internal
 		t.Errorf("catalogue: %+v", catalogue)
 	}
 }
