@@ -92,7 +92,7 @@ const (
 	ActionLinkMade          = "account.link-made"   // to choose a password, handed over by who made it
 	ActionLoggedIn          = "account.logged-in"
 	ActionLoginFailed       = "account.login-failed"
-	ActionLoginRefused      = "account.login-refused" // its OpenID provider knows who it is, and nothing here lets it in
+	ActionLoginRefused      = "account.login-refused" // it logged in at an OpenID provider, and nothing here lets it in
 	ActionLoginsWait        = "account.logins-wait"   // so many failed that the next ones wait
 	ActionAccountMade       = "account.made"          // at the first login at an OpenID provider
 	ActionLoggedOut         = "account.logged-out"

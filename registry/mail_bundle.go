@@ -17,7 +17,7 @@ const (
 	bundleLines = 100
 )
 
-// Of is the message as one that a partner causes: it is counted with those of that partner alone.
+// Of returns the message with the partner that causes it: it is counted with those of that partner alone.
 func (m Message) Of(partnerID string) Message {
 	m.cause = partnerID
 	return m

@@ -67,7 +67,7 @@ func CountTry(ctx context.Context, tx *store.Tx, bucket string, rule Throttle) (
 	return left, err
 }
 
-// CountFailure is CountTry that also reports whether this try, when it fails, is the first after which others wait.
+// CountFailure counts a try as CountTry does, and reports whether others wait from this one on when it fails.
 func CountFailure(ctx context.Context, tx *store.Tx, bucket string, rule Throttle) (left time.Duration, first bool, err error) {
 	t, err := tx.LockThrottle(ctx, bucket)
 	if err != nil {

@@ -230,8 +230,17 @@ func look(cfg *pgx.ConnConfig, seen func(string) func(tls.ConnectionState) error
 		return
 	}
 	for _, host := range append([]*pgconn.FallbackConfig{{Host: cfg.Host, Port: cfg.Port, TLSConfig: cfg.TLSConfig}}, cfg.Fallbacks...) {
-		if host.TLSConfig != nil {
-			host.TLSConfig.VerifyConnection = seen(net.JoinHostPort(host.Host, strconv.Itoa(int(host.Port))))
+		if host.TLSConfig == nil {
+			continue
+		}
+		verify, see := host.TLSConfig.VerifyConnection, seen(net.JoinHostPort(host.Host, strconv.Itoa(int(host.Port))))
+		host.TLSConfig.VerifyConnection = func(c tls.ConnectionState) error {
+			if verify != nil { // what the driver checks stays checked
+				if err := verify(c); err != nil {
+					return err
+				}
+			}
+			return see(c)
 		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"context"
 	"encoding/hex"
 	"math/rand/v2"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -137,7 +138,7 @@ func (s *Span) Fail(problem string) {
 	}
 }
 
-// Parent is the traceparent for what this span asks of others; "" for nil.
+// Parent returns the traceparent that goes with the requests of this span; "" for nil.
 func (s *Span) Parent() string {
 	if s == nil {
 		return ""
@@ -174,23 +175,28 @@ func From(ctx context.Context) *Span {
 	return s
 }
 
-// parse reads a traceparent of version 00.
+// ID returns the trace-id in a traceparent, 32 hexadecimal digits; "" when it is not valid.
+func ID(traceparent string) string {
+	trace, _, _, _ := parse(traceparent)
+	return trace
+}
+
+// parse reads the header traceparent of W3C Trace Context, version 00: a trace-id, a parent-id and flags.
 func parse(traceparent string) (trace, parent string, sampled, ok bool) {
 	if len(traceparent) != 55 || traceparent[:3] != "00-" || traceparent[35] != '-' || traceparent[52] != '-' {
 		return "", "", false, false
 	}
 	trace, parent = traceparent[3:35], traceparent[36:52]
-	flags, err := hex.DecodeString(traceparent[53:])
-	if err != nil || !lowerHex(trace) || !lowerHex(parent) {
+	flags, err := strconv.ParseUint(traceparent[53:], 16, 8)
+	if err != nil || !lowerHex(traceparent[53:]) || !lowerHex(trace) || !lowerHex(parent) || allZero(trace) || allZero(parent) {
 		return "", "", false, false
 	}
-	return trace, parent, flags[0]&1 == 1, true
+	return trace, parent, flags&1 == 1, true
 }
 
-// lowerHex reports whether all are lower-case hexadecimal digits and not all of them 0.
-func lowerHex(text string) bool {
-	return strings.Trim(text, "0123456789abcdef") == "" && strings.Trim(text, "0") != ""
-}
+func lowerHex(text string) bool { return strings.Trim(text, "0123456789abcdef") == "" }
+
+func allZero(text string) bool { return strings.Trim(text, "0") == "" }
 
 // newID returns 16 hexadecimal digits for each of n words, never all 0.
 func newID(n int) string {

@@ -30,8 +30,8 @@ const maxAgent = 300
 const seenEvery = 5 * time.Minute
 
 // OpenSession begins a session of an account in a browser at an address, and gives its id and when it ends at the latest. It takes the
-// place of the session before in that browser; empty for none. From is the identity of a login at a provider, which proves who it is only
-// where that says when it asked; nil for a login here.
+// place of the session before in that browser; empty for none. From is the identity of a login at a provider, a proof of identity
+// only with the time at which the provider asked; nil for a login here.
 func (a *Accounts) OpenSession(ctx context.Context, account store.Account, before, addr, agent string, from *Identity) (id string, until time.Time, err error) {
 	s := store.LoginSession{Address: addr, Agent: registry.OneLine(agent[:min(len(agent), maxAgent)])}
 	if from != nil {

@@ -198,7 +198,7 @@ type SMTP struct {
 	TLS string
 	// HELO is the name we tell the server. Default the machine's.
 	HELO string
-	// Roots are whom the certificate of the server is checked against. Default those of the system.
+	// Roots issue the certificate of the server. Default those of the system.
 	Roots *x509.CertPool
 	// Certificate gives the client certificate for a server that asks for one. Default none.
 	Certificate func() (*tls.Certificate, error)

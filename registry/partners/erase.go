@@ -15,7 +15,7 @@ type Erasure struct {
 	Events   int  // whose data becomes unreadable
 	Plain    int  // that were stored before data was encrypted, and stay readable until retention removes them
 	Open     int  // deliveries of its events that have not ended; they become dead letters
-	// DoneAt is when data of the partner was erased last, zero for never, and DoneBy the name of who did it; empty once the audit trail does not
+	// DoneAt is when data of the partner was erased last, zero for never, and DoneBy names the actor; empty once the audit trail does not
 	// hold it any more. Of one that erased itself, by setting, it is the name of the system.
 	DoneAt store.Time
 	DoneBy string

@@ -14,7 +14,7 @@ import (
 	"schakel/store"
 )
 
-// appCode is what an app with a secret shows at a moment.
+// appCode returns the code that an app with a secret shows at a moment.
 func appCode(t *testing.T, secret string, at time.Time) string {
 	t.Helper()
 	key, err := base32.StdEncoding.WithPadding(base32.NoPadding).DecodeString(secret)

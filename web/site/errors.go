@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/labstack/echo/v4"
-	"schakel/delivery/event"
 	"schakel/delivery/trace"
 	"schakel/registry"
 	"schakel/store"
@@ -188,7 +187,7 @@ func (a *App) handleError(err error, c echo.Context) {
 // traced is the trace-id of the span of the request, or else of the header traceparent, which joins a line of the log to the traces of the
 // caller; no attribute without one.
 func traced(c echo.Context) slog.Attr {
-	if id := cmp.Or(trace.From(c.Request().Context()).TraceID(), event.TraceID(c.Request().Header.Get("Traceparent"))); id != "" {
+	if id := cmp.Or(trace.From(c.Request().Context()).TraceID(), trace.ID(c.Request().Header.Get("Traceparent"))); id != "" {
 		return slog.String("trace_id", id)
 	}
 	return slog.Attr{}
