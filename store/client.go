@@ -24,6 +24,7 @@ type Client struct {
 	PublishSources   Strings `db:"publish_sources"`  // exact, or a prefix that ends in "*"
 	RequestedTypes   Strings `db:"requested_types"`
 	RequestedSources Strings `db:"requested_sources"`
+	RequestedKeys    string  `db:"requested_keys"` // other keys, as JSON; empty: none
 	Status           string  `db:"status"`
 	StatusReason     string  `db:"status_reason"`
 	TokenVersion     int64   `db:"token_version"` // tokens of an older version are refused
@@ -45,7 +46,7 @@ type Client struct {
 
 // Waiting reports whether the client asked for something an administrator has not decided on.
 func (c Client) Waiting() bool {
-	return c.Status == ClientActive && len(c.RequestedScopes)+len(c.RequestedTypes)+len(c.RequestedSources) > 0
+	return c.Status == ClientActive && len(c.RequestedScopes)+len(c.RequestedTypes)+len(c.RequestedSources)+len(c.RequestedKeys) > 0
 }
 
 // InsertClient adds a client under a new id, which is its OAuth client_id.
@@ -58,7 +59,7 @@ func (tx *Tx) InsertClient(ctx context.Context, c *Client) error {
 func (tx *Tx) UpdateClient(ctx context.Context, c *Client) error {
 	c.UpdatedAt = tx.Now
 	return tx.update(ctx, "client", c, "name", "auth_method", "secret_hash", "jwks", "jwks_uri", "scopes", "requested_scopes",
-		"publish_types", "publish_sources", "requested_types", "requested_sources", "status", "status_reason", "token_version",
+		"publish_types", "publish_sources", "requested_types", "requested_sources", "requested_keys", "status", "status_reason", "token_version",
 		"updated_at", "decided_at", "decided_by", "certificate_subject", "certificate_bound", "certificate_keys", "external_issuer", "external_id", "dpop_bound")
 }
 
@@ -90,7 +91,7 @@ func (q *Queries) PublishingClients(ctx context.Context) ([]Client, error) {
 // ClientsWaiting lists the clients whose requests an administrator has to decide on, oldest first.
 func (q *Queries) ClientsWaiting(ctx context.Context) ([]Client, error) {
 	return listOf[Client](ctx, q, `SELECT * FROM client WHERE status = 'active'
-		AND (requested_scopes <> '[]' OR requested_types <> '[]' OR requested_sources <> '[]') ORDER BY id`)
+		AND (requested_scopes <> '[]' OR requested_types <> '[]' OR requested_sources <> '[]' OR requested_keys <> '') ORDER BY id`)
 }
 
 // SigningKey is a key of our token issuer; the private part is sealed.

@@ -26,12 +26,7 @@ const (
 
 // AllScopes lists every scope a client can have.
 func AllScopes() []string {
-	return append(FreeScopes(), ScopeEventsPublish, ScopeRegistryWrite, ScopeMutationsPublish)
-}
-
-// FreeScopes lists the scopes a partner may give its clients itself; the others wait for an administrator.
-func FreeScopes() []string {
-	return []string{ScopeEventsConsume, ScopeSubscriptionsWrite, ScopeRegistryRead, ScopeMutationsRead}
+	return []string{ScopeEventsConsume, ScopeSubscriptionsWrite, ScopeRegistryRead, ScopeMutationsRead, ScopeEventsPublish, ScopeRegistryWrite, ScopeMutationsPublish}
 }
 
 // Clients are the machines of partners and of the own organisation, that get access tokens.
@@ -100,7 +95,7 @@ func (c *Clients) Create(ctx context.Context, actor registry.Actor, partnerID st
 			return err
 		}
 		client = store.Client{PartnerID: owner.ID, Status: store.ClientActive}
-		c.apply(&client, in, actor, tx.Now)
+		c.apply(ctx, &client, in, actor, tx.Now)
 		details, err := c.grantedSources(ctx, tx, owner, nil, client, in.SourceReason)
 		if err != nil {
 			return err

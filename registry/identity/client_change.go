@@ -12,16 +12,18 @@ import (
 	"schakel/registry"
 	"schakel/registry/identity/token"
 	"schakel/store"
+	"schakel/templates/i18n"
 )
 
 // apply writes what is asked into a client. What an administrator asks for is granted; what a partner asks for beyond the free
 // scopes is requested, and what it no longer asks for is taken away at once.
-func (c *Clients) apply(client *store.Client, in NewClient, actor registry.Actor, now store.Time) {
+func (c *Clients) apply(ctx context.Context, client *store.Client, in NewClient, actor registry.Actor, now store.Time) {
 	client.Name, client.AuthMethod, client.JWKS, client.JWKSURI = in.Name, in.AuthMethod, in.JWKS, in.JWKSURI
 	client.CertificateSubject, client.CertificateBound, client.CertificateKeys = in.CertificateSubject, in.CertificateBound, in.CertificateKeys
 	client.DPoPBound = in.DPoPBound
 	all := func(string) bool { return actor.Administrator }
-	free := func(s string) bool { return actor.Administrator || slices.Contains(FreeScopes(), s) }
+	list := c.FreeScopes(ctx)
+	free := func(s string) bool { return actor.Administrator || slices.Contains(list, s) }
 	client.Scopes, client.RequestedScopes = split(in.Scopes, client.Scopes, free)
 	client.PublishTypes, client.RequestedTypes = split(in.PublishTypes, client.PublishTypes, all)
 	client.PublishSources, client.RequestedSources = split(in.PublishSources, client.PublishSources, all)
@@ -58,10 +60,15 @@ func (c *Clients) Update(ctx context.Context, actor registry.Actor, id string, i
 		if err != nil {
 			return registry.Found("partner", err)
 		}
-		keys := client.JWKS != asked.JWKS || client.JWKSURI != asked.JWKSURI || client.CertificateSubject != asked.CertificateSubject ||
-			client.CertificateBound != asked.CertificateBound || client.CertificateKeys != asked.CertificateKeys ||
-			client.DPoPBound != asked.DPoPBound
-		c.apply(client, asked, actor, tx.Now)
+		if HasSecret(client.AuthMethod) {
+			*client = AskedKeys(*client) // the form shows no secret: one that waits goes on waiting
+		}
+		c.apply(ctx, client, asked, actor, tx.Now)
+		if err := c.holdKeys(ctx, actor, before, client); err != nil {
+			return err
+		}
+		keys := clientKeysOf(*client) != clientKeysOf(before) || client.CertificateSubject != before.CertificateSubject || client.CertificateBound != before.CertificateBound ||
+			client.CertificateKeys != before.CertificateKeys || client.DPoPBound != before.DPoPBound
 		details, err := c.grantedSources(ctx, tx, owner, before.PublishSources, *client, asked.SourceReason)
 		if err != nil {
 			return err
@@ -73,7 +80,7 @@ func (c *Clients) Update(ctx context.Context, actor registry.Actor, id string, i
 		if err := tx.UpdateClient(ctx, client); err != nil {
 			return fmt.Errorf("update client: %w", err)
 		}
-		if err := registry.Record(ctx, tx, actor, registry.ActionClientUpdated, clientObject(*client), details); err != nil {
+		if err := registry.Record(ctx, tx, actor, registry.ActionClientUpdated, clientObject(*client), details.Changed(before, *client, "jwks", "secret_hash", "requested_keys")); err != nil {
 			return err
 		}
 		if err := c.mailKeys(ctx, tx, actor, before, *client); err != nil {
@@ -91,14 +98,19 @@ func (c *Clients) RotateSecret(ctx context.Context, actor registry.Actor, id str
 		}
 		before := *client
 		secret, client.SecretHash = token.NewSecret()
-		client.TokenVersion++
+		if err := c.holdKeys(ctx, actor, before, client); err != nil {
+			return err
+		}
+		if client.RequestedKeys == "" {
+			client.TokenVersion++
+		}
 		if err := tx.UpdateClient(ctx, client); err != nil {
 			return fmt.Errorf("rotate secret: %w", err)
 		}
-		if err := registry.Record(ctx, tx, actor, registry.ActionClientSecretRotated, clientObject(*client), nil); err != nil {
+		if err := registry.Record(ctx, tx, actor, registry.ActionClientSecretRotated, clientObject(*client), registry.Details{}.Changed(before, *client, "jwks", "secret_hash", "requested_keys")); err != nil {
 			return err
 		}
-		return c.mailKeys(ctx, tx, actor, before, *client)
+		return c.mailRotated(ctx, tx, actor, before, *client)
 	})
 	return client, secret, err
 }
@@ -114,10 +126,11 @@ func (c *Clients) AddKeyPair(ctx context.Context, actor registry.Actor, id strin
 		if client.Status != store.ClientActive || client.AuthMethod != token.PrivateKeyJWT {
 			return registry.Conflict("identity.client-no-keys")
 		}
-		if client.JWKSURI != "" {
-			return registry.Conflict("identity.keys-fetched", client.JWKSURI)
+		asked := AskedKeys(*client)
+		if asked.JWKSURI != "" {
+			return registry.Conflict("identity.keys-fetched", asked.JWKSURI)
 		}
-		keys, err := token.AddKeys(client.JWKS, pair.Public)
+		keys, err := token.AddKeys(asked.JWKS, pair.Public)
 		if err != nil {
 			return fmt.Errorf("add key of client: %w", err)
 		}
@@ -125,14 +138,17 @@ func (c *Clients) AddKeyPair(ctx context.Context, actor registry.Actor, id strin
 			return registry.Conflict("identity.keys-full", err.Error())
 		}
 		before := *client
-		client.JWKS = keys
+		client.JWKS, client.JWKSURI = keys, ""
+		if err := c.holdKeys(ctx, actor, before, client); err != nil {
+			return err
+		}
 		if err := tx.UpdateClient(ctx, client); err != nil {
 			return fmt.Errorf("add key of client: %w", err)
 		}
 		if err := registry.Record(ctx, tx, actor, registry.ActionClientKeyAdded, clientObject(*client), registry.Details{"kid": pair.KeyID}); err != nil {
 			return err
 		}
-		return c.mailKeys(ctx, tx, actor, before, *client)
+		return c.mailRotated(ctx, tx, actor, before, *client)
 	})
 	return client, pair, err
 }
@@ -157,7 +173,7 @@ func (c *Clients) Revoke(ctx context.Context, actor registry.Actor, id, reason s
 
 func revoke(client *store.Client, reason string) {
 	client.Status, client.StatusReason, client.SecretHash = store.ClientRevoked, strings.TrimSpace(reason), ""
-	client.RequestedScopes, client.RequestedTypes, client.RequestedSources = nil, nil, nil
+	client.RequestedScopes, client.RequestedTypes, client.RequestedSources, client.RequestedKeys = nil, nil, nil, ""
 	client.ExternalIssuer, client.ExternalID = "", "" // so that another client can have the name
 	client.TokenVersion++
 }
@@ -210,9 +226,9 @@ type Decision struct {
 	Seen string
 }
 
-// ClientRequestSeen stands for what a client asks for, to send along with a decision on it.
+// ClientRequestSeen stands for what a client asks for, and the keys with which it would use that, to send along with a decision on it.
 func ClientRequestSeen(c store.Client) string {
-	text, _ := json.Marshal([]store.Strings{c.RequestedScopes, c.RequestedTypes, c.RequestedSources})
+	text, _ := json.Marshal([]any{c.RequestedScopes, c.RequestedTypes, c.RequestedSources, c.RequestedKeys, clientKeysOf(c)})
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:8])
 }
@@ -223,7 +239,8 @@ type ClientGrant struct {
 	Partner store.Partner
 	// Scopes, Types and Sources list the additions.
 	Scopes, Types, Sources []string
-	Seen                   string // for Decision
+	Keys                   i18n.Message // the keys that would count from then on; empty: the ones it has
+	Seen                   string       // for Decision
 	// Foreign lists the sources of other organisations among the additions and what it has.
 	Foreign []ForeignSource
 }
@@ -252,7 +269,7 @@ func (c *Clients) Grant(ctx context.Context, actor registry.Actor, id string) (C
 	}
 	return ClientGrant{
 		Client: client, Partner: partner, Scopes: client.RequestedScopes, Types: client.RequestedTypes,
-		Sources: client.RequestedSources, Seen: ClientRequestSeen(client), Foreign: foreign,
+		Sources: client.RequestedSources, Keys: RequestedKeys(client), Seen: ClientRequestSeen(client), Foreign: foreign,
 	}, nil
 }
 
@@ -307,6 +324,9 @@ func (c *Clients) decide(ctx context.Context, actor registry.Actor, id string, d
 		what := registry.Details{
 			"reason": d.Reason, "scopes": asked.RequestedScopes, "types": asked.RequestedTypes, "sources": asked.RequestedSources,
 		}
+		if asked.RequestedKeys != "" {
+			what["keys"] = string(RequestedKeys(asked))
+		}
 		if err := registry.Record(ctx, tx, actor, action, clientObject(*client), what); err != nil {
 			return err
 		}
@@ -322,8 +342,12 @@ func (d Decision) settle(client *store.Client, actor registry.Actor, now store.T
 		client.Scopes = union(client.Scopes, client.RequestedScopes)
 		client.PublishTypes = union(client.PublishTypes, client.RequestedTypes)
 		client.PublishSources = union(client.PublishSources, client.RequestedSources)
+		if client.RequestedKeys != "" {
+			*client = AskedKeys(*client)
+			client.TokenVersion++
+		}
 	}
-	client.RequestedScopes, client.RequestedTypes, client.RequestedSources = nil, nil, nil
+	client.RequestedScopes, client.RequestedTypes, client.RequestedSources, client.RequestedKeys = nil, nil, nil, ""
 	client.StatusReason, client.DecidedAt, client.DecidedBy = strings.TrimSpace(d.Reason), now, actor.Name
 }
 

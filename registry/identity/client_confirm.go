@@ -46,6 +46,9 @@ func (c *Clients) holdApproval(ctx context.Context, actor registry.Actor, id str
 					changes = append(changes, i18n.M(list.text, strings.Join(list.what, ", ")))
 				}
 			}
+			if g.Keys != "" {
+				changes = append(changes, i18n.M("identity.confirm.keys", g.Keys))
+			}
 			state, err := registry.Fingerprint(g.Seen, g.Client.Status, g.Partner.Status, g.Client.JWKS, g.Client.JWKSURI, g.Client.AuthMethod)
 			return changes, state, err
 		},

@@ -31,19 +31,38 @@ func (c *Clients) mailKeys(ctx context.Context, tx *store.Tx, actor registry.Act
 	if before.ID != "" && before.JWKS != after.JWKS {
 		changes = append(changes, registry.Change{What: "identity.mail.part-keys", Replaced: true})
 	}
+	if asked := RequestedKeys(after); before.RequestedKeys != after.RequestedKeys && asked != "" {
+		changes = append(changes, registry.Change{What: "identity.mail.part-asked-keys", From: "mail.change.none", To: asked})
+	}
 	return c.cfg.MailChange(ctx, tx, actor, after.PartnerID, i18n.M("identity.mail.keys-subject", after.Name, owner.Name),
 		registry.ChangePages{Administrator: "/admin/clients/" + after.ID, Partner: registry.PartnerPath(owner) + "/clients/" + after.ID}, changes)
+}
+
+// mailRotated mails other keys of a client, and the administrators where these wait for them.
+func (c *Clients) mailRotated(ctx context.Context, tx *store.Tx, actor registry.Actor, before, after store.Client) error {
+	if err := c.mailKeys(ctx, tx, actor, before, after); err != nil || after.RequestedKeys == "" {
+		return err
+	}
+	owner, err := tx.Partner(ctx, after.PartnerID)
+	if err != nil {
+		return registry.Found("partner", err)
+	}
+	return c.notifyWaiting(ctx, tx, owner, after)
 }
 
 // mailGranted tells the administrators what one of them granted a client; its owner has the mail of the decision.
 func (c *Clients) mailGranted(ctx context.Context, tx *store.Tx, actor registry.Actor, before, after store.Client, owner store.Partner) error {
 	list := func(names store.Strings) string { return strings.Join(names, ", ") }
+	changes := registry.Differences(
+		registry.ChangeOf("identity.mail.part-scopes", list(before.Scopes), list(after.Scopes)),
+		registry.ChangeOf("identity.mail.part-types", list(before.PublishTypes), list(after.PublishTypes)),
+		registry.ChangeOf("identity.mail.part-sources", list(before.PublishSources), list(after.PublishSources)),
+	)
+	if clientKeysOf(before) != clientKeysOf(after) {
+		changes = append(changes, registry.Change{What: "identity.mail.part-asked-keys", From: RequestedKeys(before), To: "identity.asked-keys.counts"})
+	}
 	return c.cfg.MailChange(ctx, tx, actor, "", i18n.M("identity.mail.keys-subject", after.Name, owner.Name),
-		registry.ChangePages{Administrator: "/admin/clients/" + after.ID}, registry.Differences(
-			registry.ChangeOf("identity.mail.part-scopes", list(before.Scopes), list(after.Scopes)),
-			registry.ChangeOf("identity.mail.part-types", list(before.PublishTypes), list(after.PublishTypes)),
-			registry.ChangeOf("identity.mail.part-sources", list(before.PublishSources), list(after.PublishSources)),
-		))
+		registry.ChangePages{Administrator: "/admin/clients/" + after.ID}, changes)
 }
 
 // externalText names a client as another token issuer does.
@@ -65,7 +84,7 @@ func yesNo(on bool) i18n.Message {
 func mailClientWaits(c registry.Config, p store.Partner, client store.Client) registry.Message {
 	return c.Letter(i18n.M("identity.mail.waits", p.Name), "/admin/clients/"+client.ID,
 		i18n.M("identity.mail.waits-for", client.Name, p.Name),
-		registry.Bullets(client.RequestedScopes, client.RequestedTypes, client.RequestedSources)).Of(p.ID)
+		registry.Bullets(client.RequestedScopes, client.RequestedTypes, client.RequestedSources), RequestedKeys(client)).Of(p.ID)
 }
 
 func mailClientDecision(c registry.Config, asked store.Client, owner store.Partner, d Decision) registry.Message {
@@ -74,5 +93,5 @@ func mailClientDecision(c registry.Config, asked store.Client, owner store.Partn
 		subject, what = i18n.M("identity.mail.granted", asked.Name), i18n.M("identity.mail.granted-what", c.Organisation, asked.Name)
 	}
 	return c.Letter(subject, registry.PartnerPath(owner)+"/clients/"+asked.ID, what,
-		registry.Bullets(asked.RequestedScopes, asked.RequestedTypes, asked.RequestedSources), registry.Because(d.Reason))
+		registry.Bullets(asked.RequestedScopes, asked.RequestedTypes, asked.RequestedSources), RequestedKeys(asked), registry.Because(d.Reason))
 }

@@ -57,9 +57,11 @@ func newOrigins(before store.Endpoint, url, tokenURL string) (list []string) {
 	return list
 }
 
-// waitsAs returns the mode in which a change of an endpoint waits; empty when it counts at once.
+// waitsAs returns the mode in which a change of an endpoint waits; empty when it counts at once. Another name at the same token endpoint is another
+// destination too, since a host that serves many can tell by it whose an event is; no challenge shows whose name that is.
 func (e *Endpoints) waitsAs(ctx context.Context, actor registry.Actor, before, after store.Endpoint) (string, error) {
-	if before.Kind != store.EndpointWebhook || before.URL == after.URL && before.TokenURL == after.TokenURL || actor.Kind == registry.ActorSystem {
+	moved, asOther := before.URL != after.URL || before.TokenURL != after.TokenURL, before.TokenClientID != after.TokenClientID
+	if before.Kind != store.EndpointWebhook || !moved && !asOther || actor.Kind == registry.ActorSystem {
 		return "", nil
 	}
 	set, err := e.profile.InForce(ctx)

@@ -172,7 +172,7 @@ func TestClientSecretLife(t *testing.T) {
 	inWorlds(t, func(t *testing.T, w *world) {
 		ctx := t.Context()
 		p, actor := w.partner(t, "Noord", goodOIN, "anna@noord.example")
-		client, first, err := w.Clients.Create(ctx, actor, "", identity.NewClient{Name: "ERP", AuthMethod: token.ClientSecretBasic, Scopes: identity.FreeScopes()})
+		client, first, err := w.Clients.Create(ctx, actor, "", identity.NewClient{Name: "ERP", AuthMethod: token.ClientSecretBasic, Scopes: w.Clients.FreeScopes(ctx)})
 		must(t, err)
 		rotated, second, err := w.Clients.RotateSecret(ctx, actor, client.ID)
 		if err != nil || first == second || rotated.SecretHash == client.SecretHash || rotated.TokenVersion <= client.TokenVersion {

@@ -220,7 +220,7 @@ func TestEndedPartnerKeepsNothing(t *testing.T) {
 		ctx := t.Context()
 		p, actor := w.partner(t, "Noord", goodOIN, "anna@noord.example")
 		w.catalogue(t)
-		client, _, err := w.Clients.Create(ctx, actor, "", identity.NewClient{Name: "ERP", AuthMethod: "client_secret_basic", Scopes: identity.FreeScopes()})
+		client, _, err := w.Clients.Create(ctx, actor, "", identity.NewClient{Name: "ERP", AuthMethod: "client_secret_basic", Scopes: w.Clients.FreeScopes(ctx)})
 		must(t, err)
 		e := w.endpoint(t, actor)
 		sub := w.subscribe(t, actor, e.ID, enrolled)

@@ -42,16 +42,18 @@ type AdminClientView struct {
 // ClientAsks lists the rights that an approval would give a client in addition.
 type ClientAsks struct {
 	Scopes, Types, Sources []string
+	Keys                   string // that count then; empty: those it has
 }
 
-func (a ClientAsks) any() bool { return len(a.Scopes)+len(a.Types)+len(a.Sources) > 0 }
+func (a ClientAsks) any() bool { return len(a.Scopes)+len(a.Types)+len(a.Sources)+len(a.Keys) > 0 }
 
 func (a ClientAsks) items(ctx context.Context) []ui.Item {
-	return []ui.Item{
+	items := []ui.Item{
 		{Label: i18n.T(ctx, "partners.label.scopes"), Content: ui.Bullets(a.Scopes)},
 		{Label: i18n.T(ctx, "partners.client.may-publish"), Content: ui.Bullets(a.Types)},
 		{Label: i18n.T(ctx, "partners.label.from-sources"), Content: ui.Bullets(a.Sources)},
 	}
+	return ui.TextItem(items, i18n.T(ctx, "partners.client.asked-keys"), a.Keys)
 }
 
 func (v AdminClientView) about(ctx context.Context) []ui.Item {
@@ -200,7 +202,7 @@ func AdminClient(p ui.Page, v AdminClientView) templ.Component {
 						}()
 					}
 					ctx = templ.InitializeContext(ctx)
-					templ_7745c5c3_Err = ui.DescriptionList(ClientAsks{v.Scopes, v.Types, v.Sources}.items(ctx)).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.DescriptionList(ClientAsks{Scopes: v.Scopes, Types: v.Types, Sources: v.Sources}.items(ctx)).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -282,7 +284,7 @@ func doubts(lead i18n.Message, list []ui.Named) templ.Component {
 				var templ_7745c5c3_Var9 string
 				templ_7745c5c3_Var9, templ_7745c5c3_Err = templ.JoinStringErrs(lead.In(ctx))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `partners/admin_client.templ`, Line: 102, Col: 54}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `partners/admin_client.templ`, Line: 104, Col: 54}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var9))
 				if templ_7745c5c3_Err != nil {
@@ -300,7 +302,7 @@ func doubts(lead i18n.Message, list []ui.Named) templ.Component {
 					var templ_7745c5c3_Var10 string
 					templ_7745c5c3_Var10, templ_7745c5c3_Err = templ.JoinStringErrs(d.Name)
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `partners/admin_client.templ`, Line: 106, Col: 14}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `partners/admin_client.templ`, Line: 108, Col: 14}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var10))
 					if templ_7745c5c3_Err != nil {

@@ -102,7 +102,7 @@ func clientView(ctx context.Context, g identity.ClientGrant) view.AdminClientVie
 		ID: client.ID, Status: client.Status, Reason: i18n.Message(client.StatusReason).In(ctx), Method: client.AuthMethod,
 		Partner:       ui.Named{Name: g.Partner.Name, Href: "/admin/partners/" + g.Partner.ID},
 		PartnerStatus: g.Partner.Status, Scopes: client.Scopes, Types: client.PublishTypes, Sources: client.PublishSources,
-		Asks:    view.ClientAsks{Scopes: g.Scopes, Types: g.Types, Sources: g.Sources},
+		Asks:    view.ClientAsks{Scopes: g.Scopes, Types: g.Types, Sources: g.Sources, Keys: g.Keys.In(ctx)},
 		Created: client.CreatedAt.Time, Decided: client.DecidedAt.Time, DecidedBy: client.DecidedBy,
 	}
 	for _, f := range g.Foreign {

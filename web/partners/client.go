@@ -93,6 +93,7 @@ func (d ownerPages) clientView(c echo.Context, owner store.Partner, client store
 		Href: d.Href("/clients/" + client.ID), ID: client.ID, State: client.Status, Reason: i18n.Message(client.StatusReason).In(c.Request().Context()), Method: client.AuthMethod,
 		JWKSURI: client.JWKSURI, JWKS: site.ReadableJSON(c.Request().Context(), client.JWKS), Scopes: client.Scopes, Types: client.PublishTypes, Sources: client.PublishSources,
 		RequestedScopes: client.RequestedScopes, RequestedTypes: client.RequestedTypes, RequestedSources: client.RequestedSources,
+		RequestedKeys: identity.RequestedKeys(client).In(c.Request().Context()), KeysWait: d.Registry.Clients.KeysWait(c.Request().Context(), site.Actor(c), client),
 		Created: client.CreatedAt.Time, Changed: client.UpdatedAt.Time, Decided: client.DecidedAt.Time, DecidedBy: client.DecidedBy, Now: d.Cfg.Now(),
 		Closed: site.Waits(c.Request().Context(), owner), HasSecret: identity.HasSecret(client.AuthMethod), HasKeys: client.AuthMethod == token.PrivateKeyJWT && client.JWKSURI == "", CanChange: site.Waits(c.Request().Context(), owner) == "" && client.Status == store.ClientActive,
 	}

@@ -64,8 +64,9 @@ func (d ownerPages) editClient(c echo.Context) error {
 	if err != nil || site.Waits(c.Request().Context(), owner) != "" || client.Status != store.ClientActive {
 		return d.Closed(c, err, "/clients/"+client.ID)
 	}
+	asked := identity.AskedKeys(client)
 	return d.showClientForm(c, http.StatusOK, client, identity.NewClient{
-		Name: client.Name, AuthMethod: client.AuthMethod, JWKS: client.JWKS, JWKSURI: client.JWKSURI,
+		Name: client.Name, AuthMethod: client.AuthMethod, JWKS: asked.JWKS, JWKSURI: asked.JWKSURI,
 		Scopes:             slices.Concat(client.Scopes, client.RequestedScopes),
 		PublishTypes:       slices.Concat(client.PublishTypes, client.RequestedTypes),
 		PublishSources:     slices.Concat(client.PublishSources, client.RequestedSources),
@@ -107,7 +108,7 @@ func (d ownerPages) showClientForm(c echo.Context, status int, client store.Clie
 	decides := site.Actor(c).Administrator
 	v := view.ClientFormView{
 		Action: d.Href("/clients"), Cancel: d.Href("/clients"), New: client.ID == "", Name: in.Name, Method: in.AuthMethod,
-		JWKS: in.JWKS, JWKSURI: in.JWKSURI, Methods: clientMethods(c.Request().Context(), d.Registry.Clients.AuthMethods(c.Request().Context())), Scopes: scopeOptions(c.Request().Context(), in.Scopes, decides),
+		JWKS: in.JWKS, JWKSURI: in.JWKSURI, Methods: clientMethods(c.Request().Context(), d.Registry.Clients.AuthMethods(c.Request().Context())), Scopes: d.scopeOptions(c.Request().Context(), in.Scopes, decides),
 		PublishTypes: strings.Join(in.PublishTypes, "\n"), PublishSources: strings.Join(in.PublishSources, "\n"), Decides: decides, SourceReason: in.SourceReason, Wrong: wrong,
 		Certificates: d.Registry.Clients.Certificates(), CertificateSubject: in.CertificateSubject, CertificateBound: in.CertificateBound, DPoPBound: in.DPoPBound, CertificateKeys: in.CertificateKeys,
 	}
@@ -121,11 +122,12 @@ func (d ownerPages) showClientForm(c echo.Context, status int, client store.Clie
 }
 
 // scopeOptions explains each scope, and marks those that wait for an administrator.
-func scopeOptions(ctx context.Context, chosen []string, decides bool) []ui.Option {
+func (d ownerPages) scopeOptions(ctx context.Context, chosen []string, decides bool) []ui.Option {
 	var options []ui.Option
+	free := d.Registry.Clients.FreeScopes(ctx)
 	for _, s := range identity.AllScopes() {
 		o := ui.Option{Value: s, Label: s, Hint: i18n.Of(ctx, "partners.scope", s), Selected: slices.Contains(chosen, s)}
-		if !decides && !slices.Contains(identity.FreeScopes(), s) {
+		if !decides && !slices.Contains(free, s) {
 			o.Hint = i18n.T(ctx, "partners.client.scope-waits", o.Hint)
 		}
 		options = append(options, o)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 	"schakel/registry"
+	"schakel/registry/identity"
 	"schakel/registry/sorted"
 	"schakel/store"
 	"schakel/templates/account"
@@ -267,6 +268,9 @@ func (d ownerPages) waitingFor(ctx context.Context, h homeData) []view.WaitingRo
 	for _, client := range h.clients {
 		if client.Waiting() {
 			what := strings.Join(append(append([]string{}, client.RequestedScopes...), client.RequestedTypes...), ", ")
+			if keys := identity.RequestedKeys(client); keys != "" {
+				what = strings.TrimPrefix(what+", "+keys.In(ctx), ", ")
+			}
 			rows = append(rows, view.WaitingRow{What: what, Label: i18n.T(ctx, "partners.home.client-named", client.Name), Href: d.Href("/clients/" + client.ID), Since: client.UpdatedAt.Time})
 		}
 	}

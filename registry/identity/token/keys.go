@@ -184,6 +184,27 @@ func ParseJWKS(raw []byte) error {
 	return nil
 }
 
+// KeyNames lists the keys of a JWK set by what tells them apart: the thumbprint (RFC 7638, SHA-256) and the kid, which anybody can choose.
+func KeyNames(set string) []string {
+	keys, err := usableKeys([]byte(set))
+	if err != nil {
+		return nil
+	}
+	var names []string
+	for _, key := range keys {
+		sum, err := key.Thumbprint(crypto.SHA256)
+		if err != nil {
+			continue
+		}
+		name := base64.RawURLEncoding.EncodeToString(sum)
+		if key.KeyID != "" && key.KeyID != name {
+			name += " (" + key.KeyID + ")"
+		}
+		names = append(names, name)
+	}
+	return names
+}
+
 // usableKeys answers the keys that may verify an assertion, and passes over all
 // others, as RFC 7517, 5 asks: a partner's set may serve more purposes.
 func usableKeys(raw []byte) ([]jose.JSONWebKey, error) {
