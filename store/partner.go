@@ -69,6 +69,13 @@ func (q *Queries) OwnPartner(ctx context.Context) (Partner, error) {
 	return getOne[Partner](ctx, q, `SELECT * FROM partner WHERE own ORDER BY id LIMIT 1`)
 }
 
+// PartnerOfAddress returns the id of the partner that somebody with a lower-case e-mail address belongs to: by their account, or as the contact
+// person of one partner alone. Empty when there is none.
+func (q *Queries) PartnerOfAddress(ctx context.Context, email string) (string, error) {
+	return getOne[string](ctx, q, `SELECT COALESCE((SELECT partner_id FROM account WHERE email = ?),
+		(SELECT MIN(id) FROM partner WHERE contact_email = ? AND status <> 'ended' HAVING COUNT(*) = 1), '')`, email, email)
+}
+
 // PartnerByOIN finds the partner whose registration with this OIN is open: neither rejected nor ended.
 func (q *Queries) PartnerByOIN(ctx context.Context, oin string) (Partner, error) {
 	return getOne[Partner](ctx, q, `SELECT * FROM partner WHERE oin = ? AND oin <> '' AND status NOT IN ('rejected', 'ended')`, oin)

@@ -37,6 +37,27 @@ func TestPartner(t *testing.T) {
 	})
 }
 
+// Of somebody who has no account yet the partner is known while they are the contact person of one alone.
+func TestPartnerOfAddress(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		is := func(email, want string) {
+			t.Helper()
+			got, err := w.db.PartnerOfAddress(w.ctx, email)
+			same(t, got, err, want)
+		}
+		first := store.Partner{Name: "School Noord", ContactEmail: "nora@noord.example", Status: store.PartnerRequested}
+		second := store.Partner{Name: "School Zuid", ContactEmail: "nora@noord.example", Status: store.PartnerRequested}
+		is("nora@noord.example", "")
+		w.write(func(tx *store.Tx) error { return tx.InsertPartner(w.ctx, &first) })
+		is("nora@noord.example", first.ID)
+		w.write(func(tx *store.Tx) error { return tx.InsertPartner(w.ctx, &second) })
+		is("nora@noord.example", "")
+		account := store.Account{PartnerID: second.ID, Email: "nora@noord.example", Name: "Nora", Role: store.RoleManager, Status: store.AccountActive}
+		w.write(func(tx *store.Tx) error { return tx.InsertAccount(w.ctx, &account) })
+		is("nora@noord.example", second.ID)
+	})
+}
+
 func TestPartnerOINIsTakenWhileOpen(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		again := func(tx *store.Tx) error {

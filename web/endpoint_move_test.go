@@ -181,10 +181,24 @@ func TestNewDestinationIsApproved(t *testing.T) {
 		t.Fatal("the approval of one change counts for another")
 	}
 	wantRedirect(t, m.admin.post(admin+"/approve", url.Values{"move": {m.move(t).ID}}), admin)
-	if m.now(t).URL != newAddress {
-		t.Errorf("approved, and it sends to %s", m.now(t).URL)
+	if e := m.now(t); e.URL != newAddress {
+		t.Errorf("approved, and it sends to %s", e.URL)
 	}
 	lacks(t, text(m.browser.get(here)), "was declined")
+
+	// Another name at the same token endpoint can be another tenant of the same host.
+	renamed := m.form(newAddress)
+	renamed.Set("tokenClientId", "tenant-of-somebody-else")
+	renamed.Set("timeoutSeconds", "25")
+	wantRedirect(t, m.browser.post(here, renamed), here+"/move")
+	if e := m.now(t); e.TokenClientID != "schakel" {
+		t.Errorf("it sends as %s", e.TokenClientID)
+	}
+	wantPage(t, m.admin.get(admin), http.StatusOK, "tenant-of-somebody-else")
+	entries, _, err := m.db.Audits(ctx, store.AuditFilter{Action: registry.ActionEndpointUpdated, ObjectID: m.endpoint.ID})
+	if err != nil || len(entries) == 0 || !strings.Contains(entries[0].Detail, `"fields":["timeoutMs"]`) || !strings.Contains(entries[0].Detail, `"after":{"timeoutMs":25000}`) {
+		t.Errorf("the audit trail does not tell which fields changed: %+v, %v", entries, err)
+	}
 
 	wantRedirect(t, m.browser.post(here, m.form("https://third.example/in")), here+"/move")
 	waiting := m.move(t)

@@ -54,10 +54,10 @@ func TestExportGuard(t *testing.T) {
 	t.Parallel()
 	w := newQueueWorld(t)
 	w.write(func(tx *store.Tx) error {
-		return tx.InsertAudit(t.Context(), store.Audit{ActorKind: "account", ActorName: "=1+1", Action: "partner.approved", ObjectKind: "partner", ObjectName: "-x"})
+		return tx.InsertAudit(t.Context(), store.Audit{ActorKind: "account", ActorName: "=1+1", Address: "192.0.2.7", Action: "partner.approved", ObjectKind: "partner", ObjectName: "-x"})
 	})
 	body := text(w.admin.get("/admin/audit/export?action=partner.approved&until=2100-01-01"))
-	wantWords(t, body, ",'=1+1,", ",'-x,")
+	wantWords(t, body, ",'=1+1,", ",'-x,", ",address", ",192.0.2.7")
 	w.fails(w.first, "http-500")
 	wantWords(t, text(w.admin.get("/admin/issues/export")), "http-500", w.first.endpoint)
 	wantWords(t, text(w.first.browser.get("/partner/issues/export?format=ndjson")), `"cause":"http-500"`)

@@ -48,7 +48,7 @@ func TestPartnerAuditFilters(t *testing.T) {
 	newEndpoint(t, b)
 	other, _ := h.at(t, "kim@example.nl")
 	noError(t, h.db.Write(t.Context(), func(tx *store.Tx) error {
-		return tx.InsertAudit(t.Context(), store.Audit{ActorKind: "account", ActorName: "Ada", Action: "partner.suspended", ObjectKind: "partner", ObjectID: pat.PartnerID, PartnerID: pat.PartnerID, Detail: `{"reason":"=late"}`})
+		return tx.InsertAudit(t.Context(), store.Audit{ActorKind: "account", ActorID: "acc_ada", ActorName: "Ada", Address: "192.0.2.7", Action: "partner.suspended", ObjectKind: "partner", ObjectID: pat.PartnerID, PartnerID: pat.PartnerID, Detail: `{"reason":"=late"}`})
 	}))
 	added, suspended := "added endpoint Records", "Ada suspended"
 	for query, found := range map[string]string{
@@ -66,7 +66,9 @@ func TestPartnerAuditFilters(t *testing.T) {
 	lacks(t, text(other.get("/partner/audit?partner="+pat.PartnerID)), added)
 	lacks(t, text(other.get("/partner/audit/export?partner="+pat.PartnerID)), added)
 	wantWords(t, text(b.get("/partner/audit")), `href="/partner/audit/export?&amp;format=csv"`, "exported the list “audit”")
-	lacks(t, text(b.get("/partner/audit/export?format=ndjson")), `"detail"`)
+	whole := text(b.get("/partner/audit/export?format=ndjson"))
+	wantWords(t, whole, `"address":"192.0.2.1"`)
+	lacks(t, whole, `"detail"`, "192.0.2.7") // the address of an administrator
 	for _, path := range []string{"/partner/audit?from=never", "/partner/audit/export?from=never"} {
 		wantStatus(t, b.get(path), http.StatusUnprocessableEntity)
 	}

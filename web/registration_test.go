@@ -262,6 +262,9 @@ func TestOnboardingWithoutMailServer(t *testing.T) {
 		switch a.Action {
 		case registry.ActionMailRead:
 			read++
+			if a.PartnerID == "" {
+				t.Errorf("no partner learns that its mail was read: %+v", a)
+			}
 		case registry.ActionPartnerVouched:
 			vouched++
 			if !strings.Contains(a.Detail, "I called them") || a.ActorName != "Ada Admin" {

@@ -65,7 +65,11 @@ func (m *Mails) Read(ctx context.Context, actor registry.Actor, id string) (stor
 		if mail, err = m.cfg.OpenMail(mail); err != nil {
 			return err
 		}
-		return registry.Record(ctx, tx, actor, registry.ActionMailRead, registry.ObjectOf("mail", mail.ID, mail.Subject, ""), registry.Details{"recipient": mail.Recipient})
+		partner, err := tx.PartnerOfAddress(ctx, mail.Recipient)
+		if err != nil {
+			return fmt.Errorf("find partner of mail: %w", err)
+		}
+		return registry.Record(ctx, tx, actor, registry.ActionMailRead, registry.ObjectOf("mail", mail.ID, mail.Subject, partner), registry.Details{"recipient": mail.Recipient})
 	})
 	return mail, err
 }

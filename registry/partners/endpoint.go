@@ -150,7 +150,8 @@ func (e *Endpoints) Update(ctx context.Context, actor registry.Actor, id string,
 		if err := tx.UpdateEndpoint(ctx, endpoint); err != nil {
 			return fmt.Errorf("update endpoint: %w", err)
 		}
-		what := registry.Details{"host": EndpointHost(*endpoint), "hostBefore": EndpointHost(before)}
+		what := registry.Details{"host": EndpointHost(*endpoint), "hostBefore": EndpointHost(before)}.
+			Changed(before, *endpoint, "url", "token_url", "token_secret", "certificates", "sign_keys")
 		if err := registry.Record(ctx, tx, actor, registry.ActionEndpointUpdated, endpointObject(*endpoint), what); err != nil {
 			return err
 		}

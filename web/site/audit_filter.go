@@ -65,7 +65,7 @@ func PartnerAuditActions() []string {
 	var list []string
 	for _, action := range AuditActions() {
 		switch noun, _, _ := strings.Cut(action, "."); noun {
-		case "profile", "backup", "key", "signing-key", "audit", "mirror", "mail", "route", "amqp-broker":
+		case "profile", "backup", "key", "signing-key", "audit", "mirror", "route", "amqp-broker":
 		default:
 			list = append(list, action)
 		}
@@ -73,21 +73,54 @@ func PartnerAuditActions() []string {
 	return list
 }
 
-// SendAudit sends the entries of a filter as a file. Partners get the sentence in place of the details, which tell it what concerns them.
+// actorsOf lists the ids of the people and clients of a partner.
+func (p *Portal) actorsOf(ctx context.Context, partnerID string) (map[string]bool, error) {
+	ids := map[string]bool{}
+	if partnerID == "" {
+		return ids, nil
+	}
+	accounts, err := p.DB.Accounts(ctx, partnerID)
+	if err != nil {
+		return nil, err
+	}
+	clients, err := p.DB.Clients(ctx, partnerID)
+	if err != nil {
+		return nil, err
+	}
+	for _, a := range accounts {
+		ids[a.ID] = true
+	}
+	for _, c := range clients {
+		ids[c.ID] = true
+	}
+	return ids, nil
+}
+
+// SendAudit sends the entries of a filter as a file. Partners get the sentence in place of the details, which tell it what concerns them, and no
+// addresses of the people and clients of others.
 func (p *Portal) SendAudit(c echo.Context, partnerID string, filter store.AuditFilter) error {
 	ctx := c.Request().Context()
 	columns := []string{"entry_id", "at", "actor_kind", "actor_id", "actor_name", "action", "object_kind", "object_id", "object_name", "partner_id", "detail"}
+	columns = append(columns, "address")
+	own, err := p.actorsOf(ctx, partnerID)
+	if err != nil {
+		return err
+	}
 	if partnerID != "" {
-		columns[len(columns)-1] = "sentence"
+		columns[len(columns)-2] = "sentence"
 	}
 	return p.SendExport(c, Export{Name: "audit", PartnerID: partnerID, Columns: columns}, func(write func(...any) error) error {
 		return p.DB.EachAudit(ctx, filter, func(rows []store.Audit) error {
 			for _, a := range rows {
 				last := registry.AuditDetail(a)
+				address := a.Address
 				if partnerID != "" {
 					last = AuditSentence(ctx, a)
+					if a.ActorID != "" && !own[a.ActorID] {
+						address = ""
+					}
 				}
-				err := write(a.ID, a.At, a.ActorKind, a.ActorID, a.ActorName, a.Action, a.ObjectKind, a.ObjectID, a.ObjectName, a.PartnerID, last)
+				err := write(a.ID, a.At, a.ActorKind, a.ActorID, a.ActorName, a.Action, a.ObjectKind, a.ObjectID, a.ObjectName, a.PartnerID, last, address)
 				if err != nil {
 					return err
 				}
