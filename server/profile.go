@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"strings"
 
@@ -15,6 +16,7 @@ import (
 	"schakel/registry"
 	"schakel/registry/profile"
 	"schakel/server/cli"
+	"schakel/store"
 )
 
 // profileDefaults is the profile of this installation where nobody chose: what
@@ -82,20 +84,19 @@ type ProfileCmd struct {
 
 // ProfileFlags locate the data, and set the defaults of settings that nobody chose.
 type ProfileFlags struct {
-	cli.ConfigFlags
-	Database string `default:"sqlite:./data/schakel.db" help:"sqlite:PATH or postgres://…"`
+	RegistryFlags
 	DeliveryFlags
 	LimitFlags
 }
 
 // withProfiles opens the database for one command.
-func (f ProfileFlags) withProfiles(ctx context.Context, do func(*profile.Profiles) error) error {
+func (f ProfileFlags) withProfiles(ctx context.Context, do func(*store.DB, *profile.Profiles) error) error {
 	db, err := openStore(ctx, f.Database)
 	if err != nil {
 		return err
 	}
 	defer db.Close()
-	return do(profile.NewProfiles(db, cli.Clock, profileDefaults(f.DeliveryFlags, f.LimitFlags)))
+	return do(db, profile.NewProfiles(db, cli.Clock, profileDefaults(f.DeliveryFlags, f.LimitFlags)))
 }
 
 // ProfileShowCmd lists the settings.
@@ -103,7 +104,7 @@ type ProfileShowCmd struct{ ProfileFlags }
 
 // Run prints the settings as a table that fits a terminal of 100 columns.
 func (c *ProfileShowCmd) Run(ctx context.Context, streams cli.Streams) error {
-	return c.withProfiles(ctx, func(profiles *profile.Profiles) error {
+	return c.withProfiles(ctx, func(_ *store.DB, profiles *profile.Profiles) error {
 		state, err := profiles.Load(ctx)
 		if err != nil {
 			return err
@@ -179,7 +180,7 @@ type ProfileExportCmd struct {
 
 // Run writes the file.
 func (c *ProfileExportCmd) Run(ctx context.Context, streams cli.Streams) error {
-	return c.withProfiles(ctx, func(profiles *profile.Profiles) error {
+	return c.withProfiles(ctx, func(_ *store.DB, profiles *profile.Profiles) error {
 		state, err := profiles.Load(ctx)
 		if err != nil {
 			return err
@@ -206,7 +207,7 @@ type ProfileImportCmd struct {
 }
 
 // Run prints what changes and changes it.
-func (c *ProfileImportCmd) Run(ctx context.Context, streams cli.Streams) error {
+func (c *ProfileImportCmd) Run(ctx context.Context, streams cli.Streams, log *slog.Logger) error {
 	content, err := readProfileFile(c.File, streams.In)
 	if err != nil {
 		return err
@@ -215,7 +216,7 @@ func (c *ProfileImportCmd) Run(ctx context.Context, streams cli.Streams) error {
 	if err != nil {
 		return badProfile(err)
 	}
-	return c.withProfiles(ctx, func(profiles *profile.Profiles) error {
+	return c.withProfiles(ctx, func(db *store.DB, profiles *profile.Profiles) error {
 		state, changes, err := profiles.Compare(ctx, file.Values)
 		if bad, ok := file.Problems(err); ok {
 			return badProfile(bad)
@@ -234,7 +235,12 @@ func (c *ProfileImportCmd) Run(ctx context.Context, streams cli.Streams) error {
 			fmt.Fprintln(streams.Out, "nothing was changed; leave out --dry-run to change this")
 			return nil
 		}
-		saved, _, err := profiles.Save(ctx, registry.SystemActor(), profile.ProfileChange{Version: state.Version, Values: file.Values, Reason: c.Reason})
+		if cfg, err := c.mailed(ctx, db, streams, log); err != nil {
+			return err
+		} else if cfg != nil {
+			profiles.MailBy(*cfg)
+		}
+		saved, _, err := profiles.Save(ctx, registry.CommandActor(), profile.ProfileChange{Version: state.Version, Values: file.Values, Reason: c.Reason})
 		if err != nil {
 			return withFields(err)
 		}

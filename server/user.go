@@ -45,32 +45,33 @@ func (f LinkFlags) withAccounts(ctx context.Context, streams cli.Streams, log *s
 	if err != nil {
 		return err
 	}
-	if err := f.sealMails(ctx, db, accounts, streams, log); err != nil {
+	if cfg, err := f.mailed(ctx, db, streams, log); err != nil {
 		return err
+	} else if cfg != nil {
+		if err := accounts.Configure(*cfg, nil); err != nil {
+			return err
+		}
 	}
 	return do(db, accounts)
 }
 
-// sealMails gives the accounts the key that mails are sealed with. Without one the command works, and says that nobody is mailed: whoever
-// lost the key, or did not name it, still has to get in.
-func (f LinkFlags) sealMails(ctx context.Context, db *store.DB, accounts *identity.Accounts, streams cli.Streams, log *slog.Logger) error {
+// mailed returns what a command mails its changes by: the key that mails are sealed with, above all. Without that key it is nil, and says that
+// nobody is mailed: whoever lost the key, or did not name it, still has to get in.
+func (f RegistryFlags) mailed(ctx context.Context, db *store.DB, streams cli.Streams, log *slog.Logger) (*registry.Config, error) {
 	own, err := db.OwnPartner(ctx)
 	if errors.Is(err, store.ErrNotFound) {
-		return nil // before the first start there is nobody to mail
+		return nil, nil // before the first start there is nobody to mail
 	}
 	if err != nil {
-		return fmt.Errorf("find own organisation: %w", err)
+		return nil, fmt.Errorf("find own organisation: %w", err)
 	}
 	if _, err := f.keys().OpenExisting(ctx); errors.Is(err, fs.ErrNotExist) {
 		fmt.Fprintf(streams.Err, "nobody is mailed of this: %s is not there (--secret-key-file, --key-variable or --key-command)\n", f.keys())
-		return nil
+		return nil, nil
 	}
 	flags := registryFlags{keys: f.keys(), baseURL: strings.TrimRight(f.BaseURL, "/"), organisation: own.Name}
 	cfg, err := registryConfig(ctx, db, outbound.New(outbound.Config{}), flags, log)
-	if err != nil {
-		return err
-	}
-	return accounts.Configure(cfg, nil)
+	return &cfg, err
 }
 
 // UserAddCmd makes an account.

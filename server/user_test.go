@@ -10,7 +10,7 @@ import (
 	"schakel/store"
 )
 
-// TestUserCommandsLeaveTraces: what the command line does to accounts is in the audit trail and is mailed, as when the portal does it.
+// TestUserCommandsLeaveTraces: what the command line does to accounts and settings is in the audit trail and is mailed, as when the portal does it.
 func TestUserCommandsLeaveTraces(t *testing.T) {
 	t.Parallel()
 	cfg := inDir(t.TempDir())
@@ -41,7 +41,12 @@ func TestUserCommandsLeaveTraces(t *testing.T) {
 	command(at, "add", "--role", "administrator", "--name", "Eve", "eve@example.nl")
 	command(at, "reset", "ada@example.nl")
 	command(at, "reset-factors", "ada@example.nl")
-	for _, action := range []string{registry.ActionAccountInvited, registry.ActionLinkMade, registry.ActionFactorsReset} {
+	var out bytes.Buffer
+	settings := cli.Streams{In: strings.NewReader("schakel-profile: 1\nidempotency:\n  ttl: 200h\n"), Out: &out, Err: &out}
+	if code := execute(t.Context(), append([]string{"profile", "import", "-"}, at...), settings); code != cli.ExitOK {
+		t.Fatalf("profile import: code %d: %s", code, out.String())
+	}
+	for _, action := range []string{registry.ActionAccountInvited, registry.ActionLinkMade, registry.ActionFactorsReset, registry.ActionProfileChanged} {
 		entries, _, err := db.Audits(t.Context(), store.AuditFilter{Action: action})
 		if err != nil || len(entries) != 1 || !strings.Contains(entries[0].ActorName, "command line") {
 			t.Errorf("%s: %+v, %v", action, entries, err)
@@ -58,7 +63,7 @@ func TestUserCommandsLeaveTraces(t *testing.T) {
 	for _, m := range mails {
 		subjects = append(subjects, m.Recipient+": "+m.Subject)
 	}
-	for _, want := range []string{"ada@example.nl: The access of Eve", "ada@example.nl: A link to choose a password was made", "ada@example.nl: How you log in was changed"} {
+	for _, want := range []string{"ada@example.nl: The access of Eve", "ada@example.nl: A link to choose a password was made", "ada@example.nl: How you log in was changed", "ada@example.nl: The settings of the chain"} {
 		if !strings.Contains(strings.Join(subjects, "\n"), want) {
 			t.Errorf("no mail %q in %q", want, subjects)
 		}

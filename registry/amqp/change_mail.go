@@ -3,6 +3,7 @@ package amqp
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"schakel/registry"
@@ -10,7 +11,8 @@ import (
 	"schakel/templates/i18n"
 )
 
-// mailParty tells the managers of a partner and the administrators when messages of a party go to another queue, or other certificates count. What the
+// mailParty tells the managers of a partner and the administrators when messages of a party go to another queue, other certificates count, or a
+// process makes other messages go out or come in. What the
 // address registry says is nobody's change.
 func (a *AMQP) mailParty(ctx context.Context, tx *store.Tx, actor registry.Actor, before, after partyState) error {
 	if actor.Kind == registry.ActorSystem {
@@ -35,6 +37,7 @@ func (a *AMQP) mailParty(ctx context.Context, tx *store.Tx, actor registry.Actor
 		registry.ChangeOf("amqp.party.client", before.ClientID, after.ClientID),
 		registry.ChangeOf("amqp.certificate.certificates", before.certificates, after.certificates),
 	)
+	changes = append(changes, processChanges(before.processes, after.processes)...)
 	pages := registry.ChangePages{Administrator: "/admin/amqp/parties/" + after.ID, Partner: "/partner/amqp/parties/" + after.ID}
 	if owner.Own {
 		pages.Partner = pages.Administrator
@@ -46,6 +49,46 @@ func (a *AMQP) mailParty(ctx context.Context, tx *store.Tx, actor registry.Actor
 type partyState struct {
 	store.AMQPParty
 	broker, certificates string
+	processes            []store.AMQPProcess
+}
+
+// processChanges compares the processes of a party, each by what goes out and comes in by it.
+func processChanges(before, after []store.AMQPProcess) []registry.Change {
+	var changes []registry.Change
+	compare := func(p store.AMQPProcess, was, is string) {
+		changes = append(changes, registry.ChangeOf(i18n.M("amqp.mail.process", p.Name), was, is))
+	}
+	for _, p := range before {
+		i := slices.IndexFunc(after, func(other store.AMQPProcess) bool { return other.ID == p.ID })
+		if i < 0 {
+			compare(p, exchanged(p), "")
+		} else {
+			compare(after[i], exchanged(p), exchanged(after[i]))
+		}
+	}
+	for _, p := range after {
+		if !slices.ContainsFunc(before, func(other store.AMQPProcess) bool { return other.ID == p.ID }) {
+			compare(p, "", exchanged(p))
+		}
+	}
+	return registry.Differences(changes...)
+}
+
+// exchanged writes what a process lets through, and as what: its subject and mode, and what goes out (→) and comes in (←), by the codes that forms show.
+func exchanged(p store.AMQPProcess) string {
+	parts := []string{p.Name, p.Subject, p.Mode}
+	if p.Sends != "" {
+		parts = append(parts, "→ "+p.Sends)
+	}
+	if p.Receives != "" {
+		parts = append(parts, "← "+p.Receives)
+	}
+	for _, one := range []string{p.HandlerID, p.OwnPartyID, p.CPAID, p.Service, p.Action, p.FromRole, p.ToRole} {
+		if one != "" {
+			parts = append(parts, one)
+		}
+	}
+	return strings.Join(parts, ", ")
 }
 
 func stateOf(ctx context.Context, tx *store.Tx, row store.AMQPParty) (partyState, error) {
@@ -59,6 +102,9 @@ func stateOf(ctx context.Context, tx *store.Tx, row store.AMQPParty) (partyState
 		names = append(names, c.Subject+" ("+c.Thumbprint+")")
 	}
 	s.certificates = strings.Join(names, ", ")
+	if s.processes, err = tx.AMQPProcesses(ctx, row.ID); err != nil {
+		return s, fmt.Errorf("list processes: %w", err)
+	}
 	b, err := tx.AMQPBroker(ctx, row.BrokerID)
 	s.broker = b.Name
 	return s, registry.Wrap("find broker", err)

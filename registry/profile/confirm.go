@@ -17,9 +17,24 @@ const ConfirmSettings = "settings.change"
 // EnoughPeople reports whether two different people can take actions of a kind.
 type EnoughPeople func(ctx context.Context, q *store.Queries, kind string) (bool, error)
 
-// Configure makes changes wait for a second person where the settings say so.
+// Configure makes changes wait for a second person where the settings say so; nil: they do not wait.
 func (p *Profiles) Configure(second registry.SecondPerson, enough EnoughPeople) {
 	p.second, p.enough = second, enough
+}
+
+// MailBy makes every change mailed to the administrators by a configuration.
+func (p *Profiles) MailBy(cfg registry.Config) { p.mail = cfg.MailChange }
+
+// mailChanges tells the administrators which settings somebody changed, so that a session that was stolen does not relax one unseen.
+func (p *Profiles) mailChanges(ctx context.Context, tx *store.Tx, actor registry.Actor, changes []SettingChange) error {
+	if p.mail == nil {
+		return nil
+	}
+	var lines []registry.Change
+	for _, c := range changes {
+		lines = append(lines, registry.Change{What: c.Title, From: c.Text(c.Before), To: c.Text(c.After)})
+	}
+	return p.mail(ctx, tx, actor, "", "profile.mail.changed", registry.ChangePages{Administrator: "/admin/settings"}, lines)
 }
 
 // Confirmed makes the change that a second person confirmed.

@@ -27,11 +27,15 @@ type Profiles struct {
 	defaults registry.Profile
 	second   registry.SecondPerson // nil: changes do not wait
 	enough   EnoughPeople
+	mail     mailChange // nil: nobody is mailed
 
 	mu     sync.Mutex
 	kept   *ProfileState
 	readAt time.Time
 }
+
+// mailChange is [registry.Config.MailChange].
+type mailChange func(ctx context.Context, tx *store.Tx, actor registry.Actor, partnerID string, subject i18n.Message, pages registry.ChangePages, changes []registry.Change) error
 
 // NewProfiles makes the service; DefaultProfile fills the zero members of defaults.
 func NewProfiles(db *store.DB, now func() time.Time, defaults registry.Profile) *Profiles {
@@ -284,7 +288,11 @@ func (p *Profiles) save(ctx context.Context, tx *store.Tx, actor registry.Actor,
 		return nil, nil, fmt.Errorf("save profile: %w", err)
 	}
 	saved := &ProfileState{Profile: wanted, Version: row.Version, UpdatedAt: row.UpdatedAt, UpdatedBy: row.UpdatedBy, stored: string(text)}
-	return saved, changes, registry.Record(ctx, tx, actor, registry.ActionProfileChanged, registry.ObjectOf("profile", "profile", "the settings", ""), profileDetails(changes, saved.Version, in.Reason))
+	object := registry.ObjectOf("profile", "profile", "the settings", "")
+	if err := registry.Record(ctx, tx, actor, registry.ActionProfileChanged, object, profileDetails(changes, saved.Version, in.Reason)); err != nil {
+		return nil, nil, err
+	}
+	return saved, changes, p.mailChanges(ctx, tx, actor, changes)
 }
 
 // profileDetails are the changes as messages, which are written for who reads the audit trail, and as values, which scripts read.

@@ -4,12 +4,15 @@ import (
 	"strings"
 	"testing"
 
+	registryamqp "schakel/registry/amqp"
 	"schakel/registry/identity"
 	"schakel/registry/partners"
+	"schakel/registry/profile"
+	"schakel/store"
 )
 
 // Who changes the queue or the certificates of a party, a broker, the numbers of a partner or its keys is told to the managers of the partner and the
-// administrators, with what was and is; secrets are not told, and what changed nothing is not.
+// administrators, and who changes a setting to the administrators, with what was and is; secrets are not told, and what changed nothing is not.
 func TestChangesAreMailed(t *testing.T) {
 	inWorlds(t, func(t *testing.T, w *world) {
 		ctx := t.Context()
@@ -53,7 +56,27 @@ func TestChangesAreMailed(t *testing.T) {
 		_, err = w.AMQP.AddCertificates(ctx, anna, party.ID, cert, "")
 		must(t, err)
 		told(all, "Certificates: none → CN=recipient")
+		own, err := w.AMQP.CreateOwnParty(ctx, w.admin, healthParty(b.ID, 100))
+		must(t, err)
+		dialogue := registryamqp.ProcessInput{OwnPartyID: own.ID, Name: "Dialogue", Subject: "DIALOG_INNBYGGER_EKONTAKT", Mode: store.AMQPAsync, Sends: "no.example.sent"}
+		process, err := w.AMQP.AddProcess(ctx, w.admin, party.ID, dialogue)
+		must(t, err)
+		told(all, "AMQP party Legekontor of Scholengroep Noord was changed", "Process Dialogue: none → ", "no.example.sent")
+		dialogue.Sends = "no.example.other"
+		_, err = w.AMQP.UpdateProcess(ctx, w.admin, party.ID, process.ID, dialogue)
+		must(t, err)
+		told(all, "no.example.sent", "no.example.other")
+		must(t, w.AMQP.RemoveProcess(ctx, w.admin, party.ID, process.ID))
+		told(all, "Process Dialogue: ", " → none")
+
+		values := map[string]string{"tokens.client_auth": "client_secret_post", "idempotency.ttl": "200h"}
+		_, _, err = w.Profile.Save(ctx, w.admin, profile.ProfileChange{Values: values})
+		must(t, err)
+		told(all[:1], "The settings of the chain collaboration were changed", "Lifetime of a key: 168h → 200h", "Changed by "+w.admin.Name, "/admin/settings")
+
 		n := len(w.mailsTo(t, all[0]))
+		_, _, err = w.Profile.Save(ctx, w.admin, profile.ProfileChange{Version: 1, Values: values})
+		must(t, err)
 		_, err = w.AMQP.UpdateParty(ctx, w.admin, party.ID, moved)
 		must(t, err)
 		if now := len(w.mailsTo(t, all[0])); now != n {

@@ -83,6 +83,7 @@ func New(cfg registry.Config, accounts *identity.Accounts, opts ...Option) (*Ser
 	})
 	cfg.SecondPerson = confirmations
 	profiles.Configure(confirmations, confirm.EnoughPeople)
+	profiles.MailBy(cfg)
 	cfg.DB.EncryptData(cfg.Vault, profiles.EncryptsData)
 	register := contracts.NewContracts(cfg, profiles)
 	own, err := contracts.NewOwnContracts(cfg, register)
