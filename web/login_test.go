@@ -451,6 +451,12 @@ func TestForgottenPassword(t *testing.T) {
 	if _, total, err := d.db.Mails(t.Context(), store.Page{}); err != nil || total != 0 {
 		t.Errorf("%d mails to a stranger (%v)", total, err)
 	}
+	// While an attack on the account goes on its owner waits in this browser, and is let in by the link.
+	for range 106 {
+		d.clock.Advance(16 * time.Minute)
+		wantStatus(t, d.browser().post("/login", url.Values{"email": {testEmail}, "password": {"wrong wrong wrong"}}), http.StatusUnauthorized)
+	}
+	shows(t, b.post("/login", url.Values{"email": {testEmail}, "password": {testPassword}}), http.StatusTooManyRequests, "a link for a new password lets you in at once")
 	wantRedirect(t, b.post("/login/password", url.Values{"email": {" " + strings.ToUpper(testEmail)}}), "/login")
 	link := match(t, `/account/password-reset/\S+`, d.lastMail(t, testEmail))
 	wantStatus(t, b.post(link, url.Values{"password": {"another long password"}}), http.StatusSeeOther)

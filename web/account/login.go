@@ -47,7 +47,7 @@ func (a *logins) login(c echo.Context) error {
 		return a.showLogin(c, http.StatusUnauthorized, v)
 	}
 	if e, ok := errors.AsType[*registry.ThrottledError](err); ok {
-		v.Wrong = waitText(c, e.After)
+		v.Wrong = i18n.M("account.login-throttled-link", i18n.Duration(c.Request().Context(), e.After.Round(time.Second)+time.Second))
 		setRetryAfter(c, e.After)
 		return a.showLogin(c, http.StatusTooManyRequests, v)
 	}
