@@ -1,14 +1,16 @@
 package registry
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 
 	"golang.org/x/text/unicode/norm"
 )
 
-// LooksLike reports whether people may take one name for another: they have the same skeleton, or, where both are longer than eight
-// letters, skeletons that one typing error makes the same. Names that are the same look alike too.
+// LooksLike reports whether people may take one name for another: they have the same skeleton, or, where both are longer than six letters,
+// skeletons that one typing error makes the same, or that one of them has with more words before or after it. Names that are the same look alike
+// too.
 func LooksLike(a, b string) bool {
 	one, other := []rune(Skeleton(a)), []rune(Skeleton(b))
 	if len(one) == 0 || len(other) == 0 {
@@ -17,32 +19,47 @@ func LooksLike(a, b string) bool {
 	if string(one) == string(other) {
 		return true
 	}
-	const long = 8
-	return len(one) > long && len(other) > long && oneSlip(one, other)
+	const long = 6
+	return len(one) > long && len(other) > long && (oneSlip(one, other) || extends(nameWords(a), nameWords(b)))
+}
+
+// extends reports whether one name is the other with more words before or after it.
+func extends(a, b []string) bool {
+	if len(a) > len(b) {
+		a, b = b, a
+	}
+	return slices.Equal(a, b[:len(a)]) || slices.Equal(a, b[len(b)-len(a):])
 }
 
 // Skeleton returns what is left of a name when everything is taken out that readers do not notice. As in Unicode TR39, letters that look
 // the same become one: those of Latin, Greek and Cyrillic, with or without accents, capitals or not, and the digits that look like
 // them. Beyond that the legal form, spaces and punctuation are left out.
 func Skeleton(name string) string {
+	return sameShapes.Replace(strings.Join(nameWords(name), ""))
+}
+
+// sameShapes makes letters and digits that look the same one.
+var sameShapes = strings.NewReplacer("rn", "m", "vv", "w", "0", "o", "1", "l", "i", "l", "j", "l", "5", "s")
+
+// nameWords lists the words of a name in small Latin letters, without its legal form.
+func nameWords(name string) []string {
 	var letters strings.Builder
 	for _, r := range norm.NFKD.String(name) {
 		letters.WriteString(latin(r))
 	}
-	var kept strings.Builder
 	words := strings.FieldsFunc(strings.NewReplacer(".", "", "'", "", "’", "").Replace(letters.String()), func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r)
 	})
+	var kept []string
 	for _, w := range words {
 		if !legalForms[w] {
-			kept.WriteString(w)
+			kept = append(kept, sameShapes.Replace(w))
 		}
 	}
-	text := kept.String()
-	if text == "" {
-		text = strings.Join(words, "") // a name of legal forms alone
+	if kept == nil {
+		return words // a name of legal forms alone
 	}
-	return strings.NewReplacer("rn", "m", "vv", "w", "0", "o", "1", "l", "i", "l", "j", "l", "5", "s").Replace(text)
+	return kept
 }
 
 // latin writes a character of a decomposed name as the small Latin letter that it looks like; nothing for an accent.

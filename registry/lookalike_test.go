@@ -26,7 +26,13 @@ func TestLooksLike(t *testing.T) {
 		{"Scholengroep Noord", "Scholengroep Nord", true},  // a letter less
 		{"Scholengroep Noord", "Scholengroep Noodr", true}, // changed places
 		{"Scholengroep Noord", "Scholengroep Zuid", false},
-		{"Noord", "Nord", false}, // too short for a typing error
+		{"Noord", "Nord", false},        // too short for a typing error
+		{"Kennisnet", "Kenisnet", true}, // of eight letters
+		{"Scholengroep Noord", "Scholengroep Noord Nederland", true},
+		{"Kennisnet", "Stichting Kennisnet Diensten B.V.", true},
+		{"Scholengroep Noord", "De Scholengroep Noord", true},
+		{"Scholengroep Noord", "Scholengroep Noordwijk", false},
+		{"Gemeente Utrecht", "Gemeente Utrechtse Heuvelrug", false},
 		{"Gemeente Utrecht", "Gemeente Maastricht", false},
 		{"Stichting", "Vereniging", false},
 		{"Stichting", "Stichting", true},

@@ -95,7 +95,7 @@ func (p *Partners) Registered(ctx context.Context, actor registry.Actor, partner
 		found.Doubt = "partners.doubt.register-down"
 	case !known:
 		found.Doubt = i18n.M("partners.doubt.oin-unknown", partner.OIN)
-	case !registry.LooksLike(name, partner.Name):
+	case registry.Skeleton(name) != registry.Skeleton(partner.Name):
 		found.Doubt = i18n.M("partners.doubt.oin-other", partner.OIN, name)
 	}
 	found.Name = name
