@@ -113,7 +113,7 @@ func secTransport() []Rule {
 		{ID: "SEC-21", Level: must, Text: "Only cipher suites rated good or sufficient"},
 		{ID: "SEC-22", Level: must, Text: "Key exchange with hybrids first, none that is weak"},
 		{ID: "SEC-23", Level: must, Text: "Our own certificate is judged at the start"},
-		{ID: "SEC-24", Level: must, Text: "No compression, renegotiation or early data", Reason: "the TLS of the Go library has none of them"},
+		{ID: "SEC-24", Level: must, Text: "No compression, renegotiation or early data"},
 		{ID: "SEC-25", Level: must, Text: "Two-way TLS, off, requested or required for each API"},
 		{ID: "SEC-26", Level: must, Text: "Certificates of others are always verified"},
 		{ID: "SEC-27", Level: own, Text: "No request of ours reaches what it should not; sizes and times are bounded"},
