@@ -95,6 +95,7 @@ const (
 	ActionLoginRefused      = "account.login-refused" // it logged in at an OpenID provider, and nothing here lets it in
 	ActionLoginsWait        = "account.logins-wait"   // so many failed that the next ones wait
 	ActionAccountMade       = "account.made"          // at the first login at an OpenID provider
+	ActionTakenOver         = "account.taken-over"    // it logs in at an OpenID provider from then on
 	ActionLoggedOut         = "account.logged-out"
 	ActionPasswordAsked     = "account.password-asked" // somebody asked for the link that sets another one
 	ActionPasswordSet       = "account.password-set"

@@ -73,9 +73,9 @@ func TestPeopleOfEndedPartner(t *testing.T) {
 	noError(t, err)
 	noError(t, d.reg.Partners.End(t.Context(), registry.SystemActor(), account.PartnerID, "Contract is over."))
 	wantRedirect(t, pat.get("/partner"), "/login?next=%2Fpartner")
-	wantPage(t, d.browser().post("/login", url.Values{"email": {email}, "password": {testPassword}}), http.StatusForbidden, "no account for you here")
+	wantPage(t, d.browser().post("/login", url.Values{"email": {email}, "password": {testPassword}}), http.StatusForbidden, "takes part here no more")
 	wantStatus(t, d.browser().post("/login", url.Values{"email": {email}, "password": {"wrong"}}), http.StatusUnauthorized)
-	wantPage(t, d.browser().post(registry.LinkReset.Path(link), url.Values{"password": {"another good one"}}), http.StatusForbidden, "no account for you here")
+	wantPage(t, d.browser().post(registry.LinkReset.Path(link), url.Values{"password": {"another good one"}}), http.StatusForbidden, "takes part here no more")
 }
 
 // A browser is known after a password was chosen by a link or changed in it, and a weak new password is no failed try of the old one.

@@ -22,6 +22,9 @@ var ErrElsewhere = errors.New("this account logs in at an OpenID provider")
 // ErrNoAccount says that nobody gave an account to this person at the OpenID provider, or that the partner of the account ended.
 var ErrNoAccount = errors.New("no account for this identity")
 
+// ErrPartnerEnded is the ErrNoAccount of an account whose partner ended.
+var ErrPartnerEnded = fmt.Errorf("the partner of the account ended: %w", ErrNoAccount)
+
 // Login holds what somebody logs in with.
 type Login struct {
 	Email, Password string
@@ -53,7 +56,7 @@ func (a *Accounts) Authenticate(ctx context.Context, in Login) (store.Account, e
 		return store.Account{}, cmp.Or(a.failedOf(ctx, account, counted), ErrElsewhere)
 	}
 	if ended, err := partnerEnded(ctx, &a.db.Queries, account); err != nil || ended {
-		return store.Account{}, cmp.Or(err, a.failedOf(ctx, account, counted), ErrNoAccount)
+		return store.Account{}, cmp.Or(err, a.failedOf(ctx, account, counted), ErrPartnerEnded)
 	}
 	err = a.db.Write(ctx, func(tx *store.Tx) error {
 		if err := forgive(ctx, tx, counted); err != nil {
@@ -186,7 +189,7 @@ func loggedIn(ctx context.Context, tx *store.Tx, id string) (store.Account, erro
 		return store.Account{}, ErrLogin
 	}
 	if ended, err := partnerEnded(ctx, &tx.Queries, account); err != nil || ended {
-		return store.Account{}, cmp.Or(err, ErrNoAccount)
+		return store.Account{}, cmp.Or(err, ErrPartnerEnded)
 	}
 	account.PreviousLoginAt, account.LastLoginAt = account.LastLoginAt, tx.Now
 	if err := tx.UpdateAccount(ctx, &account); err != nil {

@@ -2,6 +2,8 @@ package identity
 
 import (
 	"context"
+	"errors"
+	"fmt"
 
 	"schakel/registry"
 	"schakel/store"
@@ -47,7 +49,17 @@ func (a *Accounts) mailProviderRole(ctx context.Context, tx *store.Tx, id Identi
 		from = roleText(before)
 	}
 	if from == to && before.PartnerID != after.PartnerID {
-		from, to = i18n.Raw(before.PartnerID), i18n.Raw(after.PartnerID)
+		names := map[string]i18n.Message{"": i18n.Raw(a.cfg.Organisation)}
+		for _, id := range []string{before.PartnerID, after.PartnerID} {
+			partner, err := tx.Partner(ctx, id)
+			if err != nil && !errors.Is(err, store.ErrNotFound) {
+				return fmt.Errorf("find partner of account: %w", err)
+			}
+			if err == nil {
+				names[id] = i18n.Raw(partner.Name)
+			}
+		}
+		from, to = names[before.PartnerID], names[after.PartnerID]
 	}
 	if err := a.mailAccess(ctx, tx, provider, after, from, to); err != nil || before.ID == "" || a.cfg.Vault == nil {
 		return err

@@ -116,7 +116,7 @@ func (a *Accounts) byIdentity(ctx context.Context, id Identity, then func(contex
 			return err
 		}
 		if lost = role == ""; lost {
-			return roleLost(ctx, tx, found)
+			return a.roleLost(ctx, tx, id, found)
 		}
 		if !sameSide(found, role, partnerID) {
 			if err := a.roleChanged(ctx, tx, id, &found, role, partnerID); err != nil {
@@ -186,13 +186,38 @@ func (c PartnerClaim) find(ctx context.Context, tx *store.Tx, value string) (sto
 	return partner, err
 }
 
-// roleLost ends the sessions of somebody whom the provider gives no role any more.
-func roleLost(ctx context.Context, tx *store.Tx, account store.Account) error {
+// roleLost ends the sessions of somebody whom the provider gives no role any more, and mails the first time of a row.
+func (a *Accounts) roleLost(ctx context.Context, tx *store.Tx, id Identity, account store.Account) error {
+	first, err := firstLoss(ctx, tx, account)
+	if err != nil {
+		return err
+	}
+	if first {
+		provider := registry.Actor{Kind: registry.ActorSystem, Name: id.Issuer}
+		if err := a.mailAccess(ctx, tx, provider, account, roleText(account), "mail.change.none"); err != nil {
+			return err
+		}
+	}
 	account.SessionEpoch++
 	if err := cmp.Or(tx.DeleteLoginSessions(ctx, account.ID), tx.UpdateAccount(ctx, &account)); err != nil {
 		return fmt.Errorf("end sessions: %w", err)
 	}
 	return registry.Record(ctx, tx, registry.AccountActor(account), registry.ActionRoleLost, accountObject(account), registry.Details{})
+}
+
+// firstLoss reports whether somebody logged in since the provider last gave them no role. They try as often as they like.
+func firstLoss(ctx context.Context, tx *store.Tx, account store.Account) (bool, error) {
+	var newest [2]string
+	for i, action := range []string{registry.ActionRoleLost, registry.ActionLoggedIn} {
+		rows, err := tx.NewestAudits(ctx, store.AuditFilter{ObjectKind: "account", ObjectID: account.ID, Action: action}, 1)
+		if err != nil {
+			return false, fmt.Errorf("find logins of account: %w", err)
+		}
+		if len(rows) > 0 {
+			newest[i] = rows[0].ID
+		}
+	}
+	return newest[0] <= newest[1], nil
 }
 
 // roleChanged gives an account another role or partner, and ends what was begun with the old one.
@@ -221,6 +246,9 @@ func (a *Accounts) addIdentity(ctx context.Context, tx *store.Tx, id Identity, r
 	case err == nil && id.EmailVerified && sameSide(there, role, partnerID) && !a.Local(there):
 		account = there
 		err = takeOver(ctx, tx, &account)
+		if err == nil {
+			err = registry.Record(ctx, tx, registry.AccountActor(account), registry.ActionTakenOver, accountObject(account), registry.Details{"provider": id.Issuer})
+		}
 	case err == nil || errors.Is(err, store.ErrNotFound):
 		account.Status = store.AccountActive
 		if err = a.mailProviderRole(ctx, tx, id, store.Account{}, account); err == nil { // before it is one of those who are told

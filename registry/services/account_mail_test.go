@@ -1,6 +1,7 @@
 package services
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
@@ -62,5 +63,32 @@ func TestAccessIsMailed(t *testing.T) {
 		_, err = w.Accounts.LoginIdentity(ctx, again)
 		must(t, err)
 		told("admin@example.nl", "a new administrator", "The access of Eve", "none → administrator")
+		again.Administrator = false
+		for range 2 { // who tries again has nothing more to lose
+			before := len(w.mailsTo(t, "admin@example.nl"))
+			_, err = w.Accounts.LoginIdentity(ctx, again)
+			if !errors.Is(err, identity.ErrNoAccount) {
+				t.Fatal(err)
+			}
+			told("admin@example.nl", "without the claim", "The access of Eve", "administrator → none", "Changed by https://login.example")
+			if n = len(w.mailsTo(t, "admin@example.nl")) - before; n > 1 {
+				t.Errorf("%d mails", n)
+			}
+		}
+		if n != 0 {
+			t.Errorf("%d mails of a second try", n)
+		}
+		again.Administrator = true
+		_, err = w.Accounts.LoginIdentity(ctx, again)
+		must(t, err)
+
+		other, _ := w.partner(t, "Leerlingzorg Zuid", "00000003123456780000", "bob@zuid.example")
+		id.Administrator = false
+		_, err = w.Accounts.LoginIdentity(ctx, id)
+		must(t, err)
+		id.Partner.Values = []string{other.ID}
+		_, err = w.Accounts.LoginIdentity(ctx, id)
+		must(t, err)
+		told("anna@noord.example", "of another partner", "The access of Mia", "Scholengroep Noord → Leerlingzorg Zuid")
 	})
 }

@@ -43,6 +43,15 @@ func TestRefusedLoginsAreAudited(t *testing.T) {
 		t.Fatal(err)
 	}
 	wants(registry.ActionLoginRefused, "Eve", "https://id.example", 2)
+	invited, _, err := a.Invite(ctx, registry.AccountActor(owner), identity.NewAccount{Email: "mia@example.nl", Name: "Mia", Role: store.RoleAdministrator})
+	must(t, err)
+	cfg := registry.Config{BaseURL: "https://schakel.example", Organisation: "Example", LocalAccounts: registry.LocalOff}
+	must(t, a.Configure(cfg, nil))
+	_, err = a.LoginIdentity(ctx, identity.Identity{Issuer: "https://id.example", Subject: "2", Name: "Mia", Email: invited.Email, EmailVerified: true, Administrator: true})
+	must(t, err)
+	wants(registry.ActionTakenOver, "Mia", "https://id.example", 1)
+	cfg.LocalAccounts = ""
+	must(t, a.Configure(cfg, nil))
 
 	login := identity.Login{Email: owner.Email, Password: "wrong wrong wrong", Addr: "192.0.2.1"}
 	for range registry.PairRule().Free {

@@ -40,7 +40,7 @@ func (a *logins) login(c echo.Context) error {
 		return a.showLogin(c, http.StatusForbidden, v)
 	}
 	if errors.Is(err, identity.ErrNoAccount) {
-		return echo.NewHTTPError(http.StatusForbidden, i18n.Message("account.provider-unknown"))
+		return site.NoAccount(err)
 	}
 	if errors.Is(err, identity.ErrLogin) {
 		v.Wrong = "account.login-wrong"

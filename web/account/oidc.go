@@ -96,7 +96,7 @@ func (a *logins) loginIdentity(c echo.Context, id identity.Identity, next string
 	account, err := a.Cfg.Accounts.LoginIdentity(c.Request().Context(), id)
 	switch e, refused := errors.AsType[*registry.Error](err); {
 	case errors.Is(err, identity.ErrNoAccount):
-		return echo.NewHTTPError(http.StatusForbidden, i18n.Message("account.provider-unknown"))
+		return site.NoAccount(err)
 	case errors.Is(err, identity.ErrLogin):
 		return echo.NewHTTPError(http.StatusForbidden, i18n.Message("account.provider-blocked"))
 	case refused && e.Fields["email"] != "":
@@ -126,7 +126,7 @@ func (a *logins) renewIdentity(c echo.Context, s identity.Session, id identity.I
 		if err := a.EndSession(c); err != nil {
 			return err
 		}
-		return echo.NewHTTPError(http.StatusForbidden, i18n.Message("account.provider-unknown"))
+		return site.NoAccount(err)
 	}
 	if err != nil {
 		return err

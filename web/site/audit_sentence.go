@@ -66,7 +66,7 @@ func AuditActions() []string {
 		registry.ActionSigningKeyMade, registry.ActionRouteAdded, registry.ActionRouteRemoved, registry.ActionProfileChanged,
 		registry.ActionConfirmationAsked, registry.ActionConfirmationConfirmed, registry.ActionConfirmationDeclined, registry.ActionConfirmationWithdrawn, registry.ActionConfirmationExpired, registry.ActionConfirmationStale,
 		registry.ActionAccountInvited, registry.ActionAccountBlocked, registry.ActionAccountUnblocked, registry.ActionRoleChanged, registry.ActionAccountRemoved, registry.ActionInvitationWithdrawn, registry.ActionLinkMailed, registry.ActionLinkMade,
-		registry.ActionLoggedIn, registry.ActionLoginFailed, registry.ActionLoginRefused, registry.ActionLoginsWait, registry.ActionAccountMade, registry.ActionLoggedOut, registry.ActionPasswordAsked, registry.ActionPasswordSet,
+		registry.ActionLoggedIn, registry.ActionLoginFailed, registry.ActionLoginRefused, registry.ActionLoginsWait, registry.ActionAccountMade, registry.ActionTakenOver, registry.ActionLoggedOut, registry.ActionPasswordAsked, registry.ActionPasswordSet,
 		registry.ActionSessionsEnded, registry.ActionSessionEnded, registry.ActionAllSessionsEnded, registry.ActionRoleLost, registry.ActionRoleFromProvider, registry.ActionProviderLogout, registry.ActionBreakGlass, registry.ActionFactorAdded, registry.ActionFactorRemoved,
 		registry.ActionFactorsReset, registry.ActionFactorFailed, registry.ActionRecoveryCodesMade, registry.ActionRecoveryCodeUsed,
 		registry.ActionRequestQuarantined, registry.ActionRequestReleased, registry.ActionRequestDiscarded,

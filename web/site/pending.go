@@ -52,6 +52,15 @@ func (a *App) PendingLogin(c echo.Context) (p Pending, ok bool) {
 	return p, true
 }
 
+// NoAccount is the answer to who proved who it is, and whom nothing here lets in: err is an identity.ErrNoAccount.
+func NoAccount(err error) error {
+	text := i18n.Message("account.provider-unknown")
+	if errors.Is(err, identity.ErrPartnerEnded) {
+		text = "account.partner-ended"
+	}
+	return echo.NewHTTPError(http.StatusForbidden, text)
+}
+
 // LoginByLink logs in who came by a one-time link, and gives the page to go to: next, or that of the second factor, which a link
 // does not stand for.
 func (a *App) LoginByLink(c echo.Context, account store.Account, next string) (to string, err error) {
@@ -60,7 +69,7 @@ func (a *App) LoginByLink(c echo.Context, account store.Account, next string) (t
 	}
 	err = a.Cfg.Accounts.NoteLogin(c.Request().Context(), account.ID)
 	if errors.Is(err, identity.ErrNoAccount) {
-		return "", echo.NewHTTPError(http.StatusForbidden, i18n.Message("account.provider-unknown"))
+		return "", NoAccount(err)
 	}
 	if err != nil {
 		return "", err
