@@ -89,7 +89,7 @@ func TestRotationIsTold(t *testing.T) {
 		subjects = append(subjects, m.Subject)
 	}
 	slices.Reverse(subjects)
-	want := []string{"Another key signs", "Alert: A key that is due", "Another key signs", "Over: A key that is due"}
+	want := []string{"The settings of the chain collaboration", "Another key signs", "Alert: A key that is due", "Another key signs", "Over: A key that is due"}
 	if len(subjects) != len(want) {
 		t.Fatalf("mails %q, want %q", subjects, want)
 	}
