@@ -86,6 +86,12 @@ func (tx *Tx) TellNotice(ctx context.Context, n DeliveryNotice) error {
 	return tx.do(ctx, `UPDATE delivery_notice SET tell_since = NULL, tell_at = NULL WHERE endpoint_id = ? AND status = ? AND tell_at = ?`, n.EndpointID, n.Status, n.TellAt)
 }
 
+// StoppedReasons are the reasons for which a delivery is held until an endpoint or a subscription may be sent to again: it is paused or suspended, and has not
+// failed. What is held for any other is the error queue.
+func StoppedReasons() []string {
+	return []string{ReasonEndpointSuspended, ReasonSubscriptionPaused, ReasonSubscriptionSuspended, ReasonSubscriptionEnded}
+}
+
 // Stuck counts an endpoint's held deliveries or dead letters, for one kind of error.
 type Stuck struct {
 	Reason string

@@ -145,25 +145,28 @@ func (tx *Tx) SaveCircuit(ctx context.Context, e *Endpoint) error {
 	return tx.bumpFanout(ctx)
 }
 
-// ProbeNow makes an endpoint whose circuit is open half-open at once, tells all nodes, and reports whether a delivery goes with it:
+// ProbeNow makes an endpoint whose circuit is open half-open at once, tells all nodes, and returns the delivery that goes with it, or "" for none:
 // of those that wait the one that is due first becomes due now.
-func (tx *Tx) ProbeNow(ctx context.Context, e *Endpoint) (bool, error) {
+func (tx *Tx) ProbeNow(ctx context.Context, e *Endpoint) (delivery string, err error) {
 	if e.CircuitPlannedAt.IsZero() {
 		e.CircuitPlannedAt = e.CircuitProbeAt
 	}
 	e.CircuitProbeAt = tx.Now
 	if err := tx.update(ctx, "endpoint", e, "circuit_probe_at", "circuit_planned_at"); err != nil {
-		return false, err
+		return "", err
 	}
-	n, err := tx.exec(ctx, `UPDATE delivery SET due_at = CASE WHEN due_at < ? THEN due_at ELSE ? END, updated_at = ? WHERE id = (
+	found, err := listOf[string](ctx, &tx.Queries, `UPDATE delivery SET due_at = CASE WHEN due_at < ? THEN due_at ELSE ? END, updated_at = ? WHERE id = (
 		SELECT d.id FROM delivery d WHERE d.endpoint_id = ? AND d.behind = FALSE AND d.status IN ('pending', 'retrying') AND d.lease_owner = ''
 		AND d.key_expires_at > ? AND `+unexpired+`
 		AND (d.subscription_id = '' OR EXISTS (SELECT 1 FROM subscription s WHERE s.id = d.subscription_id AND s.sending))
-		ORDER BY d.due_at LIMIT 1)`, tx.Now, tx.Now, tx.Now, e.ID, tx.Now, tx.Now)
+		ORDER BY d.due_at LIMIT 1) RETURNING id`, tx.Now, tx.Now, tx.Now, e.ID, tx.Now, tx.Now)
 	if err != nil {
-		return false, fmt.Errorf("make a delivery due: %w", err)
+		return "", fmt.Errorf("make a delivery due: %w", err)
 	}
-	return n == 1, tx.bumpFanout(ctx)
+	if len(found) > 0 {
+		delivery = found[0]
+	}
+	return delivery, tx.bumpFanout(ctx)
 }
 
 // Endpoint finds an endpoint.

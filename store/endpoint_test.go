@@ -49,9 +49,9 @@ func TestProbeNow(t *testing.T) {
 		probe := func(want bool) {
 			t.Helper()
 			w.write(func(tx *store.Tx) error {
-				waited, err := tx.ProbeNow(w.ctx, &w.endpoint)
-				if waited != want {
-					t.Errorf("a delivery goes with the probe: %t", waited)
+				delivery, err := tx.ProbeNow(w.ctx, &w.endpoint)
+				if (delivery == ids[2]) != want {
+					t.Errorf("%q goes with the probe", delivery)
 				}
 				return err
 			})

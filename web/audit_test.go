@@ -74,3 +74,23 @@ func TestIntakeWritesNoAudit(t *testing.T) {
 		t.Errorf("the trail went from %d to %d", start.Seq, end.Seq)
 	}
 }
+
+// The page on which somebody approves a subscription shows no data of an event, so nobody is noted as its reader; who opens the event is.
+func TestApprovalReadsNoData(t *testing.T) {
+	t.Parallel()
+	w := newQueueWorld(t)
+	d := w.deliver(w.event(event.DataJSON, `{"student":"Noor Jansen"}`), w.first)
+	w.subscriptionIs(w.first, store.SubscriptionRequested)
+	page := text(w.admin.get("/admin/subscriptions/" + w.first.subscription))
+	wantWords(t, page, "Newest event that matches", "/admin/events/"+d.EventID)
+	lacks(t, page, "Noor Jansen")
+	reads := func(want int) {
+		t.Helper()
+		if _, n, err := w.db.Audits(t.Context(), store.AuditFilter{Action: registry.ActionDataRead}); err != nil || n != want {
+			t.Errorf("%d reads are noted, want %d; %v", n, want, err)
+		}
+	}
+	reads(0)
+	wantPage(t, w.admin.get("/admin/events/"+d.EventID), http.StatusOK, "Noor Jansen")
+	reads(1)
+}

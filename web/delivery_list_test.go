@@ -39,7 +39,7 @@ func TestMenuMarksTheListShown(t *testing.T) {
 	w := newQueueWorld(t)
 	d := w.dead(w.first)
 	for path, marked := range map[string]string{
-		"/partner/deliveries": "/partner/deliveries", "/partner/deliveries?status=dead": "/partner/deliveries?status=dead", "/partner/deliveries?status=held&show=rejected": "/partner/deliveries?status=held",
+		"/partner/deliveries": "/partner/deliveries", "/partner/deliveries?status=dead": "/partner/deliveries?status=dead", "/partner/deliveries?status=held": "/partner/deliveries", "/partner/deliveries?status=held&show=rejected": "/partner/deliveries?status=held&amp;show=rejected",
 		"/partner/deliveries?endpoint=" + w.first.endpoint + "&status=dead": "/partner/deliveries?status=dead", "/partner/deliveries?status=retrying": "/partner/deliveries",
 		"/partner/deliveries/" + d.ID: "/partner/deliveries", "/partner/jobs": "/partner/deliveries",
 	} {
@@ -118,7 +118,7 @@ func TestErrorQueueCanShowWhatWaitsForAnEndpoint(t *testing.T) {
 	w.stop(w.first, func(ep *store.Endpoint) { ep.Status = store.EndpointPaused })
 	pending := w.deliver(w.event(event.DataNone, ""), w.first)
 	lacks(t, shows(t, w.admin.get("/admin/errors"), http.StatusOK), pending.ID)
-	page := shows(t, w.admin.get("/admin/errors?show=stopped"), http.StatusOK, "2 deliveries", "All held ones that match")
+	page := shows(t, w.admin.get("/admin/errors?show=stopped"), http.StatusOK, "2 deliveries", "All paused and suspended ones that match")
 	if lacks(t, page, rejected.ID); rows(page) != 2 || !strings.Contains(page, pending.ID) || !strings.Contains(page, waits.ID) {
 		t.Errorf("what waits for a stopped endpoint: %d rows", rows(page))
 	}
@@ -323,14 +323,14 @@ func TestAllThatMatchInTheErrorQueueLeavesWhatWaits(t *testing.T) {
 	waits := w.failed(w.other, store.DeliveryHeld, store.ReasonSubscriptionPaused)
 	w.subscriptionIs(w.other, store.SubscriptionPaused)
 	w.clock.Advance(time.Second)
-	page := shows(t, w.admin.get("/admin/errors/all"), http.StatusOK, "1 delivery matches", "Rejected by the receiver")
+	page := shows(t, w.admin.get("/admin/errors/all"), http.StatusOK, "1 delivery matches", "Error queue")
 	form := hiddenOf(t, page, "/admin/errors/all")
 	form.Set("action", "discard")
 	shows(t, w.admin.post("/admin/errors/all", form), http.StatusUnprocessableEntity, "Say why", "1 delivery matches")
 	form.Set("reason", "Replaced by hand.")
 	answer := w.admin.post("/admin/errors/all", form)
 	wantStatus(t, answer, http.StatusSeeOther)
-	shows(t, w.admin.get(answer.Header.Get("Location")), http.StatusOK, "Discard 1 delivery", "Replaced by hand.", "Rejected by the receiver")
+	shows(t, w.admin.get(answer.Header.Get("Location")), http.StatusOK, "Discard 1 delivery", "Replaced by hand.", "Error queue")
 	w.runJob(answer.Header.Get("Location"))
 	w.wantState(rejected.ID, store.DeliveryDiscarded)
 	w.wantState(waits.ID, store.DeliveryHeld)

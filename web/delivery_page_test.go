@@ -31,7 +31,7 @@ func TestDeliveryPageShowsTheWholeStory(t *testing.T) {
 	w := newQueueWorld(t)
 	d := w.rejected(w.first)
 	page := shows(t, w.admin.get("/admin/deliveries/"+d.ID), http.StatusOK,
-		"Held: Rejected by the receiver", "have the receiver mended", "Attempt 1: answered 400 Bad Request", "It took 1 ms.",
+		"In error queue: Rejected by the receiver", "have the receiver mended", "Attempt 1: answered 400 Bad Request", "It took 1 ms.",
 		"POST https://roc.example.nl/events", "Content-Type: application/cloudevents+json", "Server: <nginx>", "<script>alert(1)</script>",
 		"Partner of first@example.nl", "Hook of first@example.nl", "Enrolments", `"student": "42"`, "<b>bold</b>", d.IdempotencyKey, "Discard this delivery", "Resend")
 	lacks(t, page, "very-secret", "<script>alert", "<nginx>", "<b>bold")

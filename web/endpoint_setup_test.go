@@ -52,7 +52,7 @@ func TestTokenEndpointIsTriedBeforeAnythingIsStored(t *testing.T) {
 		page := wantPage(t, b.post("/partner/endpoints", endpointForm()), http.StatusUnprocessableEntity,
 			test.cause, test.remedy, `href="#`+test.field+`"`, "nothing has been stored", "type it again", `name="do" value="anyway"`, "&lt;b&gt;", `value="https://auth.example.nl/token"`)
 		lacks(t, page, "hush-hush", "<b>")
-		if open := strings.Contains(page, `<details class="schakel-fold" open>`); open != (test.field == "tokenScope" || strings.Contains(page, `value="events"`)) {
+		if open := strings.Contains(page, `<details class="schakel-fold" open>`); open != (test.field == "tokenScope") {
 			t.Errorf("%s: what is advanced is open: %t", test.code, open)
 		}
 	}
@@ -108,7 +108,7 @@ func TestTokenEndpointIsTriedWhenItChanges(t *testing.T) {
 	wantRedirect(t, b.post(here, endpointForm("tokenClientId", "other", "tokenSecret", "", "do", "anyway")), here)
 }
 
-// The form shows what a newcomer needs. The rest folds away until something in it is wrong or differs.
+// The form shows what a newcomer needs. The rest folds away until something in it is wrong, under a line that names what differs.
 func TestEndpointFormFoldsWhatIsAdvanced(t *testing.T) {
 	t.Parallel()
 	h := newPortalHarness(t)
@@ -124,9 +124,11 @@ func TestEndpointFormFoldsWhatIsAdvanced(t *testing.T) {
 	}
 	lacks(t, wantPage(t, b.post("/partner/endpoints", endpointForm("tokenScope", "", "maxConcurrency", "16", "timeoutSeconds", "30", "name", "")), http.StatusUnprocessableEntity), open)
 	here := newEndpoint(t, b)
-	wantWords(t, text(b.get(here+"/edit")), open) // 4 requests at once, a scope
+	changed := text(b.get(here + "/edit"))
+	wantWords(t, changed, "batches. Set here: Scope; Requests at the same time; Time-out</summary>")
+	lacks(t, changed, open)
 	wantRedirect(t, b.post(here, endpointForm("tokenScope", "", "maxConcurrency", "", "timeoutSeconds", "", "tokenSecret", "")), here)
-	lacks(t, text(b.get(here+"/edit")), open)
+	lacks(t, text(b.get(here+"/edit")), open, "Set here")
 	// Of an address on the reader's own machine, the other way is shown.
 	wantPage(t, b.post("/partner/endpoints", endpointForm("tokenScope", "", "maxConcurrency", "", "timeoutSeconds", "", "url", "http://localhost:3000/")), http.StatusUnprocessableEntity, open, "?kind=pull")
 }

@@ -218,6 +218,12 @@ func TestIssueMail(t *testing.T) {
 	})
 	here := "/admin/issues/" + issue.ID
 	shows(t, w.admin.get(here+"/mail"), http.StatusOK, w.first.email, "Goedendag", "Antwoord 503", "/partner/issues/"+issue.ID, "1 aflevering")
+	d := w.attempt(w.deliver(w.event(event.DataJSON, `{"student":"Noor Jansen"}`), w.first), store.DeliveryDead, "attempts-exhausted", store.Attempt{
+		URL: "https://roc:very-secret@roc.example.nl/events", RequestHeaders: `{"Authorization":["Bearer very-secret"],"Idempotency-Key":["\"k-7\""]}`,
+		StatusCode: 503, ResponseHeaders: `{"Retry-After":["120"],"Set-Cookie":["sid=very-secret"]}`, ResponseBody: []byte(`Noor Jansen is not known`),
+	})
+	w.issueOf(d, "http-503")
+	lacks(t, shows(t, w.admin.get(here+"/mail"), http.StatusOK, "@roc.example.nl/events", "k-7", queueType, "Retry-After: 120", "503 Service Unavailable", "worden niet gemaild"), "very-secret", "Noor Jansen")
 	shows(t, w.admin.post(here+"/mail", url.Values{"subject": {""}, "body": {"Text"}}), http.StatusUnprocessableEntity, "Give a subject")
 	wantRedirect(t, w.admin.post(here+"/mail", url.Values{"subject": {"Over 503\r\nBcc: x@evil.example"}, "body": {"Beste,\r\nHet is stuk."}}), here)
 	mails := w.mails(t, store.Page{Number: 1, Size: 10})

@@ -283,7 +283,7 @@ func (d *portalHarness) wantWaiting(t *testing.T, b *browser, here string, pat r
 		_, err := tx.PullReject(ctx, sub.ID, []store.PullLock{{DeliveryID: ids[0], LockID: lock}})
 		return err
 	}))
-	wantWords(t, text(b.get("/partner/deliveries/"+ids[0])), "Receive 1: rejected", "Held: Rejected by the receiver")
+	wantWords(t, text(b.get("/partner/deliveries/"+ids[0])), "Receive 1: rejected", "In error queue: Rejected by the receiver")
 }
 
 // Rules: EDU-11, CE-56.

@@ -262,9 +262,9 @@ func TestExamplesStayOneShellWord(t *testing.T) {
 	}
 	got := webpartners.PublishExample(client, nil, "https://schakel.example.nl/events/v1/events")
 	wantWords(t, got, `urn:x:'\''$(reboot)`, `"type":"nl.example.example"`)
-	wantWords(t, webpartners.TokenExample(client, "https://schakel.example.nl"), `--user 'cli_1:'"$SECRET"`, "'scope=events.publish'")
+	wantWords(t, webpartners.TokenExample(client, "https://schakel.example.nl"), `--user 'cli_1' \`, "'scope=events.publish'")
 	client.AuthMethod = "client_secret_post"
-	wantWords(t, webpartners.TokenExample(client, "x"), "client_secret=$SECRET")
+	wantWords(t, webpartners.TokenExample(client, "x"), "read -rs SECRET", "client_secret@-")
 }
 
 // TestClientGetsAKeyPair: a client with private_key_jwt and no keys of its own gets a pair, whose private key is shown once

@@ -106,9 +106,17 @@ func TestProbeFromThePortal(t *testing.T) {
 		})
 		shows(t, base.browser.get(base.path), http.StatusOK, "Try one delivery now")
 		w.clock.Advance(time.Second)
-		if answer := base.browser.post(base.path+"/probe", nil); answer.StatusCode != http.StatusSeeOther || answer.Header.Get("Location") != base.path {
-			t.Errorf("%s: %d to %s", base.path, answer.StatusCode, answer.Header.Get("Location"))
+		answer := base.browser.post(base.path+"/probe", nil)
+		back := answer.Header.Get("Location")
+		if answer.StatusCode != http.StatusSeeOther || !strings.HasPrefix(back, base.path+"?tried=") {
+			t.Errorf("%s: %d to %s", base.path, answer.StatusCode, back)
 		}
+		wantWords(t, text(base.browser.get(back)), "being sent to the endpoint", "Look again", "every 2s", "/deliveries/"+d.ID)
+		lacks(t, text(base.browser.get(base.path)), "being sent")
+		w.attempt(d, store.DeliveryRetrying, webhook.ReasonUnreachable, store.Attempt{StatusCode: 503})
+		page := text(base.browser.get(back))
+		wantWords(t, page, "failed again", "Answered 503")
+		lacks(t, page, "Look again", "every 2s")
 		ep, err := w.db.Endpoint(t.Context(), w.first.endpoint)
 		if err != nil || ep.CircuitProbeAt.After(w.clock.Now()) || ep.Circuit != store.CircuitOpen {
 			t.Errorf("%s: probe at %v, %v", base.path, ep.CircuitProbeAt, err)

@@ -178,3 +178,18 @@ func TestSearchAMQP(t *testing.T) {
 		}
 	}
 }
+
+// Mandates are found and named where they are off, with how to switch them on, in the language of the reader.
+func TestMandatesAreFound(t *testing.T) {
+	t.Parallel()
+	w := newQueueWorld(t, func(cfg *site.PortalConfig) {
+		cfg.Docs = []site.Doc{{Name: "mandates", File: "mandates.md", Audience: "For operators", Answers: "How.", Markdown: "# Mandates\n\nAsk the OSR.\n", Translations: map[i18n.Lang]string{i18n.Dutch: "# Mandaten\n\nVraag het een serviceregister.\n"}}}
+	})
+	wantPage(t, w.admin.get("/admin/installation"), http.StatusOK, `id="mandates"`, "--mandates", `href="/docs/mandates"`, "Off: nobody asks")
+	for lang, question := range map[i18n.Lang]string{i18n.English: "mandates", i18n.Dutch: "mandaten", i18n.Norwegian: "fullmakter"} {
+		wantWords(t, text(w.admin.in(t, lang, "/search?q="+question)), "/admin/installation#mandates")
+	}
+	wantWords(t, text(w.admin.in(t, i18n.English, "/search?q=osr")), "/admin/installation#mandates", "/docs/mandates")
+	wantWords(t, text(w.first.browser.in(t, i18n.Dutch, "/search?q=serviceregister")), "/docs/mandates", "Mandaten")
+	lacks(t, text(w.first.browser.in(t, i18n.English, "/search?q=mandates")), "/admin/installation")
+}

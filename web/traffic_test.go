@@ -3,10 +3,12 @@ package web
 import (
 	"errors"
 	"net/http"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
 
+	"schakel/delivery/event"
 	"schakel/store"
 )
 
@@ -154,6 +156,21 @@ func TestEndpointTimeline(t *testing.T) {
 	for _, path := range []string{"/admin/traffic", "/admin/traffic?partner=" + o.partner.ID} {
 		if page := wantPage(t, o.admin.get(path), http.StatusOK); strings.Contains(page, "States over time") {
 			t.Errorf("%s shows the states of one endpoint", path)
+		}
+	}
+}
+
+// What waits at an endpoint is one number on its pages, also when it was another at the last look.
+func TestWaitingIsOneNumber(t *testing.T) {
+	t.Parallel()
+	w := newQueueWorld(t)
+	w.deliver(w.event(event.DataJSON, `{}`), w.first)
+	w.deliver(w.event(event.DataJSON, `{}`), w.first)
+	for path, b := range map[string]*browser{"/admin/endpoints/" + w.first.endpoint: w.admin, "/partner/endpoints/" + w.first.endpoint: w.first.browser, "/admin/partners/" + w.first.id: w.admin} {
+		page := text(b.get(path))
+		lacks(t, page, "Waited at the last look", "nothing waited")
+		if !strings.Contains(page, "Deliveries that wait now: 2") && !regexp.MustCompile(`(?s)Waits now.{0,200}?>2<`).MatchString(page) {
+			t.Errorf("%s does not say that 2 wait", path)
 		}
 	}
 }

@@ -132,8 +132,8 @@ func (c *chain) circuitIs(id string, so func(store.Endpoint) bool) (ep store.End
 func (c *chain) probe(ep store.Endpoint) {
 	c.Helper()
 	must(c, c.db.Write(c.Context(), func(tx *store.Tx) error {
-		waited, err := tx.ProbeNow(c.Context(), &ep)
-		if !waited {
+		delivery, err := tx.ProbeNow(c.Context(), &ep)
+		if delivery == "" {
 			c.Error("no delivery goes with the probe")
 		}
 		return err

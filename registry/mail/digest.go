@@ -73,11 +73,16 @@ func digest(ctx context.Context, cfg registry.Config, tx *store.Tx, a store.Acco
 	if err != nil {
 		return msg, false, err
 	}
-	held, err := tx.CountListed(ctx, store.DeliveryFilter{PartnerID: scope, Statuses: []string{store.DeliveryHeld}})
-	if err != nil || len(open)+len(resolved)+dead+held == 0 {
+	refused, err := tx.CountListed(ctx, store.DeliveryFilter{PartnerID: scope, Statuses: []string{store.DeliveryHeld}, NotReasons: store.StoppedReasons()})
+	if err != nil {
 		return msg, false, err
 	}
-	msg = cfg.Letter(i18n.M("mail.digest.subject", i18n.M("mail.digest.issues", n), deliveriesOf(dead+held)), base+"/issues", i18n.M("mail.digest.counts", deliveriesOf(dead), deliveriesOf(held)))
+	paused, err := tx.CountListed(ctx, store.DeliveryFilter{PartnerID: scope, Statuses: []string{store.DeliveryHeld}, Reasons: store.StoppedReasons()})
+	if err != nil || len(open)+len(resolved)+dead+refused+paused == 0 {
+		return msg, false, err
+	}
+	msg = cfg.Letter(i18n.M("mail.digest.subject", i18n.M("mail.digest.issues", n), deliveriesOf(dead+refused)), base+"/issues",
+		i18n.M("mail.digest.counts", deliveriesOf(dead), deliveriesOf(refused), deliveriesOf(paused)))
 	if msg, err = issueParagraph(ctx, cfg, tx, msg, i18n.M("mail.digest.open", n), open, base); err != nil {
 		return msg, false, err
 	}

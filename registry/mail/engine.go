@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 
 	"schakel/registry"
@@ -135,11 +136,12 @@ func deliveriesOf(n int) i18n.Message {
 	return i18n.M("mail.deliveries", n)
 }
 
-// stuck counts one endpoint's held deliveries or dead letters.
+// stuck counts one endpoint's dead letters, its deliveries in the error queue, or those that are paused or suspended.
 type stuck struct {
 	endpoint store.Endpoint
 	partner  store.Partner
 	status   string
+	paused   bool // held, but only until the endpoint or subscription is resumed
 	causes   []store.Stuck
 	total    int
 }
@@ -155,9 +157,8 @@ func (m *Mails) DeliveriesStuck(ctx context.Context, tx *store.Tx, notices []sto
 		if err != nil {
 			return nil, err
 		}
-		if told[i] = s.total > 0; told[i] {
-			all = append(all, s)
-		}
+		told[i] = s.total > 0
+		all = append(all, s.apart()...)
 	}
 	if len(all) == 0 {
 		return told, nil
@@ -205,6 +206,26 @@ func readStuck(ctx context.Context, tx *store.Tx, n store.DeliveryNotice) (s stu
 	return s, nil
 }
 
+// apart splits what is held: what was refused waits for a person, what is paused for its endpoint or subscription.
+func (s stuck) apart() (parts []stuck) {
+	if s.total == 0 || s.status != store.DeliveryHeld {
+		return slices.Repeat([]stuck{s}, min(1, s.total))
+	}
+	for _, paused := range []bool{false, true} {
+		part := s
+		part.causes, part.total, part.paused = nil, 0, paused
+		for _, cause := range s.causes {
+			if slices.Contains(store.StoppedReasons(), cause.Reason) == paused {
+				part.causes, part.total = append(part.causes, cause), part.total+cause.Count
+			}
+		}
+		if part.total > 0 {
+			parts = append(parts, part)
+		}
+	}
+	return parts
+}
+
 // byPartner puts together what is of one partner, in the order in which the partners come first.
 func byPartner(all []stuck) (groups [][]stuck) {
 	place := make(map[string]int)
@@ -222,7 +243,11 @@ func byPartner(all []stuck) (groups [][]stuck) {
 
 // mailStuck has a paragraph with a link for each endpoint and state.
 func mailStuck(c registry.Config, r reader, all []stuck) registry.Message {
-	subject := i18n.M("mail.stuck.subject", len(all))
+	endpoints := map[string]bool{}
+	for _, s := range all {
+		endpoints[s.endpoint.ID] = true
+	}
+	subject := i18n.M("mail.stuck.subject", len(endpoints))
 	if len(all) == 1 {
 		first := all[0]
 		subject = r.about(i18n.M("mail.stuck.subject-at", first.what(), first.endpoint.Name), i18n.M("mail.stuck.subject-at-of", first.what(), first.endpoint.Name, first.partner.Name))
@@ -246,6 +271,10 @@ func (s stuck) what() i18n.Message {
 		return i18n.M("mail.stuck.dead-more", store.ListBound)
 	case s.status == store.DeliveryDead:
 		return i18n.M("mail.stuck.dead", s.total)
+	case s.paused && more:
+		return i18n.M("mail.stuck.paused-more", store.ListBound)
+	case s.paused:
+		return i18n.M("mail.stuck.paused", s.total)
 	case more:
 		return i18n.M("mail.stuck.held-more", store.ListBound)
 	}
@@ -268,12 +297,20 @@ func causeOf(cause store.Stuck) i18n.Message {
 func (s stuck) page(r reader) string {
 	v := url.Values{"endpoint": {s.endpoint.ID}}
 	switch {
-	case !r.administrator && !s.partner.Own:
-		v.Set("status", s.status)
-		return "/partner/deliveries?" + v.Encode()
-	case s.status == store.DeliveryDead:
+	case (r.administrator || s.partner.Own) && s.status == store.DeliveryDead:
 		return "/admin/dead-letters?" + v.Encode()
+	case (r.administrator || s.partner.Own) && !s.paused:
+		return "/admin/errors?" + v.Encode()
 	}
-	v.Set("show", "held")
-	return "/admin/errors?" + v.Encode()
+	v.Set("status", s.status)
+	switch {
+	case s.paused:
+		v.Set("show", "stopped")
+	case s.status == store.DeliveryHeld:
+		v.Set("show", "rejected")
+	}
+	if r.administrator || s.partner.Own {
+		return "/admin/deliveries?" + v.Encode()
+	}
+	return "/partner/deliveries?" + v.Encode()
 }

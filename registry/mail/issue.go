@@ -24,8 +24,42 @@ type IssueMail struct {
 	Subject, Body string
 }
 
+// IssueSample is the newest failed attempt of an issue as a mail may tell it: the address and the headers of the request, and the status and headers of
+// the answer, without secrets. No body is in it: a mail is read by others than those who may read data, and an answer may repeat that.
+type IssueSample struct {
+	At                     time.Time // zero for none
+	Request, Answer        string    // empty where there was none
+	Failure                i18n.Message
+	EventID, Type, Subject string
+}
+
+// mostSampleBytes bounds the headers of the request and of the answer in a draft, which has room for both.
+const mostSampleBytes = 3_000
+
+// paragraphs tells of the sample.
+func (s IssueSample) paragraphs() []i18n.Message {
+	if s.At.IsZero() || s.Request == "" {
+		return []i18n.Message{"mail.issue.sample-none"}
+	}
+	short := func(text string) i18n.Message {
+		text = strings.TrimSpace(text)
+		return i18n.Raw(strings.ToValidUTF8(text[:min(len(text), mostSampleBytes)], ""))
+	}
+	event := i18n.M("mail.issue.sample-event", s.EventID, s.Type)
+	if s.Subject != "" {
+		event = i18n.M("mail.issue.sample-subject", s.EventID, s.Type, s.Subject)
+	}
+	texts := []i18n.Message{i18n.M("mail.issue.sample", s.At), short(s.Request), event}
+	if s.Answer != "" {
+		texts = append(texts, "mail.issue.sample-answer", short(s.Answer))
+	} else {
+		texts = append(texts, i18n.M("mail.issue.sample-no-answer", s.Failure))
+	}
+	return append(texts, "mail.issue.sample-data")
+}
+
 // IssueDraft writes a mail about an issue in the language of its recipient, for its author to edit. dead counts the dead letters.
-func (m *Mails) IssueDraft(ctx context.Context, actor registry.Actor, i store.Issue, endpoint store.Endpoint, dead int) (IssueMail, error) {
+func (m *Mails) IssueDraft(ctx context.Context, actor registry.Actor, i store.Issue, endpoint store.Endpoint, dead int, sample IssueSample) (IssueMail, error) {
 	to, err := issueRecipients(ctx, m.cfg.DB, actor, i)
 	if err != nil || len(to) == 0 {
 		return IssueMail{To: to}, err
@@ -49,7 +83,7 @@ func (m *Mails) IssueDraft(ctx context.Context, actor registry.Actor, i store.Is
 	if actor.Administrator {
 		body = append(body, registry.IssueAdvice(i.Cause, false))
 	}
-	body = append(body, i18n.M("mail.issue.details", link), "mail.issue.closing")
+	body = append(append(body, sample.paragraphs()...), i18n.M("mail.issue.details", link), "mail.issue.closing")
 	var text strings.Builder
 	for _, paragraph := range body {
 		text.WriteString(l.Text(paragraph) + "\n\n")

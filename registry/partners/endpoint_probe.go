@@ -11,7 +11,7 @@ import (
 // Probe lets one delivery go at once to an active endpoint whose circuit is open, for whoever mended its receiver and does not want
 // to wait for the next probe. When it arrives the circuit closes, and when it fails the next probe waits as after any other (EDU-12). A
 // receiver that asked for no requests is not sent to before the time it named (EDU-10). It reports whether a delivery waited.
-func (e *Endpoints) Probe(ctx context.Context, actor registry.Actor, id string) (waited bool, err error) {
+func (e *Endpoints) Probe(ctx context.Context, actor registry.Actor, id string) (delivery string, err error) {
 	_, err = e.change(ctx, actor, id, func(tx *store.Tx, endpoint *store.Endpoint) error {
 		if endpoint.Status != store.EndpointActive || endpoint.Circuit != store.CircuitOpen {
 			return registry.Conflict("partners.endpoint.probe-not-open")
@@ -19,10 +19,10 @@ func (e *Endpoints) Probe(ctx context.Context, actor registry.Actor, id string) 
 		if endpoint.WaitsAt(tx.Now.Time) {
 			return registry.Conflict("partners.endpoint.probe-waits", endpoint.WaitUntil.Time)
 		}
-		if waited, err = tx.ProbeNow(ctx, endpoint); err != nil {
+		if delivery, err = tx.ProbeNow(ctx, endpoint); err != nil {
 			return fmt.Errorf("probe endpoint: %w", err)
 		}
 		return registry.Record(ctx, tx, actor, registry.ActionEndpointProbed, endpointObject(*endpoint), nil)
 	})
-	return waited, err
+	return delivery, err
 }

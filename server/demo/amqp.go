@@ -146,7 +146,7 @@ func (x *Exchange) join(ctx context.Context, c *Chain, me Identity) (agreed, err
 	if err := publishContract(ctx, c.Services, c.Admin, contracts.ContractInput{
 		ID: DialogueContract, Kind: "asyncapi", Title: "Dialoogberichten (example)",
 		Description:    "Example, made for this demonstration: events whose data is a business message of a health exchange.",
-		Classification: "personal data, confidential",
+		Classification: "persoonsgegevens, vertrouwelijk",
 	}, "dialoog-events.yaml", dialogueDocument); err != nil {
 		return agreed{}, err
 	}

@@ -135,12 +135,12 @@ func PublishContracts(ctx context.Context, s *services.Services, admin registry.
 		{contracts.ContractInput{
 			ID: EventsContract, Kind: "asyncapi", Title: "Leerlinggebeurtenissen (example)",
 			Description:    "Example, made for this demonstration: events about students and their enrolment.",
-			Classification: "personal data, confidential",
+			Classification: "persoonsgegevens, vertrouwelijk",
 		}, "leerlingen-events.yaml", eventsDocument},
 		{contracts.ContractInput{
 			ID: WebhookContract, Kind: "openapi", Title: "Leerlingen webhook (example)",
 			Description:    "Example, made for this demonstration: what a partner offers to receive these events.",
-			Classification: "public",
+			Classification: "openbaar",
 		}, "leerlingen-webhook.yaml", webhookDocument},
 	} {
 		if err := publishContract(ctx, s, admin, c.ContractInput, c.file, c.content); err != nil {

@@ -83,11 +83,17 @@ func (r *reader) commands(t *testing.T, path string) map[string]string {
 	return found
 }
 
-// run runs commands one after the other in one shell, and gives what they wrote.
+// typed answers a command that asks for a secret. It has no terminal of its own, so that curl too reads what stands for the keyboard.
+func typed(cmd *exec.Cmd, secret string) {
+	cmd.Stdin, cmd.SysProcAttr = strings.NewReader(secret+"\n"), &syscall.SysProcAttr{Setsid: true}
+}
+
+// run runs commands one after the other in one shell, and gives what they wrote. When they ask for a secret, it is typed.
 func (r *reader) run(t *testing.T, secret string, commands ...string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "bash", "-e", "-c", strings.Join(commands, "\n"))
-	cmd.Dir, cmd.Env = r.dir, append(r.env, "SECRET="+secret, "SCHAKEL_KEY="+secret)
+	cmd.Dir, cmd.Env = r.dir, r.env
+	typed(cmd, secret)
 	out, err := cmd.Output()
 	if err != nil {
 		failure := ""
@@ -175,7 +181,7 @@ func TestCommandsOfPagesWork(t *testing.T) {
 	})
 	r.listens(t, pull["listen"], map[string]string{made.basic: made.basicSecret, made.post: made.postSecret}, made.keyClient)
 	keys := r.commands(t, "/admin/keys")
-	if out := r.run(t, made.key, keys["key-curl"]); len(keys) != 1 || !strings.Contains(out, "schakel-events") {
+	if out := r.run(t, "", "SCHAKEL_KEY="+made.key, keys["key-curl"]); len(keys) != 1 || !strings.Contains(out, "schakel-events") {
 		t.Errorf("%q gives %s", keys, out)
 	}
 }
@@ -185,17 +191,16 @@ func (r *reader) listens(t *testing.T, command string, secrets map[string]string
 	t.Helper()
 	program := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusAccepted) }))
 	defer program.Close()
-	named := false
+	answer, named := "", strings.Contains(command, keyClient)
 	for id, secret := range secrets {
 		if strings.Contains(command, id) {
-			trial.Must(t, os.WriteFile(filepath.Join(r.dir, "client-secret.txt"), []byte(secret), 0o600))
-			named = true
+			answer, named = secret, true
 		}
 	}
-	if !named && !strings.Contains(command, keyClient) {
+	if !named {
 		t.Fatalf("the command names no client: %s", command)
 	}
-	r.run(t, "", strings.Replace(command, "http://localhost:3000/events", program.URL, 1)+" --once")
+	r.run(t, answer, strings.Replace(command, "http://localhost:3000/events", program.URL, 1)+" --once")
 }
 
 // The command that a partner's page of a dataset prints makes an exact copy and goes on until it is stopped. Where there are
@@ -274,9 +279,9 @@ func (r *reader) follow(t *testing.T, secret, command string) (rows int) {
 		t.Fatalf("the command does not go on: %s", command)
 	}
 	var said trial.Log
-	cmd := exec.CommandContext(t.Context(), "bash", "-c", command+" &\ntrap \"kill -TERM $!\" TERM\nwait $!\nwait $!")
-	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = r.dir, append(r.env, "SECRET="+secret), &said, &said
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd := exec.CommandContext(t.Context(), "bash", "-c", command+" <&0 &\ntrap \"kill -TERM $!\" TERM\nwait $!\nwait $!")
+	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = r.dir, r.env, &said, &said
+	typed(cmd, secret)
 	trial.Must(t, cmd.Start())
 	ended := make(chan struct{})
 	go func() { _ = cmd.Wait(); close(ended) }()

@@ -13,6 +13,7 @@ import (
 	"context"
 	"schakel/templates/i18n"
 	"schakel/templates/ui"
+	"strings"
 )
 
 // EndpointFormView asks where an organisation receives. All values are as typed.
@@ -35,8 +36,9 @@ type EndpointFormView struct {
 	Inbox bool
 	// Ways are the kinds to choose from, when New.
 	Ways []EndpointWay
-	// Advanced begins open: something in it is wrong, or is not what it is at first.
-	Advanced bool
+	// Advanced begins open: something in it is wrong. Deviations names what in it is not as it is at first.
+	Advanced   bool
+	Deviations []string
 	// Local is set when the address is of the reader's own machine; PullHref leads to the form for an endpoint that reaches it.
 	Local    bool
 	PullHref string
@@ -236,6 +238,10 @@ func EndpointFormPage(p ui.Page, v EndpointFormView) templ.Component {
 							if templ_7745c5c3_Err != nil {
 								return templ_7745c5c3_Err
 							}
+							templ_7745c5c3_Err = getProgram().Render(ctx, templ_7745c5c3_Buffer)
+							if templ_7745c5c3_Err != nil {
+								return templ_7745c5c3_Err
+							}
 							return nil
 						})
 						templ_7745c5c3_Err = ui.FoldOpen(i18n.T(ctx, "partners.setup.local"), v.Local).Render(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer)
@@ -269,7 +275,7 @@ func EndpointFormPage(p ui.Page, v EndpointFormView) templ.Component {
 						}
 						return nil
 					})
-					templ_7745c5c3_Err = ui.FoldOpen(i18n.T(ctx, "partners.setup.advanced"), v.Advanced).Render(templ.WithChildren(ctx, templ_7745c5c3_Var5), templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.FoldOpen(v.advanced(ctx), v.Advanced).Render(templ.WithChildren(ctx, templ_7745c5c3_Var5), templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -399,7 +405,7 @@ func endpointWays(ways []EndpointWay) templ.Component {
 		var templ_7745c5c3_Var8 string
 		templ_7745c5c3_Var8, templ_7745c5c3_Err = templruntime.NewAttributeExpression(i18n.T(ctx, "partners.label.kind")).Resolve(ctx)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `partners/endpoint_form.templ`, Line: 193, Col: 53}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `partners/endpoint_form.templ`, Line: 196, Col: 53}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ_7745c5c3_Var8)
 		if templ_7745c5c3_Err != nil {
@@ -432,7 +438,7 @@ func endpointWays(ways []EndpointWay) templ.Component {
 				var templ_7745c5c3_Var9 string
 				templ_7745c5c3_Var9, templ_7745c5c3_Err = templ.JoinStringErrs(w.Label)
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `partners/endpoint_form.templ`, Line: 203, Col: 23}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `partners/endpoint_form.templ`, Line: 206, Col: 23}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var9))
 				if templ_7745c5c3_Err != nil {
@@ -445,7 +451,7 @@ func endpointWays(ways []EndpointWay) templ.Component {
 				var templ_7745c5c3_Var10 string
 				templ_7745c5c3_Var10, templ_7745c5c3_Err = templ.JoinStringErrs(w.Hint)
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `partners/endpoint_form.templ`, Line: 204, Col: 17}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `partners/endpoint_form.templ`, Line: 207, Col: 17}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var10))
 				if templ_7745c5c3_Err != nil {
@@ -510,7 +516,7 @@ func tokenFailure(f TokenFailure) templ.Component {
 			var templ_7745c5c3_Var13 string
 			templ_7745c5c3_Var13, templ_7745c5c3_Err = templ.JoinStringErrs(i18n.T(ctx, "partners.token.none-given"))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `partners/endpoint_form.templ`, Line: 216, Col: 81}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `partners/endpoint_form.templ`, Line: 219, Col: 81}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var13))
 			if templ_7745c5c3_Err != nil {
@@ -541,7 +547,7 @@ func tokenFailure(f TokenFailure) templ.Component {
 			var templ_7745c5c3_Var14 string
 			templ_7745c5c3_Var14, templ_7745c5c3_Err = templ.JoinStringErrs(i18n.T(ctx, "partners.token.answer") + " ")
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `partners/endpoint_form.templ`, Line: 223, Col: 47}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `partners/endpoint_form.templ`, Line: 226, Col: 47}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var14))
 			if templ_7745c5c3_Err != nil {
@@ -643,6 +649,14 @@ func endpointProof(v EndpointFormView) templ.Component {
 		}
 		return nil
 	})
+}
+
+// advanced is the line above what folds away; it names what was set there.
+func (v EndpointFormView) advanced(ctx context.Context) string {
+	if len(v.Deviations) == 0 {
+		return i18n.T(ctx, "partners.setup.advanced")
+	}
+	return i18n.T(ctx, "partners.setup.advanced-set", i18n.T(ctx, "partners.setup.advanced"), strings.Join(v.Deviations, "; "))
 }
 
 func endpointAdvanced(v EndpointFormView) templ.Component {
@@ -797,7 +811,7 @@ func endpointWhen(v EndpointFormView) templ.Component {
 			var templ_7745c5c3_Var21 string
 			templ_7745c5c3_Var21, templ_7745c5c3_Err = templ.JoinStringErrs(i18n.T(ctx, "partners.endpoint.windows-text"))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `partners/endpoint_form.templ`, Line: 307, Col: 78}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `partners/endpoint_form.templ`, Line: 318, Col: 78}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var21))
 			if templ_7745c5c3_Err != nil {
@@ -863,7 +877,7 @@ func endpointBatches(v EndpointFormView) templ.Component {
 			var templ_7745c5c3_Var24 string
 			templ_7745c5c3_Var24, templ_7745c5c3_Err = templ.JoinStringErrs(i18n.T(ctx, "partners.endpoint.batches-text"))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `partners/endpoint_form.templ`, Line: 317, Col: 78}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `partners/endpoint_form.templ`, Line: 328, Col: 78}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var24))
 			if templ_7745c5c3_Err != nil {

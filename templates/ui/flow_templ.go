@@ -23,8 +23,8 @@ type FlowView struct {
 	More  []string
 	Rows  []FlowRow
 	Empty string
-	// Sample is an event that matches, with its page; nil when none was found.
-	Sample     *EventView
+	// Sample holds the attributes of an event that matches, SampleHref its page; nil when none was found.
+	Sample     []Item
 	SampleHref string
 	// Looked is the number of events that were looked at, back to Back, when that was not the whole period.
 	Looked int
@@ -132,35 +132,11 @@ func Flow(v FlowView) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = DescriptionList(v.Sample.Attributes).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = DescriptionList(v.Sample).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				if v.Sample.Raw != "" {
-					templ_7745c5c3_Var4 := templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
-						templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
-						templ_7745c5c3_Buffer, templ_7745c5c3_IsBuffer := templruntime.GetBuffer(templ_7745c5c3_W)
-						if !templ_7745c5c3_IsBuffer {
-							defer func() {
-								templ_7745c5c3_BufErr := templruntime.ReleaseBuffer(templ_7745c5c3_Buffer)
-								if templ_7745c5c3_Err == nil {
-									templ_7745c5c3_Err = templ_7745c5c3_BufErr
-								}
-							}()
-						}
-						ctx = templ.InitializeContext(ctx)
-						templ_7745c5c3_Err = Code("flow-data", v.Sample.DataLabel(ctx), v.Sample.shown()).Render(ctx, templ_7745c5c3_Buffer)
-						if templ_7745c5c3_Err != nil {
-							return templ_7745c5c3_Err
-						}
-						return nil
-					})
-					templ_7745c5c3_Err = Fold(i18n.T(ctx, "ui.flow.sample-data")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
-				}
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 4, " <p class=\"utrecht-paragraph\">")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 4, "<p class=\"utrecht-paragraph\">")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -181,14 +157,6 @@ func Flow(v FlowView) templ.Component {
 		}
 		return nil
 	})
-}
-
-// shown is the data as it is read best.
-func (v EventView) shown() string {
-	if v.Pretty != "" {
-		return v.Pretty
-	}
-	return v.Raw
 }
 
 var _ = templruntime.GeneratedTemplate

@@ -32,6 +32,8 @@ type Page struct {
 	Crumbs []Crumb
 	// Flash is the outcome of the previous request, shown once.
 	Flash *Flash
+	// Outcome stands above the page: what came of an action that takes a while; nil leaves it out.
+	Outcome templ.Component
 	// Waits lead to what waits or was refused about the subject of the page.
 	Waits []Named
 	// Invalid puts "Error: " before the window title after a refused form.

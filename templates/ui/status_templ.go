@@ -27,7 +27,7 @@ func StateKind(state string) Kind {
 		return KindOK
 	case "requested", "pending", "running", "half-open", "invited", "unconfirmed", "confirmed":
 		return KindInfo
-	case "retrying", "held", "paused", "deprecated", "waiting", "warning", "cancelled", "stopped":
+	case "retrying", "held", "error-queue", "paused", "deprecated", "waiting", "warning", "cancelled", "stopped":
 		return KindWarning
 	case "dead", "rejected", "suspended", "open", "failed", "invalid", "error", "refused", "breaking":
 		return KindError

@@ -53,6 +53,7 @@ func (p *pages) installation(c echo.Context) error {
 	v := view.InstallationView{
 		Now: p.Cfg.Now(), ProbedAt: facts.ProbedAt, Key: facts.StoredKey, KeyBackup: record(facts.KeyBackup), Backup: record(facts.Backup),
 		Proof: c.QueryParam("mail"), BackupGuide: p.served("/docs/backups"),
+		Mandates: p.Registry.Mandates != nil, MandatesGuide: p.served("/docs/mandates"),
 	}
 	if facts.Key != nil {
 		v.KeyFile = facts.Key.Path

@@ -68,7 +68,7 @@ func (p *pages) adminOverview(c echo.Context) error {
 func (p *pages) waiting(c echo.Context) (w site.Waiting, err error) {
 	ctx := c.Request().Context()
 	w = p.Waiting(c, "")
-	if w.Errors, err = p.CountOn(ctx, w.Errors, site.InErrorQueue()); err != nil {
+	if w.Errors, err = p.CountOn(ctx, w.Errors, site.InErrorQueue("")); err != nil {
 		return w, fmt.Errorf("count the error queue: %w", err)
 	}
 	if w.DeadLetters, err = p.CountOn(ctx, w.DeadLetters, site.DeadLetters("")); err != nil {

@@ -31,7 +31,7 @@ func (p *pages) previewRoute(c echo.Context, in partners.NewRoute, v *view.Admin
 		}
 	}
 	route := store.Route{FromPartnerID: in.FromPartnerID, ToPartnerID: in.ToPartnerID, EventType: in.EventType}
-	flow, f, err := p.Flow(ctx, site.Actor(c), outbox.Prospect{Subscriptions: subs, Route: &route})
+	flow, f, err := p.Flow(ctx, outbox.Prospect{Subscriptions: subs, Route: &route})
 	if err != nil {
 		return err
 	}

@@ -137,7 +137,7 @@ func (d ownerPages) fillFollow(ctx context.Context, owner store.Partner, f regis
 // followCommand keeps a copy of a dataset, by one of several subscriptions to it when that is named. schakel reads no private
 // key that others can read, as a browser saves it.
 func followCommand(app *site.App, set store.Dataset, client store.Client, subscription string) string {
-	command, as := `SCHAKEL_CLIENT_SECRET="$SECRET" schakel mutations follow`, "  --client-id "+site.Quoted(client.ID)
+	command, as := "SCHAKEL_CLIENT_SECRET=$("+site.AskSecret+") \\\n  schakel mutations follow", "  --client-id "+site.Quoted(client.ID)
 	if client.AuthMethod == token.PrivateKeyJWT {
 		key := site.Quoted(client.ID + ".jwk.json")
 		command, as = "chmod 600 "+key+"\nschakel mutations follow", as+" --client-key-file "+key

@@ -75,6 +75,9 @@ func (p *Pages) showIssue(c echo.Context, area site.DeliveryArea, reason string,
 		status, page.Invalid, v.Errors = http.StatusUnprocessableEntity, true, []ui.FieldError{{Field: "pause-reason", Text: wrong}}
 	}
 	page.Crumbs = append(page.Crumbs, ui.Crumb{Label: i18n.T(ctx, "deliveries.issues.title"), Href: area.Base + "/issues"}, ui.Crumb{Label: i18n.T(ctx, "deliveries.issue.crumb")})
+	if err := p.NoteProbe(c, &page, i.EndpointID, area); err != nil {
+		return err
+	}
 	return p.Render(c, status, view.Issue(page, v))
 }
 

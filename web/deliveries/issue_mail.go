@@ -1,6 +1,7 @@
 package deliveries
 
 import (
+	"context"
 	"errors"
 	"net/http"
 
@@ -59,7 +60,11 @@ func (p *Pages) showIssueMail(c echo.Context, area site.DeliveryArea, i store.Is
 	if err != nil {
 		return err
 	}
-	draft, err := p.Registry.Mails.IssueDraft(ctx, site.Actor(c), i, endpoint, dead)
+	sample, err := p.mailSample(ctx, i)
+	if err != nil {
+		return err
+	}
+	draft, err := p.Registry.Mails.IssueDraft(ctx, site.Actor(c), i, endpoint, dead, sample)
 	if err != nil {
 		return err
 	}
@@ -76,4 +81,37 @@ func (p *Pages) showIssueMail(c echo.Context, area site.DeliveryArea, i store.Is
 	page.Crumbs = append(page.Crumbs, ui.Crumb{Label: i18n.T(ctx, "deliveries.issues.title"), Href: area.Base + "/issues"},
 		ui.Crumb{Label: i18n.T(ctx, "deliveries.issue.crumb"), Href: area.Issue(i.ID)}, ui.Crumb{Label: title})
 	return p.Render(c, status, view.IssueMail(page, v))
+}
+
+// mailSample reads the newest failed attempt of an issue for a mail. What the receiver may not see any more is left out.
+func (p *Pages) mailSample(ctx context.Context, i store.Issue) (mail.IssueSample, error) {
+	d, err := p.DB.Delivery(ctx, i.DeliveryID)
+	if errors.Is(err, store.ErrNotFound) {
+		return mail.IssueSample{}, nil
+	}
+	if err != nil {
+		return mail.IssueSample{}, err
+	}
+	at, err := p.deliveryContext(ctx, d)
+	if err != nil || !at.mayRead(site.PartnerArea()) {
+		return mail.IssueSample{}, err
+	}
+	attempts, err := p.DB.Attempts(ctx, d.ID)
+	last := failedAttempt(attempts)
+	if err != nil || last == nil {
+		return mail.IssueSample{}, err
+	}
+	events, err := p.DB.EventNames(ctx, []string{d.EventID})
+	if err != nil {
+		return mail.IssueSample{}, err
+	}
+	v := attemptView(ctx, *last, 1)
+	failure := i18n.Word("site.failure", last.ErrorKind)
+	if last.Error != "" {
+		failure = i18n.Message(last.Error)
+	}
+	return mail.IssueSample{
+		At: last.StartedAt.Time, Request: v.Sent, Answer: v.Headers, Failure: failure,
+		EventID: site.Shown(events[d.EventID].ID), Type: d.EventType, Subject: site.Shown(events[d.EventID].Subject),
+	}, nil
 }

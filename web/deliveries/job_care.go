@@ -110,7 +110,7 @@ func (p *Pages) jobCare(ctx context.Context, area site.DeliveryArea, j store.Res
 		row.Endpoint.Href = area.Base + "/endpoints/" + canary.EndpointID
 		switch d, err := p.DB.Delivery(ctx, canary.DeliveryID); {
 		case err == nil:
-			row.State, row.Text = d.Status, site.ReasonOf(d.Reason).Label.In(ctx)
+			row.State, row.Text = site.DeliveryState(d.Status, d.Reason), site.ReasonOf(d.Reason).Label.In(ctx)
 		case !errors.Is(err, store.ErrNotFound):
 			return err
 		}

@@ -36,11 +36,11 @@ func (p *Pages) deliveryList(queue site.DeliveryQueue) echo.HandlerFunc {
 		if v.Also, err = p.amqpBeside(ctx, queue); err != nil {
 			return err
 		}
-		page := p.Page(c, queue.Title.In(ctx))
+		page := p.Page(c, queue.TitleOf(q).In(ctx))
 		page.Lead, page.Actions = queue.Lead.In(ctx), templ.Join(
 			ui.LinkButton(ui.Subtle, i18n.T(ctx, "deliveries.tail.open"), tailHref(queue, q.Values())),
 			ui.LinkButton(ui.Subtle, i18n.T(ctx, "deliveries.list.jobs-link"), queue.Base+"/jobs"))
-		page.Crumbs = append(page.Crumbs, ui.Crumb{Label: queue.Title.In(ctx)})
+		page.Crumbs = append(page.Crumbs, ui.Crumb{Label: queue.TitleOf(q).In(ctx)})
 		if len(wrong) > 0 {
 			page.Invalid, v.Invalid, v.Errors = true, true, site.FieldErrors(fields)
 			return p.Render(c, http.StatusUnprocessableEntity, view.DeliveryList(page, v))

@@ -85,7 +85,8 @@ func (at DeliveryContext) maySend() bool {
 // deliveryView builds the view of a delivery: its state and the actions on it.
 func deliveryView(ctx context.Context, area site.DeliveryArea, at DeliveryContext, now time.Time) view.DeliveryView {
 	d := at.Delivery
-	v := view.DeliveryView{Self: area.Delivery(d.ID), State: d.Status, Headline: stateWord(ctx, d.Status), Text: site.DetailText(ctx, d.Reason, d.Detail), Now: now}
+	v := view.DeliveryView{Self: area.Delivery(d.ID), State: site.DeliveryState(d.Status, d.Reason), Text: site.DetailText(ctx, d.Reason, d.Detail), Now: now}
+	v.Headline = i18n.Of(ctx, "ui.state", v.State)
 	switch d.Status {
 	case store.DeliveryPending, store.DeliveryRetrying:
 		if v.Wait = at.WaitsFor(ctx, now); v.Wait == "" {
@@ -155,7 +156,7 @@ func (at DeliveryContext) WaitsFor(ctx context.Context, now time.Time) string {
 func deliveryFacts(ctx context.Context, area site.DeliveryArea, at DeliveryContext, now time.Time) []ui.Item {
 	d := at.Delivery
 	items := []ui.Item{
-		{Label: i18n.T(ctx, "deliveries.state-label"), Content: ui.State(d.Status)},
+		{Label: i18n.T(ctx, "deliveries.state-label"), Content: ui.State(site.DeliveryState(d.Status, d.Reason))},
 		{Label: i18n.T(ctx, "deliveries.facts.id"), Content: ui.Identifier(d.ID)},
 	}
 	if area.Admin {

@@ -44,6 +44,9 @@ func (p *pages) showEndpoint(c echo.Context, r site.Refusal) error {
 	if err := p.noteMove(ctx, &page, endpoint, "/admin/endpoints/"+endpoint.ID); err != nil {
 		return err
 	}
+	if err := p.NoteProbe(c, &page, endpoint.ID, site.AdministratorArea()); err != nil {
+		return err
+	}
 	return p.Render(c, r.Code(), view.AdminEndpoint(page, v))
 }
 

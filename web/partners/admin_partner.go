@@ -34,7 +34,7 @@ func (p *pages) showPartner(c echo.Context, r site.Refusal) error {
 	if err := p.fillErasure(ctx, partner, &v); err != nil {
 		return err
 	}
-	if v.Flow, err = p.registrationFlow(ctx, site.Actor(c), partner); err != nil {
+	if v.Flow, err = p.registrationFlow(ctx, partner); err != nil {
 		return err
 	}
 	if err := p.fillDoubts(ctx, site.Actor(c), partner, &v); err != nil {
@@ -144,7 +144,7 @@ const askableTypes = 50
 
 // registrationFlow shows what a registered organisation could ask for once it is approved; nil when that was decided. The approval
 // itself lets nothing flow.
-func (p *pages) registrationFlow(ctx context.Context, actor registry.Actor, partner store.Partner) (*ui.FlowView, error) {
+func (p *pages) registrationFlow(ctx context.Context, partner store.Partner) (*ui.FlowView, error) {
 	if partner.Status != store.PartnerRequested {
 		return nil, nil
 	}
@@ -155,7 +155,7 @@ func (p *pages) registrationFlow(ctx context.Context, actor registry.Actor, part
 		return nil, err
 	}
 	names := site.TypeNames(all[:min(len(all), askableTypes)])
-	v, f, err := p.Flow(ctx, actor, outbox.Prospect{Subscriptions: []store.Subscription{{PartnerID: partner.ID, Types: names}}})
+	v, f, err := p.Flow(ctx, outbox.Prospect{Subscriptions: []store.Subscription{{PartnerID: partner.ID, Types: names}}})
 	if err != nil {
 		return nil, err
 	}

@@ -40,7 +40,7 @@ func (p *pages) showSubscription(c echo.Context, r site.Refusal) error {
 	if v.Check, err = p.lastCheck(ctx, grant.Endpoint, "/admin/endpoints/"+grant.Endpoint.ID); err != nil {
 		return err
 	}
-	if v.Flow, err = p.subscriptionFlow(ctx, site.Actor(c), grant); err != nil {
+	if v.Flow, err = p.subscriptionFlow(ctx, grant); err != nil {
 		return err
 	}
 	steps, err := p.TwoPeople(ctx, p.subscriptionSteps())
@@ -96,12 +96,12 @@ func clientLink(s partners.GrantSource) ui.Named {
 }
 
 // subscriptionFlow shows what a subscription that waits for a decision would have got; nil for any other, and for one to a dataset.
-func (p *pages) subscriptionFlow(ctx context.Context, actor registry.Actor, g partners.Grant) (*ui.FlowView, error) {
+func (p *pages) subscriptionFlow(ctx context.Context, g partners.Grant) (*ui.FlowView, error) {
 	sub := g.Subscription
 	if sub.Status != store.SubscriptionRequested || sub.DatasetID != "" {
 		return nil, nil
 	}
-	v, f, err := p.Flow(ctx, actor, outbox.Prospect{Subscriptions: []store.Subscription{sub}})
+	v, f, err := p.Flow(ctx, outbox.Prospect{Subscriptions: []store.Subscription{sub}})
 	if err != nil {
 		return nil, err
 	}

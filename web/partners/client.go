@@ -116,7 +116,7 @@ func (d ownerPages) clientView(c echo.Context, owner store.Partner, client store
 }
 
 // TokenExample is a command that puts an access token into the variable TOKEN. No secret is in it: schakel reads the
-// private key from its file, which a browser saves readable by others, and the shell has a secret in the variable SECRET.
+// private key from its file, which a browser saves readable by others, and the command asks for a secret.
 func TokenExample(client store.Client, base string) string {
 	address := base + "/oauth/token"
 	scope := "  --data-urlencode " + site.Quoted("scope="+strings.Join(client.Scopes, " ")) + " \\\n"
@@ -128,10 +128,10 @@ func TokenExample(client store.Client, base string) string {
 		key := site.Quoted(client.ID + ".jwk.json")
 		return "chmod 600 " + key + "\nTOKEN=$(schakel token --url " + site.Quoted(base) + " \\\n  --client-id " + site.Quoted(client.ID) + " --client-key-file " + key + ")"
 	case token.ClientSecretBasic:
-		return "TOKEN=$(curl --silent --show-error --fail-with-body --user " + site.Quoted(client.ID+":") + "\"$SECRET\" \\\n  --data grant_type=client_credentials \\\n" + scope + "  " + site.Quoted(address) + tokenFilter
+		return "TOKEN=$(curl --silent --show-error --fail-with-body --user " + site.Quoted(client.ID) + " \\\n  --data grant_type=client_credentials \\\n" + scope + "  " + site.Quoted(address) + tokenFilter
 	}
-	return "TOKEN=$(curl --silent --show-error --fail-with-body --data grant_type=client_credentials \\\n" + scope + "  --data client_id=" + site.Quoted(client.ID) +
-		" \\\n  --data-urlencode \"client_secret=$SECRET\" \\\n  " + site.Quoted(address) + tokenFilter
+	return "TOKEN=$({ " + site.AskSecret + "; } |\n  curl --silent --show-error --fail-with-body --data grant_type=client_credentials \\\n" + scope + "  --data client_id=" + site.Quoted(client.ID) +
+		" \\\n  --data-urlencode client_secret@- \\\n  " + site.Quoted(address) + tokenFilter
 }
 
 // tokenFilter takes the access token out of the answer, without a tool for JSON.

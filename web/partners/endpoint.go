@@ -164,6 +164,9 @@ func (d ownerPages) showEndpoint(c echo.Context, status int, change func(*view.E
 	if err := d.pages.noteMove(c.Request().Context(), &page, e, v.Href); err != nil {
 		return err
 	}
+	if err := d.NoteProbe(c, &page, e.ID, site.DeliveryArea{Base: strings.TrimSuffix(d.Deliveries, "/deliveries")}); err != nil {
+		return err
+	}
 	if v.CanEnd {
 		page.Actions = ui.LinkButton(ui.Secondary, i18n.T(c.Request().Context(), "partners.label.change"), v.Href+"/edit")
 	}

@@ -116,8 +116,9 @@ func (d ownerPages) showEndpointForm(c echo.Context, status int, e store.Endpoin
 		return err
 	}
 	v.KindText, v.Token, v.Local = kindText(ctx, v.Kind), in.token(ctx), isLocal(in.URL) && wrong["url"] != ""
-	v.Advanced, v.PullHref = in.deviates(set.ContentMode) || advancedWrong(wrong), d.Href("/endpoints/new?kind=pull")
+	v.Advanced, v.PullHref = advancedWrong(wrong), d.Href("/endpoints/new?kind=pull")
 	d.withCertificate(ctx, &v, e, in)
+	v.Deviations = in.deviations(ctx, set.ContentMode, len(v.Certificates) > 0)
 	if v.New {
 		v.Ways = d.endpointWays(ctx, v.Kind)
 	}

@@ -133,13 +133,29 @@ func advancedWrong(wrong site.FormErrors) bool {
 	return slices.ContainsFunc(advancedFields(), func(name string) bool { return wrong[name] != "" })
 }
 
-// deviates reports whether something that folds away differs from its default; mode is the content mode of the settings.
-func (in endpointForm) deviates(mode string) bool {
+// deviations names what differs from its default among what folds away; mode is the content mode of the settings.
+func (in endpointForm) deviations(ctx context.Context, mode string, certificates bool) (names []string) {
 	t := in.typed
 	differs := func(typed string, usual ...string) bool { return typed != "" && !slices.Contains(usual, typed) }
-	return in.TokenScope != "" || differs(in.ContentMode, mode) || differs(t.Rate, "0") || differs(t.Concurrency, strconv.Itoa(partners.DefaultConcurrency)) ||
-		differs(t.Timeout, strconv.Itoa(partners.DefaultTimeoutSeconds)) || t.Windows != "" || differs(t.TimeZone, defaultZone) ||
-		differs(t.BatchEvents, "0") || differs(t.BatchBytes, "0") || differs(t.BatchWait, "0") || t.ContractID != "" || t.BatchStated
+	for _, part := range []struct {
+		label i18n.Message
+		set   bool
+	}{
+		{"partners.label.scope", in.TokenScope != ""},
+		{"partners.endpoint.how-sent", differs(in.ContentMode, mode)},
+		{"partners.label.requests-a-second", differs(t.Rate, "0")},
+		{"partners.endpoint.concurrency", differs(t.Concurrency, strconv.Itoa(partners.DefaultConcurrency))},
+		{"partners.label.timeout", differs(t.Timeout, strconv.Itoa(partners.DefaultTimeoutSeconds))},
+		{"partners.certificate.title", certificates || in.Certificate != ""},
+		{"partners.endpoint.when-sent", t.Windows != "" || differs(t.TimeZone, defaultZone)},
+		{"partners.label.batches", differs(t.BatchEvents, "0") || differs(t.BatchBytes, "0") || differs(t.BatchWait, "0") || t.BatchStated},
+		{"partners.endpoint.api-contract", t.ContractID != ""},
+	} {
+		if part.set {
+			names = append(names, part.label.In(ctx))
+		}
+	}
+	return names
 }
 
 // isLocal reports whether an address is of the machine of whoever typed it.

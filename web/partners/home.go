@@ -109,7 +109,7 @@ func (d ownerPages) readDeliveries(c echo.Context, h *homeData) (err error) {
 	if h.failures, err = d.readFailures(ctx, h.owner.ID); err != nil {
 		return err
 	}
-	if h.refused, err = d.DB.CountListed(ctx, refusedFilter(h.owner.ID)); err != nil {
+	if h.refused, err = d.DB.CountListed(ctx, site.InErrorQueue(h.owner.ID)); err != nil {
 		return err
 	}
 	if h.paused, err = d.DB.CountListed(ctx, store.DeliveryFilter{PartnerID: h.owner.ID, Statuses: []string{store.DeliveryHeld}, Reasons: site.StoppedReasons()}); err != nil {
@@ -119,18 +119,13 @@ func (d ownerPages) readDeliveries(c echo.Context, h *homeData) (err error) {
 	return err
 }
 
-// refusedFilter selects what is held, but not because somebody paused or suspended something, as the list does that the tile links to.
-func refusedFilter(partnerID string) store.DeliveryFilter {
-	return store.DeliveryFilter{PartnerID: partnerID, Statuses: []string{store.DeliveryHeld}, NotReasons: site.StoppedReasons()}
-}
-
 // readFailures lists the latest deliveries that failed. What is held because somebody paused or suspended something did not.
 func (d ownerPages) readFailures(ctx context.Context, partnerID string) ([]store.Delivery, error) {
 	rows, err := d.DB.NewestDeliveries(ctx, store.DeliveryFilter{PartnerID: partnerID, Statuses: []string{store.DeliveryDead, store.DeliveryRetrying}}, shownFailures)
 	if err != nil {
 		return nil, err
 	}
-	held, err := d.DB.NewestDeliveries(ctx, refusedFilter(partnerID), shownFailures)
+	held, err := d.DB.NewestDeliveries(ctx, site.InErrorQueue(partnerID), shownFailures)
 	if err != nil {
 		return nil, err
 	}
@@ -250,7 +245,7 @@ func (d ownerPages) failures(ctx context.Context, h homeData) []view.FailureRow 
 			text += ": " + detail
 		}
 		rows = append(rows, view.FailureRow{
-			EventType: f.EventType, Href: d.Deliveries + "/" + f.ID, State: f.Status, Text: site.FirstLine(text, 200), At: f.UpdatedAt.Time,
+			EventType: f.EventType, Href: d.Deliveries + "/" + f.ID, State: site.DeliveryState(f.Status, f.Reason), Text: site.FirstLine(text, 200), At: f.UpdatedAt.Time,
 		})
 	}
 	return rows

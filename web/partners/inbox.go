@@ -134,12 +134,13 @@ func (d ownerPages) listenView(ctx context.Context, of store.Endpoint) (v view.L
 	case client < 0:
 		v.Text, v.Label, v.Href = i18n.T(ctx, "partners.inbox.listen-no-client"), i18n.T(ctx, "partners.action.all-clients"), d.Href("/clients")
 	default:
-		proof := "--client-secret-file client-secret.txt"
+		command, proof := "SCHAKEL_CLIENT_SECRET=$("+site.AskSecret+") \\\n  schakel listen", ""
 		if clients[client].AuthMethod == token.PrivateKeyJWT {
-			proof = "--client-key-file " + site.Quoted(clients[client].ID+".jwk.json")
+			key := site.Quoted(clients[client].ID + ".jwk.json")
+			command, proof = "chmod 600 "+key+"\nschakel listen", " --client-key-file "+key
 		}
-		v.Command = "schakel listen \\\n  --url " + site.Quoted(strings.TrimSuffix(d.Absolute("/"), "/")) + " \\\n  --subscription " + subs[sub].ID +
-			" \\\n  --client-id " + clients[client].ID + " " + proof + " \\\n  --forward http://localhost:3000/events"
+		v.Command = command + " \\\n  --url " + site.Quoted(strings.TrimSuffix(d.Absolute("/"), "/")) + " \\\n  --subscription " + subs[sub].ID +
+			" \\\n  --client-id " + clients[client].ID + proof + " \\\n  --forward http://localhost:3000/events"
 	}
 	return v, nil
 }

@@ -152,7 +152,7 @@ func (f *finder) deliveriesOf(ctx context.Context, filter store.DeliveryFilter) 
 		if err != nil {
 			return nil, err
 		}
-		hits[i] = view.Hit{Title: d.EventType + " " + d.ID, Href: f.area.Delivery(d.ID), State: d.Status, Detail: joined(endpoint, i18n.Time(ctx, d.UpdatedAt.Time))}
+		hits[i] = view.Hit{Title: d.EventType + " " + d.ID, Href: f.area.Delivery(d.ID), State: site.DeliveryState(d.Status, d.Reason), Detail: joined(endpoint, i18n.Time(ctx, d.UpdatedAt.Time))}
 	}
 	return hits, nil
 }

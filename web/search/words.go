@@ -1,6 +1,7 @@
 package search
 
 import (
+	"cmp"
 	"context"
 	"net/url"
 	"strings"
@@ -203,30 +204,44 @@ func (f *finder) settings(ctx context.Context) ([]view.Hit, error) {
 		}
 		hits = append(hits, view.Hit{Title: title, Href: "/admin/settings/edit#" + s.Key, Detail: s.Text(values[s.Key]).In(ctx)})
 	}
+	// Of what is set at the start this one alone changes what partners may send, so it is looked for among the settings.
+	asked := i18n.M("admin.installation.mandates-on")
+	if f.Registry.Mandates == nil {
+		asked = "admin.installation.mandates-off"
+	}
+	if title := i18n.T(ctx, "admin.installation.mandates"); site.ContainsAll(strings.ToLower(title+" "+asked.In(ctx)), f.words) {
+		hits = append(hits, view.Hit{Title: title, Href: "/admin/installation#mandates", Detail: asked.In(ctx)})
+	}
 	return hits, nil
 }
 
-// guide is a page of the documentation, with its words in lower case.
+// guide is a page of the documentation, with its titles and its words in lower case by language.
 type guide struct {
 	site.Doc
-	title, words string
+	titles, words map[i18n.Lang]string
 }
 
 func readGuides(docs []site.Doc) []guide {
 	list := make([]guide, len(docs))
 	for i, d := range docs {
-		title, _, _ := strings.Cut(d.Markdown, "\n")
-		list[i] = guide{d, strings.TrimSpace(strings.TrimLeft(title, "# ")), strings.ToLower(d.Markdown)}
+		list[i] = guide{d, map[i18n.Lang]string{}, map[i18n.Lang]string{}}
+		for _, lang := range i18n.Langs() {
+			text := cmp.Or(d.Translations[lang], d.Markdown)
+			title, _, _ := strings.Cut(text, "\n")
+			list[i].titles[lang], list[i].words[lang] = strings.TrimSpace(strings.TrimLeft(title, "# ")), strings.ToLower(text)
+		}
 	}
 	return list
 }
 
+// guidesWith finds guides by their words in the language of the reader, or in English.
 func (f *finder) guidesWith(ctx context.Context) ([]view.Hit, error) {
 	var hits []view.Hit
+	lang := i18n.From(ctx).Lang
 	for _, g := range f.guides {
 		answers := g.Answers.In(ctx)
-		if site.ContainsAll(g.words+strings.ToLower(answers), f.words) {
-			hits = append(hits, view.Hit{Title: g.title, Href: "/docs/" + g.Name, Detail: answers})
+		if site.ContainsAll(g.words[lang]+strings.ToLower(answers), f.words) || site.ContainsAll(g.words[i18n.English], f.words) {
+			hits = append(hits, view.Hit{Title: g.titles[lang], Href: "/docs/" + g.Name, Detail: answers})
 		}
 	}
 	return hits, nil

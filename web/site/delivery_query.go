@@ -233,6 +233,19 @@ func OwnDeliveries() DeliveryQueue {
 	}
 }
 
+// TitleOf names the list that a filter makes of this one: that of a partner's menu is the error queue or the dead letters by its filter.
+func (q DeliveryQueue) TitleOf(query DeliveryQuery) i18n.Message {
+	switch {
+	case len(q.Statuses) > 0:
+		return q.Title
+	case query.Status == store.DeliveryHeld && query.Show == ShowRejected:
+		return "site.error-queue"
+	case query.Status == store.DeliveryDead:
+		return "site.dead-letters"
+	}
+	return q.Title
+}
+
 // AdministratorArea gives the addresses for administrators.
 func AdministratorArea() DeliveryArea { return DeliveryArea{Base: "/admin", Admin: true} }
 

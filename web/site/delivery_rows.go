@@ -37,7 +37,7 @@ func DeliveryRows(ctx context.Context, area DeliveryArea, rows []store.Delivery,
 	}
 	for i, d := range rows {
 		r := ui.DeliveryRow{
-			ID: d.ID, EventType: d.EventType, EventID: Shown(events[d.EventID].ID), Subject: Shown(events[d.EventID].Subject), Href: area.Delivery(d.ID), State: d.Status, Reason: rowReason(ctx, d, actions[d.ReplayOf]),
+			ID: d.ID, EventType: d.EventType, EventID: Shown(events[d.EventID].ID), Subject: Shown(events[d.EventID].Subject), Href: area.Delivery(d.ID), State: DeliveryState(d.Status, d.Reason), Reason: rowReason(ctx, d, actions[d.ReplayOf]),
 			Changed: d.UpdatedAt.Time, Due: NextAttempt(d).Time, Tries: int(d.Attempts),
 		}
 		if label := ResendLabel(ctx, d); label != "" {

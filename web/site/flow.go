@@ -6,16 +6,16 @@ import (
 
 	"schakel/delivery/filter"
 	"schakel/delivery/outbox"
-	"schakel/registry"
 	"schakel/registry/partners"
 	"schakel/store"
 	"schakel/templates/i18n"
 	"schakel/templates/ui"
 )
 
-// Flow asks the engine what subscriptions would have got of stored events, and prepares a view of it without rows but with a sample.
+// Flow asks the engine what subscriptions would have got of stored events, and prepares a view of it without rows but with the attributes of
+// a sample. Its data stays out: whoever opens the event reads that, and only then the audit trail says so.
 // Only administrators may see it: it counts events of others.
-func (p *Portal) Flow(ctx context.Context, actor registry.Actor, of outbox.Prospect) (*ui.FlowView, outbox.Forecast, error) {
+func (p *Portal) Flow(ctx context.Context, of outbox.Prospect) (*ui.FlowView, outbox.Forecast, error) {
 	f, err := p.Engine.Forecast(ctx, of)
 	if err != nil {
 		return nil, f, err
@@ -36,12 +36,8 @@ func (p *Portal) Flow(ctx context.Context, actor registry.Actor, of outbox.Prosp
 	if err != nil {
 		return nil, f, err
 	}
-	if err := p.NoteEvent(ctx, actor, registry.ActionDataRead, whole, whole.PartnerID); err != nil {
-		return nil, f, err
-	}
 	v.SampleHref = "/admin/events/" + whole.ID
-	sample := EventView(ctx, whole, v.SampleHref+"/data")
-	v.Sample = &sample
+	v.Sample = EventView(ctx, whole, "").Attributes
 	return v, f, nil
 }
 

@@ -16,7 +16,6 @@ import (
 type Waiting struct {
 	Registrations, Subscriptions, Clients int
 	Errors, DeadLetters, Quarantined      int
-	Held                                  int // of a partner: all that is held for it, whatever for
 	Publications                          int
 	Mirrors                               int // with an alarm that is not settled
 	Moves                                 int // changed destinations that wait for approval
@@ -124,7 +123,7 @@ func partnerItems(ctx context.Context, w Waiting) []ui.NavItem {
 		{Label: i18n.T(ctx, "site.nav.traffic"), Href: "/partner/traffic", Group: i18n.T(ctx, "site.nav.your-organisation")},
 		{Label: i18n.T(ctx, "site.nav.deliveries"), Href: "/partner/deliveries", Group: i18n.T(ctx, "site.nav.your-organisation")},
 		{Label: i18n.T(ctx, "site.nav.issues"), Href: "/partner/issues", Group: i18n.T(ctx, "site.nav.your-organisation")},
-		{Label: i18n.T(ctx, "site.nav.held-deliveries"), Href: "/partner/deliveries?status=held", Count: w.Held, Group: i18n.T(ctx, "site.nav.your-organisation")},
+		{Label: i18n.T(ctx, "site.nav.error-queue"), Href: "/partner/deliveries?status=held&show=" + ShowRejected, Count: w.Errors, Group: i18n.T(ctx, "site.nav.your-organisation")},
 		{Label: i18n.T(ctx, "site.nav.dead-letters"), Href: "/partner/deliveries?status=dead", Count: w.DeadLetters, Group: i18n.T(ctx, "site.nav.your-organisation")},
 		{Label: i18n.T(ctx, "site.nav.contracts"), Href: "/contracts", Group: i18n.T(ctx, "site.nav.catalogue")},
 		{Label: i18n.T(ctx, "site.nav.event-types"), Href: "/event-types", Group: i18n.T(ctx, "site.nav.catalogue")},

@@ -91,15 +91,6 @@ func (p *Portal) Settled(c echo.Context, err error, href string, text i18n.Messa
 	return p.Done(c, href, text)
 }
 
-// Probe has the next delivery go at once to an endpoint whose circuit is open, and goes back to a page.
-func (p *Portal) Probe(c echo.Context, endpointID, href string) error {
-	waited, err := p.Registry.Endpoints.Probe(c.Request().Context(), Actor(c), endpointID)
-	if waited {
-		return p.Settled(c, err, href, "site.probe-done")
-	}
-	return p.Settled(c, err, href, "site.probe-nothing")
-}
-
 // SettledForm is Settled for a form, which shows a refusal itself.
 func (d OwnerPages) SettledForm(c echo.Context, err error, href string, text i18n.Message) error {
 	if _, wrong := FormRefusal(err); wrong != nil {

@@ -18,11 +18,19 @@ type ReasonWords struct{ Label, Remedy i18n.Message }
 
 // StoppedReasons are the reasons for which a delivery waits until an endpoint or a
 // subscription may be sent to again. What is held for any other was refused: the error queue lists it.
-func StoppedReasons() []string {
-	return []string{
-		store.ReasonEndpointSuspended, store.ReasonSubscriptionPaused, store.ReasonSubscriptionSuspended,
-		store.ReasonSubscriptionEnded,
+func StoppedReasons() []string { return store.StoppedReasons() }
+
+// DeliveryState names the state of a delivery for people: what is held is in the error queue, or paused or suspended.
+func DeliveryState(status, reason string) string {
+	switch {
+	case status != store.DeliveryHeld:
+		return status
+	case !slices.Contains(StoppedReasons(), reason):
+		return "error-queue"
+	case reason == store.ReasonSubscriptionPaused:
+		return store.SubscriptionPaused
 	}
+	return store.SubscriptionSuspended
 }
 
 // ReasonOf finds the words of a reason code. One that is not known is told as it is named.

@@ -51,6 +51,10 @@ func FirstLine(text string, most int) string {
 // Quoted puts a word between quotes that a shell leaves as it is.
 func Quoted(word string) string { return "'" + InShell(word) + "'" }
 
+// AskSecret is a command for bash and zsh that asks for the secret of a client and writes it out: so it stands in no history and in
+// no list of processes.
+const AskSecret = `printf 'client_secret: ' >&2; read -rs SECRET; echo >&2; printf %s "$SECRET"` // #nosec G101 -- a command without a secret
+
 // KindLabel names a kind of endpoint for people.
 func KindLabel(ctx context.Context, kind string) string { return i18n.Of(ctx, "site.kind", kind) }
 

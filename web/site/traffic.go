@@ -41,6 +41,11 @@ func TrafficPeriod(word string) store.TrafficPeriod {
 // Traffic charts what moved at some endpoints in a period, up to now; [store.AllEndpoints] stands for all. here is the address of
 // the page with its filter, to which links for other periods lead. The caller has checked that the reader may see the endpoints.
 func (p *Portal) Traffic(ctx context.Context, endpoints []string, word, here string, filter url.Values) (ui.TrafficView, error) {
+	return p.traffic(ctx, endpoints, word, here, filter, nil)
+}
+
+// traffic is Traffic, with what waits now in place of what waited at the last look where that is given.
+func (p *Portal) traffic(ctx context.Context, endpoints []string, word, here string, filter url.Values, waits *int) (ui.TrafficView, error) {
 	var v ui.TrafficView
 	chosen := trafficPeriods[0]
 	for _, t := range trafficPeriods {
@@ -66,7 +71,10 @@ func (p *Portal) Traffic(ctx context.Context, endpoints []string, word, here str
 	t := newTrafficSeries(points, len(endpoints) == 1 && endpoints[0] == store.AllEndpoints)
 	if t.sum == (store.Traffic{}) {
 		v.Nothing = i18n.T(ctx, "site.traffic-none", i18n.Of(ctx, "site.period", chosen.word))
-		if t.sampled {
+		switch {
+		case waits != nil && *waits > 0:
+			v.Nothing = i18n.T(ctx, "site.traffic-none-now", i18n.Of(ctx, "site.period", chosen.word), i18n.CountUpTo(ctx, *waits, store.ListBound))
+		case t.sampled:
 			v.Nothing = i18n.T(ctx, "site.traffic-none-waited", i18n.Of(ctx, "site.period", chosen.word))
 		}
 		return v, nil
@@ -75,7 +83,7 @@ func (p *Portal) Traffic(ctx context.Context, endpoints []string, word, here str
 	if err != nil {
 		return v, err
 	}
-	v.Figures, v.Charts = t.figures(ctx, newTrafficSeries(earlier, t.all).sum), t.charts(ctx, chosen.period.Step)
+	v.Figures, v.Charts = t.figures(ctx, newTrafficSeries(earlier, t.all).sum, waits), t.charts(ctx, chosen.period.Step)
 	return v, nil
 }
 
@@ -88,9 +96,17 @@ func (p *Portal) EndpointTraffic(ctx context.Context, e store.Endpoint, more str
 	return v, err
 }
 
-// TrafficPanel shows the figures of the last 24 hours of some endpoints with one chart.
+// TrafficPanel shows the figures of the last 24 hours of some endpoints with one chart. What waits is counted now, as elsewhere on the pages that it is on.
 func (p *Portal) TrafficPanel(ctx context.Context, endpoints []string, more ui.Named) (ui.TrafficView, error) {
-	v, err := p.Traffic(ctx, endpoints, "", "", nil)
+	backlogs, err := p.Backlogs(ctx)
+	if err != nil {
+		return ui.TrafficView{}, err
+	}
+	waits := 0
+	for _, id := range endpoints {
+		waits += backlogs[id].Waiting
+	}
+	v, err := p.traffic(ctx, endpoints, "", "", nil, &waits)
 	v.Periods, v.More = nil, more
 	if len(v.Charts) > 0 {
 		v.Charts = v.Charts[:1]
@@ -184,7 +200,7 @@ func (t *trafficSeries) cameLabel(ctx context.Context) string {
 }
 
 // figures compares the success and the latency of a period with those of the one before it, of the same length.
-func (t *trafficSeries) figures(ctx context.Context, earlier store.Traffic) []ui.Item {
+func (t *trafficSeries) figures(ctx context.Context, earlier store.Traffic, waits *int) []ui.Item {
 	compared := func(format func(context.Context, float64) string, now, before float64) string {
 		if math.IsNaN(before) {
 			return format(ctx, now)
@@ -208,7 +224,10 @@ func (t *trafficSeries) figures(ctx context.Context, earlier store.Traffic) []ui
 		items = append(items, ui.Item{Label: i18n.T(ctx, "site.traffic-half"), Text: compared(latencyText, p50, quantile(earlier.Latency, .5))},
 			ui.Item{Label: i18n.T(ctx, "site.traffic-most", 95), Text: compared(latencyText, quantile(t.sum.Latency, .95), quantile(earlier.Latency, .95))})
 	}
-	if t.fresh {
+	switch {
+	case waits != nil:
+		items = append(items, ui.Item{Label: i18n.T(ctx, "site.traffic-waits"), Text: i18n.CountUpTo(ctx, *waits, store.ListBound)})
+	case t.fresh:
 		items = append(items, ui.Item{Label: i18n.T(ctx, "site.traffic-waited"), Text: i18n.CountUpTo(ctx, int(t.lastPending), store.ListBound)})
 	}
 	return items

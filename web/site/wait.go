@@ -199,10 +199,10 @@ type DatabaseNavigation struct {
 func (n DatabaseNavigation) Waiting(ctx context.Context, partnerID string) Waiting {
 	w := Waiting{DeadLetters: n.deliveries(ctx, DeadLetters(partnerID))}
 	if partnerID != "" {
-		w.Held = n.deliveries(ctx, store.DeliveryFilter{PartnerID: partnerID, Statuses: []string{store.DeliveryHeld}})
+		w.Errors = n.deliveries(ctx, InErrorQueue(partnerID))
 		return w
 	}
-	w.Errors = n.deliveries(ctx, InErrorQueue())
+	w.Errors = n.deliveries(ctx, InErrorQueue(""))
 	if kept, err := n.DB.CountQuarantined(ctx); err == nil {
 		w.Quarantined = kept
 	}
@@ -238,9 +238,10 @@ func DeadLetters(partnerID string) store.DeliveryFilter {
 	return store.DeliveryFilter{PartnerID: partnerID, Statuses: []string{store.DeliveryDead}}
 }
 
-// InErrorQueue selects what is held because its receiver or its data refused it, and not because somebody paused or suspended something.
-func InErrorQueue() store.DeliveryFilter {
-	return store.DeliveryFilter{Statuses: []string{store.DeliveryHeld}, NotReasons: StoppedReasons()}
+// InErrorQueue selects what is held of a partner, or of all for "", because its receiver or its data refused it, and not because somebody paused or
+// suspended something.
+func InErrorQueue(partnerID string) store.DeliveryFilter {
+	return store.DeliveryFilter{PartnerID: partnerID, Statuses: []string{store.DeliveryHeld}, NotReasons: StoppedReasons()}
 }
 
 // CountOn goes on where the menu, which counted n deliveries, stopped: the numbers on a page equal the lists that they lead to.
