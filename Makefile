@@ -22,7 +22,7 @@ COLD     := schakel/templates schakel/web/account schakel/web/admin schakel/web/
 	schakel/delivery/trace schakel/delivery/mutation/export schakel/delivery/mutation/replica schakel/delivery/mutation/format/lint schakel/delivery/amqp/certs schakel/delivery/inbox schakel/delivery/amqp/xsd schakel/delivery/amqp/rabbitmq \
 	crypto/x509 encoding/asn1 encoding/csv encoding/gob encoding/pem archive text/template mime net/mail runtime/pprof net/http/pprof internal/profile go/token \
 	github.com/prometheus/client_golang github.com/klauspost/compress github.com/beorn7/perks golang.org/x/mod github.com/robfig/cron/v3 \
-	github.com/jacoelho/xsd \
+	github.com/jacoelho/xsd github.com/go-jose/go-jose/v4 regexp/syntax \
 	github.com/alecthomas/kong github.com/alexedwards github.com/oasdiff github.com/coreos/go-oidc/v3 golang.org/x/oauth2 github.com/mfridman/interpolate github.com/sethvargo/go-retry github.com/getkin/kin-openapi github.com/pressly/goose/v3 github.com/prometheus/common \
 	github.com/prometheus/procfs github.com/wneessen/go-mail github.com/yuin/goldmark go.yaml.in/yaml/v4 \
 	github.com/jackc/pgx/v5/pgtype golang.org/x/text vendor/golang.org/x/text image html/template text/tabwriter encoding/xml expvar google.golang.org/protobuf github.com/go-webauthn github.com/fxamacker/cbor github.com/pquerna rsc.io/qr
@@ -34,7 +34,8 @@ TEXTS    := $(wildcard templates/i18n/texts/*.txt server/operating*.md server/gu
 SMALL    := $(if $(word 2,$(CURDIR)),,.cache/small/overlay.json)
 # Of the program that is built and of the one that is tested, which so compile each package once.
 # Of registry/identity, registry/contracts and delivery/amqp the packages below are on those paths: they check tokens and data, and send.
-FLAGS    := -trimpath $(SMALL:%=-overlay=$(CURDIR)/%) $(COLD:%=-gcflags=%/...=-l) -gcflags=schakel/registry/identity=-l -gcflags=schakel/registry/contracts=-l -gcflags=schakel/delivery/amqp=-l
+FLAGS    := -trimpath $(SMALL:%=-overlay=$(CURDIR)/%) $(COLD:%=-gcflags=%/...=-l) -gcflags=schakel/registry/identity=-l -gcflags=schakel/registry/contracts=-l -gcflags=schakel/delivery/amqp=-l \
+	-gcflags=schakel/registry=-l -gcflags=net=-l
 PACKAGES ?= ./...
 LOAD     ?= --seconds 5
 MILLION  := BenchmarkLists|BenchmarkBacklog|BenchmarkPages|BenchmarkFind
