@@ -40,7 +40,7 @@ type DeliveryView struct {
 	Earlier int
 	Event   ui.EventView
 	// Encrypted is set for the outcome of a test whose data leaves encrypted; the page of a delivery has it beside the data.
-	Encrypted *ui.EncryptedView
+	Encrypted *ui.Notice
 	Others    ui.DeliveryListView
 	// Audit lists the decisions of people about this delivery, newest first.
 	Audit []ui.Moment
@@ -733,13 +733,7 @@ func Outcome(v DeliveryView) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			if v.Encrypted != nil {
-				templ_7745c5c3_Err = ui.Encrypted(*v.Encrypted, false).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 24, " ")
+			templ_7745c5c3_Err = ui.Notify(v.Encrypted).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -160,7 +160,7 @@ func AdminEndpoint(p ui.Page, v AdminEndpointView) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.UnreadyAlert(v.Unready).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Notify(v.Unready.Notice()).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -130,7 +130,7 @@ func AdminSubscription(p ui.Page, v AdminSubscriptionView) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.UnreadyAlert(v.Unready).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Notify(v.Unready.Notice()).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

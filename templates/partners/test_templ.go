@@ -24,7 +24,7 @@ type TestView struct {
 	Type, Event string
 	Contract    ui.Named
 	// Encrypted says with which key a test event of the type leaves; nil when it leaves in the clear.
-	Encrypted *ui.EncryptedView
+	Encrypted *ui.Notice
 	// Checked is set when the event was held against its contract; Findings lists the misfits.
 	Checked  bool
 	Findings []TestFinding
@@ -277,8 +277,8 @@ func TestPage(p ui.Page, v TestView) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				if v.Encrypted != nil && v.Outcome == nil {
-					templ_7745c5c3_Err = ui.Encrypted(*v.Encrypted, false).Render(ctx, templ_7745c5c3_Buffer)
+				if v.Outcome == nil {
+					templ_7745c5c3_Err = ui.Notify(v.Encrypted).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}

@@ -153,7 +153,9 @@ func (p *Pages) showDelivery(c echo.Context, area site.DeliveryArea, reason stri
 	if err := p.markEncrypted(ctx, area, at, attempts, &v); err != nil {
 		return err
 	}
-	v.Event.Encrypted, v.Encrypted = v.Encrypted, nil
+	if v.Event.Encrypted, v.Encrypted = v.Encrypted, nil; v.Event.Encrypted != nil {
+		v.Event.Encrypted.Texts = append(v.Event.Encrypted.Texts, i18n.T(ctx, "ui.encrypted-shown"))
+	}
 	if v.Others, err = p.OtherDeliveries(c, area, d.EventID, d.ID); err != nil {
 		return err
 	}
@@ -210,7 +212,7 @@ func (p *Pages) markEncrypted(ctx context.Context, area site.DeliveryArea, at De
 	if has, err := p.hasData(ctx, at.Delivery.EventID); err != nil || !has {
 		return err
 	}
-	v.Encrypted = p.EncryptedView(ctx, encryption, area.Base)
+	v.Encrypted = p.EncryptedNotice(ctx, encryption, area.Base)
 	changed, _, err := p.DB.Audits(ctx, store.AuditFilter{
 		ObjectKind: "subscription", ObjectID: encryption.SubscriptionID, Action: registry.ActionSubscriptionEncryption, Page: store.Page{Number: 1, Size: 1},
 	})

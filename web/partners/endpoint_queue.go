@@ -59,7 +59,7 @@ func (d ownerPages) queues(ctx context.Context, endpoints []store.Endpoint) ([]v
 			return nil, err
 		}
 		if unready != nil && q.Why == "" {
-			q.Why, q.Next = i18n.T(ctx, "ui.cannot-send-because", unready.Why), ""
+			q.Why, q.Next = unready.Notice().Texts[0], ""
 		}
 		if q.Why != "" || q.Waiting > 0 && q.Oldest.Before(late) {
 			list = append(list, q)

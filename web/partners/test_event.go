@@ -266,7 +266,7 @@ func (d ownerPages) showTest(c echo.Context, status int, e store.Endpoint, in te
 	if err != nil {
 		return err
 	}
-	v.Encrypted = d.EncryptedView(ctx, encryption, d.Base)
+	v.Encrypted = d.EncryptedNotice(ctx, encryption, d.Base)
 	for _, f := range in.findings {
 		row := view.TestFinding{Pointer: f.Pointer, Text: f.Detail.In(ctx)}
 		if f.Line > 0 {

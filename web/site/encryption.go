@@ -48,23 +48,23 @@ func (p *Portal) TestEncryption(ctx context.Context, endpointID, eventType strin
 	return known[endpointID].ForTest(eventType), nil
 }
 
-// EncryptedView says with which key data leaves encrypted, or why it cannot be now, and leads to the encryption of the subscription below base; nil for
-// data in the clear.
-func (p *Portal) EncryptedView(ctx context.Context, e *store.Encryption, base string) *ui.EncryptedView {
+// EncryptedNotice names the key with which data leaves encrypted, or says why there is none now, and leads to the subscription below base that asks for
+// it; nil for data in the clear.
+func (p *Portal) EncryptedNotice(ctx context.Context, e *store.Encryption, base string) *ui.Notice {
 	if e == nil {
 		return nil
 	}
-	v := &ui.EncryptedView{Href: base + "/subscriptions/" + e.SubscriptionID}
+	n := &ui.Notice{Kind: ui.KindInfo, At: ui.Named{Name: i18n.T(ctx, "ui.encrypted-subscription"), Href: base + "/subscriptions/" + e.SubscriptionID}}
 	key, err := p.Encrypter.Key(ctx, e.Recipient)
+	text := i18n.T(ctx, "ui.encrypted", i18n.M("ui.encrypted-kid", key.ID))
 	switch wrong, known := errors.AsType[*jwe.Problem](err); {
 	case known:
-		v.Trouble = i18n.T(ctx, "partners.encrypt.trouble", wrong.Message)
+		n.Kind, text = ui.KindWarning, i18n.T(ctx, "partners.encrypt.trouble", wrong.Message)
 	case err != nil:
-		v.Trouble = i18n.T(ctx, "verdict.error.encryption")
+		n.Kind, text = ui.KindWarning, i18n.T(ctx, "verdict.error.encryption")
 	case key.ID == "":
-		v.Key = i18n.T(ctx, "ui.encrypted-thumbprint", key.Thumbprint())
-	default:
-		v.Key = i18n.T(ctx, "ui.encrypted-kid", key.ID)
+		text = i18n.T(ctx, "ui.encrypted", i18n.M("ui.encrypted-thumbprint", key.Thumbprint()))
 	}
-	return v
+	n.Texts = []string{text}
+	return n
 }

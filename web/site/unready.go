@@ -80,7 +80,7 @@ func (r *Readiness) withoutParty(ctx context.Context, e store.Endpoint) (*ui.Unr
 	party, err := r.DB.AMQPPartyByEndpoint(ctx, e.ID)
 	switch {
 	case errors.Is(err, store.ErrNotFound):
-		return &ui.Unready{Why: i18n.T(ctx, "site.unready.no-party"), At: ui.Named{Name: i18n.T(ctx, "partners.endpoint.fill-party"), Href: r.base() + "new?endpoint=" + url.QueryEscape(e.ID)}}, nil
+		return &ui.Unready{Label: i18n.T(ctx, "ui.cannot-send"), Why: i18n.T(ctx, "site.unready.no-party"), At: ui.Named{Name: i18n.T(ctx, "partners.endpoint.fill-party"), Href: r.base() + "new?endpoint=" + url.QueryEscape(e.ID)}}, nil
 	case err != nil:
 		return nil, fmt.Errorf("find party of endpoint: %w", err)
 	case !party.Enabled:
@@ -138,14 +138,14 @@ func (r *Readiness) process(ctx context.Context, party store.AMQPParty, p store.
 	}
 	at := slices.IndexFunc(r.dir.Parties, func(own store.AMQPParty) bool { return own.ID == p.OwnPartyID })
 	if at < 0 {
-		return &ui.Unready{Why: i18n.T(ctx, "site.unready.own-off"), At: r.own(ctx, store.AMQPParty{ID: p.OwnPartyID})}
+		return r.ours(ctx, store.AMQPParty{ID: p.OwnPartyID}, i18n.T(ctx, "site.unready.own-off"))
 	}
 	own := r.dir.Parties[at]
 	if p.Mode == store.AMQPSync && own.ReplyQueue == "" {
-		return &ui.Unready{Why: i18n.T(ctx, "site.unready.own-queue", own.Name), At: r.own(ctx, own)}
+		return r.ours(ctx, own, i18n.T(ctx, "site.unready.own-queue", own.Name))
 	}
 	if why := r.CertificateTrouble(ctx, own, r.dir.Certificates[own.ID], store.AMQPSign); why != "" {
-		return &ui.Unready{Why: i18n.T(ctx, "site.unready.own-certificate", own.Name, why), At: r.own(ctx, own)}
+		return r.ours(ctx, own, i18n.T(ctx, "site.unready.own-certificate", own.Name, why))
 	}
 	return nil
 }
@@ -158,15 +158,16 @@ func (r *Readiness) base() string {
 }
 
 func (r *Readiness) because(ctx context.Context, party store.AMQPParty, why string) *ui.Unready {
-	return &ui.Unready{Why: why, At: ui.Named{Name: i18n.T(ctx, "site.unready.see-party", party.Name), Href: r.base() + url.PathEscape(party.ID)}}
+	return &ui.Unready{Label: i18n.T(ctx, "ui.cannot-send"), Why: why, At: ui.Named{Name: i18n.T(ctx, "site.unready.see-party", party.Name), Href: r.base() + url.PathEscape(party.ID)}}
 }
 
-// own leads to a party of the organisation, which is an administrator's to mend.
-func (r *Readiness) own(ctx context.Context, own store.AMQPParty) ui.Named {
-	if !r.admin {
-		return ui.Named{}
+// ours leads to a party of the organisation, which is an administrator's to mend.
+func (r *Readiness) ours(ctx context.Context, own store.AMQPParty, why string) *ui.Unready {
+	u := &ui.Unready{Label: i18n.T(ctx, "ui.cannot-send"), Why: why}
+	if r.admin {
+		u.At = ui.Named{Name: i18n.T(ctx, "site.unready.see-own"), Href: r.base() + url.PathEscape(own.ID)}
 	}
-	return ui.Named{Name: i18n.T(ctx, "site.unready.see-own"), Href: r.base() + url.PathEscape(own.ID)}
+	return u
 }
 
 // CertificateTrouble explains why no certificate of a party serves a purpose now; empty when one does.
