@@ -33,7 +33,7 @@ TEXTS    := $(wildcard templates/i18n/texts/*.txt server/operating*.md server/gu
 	static/css/*.css static/js/*.js static/vendor/utrecht/*.css static/vendor/htmx/*.js store/migrations/*.sql store/migrations/*/*.sql)
 SMALL    := $(if $(word 2,$(CURDIR)),,.cache/small/overlay.json)
 # Of the program that is built and of the one that is tested, which so compile each package once.
-# Of registry/identity, registry/contracts and delivery/amqp the packages below are on those paths: they check tokens and data, and send.
+# Of registry, registry/identity, registry/contracts and delivery/amqp the packages below are on those paths: they check tokens and data, and send.
 FLAGS    := -trimpath $(SMALL:%=-overlay=$(CURDIR)/%) $(COLD:%=-gcflags=%/...=-l) -gcflags=schakel/registry/identity=-l -gcflags=schakel/registry/contracts=-l -gcflags=schakel/delivery/amqp=-l \
 	-gcflags=schakel/registry=-l -gcflags=net=-l
 PACKAGES ?= ./...

@@ -205,12 +205,24 @@ func (tx *Tx) PruneBatches(ctx context.Context, before Time, cursor string, limi
 type Sending struct {
 	Retry      string      // schedule, or empty
 	Encryption *Encryption // nil for none
+	// Tests holds the encryption by event type, of what an endpoint is subscribed to; nil for none.
+	Tests map[string]*Encryption
+}
+
+// ForTest returns how the data of a test event is encrypted, of what is known by the id of its endpoint: as a real event of its type would be.
+// A type that nothing there subscribes to is encrypted as by the newest subscription that asks for encryption.
+func (s Sending) ForTest(eventType string) *Encryption {
+	if e, ok := s.Tests[eventType]; ok {
+		return e
+	}
+	return s.Encryption
 }
 
 // Encryption says for whom data is encrypted. It is immutable.
 type Encryption struct {
-	Recipient string // a JWK set, or the address of one
-	Seed      string // sealed
+	SubscriptionID string // that asks for it
+	Recipient      string // a JWK set, or the address of one
+	Seed           string // sealed
 }
 
 // EncryptSeed returns the sealed seed of a subscription's encryption, another one after each change; empty without encryption.
@@ -221,21 +233,22 @@ func (q *Queries) EncryptSeed(ctx context.Context, subscriptionID string) (strin
 // EncryptionOf returns how the data of an event is encrypted for a partner; nil when it has the event by a subscription that asks for no encryption.
 func (q *Queries) EncryptionOf(ctx context.Context, eventID, partnerID string) (*Encryption, error) {
 	var rows []struct {
+		ID      string `db:"id"`
 		Encrypt string `db:"encrypt"`
 		Seed    string `db:"encrypt_seed"`
 	}
-	if err := q.list(ctx, &rows, `SELECT s.encrypt, s.encrypt_seed FROM delivery d JOIN subscription s ON s.id = d.subscription_id
+	if err := q.list(ctx, &rows, `SELECT s.id, s.encrypt, s.encrypt_seed FROM delivery d JOIN subscription s ON s.id = d.subscription_id
 		WHERE d.event_id = ? AND d.partner_id = ? ORDER BY s.encrypt, s.id LIMIT 1`, eventID, partnerID); err != nil {
 		return nil, err
 	}
 	if len(rows) == 0 || rows[0].Encrypt == "" {
 		return nil, nil
 	}
-	return &Encryption{rows[0].Encrypt, rows[0].Seed}, nil
+	return &Encryption{rows[0].ID, rows[0].Encrypt, rows[0].Seed}, nil
 }
 
 // Sendings lists how subscriptions that say so themselves are sent, by id. By the id of its endpoint it has the encryption of the newest open
-// subscription there, which tests of the endpoint are encrypted by.
+// subscription there that asks for one, and that of each event type there, which tests of the endpoint are encrypted by.
 func (q *Queries) Sendings(ctx context.Context) (map[string]Sending, error) {
 	var rows []struct {
 		ID         string `db:"id"`
@@ -253,10 +266,32 @@ func (q *Queries) Sendings(ctx context.Context) (map[string]Sending, error) {
 	for _, r := range rows {
 		s := Sending{Retry: r.Retry}
 		if r.Encrypt != "" {
-			s.Encryption = &Encryption{r.Encrypt, r.Seed}
-			byID[r.EndpointID] = Sending{Encryption: s.Encryption}
+			s.Encryption = &Encryption{r.ID, r.Encrypt, r.Seed}
+			byID[r.EndpointID] = Sending{Encryption: s.Encryption, Tests: map[string]*Encryption{}}
 		}
 		byID[r.ID] = s
 	}
-	return byID, nil
+	return byID, q.testEncryptions(ctx, byID)
+}
+
+// testEncryptions fills in how tests of a type are encrypted at the endpoints with encryption: by the newest subscription to it that takes events
+// now, or else by the newest that is open.
+func (q *Queries) testEncryptions(ctx context.Context, byID map[string]Sending) error {
+	var rows []struct {
+		ID         string `db:"id"`
+		EndpointID string `db:"endpoint_id"`
+		EventType  string `db:"event_type"`
+	}
+	if err := q.list(ctx, &rows, `SELECT s.id, s.endpoint_id, t.event_type FROM subscription s JOIN subscription_type t ON t.subscription_id = s.id
+		WHERE s.status NOT IN ('ended', 'rejected') AND s.endpoint_id IN
+			(SELECT endpoint_id FROM subscription WHERE encrypt <> '' AND status NOT IN ('ended', 'rejected'))
+		ORDER BY s.accepting, s.id`); err != nil {
+		return err
+	}
+	for _, r := range rows {
+		if at := byID[r.EndpointID]; at.Tests != nil {
+			at.Tests[r.EventType] = byID[r.ID].Encryption
+		}
+	}
+	return nil
 }

@@ -265,8 +265,20 @@ func TestSendings(t *testing.T) {
 		gives(t, map[string]store.Sending{own.ID: {Retry: own.Retry}})(w.db.Sendings(w.ctx))
 		asked.Encrypt, asked.EncryptSeed = "{}", "sealed"
 		w.write(func(tx *store.Tx) error { return tx.UpdateSubscription(w.ctx, &asked) })
-		whom := &store.Encryption{Recipient: "{}", Seed: "sealed"}
-		gives(t, map[string]store.Sending{own.ID: {Retry: own.Retry}, asked.ID: {Retry: asked.Retry, Encryption: whom}, asked.EndpointID: {Encryption: whom}})(w.db.Sendings(w.ctx))
+		whom := &store.Encryption{SubscriptionID: asked.ID, Recipient: "{}", Seed: "sealed"}
+		tests := map[string]*store.Encryption{"nl.own": nil, "nl.asked": whom, eventType: nil}
+		gives(t, map[string]store.Sending{
+			own.ID: {Retry: own.Retry}, asked.ID: {Retry: asked.Retry, Encryption: whom}, asked.EndpointID: {Encryption: whom, Tests: tests},
+		})(w.db.Sendings(w.ctx))
+		both := w.newSubscription(w.endpoint, store.SubscriptionRequested, "nl.own", "nl.asked") // newer, but it takes no events yet
+		known, err := w.db.Sendings(w.ctx)
+		gives(t, (*store.Encryption)(nil))(known[w.endpoint.ID].ForTest("nl.own"), err)
+		gives(t, (*store.Encryption)(nil))(known[w.endpoint.ID].ForTest("nl.asked"), err) // of two that take none the newer one holds
+		both.Status = store.SubscriptionEnded
+		w.write(func(tx *store.Tx) error { return tx.UpdateSubscription(w.ctx, &both) })
+		known, err = w.db.Sendings(w.ctx)
+		gives(t, whom)(known[w.endpoint.ID].ForTest("nl.asked"), err)
+		gives(t, whom)(known[w.endpoint.ID].ForTest("nl.schakel.endpoint.test.v1"), err)
 		gives(t, "sealed")(w.db.EncryptSeed(w.ctx, asked.ID))
 		asked.Status = store.SubscriptionEnded
 		w.write(func(tx *store.Tx) error { return tx.UpdateSubscription(w.ctx, &asked) })
@@ -284,7 +296,7 @@ func TestEncryptionOf(t *testing.T) {
 		id := w.newDeliveries(s, 1)[0]
 		d, err := w.db.Delivery(w.ctx, id)
 		same(t, d.SubscriptionID, err, s.ID)
-		gives(t, &store.Encryption{Recipient: "{}", Seed: "sealed"})(w.db.EncryptionOf(w.ctx, d.EventID, s.PartnerID))
+		gives(t, &store.Encryption{SubscriptionID: s.ID, Recipient: "{}", Seed: "sealed"})(w.db.EncryptionOf(w.ctx, d.EventID, s.PartnerID))
 		gives(t, (*store.Encryption)(nil))(w.db.EncryptionOf(w.ctx, d.EventID, "ptn_other"))
 		for reason, want := range map[string]string{"encryption": store.DeliveryPending, "request": store.DeliveryHeld} {
 			w.set(id, `status = 'held', reason = ?`, reason)

@@ -109,6 +109,9 @@ func (tx *Tx) UpdateEndpoint(ctx context.Context, e *Endpoint) error {
 	if err != nil {
 		return err
 	}
+	if err := tx.noteAddress(ctx, e.ID, e.URL); err != nil {
+		return err
+	}
 	if e.Status == EndpointEnded {
 		if err := tx.withdrawMoves(ctx, e.ID); err != nil {
 			return err

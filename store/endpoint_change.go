@@ -14,13 +14,15 @@ const (
 	ChangeStatus  = "status"
 	ChangeCircuit = "circuit"
 	ChangeProbe   = "probe" // the one request that an open circuit lets through, and that failed
+	// ChangeAddress is another address; its State is the one before.
+	ChangeAddress = "address"
 )
 
 // EndpointChange records a change of the state of an endpoint.
 type EndpointChange struct {
 	Kind  string `db:"kind"`
 	At    Time   `db:"at"`
-	State string `db:"state"` // one of the states of an endpoint or a circuit
+	State string `db:"state"` // one of the states of an endpoint or a circuit, or an address
 }
 
 // noteChange writes a change of an endpoint. It runs where a row of the endpoint is written anyway, never for an event.
@@ -48,6 +50,23 @@ func (tx *Tx) noteCircuit(ctx context.Context, endpointID, circuit string) error
 		return tx.noteChange(ctx, endpointID, ChangeProbe, CircuitHalfOpen)
 	}
 	return nil
+}
+
+// noteAddress writes which address an endpoint had, before another is written there.
+func (tx *Tx) noteAddress(ctx context.Context, endpointID, url string) error {
+	before, err := getOne[string](ctx, &tx.Queries, `SELECT url FROM endpoint WHERE id = ?`, endpointID)
+	if errors.Is(err, ErrNotFound) || err == nil && (before == url || before == "") {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return tx.noteChange(ctx, endpointID, ChangeAddress, before)
+}
+
+// PreviousAddress finds the address that an endpoint had before its present one, and until when; ErrNotFound when it always had that.
+func (q *Queries) PreviousAddress(ctx context.Context, endpointID string) (EndpointChange, error) {
+	return getOne[EndpointChange](ctx, q, `SELECT kind, at, state FROM endpoint_change WHERE endpoint_id = ? AND kind = ? ORDER BY at DESC LIMIT 1`, endpointID, ChangeAddress)
 }
 
 // changesShown bounds the changes of one timeline: a circuit that is open for a week has 672 probes.

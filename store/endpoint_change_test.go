@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"errors"
 	"slices"
 	"testing"
 	"time"
@@ -54,5 +55,34 @@ func TestEndpointChanges(t *testing.T) {
 		if got := states(store.At(start.Add(-time.Hour))); !slices.Equal(got, []string{"circuit closed", "status active"}) {
 			t.Errorf("left are %q", got)
 		}
+	})
+}
+
+// The address before another one stays known, also when what else changed is pruned; one that comes back is no exception.
+func TestPreviousAddress(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		e := w.endpoint
+		move := func(url string) {
+			w.clock.Advance(time.Minute)
+			e.URL = url
+			w.write(func(tx *store.Tx) error { return tx.UpdateEndpoint(w.ctx, &e) })
+		}
+		first := e.URL
+		move(first) // as it was
+		if was, err := w.db.PreviousAddress(w.ctx, e.ID); !errors.Is(err, store.ErrNotFound) {
+			t.Errorf("it always had one address: %+v %v", was, err)
+		}
+		move("https://second.example/in?key=a")
+		move("https://third.example/in")
+		moved := w.in(0)
+		w.clock.Advance(40 * 24 * time.Hour)
+		w.write(func(tx *store.Tx) error {
+			_, err := tx.PruneEndpointChanges(w.ctx, store.At(tx.Now.Add(-31*24*time.Hour)), "", 100)
+			return err
+		})
+		gives(t, store.EndpointChange{Kind: store.ChangeAddress, At: moved, State: "https://second.example/in?key=a"})(w.db.PreviousAddress(w.ctx, e.ID))
+		move(first)
+		was, err := w.db.PreviousAddress(w.ctx, e.ID)
+		same(t, was.State, err, "https://third.example/in")
 	})
 }

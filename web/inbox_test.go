@@ -20,7 +20,7 @@ func newRunningPortal(t *testing.T) *portalHarness {
 	t.Helper()
 	h := newPortalHarness(t, func(cfg *site.PortalConfig) {
 		engine := outbox.New(outbox.Config{DB: cfg.DB, Transports: map[string]outbox.Transport{
-			store.EndpointInbox: &outbox.Webhook{Sender: inbox.New(cfg.DB, cfg.DB.Now), Schedule: webhook.DefaultSchedule(), Now: cfg.DB.Now},
+			store.EndpointInbox: &outbox.Webhook{Sender: inbox.New(cfg.DB, cfg.DB.Now), Schedule: webhook.DefaultSchedule(), Now: cfg.DB.Now, Encrypter: cfg.Encrypter},
 		}, Now: cfg.DB.Now})
 		noError(t, engine.Start(t.Context()))
 		t.Cleanup(func() { _ = engine.Stop(context.WithoutCancel(t.Context())) })

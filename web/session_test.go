@@ -166,7 +166,7 @@ func TestStolenSessionRedirectsNothing(t *testing.T) {
 	bad := waits(b, path, endpointForm("url", "http://typed.example.nl/", "name", "Typed name"))
 	bad.Set("proof-password", testPassword)
 	wantPage(t, b.post(path, bad), http.StatusUnprocessableEntity, "http://typed.example.nl/", "Typed name", `href="#url"`)
-	wantRedirect(t, b.post(path, endpointForm("url", "https://new.example.nl/events")), path) // proved a moment ago
+	redirected(t, b.post(path, endpointForm("url", "https://new.example.nl/events"))) // proved a moment ago
 	if got := stored(); got != "https://new.example.nl/events" {
 		t.Errorf("the owner's change was lost: %s", got)
 	}
@@ -180,7 +180,7 @@ func TestStolenSessionRedirectsNothing(t *testing.T) {
 		wantWords(t, mail, "Endpoint Records of Partner of pat@example.nl was changed", "Changed by Pat:", "Address: https://roc.example.nl/events → https://new.example.nl/events")
 		lacks(t, mail, "hush-hush")
 	}
-	wantRedirect(t, b.post(path, endpointForm("url", "https://new.example.nl/events?key=5", "tokenSecret", "other-secret")), path)
+	redirected(t, b.post(path, endpointForm("url", "https://new.example.nl/events?key=5", "tokenSecret", "other-secret")))
 	mail := d.lastMail(t, "pat@example.nl")
 	wantWords(t, mail, "Client secret: replaced")
 	lacks(t, mail, "other-secret")

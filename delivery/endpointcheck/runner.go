@@ -26,7 +26,7 @@ type RunnerConfig struct {
 	Signatures func(ctx context.Context, e store.Endpoint) (webhook.Signatures, error)
 	// Certificate opens the client certificate that an endpoint is shown now; nil for none.
 	Certificate func(e store.Endpoint) (*outbound.Certificate, time.Time, error)
-	// Encrypter encrypts the data of events as the newest subscription at an endpoint that asks for that.
+	// Encrypter encrypts the data of events as that of real ones of their type is.
 	Encrypter *jwe.Service
 	Now       func() time.Time
 	Log       *slog.Logger
@@ -164,12 +164,23 @@ func (r *Runner) check(ctx context.Context, e store.Endpoint, source string, exa
 	if err != nil {
 		return Report{}, err
 	}
-	if encryption := sendings[e.ID].Encryption; encryption != nil {
+	if encryption := sendings[e.ID].ForTest(typeOf(example)); encryption != nil {
 		t.Encrypt = func(ctx context.Context, ev *event.Event) (event.Event, error) {
 			return r.cfg.Encrypter.Encrypt(ctx, encryption, ev.ID, ev)
 		}
 	}
 	return r.cfg.Checker.Run(ctx, t)
+}
+
+// typeOf gives the type of an example event, or of the test event that is sent without one.
+func typeOf(example []byte) string {
+	var e struct {
+		Type string `json:"type"`
+	}
+	if json.Unmarshal(example, &e) != nil { // without one, too
+		return outbox.TestEventType
+	}
+	return e.Type
 }
 
 // Wait waits a little for the end of a check and returns it as it is then.

@@ -94,13 +94,13 @@ func (e *Engine) setSending(rows []store.Claimed) {
 	}
 }
 
-// applySending does so for one delivery. A test, which is of no subscription, is encrypted as its endpoint's subscriptions are.
+// applySending does so for one delivery. A test, which is of no subscription, is encrypted as a real event of its type would be.
 func applySending(c *store.Claimed, known map[string]store.Sending) {
-	of := c.SubscriptionID
-	if of == "" {
-		of = c.EndpointID
+	if c.SubscriptionID == "" {
+		c.Encryption = known[c.EndpointID].ForTest(c.EventType)
+		return
 	}
-	s := known[of]
+	s := known[c.SubscriptionID]
 	c.Retry, c.Encryption = s.Retry, s.Encryption
 }
 

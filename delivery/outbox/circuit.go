@@ -117,7 +117,7 @@ func (e *Engine) moveCircuits(batch []sendResult) []circuitChange {
 	var changes []circuitChange
 	now, policy := e.cfg.Now(), e.policy().Circuit
 	for _, f := range batch {
-		if f.outcome == nil || f.result.Uncounted {
+		if f.outcome == nil || f.result.Uncounted || sendsElsewhere(f) {
 			continue
 		}
 		before := f.queue.circuit
@@ -140,6 +140,11 @@ func (e *Engine) moveCircuits(batch []sendResult) []circuitChange {
 		changes = append(changes, t)
 	}
 	return changes
+}
+
+// sendsElsewhere reports whether the endpoint got another destination while an attempt was on its way, which says nothing about that one.
+func sendsElsewhere(f sendResult) bool {
+	return f.ep.URL != f.queue.endpoint.URL || f.ep.TokenURL != f.queue.endpoint.TokenURL
 }
 
 // saveCircuits writes circuits to their endpoints' rows, where people and other nodes see them and from where they survive a

@@ -266,6 +266,12 @@ func TestCircuitThatIsNotSavedYet(t *testing.T) {
 		if again() {
 			t.Error("a person resumed the endpoint, and it stays open")
 		}
+		elsewhere, ended := q.endpoint, failed
+		elsewhere.URL += "/before"
+		ended.ep = &elsewhere
+		if changes := e.moveCircuits([]sendResult{ended}); len(changes) > 0 || q.circuit.open() {
+			t.Error("an attempt at the address before counts for the one now")
+		}
 	})
 }
 

@@ -160,6 +160,8 @@ func TestEncryptionChangedAfterClaim(t *testing.T) {
 			"one of a lot":  {[]*store.Claimed{of(other, nil), of(s, nil)}, false},
 			"not any more":  {[]*store.Claimed{of(other, &store.Encryption{Seed: "b"})}, false},
 			"never was any": {[]*store.Claimed{of(other, nil)}, true},
+			"a test":        {[]*store.Claimed{{Delivery: store.Delivery{EndpointID: s.EndpointID, EventType: "nl.secret"}, Encryption: &store.Encryption{Seed: "b"}}}, true},
+			"a plain test":  {[]*store.Claimed{{Delivery: store.Delivery{EndpointID: s.EndpointID, EventType: "nl.secret"}}}, false},
 		} {
 			if got := c.eng.sameEncryption(t.Context(), step.list...); got != step.want {
 				t.Errorf("%s: %v", name, got)

@@ -119,7 +119,13 @@ func (e *Engine) sameEndpoint(ctx context.Context, ep *store.Endpoint) bool {
 // key that is not wanted any more, because it was claimed a moment earlier. What is not tried for that reason is claimed again.
 func (e *Engine) sameEncryption(ctx context.Context, list ...*store.Claimed) bool {
 	for i, c := range list {
-		if c.SubscriptionID == "" || i > 0 && list[i-1].SubscriptionID == c.SubscriptionID { // #nosec G602 -- of the first none is before it
+		if c.SubscriptionID == "" { // a test, which is sent by itself
+			if !e.sameTestEncryption(ctx, c) {
+				return false
+			}
+			continue
+		}
+		if i > 0 && list[i-1].SubscriptionID == c.SubscriptionID { // #nosec G602 -- of the first none is before it
 			continue
 		}
 		seed, err := e.cfg.DB.EncryptSeed(ctx, c.SubscriptionID)
@@ -128,6 +134,15 @@ func (e *Engine) sameEncryption(ctx context.Context, list ...*store.Claimed) boo
 		}
 	}
 	return true
+}
+
+func (e *Engine) sameTestEncryption(ctx context.Context, c *store.Claimed) bool {
+	known, err := e.cfg.DB.Sendings(ctx)
+	if err != nil {
+		return false
+	}
+	now := known[c.EndpointID].ForTest(c.EventType)
+	return now == nil && c.Encryption == nil || now != nil && c.Encryption != nil && now.Seed == c.Encryption.Seed
 }
 
 func (e *Engine) outcome(c *store.Claimed, r *Result) *store.Outcome {

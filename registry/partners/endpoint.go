@@ -152,6 +152,9 @@ func (e *Endpoints) Update(ctx context.Context, actor registry.Actor, id string,
 		}
 		what := registry.Details{"host": EndpointHost(*endpoint), "hostBefore": EndpointHost(before)}.
 			Changed(before, *endpoint, "url", "token_url", "token_secret", "certificates", "sign_keys")
+		if err := beginAnew(ctx, tx, before, endpoint); err != nil {
+			return err
+		}
 		if err := registry.Record(ctx, tx, actor, registry.ActionEndpointUpdated, endpointObject(*endpoint), what); err != nil {
 			return err
 		}
@@ -316,13 +319,6 @@ func (e *Endpoints) updateStatus(ctx context.Context, tx *store.Tx, actor regist
 		}
 		return endSubscriptions(ctx, tx, store.SubscriptionFilter{EndpointID: endpoint.ID}, "partners.reason.endpoint-ended")
 	})
-}
-
-// closeCircuit lets everything through again: whoever resumes an endpoint says that it works.
-func closeCircuit(ctx context.Context, tx *store.Tx, endpoint *store.Endpoint) error {
-	endpoint.Circuit, endpoint.CircuitFailures = store.CircuitClosed, 0
-	endpoint.CircuitOpenedAt, endpoint.CircuitProbeAt, endpoint.CircuitPlannedAt = store.Time{}, store.Time{}, store.Time{}
-	return registry.Wrap("close circuit", tx.SaveCircuit(ctx, endpoint))
 }
 
 // suspendedByPerson asks the audit trail who suspended an endpoint last.

@@ -233,6 +233,9 @@ func (e *Endpoints) applyMove(ctx context.Context, tx *store.Tx, actor registry.
 	if err := tx.UpdateEndpoint(ctx, endpoint); err != nil {
 		return fmt.Errorf("move endpoint: %w", err)
 	}
+	if err := beginAnew(ctx, tx, before, endpoint); err != nil {
+		return err
+	}
 	m.Status, m.DecidedName = store.MoveDone, actor.Name
 	if err := tx.DecideEndpointMove(ctx, m); err != nil {
 		return err

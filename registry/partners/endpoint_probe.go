@@ -26,3 +26,19 @@ func (e *Endpoints) Probe(ctx context.Context, actor registry.Actor, id string) 
 	})
 	return delivery, err
 }
+
+// closeCircuit lets everything through again: whoever resumes an endpoint says that it works.
+func closeCircuit(ctx context.Context, tx *store.Tx, endpoint *store.Endpoint) error {
+	endpoint.Circuit, endpoint.CircuitFailures = store.CircuitClosed, 0
+	endpoint.CircuitOpenedAt, endpoint.CircuitProbeAt, endpoint.CircuitPlannedAt = store.Time{}, store.Time{}, store.Time{}
+	return registry.Wrap("close circuit", tx.SaveCircuit(ctx, endpoint))
+}
+
+// beginAnew closes the circuit of an endpoint that sends elsewhere now: what failed at one destination says nothing about another. What was asked for
+// and waits is no destination yet.
+func beginAnew(ctx context.Context, tx *store.Tx, before store.Endpoint, endpoint *store.Endpoint) error {
+	if before.URL == endpoint.URL && before.TokenURL == endpoint.TokenURL || endpoint.Circuit == store.CircuitClosed && endpoint.CircuitFailures == 0 {
+		return nil
+	}
+	return closeCircuit(ctx, tx, endpoint)
+}

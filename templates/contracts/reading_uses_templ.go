@@ -21,6 +21,8 @@ import (
 type ReadingUses struct {
 	Own  bool
 	Rows []BoundRow
+	// Ask leads to the form for a subscription.
+	Ask string
 }
 
 // title counts the users, so that the list can stay folded: most readers come for the contract itself.
@@ -39,7 +41,7 @@ func (u ReadingUses) table(ctx context.Context) ui.TableView {
 	}
 	if u.Own {
 		t.Caption, t.Columns, t.Head = i18n.T(ctx, "contracts.reading.own-uses"), t.Columns[1:], -1
-		t.Empty = ui.Empty{Text: i18n.T(ctx, "contracts.reading.own-uses-empty"), ActionLabel: i18n.T(ctx, "contracts.reading.ask-for-one"), ActionHref: "/partner/subscriptions/new"}
+		t.Empty = ui.Empty{Text: i18n.T(ctx, "contracts.reading.own-uses-empty"), ActionLabel: i18n.T(ctx, "contracts.reading.ask-for-one"), ActionHref: u.Ask}
 	}
 	return t
 }

@@ -39,7 +39,9 @@ type DeliveryView struct {
 	// Earlier counts the older attempts that are left out.
 	Earlier int
 	Event   ui.EventView
-	Others  ui.DeliveryListView
+	// Encrypted is set for the outcome of a test whose data leaves encrypted; the page of a delivery has it beside the data.
+	Encrypted *ui.Notice
+	Others    ui.DeliveryListView
 	// Audit lists the decisions of people about this delivery, newest first.
 	Audit []ui.Moment
 	// Invalid is set when a form on it was refused.
@@ -64,6 +66,8 @@ type AttemptView struct {
 	Answered bool
 	// Batch is the page of the batch it was made with, where what was sent is shown; empty for none.
 	Batch string
+	// Encrypted is set when the data left encrypted.
+	Encrypted bool
 	// Fetched is set when a consumer fetched it: then nothing was sent.
 	Fetched bool
 }
@@ -295,7 +299,7 @@ func attemptDetail(a AttemptView) templ.Component {
 			var templ_7745c5c3_Var7 string
 			templ_7745c5c3_Var7, templ_7745c5c3_Err = templ.JoinStringErrs(i18n.T(ctx, "deliveries.attempts.in-batch") + " ")
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `deliveries/delivery.templ`, Line: 137, Col: 54}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `deliveries/delivery.templ`, Line: 141, Col: 54}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var7))
 			if templ_7745c5c3_Err != nil {
@@ -314,6 +318,12 @@ func attemptDetail(a AttemptView) templ.Component {
 			templ_7745c5c3_Err = ui.Code(a.id("sent"), i18n.T(ctx, "deliveries.attempts.sent"), a.Sent, a.Title).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
+			}
+			if a.Encrypted {
+				templ_7745c5c3_Err = ui.Text(i18n.T(ctx, "deliveries.attempts.encrypted")).Render(ctx, templ_7745c5c3_Buffer)
+				if templ_7745c5c3_Err != nil {
+					return templ_7745c5c3_Err
+				}
 			}
 		}
 		if a.Answered {
@@ -521,7 +531,7 @@ func deliveryState(v DeliveryView) templ.Component {
 			var templ_7745c5c3_Var15 string
 			templ_7745c5c3_Var15, templ_7745c5c3_Err = templ.JoinStringErrs(v.Headline)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `deliveries/delivery.templ`, Line: 193, Col: 51}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `deliveries/delivery.templ`, Line: 200, Col: 51}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var15))
 			if templ_7745c5c3_Err != nil {
@@ -559,7 +569,7 @@ func deliveryState(v DeliveryView) templ.Component {
 				var templ_7745c5c3_Var16 string
 				templ_7745c5c3_Var16, templ_7745c5c3_Err = templ.JoinStringErrs(i18n.T(ctx, "deliveries.page.behind") + " ")
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `deliveries/delivery.templ`, Line: 202, Col: 49}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `deliveries/delivery.templ`, Line: 209, Col: 49}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var16))
 				if templ_7745c5c3_Err != nil {
@@ -586,7 +596,7 @@ func deliveryState(v DeliveryView) templ.Component {
 				var templ_7745c5c3_Var17 string
 				templ_7745c5c3_Var17, templ_7745c5c3_Err = templ.JoinStringErrs(i18n.T(ctx, "deliveries.attempts.next-label") + " ")
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `deliveries/delivery.templ`, Line: 208, Col: 57}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `deliveries/delivery.templ`, Line: 215, Col: 57}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var17))
 				if templ_7745c5c3_Err != nil {
@@ -603,7 +613,7 @@ func deliveryState(v DeliveryView) templ.Component {
 				var templ_7745c5c3_Var18 string
 				templ_7745c5c3_Var18, templ_7745c5c3_Err = templ.JoinStringErrs(" (" + i18n.Relative(ctx, v.Due, v.Now) + ")")
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `deliveries/delivery.templ`, Line: 210, Col: 51}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `deliveries/delivery.templ`, Line: 217, Col: 51}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var18))
 				if templ_7745c5c3_Err != nil {
@@ -720,6 +730,10 @@ func Outcome(v DeliveryView) templ.Component {
 			}
 			ctx = templ.InitializeContext(ctx)
 			templ_7745c5c3_Err = deliveryState(v).Render(ctx, templ_7745c5c3_Buffer)
+			if templ_7745c5c3_Err != nil {
+				return templ_7745c5c3_Err
+			}
+			templ_7745c5c3_Err = ui.Notify(v.Encrypted).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

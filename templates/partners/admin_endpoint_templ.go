@@ -45,6 +45,8 @@ type AdminEndpointView struct {
 	ReplayHref                           string
 	AgainHref                            string      // asks what to resend or replay since a moment
 	Check                                *CheckState // nil where there can be none
+	Previous                             *PreviousAddress
+	Unready                              *ui.Unready // nil when it can be sent to
 	Acts                                 ui.ActsView
 	Message                              i18n.Message
 	Subscriptions                        []SubscriptionRow
@@ -67,6 +69,8 @@ func (v AdminEndpointView) about(ctx context.Context) []ui.Item {
 	}
 	items = append(items, []ui.Item{
 		{Label: i18n.T(ctx, "partners.endpoint.url"), Content: ui.OrDash(v.URL)},
+	}...)
+	items = append(v.Previous.items(ctx, items), []ui.Item{
 		{Label: i18n.T(ctx, "partners.endpoint.content-mode"), Text: v.ContentMode},
 		{Label: i18n.T(ctx, "partners.label.when"), Text: v.When},
 		{Label: i18n.T(ctx, "partners.label.batches"), Text: v.Batches},
@@ -83,7 +87,7 @@ func (v AdminEndpointView) about(ctx context.Context) []ui.Item {
 }
 
 func (v AdminEndpointView) health(ctx context.Context) []ui.Item {
-	items := []ui.Item{{Label: i18n.T(ctx, "partners.label.state"), Content: ui.State(v.Status)}}
+	items := []ui.Item{{Label: i18n.T(ctx, "partners.label.state"), Content: ui.BadgeOr(v.Status, v.Unready)}}
 	items = ui.TextItem(items, i18n.T(ctx, "partners.label.reason"), v.Reason)
 	if v.Pull {
 		return v.waiting(ctx, items)
@@ -153,6 +157,10 @@ func AdminEndpoint(p ui.Page, v AdminEndpointView) templ.Component {
 			}
 			ctx = templ.InitializeContext(ctx)
 			templ_7745c5c3_Err = ui.ErrorSummary(append(ui.OneMessage(v.Message), v.Acts.Errors()...)).Render(ctx, templ_7745c5c3_Buffer)
+			if templ_7745c5c3_Err != nil {
+				return templ_7745c5c3_Err
+			}
+			templ_7745c5c3_Err = ui.Notify(v.Unready.Notice()).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -19,7 +19,7 @@ import (
 )
 
 func subscriptionRow(r SubscriptionRow, now time.Time) ui.Cells {
-	return ui.Cells{ui.ShortLink(r.Name, r.Href), r.Partner.ShortLink(), r.getsCell(), r.Endpoint.ShortLink(), ui.State(r.Status), ui.Ago(r.Since, now)}
+	return ui.Cells{ui.ShortLink(r.Name, r.Href), r.Partner.ShortLink(), r.getsCell(), r.Endpoint.ShortLink(), ui.StateOr(r.Status, r.Unready), ui.Ago(r.Since, now)}
 }
 
 func clientRow(r ClientRow, now time.Time) ui.Cells {
@@ -143,6 +143,7 @@ type SubscriptionRow struct {
 	Partner, Endpoint ui.Named
 	Types             []string
 	Status            string
+	Unready           *ui.Unready
 	Since             time.Time
 }
 

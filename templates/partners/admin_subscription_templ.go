@@ -24,6 +24,7 @@ type AdminSubscriptionView struct {
 	URL                               string
 	Inbox                             bool         // what it receives stays here for a time
 	Facts                             []ui.Item    // of the endpoint
+	Unready                           *ui.Unready  // nil when what it is to can be sent
 	Check                             *CheckState  // of the endpoint; nil where there can be none
 	Flow                              *ui.FlowView // what would flow; nil when there is nothing to decide
 	Types                             []ui.GrantedType
@@ -60,7 +61,7 @@ func (v AdminSubscriptionView) about(ctx context.Context) []ui.Item {
 }
 
 func (v AdminSubscriptionView) state(ctx context.Context) []ui.Item {
-	items := []ui.Item{{Label: i18n.T(ctx, "partners.label.state"), Content: ui.State(v.Status)}}
+	items := []ui.Item{{Label: i18n.T(ctx, "partners.label.state"), Content: ui.BadgeOr(v.Status, v.Unready)}}
 	items = ui.TextItem(items, i18n.T(ctx, "partners.label.reason"), v.Reason)
 	items = ui.ClockItem(items, i18n.T(ctx, "partners.label.asked"), v.Created, v.Now)
 	items = ui.ClockItem(items, i18n.T(ctx, "partners.label.decided"), v.Decided, v.Now)
@@ -126,6 +127,10 @@ func AdminSubscription(p ui.Page, v AdminSubscriptionView) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Err = ui.AMQPOrphans(v.Orphaned).Render(ctx, templ_7745c5c3_Buffer)
+			if templ_7745c5c3_Err != nil {
+				return templ_7745c5c3_Err
+			}
+			templ_7745c5c3_Err = ui.Notify(v.Unready.Notice()).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -362,7 +367,7 @@ func withState(n ui.Named, status string) templ.Component {
 		var templ_7745c5c3_Var9 string
 		templ_7745c5c3_Var9, templ_7745c5c3_Err = templ.JoinStringErrs(" ")
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `partners/admin_subscription.templ`, Line: 142, Col: 6}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `partners/admin_subscription.templ`, Line: 144, Col: 6}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var9))
 		if templ_7745c5c3_Err != nil {
@@ -409,7 +414,7 @@ func grantedTypeName(r ui.GrantedType) templ.Component {
 			var templ_7745c5c3_Var11 string
 			templ_7745c5c3_Var11, templ_7745c5c3_Err = templ.JoinStringErrs(r.Title)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `partners/admin_subscription.templ`, Line: 151, Col: 12}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `partners/admin_subscription.templ`, Line: 153, Col: 12}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var11))
 			if templ_7745c5c3_Err != nil {
@@ -477,7 +482,7 @@ func grantedtypeClassificationCell(r ui.GrantedType) templ.Component {
 			var templ_7745c5c3_Var14 string
 			templ_7745c5c3_Var14, templ_7745c5c3_Err = templ.JoinStringErrs(i18n.T(ctx, "partners.subscription.class-not-given"))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `partners/admin_subscription.templ`, Line: 166, Col: 56}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `partners/admin_subscription.templ`, Line: 168, Col: 56}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var14))
 			if templ_7745c5c3_Err != nil {
@@ -487,7 +492,7 @@ func grantedtypeClassificationCell(r ui.GrantedType) templ.Component {
 			var templ_7745c5c3_Var15 string
 			templ_7745c5c3_Var15, templ_7745c5c3_Err = templ.JoinStringErrs(r.Classification)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `partners/admin_subscription.templ`, Line: 168, Col: 20}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `partners/admin_subscription.templ`, Line: 170, Col: 20}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var15))
 			if templ_7745c5c3_Err != nil {
@@ -522,7 +527,7 @@ func (r GrantedSource) publishedByCell() templ.Component {
 		var templ_7745c5c3_Var17 string
 		templ_7745c5c3_Var17, templ_7745c5c3_Err = templ.JoinStringErrs(r.Partner)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `partners/admin_subscription.templ`, Line: 174, Col: 13}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `partners/admin_subscription.templ`, Line: 176, Col: 13}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var17))
 		if templ_7745c5c3_Err != nil {
@@ -536,7 +541,7 @@ func (r GrantedSource) publishedByCell() templ.Component {
 			var templ_7745c5c3_Var18 string
 			templ_7745c5c3_Var18, templ_7745c5c3_Err = templ.JoinStringErrs(" ")
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `partners/admin_subscription.templ`, Line: 176, Col: 8}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `partners/admin_subscription.templ`, Line: 178, Col: 8}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var18))
 			if templ_7745c5c3_Err != nil {
@@ -549,7 +554,7 @@ func (r GrantedSource) publishedByCell() templ.Component {
 			var templ_7745c5c3_Var19 string
 			templ_7745c5c3_Var19, templ_7745c5c3_Err = templ.JoinStringErrs(i18n.T(ctx, "partners.subscription.own-source"))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `partners/admin_subscription.templ`, Line: 177, Col: 52}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `partners/admin_subscription.templ`, Line: 179, Col: 52}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var19))
 			if templ_7745c5c3_Err != nil {

@@ -19,7 +19,9 @@ import (
 // EndpointView is one endpoint and what can be done with it.
 type EndpointView struct {
 	// Check is the last check; nil where there can be none.
-	Check *CheckState
+	Check    *CheckState
+	Previous *PreviousAddress
+	Unready  *ui.Unready // nil when it can be sent to
 	// Certificates are the client certificates that the receiver is shown.
 	Certificates []CertificateRow
 	// Signing names how requests are signed.
@@ -90,6 +92,7 @@ func (v PullView) items(ctx context.Context, now time.Time) []ui.Item {
 // EndpointSubscription is a subscription that is sent to an endpoint.
 type EndpointSubscription struct {
 	Label, Href, State, Types string
+	Unready                   *ui.Unready
 }
 
 func (v EndpointView) where(ctx context.Context) []ui.Item {
@@ -99,6 +102,8 @@ func (v EndpointView) where(ctx context.Context) []ui.Item {
 	items := []ui.Item{
 		{Label: i18n.T(ctx, "partners.label.kind"), Text: v.Kind},
 		{Label: i18n.T(ctx, "partners.label.webhook-address"), Content: ui.Identifier(v.URL)},
+	}
+	items = append(v.Previous.items(ctx, items), []ui.Item{
 		{Label: i18n.T(ctx, "partners.endpoint.sent-as"), Text: v.ContentMode},
 		{Label: i18n.T(ctx, "partners.label.requests-a-second"), Text: v.Rate},
 		{Label: i18n.T(ctx, "partners.label.at-the-same-time"), Text: v.Concurrency},
@@ -106,7 +111,7 @@ func (v EndpointView) where(ctx context.Context) []ui.Item {
 		{Label: i18n.T(ctx, "partners.label.when"), Text: v.When},
 		{Label: i18n.T(ctx, "partners.label.batches"), Text: v.Batches},
 		{Label: i18n.T(ctx, "partners.label.health"), Content: ui.State(v.Circuit)},
-	}
+	}...)
 	if v.Contract != "" {
 		items = append(items, ui.Item{Label: i18n.T(ctx, "partners.label.receiver-contract"), Content: ui.Link(v.Contract, v.ContractHref)})
 	}
@@ -170,6 +175,10 @@ func EndpointPage(p ui.Page, v EndpointView) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Err = ui.Closed(v.Closed).Render(ctx, templ_7745c5c3_Buffer)
+			if templ_7745c5c3_Err != nil {
+				return templ_7745c5c3_Err
+			}
+			templ_7745c5c3_Err = ui.Notify(v.Unready.Notice()).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -764,7 +773,7 @@ func endpointSubscriptions(v EndpointView) templ.Component {
 		}
 		templ_7745c5c3_Err = ui.Rows(ui.TableView{ID: "subscriptions", Caption: i18n.T(ctx, "partners.endpoint.subscriptions-to"), Total: len(v.Subscriptions), Noun: [2]string{i18n.T(ctx, "partners.noun.subscription"), i18n.T(ctx, "partners.noun.subscriptions")},
 			Columns: []ui.Column{{Label: i18n.T(ctx, "partners.label.subscription")}, {Label: v.getsLabel(ctx)}, {Label: i18n.T(ctx, "partners.label.state")}}, Empty: v.noSubscriptions(ctx)}, v.Subscriptions, func(r EndpointSubscription) ui.Cells {
-			return ui.Cells{ui.Link(r.Label, r.Href), ui.PlainText(r.Types), ui.State(r.State)}
+			return ui.Cells{ui.Link(r.Label, r.Href), ui.PlainText(r.Types), ui.StateOr(r.State, r.Unready)}
 		}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err

@@ -137,9 +137,18 @@ type OwnEndpoint struct {
 	Name, Href, Kind, Host, State string
 	// Circuit is the health of the receiver: closed, open or half-open.
 	Circuit string
+	Unready *ui.Unready
 	Since   time.Time
 	// Spark draws its last 24 hours.
 	Spark ui.SparkView
+}
+
+// healthCell shows the circuit. Where nothing can be sent yet nothing failed, which says nothing about the receiver.
+func (r OwnEndpoint) healthCell() templ.Component {
+	if r.Unready != nil {
+		return ui.OrDash("")
+	}
+	return ui.State(r.Circuit)
 }
 
 // EndpointListView lists the endpoints of one organisation.
@@ -234,7 +243,7 @@ func EndpointListPage(p ui.Page, v EndpointListView) templ.Component {
 				Columns: []ui.Column{{Label: i18n.T(ctx, "partners.label.name")}, {Label: i18n.T(ctx, "partners.label.kind")}, {Label: i18n.T(ctx, "partners.label.sends-to")}, {Label: i18n.T(ctx, "partners.label.state")}, {Label: i18n.T(ctx, "partners.label.health")}, ui.SparkColumn(ctx), {Label: i18n.T(ctx, "partners.label.last-change")}},
 				Empty:   v.empty(ctx), Pager: v.Pager}, v.Rows, func(r OwnEndpoint) ui.Cells {
 				return ui.Cells{
-					ui.Link(r.Name, r.Href), ui.PlainText(r.Kind), ui.Identifier(r.Host), ui.State(r.State), ui.State(r.Circuit), ui.Spark(r.Spark), ui.Ago(r.Since, v.Now),
+					ui.Link(r.Name, r.Href), ui.PlainText(r.Kind), ui.Identifier(r.Host), ui.StateOr(r.State, r.Unready), r.healthCell(), ui.Spark(r.Spark), ui.Ago(r.Since, v.Now),
 				}
 			}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
@@ -264,6 +273,7 @@ func EndpointListPage(p ui.Page, v EndpointListView) templ.Component {
 type OwnSubscription struct {
 	Label, Href, Types, State string
 	Endpoint, EndpointHref    string
+	Unready                   *ui.Unready
 	Since                     time.Time
 }
 
@@ -367,7 +377,7 @@ func SubscriptionListPage(p ui.Page, v SubscriptionListView) templ.Component {
 				Columns: []ui.Column{{Label: i18n.T(ctx, "partners.label.subscription")}, {Label: i18n.T(ctx, "partners.label.gets")}, {Label: i18n.T(ctx, "partners.label.endpoint")}, {Label: i18n.T(ctx, "partners.label.state")}, {Label: i18n.T(ctx, "partners.label.last-change")}},
 				Empty:   v.empty(ctx), Pager: v.Pager}, v.Rows, func(r OwnSubscription) ui.Cells {
 				return ui.Cells{
-					ui.Link(r.Label, r.Href), ui.PlainText(r.Types), ui.Link(r.Endpoint, r.EndpointHref), ui.State(r.State), ui.Ago(r.Since, v.Now),
+					ui.Link(r.Label, r.Href), ui.PlainText(r.Types), ui.Link(r.Endpoint, r.EndpointHref), ui.StateOr(r.State, r.Unready), ui.Ago(r.Since, v.Now),
 				}
 			}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {

@@ -37,6 +37,7 @@ func (s Selected) items(ctx context.Context) []ui.Item {
 
 // SubscriptionView is one subscription and what can be done with it.
 type SubscriptionView struct {
+	Unready                            *ui.Unready // nil when what it is to can be sent
 	Href, ID, State, StateText, Reason string
 	Purpose, Endpoint, EndpointHref    string
 	Host                               string
@@ -105,7 +106,7 @@ func (v SubscriptionView) end(ctx context.Context) ui.Danger {
 }
 
 func (v SubscriptionView) stateKind() ui.Kind {
-	if v.Stopped {
+	if v.Stopped || v.Unready != nil && v.State == "approved" {
 		return ui.KindWarning
 	}
 	return ui.StateKind(v.State)
@@ -146,6 +147,10 @@ func SubscriptionPage(p ui.Page, v SubscriptionView) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Err = ui.Closed(v.Closed).Render(ctx, templ_7745c5c3_Buffer)
+			if templ_7745c5c3_Err != nil {
+				return templ_7745c5c3_Err
+			}
+			templ_7745c5c3_Err = ui.Notify(v.Unready.Notice()).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -764,7 +769,7 @@ func (r SubscriptionType) eventTypeCell() templ.Component {
 			var templ_7745c5c3_Var20 string
 			templ_7745c5c3_Var20, templ_7745c5c3_Err = templ.JoinStringErrs(r.Name)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `partners/subscription.templ`, Line: 304, Col: 10}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `partners/subscription.templ`, Line: 306, Col: 10}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var20))
 			if templ_7745c5c3_Err != nil {

@@ -31,6 +31,8 @@ type EventView struct {
 	Object *ObjectView
 	// Unread explains why the data is not there though the event is shown; empty when it is there.
 	Unread string
+	// Encrypted says with which key the data leaves encrypted; nil when it leaves in the clear.
+	Encrypted *Notice
 	// Withheld explains why the event is not shown; empty when it is.
 	Withheld string
 }
@@ -134,6 +136,16 @@ func EventContent(v EventView) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
+				if v.Object != nil || v.Size > 0 {
+					templ_7745c5c3_Err = Notify(v.Encrypted).Render(ctx, templ_7745c5c3_Buffer)
+					if templ_7745c5c3_Err != nil {
+						return templ_7745c5c3_Err
+					}
+				}
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, " ")
+				if templ_7745c5c3_Err != nil {
+					return templ_7745c5c3_Err
+				}
 				if v.Object != nil {
 					templ_7745c5c3_Err = Text(i18n.T(ctx, "ui.event-data-apart")).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
@@ -144,7 +156,7 @@ func EventContent(v EventView) templ.Component {
 						return templ_7745c5c3_Err
 					}
 					if v.Object.Download != "" {
-						templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<p class=\"utrecht-paragraph\">")
+						templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 2, "<p class=\"utrecht-paragraph\">")
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
@@ -152,7 +164,7 @@ func EventContent(v EventView) templ.Component {
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
-						templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 2, "</p>")
+						templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 3, "</p>")
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
@@ -201,7 +213,7 @@ func EventContent(v EventView) templ.Component {
 							return templ_7745c5c3_Err
 						}
 					}
-					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 3, " <p class=\"utrecht-paragraph\">")
+					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 4, " <p class=\"utrecht-paragraph\">")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -209,7 +221,7 @@ func EventContent(v EventView) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 4, "</p>")
+					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 5, "</p>")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}

@@ -191,7 +191,7 @@ func (p *pages) troubledEndpoints(ctx context.Context) ([]ui.EndpointRow, error)
 		// Outside its delivery window an endpoint is not behind, and after that opens it has as long as any other.
 		open := site.InWindow(r.Kind, r.Windows, late) && site.InWindow(r.Kind, r.Windows, p.Cfg.Now())
 		behind := r.Waiting > 0 && !r.Oldest.IsZero() && r.Oldest.Before(late) && open
-		return r.Status == store.EndpointActive && r.Circuit == store.CircuitClosed && !behind
+		return r.Status == store.EndpointActive && r.Circuit == store.CircuitClosed && r.Unready == nil && !behind
 	})
 	sorted.By(rows, func(a, b ui.EndpointRow) int {
 		return cmp.Or(b.Waiting-a.Waiting, cmp.Compare(a.Name, b.Name))

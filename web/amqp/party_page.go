@@ -151,7 +151,7 @@ func (a AMQPArea) certificateState(ctx context.Context, p store.AMQPParty, one s
 		return view.Mark{Kind: ui.KindError, Text: i18n.T(ctx, "amqp.certificate.expired")}
 	case now.Before(one.NotBefore.Time):
 		return view.Mark{Kind: ui.KindInfo, Text: i18n.T(ctx, "amqp.certificate.not-yet")}
-	case a.untrusted(p, one) != "":
+	case a.UntrustedIssuer(p, one) != "":
 		return view.Mark{Kind: ui.KindError, Text: i18n.T(ctx, "amqp.certificate.untrusted")}
 	case one.NotAfter.Sub(now) < soonExpires:
 		return view.Mark{Kind: ui.KindWarning, Text: i18n.T(ctx, "amqp.certificate.expires-soon")}
@@ -159,40 +159,15 @@ func (a AMQPArea) certificateState(ctx context.Context, p store.AMQPParty, one s
 	return view.Mark{Kind: ui.KindOK, Text: i18n.T(ctx, "amqp.certificate.is-valid")}
 }
 
-// untrusted gives the last issuer of a certificate whose root is not trusted; empty for one that is, and for our own to decrypt
-// with, which its sender judges and we do not.
-func (a AMQPArea) untrusted(p store.AMQPParty, one store.AMQPCertificate) string {
-	if a.AMQP == nil || p.Own && one.Purpose == store.AMQPEncrypt {
-		return ""
-	}
-	return a.AMQP.Untrusted(one)
-}
-
 // partyWarnings names the purposes that no valid certificate below a trusted root serves now.
 func (a AMQPArea) partyWarnings(ctx context.Context, p store.AMQPParty, certificates []store.AMQPCertificate) []string {
 	if p.Kind != store.AMQPHealth || len(certificates) == 0 {
 		return nil
 	}
-	now, good, issuers := a.Cfg.Now(), map[string]bool{}, map[string]string{}
-	for _, one := range certificates {
-		if now.Before(one.NotBefore.Time) || now.After(one.NotAfter.Time) {
-			continue
-		}
-		if issuer := a.untrusted(p, one); issuer != "" {
-			issuers[one.Purpose] = issuer
-		} else {
-			good[one.Purpose] = true
-		}
-	}
 	var warnings []string
 	for _, purpose := range []string{store.AMQPSign, store.AMQPEncrypt} {
-		words, issuer := i18n.Of(ctx, "amqp.purpose", purpose), issuers[purpose]
-		switch {
-		case good[purpose]:
-		case issuer != "":
-			warnings = append(warnings, i18n.T(ctx, "amqp.party.untrusted", words, issuer))
-		default:
-			warnings = append(warnings, i18n.T(ctx, "amqp.party.no-valid-certificate", words))
+		if why := a.CertificateTrouble(ctx, p, certificates, purpose); why != "" {
+			warnings = append(warnings, why)
 		}
 	}
 	return warnings

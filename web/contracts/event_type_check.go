@@ -185,10 +185,13 @@ func (p *pages) typeUses(ctx context.Context, c echo.Context, reader registry.Re
 		return &view.ReadingUses{Rows: boundRows(ctx, bound)}, err
 	case reader.PartnerID != "":
 		bound, err := p.Registry.Contracts.BoundPartner(ctx, reader, []string{name})
-		return &view.ReadingUses{Own: true, Rows: ownBoundRows(ctx, bound)}, err
+		return &view.ReadingUses{Own: true, Rows: ownBoundRows(ctx, bound), Ask: askFor(name)}, err
 	}
 	return nil, nil
 }
+
+// askFor is the form for a subscription with an event type chosen in it.
+func askFor(name string) string { return "/partner/subscriptions/new?types=" + url.QueryEscape(name) }
 
 // lineName writes a line of versions, such as 1.x, in the language of the reader.
 func lineName(ctx context.Context, line string) string {

@@ -173,7 +173,7 @@ func (p *pages) showEventType(c echo.Context, status int, check *view.EventCheck
 	if v.Uses, err = p.typeUses(ctx, c, reader, t.Name); err != nil {
 		return err
 	}
-	subscribe := "/partner/subscriptions/new?types=" + url.QueryEscape(t.Name)
+	subscribe := askFor(t.Name)
 	switch account := p.CurrentAccount(c); {
 	case account == nil:
 		v.LogIn = "/login?next=" + url.QueryEscape(subscribe)

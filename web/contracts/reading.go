@@ -131,5 +131,9 @@ func (p *pages) readingUses(c echo.Context, reader registry.Reader, about store.
 		return &view.ReadingUses{Rows: boundRows(ctx, bound)}, err
 	}
 	bound, err := p.Registry.Contracts.BoundPartner(ctx, reader, names)
-	return &view.ReadingUses{Own: true, Rows: ownBoundRows(ctx, bound)}, err
+	uses := &view.ReadingUses{Own: true, Rows: ownBoundRows(ctx, bound), Ask: "/partner/subscriptions/new"}
+	if len(names) == 1 { // of several the reader chooses
+		uses.Ask = askFor(names[0])
+	}
+	return uses, err
 }

@@ -70,7 +70,7 @@ func (p *Pages) issueSample(ctx context.Context, actor registry.Actor, area site
 		s.Missing = site.UnreadText(ctx, e.Unread)
 		return s, nil
 	}
-	encryption, err := p.encryptionOf(ctx, at)
+	encryption, err := p.EncryptionOf(ctx, at.Delivery, at.Subscription)
 	if err != nil {
 		return s, err
 	}
@@ -108,18 +108,6 @@ type request struct {
 	header http.Header
 	body   []byte
 	token  bool // an access token belongs with it
-}
-
-// encryptionOf returns how the engine encrypts the data of a delivery: that of a test as the subscriptions of its endpoint; nil for not at all.
-func (p *Pages) encryptionOf(ctx context.Context, at DeliveryContext) (*store.Encryption, error) {
-	if at.Delivery.SubscriptionID == "" {
-		all, err := p.DB.Sendings(ctx)
-		return all[at.Delivery.EndpointID].Encryption, err
-	}
-	if at.Subscription.Encrypt == "" || p.Encrypter == nil {
-		return nil, nil
-	}
-	return &store.Encryption{Recipient: at.Subscription.Encrypt, Seed: at.Subscription.EncryptSeed}, nil
 }
 
 // sentRequest writes the request of an attempt again from what is stored: its address, its headers and the event, of which the data leaves

@@ -3,6 +3,7 @@ package deliveries
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -10,7 +11,9 @@ import (
 
 	"github.com/a-h/templ"
 	"github.com/labstack/echo/v4"
+	"schakel/delivery/event"
 	"schakel/delivery/outbox"
+	"schakel/delivery/webhook"
 	"schakel/registry"
 	"schakel/store"
 	view "schakel/templates/deliveries"
@@ -147,6 +150,12 @@ func (p *Pages) showDelivery(c echo.Context, area site.DeliveryArea, reason stri
 		return err
 	}
 	v.Attempts, v.Earlier = AttemptViews(ctx, attempts, area)
+	if err := p.markEncrypted(ctx, area, at, attempts, &v); err != nil {
+		return err
+	}
+	if v.Event.Encrypted, v.Encrypted = v.Encrypted, nil; v.Event.Encrypted != nil {
+		v.Event.Encrypted.Texts = append(v.Event.Encrypted.Texts, i18n.T(ctx, "ui.encrypted-shown"))
+	}
 	if v.Others, err = p.OtherDeliveries(c, area, d.EventID, d.ID); err != nil {
 		return err
 	}
@@ -187,7 +196,45 @@ func (p *Pages) Outcome(c echo.Context, area site.DeliveryArea, d store.Delivery
 	}
 	v.Self = self
 	v.Attempts, v.Earlier = AttemptViews(ctx, attempts, area)
+	if err := p.markEncrypted(ctx, area, at, attempts, &v); err != nil {
+		return nil, err
+	}
 	return view.Outcome(v), nil
+}
+
+// markEncrypted names the key of the data of a delivery, and marks the attempts with data encrypted: those since the last change of the encryption,
+// because nobody knows how it was before.
+func (p *Pages) markEncrypted(ctx context.Context, area site.DeliveryArea, at DeliveryContext, attempts []store.Attempt, v *view.DeliveryView) error {
+	encryption, err := p.EncryptionOf(ctx, at.Delivery, at.Subscription)
+	if err != nil || encryption == nil {
+		return err
+	}
+	if has, err := p.hasData(ctx, at.Delivery.EventID); err != nil || !has {
+		return err
+	}
+	v.Encrypted = p.EncryptedNotice(ctx, encryption, area.Base)
+	changed, _, err := p.DB.Audits(ctx, store.AuditFilter{
+		ObjectKind: "subscription", ObjectID: encryption.SubscriptionID, Action: registry.ActionSubscriptionEncryption, Page: store.Page{Number: 1, Size: 1},
+	})
+	if err != nil {
+		return fmt.Errorf("find the last change of an encryption: %w", err)
+	}
+	for i := range v.Attempts {
+		a := attempts[len(attempts)-1-i] // the newest comes first
+		sent := a.ErrorKind != string(webhook.KindEncryption) && a.Unread == nil
+		v.Attempts[i].Encrypted = sent && (len(changed) == 0 || !a.StartedAt.Before(changed[0].At.Time))
+	}
+	return nil
+}
+
+// hasData reports whether an event has data, in it or stored apart.
+func (p *Pages) hasData(ctx context.Context, eventID string) (bool, error) {
+	e, err := p.DB.Event(ctx, eventID)
+	if err != nil || event.DataKind(e.DataKind) != event.DataNone {
+		return err == nil, err
+	}
+	apart, err := p.DB.ObjectsOf(ctx, eventID)
+	return len(apart) > 0, err
 }
 
 // eventOf shows the event of a delivery, to a partner only what it may read.

@@ -39,8 +39,11 @@ func (p *pages) showEndpoint(c echo.Context, r site.Refusal) error {
 	if err := p.fillEndpoint(ctx, who, endpoint, &v); err != nil {
 		return err
 	}
+	if v.Unready, err = p.Readiness(true).OfEndpoint(ctx, endpoint); err != nil {
+		return err
+	}
 	page := p.Frame(c, endpoint.Name, ui.Crumb{Label: i18n.T(ctx, "partners.label.endpoints"), Href: "/admin/endpoints"})
-	page.Badge, page.Invalid = ui.State(endpoint.Status), r.Status != 0
+	page.Badge, page.Invalid = ui.BadgeOr(endpoint.Status, v.Unready), r.Status != 0
 	if err := p.noteMove(ctx, &page, endpoint, "/admin/endpoints/"+endpoint.ID); err != nil {
 		return err
 	}
@@ -91,6 +94,13 @@ func (p *pages) fillEndpoint(ctx context.Context, who registry.Actor, e store.En
 	if v.Check, err = p.lastCheck(ctx, e, "/admin/endpoints/"+e.ID); err != nil {
 		return err
 	}
+	edit := ""
+	if v.EditHref != "" {
+		edit = v.EditHref + "/edit"
+	}
+	if v.Previous, err = p.previousAddress(ctx, e, edit); err != nil {
+		return err
+	}
 	v.IssuesHref = "/admin/issues?state=unresolved&endpoint=" + e.ID
 	if v.Issues, err = unresolvedIssues(ctx, p.DB, e.ID); err != nil {
 		return err
@@ -110,7 +120,7 @@ func (p *pages) fillEndpoint(ctx context.Context, who registry.Actor, e store.En
 	if v.TestAction != "" && sendsAnything(subs) {
 		v.ReplayHref, v.AgainHref = "/admin/replays?endpoint="+e.ID, "/admin/jobs/new?endpoint="+e.ID
 	}
-	if v.Subscriptions, err = subscriptionRows(ctx, p.AdminNames(), subs); err != nil {
+	if v.Subscriptions, err = subscriptionRows(ctx, p.AdminNames(), p.Readiness(true), subs); err != nil {
 		return err
 	}
 	v.History, err = p.History(ctx, store.AuditFilter{ObjectKind: "endpoint", ObjectID: e.ID}, "")
@@ -148,11 +158,7 @@ func (p *pages) endpointSteps() []site.Step {
 
 // adminEndpointTest sends a test event and shows what comes of it.
 func (p *pages) adminEndpointTest(c echo.Context) error {
-	own, err := p.Registry.Partners.Own(c.Request().Context())
-	if err != nil {
-		return err
-	}
-	_, delivery, err := p.Engine.SendTest(c.Request().Context(), site.EngineActor(c), c.Param("id"), testSource(own))
+	delivery, err := p.sendTest(c, c.Param("id"))
 	if errors.Is(err, outbox.ErrNothingSent) {
 		p.Flash(c, ui.KindWarning, site.Sentence(err))
 		return c.Redirect(http.StatusSeeOther, "/admin/endpoints/"+c.Param("id"))

@@ -64,7 +64,7 @@ func (p *pages) adminSubscriptions(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	rows, err := subscriptionRows(ctx, names, subs)
+	rows, err := subscriptionRows(ctx, names, p.Readiness(true), subs)
 	if err != nil {
 		return err
 	}
@@ -141,7 +141,7 @@ func (p *pages) adminClients(c echo.Context) error {
 	return p.Render(c, http.StatusOK, view.AdminClients(page, v))
 }
 
-func subscriptionRows(ctx context.Context, n site.AdminNames, subs []store.Subscription) ([]view.SubscriptionRow, error) {
+func subscriptionRows(ctx context.Context, n site.AdminNames, ready *site.Readiness, subs []store.Subscription) ([]view.SubscriptionRow, error) {
 	var rows []view.SubscriptionRow
 	if err := n.LearnPartners(ctx, site.IDsOf(subs, func(s store.Subscription) string { return s.PartnerID })); err != nil {
 		return nil, err
@@ -158,9 +158,13 @@ func subscriptionRows(ctx context.Context, n site.AdminNames, subs []store.Subsc
 		if err != nil {
 			return nil, err
 		}
+		unready, err := ready.OfSubscription(ctx, s)
+		if err != nil {
+			return nil, err
+		}
 		rows = append(rows, view.SubscriptionRow{
 			Name: subscriptionName(ctx, s), Href: "/admin/subscriptions/" + s.ID, Partner: partner, Endpoint: endpoint,
-			Types: gets(ctx, s), Status: s.Status, Since: s.CreatedAt.Time,
+			Types: gets(ctx, s), Status: s.Status, Unready: unready, Since: s.CreatedAt.Time,
 		})
 	}
 	return rows, nil

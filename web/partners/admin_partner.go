@@ -183,7 +183,7 @@ func (p *pages) fillPartner(ctx context.Context, who registry.Actor, partner sto
 		return err
 	}
 	names := p.AdminNames()
-	if v.Subscriptions, err = subscriptionRows(ctx, names, subs); err != nil {
+	if v.Subscriptions, err = subscriptionRows(ctx, names, p.Readiness(true), subs); err != nil {
 		return err
 	}
 	if v.Clients, err = clientRows(ctx, names, clients); err != nil {

@@ -36,6 +36,9 @@ func (p *pages) showSubscription(c echo.Context, r site.Refusal) error {
 	if v.Orphaned, err = p.orphanedBy(ctx, sub); err != nil {
 		return err
 	}
+	if v.Unready, err = p.Readiness(true).OfSubscription(ctx, sub); err != nil {
+		return err
+	}
 	v.Facts = p.EndpointFacts(ctx, grant.Endpoint, grant.Host)
 	if v.Check, err = p.lastCheck(ctx, grant.Endpoint, "/admin/endpoints/"+grant.Endpoint.ID); err != nil {
 		return err
@@ -57,7 +60,7 @@ func (p *pages) showSubscription(c echo.Context, r site.Refusal) error {
 		title = i18n.T(ctx, "partners.subscription.of", grant.Partner.Name)
 	}
 	page := p.Frame(c, title, ui.Crumb{Label: i18n.T(ctx, "partners.label.subscriptions"), Href: "/admin/subscriptions"})
-	page.Badge, page.Invalid = ui.State(sub.Status), r.Status != 0
+	page.Badge, page.Invalid = ui.BadgeOr(sub.Status, v.Unready), r.Status != 0
 	if err := p.NoteWaiting(ctx, &page, "subscription", sub.ID); err != nil {
 		return err
 	}
@@ -140,7 +143,7 @@ func (p *pages) subscriptionSteps() []site.Step {
 	return []site.Step{
 		{
 			Verb: "approve", Proof: true, Needs: registry.DecideApprovals, Do: p.approveSubscription, From: []string{store.SubscriptionRequested}, Kind: ui.Primary, Two: registry.TwoApprovals,
-			Label: "partners.subscription.approve", Done: "partners.subscription.approved",
+			Label: "partners.subscription.approve", Done: "partners.subscription.approved", Confirm: p.confirmApproved,
 		},
 		{
 			Verb: "reject", Needs: registry.DecideApprovals, Do: site.ByID(subs.Reject), From: []string{store.SubscriptionRequested}, Reason: true,
@@ -169,4 +172,18 @@ func (p *pages) subscriptionSteps() []site.Step {
 // approveSubscription approves what the page showed: when the subscription changed meanwhile, it approves nothing.
 func (p *pages) approveSubscription(c echo.Context, a registry.Actor, _ string) error {
 	return p.Registry.Subscriptions.ApproveSeen(c.Request().Context(), a, c.Param("id"), c.Request().PostForm.Get("seen"))
+}
+
+// confirmApproved confirms an approval: that events are sent from now on is not said of what cannot be sent to.
+func (p *pages) confirmApproved(c echo.Context) (i18n.Message, error) {
+	ctx := c.Request().Context()
+	sub, err := p.Registry.Subscriptions.Get(ctx, site.Actor(c).Scope(), c.Param("id"))
+	if err != nil {
+		return "", err
+	}
+	unready, err := p.Readiness(true).OfSubscription(ctx, sub)
+	if unready != nil {
+		return i18n.M("partners.subscription.approved-unready", i18n.Raw(unready.Why)), err
+	}
+	return "partners.subscription.approved", err
 }

@@ -122,6 +122,22 @@ func (d ownerPages) showEndpoint(c echo.Context, status int, change func(*view.E
 	if v.Check, err = d.pages.lastCheck(c.Request().Context(), e, v.Href); err != nil {
 		return err
 	}
+	edit := ""
+	if v.CanEnd {
+		edit = v.Href + "/edit"
+	}
+	if v.Previous, err = d.pages.previousAddress(c.Request().Context(), e, edit); err != nil {
+		return err
+	}
+	ready := d.Readiness(site.Actor(c).Administrator)
+	if v.Unready, err = ready.OfEndpoint(c.Request().Context(), e); err != nil {
+		return err
+	}
+	for i, s := range subs {
+		if v.Subscriptions[i].Unready, err = ready.OfSubscription(c.Request().Context(), s); err != nil {
+			return err
+		}
+	}
 	if v.Queue, err = d.queueOf(c.Request().Context(), e); err != nil {
 		return err
 	}
@@ -160,7 +176,7 @@ func (d ownerPages) showEndpoint(c echo.Context, status int, change func(*view.E
 	}
 	change(&v)
 	page := d.PageFrame(c, e.Name, d.crumbsToEndpoints(c.Request().Context(), store.Endpoint{})...)
-	page.Badge, page.Invalid = ui.State(e.Status), status != http.StatusOK
+	page.Badge, page.Invalid = ui.BadgeOr(e.Status, v.Unready), status != http.StatusOK
 	if err := d.pages.noteMove(c.Request().Context(), &page, e, v.Href); err != nil {
 		return err
 	}

@@ -109,11 +109,11 @@ func (p *pages) checkExample(ctx context.Context, e store.Endpoint, eventType, s
 	if err != nil || !slices.Contains(types, eventType) {
 		return nil, err
 	}
-	versions, err := p.DB.EventTypeVersions(ctx, eventType)
+	versions, err := p.versionsAt(ctx, e, eventType)
 	if err != nil || len(versions) == 0 {
 		return nil, err
 	}
-	return []byte(exampleEvent(versions[len(versions)-1], source, nil, p.Cfg.Now())), nil
+	return []byte(exampleEvent(versions[0], source, nil, p.Cfg.Now())), nil
 }
 
 // subscribedTypes lists the event types that are subscribed to, or asked for, at an endpoint.

@@ -22,13 +22,13 @@ import (
 
 // newEndpoint shows the form for another endpoint.
 func (d ownerPages) newEndpoint(c echo.Context) error {
-	if owner, err := d.Owner(c); err != nil || site.Waits(c.Request().Context(), owner) != "" {
+	owner, err := d.Owner(c)
+	if err != nil || site.Waits(c.Request().Context(), owner) != "" {
 		return d.Closed(c, err, "/endpoints")
 	}
-	kinds := d.Registry.Endpoints.ServedKinds()
-	kind := c.QueryParam("kind")
-	if !slices.Contains(kinds, kind) {
-		kind = kinds[0]
+	kind, err := d.kindToAdd(c, owner)
+	if err != nil {
+		return err
 	}
 	set, err := d.Registry.Profile.Current(c.Request().Context())
 	if err != nil {
@@ -39,14 +39,40 @@ func (d ownerPages) newEndpoint(c echo.Context) error {
 	}}, nil)
 }
 
+// kindToAdd returns the kind of endpoint that the address asks for, or else what the organisation chose at its registration for its first one. A test
+// inbox is no way to receive.
+func (d ownerPages) kindToAdd(c echo.Context, owner store.Partner) (string, error) {
+	kinds := d.Registry.Endpoints.ServedKinds()
+	if kind := c.QueryParam("kind"); slices.Contains(kinds, kind) {
+		return kind, nil
+	}
+	made, err := d.Registry.Endpoints.List(c.Request().Context(), registry.ScopeOf(owner.ID), owner.ID)
+	if err != nil {
+		return "", err
+	}
+	if slices.ContainsFunc(made, func(e store.Endpoint) bool { return e.Kind != store.EndpointInbox }) {
+		return kinds[0], nil
+	}
+	for _, kind := range owner.EndpointKinds {
+		if slices.Contains(kinds, kind) {
+			return kind, nil
+		}
+	}
+	return kinds[0], nil
+}
+
 // editEndpoint shows the form with what an endpoint is now.
 func (d ownerPages) editEndpoint(c echo.Context) error {
 	owner, e, err := d.ownEndpoint(c)
 	if err != nil || site.Waits(c.Request().Context(), owner) != "" || e.Status == store.EndpointEnded {
 		return d.Closed(c, err, "/endpoints/"+e.ID)
 	}
+	address, err := d.addressToEdit(c, e)
+	if err != nil {
+		return err
+	}
 	return d.showEndpointForm(c, http.StatusOK, e, endpointForm{typed: SendingOf(e), EndpointInput: partners.EndpointInput{
-		Name: e.Name, Kind: e.Kind, URL: e.URL, ContentMode: e.ContentMode, TokenURL: e.TokenURL, TokenClientID: e.TokenClientID,
+		Name: e.Name, Kind: e.Kind, URL: address, ContentMode: e.ContentMode, TokenURL: e.TokenURL, TokenClientID: e.TokenClientID,
 		TokenScope: e.TokenScope, TokenAuthMethod: e.TokenAuthMethod, RatePerSecond: e.RatePerSecond, MaxConcurrency: e.MaxConcurrency,
 		TimeoutSeconds: e.TimeoutMS / 1000,
 	}}, nil)
@@ -62,7 +88,10 @@ func (d ownerPages) updateEndpoint(c echo.Context) error {
 		if err := d.tryToken(c.Request().Context(), in, e); err != nil {
 			return err
 		}
-		_, err := d.Registry.Endpoints.Update(c.Request().Context(), site.Actor(c), e.ID, in.EndpointInput)
+		changed, err := d.Registry.Endpoints.Update(c.Request().Context(), site.Actor(c), e.ID, in.EndpointInput)
+		if err == nil && changed.Kind == store.EndpointWebhook && changed.URL != e.URL {
+			return d.testNewAddress(c, changed, in.anyway)
+		}
 		return d.movedOrSaved(c, err, e.ID, in.URL)
 	}, d.showEndpointForm)
 }

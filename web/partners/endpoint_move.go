@@ -67,7 +67,14 @@ func (d ownerPages) decideMove(c echo.Context, do func(ctx context.Context, acto
 	if err != nil {
 		return err
 	}
-	err = do(c.Request().Context(), site.Actor(c), e.ID, form.Get("move"))
+	ctx := c.Request().Context()
+	if err = do(ctx, site.Actor(c), e.ID, form.Get("move")); err != nil {
+		return d.Settled(c, err, d.Href("/endpoints/"+e.ID)+"/move", "")
+	}
+	now, err := d.Registry.Endpoints.Get(ctx, registry.ScopeOf(e.PartnerID), e.ID)
+	if err == nil && now.URL != e.URL {
+		return d.testNewAddress(c, now, false)
+	}
 	return d.Settled(c, err, d.Href("/endpoints/"+e.ID)+"/move", done)
 }
 
@@ -109,8 +116,26 @@ func (p *pages) approveMove(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	err = p.Registry.Endpoints.ApproveMove(c.Request().Context(), site.Actor(c), c.Param("id"), form.Get("move"))
-	return p.Settled(c, err, "/admin/endpoints/"+c.Param("id")+"/move", "partners.move.approved")
+	ctx, here := c.Request().Context(), "/admin/endpoints/"+c.Param("id")+"/move"
+	before, err := p.Registry.Endpoints.Get(ctx, site.Actor(c).Scope(), c.Param("id"))
+	if err != nil {
+		return err
+	}
+	if err = p.Registry.Endpoints.ApproveMove(ctx, site.Actor(c), before.ID, form.Get("move")); err != nil {
+		return p.Settled(c, err, here, "")
+	}
+	now, err := p.Registry.Endpoints.Get(ctx, site.Actor(c).Scope(), before.ID)
+	if err != nil || now.URL == before.URL || now.Status != store.EndpointActive {
+		return p.Settled(c, err, here, "partners.move.approved")
+	}
+	delivery, err := p.sendTest(c, now.ID)
+	if err == nil {
+		err = p.awaitAttempt(ctx, delivery)
+	}
+	if err != nil {
+		return err
+	}
+	return p.Done(c, "/admin/deliveries/"+delivery, "partners.move.approved-tested")
 }
 
 func (p *pages) declineMove(c echo.Context) error {

@@ -45,7 +45,7 @@ func (d ownerPages) queueOf(ctx context.Context, e store.Endpoint) (view.Endpoin
 // queues are the endpoints that are stopped, or at which deliveries wait for long.
 func (d ownerPages) queues(ctx context.Context, endpoints []store.Endpoint) ([]view.EndpointQueue, error) {
 	var list []view.EndpointQueue
-	late := d.Cfg.Now().Add(-lateAfter)
+	late, ready := d.Cfg.Now().Add(-lateAfter), d.Readiness(false)
 	for _, e := range endpoints {
 		if e.Status == store.EndpointEnded {
 			continue
@@ -53,6 +53,13 @@ func (d ownerPages) queues(ctx context.Context, endpoints []store.Endpoint) ([]v
 		q, err := d.queueOf(ctx, e)
 		if err != nil {
 			return nil, err
+		}
+		unready, err := ready.OfEndpoint(ctx, e)
+		if err != nil {
+			return nil, err
+		}
+		if unready != nil && q.Why == "" {
+			q.Why, q.Next = unready.Notice().Texts[0], ""
 		}
 		if q.Why != "" || q.Waiting > 0 && q.Oldest.Before(late) {
 			list = append(list, q)

@@ -37,11 +37,7 @@ func (d ownerPages) createEndpoint(c echo.Context) error {
 func (d ownerPages) beginSetup(c echo.Context, made store.Endpoint, failing bool) error {
 	href := d.setupHref(made)
 	if tested(made.Kind) && !failing {
-		own, err := d.Registry.Partners.Own(c.Request().Context())
-		if err != nil {
-			return err
-		}
-		_, delivery, err := d.Engine.SendTest(c.Request().Context(), site.EngineActor(c), made.ID, testSource(own))
+		delivery, err := d.pages.sendTest(c, made.ID)
 		if err != nil {
 			return err
 		}
@@ -75,6 +71,10 @@ func (d ownerPages) setupEndpoint(c echo.Context) error {
 	if v.Check, err = d.pages.lastCheck(ctx, e, here); err != nil {
 		return err
 	}
+	if v.Previous, err = d.pages.previousAddress(ctx, e, here+"/edit"); err != nil {
+		return err
+	}
+	v.Address = e.URL
 	if v.Next, err = d.nextSteps(c, e); err != nil {
 		return err
 	}
@@ -97,7 +97,7 @@ func (d ownerPages) fillSetupOutcome(c echo.Context, e store.Endpoint, v *view.S
 		return err
 	}
 	if row.Attempts == 0 {
-		if err := d.awaitAttempt(ctx, id); err != nil {
+		if err := d.pages.awaitAttempt(ctx, id); err != nil {
 			return err
 		}
 		if row, err = d.DB.Delivery(ctx, id); err != nil {

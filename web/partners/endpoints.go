@@ -66,10 +66,15 @@ func (d ownerPages) endpoints(c echo.Context) error {
 	if err != nil {
 		return err
 	}
+	ready := d.Readiness(site.Actor(c).Administrator)
 	for _, e := range shown {
+		unready, err := ready.OfEndpoint(c.Request().Context(), e)
+		if err != nil {
+			return err
+		}
 		v.Rows = append(v.Rows, view.OwnEndpoint{
 			Name: e.Name, Href: d.Href("/endpoints/" + e.ID), Kind: site.KindLabel(c.Request().Context(), e.Kind), Host: partners.EndpointHost(e),
-			State: e.Status, Circuit: e.Circuit, Since: e.UpdatedAt.Time, Spark: drawn[e.ID],
+			State: e.Status, Circuit: e.Circuit, Unready: unready, Since: e.UpdatedAt.Time, Spark: drawn[e.ID],
 		})
 	}
 	page := d.Page(c, i18n.T(c.Request().Context(), "partners.label.endpoints"))

@@ -11,6 +11,7 @@ import (
 	"github.com/labstack/echo/v4"
 	"schakel/delivery/event"
 	"schakel/delivery/inbox"
+	"schakel/delivery/jwe"
 	"schakel/registry"
 	"schakel/registry/identity/token"
 	"schakel/registry/partners"
@@ -199,6 +200,9 @@ func (d ownerPages) againstContract(ctx context.Context, m store.InboxMessage, h
 		return nil, false, nil //nolint:nilerr // its findings were listed when it came
 	}
 	for i := range events {
+		if events[i].DataType() == jwe.MediaType { // its contract is about what is in there
+			continue
+		}
 		versions, err := d.DB.EventTypeVersions(ctx, events[i].Type)
 		if err != nil {
 			return nil, false, err

@@ -84,9 +84,15 @@ func (d ownerPages) showSubscription(c echo.Context, status int, change func(*vi
 	if v.Selected, err = d.pages.selected(c.Request().Context(), grant.Subscription, grant.Endpoint); err != nil {
 		return err
 	}
+	if v.Unready, err = d.Readiness(site.Actor(c).Administrator).OfSubscription(c.Request().Context(), grant.Subscription); err != nil {
+		return err
+	}
+	if v.Unready != nil && grant.Subscription.Status == store.SubscriptionApproved {
+		v.StateText = i18n.T(c.Request().Context(), "partners.subscription.unready")
+	}
 	change(&v)
 	page := d.PageFrame(c, site.SubscriptionLabel(c.Request().Context(), grant.Subscription), ui.Crumb{Label: i18n.T(c.Request().Context(), "partners.label.subscriptions"), Href: d.Href("/subscriptions")})
-	page.Badge, page.Invalid = ui.State(grant.Subscription.Status), status != http.StatusOK
+	page.Badge, page.Invalid = ui.BadgeOr(grant.Subscription.Status, v.Unready), status != http.StatusOK
 	return d.Render(c, status, view.SubscriptionPage(page, v))
 }
 

@@ -52,8 +52,13 @@ func (d ownerPages) subscriptions(c echo.Context) error {
 	}
 	v.Total, v.Pager = total, site.Pager(c, paging, total)
 	v.Endpoints = append([]ui.Option{{Value: "", Label: i18n.T(ctx, "partners.subscription.any-endpoint")}}, endpointOptions(ctx, endpoints)...)
+	ready := d.Readiness(site.Actor(c).Administrator)
 	for _, s := range rows {
-		v.Rows = append(v.Rows, d.subscriptionRow(ctx, s, endpoints))
+		row := d.subscriptionRow(ctx, s, endpoints)
+		if row.Unready, err = ready.OfSubscription(ctx, s); err != nil {
+			return err
+		}
+		v.Rows = append(v.Rows, row)
 	}
 	page := d.Page(c, i18n.T(ctx, "partners.label.subscriptions"))
 	page.Lead = i18n.T(ctx, "partners.subscription.lead")

@@ -11,12 +11,10 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/labstack/echo/v4"
 	"schakel/delivery/event"
 	"schakel/delivery/outbox"
 	"schakel/registry"
-	"schakel/registry/contracts/outline"
 	"schakel/store"
 	"schakel/templates/i18n"
 	view "schakel/templates/partners"
@@ -93,11 +91,7 @@ func (d ownerPages) testEndpoint(c echo.Context) error {
 }
 
 func (d ownerPages) sendPlainTest(c echo.Context, e store.Endpoint, setup bool) error {
-	own, err := d.Registry.Partners.Own(c.Request().Context())
-	if err != nil {
-		return err
-	}
-	_, delivery, err := d.Engine.SendTest(c.Request().Context(), site.EngineActor(c), e.ID, testSource(own))
+	delivery, err := d.pages.sendTest(c, e.ID)
 	href := d.Deliveries + "/" + delivery
 	if setup {
 		href = d.setupHref(e) + "?" + url.Values{"delivery": {delivery}}.Encode()
@@ -124,7 +118,7 @@ func (d ownerPages) sendTypedTest(c echo.Context, e store.Endpoint, in testForm)
 	if wrong != "" {
 		return registry.Invalid(registry.Problems{"event": wrong})
 	}
-	versions, err := d.DB.EventTypeVersions(ctx, in.eventType)
+	versions, err := d.pages.versionsAt(ctx, e, in.eventType)
 	if err != nil {
 		return err
 	}
@@ -136,7 +130,7 @@ func (d ownerPages) sendTypedTest(c echo.Context, e store.Endpoint, in testForm)
 	}
 	_, delivery, err := d.Engine.SendTestEvent(ctx, site.EngineActor(c), e.ID, ev)
 	if err == nil {
-		err = d.awaitAttempt(ctx, delivery)
+		err = d.pages.awaitAttempt(ctx, delivery)
 	}
 	back := d.Href("/endpoints/"+e.ID) + "/test?" + url.Values{"type": {in.eventType}, "delivery": {delivery}}.Encode()
 	return d.Settled(c, err, back, "partners.test.sent")
@@ -173,13 +167,13 @@ const (
 )
 
 // awaitAttempt waits a little for the first attempt at a delivery, so that its outcome is on the page without JavaScript.
-func (d ownerPages) awaitAttempt(ctx context.Context, id string) error {
+func (p *pages) awaitAttempt(ctx context.Context, id string) error {
 	ctx, cancel := context.WithTimeout(ctx, testPatience)
 	defer cancel()
 	tick := time.NewTicker(testPoll)
 	defer tick.Stop()
 	for {
-		row, err := d.DB.Delivery(ctx, id)
+		row, err := p.DB.Delivery(ctx, id)
 		switch {
 		case ctx.Err() != nil:
 			return nil // the page shows that it waits
@@ -192,7 +186,7 @@ func (d ownerPages) awaitAttempt(ctx context.Context, id string) error {
 		case <-tick.C:
 		case <-ctx.Done():
 			return nil
-		case <-d.Cfg.Draining:
+		case <-p.Cfg.Draining:
 			return nil
 		}
 	}
@@ -252,6 +246,13 @@ func (d ownerPages) showTest(c echo.Context, status int, e store.Endpoint, in te
 	}
 	if chosen >= 0 {
 		t := types[chosen]
+		versions, err := d.pages.versionsAt(ctx, e, t.Name)
+		if err != nil {
+			return err
+		}
+		if len(versions) > 0 {
+			t = versions[0]
+		}
 		v.Type, v.Contract = t.Name, ui.Named{Name: t.ContractID + " " + t.ContractVersion, Href: site.ContractVersionHref(t.ContractID, t.ContractVersion)}
 		if in.content == "" && len(wrong) == 0 {
 			own, err := d.Registry.Partners.Own(ctx)
@@ -261,6 +262,11 @@ func (d ownerPages) showTest(c echo.Context, status int, e store.Endpoint, in te
 			v.Event = exampleEvent(t, testSource(own), nil, d.Cfg.Now())
 		}
 	}
+	encryption, err := d.TestEncryption(ctx, e.ID, cmp.Or(v.Type, outbox.TestEventType))
+	if err != nil {
+		return err
+	}
+	v.Encrypted = d.EncryptedNotice(ctx, encryption, d.Base)
 	for _, f := range in.findings {
 		row := view.TestFinding{Pointer: f.Pointer, Text: f.Detail.In(ctx)}
 		if f.Line > 0 {
@@ -294,57 +300,4 @@ func (d ownerPages) testOutcome(c echo.Context, e store.Endpoint, id, action str
 	self := action + "?" + url.Values{"type": {row.EventType}, "delivery": {id}}.Encode()
 	shown, err := d.pages.others.Outcome(c, area, row, self)
 	return &view.TestOutcome{Content: shown, Href: area.Delivery(id), Waits: row.Attempts == 0, Self: self}, err
-}
-
-// exampleEvent makes an event of a type from the example in its contract, or else from the schema of its data. It has an id of its own
-// each time, so that a receiver does not take it for one that it had. A source of the example that may refuses gives way to source.
-func exampleEvent(t store.EventType, source string, may func(source string) bool, now time.Time) string {
-	e := map[string]json.RawMessage{}
-	data := json.RawMessage(t.Example)
-	switch {
-	case len(data) > 0 && site.IsWholeEvent(data):
-		_ = json.Unmarshal(data, &e) // it is an object: that was just seen
-	case len(data) == 0 && t.DataSchema != "":
-		data = outline.MakeSample(t.DataSchema)
-		fallthrough
-	default:
-		if len(data) > 0 {
-			e["data"] = data
-		}
-		e["datacontenttype"], e["source"] = quoted(cmp.Or(t.ContentType, "application/json")), quoted(source)
-	}
-	var own string
-	if may != nil && (json.Unmarshal(e["source"], &own) != nil || !may(own)) {
-		e["source"] = quoted(source)
-	}
-	e["specversion"], e["type"], e["id"] = quoted("1.0"), quoted(t.Name), quoted(uuid.NewString())
-	e["time"], e[outbox.TestExtension] = quoted(now.UTC().Format("2006-01-02T15:04:05.000Z")), json.RawMessage("true")
-	return inOrder(e)
-}
-
-// inOrder writes an event with the attributes first that every event has, and its data last.
-func inOrder(e map[string]json.RawMessage) string {
-	names := []string{"specversion", "id", "source", "type", "time", "subject", "datacontenttype", "dataschema"}
-	var rest []string
-	for name := range e {
-		if !slices.Contains(names, name) && name != "data" {
-			rest = append(rest, name)
-		}
-	}
-	slices.Sort(rest)
-	text := []byte{'{'}
-	for _, name := range append(append(names, rest...), "data") {
-		if value, ok := e[name]; ok {
-			if len(text) > 1 {
-				text = append(text, ',')
-			}
-			text = append(append(append(text, quoted(name)...), ':'), value...)
-		}
-	}
-	return site.IndentedJSON(append(text, '}'))
-}
-
-func quoted(text string) json.RawMessage {
-	written, _ := json.Marshal(text) // a string cannot fail to encode
-	return written
 }

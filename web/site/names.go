@@ -249,14 +249,19 @@ func (p *Portal) EndpointRows(ctx context.Context, scope registry.Scope, partner
 		return nil, err
 	}
 	var rows []ui.EndpointRow
+	ready := p.Readiness(true)
 	for _, e := range endpoints {
+		unready, err := ready.OfEndpoint(ctx, e)
+		if err != nil {
+			return nil, err
+		}
 		partner, err := names.PartnerLink(ctx, e.PartnerID)
 		if err != nil {
 			return nil, err
 		}
 		rows = append(rows, ui.EndpointRow{
 			ID: e.ID, Name: e.Name, Href: "/admin/endpoints/" + e.ID, Kind: e.Kind, Host: partners.EndpointHost(e), Partner: partner,
-			Status: e.Status, Circuit: e.Circuit, Waiting: waiting[e.ID].Waiting, Oldest: waiting[e.ID].OldestDue.Time, Windows: e.Windows, Why: i18n.Message(e.StatusReason).In(ctx),
+			Status: e.Status, Circuit: e.Circuit, Waiting: waiting[e.ID].Waiting, Oldest: waiting[e.ID].OldestDue.Time, Windows: e.Windows, Why: i18n.Message(e.StatusReason).In(ctx), Unready: unready,
 		})
 	}
 	return rows, nil

@@ -22,6 +22,8 @@ type Step struct {
 	From []string
 	// Label is the text of the button, explain announces the effect, done confirms it.
 	Label, Explain, Done i18n.Message
+	// Confirm, when set, confirms it in place of Done, by how things are then.
+	Confirm func(c echo.Context) (i18n.Message, error)
 	// Kind styles a button which acts at once; empty asks for a second click.
 	Kind ui.ButtonKind
 	// Reason asks for a reason, which the partner gets.
@@ -125,6 +127,11 @@ func (p *Portal) Take(c echo.Context, s Step, back string, again func(echo.Conte
 	}
 	if err != nil {
 		return err
+	}
+	if s.Confirm != nil {
+		if s.Done, err = s.Confirm(c); err != nil {
+			return err
+		}
 	}
 	if s.Mails {
 		return p.Done(c, back, p.Mailed(s.Done, "site.partner-mailed", "site.tell-partner"))
