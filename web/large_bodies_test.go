@@ -120,6 +120,8 @@ func TestLargeDataGoesThrough(t *testing.T) {
 		t.Errorf("the audit trail says %v", taken)
 	}
 	w.stranger.get(t, address).problem(t, http.StatusNotFound, "not-found")
+	// The partner of the consumer has another client, whose keys a partner changes as it likes: it has no scope to read.
+	w.apiHarness.publisher(t, must(w.db.Client(t.Context(), w.consumer.id))(t).PartnerID).get(t, address).problem(t, http.StatusForbidden, "insufficient-scope")
 	w.consumer.get(t, site.ObjectsPath+"obj_none").problem(t, http.StatusNotFound, "not-found")
 	w.anyone().get(t, address).problem(t, http.StatusUnauthorized, "token-missing")
 	w.consumer.get(t, address+"?access_token=x").problem(t, http.StatusBadRequest, "token-in-query")

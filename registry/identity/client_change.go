@@ -56,21 +56,17 @@ func (c *Clients) Update(ctx context.Context, actor registry.Actor, id string, i
 		if err != nil {
 			return registry.Found("partner", err)
 		}
-		if HasSecret(client.AuthMethod) {
-			*client = AskedKeys(*client) // the form shows no secret: one that waits goes on waiting
-		}
+		*client = AskedKeys(*client) // what the form does not show, such as a secret, goes on waiting
 		c.apply(ctx, client, asked, actor, tx.Now)
 		if err := c.holdKeys(ctx, actor, before, client); err != nil {
 			return err
 		}
-		keys := clientKeysOf(*client) != clientKeysOf(before) || client.CertificateSubject != before.CertificateSubject || client.CertificateBound != before.CertificateBound ||
-			client.CertificateKeys != before.CertificateKeys || client.DPoPBound != before.DPoPBound
 		details, err := c.grantedSources(ctx, tx, owner, before.PublishSources, *client, asked.SourceReason)
 		if err != nil {
 			return err
 		}
 		client.StatusReason = ""
-		if keys {
+		if clientKeysOf(*client) != clientKeysOf(before) {
 			client.TokenVersion++
 		}
 		if err := tx.UpdateClient(ctx, client); err != nil {
@@ -93,6 +89,7 @@ func (c *Clients) RotateSecret(ctx context.Context, actor registry.Actor, id str
 			return registry.Conflict("identity.client-no-secret")
 		}
 		before := *client
+		*client = AskedKeys(*client)
 		secret, client.SecretHash = token.NewSecret()
 		if err := c.holdKeys(ctx, actor, before, client); err != nil {
 			return err
@@ -134,7 +131,8 @@ func (c *Clients) AddKeyPair(ctx context.Context, actor registry.Actor, id strin
 			return registry.Conflict("identity.keys-full", err.Error())
 		}
 		before := *client
-		client.JWKS, client.JWKSURI = keys, ""
+		*client = asked
+		client.JWKS = keys
 		if err := c.holdKeys(ctx, actor, before, client); err != nil {
 			return err
 		}

@@ -49,7 +49,7 @@ func (c *Clients) holdApproval(ctx context.Context, actor registry.Actor, id str
 			if g.Keys != "" {
 				changes = append(changes, i18n.M("identity.confirm.keys", g.Keys))
 			}
-			state, err := registry.Fingerprint(g.Seen, g.Client.Status, g.Partner.Status, g.Client.JWKS, g.Client.JWKSURI, g.Client.AuthMethod)
+			state, err := registry.Fingerprint(g.Seen, g.Client.Status, g.Partner.Status, clientKeysOf(g.Client), g.Client.AuthMethod)
 			return changes, state, err
 		},
 	}, do)

@@ -30,14 +30,25 @@ func (c *Clients) FreeScopes(ctx context.Context) []string {
 	return free
 }
 
-// clientKeys are the keys of a client: a JWK set or where it is, or the hash of a secret.
+// clientKeys is what a client proves itself by: a JWK set or where it is, the hash of a secret, its certificates, and what binds its tokens.
 type clientKeys struct {
-	JWKS       string `json:"jwks,omitempty"`
-	JWKSURI    string `json:"jwksUri,omitempty"`
-	SecretHash string `json:"secretHash,omitempty"`
+	JWKS             string `json:"jwks,omitempty"`
+	JWKSURI          string `json:"jwksUri,omitempty"`
+	SecretHash       string `json:"secretHash,omitempty"`
+	Subject          string `json:"certificateSubject,omitempty"`
+	CertificateKeys  bool   `json:"certificateKeys,omitempty"`
+	CertificateBound bool   `json:"certificateBound,omitempty"`
+	DPoPBound        bool   `json:"dpopBound,omitempty"`
 }
 
-func clientKeysOf(c store.Client) clientKeys { return clientKeys{c.JWKS, c.JWKSURI, c.SecretHash} }
+func clientKeysOf(c store.Client) clientKeys {
+	return clientKeys{c.JWKS, c.JWKSURI, c.SecretHash, c.CertificateSubject, c.CertificateKeys, c.CertificateBound, c.DPoPBound}
+}
+
+func (k clientKeys) give(c *store.Client) {
+	c.JWKS, c.JWKSURI, c.SecretHash = k.JWKS, k.JWKSURI, k.SecretHash
+	c.CertificateSubject, c.CertificateKeys, c.CertificateBound, c.DPoPBound = k.Subject, k.CertificateKeys, k.CertificateBound, k.DPoPBound
+}
 
 // AskedKeys returns the client with the keys that it asked for, where some wait.
 func AskedKeys(c store.Client) store.Client {
@@ -46,23 +57,57 @@ func AskedKeys(c store.Client) store.Client {
 	}
 	var k clientKeys
 	if json.Unmarshal([]byte(c.RequestedKeys), &k) == nil {
-		c.JWKS, c.JWKSURI, c.SecretHash = k.JWKS, k.JWKSURI, k.SecretHash
+		k.give(&c)
 	}
 	return c
 }
 
-// RequestedKeys describes the keys that wait; empty when none do.
+// RequestedKeys describes in what the keys that wait differ from those that count; empty when none wait.
 func RequestedKeys(c store.Client) i18n.Message {
-	asked := AskedKeys(c)
-	switch {
-	case c.RequestedKeys == "":
+	if c.RequestedKeys == "" {
 		return ""
-	case asked.JWKSURI != "":
-		return i18n.M("identity.asked-keys.at", asked.JWKSURI)
-	case asked.JWKS != "":
-		return i18n.M("identity.asked-keys.given", strings.Join(token.KeyNames(asked.JWKS), ", "))
 	}
-	return "identity.asked-keys.secret"
+	asked := AskedKeys(c)
+	changes := changedProof(c, asked)
+	if asked.JWKSURI != c.JWKSURI && asked.JWKSURI != "" || asked.JWKS != c.JWKS && asked.JWKS != "" {
+		changes = append(changes, KeysText(asked))
+	}
+	if asked.SecretHash != c.SecretHash {
+		changes = append(changes, "identity.asked-keys.secret")
+	}
+	all := changes[0]
+	for _, one := range changes[1:] {
+		all = i18n.M("identity.asked-keys.and", all, one)
+	}
+	return all
+}
+
+// KeysText names the public keys of a client by their thumbprints, or by where they are; empty when it has none.
+func KeysText(c store.Client) i18n.Message {
+	switch {
+	case c.JWKSURI != "":
+		return i18n.M("identity.asked-keys.at", c.JWKSURI)
+	case c.JWKS != "":
+		return i18n.M("identity.asked-keys.given", strings.Join(token.KeyNames(c.JWKS), ", "))
+	}
+	return ""
+}
+
+// changedProof lists in what two states of a client differ besides their keys: the certificates that count, and what binds tokens.
+func changedProof(before, after store.Client) (changes []i18n.Message) {
+	for _, change := range proofChanges(before, after) {
+		changes = append(changes, i18n.M("mail.change.line", change.What, change.From, change.To))
+	}
+	return changes
+}
+
+func proofChanges(before, after store.Client) []registry.Change {
+	return registry.Differences(
+		registry.ChangeOf("identity.mail.part-subject", before.CertificateSubject, after.CertificateSubject),
+		registry.Change{What: "identity.mail.part-bound", From: yesNo(before.CertificateBound), To: yesNo(after.CertificateBound)},
+		registry.Change{What: "identity.mail.part-dpop", From: yesNo(before.DPoPBound), To: yesNo(after.DPoPBound)},
+		registry.Change{What: "identity.mail.part-certificate-keys", From: yesNo(before.CertificateKeys), To: yesNo(after.CertificateKeys)},
+	)
 }
 
 // KeysWait reports whether other keys that an actor gives a client wait for an administrator.
@@ -84,6 +129,6 @@ func (c *Clients) holdKeys(ctx context.Context, actor registry.Actor, before sto
 		return fmt.Errorf("write keys that wait: %w", err)
 	}
 	client.RequestedKeys = string(text)
-	client.JWKS, client.JWKSURI, client.SecretHash = was.JWKS, was.JWKSURI, was.SecretHash
+	was.give(client)
 	return nil
 }

@@ -18,13 +18,10 @@ func (c *Clients) mailKeys(ctx context.Context, tx *store.Tx, actor registry.Act
 	changes := registry.Differences(
 		registry.ChangeOf("identity.mail.part-method", before.AuthMethod, after.AuthMethod),
 		registry.ChangeOf("identity.mail.part-keys-address", before.JWKSURI, after.JWKSURI),
-		registry.ChangeOf("identity.mail.part-subject", before.CertificateSubject, after.CertificateSubject),
-		registry.Change{What: "identity.mail.part-bound", From: yesNo(before.CertificateBound), To: yesNo(after.CertificateBound)},
-		registry.Change{What: "identity.mail.part-dpop", From: yesNo(before.DPoPBound), To: yesNo(after.DPoPBound)},
-		registry.Change{What: "identity.mail.part-certificate-keys", From: yesNo(before.CertificateKeys), To: yesNo(after.CertificateKeys)},
 		registry.ChangeOf("identity.mail.part-external", externalText(before), externalText(after)),
 		registry.ChangeOf("identity.mail.part-scopes", strings.Join(before.Scopes, ", "), strings.Join(after.Scopes, ", ")),
 	)
+	changes = append(changes, proofChanges(before, after)...)
 	if before.ID != "" && before.SecretHash != after.SecretHash {
 		changes = append(changes, registry.Change{What: "identity.mail.part-secret", Replaced: true})
 	}

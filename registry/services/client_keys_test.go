@@ -94,7 +94,7 @@ func TestReadingByPullWaits(t *testing.T) {
 	})
 }
 
-// A new key pair of a client that reads, and another address of its keys, wait as a new secret does.
+// A new key pair of a client that reads, another address of its keys and other certificates wait as a new secret does.
 func TestKeyPairOfReaderWaits(t *testing.T) {
 	inWorlds(t, func(t *testing.T, w *world) {
 		ctx := t.Context()
@@ -122,6 +122,22 @@ func TestKeyPairOfReaderWaits(t *testing.T) {
 		if third.JWKS != before || third.JWKSURI != "" {
 			t.Fatalf("keys at an address count at once: %+v", third)
 		}
+		grant, err = w.Clients.Grant(ctx, w.admin, client.ID)
+		must(t, err)
+		third, err = w.Clients.Update(ctx, anna, client.ID, identity.NewClient{
+			Name: client.Name, Scopes: client.Scopes, JWKSURI: "https://noord.example/jwks", CertificateSubject: "CN=attacker", CertificateKeys: true,
+		})
+		must(t, err)
+		_, err = w.Clients.Decide(ctx, w.admin, client.ID, identity.Decision{Approve: true, Seen: grant.Seen})
+		wantCode(t, "certificates that were not seen", registry.CodeConflict, err)
+		if third.CertificateSubject != "" || third.CertificateKeys {
+			t.Fatalf("other certificates count at once: %+v", third)
+		}
+		if grant, err = w.Clients.Grant(ctx, w.admin, client.ID); err != nil || !strings.Contains(grant.Keys.In(ctx), "Subject of its certificates: none → CN=attacker") {
+			t.Errorf("an approval does not name the certificates: %q, %v", grant.Keys.In(ctx), err)
+		}
+		_, err = w.Clients.Update(ctx, anna, client.ID, identity.NewClient{Name: client.Name, Scopes: client.Scopes, JWKSURI: "https://noord.example/jwks"})
+		must(t, err)
 		done, err := w.Clients.Decide(ctx, w.admin, client.ID, identity.Decision{Approve: true})
 		if err != nil || done.JWKSURI != "https://noord.example/jwks" || done.JWKS != "" || done.TokenVersion <= client.TokenVersion {
 			t.Errorf("approved: %+v, %v", done, err)

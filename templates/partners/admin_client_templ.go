@@ -35,8 +35,9 @@ type AdminClientView struct {
 	External     ClientExternal
 	Mandates     []MandateRow
 	AsksMandates bool // somebody is asked
-	// DPoPBound and CertificateBound: its tokens work with a proof of a key alone.
-	DPoPBound, CertificateBound bool
+	// DPoPBound and CertificateBound: its tokens work with a proof of a key alone. CertificateKeys: a key counts that comes with a certificate.
+	DPoPBound, CertificateBound, CertificateKeys bool
+	CertificateSubject                           string // that its certificates must have; empty: any with the OIN of the partner
 }
 
 // ClientAsks lists the rights that an approval would give a client in addition.
@@ -63,6 +64,10 @@ func (v AdminClientView) about(ctx context.Context) []ui.Item {
 		{Label: i18n.T(ctx, "partners.label.proves-itself"), Content: ui.Identifier(v.Method)},
 	}
 	items = ui.TextItem(items, i18n.T(ctx, "partners.label.public-keys"), v.Keys)
+	items = ui.TextItem(items, i18n.T(ctx, "partners.client.certificate-subject"), v.CertificateSubject)
+	if v.CertificateKeys {
+		items = append(items, ui.Item{Label: i18n.T(ctx, "partners.client.certificate-keys"), Text: i18n.T(ctx, "ui.yes")})
+	}
 	if v.DPoPBound {
 		items = append(items, ui.Item{Label: i18n.T(ctx, "partners.client.dpop-bound"), Text: i18n.T(ctx, "ui.yes")})
 	}
@@ -284,7 +289,7 @@ func doubts(lead i18n.Message, list []ui.Named) templ.Component {
 				var templ_7745c5c3_Var9 string
 				templ_7745c5c3_Var9, templ_7745c5c3_Err = templ.JoinStringErrs(lead.In(ctx))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `partners/admin_client.templ`, Line: 104, Col: 54}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `partners/admin_client.templ`, Line: 109, Col: 54}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var9))
 				if templ_7745c5c3_Err != nil {
@@ -302,7 +307,7 @@ func doubts(lead i18n.Message, list []ui.Named) templ.Component {
 					var templ_7745c5c3_Var10 string
 					templ_7745c5c3_Var10, templ_7745c5c3_Err = templ.JoinStringErrs(d.Name)
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `partners/admin_client.templ`, Line: 108, Col: 14}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `partners/admin_client.templ`, Line: 113, Col: 14}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var10))
 					if templ_7745c5c3_Err != nil {

@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"net/http"
+	"slices"
 
 	"github.com/labstack/echo/v4"
 	"schakel/registry"
@@ -134,7 +135,7 @@ func (p *pages) eventObject(c echo.Context) error { return p.SendObject(c, c.Par
 
 // showObject answers data that is stored apart from its event, to the clients of those
 // who may have the event: who published it, those it was delivered to or is meant
-// for, and the own organisation. To others it is not there (guarantee G7).
+// for, with the scope to read, and the own organisation. To others it is not there (guarantee G7).
 func (m *handlers) showObject(c echo.Context, who api.Caller) error {
 	ctx := c.Request().Context()
 	o, err := m.DB.Object(ctx, c.Param("objectId"))
@@ -142,9 +143,12 @@ func (m *handlers) showObject(c echo.Context, who api.Caller) error {
 		return err
 	}
 	may, had, err := m.objectRights(ctx, who, o)
+	claims, _ := site.CallerOf(c)
 	switch {
 	case err != nil:
 		return err
+	case (may || had) && !who.Partner.Own && who.Client.ID != o.ClientID && !slices.Contains(claims.Scopes, site.ScopeEventsConsume):
+		return site.ScopeNeeded(site.ScopeEventsConsume) // what others sent is read with the scope to read
 	case may && o.GoneAt.IsZero():
 		if err := m.noteObject(ctx, who, o); err != nil {
 			return err

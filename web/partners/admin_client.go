@@ -112,12 +112,7 @@ func clientView(ctx context.Context, g identity.ClientGrant) view.AdminClientVie
 		}
 		v.Foreign = append(v.Foreign, doubt)
 	}
-	switch {
-	case client.JWKSURI != "":
-		v.Keys = i18n.T(ctx, "partners.client.keys-at", client.JWKSURI)
-	case client.JWKS != "":
-		v.Keys = i18n.T(ctx, "partners.client.keys-given")
-	}
+	v.Keys, v.CertificateSubject, v.CertificateKeys = identity.KeysText(client).In(ctx), client.CertificateSubject, client.CertificateKeys
 	return v
 }
 

@@ -70,7 +70,7 @@ func (d ownerPages) editClient(c echo.Context) error {
 		Scopes:             slices.Concat(client.Scopes, client.RequestedScopes),
 		PublishTypes:       slices.Concat(client.PublishTypes, client.RequestedTypes),
 		PublishSources:     slices.Concat(client.PublishSources, client.RequestedSources),
-		CertificateSubject: client.CertificateSubject, CertificateBound: client.CertificateBound, DPoPBound: client.DPoPBound, CertificateKeys: client.CertificateKeys,
+		CertificateSubject: asked.CertificateSubject, CertificateBound: asked.CertificateBound, DPoPBound: asked.DPoPBound, CertificateKeys: asked.CertificateKeys,
 	}, nil)
 }
 

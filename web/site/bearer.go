@@ -51,12 +51,17 @@ func (a *App) RequireScope(scopes ...string) echo.MiddlewareFunc {
 			}
 			c.Set(ContextClaims, claims) // the log names who is refused too
 			if !slices.ContainsFunc(scopes, func(s string) bool { return slices.Contains(claims.Scopes, s) }) {
-				return NewProblem(http.StatusForbidden, "insufficient-scope", i18n.M("site.scope-needed", anyScope(scopes))).
-					With("WWW-Authenticate", `Bearer error="insufficient_scope", scope=`+strconv.Quote(strings.Join(scopes, " ")))
+				return ScopeNeeded(scopes...)
 			}
 			return next(c)
 		}
 	}
+}
+
+// ScopeNeeded is the answer to a token that has none of scopes.
+func ScopeNeeded(scopes ...string) error {
+	return NewProblem(http.StatusForbidden, "insufficient-scope", i18n.M("site.scope-needed", anyScope(scopes))).
+		With("WWW-Authenticate", `Bearer error="insufficient_scope", scope=`+strconv.Quote(strings.Join(scopes, " ")))
 }
 
 // OptionalToken lets everyone pass, but a token that is sent must be valid.
