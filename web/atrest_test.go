@@ -360,6 +360,7 @@ func (c *canaries) ofPartners() {
 	noError(c.t, err)
 	c.text("secret for a token endpoint that waits", "canary-of-the-next-token-endpoint")
 	wantRedirect(c.t, w.staff.post(other, endpointForm("name", "Other", "url", "https://next.example/in", "tokenSecret", "canary-of-the-next-token-endpoint")), other+"/move")
+	c.text("client secret that waits", match(c.t, `schs_[\w-]+`, text(w.staff.post(client+"/secret", nil))))
 	c.notIn(w.db)
 }
 

@@ -73,6 +73,15 @@ func (a *Accounts) mailProviderRole(ctx context.Context, tx *store.Tx, id Identi
 	return a.mailPerson(ctx, tx, provider, before, after, false, from, to)
 }
 
+// mailTakenOver tells its owner, and those who are told of every change of access, that an account logs in at a provider from now on.
+func (a *Accounts) mailTakenOver(ctx context.Context, tx *store.Tx, id Identity, before, after store.Account) error {
+	provider, from, to := registry.Actor{Kind: registry.ActorSystem, Name: id.Issuer}, accessText(before), i18n.M("identity.mail.access-provider", id.Issuer)
+	if err := a.mailAccess(ctx, tx, provider, after, from, to); err != nil {
+		return err
+	}
+	return a.mailPerson(ctx, tx, provider, before, after, false, from, to)
+}
+
 func (a *Accounts) accessLetter(actor registry.Actor, subject i18n.Message, path string, account store.Account, from, to i18n.Message) registry.Message {
 	return a.cfg.Letter(subject, path, i18n.M("mail.change.by", actor.Label())).Lines(i18n.M("mail.change.line", accessOf(account), from, to))
 }

@@ -200,6 +200,9 @@ func (a *Accounts) addIdentity(ctx context.Context, tx *store.Tx, id Identity, r
 		if err == nil {
 			err = registry.Record(ctx, tx, registry.AccountActor(account), registry.ActionTakenOver, accountObject(account), registry.Details{"provider": id.Issuer})
 		}
+		if err == nil && a.cfg.Vault != nil {
+			err = a.mailTakenOver(ctx, tx, id, there, account)
+		}
 	case err == nil || errors.Is(err, store.ErrNotFound):
 		account.Status = store.AccountActive
 		if err = a.mailProviderRole(ctx, tx, id, store.Account{}, account); err == nil { // before it is one of those who are told

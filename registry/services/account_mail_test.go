@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"schakel/registry"
 	"schakel/registry/identity"
 	"schakel/store"
 )
@@ -90,5 +91,15 @@ func TestAccessIsMailed(t *testing.T) {
 		_, err = w.Accounts.LoginIdentity(ctx, id)
 		must(t, err)
 		told("anna@noord.example", "of another partner", "The access of Mia", "Scholengroep Noord → Leerlingzorg Zuid")
+		cfg := w.cfg
+		cfg.LocalAccounts = registry.LocalOff
+		must(t, w.Accounts.Configure(cfg, w.Profile))
+		lia := person("lia@noord.example", store.RoleManager)
+		taken := identity.Identity{Issuer: "https://login.example", Subject: "3", Name: "Lia", Email: lia.Email, EmailVerified: true, Partner: identity.PartnerClaim{By: "id", Values: []string{p.ID}}}
+		_, err = w.Accounts.LoginIdentity(ctx, taken)
+		must(t, err)
+		for _, email := range []string{lia.Email, "admin@example.nl"} {
+			told(email, "taken over", "→ logs in at https://login.example")
+		}
 	})
 }
