@@ -20,7 +20,7 @@ COLD     := schakel/templates schakel/web/account schakel/web/admin schakel/web/
 	schakel/registry/partners schakel/registry/mail schakel/registry/datasets schakel/registry/services schakel/store/backup \
 	schakel/registry/confirm schakel/registry/profile schakel/registry/keys schakel/registry/mandate schakel/web/confirm \
 	schakel/delivery/trace schakel/delivery/mutation/export schakel/delivery/mutation/replica schakel/delivery/mutation/format/lint schakel/delivery/amqp/certs schakel/delivery/inbox schakel/delivery/amqp/xsd schakel/delivery/amqp/rabbitmq \
-	crypto/x509 encoding/asn1 encoding/csv encoding/gob encoding/pem archive text/template mime net/mail runtime/pprof net/http/pprof internal/profile go/token \
+	crypto/x509 os log/slog encoding/asn1 encoding/csv encoding/gob encoding/pem archive text/template mime net/mail runtime/pprof net/http/pprof internal/profile go/token \
 	github.com/prometheus/client_golang github.com/klauspost/compress github.com/beorn7/perks golang.org/x/mod github.com/robfig/cron/v3 \
 	github.com/jacoelho/xsd github.com/go-jose/go-jose/v4 regexp/syntax \
 	github.com/alecthomas/kong github.com/alexedwards github.com/oasdiff github.com/coreos/go-oidc/v3 golang.org/x/oauth2 github.com/mfridman/interpolate github.com/sethvargo/go-retry github.com/getkin/kin-openapi github.com/pressly/goose/v3 github.com/prometheus/common \
@@ -35,7 +35,7 @@ SMALL    := $(if $(word 2,$(CURDIR)),,.cache/small/overlay.json)
 # Of the program that is built and of the one that is tested, which so compile each package once.
 # Of registry, registry/identity, registry/contracts and delivery/amqp the packages below are on those paths: they check tokens and data, and send.
 FLAGS    := -trimpath $(SMALL:%=-overlay=$(CURDIR)/%) $(COLD:%=-gcflags=%/...=-l) -gcflags=schakel/registry/identity=-l -gcflags=schakel/registry/contracts=-l -gcflags=schakel/delivery/amqp=-l \
-	-gcflags=schakel/registry=-l -gcflags=net=-l
+	-gcflags=schakel/registry=-l -gcflags=net=-l -gcflags=crypto/tls=-l
 PACKAGES ?= ./...
 LOAD     ?= --seconds 5
 MILLION  := BenchmarkLists|BenchmarkBacklog|BenchmarkPages|BenchmarkFind
