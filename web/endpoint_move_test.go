@@ -210,11 +210,7 @@ func TestNewDestinationIsApproved(t *testing.T) {
 	}
 
 	// Where approvals need two people, so does this one, whoever of the organisation asks for it.
-	state := must(m.reg.Profile.Load(ctx))(t)
-	values := state.Values()
-	values["access.two_people_approvals"] = registry.PolicyOn
-	_, _, err = m.reg.Profile.Save(ctx, registry.SystemActor(), profile.ProfileChange{Version: state.Version, Values: values})
-	noError(t, err)
+	m.set(t, "access.two_people_approvals", registry.PolicyOn)
 	wantRedirect(t, m.browser.post(here, m.form(newAddress)), here+"/move")
 	wantPage(t, m.admin.get(admin), http.StatusOK, "Approve the new destination", "takes effect once a second person confirms it")
 	at := redirected(t, m.admin.post(admin+"/approve", url.Values{"move": {m.move(t).ID}}))
@@ -233,4 +229,67 @@ func TestNewDestinationIsApproved(t *testing.T) {
 	if s := m.move(t); s.Status != store.MoveWithdrawn || s.TokenSecret != "" {
 		t.Errorf("after the end of the endpoint: %+v", s)
 	}
+}
+
+// told counts the mails to an address whose text has these words.
+func (m *moving) told(t *testing.T, email string, words ...string) (n int) {
+	t.Helper()
+	mails, _, err := m.db.Mails(t.Context(), store.Page{Number: 1, Size: 100})
+	noError(t, err)
+	for _, one := range mails {
+		if one.Recipient != email {
+			continue
+		}
+		body, all := one.Subject+"\n"+must(m.reg.Mails.Get(t.Context(), registry.SystemActor(), one.ID))(t).Body, true
+		for _, word := range words {
+			all = all && strings.Contains(body, word)
+		}
+		if all {
+			n++
+		}
+	}
+	return n
+}
+
+// A destination that differs only in what is not told, the parameters of an address, is mailed, waits, and is approved as another one.
+func TestParametersOfDestination(t *testing.T) {
+	t.Parallel()
+	m := newMoving(t, storetest.SQLite, registry.DestinationAtOnce)
+	here, admin := "/partner/endpoints/"+m.endpoint.ID, "/admin/endpoints/"+m.endpoint.ID+"/move"
+	everybody := func(want int, words ...string) {
+		t.Helper()
+		for _, email := range []string{testEmail, m.staff.Email} {
+			if n := m.told(t, email, words...); n != want {
+				t.Errorf("%s got %d mails with %q, not %d", email, n, words, want)
+			}
+		}
+	}
+	asked := m.form(m.endpoint.URL + "?account=somebody-else")
+	asked.Del("tokenSecret")
+	wantStatus(t, m.browser.post(here, asked), http.StatusSeeOther)
+	everybody(1, "was changed", "Parameters of the address: replaced")
+	everybody(0, "somebody-else")
+
+	m.set(t, "sending.new_destination", registry.DestinationApproval)
+	m.set(t, "access.two_people_approvals", registry.PolicyOn)
+	asked.Set("url", m.endpoint.URL+"?account=a-third")
+	asked.Set("tokenUrl", "https://id.noord.example/token?tenant=a-third")
+	wantRedirect(t, m.browser.post(here, asked), here+"/move")
+	everybody(1, "once it is approved", "Parameters of the address: replaced", "Parameters of the token endpoint: replaced")
+	everybody(0, "a-third")
+	wantPage(t, m.admin.get(admin), http.StatusOK, "This differs: Parameters of the address.", "This differs: Parameters of the token endpoint.")
+	wantPage(t, m.browser.get(here+"/move"), http.StatusOK, "This differs: Parameters of the address.")
+	at := redirected(t, m.admin.post(admin+"/approve", url.Values{"move": {m.move(t).ID}}))
+	shown := wantPage(t, m.admin.get(at), http.StatusOK, "Parameters of the address: replaced", "Parameters of the token endpoint: replaced")
+	lacks(t, shown, "sends to another address")
+}
+
+// set changes a setting.
+func (m *moving) set(t *testing.T, key, value string) {
+	t.Helper()
+	state := must(m.reg.Profile.Load(t.Context()))(t)
+	values := state.Values()
+	values[key] = value
+	_, _, err := m.reg.Profile.Save(t.Context(), registry.SystemActor(), profile.ProfileChange{Version: state.Version, Values: values})
+	noError(t, err)
 }

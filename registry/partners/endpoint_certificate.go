@@ -306,8 +306,18 @@ func (e *Endpoints) RemoveCertificate(ctx context.Context, actor registry.Actor,
 	})
 }
 
-// certificateWords describe the client certificates of an endpoint for a mail.
-func certificateWords(e store.Endpoint) string {
+// sameCertificates reports whether two endpoints have the same client certificates.
+func sameCertificates(a, b store.Endpoint) bool {
+	one, err := Certificates(a)
+	other, failed := Certificates(b)
+	if err != nil || failed != nil {
+		return a.Certificates == b.Certificates
+	}
+	return slices.EqualFunc(one, other, func(c, o EndpointCertificate) bool { return c.ID == o.ID })
+}
+
+// CertificateWords describe the client certificates of an endpoint, for people.
+func CertificateWords(e store.Endpoint) string {
 	list, _ := Certificates(e) // what cannot be read is not told
 	words := make([]string, len(list))
 	for i, c := range list {

@@ -168,10 +168,7 @@ func (e *Endpoints) ApproveMove(ctx context.Context, actor registry.Actor, endpo
 			if err != nil {
 				return nil, "", registry.Found("endpoint", err)
 			}
-			return []i18n.Message{
-				i18n.M("partners.confirm.move", endpoint.Name, addressText(endpoint.URL), addressText(m.URL)),
-				i18n.M("partners.confirm.move-token", addressText(m.TokenURL)), i18n.M("partners.confirm.move-by", m.AskedName),
-			}, m.ID + m.Status, nil
+			return describeMove(endpoint, m), m.ID + m.Status, nil
 		},
 	}, func(ctx context.Context) error {
 		return e.decideMove(ctx, actor, endpointID, moveID, func(tx *store.Tx, endpoint *store.Endpoint, m *store.EndpointMove) error {
@@ -181,6 +178,29 @@ func (e *Endpoints) ApproveMove(ctx context.Context, actor registry.Actor, endpo
 			return e.applyMove(ctx, tx, actor, endpoint, m)
 		})
 	})
+}
+
+// describeMove tells a second person what a change is about: where to, and all that differs.
+func describeMove(endpoint store.Endpoint, m store.EndpointMove) []i18n.Message {
+	was, to := addressText(endpoint.URL), addressText(m.URL)
+	lines := []i18n.Message{i18n.M("partners.confirm.move", endpoint.Name, was, to)}
+	if was == to {
+		lines = []i18n.Message{i18n.M("partners.confirm.move-same", endpoint.Name, to)}
+	}
+	lines = append(lines, i18n.M("partners.confirm.move-token", addressText(m.TokenURL)))
+	for _, change := range destinationChanges(endpoint, Moved(endpoint, m)) {
+		if change.What != "partners.mail.part-address" {
+			lines = append(lines, change.Line())
+		}
+	}
+	return append(lines, i18n.M("partners.confirm.move-by", m.AskedName))
+}
+
+// Moved is an endpoint as a change of its destination makes it.
+func Moved(e store.Endpoint, m store.EndpointMove) store.Endpoint {
+	e.URL, e.TokenURL, e.TokenClientID, e.TokenSecret = m.URL, m.TokenURL, m.TokenClientID, m.TokenSecret
+	e.TokenScope, e.TokenAuthMethod, e.Certificates = m.TokenScope, m.TokenAuthMethod, m.Certificates
+	return e
 }
 
 // DeclineMove leaves an endpoint as it is, with a reason for its partner.
@@ -228,8 +248,7 @@ func (e *Endpoints) applyMove(ctx context.Context, tx *store.Tx, actor registry.
 		return e.endMove(ctx, tx, actor, *endpoint, m, store.MoveStale, "partners.move.stale")
 	}
 	before := *endpoint
-	endpoint.URL, endpoint.TokenURL, endpoint.TokenClientID, endpoint.TokenSecret = m.URL, m.TokenURL, m.TokenClientID, m.TokenSecret
-	endpoint.TokenScope, endpoint.TokenAuthMethod, endpoint.Certificates = m.TokenScope, m.TokenAuthMethod, m.Certificates
+	*endpoint = Moved(before, *m)
 	if err := tx.UpdateEndpoint(ctx, endpoint); err != nil {
 		return fmt.Errorf("move endpoint: %w", err)
 	}
