@@ -2,6 +2,7 @@ package web
 
 import (
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"strings"
@@ -282,6 +283,60 @@ func TestParametersOfDestination(t *testing.T) {
 	at := redirected(t, m.admin.post(admin+"/approve", url.Values{"move": {m.move(t).ID}}))
 	shown := wantPage(t, m.admin.get(at), http.StatusOK, "Parameters of the address: replaced", "Parameters of the token endpoint: replaced")
 	lacks(t, shown, "sends to another address")
+}
+
+// What proves us at a destination waits for approval as the destination does: a certificate, the method, the scope and the secret.
+func TestProofAtDestinationIsApproved(t *testing.T) {
+	t.Parallel()
+	m := newMoving(t, storetest.SQLite, registry.DestinationApproval)
+	ctx, here, admin := t.Context(), "/partner/endpoints/"+m.endpoint.ID, "/admin/endpoints/"+m.endpoint.ID+"/move"
+	plain := m.form(m.endpoint.URL)
+	plain.Del("tokenSecret")
+	first, key := testCertificate(t, "First", m.clock.Now().AddDate(1, 0, 0))
+	second, _ := testCertificate(t, "Second", m.clock.Now().AddDate(2, 0, 0))
+	must(m.reg.Endpoints.Update(ctx, registry.SystemActor(), m.endpoint.ID, partners.EndpointInput{ // the system does not wait
+		Name: "Main webhook", URL: m.endpoint.URL, TokenURL: m.endpoint.TokenURL, TokenClientID: "schakel", TokenAuthMethod: "client_secret_basic", Certificate: first, CertificateKey: key,
+	}))(t)
+	before := m.now(t)
+	for _, test := range []struct {
+		what, shown string
+		fields      []string
+	}{
+		{"a certificate", "CN=Second", []string{"certificate", second, "certificateKey", key}},
+		{"the scope", "everything", []string{"tokenScope", "everything"}},
+		{"the method", "client_secret_post", []string{"tokenAuthMethod", "client_secret_post"}},
+		{"the secret", "This differs: Client secret.", []string{"tokenSecret", "of-another-client"}},
+	} {
+		wantRedirect(t, m.browser.post(here, changed(maps.Clone(plain), test.fields...)), here+"/move")
+		if e := m.now(t); e.Certificates != before.Certificates || e.TokenScope != before.TokenScope || e.TokenAuthMethod != before.TokenAuthMethod || e.TokenSecret != before.TokenSecret {
+			t.Errorf("%s does not wait", test.what)
+		}
+		wantPage(t, m.admin.get(admin), http.StatusOK, "Approve the new destination", test.shown)
+	}
+	if to := redirected(t, m.browser.post(here, changed(maps.Clone(plain), "tokenSecret", "not-to-be-seen"))); to == here+"/move" {
+		t.Error("the secret that it has waits")
+	}
+	before = m.now(t)
+	list := must(partners.Certificates(before))(t)
+	removal := "/certificates/" + list[0].ID + "/removal"
+	at := redirected(t, m.browser.post(here+removal, nil))
+	wantPage(t, m.browser.get(at), http.StatusOK, "An administrator of the organisation removes")
+	if m.now(t).Certificates != before.Certificates {
+		t.Fatal("a partner removed the certificate")
+	}
+	wantRedirect(t, m.browser.post(here, changed(maps.Clone(plain), "certificate", second, "certificateKey", key)), here+"/move")
+	wantStatus(t, m.admin.post(admin+"/approve", url.Values{"move": {m.move(t).ID}}), http.StatusSeeOther)
+	if list = must(partners.Certificates(m.now(t)))(t); len(list) != 2 || list[0].Subject != "CN=Second" {
+		t.Errorf("approved: %d certificates", len(list))
+	}
+	_, err := m.reg.Endpoints.RemoveCertificate(ctx, m.adminActor(t), m.endpoint.ID, list[1].ID)
+	noError(t, err)
+}
+
+// adminActor is the administrator of the harness.
+func (m *moving) adminActor(t *testing.T) registry.Actor {
+	t.Helper()
+	return registry.AccountActor(must(m.db.AccountByEmail(t.Context(), testEmail))(t))
 }
 
 // set changes a setting.

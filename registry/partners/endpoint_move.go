@@ -58,10 +58,11 @@ func newOrigins(before store.Endpoint, url, tokenURL string) (list []string) {
 }
 
 // waitsAs returns the mode in which a change of an endpoint waits; empty when it counts at once. Another name at the same token endpoint is another
-// destination too, since a host that serves many can tell by it whose an event is; no challenge shows whose name that is.
+// destination too, since a host that serves many can tell by it whose an event is, and so is whatever else proves us there; no challenge shows whose
+// that is.
 func (e *Endpoints) waitsAs(ctx context.Context, actor registry.Actor, before, after store.Endpoint) (string, error) {
-	moved, asOther := before.URL != after.URL || before.TokenURL != after.TokenURL, before.TokenClientID != after.TokenClientID
-	if before.Kind != store.EndpointWebhook || !moved && !asOther || actor.Kind == registry.ActorSystem {
+	moved := before.URL != after.URL || before.TokenURL != after.TokenURL
+	if before.Kind != store.EndpointWebhook || !moved && !e.asOther(before, after) || actor.Kind == registry.ActorSystem {
 		return "", nil
 	}
 	set, err := e.profile.InForce(ctx)
@@ -79,6 +80,20 @@ func (e *Endpoints) waitsAs(ctx context.Context, actor registry.Actor, before, a
 		return store.MoveProof, nil
 	}
 	return "", nil
+}
+
+// asOther reports whether an endpoint is shown to be sent to by another than before. A secret that was typed again is the same one.
+func (e *Endpoints) asOther(before, after store.Endpoint) bool {
+	if before.TokenClientID != after.TokenClientID || before.TokenAuthMethod != after.TokenAuthMethod || before.TokenScope != after.TokenScope ||
+		!sameCertificates(before, after) {
+		return true
+	}
+	if before.TokenSecret == after.TokenSecret {
+		return false
+	}
+	was, err := e.TokenSecret(before)
+	is, failed := e.TokenSecret(after)
+	return err != nil || failed != nil || was != is
 }
 
 // holdMove keeps the destination of a changed endpoint until it is approved or proved, gives the endpoint back the one before, and mails the

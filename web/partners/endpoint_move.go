@@ -286,15 +286,15 @@ func (p *pages) noteMoves(c echo.Context, page *ui.Page) error {
 	return nil
 }
 
-// movedOrSaved goes on after a change of an endpoint: to what waits of it, or to its page.
-func (d ownerPages) movedOrSaved(c echo.Context, err error, id, url string) error {
+// movedOrSaved goes on after a change of an endpoint: to what waits of it, or to its page. What waited before is no news.
+func (d ownerPages) movedOrSaved(c echo.Context, err error, id, before string) error {
 	here := d.Href("/endpoints/" + id)
 	if err == nil {
 		m, ok, failed := d.Registry.Endpoints.Move(c.Request().Context(), site.Actor(c).Scope(), id)
 		if failed != nil {
 			return errors.Join(err, failed)
 		}
-		if ok && m.Status == store.MoveWaiting && m.URL == url {
+		if ok && m.Status == store.MoveWaiting && m.ID != before {
 			return d.Done(c, here+"/move", "partners.move.asked")
 		}
 	}
