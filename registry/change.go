@@ -20,7 +20,8 @@ func ChangeOf(what i18n.Message, from, to string) Change {
 	return Change{What: what, From: orNone(from), To: orNone(to)}
 }
 
-func (c Change) line() i18n.Message {
+// Line tells a change: what was and is, or that a secret was replaced.
+func (c Change) Line() i18n.Message {
 	if c.Replaced {
 		return i18n.M("mail.change.replaced", c.What)
 	}
@@ -42,7 +43,7 @@ func (c Config) MailChange(ctx context.Context, tx *store.Tx, actor Actor, partn
 	}
 	var lines []i18n.Message
 	for _, change := range changes {
-		lines = append(lines, change.line())
+		lines = append(lines, change.Line())
 	}
 	letter := func(path string) Message {
 		return c.Letter(subject, path, i18n.M("mail.change.by", actor.Label())).Lines(lines...).Lines("mail.change.advice").Of(partnerID)

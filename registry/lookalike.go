@@ -8,28 +8,59 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// LooksLike reports whether people may take one name for another: they have the same skeleton, or, where both are longer than six letters,
-// skeletons that one typing error makes the same, or that one of them has with more words before or after it. Names that are the same look alike
-// too.
+// LooksLike reports whether people may take one name for another: they have the same skeleton, or, where both are longer than six letters, skeletons
+// that one typing error makes the same, or one has the words of the other, or its letters as whole words, with more around or between them. Names
+// that are the same look alike too.
 func LooksLike(a, b string) bool {
+	a, b = withoutDomain(a), withoutDomain(b)
 	one, other := []rune(Skeleton(a)), []rune(Skeleton(b))
 	if len(one) == 0 || len(other) == 0 {
 		return false
 	}
-	if string(one) == string(other) {
-		return true
-	}
 	const long = 6
-	return len(one) > long && len(other) > long && (oneSlip(one, other) || extends(nameWords(a), nameWords(b)))
+	return string(one) == string(other) || len(one) > long && len(other) > long && oneSlip(one, other) || extends(a, b) || extends(b, a)
 }
 
-// extends reports whether one name is the other with more words before or after it.
-func extends(a, b []string) bool {
-	if len(a) > len(b) {
-		a, b = b, a
+// leastLike is the shortest name that is looked for among the words of another.
+const leastLike = 3
+
+// extends reports whether a longer name has all words of a shorter one, in any order, or a row of words that joined are the shorter one joined.
+func extends(shorter, longer string) bool {
+	few, many := nameWords(shorter), nameWords(longer)
+	joined := Skeleton(shorter)
+	if len([]rune(joined)) < leastLike {
+		return false
 	}
-	return slices.Equal(a, b[:len(a)]) || slices.Equal(a, b[len(b)-len(a):])
+	for i := range many {
+		for end := i + 1; end <= len(many); end++ {
+			if sameShapes.Replace(strings.Join(many[i:end], "")) == joined {
+				return true
+			}
+		}
+	}
+	for _, w := range few {
+		at := slices.Index(many, w)
+		if at < 0 {
+			return false
+		}
+		many = slices.Delete(many, at, at+1)
+	}
+	return true
 }
+
+// withoutDomain leaves out the end of a name that is written as the address of a site, as in example.nl.
+func withoutDomain(name string) string {
+	words := strings.Fields(name)
+	for i, w := range words {
+		if at := strings.LastIndexByte(w, '.'); at > 0 && domainEnds[strings.ToLower(w[at+1:])] {
+			words[i] = w[:at]
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// domainEnds are the top-level domains with which organisations here write their names.
+var domainEnds = wordSet("nl no com org net eu info nu be de")
 
 // Skeleton returns what is left of a name when everything is taken out that readers do not notice. As in Unicode TR39, letters that look
 // the same become one: those of Latin, Greek and Cyrillic, with or without accents, capitals or not, and the digits that look like

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"errors"
 	"net/http"
 	"net/url"
 	"strings"
@@ -9,6 +10,7 @@ import (
 
 	"schakel/registry"
 	registryamqp "schakel/registry/amqp"
+	"schakel/registry/partners"
 	"schakel/store"
 )
 
@@ -68,4 +70,56 @@ func TestAMQPDestinationIsHeld(t *testing.T) {
 	w.clock.Advance(time.Second)
 	wantStatus(t, w.staff.post(page+"/edit", w.partyForm("asyncQueue", "mine_async")), http.StatusSeeOther)
 	wantPage(t, w.staff.get(page+"/edit"), http.StatusOK, `name="asyncQueue"`)
+}
+
+// TestFirstAMQPDestinationIsHeld: what a subscription at a queue sends is approved with the queue. Once it is, a partner does not choose the first queue
+// of an endpoint, nor the first certificates of a party, that nobody approved.
+func TestFirstAMQPDestinationIsHeld(t *testing.T) {
+	t.Parallel()
+	const sentence = "An administrator of the organisation changes where messages go"
+	w := newAMQPWorld(t).filled(t)
+	w.withCatalogue(t)
+	w.change(t, "sending.new_destination", registry.DestinationApproval)
+	ask := func(endpoint string) string {
+		t.Helper()
+		return "/admin/subscriptions/" + idOf(redirected(t, w.staff.post("/partner/subscriptions/new", url.Values{"types": {enrolledType}, "endpoint": {endpoint}, "purpose": {"To keep our records up to date."}})))
+	}
+	endpoint := func(name string) string {
+		t.Helper()
+		return must(w.reg.Endpoints.Create(t.Context(), w.portalHarness.admin, w.owner, partners.EndpointInput{Name: name, Kind: store.EndpointAMQP}))(t).ID
+	}
+	none := func(endpoint string) {
+		t.Helper()
+		if _, err := w.db.AMQPPartyByEndpoint(t.Context(), endpoint); !errors.Is(err, store.ErrNotFound) {
+			t.Errorf("a party was added: %v", err)
+		}
+	}
+	later := endpoint("Later")
+	sub := ask(later)
+	wantPage(t, w.admin.get(sub), http.StatusOK, "No party is filled in")
+	wantStatus(t, w.admin.post(sub+"/approve", nil), http.StatusSeeOther)
+	party := w.partyForm("endpoint", later, "herId", "300", "asyncQueue", "mine_async")
+	wantPage(t, w.staff.post("/partner/amqp/parties", party), http.StatusConflict, sentence)
+	none(later)
+	wantStatus(t, w.admin.post(sub+"/suspend", url.Values{"reason": {"we look at it again"}}), http.StatusSeeOther)
+	wantPage(t, w.staff.post("/partner/amqp/parties", party), http.StatusConflict, sentence)
+	none(later)
+	wantStatus(t, w.admin.post("/admin/amqp/parties", party), http.StatusSeeOther)
+
+	// Before the approval the queue is the partner's to choose, and the page of the approval shows it.
+	sooner := endpoint("Sooner")
+	sub = ask(sooner)
+	page := text(w.admin.get(sub))
+	seen := match(t, `name="seen" value="([^"]+)"`, page)
+	wantStatus(t, w.staff.post("/partner/amqp/parties", w.partyForm("endpoint", sooner, "herId", "400", "asyncQueue", "sooner_async")), http.StatusSeeOther)
+	wantPage(t, w.admin.get(sub), http.StatusOK, "Exchange", "400", "sooner_async")
+	wantStatus(t, w.admin.post(sub+"/approve", url.Values{"seen": {strings.Split(seen, `"`)[3]}}), http.StatusConflict) // it showed no party
+
+	// The first certificates too.
+	sub = ask(w.endpoint)
+	wantStatus(t, w.admin.post(sub+"/approve", nil), http.StatusSeeOther)
+	first, _ := testCertificate(t, "First", w.clock.Now().AddDate(1, 0, 0))
+	wantRefused(t, w.staff.post("/partner/amqp/parties/"+w.party+"/certificates", url.Values{"certificates": {first}}), sentence)
+	lacks(t, wantPage(t, w.staff.get("/partner/amqp/parties/"+w.party), http.StatusOK, sentence), `name="certificates"`)
+	wantStatus(t, w.admin.post("/admin/amqp/parties/"+w.party+"/certificates", url.Values{"certificates": {first}}), http.StatusSeeOther)
 }

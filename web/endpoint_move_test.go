@@ -2,6 +2,7 @@ package web
 
 import (
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"strings"
@@ -210,11 +211,7 @@ func TestNewDestinationIsApproved(t *testing.T) {
 	}
 
 	// Where approvals need two people, so does this one, whoever of the organisation asks for it.
-	state := must(m.reg.Profile.Load(ctx))(t)
-	values := state.Values()
-	values["access.two_people_approvals"] = registry.PolicyOn
-	_, _, err = m.reg.Profile.Save(ctx, registry.SystemActor(), profile.ProfileChange{Version: state.Version, Values: values})
-	noError(t, err)
+	m.set(t, "access.two_people_approvals", registry.PolicyOn)
 	wantRedirect(t, m.browser.post(here, m.form(newAddress)), here+"/move")
 	wantPage(t, m.admin.get(admin), http.StatusOK, "Approve the new destination", "takes effect once a second person confirms it")
 	at := redirected(t, m.admin.post(admin+"/approve", url.Values{"move": {m.move(t).ID}}))
@@ -233,4 +230,121 @@ func TestNewDestinationIsApproved(t *testing.T) {
 	if s := m.move(t); s.Status != store.MoveWithdrawn || s.TokenSecret != "" {
 		t.Errorf("after the end of the endpoint: %+v", s)
 	}
+}
+
+// told counts the mails to an address whose text has these words.
+func (m *moving) told(t *testing.T, email string, words ...string) (n int) {
+	t.Helper()
+	mails, _, err := m.db.Mails(t.Context(), store.Page{Number: 1, Size: 100})
+	noError(t, err)
+	for _, one := range mails {
+		if one.Recipient != email {
+			continue
+		}
+		body, all := one.Subject+"\n"+must(m.reg.Mails.Get(t.Context(), registry.SystemActor(), one.ID))(t).Body, true
+		for _, word := range words {
+			all = all && strings.Contains(body, word)
+		}
+		if all {
+			n++
+		}
+	}
+	return n
+}
+
+// A destination that differs only in what is not told, the parameters of an address, is mailed, waits, and is approved as another one.
+func TestParametersOfDestination(t *testing.T) {
+	t.Parallel()
+	m := newMoving(t, storetest.SQLite, registry.DestinationAtOnce)
+	here, admin := "/partner/endpoints/"+m.endpoint.ID, "/admin/endpoints/"+m.endpoint.ID+"/move"
+	everybody := func(want int, words ...string) {
+		t.Helper()
+		for _, email := range []string{testEmail, m.staff.Email} {
+			if n := m.told(t, email, words...); n != want {
+				t.Errorf("%s got %d mails with %q, not %d", email, n, words, want)
+			}
+		}
+	}
+	asked := m.form(m.endpoint.URL + "?account=somebody-else")
+	asked.Del("tokenSecret")
+	wantStatus(t, m.browser.post(here, asked), http.StatusSeeOther)
+	everybody(1, "was changed", "Parameters of the address: replaced")
+	everybody(0, "somebody-else")
+
+	m.set(t, "sending.new_destination", registry.DestinationApproval)
+	m.set(t, "access.two_people_approvals", registry.PolicyOn)
+	asked.Set("url", m.endpoint.URL+"?account=a-third")
+	asked.Set("tokenUrl", "https://id.noord.example/token?tenant=a-third")
+	wantRedirect(t, m.browser.post(here, asked), here+"/move")
+	everybody(1, "once it is approved", "Parameters of the address: replaced", "Parameters of the token endpoint: replaced")
+	everybody(0, "a-third")
+	wantPage(t, m.admin.get(admin), http.StatusOK, "This differs: Parameters of the address.", "This differs: Parameters of the token endpoint.")
+	wantPage(t, m.browser.get(here+"/move"), http.StatusOK, "This differs: Parameters of the address.")
+	at := redirected(t, m.admin.post(admin+"/approve", url.Values{"move": {m.move(t).ID}}))
+	shown := wantPage(t, m.admin.get(at), http.StatusOK, "Parameters of the address: replaced", "Parameters of the token endpoint: replaced")
+	lacks(t, shown, "sends to another address")
+}
+
+// What proves us at a destination waits for approval as the destination does: a certificate, the method, the scope and the secret.
+func TestProofAtDestinationIsApproved(t *testing.T) {
+	t.Parallel()
+	m := newMoving(t, storetest.SQLite, registry.DestinationApproval)
+	ctx, here, admin := t.Context(), "/partner/endpoints/"+m.endpoint.ID, "/admin/endpoints/"+m.endpoint.ID+"/move"
+	plain := m.form(m.endpoint.URL)
+	plain.Del("tokenSecret")
+	first, key := testCertificate(t, "First", m.clock.Now().AddDate(1, 0, 0))
+	second, _ := testCertificate(t, "Second", m.clock.Now().AddDate(2, 0, 0))
+	must(m.reg.Endpoints.Update(ctx, registry.SystemActor(), m.endpoint.ID, partners.EndpointInput{ // the system does not wait
+		Name: "Main webhook", URL: m.endpoint.URL, TokenURL: m.endpoint.TokenURL, TokenClientID: "schakel", TokenAuthMethod: "client_secret_basic", Certificate: first, CertificateKey: key,
+	}))(t)
+	before := m.now(t)
+	for _, test := range []struct {
+		what, shown string
+		fields      []string
+	}{
+		{"a certificate", "CN=Second", []string{"certificate", second, "certificateKey", key}},
+		{"the scope", "everything", []string{"tokenScope", "everything"}},
+		{"the method", "client_secret_post", []string{"tokenAuthMethod", "client_secret_post"}},
+		{"the secret", "This differs: Client secret.", []string{"tokenSecret", "of-another-client"}},
+	} {
+		wantRedirect(t, m.browser.post(here, changed(maps.Clone(plain), test.fields...)), here+"/move")
+		if e := m.now(t); e.Certificates != before.Certificates || e.TokenScope != before.TokenScope || e.TokenAuthMethod != before.TokenAuthMethod || e.TokenSecret != before.TokenSecret {
+			t.Errorf("%s does not wait", test.what)
+		}
+		wantPage(t, m.admin.get(admin), http.StatusOK, "Approve the new destination", test.shown)
+	}
+	if to := redirected(t, m.browser.post(here, changed(maps.Clone(plain), "tokenSecret", "not-to-be-seen"))); to == here+"/move" {
+		t.Error("the secret that it has waits")
+	}
+	before = m.now(t)
+	list := must(partners.Certificates(before))(t)
+	removal := "/certificates/" + list[0].ID + "/removal"
+	at := redirected(t, m.browser.post(here+removal, nil))
+	wantPage(t, m.browser.get(at), http.StatusOK, "An administrator of the organisation removes")
+	if m.now(t).Certificates != before.Certificates {
+		t.Fatal("a partner removed the certificate")
+	}
+	wantRedirect(t, m.browser.post(here, changed(maps.Clone(plain), "certificate", second, "certificateKey", key)), here+"/move")
+	wantStatus(t, m.admin.post(admin+"/approve", url.Values{"move": {m.move(t).ID}}), http.StatusSeeOther)
+	if list = must(partners.Certificates(m.now(t)))(t); len(list) != 2 || list[0].Subject != "CN=Second" {
+		t.Errorf("approved: %d certificates", len(list))
+	}
+	_, err := m.reg.Endpoints.RemoveCertificate(ctx, m.adminActor(t), m.endpoint.ID, list[1].ID)
+	noError(t, err)
+}
+
+// adminActor is the administrator of the harness.
+func (m *moving) adminActor(t *testing.T) registry.Actor {
+	t.Helper()
+	return registry.AccountActor(must(m.db.AccountByEmail(t.Context(), testEmail))(t))
+}
+
+// set changes a setting.
+func (m *moving) set(t *testing.T, key, value string) {
+	t.Helper()
+	state := must(m.reg.Profile.Load(t.Context()))(t)
+	values := state.Values()
+	values[key] = value
+	_, _, err := m.reg.Profile.Save(t.Context(), registry.SystemActor(), profile.ProfileChange{Version: state.Version, Values: values})
+	noError(t, err)
 }

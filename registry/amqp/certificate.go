@@ -34,8 +34,10 @@ func (a *AMQP) AddCertificates(ctx context.Context, actor registry.Actor, partyI
 			return registry.Conflict("amqp.certificate.cloudevents")
 		}
 		if held {
-			// The first certificates of a party redirect nothing: without one nothing is sent to it.
-			if there, err := tx.AMQPCertificates(ctx, row.ID); err != nil || len(there) > 0 {
+			// The first certificates of a party redirect nothing, without one nothing is sent to it, unless what is sent was approved already.
+			there, err := tx.AMQPCertificates(ctx, row.ID)
+			approved, failed := flows(ctx, &tx.Queries, row.EndpointID)
+			if err := errors.Join(err, failed); err != nil || len(there) > 0 || approved {
 				return cmp.Or(err, registry.Invalid(registry.Problems{"certificates": destinationHeld}))
 			}
 		}

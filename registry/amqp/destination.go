@@ -2,6 +2,7 @@ package amqp
 
 import (
 	"context"
+	"slices"
 
 	"schakel/registry"
 	"schakel/store"
@@ -23,6 +24,22 @@ func (a *AMQP) HoldsDestination(ctx context.Context, actor registry.Actor) (bool
 		return false, registry.Wrap("read whether a destination waits", err)
 	}
 	return set.NewDestination != registry.DestinationAtOnce, nil
+}
+
+// HoldsFirst reports whether an actor is refused even the first destination of an endpoint, or the first certificates of its party: the approval of a
+// subscription there was one of the destination too, so none is chosen after it.
+func (a *AMQP) HoldsFirst(ctx context.Context, actor registry.Actor, endpointID string) (bool, error) {
+	held, err := a.HoldsDestination(ctx, actor)
+	if err != nil || !held {
+		return false, err
+	}
+	return flows(ctx, &a.cfg.DB.Queries, endpointID)
+}
+
+// flows reports whether a subscription at an endpoint was approved, and has not ended.
+func flows(ctx context.Context, q *store.Queries, endpointID string) (bool, error) {
+	subs, _, err := q.Subscriptions(ctx, store.SubscriptionFilter{EndpointID: endpointID, Open: true})
+	return slices.ContainsFunc(subs, func(s store.Subscription) bool { return s.Status != store.SubscriptionRequested }), registry.Wrap("list subscriptions of endpoint", err)
 }
 
 // heldFields tells which fields of input would send messages of a party elsewhere.

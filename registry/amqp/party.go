@@ -1,6 +1,7 @@
 package amqp
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -32,7 +33,11 @@ func (a *AMQP) CreateOwnParty(ctx context.Context, actor registry.Actor, in Part
 // Fields: as CreateOwnParty, and inboundQueue, clientId, contentMode.
 func (a *AMQP) CreateCounterpart(ctx context.Context, actor registry.Actor, endpointID string, in PartyInput) (store.AMQPParty, error) {
 	row := store.AMQPParty{EndpointID: endpointID, Source: store.AMQPEntered, CreatedBy: actor.Name}
-	err := a.cfg.DB.Write(ctx, func(tx *store.Tx) error {
+	held, err := a.HoldsDestination(ctx, actor)
+	if err != nil {
+		return row, err
+	}
+	err = a.cfg.DB.Write(ctx, func(tx *store.Tx) error {
 		endpoint, err := registry.Locked(ctx, tx, "endpoint", "endpoint", endpointID, tx.Endpoint)
 		if err != nil {
 			return err
@@ -42,6 +47,11 @@ func (a *AMQP) CreateCounterpart(ctx context.Context, actor registry.Actor, endp
 		}
 		if endpoint.Kind != store.EndpointAMQP || endpoint.Status == store.EndpointEnded {
 			return registry.Conflict("amqp.party.endpoint-bad")
+		}
+		if held {
+			if approved, err := flows(ctx, &tx.Queries, endpoint.ID); err != nil || approved {
+				return cmp.Or(err, registry.Conflict(string(destinationHeld)))
+			}
 		}
 		if in.Kind == store.AMQPHealth {
 			if err := checkUnencrypted(ctx, tx, endpoint); err != nil {

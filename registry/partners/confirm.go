@@ -87,6 +87,9 @@ func (s *Subscriptions) holdApproval(ctx context.Context, actor registry.Actor, 
 			if g.Host != "" {
 				where = i18n.M("partners.confirm.endpoint-host", g.Endpoint.Name, g.Host)
 			}
+			if g.Party != nil && g.Party.AsyncQueue != "" {
+				where = i18n.M("partners.confirm.endpoint-host", g.Endpoint.Name, g.Party.AsyncQueue)
+			}
 			changes := []i18n.Message{
 				i18n.M("partners.confirm.subscription", g.Partner.Name, strings.Join(registry.SubscribedTo(g.Subscription), ", ")), where,
 			}

@@ -275,8 +275,14 @@ func writeCertificates(to *store.Endpoint, list []EndpointCertificate) error {
 	return registry.Wrap("write client certificates", err)
 }
 
-// RemoveCertificate takes a client certificate of an endpoint away, with its key.
+// RemoveCertificate takes a client certificate of an endpoint away, with its key. Where a changed destination waits for approval an administrator does it
+// for the people and machines of a partner: the certificate that is shown then is another one.
 func (e *Endpoints) RemoveCertificate(ctx context.Context, actor registry.Actor, endpointID, id string) (store.Endpoint, error) {
+	set, err := e.profile.InForce(ctx)
+	if err != nil {
+		return store.Endpoint{}, fmt.Errorf("read whether a destination waits: %w", err)
+	}
+	held := set.NewDestination == registry.DestinationApproval && !actor.Administrator && actor.Kind != registry.ActorSystem
 	return e.change(ctx, actor, endpointID, func(tx *store.Tx, endpoint *store.Endpoint) error {
 		if endpoint.Status == store.EndpointEnded {
 			return registry.Conflict("partners.endpoint.has-ended")
@@ -289,6 +295,9 @@ func (e *Endpoints) RemoveCertificate(ctx context.Context, actor registry.Actor,
 		left := slices.DeleteFunc(slices.Clone(list), func(c EndpointCertificate) bool { return c.ID == id })
 		if len(left) == len(list) {
 			return registry.NotFound("certificate")
+		}
+		if held {
+			return registry.Conflict("partners.certificate.removal-held")
 		}
 		if len(left) == 0 && needsCertificate(endpoint.TokenAuthMethod) && !e.cfg.ShowsCertificate {
 			return registry.Conflict("partners.certificate.needed")
@@ -306,8 +315,18 @@ func (e *Endpoints) RemoveCertificate(ctx context.Context, actor registry.Actor,
 	})
 }
 
-// certificateWords describe the client certificates of an endpoint for a mail.
-func certificateWords(e store.Endpoint) string {
+// sameCertificates reports whether two endpoints have the same client certificates.
+func sameCertificates(a, b store.Endpoint) bool {
+	one, err := Certificates(a)
+	other, failed := Certificates(b)
+	if err != nil || failed != nil {
+		return a.Certificates == b.Certificates
+	}
+	return slices.EqualFunc(one, other, func(c, o EndpointCertificate) bool { return c.ID == o.ID })
+}
+
+// CertificateWords describe the client certificates of an endpoint, for people.
+func CertificateWords(e store.Endpoint) string {
 	list, _ := Certificates(e) // what cannot be read is not told
 	words := make([]string, len(list))
 	for i, c := range list {

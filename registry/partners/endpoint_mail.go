@@ -16,19 +16,44 @@ func (e *Endpoints) mailRedirected(ctx context.Context, tx *store.Tx, actor regi
 	if err != nil {
 		return registry.Found("partner", err)
 	}
-	changes := registry.Differences(
-		registry.ChangeOf("partners.mail.part-address", addressText(before.URL), addressText(after.URL)),
-		registry.ChangeOf("partners.mail.part-token-address", addressText(before.TokenURL), addressText(after.TokenURL)),
+	changes := destinationChanges(before, after)
+	return e.cfg.MailChange(ctx, tx, actor, after.PartnerID, i18n.M(subject, after.Name, owner.Name),
+		registry.ChangePages{Administrator: "/admin/endpoints/" + after.ID + page, Partner: registry.PartnerPath(owner) + "/endpoints/" + after.ID + page}, changes)
+}
+
+// destinationChanges lists what differs between two destinations of an endpoint. Of what is not told, such as the parameters of an address, it says
+// that it differs.
+func destinationChanges(before, after store.Endpoint) []registry.Change {
+	wasAddress, address := addressText(before.URL), addressText(after.URL)
+	wasToken, token := addressText(before.TokenURL), addressText(after.TokenURL)
+	wasWords, words := CertificateWords(before), CertificateWords(after)
+	return registry.Differences(
+		registry.ChangeOf("partners.mail.part-address", wasAddress, address),
+		untold("partners.mail.part-parameters", before.URL != after.URL && wasAddress == address),
+		registry.ChangeOf("partners.mail.part-token-address", wasToken, token),
+		untold("partners.mail.part-token-parameters", before.TokenURL != after.TokenURL && wasToken == token),
 		registry.ChangeOf("partners.mail.part-token-client", before.TokenClientID, after.TokenClientID),
 		registry.ChangeOf("partners.mail.part-token-method", before.TokenAuthMethod, after.TokenAuthMethod),
 		registry.ChangeOf("partners.mail.part-token-scope", before.TokenScope, after.TokenScope),
-		registry.ChangeOf("partners.mail.part-certificate", certificateWords(before), certificateWords(after)),
+		registry.ChangeOf("partners.mail.part-certificate", wasWords, words),
+		untold("partners.mail.part-certificate", !sameCertificates(before, after) && wasWords == words),
+		untold("partners.mail.part-token-secret", before.TokenSecret != after.TokenSecret),
 	)
-	if before.TokenSecret != after.TokenSecret {
-		changes = append(changes, registry.Change{What: "partners.mail.part-token-secret", Replaced: true})
+}
+
+// untold is a change of what is not told; none where it does not differ.
+func untold(what i18n.Message, differs bool) registry.Change {
+	return registry.Change{What: what, Replaced: differs}
+}
+
+// Untold names what differs between two destinations of an endpoint, and cannot be told or does not show.
+func Untold(before, after store.Endpoint) (list []i18n.Message) {
+	for _, change := range destinationChanges(before, after) {
+		if change.Replaced {
+			list = append(list, change.What)
+		}
 	}
-	return e.cfg.MailChange(ctx, tx, actor, after.PartnerID, i18n.M(subject, after.Name, owner.Name),
-		registry.ChangePages{Administrator: "/admin/endpoints/" + after.ID + page, Partner: registry.PartnerPath(owner) + "/endpoints/" + after.ID + page}, changes)
+	return list
 }
 
 // addressText is an address without its query, which may hold a key, and without a password.

@@ -58,10 +58,11 @@ func newOrigins(before store.Endpoint, url, tokenURL string) (list []string) {
 }
 
 // waitsAs returns the mode in which a change of an endpoint waits; empty when it counts at once. Another name at the same token endpoint is another
-// destination too, since a host that serves many can tell by it whose an event is; no challenge shows whose name that is.
+// destination too, since a host that serves many can tell by it whose an event is, and so is whatever else proves us there; no challenge shows whose
+// that is.
 func (e *Endpoints) waitsAs(ctx context.Context, actor registry.Actor, before, after store.Endpoint) (string, error) {
-	moved, asOther := before.URL != after.URL || before.TokenURL != after.TokenURL, before.TokenClientID != after.TokenClientID
-	if before.Kind != store.EndpointWebhook || !moved && !asOther || actor.Kind == registry.ActorSystem {
+	moved := before.URL != after.URL || before.TokenURL != after.TokenURL
+	if before.Kind != store.EndpointWebhook || !moved && !e.asOther(before, after) || actor.Kind == registry.ActorSystem {
 		return "", nil
 	}
 	set, err := e.profile.InForce(ctx)
@@ -79,6 +80,20 @@ func (e *Endpoints) waitsAs(ctx context.Context, actor registry.Actor, before, a
 		return store.MoveProof, nil
 	}
 	return "", nil
+}
+
+// asOther reports whether an endpoint is shown to be sent to by another than before. A secret that was typed again is the same one.
+func (e *Endpoints) asOther(before, after store.Endpoint) bool {
+	if before.TokenClientID != after.TokenClientID || before.TokenAuthMethod != after.TokenAuthMethod || before.TokenScope != after.TokenScope ||
+		!sameCertificates(before, after) {
+		return true
+	}
+	if before.TokenSecret == after.TokenSecret {
+		return false
+	}
+	was, err := e.TokenSecret(before)
+	is, failed := e.TokenSecret(after)
+	return err != nil || failed != nil || was != is
 }
 
 // holdMove keeps the destination of a changed endpoint until it is approved or proved, gives the endpoint back the one before, and mails the
@@ -168,10 +183,7 @@ func (e *Endpoints) ApproveMove(ctx context.Context, actor registry.Actor, endpo
 			if err != nil {
 				return nil, "", registry.Found("endpoint", err)
 			}
-			return []i18n.Message{
-				i18n.M("partners.confirm.move", endpoint.Name, addressText(endpoint.URL), addressText(m.URL)),
-				i18n.M("partners.confirm.move-token", addressText(m.TokenURL)), i18n.M("partners.confirm.move-by", m.AskedName),
-			}, m.ID + m.Status, nil
+			return describeMove(endpoint, m), m.ID + m.Status, nil
 		},
 	}, func(ctx context.Context) error {
 		return e.decideMove(ctx, actor, endpointID, moveID, func(tx *store.Tx, endpoint *store.Endpoint, m *store.EndpointMove) error {
@@ -181,6 +193,29 @@ func (e *Endpoints) ApproveMove(ctx context.Context, actor registry.Actor, endpo
 			return e.applyMove(ctx, tx, actor, endpoint, m)
 		})
 	})
+}
+
+// describeMove tells a second person what a change is about: where to, and all that differs.
+func describeMove(endpoint store.Endpoint, m store.EndpointMove) []i18n.Message {
+	was, to := addressText(endpoint.URL), addressText(m.URL)
+	lines := []i18n.Message{i18n.M("partners.confirm.move", endpoint.Name, was, to)}
+	if was == to {
+		lines = []i18n.Message{i18n.M("partners.confirm.move-same", endpoint.Name, to)}
+	}
+	lines = append(lines, i18n.M("partners.confirm.move-token", addressText(m.TokenURL)))
+	for _, change := range destinationChanges(endpoint, Moved(endpoint, m)) {
+		if change.What != "partners.mail.part-address" {
+			lines = append(lines, change.Line())
+		}
+	}
+	return append(lines, i18n.M("partners.confirm.move-by", m.AskedName))
+}
+
+// Moved is an endpoint as a change of its destination makes it.
+func Moved(e store.Endpoint, m store.EndpointMove) store.Endpoint {
+	e.URL, e.TokenURL, e.TokenClientID, e.TokenSecret = m.URL, m.TokenURL, m.TokenClientID, m.TokenSecret
+	e.TokenScope, e.TokenAuthMethod, e.Certificates = m.TokenScope, m.TokenAuthMethod, m.Certificates
+	return e
 }
 
 // DeclineMove leaves an endpoint as it is, with a reason for its partner.
@@ -228,8 +263,7 @@ func (e *Endpoints) applyMove(ctx context.Context, tx *store.Tx, actor registry.
 		return e.endMove(ctx, tx, actor, *endpoint, m, store.MoveStale, "partners.move.stale")
 	}
 	before := *endpoint
-	endpoint.URL, endpoint.TokenURL, endpoint.TokenClientID, endpoint.TokenSecret = m.URL, m.TokenURL, m.TokenClientID, m.TokenSecret
-	endpoint.TokenScope, endpoint.TokenAuthMethod, endpoint.Certificates = m.TokenScope, m.TokenAuthMethod, m.Certificates
+	*endpoint = Moved(before, *m)
 	if err := tx.UpdateEndpoint(ctx, endpoint); err != nil {
 		return fmt.Errorf("move endpoint: %w", err)
 	}

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -19,7 +20,8 @@ type Grant struct {
 	Subscription store.Subscription
 	Partner      store.Partner
 	Endpoint     store.Endpoint
-	Host         string // where events would be sent
+	Host         string           // where events would be sent
+	Party        *store.AMQPParty // whose queues they would be sent to; nil where the endpoint has none
 	Types        []GrantType
 	Sources      []GrantSource
 	Dataset      *GrantDataset // nil for a subscription to event types
@@ -30,6 +32,9 @@ func (g Grant) Seen() string {
 	asked := []any{g.Subscription.Types, g.Subscription.Versions, g.Subscription.Filters}
 	if g.Dataset != nil {
 		asked = append(asked, g.Dataset.Follower.AreaID, g.Dataset.Follower.ObjectTypes)
+	}
+	if p := g.Party; p != nil {
+		asked = append(asked, p.BrokerID, p.HerID, p.AsyncQueue, p.SyncQueue, p.ErrorQueue)
 	}
 	text, _ := json.Marshal(asked) // texts cannot fail
 	sum := sha256.Sum256(text)
@@ -76,6 +81,9 @@ func (s *Subscriptions) Grant(ctx context.Context, scope registry.Scope, id stri
 		return Grant{}, registry.Found("endpoint", err)
 	}
 	g.Host = EndpointHost(g.Endpoint)
+	if g.Party, err = partyOf(ctx, &s.cfg.DB.Queries, g.Endpoint); err != nil {
+		return Grant{}, err
+	}
 	if sub.DatasetID != "" {
 		g.Dataset, err = s.grantDataset(ctx, sub)
 		return g, err
@@ -92,6 +100,18 @@ func (s *Subscriptions) Grant(ctx context.Context, scope registry.Scope, id stri
 	}
 	g.Sources, err = s.grantSources(ctx, g)
 	return g, err
+}
+
+// partyOf finds the party whose queues an endpoint sends to; nil for one without.
+func partyOf(ctx context.Context, q *store.Queries, e store.Endpoint) (*store.AMQPParty, error) {
+	if e.Kind != store.EndpointAMQP {
+		return nil, nil
+	}
+	party, err := q.AMQPPartyByEndpoint(ctx, e.ID)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, nil
+	}
+	return &party, registry.Wrap("find party of endpoint", err)
 }
 
 func (s *Subscriptions) grantDataset(ctx context.Context, sub store.Subscription) (*GrantDataset, error) {

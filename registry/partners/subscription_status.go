@@ -109,7 +109,7 @@ func (s *Subscriptions) moveSeen(ctx context.Context, actor registry.Actor, id, 
 		if err := t.Check(actor, "subscription", sub.Status, reason); err != nil {
 			return err
 		}
-		if err := stillSeen(ctx, tx, sub, seen); err != nil {
+		if err := stillSeen(ctx, tx, sub, endpoint, seen); err != nil {
 			return err
 		}
 		if verb == "approve" {
@@ -174,11 +174,15 @@ func lockSubscription(ctx context.Context, tx *store.Tx, actor registry.Actor, i
 }
 
 // stillSeen makes sure that a subscription asks for what was shown.
-func stillSeen(ctx context.Context, tx *store.Tx, sub store.Subscription, seen string) error {
+func stillSeen(ctx context.Context, tx *store.Tx, sub store.Subscription, endpoint store.Endpoint, seen string) error {
 	if seen == "" {
 		return nil
 	}
-	g := Grant{Subscription: sub}
+	party, err := partyOf(ctx, &tx.Queries, endpoint)
+	if err != nil {
+		return err
+	}
+	g := Grant{Subscription: sub, Party: party}
 	if sub.DatasetID != "" {
 		f, err := tx.MutationFollower(ctx, sub.ID)
 		if err != nil {

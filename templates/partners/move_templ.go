@@ -20,6 +20,8 @@ import (
 type MoveView struct {
 	// Now lists the destination that counts, New the one that is wanted, Facts what is known of the change.
 	Now, New, Facts []ui.Item
+	// Differs tells what differs and does not show in the lists, such as a secret.
+	Differs []string
 	// Challenge is the text that the new hosts answer at Addresses; empty when nothing has to be proved.
 	Challenge string
 	Addresses []string
@@ -125,6 +127,12 @@ func MovePage(p ui.Page, v MoveView) templ.Component {
 			}
 			if v.Challenge != "" {
 				templ_7745c5c3_Err = moveProof(v).Render(ctx, templ_7745c5c3_Buffer)
+				if templ_7745c5c3_Err != nil {
+					return templ_7745c5c3_Err
+				}
+			}
+			for _, one := range v.Differs {
+				templ_7745c5c3_Err = ui.Text(one).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

@@ -53,6 +53,9 @@ func (a AMQPArea) showParty(c echo.Context, status int, typed string, wrong site
 		return err
 	}
 	v.Held = held
+	if v.HeldFirst, err = a.Registry.AMQP.HoldsFirst(ctx, site.Actor(c), row.EndpointID); err != nil {
+		return err
+	}
 	if err := a.fillParty(c, row, &v); err != nil {
 		return err
 	}

@@ -39,7 +39,9 @@ func (p *pages) showSubscription(c echo.Context, r site.Refusal) error {
 	if v.Unready, err = p.Readiness(true).OfSubscription(ctx, sub); err != nil {
 		return err
 	}
-	v.Facts = p.EndpointFacts(ctx, grant.Endpoint, grant.Host)
+	if v.Facts, err = p.destinationFacts(ctx, grant); err != nil {
+		return err
+	}
 	if v.Check, err = p.lastCheck(ctx, grant.Endpoint, "/admin/endpoints/"+grant.Endpoint.ID); err != nil {
 		return err
 	}
@@ -65,6 +67,28 @@ func (p *pages) showSubscription(c echo.Context, r site.Refusal) error {
 		return err
 	}
 	return p.Render(c, r.Code(), view.AdminSubscription(page, v))
+}
+
+// destinationFacts tell where events would go: of an endpoint at a message broker the queues of its party, or that it has none yet.
+func (p *pages) destinationFacts(ctx context.Context, g partners.Grant) ([]ui.Item, error) {
+	items := p.EndpointFacts(ctx, g.Endpoint, g.Host)
+	if g.Endpoint.Kind != store.EndpointAMQP {
+		return items, nil
+	}
+	party := i18n.T(ctx, "amqp.label.party")
+	if g.Party == nil {
+		return append(items, ui.Item{Label: party, Text: i18n.T(ctx, "site.unready.no-party")}), nil
+	}
+	broker, err := p.DB.AMQPBroker(ctx, g.Party.BrokerID)
+	if err != nil {
+		return nil, err
+	}
+	items = append(items, ui.Item{Label: party, Text: g.Party.Name}, ui.Item{Label: i18n.T(ctx, "amqp.label.broker"), Text: broker.Name + ", " + broker.URL})
+	if g.Party.HerID > 0 {
+		items = append(items, ui.Item{Label: i18n.T(ctx, "amqp.label.her-id"), Text: site.NumberText(g.Party.HerID)})
+	}
+	items = ui.TextItem(items, i18n.T(ctx, "amqp.party.async-queue"), g.Party.AsyncQueue)
+	return ui.TextItem(items, i18n.T(ctx, "amqp.party.sync-queue"), g.Party.SyncQueue), nil
 }
 
 // subscriptionView builds the view of a grant, requested or approved.

@@ -88,11 +88,15 @@ func (d ownerPages) updateEndpoint(c echo.Context) error {
 		if err := d.tryToken(c.Request().Context(), in, e); err != nil {
 			return err
 		}
+		waiting, _, err := d.Registry.Endpoints.Move(c.Request().Context(), site.Actor(c).Scope(), e.ID)
+		if err != nil {
+			return err
+		}
 		changed, err := d.Registry.Endpoints.Update(c.Request().Context(), site.Actor(c), e.ID, in.EndpointInput)
 		if err == nil && changed.Kind == store.EndpointWebhook && changed.URL != e.URL {
 			return d.testNewAddress(c, changed, in.anyway)
 		}
-		return d.movedOrSaved(c, err, e.ID, in.URL)
+		return d.movedOrSaved(c, err, e.ID, waiting.ID)
 	}, d.showEndpointForm)
 }
 

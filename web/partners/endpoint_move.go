@@ -159,9 +159,13 @@ func (p *pages) showMove(c echo.Context, e store.Endpoint, crumbs []ui.Crumb, r 
 	if !ok {
 		return store.ErrNotFound
 	}
-	v := view.MoveView{Now: destination(ctx, e.URL, e.TokenURL, e.TokenAuthMethod, e.TokenClientID), New: destination(ctx, m.URL, m.TokenURL, m.TokenAuthMethod, m.TokenClientID)}
+	moved := partners.Moved(e, m)
+	v := view.MoveView{Now: destination(ctx, e), New: destination(ctx, moved)}
 	v.Facts = p.moveFacts(ctx, m)
 	if m.Status == store.MoveWaiting {
+		for _, what := range partners.Untold(e, moved) {
+			v.Differs = append(v.Differs, i18n.T(ctx, "partners.move.differs", what))
+		}
 		v.What, v.Acts.Title = i18n.T(ctx, "partners.move.what-approval"), i18n.T(ctx, "site.decide")
 		if v.Approved, err = p.approvedBy(ctx, m); err != nil {
 			return err
@@ -186,11 +190,13 @@ func (p *pages) showMove(c echo.Context, e store.Endpoint, crumbs []ui.Crumb, r 
 	return p.Render(c, r.Code(), view.MovePage(page, v))
 }
 
-func destination(ctx context.Context, url, tokenURL, method, client string) []ui.Item {
-	items := []ui.Item{{Label: i18n.T(ctx, "partners.mail.part-address"), Text: url}}
-	items = ui.TextItem(items, i18n.T(ctx, "partners.mail.part-token-address"), tokenURL)
-	items = ui.TextItem(items, i18n.T(ctx, "partners.mail.part-token-method"), method)
-	return ui.TextItem(items, i18n.T(ctx, "partners.mail.part-token-client"), client)
+func destination(ctx context.Context, e store.Endpoint) []ui.Item {
+	items := []ui.Item{{Label: i18n.T(ctx, "partners.mail.part-address"), Text: e.URL}}
+	items = ui.TextItem(items, i18n.T(ctx, "partners.mail.part-token-address"), e.TokenURL)
+	items = ui.TextItem(items, i18n.T(ctx, "partners.mail.part-token-method"), e.TokenAuthMethod)
+	items = ui.TextItem(items, i18n.T(ctx, "partners.mail.part-token-client"), e.TokenClientID)
+	items = ui.TextItem(items, i18n.T(ctx, "partners.mail.part-token-scope"), e.TokenScope)
+	return ui.TextItem(items, i18n.T(ctx, "partners.mail.part-certificate"), partners.CertificateWords(e))
 }
 
 func (p *pages) moveFacts(ctx context.Context, m store.EndpointMove) []ui.Item {
@@ -280,15 +286,15 @@ func (p *pages) noteMoves(c echo.Context, page *ui.Page) error {
 	return nil
 }
 
-// movedOrSaved goes on after a change of an endpoint: to what waits of it, or to its page.
-func (d ownerPages) movedOrSaved(c echo.Context, err error, id, url string) error {
+// movedOrSaved goes on after a change of an endpoint: to what waits of it, or to its page. What waited before is no news.
+func (d ownerPages) movedOrSaved(c echo.Context, err error, id, before string) error {
 	here := d.Href("/endpoints/" + id)
 	if err == nil {
 		m, ok, failed := d.Registry.Endpoints.Move(c.Request().Context(), site.Actor(c).Scope(), id)
 		if failed != nil {
 			return errors.Join(err, failed)
 		}
-		if ok && m.Status == store.MoveWaiting && m.URL == url {
+		if ok && m.Status == store.MoveWaiting && m.ID != before {
 			return d.Done(c, here+"/move", "partners.move.asked")
 		}
 	}
