@@ -20,7 +20,7 @@ import (
 type MoveView struct {
 	// Now lists the destination that counts, New the one that is wanted, Facts what is known of the change.
 	Now, New, Facts []ui.Item
-	// Differs tells what differs and does not show in the lists, such as a secret.
+	// Differs has a sentence for each difference that the lists do not show, such as a secret.
 	Differs []string
 	// Challenge is the text that the new hosts answer at Addresses; empty when nothing has to be proved.
 	Challenge string

@@ -69,7 +69,7 @@ func (p *pages) showSubscription(c echo.Context, r site.Refusal) error {
 	return p.Render(c, r.Code(), view.AdminSubscription(page, v))
 }
 
-// destinationFacts tell where events would go: of an endpoint at a message broker the queues of its party, or that it has none yet.
+// destinationFacts describe where events would go. An endpoint at a message broker has the queues of its party there, or no party yet.
 func (p *pages) destinationFacts(ctx context.Context, g partners.Grant) ([]ui.Item, error) {
 	items := p.EndpointFacts(ctx, g.Endpoint, g.Host)
 	if g.Endpoint.Kind != store.EndpointAMQP {
