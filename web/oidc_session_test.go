@@ -2,6 +2,9 @@ package web
 
 import (
 	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
 	"encoding/json"
 	"html"
 	"net/http"
@@ -237,13 +240,28 @@ func TestOIDCBackChannelLogout(t *testing.T) {
 		t.Error("it ended another session than the one it named")
 	}
 	wantStatus(t, server.post("/login/oidc/logout", token(same)), http.StatusBadRequest) // once
+	unnamed := login("")
+	wantStatus(t, server.post("/login/oidc/logout", token(func(c map[string]any) { c["jti"], c["sid"] = "3", "unknown" })), http.StatusOK)
+	if alive(unnamed) || !alive(b) {
+		t.Error("it names a session, and the one of the same person that has no name lives on, or another has ended")
+	}
+	// Who sends tokens that no key signed does not make us ask the provider for each.
+	p.signWith = must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))(t)
+	asked := p.keysAsked.Load()
+	for range 20 {
+		wantStatus(t, server.post("/login/oidc/logout", token(same)), http.StatusBadRequest)
+	}
+	if n := p.keysAsked.Load() - asked; n > 1 {
+		t.Errorf("the provider was asked for its keys %d times", n)
+	}
+	p.signWith = nil
 	c := login("c")
 	wantStatus(t, server.post("/login/oidc/logout", token(func(c map[string]any) { c["jti"] = "2"; delete(c, "sid") })), http.StatusOK)
 	if alive(b) || alive(c) {
 		t.Error("it names the person, who is logged in still")
 	}
 	entries, _, err := o.db.Audits(t.Context(), store.AuditFilter{Action: registry.ActionProviderLogout})
-	if err != nil || len(entries) != 3 {
+	if err != nil || len(entries) != 4 {
 		t.Errorf("%d entries in the audit trail, %v", len(entries), err)
 	}
 }
@@ -319,10 +337,25 @@ func TestLocalAccountsOff(t *testing.T) {
 		t.Error("the account has a password still")
 	}
 
+	uses := func() (n int) {
+		for _, mail := range mails() {
+			if strings.HasPrefix(mail, testEmail+": The break-glass account") {
+				n++
+			}
+		}
+		return n
+	}
 	emergency := o.browser().login(t, testEmail)
 	wantWords(t, text(emergency.get("/admin/audit")), "used the break-glass account")
-	if got := mails(); len(got) != 1 || !strings.Contains(got[0], testEmail+": The break-glass account") || told != 1 {
-		t.Errorf("mails %q, told %d times", got, told)
+	if uses() != 1 || told != 1 {
+		t.Errorf("mails %q, told %d times", mails(), told)
+	}
+	o.clock.Advance(time.Hour)
+	_, link, err := o.accounts.PasswordLink(t.Context(), testEmail)
+	noError(t, err)
+	wantStatus(t, o.browser().post(registry.LinkReset.Path(link), url.Values{"password": {"another long password"}}), http.StatusSeeOther)
+	if used := must2(o.db.Audits(t.Context(), store.AuditFilter{Action: registry.ActionBreakGlass}))(t); len(used) != 2 || told != 2 {
+		t.Errorf("by a link: %d entries, told %d times", len(used), told)
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"net/url"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -46,6 +47,8 @@ type provider struct {
 	asked url.Values
 	// signWith is another key than the one that is published.
 	signWith *ecdsa.PrivateKey
+	// keysAsked counts the requests for its keys.
+	keysAsked atomic.Int64
 }
 
 func newKey(t *testing.T) *ecdsa.PrivateKey {
@@ -62,6 +65,7 @@ func newProvider(t *testing.T) *provider {
 	mux.HandleFunc("POST /token", p.token)
 	mux.HandleFunc("GET /userinfo", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, p.info) })
 	mux.HandleFunc("GET /keys", func(w http.ResponseWriter, _ *http.Request) {
+		p.keysAsked.Add(1)
 		writeJSON(w, jose.JSONWebKeySet{Keys: []jose.JSONWebKey{{Key: p.key.Public(), KeyID: "k1", Algorithm: "ES256", Use: "sig"}}})
 	})
 	p.server = httptest.NewServer(mux)

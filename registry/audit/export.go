@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"schakel/registry"
 	"schakel/store"
 )
 
@@ -40,7 +41,7 @@ func LineOf(chain string, a store.Audit) Line {
 		ObjectID: a.ObjectID, ObjectName: a.ObjectName, ObjectKind: a.ObjectKind, PartnerID: a.PartnerID,
 		Detail: json.RawMessage(a.Detail), PrevHash: a.PrevHash, Hash: a.Hash,
 	}
-	if strings.HasSuffix(a.Action, "-failed") {
+	if failing(a.Action) {
 		l.Outcome = 4
 	}
 	if a.Address != "" {
@@ -50,6 +51,15 @@ func LineOf(chain string, a store.Audit) Line {
 		l.Detail, _ = json.Marshal(a.Detail) // what is no JSON goes out as text
 	}
 	return l
+}
+
+// failing reports whether an action is one that was tried and did not come about.
+func failing(action string) bool {
+	switch action {
+	case registry.ActionLoginRefused, registry.ActionLoginsWait, registry.ActionRoleLost:
+		return true
+	}
+	return strings.HasSuffix(action, "-failed")
 }
 
 // Entry makes the entry of a line again, so that who has the file can compute its hash with [store.AuditHash].

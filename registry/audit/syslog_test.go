@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"schakel/registry"
 	"schakel/registry/audit"
 	"schakel/store"
 )
@@ -75,6 +76,19 @@ func TestReadSeq(t *testing.T) {
 			if want := int64(12); written == read && (err != nil || seq != want) || written != read && err == nil {
 				t.Errorf("%s read as %s: %d, %v", written, read, seq, err)
 			}
+		}
+	}
+}
+
+// What was tried and did not come about is no success to who reads an export.
+func TestRefusalsAreFailures(t *testing.T) {
+	t.Parallel()
+	for action, want := range map[string]int{
+		registry.ActionLoginFailed: 4, registry.ActionFactorFailed: 4, registry.ActionLoginRefused: 4, registry.ActionLoginsWait: 4, registry.ActionRoleLost: 4,
+		registry.ActionLoggedIn: 0, registry.ActionPartnerRejected: 0,
+	} {
+		if got := audit.LineOf("chain", store.Audit{Action: action}).Outcome; got != want {
+			t.Errorf("%s: outcome %d, want %d", action, got, want)
 		}
 	}
 }

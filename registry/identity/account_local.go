@@ -3,6 +3,7 @@ package identity
 import (
 	"context"
 	"errors"
+	"time"
 
 	"schakel/registry"
 	"schakel/store"
@@ -43,6 +44,18 @@ func (a *Accounts) isEmergency(account store.Account) bool {
 // OnBreakGlass has tell called after the break-glass account was logged in to with its password. Call it before the accounts are used.
 func (a *Accounts) OnBreakGlass(tell func(ctx context.Context, account store.Account)) {
 	a.onBreakGlass = tell
+}
+
+// toldOfBreakGlass reports whether the administrators heard of this use of the break-glass account a moment ago, when its password was checked.
+func (a *Accounts) toldOfBreakGlass(ctx context.Context, tx *store.Tx, account store.Account) (bool, error) {
+	if !a.isEmergency(account) {
+		return true, nil
+	}
+	const moment = 15 * time.Minute // that a second factor is waited for
+	rows, err := tx.NewestAudits(ctx, store.AuditFilter{
+		ObjectKind: "account", ObjectID: account.ID, Action: registry.ActionBreakGlass, From: store.At(tx.Now.Add(-moment)),
+	}, 1)
+	return len(rows) > 0, registry.Wrap("find uses of the break-glass account", err)
 }
 
 // breakGlass records that the break-glass account is used, and mails the administrators. It does nothing for other accounts.

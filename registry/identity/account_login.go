@@ -113,10 +113,21 @@ func recordFailed(ctx context.Context, tx *store.Tx, account store.Account, coun
 // NoteLogin notes that the owner of an account logged in with a second factor, or by a one-time link: the first administrator, an
 // invitation, a registration or another password. It answers ErrLogin for an account that is not active.
 func (a *Accounts) NoteLogin(ctx context.Context, id string) error {
-	return a.db.Write(ctx, func(tx *store.Tx) error {
-		_, err := loggedIn(ctx, tx, id)
-		return err
+	var account store.Account
+	told := false
+	err := a.db.Write(ctx, func(tx *store.Tx) (err error) {
+		if account, err = loggedIn(ctx, tx, id); err != nil {
+			return err
+		}
+		if told, err = a.toldOfBreakGlass(ctx, tx, account); err != nil || told {
+			return err
+		}
+		return a.breakGlass(ctx, tx, account)
 	})
+	if err == nil && !told && a.isEmergency(account) && a.onBreakGlass != nil {
+		a.onBreakGlass(ctx, account)
+	}
+	return err
 }
 
 // SetLocale stores the language and the IANA time zone of pages and mails for someone; an empty one is as the browser says.

@@ -298,7 +298,9 @@ func (a *Accounts) EndProviderSessions(ctx context.Context, out ProviderLogout) 
 func sessionsAt(ctx context.Context, tx *store.Tx, out ProviderLogout, since store.Time) ([]store.LoginSession, error) {
 	if out.Session != "" {
 		sessions, err := tx.ProviderSessions(ctx, out.Issuer, out.Session, maxListed)
-		return sessions, registry.Wrap("list sessions of a provider", err)
+		if err != nil || len(sessions) > 0 || out.Subject == "" {
+			return sessions, registry.Wrap("list sessions of a provider", err)
+		}
 	}
 	account, err := tx.AccountByIdentity(ctx, out.Issuer, out.Subject)
 	if errors.Is(err, store.ErrNotFound) {
@@ -308,5 +310,9 @@ func sessionsAt(ctx context.Context, tx *store.Tx, out ProviderLogout, since sto
 		return nil, fmt.Errorf("find account of identity: %w", err)
 	}
 	sessions, err := tx.LoginSessions(ctx, account.ID, since, maxListed)
-	return slices.DeleteFunc(sessions, func(s store.LoginSession) bool { return s.Provider != out.Issuer }), registry.Wrap("list sessions", err)
+	// A session whose ID token named none may be the one that the provider names now.
+	other := func(s store.LoginSession) bool {
+		return s.Provider != out.Issuer || out.Session != "" && s.ProviderSession != ""
+	}
+	return slices.DeleteFunc(sessions, other), registry.Wrap("list sessions", err)
 }

@@ -143,7 +143,7 @@ func (l *oidcLogin) checkLogout(ctx context.Context, raw string, now func() time
 	if err != nil {
 		return identity.ProviderLogout{}, err
 	}
-	ctx, cancel := context.WithTimeout(oidc.ClientContext(ctx, l.Cfg.HTTP), oidcTimeout)
+	ctx, cancel := context.WithTimeout(oidc.ClientContext(ctx, l.keysClient(now)), oidcTimeout)
 	defer cancel()
 	// Older providers send no time of expiry; the time of issue bounds all.
 	if err := l.checkType(raw); err != nil {

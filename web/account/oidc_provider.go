@@ -32,6 +32,7 @@ type oidcLogin struct {
 	mu       sync.Mutex
 	provider *oidc.Provider
 	more     metadata
+	keys     *keptKeys // of logout tokens
 }
 
 // metadata holds what a provider publishes of itself besides the endpoints of a login.
