@@ -30,7 +30,7 @@ func (c *Clients) FreeScopes(ctx context.Context) []string {
 	return free
 }
 
-// clientKeys is what a client proves itself by: a JWK set or where it is, the hash of a secret, its certificates, and what binds its tokens.
+// clientKeys holds the proof of a client: a JWK set or where it is, the hash of a secret, its certificates, and the binding of its tokens.
 type clientKeys struct {
 	JWKS             string `json:"jwks,omitempty"`
 	JWKSURI          string `json:"jwksUri,omitempty"`

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// providerKeysAge is how long logout tokens are checked with the keys that a provider gave last. Anybody can send one that no key signed, and
+// providerKeysAge bounds the time for which the keys that a provider gave last check logout tokens. Anybody can send one that no key signed, and
 // each would make us ask the provider.
 const providerKeysAge = time.Minute
 

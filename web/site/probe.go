@@ -17,7 +17,7 @@ import (
 // probeParam names, in the address of the page that a probe goes back to, the delivery that goes with it and how many attempts it had.
 const probeParam = "tried"
 
-// Probe has the next delivery go at once to an endpoint whose circuit is open, and goes back to a page, which says what comes of it.
+// Probe has the next delivery go at once to an endpoint whose circuit is open, and goes back to a page that follows its outcome.
 func (p *Portal) Probe(c echo.Context, endpointID, href string) error {
 	ctx := c.Request().Context()
 	id, err := p.Registry.Endpoints.Probe(ctx, Actor(c), endpointID)
