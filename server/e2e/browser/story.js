@@ -162,6 +162,7 @@ async function portions(kit, page) {
   await kit.look(page, "/partner/endpoints/id batches");
   const endpoint = page.url().match(/ept_[0-9A-Z]{26}/)[0];
   await page.getByRole("link", { name: "Change", exact: true }).click();
+  for (const fold of await page.locator("main form details:not([open]) > summary").all()) await fold.click();
   await page.locator("[name=batchEvents]").fill("many");
   await page.locator("[name=windows]").fill("never");
   await page.locator("form[action*='/endpoints/']").evaluate((f) => f.setAttribute("novalidate", ""));
