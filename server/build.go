@@ -186,7 +186,7 @@ func build(ctx context.Context, cfg ServeCmd, log *slog.Logger, fail func(error)
 		Name: cfg.portalName(), Branding: branding, Security: security, HSTSSubdomains: cfg.HSTSSubdomains,
 		BaseURL: base, Version: release.Current().String(), Now: cli.Clock, Log: log,
 		Accounts: p.accounts, Sessions: p.db, OIDC: oidc,
-		TrustedProxies: cfg.TrustedProxy, Draining: draining, Traces: traces, Language: i18n.Lang(cfg.Language), TimeZone: zone,
+		TrustedProxies: cfg.TrustedProxy, CertificateProxies: cfg.ClientCertificateProxy, Draining: draining, Traces: traces, Language: i18n.Lang(cfg.Language), TimeZone: zone,
 	}}
 	if webCfg.Certificates, err = cfg.policy(cfg.OutboundFlags, log); err != nil {
 		return nil, err

@@ -46,10 +46,20 @@ func TestClientCertificateFlags(t *testing.T) {
 		}
 	}
 	f := ClientCertificateFlags{ClientCertificates: []string{"request", "events=require", "oauth=off"}, ClientCA: []string{roots}}
-	if err := (ServeCmd{ClientCertificateFlags: f}).CheckFlags(); err == nil || !strings.Contains(err.Error(), "--trusted-proxy") {
+	if err := (ServeCmd{ClientCertificateFlags: f}).CheckFlags(); err == nil || !strings.Contains(err.Error(), "--client-certificate-proxy") {
 		t.Errorf("neither TLS nor a proxy: %v", err)
 	}
-	must(t, (ServeCmd{ClientCertificateFlags: f, HTTPFlags: HTTPFlags{TrustedProxy: []netip.Prefix{netip.MustParsePrefix("10.0.0.1/32")}}}).CheckFlags())
+	all, one := []netip.Prefix{netip.MustParsePrefix("10.0.0.0/24")}, []netip.Prefix{netip.MustParsePrefix("10.0.0.1/32")}
+	if err := (ServeCmd{ClientCertificateFlags: f, HTTPFlags: HTTPFlags{TrustedProxy: all}}).CheckFlags(); err == nil {
+		t.Error("a proxy that hands no certificates on is enough")
+	}
+	must(t, (ServeCmd{ClientCertificateFlags: f, HTTPFlags: HTTPFlags{TrustedProxy: all, ClientCertificateProxy: one}}).CheckFlags())
+	must(t, HTTPFlags{TrustedProxy: all, ClientCertificateProxy: one}.CheckFlags())
+	for _, trusted := range [][]netip.Prefix{nil, {netip.MustParsePrefix("10.0.1.0/24")}, {netip.MustParsePrefix("10.0.0.1/32")}} {
+		if err := (HTTPFlags{TrustedProxy: trusted, ClientCertificateProxy: all}).CheckFlags(); err == nil || !strings.Contains(err.Error(), "10.0.0.0/24: name it with --trusted-proxy") {
+			t.Errorf("certificates of a proxy that is not trusted, by %v: %v", trusted, err)
+		}
+	}
 	modes, err := f.modes()
 	if err != nil || modes["events"] != "require" || modes["registry"] != "request" || modes["oauth"] != "off" || f.asks("oauth") || !f.asks("mutations") {
 		t.Errorf("modes %v, %v", modes, err)

@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -78,6 +79,8 @@ type HTTPFlags struct {
 	TLSKey         string         `placeholder:"FILE" help:"PEM private key of --tls-cert. Refused when others can read it: mode 0600, or 0640 for a file of root and the group of this program."`
 	HSTSSubdomains bool           `name:"hsts-subdomains" help:"Have browsers use https for all hosts below that of --base-url too (Strict-Transport-Security with includeSubDomains)."`
 	TrustedProxy   []netip.Prefix `placeholder:"CIDR" help:"Proxy whose X-Forwarded-For is believed (repeatable). Default: none, the address of the connection counts."`
+
+	ClientCertificateProxy []netip.Prefix `placeholder:"CIDR" help:"Trusted proxy that checks the certificates of callers and hands them on in Client-Cert (RFC 9440); it must take that header and Client-Cert-Chain away from what callers send (repeatable). Default: none, these headers are ignored."`
 }
 
 // MailFlags configure the mail server.
@@ -124,6 +127,11 @@ func (f HTTPFlags) CheckFlags() error {
 	}
 	if (f.AdminTLSCert == "") != (f.AdminTLSKey == "") {
 		return errors.New("--admin-tls-cert and --admin-tls-key go together")
+	}
+	for _, p := range f.ClientCertificateProxy {
+		if !slices.ContainsFunc(f.TrustedProxy, func(t netip.Prefix) bool { return t.Bits() <= p.Bits() && t.Contains(p.Addr()) }) {
+			return fmt.Errorf("--client-certificate-proxy %s: name it with --trusted-proxy too", p)
+		}
 	}
 	if f.BaseURL == "" {
 		return nil

@@ -92,8 +92,8 @@ func (c ServeCmd) CheckFlags() error {
 		return fmt.Errorf("--keep-events must be at least a day longer than --key-lifetime, here %s, or a repeated event would be taken for a new one",
 			c.KeyLifetime+replayWindow)
 	}
-	if c.asks(certificateAPIs()...) && c.TLSCert == "" && len(c.TrustedProxy) == 0 {
-		return errors.New("--client-certificates: no certificate would ever arrive; set --tls-cert, or --trusted-proxy of the proxy that hands them on in Client-Cert")
+	if c.asks(certificateAPIs()...) && c.TLSCert == "" && len(c.ClientCertificateProxy) == 0 {
+		return errors.New("--client-certificates: no certificate would ever arrive; set --tls-cert, or --client-certificate-proxy of the proxy that hands them on in Client-Cert")
 	}
 	return nil
 }

@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"net/netip"
 	"net/url"
 	"strconv"
 	"strings"
@@ -62,7 +61,7 @@ func newAPIHarnessOn(t testing.TB, db *store.DB, clock *storetest.Clock, change 
 }
 
 // newCertifiedHarness has APIs that ask for client certificates by a policy.
-func newCertifiedHarness(t testing.TB, db *store.DB, clock *storetest.Clock, policy *site.CertificatePolicy, proxies []netip.Prefix, change func(*api.Config)) *apiHarness {
+func newCertifiedHarness(t testing.TB, db *store.DB, clock *storetest.Clock, policy *site.CertificatePolicy, frame func(*site.AppConfig), change func(*api.Config)) *apiHarness {
 	t.Helper()
 	h := &apiHarness{db: db, clock: clock, spec: loadSpecs(t), mirror: mirrorClient{Client: &http.Client{}}}
 	log := slog.New(slog.DiscardHandler)
@@ -94,10 +93,14 @@ func newCertifiedHarness(t testing.TB, db *store.DB, clock *storetest.Clock, pol
 	if change != nil {
 		change(&cfg)
 	}
-	h.app = must(New(Config{AppConfig: site.AppConfig{
+	app := site.AppConfig{
 		BaseURL: &url.URL{Scheme: "http", Host: "schakel.example.nl"}, Now: clock.Now, Log: log,
-		Accounts: accounts, Sessions: db, Tokens: cfg.Issuer, Certificates: policy, TrustedProxies: proxies,
-	}, API: &cfg}))(t)
+		Accounts: accounts, Sessions: db, Tokens: cfg.Issuer, Certificates: policy,
+	}
+	if frame != nil {
+		frame(&app)
+	}
+	h.app = must(New(Config{AppConfig: app, API: &cfg}))(t)
 	return h
 }
 

@@ -8,6 +8,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
@@ -15,6 +16,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -42,7 +44,7 @@ type certWorld struct {
 	crl    string
 }
 
-func newCertWorld(t *testing.T, mode string, proxies ...netip.Prefix) *certWorld {
+func newCertWorld(t *testing.T, mode string, frame ...func(*site.AppConfig)) *certWorld {
 	t.Helper()
 	clock := storetest.NewClock()
 	w := &certWorld{pki: certtest.New(t, clock.Now()), crl: filepath.Join(t.TempDir(), "list.crl")}
@@ -55,7 +57,11 @@ func newCertWorld(t *testing.T, mode string, proxies ...netip.Prefix) *certWorld
 			return err
 		},
 	}
-	w.apiHarness = newCertifiedHarness(t, storetest.SQLite(t, storetest.WithClock(clock)), clock, policy, proxies, nil)
+	w.apiHarness = newCertifiedHarness(t, storetest.SQLite(t, storetest.WithClock(clock)), clock, policy, func(c *site.AppConfig) {
+		for _, change := range frame {
+			change(c)
+		}
+	}, nil)
 	w.school = store.Partner{Name: "School", OIN: schoolOIN, Status: store.PartnerApproved}
 	noError(t, w.db.Write(t.Context(), func(tx *store.Tx) error { return tx.InsertPartner(t.Context(), &w.school) }))
 	w.server = httptest.NewUnstartedServer(w.app.Handler())
@@ -210,22 +216,39 @@ func TestClientCertificatesRefused(t *testing.T) {
 	w.ask(t, nil, http.MethodGet, "/oauth/jwks", nil, "").want(t, 200) // keys are for everybody
 }
 
-// TestClientCertificatesBehindProxy: the headers of RFC 9440 count from a trusted proxy, and from nobody else.
+// TestClientCertificatesBehindProxy: the headers of RFC 9440 count from a proxy that is named for them, and from nobody else. A proxy that is
+// trusted for X-Forwarded-For alone passes on what callers send, and certificates are public: its headers are ignored, and the log says so once.
 //
 // Rules: SEC-25.
 func TestClientCertificatesBehindProxy(t *testing.T) {
 	t.Parallel()
-	for name, trusted := range map[string]bool{"trusted": true, "stranger": false} {
-		var proxies []netip.Prefix
-		if trusted {
-			proxies = append(proxies, netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128"))
-		}
-		w := newCertWorld(t, site.CertificatesRequire, proxies...)
+	here := []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}
+	for name, tc := range map[string]struct {
+		trusted, named []netip.Prefix
+		status         int
+		warnings       int32
+	}{
+		"named":                    {here, here, 200, 0},
+		"trusted for its X-F-F":    {here, nil, 401, 1},
+		"trusted, another named":   {here, []netip.Prefix{netip.MustParsePrefix("127.9.0.0/16")}, 401, 1},
+		"a stranger":               {nil, nil, 401, 0},
+		"named, trusted no longer": {nil, here, 401, 0},
+	} {
+		warned := &warnings{Handler: slog.DiscardHandler}
+		w := newCertWorld(t, site.CertificatesRequire, func(c *site.AppConfig) {
+			c.TrustedProxies, c.CertificateProxies, c.Log = tc.trusted, tc.named, slog.New(warned)
+		})
 		mine, c := w.pki.Issue(schoolOIN), w.client(t, identity.NewClient{AuthMethod: token.TLSClientAuth, CertificateBound: true})
 		encoded := func(c *x509.Certificate) string { return ":" + base64.StdEncoding.EncodeToString(c.Raw) + ":" }
-		status := map[bool]int{true: 200, false: 401}[trusted]
-		answer := w.over(t, http.DefaultClient, w.behind.URL, http.MethodPost, "/oauth/token", grantOf(c), "", "Client-Cert", encoded(mine.Cert), "Client-Cert-Chain", encoded(w.pki.Between)).want(t, status)
-		if !trusted {
+		ask := func() apiAnswer {
+			return w.over(t, http.DefaultClient, w.behind.URL, http.MethodPost, "/oauth/token", grantOf(c), "", "Client-Cert", encoded(mine.Cert), "Client-Cert-Chain", encoded(w.pki.Between))
+		}
+		ask()
+		answer := ask()
+		if answer.status != tc.status || warned.count.Load() != tc.warnings {
+			t.Errorf("%s: %d with %d warnings, want %d with %d", name, answer.status, warned.count.Load(), tc.status, tc.warnings)
+		}
+		if answer.status != 200 || tc.status != 200 {
 			continue
 		}
 		bearer := answer.member(t, "access_token").(string)
@@ -239,6 +262,45 @@ func TestClientCertificatesBehindProxy(t *testing.T) {
 			t.Errorf("%s: the proxy's own certificate counts: %d", name, got.status)
 		}
 	}
+}
+
+// warnings counts the warnings of a log.
+type warnings struct {
+	slog.Handler
+	count atomic.Int32
+}
+
+func (w *warnings) Enabled(_ context.Context, level slog.Level) bool { return level == slog.LevelWarn }
+
+func (w *warnings) Handle(context.Context, slog.Record) error {
+	w.count.Add(1)
+	return nil
+}
+
+// TestClientCertificatesWithoutToken: an API that requires a certificate wants one with each call, also with one that needs no token; where
+// one is merely checked, visitors without one read on.
+//
+// Rules: SEC-25.
+func TestClientCertificatesWithoutToken(t *testing.T) {
+	t.Parallel()
+	const contracts = "/registry/v1/contracts"
+	w := newCertWorld(t, site.CertificatesRequire)
+	mine, stranger := w.pki.Issue(schoolOIN), certtest.New(t, w.clock.Now()).Issue(schoolOIN)
+	for name, tc := range map[string]struct {
+		pair   *certtest.Pair
+		status int
+		word   string
+	}{
+		"with one":     {&mine, 200, ""},
+		"none":         {nil, 401, "certificate-missing"},
+		"another root": {&stranger, 401, "certificate-refused"},
+	} {
+		if answer := w.ask(t, tc.pair, http.MethodGet, contracts, nil, ""); answer.status != tc.status || !strings.Contains(string(answer.body), tc.word) {
+			t.Errorf("%s: %d %s", name, answer.status, answer.body)
+		}
+	}
+	w.ask(t, nil, http.MethodGet, "/registry/v1/openapi.json", nil, "").want(t, 200) // the description is for everybody
+	newCertWorld(t, site.CertificatesRequest).ask(t, nil, http.MethodGet, contracts, nil, "").want(t, 200)
 }
 
 // TestAssertionWithChain: an assertion carries its certificate (x5c), which is held against the roots, the partner and the signature.

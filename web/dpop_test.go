@@ -72,12 +72,13 @@ func TestTokenBoundToKey(t *testing.T) {
 	if answer.member(t, "token_type") != "DPoP" {
 		t.Errorf("%s", answer.body)
 	}
+	method := http.MethodGet
 	call := func(scheme string, proofs ...string) apiAnswer {
 		pairs := []string{"Authorization", scheme + " " + bearer}
 		for _, text := range proofs {
 			pairs = append(pairs, "DPoP", text)
 		}
-		return h.anyone().do(t, http.MethodGet, certPath, "", pairs...)
+		return h.anyone().do(t, method, certPath, "", pairs...)
 	}
 	good := proof(key, http.MethodGet, certPath, bearer)
 	call("DPoP", good).want(t, http.StatusOK)
@@ -97,6 +98,11 @@ func TestTokenBoundToKey(t *testing.T) {
 			t.Errorf("%s: challenge %s", name, challenge)
 		}
 	}
+
+	method = http.MethodHead // a proof names the method that was sent, though a GET route answers
+	call("DPoP", proof(key, http.MethodHead, certPath, bearer)).want(t, http.StatusOK)
+	call("DPoP", proof(key, http.MethodGet, certPath, bearer)).want(t, http.StatusUnauthorized)
+	method = http.MethodGet
 
 	state := must(h.reg.Profile.Current(t.Context()))(t)
 	_, _, err = h.reg.Profile.Save(t.Context(), registry.SystemActor(), profile.ProfileChange{

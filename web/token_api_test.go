@@ -46,6 +46,7 @@ func TestTokenEndpoint(t *testing.T) {
 		"twice":             {"", form, grant + "&" + grant, []string{good}, 400, "invalid_request"},
 		"JSON":              {"", "application/json", `{"grant_type":"client_credentials"}`, []string{good}, 400, "invalid_request"},
 		"in the address":    {"?" + grant, form, "", []string{good}, 400, "invalid_request"},
+		"with a chain":      {"", form, grant + "&x=" + strings.Repeat("x", 20<<10), []string{good}, 200, ""},
 		"too large":         {"", form, grant + "&x=" + strings.Repeat("x", api.MaxTokenForm), []string{good}, 413, "invalid_request"},
 		"broken form":       {"", form, "%zz", []string{good}, 400, "invalid_request"},
 	} {

@@ -3,6 +3,7 @@ package api
 import (
 	"encoding/base64"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"mime"
@@ -15,8 +16,8 @@ import (
 	"schakel/web/site"
 )
 
-// MaxTokenForm bounds the form of a token request; an assertion is part of it.
-const MaxTokenForm = 8 << 10
+// MaxTokenForm bounds the form of a token request. An assertion is part of it, with a chain of certificates up to 16 KiB.
+const MaxTokenForm = 32 << 10
 
 // postToken gives a client an access token (SEC-01). Its errors have the shape
 // of RFC 6749, 5.2, for OAuth clients read those.
@@ -79,7 +80,7 @@ func readTokenRequest(r *http.Request) (token.Request, *token.OAuthError) {
 		return request, invalidTokenRequest("the body broke off before its end")
 	}
 	if len(body) > MaxTokenForm {
-		return request, &token.OAuthError{Status: http.StatusRequestEntityTooLarge, Code: "invalid_request", Description: "the body may hold at most 8192 bytes"}
+		return request, &token.OAuthError{Status: http.StatusRequestEntityTooLarge, Code: "invalid_request", Description: fmt.Sprintf("the body may hold at most %d bytes", MaxTokenForm)}
 	}
 	if request.Form, err = url.ParseQuery(string(body)); err != nil {
 		return request, invalidTokenRequest("the form cannot be read")

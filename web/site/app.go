@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -57,6 +58,9 @@ type AppConfig struct {
 	// TrustedProxies are the proxies whose X-Forwarded-For is believed. Optional:
 	// the address of the connection counts.
 	TrustedProxies []netip.Prefix
+	// CertificateProxies name the TrustedProxies whose Client-Cert is believed: they check the certificates of callers, and let no
+	// such header of a caller pass. Optional: none.
+	CertificateProxies []netip.Prefix
 	// Certificates names the APIs where machines prove themselves with a TLS certificate too. Optional: none.
 	Certificates *CertificatePolicy
 	// Security says whom to tell of a vulnerability. Optional: there is no security.txt.
@@ -79,6 +83,7 @@ type App struct {
 	origin    *http.CrossOriginProtection
 	Counts    *Shares // of what would be sent again
 	forwarded atomic.Pointer[Forwarded]
+	unnamed   sync.Once        // tells of a proxy whose Client-Cert is ignored
 	public    map[string]bool  // the paths of routes that pages of other sites may read
 	routes    map[string]Route // by method and path
 }

@@ -64,10 +64,14 @@ func ScopeNeeded(scopes ...string) error {
 		With("WWW-Authenticate", `Bearer error="insufficient_scope", scope=`+strconv.Quote(strings.Join(scopes, " ")))
 }
 
-// OptionalToken lets everyone pass, but a token that is sent must be valid.
+// OptionalToken lets everyone pass, but a token that is sent must be valid, and so must a certificate; an API that requires one requires it of
+// visitors too (SEC-25).
 func (a *App) OptionalToken(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		if c.Request().Header.Get("Authorization") == "" && !HasQueryToken(c) {
+			if _, err := a.Certificate(c); err != nil {
+				return err
+			}
 			return next(c)
 		}
 		claims, err := a.claims(c)

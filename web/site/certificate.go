@@ -113,10 +113,12 @@ func CertificateOf(client token.Client, cert *x509.Certificate) error {
 	return NewProblem(http.StatusForbidden, "certificate-mismatch", text)
 }
 
-// sentChain returns the certificates with which a request came, the one of the caller first. Behind a trusted proxy those of its headers
-// count (RFC 9440), and its own certificate does not; from anybody else these headers are ignored.
+// sentChain returns the certificates with which a request came, the one of the caller first. Behind a trusted proxy that is named for it those
+// of its headers count (RFC 9440); from anybody else these headers are ignored, for certificates are public and callers can send them. The
+// own certificate of a trusted proxy never counts.
 func (a *App) sentChain(r *http.Request) ([]*x509.Certificate, error) {
-	if _, trusted := a.fromProxy(r); !trusted {
+	from, trusted := a.fromProxy(r)
+	if !trusted {
 		if r.TLS == nil {
 			return nil, nil
 		}
@@ -124,6 +126,12 @@ func (a *App) sentChain(r *http.Request) ([]*x509.Certificate, error) {
 	}
 	leaf, chain := r.Header.Values("Client-Cert"), r.Header.Values("Client-Cert-Chain")
 	if len(leaf) == 0 {
+		return nil, nil
+	}
+	if !within(a.Cfg.CertificateProxies, from) {
+		a.unnamed.Do(func() {
+			a.Cfg.Log.WarnContext(r.Context(), "Client-Cert of a trusted proxy is ignored; name the proxy with --client-certificate-proxy if it sets the header itself, else have it take the header away", "proxy", from.String())
+		})
 		return nil, nil
 	}
 	if len(leaf) > 1 {

@@ -20,8 +20,12 @@ func (a *App) proven(c echo.Context, claims token.Claims, bearer string, proves 
 		return refusedProof(token.CodeInvalidProof, "token-proof", "site.proof-missing")
 	}
 	r := c.Request()
+	method := r.Method
+	if AskedForHead(r.Context()) {
+		method = http.MethodHead // the proof is of what was sent, not of the route that answers it
+	}
 	key, err := a.Cfg.Tokens.Prove(r.Context(), token.Proof{
-		Headers: r.Header.Values("DPoP"), Method: r.Method, Token: bearer, URL: strings.TrimSuffix(a.Cfg.BaseURL.String(), "/") + r.URL.EscapedPath(),
+		Headers: r.Header.Values("DPoP"), Method: method, Token: bearer, URL: strings.TrimSuffix(a.Cfg.BaseURL.String(), "/") + r.URL.EscapedPath(),
 	})
 	if refused, ok := errors.AsType[*token.ProofError](err); ok {
 		OfferNonce(c, refused.Nonce)

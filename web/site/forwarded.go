@@ -37,7 +37,11 @@ func (a *App) fromProxy(r *http.Request) (from netip.Addr, trusted bool) {
 		return netip.Addr{}, false
 	}
 	from = from.Unmap()
-	return from, slices.ContainsFunc(a.Cfg.TrustedProxies, func(p netip.Prefix) bool { return p.Contains(from) })
+	return from, within(a.Cfg.TrustedProxies, from)
+}
+
+func within(ranges []netip.Prefix, ip netip.Addr) bool {
+	return slices.ContainsFunc(ranges, func(p netip.Prefix) bool { return p.Contains(ip) })
 }
 
 // Forwarded returns the last untrusted X-Forwarded-For since the program started, if there was one.
