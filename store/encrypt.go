@@ -180,6 +180,9 @@ type SealedData struct {
 	Bytes []byte
 }
 
+// EncryptsData reports whether the data of events and messages that is written now is encrypted.
+func (db *DB) EncryptsData(ctx context.Context) bool { return db.keys.encrypts(ctx) }
+
 // SealData encrypts data that a partner sent for the place where it will stand, when data is encrypted. It works outside of transactions, so
 // that the one writer need not do it.
 func (db *DB) SealData(ctx context.Context, partnerID, place string, data []byte) (SealedData, error) {

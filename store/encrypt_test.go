@@ -75,7 +75,13 @@ func (w *world) reads(id string, want error) {
 func TestEncryptData(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.secretEvent("evt_before")
+		if w.db.EncryptsData(w.ctx) {
+			t.Error("encrypts without a setting")
+		}
 		_, on := w.encrypting()
+		if !w.db.EncryptsData(w.ctx) {
+			t.Error("does not encrypt")
+		}
 		w.secretEvent("evt_on")
 		ahead := w.event("evt_ahead") // as intake does it
 		sealed, err := w.db.SealData(w.ctx, w.partner.ID, store.EventPlace(ahead.ClientID, ahead.CESource, ahead.CEID), []byte(secretData))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"schakel/delivery/amqp/apprec"
@@ -50,6 +51,9 @@ func (b *Bridge) takeAppRec(ctx context.Context, in *incoming, document []byte) 
 		return b.storeReceipt(ctx, in, nil, receipt{})
 	}
 	in.row.MsgID = got.Original.ID
+	if b.cfg.DB.EncryptsData(ctx) {
+		withoutTexts(&got)
+	}
 	r := receiptOf(got)
 	in.row.Reason, in.row.Detail, in.row.Codes = r.reason, r.detail, r.codes
 	sent, err := b.cfg.DB.AMQPSentAs(ctx, in.row.Her, got.Original.ID)
@@ -77,13 +81,23 @@ func (b *Bridge) takeFault(ctx context.Context, in *incoming, doc *document) err
 	return b.storeReceipt(ctx, in, &about, receipt{store.AMQPFailed, reasonFault, in.row.Detail, nil})
 }
 
+// withoutTexts leaves the codes of an AppRec alone. The other side writes texts, which may repeat the message; where data is encrypted they stand in
+// the AppRec alone, which is, and not in lists, mails and issues.
+func withoutTexts(got *apprec.AppRec) {
+	got.StatusText = ""
+	for i := range got.Errors {
+		got.Errors[i].Text, got.Errors[i].Detail = "", ""
+	}
+}
+
 // receiptOf reads what an AppRec says. A status that is not in the code list leaves the message open.
 func receiptOf(got apprec.AppRec) receipt {
 	r := receipt{detail: got.StatusText}
 	var texts []string
 	for _, e := range got.Errors {
 		r.codes = append(r.codes, e.Code)
-		texts = append(texts, strings.TrimSuffix(strings.Join([]string{e.Code, e.Text, e.Detail}, ": "), ": "))
+		parts := slices.DeleteFunc([]string{e.Code, e.Text, e.Detail}, func(s string) bool { return s == "" })
+		texts = append(texts, strings.Join(parts, ": "))
 	}
 	if len(r.codes) > 0 {
 		r.reason = r.codes[0]
