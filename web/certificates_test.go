@@ -303,7 +303,7 @@ func TestClientCertificatesWithoutToken(t *testing.T) {
 	newCertWorld(t, site.CertificatesRequest).ask(t, nil, http.MethodGet, contracts, nil, "").want(t, 200)
 }
 
-// TestAssertionWithChain: an assertion carries its certificate (x5c), which is held against the roots, the partner and the signature.
+// TestAssertionWithChain: an assertion, or the registered key that signed it, carries its certificate (x5c), which is held against the roots, the partner and the signature.
 //
 // Rules: SEC-04, SEC-06, SEC-15.
 func TestAssertionWithChain(t *testing.T) {
@@ -313,6 +313,14 @@ func TestAssertionWithChain(t *testing.T) {
 	noError(t, os.WriteFile(w.crl, w.pki.CRL(revoked.Cert), 0o600))
 	keys := must(json.Marshal(jose.JSONWebKeySet{Keys: []jose.JSONWebKey{{Key: mine.Key.Public(), KeyID: "one"}}}))(t)
 	registered := w.client(t, identity.NewClient{AuthMethod: token.PrivateKeyJWT, JWKS: string(keys)})
+	// A key that is registered with a certificate (x5c in the JWK set) counts while that does.
+	with := func(pair certtest.Pair, chain ...*x509.Certificate) store.Client {
+		set := must(json.Marshal(jose.JSONWebKeySet{Keys: []jose.JSONWebKey{{Key: pair.Key.Public(), KeyID: "one", Certificates: append([]*x509.Certificate{pair.Cert}, chain...)}}}))(t)
+		return w.client(t, identity.NewClient{AuthMethod: token.PrivateKeyJWT, JWKS: string(set)})
+	}
+	old := w.pki.Issue(schoolOIN, func(c *x509.Certificate) {
+		c.NotBefore, c.NotAfter = w.clock.Now().AddDate(0, -2, 0), w.clock.Now().AddDate(0, -1, 0)
+	})
 	trusting := w.client(t, identity.NewClient{AuthMethod: token.PrivateKeyJWT, CertificateKeys: true})
 	for name, tc := range map[string]struct {
 		client store.Client
@@ -325,6 +333,11 @@ func TestAssertionWithChain(t *testing.T) {
 		"registered key, no chain":       {registered, mine, nil, 200, ""},
 		"registered key, another's":      {registered, mine, []*x509.Certificate{other.Cert, w.pki.Between}, 401, ""},
 		"another key of the partner":     {registered, next, []*x509.Certificate{next.Cert, w.pki.Between}, 401, ""},
+		"certified key":                  {with(mine, w.pki.Between), mine, nil, 200, ""},
+		"certified key, revoked":         {with(revoked, w.pki.Between), revoked, nil, 401, "revoked"},
+		"certified key, ended":           {with(old, w.pki.Between), old, nil, 401, "expired"},
+		"certified key, another root":    {with(stranger), stranger, nil, 401, "untrusted"},
+		"certified key of another":       {with(other, w.pki.Between), other, nil, 401, "OIN " + otherOIN},
 		"trusted by certificate":         {trusting, mine, []*x509.Certificate{mine.Cert, w.pki.Between}, 200, ""},
 		"renewed without a word to us":   {trusting, next, []*x509.Certificate{next.Cert, w.pki.Between}, 200, ""},
 		"without a chain":                {trusting, mine, nil, 401, ""},

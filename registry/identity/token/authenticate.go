@@ -238,14 +238,21 @@ func (i *Issuer) checkAssertion(ctx context.Context, cred credentials) (Client, 
 	if err != nil {
 		return Client{}, unavailable(fmt.Errorf("find client: %w", err))
 	}
-	if err := i.checkSignature(ctx, client, tok, chain); err != nil {
+	key, err := i.checkSignature(ctx, client, tok, chain)
+	if err != nil {
 		return Client{}, notAuthenticated(err)
 	}
-	if len(chain) > 0 {
-		if fail := i.checkChain(ctx, client, tok, chain); fail != nil {
+	if i.cfg.CheckChain == nil {
+		key.Certificates = nil
+	}
+	for _, shown := range [][]*x509.Certificate{key.Certificates, chain} {
+		if len(shown) == 0 {
+			continue
+		}
+		if fail := i.checkChain(ctx, client, tok, shown); fail != nil {
 			return Client{}, fail
 		}
-		i.note(ctx, client, chain[0])
+		i.note(ctx, client, shown[0])
 	}
 	fresh, err := i.cfg.Replay.UseOnce(ctx, replayKey(claims), claims.Expiry.Time().Add(skew+time.Second))
 	if err != nil {
@@ -317,14 +324,14 @@ func replayKey(c jwt.Claims) string {
 }
 
 // checkSignature tries the keys the client registered, or the one of the certificate in the assertion where the client is trusted by its
-// certificates.
-func (i *Issuer) checkSignature(ctx context.Context, client Client, tok signed, chain []*x509.Certificate) error {
+// certificates. It returns the registered key that signed, whose own certificates (x5c) count as those of an assertion do.
+func (i *Issuer) checkSignature(ctx context.Context, client Client, tok signed, chain []*x509.Certificate) (jose.JSONWebKey, error) {
 	if client.CertificateKeys {
 		switch {
 		case len(chain) > 0:
-			return nil // checkChain verifies with its key
+			return jose.JSONWebKey{}, nil // checkChain verifies with its key
 		case len(client.JWKS) == 0 && client.JWKSURI == "":
-			return errNoChain
+			return jose.JSONWebKey{}, errNoChain
 		}
 	}
 	if client.JWKSURI != "" {
@@ -332,7 +339,7 @@ func (i *Issuer) checkSignature(ctx context.Context, client Client, tok signed, 
 	}
 	keys, err := usableKeys(client.JWKS)
 	if err != nil {
-		return fmt.Errorf("read keys of client: %w", err)
+		return jose.JSONWebKey{}, fmt.Errorf("read keys of client: %w", err)
 	}
-	return tok.signedBy(keys)
+	return tok.signer(keys)
 }

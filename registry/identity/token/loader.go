@@ -96,25 +96,27 @@ type remoteKeys struct {
 	err    error
 }
 
-// checkRemote verifies with the keys behind uri, and reads them again when they do not know the key id, at most once a minute.
-func (i *Issuer) checkRemote(ctx context.Context, uri string, tok signed) error {
+// checkRemote verifies with the keys behind uri, and reads them again when they do not know the key id, at most once a minute. It returns the key
+// that signed.
+func (i *Issuer) checkRemote(ctx context.Context, uri string, tok signed) (jose.JSONWebKey, error) {
 	var fail error
+	var key jose.JSONWebKey
 	for _, maxAge := range []time.Duration{remoteMaxAge, remoteRefetch} {
 		known, err := i.remote.get(ctx, uri, maxAge)
 		if err != nil {
-			return fmt.Errorf("read jwks_uri: %w", err)
+			return key, fmt.Errorf("read jwks_uri: %w", err)
 		}
-		if fail = tok.signedBy(known.keys); fail == nil {
-			return nil
+		if key, fail = tok.signer(known.keys); fail == nil {
+			return key, nil
 		}
 		if known.err != nil {
 			fail = fmt.Errorf("read jwks_uri: %w", known.err)
 		}
 		if errors.Is(fail, errBadSignature) && tok.kid != "" {
-			return fail
+			return key, fail
 		}
 	}
-	return fail
+	return key, fail
 }
 
 func (i *Issuer) loadRemote(ctx context.Context, uri string, old remoteKeys) (remoteKeys, error) {

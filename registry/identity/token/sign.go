@@ -198,17 +198,23 @@ var (
 	errBadSignature = errors.New("the signature is wrong")
 )
 
-// signedBy reports errUnknownKey when no key has the id the token names, and errBadSignature when the keys do not fit.
+// signedBy is signer for who needs not know which key it is.
 func (s signed) signedBy(keys []jose.JSONWebKey) error {
+	_, err := s.signer(keys)
+	return err
+}
+
+// signer finds the key that signed. It reports errUnknownKey when no key has the id the token names, and errBadSignature when the keys do not fit.
+func (s signed) signer(keys []jose.JSONWebKey) (jose.JSONWebKey, error) {
 	result := errUnknownKey
 	for _, k := range keys {
 		if s.kid != "" && k.KeyID != s.kid || k.Algorithm != "" && k.Algorithm != s.alg {
 			continue
 		}
 		if _, err := s.jws.Verify(k.Key); err == nil {
-			return nil
+			return k, nil
 		}
 		result = errBadSignature
 	}
-	return result
+	return jose.JSONWebKey{}, result
 }
