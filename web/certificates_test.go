@@ -310,7 +310,8 @@ func TestAssertionWithChain(t *testing.T) {
 	t.Parallel()
 	w := newCertWorld(t, site.CertificatesRequest)
 	mine, next, revoked, other, stranger := w.pki.Issue(schoolOIN), w.pki.Issue(schoolOIN), w.pki.Issue(schoolOIN), w.pki.Issue(otherOIN), certtest.New(t, w.clock.Now()).Issue(schoolOIN)
-	noError(t, os.WriteFile(w.crl, w.pki.CRL(revoked.Cert), 0o600))
+	lists := append(certtest.New(t, w.clock.Now()).CRL(), w.pki.CRL(revoked.Cert)...) // of two issuers in one file
+	noError(t, os.WriteFile(w.crl, lists, 0o600))
 	keys := must(json.Marshal(jose.JSONWebKeySet{Keys: []jose.JSONWebKey{{Key: mine.Key.Public(), KeyID: "one"}}}))(t)
 	registered := w.client(t, identity.NewClient{AuthMethod: token.PrivateKeyJWT, JWKS: string(keys)})
 	// A key that is registered with a certificate (x5c in the JWK set) counts while that does.

@@ -195,11 +195,15 @@ func endpointEnds(ctx context.Context, q *store.Queries) (list []Expiry, err err
 func assertionEnds(ctx context.Context, q *store.Queries) (list []Expiry, err error) {
 	rows, err := q.AssertionKeys(ctx)
 	for _, row := range rows {
+		id := "assertion"
 		if !row.RetiredAt.IsZero() {
-			continue
+			if row.RetiredAt.Before(row.NotAfter.Time) {
+				continue // another takes its place before its certificate ends
+			}
+			id += ":" + row.ID
 		}
 		list = append(list, Expiry{
-			Kind: ExpiryAssertion, ID: "assertion", What: i18n.M("installation.expiry.assertion-key", row.ID), Until: row.NotAfter.Time, Severe: true,
+			Kind: ExpiryAssertion, ID: id, What: i18n.M("installation.expiry.assertion-key", row.ID), Until: row.NotAfter.Time, Severe: true,
 			Remedy: "installation.expiry.assertion-key-remedy", Href: "/docs/certificates",
 		})
 	}

@@ -111,10 +111,7 @@ func (v *Validator) fetchList(ctx context.Context, url string, issuer *x509.Cert
 	if err != nil {
 		return list{}, err
 	}
-	if block, _ := pem.Decode(body); block != nil {
-		body = block.Bytes
-	}
-	found, err := readList(body, issuer, now)
+	found, err := readLists(body, issuer, now)
 	if err != nil {
 		return list{}, err
 	}
@@ -128,6 +125,24 @@ func (v *Validator) download(ctx context.Context, url string) ([]byte, error) {
 		return nil, err
 	}
 	return v.fetch(ctx, request, v.cfg.MaxCRL)
+}
+
+// readLists finds the list of an issuer among those of a file: one in DER, or any number in PEM.
+func readLists(body []byte, issuer *x509.Certificate, now time.Time) (found list, err error) {
+	block, rest := pem.Decode(body)
+	if block == nil {
+		return readList(body, issuer, now)
+	}
+	for ; block != nil; block, rest = pem.Decode(rest) {
+		found, wrong := readList(block.Bytes, issuer, now)
+		if wrong == nil {
+			return found, nil
+		}
+		if err == nil || errors.Is(err, errOtherList) {
+			err = wrong // what is wrong with the list of the issuer, rather than that another is none
+		}
+	}
+	return list{}, err
 }
 
 // readList checks who signed a list and how old it is, and that nothing in it has a meaning we do not know.
