@@ -56,7 +56,9 @@ func (c *Clients) Update(ctx context.Context, actor registry.Actor, id string, i
 		if err != nil {
 			return registry.Found("partner", err)
 		}
-		*client = AskedKeys(*client) // what the form does not show, such as a secret, goes on waiting
+		if !actor.Administrator {
+			*client = AskedKeys(*client) // what the form does not show, such as a secret, goes on waiting
+		}
 		c.apply(ctx, client, asked, actor, tx.Now)
 		if err := c.holdKeys(ctx, actor, before, client); err != nil {
 			return err
@@ -89,7 +91,9 @@ func (c *Clients) RotateSecret(ctx context.Context, actor registry.Actor, id str
 			return registry.Conflict("identity.client-no-secret")
 		}
 		before := *client
-		*client = AskedKeys(*client)
+		if !actor.Administrator {
+			*client = AskedKeys(*client)
+		}
 		secret, client.SecretHash = token.NewSecret()
 		if err := c.holdKeys(ctx, actor, before, client); err != nil {
 			return err

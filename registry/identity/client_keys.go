@@ -68,16 +68,26 @@ func RequestedKeys(c store.Client) i18n.Message {
 		return ""
 	}
 	asked := AskedKeys(c)
-	changes := changedProof(c, asked)
-	if asked.JWKSURI != c.JWKSURI && asked.JWKSURI != "" || asked.JWKS != c.JWKS && asked.JWKS != "" {
-		changes = append(changes, KeysText(asked))
+	var all i18n.Message
+	add := func(one i18n.Message) {
+		if all == "" {
+			all = one
+		} else {
+			all = i18n.M("identity.asked-keys.and", all, one)
+		}
+	}
+	for _, change := range proofChanges(c, asked) {
+		add(change.Line())
+	}
+	switch {
+	case asked.JWKSURI == c.JWKSURI && asked.JWKS == c.JWKS:
+	case asked.JWKSURI == "" && asked.JWKS == "":
+		add("identity.asked-keys.none")
+	default:
+		add(KeysText(asked))
 	}
 	if asked.SecretHash != c.SecretHash {
-		changes = append(changes, "identity.asked-keys.secret")
-	}
-	all := changes[0]
-	for _, one := range changes[1:] {
-		all = i18n.M("identity.asked-keys.and", all, one)
+		add("identity.asked-keys.secret")
 	}
 	return all
 }
@@ -93,14 +103,7 @@ func KeysText(c store.Client) i18n.Message {
 	return ""
 }
 
-// changedProof lists in what two states of a client differ besides their keys: the certificates that count, and what binds tokens.
-func changedProof(before, after store.Client) (changes []i18n.Message) {
-	for _, change := range proofChanges(before, after) {
-		changes = append(changes, i18n.M("mail.change.line", change.What, change.From, change.To))
-	}
-	return changes
-}
-
+// proofChanges lists in what two states of a client differ besides their keys: the certificates that count, and what binds tokens.
 func proofChanges(before, after store.Client) []registry.Change {
 	return registry.Differences(
 		registry.ChangeOf("identity.mail.part-subject", before.CertificateSubject, after.CertificateSubject),
@@ -120,6 +123,9 @@ func (c *Clients) KeysWait(ctx context.Context, actor registry.Actor, client sto
 // holdKeys makes keys that client has other than before wait for an administrator, where they must.
 func (c *Clients) holdKeys(ctx context.Context, actor registry.Actor, before store.Client, client *store.Client) error {
 	now, was := clientKeysOf(*client), clientKeysOf(before)
+	if now == was && actor.Administrator {
+		return nil // who changes something else decides nothing about keys that wait
+	}
 	client.RequestedKeys = ""
 	if now == was || !c.KeysWait(ctx, actor, before) {
 		return nil

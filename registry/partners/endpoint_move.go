@@ -58,8 +58,8 @@ func newOrigins(before store.Endpoint, url, tokenURL string) (list []string) {
 }
 
 // waitsAs returns the mode in which a change of an endpoint waits; empty when it counts at once. Another name at the same token endpoint is another
-// destination too, since a host that serves many can tell by it whose an event is, and so is whatever else proves us there; no challenge shows whose
-// that is.
+// destination too, since a host that serves many can tell by it whose an event is, and so is any other proof of ours there, which no
+// challenge shows.
 func (e *Endpoints) waitsAs(ctx context.Context, actor registry.Actor, before, after store.Endpoint) (string, error) {
 	moved := before.URL != after.URL || before.TokenURL != after.TokenURL
 	if before.Kind != store.EndpointWebhook || !moved && !e.asOther(before, after) || actor.Kind == registry.ActorSystem {

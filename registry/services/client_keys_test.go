@@ -76,6 +76,9 @@ func TestReadingByPullWaits(t *testing.T) {
 		}
 		_, _, err = w.Clients.RotateSecret(ctx, anna, id)
 		must(t, err)
+		if c, err = w.Clients.Update(ctx, w.admin, id, in); err != nil || c.SecretHash != before || !c.Waiting() {
+			t.Fatalf("an administrator who renames it decides about its secret: %+v, %v", c, err)
+		}
 		c, err = w.Clients.Decide(ctx, w.admin, id, identity.Decision{Approve: true})
 		if err != nil || c.SecretHash == before || c.RequestedKeys != "" {
 			t.Fatalf("approved: %+v, %v", c, err)
@@ -90,6 +93,27 @@ func TestReadingByPullWaits(t *testing.T) {
 		before = c.SecretHash
 		if c, _, err = w.Clients.RotateSecret(ctx, anna, own); err != nil || c.SecretHash == before {
 			t.Errorf("a client that reads nothing: %+v, %v", c, err)
+		}
+	})
+}
+
+// Keys that are taken away wait too, and are told.
+func TestRemovedKeysWait(t *testing.T) {
+	inWorlds(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		_, anna := w.partner(t, "Scholengroep Noord", goodOIN, "anna@noord.example")
+		given, err := token.NewKeyPair()
+		must(t, err)
+		asks := identity.NewClient{Name: "Reader", AuthMethod: token.PrivateKeyJWT, JWKS: given.Public, CertificateKeys: true, Scopes: []string{identity.ScopeEventsConsume}}
+		client, _, err := w.Clients.Create(ctx, anna, "", asks)
+		must(t, err)
+		_, _, err = w.Profile.Save(ctx, w.admin, profile.ProfileChange{Values: map[string]string{"sending.new_destination": "approval"}})
+		must(t, err)
+		asks.JWKS = ""
+		client, err = w.Clients.Update(ctx, anna, client.ID, asks)
+		must(t, err)
+		if grant, err := w.Clients.Grant(ctx, w.admin, client.ID); err != nil || client.JWKS == "" || !strings.Contains(grant.Keys.In(ctx), "No public keys") {
+			t.Errorf("%+v: %q, %v", client, grant.Keys.In(ctx), err)
 		}
 	})
 }

@@ -41,6 +41,10 @@ func (k *keptKeys) RoundTrip(r *http.Request) (*http.Response, error) {
 		if err != nil {
 			return nil, fmt.Errorf("read keys of OpenID provider: %w", err)
 		}
+		if answer.StatusCode != http.StatusOK { // it may have keys the next time
+			answer.Body = io.NopCloser(bytes.NewReader(body))
+			return answer, nil
+		}
 		k.at, k.answer, k.body = k.now(), *answer, body
 	}
 	again := k.answer
