@@ -8,6 +8,8 @@ const { chromium } = require("playwright-core");
 const axeSource = readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
 const flags = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"];
 
+const patience = 180_000; // a machine that runs the fault suite beside this is slow
+
 const looks = [
   { name: "light", colorScheme: "light", viewport: { width: 1280, height: 900 } },
   { name: "dark", colorScheme: "dark", viewport: { width: 1280, height: 900 } },
@@ -29,7 +31,7 @@ class Kit {
   async person(name, { javaScriptEnabled = true, ignoreHTTPSErrors = false } = {}) {
     const context = await this.browser.newContext({ javaScriptEnabled, ignoreHTTPSErrors, viewport: looks[0].viewport, reducedMotion: "reduce" });
     const page = await context.newPage();
-    page.setDefaultTimeout(180_000); // a machine that runs the fault suite beside this is slow
+    page.setDefaultTimeout(patience);
     page.scripted = javaScriptEnabled;
     page.on("request", (r) => {
       const url = new URL(r.url());
@@ -149,7 +151,7 @@ async function judgePage(known) {
 
 // until repeats a question to a page until it is answered; some things take a moment.
 async function until(what, page, ask) {
-  const deadline = Date.now() + 60_000;
+  const deadline = Date.now() + patience;
   while (!(await ask())) {
     if (Date.now() > deadline) throw new Error(`did not come to pass: ${what}; at ${page.url()}:\n${(await page.locator("main").innerText()).slice(0, 1500)}`);
     await page.waitForTimeout(300);

@@ -100,6 +100,9 @@ async function subscribe(kit, page) {
   const mine = page.locator("[name=endpoint] option").filter({ hasText: "Production" });
   await page.locator("[name=endpoint]").selectOption(await mine.getAttribute("value"));
   await page.locator("[name=purpose]").fill("Keep our own administration up to date.");
+  await page.locator("main form details:not([open]) > summary").first().click();
+  await page.locator("[name=filter-0-attribute]").fill("source"); // the events of the demonstration would open the circuit of the broken receiver
+  await page.locator("[name=filter-0-value]").fill("urn:story:1");
   await press(page, "Ask for this subscription");
   await page.waitForURL(/\/partner\/subscriptions(\/sub_|$)/);
   await kit.look(page);
@@ -139,10 +142,14 @@ function publish(as, id, { school = "Story", key } = {}) {
 // delivery waits for the delivery of an event to be in a state, on a page that lists them.
 async function delivery(page, list, id, state) {
   await page.goto(`${set.base}${list}${list.includes("?") ? "&" : "?"}event=${id}`);
-  await until(`event ${id} is ${state}`, page, async () => {
+  const there = until(`event ${id} is ${state}`, page, async () => {
     const link = page.locator("tbody tr").filter({ hasText: set.row }).getByRole("link").first();
     if ((await link.count()) === 0) return false;
     return !state || (await page.locator("tbody").innerText()).toLowerCase().includes(state);
+  });
+  await there.catch(async (err) => { // in which state it is tells more than that it is in none of this list
+    await page.goto(`${set.base}${list.split("?")[0]}?event=${id}`);
+    throw new Error(`${err.message}\nwithout the filter:\n${await page.locator("main").innerText()}`);
   });
 }
 
