@@ -123,6 +123,7 @@ func New(cfg registry.Config, accounts *identity.Accounts, opts ...Option) (*Ser
 		confirmations.Handle(action, do)
 	}
 	confirmations.Handle(identity.ConfirmClient, s.Clients.Confirmed)
+	confirmations.Handle(identity.ConfirmExternal, s.Clients.ConfirmedExternal)
 	confirmations.Handle(profile.ConfirmSettings, profiles.Confirmed)
 	return s, nil
 }

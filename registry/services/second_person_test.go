@@ -1,0 +1,118 @@
+package services
+
+import (
+	"errors"
+	"testing"
+
+	"schakel/registry"
+	"schakel/registry/identity"
+	"schakel/registry/identity/token"
+	"schakel/registry/profile"
+	"schakel/store"
+)
+
+// set gives settings other values, as whoever has the command line.
+func (w *world) set(t *testing.T, actor registry.Actor, keysAndValues ...string) error {
+	t.Helper()
+	state, err := w.Profile.Load(t.Context())
+	must(t, err)
+	values := state.Values()
+	for i := 0; i < len(keysAndValues); i += 2 {
+		values[keysAndValues[i]] = keysAndValues[i+1]
+	}
+	_, _, err = w.Profile.Save(t.Context(), actor, profile.ProfileChange{Version: state.Version, Values: values})
+	return err
+}
+
+// waitsForSecond gives the id of the action that an error says waits for a second person.
+func waitsForSecond(t *testing.T, what string, err error) string {
+	t.Helper()
+	waits, ok := errors.AsType[*registry.Waits](err)
+	if !ok {
+		t.Fatalf("%s does not wait for a second person: %v", what, err)
+	}
+	return waits.ID
+}
+
+// second makes a second administrator.
+func (w *world) second(t *testing.T) registry.Actor {
+	t.Helper()
+	account, _, err := w.Accounts.Invite(t.Context(), registry.SystemActor(), identity.NewAccount{Email: "bea@office.example", Name: "Bea", Role: store.RoleAdministrator})
+	must(t, err)
+	account.Status = store.AccountActive
+	must(t, w.db.Write(t.Context(), func(tx *store.Tx) error { return tx.UpdateAccount(t.Context(), &account) }))
+	return registry.AccountActor(account)
+}
+
+// Where approvals take two, no administrator alone gives a client of the own organisation more to do or other keys to read with, nor lets another
+// issuer speak for a client: whoever took over one account would publish and read by that.
+func TestOneAdministratorGrantsNoClient(t *testing.T) {
+	inWorlds(t, func(t *testing.T, w *world) {
+		ctx, bea := t.Context(), w.second(t)
+		w.configure(t, func(c *registry.Config) { c.TokenIssuers = []string{"other"} })
+		must(t, w.set(t, registry.SystemActor(), "sending.new_destination", "approval", "tokens.client_auth", "client_secret_post"))
+		reader, _, err := w.Clients.Create(ctx, w.admin, "", identity.NewClient{Name: "Reader", AuthMethod: token.ClientSecretBasic, Scopes: []string{identity.ScopeEventsConsume}})
+		must(t, err)
+		must(t, w.set(t, registry.SystemActor(), "access.two_people_approvals", "on"))
+
+		in := publisher()
+		in.Scopes = append(in.Scopes, identity.ScopeEventsConsume, identity.ScopeRegistryRead)
+		made, _, err := w.Clients.Create(ctx, w.admin, "", in)
+		must(t, err)
+		if len(made.Scopes) != 1 || made.Scopes[0] != identity.ScopeRegistryRead || len(made.PublishTypes) > 0 || len(made.PublishSources) > 0 || !made.Waiting() {
+			t.Fatalf("one administrator grants a new client %v, %v, %v", made.Scopes, made.PublishTypes, made.PublishSources)
+		}
+		more := identity.NewClient{Name: "Reader", Scopes: []string{identity.ScopeEventsConsume, identity.ScopeRegistryWrite}}
+		changed, err := w.Clients.Update(ctx, w.admin, reader.ID, more)
+		if err != nil || changed.Scopes.Contains(identity.ScopeRegistryWrite) || !changed.RequestedScopes.Contains(identity.ScopeRegistryWrite) {
+			t.Fatalf("one administrator grants %v, %v", changed.Scopes, err)
+		}
+		before := changed.SecretHash
+		if changed, _, err = w.Clients.RotateSecret(ctx, w.admin, reader.ID); err != nil || changed.SecretHash != before || changed.RequestedKeys == "" {
+			t.Fatalf("a secret of one administrator reads at once: %+v, %v", changed, err)
+		}
+
+		_, err = w.Clients.Decide(ctx, w.admin, reader.ID, identity.Decision{Approve: true})
+		id := waitsForSecond(t, "what a client of ours asks for", err)
+		must(t, w.Confirmations.Confirm(ctx, bea, id))
+		done, err := w.db.Client(ctx, reader.ID)
+		must(t, err)
+		if !done.Scopes.Contains(identity.ScopeRegistryWrite) || done.SecretHash == before || done.Waiting() {
+			t.Fatalf("confirmed: %+v", done)
+		}
+
+		p := store.Partner{Name: "Noord", Status: store.PartnerApproved}
+		must(t, w.db.Write(ctx, func(tx *store.Tx) error { return tx.InsertPartner(ctx, &p) }))
+		client := store.Client{PartnerID: p.ID, Name: "Robot", Status: store.ClientActive, AuthMethod: token.PrivateKeyJWT, Scopes: store.Strings{identity.ScopeEventsConsume}}
+		must(t, w.db.Write(ctx, func(tx *store.Tx) error { return tx.InsertClient(ctx, &client) }))
+		_, err = w.Clients.SetExternalName(ctx, w.admin, client.ID, identity.ExternalName{Issuer: "other", ID: "mine"})
+		id = waitsForSecond(t, "the name of a client at another issuer", err)
+		if c, err := w.db.Client(ctx, client.ID); err != nil || c.ExternalID != "" {
+			t.Fatalf("named before it is confirmed: %+v, %v", c, err)
+		}
+		must(t, w.Confirmations.Confirm(ctx, bea, id))
+		if c, err := w.db.Client(ctx, client.ID); err != nil || c.ExternalID != "mine" || c.ExternalIssuer != "other" {
+			t.Fatalf("confirmed: %+v, %v", c, err)
+		}
+		if _, err = w.Clients.SetExternalName(ctx, w.admin, client.ID, identity.ExternalName{}); err != nil {
+			t.Errorf("what takes a name away waits: %v", err)
+		}
+	})
+}
+
+// Where approvals take two, no administrator alone lets new destinations count without one.
+func TestOneAdministratorFreesNoDestination(t *testing.T) {
+	inWorlds(t, func(t *testing.T, w *world) {
+		bea := w.second(t)
+		must(t, w.set(t, registry.SystemActor(), "sending.new_destination", "approval"))
+		must(t, w.set(t, w.admin, "sending.new_destination", "proof"))
+		must(t, w.set(t, w.admin, "sending.new_destination", "approval", "access.two_people_approvals", "on"))
+		for _, to := range []string{"at-once", "proof"} {
+			id := waitsForSecond(t, "new destinations "+to, w.set(t, w.admin, "sending.new_destination", to))
+			must(t, w.Confirmations.Withdraw(t.Context(), w.admin, id))
+		}
+		id := waitsForSecond(t, "new destinations at once", w.set(t, w.admin, "sending.new_destination", "at-once"))
+		must(t, w.Confirmations.Confirm(t.Context(), bea, id))
+		must(t, w.set(t, w.admin, "sending.new_destination", "approval"))
+	})
+}
