@@ -43,6 +43,9 @@ func split(asked []string, granted store.Strings, free func(string) bool) (now, 
 
 // Update changes a client to what is asked. Its authentication method stays. Fields: as Create.
 func (c *Clients) Update(ctx context.Context, actor registry.Actor, id string, in NewClient) (store.Client, error) {
+	if err := c.checkChanged(ctx, actor.Scope(), id, in); err != nil {
+		return store.Client{}, err
+	}
 	return c.change(ctx, actor, id, func(tx *store.Tx, client *store.Client) error {
 		if client.Status != store.ClientActive {
 			return registry.Conflict("identity.client-revoked")
