@@ -2,13 +2,17 @@ package services
 
 import (
 	"errors"
+	"slices"
+	"strings"
 	"testing"
 
 	"schakel/registry"
+	registryamqp "schakel/registry/amqp"
 	"schakel/registry/identity"
 	"schakel/registry/identity/token"
 	"schakel/registry/profile"
 	"schakel/store"
+	"schakel/templates/i18n"
 )
 
 // set gives settings other values, as whoever has the command line.
@@ -114,5 +118,80 @@ func TestOneAdministratorFreesNoDestination(t *testing.T) {
 		id := waitsForSecond(t, "new destinations at once", w.set(t, w.admin, "sending.new_destination", "at-once"))
 		must(t, w.Confirmations.Confirm(t.Context(), bea, id))
 		must(t, w.set(t, w.admin, "sending.new_destination", "approval"))
+	})
+}
+
+// Where approvals take two, no administrator alone sends messages of a party to another queue, lets others read them, or chooses the first destination
+// of a subscription that was approved. What goes nowhere else counts at once.
+func TestOneAdministratorMovesNoQueue(t *testing.T) {
+	inWorlds(t, func(t *testing.T, w *world) {
+		ctx, bea, b := t.Context(), w.second(t), w.broker(t)
+		p, anna := w.partner(t, "Legekontor", goodOIN, "anna@noord.example")
+		e, fresh := w.amqpEndpoint(t, anna), w.amqpEndpoint(t, anna)
+		party, err := w.AMQP.CreateCounterpart(ctx, w.admin, e.ID, healthParty(b.ID, 200))
+		must(t, err)
+		must(t, w.db.Write(ctx, func(tx *store.Tx) error {
+			for _, endpoint := range []string{e.ID, fresh.ID} {
+				sub := store.Subscription{PartnerID: p.ID, EndpointID: endpoint, Status: store.SubscriptionApproved}
+				if err := tx.InsertSubscription(ctx, &sub); err != nil {
+					return err
+				}
+			}
+			return nil
+		}))
+		must(t, w.set(t, registry.SystemActor(), "sending.new_destination", "approval", "access.two_people_approvals", "on"))
+		now := func() store.AMQPParty {
+			found, err := w.db.AMQPParty(ctx, party.ID)
+			must(t, err)
+			return found
+		}
+
+		in := registryamqp.InputOfParty(party)
+		in.Name = "Legekontor Nord"
+		_, err = w.AMQP.UpdateParty(ctx, w.admin, party.ID, in)
+		wantCode(t, "another name", "", err)
+		in.AsyncQueue = "elsewhere_async"
+		_, err = w.AMQP.UpdateParty(ctx, w.admin, party.ID, in)
+		id := waitsForSecond(t, "another queue", err)
+		if row, err := w.Confirmations.Get(ctx, bea, id); err != nil || now().AsyncQueue != "200_async" || !slices.ContainsFunc(row.Changes, func(s string) bool {
+			return strings.Contains(i18n.Message(s).String(), "200_async → elsewhere_async")
+		}) {
+			t.Fatalf("asked: %+v, %v", row.Changes, err)
+		}
+		wantCode(t, "one's own", registry.CodeForbidden, w.Confirmations.Confirm(ctx, w.admin, id))
+		must(t, w.Confirmations.Confirm(ctx, bea, id))
+		if now().AsyncQueue != "elsewhere_async" {
+			t.Fatalf("confirmed: %+v", now())
+		}
+		in.BrokerID = "amb_none"
+		_, err = w.AMQP.UpdateParty(ctx, w.admin, party.ID, in)
+		wantField(t, "brokerId", err)
+
+		certificate, _ := pemPair(t, "reader", encryptUsage, 0)
+		_, err = w.AMQP.AddCertificates(ctx, w.admin, party.ID, certificate, "")
+		id = waitsForSecond(t, "another certificate", err)
+		if there, err := w.db.AMQPCertificates(ctx, party.ID); err != nil || len(there) > 0 {
+			t.Fatalf("a certificate of one administrator counts: %v, %v", there, err)
+		}
+		must(t, w.Confirmations.Confirm(ctx, bea, id))
+		if there, err := w.db.AMQPCertificates(ctx, party.ID); err != nil || len(there) != 1 {
+			t.Fatalf("confirmed: %v, %v", there, err)
+		}
+		_, err = w.AMQP.TakeImport(ctx, w.admin, []byte(communicationJSON(200, "from_the_document")), 200)
+		id = waitsForSecond(t, "queues of a document", err)
+		must(t, w.Confirmations.Confirm(ctx, bea, id))
+		if now().AsyncQueue != "host/ns/from_the_document" {
+			t.Fatalf("taken over: %+v", now())
+		}
+		_, err = w.AMQP.CreateCounterpart(ctx, w.admin, fresh.ID, healthParty(b.ID, 300))
+		id = waitsForSecond(t, "the first destination of what was approved", err)
+		must(t, w.Confirmations.Confirm(ctx, bea, id))
+		if made, err := w.db.AMQPPartyByEndpoint(ctx, fresh.ID); err != nil || made.HerID != 300 {
+			t.Fatalf("confirmed: %+v, %v", made, err)
+		}
+		_, err = w.AMQP.UpdateParty(ctx, anna, party.ID, in)
+		if _, waits := errors.AsType[*registry.Waits](err); waits {
+			t.Error("a change by a partner waits for a second administrator")
+		}
 	})
 }
