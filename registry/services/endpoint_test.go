@@ -304,7 +304,9 @@ func TestApprovalUndoesNoOtherProof(t *testing.T) {
 		}{
 			{"the scope", func(in *partners.EndpointInput) { in.TokenScope = "less" }, store.MoveStale},
 			{"the secret", func(in *partners.EndpointInput) { in.TokenScope, in.TokenSecret = "less", "one that did not leak" }, store.MoveStale},
-			{"the rate", func(in *partners.EndpointInput) { in.TokenScope, in.TokenSecret, in.RatePerSecond = "less", "one that did not leak", 7 }, store.MoveDone},
+			{"the rate", func(in *partners.EndpointInput) {
+				in.TokenScope, in.TokenSecret, in.RatePerSecond = "less", "one that did not leak", 7
+			}, store.MoveDone},
 		} {
 			asked := webhook()
 			asked.URL, asked.TokenScope = "https://new.noord.example/events", "everything"
