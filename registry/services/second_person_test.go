@@ -195,3 +195,33 @@ func TestOneAdministratorMovesNoQueue(t *testing.T) {
 		}
 	})
 }
+
+// Where approvals take two, no administrator alone gives a partner that was approved other numbers: by them certificates and logins of providers are taken
+// for the partner's. A contact person is corrected at once.
+func TestOneAdministratorRenumbersNoPartner(t *testing.T) {
+	inWorlds(t, func(t *testing.T, w *world) {
+		ctx, bea := t.Context(), w.second(t)
+		p, _ := w.partner(t, "Scholengroep Noord", goodOIN, "anna@noord.example")
+		waiting := w.register(t, "Leerlingzorg Zuid", "00000003123456780000", "bob@zuid.example")
+		must(t, w.set(t, registry.SystemActor(), "access.two_people_approvals", "on"))
+		number := func() string {
+			found, err := w.db.Partner(ctx, p.ID)
+			must(t, err)
+			return found.OIN
+		}
+		in := registration(p.Name, goodOIN, "anna@noord.example")
+		in.Contact.Name = "Anna Bakker"
+		must(t, w.Partners.Correct(ctx, w.admin, p.ID, in))
+		in.OIN = "00000003876543210000"
+		id := waitsForSecond(t, "another OIN", w.Partners.Correct(ctx, w.admin, p.ID, in))
+		row, err := w.Confirmations.Get(ctx, bea, id)
+		if err != nil || number() != goodOIN || !slices.ContainsFunc(row.Changes, func(s string) bool { return strings.Contains(i18n.Message(s).String(), goodOIN+" → "+in.OIN) }) {
+			t.Fatalf("asked: %+v, %s, %v", row.Changes, number(), err)
+		}
+		must(t, w.Confirmations.Confirm(ctx, bea, id))
+		if number() != in.OIN {
+			t.Errorf("confirmed: %s", number())
+		}
+		must(t, w.Partners.Correct(ctx, w.admin, waiting.ID, registration(waiting.Name, "00000003111222330000", waiting.ContactEmail))) // its approval shows them
+	})
+}
