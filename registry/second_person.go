@@ -39,7 +39,7 @@ type Ask struct {
 	Kind   string
 	Action string // such as partner.approve: names what is done once it is confirmed
 	Object Object
-	Args   any // what the action needs besides the object, as JSON; never a secret
+	Args   any // what the action needs besides the object, as JSON; never a secret, unless sealed
 	Reason string
 	// Always holds it whatever the settings say.
 	Always bool

@@ -123,6 +123,12 @@ func herText(id int64) string {
 
 // mailBroker tells the administrators when messages go by another broker, or when we prove ourselves otherwise there.
 func (a *AMQP) mailBroker(ctx context.Context, tx *store.Tx, actor registry.Actor, before, after store.AMQPBroker) error {
+	changes := brokerChanges(before, after)
+	return a.cfg.MailChange(ctx, tx, actor, "", i18n.M("amqp.mail.broker-subject", after.Name), registry.ChangePages{Administrator: "/admin/amqp/brokers/" + after.ID}, changes)
+}
+
+// brokerChanges lists in what two states of a broker lead elsewhere, or prove us otherwise there.
+func brokerChanges(before, after store.AMQPBroker) []registry.Change {
 	changes := registry.Differences(
 		registry.ChangeOf("amqp.label.address", before.URL, after.URL),
 		registry.ChangeOf("amqp.broker.namespace", before.Namespace, after.Namespace),
@@ -139,5 +145,5 @@ func (a *AMQP) mailBroker(ctx context.Context, tx *store.Tx, actor registry.Acto
 			changes = append(changes, registry.Change{What: secret.what, Replaced: true})
 		}
 	}
-	return a.cfg.MailChange(ctx, tx, actor, "", i18n.M("amqp.mail.broker-subject", after.Name), registry.ChangePages{Administrator: "/admin/amqp/brokers/" + after.ID}, changes)
+	return changes
 }

@@ -101,6 +101,72 @@ func (a *AMQP) hold(ctx context.Context, actor registry.Actor, object registry.O
 	}, do)
 }
 
+// ConfirmBroker names a change of a broker, which may wait for a second person.
+const ConfirmBroker = "amqp.broker"
+
+// brokerAskPurpose binds the sealed secrets of a change of a broker that waits.
+const brokerAskPurpose = "amqp-broker-change"
+
+// brokerAsk is a change of a broker as it waits for a second person, its secrets apart and sealed.
+type brokerAsk struct {
+	Input   BrokerInput `json:"input"`
+	Secrets string      `json:"secrets,omitempty"`
+}
+
+type brokerSecrets struct{ Password, PrivateKey string }
+
+// ConfirmedBroker makes the change of a broker that a second person confirmed.
+func (a *AMQP) ConfirmedBroker(ctx context.Context, actor registry.Actor, asked store.Confirmation) error {
+	var in brokerAsk
+	if err := json.Unmarshal([]byte(asked.Args), &in); err != nil {
+		return fmt.Errorf("read change of broker that was asked for: %w", err)
+	}
+	text, err := a.cfg.Vault.Open(brokerAskPurpose, in.Secrets)
+	if err != nil {
+		return registry.Conflict("amqp.confirm.secrets") // sealed by a key that was removed since
+	}
+	var secrets brokerSecrets
+	if err := json.Unmarshal(text, &secrets); err != nil {
+		return fmt.Errorf("read secrets of broker: %w", err)
+	}
+	in.Input.Password, in.Input.PrivateKey = secrets.Password, secrets.PrivateKey
+	_, err = a.UpdateBroker(ctx, actor, asked.ObjectID, in.Input)
+	return err
+}
+
+// holdBroker changes a broker by do, or makes that wait as hold does.
+func (a *AMQP) holdBroker(ctx context.Context, actor registry.Actor, before, after store.AMQPBroker, in BrokerInput, do func(context.Context) error) error {
+	set, err := a.profile.InForce(ctx)
+	if err != nil {
+		return registry.Wrap("read whether a destination waits", err)
+	}
+	changes := brokerChanges(before, after)
+	if set.NewDestination == registry.DestinationAtOnce || len(changes) == 0 {
+		return do(ctx)
+	}
+	text, err := json.Marshal(brokerSecrets{in.Password, in.PrivateKey})
+	if err != nil {
+		return fmt.Errorf("keep secrets of broker: %w", err)
+	}
+	asked := brokerAsk{in, a.cfg.Vault.Seal(brokerAskPurpose, text)}
+	asked.Input.Password, asked.Input.PrivateKey = "", ""
+	return a.cfg.Hold(ctx, actor, registry.Ask{
+		Kind: registry.TwoApprovals, Action: ConfirmBroker, Object: brokerObject(before), Args: asked, Lock: "amqp_broker",
+		Describe: func(ctx context.Context) ([]i18n.Message, string, error) {
+			now, err := a.cfg.DB.AMQPBroker(ctx, before.ID)
+			if err != nil {
+				return nil, "", registry.Found("broker", err)
+			}
+			lines := []i18n.Message{i18n.M("amqp.confirm.broker", now.Name)}
+			for _, change := range changes {
+				lines = append(lines, change.Line())
+			}
+			state, err := registry.Fingerprint(InputOfBroker(now))
+			return lines, state, err
+		},
+	}, do)
+}
+
 // certificateLine tells which certificates are added.
 func certificateLine(list []enterprise) []i18n.Message {
 	var names []string

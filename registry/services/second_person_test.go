@@ -225,3 +225,38 @@ func TestOneAdministratorRenumbersNoPartner(t *testing.T) {
 		must(t, w.Partners.Correct(ctx, w.admin, waiting.ID, registration(waiting.Name, "00000003111222330000", waiting.ContactEmail))) // its approval shows them
 	})
 }
+
+// Where approvals take two, no administrator alone has messages go by another broker, or proves us otherwise there. The secrets of what waits are sealed.
+func TestOneAdministratorMovesNoBroker(t *testing.T) {
+	inWorlds(t, func(t *testing.T, w *world) {
+		ctx, bea, b := t.Context(), w.second(t), w.broker(t)
+		must(t, w.set(t, registry.SystemActor(), "sending.new_destination", "approval", "access.two_people_approvals", "on"))
+		in := registryamqp.InputOfBroker(b)
+		in.Name = "Exchange"
+		_, err := w.AMQP.UpdateBroker(ctx, w.admin, b.ID, in)
+		wantCode(t, "another name", "", err)
+		in.URL, in.Password = "amqps://elsewhere.example", "another secret"
+		_, err = w.AMQP.UpdateBroker(ctx, w.admin, b.ID, in)
+		id := waitsForSecond(t, "another broker", err)
+		row, err := w.Confirmations.Get(ctx, bea, id)
+		told := func(words string) bool {
+			return slices.ContainsFunc(row.Changes, func(s string) bool { return strings.Contains(i18n.Message(s).String(), words) })
+		}
+		if err != nil || strings.Contains(row.Args, "another secret") || !told(b.URL+" → "+in.URL) || !told("Password: replaced") {
+			t.Fatalf("asked: %+v, %q, %v", row.Changes, row.Args, err)
+		}
+		stored, err := w.db.AMQPBroker(ctx, b.ID)
+		if err != nil || stored.URL != b.URL || stored.Name != "Exchange" {
+			t.Fatalf("before it is confirmed: %+v, %v", stored, err)
+		}
+		must(t, w.Confirmations.Confirm(ctx, bea, id))
+		stored, err = w.db.AMQPBroker(ctx, b.ID)
+		must(t, err)
+		if password, _, _, err := w.AMQP.BrokerSecrets(ctx, stored); err != nil || password != "another secret" || stored.URL != in.URL {
+			t.Errorf("confirmed: %+v, %q, %v", stored, password, err)
+		}
+		in.URL = ""
+		_, err = w.AMQP.UpdateBroker(ctx, w.admin, b.ID, in)
+		wantField(t, "url", err)
+	})
+}
