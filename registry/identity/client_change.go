@@ -11,8 +11,8 @@ import (
 	"schakel/store"
 )
 
-// apply writes what is asked into a client. What an administrator asks for is granted; what a partner asks for beyond the free
-// scopes is requested, as an administrator's is where two people must approve, and what is no longer asked for is taken away at once.
+// apply writes what is asked into a client. What an administrator asks for is granted, unless two people must approve it; what a partner asks
+// for beyond the free scopes is requested, and what it no longer asks for is taken away at once.
 func (c *Clients) apply(ctx context.Context, client *store.Client, in NewClient, actor registry.Actor, now store.Time) {
 	client.Name, client.AuthMethod, client.JWKS, client.JWKSURI = in.Name, in.AuthMethod, in.JWKS, in.JWKSURI
 	client.CertificateSubject, client.CertificateBound, client.CertificateKeys = in.CertificateSubject, in.CertificateBound, in.CertificateKeys

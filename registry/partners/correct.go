@@ -91,7 +91,7 @@ func (in Registration) corrected(row store.Partner) store.Partner {
 	return row
 }
 
-// numbers are what others know a partner by, and take certificates and logins of providers for its own by.
+// numbers lists the numbers of a partner, by which certificates and logins of providers are taken for its own.
 func numbers(p store.Partner) [5]string { return [5]string{p.OIN, p.KVK, p.BRIN, p.OrgNumber, p.HerID} }
 
 // correctionParts lists for people what changed of a registration: the numbers say which certificates and logins of providers are the partner's.

@@ -10,7 +10,7 @@ import (
 // twoPeople begins the keys of the settings that make actions of a kind wait for a second person.
 const twoPeople = "access.two_people_"
 
-// newDestination is the key of the setting that says what other destinations, and clients that read, wait for.
+// newDestination is the key of the setting about other destinations, and about clients that read.
 const newDestination = "sending.new_destination"
 
 // accessSettings are about people who log in to the portal. The Edukoppeling profile asks nothing of it.
