@@ -12,7 +12,7 @@ import (
 
 // Kinds of actions that can be made to wait for a second person, each by a setting.
 const (
-	TwoApprovals = "approvals" // of registrations, subscriptions and what clients ask for
+	TwoApprovals = "approvals" // of registrations, subscriptions, destinations and what clients ask for, and what would stand in for one
 	TwoRoutes    = "routes"    // of what one partner sends to another
 	TwoDiscards  = "discards"  // of deliveries, messages and quarantined requests
 	TwoSettings  = "settings"  // of the chain collaboration
