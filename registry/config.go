@@ -2,6 +2,7 @@ package registry
 
 import (
 	"context"
+	"crypto/x509"
 	"errors"
 	"log/slog"
 	"net/http"
@@ -76,6 +77,9 @@ type Config struct {
 	// Certificates is set where certificates of clients can be held against roots, ClientTLS where our token endpoint also asks for them
 	// in TLS, so that clients can be registered for that. Default no.
 	Certificates, ClientTLS bool
+	// CheckChain checks the certificates of a key that is registered, its own first, up to a trusted root; its error is shown, and
+	// token.ErrRevocationUnknown when nobody says now whether one was revoked. Default none: they are judged when the key is used.
+	CheckChain func(ctx context.Context, chain []*x509.Certificate) error
 	// TokenIssuers lists other issuers, by id, whose tokens our APIs take. Default none.
 	TokenIssuers []string
 	// Mandates judges who acts for another organisation. Default none: nobody is asked.

@@ -12,7 +12,7 @@ import (
 
 // Kinds of actions that can be made to wait for a second person, each by a setting.
 const (
-	TwoApprovals = "approvals" // of registrations, subscriptions and what clients ask for
+	TwoApprovals = "approvals" // of registrations, subscriptions, destinations and what clients ask for, and what would stand in for one
 	TwoRoutes    = "routes"    // of what one partner sends to another
 	TwoDiscards  = "discards"  // of deliveries, messages and quarantined requests
 	TwoSettings  = "settings"  // of the chain collaboration
@@ -39,7 +39,7 @@ type Ask struct {
 	Kind   string
 	Action string // such as partner.approve: names what is done once it is confirmed
 	Object Object
-	Args   any // what the action needs besides the object, as JSON; never a secret
+	Args   any // what the action needs besides the object, as JSON; never a secret, unless sealed
 	Reason string
 	// Always holds it whatever the settings say.
 	Always bool

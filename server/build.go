@@ -113,6 +113,13 @@ func build(ctx context.Context, cfg ServeCmd, log *slog.Logger, fail func(error)
 	}
 	reg.LocalAccounts, reg.BreakGlass, reg.ExactCodes, reg.Certificates = cfg.LocalAccounts, cfg.BreakGlass, cfg.ExactCodes, len(cfg.ClientCA) > 0
 	reg.ClientTLS = cfg.asks("oauth")
+	certificates, err := cfg.policy(cfg.OutboundFlags, log)
+	if err != nil {
+		return nil, err
+	}
+	if certificates != nil {
+		reg.CheckChain = certificates.Check
+	}
 	if reg.Mandates, err = cfg.checker(p.db, cfg.Servers.For(installation.ExpiryMandates, p.outbound.HTTPClient()), log); err != nil {
 		return nil, err
 	}
@@ -184,13 +191,10 @@ func build(ctx context.Context, cfg ServeCmd, log *slog.Logger, fail func(error)
 	}
 	webCfg := web.Config{AppConfig: site.AppConfig{
 		Name: cfg.portalName(), Branding: branding, Security: security, HSTSSubdomains: cfg.HSTSSubdomains,
-		BaseURL: base, Version: release.Current().String(), Now: cli.Clock, Log: log,
+		Certificates: certificates, BaseURL: base, Version: release.Current().String(), Now: cli.Clock, Log: log,
 		Accounts: p.accounts, Sessions: p.db, OIDC: oidc,
 		TrustedProxies: cfg.TrustedProxy, CertificateProxies: cfg.ClientCertificateProxy, Draining: draining, Traces: traces, Language: i18n.Lang(cfg.Language), TimeZone: zone,
 	}}
-	if webCfg.Certificates, err = cfg.policy(cfg.OutboundFlags, log); err != nil {
-		return nil, err
-	}
 	if err := p.serve(cfg, &webCfg); err != nil {
 		return nil, err
 	}

@@ -91,10 +91,10 @@ func (q *Queries) PartnerByBRIN(ctx context.Context, brin string) (Partner, erro
 	return getOne[Partner](ctx, q, `SELECT * FROM partner WHERE brin = ? AND brin <> '' AND status NOT IN ('rejected', 'ended')`, brin)
 }
 
-// PartnerByKVK finds the oldest partner, but one, whose registration with this KvK number is open: neither rejected nor ended. Organisations
-// that are known by another number may share one.
+// PartnerByKVK finds the oldest partner, but one, whose registration with this KvK number is open: neither rejected nor ended. One that was approved goes
+// before those that wait, since anybody can register. Organisations that are known by another number may share one.
 func (q *Queries) PartnerByKVK(ctx context.Context, kvk, except string) (Partner, error) {
-	return getOne[Partner](ctx, q, `SELECT * FROM partner WHERE kvk = ? AND kvk <> '' AND id <> ? AND status NOT IN ('rejected', 'ended') ORDER BY id LIMIT 1`, kvk, except)
+	return getOne[Partner](ctx, q, `SELECT * FROM partner WHERE kvk = ? AND kvk <> '' AND id <> ? AND status NOT IN ('rejected', 'ended') ORDER BY status = 'requested', id LIMIT 1`, kvk, except)
 }
 
 // KnownPartners lists up to limit organisations that a new one could be taken for, the own one first and then the oldest: those

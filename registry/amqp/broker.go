@@ -48,8 +48,23 @@ func (a *AMQP) UpdateBroker(ctx context.Context, actor registry.Actor, id string
 	if err := actor.RequireAdministrator(); err != nil {
 		return store.AMQPBroker{}, err
 	}
-	var row store.AMQPBroker
-	err := a.cfg.DB.Write(ctx, func(tx *store.Tx) (err error) {
+	before, err := a.cfg.DB.AMQPBroker(ctx, id)
+	if err != nil {
+		return store.AMQPBroker{}, registry.Found("broker", err)
+	}
+	after := before
+	if err := a.fillBroker(in.clean(), &after); err != nil {
+		return store.AMQPBroker{}, err
+	}
+	err = a.holdBroker(ctx, actor, before, after, in, func(ctx context.Context) (err error) {
+		after, err = a.updateBroker(ctx, actor, id, in)
+		return err
+	})
+	return withoutSecrets(after), err
+}
+
+func (a *AMQP) updateBroker(ctx context.Context, actor registry.Actor, id string, in BrokerInput) (row store.AMQPBroker, err error) {
+	err = a.cfg.DB.Write(ctx, func(tx *store.Tx) (err error) {
 		if row, err = registry.Locked(ctx, tx, "broker", "amqp_broker", id, tx.AMQPBroker); err != nil {
 			return err
 		}
@@ -65,7 +80,7 @@ func (a *AMQP) UpdateBroker(ctx context.Context, actor registry.Actor, id string
 		}
 		return a.mailBroker(ctx, tx, actor, before, row)
 	})
-	return withoutSecrets(row), err
+	return row, err
 }
 
 // RemoveBroker removes a broker that no party uses, with its secrets.

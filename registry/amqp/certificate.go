@@ -29,6 +29,31 @@ func (a *AMQP) AddCertificates(ctx context.Context, actor registry.Actor, partyI
 	if err != nil {
 		return 0, err
 	}
+	party, err := a.cfg.DB.AMQPParty(ctx, partyID)
+	if err != nil {
+		return 0, registry.Found("party", err)
+	}
+	add := func(ctx context.Context) (err error) {
+		added, err = a.addToParty(ctx, actor, partyID, certificates, keys, held)
+		return err
+	}
+	if party.Own {
+		return added, add(ctx)
+	}
+	approved, err := flows(ctx, &a.cfg.DB.Queries, party.EndpointID)
+	if err != nil || !approved {
+		return added, cmp.Or(err, add(ctx))
+	}
+	list, err := a.readEnterprise(certificates, keys, false)
+	if err != nil {
+		return 0, err
+	}
+	asked := partyAsk{Change: asksCertificates, Certificates: certificates}
+	err = a.hold(ctx, actor, partyObject(party), asked, "amqp_party", party, party, certificateLine(list), add)
+	return added, err
+}
+
+func (a *AMQP) addToParty(ctx context.Context, actor registry.Actor, partyID, certificates, keys string, held bool) (added int, err error) {
 	_, err = a.changeParty(ctx, actor, partyID, func(tx *store.Tx, row *store.AMQPParty) error {
 		if row.Kind != store.AMQPHealth {
 			return registry.Conflict("amqp.certificate.cloudevents")

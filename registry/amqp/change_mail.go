@@ -22,11 +22,21 @@ func (a *AMQP) mailParty(ctx context.Context, tx *store.Tx, actor registry.Actor
 	if err != nil {
 		return registry.Found("partner", err)
 	}
+	changes := append(partyChanges(before, after), processChanges(before.processes, after.processes)...)
+	pages := registry.ChangePages{Administrator: "/admin/amqp/parties/" + after.ID, Partner: "/partner/amqp/parties/" + after.ID}
+	if owner.Own {
+		pages.Partner = pages.Administrator
+	}
+	return a.cfg.MailChange(ctx, tx, actor, after.PartnerID, i18n.M("amqp.mail.party-subject", after.Name, owner.Name), pages, changes)
+}
+
+// partyChanges lists in what two states of a party send elsewhere, or are read by others.
+func partyChanges(before, after partyState) []registry.Change {
 	write := i18n.Message("amqp.party.async-queue")
 	if after.Kind == store.AMQPCloudEvents {
 		write = "amqp.party.outbound-queue"
 	}
-	changes := registry.Differences(
+	return registry.Differences(
 		registry.ChangeOf("amqp.label.broker", before.broker, after.broker),
 		registry.ChangeOf("amqp.label.her-id", herText(before.HerID), herText(after.HerID)),
 		registry.ChangeOf(write, before.AsyncQueue, after.AsyncQueue),
@@ -37,12 +47,6 @@ func (a *AMQP) mailParty(ctx context.Context, tx *store.Tx, actor registry.Actor
 		registry.ChangeOf("amqp.party.client", before.ClientID, after.ClientID),
 		registry.ChangeOf("amqp.certificate.certificates", before.certificates, after.certificates),
 	)
-	changes = append(changes, processChanges(before.processes, after.processes)...)
-	pages := registry.ChangePages{Administrator: "/admin/amqp/parties/" + after.ID, Partner: "/partner/amqp/parties/" + after.ID}
-	if owner.Own {
-		pages.Partner = pages.Administrator
-	}
-	return a.cfg.MailChange(ctx, tx, actor, after.PartnerID, i18n.M("amqp.mail.party-subject", after.Name, owner.Name), pages, changes)
 }
 
 // partyState is a party with what a mail tells of it.
@@ -91,9 +95,9 @@ func exchanged(p store.AMQPProcess) string {
 	return strings.Join(parts, ", ")
 }
 
-func stateOf(ctx context.Context, tx *store.Tx, row store.AMQPParty) (partyState, error) {
+func stateOf(ctx context.Context, q *store.Queries, row store.AMQPParty) (partyState, error) {
 	s := partyState{AMQPParty: row}
-	certificates, err := tx.AMQPCertificates(ctx, row.ID)
+	certificates, err := q.AMQPCertificates(ctx, row.ID)
 	if err != nil {
 		return s, fmt.Errorf("list certificates: %w", err)
 	}
@@ -102,10 +106,10 @@ func stateOf(ctx context.Context, tx *store.Tx, row store.AMQPParty) (partyState
 		names = append(names, c.Subject+" ("+c.Thumbprint+")")
 	}
 	s.certificates = strings.Join(names, ", ")
-	if s.processes, err = tx.AMQPProcesses(ctx, row.ID); err != nil {
+	if s.processes, err = q.AMQPProcesses(ctx, row.ID); err != nil {
 		return s, fmt.Errorf("list processes: %w", err)
 	}
-	b, err := tx.AMQPBroker(ctx, row.BrokerID)
+	b, err := q.AMQPBroker(ctx, row.BrokerID)
 	s.broker = b.Name
 	return s, registry.Wrap("find broker", err)
 }
@@ -119,6 +123,12 @@ func herText(id int64) string {
 
 // mailBroker tells the administrators when messages go by another broker, or when we prove ourselves otherwise there.
 func (a *AMQP) mailBroker(ctx context.Context, tx *store.Tx, actor registry.Actor, before, after store.AMQPBroker) error {
+	changes := brokerChanges(before, after)
+	return a.cfg.MailChange(ctx, tx, actor, "", i18n.M("amqp.mail.broker-subject", after.Name), registry.ChangePages{Administrator: "/admin/amqp/brokers/" + after.ID}, changes)
+}
+
+// brokerChanges lists in what two states of a broker lead elsewhere, or prove us otherwise there.
+func brokerChanges(before, after store.AMQPBroker) []registry.Change {
 	changes := registry.Differences(
 		registry.ChangeOf("amqp.label.address", before.URL, after.URL),
 		registry.ChangeOf("amqp.broker.namespace", before.Namespace, after.Namespace),
@@ -135,5 +145,5 @@ func (a *AMQP) mailBroker(ctx context.Context, tx *store.Tx, actor registry.Acto
 			changes = append(changes, registry.Change{What: secret.what, Replaced: true})
 		}
 	}
-	return a.cfg.MailChange(ctx, tx, actor, "", i18n.M("amqp.mail.broker-subject", after.Name), registry.ChangePages{Administrator: "/admin/amqp/brokers/" + after.ID}, changes)
+	return changes
 }

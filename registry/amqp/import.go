@@ -114,7 +114,26 @@ func (a *AMQP) TakeImport(ctx context.Context, actor registry.Actor, document []
 	if err != nil {
 		return store.AMQPParty{}, registry.Found("party", err)
 	}
-	return a.changeParty(ctx, actor, there.ID, func(tx *store.Tx, row *store.AMQPParty) error {
+	var differs []i18n.Message
+	err = a.cfg.DB.Write(ctx, func(tx *store.Tx) error {
+		one, _, err := a.compareDetails(ctx, tx, doc.Kind, details, doc)
+		differs = one.Changes
+		return err
+	})
+	if err != nil {
+		return store.AMQPParty{}, err
+	}
+	taken := there
+	asked := partyAsk{Change: asksImport, Document: document, HerID: herID}
+	err = a.hold(ctx, actor, partyObject(there), asked, "amqp_party", there, there, differs, func(ctx context.Context) (err error) {
+		taken, err = a.takeImport(ctx, actor, there.ID, doc, details)
+		return err
+	})
+	return taken, err
+}
+
+func (a *AMQP) takeImport(ctx context.Context, actor registry.Actor, id string, doc cpa.Document, details cpa.Details) (store.AMQPParty, error) {
+	return a.changeParty(ctx, actor, id, func(tx *store.Tx, row *store.AMQPParty) error {
 		one, change, err := a.compareDetails(ctx, tx, doc.Kind, details, doc)
 		if err != nil {
 			return err

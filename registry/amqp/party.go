@@ -37,8 +37,31 @@ func (a *AMQP) CreateCounterpart(ctx context.Context, actor registry.Actor, endp
 	if err != nil {
 		return row, err
 	}
-	err = a.cfg.DB.Write(ctx, func(tx *store.Tx) error {
-		endpoint, err := registry.Locked(ctx, tx, "endpoint", "endpoint", endpointID, tx.Endpoint)
+	create := func(ctx context.Context) (err error) {
+		row, err = a.createCounterpart(ctx, actor, row, in, held)
+		return err
+	}
+	// The approval of a subscription there was one of the destination too: until then another can be chosen.
+	approved, err := flows(ctx, &a.cfg.DB.Queries, endpointID)
+	if err != nil || !approved {
+		return row, cmp.Or(err, create(ctx))
+	}
+	endpoint, err := a.cfg.DB.Endpoint(ctx, endpointID)
+	if err != nil {
+		return row, registry.Found("endpoint", err)
+	}
+	b, _ := a.cfg.DB.AMQPBroker(ctx, in.BrokerID) // checkParty refuses one that is not there
+	before := store.AMQPParty{PartnerID: endpoint.PartnerID, EndpointID: endpoint.ID, Kind: in.Kind}
+	after := before
+	in.clean(false, b.Dialect).fill(&after)
+	object := registry.ObjectOf("endpoint", endpoint.ID, endpoint.Name, endpoint.PartnerID)
+	err = a.hold(ctx, actor, object, partyAsk{Change: asksCounterpart, Input: in}, "endpoint", before, after, nil, create)
+	return row, err
+}
+
+func (a *AMQP) createCounterpart(ctx context.Context, actor registry.Actor, row store.AMQPParty, in PartyInput, held bool) (store.AMQPParty, error) {
+	err := a.cfg.DB.Write(ctx, func(tx *store.Tx) error {
+		endpoint, err := registry.Locked(ctx, tx, "endpoint", "endpoint", row.EndpointID, tx.Endpoint)
 		if err != nil {
 			return err
 		}
@@ -85,7 +108,7 @@ func (a *AMQP) addParty(ctx context.Context, tx *store.Tx, actor registry.Actor,
 	if err := registry.Record(ctx, tx, actor, registry.ActionPartyAdded, partyObject(*row), partyDetails(*row)); err != nil {
 		return err
 	}
-	added, err := stateOf(ctx, tx, *row)
+	added, err := stateOf(ctx, &tx.Queries, *row)
 	if err != nil {
 		return err
 	}
@@ -98,6 +121,22 @@ func (a *AMQP) UpdateParty(ctx context.Context, actor registry.Actor, id string,
 	if err != nil {
 		return store.AMQPParty{}, err
 	}
+	row, err := a.cfg.DB.AMQPParty(ctx, id)
+	if err != nil {
+		return row, registry.Found("party", err)
+	}
+	b, _ := a.cfg.DB.AMQPBroker(ctx, in.BrokerID) // checkParty refuses one that is not there
+	after, asked := row, in
+	asked.Kind = row.Kind
+	asked.clean(row.Own, b.Dialect).fill(&after)
+	err = a.hold(ctx, actor, partyObject(row), partyAsk{Change: asksParty, Input: in}, "amqp_party", row, after, nil, func(ctx context.Context) (err error) {
+		row, err = a.updateParty(ctx, actor, id, in, held)
+		return err
+	})
+	return row, err
+}
+
+func (a *AMQP) updateParty(ctx context.Context, actor registry.Actor, id string, in PartyInput, held bool) (store.AMQPParty, error) {
 	return a.changeParty(ctx, actor, id, func(tx *store.Tx, row *store.AMQPParty) error {
 		in.Kind = row.Kind
 		asked := in.clean(row.Own, dialectOf(ctx, tx, in.BrokerID))
@@ -138,14 +177,14 @@ func (a *AMQP) changeParty(ctx context.Context, actor registry.Actor, id string,
 				return err
 			}
 		}
-		before, err := stateOf(ctx, tx, row)
+		before, err := stateOf(ctx, &tx.Queries, row)
 		if err != nil {
 			return err
 		}
 		if err := fn(tx, &row); err != nil {
 			return err
 		}
-		after, err := stateOf(ctx, tx, row)
+		after, err := stateOf(ctx, &tx.Queries, row)
 		if err != nil {
 			return err
 		}

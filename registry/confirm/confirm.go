@@ -1,5 +1,5 @@
 // Package confirm makes actions of one person wait until a second person confirms them, where a setting of the chain asks for it: approvals
-// of registrations, subscriptions and clients, routes, discards, and changes of the settings.
+// of registrations, subscriptions, clients and destinations, and changes that would stand in for one, routes, discards, and changes of the settings.
 //
 //	            ┌─confirm──▶ confirmed  the action is done, in the same transaction
 //	            ├─decline──▶ declined   by a second person, with a reason

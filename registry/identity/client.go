@@ -81,6 +81,15 @@ func (c *Clients) Create(ctx context.Context, actor registry.Actor, partnerID st
 	if err := c.check(in, c.AuthMethods(ctx), actor.Administrator).Err(); err != nil {
 		return client, "", err
 	}
+	whose := partnerID
+	if !actor.Administrator {
+		whose = actor.PartnerID
+	}
+	if owner, err := registry.PartnerOrOwn(ctx, &c.cfg.DB.Queries, whose); err == nil { // who may not is refused below
+		if err := c.checkRegistered(ctx, owner, in); err != nil {
+			return client, "", err
+		}
+	}
 	err = c.cfg.DB.Write(ctx, func(tx *store.Tx) error {
 		owner, err := registry.OwnerFor(ctx, tx, actor, partnerID)
 		if err != nil {

@@ -11,19 +11,20 @@ import (
 	"schakel/store"
 )
 
-// apply writes what is asked into a client. What an administrator asks for is granted; what a partner asks for beyond the free
-// scopes is requested, and what it no longer asks for is taken away at once.
+// apply writes what is asked into a client. What an administrator asks for is granted, unless two people must approve it; what a partner asks
+// for beyond the free scopes is requested, and what it no longer asks for is taken away at once.
 func (c *Clients) apply(ctx context.Context, client *store.Client, in NewClient, actor registry.Actor, now store.Time) {
 	client.Name, client.AuthMethod, client.JWKS, client.JWKSURI = in.Name, in.AuthMethod, in.JWKS, in.JWKSURI
 	client.CertificateSubject, client.CertificateBound, client.CertificateKeys = in.CertificateSubject, in.CertificateBound, in.CertificateKeys
 	client.DPoPBound = in.DPoPBound
-	all := func(string) bool { return actor.Administrator }
+	decides := c.Decides(ctx, actor)
+	all := func(string) bool { return decides }
 	list := c.FreeScopes(ctx)
-	free := func(s string) bool { return actor.Administrator || slices.Contains(list, s) }
+	free := func(s string) bool { return decides || slices.Contains(list, s) }
 	client.Scopes, client.RequestedScopes = split(in.Scopes, client.Scopes, free)
 	client.PublishTypes, client.RequestedTypes = split(in.PublishTypes, client.PublishTypes, all)
 	client.PublishSources, client.RequestedSources = split(in.PublishSources, client.PublishSources, all)
-	if actor.Administrator {
+	if decides {
 		client.DecidedAt, client.DecidedBy = now, actor.Name
 	}
 }
@@ -42,6 +43,9 @@ func split(asked []string, granted store.Strings, free func(string) bool) (now, 
 
 // Update changes a client to what is asked. Its authentication method stays. Fields: as Create.
 func (c *Clients) Update(ctx context.Context, actor registry.Actor, id string, in NewClient) (store.Client, error) {
+	if err := c.checkChanged(ctx, actor.Scope(), id, in); err != nil {
+		return store.Client{}, err
+	}
 	return c.change(ctx, actor, id, func(tx *store.Tx, client *store.Client) error {
 		if client.Status != store.ClientActive {
 			return registry.Conflict("identity.client-revoked")
@@ -56,7 +60,7 @@ func (c *Clients) Update(ctx context.Context, actor registry.Actor, id string, i
 		if err != nil {
 			return registry.Found("partner", err)
 		}
-		if !actor.Administrator {
+		if !c.Decides(ctx, actor) {
 			*client = AskedKeys(*client) // what the form does not show, such as a secret, goes on waiting
 		}
 		c.apply(ctx, client, asked, actor, tx.Now)
@@ -91,7 +95,7 @@ func (c *Clients) RotateSecret(ctx context.Context, actor registry.Actor, id str
 			return registry.Conflict("identity.client-no-secret")
 		}
 		before := *client
-		if !actor.Administrator {
+		if !c.Decides(ctx, actor) {
 			*client = AskedKeys(*client)
 		}
 		secret, client.SecretHash = token.NewSecret()

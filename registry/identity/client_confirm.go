@@ -14,6 +14,9 @@ import (
 // ConfirmClient names the approval of what a client asks for, which may wait for a second person.
 const ConfirmClient = "client.approve"
 
+// ConfirmExternal names the name of a client at another token issuer, which may wait for a second person.
+const ConfirmExternal = "client.issuer"
+
 // Confirmed approves what a client asks for, as a second person confirmed it.
 func (c *Clients) Confirmed(ctx context.Context, actor registry.Actor, asked store.Confirmation) error {
 	var d Decision

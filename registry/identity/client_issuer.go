@@ -2,6 +2,7 @@ package identity
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -44,7 +45,7 @@ func (c *Clients) ExternalClient(ctx context.Context, issuerID, externalID strin
 }
 
 // SetExternalName gives a client its name at another token issuer, whose tokens then act as the client. Only an administrator may: a partner
-// could take the name of a client of another one. Fields: issuer, externalId.
+// could take the name of a client of another one. A name waits where approvals take two people. Fields: issuer, externalId.
 func (c *Clients) SetExternalName(ctx context.Context, actor registry.Actor, id string, name ExternalName) (store.Client, error) {
 	if err := actor.RequireAdministrator(); err != nil {
 		return store.Client{}, err
@@ -59,6 +60,48 @@ func (c *Clients) SetExternalName(ctx context.Context, actor registry.Actor, id 
 	if err := wrong.Err(); err != nil {
 		return store.Client{}, err
 	}
+	if name.ID == "" { // what stops tokens does not wait
+		return c.nameAtIssuer(ctx, actor, id, name)
+	}
+	client, err := c.cfg.DB.Client(ctx, id)
+	if err != nil {
+		return store.Client{}, registry.Found("client", err)
+	}
+	err = c.cfg.Hold(ctx, actor, registry.Ask{
+		Kind: registry.TwoApprovals, Action: ConfirmExternal, Object: clientObject(client), Args: name, Lock: "client",
+		Describe: func(ctx context.Context) ([]i18n.Message, string, error) { return c.describeName(ctx, id, name) },
+	}, func(ctx context.Context) (err error) {
+		client, err = c.nameAtIssuer(ctx, actor, id, name)
+		return err
+	})
+	return client, err
+}
+
+// describeName tells a second person what a name at another token issuer gives.
+func (c *Clients) describeName(ctx context.Context, id string, name ExternalName) ([]i18n.Message, string, error) {
+	client, err := c.cfg.DB.Client(ctx, id)
+	if err != nil {
+		return nil, "", registry.Found("client", err)
+	}
+	partner, err := c.cfg.DB.Partner(ctx, client.PartnerID)
+	if err != nil {
+		return nil, "", registry.Found("partner", err)
+	}
+	state, err := registry.Fingerprint(client.Status, client.ExternalIssuer, client.ExternalID, client.Scopes, partner.Status)
+	return []i18n.Message{i18n.M("identity.confirm.external", client.Name, partner.Name, name.ID, name.Issuer)}, state, err
+}
+
+// ConfirmedExternal names a client at another token issuer, as a second person confirmed it.
+func (c *Clients) ConfirmedExternal(ctx context.Context, actor registry.Actor, asked store.Confirmation) error {
+	var name ExternalName
+	if err := json.Unmarshal([]byte(asked.Args), &name); err != nil {
+		return fmt.Errorf("read name that was asked for: %w", err)
+	}
+	_, err := c.SetExternalName(ctx, actor, asked.ObjectID, name)
+	return err
+}
+
+func (c *Clients) nameAtIssuer(ctx context.Context, actor registry.Actor, id string, name ExternalName) (store.Client, error) {
 	return c.change(ctx, actor, id, func(tx *store.Tx, client *store.Client) error {
 		if client.Status != store.ClientActive {
 			return registry.Conflict("identity.client-revoked")

@@ -113,17 +113,26 @@ func proofChanges(before, after store.Client) []registry.Change {
 	)
 }
 
+// Decides reports whether what an actor gives a client counts at once: an administrator's does, unless two people must approve it.
+func (c *Clients) Decides(ctx context.Context, actor registry.Actor) bool {
+	if !actor.Administrator || actor.Kind != registry.ActorAccount {
+		return actor.Administrator
+	}
+	set, err := c.profile.InForce(ctx)
+	return err == nil && set.TwoApprovals != registry.PolicyOn && registry.Allows(actor.Role, registry.DecideApprovals)
+}
+
 // KeysWait reports whether other keys that an actor gives a client wait for an administrator.
 func (c *Clients) KeysWait(ctx context.Context, actor registry.Actor, client store.Client) bool {
 	free := c.FreeScopes(ctx)
 	held := func(scope string) bool { return client.Scopes.Contains(scope) && !slices.Contains(free, scope) }
-	return !actor.Administrator && slices.ContainsFunc(readScopes, held)
+	return !c.Decides(ctx, actor) && slices.ContainsFunc(readScopes, held)
 }
 
 // holdKeys makes keys that client has other than before wait for an administrator, where they must.
 func (c *Clients) holdKeys(ctx context.Context, actor registry.Actor, before store.Client, client *store.Client) error {
 	now, was := clientKeysOf(*client), clientKeysOf(before)
-	if now == was && actor.Administrator {
+	if now == was && c.Decides(ctx, actor) {
 		return nil // who changes something else decides nothing about keys that wait
 	}
 	client.RequestedKeys = ""

@@ -14,6 +14,7 @@ import (
 // Actions that may wait for a second person.
 const (
 	confirmPartner      = "partner.approve"
+	confirmCorrection   = "partner.correct"
 	confirmSubscription = "subscription.approve"
 	confirmRoute        = "route.add"
 )
@@ -23,6 +24,13 @@ func Confirmed(p *Partners, s *Subscriptions, r *Routes, e *Endpoints) map[strin
 	return map[string]func(context.Context, registry.Actor, store.Confirmation) error{
 		confirmPartner: func(ctx context.Context, actor registry.Actor, c store.Confirmation) error {
 			return p.Approve(ctx, actor, c.ObjectID)
+		},
+		confirmCorrection: func(ctx context.Context, actor registry.Actor, c store.Confirmation) error {
+			var in Registration
+			if err := json.Unmarshal([]byte(c.Args), &in); err != nil {
+				return fmt.Errorf("read correction that was asked for: %w", err)
+			}
+			return p.Correct(ctx, actor, c.ObjectID, in)
 		},
 		confirmSubscription: func(ctx context.Context, actor registry.Actor, c store.Confirmation) error {
 			return s.Approve(ctx, actor, c.ObjectID)
@@ -65,6 +73,32 @@ func (p *Partners) holdApproval(ctx context.Context, actor registry.Actor, id st
 				changes = append(changes, i18n.M("partners.confirm.oin", now.OIN))
 			}
 			state, err := registry.Fingerprint(now.Status, now.Name, now.OIN, now.KVK, now.BRIN, now.HerID, now.OrgNumber, now.ContactName, now.ContactEmail, now.EmailConfirmedAt)
+			return changes, state, err
+		},
+	}, do)
+}
+
+// holdCorrection corrects what a partner registered by do, or makes that wait where it gives one that was approved other numbers.
+func (p *Partners) holdCorrection(ctx context.Context, actor registry.Actor, id string, in Registration, do func(context.Context) error) error {
+	partner, err := p.cfg.DB.Partner(ctx, id)
+	if err != nil {
+		return registry.Found("partner", err)
+	}
+	if partner.Status == store.PartnerRequested || numbers(partner) == numbers(in.corrected(partner)) {
+		return do(ctx)
+	}
+	return p.cfg.Hold(ctx, actor, registry.Ask{
+		Kind: registry.TwoApprovals, Action: confirmCorrection, Object: partnerObject(partner), Args: in, Lock: "partner",
+		Describe: func(ctx context.Context) ([]i18n.Message, string, error) {
+			now, err := p.cfg.DB.Partner(ctx, id)
+			if err != nil {
+				return nil, "", registry.Found("partner", err)
+			}
+			changes := []i18n.Message{i18n.M("partners.confirm.correction", now.Name)}
+			for _, change := range correctionParts(now, in.corrected(now)) {
+				changes = append(changes, change.Line())
+			}
+			state, err := registry.Fingerprint(now.Status, now.Name, numbers(now), now.ContactName, now.ContactEmail, now.ContactPhone)
 			return changes, state, err
 		},
 	}, do)

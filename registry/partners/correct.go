@@ -12,8 +12,8 @@ import (
 )
 
 // Correct changes what a partner registered: its name, its numbers and its contact person; what else stands in the registration
-// is left alone. Only an administrator may, since others identify the organisation by it; the audit trail lists the changes. It
-// answers an *Error with the fields of [Partners.Register].
+// is left alone. Only an administrator may, since others identify the organisation by it; the audit trail lists the changes. Other numbers of a partner
+// that was approved wait where approvals take two people. It answers an *Error with the fields of [Partners.Register].
 func (p *Partners) Correct(ctx context.Context, actor registry.Actor, id string, in Registration) error {
 	if err := actor.RequireAdministrator(); err != nil {
 		return err
@@ -26,7 +26,9 @@ func (p *Partners) Correct(ctx context.Context, actor registry.Actor, id string,
 	if err := wrong.Err(); err != nil {
 		return err
 	}
-	err := p.change(ctx, actor, id, func(tx *store.Tx, row *store.Partner) error { return p.correct(ctx, tx, actor, row, in) })
+	err := p.holdCorrection(ctx, actor, id, in, func(ctx context.Context) error {
+		return p.change(ctx, actor, id, func(tx *store.Tx, row *store.Partner) error { return p.correct(ctx, tx, actor, row, in) })
+	})
 	if errors.Is(err, store.ErrConflict) {
 		return registry.Conflict("partners.partner.numbers-taken")
 	}
@@ -62,8 +64,7 @@ func (p *Partners) correct(ctx context.Context, tx *store.Tx, actor registry.Act
 		return err
 	}
 	before := *row
-	row.Name, row.OIN, row.KVK, row.BRIN, row.OrgNumber, row.HerID = in.Name, in.OIN, in.KVK, in.BRIN, in.OrgNumber, in.HerID
-	row.ContactName, row.ContactEmail, row.ContactPhone = in.Contact.Name, in.Contact.Email, in.Contact.Phone
+	*row = in.corrected(before)
 	changes := corrections(before, *row)
 	if len(changes) == 0 {
 		return nil
@@ -82,6 +83,16 @@ func (p *Partners) correct(ctx context.Context, tx *store.Tx, actor registry.Act
 	return p.cfg.MailChange(ctx, tx, actor, row.ID, i18n.M("partners.mail.corrected-subject", row.Name),
 		registry.ChangePages{Administrator: "/admin/partners/" + row.ID, Partner: "/partner/organisation"}, correctionParts(before, *row))
 }
+
+// corrected is a partner with what was registered of it in another way.
+func (in Registration) corrected(row store.Partner) store.Partner {
+	row.Name, row.OIN, row.KVK, row.BRIN, row.OrgNumber, row.HerID = in.Name, in.OIN, in.KVK, in.BRIN, in.OrgNumber, in.HerID
+	row.ContactName, row.ContactEmail, row.ContactPhone = in.Contact.Name, in.Contact.Email, in.Contact.Phone
+	return row
+}
+
+// numbers lists the numbers of a partner, by which certificates and logins of providers are taken for its own.
+func numbers(p store.Partner) [5]string { return [5]string{p.OIN, p.KVK, p.BRIN, p.OrgNumber, p.HerID} }
 
 // correctionParts lists for people what changed of a registration: the numbers say which certificates and logins of providers are the partner's.
 func correctionParts(before, after store.Partner) []registry.Change {

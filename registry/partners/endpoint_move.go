@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -99,14 +100,14 @@ func (e *Endpoints) asOther(before, after store.Endpoint) bool {
 // holdMove keeps the destination of a changed endpoint until it is approved or proved, gives the endpoint back the one before, and mails the
 // difference to those who are mailed about every change.
 func (e *Endpoints) holdMove(ctx context.Context, tx *store.Tx, actor registry.Actor, mode string, before store.Endpoint, after *store.Endpoint) error {
-	fingerprint, err := destinationOf(before)
+	fingerprints, err := e.destinationsOf(before)
 	if err != nil {
 		return err
 	}
 	m := store.EndpointMove{
 		EndpointID: before.ID, PartnerID: before.PartnerID, Mode: mode, URL: after.URL, TokenURL: after.TokenURL, TokenClientID: after.TokenClientID,
 		TokenSecret: after.TokenSecret, TokenScope: after.TokenScope, TokenAuthMethod: after.TokenAuthMethod, Certificates: after.Certificates,
-		Fingerprint: fingerprint, AskedBy: actor.ID, AskedName: actor.Name, ExpiresAt: store.At(tx.Now.Add(MoveAge)),
+		Fingerprint: fingerprints[0], AskedBy: actor.ID, AskedName: actor.Name, ExpiresAt: store.At(tx.Now.Add(MoveAge)),
 	}
 	if mode == store.MoveProof {
 		m.Challenge = rand.Text()
@@ -130,17 +131,29 @@ func (e *Endpoints) holdMove(ctx context.Context, tx *store.Tx, actor registry.A
 	return nil
 }
 
-// destinationOf is the fingerprint of where an endpoint sends to, and of what proves us there but for a secret, which can be sealed anew.
-func destinationOf(e store.Endpoint) (string, error) {
-	list, err := Certificates(e)
+// destinationsOf lists the fingerprints of where an endpoint sends to, and of what proves us there: that of now, and those of before each change of
+// the key, as a secret stands in them as a proof of it.
+func (e *Endpoints) destinationsOf(endpoint store.Endpoint) (fingerprints []string, err error) {
+	list, err := Certificates(endpoint)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	parts := []any{e.URL, e.TokenURL, e.TokenClientID, e.TokenAuthMethod}
+	secret, err := e.TokenSecret(endpoint)
+	if err != nil {
+		return nil, err
+	}
+	parts := []any{endpoint.URL, endpoint.TokenURL, endpoint.TokenClientID, endpoint.TokenAuthMethod, endpoint.TokenScope}
 	for _, c := range list {
 		parts = append(parts, c.ID)
 	}
-	return registry.Fingerprint(parts...)
+	for _, proof := range e.cfg.Vault.ProveStored(endpointSecretPurpose + " " + endpoint.ID + " " + secret) {
+		fingerprint, err := registry.Fingerprint(append(parts, proof)...)
+		if err != nil {
+			return nil, err
+		}
+		fingerprints = append(fingerprints, fingerprint)
+	}
+	return fingerprints, nil
 }
 
 // Move finds the last change of the destination of an endpoint that waits or waited, as it is now. ok is false when there never was one.
@@ -255,11 +268,11 @@ func (e *Endpoints) decideMove(ctx context.Context, actor registry.Actor, endpoi
 
 // applyMove has an endpoint send to its new destination, unless the one before was changed in another way.
 func (e *Endpoints) applyMove(ctx context.Context, tx *store.Tx, actor registry.Actor, endpoint *store.Endpoint, m *store.EndpointMove) error {
-	fingerprint, err := destinationOf(*endpoint)
+	fingerprints, err := e.destinationsOf(*endpoint)
 	if err != nil {
 		return err
 	}
-	if fingerprint != m.Fingerprint || endpoint.Status == store.EndpointEnded {
+	if !slices.Contains(fingerprints, m.Fingerprint) || endpoint.Status == store.EndpointEnded {
 		return e.endMove(ctx, tx, actor, *endpoint, m, store.MoveStale, "partners.move.stale")
 	}
 	before := *endpoint

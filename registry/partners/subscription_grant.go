@@ -27,9 +27,9 @@ type Grant struct {
 	Dataset      *GrantDataset // nil for a subscription to event types
 }
 
-// Seen stands for what is asked for, to send along with an approval.
+// Seen stands for what is asked for and where it would be sent, to send along with an approval.
 func (g Grant) Seen() string {
-	asked := []any{g.Subscription.Types, g.Subscription.Versions, g.Subscription.Filters}
+	asked := []any{g.Subscription.Types, g.Subscription.Versions, g.Subscription.Filters, g.Endpoint.URL, g.Endpoint.TokenURL}
 	if g.Dataset != nil {
 		asked = append(asked, g.Dataset.Follower.AreaID, g.Dataset.Follower.ObjectTypes)
 	}

@@ -182,7 +182,7 @@ func stillSeen(ctx context.Context, tx *store.Tx, sub store.Subscription, endpoi
 	if err != nil {
 		return err
 	}
-	g := Grant{Subscription: sub, Party: party}
+	g := Grant{Subscription: sub, Endpoint: endpoint, Party: party}
 	if sub.DatasetID != "" {
 		f, err := tx.MutationFollower(ctx, sub.ID)
 		if err != nil {

@@ -63,7 +63,7 @@ func (p *Profiles) hold(ctx context.Context, actor registry.Actor, in ProfileCha
 	}
 	return p.second.Hold(ctx, actor, registry.Ask{
 		Kind: registry.TwoSettings, Action: ConfirmSettings, Object: registry.ObjectOf("profile", "profile", "the settings", ""),
-		Args: in, Reason: in.Reason, Always: weakens(changes),
+		Args: in, Reason: in.Reason, Always: weakens(state.Profile, changes),
 		Describe: func(ctx context.Context) ([]i18n.Message, string, error) {
 			state, err := p.Load(ctx)
 			if err != nil {
@@ -79,10 +79,12 @@ func (p *Profiles) hold(ctx context.Context, actor registry.Actor, in ProfileCha
 	}, do)
 }
 
-// weakens reports whether a change turns off that something waits for a second person.
-func weakens(changes []SettingChange) bool {
+// weakens reports whether a change turns off that something waits for a second person. Where approvals do, letting new destinations count without
+// one is that too.
+func weakens(before registry.Profile, changes []SettingChange) bool {
 	for _, c := range changes {
-		if strings.HasPrefix(c.Key, twoPeople) && c.After == registry.PolicyOff {
+		frees := c.Key == newDestination && (c.Before == registry.DestinationApproval || c.After == registry.DestinationAtOnce)
+		if strings.HasPrefix(c.Key, twoPeople) && c.After == registry.PolicyOff || frees && before.TwoApprovals == registry.PolicyOn {
 			return true
 		}
 	}

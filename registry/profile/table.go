@@ -256,7 +256,7 @@ func sendingSettings() []Setting {
 			at: func(p *registry.Profile) any { return &p.DedupeAt },
 		},
 		{
-			Key: "sending.new_destination", Title: "profile.sending-new-destination.title",
+			Key: newDestination, Title: "profile.sending-new-destination.title",
 			Explain: "profile.sending-new-destination.explain",
 			Rules:   []string{"EDU-14"},
 			Choices: []Choice{

@@ -10,6 +10,9 @@ import (
 // twoPeople begins the keys of the settings that make actions of a kind wait for a second person.
 const twoPeople = "access.two_people_"
 
+// newDestination is the key of the setting about other destinations, and about clients that read.
+const newDestination = "sending.new_destination"
+
 // accessSettings are about people who log in to the portal. The Edukoppeling profile asks nothing of it.
 func accessSettings() []Setting {
 	factor := []Choice{{registry.PolicyRequire, "profile.choice.always"}, {registry.FactorOptional, "profile.access-factor.optional"}}

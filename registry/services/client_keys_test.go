@@ -1,9 +1,14 @@
 package services
 
 import (
+	"context"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
 
+	"github.com/go-jose/go-jose/v4"
 	"schakel/registry"
 	"schakel/registry/identity"
 	"schakel/registry/identity/token"
@@ -165,6 +170,63 @@ func TestKeyPairOfReaderWaits(t *testing.T) {
 		done, err := w.Clients.Decide(ctx, w.admin, client.ID, identity.Decision{Approve: true})
 		if err != nil || done.JWKSURI != "https://noord.example/jwks" || done.JWKS != "" || done.TokenVersion <= client.TokenVersion {
 			t.Errorf("approved: %+v, %v", done, err)
+		}
+	})
+}
+
+// A key that is registered with a certificate (x5c) is held against the roots and the partner when it is registered, so that who registers it is told,
+// and not its machine later. What is not changed is not judged again.
+//
+// Rules: SEC-06, SEC-15.
+func TestRegisteredCertificatesAreJudged(t *testing.T) {
+	inWorlds(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		pki, refusal := newPKI(t, w.clock.Now()), error(nil)
+		w.configure(t, func(c *registry.Config) {
+			c.Certificates, c.CheckChain = true, func(context.Context, []*x509.Certificate) error { return refusal }
+		})
+		_, anna := w.partner(t, "Scholengroep Noord", goodOIN, "anna@noord.example")
+		set := func(kid string, pair pair) string {
+			text, err := json.Marshal(jose.JSONWebKeySet{Keys: []jose.JSONWebKey{{Key: pair.Key.Public(), KeyID: kid, Certificates: []*x509.Certificate{pair.Cert, pki.Between}}}})
+			must(t, err)
+			return string(text)
+		}
+		mine, other := pki.Issue(goodOIN), pki.Issue("00000003123456780000")
+		in := identity.NewClient{Name: "Reader", AuthMethod: token.PrivateKeyJWT, Scopes: []string{identity.ScopeRegistryRead}}
+		refused := func(what string, err error, words ...string) {
+			t.Helper()
+			wantOneField(t, what, "jwks", err)
+			for _, word := range words {
+				if text := fieldsOf(err)["jwks"]; !strings.Contains(text, word) {
+					t.Errorf("%s: %q lacks %q", what, text, word)
+				}
+			}
+		}
+		in.JWKS = set("theirs", other)
+		_, _, err := w.Clients.Create(ctx, anna, "", in)
+		refused("a certificate of another", err, "theirs", "00000003123456780000", goodOIN, "without x5c")
+		in.JWKS, in.CertificateSubject = set("mine", mine), "CN=other.example.nl"
+		_, _, err = w.Clients.Create(ctx, anna, "", in)
+		refused("another subject", err, "mine", "other.example.nl")
+		in.CertificateSubject, refusal = "", errors.New("untrusted")
+		_, _, err = w.Clients.Create(ctx, anna, "", in)
+		refused("another root", err, "mine", "untrusted")
+		refusal = token.ErrRevocationUnknown
+		_, _, err = w.Clients.Create(ctx, anna, "", in)
+		refused("nobody knows", err, "mine", "Try again later")
+		refusal = nil
+		made, _, err := w.Clients.Create(ctx, anna, "", in)
+		must(t, err)
+
+		refusal = errors.New("expired")
+		in.Name = "Reader, renamed"
+		_, err = w.Clients.Update(ctx, anna, made.ID, in)
+		wantCode(t, "another name", "", err)
+		in.JWKS = set("next", pki.Issue(goodOIN))
+		_, err = w.Clients.Update(ctx, anna, made.ID, in)
+		refused("another key", err, "next", "expired")
+		if c, err := w.db.Client(ctx, made.ID); err != nil || strings.Contains(c.JWKS, "next") {
+			t.Errorf("registered all the same: %s, %v", c.JWKS, err)
 		}
 	})
 }

@@ -288,3 +288,45 @@ func TestBatchesNeedAReceiverThatTakesThem(t *testing.T) {
 		}
 	})
 }
+
+// Who approves a changed destination undoes no change of what proves us there that came after it was asked: another scope or secret that counts by now
+// stays, and the change is stale. The same secret sealed by another key is no other.
+func TestApprovalUndoesNoOtherProof(t *testing.T) {
+	inWorlds(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		_, anna := w.partner(t, "Scholengroep Noord", goodOIN, "anna@noord.example")
+		e := w.endpoint(t, anna)
+		must(t, w.set(t, registry.SystemActor(), "sending.new_destination", "approval"))
+		for _, test := range []struct {
+			what   string
+			change func(in *partners.EndpointInput)
+			status string
+		}{
+			{"the scope", func(in *partners.EndpointInput) { in.TokenScope = "less" }, store.MoveStale},
+			{"the secret", func(in *partners.EndpointInput) { in.TokenScope, in.TokenSecret = "less", "one that did not leak" }, store.MoveStale},
+			{"the rate", func(in *partners.EndpointInput) {
+				in.TokenScope, in.TokenSecret, in.RatePerSecond = "less", "one that did not leak", 7
+			}, store.MoveDone},
+		} {
+			asked := webhook()
+			asked.URL, asked.TokenScope = "https://new.noord.example/events", "everything"
+			_, err := w.Endpoints.Update(ctx, anna, e.ID, asked)
+			must(t, err)
+			move, _, err := w.Endpoints.Move(ctx, anna.Scope(), e.ID)
+			must(t, err)
+			changed := webhook()
+			test.change(&changed)
+			before, err := w.Endpoints.Update(ctx, registry.SystemActor(), e.ID, changed)
+			must(t, err)
+			must(t, w.Endpoints.ApproveMove(ctx, w.admin, e.ID, move.ID))
+			now, err := w.db.Endpoint(ctx, e.ID)
+			must(t, err)
+			if move, _, err = w.Endpoints.Move(ctx, anna.Scope(), e.ID); err != nil || move.Status != test.status {
+				t.Errorf("%s changed: the approval is %s, %v", test.what, move.Status, err)
+			}
+			if test.status == store.MoveStale && (now.URL != before.URL || now.TokenScope != before.TokenScope || now.TokenSecret != before.TokenSecret) {
+				t.Errorf("%s changed, and an approval undid it: %s, %q", test.what, now.URL, now.TokenScope)
+			}
+		}
+	})
+}

@@ -403,3 +403,26 @@ func TestCorrect(t *testing.T) {
 		}
 	})
 }
+
+// A registration that nobody approved, with the KvK number of another organisation, keeps nobody of that one out who logs in at a provider by it.
+func TestRegistrationShadowsNoLogin(t *testing.T) {
+	inWorlds(t, func(t *testing.T, w *world) {
+		stranger := registration("Stichting Vreemd", goodOIN, "eve@vreemd.example")
+		stranger.KVK = "12345678"
+		must(t, w.Partners.Register(t.Context(), stranger))
+		in := registration("Scholengroep Noord", "00000003123456780000", "anna@noord.example")
+		in.KVK = "12345678"
+		must(t, w.Partners.Register(t.Context(), in))
+		p, err := w.db.PartnerByOIN(t.Context(), "00000003123456780000")
+		must(t, err)
+		w.confirm(t, "anna@noord.example")
+		must(t, w.Partners.Approve(t.Context(), w.admin, p.ID))
+		account, err := w.Accounts.LoginIdentity(t.Context(), identity.Identity{
+			Issuer: "https://login.example", Subject: "jan", Name: "Jan", Email: "jan@noord.example", EmailVerified: true,
+			Partner: identity.PartnerClaim{By: "kvk", Values: []string{"12345678"}},
+		})
+		if err != nil || account.PartnerID != p.ID {
+			t.Errorf("logged in as %+v, %v", account, err)
+		}
+	})
+}

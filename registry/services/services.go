@@ -123,6 +123,9 @@ func New(cfg registry.Config, accounts *identity.Accounts, opts ...Option) (*Ser
 		confirmations.Handle(action, do)
 	}
 	confirmations.Handle(identity.ConfirmClient, s.Clients.Confirmed)
+	confirmations.Handle(identity.ConfirmExternal, s.Clients.ConfirmedExternal)
+	confirmations.Handle(registryamqp.ConfirmParty, s.AMQP.Confirmed)
+	confirmations.Handle(registryamqp.ConfirmBroker, s.AMQP.ConfirmedBroker)
 	confirmations.Handle(profile.ConfirmSettings, profiles.Confirmed)
 	return s, nil
 }

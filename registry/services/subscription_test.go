@@ -359,3 +359,29 @@ func TestRecentIsOfTheVersionsGranted(t *testing.T) {
 		}
 	})
 }
+
+// Who approves a subscription approves where its events go, as it was shown: of an endpoint that was changed meanwhile nothing is approved.
+func TestApprovalIsOfTheDestinationSeen(t *testing.T) {
+	inWorlds(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		w.catalogue(t)
+		_, anna := w.partner(t, "Scholengroep Noord", goodOIN, "anna@noord.example")
+		e := w.endpoint(t, anna)
+		sub := w.subscribe(t, anna, e.ID, enrolled)
+		in := webhook()
+		for what, change := range map[string]func(){
+			"the address":        func() { in.URL = "https://elsewhere.example/events" },
+			"the token endpoint": func() { in.TokenURL = "https://elsewhere.example/token" },
+		} {
+			grant, err := w.Subscriptions.Grant(ctx, w.admin.Scope(), sub.ID)
+			must(t, err)
+			change()
+			_, err = w.Endpoints.Update(ctx, anna, e.ID, in)
+			must(t, err)
+			wantCode(t, what, registry.CodeConflict, w.Subscriptions.ApproveSeen(ctx, w.admin, sub.ID, grant.Seen()))
+		}
+		grant, err := w.Subscriptions.Grant(ctx, w.admin.Scope(), sub.ID)
+		must(t, err)
+		must(t, w.Subscriptions.ApproveSeen(ctx, w.admin, sub.ID, grant.Seen()))
+	})
+}

@@ -151,7 +151,14 @@ func objectHref(row store.Confirmation) string {
 		return "/admin/partners/" + row.ObjectID
 	case "subscription":
 		return "/admin/subscriptions/" + row.ObjectID
+	case "amqp-party":
+		return "/admin/amqp/parties/" + row.ObjectID
+	case "amqp-broker":
+		return "/admin/amqp/brokers/" + row.ObjectID
 	case "endpoint":
+		if strings.HasPrefix(row.Action, "amqp.") {
+			return "/admin/endpoints/" + row.ObjectID
+		}
 		return "/admin/endpoints/" + row.ObjectID + "/move"
 	case "client":
 		return "/admin/clients/" + row.ObjectID

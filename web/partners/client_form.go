@@ -105,7 +105,7 @@ func readClient(form site.Form) identity.NewClient {
 }
 
 func (d ownerPages) showClientForm(c echo.Context, status int, client store.Client, in identity.NewClient, wrong site.FormErrors) error {
-	decides := site.Actor(c).Administrator
+	decides := d.Registry.Clients.Decides(c.Request().Context(), site.Actor(c))
 	v := view.ClientFormView{
 		Action: d.Href("/clients"), Cancel: d.Href("/clients"), New: client.ID == "", Name: in.Name, Method: in.AuthMethod,
 		JWKS: in.JWKS, JWKSURI: in.JWKSURI, Methods: clientMethods(c.Request().Context(), d.Registry.Clients.AuthMethods(c.Request().Context())), Scopes: d.scopeOptions(c.Request().Context(), in.Scopes, decides),

@@ -9,6 +9,7 @@ import (
 	"crypto/elliptic"
 	"crypto/rand"
 	"crypto/rsa"
+	"crypto/x509"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -186,11 +187,30 @@ func ParseJWKS(raw []byte) error {
 
 // KeyNames lists the keys of a JWK set by what tells them apart: the thumbprint (RFC 7638, SHA-256) and the kid, which anybody can choose.
 func KeyNames(set string) []string {
+	var names []string
+	for _, key := range namedKeys(set) {
+		names = append(names, key.Name)
+	}
+	return names
+}
+
+// NamedKey is a key of a JWK set, by a name as of [KeyNames], with its certificates (x5c), its own first.
+type NamedKey struct {
+	Name  string
+	Chain []*x509.Certificate
+}
+
+// KeysWithChains lists the keys of a JWK set that come with certificates.
+func KeysWithChains(set string) []NamedKey {
+	return slices.DeleteFunc(namedKeys(set), func(k NamedKey) bool { return len(k.Chain) == 0 })
+}
+
+func namedKeys(set string) []NamedKey {
 	keys, err := usableKeys([]byte(set))
 	if err != nil {
 		return nil
 	}
-	var names []string
+	var named []NamedKey
 	for _, key := range keys {
 		sum, err := key.Thumbprint(crypto.SHA256)
 		if err != nil {
@@ -200,9 +220,9 @@ func KeyNames(set string) []string {
 		if key.KeyID != "" && key.KeyID != name {
 			name += " (" + key.KeyID + ")"
 		}
-		names = append(names, name)
+		named = append(named, NamedKey{name, key.Certificates})
 	}
-	return names
+	return named
 }
 
 // usableKeys answers the keys that may verify an assertion, and passes over all
