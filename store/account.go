@@ -216,10 +216,15 @@ func (db *DB) SessionDelete(ctx context.Context, tokenHash []byte) error {
 // UseOnce records value until expires and reports whether this was its first use. All nodes share the record.
 func (db *DB) UseOnce(ctx context.Context, value string, expires time.Time) (bool, error) {
 	var first bool
-	err := db.Write(ctx, func(tx *Tx) error {
-		n, err := tx.exec(ctx, `INSERT INTO used_once (value, expires_at) VALUES (?, ?) ON CONFLICT (value) DO NOTHING`, value, At(expires))
-		first = n == 1
+	err := db.Write(ctx, func(tx *Tx) (err error) {
+		first, err = tx.UseOnce(ctx, value, expires)
 		return err
 	})
 	return first, err
+}
+
+// UseOnce is that of DB, together with what the use does.
+func (tx *Tx) UseOnce(ctx context.Context, value string, expires time.Time) (bool, error) {
+	n, err := tx.exec(ctx, `INSERT INTO used_once (value, expires_at) VALUES (?, ?) ON CONFLICT (value) DO NOTHING`, value, At(expires))
+	return n == 1, err
 }

@@ -267,14 +267,14 @@ var ErrLogoutRepeated = errors.New("logout token was used before")
 
 // EndProviderSessions ends what a provider asks to end.
 func (a *Accounts) EndProviderSessions(ctx context.Context, out ProviderLogout) error {
-	once, err := a.db.UseOnce(ctx, "logout "+out.Issuer+" "+out.ID, out.Expires)
-	if err != nil {
-		return fmt.Errorf("note logout token: %w", err)
-	}
-	if !once {
-		return ErrLogoutRepeated
-	}
 	return a.db.Write(ctx, func(tx *store.Tx) error {
+		once, err := tx.UseOnce(ctx, "logout "+out.Issuer+" "+out.ID, out.Expires)
+		if err != nil {
+			return fmt.Errorf("note logout token: %w", err)
+		}
+		if !once {
+			return ErrLogoutRepeated
+		}
 		sessions, err := sessionsAt(ctx, tx, out, store.At(tx.Now.Add(-store.MaxSession)))
 		if err != nil {
 			return err
