@@ -52,8 +52,11 @@ func newRun(folder string, now time.Time) (string, error) {
 	return run, os.MkdirAll(run, 0o700)
 }
 
-// lockFolder keeps a folder to this process.
-func lockFolder(folder string) (*os.File, error) {
+// takeFolder keeps a folder to this process. The kernel lets go of it when the process ends, however it ends.
+func takeFolder(folder string) (*os.File, error) {
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return nil, fmt.Errorf("make the folder of the copy: %w", err)
+	}
 	f, err := os.OpenFile(filepath.Join(folder, "lock"), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("lock the folder of the copy: %w", err)
