@@ -207,9 +207,10 @@ func takeFile(f *os.File, path string) error {
 // RestoreCmd makes a database of a backup.
 type RestoreCmd struct {
 	DatabaseFlags
-	From     string `required:"" placeholder:"FILE" help:"The backup."`
-	Identity string `placeholder:"FILE" help:"File with the age identity that opens an encrypted backup. Refused when others can read it: mode 0600."`
-	Check    bool   `help:"Only read the whole backup and say what is in it; write nothing."`
+	From     string    `required:"" placeholder:"FILE|FOLDER" help:"The backup, or the folder of --replicate-to."`
+	At       time.Time `placeholder:"TIME" help:"Of a folder: leave out what was committed later, as 2026-09-01T08:15:00Z. Default: all that is there."`
+	Identity string    `placeholder:"FILE" help:"File with the age identity that opens an encrypted backup. Refused when others can read it: mode 0600."`
+	Check    bool      `help:"Only read the whole backup and say what is in it; write nothing."`
 }
 
 // Help is shown with --help.
@@ -229,6 +230,12 @@ func (c *RestoreCmd) Run(ctx context.Context, streams cli.Streams) error {
 	info, err := f.Stat()
 	if err != nil {
 		return fmt.Errorf("open backup: %w", err)
+	}
+	switch {
+	case info.IsDir():
+		return c.fromReplica(ctx, streams)
+	case !c.At.IsZero():
+		return errors.New("--at is for the folder of a replica: a backup in a file is of one moment")
 	}
 	b, err := c.open(ctx, f, info.Size())
 	if err == nil && c.Check {
@@ -255,18 +262,26 @@ func (c *RestoreCmd) Run(ctx context.Context, streams cli.Streams) error {
 
 // open opens a backup, which may be encrypted; it is decrypted while it is read, and lies readable nowhere.
 func (c *RestoreCmd) open(ctx context.Context, f *os.File, size int64) (*backup.File, error) {
-	identities := ""
-	if c.Identity != "" {
-		var err error
-		if identities, err = cli.ReadSecretFile(c.Identity); err != nil {
-			return nil, fmt.Errorf("age identity: %w", err)
-		}
+	identities, err := c.identities()
+	if err != nil {
+		return nil, err
 	}
-	r, size, err := backup.Decrypt(f, size, []byte(identities))
+	r, size, err := backup.Decrypt(f, size, identities)
 	if err != nil {
 		return nil, err
 	}
 	return backup.Open(ctx, r, size)
+}
+
+func (c *RestoreCmd) identities() ([]byte, error) {
+	if c.Identity == "" {
+		return nil, nil
+	}
+	text, err := cli.ReadSecretFile(c.Identity)
+	if err != nil {
+		return nil, fmt.Errorf("age identity: %w", err)
+	}
+	return []byte(text), nil
 }
 
 // keyWarning describes why the key file does not open secrets sealed with the key named; empty when it does.

@@ -55,6 +55,7 @@ type program struct {
 	app         *site.App
 	metrics     *prometheus.Registry
 	group       *Group
+	replica     *replica // nil when the database is not copied to a folder
 	public      *httpService
 	admin       *httpService
 }
@@ -204,6 +205,9 @@ func build(ctx context.Context, cfg ServeCmd, log *slog.Logger, fail func(error)
 	if err := p.listeners(ctx, cfg, log, fail, draining); err != nil {
 		return nil, err
 	}
+	if p.replica, err = newReplica(p.db, cfg, log, fail); err != nil {
+		return nil, err
+	}
 	watch := p.installation(cfg, log)
 	p.metrics.MustRegister(watch)
 	if traces != nil { // first, so that the spans of all others are exported when they stop
@@ -215,6 +219,10 @@ func build(ctx context.Context, cfg ServeCmd, log *slog.Logger, fail func(error)
 		p.group.Add(exporter)
 	}
 	p.group.Add(p.storeService(), checkService(p.checks), newStatistics(p.db, log), p.tokenService())
+	if p.replica != nil { // stops before the database closes, and after all others
+		p.metrics.MustRegister(p.replica)
+		p.group.Add(p.replica)
+	}
 	if disk := newDiskWatch(cfg.Database, p.db, p.registry.Mails.DiskLow, log); disk != nil {
 		p.metrics.MustRegister(disk)
 		p.group.Add(disk)
@@ -236,7 +244,7 @@ func build(ctx context.Context, cfg ServeCmd, log *slog.Logger, fail func(error)
 func (p *program) installation(cfg ServeCmd, log *slog.Logger) *installationWatch {
 	e := &examiner{
 		flags: InstallationFlags{cfg.DatabaseFlags, cfg.OrganisationFlags, cfg.HTTPFlags, cfg.MailFlags, cfg.OIDCFlags, cfg.OutboundFlags, cfg.ClientCertificateFlags, cfg.AMQPFlags, cfg.DeliveryFlags, cfg.AuditFlags},
-		base:  p.base, client: p.outbound, db: p.db, forwarded: p.app.Forwarded, encrypter: p.encrypter, issuer: p.issuer, now: cli.Clock,
+		base:  p.base, client: p.outbound, db: p.db, forwarded: p.app.Forwarded, encrypter: p.encrypter, issuer: p.issuer, replica: p.replica, now: cli.Clock,
 	}
 	p.registry.Installation.LookAround(e.look)
 	told := p.alerts(cfg.AlertFlags, log)
@@ -284,7 +292,13 @@ func (p *program) tokenService() Service {
 func (p *program) storeService() Service {
 	return funcService{
 		name: "store",
-		stop: func(context.Context) error { return p.db.Close() },
+		stop: func(context.Context) error {
+			err := p.db.Close()
+			if p.replica != nil {
+				err = errors.Join(err, p.replica.Close())
+			}
+			return err
+		},
 		ready: func(ctx context.Context) error {
 			if err := p.db.Ready(ctx); err != nil {
 				return fmt.Errorf("%w (database-unavailable)", err)

@@ -59,6 +59,7 @@ type examiner struct {
 	forwarded func() (site.Forwarded, bool) // nil outside the program that serves
 	encrypter *jwe.Service                  // nil outside it
 	issuer    *token.Issuer                 // nil outside it
+	replica   *replica                      // nil outside it, and without one
 	now       func() time.Time
 
 	mu       sync.Mutex
@@ -74,7 +75,7 @@ func (e *examiner) look(ctx context.Context, again bool) installation.Surroundin
 		e.probe(ctx)
 	}
 	s := installation.Surroundings{
-		Disk: diskFact(e.flags.Database), Key: e.keyFact(ctx, again), TLS: tlsFact(e.flags.HTTPFlags, e.now), Files: append(fileFacts(e.flags), slices.Concat(e.receiverEnds(ctx), e.serverEnds(ctx))...),
+		Disk: diskFact(e.flags.Database), Replica: e.replica.fact(), Key: e.keyFact(ctx, again), TLS: tlsFact(e.flags.HTTPFlags, e.now), Files: append(fileFacts(e.flags), slices.Concat(e.receiverEnds(ctx), e.serverEnds(ctx))...),
 		Clock: clockFact(), Mail: &installation.MailServer{Host: e.flags.SMTPHost}, Proxy: e.proxyFact(), Audit: e.auditFacts(ctx), Links: e.links(ctx),
 	}
 	e.mu.Lock()

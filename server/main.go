@@ -119,6 +119,7 @@ type ServeCmd struct {
 	LimitFlags
 	AlertFlags
 	BackupFlags
+	ReplicaFlags
 	AuditFlags
 	TraceFlags
 

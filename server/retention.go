@@ -95,7 +95,7 @@ func (c ServeCmd) CheckFlags() error {
 	if c.asks(certificateAPIs()...) && c.TLSCert == "" && len(c.ClientCertificateProxy) == 0 {
 		return errors.New("--client-certificates: no certificate would ever arrive; set --tls-cert, or --client-certificate-proxy of the proxy that hands them on in Client-Cert")
 	}
-	return nil
+	return c.check(c.Database)
 }
 
 func (f RetentionFlags) schedule() (cron.Schedule, error) {

@@ -56,7 +56,8 @@ type DB struct {
 	readers     int // how many connections to SQLite read at most
 	cursors     *cursors
 	living      *atomic.Pointer[[]string]
-	logPages    atomic.Int64 // how long SQLite's log gets; see LimitLog
+	logPages    atomic.Int64                                // how long SQLite's log gets; see LimitLog
+	turnLog     atomic.Pointer[func(context.Context) error] // see OwnLog
 	traffic     traffic
 }
 

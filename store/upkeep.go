@@ -143,11 +143,23 @@ func (db *DB) limitLog(ctx context.Context, pages int) error {
 	return nil
 }
 
+// LogPages returns how many pages SQLite's log may have before it is copied into the database; see LimitLog.
+func (db *DB) LogPages() int64 { return db.logPages.Load() }
+
+// OwnLog gives SQLite's log to who copies it elsewhere and keeps it from beginning anew: turn ends that for a moment, before Checkpoint does
+// its work. Nil gives it back.
+func (db *DB) OwnLog(turn func(ctx context.Context) error) { db.turnLog.Store(&turn) }
+
 // Checkpoint has SQLite copy its log into the database as far as readers let it. When all of it is copied and nobody reads it, its
 // room on the volume is given back. On PostgreSQL it does nothing.
 func (db *DB) Checkpoint(ctx context.Context) error {
 	if db.dialect == Postgres {
 		return nil
+	}
+	if turn := db.turnLog.Load(); turn != nil && *turn != nil {
+		if err := (*turn)(ctx); err != nil {
+			return err
+		}
 	}
 	conn, err := db.write.Conn(ctx)
 	if err != nil {

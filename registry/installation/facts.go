@@ -26,6 +26,7 @@ type Facts struct {
 type Surroundings struct {
 	Running *Running
 	Disk    *Disk
+	Replica *Replica // nil when the database is not copied to a folder
 	Key     *KeyFile
 	Address *Address
 	Proxy   *Proxy
@@ -41,6 +42,14 @@ type Surroundings struct {
 	Audit []AuditTarget
 	// ProbedAt holds the time of the last request to the own address and to others; zero before the first.
 	ProbedAt time.Time
+}
+
+// Replica is the copy of the database that the program keeps in a folder.
+type Replica struct {
+	Folder  string
+	Started time.Time // of the program
+	Since   time.Time // everything committed before is in it; zero when it cannot be restored yet
+	Failure string    // why the last try failed; empty when it did not
 }
 
 // Running is a program that was asked how it is, by schakel doctor.

@@ -16,6 +16,9 @@ import (
 const (
 	// BackupEvery bounds the age of the last backup.
 	BackupEvery = 7 * 24 * time.Hour
+	// ReplicaBehind bounds how far a replica is behind, and ReplicaFirst how long the first one takes.
+	ReplicaBehind = 5 * time.Minute
+	ReplicaFirst  = time.Hour
 
 	clockNear    = 30 * time.Second // by which another clock may differ: answers take time, and Date has whole seconds
 	clockFar     = 5 * time.Minute  // beyond which access tokens and signatures of others are refused
@@ -120,6 +123,9 @@ func judgeBackup(f *Facts) ([]Finding, bool) {
 	if !f.usable() {
 		return nil, false
 	}
+	if found := judgeReplica(f.Replica, f.Now); len(found) > 0 {
+		return found, true
+	}
 	switch {
 	case f.Backup == nil:
 		return []Finding{{Code: "backup-never", Severity: Warning, Text: "installation.backup.never", Remedy: "installation.backup.remedy", Href: "/docs/backups"}}, true
@@ -127,6 +133,18 @@ func judgeBackup(f *Facts) ([]Finding, bool) {
 		return []Finding{{Code: "backup-old", Severity: Warning, Text: i18n.M("installation.backup.old", f.Backup.At), Remedy: "installation.backup.remedy", Href: "/docs/backups"}}, true
 	}
 	return nil, true
+}
+
+// judgeReplica judges a replica. The first whole copy of a large file takes a while.
+func judgeReplica(r *Replica, now time.Time) []Finding {
+	switch {
+	case r == nil:
+	case r.Since.IsZero() && (r.Failure != "" || now.Sub(r.Started) > ReplicaFirst):
+		return []Finding{{Code: "backup-replica-none", Severity: Warning, Text: i18n.M("installation.backup.replica-none", r.Folder, r.Failure), Remedy: "installation.backup.replica-remedy", Href: "/docs/backups"}}
+	case !r.Since.IsZero() && now.Sub(r.Since) > ReplicaBehind:
+		return []Finding{{Code: "backup-replica-behind", Severity: Warning, Text: i18n.M("installation.backup.replica-behind", r.Folder, r.Since, r.Failure), Remedy: "installation.backup.replica-remedy", Href: "/docs/backups"}}
+	}
+	return nil
 }
 
 // usable reports whether the database could be read.

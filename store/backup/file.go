@@ -105,7 +105,9 @@ func checkSeal(ctx context.Context, r io.ReaderAt, size int64) error {
 	return nil
 }
 
-// stoppable reads until its context ends.
+// Until reads from r until ctx ends.
+func Until(ctx context.Context, r io.Reader) io.Reader { return &stoppable{ctx, r} }
+
 type stoppable struct {
 	ctx context.Context
 	r   io.Reader

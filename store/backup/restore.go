@@ -29,7 +29,7 @@ func (b *File) Restore(ctx context.Context, database string, o store.Options) er
 	}
 	var err error
 	if path, ok := strings.CutPrefix(database, "sqlite:"); ok {
-		err = b.restoreSQLite(ctx, path, o)
+		err = MakeSQLite(ctx, path, o, func(ctx context.Context, made string) error { return b.fillSQLite(ctx, made, o) })
 	} else {
 		err = b.restorePostgres(ctx, database, o)
 	}
@@ -39,8 +39,9 @@ func (b *File) Restore(ctx context.Context, database string, o store.Options) er
 	return nil
 }
 
-// restoreSQLite fills a file in a folder beside the place where it goes, and puts it there when it is whole.
-func (b *File) restoreSQLite(ctx context.Context, path string, o store.Options) error {
+// MakeSQLite has fill make a database in a file beside path, brings its tables to this version, ends what the process that worked on it was
+// doing, checks it, and puts it at path, where nothing may be. When it fails or is killed there is no file at path.
+func MakeSQLite(ctx context.Context, path string, o store.Options, fill func(ctx context.Context, made string) error) error {
 	if err := nothingAt(path); err != nil {
 		return err
 	}
@@ -53,10 +54,24 @@ func (b *File) restoreSQLite(ctx context.Context, path string, o store.Options) 
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
 	made := filepath.Join(dir, "schakel.db")
-	if err := b.fillSQLite(ctx, made, o); err != nil {
+	if err := fill(ctx, made); err != nil {
+		return err
+	}
+	db, err := store.Open(ctx, "sqlite:"+made, o)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(finishSQLite(ctx, db), db.Close()); err != nil {
 		return err
 	}
 	return putInPlace(made, path)
+}
+
+func finishSQLite(ctx context.Context, db *store.DB) error {
+	if err := afterRestore(ctx, db); err != nil {
+		return err
+	}
+	return checkIntegrity(ctx, db)
 }
 
 // nothingAt refuses a path where a database, or what belongs to one, is.
@@ -92,13 +107,7 @@ func (b *File) fillOpenSQLite(ctx context.Context, db *store.DB) error {
 	if err := b.loadSQLite(ctx, db); err != nil {
 		return err
 	}
-	if err := b.compareWith(ctx, writer(db)); err != nil {
-		return err
-	}
-	if err := afterRestore(ctx, db); err != nil {
-		return err
-	}
-	return checkIntegrity(ctx, db)
+	return b.compareWith(ctx, writer(db))
 }
 
 // checkIntegrity has SQLite examine its file and every reference between tables.

@@ -1,0 +1,314 @@
+// Package replicate copies each change of a SQLite database to a folder, within a second or so, while the program works: on another disk,
+// or on a share or bucket that is mounted. A database as of any moment of the last days is made of that folder.
+//
+// The folder holds a run for each time the program ran: snapshots of the file, and segments with the pages that changed since the segment
+// before, read from SQLite's log. It is behind by [Config.Every] and the time to write a segment: what was acknowledged in that time is
+// lost with the machine. The key of the secrets is not in it. PostgreSQL has replication of its own.
+package replicate
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"filippo.io/age"
+	"schakel/store"
+)
+
+// Config of a replication. Folder and Now are required.
+type Config struct {
+	// Folder takes the copy; it is made when it is not there.
+	Folder string
+	// Recipients can read the copy; without any it is not encrypted.
+	Recipients []age.Recipient
+	// Every is the time between two looks at what changed; default 1 s.
+	Every time.Duration
+	// Snapshot is the time between two copies of the whole file, which bound how long a restore takes; default 24 h.
+	Snapshot time.Duration
+	// Keep bounds the age of the moments that can be restored; default 72 h.
+	Keep time.Duration
+	// Made is told of each copy of the whole file, and its size in bytes; default nobody is.
+	Made func(ctx context.Context, bytes int64)
+	Now  func() time.Time
+	Log  *slog.Logger
+}
+
+func (c Config) withDefaults() Config {
+	c.Every, c.Snapshot, c.Keep = cmp.Or(c.Every, time.Second), cmp.Or(c.Snapshot, 24*time.Hour), cmp.Or(c.Keep, 72*time.Hour)
+	c.Log = cmp.Or(c.Log, slog.Default())
+	return c
+}
+
+// maxPending bounds what waits in memory for a folder that cannot be written, in bytes. After that the run is given up, so that SQLite's log
+// does not grow, and another one begins when the folder is back.
+const maxPending = 64 << 20
+
+// State describes a copy.
+type State struct {
+	Since   time.Time // everything committed before is in the copy; zero when nothing is yet, or it cannot be restored yet
+	Failure string    // why the last try failed; empty when it did not
+	Bytes   int64     // written by this process
+}
+
+// Replicator copies one database. Run does the work.
+type Replicator struct {
+	cfg   Config
+	db    *store.DB
+	files files
+	state atomic.Pointer[State]
+	bytes atomic.Int64
+
+	mu  sync.Mutex // of run; Turn and Run take turns
+	run *run
+}
+
+// run is a row of segments without a gap.
+type run struct {
+	folder  string
+	hold    *hold
+	at      position
+	seq     int64 // of the segment that was made last
+	logSeq  int64 // of the segment in which the log that SQLite writes now begins
+	prev    string
+	pending []*segment
+	waiting int // bytes of pending
+
+	copying    *snapshot // goes on
+	usable     bool      // a whole snapshot is there
+	snapshotAt time.Time // when the last one began
+	pruned     time.Time
+}
+
+// New prepares to copy the database in the file path. Close it after the database.
+func New(db *store.DB, path string, cfg Config) (*Replicator, error) {
+	if db.Dialect() != store.SQLite {
+		return nil, errors.New("only a SQLite database is copied to a folder; PostgreSQL has replication of its own")
+	}
+	r := &Replicator{cfg: cfg.withDefaults(), db: db, files: files{path: path}}
+	r.state.Store(&State{})
+	return r, nil
+}
+
+// Close closes the files of the database. It must not be called while the database is open: closing them lets go of the locks that SQLite
+// has on them.
+func (r *Replicator) Close() error { return r.files.close() }
+
+// State returns the state of the copy.
+func (r *Replicator) State() State {
+	s := *r.state.Load()
+	s.Bytes = r.bytes.Load()
+	return s
+}
+
+// Run copies until ctx ends, and what was committed until then.
+func (r *Replicator) Run(ctx context.Context) error {
+	taken, err := takeFolder(r.cfg.Folder)
+	if err != nil {
+		return err
+	}
+	defer taken.Close()
+	r.db.OwnLog(r.Turn)
+	defer r.db.OwnLog(nil)
+	tick := time.NewTicker(r.cfg.Every)
+	defer tick.Stop()
+	for {
+		r.look(ctx)
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return r.finish(context.WithoutCancel(ctx))
+		}
+	}
+}
+
+// finish copies the rest and lets go of the database.
+func (r *Replicator) finish(ctx context.Context) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.run == nil {
+		return nil
+	}
+	r.run.copying.stop()
+	err := r.step(ctx)
+	r.abandon()
+	return err
+}
+
+// look does what is due, and tells of it when it fails for the first time and when it works again.
+func (r *Replicator) look(ctx context.Context) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	now, before := r.cfg.Now(), r.state.Load()
+	err := r.step(ctx)
+	if ctx.Err() != nil && err != nil {
+		return
+	}
+	next := State{Since: before.Since}
+	switch {
+	case err != nil:
+		next.Failure = err.Error()
+		if before.Failure == "" {
+			r.cfg.Log.ErrorContext(ctx, "the database is not copied to its folder; this is tried again", "folder", r.cfg.Folder, "error", err)
+		}
+		if r.run != nil && (errors.Is(err, errGap) || r.run.waiting > maxPending) {
+			r.cfg.Log.WarnContext(ctx, "the copy of the database begins anew", "run", r.run.folder, "error", err)
+			r.abandon()
+		}
+	case r.run.usable:
+		next.Since = now
+		if before.Failure != "" {
+			r.cfg.Log.WarnContext(ctx, "the database is copied to its folder again", "folder", r.cfg.Folder)
+		}
+	}
+	r.state.Store(&next)
+}
+
+// abandon ends the run. SQLite may begin its log anew then.
+func (r *Replicator) abandon() {
+	if r.run == nil {
+		return
+	}
+	r.run.copying.stop()
+	r.run.hold.end()
+	r.run = nil
+}
+
+// step copies what was committed since the last one.
+func (r *Replicator) step(ctx context.Context) error {
+	if r.run == nil {
+		if err := r.begin(ctx); err != nil {
+			return err
+		}
+	}
+	u := r.run
+	done := u.copying.ended() // before collect: that has all that the snapshot has then
+	before := u.at
+	if err := r.collect(); err != nil {
+		return err
+	}
+	if u.at != before {
+		if err := r.renew(ctx); err != nil {
+			return err
+		}
+	}
+	if err := r.flush(); err != nil {
+		return err
+	}
+	if done {
+		if err := r.keep(ctx); err != nil {
+			return err
+		}
+	}
+	if int64(u.at.frame) >= r.db.LogPages() {
+		if err := r.turn(ctx); err != nil {
+			return err
+		}
+	}
+	now := r.cfg.Now()
+	if u.copying == nil && now.Sub(u.snapshotAt) >= r.cfg.Snapshot {
+		r.copy()
+	}
+	if u.usable && now.Sub(u.pruned) >= time.Hour {
+		u.pruned = now
+		return Prune(r.cfg.Folder, now.Add(-r.cfg.Keep))
+	}
+	return nil
+}
+
+// begin begins a run. A reader keeps SQLite from beginning its log anew from here on.
+func (r *Replicator) begin(ctx context.Context) error {
+	held, err := r.newHold(ctx)
+	if err != nil {
+		return err
+	}
+	u := &run{hold: held, logSeq: 1}
+	if err = r.files.open(); err == nil {
+		u.folder, err = newRun(r.cfg.Folder, r.cfg.Now())
+	}
+	var is index
+	if err == nil {
+		is, err = r.files.index()
+	}
+	if err != nil {
+		held.end()
+		return err
+	}
+	u.at = position{salt: is.salt}
+	r.run = u
+	r.copy()
+	return nil
+}
+
+// copy begins a snapshot: a copy of the file, which SQLite goes on changing meanwhile. All that it changes it takes from its log, and all of
+// that, from the log's first frame on, is in segments; so the copy and the segments until it was made make a whole.
+func (r *Replicator) copy() {
+	u := r.run
+	u.snapshotAt = r.cfg.Now()
+	u.copying = startSnapshot(r.files.database, u.folder, u.logSeq, r.cfg.Recipients, &r.bytes)
+}
+
+// keep gives a snapshot that was made its name, with the segment from which on it can be restored.
+func (r *Replicator) keep(ctx context.Context) error {
+	u := r.run
+	s := u.copying
+	u.copying = nil
+	if s.err != nil {
+		u.snapshotAt = time.Time{} // is tried again
+		return fmt.Errorf("copy the file of the database: %w", s.err)
+	}
+	if err := s.name(u.seq, r.cfg.Now()); err != nil {
+		return err
+	}
+	u.usable = true
+	if r.cfg.Made != nil {
+		r.cfg.Made(ctx, s.size)
+	}
+	return nil
+}
+
+// collect reads what was committed since, and makes a segment of it.
+func (r *Replicator) collect() error {
+	u := r.run
+	is, err := r.files.index()
+	if err != nil {
+		return err
+	}
+	now := r.cfg.Now() // what is committed later is in none of these segments
+	if is.salt != u.at.salt {
+		if u.at.frame > 0 && !is.follows(u.at.salt) {
+			return errGap
+		}
+		u.at, u.logSeq = position{salt: is.salt}, u.seq+1
+	}
+	for u.at.frame < is.frames {
+		s, at, err := r.files.read(u.at, is)
+		if err != nil {
+			return err
+		}
+		u.seq++
+		s.Sequence, s.At = u.seq, now
+		u.pending, u.waiting, u.at = append(u.pending, s), u.waiting+s.size(), at
+	}
+	return nil
+}
+
+// flush writes the segments that wait.
+func (r *Replicator) flush() error {
+	u := r.run
+	for len(u.pending) > 0 {
+		s := u.pending[0]
+		s.Previous = u.prev
+		sum, n, err := s.write(u.folder, r.cfg.Recipients)
+		if err != nil {
+			return fmt.Errorf("write segment %d: %w", s.Sequence, err)
+		}
+		r.bytes.Add(n)
+		u.prev, u.pending, u.waiting = sum, u.pending[1:], u.waiting-s.size()
+	}
+	return nil
+}
