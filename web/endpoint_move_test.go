@@ -175,7 +175,16 @@ func TestNewDestinationIsApproved(t *testing.T) {
 	wantPage(t, m.browser.get(here), http.StatusOK, "was declined", "we do not know that host", `href="`+here+`/move"`)
 	wantPage(t, m.admin.get("/admin/endpoints/"+m.endpoint.ID), http.StatusOK, "was declined")
 
+	updates := func() int {
+		entries, _, err := m.db.Audits(ctx, store.AuditFilter{Action: registry.ActionEndpointUpdated, ObjectID: m.endpoint.ID})
+		noError(t, err)
+		return len(entries)
+	}
+	was := updates()
 	wantRedirect(t, m.browser.post(here, m.form(newAddress)), here+"/move")
+	if updates() != was {
+		t.Error("the audit trail has a change of an endpoint that is as it was")
+	}
 	wantRedirect(t, m.admin.post(admin+"/approve", id), admin) // of the one before
 	if m.now(t).URL != m.endpoint.URL {
 		t.Fatal("the approval of one change counts for another")
@@ -305,7 +314,7 @@ func TestProofAtDestinationIsApproved(t *testing.T) {
 		{"a certificate", "CN=Second", []string{"certificate", second, "certificateKey", key}},
 		{"the scope", "everything", []string{"tokenScope", "everything"}},
 		{"the method", "client_secret_post", []string{"tokenAuthMethod", "client_secret_post"}},
-		{"the secret", "This differs: Client secret.", []string{"tokenSecret", "of-another-client"}},
+		{"the secret", "Besides what the two lists below show, this differs: Client secret.", []string{"tokenSecret", "of-another-client"}},
 	} {
 		wantRedirect(t, m.browser.post(here, changed(maps.Clone(plain), test.fields...)), here+"/move")
 		if e := m.now(t); e.Certificates != before.Certificates || e.TokenScope != before.TokenScope || e.TokenAuthMethod != before.TokenAuthMethod || e.TokenSecret != before.TokenSecret {
