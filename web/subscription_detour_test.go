@@ -8,6 +8,23 @@ import (
 	"testing"
 )
 
+// A list on the page of an endpoint or a partner does not repeat whose page it is, which would leave no room for the rest.
+func TestListsLeaveOutWhosePageItIs(t *testing.T) {
+	t.Parallel()
+	w := newQueueWorld(t)
+	endpoints := must(w.db.Endpoints(t.Context(), w.first.id))(t)
+	for _, page := range []struct {
+		path, without string
+		columns       int
+	}{{"/admin/endpoints/" + endpoints[0].ID, "Endpoint", 4}, {"/admin/partners/" + w.first.id, "Partner", 5}} {
+		_, list, _ := strings.Cut(text(w.admin.get(page.path)), `id="subscriptions"`)
+		list, _, _ = strings.Cut(list, "</thead>")
+		if strings.Contains(list, page.without+"</th>") || strings.Count(list, "<th ") != page.columns {
+			t.Errorf("%s: the columns are %s", page.path, list)
+		}
+	}
+}
+
 // Whoever asks for an event type without having an endpoint adds one on the way, of any kind, and the form knows the event type afterwards.
 func TestEventTypeIsKeptWhileAnEndpointIsAdded(t *testing.T) {
 	t.Parallel()
