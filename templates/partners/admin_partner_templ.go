@@ -105,7 +105,7 @@ func (v AdminPartnerView) none(ctx context.Context, text i18n.Message) string {
 
 func (v AdminPartnerView) endpoints(ctx context.Context) ui.TableView {
 	return ui.TableView{
-		ID: "endpoints", Caption: i18n.T(ctx, "partners.label.endpoints"), Total: len(v.Endpoints), Noun: [2]string{i18n.T(ctx, "partners.noun.endpoint"), i18n.T(ctx, "partners.noun.endpoints")}, Dense: true, Columns: ui.EndpointColumns(ctx),
+		ID: "endpoints", Caption: i18n.T(ctx, "partners.label.endpoints"), Total: len(v.Endpoints), Noun: [2]string{i18n.T(ctx, "partners.noun.endpoint"), i18n.T(ctx, "partners.noun.endpoints")}, Dense: true, Columns: leaveOut(ui.EndpointColumns(ctx), 1),
 		Empty: ui.Empty{Text: v.none(ctx, "partners.partner.no-endpoints")},
 	}
 }
@@ -348,7 +348,7 @@ func AdminPartner(p ui.Page, v AdminPartnerView) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Rows(v.endpoints(ctx), v.Endpoints, func(r ui.EndpointRow) ui.Cells { return ui.EndpointCells(r, v.Now) }).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Rows(v.endpoints(ctx), v.Endpoints, func(r ui.EndpointRow) ui.Cells { return leaveOut(ui.EndpointCells(r, v.Now), 1) }).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
