@@ -19,12 +19,22 @@ type Message struct {
 	link       string           // empty for none
 	rate       mailRate         // of mails such as this to one recipient; none: what is too many is bundled
 	cause      string           // the partner that caused it; empty for none
+	language   i18n.Lang        // for a recipient who chose none; empty is that of the organisation
+}
+
+// Unless is the message in a language, that of the pages which its recipient read, unless the recipient chose another.
+func (m Message) Unless(language i18n.Lang) Message {
+	m.language = language
+	return m
 }
 
 // Mail queues a message; without a recipient there is nobody to tell.
 func (c Config) Mail(ctx context.Context, tx *store.Tx, to string, msg Message) error {
 	if to == "" {
 		return nil
+	}
+	if msg.language != "" {
+		c.Language = msg.language
 	}
 	locale, err := c.LocaleOf(ctx, tx, to)
 	if err != nil {

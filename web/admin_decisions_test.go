@@ -403,7 +403,7 @@ func TestLastLogin(t *testing.T) {
 	shows(t, b.get("/account"), http.StatusOK, "Login before that never")
 	h.clock.Advance(3 * time.Hour)
 	again := h.browser().login(t, testEmail)
-	page := shows(t, again.get("/account"), http.StatusOK, "Newest login", "Login before that")
+	page := shows(t, again.get("/account"), http.StatusOK, "Last login", "Login before that")
 	wantWords(t, page, first.UTC().Format("2006-01-02T15:04"))
 	h.clock.Advance(time.Minute)
 	again.get("/account")

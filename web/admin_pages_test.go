@@ -213,6 +213,14 @@ func TestBadgesCountWhatTheyLeadTo(t *testing.T) {
 			t.Errorf("%s: badges %v, want %v", reader.name, got, reader.want)
 		}
 	}
+	// What the menu counts is an open task of the overview too.
+	overview := text(w.admin.get("/admin"))
+	for _, href := range []string{"/admin/mirrors?alarms=open", "/admin/quarantine?state=open", "/admin/amqp/messages?state=attention"} {
+		tile := regexp.MustCompile(`href="` + regexp.QuoteMeta(href) + `">[^<]+</a>\s*</p>\s*<p class="schakel-tile__value">2<`)
+		if !tile.MatchString(overview) {
+			t.Errorf("the open tasks lack those at %s", href)
+		}
+	}
 	// The publications have pages of their own, and one beyond the last shows the last.
 	for page, rows := range map[string]int{"1": 25, "2": 2, "9": 2} {
 		_, list, _ := strings.Cut(text(w.admin.get("/contracts?requested="+page)), `id="requested"`)

@@ -6,7 +6,9 @@ import (
 	"testing"
 
 	"schakel/delivery/amqp/certs/certtest"
+	"schakel/registry"
 	"schakel/registry/partners"
+	"schakel/registry/profile"
 )
 
 // A partner gives its endpoint a client certificate. The page shows what it is and until when, and never its key; a refused key is not shown again
@@ -37,6 +39,15 @@ func TestEndpointCertificate(t *testing.T) {
 	wantRedirect(t, b.post(here, endpointForm("certificate", string(other.Chain), "certificateKey", string(other.KeyPEM), "certificateWaitHours", "24")), here)
 	wantWords(t, text(b.get(here)), "Waits")
 	removal := here + "/certificates/" + list[0].ID + "/removal"
+	// Where a change of the destination waits, no button is shown that would be refused, but what to do instead.
+	_, _, err := h.reg.Profile.Save(t.Context(), h.admin, profile.ProfileChange{Values: map[string]string{"sending.new_destination": registry.DestinationApproval}})
+	noError(t, err)
+	held := text(b.get(here))
+	wantWords(t, held, "An administrator of the organisation removes a client certificate")
+	lacks(t, held, removal)
+	_, _, err = h.reg.Profile.Save(t.Context(), h.admin, profile.ProfileChange{Version: 1, Values: map[string]string{"sending.new_destination": registry.DestinationAtOnce}})
+	noError(t, err)
+	wantWords(t, text(b.get(here)), removal)
 	stranger, _ := h.at(t, "other@example.nl")
 	wantStatus(t, stranger.post(removal, nil), http.StatusNotFound)
 	wantRedirect(t, b.post(removal, nil), here)

@@ -175,7 +175,16 @@ func TestNewDestinationIsApproved(t *testing.T) {
 	wantPage(t, m.browser.get(here), http.StatusOK, "was declined", "we do not know that host", `href="`+here+`/move"`)
 	wantPage(t, m.admin.get("/admin/endpoints/"+m.endpoint.ID), http.StatusOK, "was declined")
 
+	updates := func() int {
+		entries, _, err := m.db.Audits(ctx, store.AuditFilter{Action: registry.ActionEndpointUpdated, ObjectID: m.endpoint.ID})
+		noError(t, err)
+		return len(entries)
+	}
+	was := updates()
 	wantRedirect(t, m.browser.post(here, m.form(newAddress)), here+"/move")
+	if updates() != was {
+		t.Error("the audit trail has a change of an endpoint that is as it was")
+	}
 	wantRedirect(t, m.admin.post(admin+"/approve", id), admin) // of the one before
 	if m.now(t).URL != m.endpoint.URL {
 		t.Fatal("the approval of one change counts for another")
@@ -278,8 +287,8 @@ func TestParametersOfDestination(t *testing.T) {
 	wantRedirect(t, m.browser.post(here, asked), here+"/move")
 	everybody(1, "once it is approved", "Parameters of the address: replaced", "Parameters of the token endpoint: replaced")
 	everybody(0, "a-third")
-	wantPage(t, m.admin.get(admin), http.StatusOK, "This differs: Parameters of the address.", "This differs: Parameters of the token endpoint.")
-	wantPage(t, m.browser.get(here+"/move"), http.StatusOK, "This differs: Parameters of the address.")
+	wantPage(t, m.admin.get(admin), http.StatusOK, "this differs: Parameters of the address.", "this differs: Parameters of the token endpoint.")
+	wantPage(t, m.browser.get(here+"/move"), http.StatusOK, "this differs: Parameters of the address.")
 	at := redirected(t, m.admin.post(admin+"/approve", url.Values{"move": {m.move(t).ID}}))
 	shown := wantPage(t, m.admin.get(at), http.StatusOK, "Parameters of the address: replaced", "Parameters of the token endpoint: replaced")
 	lacks(t, shown, "sends to another address")
@@ -305,7 +314,7 @@ func TestProofAtDestinationIsApproved(t *testing.T) {
 		{"a certificate", "CN=Second", []string{"certificate", second, "certificateKey", key}},
 		{"the scope", "everything", []string{"tokenScope", "everything"}},
 		{"the method", "client_secret_post", []string{"tokenAuthMethod", "client_secret_post"}},
-		{"the secret", "This differs: Client secret.", []string{"tokenSecret", "of-another-client"}},
+		{"the secret", "Besides what the two lists below show, this differs: Client secret.", []string{"tokenSecret", "of-another-client"}},
 	} {
 		wantRedirect(t, m.browser.post(here, changed(maps.Clone(plain), test.fields...)), here+"/move")
 		if e := m.now(t); e.Certificates != before.Certificates || e.TokenScope != before.TokenScope || e.TokenAuthMethod != before.TokenAuthMethod || e.TokenSecret != before.TokenSecret {

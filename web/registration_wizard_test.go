@@ -77,6 +77,12 @@ func TestRegistrationIsResumed(t *testing.T) {
 	mail := h.lastMail(t, "pat@roc.example.nl")
 	lacks(t, mail, "ROC Geheim")
 	link := match(t, `/register/resume/\w+`, mail)
+	b.cookies[languageCookieName] = "nl"
+	wantRedirect(t, b.post("/register/link", url.Values{"email": {"dirk@roc.example.nl"}}), "/register/saved")
+	wantWords(t, h.lastMail(t, "dirk@roc.example.nl"), "organisatie") // in the language of the pages, as the confirmation is
+	delete(b.cookies, languageCookieName)
+	wantRedirect(t, b.post("/register/link", url.Values{"email": {"Pat@roc.example.nl"}}), "/register/saved")
+	link = match(t, `/register/resume/\w+`, h.lastMail(t, "pat@roc.example.nl"))
 	other := h.browser()
 	wantWords(t, text(other.get(link)), "Go on with the registration")
 	lacks(t, text(other.get(link)), "ROC Geheim") // who looks at it does not open it

@@ -147,12 +147,21 @@ func (c *Clients) AddKeyPair(ctx context.Context, actor registry.Actor, id strin
 		if err := tx.UpdateClient(ctx, client); err != nil {
 			return fmt.Errorf("add key of client: %w", err)
 		}
-		if err := registry.Record(ctx, tx, actor, registry.ActionClientKeyAdded, clientObject(*client), registry.Details{"kid": pair.KeyID}); err != nil {
+		if err := registry.Record(ctx, tx, actor, registry.ActionClientKeyAdded, clientObject(*client), keyAdded(pair.KeyID, *client)); err != nil {
 			return err
 		}
 		return c.mailRotated(ctx, tx, actor, before, *client)
 	})
 	return client, pair, err
+}
+
+// keyAdded tells of a key that was added, and that it waits where it does.
+func keyAdded(kid string, client store.Client) registry.Details {
+	what := registry.Details{"kid": kid}
+	if client.RequestedKeys != "" {
+		what["waits"] = "approval"
+	}
+	return what
 }
 
 // Revoke ends a client for good: its secret and tokens stop working.

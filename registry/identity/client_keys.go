@@ -83,6 +83,10 @@ func RequestedKeys(c store.Client) i18n.Message {
 	case asked.JWKSURI == c.JWKSURI && asked.JWKS == c.JWKS:
 	case asked.JWKSURI == "" && asked.JWKS == "":
 		add("identity.asked-keys.none")
+	case asked.JWKSURI == "" && c.JWKSURI == "":
+		for _, one := range keyChanges(token.KeyNames(c.JWKS), token.KeyNames(asked.JWKS)) {
+			add(one)
+		}
 	default:
 		add(KeysText(asked))
 	}
@@ -90,6 +94,24 @@ func RequestedKeys(c store.Client) i18n.Message {
 		add("identity.asked-keys.secret")
 	}
 	return all
+}
+
+// keyChanges names the keys that are added and those that are removed, or all where the set alone is written otherwise.
+func keyChanges(was, is []string) (list []i18n.Message) {
+	missing := func(from, of []string) string {
+		left := slices.DeleteFunc(slices.Clone(of), func(name string) bool { return slices.Contains(from, name) })
+		return strings.Join(left, ", ")
+	}
+	if added := missing(was, is); added != "" {
+		list = append(list, i18n.M("identity.asked-keys.added", added))
+	}
+	if removed := missing(is, was); removed != "" {
+		list = append(list, i18n.M("identity.asked-keys.removed", removed))
+	}
+	if len(list) == 0 {
+		list = append(list, i18n.M("identity.asked-keys.given", strings.Join(is, ", ")))
+	}
+	return list
 }
 
 // KeysText names the public keys of a client by their thumbprints, or by where they are; empty when it has none.

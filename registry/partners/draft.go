@@ -102,7 +102,7 @@ func (p *Partners) MailDraft(ctx context.Context, token, addr string) error {
 		if err != nil {
 			return err
 		}
-		return p.cfg.Mail(ctx, tx, to, mailDraft(p.cfg, link))
+		return p.cfg.Mail(ctx, tx, to, mailDraft(p.cfg, link).Unless(d.Language))
 	}))
 }
 

@@ -147,11 +147,14 @@ func (e *Endpoints) Update(ctx context.Context, actor registry.Actor, id string,
 				return err
 			}
 		}
+		what := registry.Details{"host": EndpointHost(*endpoint), "hostBefore": EndpointHost(before)}.
+			Changed(before, *endpoint, "url", "token_url", "token_secret", "certificates", "sign_keys")
+		if fields, _ := what["fields"].([]string); mode != "" && len(fields) == 0 {
+			return nil // all that was asked waits
+		}
 		if err := tx.UpdateEndpoint(ctx, endpoint); err != nil {
 			return fmt.Errorf("update endpoint: %w", err)
 		}
-		what := registry.Details{"host": EndpointHost(*endpoint), "hostBefore": EndpointHost(before)}.
-			Changed(before, *endpoint, "url", "token_url", "token_secret", "certificates", "sign_keys")
 		if err := beginAnew(ctx, tx, before, endpoint); err != nil {
 			return err
 		}

@@ -275,14 +275,22 @@ func writeCertificates(to *store.Endpoint, list []EndpointCertificate) error {
 	return registry.Wrap("write client certificates", err)
 }
 
+// HoldsRemovals reports whether an administrator removes client certificates for an actor.
+func (e *Endpoints) HoldsRemovals(ctx context.Context, actor registry.Actor) (bool, error) {
+	set, err := e.profile.InForce(ctx)
+	if err != nil {
+		return false, fmt.Errorf("read whether a destination waits: %w", err)
+	}
+	return set.NewDestination == registry.DestinationApproval && !actor.Administrator && actor.Kind != registry.ActorSystem, nil
+}
+
 // RemoveCertificate takes a client certificate of an endpoint away, with its key. Where a changed destination waits for approval an administrator does it
 // for the people and machines of a partner: the certificate that is shown then is another one.
 func (e *Endpoints) RemoveCertificate(ctx context.Context, actor registry.Actor, endpointID, id string) (store.Endpoint, error) {
-	set, err := e.profile.InForce(ctx)
+	held, err := e.HoldsRemovals(ctx, actor)
 	if err != nil {
-		return store.Endpoint{}, fmt.Errorf("read whether a destination waits: %w", err)
+		return store.Endpoint{}, err
 	}
-	held := set.NewDestination == registry.DestinationApproval && !actor.Administrator && actor.Kind != registry.ActorSystem
 	return e.change(ctx, actor, endpointID, func(tx *store.Tx, endpoint *store.Endpoint) error {
 		if endpoint.Status == store.EndpointEnded {
 			return registry.Conflict("partners.endpoint.has-ended")

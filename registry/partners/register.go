@@ -79,7 +79,7 @@ func (p *Partners) register(ctx context.Context, in Registration) error {
 			return p.cfg.Mail(ctx, tx, in.Contact.Email, mailAccountExists(p.cfg))
 		}
 		if _, number, err := numberTaken(ctx, tx, in, partner.ID); err != nil || number != "" {
-			return errors.Join(err, p.cfg.Mail(ctx, tx, in.Contact.Email, mailNumberExists(p.cfg, number)))
+			return errors.Join(err, p.cfg.Mail(ctx, tx, in.Contact.Email, mailNumberExists(p.cfg, number).Unless(in.Language)))
 		}
 		before := partner
 		in.fill(&partner, tx.Now)

@@ -13,6 +13,7 @@ import (
 	"schakel/registry/identity"
 	"schakel/registry/identity/token"
 	"schakel/registry/profile"
+	"schakel/store"
 )
 
 // Where changed destinations wait, a partner's client reads only what an administrator let it read, with keys that an administrator saw: a stolen session
@@ -142,8 +143,16 @@ func TestKeyPairOfReaderWaits(t *testing.T) {
 		if second.JWKS != before || first.RequestedKeys == second.RequestedKeys || !strings.Contains(identity.AskedKeys(second).JWKS, pair.KeyID) {
 			t.Fatalf("a key counts at once: %+v", second)
 		}
+		// What is asked for are the added keys; that which counts already is none of them.
+		if told := identity.RequestedKeys(second).In(ctx); !strings.Contains(told, pair.KeyID) || strings.Contains(told, token.KeyNames(before)[0]) {
+			t.Errorf("told as new keys: %s", told)
+		}
+		entries, _, err := w.db.Audits(ctx, store.AuditFilter{Action: registry.ActionClientKeyAdded, ObjectID: client.ID})
+		if err != nil || len(entries) != 2 || !strings.Contains(registry.Sentence(ctx, entries[0]), "waits for approval") {
+			t.Errorf("the audit trail does not say that a key waits: %+v, %v", entries, err)
+		}
 		grant, err := w.Clients.Grant(ctx, w.admin, client.ID)
-		if text := grant.Keys.In(ctx); err != nil || !strings.Contains(text, pair.KeyID) || !strings.Contains(text, "thumbprints") {
+		if text := grant.Keys.In(ctx); err != nil || !strings.Contains(text, pair.KeyID) || !strings.Contains(text, "by thumbprint") {
 			t.Errorf("an approval does not name the keys: %q, %v", text, err)
 		}
 		third, err := w.Clients.Update(ctx, anna, client.ID, identity.NewClient{Name: client.Name, Scopes: client.Scopes, JWKSURI: "https://noord.example/jwks"})

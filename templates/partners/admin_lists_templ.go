@@ -372,7 +372,7 @@ func (v AdminClientsView) waiting(ctx context.Context) ui.TableView {
 
 func (v AdminClientsView) own(ctx context.Context) ui.TableView {
 	return ui.TableView{
-		ID: "own", Caption: i18n.T(ctx, "partners.client.caption-of", v.Organisation), Total: len(v.Own), Noun: [2]string{i18n.T(ctx, "partners.noun.client"), i18n.T(ctx, "partners.noun.clients")}, Dense: true, Columns: clientColumns(ctx),
+		ID: "own", Caption: i18n.T(ctx, "partners.client.caption-of", v.Organisation), Total: len(v.Own), Noun: [2]string{i18n.T(ctx, "partners.noun.client"), i18n.T(ctx, "partners.noun.clients")}, Dense: true, Columns: leaveOut(clientColumns(ctx), 1),
 		Empty: ui.Empty{Text: i18n.T(ctx, "partners.client.none-of-own"), ActionLabel: i18n.T(ctx, "partners.client.make"), ActionHref: "/admin/clients/new"},
 	}
 }
@@ -411,7 +411,7 @@ func AdminClients(p ui.Page, v AdminClientsView) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Rows(v.own(ctx), v.Own, func(r ClientRow) ui.Cells { return clientRow(r, v.Now) }).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Rows(v.own(ctx), v.Own, func(r ClientRow) ui.Cells { return leaveOut(clientRow(r, v.Now), 1) }).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -105,7 +105,7 @@ func (v AdminPartnerView) none(ctx context.Context, text i18n.Message) string {
 
 func (v AdminPartnerView) endpoints(ctx context.Context) ui.TableView {
 	return ui.TableView{
-		ID: "endpoints", Caption: i18n.T(ctx, "partners.label.endpoints"), Total: len(v.Endpoints), Noun: [2]string{i18n.T(ctx, "partners.noun.endpoint"), i18n.T(ctx, "partners.noun.endpoints")}, Dense: true, Columns: ui.EndpointColumns(ctx),
+		ID: "endpoints", Caption: i18n.T(ctx, "partners.label.endpoints"), Total: len(v.Endpoints), Noun: [2]string{i18n.T(ctx, "partners.noun.endpoint"), i18n.T(ctx, "partners.noun.endpoints")}, Dense: true, Columns: leaveOut(ui.EndpointColumns(ctx), 1),
 		Empty: ui.Empty{Text: v.none(ctx, "partners.partner.no-endpoints")},
 	}
 }
@@ -113,13 +113,13 @@ func (v AdminPartnerView) endpoints(ctx context.Context) ui.TableView {
 func (v AdminPartnerView) subscriptions(ctx context.Context) ui.TableView {
 	return ui.TableView{
 		ID: "subscriptions", Caption: i18n.T(ctx, "partners.label.subscriptions"), Total: len(v.Subscriptions), Noun: [2]string{i18n.T(ctx, "partners.noun.subscription"), i18n.T(ctx, "partners.noun.subscriptions")},
-		Dense: true, Columns: subscriptionColumns(ctx), Empty: ui.Empty{Text: v.none(ctx, "partners.partner.no-subscriptions")},
+		Dense: true, Columns: leaveOut(subscriptionColumns(ctx), 1), Empty: ui.Empty{Text: v.none(ctx, "partners.partner.no-subscriptions")},
 	}
 }
 
 func (v AdminPartnerView) clients(ctx context.Context) ui.TableView {
 	return ui.TableView{
-		ID: "clients", Caption: i18n.T(ctx, "partners.label.clients"), Total: len(v.Clients), Noun: [2]string{i18n.T(ctx, "partners.noun.client"), i18n.T(ctx, "partners.noun.clients")}, Dense: true, Columns: clientColumns(ctx),
+		ID: "clients", Caption: i18n.T(ctx, "partners.label.clients"), Total: len(v.Clients), Noun: [2]string{i18n.T(ctx, "partners.noun.client"), i18n.T(ctx, "partners.noun.clients")}, Dense: true, Columns: leaveOut(clientColumns(ctx), 1),
 		Empty: ui.Empty{Text: v.none(ctx, "partners.partner.no-clients")},
 	}
 }
@@ -344,15 +344,15 @@ func AdminPartner(p ui.Page, v AdminPartnerView) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Rows(v.subscriptions(ctx), v.Subscriptions, func(r SubscriptionRow) ui.Cells { return subscriptionRow(r, v.Now) }).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Rows(v.subscriptions(ctx), v.Subscriptions, func(r SubscriptionRow) ui.Cells { return leaveOut(subscriptionRow(r, v.Now), 1) }).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Rows(v.endpoints(ctx), v.Endpoints, func(r ui.EndpointRow) ui.Cells { return ui.EndpointCells(r, v.Now) }).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Rows(v.endpoints(ctx), v.Endpoints, func(r ui.EndpointRow) ui.Cells { return leaveOut(ui.EndpointCells(r, v.Now), 1) }).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Rows(v.clients(ctx), v.Clients, func(r ClientRow) ui.Cells { return clientRow(r, v.Now) }).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Rows(v.clients(ctx), v.Clients, func(r ClientRow) ui.Cells { return leaveOut(clientRow(r, v.Now), 1) }).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -11,6 +11,7 @@ import templruntime "github.com/a-h/templ/runtime"
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -20,6 +21,17 @@ import (
 
 func subscriptionRow(r SubscriptionRow, now time.Time) ui.Cells {
 	return ui.Cells{ui.ShortLink(r.Name, r.Href), r.Partner.ShortLink(), r.getsCell(), r.Endpoint.ShortLink(), ui.StateOr(r.Status, r.Unready), ui.Ago(r.Since, now)}
+}
+
+// leaveOut drops the columns that say what the page is about already, so that the others have room.
+func leaveOut[L ~[]E, E any](list L, columns ...int) L {
+	var left L
+	for i, one := range list {
+		if !slices.Contains(columns, i) {
+			left = append(left, one)
+		}
+	}
+	return left
 }
 
 func clientRow(r ClientRow, now time.Time) ui.Cells {
@@ -56,7 +68,7 @@ func (r SubscriptionRow) getsCell() templ.Component {
 			var templ_7745c5c3_Var2 string
 			templ_7745c5c3_Var2, templ_7745c5c3_Err = templruntime.NewAttributeExpression(strings.Join(r.Types, ", ")).Resolve(ctx)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `partners/admin_rows.templ`, Line: 24, Col: 43}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `partners/admin_rows.templ`, Line: 36, Col: 43}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ_7745c5c3_Var2)
 			if templ_7745c5c3_Err != nil {
@@ -69,7 +81,7 @@ func (r SubscriptionRow) getsCell() templ.Component {
 			var templ_7745c5c3_Var3 string
 			templ_7745c5c3_Var3, templ_7745c5c3_Err = templ.JoinStringErrs(i18n.T(ctx, "partners.subscription.types-count", len(r.Types)))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `partners/admin_rows.templ`, Line: 24, Col: 110}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `partners/admin_rows.templ`, Line: 36, Col: 110}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var3))
 			if templ_7745c5c3_Err != nil {
@@ -118,7 +130,7 @@ func (r ClientRow) stateCell() templ.Component {
 			var templ_7745c5c3_Var5 string
 			templ_7745c5c3_Var5, templ_7745c5c3_Err = templ.JoinStringErrs(" ")
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `partners/admin_rows.templ`, Line: 34, Col: 8}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `partners/admin_rows.templ`, Line: 46, Col: 8}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var5))
 			if templ_7745c5c3_Err != nil {

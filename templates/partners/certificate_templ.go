@@ -70,6 +70,12 @@ func endpointCertificates(v EndpointView) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
+			if v.CanEnd && v.RemovalsHeld {
+				templ_7745c5c3_Err = ui.Text(i18n.T(ctx, "partners.certificate.removal-held")).Render(ctx, templ_7745c5c3_Buffer)
+				if templ_7745c5c3_Err != nil {
+					return templ_7745c5c3_Err
+				}
+			}
 		}
 		return nil
 	})
@@ -95,7 +101,7 @@ func (r CertificateRow) stateCell(v EndpointView) templ.Component {
 		var templ_7745c5c3_Var3 string
 		templ_7745c5c3_Var3, templ_7745c5c3_Err = templ.JoinStringErrs(r.state(ctx, v.Now))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `partners/certificate.templ`, Line: 49, Col: 22}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `partners/certificate.templ`, Line: 52, Col: 22}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var3))
 		if templ_7745c5c3_Err != nil {
@@ -105,7 +111,7 @@ func (r CertificateRow) stateCell(v EndpointView) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		if v.CanEnd {
+		if v.CanEnd && !v.RemovalsHeld {
 			templ_7745c5c3_Err = ui.PostButton(ui.Secondary, i18n.T(ctx, "partners.certificate.remove", r.Subject), v.Href+"/certificates/"+r.ID+"/removal").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err

@@ -24,6 +24,8 @@ type EndpointView struct {
 	Unready  *ui.Unready // nil when it can be sent to
 	// Certificates are the client certificates that the receiver is shown.
 	Certificates []CertificateRow
+	// RemovalsHeld is set where an administrator removes client certificates for the reader.
+	RemovalsHeld bool
 	// Signing names how requests are signed.
 	Signing                                     string
 	Href                                        string

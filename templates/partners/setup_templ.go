@@ -407,4 +407,13 @@ func (v SetupView) again(ctx context.Context) string {
 	return i18n.T(ctx, "partners.action.send-test")
 }
 
+// hidden carries along the kind, and the event types to ask for next.
+func (v EndpointFormView) hidden() []ui.Hidden {
+	hidden := []ui.Hidden{{Name: "kind", Value: v.Kind}}
+	for _, name := range v.Types {
+		hidden = append(hidden, ui.Hidden{Name: "types", Value: name})
+	}
+	return hidden
+}
+
 var _ = templruntime.GeneratedTemplate

@@ -100,7 +100,7 @@ func (p *pages) mailDraft(c echo.Context) error {
 		if err != nil || !ok {
 			return errors.Join(err, c.Redirect(http.StatusSeeOther, "/register"))
 		}
-		d.Contact.Email, d.Addr = email, c.RealIP()
+		d.Contact.Email, d.Addr, d.Language = email, c.RealIP(), i18n.From(ctx).Lang
 		if err := p.saveDraft(c, d.Registration); err != nil {
 			return err
 		}

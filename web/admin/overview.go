@@ -100,11 +100,14 @@ func taskTiles(ctx context.Context, w site.Waiting) []ui.Tile {
 		taskTile(ctx, i18n.T(ctx, "admin.overview.errors"), w.Errors, "/admin/errors", ui.KindWarning),
 		taskTile(ctx, i18n.T(ctx, "admin.overview.dead-letters"), w.DeadLetters, "/admin/dead-letters", ui.KindError),
 	}
-	// What only waits where a setting asks for it has a tile when there is some.
+	// What few installations have, or only where a setting asks for it, has a tile when there is some.
 	for _, t := range []struct {
 		label, href string
 		count       int
 	}{
+		{"site.nav.quarantine", "/admin/quarantine?state=open", w.Quarantined},
+		{"site.nav.amqp", "/admin/amqp/messages?state=attention", w.AMQP},
+		{"site.nav.mirrors", "/admin/mirrors?alarms=open", w.Mirrors},
 		{"admin.overview.destinations", "/admin/endpoints", w.Moves},
 		{"admin.overview.confirmations", site.ConfirmationsPath + "?status=" + store.ConfirmationWaiting, w.Confirmations},
 	} {

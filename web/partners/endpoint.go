@@ -119,6 +119,9 @@ func (d ownerPages) showEndpoint(c echo.Context, status int, change func(*view.E
 	if v.CanEnd && sendsAnything(subs) {
 		v.ReplayHref, v.AgainHref = d.Replays("endpoint", e.ID), d.Again(e.ID)
 	}
+	if v.RemovalsHeld, err = d.Registry.Endpoints.HoldsRemovals(c.Request().Context(), site.Actor(c)); err != nil {
+		return err
+	}
 	if v.Check, err = d.pages.lastCheck(c.Request().Context(), e, v.Href); err != nil {
 		return err
 	}

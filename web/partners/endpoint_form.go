@@ -34,7 +34,11 @@ func (d ownerPages) newEndpoint(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return d.showEndpointForm(c, http.StatusOK, store.Endpoint{}, endpointForm{typed: SendingOf(store.Endpoint{}), EndpointInput: partners.EndpointInput{
+	form, err := site.NewForm(c.QueryParams())
+	if err != nil {
+		return err
+	}
+	return d.showEndpointForm(c, http.StatusOK, store.Endpoint{}, endpointForm{typed: SendingOf(store.Endpoint{}), types: form.List("types"), EndpointInput: partners.EndpointInput{
 		Kind: kind, ContentMode: set.ContentMode, TokenAuthMethod: d.Registry.Endpoints.TokenAuthMethods()[0],
 	}}, nil)
 }
@@ -104,7 +108,8 @@ func (d ownerPages) updateEndpoint(c echo.Context) error {
 type endpointForm struct {
 	partners.EndpointInput
 	typed  view.SendingFields
-	anyway bool // also when the token endpoint gives no token
+	anyway bool     // also when the token endpoint gives no token
+	types  []string // that a subscription at the new endpoint is to be asked for
 	trial  *tokenTrial
 	wrong  site.FormErrors
 }
@@ -115,7 +120,7 @@ func (in endpointForm) refused(endpoints *partners.Endpoints, was store.Endpoint
 }
 
 func readEndpoint(form site.Form) endpointForm {
-	in := endpointForm{wrong: site.FormErrors{}, typed: typedSending(form), trial: &tokenTrial{}, anyway: form.Get("do") == "anyway"}
+	in := endpointForm{wrong: site.FormErrors{}, typed: typedSending(form), trial: &tokenTrial{}, anyway: form.Get("do") == "anyway", types: form.List("types")}
 	in.EndpointInput = partners.EndpointInput{
 		Name: form.Get("name"), Kind: form.Get("kind"), URL: form.Get("url"), ContentMode: form.Get("contentMode"),
 		TokenURL: form.Get("tokenUrl"), TokenClientID: form.Get("tokenClientId"), TokenScope: form.Get("tokenScope"),
@@ -134,7 +139,7 @@ func (d ownerPages) showEndpointForm(c echo.Context, status int, e store.Endpoin
 		Action: d.Href("/endpoints"), Cancel: d.Href("/endpoints"), New: e.ID == "", Kind: in.Kind, Name: in.Name, URL: in.URL,
 		ContentMode: in.ContentMode, TokenURL: in.TokenURL, TokenClientID: in.TokenClientID, TokenScope: in.TokenScope,
 		TokenAuthMethod: in.TokenAuthMethod, AuthMethods: tokenMethods(ctx, d.Registry.Endpoints.TokenAuthMethods()),
-		HasSecret: e.TokenSecret != "", JWKS: d.Absolute("/oauth/jwks"), Sending: in.typed, Wrong: wrong,
+		Types: in.types, HasSecret: e.TokenSecret != "", JWKS: d.Absolute("/oauth/jwks"), Sending: in.typed, Wrong: wrong,
 	}
 	if v.Kind = in.Kind; e.ID != "" {
 		v.Kind = e.Kind
@@ -149,11 +154,11 @@ func (d ownerPages) showEndpointForm(c echo.Context, status int, e store.Endpoin
 		return err
 	}
 	v.KindText, v.Token, v.Local = kindText(ctx, v.Kind), in.token(ctx), isLocal(in.URL) && wrong["url"] != ""
-	v.Advanced, v.PullHref = advancedWrong(wrong), d.Href("/endpoints/new?kind=pull")
+	v.Advanced, v.PullHref = advancedWrong(wrong), withTypes(d.Href("/endpoints/new?kind=pull"), in.types)
 	d.withCertificate(ctx, &v, e, in)
 	v.Deviations = in.deviations(ctx, set.ContentMode, len(v.Certificates) > 0)
 	if v.New {
-		v.Ways = d.endpointWays(ctx, v.Kind)
+		v.Ways = d.endpointWays(ctx, v.Kind, in.types)
 	}
 	title := i18n.T(ctx, "partners.action.add-endpoint")
 	if e.ID != "" {

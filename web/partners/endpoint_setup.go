@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 
 	"github.com/labstack/echo/v4"
 	"schakel/registry"
@@ -29,12 +30,24 @@ func (d ownerPages) createEndpoint(c echo.Context) error {
 		if err != nil {
 			return d.Settled(c, err, d.Href("/endpoints"), "")
 		}
-		return d.beginSetup(c, made, in.anyway)
+		return d.beginSetup(c, made, in.anyway, in.types)
 	}, d.showEndpointForm)
 }
 
+// withTypes adds to an address the event types for which a subscription is to be asked at the end.
+func withTypes(href string, types []string) string {
+	if len(types) == 0 {
+		return href
+	}
+	mark := "?"
+	if strings.Contains(href, mark) {
+		mark = "&"
+	}
+	return href + mark + url.Values{"types": types}.Encode()
+}
+
 // beginSetup sends a new endpoint a test event, unless its token endpoint is known to fail, and goes to the page of its outcome.
-func (d ownerPages) beginSetup(c echo.Context, made store.Endpoint, failing bool) error {
+func (d ownerPages) beginSetup(c echo.Context, made store.Endpoint, failing bool, types []string) error {
 	href := d.setupHref(made)
 	if tested(made.Kind) && !failing {
 		delivery, err := d.pages.sendTest(c, made.ID)
@@ -46,7 +59,7 @@ func (d ownerPages) beginSetup(c echo.Context, made store.Endpoint, failing bool
 			return err
 		}
 	}
-	return d.Done(c, href, addedMessage(made))
+	return d.Done(c, withTypes(href, types), addedMessage(made))
 }
 
 // tested reports whether a new endpoint of a kind is sent a test event.
@@ -129,7 +142,7 @@ func (d ownerPages) nextSteps(c echo.Context, e store.Endpoint) ([]view.Step, er
 	}
 	subscribe := view.Step{
 		Label: i18n.T(ctx, "partners.action.ask-subscription"), Text: i18n.T(ctx, "partners.home.step-subscription-text"), Done: len(subs) > 0,
-		ActionLabel: i18n.T(ctx, "partners.home.step-ask"), ActionHref: d.Href("/subscriptions/new?endpoint=" + url.QueryEscape(e.ID)),
+		ActionLabel: i18n.T(ctx, "partners.home.step-ask"), ActionHref: withTypes(d.Href("/subscriptions/new?endpoint="+url.QueryEscape(e.ID)), c.QueryParams()["types"]),
 	}
 	look := view.Step{
 		Label: i18n.T(ctx, "partners.setup.typed"), Text: i18n.T(ctx, "partners.setup.typed-text"),
@@ -188,14 +201,14 @@ func (d ownerPages) fetcher(ctx context.Context, e store.Endpoint) (view.Step, e
 }
 
 // endpointWays are the kinds of endpoint to choose from, of which chosen is one.
-func (d ownerPages) endpointWays(ctx context.Context, chosen string) []view.EndpointWay {
+func (d ownerPages) endpointWays(ctx context.Context, chosen string, types []string) []view.EndpointWay {
 	var ways []view.EndpointWay
 	for _, kind := range d.Registry.Endpoints.ServedKinds() {
 		if kind == chosen {
 			ways = append(ways, view.EndpointWay{Label: site.KindLabel(ctx, kind), Hint: kindText(ctx, kind)})
 			continue
 		}
-		ways = append(ways, view.EndpointWay{Label: otherKind(ctx, kind), Href: d.Href("/endpoints/new?kind=" + url.QueryEscape(kind))})
+		ways = append(ways, view.EndpointWay{Label: otherKind(ctx, kind), Href: withTypes(d.Href("/endpoints/new?kind="+url.QueryEscape(kind)), types)})
 	}
 	return ways
 }

@@ -42,7 +42,7 @@ func (d ownerPages) createInbox(c echo.Context) error {
 	if err != nil {
 		return d.Settled(c, err, d.Href("/endpoints"), "")
 	}
-	return d.beginSetup(c, made, false)
+	return d.beginSetup(c, made, false, nil)
 }
 
 // answerInbox changes what a test inbox answers.

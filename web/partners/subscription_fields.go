@@ -38,7 +38,7 @@ func (t typedSubscription) request() partners.SubscriptionRequest {
 func (t typedSubscription) view(href func(string) string, wrong site.FormErrors) view.SubscriptionFormView {
 	return view.SubscriptionFormView{
 		Action: href("/subscriptions/new"), Cancel: href("/subscriptions"), Search: t.Get("q"), Endpoint: t.Get("endpoint"),
-		Name: t.Get("name"), Purpose: t.Get("purpose"), Encryption: t.Get("encryption"), NewEndpoint: href("/endpoints/new"), Wrong: wrong,
+		Name: t.Get("name"), Purpose: t.Get("purpose"), Encryption: t.Get("encryption"), NewEndpoint: withTypes(href("/endpoints/new"), t.List("types")), Wrong: wrong,
 		Selection: t.chosen.view(href("/subscriptions/new"), wrong), Preview: t.chosen.preview,
 		Advanced: t.Get("name") != "" || t.Get("encryption") != "" || t.chosen.changed() || wrongInAdvanced(wrong),
 	}

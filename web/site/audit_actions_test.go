@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"schakel/templates/i18n"
 )
@@ -26,6 +27,21 @@ func TestEveryActionHasATitle(t *testing.T) {
 		noun, verb, _ := strings.Cut(action, ".")
 		if !i18n.Has("audit.noun", noun) || !i18n.Has("audit.verb", verb) {
 			t.Errorf("%s has no title: %s", action, ActionLabel(t.Context(), action))
+		}
+	}
+}
+
+// Two actions with one title make a filter with two choices that nobody can tell apart.
+func TestTitlesOfActionsDiffer(t *testing.T) {
+	t.Parallel()
+	for _, lang := range []i18n.Lang{i18n.English, i18n.Dutch, i18n.Norwegian} {
+		ctx, seen := i18n.With(t.Context(), i18n.NewLocale(lang, time.UTC)), map[string]string{}
+		for _, action := range AuditActions() {
+			title := ActionLabel(ctx, action)
+			if other, ok := seen[title]; ok && other != action {
+				t.Errorf("%s: %s and %s are both %q", lang, other, action, title)
+			}
+			seen[title] = action
 		}
 	}
 }
