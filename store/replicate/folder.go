@@ -52,19 +52,41 @@ func newRun(folder string, now time.Time) (string, error) {
 	return run, os.MkdirAll(run, 0o700)
 }
 
-// takeFolder keeps a folder to this process. The kernel lets go of it when the process ends, however it ends.
-func takeFolder(folder string) (*os.File, error) {
+// lockName names the file that keeps a folder to one process.
+const lockName = "lock"
+
+// takeFolder keeps a folder to this process, and leaves a mark in it. The kernel lets go of it when the process ends, however it ends.
+func takeFolder(folder, mark string) (*os.File, error) {
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return nil, fmt.Errorf("make the folder of the copy: %w", err)
 	}
-	f, err := os.OpenFile(filepath.Join(folder, "lock"), os.O_RDWR|os.O_CREATE, 0o600)
+	f, err := os.OpenFile(filepath.Join(folder, lockName), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("lock the folder of the copy: %w", err)
 	}
 	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
 		return nil, errors.Join(fmt.Errorf("another Schakel copies its database to %s: give each a folder of its own: %w", folder, err), f.Close())
 	}
+	err = f.Truncate(0)
+	if err == nil {
+		_, err = f.WriteAt([]byte(mark), 0)
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("mark the folder of the copy: %w", err), f.Close())
+	}
 	return f, nil
+}
+
+// isThere refuses a folder without the mark: the place where a share or disk was mounted, which is not any more, is an empty folder.
+func isThere(folder, mark string) error {
+	got, err := os.ReadFile(filepath.Join(folder, lockName))
+	if err == nil && string(got) != mark {
+		err = errors.New("its file \"lock\" is another one")
+	}
+	if err != nil {
+		return fmt.Errorf("%s is not the folder that the program began with; is it mounted? %w", folder, err)
+	}
+	return nil
 }
 
 // segment holds the pages that transactions changed.
@@ -191,11 +213,12 @@ func (s *snapshot) stop() {
 }
 
 // name gives it its name: with the segments up to last it is as of at.
-func (s *snapshot) name(last int64, at time.Time) error {
-	if err := os.Rename(s.made, filepath.Join(s.run, fmt.Sprintf("snapshot-%010d-%010d-%s.db", s.first, last, stamped(at)))); err != nil {
-		return err
+func (s *snapshot) name(last int64, at time.Time) (path string, err error) {
+	path = filepath.Join(s.run, fmt.Sprintf("snapshot-%010d-%010d-%s.db", s.first, last, stamped(at)))
+	if err := os.Rename(s.made, path); err != nil {
+		return "", err
 	}
-	return syncFolder(s.run)
+	return path, syncFolder(s.run)
 }
 
 // piece is a file of a folder.

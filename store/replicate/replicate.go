@@ -9,9 +9,12 @@ package replicate
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
+	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -63,6 +66,8 @@ type Replicator struct {
 	state atomic.Pointer[State]
 	bytes atomic.Int64
 
+	mark string // in the folder, while this process copies to it
+
 	mu  sync.Mutex // of run; Turn and Run take turns
 	run *run
 }
@@ -79,7 +84,7 @@ type run struct {
 	waiting int // bytes of pending
 
 	copying    *snapshot // goes on
-	usable     bool      // a whole snapshot is there
+	whole      string    // path of the last snapshot that is whole; empty before the first
 	snapshotAt time.Time // when the last one began
 	pruned     time.Time
 }
@@ -89,7 +94,7 @@ func New(db *store.DB, path string, cfg Config) (*Replicator, error) {
 	if db.Dialect() != store.SQLite {
 		return nil, errors.New("only a SQLite database is copied to a folder; PostgreSQL has replication of its own")
 	}
-	r := &Replicator{cfg: cfg.withDefaults(), db: db, files: files{path: path}}
+	r := &Replicator{cfg: cfg.withDefaults(), db: db, files: files{path: path}, mark: rand.Text()}
 	r.state.Store(&State{})
 	return r, nil
 }
@@ -107,7 +112,7 @@ func (r *Replicator) State() State {
 
 // Run copies until ctx ends, and what was committed until then.
 func (r *Replicator) Run(ctx context.Context) error {
-	taken, err := takeFolder(r.cfg.Folder)
+	taken, err := takeFolder(r.cfg.Folder, r.mark)
 	if err != nil {
 		return err
 	}
@@ -134,6 +139,9 @@ func (r *Replicator) finish(ctx context.Context) error {
 		return nil
 	}
 	r.run.copying.stop()
+	if s := r.run.copying; s != nil && s.err != nil {
+		r.run.copying = nil // broken off
+	}
 	err := r.step(ctx)
 	r.abandon()
 	return err
@@ -159,7 +167,7 @@ func (r *Replicator) look(ctx context.Context) {
 			r.cfg.Log.WarnContext(ctx, "the copy of the database begins anew", "run", r.run.folder, "error", err)
 			r.abandon()
 		}
-	case r.run.usable:
+	case r.run.whole != "":
 		next.Since = now
 		if before.Failure != "" {
 			r.cfg.Log.WarnContext(ctx, "the database is copied to its folder again", "folder", r.cfg.Folder)
@@ -180,21 +188,23 @@ func (r *Replicator) abandon() {
 
 // step copies what was committed since the last one.
 func (r *Replicator) step(ctx context.Context) error {
+	if err := isThere(r.cfg.Folder, r.mark); err != nil {
+		return errors.Join(err, r.collectMore(ctx))
+	}
 	if r.run == nil {
 		if err := r.begin(ctx); err != nil {
 			return err
 		}
 	}
 	u := r.run
-	done := u.copying.ended() // before collect: that has all that the snapshot has then
-	before := u.at
-	if err := r.collect(); err != nil {
-		return err
-	}
-	if u.at != before {
-		if err := r.renew(ctx); err != nil {
-			return err
+	if u.whole != "" {
+		if _, err := os.Stat(u.whole); errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("%w: somebody removed %s", errGap, u.whole)
 		}
+	}
+	done := u.copying.ended() // before collect: that has all that the snapshot has then
+	if err := r.collectMore(ctx); err != nil {
+		return err
 	}
 	if err := r.flush(); err != nil {
 		return err
@@ -213,7 +223,7 @@ func (r *Replicator) step(ctx context.Context) error {
 	if u.copying == nil && now.Sub(u.snapshotAt) >= r.cfg.Snapshot {
 		r.copy()
 	}
-	if u.usable && now.Sub(u.pruned) >= time.Hour {
+	if u.whole != "" && now.Sub(u.pruned) >= time.Hour {
 		u.pruned = now
 		return Prune(r.cfg.Folder, now.Add(-r.cfg.Keep))
 	}
@@ -261,14 +271,27 @@ func (r *Replicator) keep(ctx context.Context) error {
 		u.snapshotAt = time.Time{} // is tried again
 		return fmt.Errorf("copy the file of the database: %w", s.err)
 	}
-	if err := s.name(u.seq, r.cfg.Now()); err != nil {
+	path, err := s.name(u.seq, r.cfg.Now())
+	if err != nil {
 		return err
 	}
-	u.usable = true
+	u.whole = path
 	if r.cfg.Made != nil {
 		r.cfg.Made(ctx, s.size)
 	}
 	return nil
+}
+
+// collectMore collects, and lets another reader hold the log when there was something. It does nothing without a run.
+func (r *Replicator) collectMore(ctx context.Context) error {
+	if r.run == nil {
+		return nil
+	}
+	before := r.run.at
+	if err := r.collect(); err != nil || r.run.at == before {
+		return err
+	}
+	return r.renew(ctx)
 }
 
 // collect reads what was committed since, and makes a segment of it.
@@ -281,7 +304,7 @@ func (r *Replicator) collect() error {
 	now := r.cfg.Now() // what is committed later is in none of these segments
 	if is.salt != u.at.salt {
 		if u.at.frame > 0 && !is.follows(u.at.salt) {
-			return errGap
+			return fmt.Errorf("%w: SQLite's log began anew before all of it was copied", errGap)
 		}
 		u.at, u.logSeq = position{salt: is.salt}, u.seq+1
 	}

@@ -205,6 +205,50 @@ func TestFolderThatIsAway(t *testing.T) {
 	}
 }
 
+// TestMountIsGone replaces the folder by an empty one, as an unmounted share does: nothing is copied there, and the copy goes on once it is back. When
+// somebody removes the run, it begins anew.
+func TestMountIsGone(t *testing.T) {
+	t.Parallel()
+	db, path := open(t)
+	folder := filepath.Join(t.TempDir(), "copy")
+	r, stop := start(t, db, path, replicate.Config{Folder: folder, Every: 5 * time.Millisecond})
+	set(t, db, "counter", "1")
+	until(t, r)
+	must(t, os.Rename(folder, folder+".away"))
+	must(t, os.Mkdir(folder, 0o700))
+	for tick := time.NewTicker(time.Millisecond); !strings.Contains(r.State().Failure, "is it mounted?"); <-tick.C {
+		if t.Context().Err() != nil {
+			t.Fatal("no failure is told though nothing changed")
+		}
+	}
+	set(t, db, "counter", "2")
+	must(t, os.Remove(folder)) // it is empty
+	must(t, os.Rename(folder+".away", folder))
+	until(t, r)
+	if back, _ := restored(t, folder, time.Time{}, ""); count(t, back) != 2 {
+		t.Errorf("mounted again, it has %d", count(t, back))
+	}
+	runs, err := filepath.Glob(filepath.Join(folder, "run-*"))
+	if err != nil || len(runs) != 1 {
+		t.Fatal(runs, err)
+	}
+	must(t, os.RemoveAll(runs[0]))
+	set(t, db, "counter", "3")
+	for tick := time.NewTicker(time.Millisecond); ; <-tick.C {
+		if plan, err := replicate.Find(folder, time.Time{}); err == nil && plan.At.After(time.Now().Add(-time.Minute)) {
+			break
+		}
+		if t.Context().Err() != nil {
+			t.Fatal("it does not begin anew")
+		}
+	}
+	until(t, r)
+	stop()
+	if back, _ := restored(t, folder, time.Time{}, ""); count(t, back) != 3 {
+		t.Errorf("begun anew, it has %d", count(t, back))
+	}
+}
+
 // TestDamagedCopy changes, cuts and removes files of a copy: a restore that takes them is refused, names the file, and leaves nothing.
 func TestDamagedCopy(t *testing.T) {
 	t.Parallel()

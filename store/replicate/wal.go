@@ -20,8 +20,8 @@ const (
 // maxSegment bounds the pages of a segment, in bytes, unless one transaction has more.
 const maxSegment = 16 << 20
 
-// errGap is returned when the log began anew before all of it was collected. It takes another program that does not mind our readers.
-var errGap = errors.New("SQLite's log began anew before all of it was copied")
+// errGap is returned when a run cannot go on: SQLite's log began anew before all of it was collected, or a part of the run is gone.
+var errGap = errors.New("the copy has a gap")
 
 // errChecksum is returned for frames that are not what SQLite committed.
 var errChecksum = errors.New("a frame of SQLite's log does not have its checksum")
