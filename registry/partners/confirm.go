@@ -84,11 +84,9 @@ func (p *Partners) holdCorrection(ctx context.Context, actor registry.Actor, id 
 	if err != nil {
 		return registry.Found("partner", err)
 	}
-	if partner.Status == store.PartnerRequested || numbers(partner) == numbers(in.corrected(partner)) {
-		return do(ctx)
-	}
 	return p.cfg.Hold(ctx, actor, registry.Ask{
 		Kind: registry.TwoApprovals, Action: confirmCorrection, Object: partnerObject(partner), Args: in, Lock: "partner",
+		Free: partner.Status == store.PartnerRequested || numbers(partner) == numbers(in.corrected(partner)),
 		Describe: func(ctx context.Context) ([]i18n.Message, string, error) {
 			now, err := p.cfg.DB.Partner(ctx, id)
 			if err != nil {
