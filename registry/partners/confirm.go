@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"schakel/registry"
@@ -119,8 +120,13 @@ func (s *Subscriptions) holdApproval(ctx context.Context, actor registry.Actor, 
 			if g.Host != "" {
 				where = i18n.M("partners.confirm.endpoint-host", g.Endpoint.Name, g.Host)
 			}
-			if g.Party != nil && g.Party.AsyncQueue != "" {
-				where = i18n.M("partners.confirm.endpoint-host", g.Endpoint.Name, g.Party.AsyncQueue)
+			if g.Party != nil {
+				broker, err := s.cfg.DB.AMQPBroker(ctx, g.Party.BrokerID)
+				if err != nil {
+					return nil, "", registry.Found("broker", err)
+				}
+				at := slices.DeleteFunc([]string{g.Party.AsyncQueue, broker.Name, broker.URL}, func(s string) bool { return s == "" })
+				where = i18n.M("partners.confirm.endpoint-host", g.Endpoint.Name, strings.Join(at, ", "))
 			}
 			changes := []i18n.Message{
 				i18n.M("partners.confirm.subscription", g.Partner.Name, strings.Join(registry.SubscribedTo(g.Subscription), ", ")), where,
