@@ -43,6 +43,8 @@ type Ask struct {
 	Reason string
 	// Always holds it whatever the settings say.
 	Always bool
+	// Free does it at once whatever the settings say; one that waits already is still held against what it was asked for.
+	Free bool
 	// Lock is the table of the object, whose row nobody else changes between Describe and the action. Default none.
 	Lock string
 	// Describe lists in words what the action does, and gives a text that differs once what it is about differs.

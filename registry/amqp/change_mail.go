@@ -110,7 +110,7 @@ func stateOf(ctx context.Context, q *store.Queries, row store.AMQPParty) (partyS
 		return s, fmt.Errorf("list processes: %w", err)
 	}
 	b, err := q.AMQPBroker(ctx, row.BrokerID)
-	s.broker = b.Name
+	s.broker = b.Name + ", " + b.URL // anybody who adds a broker chooses its name
 	return s, registry.Wrap("find broker", err)
 }
 

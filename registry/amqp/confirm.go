@@ -60,7 +60,7 @@ func (a *AMQP) hold(ctx context.Context, actor registry.Actor, object registry.O
 	if err != nil {
 		return registry.Wrap("read whether a destination waits", err)
 	}
-	if !actor.Administrator || row.Own || set.NewDestination == registry.DestinationAtOnce {
+	if !actor.Administrator || row.Own {
 		return do(ctx)
 	}
 	describe := func(ctx context.Context) ([]i18n.Message, string, error) {
@@ -91,13 +91,14 @@ func (a *AMQP) hold(ctx context.Context, actor registry.Actor, object registry.O
 	}
 	lines, _, err := describe(ctx)
 	switch {
-	case errors.Is(err, store.ErrNotFound) || err == nil && len(lines) == 1: // a broker that is not there, which do refuses; or nothing goes elsewhere
+	case errors.Is(err, store.ErrNotFound): // a broker that is not there, which do refuses
 		return do(ctx)
 	case err != nil:
 		return err
 	}
 	return a.cfg.Hold(ctx, actor, registry.Ask{
 		Kind: registry.TwoApprovals, Action: ConfirmParty, Object: object, Args: asked, Lock: lock, Describe: describe,
+		Free: set.NewDestination == registry.DestinationAtOnce || len(lines) == 1, // the one line names the party: nothing goes elsewhere
 	}, do)
 }
 
@@ -141,9 +142,6 @@ func (a *AMQP) holdBroker(ctx context.Context, actor registry.Actor, before, aft
 		return registry.Wrap("read whether a destination waits", err)
 	}
 	changes := brokerChanges(before, after)
-	if set.NewDestination == registry.DestinationAtOnce || len(changes) == 0 {
-		return do(ctx)
-	}
 	text, err := json.Marshal(brokerSecrets{in.Password, in.PrivateKey})
 	if err != nil {
 		return fmt.Errorf("keep secrets of broker: %w", err)
@@ -152,6 +150,7 @@ func (a *AMQP) holdBroker(ctx context.Context, actor registry.Actor, before, aft
 	asked.Input.Password, asked.Input.PrivateKey = "", ""
 	return a.cfg.Hold(ctx, actor, registry.Ask{
 		Kind: registry.TwoApprovals, Action: ConfirmBroker, Object: brokerObject(before), Args: asked, Lock: "amqp_broker",
+		Free: set.NewDestination == registry.DestinationAtOnce || len(changes) == 0,
 		Describe: func(ctx context.Context) ([]i18n.Message, string, error) {
 			now, err := a.cfg.DB.AMQPBroker(ctx, before.ID)
 			if err != nil {
@@ -161,7 +160,7 @@ func (a *AMQP) holdBroker(ctx context.Context, actor registry.Actor, before, aft
 			for _, change := range changes {
 				lines = append(lines, change.Line())
 			}
-			state, err := registry.Fingerprint(InputOfBroker(now))
+			state, err := registry.Fingerprint(InputOfBroker(now), now.Secret, now.PrivateKey)
 			return lines, state, err
 		},
 	}, do)

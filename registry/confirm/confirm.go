@@ -77,7 +77,7 @@ func (s *Confirmations) Hold(ctx context.Context, actor registry.Actor, ask regi
 	if now, ok := ctx.Value(confirmingKey{}).(confirming); ok && now.row.Action == ask.Action {
 		return s.still(ctx, *now.row, ask, do)
 	}
-	if actor.Kind != registry.ActorAccount && actor.Kind != registry.ActorClient {
+	if ask.Free || actor.Kind != registry.ActorAccount && actor.Kind != registry.ActorClient {
 		return do(ctx)
 	}
 	on, err := s.On(ctx, ask.Kind)

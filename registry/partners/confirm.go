@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"schakel/registry"
@@ -84,11 +85,9 @@ func (p *Partners) holdCorrection(ctx context.Context, actor registry.Actor, id 
 	if err != nil {
 		return registry.Found("partner", err)
 	}
-	if partner.Status == store.PartnerRequested || numbers(partner) == numbers(in.corrected(partner)) {
-		return do(ctx)
-	}
 	return p.cfg.Hold(ctx, actor, registry.Ask{
 		Kind: registry.TwoApprovals, Action: confirmCorrection, Object: partnerObject(partner), Args: in, Lock: "partner",
+		Free: partner.Status == store.PartnerRequested || numbers(partner) == numbers(in.corrected(partner)),
 		Describe: func(ctx context.Context) ([]i18n.Message, string, error) {
 			now, err := p.cfg.DB.Partner(ctx, id)
 			if err != nil {
@@ -121,8 +120,13 @@ func (s *Subscriptions) holdApproval(ctx context.Context, actor registry.Actor, 
 			if g.Host != "" {
 				where = i18n.M("partners.confirm.endpoint-host", g.Endpoint.Name, g.Host)
 			}
-			if g.Party != nil && g.Party.AsyncQueue != "" {
-				where = i18n.M("partners.confirm.endpoint-host", g.Endpoint.Name, g.Party.AsyncQueue)
+			if g.Party != nil {
+				broker, err := s.cfg.DB.AMQPBroker(ctx, g.Party.BrokerID)
+				if err != nil {
+					return nil, "", registry.Found("broker", err)
+				}
+				at := slices.DeleteFunc([]string{g.Party.AsyncQueue, broker.Name, broker.URL}, func(s string) bool { return s == "" })
+				where = i18n.M("partners.confirm.endpoint-host", g.Endpoint.Name, strings.Join(at, ", "))
 			}
 			changes := []i18n.Message{
 				i18n.M("partners.confirm.subscription", g.Partner.Name, strings.Join(registry.SubscribedTo(g.Subscription), ", ")), where,

@@ -260,3 +260,41 @@ func TestOneAdministratorMovesNoBroker(t *testing.T) {
 		wantField(t, "url", err)
 	})
 }
+
+// tells reports whether an action that waits tells a second person some words.
+func (w *world) tells(t *testing.T, actor registry.Actor, id, words string) bool {
+	t.Helper()
+	row, err := w.Confirmations.Get(t.Context(), actor, id)
+	must(t, err)
+	return slices.ContainsFunc(row.Changes, func(s string) bool { return strings.Contains(i18n.Message(s).String(), words) })
+}
+
+// A second person is told the address of the broker by which messages would go: its name is chosen by whoever asks.
+func TestSecondPersonSeesTheBroker(t *testing.T) {
+	inWorlds(t, func(t *testing.T, w *world) {
+		ctx, bea, b := t.Context(), w.second(t), w.broker(t)
+		p, anna := w.partner(t, "Legekontor", goodOIN, "anna@noord.example")
+		e := w.amqpEndpoint(t, anna)
+		sub := store.Subscription{PartnerID: p.ID, EndpointID: e.ID, Status: store.SubscriptionRequested}
+		must(t, w.db.Write(ctx, func(tx *store.Tx) error { return tx.InsertSubscription(ctx, &sub) }))
+		must(t, w.set(t, registry.SystemActor(), "sending.new_destination", "approval", "access.two_people_approvals", "on"))
+		other := goodBroker()
+		other.Name, other.URL = b.Name+" 2", "amqps://evil.example"
+		evil, err := w.AMQP.CreateBroker(ctx, w.admin, other)
+		must(t, err)
+		party, err := w.AMQP.CreateCounterpart(ctx, w.admin, e.ID, healthParty(evil.ID, 200))
+		must(t, err)
+		id := waitsForSecond(t, "a subscription", w.Subscriptions.Approve(ctx, w.admin, sub.ID))
+		if !w.tells(t, bea, id, other.URL) || !w.tells(t, bea, id, party.AsyncQueue) {
+			t.Error("who confirms a subscription is not told by which broker it goes")
+		}
+
+		must(t, w.Confirmations.Confirm(ctx, bea, id))
+		in := registryamqp.InputOfParty(party)
+		in.BrokerID = b.ID
+		_, err = w.AMQP.UpdateParty(ctx, w.admin, party.ID, in)
+		if id = waitsForSecond(t, "another broker", err); !w.tells(t, bea, id, other.URL) || !w.tells(t, bea, id, b.URL) {
+			t.Error("who confirms a change of a party is not told by which broker it goes")
+		}
+	})
+}
