@@ -6,6 +6,7 @@ import (
 	"html"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -282,7 +283,13 @@ func TestClientGetsAKeyPair(t *testing.T) {
 	first := privateKey(t, page)
 	answer := b.post(here+"/keys", nil)
 	wantStatus(t, answer, http.StatusOK)
-	second := privateKey(t, text(answer))
+	again := text(answer)
+	second := privateKey(t, again)
+	name := regexp.MustCompile(`cli_[\w-]+\.jwk\.json`)
+	was, is := name.FindString(page), name.FindString(again)
+	if was == is || strings.Count(page, was) < 3 || strings.Count(again, is) < 3 || strings.Contains(again, was) {
+		t.Errorf("the files of two keys are %q and %q, and the commands name others", was, is)
+	}
 	client := must(h.db.Client(t.Context(), idOf(here)))(t)
 	for _, key := range []token.ClientKey{first, second} {
 		assertion := must(key.Assertion(client.ID, "https://x.example", h.clock.Now()))(t)

@@ -28,6 +28,7 @@ import (
 	"schakel/server/trial"
 	"schakel/store"
 	"schakel/store/needs"
+	"schakel/web/site"
 )
 
 // reader is somebody in a browser who copies commands from pages into a shell.
@@ -147,7 +148,7 @@ func TestCommandsOfPagesWork(t *testing.T) {
 	})
 	s.Start(t)
 	r := newReader(t, p, s, s.Own.Email)
-	trial.Must(t, os.WriteFile(filepath.Join(r.dir, made.keyClient+".jwk.json"), []byte(made.keyFile), 0o644)) // #nosec G306 -- as a browser saves it
+	trial.Must(t, os.WriteFile(filepath.Join(r.dir, keyFileOf(t, made.keyFile, made.keyClient)), []byte(made.keyFile), 0o644)) // #nosec G306 -- as a browser saves it
 	tokens := map[string]string{}
 	for id, secret := range map[string]string{made.keyClient: "", made.basic: made.basicSecret, made.post: made.postSecret} {
 		commands := r.commands(t, "/admin/own/clients/"+id)
@@ -247,7 +248,7 @@ func TestFollowCommandsOfPagesWork(t *testing.T) {
 
 	one := newReader(t, p, s, trial.Organisation("follower a", "34567890").Email)
 	two := newReader(t, p, s, several.Email)
-	trial.Must(t, os.WriteFile(filepath.Join(two.dir, keyClient+".jwk.json"), []byte(keyFile), 0o644)) // #nosec G306 -- as a browser saves it
+	trial.Must(t, os.WriteFile(filepath.Join(two.dir, keyFileOf(t, keyFile, keyClient)), []byte(keyFile), 0o644)) // #nosec G306 -- as a browser saves it
 	for _, tt := range []struct {
 		r      *reader
 		secret string
@@ -310,4 +311,13 @@ func (r *reader) follow(t *testing.T, secret, command string) (rows int) {
 	defer db.Close()
 	trial.Must(t, db.QueryRowContext(t.Context(), "SELECT count(*) FROM dkk").Scan(&rows))
 	return rows
+}
+
+// keyFileOf names the file of a private key as the portal does.
+func keyFileOf(t *testing.T, key, client string) string {
+	t.Helper()
+	read, err := token.ReadClientKey([]byte(key))
+	trial.Must(t, err)
+	kid, _, _ := read.Signing()
+	return site.KeyName(client, kid) + ".jwk.json"
 }

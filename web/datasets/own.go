@@ -139,7 +139,7 @@ func (d ownerPages) fillFollow(ctx context.Context, owner store.Partner, f regis
 func followCommand(app *site.App, set store.Dataset, client store.Client, subscription string) string {
 	command, as := "SCHAKEL_CLIENT_SECRET=$("+site.AskSecret+") \\\n  schakel mutations follow", "  --client-id "+site.Quoted(client.ID)
 	if client.AuthMethod == token.PrivateKeyJWT {
-		key := site.Quoted(client.ID + ".jwk.json")
+		key := site.Quoted(site.KeyFile(client))
 		command, as = "chmod 600 "+key+"\nschakel mutations follow", as+" --client-key-file "+key
 	}
 	lines := []string{command, "  --url " + site.Quoted(app.Absolute("/mutations/v1/datasets/"+set.ID)), as}

@@ -56,7 +56,9 @@ func (d ownerPages) addKeyPair(c echo.Context) error {
 
 // showKey shows a client with the private key of its new key pair.
 func (d ownerPages) showKey(c echo.Context, owner store.Partner, client store.Client, pair token.KeyPair) error {
-	return d.showClient(c, http.StatusOK, owner, client, func(v *view.ClientView) { v.PrivateKey, v.PEM = pair.Private, pair.PEM })
+	return d.showClient(c, http.StatusOK, owner, client, func(v *view.ClientView) {
+		v.PrivateKey, v.PEM, v.KeyName = pair.Private, pair.PEM, site.KeyName(client.ID, pair.KeyID)
+	})
 }
 
 // revokeClient ends a client for good.
@@ -125,7 +127,7 @@ func TokenExample(client store.Client, base string) string {
 		return "TOKEN=$(curl --silent --show-error --fail-with-body --cert certificate.pem --key key.pem \\\n  --data grant_type=client_credentials \\\n" + scope +
 			"  --data client_id=" + site.Quoted(client.ID) + " \\\n  " + site.Quoted(address) + tokenFilter
 	case token.PrivateKeyJWT:
-		key := site.Quoted(client.ID + ".jwk.json")
+		key := site.Quoted(site.KeyFile(client))
 		return "chmod 600 " + key + "\nTOKEN=$(schakel token --url " + site.Quoted(base) + " \\\n  --client-id " + site.Quoted(client.ID) + " --client-key-file " + key + ")"
 	case token.ClientSecretBasic:
 		return "TOKEN=$(curl --silent --show-error --fail-with-body --user " + site.Quoted(client.ID) + " \\\n  --data grant_type=client_credentials \\\n" + scope + "  " + site.Quoted(address) + tokenFilter

@@ -137,7 +137,7 @@ func (d ownerPages) listenView(ctx context.Context, of store.Endpoint) (v view.L
 	default:
 		command, proof := "SCHAKEL_CLIENT_SECRET=$("+site.AskSecret+") \\\n  schakel listen", ""
 		if clients[client].AuthMethod == token.PrivateKeyJWT {
-			key := site.Quoted(clients[client].ID + ".jwk.json")
+			key := site.Quoted(site.KeyFile(clients[client]))
 			command, proof = "chmod 600 "+key+"\nschakel listen", " --client-key-file "+key
 		}
 		v.Command = command + " \\\n  --url " + site.Quoted(strings.TrimSuffix(d.Absolute("/"), "/")) + " \\\n  --subscription " + subs[sub].ID +
