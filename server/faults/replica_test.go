@@ -12,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"schakel/server/demo"
 	"schakel/server/trial"
 )
 
@@ -38,14 +37,7 @@ func TestMachineLost(t *testing.T) {
 	c.Drain(t)
 	c.receiver.Behave(func(string, string) int { return http.StatusServiceUnavailable }) // what is taken is in the database alone
 	access := c.Token(t, c.creds, "events.publish")
-	some := func() (ids []string) {
-		for range 20 {
-			id, body := trial.NewEvent(c.Own, demo.TypeEnrolled)
-			c.Publish(t, access, body)
-			ids = append(ids, id)
-		}
-		return ids
-	}
+	some := func() []string { return c.some(t, access) }
 	c.ledger.Add(some())
 	reached := time.Now()
 	trial.Eventually(t, "the replica has what was answered", func() (bool, string) { return c.replicaOf(t).After(reached), c.Output.Tail() })

@@ -50,14 +50,7 @@ func TestFailoverWithoutSynchronousCommit(t *testing.T) {
 	c.receiver.Behave(func(string, string) int { return http.StatusServiceUnavailable }) // what is taken is in the database alone
 	c.Start(t)
 	access := c.Token(t, c.creds, "events.publish")
-	some := func() (ids []string) {
-		for range 20 {
-			id, body := trial.NewEvent(c.Own, demo.TypeEnrolled)
-			c.Publish(t, access, body)
-			ids = append(ids, id)
-		}
-		return ids
-	}
+	some := func() []string { return c.some(t, access) }
 	c.ledger.Add(some())
 	primary.Caught(t)
 	link.close()
@@ -114,6 +107,17 @@ func TestStandbyThatIsAway(t *testing.T) {
 		c.ledger.Add([]string{id})
 	}
 	c.settle(t)
+}
+
+// some publishes twenty events, each by itself, and returns their ids.
+func (c *chain) some(t *testing.T, access string) (ids []string) {
+	t.Helper()
+	for range 20 {
+		id, body := trial.NewEvent(c.Own, demo.TypeEnrolled)
+		c.Publish(t, access, body)
+		ids = append(ids, id)
+	}
+	return ids
 }
 
 // within publishes an event without a key and gives the status, 0 when there is none in time.

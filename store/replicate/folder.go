@@ -204,11 +204,15 @@ func (s *snapshot) ended() bool {
 	}
 }
 
-// stop breaks it off and waits for that.
+// stop breaks it off and waits for that, but not for long: a folder that is away may keep it.
 func (s *snapshot) stop() {
-	if s != nil {
-		s.end()
-		<-s.done
+	if s == nil {
+		return
+	}
+	s.end()
+	select {
+	case <-s.done:
+	case <-time.After(turnWait):
 	}
 }
 

@@ -3,15 +3,60 @@ package replicate
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/jmoiron/sqlx"
 )
 
-// Turn has SQLite copy all of its log into the database and begin it anew, as far as readers let it. Nobody in this process writes meanwhile.
-func (r *Replicator) Turn(ctx context.Context) error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+// turnWait bounds how long others wait for a folder that keeps the replica busy.
+const turnWait = 5 * time.Second
+
+// watch lets go of SQLite's log when a step takes too long: the run is over then, and the database goes on as without a replica.
+func (r *Replicator) watch(ctx context.Context) {
+	for tick := time.NewTicker(min(time.Second, r.cfg.Patience)); ; {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			tick.Stop()
+			return
+		}
+		if began := r.began.Load(); began != 0 && time.Since(time.Unix(0, began)) > r.cfg.Patience && r.letGo() {
+			r.cfg.Log.ErrorContext(ctx, "the folder of the replica does not answer: the copy begins anew when it does", "folder", r.cfg.Folder)
+		}
+	}
+}
+
+// letGo ends the reader that holds the log, and reports whether there was one.
+func (r *Replicator) letGo() bool {
+	held := r.held.Swap(nil)
+	if held != nil {
+		held.end()
+	}
+	return held != nil
+}
+
+// abandon ends the run. SQLite may begin its log anew then.
+func (r *Replicator) abandon() {
 	if r.run == nil {
+		return
+	}
+	r.run.copying.stop()
+	r.letGo()
+	r.run = nil
+}
+
+// Turn has SQLite copy all of its log into the database and begin it anew, as far as readers let it. Nobody in this process writes meanwhile. It
+// does nothing when the folder keeps the replica busy for long.
+func (r *Replicator) Turn(ctx context.Context) error {
+	select {
+	case r.turns <- struct{}{}:
+		defer func() { <-r.turns }()
+	case <-time.After(min(turnWait, r.cfg.Patience)):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	if r.run == nil || r.held.Load() == nil {
 		return nil
 	}
 	return r.turn(ctx)
@@ -92,7 +137,11 @@ func (r *Replicator) renew(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r.run.hold.end()
-	r.run.hold = next
+	before := r.held.Load()
+	if before == nil || !r.held.CompareAndSwap(before, next) { // let go meanwhile
+		next.end()
+		return nil
+	}
+	before.end()
 	return nil
 }

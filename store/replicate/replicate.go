@@ -15,7 +15,6 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -35,6 +34,8 @@ type Config struct {
 	Snapshot time.Duration
 	// Keep bounds the age of the moments that can be restored; default 72 h.
 	Keep time.Duration
+	// Patience bounds how long the folder may take to answer, as a share that is away does not, while SQLite's log grows; default 1 min.
+	Patience time.Duration
 	// Made is told of each copy of the whole file, and its size in bytes; default nobody is.
 	Made func(ctx context.Context, bytes int64)
 	Now  func() time.Time
@@ -43,6 +44,7 @@ type Config struct {
 
 func (c Config) withDefaults() Config {
 	c.Every, c.Snapshot, c.Keep = cmp.Or(c.Every, time.Second), cmp.Or(c.Snapshot, 24*time.Hour), cmp.Or(c.Keep, 72*time.Hour)
+	c.Patience = cmp.Or(c.Patience, time.Minute)
 	c.Log = cmp.Or(c.Log, slog.Default())
 	return c
 }
@@ -68,14 +70,15 @@ type Replicator struct {
 
 	mark string // in the folder, while this process copies to it
 
-	mu  sync.Mutex // of run; Turn and Run take turns
-	run *run
+	turns chan struct{} // holds one value while somebody works on run; Turn and Run take turns
+	run   *run
+	held  atomic.Pointer[hold] // that of run
+	began atomic.Int64         // when the step that goes on began, in nanoseconds; 0 between two
 }
 
 // run is a row of segments without a gap.
 type run struct {
 	folder  string
-	hold    *hold
 	at      position
 	seq     int64 // of the segment that was made last
 	logSeq  int64 // of the segment in which the log that SQLite writes now begins
@@ -94,7 +97,7 @@ func New(db *store.DB, path string, cfg Config) (*Replicator, error) {
 	if db.Dialect() != store.SQLite {
 		return nil, errors.New("only a SQLite database is copied to a folder; PostgreSQL has replication of its own")
 	}
-	r := &Replicator{cfg: cfg.withDefaults(), db: db, files: files{path: path}, mark: rand.Text()}
+	r := &Replicator{cfg: cfg.withDefaults(), db: db, files: files{path: path}, mark: rand.Text(), turns: make(chan struct{}, 1)}
 	r.state.Store(&State{})
 	return r, nil
 }
@@ -121,6 +124,9 @@ func (r *Replicator) Run(ctx context.Context) error {
 	defer r.db.OwnLog(nil)
 	tick := time.NewTicker(r.cfg.Every)
 	defer tick.Stop()
+	watched, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	go r.watch(watched)
 	for {
 		r.look(ctx)
 		select {
@@ -133,13 +139,13 @@ func (r *Replicator) Run(ctx context.Context) error {
 
 // finish copies the rest and lets go of the database.
 func (r *Replicator) finish(ctx context.Context) error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	r.turns <- struct{}{}
+	defer func() { <-r.turns }()
 	if r.run == nil {
 		return nil
 	}
 	r.run.copying.stop()
-	if s := r.run.copying; s != nil && s.err != nil {
+	if s := r.run.copying; s != nil && (!s.ended() || s.err != nil) {
 		r.run.copying = nil // broken off
 	}
 	err := r.step(ctx)
@@ -149,10 +155,12 @@ func (r *Replicator) finish(ctx context.Context) error {
 
 // look does what is due, and tells of it when it fails for the first time and when it works again.
 func (r *Replicator) look(ctx context.Context) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	r.turns <- struct{}{}
+	defer func() { <-r.turns }()
 	now, before := r.cfg.Now(), r.state.Load()
+	r.began.Store(time.Now().UnixNano())
 	err := r.step(ctx)
+	r.began.Store(0)
 	if ctx.Err() != nil && err != nil {
 		return
 	}
@@ -163,7 +171,7 @@ func (r *Replicator) look(ctx context.Context) {
 		if before.Failure == "" {
 			r.cfg.Log.ErrorContext(ctx, "the database is not copied to its folder; this is tried again", "folder", r.cfg.Folder, "error", err)
 		}
-		if r.run != nil && (errors.Is(err, errGap) || r.run.waiting > maxPending) {
+		if r.run != nil && (errors.Is(err, errGap) || errors.Is(err, errChecksum) || r.run.waiting > maxPending) {
 			r.cfg.Log.WarnContext(ctx, "the copy of the database begins anew", "run", r.run.folder, "error", err)
 			r.abandon()
 		}
@@ -174,16 +182,6 @@ func (r *Replicator) look(ctx context.Context) {
 		}
 	}
 	r.state.Store(&next)
-}
-
-// abandon ends the run. SQLite may begin its log anew then.
-func (r *Replicator) abandon() {
-	if r.run == nil {
-		return
-	}
-	r.run.copying.stop()
-	r.run.hold.end()
-	r.run = nil
 }
 
 // step copies what was committed since the last one.
@@ -236,7 +234,7 @@ func (r *Replicator) begin(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	u := &run{hold: held, logSeq: 1}
+	u := &run{logSeq: 1}
 	if err = r.files.open(); err == nil {
 		u.folder, err = newRun(r.cfg.Folder, r.cfg.Now())
 	}
@@ -250,6 +248,7 @@ func (r *Replicator) begin(ctx context.Context) error {
 	}
 	u.at = position{salt: is.salt}
 	r.run = u
+	r.held.Store(held)
 	r.copy()
 	return nil
 }
@@ -301,12 +300,18 @@ func (r *Replicator) collect() error {
 	if err != nil {
 		return err
 	}
+	if r.held.Load() == nil { // asked after the index was read, so that it was held then
+		return fmt.Errorf("%w: the folder did not answer for %s, and SQLite's log was let go", errGap, r.cfg.Patience)
+	}
 	now := r.cfg.Now() // what is committed later is in none of these segments
 	if is.salt != u.at.salt {
 		if u.at.frame > 0 && !is.follows(u.at.salt) {
 			return fmt.Errorf("%w: SQLite's log began anew before all of it was copied", errGap)
 		}
 		u.at, u.logSeq = position{salt: is.salt}, u.seq+1
+	}
+	if is.frames < u.at.frame {
+		return fmt.Errorf("%w: SQLite's log is shorter than what was copied of it", errGap)
 	}
 	for u.at.frame < is.frames {
 		s, at, err := r.files.read(u.at, is)

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -246,6 +247,40 @@ func TestMountIsGone(t *testing.T) {
 	stop()
 	if back, _ := restored(t, folder, time.Time{}, ""); count(t, back) != 3 {
 		t.Errorf("begun anew, it has %d", count(t, back))
+	}
+}
+
+// TestFolderHangs has the folder answer nothing, as a share does whose server is away: SQLite's log is let go, so that it does not fill the disk, and the
+// copy begins anew when the folder answers.
+func TestFolderHangs(t *testing.T) {
+	t.Parallel()
+	const patience = 2 * time.Second
+	db, path := open(t)
+	must(t, db.LimitLog(t.Context(), 0))
+	folder := filepath.Join(t.TempDir(), "copy")
+	r, stop := start(t, db, path, replicate.Config{Folder: folder, Every: 5 * time.Millisecond, Patience: patience})
+	set(t, db, "counter", "1")
+	until(t, r)
+	mark := filepath.Join(folder, "lock")
+	must(t, os.Rename(mark, mark+".kept"))
+	must(t, syscall.Mkfifo(mark, 0o600)) // whoever reads it waits for a writer
+	size := int64(1)
+	for n := 2; size > 0 || time.Since(r.State().Since) < patience; n++ {
+		set(t, db, "counter", strings.Repeat("x", 30_000)+strconv.Itoa(n))
+		must(t, db.Checkpoint(t.Context()))
+		info, err := os.Stat(path + "-wal")
+		must(t, err)
+		size = info.Size()
+	}
+	fifo, err := os.OpenFile(mark, os.O_RDWR, 0)
+	must(t, err)
+	must(t, os.Rename(mark+".kept", mark))
+	must(t, fifo.Close())
+	set(t, db, "counter", "1000")
+	until(t, r)
+	stop()
+	if back, _ := restored(t, folder, time.Time{}, ""); count(t, back) != 1000 {
+		t.Errorf("it has %d", count(t, back))
 	}
 }
 
