@@ -122,7 +122,7 @@ func (v AdminEndpointView) waiting(ctx context.Context, items []ui.Item) []ui.It
 func (v AdminEndpointView) subscriptions(ctx context.Context) ui.TableView {
 	return ui.TableView{
 		ID: "subscriptions", Caption: i18n.T(ctx, "partners.endpoint.subscriptions-at"), Total: len(v.Subscriptions), Noun: [2]string{i18n.T(ctx, "partners.noun.subscription"), i18n.T(ctx, "partners.noun.subscriptions")},
-		Dense: true, Columns: leaveOut(subscriptionColumns(ctx), 1, 3), Empty: ui.Empty{Text: i18n.T(ctx, "partners.endpoint.no-subscription-yet")},
+		Dense: true, Columns: leaveOut(subscriptionColumns(ctx), 1, 2), Empty: ui.Empty{Text: i18n.T(ctx, "partners.endpoint.no-subscription-yet")},
 	}
 }
 
@@ -346,7 +346,7 @@ func AdminEndpoint(p ui.Page, v AdminEndpointView) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Rows(v.subscriptions(ctx), v.Subscriptions, func(r SubscriptionRow) ui.Cells { return leaveOut(subscriptionRow(r, v.Now), 1, 3) }).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Rows(v.subscriptions(ctx), v.Subscriptions, func(r SubscriptionRow) ui.Cells { return leaveOut(subscriptionRow(r, v.Now), 1, 2) }).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

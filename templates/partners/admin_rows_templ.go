@@ -20,7 +20,7 @@ import (
 )
 
 func subscriptionRow(r SubscriptionRow, now time.Time) ui.Cells {
-	return ui.Cells{ui.ShortLink(r.Name, r.Href), r.Partner.ShortLink(), r.getsCell(), r.Endpoint.ShortLink(), ui.StateOr(r.Status, r.Unready), ui.Ago(r.Since, now)}
+	return ui.Cells{r.nameCell(), r.Partner.ShortLink(), r.Endpoint.ShortLink(), ui.StateOr(r.Status, r.Unready), ui.Ago(r.Since, now)}
 }
 
 // leaveOut drops the columns that say what the page is about already, so that the others have room.
@@ -38,7 +38,39 @@ func clientRow(r ClientRow, now time.Time) ui.Cells {
 	return ui.Cells{ui.ShortLink(r.Name, r.Href), r.Partner.ShortLink(), ui.ShortID(r.Method), ui.ShortID(strings.Join(r.Scopes, " ")), r.stateCell(), ui.Ago(r.Since, now)}
 }
 
-func (r SubscriptionRow) getsCell() templ.Component {
+func (r SubscriptionRow) nameCell() templ.Component {
+	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
+		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
+		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
+			return templ_7745c5c3_CtxErr
+		}
+		templ_7745c5c3_Buffer, templ_7745c5c3_IsBuffer := templruntime.GetBuffer(templ_7745c5c3_W)
+		if !templ_7745c5c3_IsBuffer {
+			defer func() {
+				templ_7745c5c3_BufErr := templruntime.ReleaseBuffer(templ_7745c5c3_Buffer)
+				if templ_7745c5c3_Err == nil {
+					templ_7745c5c3_Err = templ_7745c5c3_BufErr
+				}
+			}()
+		}
+		ctx = templ.InitializeContext(ctx)
+		ctx = templ.ClearChildren(ctx)
+		if len(r.Types) == 0 {
+			templ_7745c5c3_Err = ui.ShortLink(r.Name, r.Href).Render(ctx, templ_7745c5c3_Buffer)
+			if templ_7745c5c3_Err != nil {
+				return templ_7745c5c3_Err
+			}
+		} else {
+			templ_7745c5c3_Err = ui.Stack(ui.ShortLink(r.Name, r.Href), r.gets()).Render(ctx, templ_7745c5c3_Buffer)
+			if templ_7745c5c3_Err != nil {
+				return templ_7745c5c3_Err
+			}
+		}
+		return nil
+	})
+}
+
+func (r SubscriptionRow) gets() templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -60,17 +92,17 @@ func (r SubscriptionRow) getsCell() templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-		} else if len(r.Types) > 1 {
+		} else {
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<span title=\"")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			var templ_7745c5c3_Var2 string
-			templ_7745c5c3_Var2, templ_7745c5c3_Err = templruntime.NewAttributeExpression(strings.Join(r.Types, ", ")).Resolve(ctx)
+			var templ_7745c5c3_Var3 string
+			templ_7745c5c3_Var3, templ_7745c5c3_Err = templruntime.NewAttributeExpression(strings.Join(r.Types, ", ")).Resolve(ctx)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `partners/admin_rows.templ`, Line: 36, Col: 43}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `partners/admin_rows.templ`, Line: 44, Col: 43}
 			}
-			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ_7745c5c3_Var2)
+			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ_7745c5c3_Var3)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -78,21 +110,16 @@ func (r SubscriptionRow) getsCell() templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			var templ_7745c5c3_Var3 string
-			templ_7745c5c3_Var3, templ_7745c5c3_Err = templ.JoinStringErrs(i18n.T(ctx, "partners.subscription.types-count", len(r.Types)))
+			var templ_7745c5c3_Var4 string
+			templ_7745c5c3_Var4, templ_7745c5c3_Err = templ.JoinStringErrs(i18n.T(ctx, "partners.subscription.types-count", len(r.Types)))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `partners/admin_rows.templ`, Line: 36, Col: 110}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `partners/admin_rows.templ`, Line: 44, Col: 110}
 			}
-			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var3))
+			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var4))
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 3, "</span>")
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-		} else {
-			templ_7745c5c3_Err = ui.None().Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -127,12 +154,12 @@ func (r ClientRow) stateCell() templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if r.Waiting {
-			var templ_7745c5c3_Var5 string
-			templ_7745c5c3_Var5, templ_7745c5c3_Err = templ.JoinStringErrs(" ")
+			var templ_7745c5c3_Var6 string
+			templ_7745c5c3_Var6, templ_7745c5c3_Err = templ.JoinStringErrs(" ")
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `partners/admin_rows.templ`, Line: 46, Col: 8}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `partners/admin_rows.templ`, Line: 52, Col: 8}
 			}
-			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var5))
+			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var6))
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -153,10 +180,11 @@ func (r ClientRow) stateCell() templ.Component {
 type SubscriptionRow struct {
 	Name, Href        string
 	Partner, Endpoint ui.Named
-	Types             []string
-	Status            string
-	Unready           *ui.Unready
-	Since             time.Time
+	// Types are shown below the name; empty where the name is them.
+	Types   []string
+	Status  string
+	Unready *ui.Unready
+	Since   time.Time
 }
 
 // ClientRow is one client of a list for administrators.
@@ -172,7 +200,7 @@ type ClientRow struct {
 }
 
 func subscriptionColumns(ctx context.Context) []ui.Column {
-	return []ui.Column{{Label: i18n.T(ctx, "partners.label.subscription")}, {Label: i18n.T(ctx, "partners.label.partner"), Bare: true}, {Label: i18n.T(ctx, "partners.label.gets"), Bare: true}, {Label: i18n.T(ctx, "partners.label.endpoint"), Bare: true}, {Label: i18n.T(ctx, "partners.label.state"), Whole: true, Bare: true}, {Label: i18n.T(ctx, "partners.label.asked"), Whole: true}}
+	return []ui.Column{{Label: i18n.T(ctx, "partners.label.subscription")}, {Label: i18n.T(ctx, "partners.label.partner"), Bare: true}, {Label: i18n.T(ctx, "partners.label.endpoint"), Bare: true}, {Label: i18n.T(ctx, "partners.label.state"), Whole: true, Bare: true}, {Label: i18n.T(ctx, "partners.label.asked"), Whole: true}}
 }
 
 func clientColumns(ctx context.Context) []ui.Column {

@@ -271,10 +271,44 @@ func EndpointListPage(p ui.Page, v EndpointListView) templ.Component {
 
 // OwnSubscription is one subscription in a list.
 type OwnSubscription struct {
-	Label, Href, Types, State string
-	Endpoint, EndpointHref    string
-	Unready                   *ui.Unready
-	Since                     time.Time
+	Label, Href            string
+	Types                  string // below the label; empty where that is them
+	State                  string
+	Endpoint, EndpointHref string
+	Unready                *ui.Unready
+	Since                  time.Time
+}
+
+func (r OwnSubscription) nameCell() templ.Component {
+	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
+		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
+		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
+			return templ_7745c5c3_CtxErr
+		}
+		templ_7745c5c3_Buffer, templ_7745c5c3_IsBuffer := templruntime.GetBuffer(templ_7745c5c3_W)
+		if !templ_7745c5c3_IsBuffer {
+			defer func() {
+				templ_7745c5c3_BufErr := templruntime.ReleaseBuffer(templ_7745c5c3_Buffer)
+				if templ_7745c5c3_Err == nil {
+					templ_7745c5c3_Err = templ_7745c5c3_BufErr
+				}
+			}()
+		}
+		ctx = templ.InitializeContext(ctx)
+		ctx = templ.ClearChildren(ctx)
+		if r.Types == "" {
+			templ_7745c5c3_Err = ui.Link(r.Label, r.Href).Render(ctx, templ_7745c5c3_Buffer)
+			if templ_7745c5c3_Err != nil {
+				return templ_7745c5c3_Err
+			}
+		} else {
+			templ_7745c5c3_Err = ui.Stack(ui.Link(r.Label, r.Href), ui.PlainText(r.Types)).Render(ctx, templ_7745c5c3_Buffer)
+			if templ_7745c5c3_Err != nil {
+				return templ_7745c5c3_Err
+			}
+		}
+		return nil
+	})
 }
 
 // SubscriptionListView lists the subscriptions of one organisation.
@@ -327,7 +361,7 @@ func SubscriptionListPage(p ui.Page, v SubscriptionListView) templ.Component {
 		}
 		ctx = templ.InitializeContext(ctx)
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Var8 := templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
+		templ_7745c5c3_Var9 := templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 			templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 			templ_7745c5c3_Buffer, templ_7745c5c3_IsBuffer := templruntime.GetBuffer(templ_7745c5c3_W)
 			if !templ_7745c5c3_IsBuffer {
@@ -343,7 +377,7 @@ func SubscriptionListPage(p ui.Page, v SubscriptionListView) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Var9 := templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
+			templ_7745c5c3_Var10 := templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 				templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 				templ_7745c5c3_Buffer, templ_7745c5c3_IsBuffer := templruntime.GetBuffer(templ_7745c5c3_W)
 				if !templ_7745c5c3_IsBuffer {
@@ -369,15 +403,15 @@ func SubscriptionListPage(p ui.Page, v SubscriptionListView) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.FilterBar(v.Action, v.Action).Render(templ.WithChildren(ctx, templ_7745c5c3_Var9), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.FilterBar(v.Action, v.Action).Render(templ.WithChildren(ctx, templ_7745c5c3_Var10), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Err = ui.Rows(ui.TableView{ID: "subscriptions", Caption: i18n.T(ctx, "partners.label.subscriptions"), Total: v.Total, Noun: [2]string{i18n.T(ctx, "partners.noun.subscription"), i18n.T(ctx, "partners.noun.subscriptions")},
-				Columns: []ui.Column{{Label: i18n.T(ctx, "partners.label.subscription")}, {Label: i18n.T(ctx, "partners.label.gets")}, {Label: i18n.T(ctx, "partners.label.endpoint")}, {Label: i18n.T(ctx, "partners.label.state")}, {Label: i18n.T(ctx, "partners.label.last-change")}},
+				Columns: []ui.Column{{Label: i18n.T(ctx, "partners.label.subscription")}, {Label: i18n.T(ctx, "partners.label.endpoint")}, {Label: i18n.T(ctx, "partners.label.state")}, {Label: i18n.T(ctx, "partners.label.last-change")}},
 				Empty:   v.empty(ctx), Pager: v.Pager}, v.Rows, func(r OwnSubscription) ui.Cells {
 				return ui.Cells{
-					ui.Link(r.Label, r.Href), ui.PlainText(r.Types), ui.Link(r.Endpoint, r.EndpointHref), ui.StateOr(r.State, r.Unready), ui.Ago(r.Since, v.Now),
+					r.nameCell(), ui.Link(r.Endpoint, r.EndpointHref), ui.StateOr(r.State, r.Unready), ui.Ago(r.Since, v.Now),
 				}
 			}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
@@ -385,7 +419,7 @@ func SubscriptionListPage(p ui.Page, v SubscriptionListView) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = ui.Layout(p).Render(templ.WithChildren(ctx, templ_7745c5c3_Var8), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Layout(p).Render(templ.WithChildren(ctx, templ_7745c5c3_Var9), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

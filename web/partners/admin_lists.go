@@ -170,9 +170,12 @@ func subscriptionRows(ctx context.Context, n site.AdminNames, ready *site.Readin
 	return rows, nil
 }
 
-// gets returns the event types of a subscription, or its dataset.
+// gets returns the event types of a subscription, or its dataset; nothing where it has no name, and is called after them.
 func gets(ctx context.Context, s store.Subscription) []string {
-	if s.DatasetID != "" {
+	switch {
+	case s.Name == "":
+		return nil
+	case s.DatasetID != "":
 		return []string{site.GetsText(ctx, s)}
 	}
 	return s.Types

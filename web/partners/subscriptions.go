@@ -73,6 +73,9 @@ func (d ownerPages) subscriptionRow(ctx context.Context, s store.Subscription, e
 		Label: site.SubscriptionLabel(ctx, s), Href: d.Href("/subscriptions/" + s.ID), Types: site.GetsText(ctx, s), State: s.Status,
 		Endpoint: i18n.T(ctx, "partners.subscription.endpoint-ended"), EndpointHref: d.Href("/endpoints/" + s.EndpointID), Since: s.UpdatedAt.Time,
 	}
+	if row.Types == row.Label {
+		row.Types = ""
+	}
 	for _, e := range endpoints {
 		if e.ID == s.EndpointID {
 			row.Endpoint = e.Name
