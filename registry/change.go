@@ -45,13 +45,18 @@ func (c Config) MailChange(ctx context.Context, tx *store.Tx, actor Actor, partn
 	for _, change := range changes {
 		lines = append(lines, change.Line())
 	}
-	letter := func(path string) Message {
-		return c.Letter(subject, path, i18n.M("mail.change.by", actor.Label())).Lines(lines...).Lines("mail.change.advice").Of(partnerID)
+	letter := func(path string, advice i18n.Message) Message {
+		return c.Letter(subject, path, i18n.M("mail.change.by", actor.Label())).Lines(lines...).Lines(advice).Of(partnerID)
 	}
-	if err := c.MailAdministrators(ctx, tx, letter(pages.Administrator)); err != nil || partnerID == "" {
+	const unexpected = "mail.change.advice"
+	reader, advice := ChangeSettings, i18n.Message(unexpected)
+	if pages.Decision != "" {
+		reader, advice = DecideApprovals, pages.Decision
+	}
+	if err := c.MailAllowed(ctx, tx, reader, letter(pages.Administrator, advice)); err != nil || partnerID == "" {
 		return err
 	}
-	return c.MailManagers(ctx, tx, partnerID, letter(pages.Partner))
+	return c.MailManagers(ctx, tx, partnerID, letter(pages.Partner, unexpected))
 }
 
 // MailManagers queues a message to the people of a partner who may change who its people are.
@@ -66,7 +71,11 @@ func (c Config) MailManagers(ctx context.Context, tx *store.Tx, partnerID string
 }
 
 // ChangePages are the pages of what changed, by who reads them.
-type ChangePages struct{ Administrator, Partner string }
+type ChangePages struct {
+	Administrator, Partner string
+	// Decision asks who may approve the change to do so; empty when it waits for no approval.
+	Decision i18n.Message
+}
 
 // Differences keeps the changes that change something.
 func Differences(all ...Change) []Change {

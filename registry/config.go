@@ -27,7 +27,7 @@ type Config struct {
 	BaseURL string
 	// Organisation is the name of the organisation that runs this Schakel.
 	Organisation string
-	// Language and TimeZone apply to mails to whoever chose none. Default English and UTC.
+	// Language and TimeZone apply to mails to whoever chose none, the language until they log in. Default English and UTC.
 	Language i18n.Lang
 	TimeZone *time.Location
 	// TermsVersion names the terms a partner accepts. Default "1".

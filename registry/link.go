@@ -107,6 +107,12 @@ func linkHash(token string) []byte {
 	return sum[:]
 }
 
+// MailInvitation makes the mail with which an actor invites somebody in a role.
+func (c Config) MailInvitation(actor Actor, role, token string) Message {
+	return c.Letter(i18n.M("mail.invitation.subject", c.Organisation), LinkInvitation.Path(token),
+		i18n.M("mail.invitation.by", actor.Label(), c.Organisation, i18n.Word("registry.role", role)), "mail.invitation.link").LetsIn()
+}
+
 // MailPassword makes the mail with a link to choose a password.
 func (c Config) MailPassword(purpose LinkPurpose, token string) Message {
 	if purpose == LinkInvitation {

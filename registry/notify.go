@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -81,14 +82,15 @@ func (c Config) OpenMail(mail store.Mail) (store.Mail, error) {
 	return mail, Wrap("open mail", err)
 }
 
-// LocaleOf is the language and time zone of the account with an address; what it does not choose is the organisation's.
+// LocaleOf is the language and time zone of the account with an address. Who chose no language has that of the last login; all else is the
+// organisation's.
 func (c Config) LocaleOf(ctx context.Context, accounts AccountReader, email string) (*i18n.Locale, error) {
 	lang, zone := c.Language, c.TimeZone
 	account, err := accounts.AccountByEmail(ctx, CleanEmail(email))
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return nil, fmt.Errorf("find the language of a recipient: %w", err)
 	}
-	if chosen, ok := i18n.LangOf(account.Language); ok {
+	if chosen, ok := i18n.LangOf(cmp.Or(account.Language, account.LastLanguage)); ok {
 		lang = chosen
 	}
 	if account.TimeZone != "" {

@@ -218,7 +218,7 @@ func (d *demonstration) tell(ctx context.Context, streams cli.Streams) error {
 	fmt.Fprintf(out, "Receiver of the partners: %s (break it and mend it there)\n", d.control)
 	fmt.Fprintf(out, "Events flow. Some fail: see %s/admin/dead-letters within a minute, and resend them.\n", d.a.base)
 	for _, r := range state.Relaxations() {
-		fmt.Fprintf(out, "For this demonstration %s is relaxed: %s (%s).\n", strings.Join(r.Relaxes(), ", "), r.Text(r.After), r.Title)
+		fmt.Fprintf(out, "For this demonstration a setting is less strict than rule %s. %s: %s.\n", strings.Join(r.Relaxes(), ", "), r.Title, r.Text(r.After))
 	}
 	fmt.Fprintln(out, "For this demonstration administrators need no second factor; the settings page asks for one by default.")
 	fmt.Fprintf(out, "All data is in %s. Stop with Ctrl-C.\n", d.dir)

@@ -40,8 +40,9 @@ type Account struct {
 	LastLoginAt  Time   `db:"last_login_at"`
 	// PreviousLoginAt is the login before the last one; zero when there was none.
 	PreviousLoginAt Time   `db:"previous_login_at"`
-	Language        string `db:"language"`  // of the portal, as a BCP 47 tag; empty follows the browser
-	TimeZone        string `db:"time_zone"` // IANA name, such as Europe/Amsterdam; empty follows the browser
+	Language        string `db:"language"`      // of the portal, as a BCP 47 tag; empty follows the browser
+	LastLanguage    string `db:"last_language"` // of the pages on which it logged in last; empty when not known
+	TimeZone        string `db:"time_zone"`     // IANA name, such as Europe/Amsterdam; empty follows the browser
 	// Notify and the fields below choose the mails about issues, dead letters and held deliveries. The default is immediately.
 	Notify      string `db:"notify"`
 	DigestEvery string `db:"digest_every"`
@@ -68,7 +69,7 @@ func (tx *Tx) InsertAccount(ctx context.Context, a *Account) error {
 func (tx *Tx) UpdateAccount(ctx context.Context, a *Account) error {
 	a.UpdatedAt = tx.Now
 	return tx.update(ctx, "account", a, "email", "name", "password_hash", "role", "partner_id", "status", "session_epoch",
-		"updated_at", "last_login_at", "previous_login_at", "language", "time_zone",
+		"updated_at", "last_login_at", "previous_login_at", "language", "last_language", "time_zone",
 		"notify", "digest_every", "digest_day", "digest_hour", "digest_due", "digest_from", "short_password")
 }
 

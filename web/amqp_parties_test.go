@@ -99,7 +99,7 @@ func (w *amqpWorld) checkPartnerParty(t *testing.T, own string) {
 	wantWords(t, text(w.admin.get("/admin/endpoints/"+idOf(endpoint))), "Fill in its HER-id and queues")
 	wantWords(t, text(w.admin.get("/admin/amqp")), "Endpoints without a party", "Queues of Partner of pat@example.nl")
 	form := w.partyForm("endpoint", idOf(endpoint))
-	wantWords(t, text(w.staff.get("/partner/amqp/parties/new?endpoint="+idOf(endpoint))), "As CloudEvents instead")
+	wantWords(t, text(w.staff.get("/partner/amqp/parties/new?endpoint="+idOf(endpoint))), "Fill in the form for a queue with CloudEvents")
 	noError(t, w.db.Write(t.Context(), func(tx *store.Tx) error {
 		p, err := tx.Partner(t.Context(), w.owner)
 		if p.HerID = "200"; err == nil {

@@ -167,6 +167,15 @@ func TestNewDestinationIsApproved(t *testing.T) {
 	if !told[testEmail] || !told[m.staff.Email] {
 		t.Errorf("told of the change: %v", told)
 	}
+	const decide = "You decide about this. Approve or decline it on this page:"
+	for _, one := range mails {
+		body := must(m.reg.Mails.Get(ctx, registry.SystemActor(), one.ID))(t).Body
+		if mine := one.Recipient == testEmail; strings.Contains(one.Subject, "once it is approved") && (strings.Contains(body, decide) != mine || mine && !strings.Contains(body, admin)) {
+			t.Errorf("%s was mailed %s", one.Recipient, body)
+		}
+	}
+	wantPage(t, m.browser.get(here+"/edit"), http.StatusOK, "Another address waits until it is approved")
+	lacks(t, text(m.browser.get("/partner/endpoints/new?kind=webhook")), "Another address waits")
 	wantPage(t, m.admin.post(admin+"/decline", id), http.StatusUnprocessableEntity, `href="#decline-reason"`)
 	declined := url.Values{"move": id["move"], "reason": {"we do not know that host"}}
 	wantRedirect(t, m.admin.post(admin+"/decline", declined), admin)

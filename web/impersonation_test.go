@@ -67,7 +67,7 @@ func TestLookalikeNames(t *testing.T) {
 		name, email string
 		tells       []string
 	}{
-		"Cyrillic":      {"Sсhоlengroер Noord", "eve@evil.example", []string{"The name resembles Scholengroep Noord, OIN " + noordOIN + ", with mail domain noord.nl.", `href="/admin/partners/` + known.ID + `"`}},
+		"Cyrillic":      {"Sсhоlengroер Noord", "eve@evil.example", []string{"The name resembles Scholengroep Noord, OIN " + noordOIN + ", with mail domain noord.nl.", "The letters in brackets are Cyrillic: S[с]h[о]lengro[е][р] Noord", `href="/admin/partners/` + known.ID + `"`}},
 		"legal form":    {"STICHTING Scholengroep-Noord", "eve@evil2.example", []string{"The name resembles Scholengroep Noord"}},
 		"typing error":  {"Scholengroep Nord", "eve@evil3.example", []string{"The name resembles Scholengroep Noord"}},
 		"own":           {"Chain 0ffice B.V.", "eve@evil4.example", []string{"The name resembles that of your own organisation, Chain Office."}},

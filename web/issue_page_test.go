@@ -42,7 +42,7 @@ func TestIssueRequestIsEncrypted(t *testing.T) {
 	wantRedirect(t, w.first.browser.post(here+"/encryption", url.Values{"encryption": {public}}), here)
 	page := wantPage(t, w.admin.get("/admin/issues/"+w.issueOf(d, "http-503").ID), http.StatusOK, "application/jose", "sample-curl")
 	lacks(t, page, "Noor Jansen")
-	wantPage(t, w.first.browser.get("/partner/deliveries/"+d.ID), http.StatusOK, "Noor Jansen", "JWE, with a JWK set")
+	wantPage(t, w.first.browser.get("/partner/deliveries/"+d.ID), http.StatusOK, "Noor Jansen", "Encrypted (JWE) with the keys that were filled in")
 }
 
 var commandOnPage = regexp.MustCompile(`(?s)id="sample-curl">(.*?)</code>`)

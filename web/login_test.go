@@ -503,4 +503,9 @@ func TestOwnLanguage(t *testing.T) {
 	wantRedirect(t, save("", ""), "/account")
 	b.header.Set("Accept-Language", "nl")
 	wantWords(t, text(b.get("/account")), "Account sinds")
+	// Mails to who follows the browser are in the language of the last login.
+	b.login(t, testEmail)
+	if got := must(h.db.AccountByEmail(t.Context(), testEmail))(t); got.Language != "" || got.LastLanguage != "nl" {
+		t.Errorf("after a login on Dutch pages: %q, %q", got.Language, got.LastLanguage)
+	}
 }

@@ -3,6 +3,7 @@ package web
 import (
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -54,6 +55,9 @@ func TestManagersInviteTheirColleagues(t *testing.T) {
 	}
 	page := "/partner/people/" + ida.ID
 	first := w.lastLink(email)
+	newest := must2(w.db.Mails(t.Context(), store.Page{Number: 1, Size: 50}))(t)
+	at := slices.IndexFunc(newest, func(m store.Mail) bool { return m.Recipient == email })
+	wantWords(t, must(w.reg.Mails.Get(t.Context(), registry.SystemActor(), newest[at].ID))(t).Body, "Pat", "invited you to the portal of", "with the role of reader")
 	wantPage(t, manager.get("/partner/people"), http.StatusOK, "Ida is invited", "Ida", "Reader", "link works until")
 	w.clock.Advance(7*24*time.Hour + time.Minute)
 	manager = w.browser().login(t, w.first.email)

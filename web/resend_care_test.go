@@ -208,6 +208,9 @@ func TestAttentionRespectsDeliveryWindows(t *testing.T) {
 		if got := strings.Contains(text(w.admin.get("/admin")), "/admin/endpoints/"+w.first.endpoint); got != want {
 			t.Errorf("at %s listed: %v, want %v", w.clock.Now(), got, want)
 		}
+		if got := strings.Contains(text(w.browser().login(t, w.first.email).get("/partner")), "Endpoints that are stopped or late"); got != want {
+			t.Errorf("at %s listed for the partner: %v, want %v", w.clock.Now(), got, want)
+		}
 	}
 	w.clock.Advance(10 * time.Minute)
 	attention(false)

@@ -54,7 +54,7 @@ func TestSubscriptionEncryptionPage(t *testing.T) {
 	wantPage(t, b.post(here+"/encryption", form(`{"kty":"oct","k":"AAAA"}`)), http.StatusUnprocessableEntity, `href="#encryption"`, "secret or private key")
 	wantPage(t, b.post(here+"/encryption", form("https://example.nl/jwks")), http.StatusUnprocessableEntity, "could not be read")
 	wantRedirect(t, b.post(here+"/encryption", form(public)), here)
-	wantWords(t, text(b.get(here)), "JWE, with a JWK set SHA-256")
+	wantWords(t, text(b.get(here)), "Encrypted (JWE) with the keys that were filled in; their fingerprint begins with")
 	wantPage(t, b.get(here+"/encryption"), http.StatusOK, "theirs", jwe.AlgECDH)
 	s := must(h.db.Subscription(t.Context(), idOf(here)))(t)
 	if seed, err := partners.OpenEncryptSeed(must(registry.VaultFromKey(bytes.Repeat([]byte{7}, 32)))(t), s.EncryptSeed); err != nil || len(seed) != 32 {

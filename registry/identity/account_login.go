@@ -203,6 +203,7 @@ func loggedIn(ctx context.Context, tx *store.Tx, id string) (store.Account, erro
 		return store.Account{}, cmp.Or(err, ErrPartnerEnded)
 	}
 	account.PreviousLoginAt, account.LastLoginAt = account.LastLoginAt, tx.Now
+	account.LastLanguage = string(i18n.From(ctx).Lang)
 	if err := tx.UpdateAccount(ctx, &account); err != nil {
 		return store.Account{}, fmt.Errorf("note login: %w", err)
 	}

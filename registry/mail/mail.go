@@ -133,15 +133,15 @@ type PasswordLinks interface {
 // PasswordLink mails a link with which the owner of an account chooses a password. It answers nil for an unknown address too, so
 // that nobody learns who has an account.
 func (m *Mails) PasswordLink(ctx context.Context, accounts PasswordLinks, email string) error {
-	return m.mailLink(ctx, accounts.PasswordLink, email)
+	return m.mailLink(ctx, accounts.PasswordLink, email, nil)
 }
 
-// InvitationLink is PasswordLink for somebody else, by who invites them or sends the link again.
-func (m *Mails) InvitationLink(ctx context.Context, accounts PasswordLinks, email string) error {
-	return m.mailLink(ctx, accounts.InvitationLink, email)
+// InvitationLink is PasswordLink for somebody else, by the actor who invites them or sends the link again.
+func (m *Mails) InvitationLink(ctx context.Context, actor registry.Actor, accounts PasswordLinks, email string) error {
+	return m.mailLink(ctx, accounts.InvitationLink, email, &actor)
 }
 
-func (m *Mails) mailLink(ctx context.Context, link func(ctx context.Context, email string) (registry.LinkPurpose, string, error), email string) error {
+func (m *Mails) mailLink(ctx context.Context, link func(ctx context.Context, email string) (registry.LinkPurpose, string, error), email string, by *registry.Actor) error {
 	purpose, token, err := link(ctx, email)
 	if err != nil {
 		if errors.Is(err, store.ErrNotFound) {
@@ -150,7 +150,15 @@ func (m *Mails) mailLink(ctx context.Context, link func(ctx context.Context, ema
 		return fmt.Errorf("make password link: %w", err)
 	}
 	return m.cfg.DB.Write(ctx, func(tx *store.Tx) error {
-		return m.cfg.Mail(ctx, tx, registry.CleanEmail(email), m.cfg.MailPassword(purpose, token))
+		msg := m.cfg.MailPassword(purpose, token)
+		if by != nil && purpose == registry.LinkInvitation {
+			invited, err := tx.AccountByEmail(ctx, registry.CleanEmail(email))
+			if err != nil {
+				return fmt.Errorf("find who is invited: %w", err)
+			}
+			msg = m.cfg.MailInvitation(*by, invited.Role, token)
+		}
+		return m.cfg.Mail(ctx, tx, registry.CleanEmail(email), msg)
 	})
 }
 

@@ -9,6 +9,9 @@ import (
 	"schakel/templates/i18n"
 )
 
+// moveApprovalSubject is that of mails about a destination that waits for an approval.
+const moveApprovalSubject = "partners.mail.move-approval-subject"
+
 // mailRedirected tells the people of a partner and the administrators when an endpoint sends elsewhere, or proves itself otherwise there, or is
 // to: subject says which, and page is below that of the endpoint.
 func (e *Endpoints) mailRedirected(ctx context.Context, tx *store.Tx, actor registry.Actor, before, after store.Endpoint, subject, page string) error {
@@ -17,8 +20,11 @@ func (e *Endpoints) mailRedirected(ctx context.Context, tx *store.Tx, actor regi
 		return registry.Found("partner", err)
 	}
 	changes := destinationChanges(before, after)
-	return e.cfg.MailChange(ctx, tx, actor, after.PartnerID, i18n.M(subject, after.Name, owner.Name),
-		registry.ChangePages{Administrator: "/admin/endpoints/" + after.ID + page, Partner: registry.PartnerPath(owner) + "/endpoints/" + after.ID + page}, changes)
+	pages := registry.ChangePages{Administrator: "/admin/endpoints/" + after.ID + page, Partner: registry.PartnerPath(owner) + "/endpoints/" + after.ID + page}
+	if subject == moveApprovalSubject {
+		pages.Decision = "partners.mail.move-decide"
+	}
+	return e.cfg.MailChange(ctx, tx, actor, after.PartnerID, i18n.M(subject, after.Name, owner.Name), pages, changes)
 }
 
 // destinationChanges lists what differs between two destinations of an endpoint. Of what is not told, such as the parameters of an address, it says

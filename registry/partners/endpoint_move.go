@@ -66,18 +66,27 @@ func (e *Endpoints) waitsAs(ctx context.Context, actor registry.Actor, before, a
 	if before.Kind != store.EndpointWebhook || !moved && !e.asOther(before, after) || actor.Kind == registry.ActorSystem {
 		return "", nil
 	}
+	mode, err := e.WaitMode(ctx, actor)
+	if mode == store.MoveProof && len(newOrigins(before, after.URL, after.TokenURL)) == 0 {
+		mode = ""
+	}
+	return mode, err
+}
+
+// WaitMode returns the mode in which other destinations by an actor wait, those at a new host alone when for proof; empty when they count at once.
+func (e *Endpoints) WaitMode(ctx context.Context, actor registry.Actor) (string, error) {
 	set, err := e.profile.InForce(ctx)
 	if err != nil {
 		return "", fmt.Errorf("read whether a destination waits: %w", err)
 	}
-	switch {
-	case set.NewDestination == registry.DestinationApproval:
+	switch set.NewDestination {
+	case registry.DestinationApproval:
 		// Who may approve has approved it, unless two people must.
 		if actor.Administrator && registry.Allows(actor.Role, registry.DecideApprovals) && set.TwoApprovals != registry.PolicyOn {
 			return "", nil
 		}
 		return store.MoveApproval, nil
-	case set.NewDestination == registry.DestinationProof && len(newOrigins(before, after.URL, after.TokenURL)) > 0:
+	case registry.DestinationProof:
 		return store.MoveProof, nil
 	}
 	return "", nil
@@ -119,7 +128,7 @@ func (e *Endpoints) holdMove(ctx context.Context, tx *store.Tx, actor registry.A
 	if err := registry.Record(ctx, tx, actor, registry.ActionEndpointMoveAsked, endpointObject(before), what); err != nil {
 		return err
 	}
-	subject := "partners.mail.move-approval-subject"
+	subject := moveApprovalSubject
 	if mode == store.MoveProof {
 		subject = "partners.mail.move-proof-subject"
 	}

@@ -2,6 +2,8 @@ package partners
 
 import (
 	"context"
+	"strings"
+	"unicode"
 
 	"schakel/registry"
 	"schakel/store"
@@ -51,13 +53,42 @@ func resembling(ctx context.Context, q *store.Queries, partner store.Partner) ([
 // and a mailbox that anyone gets.
 func Doubts(partner store.Partner, resembling []Resemblance) []i18n.Message {
 	var doubts []i18n.Message
+	byName := false
 	for _, r := range resembling {
-		doubts = append(doubts, r.text())
+		doubts, byName = append(doubts, r.text()), byName || r.ByName
+	}
+	if byName {
+		doubts = append(doubts, foreignLetters(partner.Name)...)
 	}
 	if domain := registry.MailDomain(partner.ContactEmail); registry.FreeMail(domain) {
 		doubts = append(doubts, i18n.M("partners.doubt.free-mail", domain))
 	}
 	return doubts
+}
+
+// foreignLetters shows the letters of a name that are of another script than ours, in brackets, since most of them look like ours.
+func foreignLetters(name string) (shown []i18n.Message) {
+	for _, script := range []struct {
+		letters *unicode.RangeTable
+		text    string
+	}{
+		{unicode.Cyrillic, "partners.doubt.letters-cyrillic"},
+		{unicode.Greek, "partners.doubt.letters-greek"},
+		{unicode.Armenian, "partners.doubt.letters-armenian"},
+	} {
+		var marked strings.Builder
+		for _, r := range name {
+			if unicode.Is(script.letters, r) {
+				marked.WriteString("[" + string(r) + "]")
+			} else {
+				marked.WriteRune(r)
+			}
+		}
+		if marked.Len() > len(name) {
+			shown = append(shown, i18n.M(script.text, marked.String()))
+		}
+	}
+	return shown
 }
 
 func (r Resemblance) text() i18n.Message {

@@ -272,8 +272,8 @@ func TestAMQPExpiryMail(t *testing.T) {
 func TestMailsAreInTheLanguageOfTheirRecipient(t *testing.T) {
 	inWorlds(t, func(t *testing.T, w *world) {
 		must(t, w.db.Write(t.Context(), func(tx *store.Tx) error {
-			for email, chosen := range map[string][2]string{"anna@noord.example": {"nb", "Europe/Oslo"}, "piet@noord.example": {}} {
-				account := store.Account{Email: email, Name: email, Role: store.RoleManager, Status: store.AccountActive, Language: chosen[0], TimeZone: chosen[1]}
+			for email, chosen := range map[string][3]string{"anna@noord.example": {"nb", "Europe/Oslo", "nl"}, "piet@noord.example": {}, "kari@noord.example": {"", "Europe/Oslo", "nb"}} {
+				account := store.Account{Email: email, Name: email, Role: store.RoleManager, Status: store.AccountActive, Language: chosen[0], TimeZone: chosen[1], LastLanguage: chosen[2]}
 				if err := tx.InsertAccount(t.Context(), &account); err != nil {
 					return err
 				}
@@ -286,6 +286,7 @@ func TestMailsAreInTheLanguageOfTheirRecipient(t *testing.T) {
 		msg := cfg.Letter("ui.log-out", "/login", registry.Because("Ø"), "", i18n.M("mail.item", noon)).Lines(registry.Bullet("ui.log-in"), i18n.Raw("x"))
 		for to, want := range map[string][2]string{
 			"Anna@noord.example": {"Logg ut", "Begrunnelse: Ø\n\n- 1. juli 2026 12:00:00 CEST\n\n- Logg inn\nx\n\n" + cfg.BaseURL + "/login\n\nDenne meldingen er sendt av Schakel hos " + cfg.Organisation + ".\n"},
+			"kari@noord.example": {"Logg ut", "Begrunnelse: Ø\n\n- 1. juli 2026 12:00:00 CEST\n\n- Logg inn\nx\n\n" + cfg.BaseURL + "/login\n\nDenne meldingen er sendt av Schakel hos " + cfg.Organisation + ".\n"},
 			"piet@noord.example": {"Uitloggen", "De reden: Ø\n\n- 1 jul 2026 10:00:00 UTC\n\n- Inloggen\nx\n\n" + cfg.BaseURL + "/login\n\nDit bericht is verzonden door Schakel van " + cfg.Organisation + ".\n"},
 			"jan@zuid.example":   {"Uitloggen", "De reden: Ø\n\n- 1 jul 2026 10:00:00 UTC\n\n- Inloggen\nx\n\n" + cfg.BaseURL + "/login\n\nDit bericht is verzonden door Schakel van " + cfg.Organisation + ".\n"},
 		} {

@@ -10,6 +10,7 @@ import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
 import (
+	"context"
 	"strconv"
 
 	"schakel/templates/i18n"
@@ -302,6 +303,18 @@ func moveProof(v MoveView) templ.Component {
 		}
 		return nil
 	})
+}
+
+// urlHint explains beside the address of an endpoint that another one waits.
+func (v EndpointFormView) urlHint(ctx context.Context) string {
+	hint := i18n.T(ctx, "partners.endpoint.url-hint")
+	switch v.Waits {
+	case "approval":
+		return hint + " " + i18n.T(ctx, "partners.endpoint.url-waits-approval")
+	case "proof":
+		return hint + " " + i18n.T(ctx, "partners.endpoint.url-waits-proof")
+	}
+	return hint
 }
 
 var _ = templruntime.GeneratedTemplate

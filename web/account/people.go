@@ -91,7 +91,7 @@ func (d peoplePages) invite(c echo.Context) error {
 		if err != nil {
 			return err
 		}
-		err = d.Registry.Mails.InvitationLink(ctx, d.Registry.Accounts, account.Email)
+		err = d.Registry.Mails.InvitationLink(ctx, site.Actor(c), d.Registry.Accounts, account.Email)
 		return d.Saved(c, err, d.list(partner.ID), d.mailed(c, i18n.M("account.people.invited", account.Name), "account.people.invitation-sent"))
 	}, d.showPeople)
 }
@@ -190,7 +190,7 @@ func (d peoplePages) changeAccount(c echo.Context) error {
 		err, said = accounts.Remove(ctx, site.Actor(c), account.ID), i18n.M("account.people.removed", account.Name)
 	case "link":
 		if err = accounts.NoteLink(ctx, site.Actor(c), account.ID); err == nil {
-			err = d.Registry.Mails.InvitationLink(ctx, accounts, account.Email)
+			err = d.Registry.Mails.InvitationLink(ctx, site.Actor(c), accounts, account.Email)
 		}
 		said = d.mailed(c, "account.people.link-made", i18n.M("account.people.link-sent", account.Email))
 	default:

@@ -180,20 +180,14 @@ func share(ctx context.Context, n, all int) string {
 	return i18n.T(ctx, "admin.overview.share", i18n.From(ctx).Decimal(100*float64(n)/float64(all), 0))
 }
 
-// lateAfter bounds how long a delivery may be due before the overview lists its endpoint.
-const lateAfter = time.Minute
-
 // troubledEndpoints lists the endpoints that fail or fall behind, the longest queue first.
 func (p *pages) troubledEndpoints(ctx context.Context) ([]ui.EndpointRow, error) {
 	rows, err := p.EndpointRows(ctx, registry.Scope{All: true}, "")
 	if err != nil {
 		return nil, err
 	}
-	late := p.Cfg.Now().Add(-lateAfter)
 	rows = slices.DeleteFunc(rows, func(r ui.EndpointRow) bool {
-		// Outside its delivery window an endpoint is not behind, and after that opens it has as long as any other.
-		open := site.InWindow(r.Kind, r.Windows, late) && site.InWindow(r.Kind, r.Windows, p.Cfg.Now())
-		behind := r.Waiting > 0 && !r.Oldest.IsZero() && r.Oldest.Before(late) && open
+		behind := site.Behind(r.Kind, r.Windows, r.Waiting, r.Oldest, p.Cfg.Now())
 		return r.Status == store.EndpointActive && r.Circuit == store.CircuitClosed && r.Unready == nil && !behind
 	})
 	sorted.By(rows, func(a, b ui.EndpointRow) int {

@@ -157,6 +157,11 @@ func (d ownerPages) showEndpointForm(c echo.Context, status int, e store.Endpoin
 	v.Advanced, v.PullHref = advancedWrong(wrong), withTypes(d.Href("/endpoints/new?kind=pull"), in.types)
 	d.withCertificate(ctx, &v, e, in)
 	v.Deviations = in.deviations(ctx, set.ContentMode, len(v.Certificates) > 0)
+	if !v.New && v.Kind == store.EndpointWebhook {
+		if v.Waits, err = d.Registry.Endpoints.WaitMode(ctx, site.Actor(c)); err != nil {
+			return err
+		}
+	}
 	if v.New {
 		v.Ways = d.endpointWays(ctx, v.Kind, in.types)
 	}

@@ -12,9 +12,6 @@ import (
 	"schakel/web/site"
 )
 
-// lateAfter bounds how long a delivery may wait at an endpoint that is sent to before the overview lists the endpoint.
-const lateAfter = time.Minute
-
 // queueOf reads what waits at an endpoint, and why.
 func (d ownerPages) queueOf(ctx context.Context, e store.Endpoint) (view.EndpointQueue, error) {
 	queued, err := d.DB.QueuedAt(ctx, e.ID)
@@ -45,7 +42,7 @@ func (d ownerPages) queueOf(ctx context.Context, e store.Endpoint) (view.Endpoin
 // queues are the endpoints that are stopped, or at which deliveries wait for long.
 func (d ownerPages) queues(ctx context.Context, endpoints []store.Endpoint) ([]view.EndpointQueue, error) {
 	var list []view.EndpointQueue
-	late, ready := d.Cfg.Now().Add(-lateAfter), d.Readiness(false)
+	now, ready := d.Cfg.Now(), d.Readiness(false)
 	for _, e := range endpoints {
 		if e.Status == store.EndpointEnded {
 			continue
@@ -61,7 +58,8 @@ func (d ownerPages) queues(ctx context.Context, endpoints []store.Endpoint) ([]v
 		if unready != nil && q.Why == "" {
 			q.Why, q.Next = unready.Notice().Texts[0], ""
 		}
-		if q.Why != "" || q.Waiting > 0 && q.Oldest.Before(late) {
+		planned := unready == nil && site.StopOf(ctx, e, now).Planned
+		if q.Why != "" && !planned || site.Behind(e.Kind, e.Windows, q.Waiting, q.Oldest, now) {
 			list = append(list, q)
 		}
 	}

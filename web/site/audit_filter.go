@@ -6,6 +6,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 	"schakel/registry"
+	"schakel/registry/sorted"
 	"schakel/store"
 	"schakel/templates/i18n"
 	"schakel/templates/ui"
@@ -35,6 +36,7 @@ func (q AuditQuery) Fields(ctx context.Context, actions []string, actors []ui.Op
 	for _, action := range actions {
 		kinds = append(kinds, ui.Option{Value: action, Label: ActionLabel(ctx, action)})
 	}
+	sorted.By(kinds[1:], func(a, b ui.Option) int { return strings.Compare(strings.ToLower(a.Label), strings.ToLower(b.Label)) })
 	return []ui.Field{
 		ChoiceField("action", i18n.T(ctx, "admin.audit.action"), q.action, kinds),
 		ChoiceField("actor", i18n.T(ctx, "admin.audit.done-by"), q.Actor, actors),

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"schakel/delivery/jwe"
 	"schakel/registry/partners"
@@ -20,7 +21,7 @@ func EncryptionWords(ctx context.Context, s store.Subscription) string {
 	case jwe.IsAddress(s.Encrypt):
 		return i18n.T(ctx, "partners.encrypt.by-address", s.Encrypt)
 	}
-	return i18n.T(ctx, "partners.encrypt.by-set", partners.RecipientWords(s.Encrypt))
+	return i18n.T(ctx, "partners.encrypt.by-set", strings.TrimPrefix(partners.RecipientWords(s.Encrypt), "JWK set SHA-256 "))
 }
 
 // EncryptionOf returns how the engine encrypts the data of a delivery: that of a test as of a real event of its type; nil for not at all.

@@ -57,6 +57,16 @@ func InWindow(kind, windows string, at time.Time) bool {
 	return err != nil || kind == store.EndpointPull || week.Open(at)
 }
 
+// lateAfter bounds how long a delivery may be due before an overview lists its endpoint.
+const lateAfter = time.Minute
+
+// Behind reports whether an endpoint of a kind, whose oldest delivery that waits was due at a time, falls behind. Outside its delivery window it
+// does not, and after that opens it has as long as any other.
+func Behind(kind, windows string, waiting int, oldest, now time.Time) bool {
+	late := now.Add(-lateAfter)
+	return waiting > 0 && !oldest.IsZero() && oldest.Before(late) && InWindow(kind, windows, late) && InWindow(kind, windows, now)
+}
+
 // OpensText announces the window that a delivery waits for; "" when that is open.
 func OpensText(ctx context.Context, ep store.Endpoint, now time.Time) string {
 	if unreadableHours(ep) {
@@ -84,6 +94,8 @@ func ClosedText(ctx context.Context, ep store.Endpoint, now time.Time) string {
 type Stop struct {
 	Why, Next string
 	Since     time.Time
+	// Planned is set outside a delivery window, when all is as agreed.
+	Planned bool
 }
 
 // StopOf explains why an endpoint is not sent to now.
@@ -99,7 +111,7 @@ func StopOf(ctx context.Context, ep store.Endpoint, now time.Time) Stop {
 	case "endpoint-suspended":
 		s.Why, s.Next = i18n.T(ctx, "site.stop-suspended"), i18n.T(ctx, "site.stop-administrator-next")
 	case "window":
-		s = Stop{Why: i18n.T(ctx, "site.stop-window"), Next: opensWords(ctx, ep, now)}
+		s = Stop{Why: i18n.T(ctx, "site.stop-window"), Next: opensWords(ctx, ep, now), Planned: true}
 		if week, err := window.Parse(ep.Windows); err == nil {
 			s.Since = week.Closed(now)
 			if s.Since.Before(ep.CreatedAt.Time) {
