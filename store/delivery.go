@@ -139,10 +139,13 @@ func (f DeliveryFilter) madeAfter() string {
 	return IDAt("dlv", f.MadeFrom.Time)
 }
 
-func (f DeliveryFilter) where(q *Queries) where { return f.conditions(q, false) }
+func (f DeliveryFilter) where(q *Queries) where {
+	_, before := f.before()
+	return f.conditions(q, eventPart{before: before})
+}
 
-// conditions writes the filter as SQL. Lists bound it: of a correlation that very many events share, only the newest count.
-func (f DeliveryFilter) conditions(q *Queries, bounded bool) where {
+// conditions writes the filter as SQL, for a part of the events.
+func (f DeliveryFilter) conditions(q *Queries, p eventPart) where {
 	w := whereIn(`id`, f.IDs)
 	w.text(`reason = ?`, f.Reason)
 	w.text(`cause <> '' AND cause = ?`, f.Cause) // the partial index is used only by its very words
@@ -165,9 +168,10 @@ func (f DeliveryFilter) conditions(q *Queries, bounded bool) where {
 	w.text(`event_id = ?`, f.EventID)
 	w.text(`event_type = ?`, f.EventType)
 	if f.CEID != "" {
-		events, args := q.eventsNamed(f.CEID, bounded)
+		events, args := q.eventsNamed(f.CEID, p)
 		w.add(`event_id IN (`+events+`)`, args...)
 	}
+	p.bound(&w, `event_id`)
 	w.text(ofSubject, f.Subject)
 	w.instant(`updated_at >= ?`, f.From)
 	w.instant(`updated_at < ?`, f.Until)
@@ -176,7 +180,8 @@ func (f DeliveryFilter) conditions(q *Queries, bounded bool) where {
 	}
 	w.text(`id > ?`, f.AfterID)
 	w.text(`id > ?`, f.madeAfter())
-	w.text(`id < ?`, f.BeforeID)
+	before, _ := f.before()
+	w.text(`id < ?`, before)
 	if f.ReplayOf != "" {
 		w.add(`replay_of <> ''`) // the partial index is used only by its very words
 		w.add(`replay_of = ?`, f.ReplayOf)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"schakel/registry/sorted"
 )
@@ -43,18 +44,68 @@ func (f *DeliveryFilter) Find(id string) {
 }
 
 // eventsNamed selects the ids of events by what others call them: the id that the producer gave, the attribute correlationid, or an id of
-// an AMQP message that the event came or went as or that answers such a message, as an AppRec does. When bounded, only the newest
-// [ListBound] + 1 events count of a correlation.
-func (q *Queries) eventsNamed(name string, bounded bool) (query string, args []any) {
-	correlated := `SELECT id FROM event WHERE ` + ofThisCorrelation
-	if bounded {
-		correlated = fmt.Sprintf(`SELECT id FROM (%s ORDER BY id DESC LIMIT %d) correlated`, correlated, ListBound+1)
-	}
-	args = append([]any{name}, subjectArgs(name)...)
-	return q.identities() + ` WHERE ce_id = ? UNION ALL ` + correlated + `
+// an AMQP message that the event came or went as or that answers such a message, as an AppRec does. Of the correlated ones it selects a part.
+func (q *Queries) eventsNamed(name string, p eventPart) (query string, args []any) {
+	correlated := where{}
+	correlated.add(ofThisCorrelation, subjectArgs(name)...)
+	p.bound(&correlated, `id`)
+	args = append([]any{name}, correlated.args...)
+	return q.identities() + ` WHERE ce_id = ? UNION ALL SELECT id FROM event` + correlated.sql() + `
 		UNION ALL SELECT event_id FROM amqp_message WHERE event_id <> '' AND id IN (` + amqpNamed + `)
 		UNION ALL SELECT event_id FROM amqp_message WHERE event_id <> '' AND id IN (SELECT reference_id FROM amqp_message WHERE reference_id <> '' AND id IN (` + amqpNamed + `))`,
 		slices.Concat(args, amqpNamedArgs(name), amqpNamedArgs(name))
+}
+
+// PartBound bounds the events of one subject or correlationid that a list shows at once, with their deliveries, the newest first. What is older is
+// found by going on from [DeliveryList.Older] or [EventList.Older].
+const PartBound = 2_000
+
+// eventPart is the part of a list whose events have ids from one on, and before another; "" bounds nothing.
+type eventPart struct{ from, before string }
+
+// part finds the part of the events with a correlationid, or else a subject, that a list of what happened until then shows; it has a from when there
+// are older ones.
+func (q *Queries) part(ctx context.Context, name, subject, before string, until Time) (eventPart, error) {
+	p, w := eventPart{before: before}, where{}
+	if before == "" && !until.IsZero() { // nothing happens to an event before it is accepted, which its id tells
+		p.before = IDAt("evt", until.Add(time.Millisecond))
+	}
+	switch {
+	case name != "":
+		w.add(ofThisCorrelation, subjectArgs(name)...)
+	case subject != "":
+		w.add(ofThisSubject, subjectArgs(subject)...)
+	default:
+		return eventPart{before: before}, nil
+	}
+	p.bound(&w, `id`)
+	oldest, err := listOf[string](ctx, q, fmt.Sprintf(`SELECT id FROM event%s ORDER BY id DESC LIMIT 2 OFFSET %d`, w.sql(), PartBound-1), w.args...)
+	if len(oldest) == 2 {
+		p.from = oldest[0]
+	}
+	return p, err
+}
+
+// bound adds the conditions on the id of the event.
+func (p eventPart) bound(w *where, id string) {
+	w.text(id+` >= ?`, p.from)
+	w.text(id+` < ?`, p.before)
+}
+
+// ofSubject selects the ids of the events with a subject.
+func (p eventPart) ofSubject(subject string) (query string, args []any) {
+	w := where{}
+	w.add(ofThisSubject, subjectArgs(subject)...)
+	p.bound(&w, `id`)
+	return `SELECT id FROM event` + w.sql(), w.args
+}
+
+// before splits BeforeID, from where a list goes on, into a delivery and an event, at which it stopped for [PartBound].
+func (f DeliveryFilter) before() (delivery, event string) {
+	if strings.HasPrefix(f.BeforeID, "evt_") {
+		return "", f.BeforeID
+	}
+	return f.BeforeID, ""
 }
 
 // CountListed counts what a filter selects as [Queries.DeliveryList] does: up to [ListBound] + 1.
@@ -69,7 +120,7 @@ func (q *Queries) CountListedTo(ctx context.Context, f DeliveryFilter, most int)
 	case err != nil || p.none:
 		return 0, err
 	case p.selective:
-		return q.countUpTo(ctx, most+1, `delivery`, f.selected(q))
+		return q.countUpTo(ctx, most+1, `delivery`, f.selected(q, p.part))
 	case len(p.rest.conditions) > 0:
 		ids, _, err := q.searchDeliveries(ctx, p)
 		return min(len(ids), most+1), err

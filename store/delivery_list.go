@@ -26,7 +26,7 @@ type DeliveryList struct {
 	Rows []Delivery
 	// Total counts what the filter selects, up to [ListBound] + 1, which stands for more than ListBound.
 	Total int
-	// Older is set when the search stopped at [SearchBound]: older deliveries may match too. A filter with this BeforeID goes on there.
+	// Older is set when the search stopped at [SearchBound] or [PartBound]: older deliveries may match too. A filter with this BeforeID goes on there.
 	Older string
 }
 
@@ -64,7 +64,8 @@ func (q *Queries) DeliveryList(ctx context.Context, f DeliveryFilter) (l Deliver
 	var ids []string
 	switch {
 	case p.selective:
-		all := f.selected(q)
+		all := f.selected(q, p.part)
+		l.Older = p.part.from
 		if l.Total, err = q.countUpTo(ctx, ListBound+1, `delivery`, all); err == nil {
 			err = q.list(ctx, &ids, fmt.Sprintf(`SELECT id FROM delivery%s ORDER BY id DESC LIMIT %d OFFSET %d`, all.sql(), limit, offset), all.args...)
 		}
@@ -98,6 +99,7 @@ func (q *Queries) deliveriesByID(ctx context.Context, ids []string) ([]Delivery,
 type deliveryPlan struct {
 	none      bool // it selects nothing
 	selective bool // it names deliveries, an event or a subject: an index finds the few it selects
+	part      eventPart
 	branches  []deliveryBranch
 	rest      where
 }
@@ -113,8 +115,10 @@ type deliveryBranch struct {
 
 func (q *Queries) deliveryPlan(ctx context.Context, f DeliveryFilter) (p deliveryPlan, err error) {
 	if len(f.IDs) > 0 || f.EventID != "" || f.CEID != "" || f.Subject != "" || f.ReplayOf != "" || f.ofIssue() {
+		_, before := f.before()
 		p.selective = true
-		return p, nil
+		p.part, err = q.part(ctx, f.CEID, f.Subject, before, f.Until)
+		return p, err
 	}
 	partner := f.PartnerID
 	if partner == "" {
@@ -174,12 +178,12 @@ func (q *Queries) otherReasons(ctx context.Context, f DeliveryFilter, partner st
 	}), err
 }
 
-// selected are the conditions of a filter that an index finds. Of a subject that very many events share, those of the newest
-// [SearchBound] events are listed; of a correlation half as many.
-func (f DeliveryFilter) selected(q *Queries) where {
-	w := f.conditions(q, true)
+// selected are the conditions of a filter that an index finds, for a part of the events.
+func (f DeliveryFilter) selected(q *Queries, p eventPart) where {
+	w := f.conditions(q, p)
 	if f.Subject != "" {
-		w.add(fmt.Sprintf(`event_id IN (SELECT id FROM event WHERE `+ofThisSubject+` ORDER BY id DESC LIMIT %d)`, SearchBound), subjectArgs(f.Subject)...)
+		events, args := p.ofSubject(f.Subject)
+		w.add(`event_id IN (`+events+`)`, args...)
 	}
 	return w
 }
@@ -249,7 +253,8 @@ func (f DeliveryFilter) within(indexed string) where {
 		}
 	}
 	both(`>`, max(f.AfterID, f.madeAfter()))
-	both(`<`, f.BeforeID)
+	before, _ := f.before()
+	both(`<`, before)
 	if !f.Until.IsZero() { // nothing changes before it is made, which its id tells
 		both(`<`, idAfter(f.Until))
 	}

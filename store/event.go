@@ -174,11 +174,25 @@ type EventFilter struct {
 	CEID                          string // as in [DeliveryFilter]
 	Subject                       string
 	From, Until                   Time
+	Before                        string // an event: those older than it
 	Page
 }
 
-// Events lists events without their data, newest first, with their total count up to [ListBound].
-func (q *Queries) Events(ctx context.Context, f EventFilter) ([]Event, int, error) {
+// EventList is one page of a list of events, newest first.
+type EventList struct {
+	Rows []Event
+	// Total counts what the filter selects, up to [ListBound] + 1, which stands for more than ListBound.
+	Total int
+	// Older is set when the list stopped at [PartBound]. A filter with this Before goes on there.
+	Older string
+}
+
+// EventList lists a page of events without their data.
+func (q *Queries) EventList(ctx context.Context, f EventFilter) (l EventList, err error) {
+	p, err := q.part(ctx, f.CEID, f.Subject, f.Before, f.Until)
+	if err != nil {
+		return l, err
+	}
 	w := where{}
 	w.text(`id = ?`, f.ID)
 	if f.Subject != "" {
@@ -188,12 +202,21 @@ func (q *Queries) Events(ctx context.Context, f EventFilter) ([]Event, int, erro
 	w.text(`client_id = ?`, f.ClientID)
 	w.text(`ce_type = ?`, f.Type)
 	if f.CEID != "" {
-		events, args := q.eventsNamed(f.CEID, true)
+		events, args := q.eventsNamed(f.CEID, p)
 		w.add(`id IN (`+events+`)`, args...)
 	}
+	p.bound(&w, `id`)
 	w.instant(`accepted_at >= ?`, f.From)
 	w.instant(`accepted_at < ?`, f.Until)
-	return longPageOf[Event](ctx, q, eventSummary, `event`, w, `id DESC`, f.Page)
+	l.Rows, l.Total, err = longPageOf[Event](ctx, q, eventSummary, `event`, w, `id DESC`, f.Page)
+	l.Older = p.from
+	return l, err
+}
+
+// Events lists a page of events without their data, with their total count up to [ListBound]. See [Queries.EventList].
+func (q *Queries) Events(ctx context.Context, f EventFilter) ([]Event, int, error) {
+	l, err := q.EventList(ctx, f)
+	return l.Rows, l.Total, err
 }
 
 // EventName names an event in lists: by the id that its producer gave it, and its subject.

@@ -73,7 +73,7 @@ func (q *Queries) EventHeads(ctx context.Context, ids []string) (map[string]Even
 
 // EachIssue hands all issues that a filter selects to fn, newest first, some at a time.
 func (q *Queries) EachIssue(ctx context.Context, f IssueFilter, fn func([]Issue) error) error {
-	return eachRow(ctx, q, `issue`, f.where(q), func(i Issue) string { return i.ID }, fn)
+	return eachRow(ctx, q, `issue`, f.where(q, eventPart{}), func(i Issue) string { return i.ID }, fn)
 }
 
 // EachAudit hands all entries that a filter selects to fn, newest first, some at a time.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"schakel/store"
 )
@@ -81,4 +82,63 @@ func gives2(t *testing.T, want []store.Issue) func([]store.Issue, int, error) {
 		t.Helper()
 		same(t, got, err, want)
 	}
+}
+
+// A list of what very many events share is read part by part, and in the end has each delivery and event once: the event that the others are named
+// after too, and what was replayed of an old one.
+func TestPartsOfWhatManyEventsShare(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		const many = 2*store.PartBound + 500
+		events, rows := make([]store.Event, many), make([]store.Delivery, many+1)
+		at := w.now().Add(-many * time.Second)
+		for i := range events {
+			events[i] = w.event(store.IDAt("evt", at.Add(time.Duration(i)*time.Second)))
+			events[i].AcceptedAt = store.At(at.Add(time.Duration(i) * time.Second))
+			events[i].CESubject, events[i].Correlation = "school/1", "nightly"
+			rows[i] = delivery(store.IDAt("dlv", at.Add(time.Duration(i)*time.Second)), events[i].ID, w.subscription, w.now())
+		}
+		events[0].CEID, events[0].Correlation = "nightly", ""
+		rows[many] = delivery(store.IDAt("dlv", w.now().Time), events[1].ID, w.subscription, w.now())
+		w.write(func(tx *store.Tx) error {
+			_, err := tx.InsertEvents(w.ctx, events)
+			return errors.Join(err, tx.InsertDeliveries(w.ctx, rows))
+		})
+		for _, f := range []store.DeliveryFilter{{CEID: "nightly"}, {Subject: "school/1"}, {CEID: "nightly", Subject: "school/1", PartnerID: w.partner.ID}} {
+			met, parts := map[string]bool{}, 0
+			for f.Page = (store.Page{Number: 1, Size: 1000}); ; f.Page.Number++ {
+				l, err := w.db.DeliveryList(w.ctx, f)
+				noErr(t, err)
+				for _, d := range l.Rows {
+					same(t, met[d.ID], nil, false)
+					met[d.ID] = true
+				}
+				if f.Page.Number*f.Page.Size < l.Total {
+					continue
+				} else if parts++; l.Older == "" {
+					break
+				}
+				f.BeforeID, f.Page.Number = l.Older, 0
+			}
+			same(t, len(met), nil, len(rows))
+			same(t, parts, nil, 3)
+			n, err := w.db.CountDeliveries(w.ctx, store.DeliveryFilter{CEID: f.CEID, Subject: f.Subject})
+			same(t, n, err, len(rows))
+		}
+		for _, f := range []store.EventFilter{{CEID: "nightly"}, {Subject: "school/1"}} {
+			listed := 0
+			for f.Page = (store.Page{Number: 1, Size: 10}); ; {
+				l, err := w.db.EventList(w.ctx, f)
+				noErr(t, err)
+				f.Before = l.Older
+				if listed += l.Total; l.Older == "" {
+					break
+				}
+			}
+			same(t, listed, nil, many)
+			f.Before, f.Until = "", events[100].AcceptedAt
+			l, err := w.db.EventList(w.ctx, f)
+			same(t, l.Total, err, 100)
+			same(t, l.Older, nil, "")
+		}
+	})
 }

@@ -138,7 +138,8 @@ type IssueFilter struct {
 	Statuses                     []string
 	ResolvedFrom                 Time // inclusive
 	From, Until                  Time // when it failed last; From inclusive, Until exclusive
-	// Named is an id of the issue or its endpoint, or of a delivery that last failed for it or its event; see [DeliveryFilter.Find].
+	// Named is an id of the issue or its endpoint, or of a delivery that last failed for it or its event; see [DeliveryFilter.Find]. Of a correlationid
+	// or subject that more than [PartBound] events share, a list goes by the newest.
 	Named   string
 	Subject string // of the event of such a delivery, exactly
 	Page
@@ -146,21 +147,32 @@ type IssueFilter struct {
 
 // Issues lists issues, those that failed last first, with their total count.
 func (q *Queries) Issues(ctx context.Context, f IssueFilter) ([]Issue, int, error) {
-	return pageOf[Issue](ctx, q, `*`, `issue`, f.where(q), `last_at DESC, id DESC`, f.Page)
+	deliveries := f.deliveries()
+	p, err := q.part(ctx, deliveries.CEID, deliveries.Subject, "", Time{})
+	if err != nil {
+		return nil, 0, err
+	}
+	return pageOf[Issue](ctx, q, `*`, `issue`, f.where(q, p), `last_at DESC, id DESC`, f.Page)
 }
 
-func (f IssueFilter) where(q *Queries) where {
+// deliveries selects the deliveries that one of the issues failed for; all when the filter names none.
+func (f IssueFilter) deliveries() DeliveryFilter {
+	d := DeliveryFilter{Subject: f.Subject}
+	if kind := KindOfID(f.Named); kind != "iss" && kind != "ept" {
+		d.Find(f.Named)
+	}
+	return d
+}
+
+func (f IssueFilter) where(q *Queries, p eventPart) where {
 	w := where{}
-	deliveries := DeliveryFilter{Subject: f.Subject}
 	switch KindOfID(f.Named) {
 	case "iss":
 		w.add(`id = ?`, f.Named)
 	case "ept":
 		w.add(`endpoint_id = ?`, f.Named)
-	default:
-		deliveries.Find(f.Named)
 	}
-	if d := deliveries.selected(q); len(d.conditions) > 0 {
+	if d := f.deliveries().selected(q, p); len(d.conditions) > 0 {
 		d.add(`cause <> ''`)
 		w.add(`(endpoint_id, cause) IN (SELECT endpoint_id, cause FROM delivery`+d.sql()+`)`, d.args...)
 	}

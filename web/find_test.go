@@ -2,8 +2,10 @@ package web
 
 import (
 	"errors"
+	"html"
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -101,6 +103,34 @@ func TestListsFindByAnyID(t *testing.T) {
 	shows(t, w.admin.get("/admin/dead-letters/all?event=order+7/2026"), http.StatusOK, "1 delivery")
 	finds(w.admin, "/admin/events?event=order+7/2026", true)
 	finds(w.admin, "/admin/events?event=msg-2", true)
+}
+
+// What very many events share is listed in parts, each of which leads to the next and does not claim to be all.
+func TestListsOfWhatManyEventsShare(t *testing.T) {
+	t.Parallel()
+	w := newQueueWorld(t)
+	first, _ := w.correlated(w.first)
+	shared := must(w.db.Event(t.Context(), first.EventID))(t)
+	w.write(func(tx *store.Tx) error {
+		events, deliveries := make([]store.Event, store.PartBound), make([]store.Delivery, store.PartBound)
+		for i := range events {
+			events[i], deliveries[i] = shared, first
+			events[i].ID, deliveries[i].ID = tx.NewID("evt"), tx.NewID("dlv")
+			events[i].CEID, deliveries[i].EventID = events[i].ID, events[i].ID
+		}
+		_, err := tx.InsertEvents(t.Context(), events)
+		return errors.Join(err, tx.InsertDeliveries(t.Context(), deliveries))
+	})
+	lists := map[string]*browser{"/admin/deliveries": w.admin, "/partner/deliveries": w.first.browser, "/admin/dead-letters": w.admin, "/admin/events": w.admin}
+	for path, b := range lists {
+		for _, shared := range []string{"event=order+7/2026", "subject=pupil/42"} {
+			page := wantPage(t, b.get(path+"?page=80&"+shared), http.StatusOK, "More than 2,000 ", "Only the newest 2,000 events with this id or subject are listed.")
+			older := html.UnescapeString(match(t, regexp.QuoteMeta(path)+`[^"]*before=evt_[^"]*`, page))
+			if page := wantPage(t, b.get(older), http.StatusOK); rows(page) != 1 || strings.Contains(page, "Only the newest") {
+				t.Errorf("%s has %d rows", older, rows(page))
+			}
+		}
+	}
 }
 
 // The APIs take any id too, of what is the caller's own (guarantee G7). An event that was published over HTTP is found by its correlationid.

@@ -20,7 +20,7 @@ func (r *Replicator) watch(ctx context.Context) {
 			tick.Stop()
 			return
 		}
-		if began := r.began.Load(); began != 0 && time.Since(time.Unix(0, began)) > r.cfg.Patience && r.letGo() {
+		if began := r.began.Load(); began != 0 && r.cfg.Now().Sub(time.Unix(0, began)) > r.cfg.Patience && r.letGo() {
 			r.cfg.Log.ErrorContext(ctx, "the folder of the replica does not answer: the copy begins anew when it does", "folder", r.cfg.Folder)
 		}
 	}

@@ -158,7 +158,7 @@ func (r *Replicator) look(ctx context.Context) {
 	r.turns <- struct{}{}
 	defer func() { <-r.turns }()
 	now, before := r.cfg.Now(), r.state.Load()
-	r.began.Store(time.Now().UnixNano())
+	r.began.Store(now.UnixNano())
 	err := r.step(ctx)
 	r.began.Store(0)
 	if ctx.Err() != nil && err != nil {

@@ -36,6 +36,8 @@ type EventListView struct {
 	Table   ui.TableView
 	Invalid bool
 	Now     time.Time
+	// Part bounds the list in words, and Older is the address of the events before it; empty when all are listed.
+	Part, Older string
 }
 
 // EventRow is one event in the list.
@@ -238,6 +240,10 @@ func EventList(p ui.Page, v EventListView) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
+				templ_7745c5c3_Err = ui.OlderRows(v.Part, i18n.T(ctx, "ui.older-events"), v.Older).Render(ctx, templ_7745c5c3_Buffer)
+				if templ_7745c5c3_Err != nil {
+					return templ_7745c5c3_Err
+				}
 			}
 			return nil
 		})
@@ -282,7 +288,7 @@ func (r EventRow) eventCell() templ.Component {
 			var templ_7745c5c3_Var9 string
 			templ_7745c5c3_Var9, templ_7745c5c3_Err = templ.JoinStringErrs(" ")
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `events/event.templ`, Line: 91, Col: 8}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `events/event.templ`, Line: 94, Col: 8}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var9))
 			if templ_7745c5c3_Err != nil {

@@ -60,23 +60,27 @@ func (p *Pages) deliveryList(queue site.DeliveryQueue) echo.HandlerFunc {
 			return err
 		}
 		saidBelow(ctx, page.Flash, v.Warnings)
-		v.Table = queueTable(ctx, queue, q, saved.All, list.Total)
+		v.Table = queueTable(ctx, queue, q, saved.All, list)
 		v.Table.Bulk.Hidden = []ui.Hidden{{Name: "back", Value: v.Self}}
 		v.Table.Pager = site.LongPager(c, paging, list.Total)
 		if before := site.OlderThan(paging, list); before != "" {
 			v.Older, v.Table.Pager.More = site.WithBefore(c.Request().URL, before), false
 		}
 		if list.Older != "" {
-			v.Searched = i18n.T(ctx, "deliveries.list.searched", store.SearchBound) + " "
+			v.Searched = i18n.T(ctx, "deliveries.list.searched", store.SearchBound)
+		}
+		if list.Older != "" && (filter.CEID != "" || filter.Subject != "") {
+			v.Searched = i18n.T(ctx, "deliveries.list.part", store.PartBound)
 		}
 		return p.Render(c, http.StatusOK, view.DeliveryList(page, v))
 	}
 }
 
 // queueTable describes the list and what can be done with its rows.
-func queueTable(ctx context.Context, queue site.DeliveryQueue, q site.DeliveryQuery, all string, total int) ui.TableView {
+func queueTable(ctx context.Context, queue site.DeliveryQueue, q site.DeliveryQuery, all string, list store.DeliveryList) ui.TableView {
+	total, most := site.Counted(list.Total, list.Older)
 	t := ui.TableView{
-		ID: "deliveries", Caption: queue.Caption.In(ctx), Total: total, Most: store.ListBound, Noun: site.DeliveryNoun(ctx),
+		ID: "deliveries", Caption: queue.Caption.In(ctx), Total: total, Most: most, Noun: site.DeliveryNoun(ctx),
 		Empty: ui.Empty{Text: queue.Empty.In(ctx)},
 		Bulk: &ui.BulkView{Action: queue.Path, Buttons: []ui.BulkButton{
 			{Label: i18n.T(ctx, "deliveries.resend"), Value: actionResend, Kind: ui.Secondary},
@@ -92,7 +96,7 @@ func queueTable(ctx context.Context, queue site.DeliveryQueue, q site.DeliveryQu
 		t.Bulk.Buttons = append(t.Bulk.Buttons, ui.BulkButton{Label: i18n.T(ctx, "deliveries.discard-ellipsis"), Value: actionDiscard, Kind: ui.Subtle})
 	}
 	t.Bulk.AllLabel = i18n.T(ctx, "deliveries.list.all-count", total)
-	if total > store.ListBound {
+	if total > most {
 		t.Bulk.AllLabel = i18n.T(ctx, "deliveries.list.all")
 	}
 	if len(queue.Statuses) == 0 && q.Status == "" {

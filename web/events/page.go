@@ -46,16 +46,16 @@ func (p *pages) eventList(c echo.Context) error {
 	paging := site.PagePaging(c)
 	filter := store.EventFilter{
 		PartnerID: q.Partner, Type: q.EventType, CEID: q.Event, Subject: q.Subject, From: from, Until: until,
-		Page: paging,
+		Before: q.Before, Page: paging,
 	}
 	if store.KindOfID(q.Event) == "evt" {
 		filter.ID, filter.CEID = q.Event, ""
 	}
-	rows, total, err := p.DB.Events(ctx, filter)
+	list, err := p.DB.EventList(ctx, filter)
 	if err != nil {
 		return err
 	}
-	for _, e := range rows {
+	for _, e := range list.Rows {
 		partner, err := names.Partner(ctx, e.PartnerID)
 		if err != nil {
 			return err
@@ -65,14 +65,18 @@ func (p *pages) eventList(c echo.Context) error {
 			Accepted: e.AcceptedAt.Time, Test: e.Test,
 		})
 	}
-	v.Table = eventTable(ctx, len(q.Values()) > 0, total)
-	v.Table.Pager = site.LongPager(c, paging, total)
+	v.Table = eventTable(ctx, len(q.Values()) > 0)
+	v.Table.Total, v.Table.Most = site.Counted(list.Total, list.Older)
+	v.Table.Pager = site.LongPager(c, paging, list.Total)
+	if list.Older != "" {
+		v.Part, v.Older = i18n.T(ctx, "deliveries.list.part", store.PartBound), site.WithBefore(c.Request().URL, list.Older)
+	}
 	return p.Render(c, http.StatusOK, view.EventList(page, v))
 }
 
-func eventTable(ctx context.Context, filtered bool, total int) ui.TableView {
+func eventTable(ctx context.Context, filtered bool) ui.TableView {
 	t := ui.TableView{
-		ID: "events", Caption: i18n.T(ctx, "events.list.caption"), Total: total, Most: store.ListBound, Noun: [2]string{i18n.T(ctx, "events.noun.event-one"), i18n.T(ctx, "events.noun.event-many")},
+		ID: "events", Caption: i18n.T(ctx, "events.list.caption"), Noun: [2]string{i18n.T(ctx, "events.noun.event-one"), i18n.T(ctx, "events.noun.event-many")},
 		Empty: ui.Empty{Text: i18n.T(ctx, "events.list.none", "/events/v1/events"), ActionLabel: i18n.T(ctx, "events.list.see-clients"), ActionHref: "/admin/clients"},
 	}
 	if filtered {

@@ -111,7 +111,15 @@ func OlderThan(p store.Page, l store.DeliveryList) string {
 	return ""
 }
 
-// WithBefore is the first page of the part of a list that is older than a delivery.
+// Counted is the total of a table and its bound, for a list that counted so many and goes on before older.
+func Counted(total int, older string) (shown, most int) {
+	if older != "" && total < store.ListBound {
+		return total + 1, total
+	}
+	return total, store.ListBound
+}
+
+// WithBefore is the first page of the part of a list that is older than a delivery or event.
 func WithBefore(u *url.URL, before string) string {
 	q := u.Query()
 	q.Set("before", before)
