@@ -142,3 +142,77 @@ func (tx *Tx) AwaitStandby(ctx context.Context) error {
 	}
 	return tx.do(ctx, `SELECT pg_logical_emit_message(TRUE, 'schakel', '')`)
 }
+
+// IdempotencyKey stores the fingerprint and the answer of a request under (client, operation, key): IDEM-08, IDEM-14, IDEM-16.
+type IdempotencyKey struct {
+	ClientID     string `db:"client_id"`
+	Operation    string `db:"operation"`
+	Key          string `db:"key"`
+	Fingerprint  []byte `db:"fingerprint"` // SHA-256
+	StatusCode   int64  `db:"status_code"`
+	ResponseBody []byte `db:"response_body"`
+	CreatedAt    Time   `db:"created_at"`
+	ExpiresAt    Time   `db:"expires_at"`
+	Headers      string `db:"response_headers"` // JSON object of lists, or empty
+}
+
+// InsertKeys adds idempotency keys with the answers they stand for and tells, by [IdempotencyKey.Name], which were new.
+// The unique insert is the lock (error E8). A key whose time is over counts as new and is replaced (IDEM-07). Of keys
+// alike in one call only the first is written: the caller keeps them apart. The answers of several keys must each name
+// something made in the transaction.
+func (tx *Tx) InsertKeys(ctx context.Context, keys []IdempotencyKey) (fresh map[string]bool, err error) {
+	rows := firstKeys(keys)
+	if tx.dialect == SQLite {
+		return tx.insertKeysCounted(ctx, rows)
+	}
+	_, written, err := tx.sendMany(ctx, keyBulk(` RETURNING client_id || ' ' || operation || ' ' || key`), len(rows), keyValues(rows))
+	fresh = make(map[string]bool, len(rows))
+	for _, name := range written {
+		fresh[name] = true
+	}
+	return fresh, err
+}
+
+// keyBulk inserts keys, and takes over those whose time is over.
+func keyBulk(suffix string) bulk {
+	return bulk{
+		into: `idempotency_key (client_id, operation, key, fingerprint, status_code, response_body, created_at, expires_at)`,
+		suffix: ` ON CONFLICT (client_id, operation, key) DO UPDATE SET fingerprint = excluded.fingerprint, status_code = excluded.status_code,
+			response_body = excluded.response_body, created_at = excluded.created_at, expires_at = excluded.expires_at
+			WHERE idempotency_key.expires_at <= excluded.created_at` + suffix, width: 8, kinds: "tttxixii",
+	}
+}
+
+func keyValues(rows []*IdempotencyKey) func(args []any, i int) []any {
+	return func(args []any, i int) []any {
+		k := rows[i]
+		return append(args, k.ClientID, k.Operation, k.Key, k.Fingerprint, k.StatusCode, k.ResponseBody, k.CreatedAt, k.ExpiresAt)
+	}
+}
+
+// firstKeys keeps the first of keys alike, in an order all nodes share: PostgreSQL refuses an upsert that meets a row twice.
+func firstKeys(keys []IdempotencyKey) []*IdempotencyKey {
+	rows := make([]*IdempotencyKey, len(keys))
+	for i := range keys {
+		rows[i] = &keys[i]
+	}
+	same := func(a, b *IdempotencyKey) int {
+		return cmp.Or(strings.Compare(a.Key, b.Key), strings.Compare(a.ClientID, b.ClientID), strings.Compare(a.Operation, b.Operation))
+	}
+	slices.SortStableFunc(rows, same)
+	return slices.CompactFunc(rows, func(a, b *IdempotencyKey) bool { return same(a, b) == 0 })
+}
+
+// Name identifies the key in the result of InsertKeys.
+func (k *IdempotencyKey) Name() string { return k.ClientID + " " + k.Operation + " " + k.Key }
+
+// Key finds a stored key.
+func (q *Queries) Key(ctx context.Context, clientID, operation, key string) (IdempotencyKey, error) {
+	return getOne[IdempotencyKey](ctx, q, `SELECT * FROM idempotency_key WHERE client_id = ? AND operation = ? AND key = ?`, clientID, operation, key)
+}
+
+// SetKeyAnswer changes the answer kept with a key, in the transaction that inserted it.
+func (tx *Tx) SetKeyAnswer(ctx context.Context, clientID, operation, key string, body []byte) error {
+	return tx.one(ctx, `UPDATE idempotency_key SET response_body = ? WHERE client_id = ? AND operation = ? AND key = ?`,
+		body, clientID, operation, key)
+}
