@@ -51,6 +51,8 @@ func TestDeliveryPageSaysHowItIs(t *testing.T) {
 	pending := w.deliver(w.event(event.DataNone, ""), w.other)
 	shows(t, w.admin.get("/admin/deliveries/"+pending.ID), http.StatusOK, "Pending", "No attempt was made yet.", "Next attempt:")
 	w.subscriptionIs(w.other, store.SubscriptionPaused)
+	lacks(t, shows(t, w.admin.get("/admin/deliveries/"+pending.ID), http.StatusOK, "The subscription is paused. It follows when the subscription is resumed."), "Next attempt:")
+	w.subscriptionIs(w.other, store.SubscriptionEnded)
 	lacks(t, shows(t, w.admin.get("/admin/deliveries/"+pending.ID), http.StatusOK, "nothing is sent to it"), "Next attempt:")
 }
 

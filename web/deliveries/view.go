@@ -139,7 +139,7 @@ func (at DeliveryContext) WaitsFor(ctx context.Context, now time.Time) string {
 	case ep.Status == store.EndpointSuspended:
 		return i18n.T(ctx, "deliveries.wait.suspended")
 	case !at.maySend():
-		return i18n.T(ctx, "deliveries.wait.not-approved")
+		return at.stopText(ctx)
 	case at.Delivery.SubscriptionID != "" && site.OpensText(ctx, ep, now) != "":
 		return i18n.T(ctx, "deliveries.wait.key", site.OpensText(ctx, ep, now))
 	case ep.Circuit == store.CircuitOpen:
@@ -150,6 +150,19 @@ func (at DeliveryContext) WaitsFor(ctx context.Context, now time.Time) string {
 		return i18n.T(ctx, "deliveries.wait.retry-after", ep.WaitUntil.Time)
 	}
 	return ""
+}
+
+// stopText explains why nothing is sent to the subscription of a delivery, or to the partner of a test.
+func (at DeliveryContext) stopText(ctx context.Context) string {
+	if at.Subscription.ID != "" {
+		switch outbox.SubscriptionStop(at.Subscription) {
+		case store.ReasonSubscriptionPaused:
+			return i18n.T(ctx, "deliveries.wait.subscription-paused")
+		case store.ReasonSubscriptionSuspended:
+			return i18n.T(ctx, "deliveries.wait.subscription-suspended")
+		}
+	}
+	return i18n.T(ctx, "deliveries.wait.not-approved")
 }
 
 // deliveryFacts are the properties of a delivery.
