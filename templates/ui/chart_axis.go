@@ -81,6 +81,14 @@ const mostTicks = 6
 type chartTick struct {
 	x    float64
 	text string
+	wide bool // shown where there is room: a phone has twice as large letters
+}
+
+func (t chartTick) class() string {
+	if t.wide {
+		return "schakel-chart__text schakel-chart__text--wide"
+	}
+	return "schakel-chart__text"
 }
 
 // ticks are round times of the reader's clock below the points, the last with the zone.
@@ -101,7 +109,10 @@ func (v ChartView) ticks(ctx context.Context) []chartTick {
 		if at.Before(first) {
 			continue
 		}
-		list = append(list, chartTick{v.x(0) + chartWidth*float64(at.Sub(first))/float64(apart)/float64(len(v.Times)), tickText(l, at, step, otherDay(l, first, last))})
+		list = append(list, chartTick{x: v.x(0) + chartWidth*float64(at.Sub(first))/float64(apart)/float64(len(v.Times)), text: tickText(l, at, step, otherDay(l, first, last))})
+	}
+	for i := range list {
+		list[i].wide = (len(list)-1-i)%2 == 1
 	}
 	if n := len(list); n > 0 {
 		list[n-1].text += " " + l.ZoneName(last)
@@ -133,11 +144,11 @@ func tickText(l *i18n.Locale, at time.Time, step time.Duration, days bool) strin
 
 // anchor keeps a time at the edge of a chart inside it.
 func (t chartTick) anchor() string {
-	const half = 45 // of the widest text
+	const half, last = 80, 105 // of the widest text on a phone, without a zone and with it
 	switch {
 	case t.x < half:
 		return "start"
-	case t.x > chartWidth-half:
+	case t.x > chartWidth-last:
 		return "end"
 	}
 	return "middle"

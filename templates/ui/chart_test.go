@@ -31,6 +31,28 @@ func TestAxisAcrossMidnightHasDates(t *testing.T) {
 	}
 }
 
+// Every second time has room on a wide screen alone, and the last, which has the zone, everywhere.
+func TestAxisHasRoomOnAPhone(t *testing.T) {
+	t.Parallel()
+	until := time.Date(2026, 11, 27, 12, 12, 0, 0, time.UTC)
+	var times []time.Time
+	for n := range 48 {
+		times = append(times, until.Add(time.Duration(n-47)*30*time.Minute))
+	}
+	ticks := ChartView{Times: times}.ticks(t.Context())
+	if len(ticks) < 4 {
+		t.Fatalf("%d times", len(ticks))
+	}
+	for i, tick := range ticks {
+		if tick.wide != ((len(ticks)-1-i)%2 == 1) || strings.Contains(tick.class(), "--wide") != tick.wide {
+			t.Errorf("time %d of %d is %+v", i, len(ticks), tick)
+		}
+	}
+	if last := ticks[len(ticks)-1]; last.anchor() != "end" {
+		t.Errorf("the last is %+v, %s", last, last.anchor())
+	}
+}
+
 // The axis of values has round numbers at its top and half-way: whole ones of what is counted, and of time what a clock shows.
 func TestAxisHasRoundSteps(t *testing.T) {
 	t.Parallel()
