@@ -60,7 +60,7 @@ test: $(SMALL) ## install what the tests need (when root), then run all tests
 	@GO='$(GO)' GOFLAGS='$(FLAGS)' .ci/test $(PACKAGES)
 
 quick: ## tests that need Go alone, on SQLite, in a minute and a half
-	@env -u CI -u SCHAKEL_TEST $(GO) test -tags $(TAGS) $(PACKAGES)
+	@env -u CI -u SCHAKEL_TEST $(GO) test -ldflags=-w -tags $(TAGS) $(PACKAGES)
 
 build: $(SMALL) ## the binary, stripped, as bin/schakel
 	$(GO) build -tags $(TAGS) $(FLAGS) -ldflags '$(LDFLAGS)' -o $(BIN) ./server

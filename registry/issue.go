@@ -21,10 +21,15 @@ func IssueCause(cause string) i18n.Message {
 	if strings.Contains(cause, ":") {
 		return i18n.M("issue.amqp-error", cause)
 	}
-	if len(cause) <= 4 && cause == strings.ToUpper(cause) {
+	if amqpAnswer(cause) {
 		return i18n.M("issue.apprec-code", cause)
 	}
 	return i18n.Raw(strings.ReplaceAll(cause, "-", " "))
+}
+
+// amqpAnswer reports whether a cause is what a receiver of messages answered: an error such as "transport:…" or a code of an AppRec such as "T02".
+func amqpAnswer(cause string) bool {
+	return strings.Contains(cause, ":") || len(cause) <= 4 && cause != "" && cause == strings.ToUpper(cause)
 }
 
 // IssueAdvice tells the reader what to do about the cause of an issue: an administrator of this Schakel, or the partner that receives.
@@ -55,6 +60,10 @@ func adviceKind(cause string) string {
 		return "answer"
 	case slices.Contains([]string{"dns", "connect", "tls", "timeout", "token", "blocked-address", "request", "data-erased", "data-unreadable"}, cause):
 		return cause
+	case slices.Contains([]string{"amqp-no-party", "amqp-no-process", "amqp-certificate", "amqp-no-queue", "amqp-broker"}, cause):
+		return "amqp-setup"
+	case slices.Contains([]string{"amqp-document", "amqp-other-party", "amqp-sent-before", "apprec-rejected", "soap-fault"}, cause), amqpAnswer(cause):
+		return "amqp-message"
 	case slices.Contains([]string{"rejected", "delivery-count-exceeded", "key-expired", "event-expired"}, cause):
 		return "pull-" + cause
 	}

@@ -34,6 +34,14 @@ func TestFlows(t *testing.T) {
 	if got := strings.Count(page, ">Nobody publishes this<"); got != 2 {
 		t.Errorf("%d times nobody; want the other's row and a box", got)
 	}
+	w.stop(w.first, func(ep *store.Endpoint) { ep.Status = store.EndpointPaused })
+	if got := wantPage(t, w.admin.get("/admin/flows"), http.StatusOK, ">Waiting<"); strings.Count(got, ">Sending<") >= strings.Count(page, ">Sending<") {
+		t.Error("an endpoint that is paused is sent to")
+	}
+	w.stop(w.first, func(ep *store.Endpoint) { ep.Status = store.EndpointActive })
+	if got := text(w.admin.get("/admin/flows")); strings.Count(got, ">Sending<") != strings.Count(page, ">Sending<") {
+		t.Error("an endpoint that is resumed is not sent to")
+	}
 	w.write(func(tx *store.Tx) error {
 		sub, err := tx.Subscription(t.Context(), w.first.subscription)
 		if err == nil {

@@ -166,10 +166,11 @@ func TestWaitingIsOneNumber(t *testing.T) {
 	w := newQueueWorld(t)
 	w.deliver(w.event(event.DataJSON, `{}`), w.first)
 	w.deliver(w.event(event.DataJSON, `{}`), w.first)
-	for path, b := range map[string]*browser{"/admin/endpoints/" + w.first.endpoint: w.admin, "/partner/endpoints/" + w.first.endpoint: w.first.browser, "/admin/partners/" + w.first.id: w.admin} {
+	for path, b := range map[string]*browser{"/admin/endpoints/" + w.first.endpoint: w.admin, "/partner/endpoints/" + w.first.endpoint: w.first.browser, "/admin/partners/" + w.first.id: w.admin,
+		"/admin/traffic?period=7d&endpoint=" + w.first.endpoint: w.admin, "/admin/traffic": w.admin, "/partner/traffic?period=30d": w.first.browser} {
 		page := text(b.get(path))
 		lacks(t, page, "Waited at the last look", "nothing waited")
-		if !strings.Contains(page, "Deliveries that wait now: 2") && !regexp.MustCompile(`(?s)Waits now.{0,200}?>2<`).MatchString(page) {
+		if !strings.Contains(page, "eliveries that wait now: 2") && !regexp.MustCompile(`(?s)Waits now.{0,200}?>2<`).MatchString(page) {
 			t.Errorf("%s does not say that 2 wait", path)
 		}
 	}

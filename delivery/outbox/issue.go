@@ -1,6 +1,7 @@
 package outbox
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strconv"
@@ -18,6 +19,8 @@ func causeOf(r *Result) string {
 	switch kind := r.Attempt.ErrorKind; {
 	case r.Status == store.DeliveryDelivered, r.Untried, r.Reason == webhook.ReasonTokenRenewed, kind == outbound.KindCanceled:
 		return ""
+	case kind == string(webhook.KindRequest): // a transport tells more of it by its reason
+		return cmp.Or(r.Reason, kind)
 	case kind != "":
 		return kind
 	case r.Attempt.StatusCode != 0:

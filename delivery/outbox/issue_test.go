@@ -26,6 +26,8 @@ func TestCause(t *testing.T) {
 		{Result{Status: store.DeliveryDead, Reason: webhook.ReasonKeyExpired, Attempt: attempt(0, outbound.KindDNS)}, "dns"},
 		{Result{Status: store.DeliveryRetrying, Attempt: attempt(401, string(webhook.KindToken))}, "token"},
 		{Result{Status: store.DeliveryHeld, Reason: store.ReasonRejected}, "rejected"},
+		{Result{Status: store.DeliveryHeld, Reason: webhook.ReasonRequest, Attempt: attempt(0, string(webhook.KindRequest))}, "request"},
+		{Result{Status: store.DeliveryHeld, Reason: "soap-fault", Attempt: attempt(202, string(webhook.KindRequest))}, "soap-fault"},
 		{Result{Status: store.DeliveryRetrying, Reason: webhook.ReasonTokenRenewed, Attempt: attempt(401, "")}, ""},
 		{Result{Status: store.DeliveryRetrying, Attempt: attempt(0, outbound.KindCanceled)}, ""},
 		{Result{Status: store.DeliveryRetrying, Untried: true, Attempt: attempt(0, outbound.KindHeldBack)}, ""},

@@ -23,9 +23,16 @@ func (p *pages) adminFlows(c echo.Context) error {
 	}
 	search := site.Clean(c.QueryParam("q"))
 	flows = slices.DeleteFunc(flows, func(f partners.Flow) bool { return !flowFits(f, search) })
+	stops, err := p.stops(ctx)
+	if err != nil {
+		return err
+	}
 	rows := make([]view.FlowRow, len(flows))
 	for i, f := range flows {
 		rows[i] = flowRow(ctx, f)
+		if stop := stops[f.EndpointID]; f.Sending && stop.Why != "" {
+			rows[i].Sending, rows[i].Why = false, stop.Why
+		}
 	}
 	shown, names := site.OnPage(rows, paging), p.DeliveryNames()
 	if err := names.LearnEndpoints(ctx, site.IDsOf(shown, func(f view.FlowRow) string { return f.EndpointID })); err != nil {
@@ -42,6 +49,16 @@ func (p *pages) adminFlows(c echo.Context) error {
 	return p.Render(c, http.StatusOK, view.Flows(page, view.FlowsView{
 		Search: search, Rows: shown, Total: len(rows), More: more, Pager: site.Pager(c, paging, len(rows)), Graph: view.NewFlowGraph(ctx, rows),
 	}))
+}
+
+// stops explains why endpoints are not sent to now, by their ids.
+func (p *pages) stops(ctx context.Context) (map[string]site.Stop, error) {
+	endpoints, err := p.DB.Endpoints(ctx, "")
+	stops := make(map[string]site.Stop, len(endpoints))
+	for _, e := range endpoints {
+		stops[e.ID] = site.StopOf(ctx, e, p.Cfg.Now())
+	}
+	return stops, err
 }
 
 // flowFits reports whether a search for a partner, an event type or a contract finds a flow.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"net/url"
+	"slices"
 	"time"
 
 	"schakel/store"
@@ -41,12 +42,11 @@ func TrafficPeriod(word string) store.TrafficPeriod {
 // Traffic charts what moved at some endpoints in a period, up to now; [store.AllEndpoints] stands for all. here is the address of
 // the page with its filter, to which links for other periods lead. The caller has checked that the reader may see the endpoints.
 func (p *Portal) Traffic(ctx context.Context, endpoints []string, word, here string, filter url.Values) (ui.TrafficView, error) {
-	return p.traffic(ctx, endpoints, word, here, filter, nil)
-}
-
-// traffic is Traffic, with what waits now in place of what waited at the last look where that is given.
-func (p *Portal) traffic(ctx context.Context, endpoints []string, word, here string, filter url.Values, waits *int) (ui.TrafficView, error) {
 	var v ui.TrafficView
+	waits, err := p.waiting(ctx, endpoints)
+	if err != nil {
+		return v, err
+	}
 	chosen := trafficPeriods[0]
 	for _, t := range trafficPeriods {
 		link := ui.Named{Name: i18n.Of(ctx, "site.period", t.word)}
@@ -72,8 +72,8 @@ func (p *Portal) traffic(ctx context.Context, endpoints []string, word, here str
 	if t.sum == (store.Traffic{}) {
 		v.Nothing = i18n.T(ctx, "site.traffic-none", i18n.Of(ctx, "site.period", chosen.word))
 		switch {
-		case waits != nil && *waits > 0:
-			v.Nothing = i18n.T(ctx, "site.traffic-none-now", i18n.Of(ctx, "site.period", chosen.word), i18n.CountUpTo(ctx, *waits, store.ListBound))
+		case waits > 0:
+			v.Nothing = i18n.T(ctx, "site.traffic-none-now", i18n.Of(ctx, "site.period", chosen.word), i18n.CountUpTo(ctx, waits, store.ListBound))
 		case t.sampled:
 			v.Nothing = i18n.T(ctx, "site.traffic-none-waited", i18n.Of(ctx, "site.period", chosen.word))
 		}
@@ -98,20 +98,23 @@ func (p *Portal) EndpointTraffic(ctx context.Context, e store.Endpoint, more str
 
 // TrafficPanel shows the figures of the last 24 hours of some endpoints with one chart. What waits is counted now, as elsewhere on the pages that it is on.
 func (p *Portal) TrafficPanel(ctx context.Context, endpoints []string, more ui.Named) (ui.TrafficView, error) {
-	backlogs, err := p.Backlogs(ctx)
-	if err != nil {
-		return ui.TrafficView{}, err
-	}
-	waits := 0
-	for _, id := range endpoints {
-		waits += backlogs[id].Waiting
-	}
-	v, err := p.traffic(ctx, endpoints, "", "", nil, &waits)
+	v, err := p.Traffic(ctx, endpoints, "", "", nil)
 	v.Periods, v.More = nil, more
 	if len(v.Charts) > 0 {
 		v.Charts = v.Charts[:1]
 	}
 	return v, err
+}
+
+// waiting counts what waits now at some endpoints, or at all.
+func (p *Portal) waiting(ctx context.Context, endpoints []string) (waits int, err error) {
+	backlogs, err := p.Backlogs(ctx)
+	for id, b := range backlogs {
+		if slices.Contains(endpoints, id) || slices.Contains(endpoints, store.AllEndpoints) {
+			waits += b.Waiting
+		}
+	}
+	return waits, err
 }
 
 // trafficSeries holds the points as lines, and their sum.
@@ -121,14 +124,12 @@ type trafficSeries struct {
 	came, delivered, failed, dead   []float64
 	rate, p50, p95, pending, oldest []float64
 	sum                             store.Traffic // Pending and Oldest are the highest
-	lastPending                     int64
-	sampled                         bool // what waited was counted at some moment of the period
-	fresh                           bool // and lately: lastPending is of the last two points
+	sampled                         bool          // what waited was counted at some moment of the period
 }
 
 func newTrafficSeries(points []store.Traffic, all bool) trafficSeries {
 	t := trafficSeries{all: all}
-	for i, p := range points {
+	for _, p := range points {
 		came := p.Made
 		if all {
 			came = p.Accepted
@@ -142,9 +143,6 @@ func newTrafficSeries(points []store.Traffic, all bool) trafficSeries {
 		if p.Pending >= 0 {
 			pending, oldest = float64(p.Pending), p.Oldest.Seconds()
 			t.sampled = true
-			if i >= len(points)-2 { // an older one is no news of now
-				t.lastPending, t.fresh = p.Pending, true
-			}
 		}
 		t.pending, t.oldest = append(t.pending, pending), append(t.oldest, oldest)
 	}
@@ -200,7 +198,7 @@ func (t *trafficSeries) cameLabel(ctx context.Context) string {
 }
 
 // figures compares the success and the latency of a period with those of the one before it, of the same length.
-func (t *trafficSeries) figures(ctx context.Context, earlier store.Traffic, waits *int) []ui.Item {
+func (t *trafficSeries) figures(ctx context.Context, earlier store.Traffic, waits int) []ui.Item {
 	compared := func(format func(context.Context, float64) string, now, before float64) string {
 		if math.IsNaN(before) {
 			return format(ctx, now)
@@ -224,13 +222,7 @@ func (t *trafficSeries) figures(ctx context.Context, earlier store.Traffic, wait
 		items = append(items, ui.Item{Label: i18n.T(ctx, "site.traffic-half"), Text: compared(latencyText, p50, quantile(earlier.Latency, .5))},
 			ui.Item{Label: i18n.T(ctx, "site.traffic-most", 95), Text: compared(latencyText, quantile(t.sum.Latency, .95), quantile(earlier.Latency, .95))})
 	}
-	switch {
-	case waits != nil:
-		items = append(items, ui.Item{Label: i18n.T(ctx, "site.traffic-waits"), Text: i18n.CountUpTo(ctx, *waits, store.ListBound)})
-	case t.fresh:
-		items = append(items, ui.Item{Label: i18n.T(ctx, "site.traffic-waited"), Text: i18n.CountUpTo(ctx, int(t.lastPending), store.ListBound)})
-	}
-	return items
+	return append(items, ui.Item{Label: i18n.T(ctx, "site.traffic-waits"), Text: i18n.CountUpTo(ctx, waits, store.ListBound)})
 }
 
 func (t *trafficSeries) charts(ctx context.Context, step time.Duration) []ui.ChartView {
