@@ -27,7 +27,7 @@ func IssueCause(cause string) i18n.Message {
 	return i18n.Raw(strings.ReplaceAll(cause, "-", " "))
 }
 
-// amqpAnswer reports whether a cause is what a receiver of messages answered: an error such as "transport:…" or a code of an AppRec such as "T02".
+// amqpAnswer reports whether a receiver of messages answered with a cause: an error such as "transport:…" or a code of an AppRec such as "T02".
 func amqpAnswer(cause string) bool {
 	return strings.Contains(cause, ":") || len(cause) <= 4 && cause != "" && cause == strings.ToUpper(cause)
 }

@@ -66,7 +66,7 @@ func TestPartnerAuditFilters(t *testing.T) {
 	}
 	lacks(t, text(other.get("/partner/audit?partner="+pat.PartnerID)), added)
 	lacks(t, text(other.get("/partner/audit/export?partner="+pat.PartnerID)), added)
-	wantWords(t, text(b.get("/partner/audit")), `href="/partner/audit/export?&amp;format=csv"`, "exported the list “audit”")
+	wantWords(t, text(b.get("/partner/audit")), `href="/partner/audit/export?&amp;format=csv"`, "exported the list “audit log”")
 	whole := text(b.get("/partner/audit/export?format=ndjson"))
 	wantWords(t, whole, `"address":"192.0.2.1"`)
 	lacks(t, whole, `"detail"`, "192.0.2.7") // the address of an administrator

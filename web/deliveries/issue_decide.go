@@ -51,7 +51,7 @@ func decideIssue(ctx context.Context, db *store.DB, who registry.Actor, scope, i
 
 // recordIssue writes the audit trail.
 func recordIssue(ctx context.Context, tx *store.Tx, who registry.Actor, action string, i store.Issue) error {
-	return registry.Record(ctx, tx, who, action, registry.ObjectOf("issue", i.ID, registry.IssueCause(i.Cause).String(), i.PartnerID), nil)
+	return registry.Record(ctx, tx, who, action, registry.ObjectOf("issue", i.ID, registry.IssueCause(i.Cause).String(), i.PartnerID), registry.Details{"cause": i.Cause})
 }
 
 // postIssueDecision is the end of a button: it goes back to the page of the issue, or to the list that the button stands in.

@@ -62,7 +62,7 @@ func (d ownerPages) partnerHome(c echo.Context) error {
 		v.Registration[approvalStep].State = ui.StepFailed
 	}
 	for _, a := range h.changes {
-		v.Recent = append(v.Recent, ui.Moment{At: a.At.Time, Kind: ui.KindNeutral, Title: registry.Sentence(c.Request().Context(), a)})
+		v.Recent = append(v.Recent, ui.Moment{At: a.At.Time, Kind: ui.KindNeutral, Title: site.AuditSentence(c.Request().Context(), a)})
 	}
 	page := d.Page(c, h.owner.Name)
 	page.Badge = ui.State(h.owner.Status)

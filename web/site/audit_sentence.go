@@ -31,6 +31,7 @@ func AuditSentence(ctx context.Context, a store.Audit) string {
 		Total int    `json:"total"`
 		More  bool   `json:"more"`
 		What  string `json:"what"`
+		Cause string `json:"cause"`
 	}
 	_ = json.Unmarshal([]byte(a.Detail), &d) // an entry without readable details is told without
 	switch {
@@ -44,6 +45,10 @@ func AuditSentence(ctx context.Context, a store.Audit) string {
 		return registry.SentenceOf(ctx, a, i18n.T(ctx, "audit.replay-count", d.Count))
 	case a.Action == auditCancelJob:
 		return registry.SentenceOf(ctx, a, cancelled(ctx, d.What, d.Count, d.Total))
+	case a.Action == registry.ActionListExported:
+		a.ObjectName = i18n.Of(ctx, "audit.exported", a.ObjectName)
+	case a.ObjectKind == "issue" && d.Cause != "":
+		a.ObjectName = registry.IssueCause(d.Cause).In(ctx)
 	}
 	return registry.Sentence(ctx, a)
 }
