@@ -100,12 +100,23 @@ func (p eventPart) ofSubject(subject string) (query string, args []any) {
 	return `SELECT id FROM event` + w.sql(), w.args
 }
 
-// before splits BeforeID, from where a list goes on, into a delivery and an event, at which it stopped for [PartBound].
+// before splits BeforeID, from where a list goes on, into a delivery and an event, at which it stopped for [PartBound]: "dlv_…", "evt_…" or both,
+// "evt_…,dlv_…", within a part that has more than [ListBound] deliveries.
 func (f DeliveryFilter) before() (delivery, event string) {
-	if strings.HasPrefix(f.BeforeID, "evt_") {
-		return "", f.BeforeID
+	if !strings.HasPrefix(f.BeforeID, "evt_") {
+		return f.BeforeID, ""
 	}
-	return f.BeforeID, ""
+	event, delivery, _ = strings.Cut(f.BeforeID, ",")
+	return delivery, event
+}
+
+// Next is the BeforeID with which the list goes on behind its last row.
+func (l DeliveryList) Next() string {
+	last := l.Rows[len(l.Rows)-1].ID
+	if l.part != "" {
+		return l.part + "," + last
+	}
+	return last
 }
 
 // CountListed counts what a filter selects as [Queries.DeliveryList] does: up to [ListBound] + 1.

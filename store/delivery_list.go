@@ -28,6 +28,7 @@ type DeliveryList struct {
 	Total int
 	// Older is set when the search stopped at [SearchBound] or [PartBound]: older deliveries may match too. A filter with this BeforeID goes on there.
 	Older string
+	part  string // the event before which those of its deliveries are
 }
 
 // Deliveries lists a page of deliveries, newest first, with their total count up to [ListBound]. See [Queries.DeliveryList].
@@ -66,6 +67,7 @@ func (q *Queries) DeliveryList(ctx context.Context, f DeliveryFilter) (l Deliver
 	case p.selective:
 		all := f.selected(q, p.part)
 		l.Older = p.part.from
+		_, l.part = f.before()
 		if l.Total, err = q.countUpTo(ctx, ListBound+1, `delivery`, all); err == nil {
 			err = q.list(ctx, &ids, fmt.Sprintf(`SELECT id FROM delivery%s ORDER BY id DESC LIMIT %d OFFSET %d`, all.sql(), limit, offset), all.args...)
 		}

@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -143,5 +144,55 @@ func TestPartsOfWhatManyEventsShare(t *testing.T) {
 			same(t, l.Total, err, 100)
 			same(t, l.Older, nil, "")
 		}
+	})
+}
+
+// A part of more deliveries than page numbers reach goes on within it, and then to the next: a client that follows the links comes to an end.
+func TestPartsOfManyDeliveriesEnd(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		const many, of = 2*store.PartBound + 10, 6 // deliveries of each event but those of the newest part, which have one
+		events, rows := make([]store.Event, many), make([]store.Delivery, 0, many*of)
+		at := w.now().Add(-many * time.Second)
+		for i := range events {
+			moment := at.Add(time.Duration(i) * time.Second)
+			events[i] = w.event(store.IDAt("evt", moment))
+			events[i].Correlation = "nightly"
+			for n := range of {
+				if n == 0 || i < many-store.PartBound {
+					rows = append(rows, delivery(store.IDAt("dlv", moment.Add(time.Duration(n)*time.Millisecond)), events[i].ID, w.subscription, w.now()))
+				}
+			}
+		}
+		w.write(func(tx *store.Tx) error {
+			_, err := tx.InsertEvents(w.ctx, events)
+			for part := range slices.Chunk(rows, 1000) {
+				err = errors.Join(err, tx.InsertDeliveries(w.ctx, part))
+			}
+			return err
+		})
+		_, write := w.db.Pools()
+		_, err := write.ExecContext(w.ctx, `ANALYZE`)
+		noErr(t, err)
+		f, met := store.DeliveryFilter{CEID: "nightly", Page: store.Page{Number: 1, Size: 2500}}, map[string]bool{}
+		for range 30 { // more lists than it takes
+			l, err := w.db.DeliveryList(w.ctx, f)
+			noErr(t, err)
+			for _, d := range l.Rows {
+				same(t, met[d.ID], nil, false)
+				met[d.ID] = true
+			}
+			switch end := f.Page.Number * f.Page.Size; {
+			case l.Total > store.ListBound && end >= store.ListBound:
+				f.BeforeID, f.Page.Number = l.Next(), 1
+			case end < l.Total:
+				f.Page.Number++
+			case l.Older != "":
+				f.BeforeID, f.Page.Number = l.Older, 1
+			default:
+				same(t, len(met), nil, len(rows))
+				return
+			}
+		}
+		t.Errorf("%d of %d deliveries, and no end", len(met), len(rows))
 	})
 }

@@ -129,6 +129,9 @@ func TestListsOfWhatManyEventsShare(t *testing.T) {
 			if page := wantPage(t, b.get(older), http.StatusOK); rows(page) != 1 || strings.Contains(page, "Only the newest") {
 				t.Errorf("%s has %d rows", older, rows(page))
 			}
+			if path != "/admin/events" && path != "/admin/dead-letters" { // a part in which nothing matches leads on too
+				lacks(t, wantPage(t, b.get(path+"?status=pending&"+shared), http.StatusOK, "before=evt_"), "1 delivery", "More than 0")
+			}
 		}
 	}
 }

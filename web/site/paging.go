@@ -104,7 +104,7 @@ func (a *App) setLinks(c echo.Context, p store.Page, last int, known bool) {
 func OlderThan(p store.Page, l store.DeliveryList) string {
 	switch {
 	case l.Total > store.ListBound && offset(p)+p.Size >= store.ListBound && len(l.Rows) == p.Size:
-		return l.Rows[len(l.Rows)-1].ID
+		return l.Next()
 	case offset(p)+p.Size >= l.Total:
 		return l.Older
 	}
@@ -113,7 +113,7 @@ func OlderThan(p store.Page, l store.DeliveryList) string {
 
 // Counted is the total of a table and its bound, for a list that counted so many and goes on before older.
 func Counted(total int, older string) (shown, most int) {
-	if older != "" && total < store.ListBound {
+	if older != "" && total > 0 && total < store.ListBound {
 		return total + 1, total
 	}
 	return total, store.ListBound
