@@ -324,13 +324,15 @@ type DeliveryGroup struct {
 	SubscriptionID string `db:"subscription_id"`
 	EventType      string `db:"event_type"`
 	Count          int    `db:"n"`
+	SentForGood    int    `db:"sent_for_good"` // of Count: a resend leaves them out, as [Queries.SentForGood] finds them
 }
 
 // GroupDeliveries counts what a filter selects by endpoint, subscription and event type, the largest groups first. It counts no
 // further than [ListBound] + 1 deliveries in all.
 func (q *Queries) GroupDeliveries(ctx context.Context, f DeliveryFilter) ([]DeliveryGroup, error) {
 	w := f.where(q)
-	return listOf[DeliveryGroup](ctx, q, fmt.Sprintf(`SELECT partner_id, endpoint_id, subscription_id, event_type, COUNT(*) AS n
-		FROM (SELECT partner_id, endpoint_id, subscription_id, event_type FROM delivery%s LIMIT %d) selected`, w.sql(), ListBound+1)+`
+	return listOf[DeliveryGroup](ctx, q, fmt.Sprintf(`SELECT partner_id, endpoint_id, subscription_id, event_type, COUNT(*) AS n, SUM(sent) AS sent_for_good
+		FROM (SELECT partner_id, endpoint_id, subscription_id, event_type, CASE WHEN %s THEN 1 ELSE 0 END AS sent FROM delivery%s LIMIT %d) selected`,
+		sentForGood, w.sql(), ListBound+1)+`
 		GROUP BY partner_id, endpoint_id, subscription_id, event_type ORDER BY COUNT(*) DESC, endpoint_id, subscription_id, event_type`, w.args...)
 }

@@ -8,8 +8,24 @@ import (
 	"strings"
 )
 
-// Resend puts a delivery back to be tried from now on, under the given Idempotency-Key, unless it is open already or
-// its subscription may not be sent to. It reports whether it did.
+// sentForGood holds for a delivery by AMQP of which the same message may not go to its receiver again: it got a negative AppRec, is
+// answered or still to be answered in time, or was sent twice (AMQP-113, AMQP-118).
+const sentForGood = `endpoint_id IN (SELECT e.id FROM endpoint e WHERE e.kind = 'amqp') AND (reason = 'amqp-sent-before' OR EXISTS
+	(SELECT 1 FROM amqp_message m WHERE m.delivery_id <> '' AND m.delivery_id = delivery.id AND m.kind IN ('business', 'request')
+	AND (m.status IN ('rejected', 'acknowledged', 'partly') OR m.status = 'open' AND (m.kind = 'request' OR m.resends > 0 OR m.overdue_at IS NULL))))`
+
+// SentForGood finds those of up to a page of deliveries that cannot be resent because the same message may not go again by AMQP.
+func (q *Queries) SentForGood(ctx context.Context, ids []string) ([]string, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	w := whereIn(`id`, ids)
+	w.add(sentForGood)
+	return listOf[string](ctx, q, `SELECT id FROM delivery`+w.sql()+` ORDER BY id`, w.args...)
+}
+
+// Resend puts a delivery back to be tried from now on, under the given Idempotency-Key, unless it is open already,
+// its subscription may not be sent to, or the same message may not go again. It reports whether it did.
 func (tx *Tx) Resend(ctx context.Context, id, key string, keyExpires Time) (bool, error) {
 	queues, err := tx.orderingByID(ctx, id)
 	if err != nil {
@@ -21,7 +37,7 @@ func (tx *Tx) Resend(ctx context.Context, id, key string, keyExpires Time) (bool
 		batch_id = '', alone = TRUE, idempotency_key = ?, key_expires_at = ?, updated_at = ?
 		WHERE id = ? AND status IN ('held', 'dead', 'delivered')
 		AND EXISTS (SELECT 1 FROM endpoint e WHERE e.id = delivery.endpoint_id AND e.status <> 'ended') AND (subscription_id = '' OR EXISTS
-			(SELECT 1 FROM subscription s WHERE s.id = delivery.subscription_id AND s.sending)) RETURNING id, subscription_id, order_key, behind`,
+			(SELECT 1 FROM subscription s WHERE s.id = delivery.subscription_id AND s.sending)) AND NOT (`+sentForGood+`) RETURNING id, subscription_id, order_key, behind`,
 		tx.Now, key, keyExpires, tx.Now, id)
 	if err != nil {
 		return false, err
@@ -71,7 +87,7 @@ func (tx *Tx) ResendMany(ctx context.Context, jobID string, rows []Delivery, key
 		key_expires_at = CASE WHEN v.column2 = '' THEN key_expires_at ELSE ? END, replay_of = ?, updated_at = ?
 		FROM `+values+` WHERE id = v.column1 AND id >= ? AND id <= ? AND `+resendable+`
 		AND EXISTS (SELECT 1 FROM endpoint e WHERE e.id = delivery.endpoint_id AND e.status <> 'ended') AND (subscription_id = '' OR EXISTS
-			(SELECT 1 FROM subscription s WHERE s.id = delivery.subscription_id AND s.sending)) RETURNING id`,
+			(SELECT 1 FROM subscription s WHERE s.id = delivery.subscription_id AND s.sending)) AND NOT (`+sentForGood+`) RETURNING id`,
 		append(args, slices.Min(ids), slices.Max(ids))...)
 	if err != nil {
 		return nil, err

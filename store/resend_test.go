@@ -287,3 +287,34 @@ func TestExpireKeys(t *testing.T) { // IDEM-12
 		same(t, [3]any{got.Status, got.Reason, got.DueAt.IsZero()}, err, [3]any{"dead", "key-expired", true})
 	})
 }
+
+// A delivery by AMQP whose message was answered is put back by no resend, and is counted apart (AMQP-113).
+func TestSentForGood(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		ids := w.newDeliveries(w.subscription, 4)
+		_, pool := w.db.Pools()
+		_, err := pool.ExecContext(w.ctx, pool.Rebind(`UPDATE endpoint SET kind = 'amqp' WHERE id = ?`), w.endpoint.ID)
+		noErr(t, err)
+		reasons := []string{"T02", "amqp-sent-before", "transport:invalid-signature", "T02"}
+		for i, status := range []string{store.AMQPRejected, "", store.AMQPFailed, store.AMQPReplaced} {
+			w.set(ids[i], `status = 'held', reason = ?`, reasons[i])
+			m := store.AMQPMessage{Direction: store.AMQPOut, Kind: store.AMQPBusiness, Status: status, MessageID: ids[i], MsgID: ids[i], DeliveryID: ids[i]}
+			if status != "" {
+				w.write(func(tx *store.Tx) error { return tx.InsertAMQPMessage(w.ctx, &m) })
+			}
+		}
+		gives(t, ids[:2])(w.db.SentForGood(w.ctx, ids))
+		groups, err := w.db.GroupDeliveries(w.ctx, store.DeliveryFilter{Statuses: []string{"held"}})
+		same(t, [2]int{groups[0].Count, groups[0].SentForGood}, err, [2]int{4, 2})
+		w.write(func(tx *store.Tx) error {
+			rows, err := tx.Resendable(w.ctx, ids)
+			noErr(t, err)
+			done, err := tx.ResendMany(w.ctx, "job_1", rows, make([]string, len(rows)), w.in(time.Hour))
+			slices.Sort(done)
+			same(t, done, err, ids[2:])
+			ok, err := tx.Resend(w.ctx, ids[0], "new", w.in(time.Hour))
+			same(t, ok, err, false)
+			return nil
+		})
+	})
+}

@@ -17,6 +17,7 @@ const (
 	RefusedGone    = "gone"
 	RefusedChanged = "changed" // meanwhile, by somebody else
 	RefusedErased  = store.ReasonDataErased
+	RefusedSent    = "amqp-sent-before" // the same message may not go again by AMQP
 )
 
 // refusedFor finds why a delivery was not resent.
@@ -36,8 +37,14 @@ func refusedFor(ctx context.Context, tx *store.Tx, d store.Delivery) (string, er
 	if errors.Is(err, store.ErrNotFound) || err == nil && ep.Status == store.EndpointEnded {
 		return "endpoint-ended", nil
 	}
-	if err != nil || d.SubscriptionID == "" {
-		return RefusedChanged, err
+	if err != nil {
+		return "", err
+	}
+	if sent, err := tx.SentForGood(ctx, []string{d.ID}); err != nil || len(sent) > 0 {
+		return RefusedSent, err
+	}
+	if d.SubscriptionID == "" {
+		return RefusedChanged, nil
 	}
 	sub, err := tx.Subscription(ctx, d.SubscriptionID)
 	if errors.Is(err, store.ErrNotFound) {
@@ -67,6 +74,8 @@ func RefusalOf(reason string) i18n.Message {
 		return "outbox.event-expired"
 	case RefusedErased:
 		return "outbox.data-erased"
+	case RefusedSent:
+		return "outbox.refused.sent-before"
 	case RefusedOpen:
 		return "outbox.refused.in-progress"
 	case RefusedGone:

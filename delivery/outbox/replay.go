@@ -53,6 +53,8 @@ type Preview struct {
 	// Total counts the deliveries or events; Groups counts them by endpoint, subscription and event type.
 	Total  int
 	Groups []store.DeliveryGroup
+	// SentForGood counts those of Total that a resend leaves out: the same message may not go again by AMQP.
+	SentForGood int
 	// More means that there are more than Total: counting took too long, or came to store.ListBound.
 	More bool
 	// Limited means that events were left out because they were accepted before the partner's subscription was approved: only
@@ -77,6 +79,7 @@ func (e *Engine) PreviewJob(ctx context.Context, actor Actor, f store.DeliveryFi
 	p := Preview{Groups: groups}
 	for _, g := range groups {
 		p.Total += g.Count
+		p.SentForGood += g.SentForGood
 	}
 	if p.More = p.Total > store.ListBound; p.More {
 		p.Total = store.ListBound

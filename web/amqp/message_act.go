@@ -117,6 +117,8 @@ func (a AMQPArea) stateNow(ctx context.Context, m store.AMQPMessage) view.Mark {
 func (a AMQPArea) aboutNow(ctx context.Context, m store.AMQPMessage) string {
 	d := a.onItsWay(ctx, m)
 	switch {
+	case d == nil && !a.Admin && ours(m) && i18n.Has("amqp.about-partner", stateOf(m)):
+		return i18n.Of(ctx, "amqp.about-partner", stateOf(m))
 	case d == nil:
 		return amqpAbout(ctx, m)
 	case d.Status == store.DeliveryRetrying:

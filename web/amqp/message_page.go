@@ -9,6 +9,7 @@ import (
 	"github.com/a-h/templ"
 	"github.com/labstack/echo/v4"
 	"schakel/delivery/amqp"
+	"schakel/registry"
 	"schakel/store"
 	view "schakel/templates/amqp"
 	"schakel/templates/i18n"
@@ -47,6 +48,9 @@ func (a AMQPArea) showMessage(c echo.Context, reason string, wrong i18n.Message)
 	v := view.AMQPMessageView{
 		State: a.stateNow(ctx, m), About: a.aboutNow(ctx, m), Code: m.Reason, Cause: cause.In(ctx), Remedy: AMQPRemedy(m).In(ctx), Detail: remark(ctx, m), Codes: m.Codes,
 		Facts: a.messageFacts(ctx, c, m), IDs: messageIDs(ctx, m), Trace: traceMoments(ctx, traces), Now: a.Cfg.Now(),
+	}
+	if !a.Admin && ours(m) && m.Reason != "" && m.Status != store.AMQPReplaced {
+		v.Remedy = registry.IssueAdvice(m.Reason, false).In(ctx)
 	}
 	resent, err := a.resentItems(ctx, m)
 	if err != nil {

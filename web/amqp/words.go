@@ -50,6 +50,19 @@ func amqpState(ctx context.Context, m store.AMQPMessage) view.Mark {
 	return mark
 }
 
+// ours reports whether a message is a business message or request that this Schakel sends: its receiver reads it in the area of a partner.
+func ours(m store.AMQPMessage) bool {
+	return m.Direction == store.AMQPOut && (m.Kind == store.AMQPBusiness || m.Kind == store.AMQPRequest)
+}
+
+// stateOf is the state of a message as texts are named: an open one that is overdue is "overdue".
+func stateOf(m store.AMQPMessage) string {
+	if m.Status == store.AMQPOpenMessage && !m.OverdueAt.IsZero() {
+		return "overdue"
+	}
+	return m.Status
+}
+
 // amqpAbout explains the state of a message and the next step in a sentence; empty for a state that needs none.
 func amqpAbout(ctx context.Context, m store.AMQPMessage) string {
 	in, state := m.Direction == store.AMQPIn, m.Status

@@ -205,7 +205,7 @@ func (p *Pages) showDeliveryAll(c echo.Context, queue site.DeliveryQueue, q site
 		return err
 	}
 	v := view.DeliveryAllView{
-		Action: queue.Path + "/all", Back: queue.Path + "?" + q.Values().Encode(), Count: preview.Total, More: preview.More, Discard: queue.Admin,
+		Action: queue.Path + "/all", Back: queue.Path + "?" + q.Values().Encode(), Count: preview.Total, SentForGood: preview.SentForGood, More: preview.More, Discard: queue.Admin,
 		Reason: reason, Wrong: reasonWrong, Hidden: hiddenQuery(q, counted),
 	}
 	_, wrongRate := chosen.care()

@@ -47,7 +47,7 @@ func (p *Pages) showIssue(c echo.Context, area site.DeliveryArea, reason string,
 		return err
 	}
 	v := view.IssueView{
-		Self: area.Issue(i.ID), State: i.Status, Headline: issueState(ctx, i), Detail: issueDetail(ctx, i),
+		Self: area.Issue(i.ID), State: i.Status, Headline: issueState(ctx, i), Detail: issueDetail(ctx, area.Admin, i),
 		Advice: registry.IssueAdvice(i.Cause, area.Admin).In(ctx), Now: p.Cfg.Now(),
 		Again: area.Base + "/jobs/new?" + url.Values{"endpoint": {i.EndpointID}}.Encode(),
 	}
@@ -156,6 +156,19 @@ func (p *Pages) countIssue(ctx context.Context, area site.DeliveryArea, i store.
 	}
 	if len(v.Standing) == 0 {
 		v.Standing = []string{i18n.T(ctx, "deliveries.issue.now-none")}
+	}
+	if waiting > 0 && at.Endpoint.Kind == store.EndpointAMQP {
+		groups, err := p.DB.GroupDeliveries(ctx, store.DeliveryFilter{EndpointID: i.EndpointID, PartnerID: i.PartnerID, Cause: i.Cause, Statuses: []string{store.DeliveryDead, store.DeliveryHeld}})
+		if err != nil {
+			return err
+		}
+		final := 0
+		for _, g := range groups {
+			final += g.SentForGood
+		}
+		if waiting -= final; final > 0 {
+			v.Standing = append(v.Standing, i18n.T(ctx, "deliveries.stopped.sent-for-good", final))
+		}
 	}
 	if waiting > 0 {
 		v.ResendAll = area.Base + "/deliveries/all?" + issueQuery(i).Encode()

@@ -142,7 +142,7 @@ func (p *Pages) issueFields(c echo.Context, area site.DeliveryArea, f store.Issu
 func issueRow(ctx context.Context, area site.DeliveryArea, i store.Issue) view.IssueRow {
 	here := area.Issue(i.ID)
 	r := view.IssueRow{
-		Cause: registry.IssueCause(i.Cause).In(ctx), Detail: issueDetail(ctx, i), State: issueState(ctx, i), Kind: issueKind(i.Status), Failures: int(i.Failures), Last: i.LastAt.Time,
+		Cause: registry.IssueCause(i.Cause).In(ctx), Detail: issueDetail(ctx, area.Admin, i), State: issueState(ctx, i), Kind: issueKind(i.Status), Failures: int(i.Failures), Last: i.LastAt.Time,
 		Href: here,
 	}
 	switch i.Status {
@@ -180,8 +180,12 @@ func issueState(ctx context.Context, i store.Issue) string {
 
 // issueDetail describes the last failure, without what was to happen next: an issue has many deliveries, most of which may be dead letters
 // by now.
-func issueDetail(ctx context.Context, i store.Issue) string {
-	return site.DetailText(ctx, causeReason(i.Cause), string(i18n.Message(i.Detail).Without("verdict.again")))
+func issueDetail(ctx context.Context, admin bool, i store.Issue) string {
+	reason, detail := causeReason(i.Cause), string(i18n.Message(i.Detail).Without("verdict.again"))
+	if !admin {
+		return site.PartnerDetail(ctx, reason, detail)
+	}
+	return site.DetailText(ctx, reason, detail)
 }
 
 // causeReason is the reason of a delivery that failed for a cause: what its receiver answered, why it did not answer, or the cause itself.

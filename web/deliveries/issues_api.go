@@ -44,10 +44,10 @@ type issueEventAnswer struct {
 	By     string     `json:"by,omitempty"`
 }
 
-func newIssueAnswer(ctx context.Context, i store.Issue) issueAnswer {
+func newIssueAnswer(ctx context.Context, admin bool, i store.Issue) issueAnswer {
 	a := issueAnswer{
 		IssueID: i.ID, PartnerID: i.PartnerID, EndpointID: i.EndpointID, Cause: i.Cause, Title: registry.IssueCause(i.Cause).In(ctx),
-		Detail: issueDetail(ctx, i), Status: i.Status, Failures: i.Failures, FirstAt: i.FirstAt, LastAt: i.LastAt,
+		Detail: issueDetail(ctx, admin, i), Status: i.Status, Failures: i.Failures, FirstAt: i.FirstAt, LastAt: i.LastAt,
 		DeliveryID: i.DeliveryID, Reopened: i.Reopened,
 	}
 	switch i.Status {
@@ -107,7 +107,7 @@ func (m *handlers) listIssues(c echo.Context, who api.Caller) error {
 		}
 		ctx := c.Request().Context()
 		rows, total, err := m.DB.Issues(ctx, f)
-		return api.Each(rows, func(i store.Issue) issueAnswer { return newIssueAnswer(ctx, i) }), total, err
+		return api.Each(rows, func(i store.Issue) issueAnswer { return newIssueAnswer(ctx, scope == "", i) }), total, err
 	})
 }
 
@@ -121,7 +121,7 @@ func (m *handlers) showIssue(c echo.Context, who api.Caller) error {
 	if err != nil {
 		return err
 	}
-	answer := newIssueAnswer(ctx, i)
+	answer := newIssueAnswer(ctx, scope == "", i)
 	answer.Advice = registry.IssueAdvice(i.Cause, scope == "").In(ctx)
 	if answer.EventTypes, err = m.DB.IssueEventTypes(ctx, i); err != nil {
 		return err

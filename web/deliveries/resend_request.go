@@ -270,6 +270,8 @@ type previewAnswer struct {
 	Stopped        []stoppedAt    `json:"stopped,omitempty"`
 	// StoppedSubscriptions may not be sent to: their deliveries cannot be resent.
 	StoppedSubscriptions []stoppedSubscription `json:"stoppedSubscriptions,omitempty"`
+	// Refusals counts those of Total that the job cannot resend, by reason.
+	Refusals map[string]int `json:"refusals,omitempty"`
 }
 
 type previewGroup struct {
@@ -309,6 +311,9 @@ func newResendPart(p store.ReplayPart) resendPart {
 
 func newPreviewAnswer(p outbox.Preview) previewAnswer {
 	a := previewAnswer{Total: p.Total, TotalIsMinimum: p.More, Limited: p.Limited, Groups: make([]previewGroup, len(p.Groups))}
+	if p.SentForGood > 0 {
+		a.Refusals = map[string]int{outbox.RefusedSent: p.SentForGood}
+	}
 	for i, g := range p.Groups {
 		a.Groups[i] = previewGroup{EndpointID: g.EndpointID, SubscriptionID: g.SubscriptionID, EventType: g.EventType, Count: g.Count}
 	}

@@ -75,5 +75,8 @@ func (p *Pages) targetWarnings(ctx context.Context, counted outbox.Preview) ([]s
 		return nil, err
 	}
 	more, err := p.subscriptionWarnings(ctx, subscriptionsOf(counted))
+	if counted.SentForGood > 0 {
+		more = append(more, i18n.T(ctx, "deliveries.stopped.sent-for-good", counted.SentForGood))
+	}
 	return append(texts, more...), err
 }

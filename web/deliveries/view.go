@@ -16,6 +16,7 @@ import (
 
 	"schakel/delivery/amqp"
 	"schakel/delivery/outbox"
+	"schakel/registry"
 	"schakel/store"
 	view "schakel/templates/deliveries"
 	"schakel/templates/i18n"
@@ -29,7 +30,8 @@ type DeliveryContext struct {
 	Partner      store.Partner
 	Endpoint     store.Endpoint
 	Subscription store.Subscription
-	jobAction    string // of the job that sent it once more; empty for none
+	jobAction    string       // of the job that sent it once more; empty for none
+	sentForGood  i18n.Message // why the same message may not go by AMQP again; empty when it may
 }
 
 func (p *Pages) deliveryContext(ctx context.Context, d store.Delivery) (DeliveryContext, error) {
@@ -45,14 +47,26 @@ func (p *Pages) deliveryContext(ctx context.Context, d store.Delivery) (Delivery
 	if at.Endpoint, err = p.DB.Endpoint(ctx, d.EndpointID); err != nil && !errors.Is(err, store.ErrNotFound) {
 		return at, err
 	}
-	if d.SubscriptionID == "" {
-		return at, nil
+	if at.sentForGood, err = p.sentForGood(ctx, d, at.Endpoint); err != nil || d.SubscriptionID == "" {
+		return at, err
 	}
 	at.Subscription, err = p.DB.Subscription(ctx, d.SubscriptionID)
 	if errors.Is(err, store.ErrNotFound) {
 		err = nil
 	}
 	return at, err
+}
+
+// sentForGood finds why a delivery cannot be resent although all of its counterparts are in use: the same message may not go again.
+func (p *Pages) sentForGood(ctx context.Context, d store.Delivery, ep store.Endpoint) (i18n.Message, error) {
+	if ep.Kind != store.EndpointAMQP {
+		return "", nil
+	}
+	found, err := p.DB.SentForGood(ctx, []string{d.ID})
+	if err != nil || len(found) == 0 {
+		return "", err
+	}
+	return outbox.RefusalOf(outbox.RefusedSent), nil
 }
 
 // mayRead reports whether the event may be shown. A partner reads what it got, and
@@ -86,6 +100,9 @@ func (at DeliveryContext) maySend() bool {
 func deliveryView(ctx context.Context, area site.DeliveryArea, at DeliveryContext, now time.Time) view.DeliveryView {
 	d := at.Delivery
 	v := view.DeliveryView{Self: area.Delivery(d.ID), State: site.DeliveryState(d.Status, d.Reason), Text: site.DetailText(ctx, d.Reason, d.Detail), Now: now}
+	if !area.Admin {
+		v.Text = site.PartnerDetail(ctx, d.Reason, d.Detail)
+	}
 	v.Headline = i18n.Of(ctx, "ui.state", v.State)
 	switch d.Status {
 	case store.DeliveryPending, store.DeliveryRetrying:
@@ -108,13 +125,19 @@ func deliveryView(ctx context.Context, area site.DeliveryArea, at DeliveryContex
 	if d.Reason != "" && (d.Status != store.DeliveryDiscarded || d.Reason == store.ReasonEventExpired) {
 		words := site.ReasonOf(d.Reason)
 		v.Headline = i18n.T(ctx, "deliveries.page.headline", v.Headline, words.Label)
-		if d.Detail == "" {
+		switch {
+		case !area.Admin && (site.AMQPReason(d.Reason) || d.Detail == "" && d.Cause != ""):
+			v.Text = strings.TrimSpace(v.Text + " " + registry.IssueAdvice(cmp.Or(d.Cause, d.Reason), false).In(ctx))
+		case d.Detail == "":
 			v.Text = words.Remedy.In(ctx)
 		}
 	}
 	v.ResendLabel = site.ResendLabel(ctx, d)
 	if d.Status == store.DeliveryDelivered {
 		v.ResendLabel = i18n.T(ctx, "deliveries.resend")
+	}
+	if at.sentForGood != "" && v.ResendLabel != "" {
+		v.ResendLabel, v.Wait = "", at.sentForGood.In(ctx)
 	}
 	if v.ResendLabel != "" && at.maySend() {
 		v.Resend = v.Self + "/resend"

@@ -241,7 +241,11 @@ func (d ownerPages) failures(ctx context.Context, h homeData) []view.FailureRow 
 		if f.Reason == "" {
 			text = registry.IssueCause(f.Cause).In(ctx)
 		}
-		if detail := site.DetailText(ctx, f.Reason, f.Detail); detail != "" {
+		detail := site.PartnerDetail(ctx, f.Reason, f.Detail)
+		if detail == "" && site.AMQPReason(f.Reason) {
+			detail = registry.IssueAdvice(f.Reason, false).In(ctx)
+		}
+		if detail != "" {
 			text += ": " + detail
 		}
 		rows = append(rows, view.FailureRow{

@@ -35,12 +35,16 @@ func DeliveryRows(ctx context.Context, area DeliveryArea, rows []store.Delivery,
 			return nil, err
 		}
 	}
+	final, err := names.db.SentForGood(ctx, IDsOf(rows, func(d store.Delivery) string { return d.ID }))
+	if err != nil {
+		return nil, err
+	}
 	for i, d := range rows {
 		r := ui.DeliveryRow{
 			ID: d.ID, EventType: d.EventType, EventID: Shown(events[d.EventID].ID), Subject: Shown(events[d.EventID].Subject), Href: area.Delivery(d.ID), State: DeliveryState(d.Status, d.Reason), Reason: rowReason(ctx, d, actions[d.ReplayOf]),
 			Changed: d.UpdatedAt.Time, Due: NextAttempt(d).Time, Tries: int(d.Attempts),
 		}
-		if label := ResendLabel(ctx, d); label != "" {
+		if label := ResendLabel(ctx, d); label != "" && !slices.Contains(final, d.ID) {
 			r.Resend, r.ResendLabel = area.Delivery(d.ID)+"/resend", label
 		}
 		if r.Endpoint, err = names.Endpoint(ctx, d.EndpointID); err != nil {

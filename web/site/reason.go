@@ -124,6 +124,23 @@ func DetailText(ctx context.Context, reason, stored string) string {
 	return remedy.In(ctx)
 }
 
+// PartnerDetail is DetailText for a partner that receives. What the bridge to AMQP stores about a message tells its sender what to do, so
+// only what the receiver's own system answered is shown; the advice for the partner is [registry.IssueAdvice].
+func PartnerDetail(ctx context.Context, reason, stored string) string {
+	if !AMQPReason(reason) {
+		return DetailText(ctx, reason, stored)
+	}
+	if i18n.Message(stored).Key() != "" {
+		return ""
+	}
+	return Shown(stored)
+}
+
+// AMQPReason reports whether a delivery failed or waits for what happened to its message by AMQP.
+func AMQPReason(code string) bool {
+	return slices.Contains(amqpReasons(), code) || code != "" && len(code) <= 4 && code == strings.ToUpper(code)
+}
+
 // Capital writes the first letter of an ASCII word as a capital.
 func Capital(s string) string {
 	if s == "" || s[0] < 'a' || s[0] > 'z' {

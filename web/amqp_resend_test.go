@@ -1,0 +1,126 @@
+package web
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"schakel/delivery/amqp"
+	"schakel/store"
+)
+
+// byAMQP makes the endpoint of a party one by AMQP, with a held delivery for each state of its message. An empty state is of a delivery whose
+// message was never written.
+func (w *queueWorld) byAMQP(p queueParty, reason, status string, edit func(*store.AMQPMessage)) store.Delivery {
+	w.t.Helper()
+	w.write(func(tx *store.Tx) error {
+		ep, err := tx.Endpoint(w.t.Context(), p.endpoint)
+		noError(w.t, err)
+		ep.Kind = store.EndpointAMQP
+		return tx.UpdateEndpoint(w.t.Context(), &ep)
+	})
+	_, pool := w.db.Pools()
+	must(pool.ExecContext(w.t.Context(), `UPDATE endpoint SET kind = 'amqp' WHERE id = ?`, p.endpoint))(w.t)
+	d := w.failed(p, store.DeliveryHeld, reason)
+	if status == "" {
+		return d
+	}
+	m := store.AMQPMessage{
+		Direction: store.AMQPOut, Kind: store.AMQPBusiness, Status: status, Reason: reason, PartnerID: p.id, OwnHer: 100, Her: 200,
+		MessageID: d.ID, MsgID: "msg-" + d.ID, DeliveryID: d.ID, EventID: d.EventID,
+	}
+	if edit != nil {
+		edit(&m)
+	}
+	w.write(func(tx *store.Tx) error { return tx.InsertAMQPMessage(w.t.Context(), &m) })
+	return d
+}
+
+// A message that its receiver answered is not sent again (AMQP-113, AMQP-118): no page offers it, the button of many counts the others alone, and
+// a form that is sent all the same is refused and changes nothing.
+func TestMessagesSentForGoodAreNotOffered(t *testing.T) {
+	t.Parallel()
+	w := newQueueWorld(t)
+	final := w.byAMQP(w.first, "T02", store.AMQPRejected, nil)
+	issue := w.issueOf(final, "T02")
+	for _, at := range []struct {
+		b    *browser
+		base string
+	}{{w.admin, "/admin"}, {w.first.browser, "/partner"}} {
+		lacks(t, wantPage(t, at.b.get(at.base+"/deliveries/"+final.ID), http.StatusOK, "its receiver has answered this message"), `/resend"`)
+		lacks(t, wantPage(t, at.b.get(at.base+"/deliveries?status=held"), http.StatusOK, final.ID), final.ID+`/resend"`)
+		lacks(t, wantPage(t, at.b.get(at.base+"/issues/"+issue.ID), http.StatusOK, "1 delivery by AMQP cannot be resent"), "/deliveries/all?")
+		lacks(t, wantPage(t, at.b.get(at.base+"/deliveries/all?status=held"), http.StatusOK, "1 delivery by AMQP cannot be resent"), "Resend 1 delivery", "Resend 0")
+		answer := at.b.post(at.base+"/deliveries/"+final.ID+"/resend", nil)
+		shows(t, at.b.get(answer.Header.Get("Location")), http.StatusOK, "This delivery cannot be resent: its receiver has answered")
+	}
+	w.wantState(final.ID, store.DeliveryHeld)
+	again := w.byAMQP(w.first, "transport:invalid-signature", store.AMQPFailed, nil)
+	w.issueOf(again, "T02")
+	for _, at := range []struct {
+		b    *browser
+		base string
+	}{{w.admin, "/admin"}, {w.first.browser, "/partner"}} {
+		wantPage(t, at.b.get(at.base+"/deliveries/"+again.ID), http.StatusOK, again.ID+`/resend"`)
+		wantPage(t, at.b.get(at.base+"/deliveries?status=held"), http.StatusOK, again.ID+`/resend"`)
+		wantPage(t, at.b.get(at.base+"/issues/"+issue.ID), http.StatusOK, "/deliveries/all?")
+		wantPage(t, at.b.get(at.base+"/deliveries/all?status=held"), http.StatusOK, "2 deliveries match", "1 delivery by AMQP cannot be resent", "Resend 1 delivery")
+	}
+}
+
+// The rule of the database is that of the bridge, for every state of a message.
+func TestSentForGoodIsTheRuleOfTheBridge(t *testing.T) {
+	t.Parallel()
+	w := newQueueWorld(t)
+	for _, kind := range []string{store.AMQPBusiness, store.AMQPRequest} {
+		for _, status := range []string{
+			store.AMQPOpenMessage, "overdue", "twice", store.AMQPAcknowledged, store.AMQPPartly, store.AMQPRejected, store.AMQPFailed, store.AMQPUnsent, store.AMQPUnanswered,
+		} {
+			var sent store.AMQPMessage
+			d := w.byAMQP(w.first, "request", status, func(m *store.AMQPMessage) {
+				m.Kind = kind
+				if status == "overdue" || status == "twice" {
+					m.Status, m.OverdueAt = store.AMQPOpenMessage, store.At(w.clock.Now())
+				}
+				if status == "twice" {
+					m.Resends = 1
+				}
+				sent = *m
+			})
+			found := must(w.db.SentForGood(t.Context(), []string{d.ID}))(t)
+			if why := amqp.MayResend(sent, w.clock.Now()); (why != "") != (len(found) == 1) {
+				t.Errorf("%s %s: the database finds %d, the bridge says %q", kind, status, len(found), why)
+			}
+		}
+	}
+	lone := w.byAMQP(w.first, amqp.ReasonSentBefore, "", nil)
+	if found := must(w.db.SentForGood(t.Context(), []string{lone.ID}))(t); len(found) != 1 {
+		t.Error("a message that was sent by another delivery may go again")
+	}
+}
+
+// A partner that receives reads advice for receivers: what the sender has to do is not asked of it.
+func TestPartnersReadNoAdviceForSenders(t *testing.T) {
+	t.Parallel()
+	w := newQueueWorld(t)
+	for reason, of := range map[string][2]string{ // advice for the administrator, for the partner
+		"T02":                         {"Publish a corrected message", "tell the administrator if your system refused it by mistake"},
+		"transport:invalid-signature": {"the one in the address registry", "tell the administrator if your system refused it by mistake"},
+		amqp.ReasonNoProcess:          {"Agree a process with the other party", "The administrator mends it"},
+	} {
+		d := w.byAMQP(w.first, reason, store.AMQPRejected, nil)
+		_, pool := w.db.Pools()
+		must(pool.ExecContext(t.Context(), `UPDATE delivery SET detail = '', cause = reason WHERE id = ?`, d.ID))(t)
+		wantWords(t, text(w.admin.get("/admin/deliveries/"+d.ID)), of[0])
+		for _, path := range []string{"/partner/deliveries/" + d.ID, "/partner"} {
+			page := text(w.first.browser.get(path))
+			lacks(t, page, of[0])
+			wantWords(t, page, strings.TrimSuffix(of[1], "."))
+		}
+	}
+	message := must(w.db.AMQPOfDelivery(t.Context(), must2(w.db.Deliveries(t.Context(), store.DeliveryFilter{Reason: "T02"}))(t)[0].ID))(t)[0]
+	page := text(w.first.browser.get("/partner/amqp/messages/" + url.PathEscape(message.ID)))
+	lacks(t, page, "publish a corrected one with a MsgId", "Publish a corrected")
+	wantWords(t, page, "its sender publishes a corrected one")
+}
