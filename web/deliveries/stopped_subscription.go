@@ -80,3 +80,28 @@ func (p *Pages) targetWarnings(ctx context.Context, counted outbox.Preview) ([]s
 	}
 	return append(texts, more...), err
 }
+
+// stopText explains why nothing is sent to the subscription of a delivery, or to the partner of a test.
+func (at DeliveryContext) stopText(ctx context.Context) string {
+	if at.Subscription.ID != "" {
+		switch outbox.SubscriptionStop(at.Subscription) {
+		case store.ReasonSubscriptionPaused:
+			return i18n.T(ctx, "deliveries.wait.subscription-paused")
+		case store.ReasonSubscriptionSuspended:
+			return i18n.T(ctx, "deliveries.wait.subscription-suspended")
+		}
+	}
+	return i18n.T(ctx, "deliveries.wait.not-approved")
+}
+
+// sentForGood finds why a delivery cannot be resent although all of its counterparts are in use: the same message may not go again.
+func (p *Pages) sentForGood(ctx context.Context, d store.Delivery, ep store.Endpoint) (i18n.Message, error) {
+	if ep.Kind != store.EndpointAMQP {
+		return "", nil
+	}
+	found, err := p.DB.SentForGood(ctx, []string{d.ID})
+	if err != nil || len(found) == 0 {
+		return "", err
+	}
+	return outbox.RefusalOf(outbox.RefusedSent), nil
+}

@@ -57,18 +57,6 @@ func (p *Pages) deliveryContext(ctx context.Context, d store.Delivery) (Delivery
 	return at, err
 }
 
-// sentForGood finds why a delivery cannot be resent although all of its counterparts are in use: the same message may not go again.
-func (p *Pages) sentForGood(ctx context.Context, d store.Delivery, ep store.Endpoint) (i18n.Message, error) {
-	if ep.Kind != store.EndpointAMQP {
-		return "", nil
-	}
-	found, err := p.DB.SentForGood(ctx, []string{d.ID})
-	if err != nil || len(found) == 0 {
-		return "", err
-	}
-	return outbox.RefusalOf(outbox.RefusedSent), nil
-}
-
 // mayRead reports whether the event may be shown. A partner reads what it got, and
 // what is still meant for it; what was held back by a revocation stays held back
 // here too (guarantee G2). A business message to another party is no affair of this one (AMQP-109).
@@ -173,19 +161,6 @@ func (at DeliveryContext) WaitsFor(ctx context.Context, now time.Time) string {
 		return i18n.T(ctx, "deliveries.wait.retry-after", ep.WaitUntil.Time)
 	}
 	return ""
-}
-
-// stopText explains why nothing is sent to the subscription of a delivery, or to the partner of a test.
-func (at DeliveryContext) stopText(ctx context.Context) string {
-	if at.Subscription.ID != "" {
-		switch outbox.SubscriptionStop(at.Subscription) {
-		case store.ReasonSubscriptionPaused:
-			return i18n.T(ctx, "deliveries.wait.subscription-paused")
-		case store.ReasonSubscriptionSuspended:
-			return i18n.T(ctx, "deliveries.wait.subscription-suspended")
-		}
-	}
-	return i18n.T(ctx, "deliveries.wait.not-approved")
 }
 
 // deliveryFacts are the properties of a delivery.
