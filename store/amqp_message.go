@@ -160,8 +160,9 @@ func (tx *Tx) holdDelivered(ctx context.Context, m AMQPMessage) (int64, error) {
 	}
 	var held []Delivery
 	err = tx.list(ctx, &held, `UPDATE delivery SET status = 'held', behind = (order_key <> ''), reason = ?, cause = ?, detail = ?, due_at = NULL, updated_at = ?
-		WHERE id = ? AND status = 'delivered' RETURNING subscription_id, order_key, `+failedColumns, m.Reason, m.Reason, m.Detail, tx.Now, m.DeliveryID)
+		WHERE id = ? AND status = 'delivered' RETURNING subscription_id, order_key, created_at, delivered_at, `+failedColumns, m.Reason, m.Reason, m.Detail, tx.Now, m.DeliveryID)
 	for i := range held {
+		tx.countRefused(&held[i])
 		if d := &held[i]; d.OrderKey != "" {
 			queues.enter(d.orderKey(), d.ID)
 		}

@@ -147,8 +147,8 @@ func (t *traffic) commit(tx *Tx) {
 	defer t.mu.Unlock()
 	t.waiting.merge(tx.counted)
 	for _, c := range tx.counted {
-		if c.Delivered == 0 {
-			continue
+		if c.Delivered <= 0 {
+			continue // counters of metrics do not go back
 		}
 		if t.arrived[c.EndpointID] == nil {
 			if t.arrived == nil {
@@ -203,6 +203,18 @@ func (tx *Tx) countArrived(endpointID string, made Time) {
 		c.took += took
 		c.Latency.Add(took)
 	}
+}
+
+// countRefused takes back that a delivery arrived, at the moment it did, and counts a failed attempt now: its receiver refused afterwards
+// what it had been handed.
+func (tx *Tx) countRefused(d *Delivery) {
+	if !d.DeliveredAt.IsZero() {
+		c := tx.counted.of(d.EndpointID, d.DeliveredAt.Time)
+		took := max(0, d.DeliveredAt.Sub(d.CreatedAt.Time))
+		i, _ := slices.BinarySearch(LatencyBounds[:], took)
+		c.Delivered, c.took, c.Latency[i] = c.Delivered-1, c.took-took, c.Latency[i]-1
+	}
+	tx.counting(d.EndpointID).Failed++
 }
 
 // Arrived counts the deliveries that arrived since the start of the process, by endpoint.

@@ -60,6 +60,32 @@ func TestTrafficCountsWhatIsCommitted(t *testing.T) {
 	})
 }
 
+// What its receiver refused after it was handed over, by an AppRec, counts as failed and no longer as delivered, also in the minute of before.
+// The counters of metrics do not go back.
+func TestTrafficOfWhatIsRefusedLater(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		ids := w.newDeliveries(w.subscription, 2)
+		w.claim("a", 2)
+		made := w.now()
+		w.clock.Advance(40 * time.Millisecond)
+		var outcomes []store.Outcome
+		for _, id := range ids {
+			o := w.outcome(id, "a", store.Delivery{Status: store.DeliveryDelivered, LastStatus: 202, CreatedAt: made})
+			o.Delivery.EndpointID = w.endpoint.ID
+			outcomes = append(outcomes, o)
+		}
+		w.write(func(tx *store.Tx) error { return tx.Complete(w.ctx, outcomes) })
+		w.clock.Advance(3 * time.Minute)
+		refused := store.AMQPMessage{Direction: store.AMQPOut, Kind: store.AMQPBusiness, Status: store.AMQPRejected, Reason: "T02", MessageID: "m", DeliveryID: ids[0]}
+		w.write(func(tx *store.Tx) error { return tx.InsertAMQPMessage(w.ctx, &refused) })
+		w.write(func(tx *store.Tx) error { _, err := tx.HoldAMQPRefused(w.ctx, 10); return err })
+		for _, period := range []store.TrafficPeriod{store.LastHour, store.LastDay, store.LastWeek} {
+			same(t, w.traffic(period, w.endpoint.ID), nil, store.Traffic{Made: 2, Delivered: 1, Failed: 1, Latency: store.Latencies{2: 1}})
+		}
+		same(t, w.db.Arrived()[w.endpoint.ID].Latency, nil, store.Latencies{2: 2})
+	})
+}
+
 // What a step of an operation counted that was undone does not count, and the rest when it commits.
 func TestTrafficOfOperations(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
