@@ -1,12 +1,14 @@
 package web
 
 import (
+	"html"
 	"net/http"
 	"net/url"
 	"strings"
 	"testing"
 
 	"schakel/delivery/amqp"
+	"schakel/delivery/event"
 	"schakel/store"
 )
 
@@ -123,4 +125,39 @@ func TestPartnersReadNoAdviceForSenders(t *testing.T) {
 	page := text(w.first.browser.get("/partner/amqp/messages/" + url.PathEscape(message.ID)))
 	lacks(t, page, "publish a corrected one with a MsgId", "Publish a corrected")
 	wantWords(t, page, "its sender publishes a corrected one")
+}
+
+// The issue of a batch and that of a message show what was sent and what came back, and the mail about them has it too; the command for a batch
+// sends the one event under a key of its own.
+func TestIssueSamplesOfBatchAndMessage(t *testing.T) {
+	t.Parallel()
+	w := newQueueWorld(t)
+	one, two := w.deliver(w.event(event.DataJSON, `1`), w.first), w.deliver(w.event(event.DataJSON, `{"second":true}`), w.first)
+	b := store.Batch{EndpointID: one.EndpointID, IdempotencyKey: "4b2a1a0e-9c1d-4b57-9c0e-0e8b8a5b7d11", KeyExpiresAt: one.KeyExpiresAt, Members: store.Strings{one.ID, two.ID}, Size: 2048}
+	w.write(func(tx *store.Tx) error { return tx.FreezeBatch(t.Context(), &b) })
+	w.write(func(tx *store.Tx) error {
+		return tx.InsertAttempts(t.Context(), []store.Attempt{
+			{
+				DeliveryID: one.ID, Number: 1, StartedAt: tx.Now, StatusCode: 422, URL: "https://roc.example.nl/events", BatchID: b.ID,
+				RequestHeaders: `{"Content-Type":["application/cloudevents-batch+json"],"Idempotency-Key":["\"4b2a1a0e\""]}`, ResponseBody: []byte("second is wrong"), ResponseHeaders: `{"Server":["roc"]}`,
+			},
+			{DeliveryID: two.ID, Number: 1, StartedAt: tx.Now, StatusCode: 422, BatchID: b.ID},
+		})
+	})
+	of := w.issueOf(two, "http-422")
+	for base, b := range map[string]*browser{"/admin": w.admin, "/partner": w.first.browser} {
+		page := shows(t, b.get(base+"/issues/"+of.ID), http.StatusOK, "POST https://roc.example.nl/events", "second is wrong", "See the batch", "as a batch of one")
+		command := html.UnescapeString(commandOnPage.FindStringSubmatch(page)[1])
+		wantWords(t, command, `Idempotency-Key: \"$KEY\"`, "Content-Type: application/cloudevents-batch+json", `'[{`, `"second":true`)
+		lacks(t, command, "4b2a1a0e", `"data":1`)
+	}
+	wantWords(t, html.UnescapeString(text(w.first.browser.get("/partner/issues/"+of.ID+"/mail"))), "POST https://roc.example.nl/events", "422")
+	d := w.byAMQP(w.other, "T02", store.AMQPRejected, func(m *store.AMQPMessage) {
+		m.Queue, m.Subject, m.Codes = "12345_async", "DIALOG_INNBYGGER_EKONTAKT", store.Strings{"T02: XML validerer ikke"}
+	})
+	of = w.issueOf(d, "T02")
+	for base, b := range map[string]*browser{"/admin": w.admin, "/partner": w.other.browser} {
+		shows(t, b.get(base+"/issues/"+of.ID), http.StatusOK, "AMQP 12345_async", "MsgId: msg-"+d.ID, "T02: XML validerer ikke")
+	}
+	wantWords(t, html.UnescapeString(text(w.other.browser.get("/partner/issues/"+of.ID+"/mail"))), "AMQP 12345_async", "T02: XML validerer ikke")
 }

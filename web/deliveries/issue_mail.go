@@ -96,22 +96,28 @@ func (p *Pages) mailSample(ctx context.Context, i store.Issue) (mail.IssueSample
 	if err != nil || !at.mayRead(site.PartnerArea()) {
 		return mail.IssueSample{}, err
 	}
-	attempts, err := p.DB.Attempts(ctx, d.ID)
-	last := failedAttempt(attempts)
-	if err != nil || last == nil {
+	last, err := p.lastFailure(ctx, d)
+	if err != nil {
 		return mail.IssueSample{}, err
 	}
 	events, err := p.DB.EventNames(ctx, []string{d.EventID})
 	if err != nil {
 		return mail.IssueSample{}, err
 	}
+	sample := mail.IssueSample{EventID: site.Shown(events[d.EventID].ID), Type: d.EventType, Subject: site.Shown(events[d.EventID].Subject)}
+	var message view.IssueSample
+	if found, err := p.messageSample(ctx, site.PartnerArea(), d, &message); err != nil || found {
+		sample.At, sample.Request, sample.Answer = message.At, message.Attempt.Sent, message.Attempt.Headers
+		return sample, err
+	}
+	if last == nil {
+		return mail.IssueSample{}, nil
+	}
 	v := attemptView(ctx, *last, 1)
 	failure := i18n.Word("site.failure", last.ErrorKind)
 	if last.Error != "" {
 		failure = i18n.Message(last.Error)
 	}
-	return mail.IssueSample{
-		At: last.StartedAt.Time, Request: v.Sent, Answer: v.Headers, Failure: failure,
-		EventID: site.Shown(events[d.EventID].ID), Type: d.EventType, Subject: site.Shown(events[d.EventID].Subject),
-	}, nil
+	sample.At, sample.Request, sample.Answer, sample.Failure = last.StartedAt.Time, v.Sent, v.Headers, failure
+	return sample, nil
 }

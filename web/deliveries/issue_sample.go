@@ -40,11 +40,13 @@ func (p *Pages) issueSample(ctx context.Context, actor registry.Actor, area site
 		return s, err
 	}
 	s.EventType = d.EventType
-	attempts, err := p.DB.Attempts(ctx, d.ID)
+	if found, err := p.messageSample(ctx, area, d, &s); err != nil || found {
+		return s, err
+	}
+	last, err := p.lastFailure(ctx, d)
 	if err != nil {
 		return s, err
 	}
-	last := failedAttempt(attempts)
 	if last == nil {
 		s.Missing = i18n.T(ctx, "deliveries.issue.sample-none")
 		return s, nil
@@ -52,7 +54,6 @@ func (p *Pages) issueSample(ctx context.Context, actor registry.Actor, area site
 	s.Attempt, s.At = attemptView(ctx, *last, 1), last.StartedAt.Time
 	if last.BatchID != "" {
 		s.Attempt.Batch = area.Batch(last.BatchID)
-		return s, nil
 	}
 	at, err := p.deliveryContext(ctx, d)
 	if err != nil || last.URL == "" {
@@ -85,11 +86,69 @@ func (p *Pages) issueSample(ctx context.Context, actor registry.Actor, area site
 	if err := p.NoteEvent(ctx, actor, registry.ActionDataRead, e, d.PartnerID); err != nil {
 		return s, err
 	}
+	if last.BatchID != "" {
+		sent.alone()
+	}
 	s.Body, s.BodyCut = site.Readable(sent.body, maxShownBody)
 	if len(sent.body) <= maxCurlBody {
 		s.Curl = sent.curl()
 	}
 	return s, nil
+}
+
+// lastFailure finds the newest attempt at a delivery that failed; nil for none. What was sent and came back of a batch stands with its first
+// member, as long as that is stored.
+func (p *Pages) lastFailure(ctx context.Context, d store.Delivery) (*store.Attempt, error) {
+	attempts, err := p.DB.Attempts(ctx, d.ID)
+	last := failedAttempt(attempts)
+	if err != nil || last == nil || last.BatchID == "" || last.URL != "" {
+		return last, err
+	}
+	b, err := p.DB.Batch(ctx, last.BatchID)
+	if errors.Is(err, store.ErrNotFound) || err == nil && len(b.Members) == 0 {
+		return last, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	first, err := p.DB.Attempts(ctx, b.Members[0])
+	for n, a := range slices.Backward(first) {
+		if a.BatchID == last.BatchID && a.StartedAt == last.StartedAt {
+			return &first[n], err
+		}
+	}
+	return last, err
+}
+
+// messageSample shows the message that a delivery was sent as by AMQP, and what its receiver answered. It reports whether one was refused.
+func (p *Pages) messageSample(ctx context.Context, area site.DeliveryArea, d store.Delivery, s *view.IssueSample) (bool, error) {
+	messages, err := p.DB.AMQPOfDelivery(ctx, d.ID)
+	if err != nil || len(messages) == 0 || !slices.Contains([]string{store.AMQPFailed, store.AMQPRejected, store.AMQPUnanswered}, messages[0].Status) {
+		return false, err
+	}
+	m := messages[0]
+	s.At = m.UpdatedAt.Time
+	s.Attempt = view.AttemptView{Title: site.ReasonOf(m.Reason).Label.In(ctx), URL: m.Queue, Sent: messageLines(m), Answered: true, Headers: answerLines(m)}
+	if area.Admin {
+		s.Attempt.Text = site.DetailText(ctx, m.Reason, m.Detail)
+	} else {
+		s.Attempt.Text = site.PartnerDetail(ctx, m.Reason, m.Detail)
+	}
+	return true, nil
+}
+
+// messageLines are the properties of a message by which the systems of both sides find it.
+func messageLines(m store.AMQPMessage) string {
+	lines := []string{"AMQP " + m.Queue, "subject: " + m.Subject, "messageId: " + m.MessageID}
+	if m.MsgID != "" {
+		lines = append(lines, "MsgId: "+m.MsgID)
+	}
+	return site.Shown(strings.Join(lines, "\n"))
+}
+
+// answerLines are the code of an answer to a message, and its errors.
+func answerLines(m store.AMQPMessage) string {
+	return site.Shown(strings.Join(slices.Compact(append([]string{m.Reason}, m.Codes...)), "\n"))
 }
 
 // failedAttempt finds the newest attempt that failed.
@@ -108,6 +167,7 @@ type request struct {
 	header http.Header
 	body   []byte
 	token  bool // an access token belongs with it
+	newKey bool // whoever sends it chooses an Idempotency-Key
 }
 
 // sentRequest writes the request of an attempt again from what is stored: its address, its headers and the event, of which the data leaves
@@ -137,6 +197,15 @@ func (p *Pages) sentRequest(ctx context.Context, a store.Attempt, ep store.Endpo
 	return r, true, nil
 }
 
+// alone makes the request of a batch one that holds the present event alone. Its key is another: a batch and a part of it under one key would
+// be taken for the same (IDEM-11).
+func (r *request) alone() {
+	r.header.Set("Content-Type", event.BatchMediaType)
+	r.body = append(append([]byte{'['}, r.body...), ']')
+	r.header.Del("Idempotency-Key")
+	r.newKey = true
+}
+
 // curl is a command for a shell that sends the request: what was secret in it stands in variables, to be set before.
 func (r request) curl() string {
 	lines := []string{"curl --include --request POST"}
@@ -148,6 +217,9 @@ func (r request) curl() string {
 	}
 	if r.token {
 		lines = append(lines, `--header "Authorization: Bearer $TOKEN"`)
+	}
+	if r.newKey {
+		lines = append(lines, `--header "Idempotency-Key: \"$KEY\""`)
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.header)) {
 		switch {
