@@ -236,3 +236,26 @@ func (q *Queries) waitingSamples(ctx context.Context) ([]waitingSample, error) {
 	}
 	return rows, nil
 }
+
+// Quantile estimates the time within which the part q of the deliveries arrived, as if those of a bucket lay evenly in it. over
+// reports that it lies above the last bound, which is returned then. Without deliveries ok is false.
+func (l *Latencies) Quantile(q float64) (d time.Duration, over, ok bool) {
+	var all int64
+	for _, n := range l {
+		all += n
+	}
+	if all == 0 {
+		return 0, false, false
+	}
+	rank := q * float64(all)
+	var low time.Duration
+	var seen float64
+	for i, bound := range LatencyBounds {
+		n := float64(l[i])
+		if n > 0 && seen+n >= rank {
+			return low + time.Duration(float64(bound-low)*(rank-seen)/n), false, true
+		}
+		seen, low = seen+n, bound
+	}
+	return low, true, true
+}
