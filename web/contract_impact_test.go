@@ -7,6 +7,7 @@ import (
 
 	"schakel/registry"
 	"schakel/registry/contracts"
+	"schakel/registry/partners"
 	"schakel/store"
 )
 
@@ -32,6 +33,14 @@ func TestImpactOnPartner(t *testing.T) {
 	// The subscription is to the line of versions of its request, 1.
 	wantWords(t, text(own.get(second+"?from=1.0.0")), "Version 2.0.0 does not reach you", "/partner/subscriptions/"+sub.ID, "stays on another version")
 	wantWords(t, text(own.get(first+"?from=2.0.0")), "Is version 1.0.0 safe for you?")
+	// One that gets the versions of line 2 has nothing to adapt: it never got version 1.
+	moved := must(o.reg.Subscriptions.Request(t.Context(), registry.SystemActor(), partners.SubscriptionRequest{
+		Name: "Moved", EndpointID: o.endpoint(t, o.partner.ID).ID, Types: []string{officeType}, Purpose: "To make accounts for new students.", Versions: map[string]string{officeType: "2"},
+	}))(t)
+	noError(t, o.reg.Subscriptions.Approve(t.Context(), registry.SystemActor(), moved.ID))
+	page := text(own.get(second + "?from=1.0.0"))
+	wantWords(t, page, "your subscriptions get the versions of the line of 2.0.0 already", "gets this line already", "/partner/subscriptions/"+moved.ID, "Compared with version")
+	lacks(t, page, "breaks 1 thing")
 	// One that is paused goes on one day, and is affected as well.
 	noError(t, o.reg.Subscriptions.Pause(t.Context(), registry.SystemActor(), sub.ID, "Maintenance."))
 	wantWords(t, text(own.get(minor)), "No: version 1.1.0 breaks 1 thing that you have.", "/partner/subscriptions/"+sub.ID)

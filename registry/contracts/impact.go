@@ -45,7 +45,10 @@ func (c *Contracts) InUse(ctx context.Context, reader registry.Reader, v store.C
 type Impact struct {
 	Bound
 	// Stays is set when the subscription gets another line of versions, so that the new version does not reach it.
-	Stays   bool
+	Stays bool
+	// There is set when the subscription gets the line of the new version already, and none of the version compared with: what changed
+	// between the two does not reach it.
+	There   bool
 	Changes []compare.Change
 	Level   compare.Level // empty when nothing touches it
 }
@@ -63,10 +66,13 @@ func (c *Contracts) ImpactOn(ctx context.Context, reader registry.Reader, made C
 	}
 	list := make([]Impact, 0, len(bound))
 	for _, b := range bound {
-		i := Impact{Bound: b, Stays: true}
+		i := Impact{Bound: b, Stays: true, There: true}
 		for _, name := range b.Affects {
-			i.Stays = i.Stays && !store.FitsLine(made.To.Version, b.Versions[name])
+			reached := store.FitsLine(made.To.Version, b.Versions[name])
+			i.Stays = i.Stays && !reached
+			i.There = i.There && !(reached && store.FitsLine(made.From.Version, b.Versions[name]))
 		}
+		i.There = i.There && !i.Stays
 		i.Changes = ChangesTo(made.Changes, b.Affects, compare.SideConsumer)
 		i.Level = compare.Worst(i.Changes)
 		list = append(list, i)

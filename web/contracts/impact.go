@@ -92,9 +92,12 @@ func (p *pages) judge(c echo.Context, reader registry.Reader, v *view.ImpactView
 		return err
 	}
 	for _, row := range v.Rows {
-		if row.Stays {
+		switch {
+		case row.Stays:
 			v.Staying++
-		} else {
+		case row.There:
+			v.There++
+		default:
 			v.Breaking += row.Breaks()
 			v.Warning += row.Warns()
 		}
@@ -111,7 +114,7 @@ func (p *pages) judgeEvents(ctx context.Context, reader registry.Reader, v *view
 	for _, i := range list {
 		row := impactRow(ctx, i.Changes, i.Level)
 		row.Kind, row.Name, row.Href = "subscription", site.SubscriptionLabel(ctx, i.Subscription), "/partner/subscriptions/"+i.ID
-		row.Types, row.Stays = atLines(ctx, i.Subscription, i.Affects), i.Stays
+		row.Types, row.Stays, row.There = atLines(ctx, i.Subscription, i.Affects), i.Stays, i.There
 		endpoint, err := p.Registry.Endpoints.Get(ctx, scope, i.EndpointID)
 		if err != nil {
 			return err
