@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"schakel/store"
 	"schakel/templates/i18n"
@@ -68,4 +69,20 @@ func TestPausedIsNotInTheErrorQueue(t *testing.T) {
 	if seen == 0 {
 		t.Error("nobody was told")
 	}
+}
+
+// Where nothing can be resent, because its subscription is paused, no button offers it; the page that counts tells why, and counts what is left.
+func TestPausedOffersNoResend(t *testing.T) {
+	t.Parallel()
+	w := newQueueWorld(t)
+	w.failed(w.first, store.DeliveryHeld, store.ReasonSubscriptionPaused)
+	w.subscriptionIs(w.first, store.SubscriptionPaused)
+	w.clock.Advance(time.Second)
+	lacks(t, wantPage(t, w.first.browser.get("/partner/deliveries?status=held&show=stopped"), http.StatusOK, "1 delivery"), `value="resend"`, "/deliveries/all?")
+	page := wantPage(t, w.admin.get("/admin/errors?show=stopped"), http.StatusOK, `value="discard"`)
+	lacks(t, page, `value="resend"`, "/errors/all?")
+	lacks(t, shows(t, w.admin.get("/admin/errors/all?show=stopped"), http.StatusOK, "1 delivery matches", "cannot be resent until it is resumed"), "Resend 1 delivery", "Resend them")
+	w.rejected(w.other)
+	w.clock.Advance(time.Second)
+	shows(t, w.admin.get("/admin/errors/all?show=held"), http.StatusOK, "2 deliveries match", "cannot be resent until it is resumed", "Resend 1 delivery")
 }

@@ -26,8 +26,8 @@ type DeliveryAllView struct {
 	Hidden []ui.Hidden
 	Filter []ui.Item
 	Count  int
-	// SentForGood counts those of Count that a resend leaves out.
-	SentForGood int
+	// LeftOut counts those of Count that a resend leaves out.
+	LeftOut int
 	// Groups count the items by destination.
 	Groups JobGroupsView
 	// Warnings name the endpoints that are not sent to now.
@@ -82,7 +82,7 @@ func (v DeliveryAllView) resend(ctx context.Context) string {
 	if v.More {
 		return i18n.T(ctx, "deliveries.bulk.resend-more", v.Count)
 	}
-	return i18n.T(ctx, "deliveries.bulk.resend", v.Count-v.SentForGood)
+	return i18n.T(ctx, "deliveries.bulk.resend", v.Count-v.LeftOut)
 }
 
 // Title counts the deliveries that match.
@@ -178,7 +178,7 @@ func DeliveryAll(p ui.Page, v DeliveryAllView) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				if v.SentForGood < v.Count {
+				if v.LeftOut < v.Count {
 					templ_7745c5c3_Var4 := templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 						templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 						templ_7745c5c3_Buffer, templ_7745c5c3_IsBuffer := templruntime.GetBuffer(templ_7745c5c3_W)

@@ -205,12 +205,15 @@ func (p *Pages) showDeliveryAll(c echo.Context, queue site.DeliveryQueue, q site
 		return err
 	}
 	v := view.DeliveryAllView{
-		Action: queue.Path + "/all", Back: queue.Path + "?" + q.Values().Encode(), Count: preview.Total, SentForGood: preview.SentForGood, More: preview.More, Discard: queue.Admin,
+		Action: queue.Path + "/all", Back: queue.Path + "?" + q.Values().Encode(), Count: preview.Total, More: preview.More, Discard: queue.Admin,
 		Reason: reason, Wrong: reasonWrong, Hidden: hiddenQuery(q, counted),
 	}
 	_, wrongRate := chosen.care()
 	v.Care = chosen.fields(ctx, wrongRate)
 	if v.Warnings, err = p.targetWarnings(ctx, preview); err != nil {
+		return err
+	}
+	if v.LeftOut, err = p.leftOut(ctx, preview); err != nil {
 		return err
 	}
 	if v.Filter, err = p.filterWords(ctx, queue, q, queue.Scope(c)); err != nil {

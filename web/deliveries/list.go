@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"net/http"
+	"slices"
 
 	"github.com/a-h/templ"
 	"github.com/labstack/echo/v4"
@@ -62,6 +63,12 @@ func (p *Pages) deliveryList(queue site.DeliveryQueue) echo.HandlerFunc {
 		saidBelow(ctx, page.Flash, v.Warnings)
 		v.Table = queueTable(ctx, queue, q, saved.All, list)
 		v.Table.Bulk.Hidden = []ui.Hidden{{Name: "back", Value: v.Self}}
+		if q.Show == site.ShowStopped && !slices.ContainsFunc(v.Rows, func(r ui.DeliveryRow) bool { return r.Resend != "" }) {
+			v.Table.Bulk.Buttons, v.Table.Bulk.AllHref = v.Table.Bulk.Buttons[1:], "" // nothing of it can be resent
+			if len(v.Table.Bulk.Buttons) == 0 {
+				v.Table.Bulk = nil
+			}
+		}
 		v.Table.Pager = site.LongPager(c, paging, list.Total)
 		if before := site.OlderThan(paging, list); before != "" {
 			v.Older, v.Table.Pager.More = site.WithBefore(c.Request().URL, before), false

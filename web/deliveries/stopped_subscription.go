@@ -68,6 +68,20 @@ func subscriptionsOf(p outbox.Preview) (ids []string) {
 	return ids
 }
 
+// leftOut counts the deliveries that a resend leaves out: of subscriptions that may not be sent to, and messages that may not go again.
+func (p *Pages) leftOut(ctx context.Context, counted outbox.Preview) (int, error) {
+	stopped, err := stoppedSubscriptions(ctx, p.DB, subscriptionsOf(counted))
+	n := 0
+	for _, g := range counted.Groups {
+		if slices.ContainsFunc(stopped, func(s stoppedSubscription) bool { return s.SubscriptionID == g.SubscriptionID }) {
+			n += g.Count
+		} else {
+			n += g.SentForGood
+		}
+	}
+	return n, err
+}
+
 // targetWarnings are the warnings about endpoints and subscriptions of what a job would do.
 func (p *Pages) targetWarnings(ctx context.Context, counted outbox.Preview) ([]string, error) {
 	texts, err := p.stoppedWarnings(ctx, endpointsOf(counted))
