@@ -48,6 +48,7 @@ type DeliveryDiscardView struct {
 	Action, Back string
 	IDs          []string
 	Count        int
+	Rows         ui.DeliveryListView
 	Reason       string
 	Wrong        i18n.Message
 }
@@ -314,6 +315,10 @@ func DeliveryDiscard(p ui.Page, v DeliveryDiscardView) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Err = ui.Text(i18n.T(ctx, "deliveries.bulk.discard-text")).Render(ctx, templ_7745c5c3_Buffer)
+			if templ_7745c5c3_Err != nil {
+				return templ_7745c5c3_Err
+			}
+			templ_7745c5c3_Err = ui.DeliveryTable(v.Rows).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

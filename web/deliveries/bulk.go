@@ -64,6 +64,17 @@ func (p *Pages) discardTicked(c echo.Context, queue site.DeliveryQueue, form sit
 	if wrong := site.ReasonError(reason); wrong != "" {
 		ctx := c.Request().Context()
 		v := view.DeliveryDiscardView{Action: queue.Path, Back: back, IDs: ids, Reason: reason, Count: len(ids)}
+		rows, total, err := p.DB.Deliveries(ctx, store.DeliveryFilter{IDs: ids})
+		if err != nil {
+			return err
+		}
+		v.Rows = ui.DeliveryListView{ShowPartner: true, Now: p.Cfg.Now(), Table: ui.TableView{ID: "discarded", Caption: i18n.T(ctx, "deliveries.selection"), Total: total, Noun: site.DeliveryNoun(ctx)}}
+		if v.Rows.Rows, err = site.DeliveryRows(ctx, queue.DeliveryArea, rows, p.DeliveryNamesOf("")); err != nil {
+			return err
+		}
+		for i := range v.Rows.Rows {
+			v.Rows.Rows[i].Resend = "" // this page asks about another act
+		}
 		status, page := http.StatusOK, p.Page(c, i18n.T(ctx, "deliveries.bulk.discard", len(ids)))
 		if form.Checked("asked") {
 			status, page.Invalid, v.Wrong = http.StatusUnprocessableEntity, true, wrong
