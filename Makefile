@@ -19,8 +19,8 @@ COLD     := schakel/templates schakel/web/account schakel/web/admin schakel/web/
 	schakel/registry/contracts/bundle schakel/registry/contracts/contract schakel/registry/contracts/mirror schakel/registry/amqp schakel/registry/installation \
 	schakel/registry/partners schakel/registry/mail schakel/registry/datasets schakel/registry/services schakel/store/backup \
 	schakel/registry/confirm schakel/registry/profile schakel/registry/keys schakel/registry/mandate schakel/web/confirm \
-	schakel/delivery/trace schakel/delivery/mutation/export schakel/delivery/mutation/replica schakel/delivery/mutation/area schakel/delivery/mutation/format/lint schakel/delivery/amqp/certs schakel/delivery/inbox schakel/delivery/amqp/xsd schakel/delivery/amqp/rabbitmq \
-	crypto/x509 net/url net/textproto math/big github.com/Azure/go-amqp schakel/store/replicate os log/slog encoding/asn1 encoding/csv encoding/gob encoding/pem archive text/template mime net/mail runtime/pprof net/http/pprof internal/profile go/token \
+	schakel/delivery/trace schakel/delivery/mutation/export schakel/delivery/mutation/replica schakel/delivery/mutation/area schakel/delivery/mutation/format/lint schakel/delivery/amqp/certs schakel/delivery/amqp/cms schakel/delivery/amqp/link schakel/delivery/amqp/message schakel/delivery/amqp/msghead schakel/registry/identity/token schakel/delivery/inbox schakel/delivery/amqp/xsd schakel/delivery/amqp/rabbitmq \
+	crypto/x509 net/url net/textproto math/big github.com/Azure/go-amqp schakel/store/replicate os log/slog encoding/asn1 encoding/csv encoding/gob encoding/pem archive text/template mime net/mail runtime/pprof net/http/pprof internal/profile go/token go/doc/comment \
 	github.com/prometheus/client_golang github.com/klauspost/compress github.com/beorn7/perks golang.org/x/mod github.com/robfig/cron/v3 \
 	github.com/jacoelho/xsd github.com/go-jose/go-jose/v4 regexp/syntax \
 	github.com/alecthomas/kong github.com/alexedwards github.com/oasdiff github.com/coreos/go-oidc/v3 golang.org/x/oauth2 github.com/mfridman/interpolate github.com/sethvargo/go-retry github.com/getkin/kin-openapi github.com/pressly/goose/v3 github.com/prometheus/common \

@@ -214,7 +214,8 @@ func TestTickedRowsAreDiscardedWithAReason(t *testing.T) {
 	w := newQueueWorld(t)
 	one, two, left := w.rejected(w.first), w.rejected(w.other), w.rejected(w.other)
 	form := url.Values{"action": {"discard"}, "id": {one.ID, two.ID}}
-	page := shows(t, w.admin.post("/admin/errors", form), http.StatusOK, "Discard 2 deliveries", "Why is this discarded?", queueType)
+	page := shows(t, w.admin.post("/admin/errors", form), http.StatusOK, "Discard 2 deliveries", "Why is this discarded?")
+	wantWords(t, page, "/admin/deliveries/"+one.ID, "/admin/deliveries/"+two.ID)
 	lacks(t, page, "There is a problem")
 	form.Set("asked", "on")
 	shows(t, w.admin.post("/admin/errors", form), http.StatusUnprocessableEntity, "There is a problem", "Say why. The audit trail keeps it.")
