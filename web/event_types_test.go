@@ -127,6 +127,9 @@ func TestCataloguePages(t *testing.T) {
 	page = text(visitor.get("/event-types/nl.example.student.enrolled"))
 	wantWords(t, page, "Student events", `href="/contracts/student-events/versions/1.2.0"`, "&#34;student&#34;: &#34;42&#34;", "/login?next=")
 	wantStatus(t, visitor.get("/event-types/nl.example.unknown"), http.StatusNotFound)
+	_, pool := h.db.Pools()
+	must(pool.ExecContext(t.Context(), `UPDATE event_type SET content_type = 'application/xml', example = '"\u003cMsgHead xmlns=\"urn:x\"/\u003e"' WHERE name = 'nl.example.student.left'`))(t)
+	wantWords(t, text(visitor.get("/event-types/nl.example.student.left")), "&lt;MsgHead xmlns=&#34;urn:x&#34;/&gt;") // XML as it is, no string of JSON
 
 	b, _ := h.at(t, "pat@example.nl")
 	wantWords(t, text(b.get("/event-types/nl.example.student.left")), `href="/partner/subscriptions/new?types=nl.example.student.left"`)

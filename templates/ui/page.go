@@ -3,6 +3,7 @@ package ui
 import (
 	"cmp"
 	"context"
+	"time"
 
 	"github.com/a-h/templ"
 	"schakel/templates/i18n"
@@ -22,6 +23,8 @@ type Page struct {
 	Lang string
 	// Here is the address of this page, to which the choice of a language comes back; empty offers none.
 	Here string
+	// At is when the page was made, which stands with Here on paper.
+	At time.Time
 	// Query is the text of the search field.
 	Query string
 	// User is the person who is logged in; nil for a visitor.

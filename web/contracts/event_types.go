@@ -2,6 +2,7 @@ package contracts
 
 import (
 	"encoding/json"
+	"mime"
 	"net/http"
 	"net/url"
 	"strings"
@@ -163,7 +164,7 @@ func (p *pages) showEventType(c echo.Context, status int, check *view.EventCheck
 		Name: t.Name, Title: site.TypeTitle(ctx, t), Summary: t.Summary, Description: paragraphs(t.Description), State: t.Status,
 		ContentType: t.ContentType, Message: t.MessageName, Contract: contract.Title, ContractHref: site.ContractHref(t.ContractID),
 		Version: t.ContractVersion, VersionHref: site.ContractHref(t.ContractID) + "/versions/" + url.PathEscape(t.ContractVersion),
-		Example: site.ReadableJSON(ctx, t.Example), Schema: site.ReadableJSON(ctx, t.DataSchema),
+		Example: site.ReadableJSON(ctx, exampleText(t)), Schema: site.ReadableJSON(ctx, t.DataSchema),
 	}
 	lines, err := p.Registry.EventTypes.LinesOf(ctx, t.Name)
 	if err != nil {
@@ -203,4 +204,14 @@ func paragraphs(text string) []string {
 		}
 	}
 	return list
+}
+
+// exampleText is the example of an event type as it goes over the wire: of data that is no JSON, such as XML, the text and not its JSON string.
+func exampleText(t store.EventType) string {
+	media, _, _ := mime.ParseMediaType(t.ContentType)
+	var text string
+	if media == "" || media == "application/json" || strings.HasSuffix(media, "+json") || json.Unmarshal([]byte(t.Example), &text) != nil {
+		return t.Example
+	}
+	return text
 }

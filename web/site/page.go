@@ -19,7 +19,7 @@ import (
 func (a *App) framePage(c echo.Context, title string) ui.Page {
 	account := a.CurrentAccount(c)
 	return ui.Page{
-		Title: title, Lang: string(i18n.From(c.Request().Context()).Lang), Here: here(c), Version: a.Cfg.Version, Asset: static.Path, Branding: a.branding(),
+		Title: title, Lang: string(i18n.From(c.Request().Context()).Lang), Here: here(c), At: a.Cfg.Now(), Version: a.Cfg.Version, Asset: static.Path, Branding: a.branding(),
 		User: a.userView(c, account), Nav: a.navigation(c, account),
 		Crumbs: []ui.Crumb{{Label: i18n.T(c.Request().Context(), "site.start"), Href: HomeOf(account)}},
 	}
