@@ -241,6 +241,12 @@ func optionsOf(ctx context.Context, name string, lines []registry.VersionLineOf,
 		o.Selected = slices.Contains(ticked, marked) || i == 0 && slices.Contains(ticked, name)
 		if len(lines) > 1 {
 			o.Value, o.Label = marked, i18n.T(ctx, "partners.subscription.type-version", name, registry.LineName(l.Line))
+			switch {
+			case i == 0:
+				o.Hint = i18n.T(ctx, "partners.subscription.title-newest", o.Hint)
+			case l.Newest.Status != store.VersionDeprecated:
+				o.Hint = i18n.T(ctx, "partners.subscription.title-older", o.Hint)
+			}
 		} else {
 			o.Hint = strings.TrimSpace(i18n.T(ctx, "partners.subscription.title-version", o.Hint, registry.LineName(l.Line)))
 		}

@@ -35,8 +35,8 @@ func TestOptionsOfAnEventType(t *testing.T) {
 	}{
 		{two[:1], nil, "nl.a|nl.a|T (version 2.x)|false"},
 		{two[:1], []string{"nl.a"}, "nl.a|nl.a|T (version 2.x)|true"},
-		{two, []string{"nl.a"}, "nl.a@2|nl.a, version 2.x|T|true nl.a@1|nl.a, version 1.x|T (deprecated)|false"},
-		{two, []string{"nl.a@1"}, "nl.a@2|nl.a, version 2.x|T|false nl.a@1|nl.a, version 1.x|T (deprecated)|true"},
+		{two, []string{"nl.a"}, "nl.a@2|nl.a, version 2.x|T · newest version|true nl.a@1|nl.a, version 1.x|T (deprecated)|false"},
+		{two, []string{"nl.a@1"}, "nl.a@2|nl.a, version 2.x|T · newest version|false nl.a@1|nl.a, version 1.x|T (deprecated)|true"},
 	} {
 		got := ""
 		for i, o := range optionsOf(t.Context(), "nl.a", tt.lines, tt.ticked) {
