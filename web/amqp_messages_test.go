@@ -322,7 +322,7 @@ func TestAMQPActionsOnAll(t *testing.T) {
 	wantWords(t, text(w.admin.get(list+"?herId=none")), "Reprocess 1 message")
 	wantRefused(t, w.admin.get(list+"?herId=x"), "Fill in a HER-id")
 	wantWords(t, text(w.admin.get(list+"/"+one.ID)), "Register the sender with its HER-id", "Reprocess this message", "HER-id 555")
-	wantWords(t, text(w.admin.get("/admin/amqp")), "Held, without a recipient")
+	wantWords(t, text(w.admin.get("/admin/amqp")), "Received, but nobody is subscribed")
 	wantStatus(t, w.admin.post(list+"/all/reprocess?state=quarantined&herId=555", nil), http.StatusSeeOther)
 	wantWords(t, text(w.admin.get(list)), "Reprocessing is requested for 2 messages", "2 messages of this list are being worked on")
 	asked, err := w.db.CountAMQPMessages(t.Context(), store.AMQPFilter{Asked: true, HerID: 555})

@@ -39,7 +39,7 @@ func TestImpactOnPartner(t *testing.T) {
 	}))(t)
 	noError(t, o.reg.Subscriptions.Approve(t.Context(), registry.SystemActor(), moved.ID))
 	page := text(own.get(second + "?from=1.0.0"))
-	wantWords(t, page, "your subscriptions get the versions of the line of 2.0.0 already", "gets this line already", "/partner/subscriptions/"+moved.ID, "Compared with version")
+	wantWords(t, page, "your subscriptions are for version 2.0.0 already", "is for this version", "/partner/subscriptions/"+moved.ID, "Compared with version")
 	lacks(t, page, "breaks 1 thing")
 	// One that is paused goes on one day, and is affected as well.
 	noError(t, o.reg.Subscriptions.Pause(t.Context(), registry.SystemActor(), sub.ID, "Maintenance."))

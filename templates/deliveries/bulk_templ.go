@@ -318,7 +318,13 @@ func DeliveryDiscard(p ui.Page, v DeliveryDiscardView) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.DeliveryTable(v.Rows).Render(ctx, templ_7745c5c3_Buffer)
+			if len(v.Rows.Rows) > 0 {
+				templ_7745c5c3_Err = ui.DeliveryTable(v.Rows).Render(ctx, templ_7745c5c3_Buffer)
+				if templ_7745c5c3_Err != nil {
+					return templ_7745c5c3_Err
+				}
+			}
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 2, " ")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -177,6 +177,18 @@ func latencyText(ctx context.Context, seconds float64) string {
 	return i18n.Duration(ctx, d)
 }
 
+// estimateText writes seconds of latency behind "within": they are estimated from counts in classes, but for the first and the last bound.
+func estimateText(ctx context.Context, seconds float64) string {
+	switch d := time.Duration(seconds * float64(time.Second)); {
+	case d < 10*time.Millisecond:
+		return i18n.Duration(ctx, 10*time.Millisecond)
+	case d >= store.LatencyBounds[len(store.LatencyBounds)-1]:
+		return latencyText(ctx, seconds)
+	default:
+		return i18n.T(ctx, "site.latency-about", i18n.Duration(ctx, d))
+	}
+}
+
 func countText(ctx context.Context, n float64) string {
 	return i18n.Count(ctx, int(n))
 }
@@ -219,8 +231,8 @@ func (t *trafficSeries) figures(ctx context.Context, earlier store.Traffic, wait
 		items = append(items, ui.Item{Label: i18n.T(ctx, "site.traffic-arrived"), Text: compared(percentText, rate, successRate(earlier))})
 	}
 	if p50 := quantile(t.sum.Latency, .5); !math.IsNaN(p50) {
-		items = append(items, ui.Item{Label: i18n.T(ctx, "site.traffic-half"), Text: compared(latencyText, p50, quantile(earlier.Latency, .5))},
-			ui.Item{Label: i18n.T(ctx, "site.traffic-most", 95), Text: compared(latencyText, quantile(t.sum.Latency, .95), quantile(earlier.Latency, .95))})
+		items = append(items, ui.Item{Label: i18n.T(ctx, "site.traffic-half"), Text: compared(estimateText, p50, quantile(earlier.Latency, .5))},
+			ui.Item{Label: i18n.T(ctx, "site.traffic-most", 95), Text: compared(estimateText, quantile(t.sum.Latency, .95), quantile(earlier.Latency, .95))})
 	}
 	return append(items, ui.Item{Label: i18n.T(ctx, "site.traffic-waits"), Text: i18n.CountUpTo(ctx, waits, store.ListBound)})
 }
