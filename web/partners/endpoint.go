@@ -152,7 +152,7 @@ func (d ownerPages) showEndpoint(c echo.Context, status int, change func(*view.E
 		if v.Pull, err = d.pullView(c, e, subs); err != nil {
 			return err
 		}
-		v.CanTest = false
+		v.Pull.Stopped, v.CanTest = v.Queue.Why, false
 	}
 	if e.Kind == store.EndpointFiles {
 		v.Datasets, v.CanTest, v.ReplayHref, v.AgainHref = d.datasetsHref(c), false, "", ""
