@@ -162,3 +162,31 @@ func TestEndpointOfPausedSubscriptions(t *testing.T) {
 		shows(t, reader.get(path), http.StatusOK, "What waits is for subscriptions that are paused or suspended")
 	}
 }
+
+// Attempts that failed are told of after their deliveries arrived, and an endpoint with an issue is not called healthy.
+func TestPartnerSeesWhatFailedBefore(t *testing.T) {
+	t.Parallel()
+	w := newQueueWorld(t)
+	mine := w.first.browser
+	home := shows(t, mine.get("/partner"), http.StatusOK, "No delivery is failing now")
+	lacks(t, home, "attempts failed", "Nothing has failed")
+	wantWords(t, match(t, `(?s)/partner/endpoints/`+w.first.endpoint+`.*?</time>`, text(mine.get("/partner/endpoints"))), "Healthy")
+	d := w.deliver(w.event(event.DataNone, ""), w.first)
+	for _, status := range []string{store.DeliveryRetrying, store.DeliveryRetrying, store.DeliveryDelivered} {
+		code := int64(503)
+		if status == store.DeliveryDelivered {
+			code = 204
+		}
+		w.attempt(d, status, "", store.Attempt{StatusCode: code})
+		w.clock.Advance(2 * time.Minute)
+	}
+	noError(t, w.db.FlushTraffic(t.Context()))
+	shows(t, mine.get("/partner"), http.StatusOK, "No delivery is failing now. In the last 24 hours 2 attempts failed; their deliveries were retried")
+
+	d = w.deliver(w.event(event.DataNone, ""), w.first)
+	w.attempt(d, store.DeliveryRetrying, webhook.ReasonUnreachable, store.Attempt{})
+	w.issueOf(d, "connect")
+	row := match(t, `(?s)/partner/endpoints/`+w.first.endpoint+`.*?</time>`, text(mine.get("/partner/endpoints")))
+	wantWords(t, row, "1 unresolved issue", `/partner/issues?state=unresolved&amp;endpoint=`+w.first.endpoint)
+	lacks(t, row, "Healthy")
+}

@@ -144,7 +144,7 @@ func (d ownerPages) showEndpoint(c echo.Context, status int, change func(*view.E
 	if v.Queue, err = d.queueOf(c.Request().Context(), e); err != nil {
 		return err
 	}
-	v.IssuesHref = strings.TrimSuffix(d.Deliveries, "/deliveries") + "/issues?state=unresolved&endpoint=" + url.QueryEscape(e.ID)
+	v.IssuesHref = d.issuesHref(e.ID)
 	if v.Issues, err = unresolvedIssues(c.Request().Context(), d.DB, e.ID); err != nil {
 		return err
 	}

@@ -3,6 +3,8 @@ package partners
 import (
 	"context"
 	"fmt"
+	"net/url"
+	"strings"
 	"time"
 
 	"schakel/delivery/outbox"
@@ -110,6 +112,11 @@ func stoppedText(ctx context.Context, e store.Endpoint, now time.Time) string {
 		return ""
 	}
 	return i18n.T(ctx, "partners.subscription.stopped", stop.Why, stop.Next)
+}
+
+// issuesHref lists the issues of an endpoint that are not resolved.
+func (d ownerPages) issuesHref(endpointID string) string {
+	return strings.TrimSuffix(d.Deliveries, "/deliveries") + "/issues?state=unresolved&endpoint=" + url.QueryEscape(endpointID)
 }
 
 // unresolvedIssues counts the issues of an endpoint that are not resolved.
