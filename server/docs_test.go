@@ -216,3 +216,17 @@ func pageTexts(t *testing.T, lang i18n.Lang) map[string]bool {
 	}
 	return texts
 }
+
+// TestRulesOfSettingsHaveAPlace holds that the rules that the settings page leads to are in the guide, each at the address of its number.
+func TestRulesOfSettingsHaveAPlace(t *testing.T) {
+	t.Parallel()
+	at := slices.IndexFunc(guidesServed(), func(d site.Doc) bool { return d.Name == "rules" })
+	guide, _ := readLinks(t, textsOf(guidesServed()[at])[0])
+	for _, s := range profile.Settings() {
+		for _, rule := range s.Rules {
+			if !strings.Contains(guide.Body, `<td id="`+rule+`">`) {
+				t.Errorf("the guide has no place for %s of %s", rule, s.Key)
+			}
+		}
+	}
+}

@@ -49,7 +49,10 @@ func TestSettingsPage(t *testing.T) {
 	page := text(b.get("/admin/settings"))
 	wantWords(t, page, "3 settings depart from the strict profile", "Settings that depart from the profile or were changed", "Honoured when it is sent", "Revert to: Required: without a key the answer is 400", "Lifetime of a key", "168h", "Back to strict")
 	for _, s := range profile.Settings() {
-		wantWords(t, page, append([]string{s.Title.String()}, s.Rules...)...)
+		wantWords(t, page, s.Title.String())
+		for _, rule := range s.Rules {
+			wantWords(t, page, `href="/docs/rules#`+rule+`"`)
+		}
 	}
 	form := text(b.get("/admin/settings/edit"))
 	for _, s := range profile.Settings() {
