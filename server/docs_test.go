@@ -230,3 +230,20 @@ func TestRulesOfSettingsHaveAPlace(t *testing.T) {
 		}
 	}
 }
+
+// TestGuidesHaveATitleInEachLanguage holds that a guide is translated, or has a title that is, which is that of its text in English.
+func TestGuidesHaveATitleInEachLanguage(t *testing.T) {
+	t.Parallel()
+	for _, d := range guidesServed() {
+		guide, _ := readLinks(t, textsOf(d)[0])
+		for _, lang := range i18n.Langs() {
+			title := i18n.NewLocale(lang, nil).Text(d.Title)
+			switch {
+			case lang == i18n.English && d.Title != "" && title != guide.Title:
+				t.Errorf("%s is called %q, and its text %q", d.Name, title, guide.Title)
+			case lang != i18n.English && d.Translations[lang] == "" && (d.Title == "" || title == guide.Title):
+				t.Errorf("%s has no title in %s", d.Name, lang)
+			}
+		}
+	}
+}

@@ -22,10 +22,12 @@ import (
 
 // Guide is a rendered guide.
 type Guide struct {
-	Lang     i18n.Lang
-	Title    string
-	Contents []Heading // second and third level, in order
-	Body     string    // HTML of all that follows the title
+	Lang  i18n.Lang
+	Title string
+	// TitleLang is the language of the title, which differs from Lang where the text is kept in English alone.
+	TitleLang i18n.Lang
+	Contents  []Heading // second and third level, in order
+	Body      string    // HTML of all that follows the title
 }
 
 // Heading is a line of the table of contents.
