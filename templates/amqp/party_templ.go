@@ -30,7 +30,7 @@ type AMQPPartyView struct {
 	Processes              []AMQPProcessRow
 	MayProcess             bool // the reader decides about processes
 	NewProcess, ImportHref string
-	// Ask leads a partner to the form that asks for a subscription at the endpoint, which is how it asks for a process; Asked to those it has.
+	// Ask leads a partner to the form for a subscription at the endpoint, whose approval asks for a process; Asked leads to those it has.
 	Ask, Asked               string
 	CertificateAction, Typed string
 	Wrong                    map[string]i18n.Message
