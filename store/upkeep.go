@@ -87,9 +87,8 @@ type Queued struct {
 func (q *Queries) QueuedAt(ctx context.Context, endpointID string) (Queued, error) {
 	return getOne[Queued](ctx, q, fmt.Sprintf(`SELECT COUNT(*) AS waiting, MIN(created_at) AS oldest, COUNT(CASE WHEN stopped THEN 1 END) AS stopped,
 		MIN(CASE WHEN behind = FALSE AND lease_owner = '' AND NOT stopped THEN due_at END) AS next_at
-		FROM (SELECT d.created_at, d.behind, d.lease_owner, d.due_at, COALESCE(NOT s.sending, FALSE) AS stopped
-		FROM delivery d LEFT JOIN subscription s ON s.id = d.subscription_id WHERE d.endpoint_id = ? AND d.status IN ('pending', 'retrying')
-		ORDER BY d.behind, d.due_at LIMIT %d) queued`, ListBound+1), endpointID)
+		FROM (SELECT created_at, behind, lease_owner, due_at, subscription_id IN (SELECT id FROM subscription WHERE endpoint_id = ? AND NOT sending) AS stopped
+		FROM delivery WHERE endpoint_id = ? AND status IN ('pending', 'retrying') ORDER BY behind, due_at LIMIT %d) queued`, ListBound+1), endpointID, endpointID)
 }
 
 // BacklogOf counts what waits at one endpoint, up to [ListBound] + 1.
