@@ -55,19 +55,25 @@ func guidesServed() []site.Doc {
 		guideBeside("amqp-messages", "delivery/amqp/messages.md", amqp.Guides(), operators, "docs.answers.amqp-messages"),
 		{
 			Name: "changelog", File: "server/release/CHANGELOG.md", Audience: operators, Markdown: release.Changelog(),
-			Answers: "docs.answers.changelog",
+			Answers: "docs.answers.changelog", Title: "docs.name.changelog",
 		},
 		guideBeside("upgrade-notes", "server/release/UPGRADING.md", release.Guides(), operators, "docs.answers.upgrade-notes"),
 		{
 			Name: "licences", File: "server/packaging/THIRD-PARTY.md", Audience: operators, Markdown: packaging.Notices(),
-			Answers: "docs.answers.licences",
+			Answers: "docs.answers.licences", Title: "docs.name.licences",
 		},
 		{
 			Name: "rules", File: "server/rules/RULES.md", Audience: developers, Markdown: string(texts.Unpack(rulesGuide)),
-			Answers: "docs.answers.rules",
+			Answers: "docs.answers.rules", Title: "docs.name.rules",
 		},
-		ownGuide("asvs", developers, "docs.answers.asvs"),
+		titled("docs.name.asvs", ownGuide("asvs", developers, "docs.answers.asvs")),
 	}
+}
+
+// titled gives a guide that is kept in English alone a title in each language.
+func titled(title i18n.Message, d site.Doc) site.Doc {
+	d.Title = title
+	return d
 }
 
 // ownGuide is a guide that belongs to no feature alone.

@@ -216,3 +216,34 @@ func pageTexts(t *testing.T, lang i18n.Lang) map[string]bool {
 	}
 	return texts
 }
+
+// TestRulesOfSettingsHaveAPlace holds that the rules that the settings page leads to are in the guide, each at the address of its number.
+func TestRulesOfSettingsHaveAPlace(t *testing.T) {
+	t.Parallel()
+	at := slices.IndexFunc(guidesServed(), func(d site.Doc) bool { return d.Name == "rules" })
+	guide, _ := readLinks(t, textsOf(guidesServed()[at])[0])
+	for _, s := range profile.Settings() {
+		for _, rule := range s.Rules {
+			if !strings.Contains(guide.Body, `<td id="`+rule+`">`) {
+				t.Errorf("the guide has no place for %s of %s", rule, s.Key)
+			}
+		}
+	}
+}
+
+// TestGuidesHaveATitleInEachLanguage holds that a guide is translated, or has a title that is, which is that of its text in English.
+func TestGuidesHaveATitleInEachLanguage(t *testing.T) {
+	t.Parallel()
+	for _, d := range guidesServed() {
+		guide, _ := readLinks(t, textsOf(d)[0])
+		for _, lang := range i18n.Langs() {
+			title := i18n.NewLocale(lang, nil).Text(d.Title)
+			switch {
+			case lang == i18n.English && d.Title != "" && title != guide.Title:
+				t.Errorf("%s is called %q, and its text %q", d.Name, title, guide.Title)
+			case lang != i18n.English && d.Translations[lang] == "" && (d.Title == "" || title == guide.Title):
+				t.Errorf("%s has no title in %s", d.Name, lang)
+			}
+		}
+	}
+}

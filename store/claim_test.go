@@ -122,6 +122,12 @@ func TestLeases(t *testing.T) {
 			t.Errorf("the oldest waits since %v", q.Oldest)
 		}
 		gives(t, store.Queued{})(w.db.QueuedAt(w.ctx, "ept_none"))
+		other := w.newSubscription(w.endpoint, store.SubscriptionPaused)
+		w.newDeliveries(other, 2)
+		q, err = w.db.QueuedAt(w.ctx, w.endpoint.ID)
+		if err != nil || q.Waiting != 5 || q.Stopped != 2 || !q.Next.IsZero() {
+			t.Errorf("queued %+v, %v; want 2 of 5 stopped and no next attempt", q, err)
+		}
 		w.write(func(tx *store.Tx) error {
 			n, err := tx.FreeLeases(w.ctx, "a")
 			same(t, n, err, 2)

@@ -199,6 +199,22 @@ func (q *Queries) EndpointNames(ctx context.Context, ids []string) ([]Endpoint, 
 	return found, nil
 }
 
+// EndpointStates finds endpoints by their ids. Of each it reads only the columns that decide whether it is sent to now.
+func (q *Queries) EndpointStates(ctx context.Context, ids []string) (map[string]Endpoint, error) {
+	found := make(map[string]Endpoint, len(ids))
+	for some := range slices.Chunk(ids, mostNames) {
+		w := whereIn(`id`, some)
+		rows, err := listOf[Endpoint](ctx, q, `SELECT id, kind, status, windows, circuit, circuit_probe_at, wait_until, probe_owner FROM endpoint`+w.sql(), w.args...)
+		if err != nil {
+			return nil, fmt.Errorf("read the states of endpoints: %w", err)
+		}
+		for _, row := range rows {
+			found[row.ID] = row
+		}
+	}
+	return found, nil
+}
+
 // EndpointWait is the time before which an endpoint wants no request (EDU-10). With a ProbeOwner, that node sends the one request
 // that follows the time, and another node may send it when Until has passed.
 type EndpointWait struct {

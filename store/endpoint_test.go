@@ -32,6 +32,9 @@ func TestEndpoint(t *testing.T) {
 		gives(t, e)(w.db.Endpoint(w.ctx, e.ID))
 		missing(t)(w.db.Endpoint(w.ctx, "ept_none"))
 		gives(t, []store.Endpoint{{ID: e.ID, PartnerID: e.PartnerID, Name: e.Name}})(w.db.EndpointNames(w.ctx, []string{e.ID, "ept_none"}))
+		gives(t, map[string]store.Endpoint{e.ID: {ID: e.ID, Kind: e.Kind, Status: e.Status, Windows: e.Windows, Circuit: e.Circuit, CircuitProbeAt: e.CircuitProbeAt}})(w.db.EndpointStates(w.ctx, []string{e.ID, "ept_none"}))
+		sub := w.newSubscription(e, store.SubscriptionPaused)
+		gives(t, map[string]store.Subscription{sub.ID: {ID: sub.ID, Status: sub.Status}})(w.db.SubscriptionStates(w.ctx, []string{sub.ID, "sub_none"}))
 	})
 }
 

@@ -222,6 +222,26 @@ func (q *Queries) HasOpenIssues(ctx context.Context, endpointID string) (bool, e
 	return len(ids) > 0, err
 }
 
+// UnresolvedIssues counts the issues that are not resolved of each endpoint; one without any is left out.
+func (q *Queries) UnresolvedIssues(ctx context.Context, endpointIDs []string) (map[string]int, error) {
+	counts := make(map[string]int)
+	for some := range slices.Chunk(endpointIDs, mostNames) {
+		w := whereIn(`endpoint_id`, some)
+		w.add(`status <> 'resolved'`)
+		rows, err := listOf[struct {
+			EndpointID string `db:"endpoint_id"`
+			Issues     int    `db:"issues"`
+		}](ctx, q, `SELECT endpoint_id, COUNT(*) AS issues FROM issue`+w.sql()+` GROUP BY endpoint_id`, w.args...)
+		if err != nil {
+			return nil, fmt.Errorf("count unresolved issues: %w", err)
+		}
+		for _, row := range rows {
+			counts[row.EndpointID] = row.Issues
+		}
+	}
+	return counts, nil
+}
+
 // waitsForIssue is the condition under which a delivery still waits for the cause of an issue.
 const waitsForIssue = `EXISTS (SELECT 1 FROM delivery d WHERE d.endpoint_id = issue.endpoint_id AND d.cause = issue.cause
 	AND d.status <> 'pending' AND d.status <> 'delivered' AND d.cause <> '' AND d.status IN ('retrying', 'held', 'dead'))`

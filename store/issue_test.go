@@ -108,6 +108,7 @@ func TestIssueCount(t *testing.T) {
 		if open, err := w.db.HasOpenIssues(w.ctx, w.endpoint.ID); !open || err != nil {
 			t.Errorf("%v, %v", open, err)
 		}
+		gives(t, map[string]int{w.endpoint.ID: 1})(w.db.UnresolvedIssues(w.ctx, []string{w.endpoint.ID, "ept_none"}))
 	})
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 
 	"schakel/store/pipe"
 )
@@ -104,6 +105,22 @@ func (q *Queries) Subscription(ctx context.Context, id string) (Subscription, er
 	rows := []Subscription{s}
 	err := q.loadTypes(ctx, rows)
 	return rows[0], err
+}
+
+// SubscriptionStates finds subscriptions by their ids. Of each it reads only the columns that decide whether it may be sent to.
+func (q *Queries) SubscriptionStates(ctx context.Context, ids []string) (map[string]Subscription, error) {
+	found := make(map[string]Subscription, len(ids))
+	for some := range slices.Chunk(ids, mostNames) {
+		w := whereIn(`id`, some)
+		rows, err := listOf[Subscription](ctx, q, `SELECT id, status, sending FROM subscription`+w.sql(), w.args...)
+		if err != nil {
+			return nil, fmt.Errorf("read the states of subscriptions: %w", err)
+		}
+		for _, row := range rows {
+			found[row.ID] = row
+		}
+	}
+	return found, nil
 }
 
 // SubscriptionFilter selects subscriptions; empty members select all.

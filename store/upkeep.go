@@ -79,15 +79,16 @@ func (q *Queries) Backlogs(ctx context.Context) ([]Backlog, error) {
 type Queued struct {
 	Waiting int  `db:"waiting"` // up to ListBound + 1, which stands for more than ListBound
 	Oldest  Time `db:"oldest"`  // when the oldest was made; zero when nothing waits
-	Next    Time `db:"next_at"` // when the first is tried; zero when none can be, as it is being tried or behind another
+	Stopped int  `db:"stopped"` // of Waiting, those whose subscription may not be sent to now
+	Next    Time `db:"next_at"` // when the first is tried; zero when none can be, as it is being tried, behind another or stopped
 }
 
 // QueuedAt reads what waits at an endpoint in the order of its index, and no more than [ListBound] + 1 deliveries of it.
 func (q *Queries) QueuedAt(ctx context.Context, endpointID string) (Queued, error) {
-	return getOne[Queued](ctx, q, fmt.Sprintf(`SELECT COUNT(*) AS waiting, MIN(created_at) AS oldest,
-		MIN(CASE WHEN behind = FALSE AND lease_owner = '' THEN due_at END) AS next_at
-		FROM (SELECT created_at, behind, lease_owner, due_at FROM delivery WHERE endpoint_id = ? AND status IN ('pending', 'retrying')
-		ORDER BY behind, due_at LIMIT %d) queued`, ListBound+1), endpointID)
+	return getOne[Queued](ctx, q, fmt.Sprintf(`SELECT COUNT(*) AS waiting, MIN(created_at) AS oldest, COUNT(CASE WHEN stopped THEN 1 END) AS stopped,
+		MIN(CASE WHEN behind = FALSE AND lease_owner = '' AND NOT stopped THEN due_at END) AS next_at
+		FROM (SELECT created_at, behind, lease_owner, due_at, subscription_id IN (SELECT id FROM subscription WHERE endpoint_id = ? AND NOT sending) AS stopped
+		FROM delivery WHERE endpoint_id = ? AND status IN ('pending', 'retrying') ORDER BY behind, due_at LIMIT %d) queued`, ListBound+1), endpointID, endpointID)
 }
 
 // BacklogOf counts what waits at one endpoint, up to [ListBound] + 1.

@@ -14,6 +14,12 @@ func TestEndpointThatCanSendNothing(t *testing.T) {
 	t.Parallel()
 	w := newAMQPWorld(t).filled(t)
 	w.withCatalogue(t)
+	// A partner asks for a process by a subscription: the page of its party leads to that form with its endpoint chosen.
+	page := text(w.staff.get("/partner/amqp/parties/" + w.party))
+	ask := "/partner/subscriptions/new?endpoint=" + w.endpoint
+	wantWords(t, page, "No process is agreed yet", "Ask for a subscription", `href="`+ask+`"`)
+	wantWords(t, text(w.staff.get(ask)), `value="`+w.endpoint+`" selected`)
+	lacks(t, text(w.admin.get("/admin/amqp/parties/"+w.party)), ask)
 	sub := redirected(t, w.staff.post("/partner/subscriptions/new", url.Values{"types": {enrolledType}, "endpoint": {w.endpoint}, "purpose": {"To keep our records up to date."}}))
 	party, id := "/amqp/parties/"+w.party, idOf(sub)
 	pages := []string{"/endpoints", "/endpoints/" + w.endpoint, "/subscriptions/" + id, "/subscriptions"}
@@ -27,8 +33,11 @@ func TestEndpointThatCanSendNothing(t *testing.T) {
 	everywhere("no process")
 	wantWords(t, text(w.admin.get("/admin/partners/"+w.owner)), "Cannot send yet")
 	wantWords(t, text(w.staff.get("/partner")), "Cannot send yet")
+	page = text(w.staff.get("/partner" + party))
+	wantWords(t, page, "sees that a process is missing", `href="/partner/subscriptions?endpoint=`+w.endpoint)
+	lacks(t, page, ask)
 	approved := redirected(t, w.admin.post("/admin/subscriptions/"+id+"/approve", nil))
-	page := text(w.admin.get(approved))
+	page = text(w.admin.get(approved))
 	wantWords(t, page, "Cannot send yet", "approved")
 	lacks(t, page, "from now on")
 	everywhere("no process")

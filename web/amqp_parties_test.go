@@ -123,7 +123,7 @@ func (w *amqpWorld) checkPartnerParty(t *testing.T, own string) {
 		t.Error("a HER-id that a party has is filled in")
 	}
 	wantWords(t, text(w.staff.get(endpoint)), "200_async", "Certificates and processes of Legekontor")
-	wantWords(t, text(w.staff.get(party)), "200_error", "An administrator adds what both sides support")
+	wantWords(t, text(w.staff.get(party)), "200_error", "who decides about it adds the process that both sides support")
 	wantStatus(t, other.get(party), http.StatusNotFound)
 	wantStatus(t, other.post(party+"/edit", form), http.StatusNotFound)
 	cert, _ := testCertificate(t, "legekontor", w.clock.Now().AddDate(0, 0, 20))

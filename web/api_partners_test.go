@@ -15,6 +15,7 @@ import (
 	"schakel/registry/partners"
 	"schakel/store"
 	"schakel/store/storetest"
+	webpartners "schakel/web/partners"
 	"schakel/web/site"
 )
 
@@ -202,6 +203,41 @@ func TestPublisherSeesNoReceivers(t *testing.T) {
 		shown := string(c.get(t, where).want(t, 200).body)
 		if !strings.Contains(shown, `"status":"pending"`) || strings.Contains(shown, receiver.ID) != tc.sees {
 			t.Errorf("from %q: %s", tc.from, shown)
+		}
+	}
+}
+
+// A subscription at an endpoint that is not set up to be sent to tells so beside its status, as the pages do, in a list and alone.
+func TestSubscriptionThatCannotSendOverTheAPI(t *testing.T) {
+	t.Parallel()
+	h := newAPIHarness(t, nil).withCatalogue(t)
+	school := h.newPartner(t, "School").ID
+	consumer, works := h.consumer(t, school), h.approvedSubscription(t, school)
+	var stuck store.Subscription
+	noError(t, h.db.Write(t.Context(), func(tx *store.Tx) error {
+		e := store.Endpoint{PartnerID: school, Name: "Queues", Kind: store.EndpointAMQP, Status: store.EndpointActive}
+		if err := tx.InsertEndpoint(t.Context(), &e); err != nil {
+			return err
+		}
+		stuck = store.Subscription{PartnerID: school, EndpointID: e.ID, Purpose: "To see more.", Status: store.SubscriptionApproved, Types: []string{"nl.example.student.left"}}
+		return tx.InsertSubscription(t.Context(), &stuck)
+	}))
+	why := map[string]string{works.ID: "", stuck.ID: "party"}
+	var list struct {
+		Subscriptions []webpartners.SubscriptionAnswer
+	}
+	consumer.get(t, "/events/v1/subscriptions").want(t, http.StatusOK).decode(t, &list)
+	if len(list.Subscriptions) != len(why) {
+		t.Fatalf("%d subscriptions", len(list.Subscriptions))
+	}
+	for id := range why {
+		var one webpartners.SubscriptionAnswer
+		consumer.get(t, "/events/v1/subscriptions/"+id).want(t, http.StatusOK).decode(t, &one)
+		list.Subscriptions = append(list.Subscriptions, one)
+	}
+	for _, s := range list.Subscriptions {
+		if want := why[s.ID]; s.Status != store.SubscriptionApproved || (s.CannotSend == "") != (want == "") || !strings.Contains(s.CannotSend, want) {
+			t.Errorf("%s is %s and cannot send: %q, want %q", s.ID, s.Status, s.CannotSend, want)
 		}
 	}
 }

@@ -53,7 +53,7 @@ func TestDeltaOnMap(t *testing.T) {
 	h.deliver(t)
 
 	page := text(admin.get(newestDelta(t, text(admin.get("/admin/datasets/houses")))))
-	wantWords(t, page, "Delta 2", "2 added, 1 changed, 2 deleted", "Added (1)", "Changed (1)", "Deleted (1)", "Came and went", "x 207,305 and y 474,305", "x 209,005 and y 474,005", "4 objects", "Deventer")
+	wantWords(t, page, "Delta 2", "2 added, 1 changed, 2 deleted", "1 added, 1 changed, 1 deleted · Came and went (1)", "These 5 versions are of 4 objects", "Added (1)", "Changed (1)", "Deleted (1)", "Came and went", "x 207,305 and y 474,305", "x 209,005 and y 474,005", "4 objects", "Deventer")
 	for sign, shape := range map[string]string{"added": "h10m-5-5v10", "changed": "l5 9h-10z", "deleted": "l8 8m0-8l-8 8"} {
 		if got := signOf(page, sign); strings.Count(got, shape) != 1 || strings.Count(got, "M") != 1 {
 			t.Errorf("signs of what was %s: %q", sign, got)
@@ -94,4 +94,20 @@ func TestLargeDeltaOnMap(t *testing.T) {
 	page := text(b.get(path(must(h.exporter.MakeDelta(t.Context(), "houses", export.Options{}))(t))))
 	wantWords(t, page, "501 added", "The map and the table show the first 500 objects.", "Added (500)", "500 objects", "page=2")
 	wantWords(t, text(b.get(path(must(h.exporter.MakeDelta(t.Context(), "houses", export.Options{Empty: true}))(t)))), "This delta changes nothing.")
+}
+
+// A version that ends and the one that follows it are two versions of one object, which changed: the page tells so.
+func TestDeltaOfSeveralVersions(t *testing.T) {
+	t.Parallel()
+	h := newPortalHarness(t)
+	b := h.browser().login(t, testEmail)
+	h.withHouses(t, b)
+	h.deliver(t)
+	one := houseState(t, "s-one", 1, 207000, 474000)
+	zip := housesZip(t, format.Delta, format.Mutation{ObjectID: "1", Was: one, Wordt: houseState(t, "s-ended", 1, 207000, 474000)}, format.Mutation{ObjectID: "1", Wordt: houseState(t, "s-next", 1, 207100, 474100)})
+	wantStatus(t, b.uploadFile("/admin/datasets/houses/import", "file", "more.zip", zip, "key", "k2"), http.StatusSeeOther)
+	h.deliver(t)
+	page := text(b.get(newestDelta(t, text(b.get("/admin/datasets/houses")))))
+	wantWords(t, page, "1 added, 1 changed, 0 deleted", "0 added, 1 changed, 0 deleted", "These 2 versions are of 1 object.", "Changed (1)")
+	lacks(t, page, "Added (")
 }

@@ -6,6 +6,7 @@ import (
 	"go/token"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -63,6 +64,28 @@ func TestDocPage(t *testing.T) {
 	page := text(d.browser().get("/docs/run"))
 	wantWords(t, page, `href="/docs/copies#keep"`, `href="#start"`, `href="/contracts"`, `href="https://example.nl/a"`, "code, plain, bad, other and none.", `id="start-1"`)
 	lacks(t, page, "javascript:", "http://example.nl", `"//example.nl`, "other.md")
+}
+
+// A guide that is kept in English alone has its title in the language of the reader, in the list, on its page and in the search.
+func TestTitleOfEnglishGuide(t *testing.T) {
+	t.Parallel()
+	d := newPortalHarness(t, func(cfg *site.PortalConfig) {
+		cfg.Docs = append(sampleDocs(), site.Doc{Name: "changelog", File: "server/changelog.md", Title: "docs.name.changelog", Answers: "docs.answers.changelog", Markdown: "# Changelog\n\nAll that changed.\n"})
+	})
+	b := d.browser()
+	for lang, want := range map[i18n.Lang][]string{
+		i18n.English: {"Changelog", ""}, i18n.Dutch: {"Wijzigingen per versie", "Dit document is er alleen in het Engels."}, i18n.Norwegian: {"Endringslogg", "Dette dokumentet finnes bare på engelsk."},
+	} {
+		list := text(b.in(t, lang, "/docs"))
+		wantWords(t, list, `<span lang="`+string(lang)+`"`, ">"+want[0]+"<")
+		page := text(b.in(t, lang, "/docs/changelog"))
+		wantWords(t, page, ">"+want[0]+"</h1>", want[1], "All that changed.")
+		wantWords(t, text(b.in(t, lang, "/search?q="+url.QueryEscape(strings.ToLower(want[0])))), `href="/docs/changelog"`, want[0])
+		if lang != i18n.English {
+			lacks(t, list+page, ">Changelog<")
+		}
+	}
+	wantWords(t, text(b.in(t, i18n.Dutch, "/docs/run")), "Deze handleiding is er nog niet in uw taal")
 }
 
 func TestDocsAreTagged(t *testing.T) {

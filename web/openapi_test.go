@@ -257,7 +257,7 @@ func TestDescriptionServed(t *testing.T) {
 		h.anyone().do(t, http.MethodGet, target, "", "If-None-Match", tag).want(t, http.StatusNotModified)
 	}
 	text := string(h.anyone().get(t, "/events/v1/openapi.yaml").body)
-	for _, said := range []string{"expires when its lifetime is over", "| Lifetime of a key | 168h |", "8e03978e-40d5-43e8-bc93-6894a57f9324", "key-reused"} {
+	for _, said := range []string{"expires when its lifetime is over", "| Lifetime of a key | 7 days |", "8e03978e-40d5-43e8-bc93-6894a57f9324", "key-reused"} {
 		if !strings.Contains(text, said) {
 			t.Errorf("IDEM-I05: the description does not say %q", said)
 		}

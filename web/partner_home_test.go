@@ -22,7 +22,7 @@ func TestPartnerHome(t *testing.T) {
 	t.Parallel()
 	h := newPortalHarness(t).withCatalogue(t)
 	b, _ := h.at(t, "pat@example.nl")
-	wantWords(t, text(b.get("/partner")), "Next steps", "Nothing has failed", `href="/partner/endpoints/new"`)
+	wantWords(t, text(b.get("/partner")), "Next steps", "No delivery is failing now", `href="/partner/endpoints/new"`)
 	endpoint := newEndpoint(t, b)
 	answer := b.post(endpoint+"/test", nil)
 	id := idOf(answer.Header.Get("Location"))

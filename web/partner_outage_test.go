@@ -124,3 +124,69 @@ func TestProbeFromThePortal(t *testing.T) {
 		lacks(t, text(base.browser.get(base.path)), "Try one delivery now")
 	}
 }
+
+// An endpoint whose subscriptions are paused tells so to its partner and to administrators, and announces no attempt.
+func TestEndpointOfPausedSubscriptions(t *testing.T) {
+	t.Parallel()
+	w := newQueueWorld(t)
+	endpoint := "/endpoints/" + w.first.endpoint
+	pages := map[string]*browser{"/partner" + endpoint: w.first.browser, "/admin" + endpoint: w.admin}
+	for _, tt := range []struct{ status, why string }{
+		{store.SubscriptionPaused, "Its subscriptions are paused: nothing is attempted"},
+		{store.SubscriptionSuspended, "Its subscriptions or its partner are suspended or paused: nothing is attempted"},
+	} {
+		w.subscriptionIs(w.first, tt.status)
+		for path, reader := range pages {
+			shows(t, reader.get(path), http.StatusOK, tt.why)
+		}
+	}
+	lacks(t, text(w.first.browser.get("/partner")), "stopped or late") // nothing waits
+
+	w.subscriptionIs(w.first, store.SubscriptionApproved)
+	w.deliver(w.event(event.DataNone, ""), w.first)
+	for path, reader := range pages {
+		lacks(t, text(reader.get(path)), "nothing is attempted")
+	}
+	w.subscriptionIs(w.first, store.SubscriptionPaused)
+	for path, reader := range pages {
+		shows(t, reader.get(path), http.StatusOK, "Its subscriptions are paused: nothing is attempted")
+	}
+	next := match(t, `(?s)Next attempt</dt>.*?</dd>`, text(w.first.browser.get("/partner"+endpoint)))
+	wantWords(t, next, "when a subscription is resumed")
+	shows(t, w.first.browser.get("/partner"), http.StatusOK, "stopped or late", "Its subscriptions are paused")
+
+	w.write(func(tx *store.Tx) error { // another subscription that may be sent to, for which nothing waits
+		return tx.InsertSubscription(t.Context(), &store.Subscription{PartnerID: w.first.id, EndpointID: w.first.endpoint, Name: "Others", Status: store.SubscriptionApproved, Types: []string{"nl.other"}})
+	})
+	for path, reader := range pages {
+		shows(t, reader.get(path), http.StatusOK, "What waits is for subscriptions that are paused or suspended")
+	}
+}
+
+// Attempts that failed are told of after their deliveries arrived, and an endpoint with an issue is not called healthy.
+func TestPartnerSeesWhatFailedBefore(t *testing.T) {
+	t.Parallel()
+	w := newQueueWorld(t)
+	mine := w.first.browser
+	home := shows(t, mine.get("/partner"), http.StatusOK, "No delivery is failing now")
+	lacks(t, home, "attempts failed", "Nothing has failed")
+	wantWords(t, match(t, `(?s)/partner/endpoints/`+w.first.endpoint+`.*?</time>`, text(mine.get("/partner/endpoints"))), "Healthy")
+	d := w.deliver(w.event(event.DataNone, ""), w.first)
+	for _, status := range []string{store.DeliveryRetrying, store.DeliveryRetrying, store.DeliveryDelivered} {
+		code := int64(503)
+		if status == store.DeliveryDelivered {
+			code = 204
+		}
+		w.attempt(d, status, "", store.Attempt{StatusCode: code})
+		w.clock.Advance(2 * time.Minute)
+	}
+	noError(t, w.db.FlushTraffic(t.Context()))
+	shows(t, mine.get("/partner"), http.StatusOK, "No delivery is failing now. In the last 24 hours 2 attempts failed; their deliveries were retried")
+
+	d = w.deliver(w.event(event.DataNone, ""), w.first)
+	w.attempt(d, store.DeliveryRetrying, webhook.ReasonUnreachable, store.Attempt{})
+	w.issueOf(d, "connect")
+	row := match(t, `(?s)/partner/endpoints/`+w.first.endpoint+`.*?</time>`, text(mine.get("/partner/endpoints")))
+	wantWords(t, row, "1 unresolved issue", `/partner/issues?state=unresolved&amp;endpoint=`+w.first.endpoint)
+	lacks(t, row, "Healthy")
+}

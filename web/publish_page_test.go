@@ -101,3 +101,27 @@ func TestPublishATestEventAsAClient(t *testing.T) {
 	second := make(identity.NewClient{Scopes: []string{identity.ScopeEventsPublish}, PublishTypes: []string{"nl.example.student.*"}, PublishSources: []string{"urn:nld:oin:*"}})
 	lacks(t, text(b.get(second+"/publish?event="+e.ID)), "Another partner", "Who gets it")
 }
+
+// What the organisation of the portal gets, without any route, is not said to go to another partner.
+func TestPublishToTheOrganisationOfThePortal(t *testing.T) {
+	t.Parallel()
+	h := newPublishingPortal(t)
+	ctx := t.Context()
+	b, pat := h.at(t, "pat@example.nl")
+	own := must(h.db.OwnPartner(ctx))(t)
+	e := must(h.reg.Endpoints.Create(ctx, h.admin, own.ID, partners.EndpointInput{Name: "Inbox", Kind: store.EndpointInbox}))(t)
+	s := must(h.reg.Subscriptions.Request(ctx, h.admin, partners.SubscriptionRequest{EndpointID: e.ID, Types: []string{"nl.example.student.enrolled"}, Purpose: "To see what comes."}))(t)
+	if s.Status == store.SubscriptionRequested {
+		noError(t, h.reg.Subscriptions.Approve(ctx, h.admin, s.ID))
+	}
+	h.cfg.Portal.Engine.Changed()
+	c, _, err := h.reg.Clients.Create(ctx, registry.SystemActor(), pat.PartnerID, identity.NewClient{
+		Name: "Records", AuthMethod: token.ClientSecretBasic, SourceReason: "It relays for others.", Scopes: []string{identity.ScopeEventsPublish},
+		PublishTypes: []string{"nl.example.student.enrolled"}, PublishSources: []string{"urn:nld:oin:1:*"},
+	})
+	noError(t, err)
+	here := "/partner/clients/" + c.ID + "/publish"
+	page := text(b.get(redirected(t, b.post(here, url.Values{"type": {"nl.example.student.enrolled"}, "event": {exampleOn(t, text(b.get(here)))}}))))
+	wantWords(t, page, "1 delivery", own.Name+", which runs this portal")
+	lacks(t, page, "Another partner", "/partner/deliveries/dlv_")
+}

@@ -1,8 +1,11 @@
 package web
 
 import (
+	"context"
+
 	"schakel/registry"
 	"schakel/registry/profile"
+	"schakel/store"
 	"schakel/web/account"
 	"schakel/web/admin"
 	"schakel/web/amqp"
@@ -46,7 +49,11 @@ func New(cfg Config) (*site.App, error) {
 	}
 	var publish events.Publisher
 	if cfg.API != nil {
-		if publish, err = mountAPIs(app, *cfg.API); err != nil {
+		var bridge site.AMQPBridge
+		if cfg.Portal != nil {
+			bridge = cfg.Portal.AMQP
+		}
+		if publish, err = mountAPIs(app, *cfg.API, bridge); err != nil {
 			return nil, err
 		}
 	}
@@ -78,7 +85,22 @@ func OwnDocuments() []registry.OwnDocument {
 	return own
 }
 
-func mountAPIs(app *site.App, cfg api.Config) (events.Publisher, error) {
+// unreadyOf judges for the APIs as the pages do whether something can be sent. The bridge to brokers knows which certificates are trusted.
+func unreadyOf(app *site.App, db *store.DB, bridge site.AMQPBridge) func() partners.Unready {
+	p := &site.Portal{PortalConfig: site.PortalConfig{DB: db, AMQP: bridge}, App: app}
+	return func() partners.Unready {
+		ready := p.Readiness(false)
+		return func(ctx context.Context, s store.Subscription) (string, error) {
+			unready, err := ready.OfSubscription(ctx, s)
+			if err != nil || unready == nil {
+				return "", err
+			}
+			return unready.Why, nil
+		}
+	}
+}
+
+func mountAPIs(app *site.App, cfg api.Config, bridge site.AMQPBridge) (events.Publisher, error) {
 	m, err := api.New(app, cfg)
 	if err != nil {
 		return nil, err
@@ -87,7 +109,7 @@ func mountAPIs(app *site.App, cfg api.Config) (events.Publisher, error) {
 	m.MountTokens()
 	publish := events.MountAPI(m, eventsDocument)
 	deliveries.MountAPI(m)
-	partners.MountAPI(m)
+	partners.MountAPI(m, unreadyOf(app, m.DB, bridge))
 	contracts.MountAPI(m)
 	amqp.MountAPI(m)
 	datasets.MountAPI(m)

@@ -317,7 +317,7 @@ func TestSettingsArePublished(t *testing.T) {
 		before := h.anyone().get(t, "/events/v1/openapi."+form).want(t, http.StatusOK)
 		h.set(t, "idempotency.ttl", "200h", "idempotency.key_syntax", "lenient", "idempotency.require_key", "warn")
 		after := h.anyone().get(t, "/events/v1/openapi."+form).want(t, http.StatusOK)
-		for _, words := range []string{"| Lifetime of a key | 200h | IDEM-07", "| May be left out |", "| Asked for: without a key the answer carries a warning |"} {
+		for _, words := range []string{"| Lifetime of a key | 8 d 8 h | IDEM-07", "| May be left out |", "| Asked for: without a key the answer carries a warning |"} {
 			if bytes.Contains(before.body, []byte(words)) || !bytes.Contains(after.body, []byte(words)) {
 				t.Errorf("%s: %q", form, words)
 			}

@@ -12,6 +12,7 @@ import (
 	"schakel/registry/profile"
 	"schakel/store"
 	"schakel/store/needs"
+	"schakel/templates/i18n"
 )
 
 // newSettingsHarness makes a portal with an administrator who is logged in.
@@ -47,14 +48,26 @@ func TestSettingsPage(t *testing.T) {
 	t.Parallel()
 	d, b := newSettingsHarness(t)
 	page := text(b.get("/admin/settings"))
-	wantWords(t, page, "3 settings depart from the strict profile", "Settings that depart from the profile or were changed", "Honoured when it is sent", "Revert to: Required: without a key the answer is 400", "Lifetime of a key", "168h", "Back to strict")
+	wantWords(t, page, "3 settings depart from the strict profile", "Settings that depart from the profile or were changed", "Honoured when it is sent", "Revert to: Required: without a key the answer is 400", "Lifetime of a key", "7 days", "Back to strict")
+	lacks(t, page, "168h")
 	for _, s := range profile.Settings() {
-		wantWords(t, page, append([]string{s.Title.String()}, s.Rules...)...)
+		wantWords(t, page, s.Title.String())
+		for _, rule := range s.Rules {
+			wantWords(t, page, `href="/docs/rules#`+rule+`"`)
+		}
 	}
 	form := text(b.get("/admin/settings/edit"))
 	for _, s := range profile.Settings() {
 		wantWords(t, form, `name="`+s.Key+`"`)
 	}
+	wantWords(t, form, "From 1 day to 28 days. The profile asks for 7 days. Write a time with its unit, such as 30s, 10m or 168h.", `value="168h"`)
+	for lang, words := range map[i18n.Lang]string{i18n.Dutch: "7 dagen", i18n.Norwegian: "7 døgn"} {
+		page := text(b.in(t, lang, "/admin/settings"))
+		wantWords(t, page, words)
+		lacks(t, page, "168h")
+		wantWords(t, text(b.in(t, lang, "/search?q=idempotency")), words)
+	}
+	b.in(t, i18n.English, "/admin/settings")
 	if n := strings.Count(text(b.get("/admin/settings/edit?group=access")), "<details class=\"schakel-fold\" open"); n != 1 || strings.Contains(form, "<details class=\"schakel-fold\" open") {
 		t.Errorf("%d groups are open where one was asked for", n)
 	}
@@ -186,7 +199,7 @@ func TestSettingsFile(t *testing.T) {
 	wantWords(t, file, "# RELAXED: the profile asks for refuse.", "  ttl: 168h\n")
 	wantWords(t, text(b.importFile(t, file)), "Nothing: the settings are like this already.")
 	other := strings.Replace(file, "  ttl: 168h\n", "  ttl: 200h\n", 1)
-	wantPage(t, b.importFile(t, other), http.StatusOK, "What the file changes", "1 change", "Lifetime of a key", "168h", "200h", "Change these settings")
+	wantPage(t, b.importFile(t, other), http.StatusOK, "What the file changes", "1 change", "Lifetime of a key", "7 days", "8 d 8 h", "Change these settings")
 	d.wantSetting(t, "idempotency.ttl", "168h")
 	apply := url.Values{"text": {other}, "version": {"0"}, "reason": {"agreed in the chain"}}
 	wantRedirect(t, b.post("/admin/settings/import/confirmation", apply), "/admin/settings")

@@ -160,6 +160,26 @@ func TestEndpointTimeline(t *testing.T) {
 	}
 }
 
+// A change that is undone at once leaves one row of one state in the table of the timeline.
+func TestEndpointTimelineJoinsStates(t *testing.T) {
+	t.Parallel()
+	o := newAdminHarness(t)
+	e := o.endpoint(t, o.partner.ID)
+	for range 3 {
+		o.clock.Advance(time.Minute)
+		for _, circuit := range []string{store.CircuitOpen, store.CircuitClosed} {
+			e.Circuit = circuit
+			noError(t, o.db.Write(t.Context(), func(tx *store.Tx) error { return tx.SaveCircuit(t.Context(), &e) }))
+		}
+	}
+	o.clock.Advance(time.Minute)
+	_, table, _ := strings.Cut(wantPage(t, o.admin.get("/admin/endpoints/"+e.ID), http.StatusOK), `id="chart-states-numbers"`)
+	table, _, _ = strings.Cut(table, "</table>")
+	if n := strings.Count(table, "Healthy (circuit closed)"); n != 1 {
+		t.Errorf("%d rows say that the circuit is closed, want 1", n)
+	}
+}
+
 // What waits at an endpoint is one number on its pages, also when it was another at the last look.
 func TestWaitingIsOneNumber(t *testing.T) {
 	t.Parallel()

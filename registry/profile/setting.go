@@ -109,7 +109,7 @@ func (s Setting) Standing(value string) Standing {
 	return StandingTighter
 }
 
-// Text returns the meaning of a value: the text of a choice, or the value with its unit.
+// Text returns the meaning of a value: the text of a choice, the value with its unit, or a time in words.
 func (s Setting) Text(value string) i18n.Message {
 	if i := s.index(value); i >= 0 {
 		return s.Choices[i].Text
@@ -120,10 +120,13 @@ func (s Setting) Text(value string) i18n.Message {
 	if s.isWords() {
 		return i18n.Raw(value)
 	}
+	if s.isTime() {
+		return lengths(value)
+	}
 	return s.amount(value)
 }
 
-// amount is a number with its unit, or a time.
+// amount is a number with its unit, or a time as it is typed.
 func (s Setting) amount(value string) i18n.Message {
 	if s.Unit == "" {
 		return i18n.Raw(value)
@@ -136,6 +139,19 @@ func (s Setting) amount(value string) i18n.Message {
 		return i18n.Raw(value)
 	}
 	return i18n.M(string(s.Unit), n)
+}
+
+// lengths are the times of a value, one or several, in the words of the reader.
+func lengths(value string) i18n.Message {
+	var list []time.Duration
+	for word := range strings.SplitSeq(value, ",") {
+		d, err := registry.ParseDuration(strings.TrimSpace(word))
+		if err != nil {
+			return i18n.Raw(value)
+		}
+		list = append(list, d)
+	}
+	return i18n.M("profile.lengths", list)
 }
 
 // Relaxes are the rules that a value departs from when it is relaxed: those of
@@ -157,13 +173,18 @@ func (s Setting) size(value string) float64 {
 	return n
 }
 
-func (s Setting) isTime() bool {
+// Syntax explains how a length of time, or a list of these, is typed; "" for any other.
+func (s Setting) Syntax() i18n.Message {
 	switch s.at(new(registry.Profile)).(type) {
-	case *time.Duration, *[]time.Duration:
-		return true
+	case *time.Duration:
+		return "profile.time"
+	case *[]time.Duration:
+		return "profile.times"
 	}
-	return false
+	return ""
 }
+
+func (s Setting) isTime() bool { return s.Syntax() != "" }
 
 // isWords reports whether it is a list of words; its bounds limit their number.
 func (s Setting) isWords() bool {
@@ -234,13 +255,13 @@ func (s Setting) set(p *registry.Profile, text string) i18n.Message {
 	case *time.Duration:
 		d, err := registry.ParseDuration(text)
 		if err != nil {
-			return "profile.time"
+			return s.Syntax()
 		}
 		*to = d
 	case *[]time.Duration:
 		list, err := registry.ParseDurations(text)
 		if err != nil {
-			return "profile.times"
+			return s.Syntax()
 		}
 		*to = list
 	case *[]string:

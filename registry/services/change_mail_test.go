@@ -72,7 +72,7 @@ func TestChangesAreMailed(t *testing.T) {
 		values := map[string]string{"tokens.client_auth": "client_secret_post", "idempotency.ttl": "200h"}
 		_, _, err = w.Profile.Save(ctx, w.admin, profile.ProfileChange{Values: values})
 		must(t, err)
-		told(all[:1], "The settings of the chain collaboration were changed", "Lifetime of a key: 168h → 200h", "Changed by "+w.admin.Name, "/admin/settings")
+		told(all[:1], "The settings of the chain collaboration were changed", "Lifetime of a key: 7 days → 8 d 8 h", "Changed by "+w.admin.Name, "/admin/settings")
 
 		n := len(w.mailsTo(t, all[0]))
 		_, _, err = w.Profile.Save(ctx, w.admin, profile.ProfileChange{Version: 1, Values: values})

@@ -65,7 +65,7 @@ func (w *world) wantProfileAudit(t *testing.T) {
 			t.Errorf("the entry lacks %s: %s", words, first.Detail)
 		}
 	}
-	want := w.admin.Name + " changed “Idempotency-Key on events” from “Required: without a key the answer is 400” to “Asked for: without a key the answer carries a warning” and “Lifetime of a key” from “168h” to “200h”: “an old system”"
+	want := w.admin.Name + " changed “Idempotency-Key on events” from “Required: without a key the answer is 400” to “Asked for: without a key the answer carries a warning” and “Lifetime of a key” from “7 days” to “8 d 8 h”: “an old system”"
 	if got := registry.Sentence(t.Context(), first); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}

@@ -279,7 +279,7 @@ func settingChanges(caption string, rows []SettingChangeRow) templ.Component {
 		ctx = templ.InitializeContext(ctx)
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Err = ui.Rows(changesTable(ctx, caption, rows), rows, func(r SettingChangeRow) ui.Cells {
-			return ui.Cells{ui.PlainText(r.Title), ui.PlainText(r.Before), ui.PlainText(r.After), r.Standing.badge(), ui.PlainText(r.Rules)}
+			return ui.Cells{ui.PlainText(r.Title), ui.PlainText(r.Before), ui.PlainText(r.After), r.Standing.badge(), ruleLinks(r.Rules)}
 		}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err

@@ -442,7 +442,7 @@ func fixedChoices(list []FixedChoiceRow) templ.Component {
 }
 
 func (v SettingsView) row(r SettingRow) ui.Cells {
-	return ui.Cells{r.titleCell(), ui.PlainText(r.Value), r.asked(), r.Standing.badge(), r.rulesCell(), r.revertCell(v.Version)}
+	return ui.Cells{r.titleCell(), ui.PlainText(r.Value), r.asked(), r.Standing.badge(), ruleLinks(r.Rules), r.revertCell(v.Version)}
 }
 
 func (r SettingRow) titleCell() templ.Component {
@@ -780,7 +780,8 @@ func reasonOfChange(value string, wrong i18n.Message) templ.Component {
 	})
 }
 
-func (r SettingRow) rulesCell() templ.Component {
+// ruleLinks leads from the numbers of rules, with commas between, to the rules.
+func ruleLinks(rules string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -801,17 +802,12 @@ func (r SettingRow) rulesCell() templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		for _, rule := range strings.Fields(r.Rules) {
+		for _, rule := range strings.FieldsFunc(rules, func(r rune) bool { return r == ',' || r == ' ' }) {
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 18, "<span class=\"schakel-nowrap\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			var templ_7745c5c3_Var28 string
-			templ_7745c5c3_Var28, templ_7745c5c3_Err = templ.JoinStringErrs(rule)
-			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/settings.templ`, Line: 246, Col: 38}
-			}
-			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var28))
+			templ_7745c5c3_Err = ui.Link(rule, "/docs/rules#"+rule).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -819,12 +815,12 @@ func (r SettingRow) rulesCell() templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			var templ_7745c5c3_Var29 string
-			templ_7745c5c3_Var29, templ_7745c5c3_Err = templ.JoinStringErrs(" ")
+			var templ_7745c5c3_Var28 string
+			templ_7745c5c3_Var28, templ_7745c5c3_Err = templ.JoinStringErrs(" ")
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/settings.templ`, Line: 247, Col: 8}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/settings.templ`, Line: 250, Col: 8}
 			}
-			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var29))
+			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var28))
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -18,18 +18,20 @@ import (
 
 // AMQPPartyView is one party with what is agreed with it.
 type AMQPPartyView struct {
-	Facts, Queues            []ui.Item
-	Own, Health              bool
-	Closed                   string // why nothing can be changed; empty when it can
-	Held                     bool   // an administrator changes where messages go, and the certificates that are there
-	HeldFirst                bool   // and adds the first ones
-	Warnings                 []string
-	Orphans                  []ui.Named // processes without a recipient
-	Waiting                  []ui.Named // messages of this party that wait for a person
-	Certificates             []AMQPCertificateRow
-	Processes                []AMQPProcessRow
-	MayProcess               bool // the reader decides about processes
-	NewProcess, ImportHref   string
+	Facts, Queues          []ui.Item
+	Own, Health            bool
+	Closed                 string // why nothing can be changed; empty when it can
+	Held                   bool   // an administrator changes where messages go, and the certificates that are there
+	HeldFirst              bool   // and adds the first ones
+	Warnings               []string
+	Orphans                []ui.Named // processes without a recipient
+	Waiting                []ui.Named // messages of this party that wait for a person
+	Certificates           []AMQPCertificateRow
+	Processes              []AMQPProcessRow
+	MayProcess             bool // the reader decides about processes
+	NewProcess, ImportHref string
+	// Ask leads a partner to the form for a subscription at the endpoint, whose approval asks for a process; Asked leads to those it has.
+	Ask, Asked               string
 	CertificateAction, Typed string
 	Wrong                    map[string]i18n.Message
 	Messages                 []AMQPMessageRow
@@ -81,6 +83,12 @@ func (v AMQPPartyView) processes(ctx context.Context) ui.TableView {
 			{Label: i18n.T(ctx, "amqp.process.event-types")}, {Label: i18n.T(ctx, "amqp.label.actions"), Unseen: true},
 		},
 		Empty: ui.Empty{Text: i18n.T(ctx, "amqp.process.empty-partner")},
+	}
+	switch {
+	case v.Asked != "":
+		t.Empty = ui.Empty{Text: i18n.T(ctx, "amqp.process.empty-asked"), ActionLabel: i18n.T(ctx, "amqp.process.see-subscriptions"), ActionHref: v.Asked}
+	case v.Ask != "" && ui.Allowed(ctx, "GET", "/partner/subscriptions/new"):
+		t.Empty = ui.Empty{Text: i18n.T(ctx, "amqp.process.empty-ask"), ActionLabel: i18n.T(ctx, "partners.action.ask-subscription"), ActionHref: v.Ask}
 	}
 	if v.MayProcess {
 		t.Empty = ui.Empty{Text: i18n.T(ctx, "amqp.process.empty"), ActionLabel: i18n.T(ctx, "amqp.process.add"), ActionHref: v.NewProcess}
@@ -489,7 +497,7 @@ func (r AMQPCertificateRow) certificateCell() templ.Component {
 		var templ_7745c5c3_Var15 string
 		templ_7745c5c3_Var15, templ_7745c5c3_Err = templ.JoinStringErrs(r.Subject)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `amqp/party.templ`, Line: 164, Col: 18}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `amqp/party.templ`, Line: 172, Col: 18}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var15))
 		if templ_7745c5c3_Err != nil {
@@ -515,7 +523,7 @@ func (r AMQPCertificateRow) certificateCell() templ.Component {
 			var templ_7745c5c3_Var16 string
 			templ_7745c5c3_Var16, templ_7745c5c3_Err = templ.JoinStringErrs(i18n.Of(ctx, "amqp.source", r.Source))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `amqp/party.templ`, Line: 169, Col: 47}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `amqp/party.templ`, Line: 177, Col: 47}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var16))
 			if templ_7745c5c3_Err != nil {
@@ -564,7 +572,7 @@ func (r AMQPProcessRow) processCell() templ.Component {
 			var templ_7745c5c3_Var18 string
 			templ_7745c5c3_Var18, templ_7745c5c3_Err = templ.JoinStringErrs(r.Name)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `amqp/party.templ`, Line: 180, Col: 12}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `amqp/party.templ`, Line: 188, Col: 12}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var18))
 			if templ_7745c5c3_Err != nil {
@@ -578,7 +586,7 @@ func (r AMQPProcessRow) processCell() templ.Component {
 		var templ_7745c5c3_Var19 string
 		templ_7745c5c3_Var19, templ_7745c5c3_Err = templ.JoinStringErrs(i18n.Of(ctx, "amqp.mode", r.Mode))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `amqp/party.templ`, Line: 183, Col: 42}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `amqp/party.templ`, Line: 191, Col: 42}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var19))
 		if templ_7745c5c3_Err != nil {
@@ -621,7 +629,7 @@ func (r AMQPProcessRow) eventTypesCell() templ.Component {
 			var templ_7745c5c3_Var21 string
 			templ_7745c5c3_Var21, templ_7745c5c3_Err = templ.JoinStringErrs(i18n.T(ctx, "amqp.process.out", r.Sends))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `amqp/party.templ`, Line: 190, Col: 50}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `amqp/party.templ`, Line: 198, Col: 50}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var21))
 			if templ_7745c5c3_Err != nil {
@@ -640,7 +648,7 @@ func (r AMQPProcessRow) eventTypesCell() templ.Component {
 			var templ_7745c5c3_Var22 string
 			templ_7745c5c3_Var22, templ_7745c5c3_Err = templ.JoinStringErrs(i18n.T(ctx, "amqp.process.in", r.Receives))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `amqp/party.templ`, Line: 193, Col: 52}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `amqp/party.templ`, Line: 201, Col: 52}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var22))
 			if templ_7745c5c3_Err != nil {

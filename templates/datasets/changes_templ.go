@@ -24,6 +24,9 @@ type ChangesView struct {
 	Rows  []ChangeRow
 	Shown int
 	More  bool // the delta has others behind those
+	// Objects counts all of them by what became of them, and Passed those that came and went; neither is known when there are more.
+	Objects DeliveryCounts
+	Passed  int
 	// Unplaced counts the objects that have no geometry, or one that cannot be read, in a dataset with geometry.
 	Unplaced int
 	Pager    *ui.Pager
@@ -39,10 +42,23 @@ type ChangeRow struct {
 
 func (v ChangesView) items(ctx context.Context) []ui.Item {
 	items := []ui.Item{{Label: i18n.T(ctx, "datasets.versions"), Text: v.text(ctx)}, {Label: i18n.T(ctx, "datasets.groups"), Text: i18n.Count(ctx, int(v.Groups))}}
+	if !v.More {
+		items = append(items[:1], ui.Item{Label: i18n.T(ctx, "datasets.changes.objects"), Text: v.objectsText(ctx)}, items[1])
+	}
 	items = ui.ClockItem(items, i18n.T(ctx, "datasets.changes.from"), v.From, v.Now)
 	items = ui.ClockItem(items, i18n.T(ctx, "datasets.until"), v.To, v.Now)
 	return append(items, ui.Item{Label: i18n.T(ctx, "datasets.size"), Text: i18n.Bytes(ctx, v.Bytes)})
 }
+
+func (v ChangesView) objectsText(ctx context.Context) string {
+	if v.Passed > 0 {
+		return v.Objects.text(ctx) + " · " + i18n.T(ctx, "datasets.changes.key", i18n.T(ctx, "datasets.changes.passed"), v.Passed)
+	}
+	return v.Objects.text(ctx)
+}
+
+// versions counts the versions of the delta, of which an object may have several.
+func (v ChangesView) versions() int { return int(v.Adds + v.Changes + v.Deletes) }
 
 func (v ChangesView) table(ctx context.Context) ui.TableView {
 	return ui.TableView{
@@ -152,13 +168,23 @@ func ChangesPage(p ui.Page, v ChangesView) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
+				if !v.More && v.versions() > v.Shown {
+					templ_7745c5c3_Err = ui.Text(i18n.T(ctx, "datasets.changes.several", v.Shown, v.versions())).Render(ctx, templ_7745c5c3_Buffer)
+					if templ_7745c5c3_Err != nil {
+						return templ_7745c5c3_Err
+					}
+				}
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 2, " ")
+				if templ_7745c5c3_Err != nil {
+					return templ_7745c5c3_Err
+				}
 				if v.Map != nil {
 					templ_7745c5c3_Err = ui.Map(*v.Map).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 				}
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 2, " ")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 3, " ")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -211,7 +237,7 @@ func (r ChangeRow) objectCell() templ.Component {
 			var templ_7745c5c3_Var7 string
 			templ_7745c5c3_Var7, templ_7745c5c3_Err = templ.JoinStringErrs("–")
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `datasets/changes.templ`, Line: 76, Col: 9}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `datasets/changes.templ`, Line: 95, Col: 9}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var7))
 			if templ_7745c5c3_Err != nil {

@@ -56,6 +56,20 @@ func TestRead(t *testing.T) {
 	}
 }
 
+// TestReadRules holds that a link can lead to the row of a rule, and to one row of each.
+func TestReadRules(t *testing.T) {
+	t.Parallel()
+	g := read(t, "# Rules\n\n| rule | what |\n|---|---|\n| EDU-01a | one |\n| IDEM-I06 | two |\n| EDU-01a | again |\n| Other | EDU-02 |\n")
+	for _, id := range []string{"EDU-01a", "IDEM-I06"} {
+		if strings.Count(g.Body, `<td id="`+id+`">`+id+`</td>`) != 1 {
+			t.Errorf("not one place for %s in\n%s", id, g.Body)
+		}
+	}
+	if strings.Count(g.Body, " id=") != 2 {
+		t.Errorf("other places in\n%s", g.Body)
+	}
+}
+
 // TestReadTranslation holds that a translation has the ids of the original, unless its headings differ in number.
 func TestReadTranslation(t *testing.T) {
 	t.Parallel()

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"html"
+	"regexp"
 	"strings"
 
 	"schakel/templates/ui"
@@ -21,10 +22,12 @@ import (
 
 // Guide is a rendered guide.
 type Guide struct {
-	Lang     i18n.Lang
-	Title    string
-	Contents []Heading // second and third level, in order
-	Body     string    // HTML of all that follows the title
+	Lang  i18n.Lang
+	Title string
+	// TitleLang is the language of the title, which differs from Lang where the text is kept in English alone.
+	TitleLang i18n.Lang
+	Contents  []Heading // second and third level, in order
+	Body      string    // HTML of all that follows the title
 }
 
 // Heading is a line of the table of contents.
@@ -56,6 +59,9 @@ func Read(markdown string, original *Guide, resolve func(to string) (string, boo
 	}
 	if err := g.look(root, source, resolve); err != nil {
 		return Guide{}, err
+	}
+	if err := nameRules(root, source); err != nil {
+		return Guide{}, fmt.Errorf("name the rules of %q: %w", g.Title, err)
 	}
 	var out bytes.Buffer
 	if err := md.Renderer().Render(&out, source, root); err != nil {
@@ -112,6 +118,25 @@ func (g *Guide) look(root ast.Node, source []byte, resolve func(to string) (stri
 		unwrap(n)
 	}
 	return err
+}
+
+// ruleNumber is a cell that names a rule, such as EDU-10.
+var ruleNumber = regexp.MustCompile(`^[A-Z]+-[A-Z]?[0-9]+[a-z]?$`)
+
+// nameRules makes a place to link to of each row that begins with the number of a rule; of two of one rule, of the first.
+func nameRules(root ast.Node, source []byte) error {
+	seen := map[string]bool{}
+	return ast.Walk(root, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
+		row, ok := n.(*extast.TableRow)
+		if !entering || !ok {
+			return ast.WalkContinue, nil
+		}
+		if id := plain(row.FirstChild(), source); ruleNumber.MatchString(id) && !seen[id] {
+			seen[id] = true
+			row.FirstChild().SetAttributeString("id", []byte(id))
+		}
+		return ast.WalkSkipChildren, nil
+	})
 }
 
 // unwrap puts the content of a node in its place.

@@ -86,7 +86,8 @@ func (l *Locale) ShortDay(t time.Time) string {
 // Day writes a date for the reader of a context.
 func Day(ctx context.Context, t time.Time) string { return From(ctx).Day(t) }
 
-// Duration writes a length of time in its largest units, two at most: "250 ms", "1.5 s", "3 min 20 s", "2 h 5 min", "4 d 1 h".
+// Duration writes a length of time in its largest units, two at most: "250 ms", "1.5 s", "3 min 20 s", "2 h 5 min", "4 d 1 h"; whole
+// days in words: "7 days".
 func (l *Locale) Duration(d time.Duration) string {
 	switch {
 	case d < 0:
@@ -104,6 +105,9 @@ func (l *Locale) longDuration(seconds int64) string {
 		size int64
 		key  string
 	}{{86400, "unit.d"}, {3600, "unit.h"}, {60, "unit.min"}, {1, "unit.s"}}
+	if days := seconds / 86400; days > 0 && seconds%86400 < 3600 {
+		return l.T("unit.days", days)
+	}
 	for i, u := range units {
 		if seconds < u.size {
 			continue

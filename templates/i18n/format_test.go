@@ -48,7 +48,7 @@ func TestDuration(t *testing.T) {
 		0: "0 ms", 250 * time.Millisecond: "250 ms", time.Second: "1 s", 1550 * time.Millisecond: "1.5 s",
 		9999 * time.Millisecond: "9.9 s", 10 * time.Second: "10 s", 200 * time.Second: "3 min 20 s",
 		time.Hour: "1 h", 125 * time.Minute: "2 h 5 min", time.Hour + 5*time.Second: "1 h",
-		97 * time.Hour: "4 d 1 h", -time.Minute: "-1 min",
+		97 * time.Hour: "4 d 1 h", 24 * time.Hour: "1 day", 168 * time.Hour: "7 days", 168*time.Hour + time.Minute: "7 days", -time.Minute: "-1 min",
 	} {
 		if got := english().Duration(d); got != want {
 			t.Errorf("Duration(%d) = %q, want %q", d, got, want)
@@ -62,7 +62,7 @@ func TestRelative(t *testing.T) {
 	for d, want := range map[time.Duration]string{
 		0: "now", 900 * time.Millisecond: "now", -900 * time.Millisecond: "now",
 		-50 * time.Second: "50 s ago", -90 * time.Second: "1 min ago", -2*time.Hour - 5*time.Minute: "2 h 5 min ago", -11*time.Hour - 5*time.Minute: "11 h ago",
-		-30 * time.Hour: "1 d 6 h ago", -75 * time.Hour: "3 d ago", 90 * time.Second: "in 1 min 30 s", 2*time.Hour + 5*time.Minute: "in 2 h 5 min",
+		-30 * time.Hour: "1 d 6 h ago", -75 * time.Hour: "3 days ago", 90 * time.Second: "in 1 min 30 s", 2*time.Hour + 5*time.Minute: "in 2 h 5 min",
 	} {
 		if got := english().Relative(now.Add(d), now); got != want {
 			t.Errorf("Relative(%v) = %q, want %q", d, got, want)

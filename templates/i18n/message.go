@@ -25,9 +25,10 @@ type argument struct {
 	F *float64   `json:"f,omitempty"`
 	M *Message   `json:"m,omitempty"`
 	T *time.Time `json:"t,omitempty"`
+	D []int64    `json:"d,omitempty"` // lengths of time, nanoseconds
 }
 
-// M makes the message of a key and its arguments: texts, whole numbers, fractions, moments and other messages. Any other
+// M makes the message of a key and its arguments: texts, whole numbers, fractions, moments, lengths of time, lists of these, and other messages. Any other
 // argument is written as fmt does.
 func M(key string, args ...any) Message {
 	if len(args) == 0 {
@@ -55,6 +56,14 @@ func stored(arg any) argument {
 		return argument{M: &v}
 	case time.Time:
 		return argument{T: &v}
+	case time.Duration:
+		return argument{D: []int64{int64(v)}}
+	case []time.Duration:
+		a := argument{D: make([]int64, len(v))}
+		for i, d := range v {
+			a.D[i] = int64(d)
+		}
+		return a
 	case float64:
 		return argument{F: &v}
 	case int:
@@ -80,6 +89,12 @@ func (a argument) value(l *Locale) any {
 		return l.Text(*a.M)
 	case a.T != nil:
 		return l.Time(*a.T)
+	case len(a.D) > 0:
+		words := make([]string, len(a.D))
+		for i, d := range a.D {
+			words[i] = l.Duration(time.Duration(d))
+		}
+		return strings.Join(words, ", ")
 	case a.S != nil:
 		return *a.S
 	}

@@ -34,6 +34,7 @@ type AdminEndpointView struct {
 	Contract                             ui.Named
 	Failures                             int
 	OpenedAt, ProbeAt, Unasked           time.Time
+	Stopped                              string    // why its subscriptions get nothing, or empty
 	Waits                                bool      // the receiver asked for no requests
 	WaitUntil                            time.Time // before this
 	Waiting                              int
@@ -112,6 +113,7 @@ func (v AdminEndpointView) health(ctx context.Context) []ui.Item {
 }
 
 func (v AdminEndpointView) waiting(ctx context.Context, items []ui.Item) []ui.Item {
+	items = ui.TextItem(items, i18n.T(ctx, "partners.endpoint.stopped"), v.Stopped)
 	items = append(items, ui.Item{Label: i18n.T(ctx, "partners.endpoint.waiting"), Text: i18n.T(ctx, "partners.count.delivery", v.Waiting)})
 	if v.Waiting > 0 {
 		items = ui.ClockItem(items, i18n.T(ctx, "partners.endpoint.oldest-due"), v.Oldest, v.Now)

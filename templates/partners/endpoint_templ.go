@@ -77,6 +77,7 @@ type EndpointAMQP struct {
 // PullView explains how to fetch events, and counts those that wait.
 type PullView struct {
 	Waiting, Leased int
+	Stopped         string // why nothing can be received of its subscriptions, or empty
 	Oldest          time.Time
 	// Receive and Acknowledge are commands; Docs describes all verbs.
 	Receive, Acknowledge, Docs string
@@ -85,6 +86,7 @@ type PullView struct {
 
 func (v PullView) items(ctx context.Context, now time.Time) []ui.Item {
 	items := []ui.Item{{Label: i18n.T(ctx, "partners.endpoint.to-be-received"), Text: i18n.Count(ctx, v.Waiting)}, {Label: i18n.T(ctx, "partners.endpoint.leased"), Text: i18n.Count(ctx, v.Leased)}}
+	items = ui.TextItem(items, i18n.T(ctx, "partners.endpoint.stopped"), v.Stopped)
 	if !v.Oldest.IsZero() {
 		items = append(items, ui.Item{Label: i18n.T(ctx, "partners.label.oldest-since"), Content: ui.Clock(v.Oldest, now)})
 	}

@@ -30,9 +30,11 @@ type PartnerHomeView struct {
 	Queues []EndpointQueue
 	// Failures are the latest deliveries that are in trouble.
 	Failures []FailureRow
-	Waiting  []WaitingRow
-	Recent   []ui.Moment
-	Now      time.Time
+	// NoFailures stands where there are none.
+	NoFailures string
+	Waiting    []WaitingRow
+	Recent     []ui.Moment
+	Now        time.Time
 }
 
 // Step is one thing on the way to receiving events.
@@ -193,7 +195,7 @@ func PartnerHomePage(p ui.Page, v PartnerHomeView) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = failures(v.Failures, v.Now).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = failures(v).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -363,7 +365,7 @@ func (s Step) actions() templ.Component {
 	})
 }
 
-func failures(rows []FailureRow, now time.Time) templ.Component {
+func failures(v PartnerHomeView) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -380,10 +382,10 @@ func failures(rows []FailureRow, now time.Time) templ.Component {
 		}
 		ctx = templ.InitializeContext(ctx)
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = ui.Rows(ui.TableView{ID: "failures", Caption: i18n.T(ctx, "partners.home.failures"), Total: len(rows), Noun: [2]string{i18n.T(ctx, "partners.noun.delivery"), i18n.T(ctx, "partners.noun.deliveries")},
+		templ_7745c5c3_Err = ui.Rows(ui.TableView{ID: "failures", Caption: i18n.T(ctx, "partners.home.failures"), Total: len(v.Failures), Noun: [2]string{i18n.T(ctx, "partners.noun.delivery"), i18n.T(ctx, "partners.noun.deliveries")},
 			Columns: []ui.Column{{Label: i18n.T(ctx, "partners.label.event-type")}, {Label: i18n.T(ctx, "partners.label.state")}, {Label: i18n.T(ctx, "partners.home.what-happened")}, {Label: i18n.T(ctx, "partners.label.last-change")}},
-			Empty:   ui.Empty{Text: i18n.T(ctx, "partners.home.no-failures"), ActionLabel: i18n.T(ctx, "partners.home.all-deliveries"), ActionHref: "/partner/deliveries"}}, rows, func(r FailureRow) ui.Cells {
-			return ui.Cells{ui.Link(r.EventType, r.Href), ui.State(r.State), ui.PlainText(r.Text), ui.Ago(r.At, now)}
+			Empty:   ui.Empty{Text: v.NoFailures, ActionLabel: i18n.T(ctx, "partners.home.all-deliveries"), ActionHref: "/partner/deliveries"}}, v.Failures, func(r FailureRow) ui.Cells {
+			return ui.Cells{ui.Link(r.EventType, r.Href), ui.State(r.State), ui.PlainText(r.Text), ui.Ago(r.At, v.Now)}
 		}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err

@@ -137,15 +137,25 @@ type OwnEndpoint struct {
 	Name, Href, Kind, Host, State string
 	// Circuit is the health of the receiver: closed, open or half-open.
 	Circuit string
-	Unready *ui.Unready
-	Since   time.Time
+	// Issues counts those that are not resolved; IssuesHref lists them.
+	Issues     int
+	IssuesHref string
+	Unready    *ui.Unready
+	Since      time.Time
 	// Spark draws its last 24 hours.
 	Spark ui.SparkView
 }
 
-// healthCell shows the circuit. Where nothing can be sent yet nothing failed, which says nothing about the receiver.
-func (r OwnEndpoint) healthCell() templ.Component {
-	if r.Unready != nil {
+// healthCell shows the circuit and the issues: one with an issue is not healthy, though its circuit is closed. Where nothing can be sent yet
+// nothing failed, which says nothing about the receiver.
+func (r OwnEndpoint) healthCell(ctx context.Context) templ.Component {
+	issues := ui.Link(i18n.T(ctx, "partners.endpoint.open-issues", r.Issues), r.IssuesHref)
+	switch {
+	case r.Issues > 0 && (r.Unready != nil || r.Circuit == "closed"):
+		return issues
+	case r.Issues > 0:
+		return ui.Stack(ui.State(r.Circuit), issues)
+	case r.Unready != nil:
 		return ui.OrDash("")
 	}
 	return ui.State(r.Circuit)
@@ -243,7 +253,7 @@ func EndpointListPage(p ui.Page, v EndpointListView) templ.Component {
 				Columns: []ui.Column{{Label: i18n.T(ctx, "partners.label.name")}, {Label: i18n.T(ctx, "partners.label.kind")}, {Label: i18n.T(ctx, "partners.label.sends-to")}, {Label: i18n.T(ctx, "partners.label.state")}, {Label: i18n.T(ctx, "partners.label.health")}, ui.SparkColumn(ctx), {Label: i18n.T(ctx, "partners.label.last-change")}},
 				Empty:   v.empty(ctx), Pager: v.Pager}, v.Rows, func(r OwnEndpoint) ui.Cells {
 				return ui.Cells{
-					ui.Link(r.Name, r.Href), ui.PlainText(r.Kind), ui.Identifier(r.Host), ui.StateOr(r.State, r.Unready), r.healthCell(), ui.Spark(r.Spark), ui.Ago(r.Since, v.Now),
+					ui.Link(r.Name, r.Href), ui.PlainText(r.Kind), ui.Identifier(r.Host), ui.StateOr(r.State, r.Unready), r.healthCell(ctx), ui.Spark(r.Spark), ui.Ago(r.Since, v.Now),
 				}
 			}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {

@@ -81,8 +81,10 @@ type DeliveryRow struct {
 	Subject               string
 	Partner, Endpoint     string
 	State, Reason, Answer string
-	Changed, Due          time.Time
-	Tries                 int
+	// Wait says why an open delivery is not tried yet; then Due is when that ends, if a clock sets it.
+	Wait         string
+	Changed, Due time.Time
+	Tries        int
 	// Resend is the address that resends the delivery; empty when it cannot be resent.
 	Resend, ResendLabel string
 }
@@ -106,16 +108,27 @@ func (r DeliveryRow) event() templ.Component {
 // cause explains the state: why, after how many attempts, and when the next is.
 func (r DeliveryRow) cause(ctx context.Context, now time.Time) string {
 	var parts []string
+	if r.Wait != "" {
+		parts = append(parts, r.waiting(ctx, now))
+	}
 	if r.Reason != "" {
 		parts = append(parts, r.Reason)
 	}
 	if r.Tries > 1 || r.Tries == 1 && r.State != "delivered" {
 		parts = append(parts, i18n.T(ctx, "ui.attempts-count", r.Tries))
 	}
-	if r.Due.After(now) {
+	if r.Wait == "" && r.Due.After(now) {
 		parts = append(parts, i18n.T(ctx, "ui.next-attempt")+" "+i18n.Relative(ctx, r.Due, now))
 	}
 	return strings.Join(parts, " · ")
+}
+
+// waiting says why it waits, and until when.
+func (r DeliveryRow) waiting(ctx context.Context, now time.Time) string {
+	if !r.Due.After(now) {
+		return r.Wait
+	}
+	return i18n.T(ctx, "ui.waits-until", r.Wait, i18n.Relative(ctx, r.Due, now))
 }
 
 // DeliveryTable is the list itself.
@@ -156,7 +169,7 @@ func DeliveryTable(v DeliveryListView) templ.Component {
 				var templ_7745c5c3_Var3 string
 				templ_7745c5c3_Var3, templ_7745c5c3_Err = templ.JoinStringErrs(i18n.T(ctx, "ui.stopped-several", len(v.Warnings)))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `ui/delivery_table.templ`, Line: 117, Col: 95}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `ui/delivery_table.templ`, Line: 130, Col: 95}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var3))
 				if templ_7745c5c3_Err != nil {
@@ -226,7 +239,7 @@ func OlderRows(searched, label, href string) templ.Component {
 			var templ_7745c5c3_Var5 string
 			templ_7745c5c3_Var5, templ_7745c5c3_Err = templ.JoinStringErrs(searched + " ")
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `ui/delivery_table.templ`, Line: 134, Col: 19}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `ui/delivery_table.templ`, Line: 147, Col: 19}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var5))
 			if templ_7745c5c3_Err != nil {
@@ -348,7 +361,7 @@ func (r DeliveryRow) subject() templ.Component {
 			var templ_7745c5c3_Var9 string
 			templ_7745c5c3_Var9, templ_7745c5c3_Err = templruntime.NewAttributeExpression(r.Subject).Resolve(ctx)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `ui/delivery_table.templ`, Line: 166, Col: 49}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `ui/delivery_table.templ`, Line: 179, Col: 49}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ_7745c5c3_Var9)
 			if templ_7745c5c3_Err != nil {
@@ -361,7 +374,7 @@ func (r DeliveryRow) subject() templ.Component {
 			var templ_7745c5c3_Var10 string
 			templ_7745c5c3_Var10, templ_7745c5c3_Err = templ.JoinStringErrs(r.Subject)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `ui/delivery_table.templ`, Line: 166, Col: 63}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `ui/delivery_table.templ`, Line: 179, Col: 63}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var10))
 			if templ_7745c5c3_Err != nil {

@@ -118,6 +118,10 @@ func settingHint(ctx context.Context, s profile.Setting) string {
 	switch {
 	case s.Choices != nil:
 		return s.Explain.In(ctx)
+	case s.Syntax() != "" && s.Strict != "":
+		return i18n.T(ctx, "admin.settings.bounds-asked", s.Explain, s.Text(s.Least), s.Text(s.Most), s.Text(s.Strict)) + " " + s.Syntax().In(ctx)
+	case s.Syntax() != "":
+		return i18n.T(ctx, "admin.settings.bounds", s.Explain, s.Text(s.Least), s.Text(s.Most)) + " " + s.Syntax().In(ctx)
 	case s.Strict != "":
 		return i18n.T(ctx, "admin.settings.bounds-asked", s.Explain, s.Least, s.Text(s.Most), s.Strict)
 	}

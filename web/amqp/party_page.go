@@ -3,6 +3,7 @@ package amqp
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -47,6 +48,9 @@ func (a AMQPArea) showParty(c echo.Context, status int, typed string, wrong site
 			return err
 		}
 		v.Closed = site.Waits(ctx, owner)
+		if err := a.askProcess(ctx, row, &v); err != nil {
+			return err
+		}
 	}
 	held, err := a.Registry.AMQP.HoldsDestination(ctx, site.Actor(c))
 	if err != nil {
@@ -68,6 +72,24 @@ func (a AMQPArea) showParty(c echo.Context, status int, typed string, wrong site
 		page.Actions = ui.LinkButton(ui.Secondary, i18n.T(ctx, "amqp.party.change"), here+"/edit")
 	}
 	return a.Render(c, status, view.AMQPPartyPage(page, v))
+}
+
+// askProcess leads a partner to how it asks for a process of its party: by a subscription at its endpoint, for who decides about that adds the process.
+func (a AMQPArea) askProcess(ctx context.Context, row store.AMQPParty, v *view.AMQPPartyView) error {
+	if row.EndpointID == "" || v.Closed != "" {
+		return nil
+	}
+	_, open, err := a.DB.Subscriptions(ctx, store.SubscriptionFilter{EndpointID: row.EndpointID, Open: true, Page: store.Page{Number: 1, Size: 1}})
+	if err != nil {
+		return fmt.Errorf("find the subscriptions of a party: %w", err)
+	}
+	query := "?endpoint=" + url.QueryEscape(row.EndpointID)
+	if open > 0 {
+		v.Asked = "/partner/subscriptions" + query
+	} else {
+		v.Ask = "/partner/subscriptions/new" + query
+	}
+	return nil
 }
 
 // fillParty adds the lists.

@@ -79,6 +79,16 @@ func (p *Pages) showChanges(c echo.Context, page ui.Page, reading export.View, a
 	objects := objectsOf(ctx, set, changes)
 	for _, one := range objects {
 		v.Rows = append(v.Rows, one.row)
+		switch one.row.Sign {
+		case ui.SignAdded:
+			v.Objects.Adds++
+		case ui.SignChanged:
+			v.Objects.Changes++
+		case ui.SignDeleted:
+			v.Objects.Deletes++
+		default:
+			v.Passed++
+		}
 		if one.shape == nil && area.CRS(set.CRS) != area.None {
 			v.Unplaced++
 		}

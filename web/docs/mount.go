@@ -35,11 +35,12 @@ type guides struct {
 	list  []site.Doc
 	files []site.DocFile
 	pages map[string]map[i18n.Lang]view.Guide // by name; each has English
+	named map[string]site.Doc
 }
 
 // ReadGuides renders the guides, once for all requests.
 func ReadGuides(list []site.Doc, files ...site.DocFile) (guides, error) {
-	g := guides{list: list, files: files, pages: make(map[string]map[i18n.Lang]view.Guide)}
+	g := guides{list: list, files: files, pages: make(map[string]map[i18n.Lang]view.Guide), named: make(map[string]site.Doc)}
 	for _, d := range list {
 		if _, twice := g.pages[d.Name]; twice {
 			return guides{}, fmt.Errorf("web: two guides are named %s", d.Name)
@@ -49,7 +50,7 @@ func ReadGuides(list []site.Doc, files ...site.DocFile) (guides, error) {
 		if err != nil {
 			return guides{}, fmt.Errorf("web: read guide %s: %w", d.Name, err)
 		}
-		original.Lang = i18n.English
+		original.Lang, g.named[d.Name] = i18n.English, d
 		g.pages[d.Name] = map[i18n.Lang]view.Guide{i18n.English: original}
 		for lang, text := range d.Translations {
 			page, err := view.Read(text, &original, resolve)
@@ -63,11 +64,15 @@ func ReadGuides(list []site.Doc, files ...site.DocFile) (guides, error) {
 	return g, nil
 }
 
-// in returns a guide in the language of the reader, or else in English.
+// in returns a guide in the language of the reader, or else in English, then with its title in the language of the reader where it has one.
 func (g guides) in(ctx context.Context, name string) (view.Guide, bool) {
 	page, ok := g.pages[name][i18n.From(ctx).Lang]
 	if !ok {
 		page, ok = g.pages[name][i18n.English]
+	}
+	page.TitleLang = page.Lang
+	if title := g.named[name].TitleIn(ctx); title != "" {
+		page.Title, page.TitleLang = title, i18n.From(ctx).Lang
 	}
 	return page, ok
 }
@@ -127,7 +132,7 @@ func (p *pages) docsPage(c echo.Context) error {
 			groups = append(groups, view.Group{Title: d.Audience.In(ctx)})
 		}
 		guide, _ := p.guides.in(ctx, d.Name)
-		groups[i].Guides = append(groups[i].Guides, view.Entry{Title: guide.Title, Lang: guide.Lang, Href: "/docs/" + d.Name, Answers: d.Answers.In(ctx)})
+		groups[i].Guides = append(groups[i].Guides, view.Entry{Title: guide.Title, Lang: guide.TitleLang, Href: "/docs/" + d.Name, Answers: d.Answers.In(ctx)})
 	}
 	page := p.Page(c, i18n.T(ctx, "docs.title"))
 	page.Lead = i18n.T(ctx, "docs.lead")

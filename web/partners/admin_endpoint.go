@@ -112,6 +112,15 @@ func (p *pages) fillEndpoint(ctx context.Context, who registry.Actor, e store.En
 		}
 		v.Traffic = &moved
 	}
+	if e.Status == store.EndpointActive {
+		queued, err := p.DB.QueuedAt(ctx, e.ID)
+		if err != nil {
+			return err
+		}
+		if v.Stopped, err = stoppedSubscriptions(ctx, p.DB, e.ID, queued); err != nil {
+			return err
+		}
+	}
 	v.Waiting, v.Oldest = waiting[e.ID].Waiting, waiting[e.ID].OldestDue.Time
 	subs, _, err := p.Registry.Subscriptions.List(ctx, who.Scope(), store.SubscriptionFilter{EndpointID: e.ID})
 	if err != nil {

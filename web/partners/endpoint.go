@@ -144,7 +144,7 @@ func (d ownerPages) showEndpoint(c echo.Context, status int, change func(*view.E
 	if v.Queue, err = d.queueOf(c.Request().Context(), e); err != nil {
 		return err
 	}
-	v.IssuesHref = strings.TrimSuffix(d.Deliveries, "/deliveries") + "/issues?state=unresolved&endpoint=" + url.QueryEscape(e.ID)
+	v.IssuesHref = d.issuesHref(e.ID)
 	if v.Issues, err = unresolvedIssues(c.Request().Context(), d.DB, e.ID); err != nil {
 		return err
 	}
@@ -152,7 +152,7 @@ func (d ownerPages) showEndpoint(c echo.Context, status int, change func(*view.E
 		if v.Pull, err = d.pullView(c, e, subs); err != nil {
 			return err
 		}
-		v.CanTest = false
+		v.Pull.Stopped, v.CanTest = v.Queue.Why, false
 	}
 	if e.Kind == store.EndpointFiles {
 		v.Datasets, v.CanTest, v.ReplayHref, v.AgainHref = d.datasetsHref(c), false, "", ""

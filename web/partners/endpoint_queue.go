@@ -3,8 +3,11 @@ package partners
 import (
 	"context"
 	"fmt"
+	"net/url"
+	"strings"
 	"time"
 
+	"schakel/delivery/outbox"
 	"schakel/registry"
 	"schakel/store"
 	"schakel/templates/i18n"
@@ -24,11 +27,19 @@ func (d ownerPages) queueOf(ctx context.Context, e store.Endpoint) (view.Endpoin
 		Name: e.Name, Href: d.Href("/endpoints/" + e.ID), Waiting: queued.Waiting, Oldest: queued.Oldest.Time,
 		Why: stop.Why, Since: stop.Since, Next: stop.Next,
 	}
+	if stop.Why == "" {
+		if q.Why, err = stoppedSubscriptions(ctx, d.DB, e.ID, queued); err != nil {
+			return q, err
+		}
+		if q.Why != "" {
+			q.Next = i18n.T(ctx, "partners.endpoint.next-subscription")
+		}
+	}
 	if e.Status != store.EndpointActive {
 		q.Reason = i18n.Message(e.StatusReason).In(ctx)
 	}
 	switch {
-	case stop.Why != "" || queued.Waiting == 0:
+	case q.Why != "" || queued.Waiting == 0:
 	case e.Kind == store.EndpointPull:
 		q.Next = i18n.T(ctx, "partners.endpoint.next-when-received")
 	case queued.Next.After(now):
@@ -37,6 +48,33 @@ func (d ownerPages) queueOf(ctx context.Context, e store.Endpoint) (view.Endpoin
 		q.Next = i18n.T(ctx, "partners.endpoint.next-now")
 	}
 	return q, nil
+}
+
+// stoppedSubscriptions explains that nothing is sent to an endpoint because of its subscriptions: none may be sent to, or what waits is
+// for those alone; empty when something may go.
+func stoppedSubscriptions(ctx context.Context, db *store.DB, endpointID string, queued store.Queued) (string, error) {
+	if queued.Stopped < queued.Waiting {
+		return "", nil
+	}
+	subs, _, err := db.Subscriptions(ctx, store.SubscriptionFilter{EndpointID: endpointID})
+	if err != nil {
+		return "", fmt.Errorf("list the subscriptions of an endpoint: %w", err)
+	}
+	counts, sends := map[string]int{}, false
+	for _, s := range subs {
+		counts[outbox.SubscriptionStop(s)]++
+		sends = sends || s.Sending
+	}
+	paused, suspended := counts[store.ReasonSubscriptionPaused], counts[store.ReasonSubscriptionSuspended]
+	switch {
+	case paused+suspended == 0 || sends && queued.Waiting == 0:
+		return "", nil
+	case sends:
+		return i18n.T(ctx, "partners.endpoint.stopped-waiting"), nil
+	case suspended > 0:
+		return i18n.T(ctx, "partners.endpoint.stopped-suspended"), nil
+	}
+	return i18n.T(ctx, "partners.endpoint.stopped-paused"), nil
 }
 
 // queues are the endpoints that are stopped, or at which deliveries wait for long.
@@ -58,7 +96,8 @@ func (d ownerPages) queues(ctx context.Context, endpoints []store.Endpoint) ([]v
 		if unready != nil && q.Why == "" {
 			q.Why, q.Next = unready.Notice().Texts[0], ""
 		}
-		planned := unready == nil && site.StopOf(ctx, e, now).Planned
+		stop := site.StopOf(ctx, e, now)
+		planned := unready == nil && (stop.Planned || stop.Why == "" && q.Waiting == 0) // of paused subscriptions, when nothing waits
 		if q.Why != "" && !planned || site.Behind(e.Kind, e.Windows, q.Waiting, q.Oldest, now) {
 			list = append(list, q)
 		}
@@ -73,6 +112,11 @@ func stoppedText(ctx context.Context, e store.Endpoint, now time.Time) string {
 		return ""
 	}
 	return i18n.T(ctx, "partners.subscription.stopped", stop.Why, stop.Next)
+}
+
+// issuesHref lists the issues of an endpoint that are not resolved.
+func (d ownerPages) issuesHref(endpointID string) string {
+	return strings.TrimSuffix(d.Deliveries, "/deliveries") + "/issues?state=unresolved&endpoint=" + url.QueryEscape(endpointID)
 }
 
 // unresolvedIssues counts the issues of an endpoint that are not resolved.

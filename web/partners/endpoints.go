@@ -66,6 +66,10 @@ func (d ownerPages) endpoints(c echo.Context) error {
 	if err != nil {
 		return err
 	}
+	issues, err := d.DB.UnresolvedIssues(c.Request().Context(), endpointIDs(shown))
+	if err != nil {
+		return err
+	}
 	ready := d.Readiness(site.Actor(c).Administrator)
 	for _, e := range shown {
 		unready, err := ready.OfEndpoint(c.Request().Context(), e)
@@ -75,6 +79,7 @@ func (d ownerPages) endpoints(c echo.Context) error {
 		v.Rows = append(v.Rows, view.OwnEndpoint{
 			Name: e.Name, Href: d.Href("/endpoints/" + e.ID), Kind: site.KindLabel(c.Request().Context(), e.Kind), Host: partners.EndpointHost(e),
 			State: e.Status, Circuit: e.Circuit, Unready: unready, Since: e.UpdatedAt.Time, Spark: drawn[e.ID],
+			Issues: issues[e.ID], IssuesHref: d.issuesHref(e.ID),
 		})
 	}
 	page := d.Page(c, i18n.T(c.Request().Context(), "partners.label.endpoints"))

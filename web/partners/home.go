@@ -37,6 +37,7 @@ type homeData struct {
 	deliveries map[string]int // by status
 	queues     []view.EndpointQueue
 	failures   []store.Delivery
+	failed     int // attempts of the last 24 hours, whatever became of their deliveries
 	refused    int // held until somebody decides
 	paused     int // held because something is paused or suspended
 	changes    []store.Audit
@@ -52,7 +53,7 @@ func (d ownerPages) partnerHome(c echo.Context) error {
 	now := d.Cfg.Now()
 	v := view.PartnerHomeView{
 		State: h.owner.Status, StateText: site.Waits(c.Request().Context(), h.owner), Reason: i18n.Message(h.owner.StatusReason).In(c.Request().Context()), Working: h.owner.Status == store.PartnerApproved,
-		Tiles: d.tiles(c.Request().Context(), h), Steps: d.steps(c.Request().Context(), h), Queues: h.queues, Failures: d.failures(c.Request().Context(), h), Waiting: d.waitingFor(c.Request().Context(), h), Now: now,
+		Tiles: d.tiles(c.Request().Context(), h), Steps: d.steps(c.Request().Context(), h), Queues: h.queues, Failures: d.failures(c.Request().Context(), h), NoFailures: h.noFailures(c.Request().Context()), Waiting: d.waitingFor(c.Request().Context(), h), Now: now,
 	}
 	switch h.owner.Status {
 	case store.PartnerRequested:
@@ -109,6 +110,11 @@ func (d ownerPages) readDeliveries(c echo.Context, h *homeData) (err error) {
 	if h.failures, err = d.readFailures(ctx, h.owner.ID); err != nil {
 		return err
 	}
+	moved, err := d.DB.TrafficOfPartners(ctx, []string{h.owner.ID}, store.At(d.Cfg.Now()))
+	if err != nil {
+		return err
+	}
+	h.failed = int(store.SumTraffic(moved[h.owner.ID]).Failed)
 	if h.refused, err = d.DB.CountListed(ctx, site.InErrorQueue(h.owner.ID)); err != nil {
 		return err
 	}
@@ -232,6 +238,14 @@ func (d ownerPages) partyStep(ctx context.Context, e store.Endpoint) *view.Step 
 	}
 	step.ActionLabel, step.ActionHref = i18n.T(ctx, "partners.endpoint.fill-party"), d.Href("/amqp/parties/new?endpoint="+url.QueryEscape(e.ID))
 	return step
+}
+
+// noFailures says that no delivery is failing, and how many attempts failed before.
+func (h homeData) noFailures(ctx context.Context) string {
+	if h.failed == 0 {
+		return i18n.T(ctx, "partners.home.no-failures")
+	}
+	return i18n.T(ctx, "partners.home.failed-before", h.failed)
 }
 
 func (d ownerPages) failures(ctx context.Context, h homeData) []view.FailureRow {

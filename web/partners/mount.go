@@ -60,7 +60,13 @@ func (p *pages) fillAdminParty(ctx context.Context, e store.Endpoint, v *view.Ad
 }
 
 // handlers serves the API of subscriptions.
-type handlers struct{ *api.API }
+type handlers struct {
+	*api.API
+	unready func() Unready
+}
+
+// Unready explains why what a subscription is to cannot be sent yet, as the pages do; "" when it can. One is for one request.
+type Unready func(ctx context.Context, s store.Subscription) (why string, err error)
 
 // ownerPages serves the pages about what one organisation has.
 type ownerPages struct {
@@ -89,8 +95,8 @@ var openapiYAML []byte
 // EventsPart describes what the API for events answers here.
 var EventsPart = api.NewPart("partners", openapiYAML)
 
-// MountAPI registers the API.
-func MountAPI(m *api.API) { (&handlers{m}).mountSubscriptions() }
+// MountAPI registers the API. Each request asks for an Unready of its own.
+func MountAPI(m *api.API, unready func() Unready) { (&handlers{m, unready}).mountSubscriptions() }
 
 // mountPartners registers the pages of administrators about partners and what they have, and those of partners about
 // their own. Those about what the own organisation has are the same as a partner's.

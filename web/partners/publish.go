@@ -160,6 +160,10 @@ func (d ownerPages) published(ctx context.Context, client store.Client, eventID 
 	if err != nil {
 		return nil, err
 	}
+	portal, err := d.DB.OwnPartner(ctx)
+	if err != nil {
+		return nil, err
+	}
 	for _, row := range rows {
 		r := view.PublishedRow{State: row.Status, Attempts: int(row.Attempts), Receiver: i18n.T(ctx, "partners.publish.another")}
 		if own || row.PartnerID == client.PartnerID { // of others it is not told who they are, or why it fails
@@ -169,6 +173,8 @@ func (d ownerPages) published(ctx context.Context, client store.Client, eventID 
 			if r.Href = d.Deliveries + "/" + row.ID; row.Reason != "" {
 				r.Reason = site.ReasonOf(row.Reason).Label.In(ctx)
 			}
+		} else if row.PartnerID == portal.ID { // it needs no route, and every partner knows it
+			r.Receiver = i18n.T(ctx, "partners.publish.portal", portal.Name)
 		}
 		p.Rows = append(p.Rows, r)
 	}

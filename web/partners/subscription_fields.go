@@ -116,13 +116,18 @@ type SubscriptionAnswer struct {
 	Purpose      string            `json:"purpose"`
 	Status       string            `json:"status"`
 	StatusReason string            `json:"statusReason,omitempty"`
+	CannotSend   string            `json:"cannotSend,omitempty"` // why nothing can be sent yet, whatever the status
 	CreatedAt    store.Time        `json:"createdAt"`
 	UpdatedAt    store.Time        `json:"updatedAt"`
 	DecidedAt    store.Time        `json:"decidedAt,omitzero"`
 }
 
-// subscriptionAnswer answers a subscription with how it is retried as the settings are now.
-func (m *handlers) subscriptionAnswer(ctx context.Context, s store.Subscription) (SubscriptionAnswer, error) {
+// subscriptionAnswer answers a subscription with how it is retried as the settings are now, and whether it can be sent to.
+func (m *handlers) subscriptionAnswer(ctx context.Context, s store.Subscription, unready Unready) (SubscriptionAnswer, error) {
+	why, err := unready(ctx, s)
+	if err != nil {
+		return SubscriptionAnswer{}, err
+	}
 	set, err := m.Registry.Profile.Current(ctx)
 	if err != nil {
 		return SubscriptionAnswer{}, err
@@ -133,7 +138,7 @@ func (m *handlers) subscriptionAnswer(ctx context.Context, s store.Subscription)
 	}
 	answer := SubscriptionAnswer{
 		ID: s.ID, Name: s.Name, EndpointID: s.EndpointID, Types: api.NotNil(s.Types), Versions: api.NotNilMap(s.Versions), Purpose: s.Purpose,
-		Filters: json.RawMessage(cmp.Or(s.Filters, "[]")), OrderBy: s.OrderBy, LeaveRepeats: s.Dedupe, Status: s.Status, StatusReason: i18n.Message(s.StatusReason).String(),
+		Filters: json.RawMessage(cmp.Or(s.Filters, "[]")), OrderBy: s.OrderBy, LeaveRepeats: s.Dedupe, Status: s.Status, StatusReason: i18n.Message(s.StatusReason).String(), CannotSend: why,
 		CreatedAt: s.CreatedAt, UpdatedAt: s.UpdatedAt, DecidedAt: s.DecidedAt, Effective: newRetryBody(own.Over(set.Profile)),
 		Encryption: newEncryptionBody(s.Encrypt),
 	}

@@ -21,9 +21,9 @@ func (m *handlers) listSubscriptions(c echo.Context, who api.Caller) error {
 		rows, total, err := m.Registry.Subscriptions.List(ctx, who.Scope(), store.SubscriptionFilter{
 			OfTypes: true, EndpointID: c.QueryParam("endpointId"), Status: status, EventType: c.QueryParam("eventType"), Page: page,
 		})
-		answers := make([]SubscriptionAnswer, len(rows))
+		answers, unready := make([]SubscriptionAnswer, len(rows)), m.unready()
 		for i := 0; i < len(rows) && err == nil; i++ {
-			answers[i], err = m.subscriptionAnswer(ctx, rows[i])
+			answers[i], err = m.subscriptionAnswer(ctx, rows[i], unready)
 		}
 		return answers, total, err
 	})
@@ -45,7 +45,7 @@ func (m *handlers) postSubscription(c echo.Context, who api.Caller) error {
 		return filterProblem(retryFields(api.RenameField(err, "endpoint", "endpointId")), in.Filters)
 	}
 	c.Response().Header().Set("Location", "/events/v1/subscriptions/"+made.ID)
-	answer, err := m.subscriptionAnswer(c.Request().Context(), made)
+	answer, err := m.subscriptionAnswer(c.Request().Context(), made, m.unready())
 	if err != nil {
 		return err
 	}
@@ -58,7 +58,7 @@ func (m *handlers) showSubscription(c echo.Context, who api.Caller) error {
 	if err != nil {
 		return err
 	}
-	answer, err := m.subscriptionAnswer(c.Request().Context(), found)
+	answer, err := m.subscriptionAnswer(c.Request().Context(), found, m.unready())
 	if err != nil {
 		return err
 	}

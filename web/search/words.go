@@ -239,9 +239,9 @@ func (f *finder) guidesWith(ctx context.Context) ([]view.Hit, error) {
 	var hits []view.Hit
 	lang := i18n.From(ctx).Lang
 	for _, g := range f.guides {
-		answers := g.Answers.In(ctx)
-		if site.ContainsAll(g.words[lang]+strings.ToLower(answers), f.words) || site.ContainsAll(g.words[i18n.English], f.words) {
-			hits = append(hits, view.Hit{Title: g.titles[lang], Href: "/docs/" + g.Name, Detail: answers})
+		answers, title := g.Answers.In(ctx), cmp.Or(g.TitleIn(ctx), g.titles[lang])
+		if site.ContainsAll(g.words[lang]+strings.ToLower(title+" "+answers), f.words) || site.ContainsAll(g.words[i18n.English], f.words) {
+			hits = append(hits, view.Hit{Title: title, Href: "/docs/" + g.Name, Detail: answers})
 		}
 	}
 	return hits, nil

@@ -39,10 +39,17 @@ func DeliveryRows(ctx context.Context, area DeliveryArea, rows []store.Delivery,
 	if err != nil {
 		return nil, err
 	}
+	waits, err := waitsOf(ctx, names.db, rows)
+	if err != nil {
+		return nil, err
+	}
 	for i, d := range rows {
 		r := ui.DeliveryRow{
 			ID: d.ID, EventType: d.EventType, EventID: Shown(events[d.EventID].ID), Subject: Shown(events[d.EventID].Subject), Href: area.Delivery(d.ID), State: DeliveryState(d.Status, d.Reason), Reason: rowReason(ctx, d, actions[d.ReplayOf]),
 			Changed: d.UpdatedAt.Time, Due: NextAttempt(d).Time, Tries: int(d.Attempts),
+		}
+		if why, until := waits.of(ctx, d, names.now()); why != "" {
+			r.Wait, r.Due = why, until.Time
 		}
 		if label := ResendLabel(ctx, d); label != "" && !slices.Contains(final, d.ID) {
 			r.Resend, r.ResendLabel = area.Delivery(d.ID)+"/resend", label

@@ -54,12 +54,22 @@ func stateSpans(ctx context.Context, changes []store.EndpointChange, kind, other
 		}
 		first = false
 		if c.At.After(since) {
-			spans = append(spans, stateSpan(ctx, state, since, c.At.Time))
+			spans = follow(spans, stateSpan(ctx, state, since, c.At.Time))
 			since = c.At.Time
 		}
 		state = c.State
 	}
-	return append(spans, stateSpan(ctx, state, since, now))
+	return follow(spans, stateSpan(ctx, state, since, now))
+}
+
+// follow adds a span after others. One of the same state as the last makes that longer: a change may leave a state as it was, or be
+// undone at the same moment.
+func follow(spans []ui.LaneSpan, next ui.LaneSpan) []ui.LaneSpan {
+	if n := len(spans) - 1; n >= 0 && spans[n].Kind == next.Kind && spans[n].Label == next.Label && spans[n].Until.Equal(next.From) {
+		spans[n].Until = next.Until
+		return spans
+	}
+	return append(spans, next)
 }
 
 func stateSpan(ctx context.Context, state string, from, until time.Time) ui.LaneSpan {

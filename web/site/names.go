@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"schakel/delivery/outbox"
 	"schakel/registry"
@@ -23,6 +24,7 @@ import (
 // scope it knows the names of that partner alone (guarantee G7).
 type DeliveryNames struct {
 	db        *store.DB
+	now       func() time.Time
 	scope     string
 	partners  map[string]string
 	endpoints map[string]string
@@ -35,7 +37,7 @@ func (p *Portal) DeliveryNames() *DeliveryNames { return p.DeliveryNamesOf("") }
 
 // DeliveryNamesOf finds names within a scope: those of one partner, or all for "".
 func (p *Portal) DeliveryNamesOf(scope string) *DeliveryNames {
-	return &DeliveryNames{p.DB, scope, map[string]string{}, map[string]string{}, map[string]string{}}
+	return &DeliveryNames{p.DB, p.Cfg.Now, scope, map[string]string{}, map[string]string{}, map[string]string{}}
 }
 
 func (n *DeliveryNames) sees(partnerID string) bool { return n.scope == "" || n.scope == partnerID }

@@ -153,8 +153,18 @@ type Doc struct {
 	Answers i18n.Message
 	// Markdown is the text, which begins with the title.
 	Markdown string
+	// Title is the title in the language of the reader, for a text that is kept in English alone. Optional.
+	Title i18n.Message
 	// Translations are the same text in other languages. Optional: without one the English is shown, with a note.
 	Translations map[i18n.Lang]string
+}
+
+// TitleIn is the title of a guide for readers of a language that it is not translated into; "" where only its text has one.
+func (d Doc) TitleIn(ctx context.Context) string {
+	if lang := i18n.From(ctx).Lang; d.Title == "" || lang == i18n.English || d.Translations[lang] != "" {
+		return ""
+	}
+	return d.Title.In(ctx)
 }
 
 // DocFile is a file that a guide links to by File, its path in the repository; it is served under the last part of that.
