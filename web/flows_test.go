@@ -50,7 +50,7 @@ func TestFlows(t *testing.T) {
 		}
 		return err
 	})
-	wantPage(t, w.admin.get("/admin/flows?q=FIRST"), http.StatusOK, ">Waiting<", "schakel-flows__edge--waiting", "1 flow")
+	wantPage(t, w.admin.get("/admin/flows?q=FIRST"), http.StatusOK, ">Waiting<", "Subscription paused", "schakel-flows__edge--waiting", "1 flow")
 	wantPage(t, w.admin.get("/admin/flows?q=nothing-like-it"), http.StatusOK, "No flow matches")
 	wantStatus(t, w.first.browser.get("/admin/flows"), http.StatusForbidden)
 }

@@ -107,7 +107,7 @@ func AdminPartners(p ui.Page, v AdminPartnersView) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Err = ui.Rows(v.table(ctx), v.Rows, func(r PartnerRow) ui.Cells {
-				return ui.Cells{ui.ShortLink(r.Name, r.Href), ui.OrDash(r.Number), ui.Short(r.Contact), r.stateCell(), ui.Ago(r.Since, v.Now), ui.Spark(r.Spark)}
+				return ui.Cells{ui.NameLink(r.Name, r.Href), ui.OrDash(r.Number), ui.Short(r.Contact), r.stateCell(), ui.Ago(r.Since, v.Now), ui.Spark(r.Spark)}
 			}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err

@@ -55,7 +55,7 @@ type EndpointRow struct {
 // EndpointColumns gives the columns of a table of EndpointRows, in the order of the cells.
 func EndpointColumns(ctx context.Context) []Column {
 	return []Column{
-		{Label: i18n.T(ctx, "ui.endpoint")}, {Label: i18n.T(ctx, "ui.partner"), Bare: true}, {Label: i18n.T(ctx, "ui.sends-to"), Bare: true}, {Label: i18n.T(ctx, "ui.state"), Bare: true}, {Label: i18n.T(ctx, "ui.waiting-column"), Numeric: true}, {Label: i18n.T(ctx, "ui.oldest-due"), Whole: true}, SparkColumn(ctx),
+		{Label: i18n.T(ctx, "ui.endpoint"), Two: true}, {Label: i18n.T(ctx, "ui.partner"), Two: true, Bare: true}, {Label: i18n.T(ctx, "ui.sends-to"), Bare: true}, {Label: i18n.T(ctx, "ui.state"), Bare: true}, {Label: i18n.T(ctx, "ui.waiting-column"), Numeric: true}, {Label: i18n.T(ctx, "ui.oldest-due"), Whole: true}, SparkColumn(ctx),
 	}
 }
 
@@ -102,7 +102,7 @@ func (r FollowerRow) FetchedText(ctx context.Context) string {
 }
 
 func EndpointCells(r EndpointRow, now time.Time) Cells {
-	return Cells{ShortLink(r.Name, r.Href), r.Partner.ShortLink(), ShortID(r.Host), r.stateCell(), r.waitingCell(), r.oldestDueCell(now), Spark(r.Spark)}
+	return Cells{NameLink(r.Name, r.Href), NameLink(r.Partner.Name, r.Partner.Href), ShortID(r.Host), r.stateCell(), r.waitingCell(), r.oldestDueCell(now), Spark(r.Spark)}
 }
 
 func AccountCells(r AccountRow, now time.Time) Cells {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/labstack/echo/v4"
+	"schakel/delivery/outbox"
 	"schakel/registry/partners"
 	"schakel/templates/i18n"
 	view "schakel/templates/partners"
@@ -27,9 +28,16 @@ func (p *pages) adminFlows(c echo.Context) error {
 	if err != nil {
 		return err
 	}
+	subs, err := p.DB.SubscriptionStates(ctx, site.IDsOf(flows, func(f partners.Flow) string { return f.SubscriptionID }))
+	if err != nil {
+		return err
+	}
 	rows := make([]view.FlowRow, len(flows))
 	for i, f := range flows {
 		rows[i] = flowRow(ctx, f)
+		if stop := outbox.SubscriptionStop(subs[f.SubscriptionID]); !f.Sending && i18n.Has("site.waits", stop) {
+			rows[i].Why = site.Capital(i18n.Of(ctx, "site.waits", stop))
+		}
 		if stop := stops[f.EndpointID]; f.Sending && stop.Why != "" {
 			rows[i].Sending, rows[i].Why = false, stop.Why
 		}

@@ -255,11 +255,7 @@ func (d ownerPages) failures(ctx context.Context, h homeData) []view.FailureRow 
 		if f.Reason == "" {
 			text = registry.IssueCause(f.Cause).In(ctx)
 		}
-		detail := site.PartnerDetail(ctx, f.Reason, f.Detail)
-		if detail == "" && site.AMQPReason(f.Reason) {
-			detail = registry.IssueAdvice(f.Reason, false).In(ctx)
-		}
-		if detail != "" {
+		if detail := site.PartnerDetail(ctx, f.Reason, f.Detail); detail != "" {
 			text += ": " + detail
 		}
 		rows = append(rows, view.FailureRow{
