@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"schakel/delivery/event"
 	"schakel/delivery/webhook"
 	"schakel/store"
 	"schakel/web/site"
@@ -155,4 +156,16 @@ func TestSetupOfAnEndpoint(t *testing.T) {
 	wantWords(t, match(t, `<input[^>]*value="events.consume"[^>]*>`, form), "checked")
 	lacks(t, match(t, `<input[^>]*value="events.publish"[^>]*>`, form), "checked")
 	wantWords(t, text(other.get(mine)), "Events on your own machine")
+}
+
+// Whose receiver answered is not told to write it.
+func TestSetupOfAReceiverThatIsThere(t *testing.T) {
+	t.Parallel()
+	w := newQueueWorld(t)
+	arrived := w.attempt(w.deliver(w.event(event.DataNone, ""), w.first), store.DeliveryDelivered, "", store.Attempt{StatusCode: 202})
+	setup := "/partner/endpoints/" + arrived.EndpointID + "/setup"
+	wantWords(t, text(w.first.browser.get(setup)), "Write the receiver")
+	page := text(w.first.browser.get(setup + "?delivery=" + arrived.ID))
+	wantWords(t, page, "It works", "Try an event of a real type")
+	lacks(t, page, "Write the receiver")
 }

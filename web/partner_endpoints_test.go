@@ -14,6 +14,7 @@ import (
 	"schakel/registry/contracts"
 	"schakel/registry/partners"
 	"schakel/store"
+	"schakel/templates/i18n"
 )
 
 // Rules: EDU-07a.
@@ -91,10 +92,30 @@ func TestEndpointRefused(t *testing.T) {
 			t.Errorf("%s=%q: the secret is written back", test.field, test.value)
 		}
 	}
+	for _, field := range []string{"url", "tokenUrl"} {
+		page := text(b.post("/partner/endpoints", endpointForm(field, "")))
+		wantWords(t, page, `href="#`+field+`"`, "Fill this in.")
+		lacks(t, page, "must begin with")
+	}
 	rows := must(h.db.Endpoints(t.Context(), ""))(t)
 	if len(rows) != 0 {
 		t.Errorf("%d endpoints were made", len(rows))
 	}
+}
+
+// Who has no receiver yet finds examples of one, and the test inbox, before the form asks for an address and a token that work.
+func TestEndpointFormLeadsToAReceiver(t *testing.T) {
+	t.Parallel()
+	h := newPortalHarness(t)
+	b, _ := h.at(t, "pat@example.nl")
+	for lang, words := range map[i18n.Lang]string{i18n.English: "No receiver yet?", i18n.Dutch: "Nog geen ontvanger?", i18n.Norwegian: "Ingen mottaker ennå?"} {
+		top, _, _ := strings.Cut(text(b.in(t, lang, "/partner/endpoints/new?kind=webhook&types=nl.a")), `name="name"`)
+		wantWords(t, top, words, `href="/docs/receivers"`, `href="/partner/endpoints/new?kind=inbox&amp;types=nl.a"`)
+	}
+	lacks(t, text(b.in(t, i18n.English, "/partner/endpoints/new?kind=pull")), "No receiver yet?")
+	here := newEndpoint(t, b)
+	lacks(t, text(b.in(t, i18n.English, here+"/edit")), "No receiver yet?")
+	wantWords(t, text(b.in(t, i18n.English, here+"/setup")), "Write the receiver")
 }
 
 // With a list of hosts, an endpoint and its token endpoint at another host are refused when they are saved, with what to do, in the

@@ -68,8 +68,8 @@ type pulled struct {
 	Details []struct {
 		Event            json.RawMessage
 		BrokerProperties struct {
-			LockToken     string
-			DeliveryCount int
+			LockToken, DeliveryID           string
+			DeliveryCount, MaxDeliveryCount int
 		}
 	}
 }
@@ -120,6 +120,9 @@ func TestPullStory(t *testing.T) {
 		for i, d := range first.Details {
 			if string(d.Event) != bodies[i] || d.BrokerProperties.DeliveryCount != 1 {
 				t.Errorf("received %s (%d), want %s", d.Event, d.BrokerProperties.DeliveryCount, bodies[i])
+			}
+			if row, err := w.db.Delivery(t.Context(), d.BrokerProperties.DeliveryID); err != nil || row.SubscriptionID == "" || d.BrokerProperties.MaxDeliveryCount != 10 {
+				t.Errorf("%+v: %v", d.BrokerProperties, err)
 			}
 		}
 		w.settle(t, "/acknowledge", `{"lockTokens":`+first.tokens()+`}`, 2)

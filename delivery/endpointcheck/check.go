@@ -61,6 +61,7 @@ var rules = []struct{ code, rule string }{
 	{"token-lifetime", "SEC-09"},
 	{"event", "EDU-19"},
 	{"duplicate", "IDEM-15"},
+	{"replay", "IDEM-15"},
 	{"no-token", "EDU-04"},
 	{"wrong-token", "SEC-07"},
 	{"not-json", "EDU-N02"},
@@ -157,6 +158,7 @@ type run struct {
 	report  Report
 	token   string
 	base    map[string]any // the event, without its id
+	first   string         // id of the event that is sent first
 	sent    int
 	stopped bool // the receiver asked for a pause that is too long to wait for
 	busy    []exchange

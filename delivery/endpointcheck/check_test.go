@@ -299,7 +299,21 @@ func TestFaultyReceivers(t *testing.T) {
 				r.seen[e.ID] = e.ID != ""
 				return was
 			})(r)
-		}, nil, []string{"duplicate fault"}},
+		}, nil, []string{"duplicate fault", "replay fault"}},
+		"refuses repeats under another key": {func(r *receiver) {
+			keys := map[string]string{}
+			instead(http.StatusConflict, func(q *http.Request, body string) bool {
+				var e struct{ ID string }
+				_ = json.Unmarshal([]byte(body), &e)
+				r.mu.Lock()
+				defer r.mu.Unlock()
+				key, was := q.Header.Get("Idempotency-Key"), keys[e.ID]
+				if e.ID != "" {
+					keys[e.ID] = key
+				}
+				return was != "" && was != key
+			})(r)
+		}, nil, []string{"replay fault"}},
 		"takes what is no JSON": {instead(http.StatusAccepted, func(q *http.Request, body string) bool {
 			return !json.Valid([]byte(body)) && strings.Contains(q.Header.Get("Content-Type"), "cloudevents")
 		}), nil, []string{"not-json fault"}},

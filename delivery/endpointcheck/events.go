@@ -18,13 +18,14 @@ import (
 func (r *run) checkEvents(ctx context.Context) {
 	defer r.client.Forget("check " + r.URL)
 	if r.asksToken() && r.token == "" {
-		r.skip("check.text.without-token", "event", "duplicate", "wrong-token", "not-json", "no-source", "media-type", "batch", "size", "unsigned", "wrong-signature", "old-signature")
+		r.skip("check.text.without-token", "event", "duplicate", "replay", "wrong-token", "not-json", "no-source", "media-type", "batch", "size", "unsigned", "wrong-signature", "old-signature")
 		r.checkStrangers(ctx)
 		r.checkWhole()
 		return
 	}
 	id, key := uuid.NewString(), uuid.NewString()
 	first := r.valid(id)
+	r.first = id
 	first.key = key
 	x := r.send(ctx, first)
 	if r.judgeEvent(x) {
@@ -33,7 +34,7 @@ func (r *run) checkEvents(ctx context.Context) {
 		r.checkRefused(ctx)
 		r.checkSignatures(ctx)
 	} else {
-		r.skip("check.text.event-refused", "duplicate", "not-json", "no-source", "media-type", "batch", "size", "unsigned", "wrong-signature", "old-signature")
+		r.skip("check.text.event-refused", "duplicate", "replay", "not-json", "no-source", "media-type", "batch", "size", "unsigned", "wrong-signature", "old-signature")
 	}
 	r.checkStrangers(ctx)
 	r.checkWhole()
@@ -118,6 +119,7 @@ var notRefusals = []int{
 // checkAccepted sends what a receiver takes: a repeat, a batch, a large event.
 func (r *run) checkAccepted(ctx context.Context, first request) {
 	r.wanted("duplicate", r.ask(ctx, first), Fault, "check.remedy.duplicate")
+	r.checkReplay(ctx, first)
 	batch := request{
 		header: http.Header{"Content-Type": {mediaBatch}}, token: r.token,
 		body: slices.Concat([]byte("["), r.event(uuid.NewString()), []byte(","), r.event(uuid.NewString()), []byte("]")),
@@ -139,6 +141,15 @@ func (r *run) checkAccepted(ctx context.Context, first request) {
 		large = slices.Concat(large[:len(large)-1], bytes.Repeat([]byte(" "), pad), []byte("}"))
 	}
 	r.wanted("size", r.ask(ctx, structured(large, r.token)), Fault, "check.remedy.size")
+}
+
+// checkReplay sends the first event under another key, as a replay does. What a receiver stored of it shows to its owner alone, who is told the id.
+func (r *run) checkReplay(ctx context.Context, first request) {
+	first.key = ""
+	r.wanted("replay", r.ask(ctx, first), Fault, "check.remedy.duplicate")
+	if f := &r.report.Findings[len(r.report.Findings)-1]; f.Result == Pass {
+		f.Text = i18n.M("check.text.replay", r.first)
+	}
 }
 
 // largest is the size of an event that every receiver takes, in bytes (EDU-03).

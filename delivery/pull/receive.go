@@ -28,7 +28,9 @@ type Request struct {
 type Received struct {
 	JSON          []byte // the event in structured JSON; its data has the bytes that came in
 	LockToken     string
+	DeliveryID    string
 	DeliveryCount int64 // receives so far, this one included
+	MaxReceives   int64 // after so many without an acknowledgement it is a dead letter
 }
 
 func (r *Request) check() error {
@@ -150,7 +152,7 @@ func (s *Service) claim(ctx context.Context, r Request) ([]Received, error) {
 				return nil, fmt.Errorf("encrypt event %s: %w", c.EventID, err)
 			}
 		}
-		got[i] = Received{JSON: ev.AppendJSON(nil), LockToken: token(c.ID, lock), DeliveryCount: c.Attempts}
+		got[i] = Received{JSON: ev.AppendJSON(nil), LockToken: token(c.ID, lock), DeliveryID: c.ID, DeliveryCount: c.Attempts, MaxReceives: int64(s.cfg.MaxReceives)}
 	}
 	return got, nil
 }

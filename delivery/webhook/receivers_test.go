@@ -37,8 +37,8 @@ func receiverOf(t *testing.T, language string) string {
 	return source
 }
 
-// TestReceiversOfTheGuide runs the examples of the guide as they are printed: each takes an event and a batch, takes a repeat as such, also after
-// it was killed, and refuses what is no event.
+// TestReceiversOfTheGuide runs the examples of the guide as they are printed: each takes an event and a batch, takes a repeat as such, also under
+// another key and after it was killed, and refuses what is no event.
 //
 // Rules: EDU-18, CE-30.
 func TestReceiversOfTheGuide(t *testing.T) {
@@ -74,19 +74,29 @@ func TestReceiversOfTheGuide(t *testing.T) {
 			r.start(t)
 			one := `{"specversion":"1.0","id":"1","source":"urn:a","type":"t","data":{"name":"Zoë"}}`
 			two := `{"specversion":"1.0","id":"2","source":"urn:a","type":"t"}`
+			// As one and two with other bytes, and as both without being either.
+			spaced := "{\n  \"type\": \"t\", \"id\": \"\\u0031\", \"source\": \"urn:a\", \"data\": {\"id\": \"2\", \"a\": [1.5e3, true, null, \"]}\\\"\"]}, \"specversion\": \"1.0\"\n}"
+			four := `{"specversion":"1.0","id":"4","source":"urn:a","type":"t"}`
+			three := `{"specversion":"1.0","data":{"id":"1","source":"urn:a"},"id":"1","source":"urn:b","type":"t"}`
 			const single, batch = "application/cloudevents+json", "application/cloudevents-batch+json"
 			r.post(t, single, "k1", one, http.StatusAccepted)
 			r.post(t, single+"; charset=utf-8", "k1", one, http.StatusAccepted)
-			r.post(t, batch, "k2", "["+two+"]", http.StatusAccepted)
+			r.post(t, batch, "k2", "["+two+","+two+"]", http.StatusAccepted)
+			r.post(t, batch, "replayed", "[\n"+spaced+",\n"+three+"]", http.StatusAccepted)
+			r.post(t, single, "", two, http.StatusAccepted)
 			r.post(t, "text/plain", "k3", "hello", http.StatusUnsupportedMediaType)
 			r.post(t, single, "k4", "nonsense", http.StatusBadRequest)
+			r.post(t, single, "k5", four[:len(four)-1], http.StatusBadRequest)
+			r.post(t, batch, "k6", "["+four+`,{"specversion":"1.0","id":"5","type":"t"}]`, http.StatusBadRequest)
 			r.kill(t)
 			r.start(t)
 			r.post(t, single, "k1", one, http.StatusAccepted)
+			r.post(t, single, "a key of a replay", one, http.StatusAccepted)
+			r.post(t, batch, "k7", "["+four+","+spaced+"]", http.StatusAccepted)
 			r.kill(t)
 			stored, err := os.ReadFile(filepath.Join(dir, "events.ndjson"))
-			if err != nil || bytes.Count(stored, []byte("\n")) != 2 || !strings.Contains(string(stored), "Zoë") {
-				t.Errorf("%v; stored:\n%s", err, stored)
+			if kept := idsIn(t, stored); err != nil || kept != "urn:a 1, urn:a 2, urn:b 1, urn:a 4, " || !strings.Contains(string(stored), "Zoë") {
+				t.Errorf("%v; kept %s; stored:\n%s", err, kept, stored)
 			}
 			r.start(t)
 			checked(t, r.address(), webhook.Signatures{})
@@ -106,6 +116,20 @@ func TestReceiversOfTheGuide(t *testing.T) {
 			}
 		})
 	}
+}
+
+// idsIn reads a file with one event a line, and lists their sources and ids.
+func idsIn(t *testing.T, stored []byte) string {
+	t.Helper()
+	var ids string
+	for line := range strings.Lines(string(stored)) {
+		var e struct{ Source, ID string }
+		if err := json.Unmarshal([]byte(line), &e); err != nil {
+			t.Errorf("%v: %s", err, line)
+		}
+		ids += e.Source + " " + e.ID + ", "
+	}
+	return ids
 }
 
 // checked finds no fault in a receiver.
@@ -167,7 +191,9 @@ func (r *receiver) post(t *testing.T, kind, key, body string, want int) {
 		t.Fatal(err)
 	}
 	req.Header.Set("Content-Type", kind)
-	req.Header.Set("Idempotency-Key", `"`+key+`"`)
+	if key != "" {
+		req.Header.Set("Idempotency-Key", `"`+key+`"`)
+	}
 	answer, err := http.DefaultClient.Do(req)
 	if err != nil {
 		t.Fatalf("%v: %s", err, r.out.String())

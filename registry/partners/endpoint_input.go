@@ -98,21 +98,26 @@ func (e *Endpoints) check(in EndpointInput, old store.Endpoint) registry.Problem
 func (e *Endpoints) checkWebhook(in EndpointInput, old store.Endpoint, wrong registry.Problems) {
 	wrong.AddIf(in.ContentMode != registry.ModeStructured && in.ContentMode != registry.ModeBinary, "contentMode", "partners.endpoint.mode-bad")
 	wrong.AddIf(in.ContentMode == registry.ModeBinary && old.SignScheme == store.SignStandard, "contentMode", "partners.sign.binary-mode")
-	if err := e.cfg.CheckURL(in.URL); err != nil {
-		wrong.Add("url", registry.AddressProblem(err))
-	}
+	e.checkAddress(wrong, "url", in.URL)
 	wrong.AddIf(!slices.Contains(e.TokenAuthMethods(), in.TokenAuthMethod), "tokenAuthMethod", "partners.endpoint.method-bad")
 	e.checkCertificate(in, old, wrong)
 	if in.TokenAuthMethod == registry.TokenAuthNone {
 		return
 	}
-	if err := e.cfg.CheckURL(in.TokenURL); err != nil {
-		wrong.Add("tokenUrl", registry.AddressProblem(err))
-	}
+	e.checkAddress(wrong, "tokenUrl", in.TokenURL)
 	wrong.Add("tokenClientId", registry.CheckLine(in.TokenClientID, 1, 255))
 	wrong.Add("tokenScope", registry.CheckLine(in.TokenScope, 0, 1000))
 	if usesSecret(in.TokenAuthMethod) {
 		wrong.Add("tokenSecret", checkTokenSecret(in, old))
+	}
+}
+
+// checkAddress notes what is wrong with an address that has to be there.
+func (e *Endpoints) checkAddress(wrong registry.Problems, field, address string) {
+	if address == "" {
+		wrong.Add(field, "registry.fill-in")
+	} else if err := e.cfg.CheckURL(address); err != nil {
+		wrong.Add(field, registry.AddressProblem(err))
 	}
 }
 

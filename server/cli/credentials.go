@@ -35,6 +35,9 @@ func (f *ClientCredentials) CheckFlags() error {
 	if (f.ClientKeyFile != "" || f.ClientSecret != "" || f.ClientSecretFile != "") && f.ClientID == "" {
 		return errors.New("--client-id is missing: say which client has this key or secret")
 	}
+	if f.ClientID != "" && f.ClientKeyFile == "" && f.ClientSecret == "" && f.ClientSecretFile == "" {
+		return errors.New("--client-key-file is missing: give the file with the private key of the client; of a client with a secret, that in SCHAKEL_CLIENT_SECRET or --client-secret-file")
+	}
 	if f.TokenURL == "" {
 		return nil
 	}

@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -33,6 +34,9 @@ type Machine struct {
 	key               *token.ClientKey // signs assertions; nil: the secret is sent
 	audience          string           // what the key signs for
 	Token             string           // empty: not fetched yet
+
+	// Troubled is told of each try of Post that was not taken and is made again; an error of it ends the tries. Default: they go on until the context ends.
+	Troubled func(a Answer, err error) error
 }
 
 // NewMachine makes a client of the Schakel at base, without credentials. An empty tokenURL stands for its own token endpoint.
@@ -118,8 +122,15 @@ func (m *Machine) Post(ctx context.Context, address string, header http.Header, 
 		case err == nil && a.Status == http.StatusUnauthorized && !freshToken:
 			m.Token, freshToken = "", true // it may have expired between two tries
 			continue
+		case NoToken(err):
+			return a.Body, &ExitError{Code: ExitRefused, Err: err}
 		case err == nil && !Temporary(a.Status):
 			return a.Body, &ExitError{Code: ExitRefused, Err: fmt.Errorf("refused with status %d", a.Status)}
+		}
+		if m.Troubled != nil && ctx.Err() == nil {
+			if err := m.Troubled(a, err); err != nil {
+				return a.Body, err
+			}
 		}
 		if waitErr := Wait(ctx, max(Backoff(try), a.RetryAfter)); waitErr != nil {
 			if err == nil {
@@ -132,7 +143,11 @@ func (m *Machine) Post(ctx context.Context, address string, header http.Header, 
 
 func (m *Machine) tryPost(ctx context.Context, address string, header http.Header, body []byte) (Answer, error) {
 	if m.Token == "" {
-		if a, err := m.FetchToken(ctx); err != nil || a.Status != http.StatusOK {
+		a, err := m.FetchToken(ctx)
+		if err == nil && a.Status != http.StatusOK {
+			err = RefusedToken(a)
+		}
+		if err != nil {
 			return a, err
 		}
 	}
@@ -217,8 +232,11 @@ func (r tokenRefused) Error() string {
 	if r.detail != "" {
 		text += " (" + r.detail + ")"
 	}
+	ours := audienceWanted.FindStringSubmatch(r.detail)
 	switch {
 	case Temporary(r.status):
+	case ours != nil:
+		text += ": give --token-audience " + ours[1] + ", or call the Schakel by its own address, --url " + ours[2]
 	case r.status == http.StatusBadRequest || r.status == http.StatusUnauthorized || r.status == http.StatusForbidden:
 		text += ": look at the id and the key or secret of the client, at --token-audience where the Schakel is called by another address than its own, and whether the client may have this scope"
 	default:
@@ -226,6 +244,9 @@ func (r tokenRefused) Error() string {
 	}
 	return text
 }
+
+// audienceWanted finds the addresses for which a Schakel wants assertions.
+var audienceWanted = regexp.MustCompile(`aud must be the token endpoint (\S+) or the issuer ([^\s,]+)`)
 
 // Is matches replica.ErrAccess, so that a follower knows that asking again makes no difference.
 func (r tokenRefused) Is(target error) bool {
@@ -270,7 +291,12 @@ func Wait(ctx context.Context, d time.Duration) error {
 // CheckURL refuses to send a secret in the clear to another machine.
 func CheckURL(raw string) error {
 	u, err := url.Parse(raw)
-	if err != nil || u.Host == "" || u.User != nil {
+	switch {
+	case raw == "":
+		return errors.New("is missing: give an address, as https://events.example.nl")
+	case err != nil || u.Host == "":
+		return errors.New("begins with https://, or with http:// for this machine itself: " + withScheme(raw))
+	case u.User != nil:
 		return errors.New("must be an https address without a user name")
 	}
 	ip := net.ParseIP(u.Hostname())
@@ -279,6 +305,19 @@ func CheckURL(raw string) error {
 		return nil
 	}
 	return errors.New("must be https; http only goes to this machine itself")
+}
+
+// withScheme shows how an address is written that was given without https://, or else how any is.
+func withScheme(raw string) string {
+	host, _, _ := strings.Cut(raw, ":")
+	u, err := url.Parse("https://" + raw)
+	switch {
+	case err != nil || u.Hostname() == "" || u.User != nil || strings.Contains(raw, ":/"):
+		return "http://localhost:3000/events"
+	case host == "localhost" || strings.HasPrefix(host, "127."):
+		return "http://" + raw
+	}
+	return "https://" + raw
 }
 
 // HostOf returns an address without its path.

@@ -71,6 +71,9 @@ func validate(trace *kong.Context) error {
 			}
 		}
 	}
+	if err := checkMissingFlags(trace); err != nil {
+		return err
+	}
 	for _, path := range trace.Path {
 		if node := path.Node(); node != nil {
 			if err := validateGroups(node.Target); err != nil {
@@ -126,8 +129,8 @@ func validateGroups(group reflect.Value) error {
 	return nil
 }
 
-// checkMissing looks for required flags, and for arguments or a command that were not given.
-func checkMissing(trace *kong.Context) error {
+// checkMissingFlags looks for required flags that were not given, before what the others say is checked: without one it would be wrong as well.
+func checkMissingFlags(trace *kong.Context) error {
 	var flags []string
 	for _, path := range trace.Path {
 		for _, flag := range path.Flags {
@@ -140,6 +143,11 @@ func checkMissing(trace *kong.Context) error {
 		slices.Sort(flags)
 		return fmt.Errorf("missing flags: %s", strings.Join(flags, ", "))
 	}
+	return nil
+}
+
+// checkMissing looks for arguments or a command that were not given.
+func checkMissing(trace *kong.Context) error {
 	node := trace.Selected()
 	if node == nil {
 		node = trace.Model.Node

@@ -27,7 +27,7 @@ import (
 func TestListen(t *testing.T) {
 	t.Parallel()
 	s := trial.NewProgram(t, trial.NewPKI(t), demo.OwnA(), trial.SQLitePath(t))
-	var client, sub string
+	var client, sub, webhook string
 	keyFile := filepath.Join(t.TempDir(), "key.jwk")
 	s.SetUp(t, func(c *demo.Chain) {
 		ctx := t.Context()
@@ -49,6 +49,13 @@ func TestListen(t *testing.T) {
 		trial.Must(t, err)
 		trial.Must(t, c.Subscriptions.Approve(ctx, c.Admin, asked.ID))
 		sub = asked.ID
+		endpoint, err = c.Endpoints.Create(ctx, c.Admin, own.ID, partners.EndpointInput{
+			Name: "Hook", Kind: store.EndpointWebhook, URL: "https://127.0.0.1/hook", ContentMode: "structured", TokenAuthMethod: "none",
+		})
+		trial.Must(t, err)
+		asked, err = c.Request(ctx, registry.Actor{Kind: registry.ActorAccount, PartnerID: own.ID, Administrator: true, Name: "A"}, endpoint.ID, demo.EventTypes()...)
+		trial.Must(t, err)
+		webhook = asked.ID
 	})
 	s.Start(t)
 	as := []string{"--url", s.Base, "--client-id", client, "--client-key-file", keyFile}
@@ -87,5 +94,13 @@ func TestListen(t *testing.T) {
 	})
 	if code, out := s.Command(t, "", append([]string{"listen", "--subscription", "sub_0", "--once"}, as...)...); code == 0 || !strings.Contains(out, "404") {
 		t.Errorf("listen to a subscription that is not there: %d\n%s", code, out)
+	}
+	if code, out := s.Command(t, "", append([]string{"listen", "--subscription", webhook}, as...)...); code != 1 || !strings.Contains(out, "Make an endpoint of kind pull") {
+		t.Errorf("listen to a webhook subscription: %d\n%s", code, out)
+	}
+	as[1] = strings.Replace(s.Base, "localhost", "127.0.0.1", 1)
+	code, out = s.Command(t, "", append([]string{"listen", "--subscription", sub}, as...)...)
+	if want := "--token-audience " + s.Base + "/oauth/token, or call the Schakel by its own address, --url " + s.Base; code != 1 || !strings.Contains(out, want) {
+		t.Errorf("listen at another address: %d, without %q\n%s", code, want, out)
 	}
 }

@@ -56,7 +56,7 @@ func (m *handlers) postReceive(c echo.Context) error {
 func received(got []pull.Received) []byte {
 	size := 16
 	for _, g := range got {
-		size += len(g.JSON) + len(g.LockToken) + 80
+		size += len(g.JSON) + len(g.LockToken) + len(g.DeliveryID) + 130
 	}
 	b := append(make([]byte, 0, size), `{"details":[`...)
 	for i, g := range got {
@@ -66,7 +66,8 @@ func received(got []pull.Received) []byte {
 		b = append(append(b, `{"event":`...), g.JSON...)
 		b = append(append(b, `,"brokerProperties":{"lockToken":"`...), g.LockToken...) // base64url: nothing to escape
 		b = strconv.AppendInt(append(b, `","deliveryCount":`...), g.DeliveryCount, 10)
-		b = append(b, `}}`...)
+		b = strconv.AppendInt(append(b, `,"maxDeliveryCount":`...), g.MaxReceives, 10)
+		b = append(append(append(b, `,"deliveryId":"`...), g.DeliveryID...), `"}}`...)
 	}
 	return append(b, `]}`...)
 }

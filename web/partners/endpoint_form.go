@@ -164,6 +164,9 @@ func (d ownerPages) showEndpointForm(c echo.Context, status int, e store.Endpoin
 	}
 	if v.New {
 		v.Ways = d.endpointWays(ctx, v.Kind, in.types)
+		if slices.Contains(d.Registry.Endpoints.ServedKinds(), store.EndpointInbox) {
+			v.InboxHref = withTypes(d.Href("/endpoints/new?kind=inbox"), in.types)
+		}
 	}
 	title := i18n.T(ctx, "partners.action.add-endpoint")
 	if e.ID != "" {

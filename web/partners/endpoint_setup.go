@@ -88,7 +88,7 @@ func (d ownerPages) setupEndpoint(c echo.Context) error {
 		return err
 	}
 	v.Address = e.URL
-	if v.Next, err = d.nextSteps(c, e); err != nil {
+	if v.Next, err = d.nextSteps(c, e, v.Test == view.SetupWorks); err != nil {
 		return err
 	}
 	page := d.PageFrame(c, i18n.T(ctx, "partners.setup.title", e.Name), d.crumbsToEndpoints(ctx, e)...)
@@ -133,8 +133,8 @@ func (d ownerPages) fillSetupOutcome(c echo.Context, e store.Endpoint, v *view.S
 	return err
 }
 
-// nextSteps lists what is left to do until events arrive at an endpoint.
-func (d ownerPages) nextSteps(c echo.Context, e store.Endpoint) ([]view.Step, error) {
+// nextSteps lists what is left to do until events arrive at an endpoint; a receiver that works need not be written.
+func (d ownerPages) nextSteps(c echo.Context, e store.Endpoint, works bool) ([]view.Step, error) {
 	ctx, here := c.Request().Context(), d.Href("/endpoints/"+e.ID)
 	subs, _, err := d.Registry.Subscriptions.List(ctx, registry.ScopeOf(e.PartnerID), store.SubscriptionFilter{PartnerID: e.PartnerID, EndpointID: e.ID})
 	if err != nil {
@@ -179,10 +179,14 @@ func (d ownerPages) nextSteps(c echo.Context, e store.Endpoint) ([]view.Step, er
 			Label: i18n.T(ctx, "partners.inbox.see"), Text: i18n.T(ctx, "partners.setup.inbox-text"), ActionLabel: i18n.T(ctx, "partners.inbox.see"), ActionHref: here,
 		}, subscribe, look}, nil
 	}
-	return []view.Step{subscribe, look, {
+	steps := []view.Step{subscribe, look}
+	if works {
+		return steps, nil
+	}
+	return append(steps, view.Step{
 		Label: i18n.T(ctx, "partners.setup.receiver"), Text: i18n.T(ctx, "partners.setup.receiver-text"),
 		ActionLabel: i18n.T(ctx, "partners.setup.see-receivers"), ActionHref: "/docs/receivers",
-	}}, nil
+	}), nil
 }
 
 // fetcher is the step that makes a client with which events are fetched.

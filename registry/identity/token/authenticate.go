@@ -290,7 +290,7 @@ func (i *Issuer) checkAssertionClaims(c jwt.Claims) error {
 	case c.Subject == "" || c.Issuer != c.Subject:
 		return errors.New("iss and sub must both be the client_id")
 	case !i.isOurs(c.Audience):
-		return errors.New("aud must be the token endpoint or the issuer, and nothing else")
+		return errors.New(ascii("aud must be the token endpoint " + i.cfg.TokenEndpoint + " or the issuer " + i.cfg.Issuer + ", and nothing else"))
 	case c.Expiry == nil || c.IssuedAt == nil:
 		return errors.New("exp and iat are required")
 	case !c.Expiry.Time().Add(skew).After(now):
