@@ -9,6 +9,7 @@ import (
 	"github.com/labstack/echo/v4"
 	"schakel/delivery/outbox"
 	"schakel/registry/partners"
+	"schakel/store"
 	"schakel/templates/i18n"
 	view "schakel/templates/partners"
 	"schakel/templates/ui"
@@ -35,11 +36,12 @@ func (p *pages) adminFlows(c echo.Context) error {
 	rows := make([]view.FlowRow, len(flows))
 	for i, f := range flows {
 		rows[i] = flowRow(ctx, f)
-		if stop := outbox.SubscriptionStop(subs[f.SubscriptionID]); !f.Sending && i18n.Has("site.waits", stop) {
-			rows[i].Why = site.Capital(i18n.Of(ctx, "site.waits", stop))
+		stop := stops[f.EndpointID]
+		if !f.Sending {
+			stop = outbox.SubscriptionStop(subs[f.SubscriptionID])
 		}
-		if stop := stops[f.EndpointID]; f.Sending && stop.Why != "" {
-			rows[i].Sending, rows[i].Why = false, stop.Why
+		if i18n.Has("site.waits", stop) {
+			rows[i].Sending, rows[i].Why = false, site.Capital(i18n.Of(ctx, "site.waits", stop))
 		}
 	}
 	shown, names := site.OnPage(rows, paging), p.DeliveryNames()
@@ -60,11 +62,11 @@ func (p *pages) adminFlows(c echo.Context) error {
 }
 
 // stops explains why endpoints are not sent to now, by their ids.
-func (p *pages) stops(ctx context.Context) (map[string]site.Stop, error) {
+func (p *pages) stops(ctx context.Context) (map[string]string, error) {
 	endpoints, err := p.DB.Endpoints(ctx, "")
-	stops := make(map[string]site.Stop, len(endpoints))
+	stops := make(map[string]string, len(endpoints))
 	for _, e := range endpoints {
-		stops[e.ID] = site.StopOf(ctx, e, p.Cfg.Now())
+		stops[e.ID], _ = site.EndpointWait(e, store.Delivery{SubscriptionID: "any"}, p.Cfg.Now()) // of events, not of tests of the endpoint
 	}
 	return stops, err
 }
