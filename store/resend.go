@@ -8,17 +8,17 @@ import (
 	"strings"
 )
 
-// answered holds for a delivery of which the same message may not go to its receiver again by AMQP: it got a negative AppRec, is answered
+// messageFinal holds for a delivery of which the same message may not go to its receiver again by AMQP: it got a negative AppRec, is answered
 // or still to be answered in time, or was sent twice (AMQP-113, AMQP-118).
-const answered = `(delivery.reason = 'amqp-sent-before' OR EXISTS
+const messageFinal = `(delivery.reason = 'amqp-sent-before' OR EXISTS
 	(SELECT 1 FROM amqp_message m WHERE m.delivery_id <> '' AND m.delivery_id = delivery.id AND m.kind IN ('business', 'request')
 	AND (m.status IN ('rejected', 'acknowledged', 'partly') OR m.status = 'open' AND (m.kind = 'request' OR m.resends > 0 OR m.overdue_at IS NULL))))`
 
-// sentForGood is answered for deliveries to endpoints of any kind, many at a time.
-const sentForGood = `endpoint_id IN (SELECT e.id FROM endpoint e WHERE e.kind = 'amqp') AND ` + answered
+// sentForGood is messageFinal among deliveries to endpoints of any kind.
+const sentForGood = `endpoint_id IN (SELECT e.id FROM endpoint e WHERE e.kind = 'amqp') AND ` + messageFinal
 
-// resendableNow holds for a closed delivery that a resend puts back. The endpoint is looked up once for both of its conditions.
-const resendableNow = `EXISTS (SELECT 1 FROM endpoint e WHERE e.id = delivery.endpoint_id AND e.status <> 'ended' AND (e.kind <> 'amqp' OR NOT ` + answered + `))
+// mayGoAgain holds for a closed delivery that a resend puts back. The endpoint is looked up once for both of its conditions.
+const mayGoAgain = `EXISTS (SELECT 1 FROM endpoint e WHERE e.id = delivery.endpoint_id AND e.status <> 'ended' AND (e.kind <> 'amqp' OR NOT ` + messageFinal + `))
 	AND (subscription_id = '' OR EXISTS (SELECT 1 FROM subscription s WHERE s.id = delivery.subscription_id AND s.sending))`
 
 // SentForGood finds those of up to a page of deliveries that cannot be resent because the same message may not go again by AMQP.
@@ -43,7 +43,7 @@ func (tx *Tx) Resend(ctx context.Context, id, key string, keyExpires Time) (bool
 		status = 'pending', reason = '', detail = '', round = 0, due_at = ?, lease_owner = '',
 		batch_id = '', alone = TRUE, idempotency_key = ?, key_expires_at = ?, updated_at = ?
 		WHERE id = ? AND status IN ('held', 'dead', 'delivered')
-		AND `+resendableNow+` RETURNING id, subscription_id, order_key, behind`,
+		AND `+mayGoAgain+` RETURNING id, subscription_id, order_key, behind`,
 		tx.Now, key, keyExpires, tx.Now, id)
 	if err != nil {
 		return false, err
@@ -92,7 +92,7 @@ func (tx *Tx) ResendMany(ctx context.Context, jobID string, rows []Delivery, key
 		batch_id = '', alone = TRUE, idempotency_key = CASE WHEN v.column2 = '' THEN idempotency_key ELSE v.column2 END,
 		key_expires_at = CASE WHEN v.column2 = '' THEN key_expires_at ELSE ? END, replay_of = ?, updated_at = ?
 		FROM `+values+` WHERE id = v.column1 AND id >= ? AND id <= ? AND `+resendable+`
-		AND `+resendableNow+` RETURNING id`,
+		AND `+mayGoAgain+` RETURNING id`,
 		append(args, slices.Min(ids), slices.Max(ids))...)
 	if err != nil {
 		return nil, err

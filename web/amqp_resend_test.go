@@ -156,5 +156,7 @@ func TestIssueSamplesOfBatchAndMessage(t *testing.T) {
 	for base, b := range map[string]*browser{"/admin": w.admin, "/partner": w.other.browser} {
 		shows(t, b.get(base+"/issues/"+of.ID), http.StatusOK, "AMQP 12345_async", "MsgId: msg-"+d.ID, "T02: XML validerer ikke")
 	}
-	wantWords(t, html.UnescapeString(text(w.other.browser.get("/partner/issues/"+of.ID+"/mail"))), "AMQP 12345_async", "T02: XML validerer ikke")
+	mail := html.UnescapeString(text(w.other.browser.get("/partner/issues/" + of.ID + "/mail")))
+	wantWords(t, mail, "AMQP 12345_async", "T02")
+	lacks(t, mail, "XML validerer ikke") // what somebody wrote may repeat data, which is not mailed
 }

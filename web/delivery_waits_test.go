@@ -10,7 +10,7 @@ import (
 	"schakel/store"
 )
 
-// Each row of a list of pending deliveries tells why it waits: for whom or what, or that it is its turn.
+// Each row of a list of pending deliveries names what it waits for, or that it is its turn.
 func TestPendingRowsTellWhyTheyWait(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

@@ -71,7 +71,7 @@ func TestPausedIsNotInTheErrorQueue(t *testing.T) {
 	}
 }
 
-// Where nothing can be resent, because its subscription is paused, no button offers it; the page that counts tells why, and counts what is left.
+// Where nothing can be resent, because its subscription is paused, no button offers it; the page that counts gives the reason, and counts what is left.
 func TestPausedOffersNoResend(t *testing.T) {
 	t.Parallel()
 	w := newQueueWorld(t)

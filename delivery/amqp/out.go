@@ -23,7 +23,7 @@ const (
 	ReasonNoProcess   = "amqp-no-process"  // AMQP-09
 	ReasonDocument    = "amqp-document"    // our own validator refuses it (AMQP-98)
 	ReasonParty       = "amqp-other-party" // it is from or to somebody else
-	ReasonSentBefore  = "amqp-sent-before" // AMQP-113, AMQP-118
+	ReasonSentBefore  = outbox.RefusedSent // AMQP-113, AMQP-118
 	ReasonCertificate = "amqp-certificate" // AMQP-58 to AMQP-60
 	ReasonNoQueue     = "amqp-no-queue"    // AMQP-06
 	ReasonRefused     = "amqp-broker"      // the broker refused it

@@ -35,7 +35,7 @@ func (g Guide) sections() (list []section) {
 // language is that of the guide, whatever that of the page around it is.
 func (g Guide) language() string { return cmp.Or(string(g.Lang), string(i18n.English)) }
 
-// note says why the text is in English.
+// note explains that a text is in English.
 func (g Guide) note() string {
 	if g.TitleLang != g.Lang {
 		return "docs.english-only"

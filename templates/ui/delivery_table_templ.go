@@ -81,7 +81,7 @@ type DeliveryRow struct {
 	Subject               string
 	Partner, Endpoint     string
 	State, Reason, Answer string
-	// Wait says why an open delivery is not tried yet; then Due is when that ends, if a clock sets it.
+	// Wait is the reason for which an open delivery is not tried yet; then Due is when that ends, if a clock sets it.
 	Wait         string
 	Changed, Due time.Time
 	Tries        int
@@ -123,7 +123,7 @@ func (r DeliveryRow) cause(ctx context.Context, now time.Time) string {
 	return strings.Join(parts, " · ")
 }
 
-// waiting says why it waits, and until when.
+// waiting gives the reason of a wait and its end.
 func (r DeliveryRow) waiting(ctx context.Context, now time.Time) string {
 	if !r.Due.After(now) {
 		return r.Wait

@@ -128,11 +128,12 @@ func (p *Pages) messageSample(ctx context.Context, area site.DeliveryArea, d sto
 	}
 	m := messages[0]
 	s.At = m.UpdatedAt.Time
-	s.Attempt = view.AttemptView{Title: site.ReasonOf(m.Reason).Label.In(ctx), URL: m.Queue, Sent: messageLines(m), Answered: true, Headers: answerLines(m)}
-	if area.Admin {
-		s.Attempt.Text = site.DetailText(ctx, m.Reason, m.Detail)
-	} else {
-		s.Attempt.Text = site.PartnerDetail(ctx, m.Reason, m.Detail)
+	s.Attempt = view.AttemptView{
+		Title: site.ReasonOf(m.Reason).Label.In(ctx), Text: site.DetailText(ctx, area.Admin, m.Reason, m.Detail),
+		URL: m.Queue, Sent: messageLines(m), Answered: true, Headers: m.Reason,
+	}
+	if errors := site.Shown(strings.Join(m.Codes, "\n")); errors != m.Reason {
+		s.Attempt.Body = errors // in words of the receiver, which may repeat data
 	}
 	return true, nil
 }
@@ -144,11 +145,6 @@ func messageLines(m store.AMQPMessage) string {
 		lines = append(lines, "MsgId: "+m.MsgID)
 	}
 	return site.Shown(strings.Join(lines, "\n"))
-}
-
-// answerLines are the code of an answer to a message, and its errors.
-func answerLines(m store.AMQPMessage) string {
-	return site.Shown(strings.Join(slices.Compact(append([]string{m.Reason}, m.Codes...)), "\n"))
 }
 
 // failedAttempt finds the newest attempt that failed.

@@ -180,12 +180,8 @@ func issueState(ctx context.Context, i store.Issue) string {
 
 // issueDetail describes the last failure, without what was to happen next: an issue has many deliveries, most of which may be dead letters
 // by now.
-func issueDetail(ctx context.Context, admin bool, i store.Issue) string {
-	reason, detail := causeReason(i.Cause), string(i18n.Message(i.Detail).Without("verdict.again"))
-	if !admin {
-		return site.PartnerDetail(ctx, reason, detail)
-	}
-	return site.DetailText(ctx, reason, detail)
+func issueDetail(ctx context.Context, administrator bool, i store.Issue) string {
+	return site.DetailText(ctx, administrator, causeReason(i.Cause), string(i18n.Message(i.Detail).Without("verdict.again")))
 }
 
 // causeReason is the reason of a delivery that failed for a cause: what its receiver answered, why it did not answer, or the cause itself.

@@ -44,10 +44,10 @@ type issueEventAnswer struct {
 	By     string     `json:"by,omitempty"`
 }
 
-func newIssueAnswer(ctx context.Context, admin bool, i store.Issue) issueAnswer {
+func newIssueAnswer(ctx context.Context, administrator bool, i store.Issue) issueAnswer {
 	a := issueAnswer{
 		IssueID: i.ID, PartnerID: i.PartnerID, EndpointID: i.EndpointID, Cause: i.Cause, Title: registry.IssueCause(i.Cause).In(ctx),
-		Detail: issueDetail(ctx, admin, i), Status: i.Status, Failures: i.Failures, FirstAt: i.FirstAt, LastAt: i.LastAt,
+		Detail: issueDetail(ctx, administrator, i), Status: i.Status, Failures: i.Failures, FirstAt: i.FirstAt, LastAt: i.LastAt,
 		DeliveryID: i.DeliveryID, Reopened: i.Reopened,
 	}
 	switch i.Status {

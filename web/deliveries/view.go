@@ -87,10 +87,7 @@ func (at DeliveryContext) maySend() bool {
 // deliveryView builds the view of a delivery: its state and the actions on it.
 func deliveryView(ctx context.Context, area site.DeliveryArea, at DeliveryContext, now time.Time) view.DeliveryView {
 	d := at.Delivery
-	v := view.DeliveryView{Self: area.Delivery(d.ID), State: site.DeliveryState(d.Status, d.Reason), Text: site.DetailText(ctx, d.Reason, d.Detail), Now: now}
-	if !area.Admin {
-		v.Text = site.PartnerDetail(ctx, d.Reason, d.Detail)
-	}
+	v := view.DeliveryView{Self: area.Delivery(d.ID), State: site.DeliveryState(d.Status, d.Reason), Text: site.DetailText(ctx, area.Admin, d.Reason, d.Detail), Now: now}
 	v.Headline = i18n.Of(ctx, "ui.state", v.State)
 	switch d.Status {
 	case store.DeliveryPending, store.DeliveryRetrying:

@@ -255,7 +255,7 @@ func (d ownerPages) failures(ctx context.Context, h homeData) []view.FailureRow 
 		if f.Reason == "" {
 			text = registry.IssueCause(f.Cause).In(ctx)
 		}
-		if detail := site.PartnerDetail(ctx, f.Reason, f.Detail); detail != "" {
+		if detail := site.DetailText(ctx, false, f.Reason, f.Detail); detail != "" {
 			text += ": " + detail
 		}
 		rows = append(rows, view.FailureRow{

@@ -47,7 +47,7 @@ func ReasonOf(code string) ReasonWords {
 	if slices.Contains(amqpReasons(), code) {
 		return AMQPReasonOf(code)
 	}
-	if code != "" && len(code) <= 4 && code == strings.ToUpper(code) {
+	if isAppRecCode(code) {
 		return ReasonWords{i18n.M("site.reason.apprec-code", code), "site.remedy.apprec-rejected"}
 	}
 	return ReasonWords{i18n.Raw(Capital(strings.ReplaceAll(code, "-", " "))), "site.remedy.other"}
@@ -113,7 +113,16 @@ func FailureKind(ctx context.Context, kind string) string {
 
 // DetailText explains what happened to a delivery. What older versions stored is English; whoever reads another language is told
 // what the reason asks for.
-func DetailText(ctx context.Context, reason, stored string) string {
+//
+// What the bridge to AMQP stores about a message tells its sender what to do. A partner that receives is shown only what its own system answered;
+// its advice is [registry.IssueAdvice].
+func DetailText(ctx context.Context, administrator bool, reason, stored string) string {
+	if !administrator && AMQPReason(reason) {
+		if i18n.Message(stored).Key() != "" {
+			return ""
+		}
+		return Shown(stored)
+	}
 	if text := i18n.Message(stored).In(ctx); text != stored {
 		return Shown(text)
 	}
@@ -124,21 +133,14 @@ func DetailText(ctx context.Context, reason, stored string) string {
 	return remedy.In(ctx)
 }
 
-// PartnerDetail is DetailText for a partner that receives. What the bridge to AMQP stores about a message tells its sender what to do, so
-// only what the receiver's own system answered is shown; the advice for the partner is [registry.IssueAdvice].
-func PartnerDetail(ctx context.Context, reason, stored string) string {
-	if !AMQPReason(reason) {
-		return DetailText(ctx, reason, stored)
-	}
-	if i18n.Message(stored).Key() != "" {
-		return ""
-	}
-	return Shown(stored)
-}
-
 // AMQPReason reports whether a delivery failed or waits for what happened to its message by AMQP.
 func AMQPReason(code string) bool {
-	return slices.Contains(amqpReasons(), code) || code != "" && len(code) <= 4 && code == strings.ToUpper(code)
+	return slices.Contains(amqpReasons(), code) || isAppRecCode(code)
+}
+
+// isAppRecCode reports whether a reason is a code of list 8221, such as T02; not all of them have words.
+func isAppRecCode(code string) bool {
+	return code != "" && len(code) <= 4 && code == strings.ToUpper(code)
 }
 
 // Capital writes the first letter of an ASCII word as a capital.
