@@ -51,7 +51,7 @@ func TestMessagesSentForGoodAreNotOffered(t *testing.T) {
 	}{{w.admin, "/admin"}, {w.first.browser, "/partner"}} {
 		lacks(t, wantPage(t, at.b.get(at.base+"/deliveries/"+final.ID), http.StatusOK, "its receiver has answered this message"), `/resend"`)
 		lacks(t, wantPage(t, at.b.get(at.base+"/deliveries?status=held"), http.StatusOK, final.ID), final.ID+`/resend"`)
-		lacks(t, wantPage(t, at.b.get(at.base+"/issues/"+issue.ID), http.StatusOK, "1 delivery by AMQP cannot be resent"), "/deliveries/all?")
+		lacks(t, wantPage(t, at.b.get(at.base+"/issues/"+issue.ID), http.StatusOK, "1 delivery by AMQP cannot be resent"), "/deliveries/all?", "resend or discard them")
 		lacks(t, wantPage(t, at.b.get(at.base+"/deliveries/all?status=held"), http.StatusOK, "1 delivery by AMQP cannot be resent"), "Resend 1 delivery", "Resend 0")
 		answer := at.b.post(at.base+"/deliveries/"+final.ID+"/resend", nil)
 		shows(t, at.b.get(answer.Header.Get("Location")), http.StatusOK, "This delivery cannot be resent: its receiver has answered")

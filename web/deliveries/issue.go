@@ -135,7 +135,8 @@ func issueDeliveries(area site.DeliveryArea, i store.Issue, status string) strin
 func (p *Pages) countIssue(ctx context.Context, area site.DeliveryArea, i store.Issue, at DeliveryContext, v *view.IssueView) error {
 	waiting := 0
 	for _, status := range []string{store.DeliveryDead, store.DeliveryHeld, store.DeliveryRetrying} {
-		n, err := p.DB.CountListed(ctx, store.DeliveryFilter{EndpointID: i.EndpointID, PartnerID: i.PartnerID, Cause: i.Cause, Statuses: []string{status}})
+		f := store.DeliveryFilter{EndpointID: i.EndpointID, PartnerID: i.PartnerID, Cause: i.Cause, Statuses: []string{status}}
+		n, err := p.DB.CountListed(ctx, f)
 		if err != nil {
 			return err
 		}
@@ -146,29 +147,29 @@ func (p *Pages) countIssue(ctx context.Context, area site.DeliveryArea, i store.
 		if n > 0 && status == store.DeliveryDead {
 			tile.Kind = ui.KindError
 		}
-		if status != store.DeliveryRetrying {
-			waiting += n
+		final := 0
+		if n > 0 && status != store.DeliveryRetrying && at.Endpoint.Kind == store.EndpointAMQP {
+			groups, err := p.DB.GroupDeliveries(ctx, f)
+			if err != nil {
+				return err
+			}
+			for _, g := range groups {
+				final += g.SentForGood
+			}
 		}
-		if n > 0 {
+		if status != store.DeliveryRetrying {
+			waiting += n - final
+		}
+		if n > final {
 			v.Standing = append(v.Standing, p.standing(ctx, status, tile.Value, at.Endpoint))
+		}
+		if final > 0 {
+			v.Standing = append(v.Standing, i18n.T(ctx, "deliveries.stopped.sent-for-good", final))
 		}
 		v.Counts = append(v.Counts, tile)
 	}
 	if len(v.Standing) == 0 {
 		v.Standing = []string{i18n.T(ctx, "deliveries.issue.now-none")}
-	}
-	if waiting > 0 && at.Endpoint.Kind == store.EndpointAMQP {
-		groups, err := p.DB.GroupDeliveries(ctx, store.DeliveryFilter{EndpointID: i.EndpointID, PartnerID: i.PartnerID, Cause: i.Cause, Statuses: []string{store.DeliveryDead, store.DeliveryHeld}})
-		if err != nil {
-			return err
-		}
-		final := 0
-		for _, g := range groups {
-			final += g.SentForGood
-		}
-		if waiting -= final; final > 0 {
-			v.Standing = append(v.Standing, i18n.T(ctx, "deliveries.stopped.sent-for-good", final))
-		}
 	}
 	if waiting > 0 {
 		v.ResendAll = area.Base + "/deliveries/all?" + issueQuery(i).Encode()
